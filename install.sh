@@ -1,0 +1,313 @@
+#!/bin/sh
+# Installs deaddrop for this user, or shows what it does. Safe to run again at any time.
+# Inside a checkout it uses that checkout; piped from elsewhere it fetches the release below.
+set -eu
+
+RELEASE=v0.1.0
+REPOSITORY=${DEADDROP_REPOSITORY:-}
+
+DATA=${XDG_DATA_HOME:-$HOME/.local/share}/deaddrop
+APP=$DATA/app
+LINK=$HOME/.local/bin/deaddrop
+PRIVATE_CONFIG=${XDG_CONFIG_HOME:-$HOME/.config}/inter-agent-deaddrop
+PRIVATE_STATE=${XDG_STATE_HOME:-$HOME/.local/state}/inter-agent-deaddrop
+DRY_RUN=no
+SOURCE=
+
+usage() {
+  cat <<'TEXT'
+usage: ./install.sh [--dry-run] <command>
+
+  demo                        two agents on this machine: what deaddrop does, in a minute
+  init --my-handle A --peer-handle B [--wire DIR] ...
+                              install, make a wire, start the daemon as a service
+  join DIR --my-handle B --peer-handle A ...
+                              install, join a wire, start the daemon as a service
+  test                        install the development tools and run the test suite
+  upgrade                     install this version over the present one, restart the services
+  uninstall [--purge]         stop the services, remove the program; --purge also removes keys
+                              and inboxes (never a wire: that is shared)
+
+  --dry-run                   print every step, change nothing
+
+init and join take every flag of `deaddrop init` and `deaddrop join`.
+TEXT
+}
+
+say() { printf '%s\n' "$*"; }
+
+fail() {
+  printf 'install.sh: %s\n' "$1" >&2
+  [ $# -lt 2 ] || printf '  %s\n' "$2" >&2
+  exit "${3:-1}"
+}
+
+# Every change goes through here.
+run() {
+  if [ "$DRY_RUN" = yes ]; then
+    say "+ $*"
+  else
+    "$@"
+  fi
+}
+
+run_in() {
+  if [ "$DRY_RUN" = yes ]; then
+    folder=$1
+    shift
+    say "+ (in $folder) $*"
+  else
+    (cd "$1" && shift && "$@")
+  fi
+}
+
+# Runs quietly; shows what was printed only when it fails.
+quietly() {
+  if [ "$DRY_RUN" = yes ]; then
+    run_in "$@"
+    return
+  fi
+  transcript=$(mktemp)
+  if run_in "$@" >"$transcript" 2>&1; then
+    rm -f "$transcript"
+  else
+    cat "$transcript" >&2
+    rm -f "$transcript"
+    shift
+    fail "failed: $*" "what it printed stands above"
+  fi
+}
+
+check_tools() {
+  command -v git >/dev/null 2>&1 ||
+    fail "git is not installed" "install it with your package manager (Debian: apt install git)" 2
+  command -v node >/dev/null 2>&1 ||
+    fail "Node.js is not installed" "install Node.js 20.19 or newer: https://nodejs.org" 2
+  node -e '
+    const [major, minor] = process.versions.node.split(".").map(Number);
+    process.exit(major > 20 || (major === 20 && minor >= 19) ? 0 : 1)
+  ' || fail "Node.js $(node --version) is too old" "20.19 or newer is needed: https://nodejs.org" 2
+  command -v npm >/dev/null 2>&1 ||
+    fail "npm is not installed" "it comes with Node.js; some distributions package it apart" 2
+  command -v flock >/dev/null 2>&1 ||
+    fail "flock is not installed" "it is part of util-linux; on macOS: brew install flock" 2
+}
+
+is_checkout() {
+  [ -f "$1/package.json" ] && [ -f "$1/src/cli/main.ts" ] &&
+    grep -q '"name": "deaddrop"' "$1/package.json"
+}
+
+# Sets SOURCE: the checkout that this script stands in, or a fresh clone of the pinned release.
+find_source() {
+  here=$(cd "$(dirname "$0")" 2>/dev/null && pwd) || here=
+  if [ -n "$here" ] && [ -f "$here/install.sh" ] && is_checkout "$here"; then
+    SOURCE=$here
+    return
+  fi
+  [ -n "$REPOSITORY" ] || fail "this is not a checkout, and no repository is named" \
+    "set DEADDROP_REPOSITORY to the git URL that you trust, or run install.sh inside a clone" 2
+  SOURCE=$DATA/source-$RELEASE
+  if is_checkout "$SOURCE"; then return; fi
+  say "fetching $RELEASE from $REPOSITORY"
+  run mkdir -p "$DATA"
+  run rm -rf "$SOURCE"
+  run git -c advice.detachedHead=false clone --quiet --depth 1 --branch "$RELEASE" -- \
+    "$REPOSITORY" "$SOURCE"
+}
+
+# True when node_modules holds exactly what the lock file names.
+modules_match() {
+  [ -f "$1/node_modules/.package-lock.json" ] || return 1
+  node - "$1" <<'JS'
+const { readFileSync } = require("node:fs");
+const read = (path) => JSON.parse(readFileSync(`${process.argv[2]}/${path}`, "utf8")).packages;
+const wanted = read("package-lock.json");
+const present = read("node_modules/.package-lock.json");
+const same = (path) => wanted[path]?.integrity === present[path]?.integrity;
+const needed = Object.keys(wanted).filter((path) => path !== "" && !wanted[path].optional);
+process.exit([...needed, ...Object.keys(present)].every(same) ? 0 : 1);
+JS
+}
+
+is_built() {
+  [ -f "$1/dist/cli/main.js" ] &&
+    [ -z "$(find "$1/src" "$1/tsconfig.json" "$1/tsconfig.build.json" "$1/package.json" \
+      -newer "$1/dist/cli/main.js" -print | head -n 1)" ]
+}
+
+build_source() {
+  if ! modules_match "$SOURCE"; then
+    say "installing dependencies"
+    quietly "$SOURCE" npm ci --include=dev --prefer-offline --no-audit --no-fund
+  fi
+  if ! is_built "$SOURCE"; then
+    say "building"
+    quietly "$SOURCE" npm run --silent build
+  fi
+}
+
+# True when nothing, or an older link of ours, stands where the command goes.
+link_is_ours() {
+  if [ -L "$LINK" ]; then
+    [ "$(readlink "$LINK")" = "$APP/bin/deaddrop.js" ]
+  else
+    [ ! -e "$LINK" ]
+  fi
+}
+
+install_program() {
+  link_is_ours || fail "$LINK is not a link of ours" "move it away, then run this again" 2
+  build_source
+  say "installing the program into $APP"
+  run rm -rf "$APP.new" "$APP.old"
+  run mkdir -p "$APP.new" "$(dirname "$LINK")"
+  for part in bin dist schemas systemd launchd tiers.json package.json package-lock.json; do
+    run cp -R "$SOURCE/$part" "$APP.new/"
+  done
+  quietly "$APP.new" npm ci --omit=dev --prefer-offline --no-audit --no-fund --ignore-scripts
+  if [ -d "$APP" ]; then run mv "$APP" "$APP.old"; fi
+  run mv "$APP.new" "$APP"
+  run rm -rf "$APP.old"
+  run ln -sfn "$APP/bin/deaddrop.js" "$LINK"
+  run chmod +x "$APP/bin/deaddrop.js"
+  case ":$PATH:" in
+    *":$(dirname "$LINK"):"*) ;;
+    *) say "note: $(dirname "$LINK") is not in your PATH; add it, or call $LINK" ;;
+  esac
+}
+
+# Who and where, from the flags of init and join: the service is installed for that agent.
+service_flags() {
+  SERVICE_AS=
+  SERVICE_WIRE=
+  LOCAL_PAIR=no
+  previous=
+  for word in "$@"; do
+    case $previous in
+      --my-handle | --me | --as) SERVICE_AS=$word ;;
+      --wire) SERVICE_WIRE=$word ;;
+    esac
+    case $word in
+      --my-handle=* | --me=* | --as=*) SERVICE_AS=${word#*=} ;;
+      --wire=*) SERVICE_WIRE=${word#*=} ;;
+      --local-pair) LOCAL_PAIR=yes ;;
+    esac
+    previous=$word
+  done
+}
+
+set_up() {
+  verb=$1
+  shift
+  install_program
+  service_flags "$@"
+  if [ "$verb" = join ] && [ -z "$SERVICE_WIRE" ] && [ $# -gt 0 ] && [ -d "$1" ]; then
+    SERVICE_WIRE=$1
+  fi
+  run node "$APP/bin/deaddrop.js" "$verb" "$@"
+  if [ "$LOCAL_PAIR" = yes ]; then
+    say "both agents are here: start each with deaddrop service install --as <handle>"
+    return
+  fi
+  set -- service install
+  if [ -n "$SERVICE_WIRE" ]; then set -- "$@" --wire "$SERVICE_WIRE"; fi
+  if [ -n "$SERVICE_AS" ]; then set -- "$@" --as "$SERVICE_AS"; fi
+  run node "$APP/bin/deaddrop.js" "$@"
+}
+
+has_services() {
+  for record in "$PRIVATE_CONFIG"/.services/*.env; do
+    [ -e "$record" ] && return 0
+  done
+  return 1
+}
+
+upgrade() {
+  [ -d "$APP" ] || fail "deaddrop is not installed" "use ./install.sh init or join" 2
+  install_program
+  if has_services; then run node "$APP/bin/deaddrop.js" service install --all; fi
+  say "upgraded to $(node -p 'require(process.argv[1]).version' "$SOURCE/package.json")"
+}
+
+uninstall() {
+  purge=no
+  yes=no
+  for word in "$@"; do
+    case $word in
+      --purge) purge=yes ;;
+      --yes) yes=yes ;;
+      *) fail "uninstall does not know $word" "it takes --purge and --yes" ;;
+    esac
+  done
+  # Asked before anything is removed, so that a "no" changes nothing.
+  if [ "$purge" = yes ] && [ "$DRY_RUN" = no ] && [ "$yes" = no ]; then
+    [ -t 0 ] || fail "--purge destroys private keys and wants a terminal to ask" "or give --yes"
+    printf 'Remove every private key, pin and inbox of this user? They cannot be made again.\n'
+    printf 'Type "purge" to go on: '
+    read -r answer
+    [ "$answer" = purge ] || fail "nothing was removed"
+  fi
+  if has_services; then
+    if [ -f "$APP/bin/deaddrop.js" ]; then
+      run node "$APP/bin/deaddrop.js" service uninstall --all
+    else
+      fail "services are installed, but the program is gone" \
+        "run ./install.sh init again (it changes no key and no log), then uninstall" 2
+    fi
+  fi
+  if [ -L "$LINK" ] && link_is_ours; then run rm -f "$LINK"; fi
+  run rm -rf "$DATA"
+  if [ "$purge" = yes ]; then
+    run rm -rf "$PRIVATE_CONFIG" "$PRIVATE_STATE"
+    say "removed: program, keys, pins and inboxes; wires are shared and were left alone"
+  else
+    say "removed: the program; keys, pins and inboxes stay in $PRIVATE_CONFIG and $PRIVATE_STATE"
+  fi
+}
+
+main() {
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --dry-run) DRY_RUN=yes ;;
+      -h | --help | help)
+        usage
+        return
+        ;;
+      *) break ;;
+    esac
+    shift
+  done
+  [ $# -gt 0 ] || { usage >&2; exit 1; }
+  verb=$1
+  shift
+  # --dry-run may stand anywhere; the other words keep their order.
+  count=$#
+  while [ "$count" -gt 0 ]; do
+    word=$1
+    shift
+    if [ "$word" = --dry-run ]; then DRY_RUN=yes; else set -- "$@" "$word"; fi
+    count=$((count - 1))
+  done
+  case $verb in
+    demo | test | init | join | upgrade)
+      check_tools
+      find_source
+      ;;
+    uninstall) ;;
+    *) fail "no command \"$verb\"" "./install.sh --help lists them" ;;
+  esac
+  case $verb in
+    demo)
+      build_source
+      run node "$SOURCE/bin/deaddrop.js" demo "$@"
+      ;;
+    test) run_in "$SOURCE" npm cit ;;
+    init | join) set_up "$verb" "$@" ;;
+    upgrade) upgrade ;;
+    uninstall) uninstall "$@" ;;
+  esac
+}
+
+# Called last, so that a download that was cut short runs nothing.
+main "$@"

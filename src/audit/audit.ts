@@ -1,0 +1,154 @@
+import {
+  addViolation,
+  auditView,
+  newTally,
+  tally,
+  type AuditView,
+  type Tally,
+  type Violation,
+} from "../protocol/audit.ts";
+import { apply } from "../protocol/core.ts";
+import type { CoreEvent, Env } from "../protocol/record.ts";
+import { emptyState, type State } from "../protocol/state.ts";
+import type { AdmissionContext } from "../trust/admission.ts";
+import type { Message } from "../wire/message.ts";
+import {
+  gapViolations,
+  judgeBlank,
+  judgeRead,
+  newLogRecord,
+  readLine,
+  type Judged,
+  type Judging,
+  type LogRecord,
+} from "./judge.ts";
+import type { AuditSource } from "./source.ts";
+
+/** Where the keys came from by which signatures were checked. */
+export type KeySource = "pinned" | "advertised" | "given" | "none";
+
+/** `deaddrop audit --json`. Spec 4.4. */
+export interface AuditReport extends AuditView {
+  keys: KeySource;
+  /** Signed lines of agents of whom no key is known: taken for what they say. */
+  unverified: number;
+  /** Decisions that two sides have recorded: readers count one, and nothing is wrong. Spec 3.4. */
+  twins: Violation[];
+}
+
+/** What is audited, and by what. */
+export interface AuditPlan {
+  readonly env: Env;
+  readonly sources: readonly AuditSource[];
+  readonly ctx: Omit<AdmissionContext, "history">;
+  readonly keys: KeySource;
+  /** The name of the log that a message of a file by itself belongs to. */
+  logNameOf(message: Message): string;
+  receivedAt(log: string, line: number): number | undefined;
+  /** Lines of decisions.jsonl, as events; given last, since the logs prove them. */
+  decisions(): Iterable<CoreEvent | Violation>;
+}
+
+/** Re-derives everything from the logs, reading each line once. */
+export function runAudit(plan: AuditPlan): AuditReport {
+  const logs = new Map<string, LogRecord>();
+  const count = newTally();
+  const state = emptyState();
+  const judging = judgingOf(plan, logs);
+  let unverified = 0;
+  for (const judged of inOrder(plan, logs, judging)) {
+    if (judged.violation !== undefined) addViolation(count, judged.violation);
+    if (judged.unverified) unverified += 1;
+    countLine(count, judged.event);
+    const { event } = judged;
+    if ("log" in event && !plan.env.layout.logs.has(event.log)) continue;
+    apply(state, event, plan.env);
+  }
+  for (const log of logs.values()) {
+    for (const violation of gapViolations(log)) addViolation(count, violation);
+  }
+  // What is ratified is read before the entries: a proved entry lets the fold forget the text.
+  const { decisions } = auditView(state, plan.env, count);
+  takeDecisions(plan, state, count);
+  const view = auditView(state, plan.env, count);
+  const isTwin = ({ rule }: Violation) => rule === "decision_twice";
+  return {
+    ...view,
+    decisions,
+    violations: view.violations.filter((each) => !isTwin(each)),
+    keys: plan.keys,
+    unverified,
+    twins: view.violations.filter(isTwin),
+  };
+}
+
+/** Refusals are violations already, with what was wrong in words. */
+function countLine(count: Tally, event: CoreEvent): void {
+  if (event.kind === "line") tally(count, { ...event, refused: undefined });
+}
+
+function takeDecisions(plan: AuditPlan, state: State, count: Tally): void {
+  for (const each of plan.decisions()) {
+    if ("rule" in each) addViolation(count, each);
+    else apply(state, each, plan.env);
+  }
+}
+
+function judgingOf(plan: AuditPlan, logs: ReadonlyMap<string, LogRecord>): Judging {
+  const passed = (keyId: string, log: string) => logs.get(log)?.passed.has(keyId) ?? false;
+  return { ctx: { ...plan.ctx, history: { passed } }, receivedAt: plan.receivedAt };
+}
+
+interface Waiting {
+  readonly lines: Generator<Judged>;
+  head: Judged;
+}
+
+/** Judges the lines of all sources, each source in its own order, the earliest line first. */
+function* inOrder(
+  plan: AuditPlan,
+  logs: Map<string, LogRecord>,
+  judging: Judging,
+): Generator<Judged> {
+  let waiting: Waiting[] = [];
+  for (const source of plan.sources) {
+    const lines = judgedLines(plan, source, logs, judging);
+    const first = lines.next();
+    if (first.done !== true) waiting.push({ lines, head: first.value });
+  }
+  while (waiting.length > 0) {
+    const next = waiting.reduce((a, b) => (b.head.event.at < a.head.event.at ? b : a));
+    yield next.head;
+    const after = next.lines.next();
+    if (after.done === true) waiting = waiting.filter((each) => each !== next);
+    else next.head = after.value;
+  }
+}
+
+function* judgedLines(
+  plan: AuditPlan,
+  source: AuditSource,
+  logs: Map<string, LogRecord>,
+  judging: Judging,
+): Generator<Judged> {
+  const recordOf = (name: string, owner: string): LogRecord => {
+    const known = logs.get(name) ?? newLogRecord(name, owner);
+    logs.set(name, known);
+    return known;
+  };
+  const place = { owner: source.log?.owner, log: source.log?.name };
+  const fixed = source.log && recordOf(source.log.name, source.log.owner);
+  // In a file of several senders, a line that says nothing of its author counts as the last one's.
+  let current = fixed ?? newLogRecord(source.name, "");
+  for (const raw of source.lines()) {
+    if (raw.blank) {
+      yield judgeBlank(current);
+      continue;
+    }
+    const read = readLine(raw.bytes, place, judging.ctx);
+    if (fixed === undefined && read.ok) {
+      current = recordOf(plan.logNameOf(read.message), read.message.from);
+    }
+    yield judgeRead(raw, read, current, judging);
+  }
+}

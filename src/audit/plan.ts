@@ -1,0 +1,222 @@
+import { Buffer } from "node:buffer";
+import type { Violation } from "../protocol/audit.ts";
+import type { CoreEvent, Env } from "../protocol/record.ts";
+import { decisionEvent } from "../protocol/decision-entry.ts";
+import { openIfThere, type Disk } from "../storage/disk.ts";
+import { isBlank, wholeLines } from "../storage/line-splitter.ts";
+import { wirePaths } from "../storage/paths.ts";
+import { openSegment, segmentsOf } from "../storage/segments.ts";
+import { DEFAULT_CONFIG, type WireConfig } from "../trust/config.ts";
+import { DEFAULT_HEARTBEAT_TIERS, type HeartbeatTiers } from "../trust/heartbeat-tiers.ts";
+import type { TrustStore } from "../trust/store.ts";
+import { rosterProblems } from "../wire/handle.ts";
+import { makeLayout, ownLogs, type Layout } from "../wire/layout.ts";
+import { MAX_ROSTER } from "../wire/limits.ts";
+import { parseMessage, type Message } from "../wire/message.ts";
+import type { AuditPlan, KeySource } from "./audit.ts";
+import { fileSource, logSource, type AuditSource } from "./source.ts";
+
+/** Whose signatures are believed in an audit. */
+export interface Keys {
+  readonly from: KeySource;
+  readonly store: TrustStore;
+}
+
+/** A wire's logs with their archives, by a configuration that was pinned or is the wire's own. */
+export function wirePlan(
+  disk: Disk,
+  wireDir: string,
+  keys: Keys,
+  by: {
+    readonly config: WireConfig;
+    readonly tiers: HeartbeatTiers;
+    readonly roster: readonly string[];
+    /** The private journal of the agent that audits. */
+    readonly journal: string | undefined;
+  },
+): AuditPlan {
+  const { config, roster } = by;
+  const paths = wirePaths(wireDir);
+  const layout = makeLayout(config.layout, roster);
+  const receipts =
+    by.journal === undefined ? new Map<string, number[]>() : receiptTimes(disk, by.journal);
+  return {
+    env: auditEnv(layout, config, by.tiers, keys.store),
+    sources: [...layout.logs.values()].map((log) => logSource(disk, wireDir, paths.archive, log)),
+    ctx: {
+      wireId: config.wireId,
+      signing: config.signing,
+      limits: config.limits,
+      store: keys.store,
+      self: "",
+    },
+    keys: keys.from,
+    logNameOf: ({ from }) => ownLogs(layout, from)[0]?.name ?? from,
+    receivedAt: (log, line) => receipts.get(log)?.[line],
+    decisions: () => decisionLines(disk, wireDir, keys.store),
+  };
+}
+
+export type FilePlan =
+  { readonly ok: true; readonly plan: AuditPlan } | { readonly ok: false; readonly detail: string };
+
+/**
+ * Files by themselves, signed or not: each sender counts as having a log of its own, whichever
+ * file its lines stand in.
+ */
+export function filePlan(disk: Disk, paths: readonly string[], keys: Keys): FilePlan {
+  const met = sendersOf(disk, paths);
+  const roster = [...met.handles];
+  if (roster.length > MAX_ROSTER) {
+    return { ok: false, detail: `these files name more than the ${MAX_ROSTER} agents of one wire` };
+  }
+  const pairwise = roster.length === 2 || (met.namesPairs && rosterProblems(roster).length === 0);
+  const layout = makeLayout(pairwise ? "pairwise" : "outbox", roster);
+  const logNameOf = (message: Message) => logName(layout, message);
+  const plan: AuditPlan = {
+    env: auditEnv(layout, DEFAULT_CONFIG, DEFAULT_HEARTBEAT_TIERS, keys.store),
+    sources: paths.map((path) => soleSource(disk, path, layout, met.messagesOf.get(path) ?? [])),
+    ctx: {
+      wireId: undefined,
+      signing: { enforceSigned: false, allowUnsignedFrom: [] },
+      limits: DEFAULT_CONFIG.limits,
+      store: keys.store,
+      self: "",
+    },
+    keys: keys.from,
+    logNameOf,
+    receivedAt: () => undefined,
+    decisions: () => [],
+  };
+  return { ok: true, plan };
+}
+
+interface Senders {
+  readonly handles: ReadonlySet<string>;
+  /** Some line was signed for a log of the form a_to_b. */
+  readonly namesPairs: boolean;
+  /** One message for each log that a file holds, by file. */
+  readonly messagesOf: ReadonlyMap<string, readonly Message[]>;
+}
+
+function sendersOf(disk: Disk, paths: readonly string[]): Senders {
+  const handles = new Set<string>();
+  const messagesOf = new Map<string, Message[]>();
+  let namesPairs = false;
+  for (const path of paths) {
+    const firsts = new Map<string, Message>();
+    for (const { bytes } of fileSource(disk, path).lines()) {
+      const parsed = bytes === undefined ? undefined : parseMessage(bytes);
+      if (parsed?.ok !== true || handles.size > MAX_ROSTER) continue;
+      const { message } = parsed;
+      handles.add(message.from);
+      for (const to of message.to ?? []) if (to !== "*") handles.add(to);
+      if (message.log?.startsWith(`${message.from}_to_`) === true) namesPairs = true;
+      const log = `${message.from} ${message.log ?? message.to?.[0] ?? ""}`;
+      if (!firsts.has(log) && firsts.size <= MAX_ROSTER) firsts.set(log, message);
+    }
+    messagesOf.set(path, [...firsts.values()]);
+  }
+  return { handles, namesPairs, messagesOf };
+}
+
+/** A file in which one log stands is that log, with the lines that cannot be read too. */
+function soleSource(
+  disk: Disk,
+  path: string,
+  layout: Layout,
+  messages: readonly Message[],
+): AuditSource {
+  const names = new Set(messages.map((message) => logName(layout, message)));
+  const [sole] = names;
+  const log = names.size === 1 && sole !== undefined ? layout.logs.get(sole) : undefined;
+  return { ...fileSource(disk, path), log };
+}
+
+function logName(layout: Layout, { from, to, log }: Message): string {
+  const own = ownLogs(layout, from);
+  const named = own.find((each) => each.name === log);
+  const addressed = own.find((each) => to?.includes(each.addressee ?? "") === true);
+  return (named ?? addressed ?? own[0])?.name ?? from;
+}
+
+function auditEnv(
+  layout: Layout,
+  config: WireConfig,
+  tiers: HeartbeatTiers,
+  store: TrustStore,
+): Env {
+  return {
+    self: "",
+    layout,
+    domains: config.domains,
+    cadences: tiers.cadencesMs,
+    transitions: tiers.transitions,
+    wireId: config.wireId,
+    tierOf: (handle) => {
+      const peer = store.peers.get(handle);
+      return { tier: peer?.tier, sinceMs: peer?.attestedSinceMs };
+    },
+    heldPeers: new Set(),
+    caughtUp: () => true,
+  };
+}
+
+function* decisionLines(
+  disk: Disk,
+  wireDir: string,
+  store: TrustStore,
+): Generator<CoreEvent | Violation> {
+  const { archive, decisions } = wirePaths(wireDir);
+  const live = openIfThere(disk, decisions);
+  const segments = segmentsOf(disk, archive, "decisions").map((path) => openSegment(disk, path));
+  let line = 0;
+  for (const file of live === undefined ? segments : [...segments, live]) {
+    try {
+      for (const { bytes } of wholeLines(file, 0, file.stat().size)) {
+        line += 1;
+        if (bytes !== undefined && isBlank(bytes)) continue;
+        const event = bytes === undefined ? undefined : decisionEvent(bytes, store, 0);
+        yield event ?? unreadable(line);
+      }
+    } finally {
+      file.close();
+    }
+  }
+}
+
+function unreadable(line: number): Violation {
+  const detail = "a line of decisions.jsonl is not a JSON object";
+  return { rule: "malformed", log: "decisions", line, event_id: null, detail };
+}
+
+/** When each line was received, by the journal; read beside a daemon that may be writing it. */
+function receiptTimes(disk: Disk, path: string): ReadonlyMap<string, readonly number[]> {
+  const times = new Map<string, number[]>();
+  const file = openIfThere(disk, path);
+  if (file === undefined) return times;
+  try {
+    for (const { bytes } of wholeLines(file, 0, file.stat().size)) {
+      const entry = bytes === undefined ? undefined : lineEntry(bytes);
+      if (entry === undefined) continue;
+      const ofLog = times.get(entry.log) ?? [];
+      times.set(entry.log, ofLog);
+      ofLog[entry.line] = entry.at;
+    }
+  } finally {
+    file.close();
+  }
+  return times;
+}
+
+function lineEntry(bytes: Uint8Array): { log: string; line: number; at: number } | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(bytes).toString("utf8"));
+  } catch {
+    return undefined; // damaged: the line's own timestamp stands in
+  }
+  const { k, log, line, at } = (value ?? {}) as Record<string, unknown>;
+  if (k !== "line" || typeof log !== "string" || typeof at !== "number") return undefined;
+  return typeof line === "number" && line > 0 && line < 2 ** 32 - 1 ? { log, line, at } : undefined;
+}

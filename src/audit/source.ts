@@ -1,0 +1,67 @@
+import { join } from "node:path";
+import { openIfThere, type Disk, type DiskFile } from "../storage/disk.ts";
+import { isBlank, wholeLines } from "../storage/line-splitter.ts";
+import { openSegment, segmentsOf } from "../storage/segments.ts";
+import type { Log } from "../wire/layout.ts";
+
+/** One line as it is read: `undefined` bytes stand for a line over the limit, which is not kept. */
+export interface RawLine {
+  readonly bytes: Uint8Array | undefined;
+  readonly blank: boolean;
+}
+
+/** Lines in the order in which they stand; read one by one, so that memory stays flat. */
+export interface AuditSource {
+  /** As violations name it. */
+  readonly name: string;
+  /** The log that it is, when its place in a wire says so. */
+  readonly log: Log | undefined;
+  lines(): Generator<RawLine>;
+}
+
+/** A log of a wire: its archived segments, then the live file. An unterminated tail is not read. */
+export function logSource(disk: Disk, wireDir: string, archive: string, log: Log): AuditSource {
+  return {
+    name: log.name,
+    log,
+    *lines() {
+      for (const segment of segmentsOf(disk, archive, log.name)) {
+        yield* linesOf(openSegment(disk, segment), false);
+      }
+      const live = openIfThere(disk, join(wireDir, log.path));
+      if (live !== undefined) yield* linesOf(live, false);
+    },
+  };
+}
+
+/** A file by itself. Its last line counts without a newline too: people cut and copy files. */
+export function fileSource(disk: Disk, path: string): AuditSource {
+  return {
+    name: path,
+    log: undefined,
+    lines: () => linesOf(openSegment(disk, path), true),
+  };
+}
+
+function* linesOf(file: DiskFile, withRest: boolean): Generator<RawLine> {
+  try {
+    const { size } = file.stat();
+    const lines = wholeLines(file, 0, size);
+    for (;;) {
+      const next = lines.next();
+      if (next.done !== true) {
+        yield rawLine(next.value.bytes);
+        continue;
+      }
+      const rest = next.value;
+      if (withRest && rest < size) yield rawLine(file.read(size - rest, rest));
+      return;
+    }
+  } finally {
+    file.close();
+  }
+}
+
+function rawLine(bytes: Uint8Array | undefined): RawLine {
+  return { bytes, blank: bytes !== undefined && isBlank(bytes) };
+}

@@ -1,0 +1,35 @@
+import { connectDaemon } from "../daemon/socket-client.ts";
+import { loadPlace, type Place } from "../daemon/place.ts";
+import { setupHost, type SetupHost } from "../setup/host.ts";
+import type { AgentPaths } from "../storage/paths.ts";
+import { findHandle, findWire, type Cli, type GlobalFlags } from "./context.ts";
+
+/** An agent's configuration, keys and pins, for commands that change them without its daemon. */
+export interface AgentPlace {
+  readonly host: SetupHost;
+  readonly place: Place;
+  readonly peers: readonly string[];
+}
+
+export function agentPlace(cli: Cli, flags: GlobalFlags): AgentPlace {
+  const host = setupHost(cli.env, cli.nowMs());
+  const place = loadPlace(host.disk, host.places, {
+    wireDir: findWire(cli, flags),
+    handle: findHandle(cli, flags),
+    peers: flags.peer,
+  });
+  const peers = place.layout.roster.filter((handle) => handle !== place.handle);
+  return { host, place, peers };
+}
+
+/** Has a running daemon read again what was changed; false when none runs. */
+export async function reloadDaemon(paths: AgentPaths): Promise<boolean> {
+  const daemon = await connectDaemon(paths.socket);
+  if (daemon === undefined) return false;
+  try {
+    await daemon.call("reload", {});
+    return true;
+  } finally {
+    daemon.close();
+  }
+}

@@ -1,0 +1,62 @@
+import { Command } from "commander";
+import { DeaddropError } from "../../daemon/errors.ts";
+import type { Draft } from "../../wire/compose.ts";
+import { withClient, type Cli } from "../context.ts";
+import { example } from "../example.ts";
+import { answerSubject, parentOf, type Parent } from "../parent.ts";
+import { addWaitFlags, deliver, type SendFlags } from "../sending.ts";
+
+export interface Flags extends Pick<
+  SendFlags,
+  "wait" | "timeout" | "wire" | "as" | "json" | "peer"
+> {
+  reject?: boolean;
+  reason?: string;
+}
+
+/** `deaddrop ack`: the answer that settles what is owed, and that ratifies or rejects. Spec 3.4. */
+export function command(cli: Cli): Command {
+  const ack = new Command("ack")
+    .description(
+      "Acknowledges a message to its author. Of a proposal it is agreement, with --reject refusal.",
+    )
+    .argument("<id>", "event id, a prefix of 6 characters or more, or correlation id")
+    .option("--reject", "refuse instead")
+    .option("--reason <text>", "why");
+  return addWaitFlags(ack)
+    .addHelpText(
+      "after",
+      example(
+        "deaddrop ack 4f2a91",
+        'deaddrop ack 4f2a91 --reject --reason "docs/ is frozen this week"',
+      ),
+    )
+    .action((id: string, flags: Flags) => run(cli, id, flags));
+}
+
+export async function run(cli: Cli, id: string, flags: Flags): Promise<void> {
+  await withClient(cli, flags, async (client) => {
+    const parent = await parentOf(client, id);
+    if (parent.from === client.handle) {
+      throw new DeaddropError("refused", "that message is your own; its addressees ack it", {
+        hint: "`deaddrop correct <id> --revert` takes a proposal of yours back",
+      });
+    }
+    await deliver(cli, flags, client, ackOf(parent, flags));
+  });
+}
+
+function ackOf(parent: Parent, flags: Flags): Draft {
+  const rejects = flags.reject === true;
+  return {
+    to: [parent.from],
+    type: "ack",
+    subject: answerSubject(rejects ? "rejected" : "ack", parent),
+    body: {
+      acks: parent.event_id,
+      ...(rejects ? { approve: false } : {}),
+      ...(flags.reason === undefined ? {} : { reason: flags.reason }),
+    },
+    correlationId: parent.correlation_id,
+  };
+}

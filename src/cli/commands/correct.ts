@@ -1,0 +1,67 @@
+import { Command } from "commander";
+import { DeaddropError } from "../../daemon/errors.ts";
+import type { JsonObject, JsonValue } from "../../wire/json.ts";
+import { addBodyFlags, readBody, type BodyFlags } from "../body-input.ts";
+import { withClient, type Cli } from "../context.ts";
+import { example } from "../example.ts";
+import { answerSubject, answerTo, parentOf } from "../parent.ts";
+import { recipients } from "../recipients.ts";
+import { addSendFlags, deliver, draftOptions, type SendFlags } from "../sending.ts";
+
+interface Flags extends SendFlags, BodyFlags {
+  revert?: boolean;
+  subject?: string;
+}
+
+/** `deaddrop correct`: the message stays, the correction stands beside it. Spec 1.7, 3.4. */
+export function command(cli: Cli): Command {
+  const correct = new Command("correct")
+    .description(
+      "Corrects a message; it goes to those who got the message. With --revert it takes back a\n" +
+        "proposal of yours that is not decided yet.",
+    )
+    .argument("<id>", "event id, a prefix of 6 characters or more, or correlation id")
+    .argument("[body]", "what is right; - reads standard input")
+    .option("--revert", "take the proposal back")
+    .option("--subject <text>", 'instead of "correction: …"');
+  return addBodyFlags(addSendFlags(correct))
+    .addHelpText(
+      "after",
+      example(
+        'deaddrop correct 4f2a91 "It is port 8443, not 8433."',
+        'deaddrop correct 4f2a91 --revert "We found a better way."',
+      ),
+    )
+    .action((id: string, body: string | undefined, flags: Flags) => run(cli, id, body, flags));
+}
+
+export async function run(
+  cli: Cli,
+  id: string,
+  argument: string | undefined,
+  flags: Flags,
+): Promise<void> {
+  const text = await readBody(cli, flags, argument);
+  await withClient(cli, flags, async (client) => {
+    const parent = await parentOf(client, id);
+    const reverts = flags.revert === true;
+    if (reverts && (parent.type !== "proposal" || parent.from !== client.handle)) {
+      throw new DeaddropError("refused", "only a proposal of your own can be reverted", {
+        hint: "`deaddrop ack <id> --reject` refuses a peer's",
+      });
+    }
+    await deliver(cli, flags, client, {
+      to: await recipients(client, flags.to ?? answerTo(parent, client)),
+      type: "correction",
+      subject: flags.subject ?? answerSubject(reverts ? "reverted" : "correction", parent),
+      body: correctionBody(parent.event_id, text, reverts),
+      correlationId: parent.correlation_id,
+      ...draftOptions(flags),
+    });
+  });
+}
+
+function correctionBody(eventId: string, text: JsonValue, reverts: boolean): JsonObject {
+  const names = reverts ? { reverts: eventId } : { corrects: eventId };
+  return text === "" ? names : { ...names, text };
+}

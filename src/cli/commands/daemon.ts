@@ -1,0 +1,35 @@
+import { Command, Option } from "commander";
+import { findHandle, findWire, type Cli, type GlobalFlags } from "../context.ts";
+import { example } from "../example.ts";
+
+interface Flags extends GlobalFlags {
+  once?: boolean;
+  logLevel: "trace" | "debug" | "info" | "warn" | "error";
+}
+
+/** `deaddrop daemon`: the daemon in the foreground. Spec 4.2. */
+export function command(cli: Cli): Command {
+  const level = new Option("--log-level <level>", "how much is logged").default("info");
+  return new Command("daemon")
+    .description(
+      "Runs the daemon in the foreground; `deaddrop service install` runs it as a service.\n" +
+        "SIGTERM ends it, SIGHUP reads the configuration again, SIGUSR1 ticks now.",
+    )
+    .option("--once", "one round, then end")
+    .addOption(level.choices(["trace", "debug", "info", "warn", "error"]))
+    .addHelpText("after", example("deaddrop daemon --wire ./_coordination --as forge"))
+    .action((flags: Flags) => run(cli, flags));
+}
+
+export async function run(cli: Cli, flags: Flags): Promise<void> {
+  const wireDir = findWire(cli, flags);
+  const handle = findHandle(cli, flags);
+  const { runDaemon } = await import("../../daemon/process.ts");
+  cli.exitCode = await runDaemon({
+    wireDir,
+    handle,
+    once: flags.once === true,
+    logLevel: flags.logLevel,
+    peers: flags.peer ?? [],
+  });
+}

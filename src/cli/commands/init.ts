@@ -1,0 +1,111 @@
+import { Command, Option } from "commander";
+import { join, resolve } from "node:path";
+import { DeaddropError } from "../../daemon/errors.ts";
+import { setupHost } from "../../setup/host.ts";
+import { initWire, type InitRequest } from "../../setup/init-wire.ts";
+import { initLocalPair } from "../../setup/local-pair.ts";
+import type { Cli } from "../context.ts";
+import { example } from "../example.ts";
+import { emit } from "../output.ts";
+import {
+  addPartyFlags,
+  ownHandle,
+  peerHandles,
+  peerKeys,
+  setupText,
+  shellCommand,
+  type PartyFlags,
+} from "../setup-text.ts";
+
+export interface Flags extends PartyFlags {
+  layout?: "pairwise" | "outbox";
+  group?: string;
+  localPair?: boolean;
+}
+
+/** `deaddrop init`: makes a wire. Spec 4.3. */
+export function command(cli: Cli): Command {
+  const init = new Command("init")
+    .description(
+      "Makes a wire: the folder that the agents share, your key, and what you keep to yourself.\n" +
+        "Running it again is safe: what is there stays as it is.",
+    )
+    .option("--wire <folder>", "the folder to make (default: _coordination here)")
+    .addOption(
+      new Option("--layout <layout>", "one log for each pair, or one for each agent").choices([
+        "pairwise",
+        "outbox",
+      ]),
+    )
+    .option("--group <group>", "let agents that are users of one group share it, a log each")
+    .option("--local-pair", "make all sides on this machine, each pinned TRUSTED by the others");
+  return addPartyFlags(init)
+    .addHelpText(
+      "after",
+      example(
+        "deaddrop init --me forge --peer scribe",
+        "deaddrop init --me forge --peer scribe --local-pair",
+      ),
+    )
+    .action((flags: Flags) => {
+      run(cli, flags);
+    });
+}
+
+export function run(cli: Cli, flags: Flags): void {
+  const handle = ownHandle(cli, flags);
+  const peers = peerHandles(flags);
+  const wireDir = resolve(cli.cwd, flags.wire ?? join(cli.cwd, "_coordination"));
+  const host = setupHost(cli.env, cli.nowMs());
+  const request: Omit<InitRequest, "handles"> = {
+    wireDir,
+    peers,
+    layout: flags.layout,
+    group: flags.group,
+    track: flags.track,
+    dryRun: flags.dryRun,
+  };
+  if (flags.localPair === true) {
+    if (flags.peerKey !== undefined) {
+      throw new DeaddropError("usage", "--local-pair makes all keys itself", {
+        hint: "leave out --peer-key",
+      });
+    }
+    const reports = initLocalPair(host, request, handle);
+    emit(cli, flags, reports, (paint) =>
+      setupText(reports, paint, [
+        ["Run each side's daemon", ...reports.map((each) => daemonCommand(each))],
+        ["Say something", shellCommand("send", "hello", "--wire", wireDir, "--as", handle)],
+      ]),
+    );
+    return;
+  }
+  const keys = peerKeys(cli, flags, peers);
+  const reports = initWire(host, { ...request, handles: [handle], peerKeys: keys });
+  emit(cli, flags, reports[0], (paint) =>
+    setupText(reports, paint, [
+      ["The other side runs", ...peers.map((peer) => joinCommand(wireDir, peer, handle))],
+      [
+        "Then compare fingerprints with it over a channel that you trust, and pin its key",
+        ...peers.map((peer) => pinCommand(wireDir, handle, peer)),
+      ],
+      ["Run your daemon", ...reports.map((each) => daemonCommand(each))],
+    ]),
+  );
+}
+
+function joinCommand(wireDir: string, peer: string, handle: string): string {
+  return shellCommand("join", wireDir, "--me", peer, "--peer", handle);
+}
+
+export function pinCommand(wireDir: string, handle: string, peer: string): string {
+  return shellCommand("trust", "pin", peer, "--tier", "VERIFIED", ...where(wireDir, handle));
+}
+
+export function daemonCommand(at: { readonly wire_dir: string; readonly handle: string }): string {
+  return shellCommand("service", "install", ...where(at.wire_dir, at.handle));
+}
+
+function where(wireDir: string, handle: string): string[] {
+  return ["--wire", wireDir, "--as", handle];
+}

@@ -1,0 +1,70 @@
+import { Command } from "commander";
+import { resolve } from "node:path";
+import { DeaddropError } from "../../daemon/errors.ts";
+import { setupHost } from "../../setup/host.ts";
+import { joinWire } from "../../setup/join-wire.ts";
+import { findWire, type Cli } from "../context.ts";
+import { example } from "../example.ts";
+import { emit } from "../output.ts";
+import {
+  addPartyFlags,
+  ownHandle,
+  peerHandles,
+  peerKeys,
+  setupText,
+  type PartyFlags,
+  type Section,
+} from "../setup-text.ts";
+import { daemonCommand, pinCommand } from "./init.ts";
+
+export interface Flags extends PartyFlags {
+  acceptWireTrust?: boolean;
+  anew?: boolean;
+}
+
+/** `deaddrop join`: takes an agent onto a wire that is there. Spec 4.3. */
+export function command(cli: Cli): Command {
+  const join = new Command("join")
+    .description(
+      "Joins a wire that somebody else has made: your key, your logs, what you keep to yourself.\n" +
+        "Nobody is believed because of it: you pin the others' keys. Running it again is safe.",
+    )
+    .argument("[folder]", "the wire's folder (default: the nearest _coordination/ upward)")
+    .option("--accept-wire-trust", "pin the keys that the wire claims for your peers, at UNTRUSTED")
+    .option("--anew", "the wire was made anew here: leave what was remembered of the old one");
+  return addPartyFlags(join)
+    .addHelpText("after", example("deaddrop join ./_coordination --me scribe --peer forge"))
+    .action((folder: string | undefined, flags: Flags) => {
+      run(cli, folder, flags);
+    });
+}
+
+export function run(cli: Cli, folder: string | undefined, flags: Flags): void {
+  if (folder !== undefined && /^[a-z][a-z0-9+.-]*:\/\//i.test(folder)) {
+    throw new DeaddropError("usage", `${folder} is a URL; join takes a folder`, {
+      hint: "clone or mount it first, and give the folder",
+    });
+  }
+  const wireDir = folder === undefined ? findWire(cli, flags) : resolve(cli.cwd, folder);
+  const peers = peerHandles(flags);
+  const report = joinWire(setupHost(cli.env, cli.nowMs()), {
+    wireDir,
+    handle: ownHandle(cli, flags),
+    peers,
+    peerKeys: peerKeys(cli, flags, peers),
+    track: flags.track,
+    acceptWireTrust: flags.acceptWireTrust,
+    anew: flags.anew,
+    dryRun: flags.dryRun,
+  });
+  const low = report.peers.filter(({ tier }) => tier === null || tier === "UNTRUSTED");
+  const pins = low.map((peer) => pinCommand(report.wire_dir, report.handle, peer.handle));
+  const sections: Section[] = [["Run your daemon", daemonCommand(report)]];
+  if (pins.length > 0) {
+    sections.unshift([
+      "Compare fingerprints with the other side over a channel that you trust, and pin its key",
+      ...pins,
+    ]);
+  }
+  emit(cli, flags, report, (paint) => setupText([report], paint, sections));
+}

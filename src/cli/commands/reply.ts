@@ -1,0 +1,52 @@
+import { Command, Option } from "commander";
+import { addBodyFlags, readBody, type BodyFlags } from "../body-input.ts";
+import { withClient, type Cli } from "../context.ts";
+import { example } from "../example.ts";
+import { withState } from "../opening.ts";
+import { answerSubject, answerTo, parentOf } from "../parent.ts";
+import { recipients } from "../recipients.ts";
+import { addSendFlags, deliver, draftOptions, type SendFlags } from "../sending.ts";
+
+interface Flags extends SendFlags, BodyFlags {
+  type: string;
+  subject?: string;
+  state?: string;
+}
+
+/** `deaddrop reply`: a message in the thread of another. Only an ack settles what is owed. */
+export function command(cli: Cli): Command {
+  const reply = new Command("reply")
+    .description("Answers in the thread of a message, to its author unless --to says otherwise.")
+    .argument("<id>", "event id, a prefix of 6 characters or more, or correlation id")
+    .argument("[body]", "what you have to say; - reads standard input")
+    .option("--subject <text>", 'instead of "re: …"')
+    .addOption(
+      new Option("--type <type>", "the message's type")
+        .choices(["feedback", "request", "warning", "decision"])
+        .default("feedback"),
+    )
+    .option("--state <line>", "the line of state that a warning or long request opens with");
+  return addBodyFlags(addSendFlags(reply))
+    .addHelpText("after", example('deaddrop reply 4f2a91 "Yes, from Monday on."'))
+    .action((id: string, body: string | undefined, flags: Flags) => run(cli, id, body, flags));
+}
+
+export async function run(
+  cli: Cli,
+  id: string,
+  argument: string | undefined,
+  flags: Flags,
+): Promise<void> {
+  const body = withState(flags.type, await readBody(cli, flags, argument), flags.state);
+  await withClient(cli, flags, async (client) => {
+    const parent = await parentOf(client, id);
+    await deliver(cli, flags, client, {
+      to: await recipients(client, flags.to ?? answerTo(parent, client)),
+      type: flags.type,
+      subject: flags.subject ?? answerSubject("re", parent),
+      body,
+      correlationId: parent.correlation_id,
+      ...draftOptions(flags),
+    });
+  });
+}

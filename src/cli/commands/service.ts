@@ -1,0 +1,137 @@
+import { spawn } from "node:child_process";
+import { homedir } from "node:os";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Command } from "commander";
+import { DeaddropError } from "../../daemon/errors.ts";
+import { setupHost } from "../../setup/host.ts";
+import { agentPlace } from "../agent-place.ts";
+import { count, type Cli, type GlobalFlags } from "../context.ts";
+import { example } from "../example.ts";
+import { emit } from "../output.ts";
+import { installedInstances, systemHost, type ServicePlace } from "../service-place.ts";
+import {
+  installService,
+  serviceLogs,
+  serviceStatus,
+  uninstallService,
+  type ServiceReport,
+} from "../service.ts";
+import { stepsText } from "../setup-text.ts";
+import { userName } from "../user-name.ts";
+
+interface InstallFlags extends GlobalFlags {
+  dryRun?: boolean;
+  linger?: boolean;
+}
+
+interface LogFlags extends GlobalFlags {
+  lines: number;
+  follow?: boolean;
+}
+
+/** `deaddrop service`: the daemon as a service of systemd or launchd. Spec 4.3. */
+export function command(cli: Cli): Command {
+  const service = new Command("service").description(
+    "Runs the daemon of one agent on one wire as a service of your user: systemd on Linux,\n" +
+      "launchd on macOS. Elsewhere it prints the command that runs it in the foreground.",
+  );
+  service
+    .command("install")
+    .description("install, enable and start it; again after an upgrade")
+    .option("--linger", "keep it running while you are not logged in (Linux)")
+    .option("--dry-run", "say what would be done, and do nothing")
+    .addHelpText("after", example("deaddrop service install --wire ./_coordination --as forge"))
+    .action((_own: unknown, self: Command) => {
+      const flags = self.optsWithGlobals<InstallFlags>();
+      const options = { dryRun: flags.dryRun === true, linger: flags.linger === true };
+      report(cli, flags, installService(servicePlace(cli, flags), systemHost, options));
+    });
+  service
+    .command("uninstall")
+    .description("stop and remove it; keys, logs and inbox stay")
+    .option("--dry-run", "say what would be done, and do nothing")
+    .action((_own: unknown, self: Command) => {
+      const flags = self.optsWithGlobals<InstallFlags>();
+      const options = { dryRun: flags.dryRun === true };
+      report(cli, flags, uninstallService(servicePlace(cli, flags), systemHost, options));
+    });
+  service
+    .command("status")
+    .description("whether it is installed and runs")
+    .action((_own: unknown, self: Command) => {
+      status(cli, self.optsWithGlobals<GlobalFlags>());
+    });
+  service
+    .command("logs")
+    .description("what the daemon has logged")
+    .option("--lines <count>", "how many lines", count, 100)
+    .option("--follow", "go on")
+    .action((_own: unknown, self: Command) => logs(cli, self.optsWithGlobals<LogFlags>()));
+  service
+    .command("list")
+    .description("the services that are installed here")
+    .action((_own: unknown, self: Command) => {
+      const installed = installedInstances(setupHost(cli.env, cli.nowMs()).places);
+      emit(cli, self.optsWithGlobals<GlobalFlags>(), installed, () =>
+        installed.map(({ wireKey, handle }) => `${wireKey}  ${handle}`).join("\n"),
+      );
+    });
+  return service;
+}
+
+function servicePlace(cli: Cli, flags: GlobalFlags): ServicePlace {
+  const { host, place } = agentPlace(cli, flags);
+  const packageDir = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
+  return {
+    platform: process.platform,
+    home: cli.env["HOME"] ?? homedir(),
+    uid: process.getuid?.() ?? 0,
+    user: userName(),
+    places: host.places,
+    agent: place.paths,
+    path: cli.env["PATH"] ?? "/usr/bin:/bin",
+    node: process.execPath,
+    program: `${packageDir}/bin/deaddrop.js`,
+    packageDir,
+  };
+}
+
+function report(cli: Cli, flags: GlobalFlags, { installed, steps, notes }: ServiceReport): void {
+  emit(cli, flags, { installed, steps, notes }, (paint) =>
+    [...(steps.length === 0 ? [] : [stepsText(steps, paint)]), ...notes].join("\n"),
+  );
+}
+
+function status(cli: Cli, flags: GlobalFlags): void {
+  const now = serviceStatus(servicePlace(cli, flags), systemHost);
+  emit(cli, flags, now, (paint) => {
+    const state = now.running ? paint("green", "running") : paint("yellow", "not running");
+    const pid = now.pid === null ? "" : `, process ${now.pid}`;
+    const installed = now.installed ? "installed" : "not installed";
+    return `${now.service}: ${installed}, ${state}${pid}\n${now.detail}`;
+  });
+}
+
+/** The manager's own program shows them, on this terminal, until it ends. */
+function logs(cli: Cli, flags: LogFlags): Promise<void> {
+  const options = { lines: flags.lines, follow: flags.follow === true };
+  const argv = serviceLogs(servicePlace(cli, flags), options);
+  if (argv === undefined) {
+    throw new DeaddropError("refused", "there is no service manager here that keeps a log", {
+      hint: "the daemon in the foreground logs to standard output",
+    });
+  }
+  return new Promise((resolve, reject) => {
+    const child = spawn(argv.command, argv.args, { stdio: "inherit", env: cli.env });
+    child.on("error", (cause) => {
+      reject(
+        new DeaddropError("refused", `${argv.command} cannot be run: ${cause.message}`, { cause }),
+      );
+    });
+    child.on("close", (code) => {
+      cli.exitCode = code ?? 1;
+      resolve();
+    });
+  });
+}

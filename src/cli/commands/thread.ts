@@ -1,0 +1,50 @@
+import { Command } from "commander";
+import type { ThreadView } from "../../daemon/client-types.ts";
+import { DeaddropError } from "../../daemon/errors.ts";
+import { withClient, type Cli, type GlobalFlags } from "../context.ts";
+import { example } from "../example.ts";
+import { messageText } from "../message-text.ts";
+import { emit, table, type Paint } from "../output.ts";
+import { sanitise } from "../sanitise.ts";
+import { obligationRow, shortId } from "../text.ts";
+
+/** `deaddrop thread`: a conversation; two that share a name are both shown. Spec 3.3. */
+export function command(cli: Cli): Command {
+  return new Command("thread")
+    .description("Shows a conversation: its messages, its proposals, and what is owed in it.")
+    .argument("<id>", "a message of it (6 characters of its event id or more), or correlation id")
+    .addHelpText("after", example("deaddrop thread 4f2a91"))
+    .action((id: string, flags: GlobalFlags) => run(cli, id, flags));
+}
+
+export async function run(cli: Cli, id: string, flags: GlobalFlags): Promise<void> {
+  const threads = await withClient(cli, flags, (client) => client.view("thread", { id }));
+  if (threads.length === 0) {
+    throw new DeaddropError("unknown_id", `no thread or message "${id}"`, {
+      hint: "`deaddrop inbox` and `deaddrop sent` show the ids; 6 characters of one are enough",
+    });
+  }
+  emit(cli, flags, threads, (paint) =>
+    threads.map((thread) => threadText(cli, thread, paint)).join("\n\n"),
+  );
+}
+
+function threadText(cli: Cli, thread: ThreadView, paint: Paint): string {
+  const waiting = thread.waiting_on.length === 0 ? "" : ` on ${thread.waiting_on.join(", ")}`;
+  const status = thread.status === "waiting_on" ? `waiting${waiting}` : thread.status;
+  const head = `${paint("bold", "thread")} ${sanitise(thread.correlation_id)}: ${sanitise(status)}; ${sanitise(thread.participants.join(", "))}`;
+  const messages = thread.messages.map((message) => {
+    const { id, refused, corrections } = message._meta;
+    const notes = refused === null ? [] : [`refused: ${refused}`];
+    for (const correction of corrections) notes.push(`corrected by ${shortId(correction)}`);
+    return messageText(id, message, notes, paint, cli.nowMs());
+  });
+  const proposals = thread.proposals.map(
+    (each) =>
+      `proposal ${paint("bold", shortId(each.proposal_id))} by ${sanitise(each.proposer)}: ${each.status}`,
+  );
+  const owed = thread.obligations.map((each) => obligationRow(each, cli.nowMs()));
+  const parts = [head, ...messages, proposals.join("\n")];
+  parts.push(owed.length === 0 ? "" : `Owed\n${table(owed, paint, cli.stdout.columns)}`);
+  return parts.filter((part) => part !== "").join("\n\n");
+}

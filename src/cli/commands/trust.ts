@@ -1,0 +1,52 @@
+import { Command, Option } from "commander";
+import { TIERS } from "../../trust/tiers.ts";
+import type { ConsentFlags } from "../confirm.ts";
+import { addConsent } from "../consent-flags.ts";
+import type { Cli, GlobalFlags } from "../context.ts";
+import { example } from "../example.ts";
+import type { ImportFlags } from "../trust/import.ts";
+import type { PinFlags } from "../trust/pin.ts";
+
+/** `deaddrop trust`: whom this agent believes, and how far. Changes are the operator's. Spec 2. */
+export function command(cli: Cli): Command {
+  const trust = new Command("trust").description(
+    "Whose keys are believed, and how far. What the wire advertises is never believed by itself.\n" +
+      "All but list want a terminal and a typed confirmation, or --yes --reason.",
+  );
+  trust
+    .command("list")
+    .description("the pins, their tiers, and where the wire claims something else")
+    .action(async (_flags: unknown, list: Command) => {
+      const { run } = await import("../trust/list.ts");
+      run(cli, list.optsWithGlobals<GlobalFlags>());
+    });
+  addConsent(trust.command("pin"))
+    .description("pin a peer's key, or raise its tier, after comparing the fingerprint")
+    .argument("<peer>", "whose key it is")
+    .argument("[key]", "base64, or a .pub.json (default: the pinned key, else the wire's claim)")
+    .addOption(new Option("--tier <tier>", "how far it is believed").choices([...TIERS]))
+    .option("--fingerprint <hex>", "the 64 digits that the peer's operator has read out")
+    .option("--unsigned", "the peer has no key and signs nothing (a v2.0 peer)")
+    .addHelpText("after", example("deaddrop trust pin scribe --tier VERIFIED"))
+    .action(async (peer: string, key: string | undefined, _flags: unknown, pin: Command) => {
+      const { run } = await import("../trust/pin.ts");
+      await run(cli, peer, key, pin.optsWithGlobals<PinFlags>());
+    });
+  addConsent(trust.command("revoke"))
+    .description("stop a key at once, and hold its agent")
+    .argument("<key-id>", "as trust list shows it")
+    .addHelpText("after", example("deaddrop trust revoke scribe:1a2b3c4d"))
+    .action(async (keyId: string, _flags: unknown, revoke: Command) => {
+      const { run } = await import("../trust/revoke.ts");
+      await run(cli, keyId, revoke.optsWithGlobals<GlobalFlags & ConsentFlags>());
+    });
+  addConsent(trust.command("import"))
+    .description("pin the agents of a trust file, v3.0 or v3.1")
+    .argument("<file>", "the trust file")
+    .option("--accept-wire-trust", "take its tiers too (up to ATTESTED), instead of UNTRUSTED")
+    .action(async (file: string, _flags: unknown, command: Command) => {
+      const { run } = await import("../trust/import.ts");
+      await run(cli, file, command.optsWithGlobals<ImportFlags>());
+    });
+  return trust;
+}

@@ -1,0 +1,123 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DeaddropError } from "../../daemon/errors.ts";
+import {
+  checkSettings,
+  settingNamed,
+  SETTINGS,
+  settingValue,
+  withSetting,
+} from "../../setup/settings-table.ts";
+import { readSettings, saveSettings } from "../../storage/private-store.ts";
+import { agentPlace, reloadDaemon, type AgentPlace } from "../agent-place.ts";
+import type { Cli, GlobalFlags } from "../context.ts";
+import { emit, table } from "../output.ts";
+import { differences } from "./accept.ts";
+
+/** `deaddrop config list`: the settings, and how the wire's policy stands against the pinned one. */
+export function list(cli: Cli, flags: GlobalFlags): void {
+  const at = agentPlace(cli, flags);
+  const file = readSettings(at.host.disk, at.place.paths) as Record<string, unknown> | undefined;
+  const settings = SETTINGS.map(({ key, byDefault, about }) => ({
+    key,
+    value: file?.[key] ?? byDefault,
+    default: byDefault,
+    about,
+  }));
+  const { lines } = differences(at);
+  emit(cli, flags, { settings, file: at.place.paths.settings, wire_differs: lines }, (paint) => {
+    const rows = settings.map(({ key, value, default: byDefault, about }) => [
+      { text: key, style: "bold" as const },
+      { text: JSON.stringify(value), style: value === byDefault ? undefined : ("cyan" as const) },
+      { text: about },
+    ]);
+    const note =
+      lines.length === 0
+        ? "The wire's configuration is the one that you accepted."
+        : `The wire's configuration differs from the one that you accepted in ${lines.length} points: deaddrop config accept`;
+    return `${table(rows, paint, cli.stdout.columns)}\n\n${note}`;
+  });
+}
+
+export function get(cli: Cli, key: string, flags: GlobalFlags): void {
+  const { byDefault } = settingNamed(key);
+  const { host, place } = agentPlace(cli, flags);
+  const file = readSettings(host.disk, place.paths) as Record<string, unknown> | undefined;
+  const value = file?.[key] ?? byDefault;
+  emit(cli, flags, { key, value }, () => JSON.stringify(value));
+}
+
+/** Sets one setting; without text it goes back to its default. */
+export async function set(
+  cli: Cli,
+  key: string,
+  text: string | undefined,
+  flags: GlobalFlags,
+): Promise<void> {
+  const setting = settingNamed(key);
+  const value = text === undefined ? undefined : settingValue(setting, text);
+  const at = agentPlace(cli, flags);
+  const file = readSettings(at.host.disk, at.place.paths);
+  await save(at, withSetting(file, key, value));
+  const now = value ?? setting.byDefault;
+  emit(
+    cli,
+    flags,
+    { key, value: now },
+    (paint) => `${paint("bold", key)} is ${JSON.stringify(now)}`,
+  );
+}
+
+/** Opens the settings in the operator's editor; what cannot be read is not taken. */
+export async function edit(cli: Cli, flags: GlobalFlags): Promise<void> {
+  const editor = cli.env["VISUAL"] ?? cli.env["EDITOR"];
+  if (editor === undefined || editor.trim() === "") {
+    throw new DeaddropError("usage", "no editor is named", {
+      hint: "set EDITOR, or change one setting with `deaddrop config set <key> <value>`",
+    });
+  }
+  const at = agentPlace(cli, flags);
+  const before = readSettings(at.host.disk, at.place.paths) ?? {};
+  const after = edited(editor, `${JSON.stringify(before, null, 2)}\n`);
+  const changed = JSON.stringify(after) !== JSON.stringify(before);
+  if (changed) await save(at, after);
+  emit(cli, flags, { changed, settings: after }, () => (changed ? "saved" : "nothing was changed"));
+}
+
+function edited(editor: string, text: string): unknown {
+  const folder = mkdtempSync(join(tmpdir(), "deaddrop-edit-"));
+  const path = join(folder, "settings.json");
+  try {
+    writeFileSync(path, text, { mode: 0o600 });
+    const [program = "", ...args] = editor.trim().split(/\s+/);
+    const { status, error } = spawnSync(program, [...args, path], { stdio: "inherit" });
+    if (error !== undefined || status !== 0) {
+      throw new DeaddropError("refused", `${program} did not end well; nothing was changed`, {
+        cause: error,
+      });
+    }
+    return parsed(readFileSync(path, "utf8"));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new DeaddropError("refused", "that is not JSON; nothing was changed", {
+      hint: (cause as Error).message,
+      cause,
+    });
+  }
+}
+
+async function save(at: AgentPlace, file: unknown): Promise<void> {
+  const { paths } = at.place;
+  checkSettings(file, paths.settings);
+  saveSettings(at.host.disk, paths, file);
+  await reloadDaemon(paths);
+}

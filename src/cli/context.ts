@@ -1,0 +1,176 @@
+import { readdirSync, statSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { basename, dirname, join, resolve } from "node:path";
+import { InvalidArgumentError, type Command } from "commander";
+import type { Client, ClientPlace } from "../daemon/client-types.ts";
+import { DeaddropError } from "../daemon/errors.ts";
+import { placesFrom, programFolder, type Places } from "../storage/paths.ts";
+import type { Screen } from "./output.ts";
+
+/** The outside of the command line, so that a test can be one. */
+export interface Cli {
+  readonly env: NodeJS.ProcessEnv;
+  readonly cwd: string;
+  readonly stdin: AsyncIterable<Uint8Array | string> & { readonly isTTY?: boolean };
+  readonly stdout: Screen;
+  readonly stderr: Screen;
+  /** What the process ends with when nothing is thrown. */
+  exitCode: number;
+  nowMs(): number;
+  sleep(durationMs: number): Promise<void>;
+  openClient(place: ClientPlace): Promise<Client>;
+}
+
+/** Flags that every command takes. */
+export interface GlobalFlags {
+  wire?: string;
+  as?: string;
+  json?: boolean;
+  peer?: string[];
+}
+
+const FOLDER = "_coordination";
+
+export function processCli(): Cli {
+  return {
+    env: process.env,
+    cwd: process.cwd(),
+    // Node makes each stream when it is first asked for; most commands need one of the three.
+    get stdin() {
+      return process.stdin;
+    },
+    get stdout() {
+      return closable(process.stdout);
+    },
+    get stderr() {
+      return closable(process.stderr);
+    },
+    exitCode: 0,
+    nowMs: () => Date.now(),
+    sleep: (durationMs) => new Promise((resolve) => setTimeout(resolve, durationMs)),
+    openClient: async (place) => (await import("../daemon/client.ts")).openClient(place),
+  };
+}
+
+/** `deaddrop inbox | head` is no failure: whoever read has read enough. */
+function closable(stream: NodeJS.WriteStream): NodeJS.WriteStream {
+  if (stream.listenerCount("error", endQuietly) === 0) stream.on("error", endQuietly);
+  return stream;
+}
+
+function endQuietly(error: NodeJS.ErrnoException): void {
+  if (error.code !== "EPIPE") throw error;
+  process.exit();
+}
+
+/** Adds the global flags, where the command does not have flags of that name of its own. */
+export function addGlobalFlags(command: Command): Command {
+  const flags = [
+    ["--wire <folder>", "the wire (else DEADDROP_WIRE, else the nearest _coordination/ upward)"],
+    ["--as <handle>", "who you are (else DEADDROP_AS, else the only identity here)"],
+    ["--json", "print JSON"],
+  ] as const;
+  for (const [flag, about] of flags) if (!has(command, flag)) command.option(flag, about);
+  if (!has(command, "--peer")) {
+    command.option("--peer <handle>", "a peer, on a wire without a roster (repeatable)", collect);
+  }
+  return command;
+}
+
+function has(command: Command, flag: string): boolean {
+  const long = flag.split(" ")[0];
+  return (
+    command.options.some((option) => option.long === long) ||
+    command.commands.some((sub) => has(sub, flag))
+  );
+}
+
+/** For repeatable options. */
+export function collect(value: string, before: readonly string[] = []): string[] {
+  return [...before, value];
+}
+
+/** For options that are a whole number of at least 1. */
+export function count(value: string): number {
+  const number = Number(value);
+  if (/^\d{1,9}$/.test(value) && number >= 1) return number;
+  throw new InvalidArgumentError("Give a whole number of at least 1.");
+}
+
+/** The wire's folder, absolute. Throws DeaddropError when there is none. Spec 4.4. */
+export function findWire(cli: Cli, flags: GlobalFlags): string {
+  const named = flags.wire ?? cli.env["DEADDROP_WIRE"];
+  if (named !== undefined && named !== "") {
+    const folder = resolve(cli.cwd, named);
+    if (isFolder(folder)) return folder;
+    throw new DeaddropError("config", `${folder}: no such folder`, {
+      hint: `${flags.wire === undefined ? "DEADDROP_WIRE" : "--wire"} names the folder that the agents share; run \`deaddrop init\` to make one`,
+    });
+  }
+  for (let folder = cli.cwd; ; folder = dirname(folder)) {
+    if (basename(folder) === FOLDER) return folder;
+    const inside = join(folder, FOLDER);
+    if (isFolder(inside)) return inside;
+    if (dirname(folder) === folder) break;
+  }
+  throw new DeaddropError("config", `no wire here: ${FOLDER}/ is not in ${cli.cwd} or above it`, {
+    hint: "name it with --wire or DEADDROP_WIRE, or run `deaddrop init` to make one",
+  });
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+/** Who we are on this machine. Throws DeaddropError when that is not clear. Spec 4.4. */
+export function findHandle(cli: Cli, flags: GlobalFlags): string {
+  const named = flags.as ?? cli.env["DEADDROP_AS"];
+  if (named !== undefined && named !== "") return named;
+  const handles = localHandles(cli.env);
+  const [only] = handles;
+  if (only === undefined) {
+    throw new DeaddropError("config", "no identity on this machine", {
+      hint: "run `deaddrop init` or `deaddrop join`, or make a key with `deaddrop keygen <handle>`",
+    });
+  }
+  if (handles.length === 1) return only;
+  throw new DeaddropError("config", `several identities here: ${handles.join(", ")}`, {
+    hint: "say who you are with --as or DEADDROP_AS",
+  });
+}
+
+/** Handles whose private key lies in our configuration folder. Spec 1.1. */
+export function localHandles(env: NodeJS.ProcessEnv): string[] {
+  try {
+    const names = readdirSync(programFolder(placesOf(env)));
+    return names.flatMap((name) => (name.endsWith(".key") ? [name.slice(0, -4)] : [])).sort();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}
+
+/** The user's own base folders. */
+export function placesOf(env: NodeJS.ProcessEnv): Places {
+  return placesFrom(env, env["HOME"] ?? homedir(), env["TMPDIR"] ?? tmpdir());
+}
+
+/** Opens the client for this wire and identity, and closes it whatever happens. */
+export async function withClient<T>(
+  cli: Cli,
+  flags: GlobalFlags,
+  use: (client: Client) => Promise<T>,
+): Promise<T> {
+  const place: ClientPlace = {
+    wireDir: findWire(cli, flags),
+    handle: findHandle(cli, flags),
+    env: cli.env,
+  };
+  if (flags.peer !== undefined) place.peers = flags.peer;
+  const client = await cli.openClient(place);
+  try {
+    return await use(client);
+  } finally {
+    client.close();
+  }
+}

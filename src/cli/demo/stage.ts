@@ -1,0 +1,148 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createWriteStream, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** How long one command may take, and how long a daemon may take to stop (spec 4.2: 5 s). */
+const COMMAND_LIMIT_MS = 10_000;
+const STOP_LIMIT_MS = 6_000;
+const OUTPUT_LIMIT_BYTES = 4 * 1024 * 1024;
+
+export interface CommandResult {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The demo went wrong: what was expected, and what happened instead. */
+export class DemoFailure extends Error {
+  override readonly name = "DemoFailure";
+}
+
+/**
+ * The place where the demo plays: a folder with a home of its own, so that nothing of the
+ * person who runs it is read or written, and the processes that were started in it.
+ */
+export class Stage {
+  readonly root: string;
+  readonly wireDir: string;
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #commands = new Set<ChildProcess>();
+  #closed = false;
+  readonly #daemons = new Map<string, { child: ChildProcess; exited: Promise<number | string> }>();
+
+  constructor(root: string) {
+    this.root = root;
+    this.wireDir = join(root, "_coordination");
+    const home = join(root, "home");
+    for (const folder of ["home/.config", "home/.local/state", "run", "logs"]) {
+      mkdirSync(join(root, folder), { recursive: true, mode: 0o700 });
+    }
+    this.#env = {
+      PATH: process.env["PATH"],
+      HOME: home,
+      XDG_CONFIG_HOME: join(home, ".config"),
+      XDG_STATE_HOME: join(home, ".local/state"),
+      XDG_RUNTIME_DIR: join(root, "run"),
+      NO_COLOR: "1",
+      TZ: "UTC",
+    };
+  }
+
+  /** Ends everything, and lets nothing more begin. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const child of this.#commands) child.kill("SIGKILL");
+    await this.stopDaemons();
+  }
+
+  /** Runs one command to its end, as an agent of this wire or (undefined) as the operator. */
+  async run(
+    handle: string | undefined,
+    args: readonly string[],
+    input = "",
+  ): Promise<CommandResult> {
+    const who = handle === undefined ? [] : ["--wire", this.wireDir, "--as", handle];
+    const child = this.#spawn([...args, ...who]);
+    this.#commands.add(child);
+    child.stdin?.end(input);
+    return new Promise((resolve, reject) => {
+      let stdout = "";
+      let stderr = "";
+      const timer = setTimeout(() => child.kill("SIGKILL"), COMMAND_LIMIT_MS);
+      child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+        if (stdout.length < OUTPUT_LIMIT_BYTES) stdout += text;
+      });
+      child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+        if (stderr.length < OUTPUT_LIMIT_BYTES) stderr += text;
+      });
+      child.on("error", reject);
+      child.on("close", (code, signal) => {
+        clearTimeout(timer);
+        this.#commands.delete(child);
+        if (code !== null) resolve({ exitCode: code, stdout, stderr });
+        else
+          reject(new DemoFailure(`deaddrop ${args.join(" ")}: ended by ${signal ?? "a signal"}`));
+      });
+    });
+  }
+
+  /** Starts a real daemon; its log goes to a file of the stage. */
+  startDaemon(handle: string): void {
+    const child = this.#spawn(["daemon", "--wire", this.wireDir, "--as", handle]);
+    child.stdin?.end();
+    writeFileSync(this.daemonLog(handle), "", { mode: 0o600 });
+    const log = createWriteStream(this.daemonLog(handle), { flags: "a" });
+    child.stdout?.pipe(log, { end: false });
+    child.stderr?.pipe(log, { end: false });
+    const exited = new Promise<number | string>((resolve) => {
+      child.on("error", (error) => resolve(error.message));
+      child.on("close", (code, signal) => {
+        log.end();
+        resolve(code ?? signal ?? "unknown");
+      });
+    });
+    this.#daemons.set(handle, { child, exited });
+  }
+
+  daemonLog(handle: string): string {
+    return join(this.root, "logs", `daemon-${handle}.log`);
+  }
+
+  /** What a daemon ended with, or undefined while it runs. */
+  daemonEnd(handle: string): number | string | undefined {
+    const child = this.#daemons.get(handle)?.child;
+    return child?.exitCode ?? child?.signalCode ?? undefined;
+  }
+
+  /** SIGTERM to every daemon; says with what each one ended. None is left when it returns. */
+  async stopDaemons(): Promise<Map<string, number | string>> {
+    const ends = new Map<string, number | string>();
+    for (const { child } of this.#daemons.values()) child.kill("SIGTERM");
+    for (const [handle, { child, exited }] of this.#daemons) {
+      const timer = setTimeout(() => child.kill("SIGKILL"), STOP_LIMIT_MS);
+      ends.set(handle, await exited);
+      clearTimeout(timer);
+    }
+    this.#daemons.clear();
+    return ends;
+  }
+
+  makeFolder(path: string): void {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+  }
+
+  #spawn(args: readonly string[]): ChildProcess {
+    if (this.#closed) throw new DemoFailure("the demo has ended");
+    return spawn(process.execPath, [programPath(), ...args], {
+      cwd: this.root,
+      env: this.#env,
+      stdio: ["pipe", "pipe", "pipe"],
+    });
+  }
+}
+
+/** bin/deaddrop.js of this very program. */
+function programPath(): string {
+  return fileURLToPath(new URL("../../../bin/deaddrop.js", import.meta.url));
+}

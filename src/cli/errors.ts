@@ -1,0 +1,65 @@
+import { CommanderError } from "commander";
+import { DeaddropError } from "../daemon/errors.ts";
+import { painter, type Screen } from "./output.ts";
+import { safeJson, sanitiseLines } from "./sanitise.ts";
+
+interface Report {
+  code: string;
+  message: string;
+  hint: string | undefined;
+  exitCode: number;
+}
+
+/**
+ * Prints what was wrong and what to do, and returns the exit code (spec 4.2). With `json` it is
+ * one line `{"error":{"code","message","hint"}}` on standard error.
+ */
+export async function reportError(
+  error: unknown,
+  cli: { readonly stderr: Screen; readonly env: NodeJS.ProcessEnv },
+  about: { json: boolean; command: string | undefined },
+): Promise<number> {
+  const report = error instanceof CommanderError ? usage(error, about.command) : await read(error);
+  if (report === undefined) return (error as CommanderError).exitCode;
+  const { code, message, hint, exitCode } = report;
+  if (about.json) {
+    cli.stderr.write(`${safeJson({ error: { code, message, hint: hint ?? null } })}\n`);
+    return exitCode;
+  }
+  const paint = painter(cli.stderr, cli.env);
+  const [first = "", ...rest] = sanitiseLines(message);
+  const lines = [`${paint("red", "deaddrop:")} ${first}`, ...rest.map((line) => `  ${line}`)];
+  if (hint !== undefined) lines.push(...sanitiseLines(hint).map((line) => `  ${line}`));
+  cli.stderr.write(`${lines.join("\n")}\n`);
+  return exitCode;
+}
+
+/** Undefined for help and version: commander has printed them, and they are no failure. */
+function usage(error: CommanderError, command: string | undefined): Report | undefined {
+  if (/^commander\.(help|helpDisplayed|version)$/.test(error.code)) return undefined;
+  return {
+    code: "usage",
+    message: error.message.replace(/^error: /, ""),
+    hint: `run \`deaddrop ${command === undefined ? "help" : `${command} --help`}\` for what it takes`,
+    exitCode: 1,
+  };
+}
+
+async function read(error: unknown): Promise<Report> {
+  if (error instanceof DeaddropError) {
+    const { code, message, hint, exitCode } = error;
+    return { code, message, hint, exitCode };
+  }
+  // Loaded only when something went wrong: a command that works does not pay for it.
+  const { StorageError } = await import("../storage/disk.ts");
+  if (error instanceof StorageError) {
+    return { code: "storage", message: error.message, hint: error.hint, exitCode: 6 };
+  }
+  const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return {
+    code: "internal",
+    message: `this is a bug in deaddrop\n${trace}`,
+    hint: "nothing is lost: logs and keys are as they were. Please report it with the lines above",
+    exitCode: 70,
+  };
+}

@@ -1,0 +1,89 @@
+import type { Command, CommanderError } from "commander";
+import { DeaddropError } from "../daemon/errors.ts";
+import { COMMANDS } from "./command-table.ts";
+import { addGlobalFlags, processCli, type Cli } from "./context.ts";
+
+/** Flags that stand before the command and take a value; `--json` takes none. */
+const LEADING_WITH_VALUE = new Set(["--wire", "--as", "--peer"]);
+
+/** Runs one command line (without node and script) and returns its exit code. Spec 4.2. */
+export async function main(args: readonly string[], cli: Cli = processCli()): Promise<number> {
+  const { name, rest } = split(args);
+  try {
+    await dispatch(name, rest, cli);
+    return cli.exitCode;
+  } catch (error) {
+    // What stands behind `--` is text of a message, not a flag.
+    const { reportError } = await import("./errors.ts");
+    const flags = rest.includes("--") ? rest.slice(0, rest.indexOf("--")) : rest;
+    return reportError(error, cli, { json: flags.includes("--json"), command: name });
+  }
+}
+
+/** Finds the command's name; flags before it are given to it. Bare `deaddrop` is `status`. */
+function split(args: readonly string[]): { name: string | undefined; rest: readonly string[] } {
+  let index = 0;
+  while (index < args.length && args[index]?.startsWith("-") === true) {
+    const flag = args[index] ?? "";
+    if (["--help", "-h", "--version", "-V"].includes(flag)) return { name: flag, rest: [] };
+    index += LEADING_WITH_VALUE.has(flag) ? 2 : 1;
+  }
+  const name = args[index];
+  return { name, rest: [...args.slice(0, index), ...args.slice(index + 1)] };
+}
+
+async function dispatch(name: string | undefined, rest: readonly string[], cli: Cli) {
+  switch (name) {
+    case "--version":
+    case "-V":
+    case "version": {
+      const { version } = await import("./version.ts");
+      cli.stdout.write(`${version()}\n`);
+      return;
+    }
+    case "--help":
+    case "-h":
+    case "help":
+      return help(rest, cli);
+    default:
+      await (await commandNamed(name ?? "status", cli)).parseAsync(rest, { from: "user" });
+  }
+}
+
+async function help(rest: readonly string[], cli: Cli): Promise<void> {
+  const [name] = rest.filter((each) => !each.startsWith("-"));
+  if (name !== undefined) {
+    (await commandNamed(name, cli)).outputHelp();
+    return;
+  }
+  const { overview } = await import("./help.ts");
+  cli.stdout.write(overview(cli));
+}
+
+async function commandNamed(name: string, cli: Cli): Promise<Command> {
+  const entry = COMMANDS.get(name);
+  if (entry === undefined) {
+    const { closest } = await import("./suggest.ts");
+    const meant = closest(name, COMMANDS.keys());
+    throw new DeaddropError("usage", `no command "${name}"`, {
+      hint:
+        meant === undefined ? "`deaddrop help` lists all of them" : `did you mean \`${meant}\`?`,
+    });
+  }
+  return prepare(addGlobalFlags((await entry.load()).command(cli)), cli);
+}
+
+/** Makes a command and its subcommands throw, and print through `cli`. */
+function prepare(command: Command, cli: Cli): Command {
+  command.exitOverride((error: CommanderError) => {
+    throw error;
+  });
+  command.configureOutput({
+    writeOut: (text) => cli.stdout.write(text),
+    writeErr: (text) => cli.stderr.write(text),
+    outputError: () => {},
+  });
+  command.configureHelp({ showGlobalOptions: true });
+  for (const sub of command.commands) prepare(sub, cli);
+  return command;
+}

@@ -1,0 +1,15 @@
+import type { PeerView } from "../daemon/client-types.ts";
+import type { Cell } from "./output.ts";
+import { presenceCell, when } from "./text.ts";
+
+/** One peer as a table row. A hold is shown everywhere, before anything else. Spec 3. */
+export function peerRow(peer: PeerView, nowMs: number): Cell[] {
+  const state = peer.state === null ? "" : `, ${peer.state}`;
+  return [
+    { text: peer.handle, style: "bold" },
+    peer.held ? { text: "HELD", style: "red" } : presenceCell(peer.presence),
+    { text: peer.trust_tier ?? "no tier" },
+    { text: `beat ${when(peer.last_seen_at, nowMs)}` },
+    { text: `agent ${when(peer.agent_last_seen, nowMs)}${state}` },
+  ];
+}

@@ -1,0 +1,113 @@
+import { readWhole } from "../../storage/disk.ts";
+import { trustDrift, type Drift } from "../../trust/advertised.ts";
+import type { Peer } from "../../trust/store.ts";
+import { parseTrustFile } from "../../trust/trust-file.ts";
+import type { Tier } from "../../trust/tiers.ts";
+import { advertisedKeys, keyReport, type KeyReport } from "../../setup/report.ts";
+import { agentPlace, type AgentPlace } from "../agent-place.ts";
+import type { Cli, GlobalFlags } from "../context.ts";
+import { emit, table, type Cell, type Paint } from "../output.ts";
+
+/** A row of `deaddrop trust list --json`. */
+interface TrustRow {
+  handle: string;
+  /** True for ourselves: our own key, which is believed without a pin. */
+  self: boolean;
+  tier: Tier | null;
+  blocked: boolean;
+  held: { cause: string; detail: string; since: string } | null;
+  allow_unchained: boolean;
+  keys: (KeyReport & { active: boolean; added_at: string })[];
+  /** What the wire claims; nothing of it is used. */
+  advertised: readonly KeyReport[];
+  /** Where the wire's claim departs from the pins. */
+  drift: { cause: string; key_id: string; detail: string }[];
+}
+
+export function run(cli: Cli, flags: GlobalFlags): void {
+  const at = agentPlace(cli, flags);
+  const rows = trustRows(at);
+  emit(cli, flags, rows, (paint) => listText(rows, paint, cli.stdout.columns));
+}
+
+export function trustRows({ host, place, peers }: AgentPlace): TrustRow[] {
+  const { store } = place;
+  const advertised = advertisedKeys(host, place.wire.folder);
+  const drifts = driftsOf({ host, place, peers });
+  const handles = [...new Set([place.handle, ...peers, ...store.peers.keys()])];
+  return handles.map((handle) => {
+    const peer = store.peers.get(handle);
+    return {
+      handle,
+      self: handle === place.handle,
+      tier: peer?.tier ?? null,
+      blocked: peer?.blocked ?? false,
+      held: holdOf(peer),
+      allow_unchained: peer?.allowUnchained ?? false,
+      keys: (peer?.keys ?? []).map((key) => ({
+        ...keyReport(key.keyId, key.key),
+        active: key.active,
+        added_at: key.addedAt,
+      })),
+      advertised: advertised.get(handle) ?? [],
+      drift: drifts
+        .filter((drift) => drift.handle === handle)
+        .map(({ cause, keyId, detail }) => ({ cause, key_id: keyId, detail })),
+    };
+  });
+}
+
+/** Where the wire's trust.json departs from what is pinned. Spec 2.1. */
+export function driftsOf({ host, place }: AgentPlace): readonly Drift[] {
+  const bytes = readWhole(host.disk, place.wire.trust);
+  if (bytes === undefined) return [];
+  const parsed = parseTrustFile(bytes, place.wire.trust, "UNTRUSTED");
+  return parsed.ok ? trustDrift(place.store, parsed.document) : [];
+}
+
+function holdOf(peer: Peer | undefined): TrustRow["held"] {
+  if (peer?.held === undefined) return null;
+  const { cause, detail, sinceMs } = peer.held;
+  return { cause, detail, since: new Date(sinceMs).toISOString() };
+}
+
+function listText(rows: readonly TrustRow[], paint: Paint, width: number | undefined): string {
+  const cells = rows.flatMap((row) => (row.keys.length === 0 ? [cellsOf(row)] : keyRows(row)));
+  const notes = rows.flatMap((row) => notesOf(row));
+  const body = table([heading(), ...cells], paint, width);
+  return notes.length === 0 ? body : `${body}\n\n${table(notes, paint, undefined)}`;
+}
+
+function heading(): Cell[] {
+  return ["AGENT", "TIER", "KEY", "FINGERPRINT"].map((text) => ({ text, style: "dim" }));
+}
+
+function keyRows(row: TrustRow): Cell[][] {
+  return row.keys.map((key, at) => {
+    const [agent, tier] = at === 0 ? cellsOf(row) : [{ text: "" }, { text: "" }];
+    const ended = key.active ? "" : " (stopped)";
+    const id: Cell = { text: `${key.key_id}${ended}`, style: key.active ? undefined : "red" };
+    return [agent ?? { text: "" }, tier ?? { text: "" }, id, { text: key.fingerprint }];
+  });
+}
+
+function cellsOf(row: TrustRow): Cell[] {
+  const tier = row.self ? "you" : row.keys.length === 0 ? "not pinned" : (row.tier ?? "no tier");
+  return [{ text: row.handle, style: "bold" }, { text: tier }, { text: "-" }, { text: "-" }];
+}
+
+function notesOf(row: TrustRow): Cell[][] {
+  const notes = row.drift.map(({ detail }): Cell[] => [
+    { text: "drift", style: "yellow" },
+    { text: detail },
+  ]);
+  if (row.blocked) notes.push([{ text: "blocked", style: "red" }, { text: row.handle }]);
+  if (row.held !== null) {
+    const { detail, since } = row.held;
+    notes.push([
+      { text: "held", style: "red" },
+      { text: `${row.handle} since ${since}: ${detail}` },
+    ]);
+  }
+  return notes;
+}

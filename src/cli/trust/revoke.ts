@@ -1,0 +1,84 @@
+import { DeaddropError } from "../../daemon/errors.ts";
+import { lastMessage } from "../../setup/last-message.ts";
+import { changePrivateTrust } from "../../setup/private-trust.ts";
+import { openHeads } from "../../storage/heads.ts";
+import { revokeKey } from "../../trust/pins.ts";
+import type { KeyEnd } from "../../trust/store.ts";
+import { ownLogs } from "../../wire/layout.ts";
+import { parseKeyId } from "../../wire/signature.ts";
+import { join } from "node:path";
+import { agentPlace, reloadDaemon, type AgentPlace } from "../agent-place.ts";
+import { confirmOperator, type ConsentFlags } from "../confirm.ts";
+import type { Cli, GlobalFlags } from "../context.ts";
+import { emit } from "../output.ts";
+
+/** `deaddrop trust revoke`: stops a key at once and holds its agent. Spec 2.5. */
+export async function run(
+  cli: Cli,
+  keyId: string,
+  flags: GlobalFlags & ConsentFlags,
+): Promise<void> {
+  const at = agentPlace(cli, flags);
+  const handle = pinnedOwner(at, keyId);
+  await confirmOperator(
+    cli,
+    flags,
+    {
+      action: "trust revoke",
+      target: keyId,
+      effect: [
+        `${keyId} stops at once: nothing that it signs from now on is believed.`,
+        `${handle} is held: none of its lines is taken until you pin a new key of it.`,
+        "What it signed until now stays good in audits.",
+      ],
+      word: keyId,
+    },
+    at.place.paths.operatorJournal,
+  );
+  const ends = endsOf(at, handle);
+  changePrivateTrust(at.host.disk, at.place.paths, (store) =>
+    revokeKey(store, keyId, cli.nowMs(), ends),
+  );
+  const told = await reloadDaemon(at.place.paths);
+  const logs = Object.fromEntries(ends);
+  emit(cli, flags, { key_id: keyId, held: handle, last_lines: logs, daemon_told: told }, (paint) =>
+    [
+      `${paint("red", "revoked")} ${keyId}; ${handle} is held`,
+      `a new key of ${handle} enters with: deaddrop trust pin ${handle} <key> --tier VERIFIED`,
+    ].join("\n"),
+  );
+}
+
+function pinnedOwner({ place }: AgentPlace, keyId: string): string {
+  const handle = parseKeyId(keyId)?.handle ?? "";
+  if (handle === place.handle) {
+    throw new DeaddropError("refused", `${keyId} is your own key`, {
+      hint: "stop your daemon, move the key away, make a new one (deaddrop keygen), and have each peer revoke this one and pin the new one",
+    });
+  }
+  const keys = place.store.peers.get(handle)?.keys ?? [];
+  if (keys.some((key) => key.keyId === keyId)) return handle;
+  const known = [...place.store.peers.values()].flatMap((peer) =>
+    peer.handle === place.handle ? [] : peer.keys.map((key) => key.keyId),
+  );
+  throw new DeaddropError("unknown_id", `no key ${keyId} is pinned`, {
+    hint: known.length === 0 ? "nothing is pinned yet" : `pinned here: ${known.join(", ")}`,
+  });
+}
+
+/** The last line that we hold of each log of the agent: what is signed up to there stays good. */
+function endsOf({ host, place }: AgentPlace, handle: string): ReadonlyMap<string, KeyEnd> {
+  const heads = openHeads(host.disk, place.paths.heads);
+  const ends = new Map<string, KeyEnd>();
+  for (const log of ownLogs(place.layout, handle)) {
+    const head = heads.peer(log.name);
+    // A log that never chained has no head: its last message stands in.
+    const end = head ?? lastMessage(host.disk, join(place.wire.folder, log.path));
+    if (end !== undefined) ends.set(log.name, keyEnd(end));
+  }
+  return ends;
+}
+
+function keyEnd({ seq, id }: { seq?: number | undefined; id: string }): KeyEnd {
+  return seq === undefined ? { id } : { seq, id };
+}

@@ -1,0 +1,100 @@
+import { readSnapshot, writeSnapshot } from "../protocol/snapshot.ts";
+import { loadCheckpoint, saveCheckpoint } from "../storage/checkpoint.ts";
+import type { Cursor } from "../storage/tail.ts";
+import type { Disk } from "../storage/disk.ts";
+import {
+  restoreLogAdmission,
+  saveLogAdmission,
+  type SavedLogAdmission,
+} from "../trust/log-admission.ts";
+import type { LineEntry } from "./entries.ts";
+import { emptyMemory, type Memory } from "./memory.ts";
+import type { Place } from "./place.ts";
+
+const VERSION = 1;
+
+/** What of the memory is kept; all of it follows from journal and logs as well. Spec 4.1. */
+interface SavedMemory {
+  readonly version: number;
+  /** The logs and the configuration that it was folded under: another one needs another fold. */
+  readonly folded: string;
+  readonly state: string;
+  readonly intakes: readonly SavedIntake[];
+  readonly decisions?: Cursor | undefined;
+  readonly lastTimestamp?: string | undefined;
+  readonly journalEnd: number;
+  readonly inboxEnd: number;
+  readonly inboxFrom: number;
+}
+
+interface SavedIntake {
+  readonly name: string;
+  readonly cursor?: Cursor | undefined;
+  readonly admission: SavedLogAdmission;
+  readonly historyTo?: number | undefined;
+  readonly lastAt: number;
+  readonly awaited: readonly LineEntry[];
+}
+
+/** Atomically replaces the checkpoint; the journal must be flushed before. */
+export function saveMemory(disk: Disk, place: Place, memory: Memory): void {
+  const saved: SavedMemory = {
+    version: VERSION,
+    folded: foldedUnder(place),
+    state: writeSnapshot(memory.state),
+    intakes: [...memory.intakes.values()].map((intake) => ({
+      name: intake.log.name,
+      cursor: intake.cursor,
+      admission: saveLogAdmission(intake.admission),
+      historyTo: intake.historyTo,
+      lastAt: intake.lastAt,
+      awaited: [...intake.awaited.values()],
+    })),
+    decisions: memory.decisions,
+    lastTimestamp: memory.lastTimestamp,
+    journalEnd: memory.journalEnd,
+    inboxEnd: memory.inboxEnd,
+    inboxFrom: memory.inboxFrom,
+  };
+  saveCheckpoint(disk, place.paths.checkpoint, saved);
+}
+
+/**
+ * The memory of the last checkpoint, or an empty one when there is none that fits: the journal is
+ * then replayed from its beginning. `journalSize`: a checkpoint beyond it belongs to another one.
+ */
+export function loadMemory(disk: Disk, place: Place, journalSize: number, monoMs: number): Memory {
+  const empty = emptyMemory(place, monoMs);
+  const saved = loadCheckpoint(disk, place.paths.checkpoint) as SavedMemory | undefined;
+  if (saved?.version !== VERSION || saved.folded !== foldedUnder(place)) return empty;
+  if (saved.journalEnd > journalSize) return empty;
+  const state = readSnapshot(saved.state);
+  if (state === undefined) return empty;
+  for (const each of saved.intakes) {
+    const intake = empty.intakes.get(each.name);
+    const admission =
+      intake === undefined ? undefined : restoreLogAdmission(intake.admission, each.admission);
+    if (intake === undefined || admission === undefined) return emptyMemory(place, monoMs);
+    intake.cursor = each.cursor;
+    intake.admission = admission;
+    intake.historyTo = each.historyTo;
+    intake.lastAt = each.lastAt;
+    for (const entry of each.awaited)
+      if (entry.id !== undefined) intake.awaited.set(entry.id, entry);
+  }
+  return {
+    ...empty,
+    state,
+    decisions: saved.decisions,
+    lastTimestamp: saved.lastTimestamp,
+    journalEnd: saved.journalEnd,
+    inboxEnd: saved.inboxEnd,
+    inboxFrom: saved.inboxFrom,
+  };
+}
+
+function foldedUnder(place: Place): string {
+  const { layout, config, cadences, handle } = place;
+  const domains = [...config.domains];
+  return JSON.stringify([handle, layout.kind, layout.roster, config.wireId, domains, cadences]);
+}

@@ -1,0 +1,57 @@
+import type { CoreEvent } from "../protocol/record.ts";
+import type { RefusalReason } from "../trust/admission.ts";
+
+/**
+ * What the private journal says of one whole line of a log: when it was received, where it stands
+ * and what became of it. With the bytes of the log this is enough to fold it again. Spec 2.4.
+ */
+export interface LineEntry {
+  readonly k: "line";
+  /** Receipt time, ms since 1970. */
+  readonly at: number;
+  readonly log: string;
+  readonly line: number;
+  /** Byte range in the log's file, newline included. */
+  readonly start: number;
+  readonly end: number;
+  readonly verdict: "accepted" | "refused" | "unauthentic" | "duplicate" | "blank";
+  /** Of authentic lines. */
+  readonly id?: string;
+  readonly reason?: RefusalReason;
+  /** History: it was there before the journal began. */
+  readonly old?: true;
+  readonly gap?: true;
+  /** Our own log. */
+  readonly own?: true;
+  /** Logical offset in the inbox, of lines that were routed. */
+  readonly inbox?: number;
+}
+
+/** A log that this journal follows from here on; what stands in it up to `size` is history. */
+export interface BeganEntry {
+  readonly k: "began";
+  readonly at: number;
+  readonly log: string;
+  readonly size: number;
+}
+
+/** Events that stand in no log: the agent's own acts, and what was told or recorded. */
+export interface LocalEntry {
+  readonly k: "local";
+  readonly event: LocalEvent;
+}
+
+export type LocalEvent = Extract<
+  CoreEvent,
+  { kind: "mirrored" | "read" | "status" | "told" | "started" }
+>;
+
+/** What a line of decisions.jsonl was when it was read; its bytes lie there, from `start`. */
+export interface DecisionLineEntry {
+  readonly k: "decision";
+  readonly at: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+export type JournalEntry = LineEntry | BeganEntry | LocalEntry | DecisionLineEntry;

@@ -1,0 +1,226 @@
+import { costsToken, store as charge, take, waitForToken } from "../trust/rate.ts";
+import {
+  confirm,
+  isAuthentic,
+  prepare,
+  type AdmissionContext,
+  type Authentication,
+  type Preparation,
+  type Prepared,
+  type RefusalReason,
+  type VerifiedMessage,
+} from "../trust/admission.ts";
+import { admit, type ChainEvent } from "../trust/log-admission.ts";
+import { tierOf } from "../trust/store.ts";
+import type { TailLine } from "../storage/tail.ts";
+import type { Allowance, LogIntake } from "./memory.ts";
+
+/** A line of a log with all that can be said of it before its signature is checked. */
+export interface PreparedLine {
+  readonly tail: TailLine;
+  /** Undefined for blank and oversized lines. */
+  readonly preparation: Preparation | undefined;
+}
+
+/** What became of one line, in the order of its log. */
+export interface JudgedLine {
+  readonly tail: TailLine;
+  readonly at: number;
+  readonly live: boolean;
+  readonly verdict: "accepted" | "refused" | "unauthentic" | "duplicate" | "blank";
+  /** Undefined unless authentic. */
+  readonly message: VerifiedMessage | undefined;
+  readonly reason: RefusalReason | undefined;
+  readonly detail: string;
+  readonly afterGap: boolean;
+  readonly events: readonly ChainEvent[];
+}
+
+/** Why a log is not read further for now; the line stays unread. */
+export interface Stop {
+  readonly cause: "wait" | "rate" | "storage" | "refusals";
+  /** Until when, in ms from now; the log is looked at again then. */
+  readonly forMs: number;
+  readonly detail: string;
+  readonly events: readonly ChainEvent[];
+}
+
+/** How long a log is left alone whose author we wait for, or whose author has spent the day. */
+const WAIT_MS = 60_000;
+
+export function prepareLines(
+  lines: readonly TailLine[],
+  intake: LogIntake,
+  ctx: AdmissionContext,
+): PreparedLine[] {
+  const source = { owner: intake.log.owner, log: intake.log.name };
+  return lines.map((tail) => ({
+    tail,
+    preparation: tail.kind === "line" ? prepare(tail.bytes, source, ctx) : undefined,
+  }));
+}
+
+/** The signatures that these lines wait for, in their order. */
+export function signaturesOf(lines: readonly PreparedLine[]): Prepared[] {
+  return lines.flatMap(({ preparation }) =>
+    preparation?.step === "signature" ? [preparation] : [],
+  );
+}
+
+export interface Judging {
+  readonly intake: LogIntake;
+  readonly ctx: AdmissionContext;
+  readonly wallMs: number;
+  readonly monoMs: number;
+  /** Our own log: its receipt time is the time at which we wrote. */
+  readonly own: boolean;
+  /** Of the log's author; undefined for our own logs, which nothing limits. */
+  readonly allowance: Allowance | undefined;
+  /** How many refusals the next beat has room to name. Spec 3.2. */
+  readonly refusalRoom: number;
+}
+
+/**
+ * Judges lines in order until one has to stay unread. Admission is taken into the intake line by
+ * line; the caller makes the verdicts durable before it goes on. Spec 2.4.
+ */
+export function judgeLines(
+  lines: readonly PreparedLine[],
+  valid: readonly boolean[],
+  judging: Judging,
+): { readonly judged: readonly JudgedLine[]; readonly stop: Stop | undefined } {
+  const judged: JudgedLine[] = [];
+  let signature = 0;
+  let room = judging.refusalRoom;
+  for (const line of lines) {
+    if (room <= 0) {
+      return { judged, stop: { cause: "refusals", forMs: 0, detail: "", events: [] } };
+    }
+    const verdict = line.preparation?.step === "signature" ? valid[signature++] : undefined;
+    const result = judgeLine(line, verdict, judging);
+    if ("cause" in result) return { judged, stop: result };
+    if (result.reason !== undefined) room -= 1;
+    judged.push(result);
+  }
+  return { judged, stop: undefined };
+}
+
+function judgeLine(
+  line: PreparedLine,
+  valid: boolean | undefined,
+  judging: Judging,
+): JudgedLine | Stop {
+  const { tail } = line;
+  const { intake } = judging;
+  const live = intake.historyTo === undefined || tail.end > intake.historyTo;
+  const plain = { tail, message: undefined, afterGap: false, events: [], detail: "" } as const;
+  if (tail.kind === "blank") {
+    const at = receiptTime(undefined, live, judging);
+    return { ...plain, at, live, verdict: "blank", reason: undefined };
+  }
+  const outcome = authentication(line, valid);
+  if (!outcome.ok) {
+    const at = receiptTime(undefined, live, judging);
+    const { reason, detail } = outcome;
+    return { ...plain, at, live, verdict: "unauthentic", reason, detail };
+  }
+  return judgeAuthentic(outcome.message, tail, live, judging);
+}
+
+function authentication(line: PreparedLine, valid: boolean | undefined): Authentication {
+  const { preparation } = line;
+  if (preparation === undefined) {
+    return { ok: false, reason: "oversized", detail: "the line is longer than 1 MiB" };
+  }
+  if (preparation.step === "refused") return preparation.refusal;
+  if (preparation.step === "done") return { ok: true, message: preparation.message };
+  return confirm(preparation, valid === true);
+}
+
+function judgeAuthentic(
+  message: VerifiedMessage,
+  tail: TailLine,
+  fresh: boolean,
+  judging: Judging,
+): JudgedLine | Stop {
+  const { intake, ctx } = judging;
+  // A line that a power cut took back and that its author has appended again: the first receipt
+  // and the first verdict stand.
+  const noted = intake.awaited.get(message.id);
+  if (noted === undefined && intake.awaited.size > 0) return rewritten(message, judging);
+  const live = noted === undefined ? fresh : noted.old !== true;
+  const limited = noted === undefined ? limit(message, tail, live, judging) : undefined;
+  if (limited !== undefined) return limited;
+  const at = noted?.at ?? receiptTime(message, live, judging);
+  const verdict = admit(message, intake.admission, ctx, at);
+  if (verdict.outcome === "wait") {
+    return { cause: "wait", forMs: WAIT_MS, detail: verdict.detail, events: verdict.events };
+  }
+  intake.lastAt = at;
+  const base = { tail, at, live, message, afterGap: false, events: [], detail: "" } as const;
+  if (verdict.outcome === "duplicate") {
+    return { ...base, message: undefined, verdict: "duplicate", reason: undefined };
+  }
+  if (verdict.outcome === "refused") {
+    const { reason, detail, events } = verdict;
+    return { ...base, verdict: "refused", reason, detail, events };
+  }
+  const { afterGap, events } = verdict;
+  return { ...base, verdict: "accepted", reason: undefined, afterGap, events };
+}
+
+/**
+ * The log lacks lines that our journal knows and has another one in their place. Spec 1.6: the
+ * author is held until the operator decides.
+ */
+function rewritten(message: VerifiedMessage, { intake, wallMs }: Judging): Stop {
+  const { name, owner } = intake.log;
+  const detail = `${name} lacks lines that we received from ${owner} and has ${message.id} in their place`;
+  intake.admission.held = { cause: "log_rewritten", detail, sinceMs: wallMs };
+  const events = [{ cause: "log_rewritten" as const, detail }];
+  return { cause: "wait", forMs: WAIT_MS, detail, events };
+}
+
+/** Spec 2.4: rate is no refusal; the line stays where it is and is taken up later. */
+function limit(
+  message: VerifiedMessage,
+  tail: TailLine,
+  live: boolean,
+  judging: Judging,
+): Stop | undefined {
+  const { allowance, ctx, intake, monoMs, wallMs } = judging;
+  if (allowance === undefined || !live || tail.end <= intake.unlimitedTo) return undefined;
+  const perMinute = ctx.limits.rateLimitMsgPerMin;
+  if (costsToken(message.type, live, tierOf(ctx.store, message.from))) {
+    const taken = take(allowance.bucket, monoMs, perMinute);
+    allowance.bucket = taken.bucket;
+    if (!taken.ok) {
+      const forMs = Math.min(waitForToken(taken.bucket, monoMs, perMinute), WAIT_MS);
+      const detail = `${message.from} sends more than ${perMinute} messages a minute`;
+      return { cause: "rate", forMs, detail, events: [] };
+    }
+  }
+  const stored = charge(allowance.use, wallMs, tail.end - tail.start);
+  if (!stored.ok) {
+    const detail = `${message.from} has made us store as much as it may in a day`;
+    return { cause: "storage", forMs: WAIT_MS, detail, events: [] };
+  }
+  allowance.use = stored.use;
+  return undefined;
+}
+
+/** Live lines: our clock. History: never before the line that stands before it. Spec 2.4. */
+function receiptTime(
+  message: VerifiedMessage | undefined,
+  live: boolean,
+  { intake, wallMs, own }: Judging,
+): number {
+  if (own && message?.seq !== undefined) return Math.floor(message.timestampMs);
+  if (live) return wallMs;
+  return Math.max(Math.floor(message?.timestampMs ?? 0), intake.lastAt);
+}
+
+/** Whether a refusal proves something about the log's author. */
+export function provesSomething(line: JudgedLine): boolean {
+  return line.reason !== undefined && isAuthentic(line.reason);
+}

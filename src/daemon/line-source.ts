@@ -1,0 +1,58 @@
+import { join } from "node:path";
+import { openIfThere, type Disk, type DiskFile } from "../storage/disk.ts";
+import { readNewLines } from "../storage/tail.ts";
+import type { Place } from "./place.ts";
+
+/** Bytes read at once when a log is searched for lines. */
+const SCAN_BYTES = 4 * 1_048_576;
+
+/** Reads lines again from where the journal says they stand; keeps the files open meanwhile. */
+export interface LineSource {
+  /** The bytes from `start` to `end`, newline left out; undefined when the log lacks them now. */
+  at(log: string, start: number, end: number): Uint8Array | undefined;
+  close(): void;
+}
+
+export function openLineSource(disk: Disk, place: Place): LineSource {
+  const files = new Map<string, DiskFile | undefined>();
+  const fileOf = (name: string): DiskFile | undefined => {
+    if (!files.has(name)) {
+      const log = place.layout.logs.get(name);
+      const path = log === undefined ? undefined : join(place.wire.folder, log.path);
+      files.set(name, path === undefined ? undefined : openIfThere(disk, path));
+    }
+    return files.get(name);
+  };
+  return {
+    at(log, start, end) {
+      const bytes = fileOf(log)?.read(end - start, start);
+      if (bytes === undefined || bytes.length !== end - start) return undefined;
+      return bytes[bytes.length - 1] === 0x0a ? bytes.subarray(0, -1) : undefined;
+    },
+    close() {
+      for (const file of files.values()) file?.close();
+      files.clear();
+    },
+  };
+}
+
+/** Walks the whole lines of a log from its beginning; the visitor says when it has seen enough. */
+export function scanLog(
+  disk: Disk,
+  place: Place,
+  name: string,
+  visit: (bytes: Uint8Array, line: number, end: number) => "more" | "enough",
+): void {
+  const log = place.layout.logs.get(name);
+  if (log === undefined) return;
+  const path = join(place.wire.folder, log.path);
+  let cursor;
+  for (let more = true; more;) {
+    const read = readNewLines(disk, path, cursor, SCAN_BYTES);
+    for (const each of read.lines) {
+      if (each.kind === "line" && visit(each.bytes, each.line, each.end) === "enough") return;
+    }
+    cursor = read.cursor;
+    more = read.more;
+  }
+}

@@ -1,0 +1,32 @@
+import { copyFileSync, renameSync, statSync, truncateSync } from "node:fs";
+import { errnoOf } from "../storage/errno.ts";
+
+/** What launchd's log may take: the live file and five closed ones. Spec 4.3. */
+export const LOG_MAX_BYTES = 10 * 1024 * 1024;
+export const LOGS_KEPT = 5;
+
+/**
+ * Moves a log that has grown past `maxBytes` to `<path>.1`, the older ones up by one, and forgets
+ * the oldest. launchd holds the live file open for appending, so that file is copied and emptied
+ * in place; what is written between the two is lost, which a log can bear. True when it rotated.
+ */
+export function rotateLog(path: string, maxBytes = LOG_MAX_BYTES, kept = LOGS_KEPT): boolean {
+  if ((unlessAbsent(() => statSync(path).size) ?? 0) <= maxBytes) return false;
+  for (let age = kept - 1; age >= 1; age -= 1) {
+    unlessAbsent(() => {
+      renameSync(`${path}.${age}`, `${path}.${age + 1}`);
+    });
+  }
+  copyFileSync(path, `${path}.1`);
+  truncateSync(path);
+  return true;
+}
+
+function unlessAbsent<T>(act: () => T): T | undefined {
+  try {
+    return act();
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,102 @@
+import { emptyState, type State } from "../protocol/state.ts";
+import type { StorageError } from "../storage/disk.ts";
+import type { Cursor } from "../storage/tail.ts";
+import { newLogAdmission, type LogAdmission } from "../trust/log-admission.ts";
+import { newBucket, type Bucket, type StorageUse } from "../trust/rate.ts";
+import type { Log } from "../wire/layout.ts";
+import type { LineEntry } from "./entries.ts";
+import type { Place } from "./place.ts";
+
+/** How far one log has been taken in, and what stands in the way of more. */
+export interface LogIntake {
+  readonly log: Log;
+  cursor: Cursor | undefined;
+  admission: LogAdmission;
+  /** Lines that end at or before this offset stood there when the journal began: history. */
+  historyTo: number | undefined;
+  /** Lines up to here were written while we were down: live, but not limited. Spec 2.4. */
+  unlimitedTo: number;
+  /** Receipt time of the line before, for history. */
+  lastAt: number;
+  /** Everything that stands in the log now is taken in. */
+  caughtUp: boolean;
+  /** Monotonic time before which the log is not read: its author is limited, held, or in doubt. */
+  notBeforeMs: number;
+  /** The journal's word on lines that the log lacks just now, by id: a power cut took them back. */
+  readonly awaited: Map<string, LineEntry>;
+  /** Since when the log has lacked lines that we know (monotonic ms). Spec 1.6: behind. */
+  behindSinceMs: number | undefined;
+}
+
+/** What one peer may still send and make us store. Spec 2.4. */
+export interface Allowance {
+  bucket: Bucket;
+  use: StorageUse;
+}
+
+/** All that changes while an agent runs; everything of it can be had again from journal and logs. */
+export interface Memory {
+  state: State;
+  readonly intakes: Map<string, LogIntake>;
+  readonly allowances: Map<string, Allowance>;
+  /** How far decisions.jsonl has been read. */
+  decisions: Cursor | undefined;
+  /** Why nothing can be written to our own logs now. */
+  ownTrouble: StorageError | undefined;
+  /** The newest timestamp that we have signed. Spec 1.2: ours only grow. */
+  lastTimestamp: string | undefined;
+  /** Up to here the journal is folded. */
+  journalEnd: number;
+  /** Ids that stand in the inbox; only while a lost journal is made up for. */
+  inInbox: ReadonlySet<string> | undefined;
+  /** Up to here (logical offset) the inbox is known to be synced. */
+  inboxEnd: number;
+  /** Every line routed beyond `inboxEnd` is noted in the journal at or after this offset. */
+  inboxFrom: number;
+}
+
+export function emptyMemory(place: Place, monoMs: number): Memory {
+  const { layout, config } = place;
+  return {
+    state: emptyState(),
+    intakes: new Map([...layout.logs.values()].map((log) => [log.name, newIntake(log, place)])),
+    allowances: new Map(
+      layout.roster.map((handle) => [
+        handle,
+        {
+          bucket: newBucket(config.limits.rateLimitMsgPerMin, monoMs),
+          use: { day: 0, bytes: 0 },
+        },
+      ]),
+    ),
+    decisions: undefined,
+    ownTrouble: undefined,
+    lastTimestamp: undefined,
+    journalEnd: 0,
+    inInbox: undefined,
+    inboxEnd: 0,
+    inboxFrom: 0,
+  };
+}
+
+export function newIntake(log: Log, place: Place): LogIntake {
+  return {
+    log,
+    cursor: undefined,
+    admission: newLogAdmission(log, place.layout),
+    historyTo: undefined,
+    unlimitedTo: 0,
+    lastAt: 0,
+    caughtUp: false,
+    notBeforeMs: 0,
+    awaited: new Map(),
+    behindSinceMs: undefined,
+  };
+}
+
+/** The intake of a log of the layout. */
+export function intakeOf(memory: Memory, name: string): LogIntake {
+  const intake = memory.intakes.get(name);
+  if (intake === undefined) throw new Error(`${name} is no log of this wire`);
+  return intake;
+}

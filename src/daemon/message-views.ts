@@ -1,0 +1,111 @@
+import { unreadView } from "../protocol/receipts.ts";
+import { pendingView, threadView } from "../protocol/threads-view.ts";
+import { tierOf } from "../trust/store.ts";
+import { toPlain } from "../wire/json.ts";
+import type {
+  InboxMessage,
+  MessageFields,
+  ObligationView,
+  ThreadMessage,
+  ThreadView,
+  ViewArgs,
+} from "./client-types.ts";
+import { resolveId } from "./resolve-id.ts";
+import type { Session } from "./session.ts";
+import { newestMessages, storedMessages, type StoredMessage } from "./stored-messages.ts";
+
+const DEFAULT_LIMIT = 1_000;
+
+/** What was routed to the agent, oldest first. Spec 4.4: the message plus `_meta`. */
+export function inboxView(session: Session, args: ViewArgs["inbox"]): InboxMessage[] {
+  const { memory, env } = session;
+  const unread = new Set(unreadView(memory.state.receipts).map(({ id }) => id));
+  const obligations = pendingView(memory.state, env, session.now().wallMs);
+  const limit = args.limit ?? DEFAULT_LIMIT;
+  const stored = newestMessages(
+    session,
+    limit,
+    ({ inbox, id = "" }) => inbox !== undefined && (args.unread !== true || unread.has(id)),
+    ({ message }) =>
+      (args.from === undefined || message.from === args.from) &&
+      (args.thread === undefined || message.correlationId === args.thread),
+  );
+  return stored.map((each) => inboxMessage(session, each, unread, obligations));
+}
+
+function inboxMessage(
+  { place }: Session,
+  { entry, message }: StoredMessage,
+  unread: ReadonlySet<string>,
+  obligations: readonly ObligationView[],
+): InboxMessage {
+  return {
+    ...(toPlain(message.fields) as MessageFields),
+    _meta: {
+      id: message.id,
+      received_at: new Date(entry.at).toISOString(),
+      tier: tierOf(place.store, message.from) ?? null,
+      verified: message.version !== "v2.0",
+      thread: message.correlationId,
+      obligations: obligations.filter(({ event_id: id }) => id === message.id),
+      read: !unread.has(message.id),
+      after_gap: entry.gap === true,
+    },
+  };
+}
+
+/** The threads of a correlation id, or of the message that is named, with their texts. */
+export function threadMessagesView(session: Session, { id }: ViewArgs["thread"]): ThreadView[] {
+  const { memory, env } = session;
+  const nowMs = session.now().wallMs;
+  const correlationId = memory.state.threads.threads.has(id)
+    ? id
+    : resolveId(session, id).correlation_id;
+  const threads = threadView(memory.state, env, nowMs, correlationId);
+  const places = new Map<string, ReadonlySet<number>>();
+  for (const { log, line } of threads.flatMap(({ messages }) => messages)) {
+    places.set(log, new Set([...(places.get(log) ?? []), line]));
+  }
+  const texts = new Map<string, MessageFields>();
+  for (const { entry, message } of storedMessages(
+    session,
+    ({ log, line }) => places.get(log)?.has(line) === true,
+  )) {
+    texts.set(`${entry.log}:${entry.line}`, toPlain(message.fields) as MessageFields);
+  }
+  return threads.map((thread) => ({
+    ...thread,
+    messages: thread.messages.flatMap((each): ThreadMessage[] => {
+      const { event_id, log, line, received_at, refused, corrections } = each;
+      const text = texts.get(`${log}:${line}`);
+      if (text === undefined) return [];
+      return [{ ...text, _meta: { id: event_id, log, line, received_at, refused, corrections } }];
+    }),
+  }));
+}
+
+/** Messages to or from us, and those that we have seen between others, whose text holds `text`. */
+export function searchView(session: Session, args: ViewArgs["search"]): ThreadMessage[] {
+  const needle = args.text.toLowerCase();
+  const found = newestMessages(
+    session,
+    args.limit ?? 100,
+    ({ verdict }) => verdict === "accepted",
+    ({ message }) =>
+      message.type !== "heartbeat" &&
+      [message.subject, message.from, ...message.refs, JSON.stringify(toPlain(message.body))].some(
+        (text) => text.toLowerCase().includes(needle),
+      ),
+  );
+  return found.map(({ entry, message }) => ({
+    ...(toPlain(message.fields) as MessageFields),
+    _meta: {
+      id: message.id,
+      log: entry.log,
+      line: entry.line,
+      received_at: new Date(entry.at).toISOString(),
+      refused: entry.reason ?? null,
+      corrections: [],
+    },
+  }));
+}

@@ -1,0 +1,170 @@
+import { Buffer } from "node:buffer";
+import type { Cadences, Domains } from "../protocol/record.ts";
+import { readPinned, readSettings, readTrust, savePinned } from "../storage/private-store.ts";
+import { readWhole, StorageError, type Disk } from "../storage/disk.ts";
+import { loadIdentity, type Identity } from "../storage/identity.ts";
+import {
+  agentPaths,
+  wirePaths,
+  type AgentPaths,
+  type Places,
+  type WirePaths,
+} from "../storage/paths.ts";
+import { preparePrivateFolders, rememberWire, resolveWireKey } from "../storage/private-folders.ts";
+import { requireWire } from "../storage/wire-folder.ts";
+import { DEFAULT_CONFIG, parseConfig, type WireConfig } from "../trust/config.ts";
+import {
+  DEFAULT_HEARTBEAT_TIERS,
+  parseHeartbeatTiers,
+  type HeartbeatTiers,
+} from "../trust/heartbeat-tiers.ts";
+import { EMPTY_STORE, newPeer, type TrustStore } from "../trust/store.ts";
+import { parseTrustStore } from "../trust/trust-file.ts";
+import { rosterProblems } from "../wire/handle.ts";
+import { makeLayout, type Layout } from "../wire/layout.ts";
+import { DeaddropError } from "./errors.ts";
+import { readAgentSettings, type AgentSettings } from "./settings.ts";
+
+/** Where an agent is asked to work. `peers` stands in for a roster that the wire lacks (1.1). */
+export interface PlaceRequest {
+  readonly wireDir: string;
+  readonly handle: string;
+  readonly peers?: readonly string[] | undefined;
+}
+
+/** Everything of an agent that the operator decides and that no peer can change. Spec 1.1, 2.1. */
+export interface Place {
+  readonly handle: string;
+  readonly paths: AgentPaths;
+  readonly wire: WirePaths;
+  readonly identity: Identity;
+  readonly config: WireConfig;
+  readonly tiers: HeartbeatTiers;
+  readonly layout: Layout;
+  readonly domains: Domains;
+  readonly cadences: Cadences;
+  readonly settings: AgentSettings;
+  /** The private store, with our own key in it at TRUSTED. */
+  readonly store: TrustStore;
+}
+
+/** Loads and checks all of it; throws what the operator has to mend. Spec 3.9. */
+export function loadPlace(disk: Disk, places: Places, request: PlaceRequest): Place {
+  requireWire(disk, request.wireDir);
+  const wireDir = disk.realPath(request.wireDir);
+  const wire = wirePaths(wireDir);
+  const wireKey = resolveWireKey(
+    disk,
+    places,
+    request.handle,
+    wireDir,
+    advertisedWireId(disk, wire),
+  );
+  const paths = agentPaths(places, { wireDir, wireKey, handle: request.handle });
+  preparePrivateFolders(disk, paths);
+  const identity = loadIdentity(disk, paths.identity, request.handle);
+  const config = configOf(wire.config, pinned(disk, paths, "config", wire.config));
+  rememberWire(disk, paths, config.wireId);
+  const tiers = tiersOf(wire.tiers, pinned(disk, paths, "tiers", wire.tiers));
+  const settings = readAgentSettings(readSettings(disk, paths), paths.settings);
+  const layout = layoutOf(config, request, settings);
+  return {
+    handle: request.handle,
+    paths,
+    wire,
+    identity,
+    config,
+    tiers,
+    layout,
+    domains: config.domains,
+    cadences: tiers.cadencesMs,
+    settings,
+    store: storeOf(disk, paths, identity),
+  };
+}
+
+/** The id that the folder claims; only names private folders that do not exist yet. */
+function advertisedWireId(disk: Disk, wire: WirePaths): string | undefined {
+  const bytes = readWhole(disk, wire.config);
+  if (bytes === undefined) return undefined;
+  return configOf(wire.config, bytes).wireId;
+}
+
+/** Spec 1.1: copied privately at the first start; what peers write there later changes nothing. */
+function pinned(
+  disk: Disk,
+  paths: AgentPaths,
+  which: "config" | "tiers",
+  wirePath: string,
+): Uint8Array | undefined {
+  const stored = readPinned(disk, paths, which);
+  if (stored !== undefined) return stored;
+  const bytes = readWhole(disk, wirePath);
+  if (bytes === undefined) return undefined;
+  // Refused before it is pinned: a broken file must not become what we hold on to.
+  if (which === "config") configOf(wirePath, bytes);
+  else tiersOf(wirePath, bytes);
+  savePinned(disk, paths, which, bytes);
+  return bytes;
+}
+
+function configOf(path: string, bytes: Uint8Array | undefined): WireConfig {
+  if (bytes === undefined) return DEFAULT_CONFIG;
+  const parsed = parseConfig(bytes);
+  if (parsed.ok) return parsed.config;
+  const hint =
+    parsed.reason === "schema_drift"
+      ? "upgrade deaddrop, or ask the wire's operator which version it is meant to speak"
+      : `mend ${path}, then start again`;
+  throw new DeaddropError("config", parsed.detail, { hint });
+}
+
+function tiersOf(path: string, bytes: Uint8Array | undefined): HeartbeatTiers {
+  if (bytes === undefined) return DEFAULT_HEARTBEAT_TIERS;
+  const parsed = parseHeartbeatTiers(bytes);
+  if (parsed.ok) return parsed.tiers;
+  throw new DeaddropError("config", parsed.detail, { hint: `mend ${path}, then start again` });
+}
+
+function layoutOf(config: WireConfig, request: PlaceRequest, settings: AgentSettings): Layout {
+  const named = [...(request.peers ?? []), ...settings.peers];
+  const roster =
+    config.roster.length > 0 ? config.roster : [...new Set([request.handle, ...named])];
+  const problems = rosterProblems(roster);
+  if (problems.length > 0) throw new DeaddropError("config", problems.join("\n"));
+  if (!roster.includes(request.handle)) {
+    throw new DeaddropError("config", `"${request.handle}" is not in the wire's roster`, {
+      hint: `the roster is ${roster.join(", ")}; use one of these handles with --as`,
+    });
+  }
+  if (roster.length < 2) {
+    throw new DeaddropError("config", "the wire names no peers", {
+      hint: "say who is on it: --peer <handle>, once for each",
+    });
+  }
+  return makeLayout(config.layout, roster);
+}
+
+/** Our own key is believed too, so that our log is judged like any other. */
+function storeOf(disk: Disk, paths: AgentPaths, identity: Identity): TrustStore {
+  const store = parsedStore(disk, paths);
+  const { handle, keyId } = identity.signer;
+  const own = {
+    ...newPeer(handle),
+    tier: "TRUSTED" as const,
+    tierSetAtMs: 0,
+    attestedSinceMs: 0,
+    keys: [{ keyId, key: identity.publicKey, addedAt: "", active: true }],
+  };
+  return { ...store, peers: new Map([...store.peers, [handle, own]]) };
+}
+
+function parsedStore(disk: Disk, paths: AgentPaths): TrustStore {
+  const text = readTrust(disk, paths);
+  if (text === undefined) return EMPTY_STORE;
+  const parsed = parseTrustStore(Buffer.from(text, "utf8"), 0);
+  if (parsed.ok) return parsed.store;
+  throw new StorageError("corrupt", paths.trust, parsed.detail, {
+    hint: "mend it by hand, or restore it from a backup",
+  });
+}

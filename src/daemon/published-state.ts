@@ -1,0 +1,34 @@
+import { Buffer } from "node:buffer";
+import { unreadCount } from "../protocol/receipts.ts";
+import { readWhole, StorageError } from "../storage/disk.ts";
+import type { Session } from "./session.ts";
+
+const MODE = 0o640;
+
+/**
+ * Publishes how far we have read in `<handle>_state.json`. A convenience for people and for peers
+ * without receipts: it proves nothing, and whoever wants proof reads our signed beats. Spec 1.1.
+ */
+export function publishState(session: Session): void {
+  const { world, place, memory, env } = session;
+  const positions = [...memory.intakes.values()].flatMap(({ log, cursor }) =>
+    log.owner === place.handle
+      ? []
+      : [[log.name, { lines: cursor?.lines ?? 0, offset: cursor?.offset ?? 0 }] as const],
+  );
+  const state = {
+    agent: place.handle,
+    inbox_unread_count: unreadCount(memory.state.receipts, env),
+    read: Object.fromEntries(positions),
+  };
+  const bytes = Buffer.from(`${JSON.stringify(state)}\n`, "utf8");
+  const path = place.wire.state(place.handle);
+  try {
+    const current = readWhole(world.disk, path);
+    if (current !== undefined && bytes.equals(current)) return;
+    world.disk.replace(path, bytes, MODE);
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    world.log.warn({ code: error.code }, `${path}: ${error.message}`);
+  }
+}

@@ -1,0 +1,110 @@
+import { Buffer } from "node:buffer";
+import { join } from "node:path";
+import type { CoreEvent } from "../protocol/record.ts";
+import type { Disk } from "../storage/disk.ts";
+import type { Journal } from "../storage/journal.ts";
+import { cursorAt } from "../storage/tail.ts";
+import { recallVerified } from "../trust/admission.ts";
+import { recallLine } from "../trust/log-admission.ts";
+import { readDecisionLine } from "./decision-file.ts";
+import type { JournalEntry, LineEntry } from "./entries.ts";
+import { openLineSource, type LineSource } from "./line-source.ts";
+import type { LogIntake, Memory } from "./memory.ts";
+import type { Place } from "./place.ts";
+
+/** Where a replay reads, and whom it tells. */
+export interface Replay {
+  readonly disk: Disk;
+  readonly place: Place;
+  readonly memory: Memory;
+  fold(event: CoreEvent): void;
+}
+
+/** Where each log has been replayed to: the end of the last line whose bytes still stand there. */
+type Reached = Map<string, LineEntry>;
+
+/**
+ * Folds what the journal holds beyond `memory.journalEnd`, in its order, with the receipt times and
+ * verdicts that it noted: replay equals live. Spec 2.4. Signatures are not checked again.
+ */
+export function replayJournal(replay: Replay, journal: Journal<JournalEntry>): void {
+  const { memory, place, disk } = replay;
+  const source = openLineSource(disk, place);
+  const reached: Reached = new Map();
+  const broken = new Set<string>();
+  try {
+    for (const { entry, end } of journal.read(memory.journalEnd)) {
+      replayEntry(replay, source, entry, reached, broken);
+      memory.journalEnd = end;
+    }
+  } finally {
+    source.close();
+  }
+  for (const [name, { end, line }] of reached) {
+    const intake = memory.intakes.get(name);
+    if (intake === undefined) continue;
+    intake.cursor = cursorAt(disk, join(place.wire.folder, intake.log.path), end, line);
+  }
+}
+
+function replayEntry(
+  replay: Replay,
+  source: LineSource,
+  entry: JournalEntry,
+  reached: Reached,
+  broken: Set<string>,
+): void {
+  switch (entry.k) {
+    case "local":
+      replay.fold(entry.event);
+      return;
+    case "began": {
+      const intake = replay.memory.intakes.get(entry.log);
+      if (intake !== undefined) intake.historyTo = entry.size;
+      return;
+    }
+    case "decision": {
+      const event = readDecisionLine(replay.disk, replay.place, entry);
+      if (event !== undefined) replay.fold(event);
+      return;
+    }
+    case "line": {
+      const intake = replay.memory.intakes.get(entry.log);
+      // A log that the accepted configuration no longer has.
+      if (intake === undefined) return;
+      const event = broken.has(entry.log) ? undefined : lineEvent(source, intake, entry);
+      if (event !== undefined) {
+        replay.fold(event);
+        reached.set(entry.log, entry);
+        return;
+      }
+      // The log lacks it now. What was said of it holds when it comes back. Spec 1.6.
+      broken.add(entry.log);
+      if (entry.id !== undefined) intake.awaited.set(entry.id, entry);
+    }
+  }
+}
+
+function lineEvent(source: LineSource, intake: LogIntake, entry: LineEntry): CoreEvent | undefined {
+  const { log, line, at, verdict, reason } = entry;
+  const place = { log, line, at };
+  if (verdict === "blank" || verdict === "duplicate") return { kind: "skipped", ...place };
+  if (verdict === "unauthentic") {
+    return { kind: "refused", ...place, reason: reason ?? "malformed" };
+  }
+  const bytes = source.at(log, entry.start, entry.end);
+  const message = bytes === undefined ? undefined : recallVerified(bytes);
+  if (bytes === undefined || message === undefined || message.id !== entry.id) return undefined;
+  recallLine(message, intake.admission, reason, at);
+  intake.lastAt = at;
+  return {
+    kind: "line",
+    ...place,
+    live: entry.old !== true,
+    own: intake.log.owner === message.from && entry.own === true,
+    message,
+    raw: Buffer.from(bytes).toString("utf8"),
+    refused: reason,
+    afterGap: entry.gap === true,
+  };
+}

@@ -1,0 +1,92 @@
+import { createServer, type Server, type Socket } from "node:net";
+
+/** Longest request line accepted, in bytes: a full group of messages and its frame. */
+const MAX_REQUEST_BYTES = 16 * 1_048_576;
+
+export interface Request {
+  readonly op: string;
+  readonly args: unknown;
+}
+
+/** A DeaddropError as it crosses the socket. */
+export interface Failure {
+  readonly code: string;
+  readonly message: string;
+  readonly hint?: string | undefined;
+}
+
+export type Reply =
+  { readonly ok: true; readonly result: unknown } | { readonly ok: false; readonly error: Failure };
+
+export type Handle = (request: Request) => Promise<Reply>;
+
+/**
+ * Serves one identity's commands on a Unix socket: one JSON object a line each way, answers carry
+ * the request's `id`. The socket lies in a folder that only its user can enter (spec 1.1), so who
+ * can connect is who may act.
+ */
+export function serveSocket(path: string, handle: Handle): Promise<SocketServer> {
+  const open = new Set<Socket>();
+  const server: Server = createServer((socket) => {
+    open.add(socket);
+    socket.on("close", () => open.delete(socket));
+    socket.on("error", () => socket.destroy());
+    readLines(socket, (line) => {
+      answer(line, handle).then(
+        (reply) => socket.write(reply),
+        () => socket.destroy(),
+      );
+    });
+  });
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(path, () => {
+      server.off("error", reject);
+      resolve({
+        close: () =>
+          new Promise((done) => {
+            server.close(() => done());
+            for (const socket of open) socket.end();
+          }),
+      });
+    });
+  });
+}
+
+export interface SocketServer {
+  close(): Promise<void>;
+}
+
+async function answer(line: string, handle: Handle): Promise<string> {
+  let id: unknown = null;
+  let reply: Reply;
+  try {
+    const request = JSON.parse(line) as { id?: unknown; op?: unknown; args?: unknown };
+    id = request.id ?? null;
+    reply = await handle({ op: String(request.op), args: request.args ?? {} });
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    reply = { ok: false, error: { code: "usage", message: "the request is not JSON" } };
+  }
+  return `${JSON.stringify({ id, ...reply })}\n`;
+}
+
+/** Splits what arrives into lines; a peer that sends an endless line is cut off. */
+function readLines(socket: Socket, take: (line: string) => void): void {
+  let pieces: Buffer[] = [];
+  let held = 0;
+  socket.on("data", (chunk: Buffer) => {
+    let rest = chunk;
+    for (let end = rest.indexOf(10); end !== -1; end = rest.indexOf(10)) {
+      const line = Buffer.concat([...pieces, rest.subarray(0, end)]).toString("utf8");
+      pieces = [];
+      held = 0;
+      rest = rest.subarray(end + 1);
+      take(line);
+    }
+    if (rest.length === 0) return;
+    pieces.push(rest);
+    held += rest.length;
+    if (held > MAX_REQUEST_BYTES) socket.destroy();
+  });
+}

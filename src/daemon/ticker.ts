@@ -1,0 +1,123 @@
+import { StorageError } from "../storage/disk.ts";
+import type { Agent } from "./agent.ts";
+import type { Logger } from "./edges.ts";
+import { DeaddropError } from "./errors.ts";
+import type { Queue } from "./queue.ts";
+
+/** Trouble with the disk is tried again, this long after it came and then twice as long. */
+const FIRST_RETRY_MS = 250;
+const LAST_RETRY_MS = 30_000;
+/** What we write ourselves reaches peers without us; what follows from it may wait so long. */
+const OWN_WORDS_MS = 25;
+/** Quiet for so long: logs are synced and a checkpoint is written. */
+const SETTLE_AFTER_MS = 2_000;
+
+export interface TickerOptions {
+  /** The longest time between two looks at all logs. */
+  readonly pollMs: number;
+  /** Called after a tick, at least every `aliveEveryMs`. */
+  alive(): void;
+  readonly aliveEveryMs: number | undefined;
+}
+
+/** Decides when the agent's next round is. Whoever asks for one soon gets one; many get one. */
+export interface Ticker {
+  /** As soon as the agent is free. */
+  soon(): void;
+  /** After what we did ourselves: soon enough, and many of them get one. */
+  later(): void;
+  /** The same as `soon`, and waits for its end. */
+  now(): Promise<void>;
+  stop(): void;
+  /** Rejects with an error that is our own bug: the daemon must end. */
+  readonly failed: Promise<never>;
+}
+
+export function makeTicker(
+  agent: Agent,
+  queue: Queue,
+  log: Logger,
+  options: TickerOptions,
+): Ticker {
+  let timer: NodeJS.Timeout | undefined;
+  let dueMs = Infinity;
+  let settleTimer: NodeJS.Timeout | undefined;
+  let pending: Promise<void> | undefined;
+  let stopped = false;
+  let retryMs = FIRST_RETRY_MS;
+  let fail: (error: unknown) => void = () => undefined;
+  const failed = new Promise<never>((_resolve, reject) => {
+    fail = reject;
+  });
+  // Nobody may be listening yet, or any more.
+  failed.catch(() => undefined);
+
+  async function tick(): Promise<void> {
+    pending = undefined;
+    if (stopped) return;
+    try {
+      const more = await agent.tick();
+      retryMs = FIRST_RETRY_MS;
+      options.alive();
+      plan(more ? 0 : nextMs());
+      planSettling();
+    } catch (error) {
+      if (!(error instanceof StorageError) && !(error instanceof DeaddropError)) {
+        fail(error);
+        return;
+      }
+      log.error({ code: error.code, retry_ms: retryMs }, error.message);
+      plan(retryMs);
+      retryMs = Math.min(2 * retryMs, LAST_RETRY_MS);
+    }
+  }
+
+  /** Monotonic: setTimeout does not follow the wall clock. */
+  function nextMs(): number {
+    const untilBeat = agent.nextDueMs() - agent.monoMs();
+    const bounds = [options.pollMs, options.aliveEveryMs ?? Infinity, untilBeat];
+    return Math.max(0, Math.min(...bounds));
+  }
+
+  function plan(inMs: number): void {
+    clearTimeout(timer);
+    if (stopped) return;
+    dueMs = agent.monoMs() + inMs;
+    timer = setTimeout(soon, Math.ceil(inMs));
+  }
+
+  function later(): void {
+    if (pending === undefined && agent.monoMs() + OWN_WORDS_MS < dueMs) plan(OWN_WORDS_MS);
+  }
+
+  function planSettling(): void {
+    clearTimeout(settleTimer);
+    if (stopped) return;
+    settleTimer = setTimeout(() => {
+      queue(() => agent.settle()).catch((error: unknown) => {
+        log.warn({ detail: String(error) }, "not synced; it is tried again after the next round");
+      });
+    }, SETTLE_AFTER_MS);
+  }
+
+  function soon(): void {
+    now().catch(fail);
+  }
+
+  function now(): Promise<void> {
+    pending ??= queue(tick);
+    return pending;
+  }
+
+  return {
+    soon,
+    later,
+    now,
+    stop() {
+      stopped = true;
+      clearTimeout(timer);
+      clearTimeout(settleTimer);
+    },
+    failed,
+  };
+}

@@ -1,0 +1,133 @@
+import { decisionsView } from "../protocol/decisions-view.ts";
+import { incidentsView, unresolvedIncidents } from "../protocol/incident-view.ts";
+import { peersView } from "../protocol/liveness.ts";
+import { proposalsView } from "../protocol/proposals-view.ts";
+import { unreadCount } from "../protocol/receipts.ts";
+import { safeMode } from "../protocol/safe-mode.ts";
+import { receiptView, sentView } from "../protocol/sent.ts";
+import { pendingView } from "../protocol/threads-view.ts";
+import type {
+  DecisionsView,
+  NoticeView,
+  StatusView,
+  ViewArgs,
+  ViewName,
+  Views,
+  WhoamiView,
+} from "./client-types.ts";
+import { DeaddropError } from "./errors.ts";
+import { inboxView, searchView, threadMessagesView } from "./message-views.ts";
+import { resolveId } from "./resolve-id.ts";
+import type { Session } from "./session.ts";
+import { statsView } from "./stats.ts";
+
+type Render<N extends ViewName> = (
+  session: Session,
+  args: ViewArgs[N],
+  isDaemon: boolean,
+) => Views[N];
+
+const renderers: { [N in ViewName]: Render<N> } = {
+  whoami: (session, _args, isDaemon) => whoami(session, isDaemon),
+  status: (session, _args, isDaemon) => status(session, isDaemon),
+  peers: ({ memory, env, now }) => peersView(memory.state.heartbeats, env, now().wallMs),
+  inbox: (session, args) => inboxView(session, args),
+  sent: ({ memory }, args) => sentView(memory.state.receipts.sent, args?.limit),
+  pending: ({ memory, env, now }) => pendingView(memory.state, env, now().wallMs),
+  thread: (session, args) => threadMessagesView(session, args),
+  search: (session, args) => searchView(session, args),
+  // A proved entry has every field: that is what it was proved by.
+  decisions: ({ memory }) => decisionsView(memory.state.decisions) as unknown as DecisionsView,
+  proposals: ({ memory, env }) => proposalsView(memory.state.proposals, memory.state.logs, env),
+  incidents: ({ memory, env }) => incidentsView(memory.state.incidents, env, memory.state.logs),
+  notices: (session) => notices(session),
+  safe_mode: ({ memory, env }) => safeMode(memory.state.incidents, env) ?? null,
+  receipt: (session, args) => receipts(session, args.event_id),
+  stats: (session) => statsView(session),
+  resolve_id: (session, args) => resolveId(session, args.id),
+};
+
+/** One view, by its name. Throws DeaddropError for a name or an id that there is not. */
+export function view<N extends ViewName>(
+  session: Session,
+  name: N,
+  args: ViewArgs[N],
+  isDaemon: boolean,
+): Views[N] {
+  if (!Object.hasOwn(renderers, name)) {
+    throw new DeaddropError("usage", `there is no view "${name}"`, {
+      hint: `views: ${Object.keys(renderers).join(", ")}`,
+    });
+  }
+  const render: Render<N> = renderers[name];
+  return render(session, args ?? ({} as ViewArgs[N]), isDaemon);
+}
+
+function whoami({ place }: Session, isDaemon: boolean): WhoamiView {
+  const { handle, paths, config, layout, identity } = place;
+  return {
+    handle,
+    wire: paths.wireKey,
+    wire_dir: paths.wireDir,
+    wire_id: config.wireId ?? null,
+    key_id: identity.signer.keyId,
+    layout: layout.kind,
+    roster: [...layout.roster],
+    daemon: isDaemon ? { running: true, pid: process.pid } : { running: false },
+    inbox_path: paths.inbox,
+  };
+}
+
+function status(session: Session, isDaemon: boolean): StatusView {
+  const { memory, env, now } = session;
+  const { state } = memory;
+  const { wallMs } = now();
+  const pending = pendingView(state, env, wallMs);
+  const view: Omit<StatusView, "next"> = {
+    ...whoami(session, isDaemon),
+    peers: peersView(state.heartbeats, env, wallMs),
+    unread: unreadCount(state.receipts, env),
+    owed_to_me: pending.filter(({ from, owed_by }) => from === env.self && owed_by !== env.self),
+    owed_by_me: pending.filter(({ owed_by }) => owed_by === env.self),
+    incidents: unresolvedIncidents(state.incidents, env, state.logs),
+    safe_mode: safeMode(state.incidents, env) ?? null,
+    state: {
+      state: state.heartbeats.status,
+      last_action: state.heartbeats.lastAction ?? null,
+      heads_down: state.heartbeats.headsDown,
+    },
+  };
+  return { ...view, next: nextCommand(view) };
+}
+
+/** The most urgent first. */
+function nextCommand(view: Omit<StatusView, "next">): string {
+  const incident = view.owed_by_me.find(({ type }) => type === "incident");
+  if (incident !== undefined) return `deaddrop incident ack ${incident.event_id.slice(0, 12)}`;
+  if (view.safe_mode !== null) return "deaddrop incident list";
+  const proposal = view.owed_by_me[0];
+  if (proposal !== undefined) return `deaddrop ack ${proposal.event_id.slice(0, 12)}`;
+  if (view.unread > 0) return "deaddrop inbox --unread --mark-read";
+  if (!view.daemon.running) return "deaddrop service install";
+  const stranger = view.peers.find(({ trust_tier }) => trust_tier === "UNTRUSTED");
+  if (stranger !== undefined) return "deaddrop trust list";
+  return "deaddrop inbox --follow";
+}
+
+function notices({ memory }: Session): NoticeView[] {
+  return memory.state.notices.notices.map(({ at, cause, peer, subject, detail }) => ({
+    at: new Date(at).toISOString(),
+    cause,
+    peer: peer ?? null,
+    subject,
+    detail,
+  }));
+}
+
+function receipts({ memory }: Session, id: string): Views["receipt"] {
+  const sent = receiptView(memory.state.receipts.sent, id);
+  if (sent !== undefined) return { receipts: sent.receipts };
+  throw new DeaddropError("unknown_id", `no message of yours has the event id "${id}"`, {
+    hint: "deaddrop sent lists what you sent",
+  });
+}

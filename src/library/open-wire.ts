@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { openClient } from "../daemon/client.ts";
+import type {
+  DecisionsView,
+  InboxMessage,
+  SendAnswer,
+  ThreadView,
+} from "../daemon/client-types.ts";
+import { fromPlain } from "../wire/json.ts";
+
+export interface OpenWireOptions {
+  /** Who we are: a handle whose key lies on this machine. */
+  readonly as: string;
+  /** Where keys and state lie; the process's own environment unless given. */
+  readonly env?: NodeJS.ProcessEnv;
+  /** The peers, on a wire that declares no roster. */
+  readonly peers?: readonly string[];
+}
+
+/** What an agent says; `body` is any JSON value. */
+export interface Outgoing {
+  readonly to: readonly string[];
+  readonly type: string;
+  readonly subject: string;
+  readonly body: unknown;
+  readonly refs?: readonly string[];
+  readonly priority?: "low" | "medium" | "high";
+  readonly correlationId?: string;
+  readonly ackRequired?: boolean;
+}
+
+/** An agent's view of its wire, through its daemon when one runs. Spec 4.5. */
+export interface Wire {
+  /** Durable when it resolves. Throws DeaddropError when nothing was sent. */
+  send(...messages: readonly Outgoing[]): Promise<SendAnswer>;
+  /**
+   * Messages that are not marked read, as they come, without end; each is marked read when the
+   * loop asks for the next one. `signal` ends it.
+   */
+  inbox(options?: { readonly signal?: AbortSignal }): AsyncGenerator<InboxMessage>;
+  /** The threads of a correlation id, or of the message with that event id. */
+  threads(id: string): Promise<ThreadView[]>;
+  decisions(): Promise<DecisionsView>;
+  close(): void;
+}
+
+const POLL_MS = 250;
+const BATCH = 100;
+
+/** Opens the wire in `dir`. Throws DeaddropError or StorageError that say what to mend. */
+export async function openWire(dir: string, options: OpenWireOptions): Promise<Wire> {
+  const { as, env, peers } = options;
+  const client = await openClient({
+    wireDir: dir,
+    handle: as,
+    ...(env === undefined ? {} : { env }),
+    ...(peers === undefined ? {} : { peers }),
+  });
+
+  async function* inbox({ signal }: { readonly signal?: AbortSignal } = {}) {
+    const ended = (): boolean => signal?.aborted === true;
+    while (!ended()) {
+      if (!client.viaDaemon) await client.tick();
+      const unread = await client.view("inbox", { unread: true, limit: BATCH });
+      for (const message of unread) {
+        yield message;
+        await client.markRead([message._meta.id]);
+        if (ended()) return;
+      }
+      if (unread.length === 0) await pause(signal);
+    }
+  }
+
+  return {
+    send: (...messages) =>
+      client.send(messages.map((message) => ({ ...message, body: fromPlain(message.body) }))),
+    inbox,
+    threads: (id) => client.view("thread", { id }),
+    decisions: () => client.view("decisions"),
+    close: () => client.close(),
+  };
+}
+
+async function pause(signal: AbortSignal | undefined): Promise<void> {
+  try {
+    await sleep(POLL_MS, undefined, signal === undefined ? {} : { signal });
+  } catch (error) {
+    // Ending the wait is what the signal is for; the loop sees it.
+    if ((error as Error).name !== "AbortError") throw error;
+  }
+}

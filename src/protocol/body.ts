@@ -1,0 +1,37 @@
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../wire/json.ts";
+
+/** A body is a peer's word: any JSON value. These readers take what is asked for, or nothing. */
+
+/** The body as an object with fields, or `undefined` when it is none. */
+export function bodyObject(body: JsonValue): JsonObject | undefined {
+  return isJsonObject(body) ? body : undefined;
+}
+
+export function field(body: JsonValue, name: string): JsonValue | undefined {
+  const object = bodyObject(body);
+  if (object === undefined || !Object.hasOwn(object, name)) return undefined;
+  return object[name];
+}
+
+export function textField(body: JsonValue, name: string): string | undefined {
+  const value = field(body, name);
+  return typeof value === "string" ? value : undefined;
+}
+
+export function booleanField(body: JsonValue, name: string): boolean | undefined {
+  const value = field(body, name);
+  return typeof value === "boolean" ? value : undefined;
+}
+
+/** A non-negative safe integer. */
+export function countField(body: JsonValue, name: string): number | undefined {
+  const value = field(body, name);
+  return typeof value === "number" && value >= 0 ? value : undefined;
+}
+
+/** The array's strings; `undefined` when it is no array or holds anything else. */
+export function textsField(body: JsonValue, name: string): readonly string[] | undefined {
+  const value = field(body, name);
+  if (!isJsonArray(value)) return undefined;
+  return value.every((item) => typeof item === "string") ? value : undefined;
+}

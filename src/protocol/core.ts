@@ -1,0 +1,69 @@
+import { decideBeats } from "./beats.ts";
+import type { BeatTimers } from "./beat-timers.ts";
+import { pruneBeats, wantsPruning } from "./coverage.ts";
+import { decideProposals } from "./deadlines.ts";
+import { applyDecisions, decideDecisions } from "./decisions.ts";
+import type { Effect } from "./effects.ts";
+import { applyHeartbeats } from "./heartbeats.ts";
+import { decideIncidents } from "./incident-deadlines.ts";
+import { applyIncidents } from "./incidents.ts";
+import { decideLiveness } from "./liveness.ts";
+import { applyLogs } from "./logs.ts";
+import { applyNotices, decideNotices } from "./notices.ts";
+import { beatsNeeded, isConflictOpen, settleBefore } from "./proposals-state.ts";
+import { applyProposals } from "./proposals.ts";
+import { applyReceipts, unreadCount } from "./receipts.ts";
+import type { CoreEvent, Env, Now } from "./record.ts";
+import type { State } from "./state.ts";
+import { applyThreads } from "./threads.ts";
+
+/**
+ * Folds one event into the state, in place. Folding is not acting: it runs on replay too and causes
+ * nothing. Events of one log come in its order; how logs interleave changes no outcome. Spec 3.
+ */
+export function apply(state: State, event: CoreEvent, env: Env): void {
+  const { logs, proposals, receipts } = state;
+  if (isKnown(state, event)) return;
+  const touched = applyLogs(logs, event, env);
+  applyThreads(state.threads, event, env);
+  const changed = applyProposals(proposals, event, env, logs, touched);
+  applyDecisions(state.decisions, event, env, proposals, logs, changed);
+  applyReceipts(receipts, event, env, logs, touched);
+  applyHeartbeats(state.heartbeats, event, env, {
+    hasUnread: (peer) => unreadCount(receipts, env, peer) > 0,
+    isConflictOpen: (correlationId) => isConflictOpen(proposals, env, correlationId),
+  });
+  applyIncidents(state.incidents, event, env, logs, touched);
+  applyNotices(state.notices, event);
+  for (const log of touched) {
+    if (!wantsPruning(logs, log)) continue;
+    settleBefore(proposals, log, pruneBeats(logs, log, beatsNeeded(proposals, log)));
+  }
+}
+
+/** A line that is told again, as after a crash between journal and checkpoint, changes nothing. */
+function isKnown(state: State, event: CoreEvent): boolean {
+  if (event.kind !== "line" && event.kind !== "refused" && event.kind !== "skipped") return false;
+  return event.line <= (state.logs.get(event.log)?.lines ?? 0);
+}
+
+/**
+ * What is to be done now. It changes nothing: an effect comes again until the event that says that
+ * it was done has been folded.
+ */
+export function decide(state: State, env: Env, now: Now, timers: BeatTimers): Effect[] {
+  const { logs, proposals } = state;
+  const effects = [
+    ...decideBeats(state, env, now, timers),
+    ...decideProposals(proposals, logs, env, now),
+    ...decideDecisions(state.decisions, proposals, logs, env, now),
+    ...decideIncidents(state, env, now),
+    ...decideLiveness(state.heartbeats, env, now.wallMs),
+  ];
+  const tells = effects.flatMap((effect) => (effect.do === "tell" ? effect.incident : []));
+  const told = decideNotices(state.notices, tells, now.wallMs);
+  return [
+    ...effects.filter((effect) => effect.do !== "tell"),
+    ...told.map((incident): Effect => ({ do: "tell", incident })),
+  ];
+}

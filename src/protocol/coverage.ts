@@ -1,0 +1,162 @@
+import { answerLog, type Layout, type Log } from "../wire/layout.ts";
+import type { Head } from "./heads.ts";
+import type { ChainMark, ClaimedHead, Coverage, LogState, LogsState } from "./logs.ts";
+import { lastAtOrBelow } from "./sorted.ts";
+
+/** Heads of one reader over lines that we do not hold; we read round-robin, so few are honest. */
+const MAX_WAITING = 65_536;
+/** Refusals remembered per reader and target; the lowest lines go first. */
+const MAX_REFUSED = 16_384;
+const MAX_MISMATCHES = 64;
+const MAX_MARKS = 16_384;
+/** Beats that are never pruned: the newest of each log. */
+const BEATS_KEPT = 512;
+const SETTLED_BEFORE_SPLICE = 1_024;
+
+/** What the author of `log` covers of `target`, to be written to. */
+export function openCoverage(log: LogState, target: string): Coverage {
+  let coverage = log.covers.get(target);
+  if (coverage === undefined) {
+    coverage = { steps: [], waiting: [], next: 0, refused: new Map() };
+    log.covers.set(target, coverage);
+  }
+  return coverage;
+}
+
+/** Bounded by the reader's own log alone, so that every viewer forgets the same. */
+export function nameRefused(coverage: Coverage, line: number, beat: number): void {
+  if (coverage.refused.has(line)) return;
+  coverage.refused.set(line, beat);
+  if (coverage.refused.size <= MAX_REFUSED) return;
+  const lowest = [...coverage.refused.keys()].sort((a, b) => a - b);
+  for (const old of lowest.slice(0, MAX_REFUSED / 2)) coverage.refused.delete(old);
+}
+
+/** Spec 3.4: heads that fall back count as the largest before them, so they add nothing. */
+export function claim(coverage: Coverage, beat: number, head: Head): void {
+  if (coverage.overflow !== undefined) return;
+  const last = coverage.waiting.at(-1);
+  if (last === undefined ? head.lines <= covered(coverage) : sameHead(last.head, head)) return;
+  if (coverage.waiting.length - coverage.next >= MAX_WAITING) {
+    coverage.overflow = beat;
+    return;
+  }
+  const { lines, seq, eventId } = head;
+  coverage.waiting.push({
+    beat,
+    head: {
+      lines,
+      ...(seq === undefined ? {} : { seq }),
+      ...(eventId === undefined ? {} : { eventId }),
+    },
+  });
+}
+
+function sameHead(a: ClaimedHead, b: ClaimedHead): boolean {
+  return a.lines === b.lines && a.seq === b.seq && a.eventId === b.eventId;
+}
+
+function covered(coverage: Coverage): number {
+  return coverage.steps.at(-1)?.lines ?? 0;
+}
+
+/**
+ * Judges waiting heads in the order of their beats, as far as we hold what they count. A later head
+ * never overtakes an earlier one: nothing at or after that beat can be judged without it.
+ */
+export function settle(
+  state: LogsState,
+  reader: LogState,
+  target: string,
+  coverage: Coverage,
+): boolean {
+  const held = state.get(target);
+  let changed = false;
+  for (;;) {
+    const first = coverage.waiting[coverage.next];
+    if (first === undefined || first.head.lines > (held?.lines ?? 0)) break;
+    coverage.next += 1;
+    changed = true;
+    if (first.head.lines <= covered(coverage)) continue;
+    if (standsAt(held, first.head)) {
+      coverage.steps.push({ beat: first.beat, lines: first.head.lines });
+    } else {
+      reader.mismatches.push({ beat: first.beat, target, lines: first.head.lines });
+      if (reader.mismatches.length > MAX_MISMATCHES) reader.mismatches.shift();
+    }
+  }
+  if (coverage.next === coverage.waiting.length || coverage.next >= SETTLED_BEFORE_SPLICE) {
+    coverage.waiting.splice(0, coverage.next);
+    coverage.next = 0;
+  }
+  return changed;
+}
+
+/** Spec 3.4: heads that name an event id which does not stand at that place cover nothing. */
+function standsAt(held: LogState | undefined, head: ClaimedHead): boolean {
+  const mark = held === undefined ? undefined : markAt(held, head.lines);
+  if (mark === undefined) return head.eventId === undefined && head.seq === undefined;
+  return head.eventId === mark.id && (head.seq === undefined || head.seq === mark.seq);
+}
+
+/** The last chained line among the first `lines`. */
+export function markAt(log: LogState, lines: number): ChainMark | undefined {
+  return log.marks[lastAtOrBelow(log.marks, lines, (mark) => mark.line)];
+}
+
+/**
+ * Exact: a head at or below what every reader has covered can only fall back, and falling back
+ * covers nothing new, so the marks below are asked for by nobody. Past MAX_MARKS (a reader that
+ * never reads) the oldest go too, and heads over them cover nothing.
+ */
+export function pruneMarks(state: LogsState, layout: Layout, name: string): void {
+  const log = state.get(name);
+  if (log === undefined) return;
+  let base = Infinity;
+  for (const reader of readersOf(layout, name)) {
+    const coverage = state.get(reader.name)?.covers.get(name);
+    base = Math.min(base, coverage === undefined ? 0 : covered(coverage));
+  }
+  const keepFrom = Math.max(
+    lastAtOrBelow(log.marks, base, (mark) => mark.line),
+    log.marks.length - MAX_MARKS,
+    0,
+  );
+  log.marks = log.marks.slice(keepFrom);
+}
+
+/** The logs whose beats may cover that log. */
+export function readersOf(layout: Layout, name: string): Log[] {
+  const log = layout.logs.get(name);
+  if (log === undefined) return [];
+  const readers = layout.roster
+    .filter((handle) => handle !== log.owner)
+    .map((handle) => answerLog(layout, log, handle));
+  return readers.filter((reader) => reader !== undefined);
+}
+
+/**
+ * Bounded memory: drops the beats of a log below `keepFrom`, the lowest line that an open
+ * proposal still asks about, but never the newest, nor one whose heads still wait. Returns the
+ * line below which they are forgotten.
+ */
+export function pruneBeats(state: LogsState, name: string, keepFrom: number): number {
+  const log = state.get(name);
+  if (log === undefined || log.beats.length <= BEATS_KEPT) return 0;
+  let lowest = Math.min(keepFrom, log.beats[log.beats.length - BEATS_KEPT]?.line ?? 0);
+  for (const coverage of log.covers.values()) {
+    lowest = Math.min(lowest, coverage.waiting[coverage.next]?.beat ?? Infinity);
+  }
+  log.beats = log.beats.slice(lastAtOrBelow(log.beats, lowest - 1, (beat) => beat.line) + 1);
+  for (const coverage of log.covers.values()) {
+    const first = lastAtOrBelow(coverage.steps, lowest, (step) => step.beat);
+    coverage.steps = coverage.steps.slice(Math.max(first, 0));
+  }
+  return lowest;
+}
+
+/** Whether it is time to prune: seldom enough to cost nothing. */
+export function wantsPruning(state: LogsState, name: string): boolean {
+  const beats = state.get(name)?.beats.length ?? 0;
+  return beats > 2 * BEATS_KEPT && beats % BEATS_KEPT === 0;
+}

@@ -1,0 +1,51 @@
+import { isSuperseded, provedEntries, ratificationOf, type DecisionsState } from "./decisions.ts";
+import { decisionOf, type EntryRecord, type UnsignedDecision } from "./decision-record.ts";
+import type { ProposalsState } from "./proposals-state.ts";
+
+/** The entries of decisions.jsonl by what they are worth; one for each proposal. Spec 3.4. */
+export interface DecisionsView {
+  in_force: EntryRecord[];
+  /** Never shown as canonical: we do not hold yet what proves or refutes them. */
+  pending: EntryRecord[];
+  /** Never shown as canonical: signed by nobody who may, or not so ratified. */
+  unproved: (EntryRecord & { detail: string })[];
+  superseded: EntryRecord[];
+}
+
+export function decisionsView(state: DecisionsState): DecisionsView {
+  const proved = provedEntries(state);
+  const inForce = proved.filter((entry) => !isSuperseded(entry, proved));
+  return {
+    in_force: inForce.map(({ record }) => record),
+    pending: state.entries.flatMap(({ record, verdict }) =>
+      verdict.is === "pending" ? withoutClaim(record) : [],
+    ),
+    unproved: state.entries.flatMap(({ record, verdict }) =>
+      verdict.is === "unproved" ? { ...withoutClaim(record), detail: verdict.detail } : [],
+    ),
+    superseded: proved.filter((entry) => !inForce.includes(entry)).map(({ record }) => record),
+  };
+}
+
+/** `canonical` is what we say, not what an entry says of itself. */
+function withoutClaim(record: EntryRecord): EntryRecord {
+  const { canonical: _claim, ...rest } = record;
+  return rest;
+}
+
+/** The decisions that follow from the logs alone, recorded or not, oldest first. Spec 4.4. */
+export function ratifiedDecisions(
+  proposals: ProposalsState,
+): Omit<UnsignedDecision, "recorded_by">[] {
+  const ratified = [...proposals.proposals.values()].flatMap((proposal) => {
+    const { outcome, content } = proposal;
+    if (outcome?.status !== "ratified" || content === undefined) return [];
+    const { recorded_by: _nobody, ...decision } = decisionOf(
+      content,
+      ratificationOf(proposal, outcome),
+      "",
+    );
+    return decision;
+  });
+  return ratified.sort((a, b) => (a.ratified_at < b.ratified_at ? -1 : 1));
+}

@@ -1,0 +1,49 @@
+import type { Draft } from "../wire/compose.ts";
+import type { UnsignedDecision } from "./decision-record.ts";
+import type { AgentState, HeartbeatTier } from "./record.ts";
+
+/** What `decide` wants done, as data. The same effect comes again until its event is folded. */
+export type Effect =
+  /** Our heartbeat in that log. */
+  | { readonly do: "beat"; readonly log: string; readonly body: HeartbeatBody }
+  /** A message of the daemon's own; `key` is stable, so that it is not made twice in flight. */
+  | { readonly do: "send"; readonly draft: Draft; readonly log: string; readonly key: string }
+  /** One line for decisions.jsonl, unless a proved entry for the proposal stands there. */
+  | { readonly do: "record"; readonly decision: UnsignedDecision }
+  /** One line for incident_log.jsonl, unless that id stands there. */
+  | { readonly do: "mirror"; readonly id: string; readonly raw: string }
+  /** Something for our own operator. */
+  | { readonly do: "tell"; readonly incident: AutomaticIncident };
+
+/** Spec 3.5: it asks nobody for an ack, never escalates, and starts no safe mode. */
+export interface AutomaticIncident {
+  /** The same matter has the same key, so that it is told once. */
+  readonly key: string;
+  readonly cause: string;
+  readonly peer?: string;
+  readonly subject: string;
+  readonly detail: string;
+  /** Whether it gets a line in incident_log.jsonl too. */
+  readonly concernsWire: boolean;
+}
+
+/** The body of our heartbeats. Spec 3.1. */
+export interface HeartbeatBody {
+  readonly wakeup_count: number;
+  readonly state: AgentState;
+  readonly last_action?: string;
+  readonly next_eta: string;
+  readonly inbox_unread_count: number;
+  readonly tier: HeartbeatTier;
+  readonly agent_last_seen?: string;
+  readonly heads: Readonly<Record<string, HeadBody>>;
+}
+
+/** How far we have read one peer log. Spec 3.2. */
+export interface HeadBody {
+  readonly lines: number;
+  readonly seq?: number;
+  readonly event_id?: string;
+  readonly read_lines: number;
+  readonly refused: readonly (readonly [line: number, reason: string])[];
+}

@@ -1,0 +1,255 @@
+import { isChained } from "../wire/chain.ts";
+import type { Layout } from "../wire/layout.ts";
+import { textField } from "./body.ts";
+import { claim, nameRefused, openCoverage, pruneMarks, settle } from "./coverage.ts";
+import { advertisedCadence, parseHeads, type Head } from "./heads.ts";
+import {
+  isFolded,
+  type CoreEvent,
+  type Env,
+  type LineEvent,
+  type RefusedEvent,
+  type SkippedEvent,
+} from "./record.ts";
+import { lastAtOrBelow } from "./sorted.ts";
+
+export type { Head } from "./heads.ts";
+
+/**
+ * What is held of each log, and what its author has covered of the others (spec 3.2, and "How
+ * heads count" in 3.4). Coverage is judged once, in the order of the reader's log, as soon as we
+ * hold the lines that a head counts, so it depends on the logs alone and not on arrival.
+ */
+export type LogsState = Map<string, LogState>;
+
+export interface LogState {
+  /** Whole lines held, refused and blank ones included. */
+  lines: number;
+  /** Chained lines in order, `seq` rising: the last chained line among the first n is in here. */
+  marks: ChainMark[];
+  beats: BeatMark[];
+  /** The line of its first beat that carries heads. */
+  headsFrom: number | undefined;
+  /** What this log's author covers of other logs, by target log. */
+  readonly covers: Map<string, Coverage>;
+  /** Heads of this log that named an event id which does not stand at that place, newest last. */
+  readonly mismatches: HeadMismatch[];
+}
+
+export interface ChainMark {
+  readonly line: number;
+  readonly seq: number;
+  readonly id: string;
+}
+
+/** One heartbeat. Beats that we refused count for outcomes all the same. */
+export interface BeatMark {
+  readonly line: number;
+  readonly id: string;
+  readonly timestamp: string;
+  readonly timestampMs: number;
+  readonly at: number;
+  readonly live: boolean;
+  /** `next_eta` − `timestamp`, as advertised and unbounded. */
+  readonly cadenceMs: number | undefined;
+  /** Of the newest beat; older ones keep only heads that name refusals. */
+  readonly heads: ReadonlyMap<string, Head>;
+  readonly state: string | undefined;
+  readonly refusedByUs: boolean;
+}
+
+export interface HeadMismatch {
+  readonly beat: number;
+  readonly target: string;
+  readonly lines: number;
+}
+
+export interface Coverage {
+  /** Both columns rise: from the beat at line `beat` on, so many lines of the target are covered. */
+  steps: { readonly beat: number; readonly lines: number }[];
+  /** Heads over lines that we do not hold yet, in the order of their beats; from `next` on. */
+  waiting: { readonly beat: number; readonly head: ClaimedHead }[];
+  next: number;
+  /** Beats from this line on can never be judged: too many heads were waiting. */
+  overflow?: number;
+  /** Target lines named as refused, with the line of the first beat that names them. */
+  readonly refused: Map<number, number>;
+}
+
+export type ClaimedHead = Pick<Head, "lines" | "seq" | "eventId">;
+
+const MARKS_BETWEEN_PRUNES = 1_024;
+/** However long something asks about them, no more beats of one log than this. */
+const MAX_BEATS = 16_384;
+const MAX_STATE_TEXT = 32;
+
+export function emptyLogs(): LogsState {
+  return new Map();
+}
+
+/** The logs whose authors' coverage this event may have changed: its own, when it is a beat, too. */
+export function applyLogs(state: LogsState, event: CoreEvent, env: Env): ReadonlySet<string> {
+  const touched = new Set<string>();
+  if (event.kind !== "line" && event.kind !== "refused" && event.kind !== "skipped") return touched;
+  const log = openLog(state, event);
+  if (event.kind === "line" && isFolded(event)) {
+    addMark(log, event);
+    if (event.message.type === "heartbeat") {
+      addBeat(state, log, event, env.layout);
+      touched.add(event.log);
+    }
+  }
+  for (const [reader, read] of state) {
+    const coverage = read.covers.get(event.log);
+    if (coverage !== undefined && settle(state, read, event.log, coverage)) touched.add(reader);
+  }
+  if (log.lines % MARKS_BETWEEN_PRUNES === 0) pruneMarks(state, env.layout, event.log);
+  return touched;
+}
+
+function openLog(state: LogsState, event: LineEvent | RefusedEvent | SkippedEvent): LogState {
+  let log = state.get(event.log);
+  if (log === undefined) {
+    log = {
+      lines: 0,
+      marks: [],
+      beats: [],
+      headsFrom: undefined,
+      covers: new Map(),
+      mismatches: [],
+    };
+    state.set(event.log, log);
+  }
+  log.lines = Math.max(log.lines, event.line);
+  return log;
+}
+
+/** A filler of an old gap has a lower `seq` and is the last chained line of no prefix. */
+function addMark(log: LogState, event: LineEvent): void {
+  const { message, line } = event;
+  if (!isChained(message) || message.seq <= (log.marks.at(-1)?.seq ?? 0)) return;
+  log.marks.push({ line, seq: message.seq, id: message.id });
+}
+
+function addBeat(state: LogsState, log: LogState, event: LineEvent, layout: Layout): void {
+  const { message } = event;
+  // Spec 3.2: heads are a receipt because they are signed with the beat.
+  const heads =
+    message.version === "v2.0" ? new Map<string, Head>() : parseHeads(message.body, layout);
+  heads.delete(event.log);
+  const before = log.beats.pop();
+  if (before !== undefined) log.beats.push(withoutPlainHeads(before));
+  log.beats.push({
+    line: event.line,
+    id: message.id,
+    timestamp: message.timestamp,
+    timestampMs: message.timestampMs,
+    at: event.at,
+    live: event.live,
+    cadenceMs: advertisedCadence(message.body, message.timestampMs),
+    heads,
+    state: textField(message.body, "state")?.slice(0, MAX_STATE_TEXT),
+    refusedByUs: event.refused !== undefined,
+  });
+  if (log.beats.length > MAX_BEATS) log.beats.splice(0, MAX_BEATS / 64);
+  if (heads.size > 0) log.headsFrom ??= event.line;
+  for (const [target, head] of heads) {
+    const coverage = openCoverage(log, target);
+    for (const [line] of head.refused) nameRefused(coverage, line, event.line);
+    claim(coverage, event.line, head);
+    settle(state, log, target, coverage);
+  }
+}
+
+/**
+ * How many lines of `target` are validly covered by the beats of `reader` at or before the line
+ * `beat`: the largest of them. `undefined`: it cannot be judged yet, because we do not hold the
+ * lines that one of those beats counts. Spec 3.4, "How heads count".
+ */
+export function coverageAt(
+  state: LogsState,
+  reader: string,
+  beat: number,
+  target: string,
+): number | undefined {
+  const coverage = state.get(reader)?.covers.get(target);
+  if (coverage === undefined) return 0;
+  if ((coverage.waiting[coverage.next]?.beat ?? Infinity) <= beat) return undefined;
+  if ((coverage.overflow ?? Infinity) <= beat) return undefined;
+  const step = coverage.steps[lastAtOrBelow(coverage.steps, beat, (each) => each.beat)];
+  return step?.lines ?? 0;
+}
+
+/** Whether any beat of `reader` at or before the line `beat` has named that line as refused. */
+export function namedRefused(
+  state: LogsState,
+  reader: string,
+  beat: number,
+  target: string,
+  line: number,
+): boolean {
+  const named = state.get(reader)?.covers.get(target)?.refused.get(line);
+  return named !== undefined && named <= beat;
+}
+
+export interface CoveringQuestion {
+  readonly liveOnly: boolean;
+  /**
+   * When the line was written, in ms: for a reader whose beats carry no heads, its next beat after
+   * that counts as covering (spec 3). Without it such readers cover nothing.
+   */
+  readonly writtenAt?: number;
+}
+
+/** Coverage has taken in what an older beat's heads say; only the refusals that it names stay. */
+function withoutPlainHeads(beat: BeatMark): BeatMark {
+  const naming = [...beat.heads].filter(([, { refused }]) => refused.length > 0);
+  return { ...beat, heads: new Map(naming) };
+}
+
+/** The first beat of `reader` that covers that line of `target`; once covered, always covered. */
+export function firstBeatCovering(
+  state: LogsState,
+  reader: string,
+  target: string,
+  line: number,
+  question: CoveringQuestion,
+): BeatMark | undefined {
+  const log = state.get(reader);
+  if (log === undefined) return undefined;
+  const { liveOnly, writtenAt } = question;
+  if (log.headsFrom === undefined) {
+    if (writtenAt === undefined) return undefined;
+    return log.beats.find((beat) => beat.at > writtenAt && (beat.live || !liveOnly));
+  }
+  const steps = log.covers.get(target)?.steps ?? [];
+  const step = steps[lastAtOrBelow(steps, line - 1, (each) => each.lines) + 1];
+  if (step === undefined) return undefined;
+  return beatsFrom(state, reader, step.beat).find((beat) => beat.live || !liveOnly);
+}
+
+/** The beats of a log at or after that line, in its order. */
+export function beatsFrom(state: LogsState, name: string, line: number): readonly BeatMark[] {
+  const beats = state.get(name)?.beats ?? [];
+  return beats.slice(lastAtOrBelow(beats, line - 1, (beat) => beat.line) + 1);
+}
+
+/** Whether a beat of that log before that line carries heads. */
+export function hasHeadsBefore(state: LogsState, name: string, line: number): boolean {
+  return (state.get(name)?.headsFrom ?? Infinity) < line;
+}
+
+export function lastBeat(state: LogsState, name: string): BeatMark | undefined {
+  return state.get(name)?.beats.at(-1);
+}
+
+/** How far we hold a log: what our own heads say of it, refusals and reading aside. Spec 3.2. */
+export function headOf(
+  state: LogsState,
+  name: string,
+): { lines: number; seq?: number; eventId?: string } {
+  const log = state.get(name);
+  const mark = log?.marks.at(-1);
+  if (log === undefined || mark === undefined) return { lines: log?.lines ?? 0 };
+  return { lines: log.lines, seq: mark.seq, eventId: mark.id };
+}

@@ -1,0 +1,100 @@
+import type { AutomaticIncident } from "./effects.ts";
+import type { CoreEvent } from "./record.ts";
+
+/** Spec 3.5: at most so many automatic incidents per peer and hour, then one summary. */
+export const MAX_NOTICES_PER_HOUR = 6;
+const HOUR_MS = 3_600_000;
+/** Keys of told matters that are remembered, oldest forgotten first. */
+const MAX_TOLD = 4_096;
+/** Notices kept for the operator's list. */
+const MAX_NOTICES = 256;
+/** What limits matters that concern no peer. */
+const NOBODY = "";
+const SUMMARY = "more_incidents";
+
+export interface Notice {
+  readonly at: number;
+  readonly cause: string;
+  readonly peer: string | undefined;
+  readonly subject: string;
+  readonly detail: string;
+}
+
+/** What our operator has been told by the daemon. Spec 3.5. */
+export interface NoticesState {
+  /** When, by key. */
+  readonly told: Map<string, number>;
+  /** When within the last hour, by peer. */
+  readonly recent: Map<string, number[]>;
+  notices: Notice[];
+}
+
+export function emptyNotices(): NoticesState {
+  return { told: new Map(), recent: new Map(), notices: [] };
+}
+
+export function applyNotices(state: NoticesState, event: CoreEvent): void {
+  if (event.kind !== "told" || state.told.has(event.key)) return;
+  const { at, key, peer } = event;
+  state.told.set(key, at);
+  const oldest = state.told.keys().next().value;
+  if (state.told.size > MAX_TOLD && oldest !== undefined) state.told.delete(oldest);
+  if (event.cause === undefined) return;
+  const who = peer ?? NOBODY;
+  state.recent.set(who, [...withinHour(state, who, at), at].slice(-MAX_NOTICES_PER_HOUR - 1));
+  const { cause, subject = event.cause, detail = "" } = event;
+  state.notices = [...state.notices, { at, cause, peer, subject, detail }].slice(-MAX_NOTICES);
+}
+
+/** The event that says that an incident was told: the daemon folds it once it has told it. */
+export function toldEvent(incident: AutomaticIncident, at: number): CoreEvent {
+  const { key, cause, peer, subject, detail } = incident;
+  return { kind: "told", key, at, cause, subject, detail, ...(peer === undefined ? {} : { peer }) };
+}
+
+/**
+ * What of these is to be told now: nothing twice, at most six per peer and hour, then one summary.
+ * What is left out comes again by itself if it still holds when there is room.
+ */
+export function decideNotices(
+  state: NoticesState,
+  incidents: readonly AutomaticIncident[],
+  nowMs: number,
+): AutomaticIncident[] {
+  const counts = new Map<string, number>();
+  const tell = new Map<string, AutomaticIncident>();
+  for (const incident of incidents) {
+    if (state.told.has(incident.key) || tell.has(incident.key)) continue;
+    const who = incident.peer ?? NOBODY;
+    const count = counts.get(who) ?? withinHour(state, who, nowMs).length;
+    if (count > MAX_NOTICES_PER_HOUR) continue;
+    const last = count === MAX_NOTICES_PER_HOUR;
+    const told = last ? summary(incident.peer, nowMs) : incident;
+    counts.set(who, count + 1);
+    if (!state.told.has(told.key)) tell.set(told.key, told);
+  }
+  return [...tell.values()];
+}
+
+/** Spec 2.4: authentic lines that are refused are told at most once per peer, reason and hour. */
+export function refusalKey(peer: string, reason: string, at: number): string {
+  return `refused:${peer}:${reason}:${Math.floor(at / HOUR_MS)}`;
+}
+
+function withinHour(state: NoticesState, who: string, nowMs: number): readonly number[] {
+  return (state.recent.get(who) ?? []).filter((at) => at > nowMs - HOUR_MS);
+}
+
+function summary(peer: string | undefined, nowMs: number): AutomaticIncident {
+  const about = peer === undefined ? "this agent" : peer;
+  return {
+    key: `${SUMMARY}:${peer ?? NOBODY}:${nowMs}`,
+    cause: SUMMARY,
+    ...(peer === undefined ? {} : { peer }),
+    subject: `more incidents about ${about}`,
+    detail:
+      `${MAX_NOTICES_PER_HOUR} incidents about ${about} were told within the hour; ` +
+      "further ones are not, until there is room: see quarantine and status",
+    concernsWire: false,
+  };
+}

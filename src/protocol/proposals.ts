@@ -1,0 +1,191 @@
+import { isChained } from "../wire/chain.ts";
+import type { Log } from "../wire/layout.ts";
+import { judgeChained } from "./chained-outcome.ts";
+import { contentDigest, decisionContent } from "./decision-record.ts";
+import type { LogsState } from "./logs.ts";
+import type { Proposal } from "./proposal.ts";
+import {
+  boundTopics,
+  deleteFirst,
+  dropContent,
+  keepContent,
+  openIn,
+  proposalKey,
+  type ProposalsState,
+} from "./proposals-state.ts";
+import { isFolded, type CoreEvent, type Env, type LineEvent } from "./record.ts";
+import { requiredOf } from "./required.ts";
+import { answerLogName } from "./support.ts";
+import { addLine, linesOf, newTopic, topicKey, type Topic } from "./topic.ts";
+import { judgeUnchained } from "./unchained-outcome.ts";
+
+/** Open proposals of one log that are judged with every beat; beyond, the oldest wait for a line. */
+const MAX_WATCHED = 4_096;
+const MAX_SUBJECT = 200;
+/** Spec 3.4: so many round trips of counters, and both operators are told. */
+const MAX_ROUND_TRIPS = 3;
+
+/**
+ * Folds an event after the logs have. `touched` are the logs whose coverage it changed. Returns the
+ * proposals about which more is known now.
+ */
+export function applyProposals(
+  state: ProposalsState,
+  event: CoreEvent,
+  env: Env,
+  logs: LogsState,
+  touched: ReadonlySet<string>,
+): ReadonlySet<Proposal> {
+  const changed = new Set<Proposal>();
+  if (event.kind === "told") state.diverging.delete(event.key.replace(/^not_converging:/u, ""));
+  if (event.kind === "line" && isFolded(event) && event.message.type !== "heartbeat") {
+    const topic = takeLine(state, event, env);
+    for (const proposal of topic === undefined ? [] : openIn(state, topic)) {
+      judge(state, proposal, env, logs, changed);
+    }
+  }
+  for (const log of touched) {
+    for (const key of state.watched.get(log) ?? []) {
+      const proposal = state.proposals.get(key);
+      if (proposal !== undefined) judge(state, proposal, env, logs, changed);
+    }
+  }
+  return changed;
+}
+
+/** The thread of a line that bears on outcomes. */
+function takeLine(state: ProposalsState, event: LineEvent, env: Env): Topic | undefined {
+  const log = env.layout.logs.get(event.log);
+  if (log === undefined) return undefined;
+  const { correlationId } = event.message;
+  const key = topicKey(env.layout, event.log, correlationId);
+  const topic = state.topics.get(key) ?? newTopic(key, correlationId);
+  state.topics.delete(key);
+  state.topics.set(key, topic);
+  boundTopics(state);
+  const line = addLine(topic, event);
+  // A message that decides nothing may still be what an ack was waiting to know.
+  if (line === undefined) return topic;
+  if (line.says === "proposal") {
+    addProposal(state, topic, event, log, env);
+    if (event.live && roundTrips(topic) >= MAX_ROUND_TRIPS && concernsUs(state, topic, env)) {
+      state.diverging.add(key);
+    }
+  }
+  return topic;
+}
+
+function addProposal(
+  state: ProposalsState,
+  topic: Topic,
+  event: LineEvent,
+  log: Log,
+  env: Env,
+): void {
+  const { message } = event;
+  const chained = isChained(message);
+  const { parties, problem } = requiredOf(message, log, env.layout, chained);
+  const key = proposalKey(message.id, event.log, chained);
+  const content = decisionContent(message, env.domains);
+  const isParty = log.owner === env.self || parties.includes(env.self);
+  const mayRecord = problem === undefined && (isParty || !env.layout.roster.includes(env.self));
+  state.proposals.set(key, {
+    key,
+    topic: topic.key,
+    id: message.id,
+    correlationId: message.correlationId,
+    log: event.log,
+    line: event.line,
+    from: log.owner,
+    subject: message.subject.slice(0, MAX_SUBJECT),
+    required: parties,
+    problem,
+    chained,
+    timestampMs: message.timestampMs,
+    at: event.at,
+    live: event.live,
+    own: event.own,
+    digest: contentDigest(content),
+    content: mayRecord ? content : undefined,
+    outcome: undefined,
+    settled: false,
+    named: false,
+    judgedTo: event.line,
+  });
+  if (mayRecord && !event.own) keepContent(state, key);
+  if (event.own && event.live && problem === undefined) state.running.add(key);
+}
+
+function judge(
+  state: ProposalsState,
+  proposal: Proposal,
+  env: Env,
+  logs: LogsState,
+  changed: Set<Proposal>,
+): void {
+  const topic = state.topics.get(proposal.topic);
+  if (topic === undefined || proposal.settled) return;
+  const { outcome, judgedTo } = proposal;
+  if (proposal.chained) {
+    proposal.outcome = judgeChained(logs, topic, proposal, env.layout);
+    proposal.settled = proposal.outcome !== undefined;
+  } else {
+    const judged = judgeUnchained(logs, topic, proposal, env.layout);
+    proposal.outcome = judged.outcome;
+    proposal.settled = judged.settled;
+  }
+  const isNew = proposal.judgedTo === proposal.line;
+  if (isNew || proposal.outcome?.by !== outcome?.by || proposal.judgedTo !== judgedTo) {
+    changed.add(proposal);
+  }
+  watch(state, topic, proposal, env);
+  if (proposal.outcome === undefined) return;
+  state.running.delete(proposal.key);
+  if (proposal.outcome.status === "ratified") state.contents.delete(proposal.key);
+  else if (proposal.settled) dropContent(state, proposal);
+}
+
+/** Judges a proposal that an entry of decisions.jsonl names, now and from now on. */
+export function nameProposal(
+  state: ProposalsState,
+  proposal: Proposal,
+  env: Env,
+  logs: LogsState,
+): void {
+  if (proposal.named) return;
+  proposal.named = true;
+  judge(state, proposal, env, logs, new Set());
+}
+
+/** A proposal alone in its thread is decided by no beat. */
+function watch(state: ProposalsState, topic: Topic, proposal: Proposal, env: Env): void {
+  const [party] = proposal.required;
+  if (party === undefined && !proposal.chained) return;
+  const log = proposal.chained ? proposal.log : answerLogName(env.layout, proposal, party ?? "");
+  const watched = state.watched.get(log) ?? new Set<string>();
+  const isAlone = [...topic.lines.values()].flat().length < 2;
+  if (proposal.settled || (isAlone && !proposal.named)) {
+    watched.delete(proposal.key);
+  } else {
+    watched.add(proposal.key);
+    if (watched.size > MAX_WATCHED) deleteFirst(watched);
+  }
+  if (watched.size > 0) state.watched.set(log, watched);
+  else state.watched.delete(log);
+}
+
+/** Round trips of counters between the two agents with most proposals in the thread. */
+function roundTrips(topic: Topic): number {
+  const counts = [...topic.lines.keys()]
+    .map((log) => linesOf(topic, log).filter((line) => line.says === "proposal").length)
+    .sort((a, b) => b - a);
+  const [most = 0, second = 0] = counts;
+  return Math.floor((Math.min(most, second + 1) + second - 1) / 2);
+}
+
+function concernsUs(state: ProposalsState, topic: Topic, env: Env): boolean {
+  const open = openIn(state, topic);
+  return open.some(
+    (proposal) => proposal.from === env.self || proposal.required.includes(env.self),
+  );
+}

@@ -1,0 +1,127 @@
+import type { RefusalReason } from "../trust/admission.ts";
+import type { Domain } from "../trust/config.ts";
+import type { HeartbeatTier, Transition } from "../trust/heartbeat-tiers.ts";
+import type { Tier } from "../trust/tiers.ts";
+import type { Layout } from "../wire/layout.ts";
+import type { Message } from "../wire/message.ts";
+import type { DecisionEntry } from "./decision-record.ts";
+
+/** One authentic line of a log, as it reaches the fold. Events of one log come in its order. */
+export interface LineEvent {
+  readonly kind: "line";
+  readonly log: string;
+  /** 1-based count of whole lines in that log, archives included. */
+  readonly line: number;
+  /** Our receipt time in ms; for historical lines max(timestamp, that of the line before). */
+  readonly at: number;
+  /** False for history: it starts no deadlines, wakes or incidents. Spec 2.4. */
+  readonly live: boolean;
+  readonly own: boolean;
+  readonly message: Message;
+  /** The line as it stands, without its newline. */
+  readonly raw: string;
+  /** Authentic, but refused by us. */
+  readonly refused: RefusalReason | undefined;
+  readonly afterGap: boolean;
+}
+
+/** A line that is not authentic: it proves nothing, it is counted and named in our heads. */
+export interface RefusedEvent {
+  readonly kind: "refused";
+  readonly log: string;
+  readonly line: number;
+  readonly at: number;
+  readonly reason: RefusalReason;
+}
+
+/** A blank line or a byte-identical duplicate. */
+export interface SkippedEvent {
+  readonly kind: "skipped";
+  readonly log: string;
+  readonly line: number;
+  readonly at: number;
+}
+
+/** Everything that the fold is ever told. Applying it causes nothing. */
+export type CoreEvent =
+  | LineEvent
+  | RefusedEvent
+  | SkippedEvent
+  | {
+      readonly kind: "entry";
+      readonly file: "decisions";
+      readonly at: number;
+      readonly entry: DecisionEntry;
+    }
+  /** The incident line of that id stands in incident_log.jsonl. */
+  | { readonly kind: "mirrored"; readonly id: string; readonly at: number }
+  /** The agent marked routed lines read. */
+  | { readonly kind: "read"; readonly ids: readonly string[] | "all"; readonly at: number }
+  | {
+      readonly kind: "status";
+      readonly at: number;
+      readonly state?: AgentState;
+      readonly lastAction?: string;
+      readonly headsDown?: boolean;
+    }
+  /** An automatic incident was told to the operator. */
+  | {
+      readonly kind: "told";
+      readonly key: string;
+      readonly at: number;
+      /** What was said, for the list of notices and the limit per peer. */
+      readonly cause?: string;
+      readonly peer?: string;
+      readonly subject?: string;
+      readonly detail?: string;
+    }
+  /** The daemon started. Spec 3.9. */
+  | { readonly kind: "started"; readonly at: number };
+
+export type { HeartbeatTier };
+export type AgentState = "idle" | "busy" | "blocked" | "paused";
+
+/** Milliseconds between the beats of each tier. Spec 3.1. */
+export type Cadences = Readonly<Record<HeartbeatTier, number>>;
+
+/** The domains of the pinned configuration, by name. Spec 3.6. */
+export type Domains = ReadonlyMap<string, Domain>;
+
+/** What the fold knows of the world besides the events; the same for all of one wire's agents. */
+export interface Env {
+  readonly self: string;
+  readonly layout: Layout;
+  readonly domains: Domains;
+  readonly cadences: Cadences;
+  /** Between the tiers, by the pinned `tiers.json`; the defaults when absent. */
+  readonly transitions?: readonly Transition[];
+  readonly wireId: string | undefined;
+  tierOf(handle: string): { readonly tier: Tier | undefined; readonly sinceMs: number | undefined };
+  /** Peers whose lines we do not take now: held, or held back by the rate limit. */
+  readonly heldPeers: ReadonlySet<string>;
+  /** Whether we have read all that stands in that log now. */
+  caughtUp(log: string): boolean;
+}
+
+export interface Now {
+  readonly wallMs: number;
+  readonly monoMs: number;
+}
+
+/**
+ * Authentic lines that we refuse for a reason of ours still speak for their author: outcomes,
+ * incidents and safe mode are folded from them all the same. Spec 3.4. A line of another wire, of a
+ * fork, or said twice does not.
+ */
+const FOLDED_REFUSALS: ReadonlySet<RefusalReason> = new Set<RefusalReason>([
+  "clock_skew",
+  "unchained",
+  "tier_refused",
+  "body_too_large",
+  "too_many_refs",
+]);
+
+/** Whether a line counts for outcomes, records and safe mode, whether or not we refused it. */
+export function isFolded(event: LineEvent): boolean {
+  return event.refused === undefined || FOLDED_REFUSALS.has(event.refused);
+}

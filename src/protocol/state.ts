@@ -1,0 +1,36 @@
+import { emptyDecisions, type DecisionsState } from "./decisions.ts";
+import { emptyHeartbeats, type HeartbeatsState } from "./heartbeats.ts";
+import { emptyIncidents, type IncidentsState } from "./incident-state.ts";
+import { emptyLogs, type LogsState } from "./logs.ts";
+import { emptyNotices, type NoticesState } from "./notices.ts";
+import { emptyProposals, type ProposalsState } from "./proposals-state.ts";
+import { emptyReceipts, type ReceiptsState } from "./receipts.ts";
+import { emptyThreads, type ThreadsState } from "./threads.ts";
+
+/**
+ * All that the fold remembers: plain data (maps, sets, arrays, objects, text, numbers) owned by one
+ * loop and updated in place. Each part belongs to the file that names it.
+ */
+export interface State {
+  readonly logs: LogsState;
+  readonly threads: ThreadsState;
+  readonly proposals: ProposalsState;
+  readonly decisions: DecisionsState;
+  readonly heartbeats: HeartbeatsState;
+  readonly receipts: ReceiptsState;
+  readonly incidents: IncidentsState;
+  readonly notices: NoticesState;
+}
+
+export function emptyState(): State {
+  return {
+    logs: emptyLogs(),
+    threads: emptyThreads(),
+    proposals: emptyProposals(),
+    decisions: emptyDecisions(),
+    heartbeats: emptyHeartbeats(),
+    receipts: emptyReceipts(),
+    incidents: emptyIncidents(),
+    notices: emptyNotices(),
+  };
+}

@@ -1,0 +1,141 @@
+import { join } from "node:path";
+import { DeaddropError } from "../daemon/errors.ts";
+import type { Place } from "../daemon/place.ts";
+import { readWhole, StorageError, type Disk } from "../storage/disk.ts";
+import { lockHolder } from "../storage/lock.ts";
+import { trustDrift } from "../trust/advertised.ts";
+import { parseTrustFile } from "../trust/trust-file.ts";
+import { isChained } from "../wire/chain.ts";
+import { ownLogs } from "../wire/layout.ts";
+import { failed, ok, warning, type Finding } from "./host-checks.ts";
+import { lastMessage } from "./last-message.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const KEY_AGE_DAYS = 180;
+
+/** Runs a check; trouble on the way is a finding too, with the hint that came with it. */
+export function checking(check: string, run: () => readonly Finding[]): readonly Finding[] {
+  try {
+    return run();
+  } catch (error) {
+    if (!(error instanceof StorageError) && !(error instanceof DeaddropError)) throw error;
+    return [failed(check, error.message, error.hint ?? "see the message")];
+  }
+}
+
+/** The agent's own key: how old it is, and whether Python peers can find it. Spec 2.1, 2.5. */
+export function checkKey(disk: Disk, place: Place, nowMs: number): readonly Finding[] {
+  const { handle, identity, paths, wire } = place;
+  const { keyId } = identity.signer;
+  const madeMs = disk.stat(paths.identity.key)?.mtimeMs ?? nowMs;
+  const days = Math.floor((nowMs - madeMs) / DAY_MS);
+  const age =
+    days > KEY_AGE_DAYS
+      ? warning(
+          "key",
+          `${keyId} is ${days} days old`,
+          "change keys twice a year: deaddrop key rotate",
+        )
+      : ok("key", `${keyId}, ${days} days old`);
+  const advertised = readWhole(disk, wire.trust);
+  const parsed = advertised && parseTrustFile(advertised, wire.trust, "UNTRUSTED");
+  if (parsed?.ok === false) {
+    return [age, failed("advertised keys", parsed.detail, `mend ${wire.trust}`)];
+  }
+  const keys = parsed?.document.peers.get(handle)?.keys ?? [];
+  const stands = keys.some((key) => key.keyId === keyId && key.active);
+  return [
+    age,
+    stands
+      ? ok("advertised key", `${keyId} stands in the wire's trust.json`)
+      : warning(
+          "advertised key",
+          `${keyId} does not stand in ${wire.trust}`,
+          `peers cannot find it there: deaddrop join ${wire.folder} --me ${handle}`,
+        ),
+  ];
+}
+
+/** Whom we believe: pins, tiers, holds, and where the wire claims something else. Spec 2.1, 2.3. */
+export function checkPeers(disk: Disk, place: Place): readonly Finding[] {
+  const peers = place.layout.roster.filter((handle) => handle !== place.handle);
+  return [
+    ...peers.map((handle) => checkPeer(place, handle)),
+    ...driftFindings(disk, place),
+    ...peers.flatMap((handle) => chainFindings(disk, place, handle)),
+  ];
+}
+
+function checkPeer({ store, wire, handle: self }: Place, handle: string): Finding {
+  const check = `peer ${handle}`;
+  const peer = store.peers.get(handle);
+  const pin = `deaddrop trust pin ${handle} --tier VERIFIED --wire ${wire.folder} --as ${self}`;
+  if (peer === undefined)
+    return warning(check, "nothing is pinned, so nothing it says is taken", pin);
+  if (peer.blocked)
+    return warning(check, "blocked", `decide whether it stays so: deaddrop trust list`);
+  if (peer.held !== undefined) {
+    const mend =
+      "find out what happened, then decide: deaddrop trust list, deaddrop incident notices";
+    return warning(check, `held: ${peer.held.detail}`, mend);
+  }
+  if (peer.tier === undefined) return warning(check, "of a tier that does not exist", pin);
+  if (peer.tier === "UNTRUSTED") {
+    return warning(check, "UNTRUSTED: only its heartbeats are taken", pin);
+  }
+  return ok(check, `${peer.tier}, ${peer.keys.filter((key) => key.active).length} keys`);
+}
+
+function driftFindings(disk: Disk, { store, wire }: Place): readonly Finding[] {
+  const bytes = readWhole(disk, wire.trust);
+  const parsed = bytes && parseTrustFile(bytes, wire.trust, "UNTRUSTED");
+  if (parsed?.ok !== true) return [];
+  const mend = "it is not used; ask its owner, over another channel, whether it is theirs";
+  return trustDrift(store, parsed.document)
+    .filter(({ cause }) => cause !== "unknown_agent")
+    .map(({ detail }) => warning("advertised keys", detail, mend));
+}
+
+/** Replay of unchained lines from another wire cannot be told apart. Spec 1.6. */
+function chainFindings(disk: Disk, { layout, wire }: Place, handle: string): readonly Finding[] {
+  return ownLogs(layout, handle).flatMap((log) => {
+    const last = lastMessage(disk, join(wire.folder, log.path));
+    if (last === undefined || isChained(last)) return [];
+    return [
+      warning(
+        `chain of ${log.name}`,
+        `${handle} does not chain its lines: what it wrote on another wire could be replayed here`,
+        `have ${handle} use deaddrop, or give it a key of its own for each wire`,
+      ),
+    ];
+  });
+}
+
+/** Others that can write where they should not. Spec 1.1, 2.1. */
+export function checkFolder(disk: Disk, place: Place): readonly Finding[] {
+  const { folder } = place.wire;
+  const stat = disk.stat(folder);
+  if (stat !== undefined && (stat.mode & 0o002) !== 0) {
+    return [
+      failed("folder", `every user of this host can write in ${folder}`, `chmod o-w ${folder}`),
+    ];
+  }
+  const open = ownLogs(place.layout, place.handle).filter((log) => {
+    const mode = disk.stat(join(folder, log.path))?.mode ?? 0;
+    return (mode & 0o022) !== 0;
+  });
+  const names = open.map((log) => join(folder, log.path)).join(" ");
+  return open.length === 0
+    ? [ok("folder", `${folder} can be written by those who should`)]
+    : [failed("own logs", `other users can write ${names}`, `chmod go-w ${names}`)];
+}
+
+export function checkDaemon(disk: Disk, { paths, handle, wire }: Place): Finding {
+  const holder = lockHolder(disk, paths.lock);
+  if (holder?.role === "daemon") return ok("daemon", `running, process ${holder.pid}`);
+  return warning(
+    "daemon",
+    "not running: nothing is received, and no heartbeat is sent",
+    `deaddrop service install --wire ${wire.folder} --as ${handle}, or deaddrop daemon in the foreground`,
+  );
+}

@@ -1,0 +1,167 @@
+import { join } from "node:path";
+import type { Disk } from "../storage/disk.ts";
+import { loadIdentity, makeIdentity } from "../storage/identity.ts";
+import { identityPaths, wirePaths } from "../storage/paths.ts";
+import { preparePrivateFolders, rememberWire } from "../storage/private-folders.ts";
+import { readSettings, savePinned, saveSettings } from "../storage/private-store.ts";
+import { readWhole } from "../storage/disk.ts";
+import type { Sharing } from "../storage/wire-folder.ts";
+import { pin, setTier, type StoreChange } from "../trust/pins.ts";
+import type { TrustStore } from "../trust/store.ts";
+import type { Tier } from "../trust/tiers.ts";
+import { makeLayout, ownLogs } from "../wire/layout.ts";
+import { advertiseKey, advertises, type AdvertisedKey } from "./advertise.ts";
+import { agentPathsOn, type SetupHost } from "./host.ts";
+import type { OfferedKey } from "./offered-key.ts";
+import { changePrivateTrust, readPrivateTrust } from "./private-trust.ts";
+import { share } from "./sharing.ts";
+import type { Step } from "./steps.ts";
+
+/** One agent of this machine on a wire whose folder stands, or stands once the steps before ran. */
+export interface AgentSide {
+  readonly wireDir: string;
+  readonly handle: string;
+  readonly wireId: string | undefined;
+  readonly layout: "pairwise" | "outbox";
+  readonly roster: readonly string[];
+  /** The wire's own configuration names no roster: the peers are remembered privately. Spec 1.1. */
+  readonly rememberPeers: boolean;
+  readonly sharing: Sharing;
+}
+
+/** Makes the key, unless the agent has one: an identity is one for all of its wires. Spec 2.5. */
+export function keyStep({ disk, places, random }: SetupHost, handle: string): Step {
+  const paths = identityPaths(places, handle);
+  return {
+    what: `make the key ${paths.key}`,
+    needed: () => (disk.stat(paths.key)?.size ?? 0) === 0,
+    run: () => {
+      makeIdentity(disk, paths, handle, random(32));
+    },
+  };
+}
+
+/** The agent's own key as others may know it. Throws when it cannot be read. */
+export function ownKey({ disk, places, nowMs }: SetupHost, handle: string): AdvertisedKey {
+  const { publicIdentity } = loadIdentity(disk, identityPaths(places, handle), handle);
+  const { key_id: keyId, key } = publicIdentity;
+  return { handle, keyId, key, addedAt: new Date(nowMs).toISOString() };
+}
+
+/** What the agent keeps to itself: folders, and the configuration it holds on to. Spec 1.1. */
+export function privateSteps(host: SetupHost, side: AgentSide): Step[] {
+  const { disk } = host;
+  const paths = () => agentPathsOn(host, side.wireDir, side.handle, side.wireId);
+  const pinned = (which: "config" | "tiers"): Step => ({
+    what: `keep a private copy of ${which}.json for ${side.handle}`,
+    needed: () => {
+      const { pinnedConfig, pinnedTiers } = paths();
+      return disk.stat(which === "config" ? pinnedConfig : pinnedTiers) === undefined;
+    },
+    run: () => {
+      const bytes = readWhole(disk, wirePaths(side.wireDir)[which]);
+      if (bytes !== undefined) savePinned(disk, paths(), which, bytes);
+    },
+  });
+  const steps: Step[] = [
+    {
+      what: `make the private folders of ${side.handle}`,
+      needed: () => disk.stat(paths().remembered) === undefined,
+      run: () => {
+        preparePrivateFolders(disk, paths());
+        rememberWire(disk, paths(), side.wireId);
+      },
+    },
+    pinned("config"),
+    pinned("tiers"),
+  ];
+  return side.rememberPeers ? [...steps, peersStep(host, side)] : steps;
+}
+
+function peersStep(host: SetupHost, side: AgentSide): Step {
+  const { disk } = host;
+  const peers = side.roster.filter((handle) => handle !== side.handle);
+  const paths = () => agentPathsOn(host, side.wireDir, side.handle, side.wireId);
+  const settings = () => (readSettings(disk, paths()) ?? {}) as Record<string, unknown>;
+  return {
+    what: `remember the peers: ${peers.join(", ")}`,
+    needed: () => JSON.stringify(settings()["peers"]) !== JSON.stringify(peers),
+    run: () => {
+      saveSettings(disk, paths(), { ...settings(), peers });
+    },
+  };
+}
+
+/** Our own logs, empty, so that their group and mode are right from the first line on. */
+export function ownLogSteps({ disk }: SetupHost, side: AgentSide): Step[] {
+  return ownLogs(makeLayout(side.layout, side.roster), side.handle).map((log) => {
+    const path = join(side.wireDir, log.path);
+    return {
+      what: `make the log ${path}`,
+      needed: () => disk.stat(path) === undefined,
+      run: () => {
+        makeOutbox(disk, side);
+        disk.open(path, "append", side.sharing.logMode).close();
+        share(disk, path, side.sharing.logMode, side.sharing);
+      },
+    };
+  });
+}
+
+function makeOutbox(disk: Disk, { wireDir, layout, sharing }: AgentSide): void {
+  const { outbox } = wirePaths(wireDir);
+  if (layout !== "outbox" || disk.stat(outbox) !== undefined) return;
+  disk.makeFolder(outbox, sharing.folderMode);
+  share(disk, outbox, sharing.folderMode, sharing);
+}
+
+/** Our key in the wire's trust.json, which is all that Python peers read. Spec 2.1. */
+export function advertiseStep(host: SetupHost, side: AgentSide): Step {
+  const path = wirePaths(side.wireDir).trust;
+  const hasKey = () => host.disk.stat(identityPaths(host.places, side.handle).key) !== undefined;
+  return {
+    what: `advertise the key of ${side.handle} in ${path}`,
+    needed: () => !hasKey() || !advertises(host.disk, path, ownKey(host, side.handle)),
+    run: () => {
+      advertiseKey(host.disk, path, ownKey(host, side.handle), side.sharing);
+    },
+  };
+}
+
+/** Pins a key that the operator gave, at a tier; a pin that stands is never replaced. Spec 2.1. */
+export function pinStep(
+  host: SetupHost,
+  side: AgentSide,
+  tier: Tier,
+  offered: () => OfferedKey,
+  what: string,
+): Step {
+  const paths = () => agentPathsOn(host, side.wireDir, side.handle, side.wireId);
+  const apply = (store: TrustStore) => pinAt(store, offered(), tier, host.nowMs);
+  return {
+    what,
+    needed: () => {
+      const store = readPrivateTrust(host.disk, paths());
+      const changed = apply(store);
+      return !changed.ok || changed.store !== store;
+    },
+    run: () => {
+      changePrivateTrust(host.disk, paths(), apply);
+    },
+  };
+}
+
+/** Pins a key and lifts its agent to the tier, step by step as spec 2.3 has it. Pure. */
+export function pinAt(
+  store: TrustStore,
+  offered: OfferedKey,
+  tier: Tier,
+  nowMs: number,
+): StoreChange {
+  const pinned = pin(store, offered.handle, offered.key, new Date(nowMs).toISOString());
+  if (!pinned.ok || tier === "UNTRUSTED") return pinned;
+  const peer = pinned.store.peers.get(offered.handle);
+  const rises = tier !== "TRUSTED" || peer?.tier === "ATTESTED" || peer?.tier === "TRUSTED";
+  const attested = rises ? pinned : setTier(pinned.store, offered.handle, "ATTESTED", nowMs);
+  return attested.ok ? setTier(attested.store, offered.handle, tier, nowMs) : attested;
+}

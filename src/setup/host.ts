@@ -1,0 +1,36 @@
+import { randomBytes } from "node:crypto";
+import { homedir, tmpdir } from "node:os";
+import { nodeDisk } from "../storage/node-disk.ts";
+import type { Disk } from "../storage/disk.ts";
+import { agentPaths, placesFrom, type AgentPaths, type Places } from "../storage/paths.ts";
+import { resolveWireKey } from "../storage/private-folders.ts";
+
+/** The machine that something is set up on. */
+export interface SetupHost {
+  readonly disk: Disk;
+  readonly places: Places;
+  readonly nowMs: number;
+  random(bytes: number): Uint8Array;
+}
+
+/** This machine, seen through an environment. */
+export function setupHost(env: NodeJS.ProcessEnv, nowMs: number): SetupHost {
+  return {
+    disk: nodeDisk(),
+    places: placesFrom(env, env["HOME"] ?? homedir(), env["TMPDIR"] ?? tmpdir()),
+    nowMs,
+    random: (bytes) => new Uint8Array(randomBytes(bytes)),
+  };
+}
+
+/** Where everything private to an agent on this wire lies, or will lie. Spec 1.1. */
+export function agentPathsOn(
+  { disk, places }: SetupHost,
+  wireDir: string,
+  handle: string,
+  wireId: string | undefined,
+): AgentPaths {
+  const real = disk.stat(wireDir) === undefined ? wireDir : disk.realPath(wireDir);
+  const wireKey = resolveWireKey(disk, places, handle, real, wireId);
+  return agentPaths(places, { wireDir: real, wireKey, handle });
+}

@@ -1,0 +1,108 @@
+import { readWhole } from "../storage/disk.ts";
+import { identityPaths, wirePaths } from "../storage/paths.ts";
+import { parseTrustFile } from "../trust/trust-file.ts";
+import type { Tier } from "../trust/tiers.ts";
+import { loadIdentity } from "../storage/identity.ts";
+import { agentPathsOn, type SetupHost } from "./host.ts";
+import type { AgentSide } from "./agent-steps.ts";
+import { fingerprintOf } from "./offered-key.ts";
+import { readPrivateTrust } from "./private-trust.ts";
+import type { StepReport } from "./steps.ts";
+
+/** A public key as people and `--json` see it. */
+export interface KeyReport {
+  readonly key_id: string;
+  readonly key: string;
+  /** SHA-256 of the raw key, 64 hex. */
+  readonly fingerprint: string;
+}
+
+/** What we know of a peer, and what the wire merely claims. Spec 2.1. */
+export interface PeerReport {
+  readonly handle: string;
+  readonly tier: Tier | null;
+  readonly pinned: readonly KeyReport[];
+  readonly advertised: readonly KeyReport[];
+}
+
+/** What a set-up came to, for one agent. Null and empty where a dry run made nothing. */
+export interface SetupReport {
+  readonly dry_run: boolean;
+  readonly handle: string;
+  readonly wire_dir: string;
+  readonly wire_id: string | null;
+  readonly layout: "pairwise" | "outbox";
+  readonly roster: readonly string[];
+  readonly own_key: KeyReport | null;
+  readonly peers: readonly PeerReport[];
+  readonly steps: readonly StepReport[];
+}
+
+export function setupReport(
+  host: SetupHost,
+  side: AgentSide,
+  steps: readonly StepReport[],
+  dryRun: boolean,
+): SetupReport {
+  return {
+    dry_run: dryRun,
+    handle: side.handle,
+    wire_dir: side.wireDir,
+    wire_id: side.wireId ?? null,
+    layout: side.layout,
+    roster: side.roster,
+    own_key: ownKeyReport(host, side.handle),
+    peers: peerReports(host, side),
+    steps,
+  };
+}
+
+function ownKeyReport({ disk, places }: SetupHost, handle: string): KeyReport | null {
+  const paths = identityPaths(places, handle);
+  if ((disk.stat(paths.key)?.size ?? 0) === 0) return null;
+  const { publicKey, signer } = loadIdentity(disk, paths, handle);
+  return keyReport(signer.keyId, publicKey);
+}
+
+function peerReports(host: SetupHost, side: AgentSide): PeerReport[] {
+  const paths = agentPathsOn(host, side.wireDir, side.handle, side.wireId);
+  const { peers } = readPrivateTrust(host.disk, paths);
+  const advertised = advertisedKeys(host, side.wireDir);
+  return side.roster
+    .filter((handle) => handle !== side.handle)
+    .map((handle) => {
+      const peer = peers.get(handle);
+      const pinned = peer?.keys.filter((key) => key.active) ?? [];
+      return {
+        handle,
+        tier: peer?.tier ?? null,
+        pinned: pinned.map(({ keyId, key }) => keyReport(keyId, key)),
+        advertised: advertised.get(handle) ?? [],
+      };
+    });
+}
+
+/** The usable keys that the wire's trust.json claims, by handle; nothing is believed of it. */
+export function advertisedKeys(
+  { disk }: SetupHost,
+  wireDir: string,
+): ReadonlyMap<string, readonly KeyReport[]> {
+  const path = wirePaths(wireDir).trust;
+  const bytes = readWhole(disk, path);
+  const parsed = bytes === undefined ? undefined : parseTrustFile(bytes, path, "UNTRUSTED");
+  if (parsed?.ok !== true) return new Map();
+  return new Map(
+    [...parsed.document.peers.values()].map(({ handle, keys }) => [
+      handle,
+      keys.filter((key) => key.active).map(({ keyId, key }) => keyReport(keyId, key)),
+    ]),
+  );
+}
+
+export function keyReport(keyId: string, key: Uint8Array): KeyReport {
+  return {
+    key_id: keyId,
+    key: Buffer.from(key).toString("base64"),
+    fingerprint: fingerprintOf(key),
+  };
+}

@@ -1,0 +1,118 @@
+import { DEFAULT_SETTINGS, readAgentSettings } from "../daemon/settings.ts";
+import { DeaddropError } from "../daemon/errors.ts";
+import { isHandle } from "../wire/handle.ts";
+
+/** One thing that an operator can choose for one agent on one wire. */
+export interface Setting {
+  readonly key: string;
+  readonly kind: "flag" | "handles";
+  readonly byDefault: unknown;
+  readonly about: string;
+}
+
+/** Everything that settings.json may hold; `docs/settings.md` is made from this. Spec 4.4. */
+export const SETTINGS: readonly Setting[] = [
+  {
+    key: "inbox.include_heartbeats",
+    kind: "flag",
+    byDefault: DEFAULT_SETTINGS.includeHeartbeats,
+    about: "Heartbeats of peers are written to the inbox too. They are many and say little.",
+  },
+  {
+    key: "heartbeat.show_last_action",
+    kind: "flag",
+    byDefault: DEFAULT_SETTINGS.showLastAction,
+    about: "Our heartbeats tell what the agent last did (`deaddrop status set`).",
+  },
+  {
+    key: "peers",
+    kind: "handles",
+    byDefault: DEFAULT_SETTINGS.peers,
+    about:
+      "Who is on the other side, on a wire whose configuration names no roster. `deaddrop join --peer` fills it in.",
+  },
+];
+
+/** The setting of that name. Throws a usage error that lists them. */
+export function settingNamed(key: string): Setting {
+  const setting = SETTINGS.find((each) => each.key === key);
+  if (setting !== undefined) return setting;
+  throw new DeaddropError("usage", `there is no setting "${key}"`, {
+    hint: `there are ${SETTINGS.map((each) => each.key).join(", ")}`,
+  });
+}
+
+/** What a person typed, as the value of a setting. */
+export function settingValue({ key, kind }: Setting, text: string): unknown {
+  if (kind === "flag") {
+    if (text === "true" || text === "false") return text === "true";
+    throw new DeaddropError("usage", `${key}: "${text}" is neither true nor false`);
+  }
+  const handles = text.split(",").map((each) => each.trim());
+  const wrong = handles.find((each) => !isHandle(each));
+  if (wrong === undefined) return handles;
+  throw new DeaddropError("usage", `${key}: "${wrong}" is not a handle`, {
+    hint: "give handles with commas between them: forge,scribe",
+  });
+}
+
+/** The whole file, with one setting changed; undefined puts the default back. */
+export function withSetting(file: unknown, key: string, value: unknown): Record<string, unknown> {
+  const next = { ...asObject(file) };
+  if (value === undefined) delete next[key];
+  else next[key] = value;
+  return next;
+}
+
+/** Throws what no daemon would start with, and settings that do not exist. */
+export function checkSettings(file: unknown, path: string): void {
+  readAgentSettings(file, path);
+  for (const key of Object.keys(asObject(file))) settingNamed(key);
+}
+
+function asObject(file: unknown): Record<string, unknown> {
+  return (file ?? {}) as Record<string, unknown>;
+}
+
+/** docs/settings.md. */
+export function settingsDocument(): string {
+  const rows = SETTINGS.map(({ key, kind, byDefault, about }) => [
+    `\`${key}\``,
+    KINDS[kind],
+    `\`${JSON.stringify(byDefault)}\``,
+    about,
+  ]);
+  return [
+    "# Settings",
+    "",
+    "<!-- Made from src/setup/settings-table.ts; a test compares them. -->",
+    "",
+    "What an operator chooses for one agent on one wire. The values stand in `settings.json` in the",
+    "agent's private folder, where no peer can write. `deaddrop config list` shows them,",
+    "`deaddrop config set <key> <value>` changes one, `deaddrop config edit` opens the file, and a",
+    "running daemon takes the change at once. `deaddrop config unset <key>` puts the default back.",
+    "",
+    ...markdownTable([["setting", "value", "default", "meaning"], ...rows]),
+    "",
+    "What all agents of a wire share (roster, signing policy, domains, limits, heartbeat cadences)",
+    "stands in the wire's `config.json` and `tiers.json` instead. Each agent holds on to the copy",
+    "that its operator last accepted: a change there applies after `deaddrop config accept` has",
+    "shown the difference and the operator has agreed.",
+    "",
+  ].join("\n");
+}
+
+/** Aligned, as the formatter of the repository wants it. */
+function markdownTable(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_cell, column) =>
+    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)));
+  const rule = widths.map((width) => "-".repeat(width));
+  return [...lines.slice(0, 1), rule, ...lines.slice(1)].map((cells) => `| ${cells.join(" | ")} |`);
+}
+
+const KINDS: Record<Setting["kind"], string> = {
+  flag: "`true` or `false`",
+  handles: "handles, with commas between them",
+};

@@ -1,0 +1,141 @@
+/** What went wrong with a disk, in words that a program can branch on. */
+export type StorageCode =
+  | "missing"
+  | "exists"
+  | "not_a_file"
+  | "linked"
+  | "symlink"
+  | "disk_full"
+  | "read_only"
+  | "denied"
+  | "sync_failed"
+  | "io"
+  | "locked"
+  | "replaced"
+  | "corrupt"
+  | "log_damaged"
+  | "identity_in_use"
+  | "rolled_back"
+  | "unsafe_mode"
+  | "not_a_wire";
+
+/** Trouble with a disk: which path, what was wrong (message), what to do (hint). Thrown at the edge. */
+export class StorageError extends Error {
+  override readonly name = "StorageError";
+  readonly code: StorageCode;
+  readonly path: string;
+  readonly hint: string;
+
+  constructor(
+    code: StorageCode,
+    path: string,
+    problem: string,
+    about: { hint: string; cause?: unknown },
+  ) {
+    super(`${path}: ${problem}`, about.cause === undefined ? undefined : { cause: about.cause });
+    this.code = code;
+    this.path = path;
+    this.hint = about.hint;
+  }
+}
+
+export type FileKind = "file" | "folder" | "symlink" | "other";
+
+export interface FileStat {
+  readonly dev: number;
+  readonly ino: number;
+  readonly size: number;
+  /** Permission bits only (0o7777). */
+  readonly mode: number;
+  readonly nlink: number;
+  readonly uid: number;
+  readonly gid: number;
+  readonly kind: FileKind;
+  readonly mtimeMs: number;
+}
+
+/** One open regular file. After a failed sync it takes no more bytes: reopen and recover. */
+export interface DiskFile {
+  readonly path: string;
+  stat(): FileStat;
+  /** Up to `length` bytes; fewer only where the file ends. */
+  read(length: number, position: number): Uint8Array;
+  /** At the end of the file, whole, or it throws. Not durable before `datasync`. */
+  append(bytes: Uint8Array): void;
+  /**
+   * The same bytes that stand at `position` already, once more, so that the next sync writes them
+   * anew: what a failed sync lost stays readable and counts as written for the kernel.
+   */
+  overwrite(bytes: Uint8Array, position: number): void;
+  truncate(length: number): void;
+  /** Never repeated after a failure: the data may be gone while a second try succeeds. */
+  datasync(): void;
+  /** Exclusive kernel lock on this open file until `close`; false when not got within `waitMs`. */
+  lock(waitMs: number): boolean;
+  close(): void;
+}
+
+/** The port to files. Every call is synchronous and throws `StorageError`. */
+export interface Disk {
+  /**
+   * Regular files with one link only, never through a symlink, never waiting for a FIFO's other
+   * end. "append" makes the file when missing (`mode`, 0600 unless given), durably, and may read.
+   */
+  open(path: string, how: "read" | "append", mode?: number): DiskFile;
+  /** Of the name itself (symlinks are not followed); undefined when there is none. */
+  stat(path: string): FileStat | undefined;
+  /** Names in a folder, sorted; none when there is no such folder. */
+  list(path: string): string[];
+  /** With its missing parents; leaves a folder that exists as it is. */
+  makeFolder(path: string, mode: number): void;
+  /** Temporary file → sync → rename → sync of the folder. */
+  replace(path: string, bytes: Uint8Array, mode: number): void;
+  /** Throws "exists" when `to` holds anything; an empty file there (a crash left it) is taken over. */
+  renameExclusive(from: string, to: string): void;
+  /** Nothing happens when it is missing already. */
+  remove(path: string): void;
+  realPath(path: string): string;
+  syncFolder(path: string): void;
+  setMode(path: string, mode: number, groupId?: number): void;
+}
+
+/** Far above any file that is read whole: configuration, stores, heads, pending lines. */
+const MAX_WHOLE_BYTES = 256 * 1024 * 1024;
+
+/** A whole file; undefined when it is missing. */
+export function readWhole(
+  disk: Disk,
+  path: string,
+  maxBytes: number = MAX_WHOLE_BYTES,
+): Uint8Array | undefined {
+  const file = openIfThere(disk, path);
+  if (file === undefined) return undefined;
+  try {
+    const { size } = file.stat();
+    if (size > maxBytes) {
+      throw new StorageError("corrupt", path, `${size} bytes, at most ${maxBytes} are expected`, {
+        hint: "this is not a file that we wrote; look at it and move it away",
+      });
+    }
+    return file.read(size, 0);
+  } finally {
+    file.close();
+  }
+}
+
+/** Opens for reading; undefined when the file is missing. */
+export function openIfThere(disk: Disk, path: string): DiskFile | undefined {
+  try {
+    return disk.open(path, "read");
+  } catch (error) {
+    if (error instanceof StorageError && error.code === "missing") return undefined;
+    throw error;
+  }
+}
+
+/** True when `path` names the very file that is open: nobody renamed or replaced it meanwhile. */
+export function stillNamed(disk: Disk, file: DiskFile): boolean {
+  const named = disk.stat(file.path);
+  const held = file.stat();
+  return named !== undefined && named.dev === held.dev && named.ino === held.ino;
+}

@@ -1,0 +1,133 @@
+import type { DiskFile } from "./disk.ts";
+import { endsLine, joinLines, wholeLines } from "./line-splitter.ts";
+import { MAX_LINE_BYTES } from "../wire/limits.ts";
+
+/** What `recover` did to an inbox. */
+export interface InboxRepair {
+  /** Lines that were missing and are there now. */
+  readonly restored: number;
+  /** Lines that the journal names and no log has any more: blanks stand in their place. */
+  readonly lost: number;
+  readonly cutBytes: number;
+}
+
+const BATCH_BYTES = 1024 * 1024;
+const NEWLINE = 0x0a;
+
+/**
+ * Walks the journal's routed lines beside the file. The first one that the file does not hold byte
+ * for byte ends what is intact: the file is cut there, and everything from there on is written
+ * again. Idempotent, so a crash in here costs only another run.
+ */
+export function restoreLines<Entry extends { readonly inbox: number }>(
+  file: DiskFile,
+  base: number,
+  from: number,
+  expected: Iterable<Entry>,
+  bytesOf: (entry: Entry) => Uint8Array | undefined,
+): InboxRepair {
+  const before = file.stat().size;
+  const mend = new Mend(file, from - base);
+  let lost = 0;
+  for (const entry of expected) {
+    const at = entry.inbox - base;
+    // An entry noted twice (a batch that came back after a failed sync), or rotated away.
+    if (at < mend.position) continue;
+    mend.reach(at);
+    const line = bytesOf(entry);
+    if (line === undefined) lost += mend.keepUnknown() ? 0 : 1;
+    else mend.put(joinLines([line]));
+  }
+  const cutBytes = mend.finish(before);
+  return { restored: mend.restored, lost, cutBytes };
+}
+
+class Mend {
+  /** Up to here the file is, or will be, as it must be. */
+  position: number;
+  restored = 0;
+  readonly #file: DiskFile;
+  #intact = true;
+  #cutAt: number | undefined;
+  #waiting: Uint8Array[] = [];
+  #waitingBytes = 0;
+
+  constructor(file: DiskFile, position: number) {
+    this.#file = file;
+    this.position = position;
+  }
+
+  /** Lines before the next entry that the journal does not name: kept, or blanks of that length. */
+  reach(at: number): void {
+    if (at === this.position) return;
+    const { size } = this.#file.stat();
+    if (this.#intact && size >= at && endsLine(this.#file, at)) {
+      this.position = at;
+      return;
+    }
+    const blank = Buffer.alloc(at - this.position, " ");
+    blank[blank.length - 1] = NEWLINE;
+    this.#write(blank);
+  }
+
+  put(bytes: Uint8Array): void {
+    if (this.#intact && Buffer.from(bytes).equals(this.#file.read(bytes.length, this.position))) {
+      this.position += bytes.length;
+      return;
+    }
+    this.#write(bytes);
+    this.restored += 1;
+  }
+
+  /** A line that cannot be compared any more stays when it is whole. */
+  keepUnknown(): boolean {
+    if (!this.#intact) return false;
+    const bytes = this.#file.read(MAX_LINE_BYTES + 1, this.position);
+    const end = bytes.indexOf(NEWLINE);
+    if (end < 0 || bytes.subarray(0, end).includes(0)) return false;
+    this.position += end + 1;
+    return true;
+  }
+
+  /** Writes what waits, cuts a torn end, syncs. Returns how many bytes were cut. */
+  finish(sizeBefore: number): number {
+    this.#flush();
+    const cutAt = this.#cutAt ?? this.#cutTornEnd();
+    // Also when nothing was mended: after a kill the end may never have been synced.
+    this.#file.datasync();
+    return cutAt === undefined ? 0 : Math.max(0, sizeBefore - cutAt);
+  }
+
+  #write(bytes: Uint8Array): void {
+    if (this.#intact) {
+      this.#intact = false;
+      this.#cutAt = this.position;
+      this.#file.truncate(this.position);
+    }
+    this.#waiting.push(bytes);
+    this.#waitingBytes += bytes.length;
+    this.position += bytes.length;
+    if (this.#waitingBytes >= BATCH_BYTES) this.#flush();
+  }
+
+  #flush(): void {
+    if (this.#waiting.length === 0) return;
+    this.#file.append(Buffer.concat(this.#waiting));
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+  }
+
+  /** Whole lines beyond the journal (it was lost) stay; a hole or an unterminated end goes. */
+  #cutTornEnd(): number | undefined {
+    const { size } = this.#file.stat();
+    const lines = wholeLines(this.#file, this.position, size);
+    for (let step = lines.next(); ; step = lines.next()) {
+      const torn = step.done === true || (step.value.bytes?.includes(0) ?? true);
+      if (!torn) continue;
+      const cutAt = step.done === true ? step.value : step.value.start;
+      if (cutAt === size) return undefined;
+      this.#file.truncate(cutAt);
+      return cutAt;
+    }
+  }
+}

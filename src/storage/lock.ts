@@ -1,0 +1,87 @@
+import { StorageError, stillNamed, type Disk, type DiskFile } from "./disk.ts";
+
+/** Who took a lock, as noted in the lock's file: information for people, never the lock itself. */
+export interface LockNote {
+  readonly pid: number;
+  readonly role: "daemon" | "command";
+  /** ISO-8601. */
+  readonly since: string;
+}
+
+export interface HeldLock {
+  readonly path: string;
+  release(): void;
+}
+
+export type LockAttempt =
+  | { readonly ok: true; readonly lock: HeldLock }
+  | { readonly ok: false; readonly holder: LockNote | undefined };
+
+const MAX_NOTE_BYTES = 4_096;
+
+/**
+ * The private lock of an identity (spec 4.1: it covers signing and appending). The kernel holds it
+ * for us until `release` or the end of the process, kill -9 included.
+ */
+export function takeLock(disk: Disk, path: string, note: LockNote, waitMs: number): LockAttempt {
+  const file = disk.open(path, "append", 0o600);
+  try {
+    if (!file.lock(waitMs)) {
+      const holder = readNote(file);
+      file.close();
+      return { ok: false, holder };
+    }
+    if (!stillNamed(disk, file)) {
+      throw new StorageError("replaced", path, "was removed or replaced while we waited for it", {
+        hint: "never delete a lock file: the kernel frees the lock by itself; try again",
+      });
+    }
+    file.truncate(0);
+    file.append(Buffer.from(`${JSON.stringify(note)}\n`, "utf8"));
+    return { ok: true, lock: held(path, file) };
+  } catch (error) {
+    file.close();
+    throw error;
+  }
+}
+
+function held(path: string, file: DiskFile): HeldLock {
+  let released = false;
+  return {
+    path,
+    release() {
+      if (released) return;
+      released = true;
+      try {
+        file.truncate(0);
+      } finally {
+        file.close();
+      }
+    },
+  };
+}
+
+/** Who says to hold a lock now; undefined when nobody does (the note of a killed holder is stale). */
+export function lockHolder(disk: Disk, path: string): LockNote | undefined {
+  if (disk.stat(path) === undefined) return undefined;
+  const file = disk.open(path, "append", 0o600);
+  try {
+    return file.lock(0) ? undefined : readNote(file);
+  } finally {
+    file.close();
+  }
+}
+
+function readNote(file: DiskFile): LockNote | undefined {
+  const text = Buffer.from(file.read(MAX_NOTE_BYTES, 0)).toString("utf8");
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined; // its holder is just writing it, or has left it torn
+  }
+  if (typeof value !== "object" || value === null) return undefined;
+  const { pid, role, since } = value as Partial<LockNote>;
+  if (typeof pid !== "number" || typeof since !== "string") return undefined;
+  return { pid, role: role === "daemon" ? "daemon" : "command", since };
+}

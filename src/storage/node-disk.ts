@@ -1,0 +1,250 @@
+import { randomBytes } from "node:crypto";
+import * as fs from "node:fs";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import {
+  StorageError,
+  stillNamed,
+  type Disk,
+  type DiskFile,
+  type FileKind,
+  type FileStat,
+} from "./disk.ts";
+import { calling, errnoOf, fromErrno } from "./errno.ts";
+import { nodeFile, statOf } from "./node-file.ts";
+
+const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } =
+  fs.constants;
+const SAFE = O_NOFOLLOW | O_NONBLOCK;
+const CLAIM_WAIT_MS = 2_000;
+
+/**
+ * The real disk, synchronous. Below `wireDir` no parent folder may be a symlink either (spec 4.1:
+ * O_NOFOLLOW protects only the last name); the way to `wireDir` itself is the operator's choice.
+ */
+export function nodeDisk(options: { readonly wireDir?: string } = {}): Disk {
+  return new NodeDisk(makeGuard(options.wireDir));
+}
+
+class NodeDisk implements Disk {
+  readonly #guard: Guard;
+
+  constructor(guard: Guard) {
+    this.#guard = guard;
+  }
+
+  open(path: string, how: "read" | "append", mode = 0o600): DiskFile {
+    this.#guard.before(path);
+    const fd = how === "read" ? openFd(path, O_RDONLY | SAFE) : openForAppend(path, mode);
+    try {
+      const stat = statOf(fs.fstatSync(fd));
+      refuseUnlessPlain(path, stat);
+      this.#guard.after(path, fd);
+      // Its name may be new, made by us or by a process that died right then: not durable yet.
+      if (how === "append" && stat.size === 0) syncName(path, fd);
+      return nodeFile(path, fd, how === "append");
+    } catch (error) {
+      fs.closeSync(fd);
+      throw error;
+    }
+  }
+
+  stat(path: string): FileStat | undefined {
+    const stat = calling(path, "looking", () => fs.lstatSync(path, { throwIfNoEntry: false }));
+    return stat === undefined ? undefined : statOf(stat);
+  }
+
+  list(path: string): string[] {
+    this.#guard.before(path);
+    try {
+      return fs.readdirSync(path).toSorted();
+    } catch (error) {
+      if (errnoOf(error) === "ENOENT") return [];
+      throw fromErrno(error, path, "listing");
+    }
+  }
+
+  makeFolder(path: string, mode: number): void {
+    this.#guard.before(path);
+    makeFolder(path, mode);
+  }
+
+  replace(path: string, bytes: Uint8Array, mode: number): void {
+    this.#guard.before(path);
+    const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}`);
+    calling(path, "replacing", () => {
+      try {
+        writeNew(temporary, bytes, mode);
+        fs.renameSync(temporary, path);
+      } catch (error) {
+        fs.rmSync(temporary, { force: true });
+        throw error;
+      }
+    });
+    syncFolder(dirname(path));
+  }
+
+  renameExclusive(from: string, to: string): void {
+    this.#guard.before(from);
+    // rename(2) replaces what is there. So the target is claimed first: an empty file, locked, that
+    // only its holder renames over. A crash leaves the empty file, which the next one takes over.
+    const claim = this.open(to, "append", 0o600);
+    try {
+      if (!claim.lock(CLAIM_WAIT_MS) || !stillNamed(this, claim) || claim.stat().size > 0) {
+        throw new StorageError("exists", to, "exists already", {
+          hint: "nothing was overwritten; move it away first if it is not needed",
+        });
+      }
+      calling(from, `renaming to ${to}`, () => fs.renameSync(from, to));
+    } finally {
+      claim.close();
+    }
+    syncFolder(dirname(to));
+    if (dirname(from) !== dirname(to)) syncFolder(dirname(from));
+  }
+
+  remove(path: string): void {
+    this.#guard.before(path);
+    calling(path, "removing", () => fs.rmSync(path, { force: true }));
+  }
+
+  realPath(path: string): string {
+    return calling(path, "resolving", () => fs.realpathSync(path));
+  }
+
+  syncFolder(path: string): void {
+    syncFolder(path);
+  }
+
+  setMode(path: string, mode: number, groupId?: number): void {
+    this.#guard.before(path);
+    calling(path, "setting its mode", () => {
+      const stat = fs.lstatSync(path);
+      if (stat.isSymbolicLink()) throw symlinkError(path);
+      // chown clears setgid, so the mode comes last.
+      if (groupId !== undefined && stat.gid !== groupId) fs.chownSync(path, stat.uid, groupId);
+      fs.chmodSync(path, mode);
+    });
+  }
+}
+
+function openForAppend(path: string, mode: number): number {
+  const flags = O_RDWR | O_APPEND | SAFE;
+  let fd: number;
+  try {
+    fd = fs.openSync(path, flags | O_CREAT | O_EXCL, mode);
+  } catch (error) {
+    if (errnoOf(error) === "EEXIST") return openFd(path, flags);
+    throw fromErrno(error, path, "creating");
+  }
+  try {
+    // The umask has no say in who may write to a wire's files.
+    calling(path, "setting its mode", () => fs.fchmodSync(fd, mode));
+    return fd;
+  } catch (error) {
+    fs.closeSync(fd);
+    throw error;
+  }
+}
+
+function syncName(path: string, fd: number): void {
+  calling(path, "syncing", () => fs.fsyncSync(fd));
+  syncFolder(dirname(path));
+}
+
+function writeNew(path: string, bytes: Uint8Array, mode: number): void {
+  const fd = fs.openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+  try {
+    fs.fchmodSync(fd, mode);
+    fs.writeFileSync(fd, bytes);
+    fs.fsyncSync(fd);
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+function openFd(path: string, flags: number): number {
+  return calling(path, "opening", () => fs.openSync(path, flags));
+}
+
+function syncFolder(path: string): void {
+  calling(path, "syncing the folder", () => {
+    const fd = fs.openSync(path, O_RDONLY);
+    try {
+      fs.fsyncSync(fd);
+    } finally {
+      fs.closeSync(fd);
+    }
+  });
+}
+
+function makeFolder(path: string, mode: number): void {
+  const missing: string[] = [];
+  for (let at = resolve(path); !fs.existsSync(at); at = dirname(at)) missing.unshift(at);
+  for (const folder of missing) {
+    try {
+      calling(folder, "making the folder", () => fs.mkdirSync(folder, mode));
+      calling(folder, "setting its mode", () => fs.chmodSync(folder, mode));
+      syncFolder(dirname(folder));
+    } catch (error) {
+      // Another process made it meanwhile.
+      if (!(error instanceof StorageError) || error.code !== "exists") throw error;
+    }
+  }
+}
+
+const IS_NOT: Readonly<Record<Exclude<FileKind, "file">, string>> = {
+  folder: "a folder, not a file",
+  symlink: "a symbolic link, not a file",
+  other: "a pipe, device or socket, not a file",
+};
+
+function refuseUnlessPlain(path: string, stat: FileStat): void {
+  if (stat.kind !== "file") {
+    throw new StorageError("not_a_file", path, IS_NOT[stat.kind], {
+      hint: "something else stands where a file belongs; look at it and move it away",
+    });
+  }
+  if (stat.nlink !== 1) {
+    throw new StorageError("linked", path, `has ${stat.nlink} names (hard links), not one`, {
+      hint: `find its other names (find . -inum ${stat.ino}) and keep one`,
+    });
+  }
+}
+
+function symlinkError(path: string): StorageError {
+  return new StorageError("symlink", path, "a symbolic link where a real folder or file belongs", {
+    hint: "nothing inside a wire may be a link: put the folder or file itself there",
+  });
+}
+
+interface Guard {
+  before(path: string): void;
+  after(path: string, fd: number): void;
+}
+
+function makeGuard(wireDir: string | undefined): Guard {
+  if (wireDir === undefined) return { before: () => undefined, after: () => undefined };
+  const root = resolve(wireDir);
+  const inside = (path: string): string[] | undefined => {
+    const parts = relative(root, resolve(path)).split(sep);
+    return parts[0] === ".." || parts[0] === "" ? undefined : parts;
+  };
+  return {
+    before(path) {
+      let at = root;
+      for (const name of inside(path)?.slice(0, -1) ?? []) {
+        at = join(at, name);
+        const stat = fs.lstatSync(at, { throwIfNoEntry: false });
+        if (stat?.isSymbolicLink() === true) throw symlinkError(at);
+      }
+    },
+    // A parent can be exchanged between the look and the open; the kernel knows what was opened.
+    after(path, fd) {
+      const parts = inside(path);
+      if (parts === undefined || process.platform !== "linux") return;
+      const opened = fs.readlinkSync(`/proc/self/fd/${fd}`);
+      const expected = join(fs.realpathSync.native(root), ...parts);
+      if (opened !== expected) throw symlinkError(path);
+    },
+  };
+}

@@ -1,0 +1,166 @@
+import { createHash } from "node:crypto";
+import { isAbsolute, join } from "node:path";
+
+const PROGRAM = "inter-agent-deaddrop";
+/** A Unix socket's path holds 104 bytes on macOS, 108 on Linux, with its final zero. */
+const MAX_SOCKET_PATH_BYTES = 100;
+
+/** The user's base folders (XDG), absolute. */
+export interface Places {
+  readonly configHome: string;
+  readonly stateHome: string;
+  /** XDG_RUNTIME_DIR, or the folder for temporary files. */
+  readonly runtimeDir: string;
+}
+
+/** Base folders from the environment; the XDG specification says to ignore relative ones. */
+export function placesFrom(
+  env: Readonly<Record<string, string | undefined>>,
+  home: string,
+  tempDir: string,
+): Places {
+  const absolute = (value: string | undefined, fallback: string): string =>
+    value !== undefined && isAbsolute(value) ? value : fallback;
+  return {
+    configHome: absolute(env["XDG_CONFIG_HOME"], join(home, ".config")),
+    stateHome: absolute(env["XDG_STATE_HOME"], join(home, ".local", "state")),
+    runtimeDir: absolute(env["XDG_RUNTIME_DIR"], tempDir),
+  };
+}
+
+/** Where an identity's keys lie: the Python reference's own location. Spec 1.1. */
+export interface IdentityPaths {
+  readonly folder: string;
+  readonly key: string;
+  readonly publicKey: string;
+}
+
+export function identityPaths(places: Places, handle: string): IdentityPaths {
+  const folder = programFolder(places);
+  return {
+    folder,
+    key: join(folder, `${handle}.key`),
+    publicKey: join(folder, `${handle}.pub.json`),
+  };
+}
+
+/** The folder of our program below the user's configuration. */
+export function programFolder(places: Places): string {
+  return join(places.configHome, PROGRAM);
+}
+
+/** The names of private folders of a wire: its id, or 16 hex of its real path's hash. Spec 1.1. */
+export function wireKeyOf(wireId: string | undefined, realWireDir: string): string {
+  if (wireId === undefined) return sha256Hex(realWireDir).slice(0, 16);
+  // The id stands in a file that peers can write: it must not lead out of the folder.
+  return /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(wireId) ? wireId : sha256Hex(wireId).slice(0, 16);
+}
+
+/** Everything private to one agent on one wire. Spec 1.1. */
+export interface AgentPaths {
+  readonly wireDir: string;
+  readonly wireKey: string;
+  readonly handle: string;
+  readonly identity: IdentityPaths;
+  readonly configDir: string;
+  readonly settings: string;
+  readonly trust: string;
+  readonly trustLock: string;
+  readonly pinnedConfig: string;
+  readonly pinnedTiers: string;
+  readonly heads: string;
+  /** Which wire folder this private folder belongs to. */
+  readonly remembered: string;
+  readonly stateDir: string;
+  readonly trustSeen: string;
+  readonly inbox: string;
+  readonly quarantine: string;
+  readonly journal: string;
+  readonly checkpoint: string;
+  readonly pending: string;
+  readonly lock: string;
+  readonly operatorJournal: string;
+  readonly socket: string;
+  readonly socketFolder: string;
+}
+
+export function agentPaths(
+  places: Places,
+  at: { readonly wireDir: string; readonly wireKey: string; readonly handle: string },
+): AgentPaths {
+  const configDir = join(programFolder(places), at.wireKey, at.handle);
+  const stateDir = join(places.stateHome, PROGRAM, at.wireKey, at.handle);
+  return {
+    ...at,
+    identity: identityPaths(places, at.handle),
+    configDir,
+    settings: join(configDir, "settings.json"),
+    trust: join(configDir, "trust.json"),
+    trustLock: join(configDir, "trust.lock"),
+    pinnedConfig: join(configDir, "config.json"),
+    pinnedTiers: join(configDir, "tiers.json"),
+    heads: join(configDir, "heads.json"),
+    remembered: join(configDir, "wire.json"),
+    stateDir,
+    trustSeen: join(stateDir, "trust_seen.json"),
+    inbox: join(stateDir, "inbox.jsonl"),
+    quarantine: join(stateDir, "quarantine.jsonl"),
+    journal: join(stateDir, "journal.jsonl"),
+    checkpoint: join(stateDir, "checkpoint.json"),
+    pending: join(stateDir, "pending.jsonl"),
+    lock: join(stateDir, "identity.lock"),
+    operatorJournal: join(stateDir, "operator.jsonl"),
+    ...socketPaths(places, stateDir),
+  };
+}
+
+function socketPaths(places: Places, stateDir: string): { socket: string; socketFolder: string } {
+  const beside = join(stateDir, "daemon.sock");
+  if (Buffer.byteLength(beside) <= MAX_SOCKET_PATH_BYTES) {
+    return { socket: beside, socketFolder: stateDir };
+  }
+  // A folder of our own for each state folder: in a shared temp folder its name is only a claim,
+  // so `prepareSocketFolder` checks the owner.
+  const socketFolder = join(places.runtimeDir, `deaddrop-${sha256Hex(stateDir).slice(0, 16)}`);
+  return { socket: join(socketFolder, "s"), socketFolder };
+}
+
+/** Everything inside the wire's folder but the logs (wire/layout.ts names those). Spec 1.1. */
+export interface WirePaths {
+  readonly folder: string;
+  readonly protocol: string;
+  readonly config: string;
+  readonly tiers: string;
+  readonly trust: string;
+  readonly trustFolder: string;
+  readonly outbox: string;
+  readonly archive: string;
+  readonly decisions: string;
+  readonly incidents: string;
+  readonly safeMode: string;
+  card(handle: string): string;
+  state(handle: string): string;
+}
+
+export function wirePaths(wireDir: string): WirePaths {
+  const trustFolder = join(wireDir, "trust");
+  return {
+    folder: wireDir,
+    protocol: join(wireDir, "PROTOCOL.md"),
+    config: join(wireDir, "config.json"),
+    tiers: join(wireDir, "tiers.json"),
+    trust: join(wireDir, "trust.json"),
+    trustFolder,
+    outbox: join(wireDir, "outbox"),
+    archive: join(wireDir, "archive"),
+    decisions: join(wireDir, "decisions.jsonl"),
+    incidents: join(wireDir, "incident_log.jsonl"),
+    safeMode: join(wireDir, "SAFE_MODE"),
+    card: (handle) => join(trustFolder, `${handle}.card.json`),
+    state: (handle) => join(wireDir, `${handle}_state.json`),
+  };
+}
+
+function sha256Hex(text: string): string {
+  return createHash("sha256").update(text, "utf8").digest("hex");
+}

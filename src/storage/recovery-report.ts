@@ -1,0 +1,53 @@
+import { StorageError } from "./disk.ts";
+import type { OwnLog, OwnLogRepair } from "./own-log.ts";
+
+/** What recovery found and did, over all logs of an identity. */
+export interface RecoveryReport {
+  /** Torn ends of ours that were cut (a copy is in the quarantine). */
+  readonly cut: readonly { log: string; offset: number; bytes: number }[];
+  /** Promised lines that a log lacked and has now. */
+  readonly restored: readonly { log: string; seq: number; id: string }[];
+  /** Damage that cannot be restored: nothing is written to that log. */
+  readonly damaged: readonly { log: string; offset: number; detail: string }[];
+  /** Lines with our signature that we did not write: nothing is written to that log. */
+  readonly unknown: readonly { log: string; seq: number; id: string }[];
+}
+
+export const NOTHING_OWED: RecoveryReport = { cut: [], restored: [], damaged: [], unknown: [] };
+
+export function reportOf(repairs: ReadonlyMap<string, OwnLogRepair>): RecoveryReport {
+  const all = [...repairs];
+  return {
+    cut: all.flatMap(([log, { cut }]) => (cut === undefined ? [] : [{ log, ...cut }])),
+    restored: all.flatMap(([log, { restored }]) =>
+      restored.map(({ seq, id }) => ({ log, seq, id })),
+    ),
+    damaged: all.flatMap(([log, { damaged }]) =>
+      damaged === undefined ? [] : [{ log, ...damaged }],
+    ),
+    unknown: all.flatMap(([log, { unknown }]) => unknown.map(({ seq, id }) => ({ log, seq, id }))),
+  };
+}
+
+/** Why nothing may be appended to a log after its recovery; undefined when all is well. */
+export function blockedBy(
+  log: OwnLog,
+  { damaged, unknown }: OwnLogRepair,
+): StorageError | undefined {
+  if (damaged !== undefined) {
+    return new StorageError(
+      "log_damaged",
+      log.path,
+      `${damaged.detail}; nothing is written to it`,
+      {
+        hint: "put the log back from a backup or a peer's copy of the wire, then start again",
+      },
+    );
+  }
+  const [first] = unknown;
+  if (first === undefined) return undefined;
+  const problem = `line ${first.seq} carries our signature, but we did not write it`;
+  return new StorageError("identity_in_use", log.path, problem, {
+    hint: "our key is used elsewhere: stop the other copy, or revoke the key (deaddrop trust revoke)",
+  });
+}

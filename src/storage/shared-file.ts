@@ -1,0 +1,120 @@
+import { openIfThere, StorageError, stillNamed, type Disk, type DiskFile } from "./disk.ts";
+import { endsLine, joinLines, wholeLines } from "./line-splitter.ts";
+import { openSegment } from "./segments.ts";
+
+export type SharedAppend =
+  /** Durable; `end` is the offset just after it. */
+  | { readonly outcome: "appended"; readonly end: number }
+  /** `find` knew this line: nothing was written. */
+  | { readonly outcome: "found"; readonly line: Uint8Array };
+
+export interface SharedOptions {
+  /** True for a line that makes ours superfluous; asked of every whole line, segments included. */
+  readonly find: (line: Uint8Array) => boolean;
+  /** Archived segments of the same file, oldest first. */
+  readonly segments?: readonly string[];
+  /** Of a file that has to be made. */
+  readonly mode?: number;
+  readonly waitMs?: number;
+}
+
+const WAIT_MS = 2_000;
+const MAX_REOPENS = 3;
+const EMPTY = new Uint8Array(0);
+
+/**
+ * Appends one line to a file that every agent writes (decisions.jsonl, incident_log.jsonl), once.
+ * Spec 4.1, Shared files: under the file's kernel lock, the inode checked again, the unterminated
+ * last line of whoever left it ended and never cut. Throws "locked" when the lock is not free in time.
+ */
+export function appendShared(
+  disk: Disk,
+  path: string,
+  line: Uint8Array,
+  options: SharedOptions,
+): SharedAppend {
+  const file = openLocked(disk, path, options);
+  try {
+    const present = findIn(disk, file, options);
+    if (present !== undefined) return { outcome: "found", line: present };
+    const { size } = file.stat();
+    const begin = endsLine(file, size) ? [] : [EMPTY];
+    const bytes = joinLines([...begin, line]);
+    appendOrUndo(file, size, bytes);
+    file.datasync();
+    return { outcome: "appended", end: size + bytes.length };
+  } finally {
+    file.close();
+  }
+}
+
+function openLocked(disk: Disk, path: string, options: SharedOptions): DiskFile {
+  for (let attempt = 0; attempt < MAX_REOPENS; attempt += 1) {
+    const file = disk.open(path, "append", options.mode ?? 0o644);
+    try {
+      if (!file.lock(options.waitMs ?? WAIT_MS)) throw lockedError(path);
+      // Archived while we waited: the lock that we hold is of the segment.
+      if (stillNamed(disk, file)) return file;
+      file.close();
+    } catch (error) {
+      file.close();
+      throw error;
+    }
+  }
+  throw lockedError(path);
+}
+
+function lockedError(path: string): StorageError {
+  return new StorageError("locked", path, "another program keeps it locked", {
+    hint: "it is tried again by itself; if this lasts, find the holder with: lslocks",
+  });
+}
+
+function findIn(disk: Disk, live: DiskFile, options: SharedOptions): Uint8Array | undefined {
+  for (const path of options.segments ?? []) {
+    const segment = openSegment(disk, path);
+    try {
+      const found = findLine(segment, options.find);
+      if (found !== undefined) return found;
+    } finally {
+      segment.close();
+    }
+  }
+  return findLine(live, options.find);
+}
+
+function findLine(file: DiskFile, find: (line: Uint8Array) => boolean): Uint8Array | undefined {
+  for (const { bytes } of wholeLines(file, 0, file.stat().size)) {
+    if (bytes !== undefined && find(bytes)) return bytes;
+  }
+  return undefined;
+}
+
+/** A failed append leaves nothing of ours: nobody else writes while we hold the lock. */
+function appendOrUndo(file: DiskFile, size: number, bytes: Uint8Array): void {
+  try {
+    file.append(bytes);
+  } catch (error) {
+    file.truncate(size);
+    throw error;
+  }
+}
+
+/** The whole lines of a shared file with its segments, oldest first; oversized ones are left out. */
+export function* sharedLines(
+  disk: Disk,
+  path: string,
+  segments: readonly string[] = [],
+): Generator<Uint8Array> {
+  for (const at of [...segments, path]) {
+    const file = at === path ? openIfThere(disk, path) : openSegment(disk, at);
+    if (file === undefined) continue;
+    try {
+      for (const { bytes } of wholeLines(file, 0, file.stat().size)) {
+        if (bytes !== undefined) yield bytes;
+      }
+    } finally {
+      file.close();
+    }
+  }
+}

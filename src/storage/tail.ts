@@ -1,0 +1,222 @@
+import { createHash } from "node:crypto";
+import { MAX_LINE_BYTES } from "../wire/limits.ts";
+import { openIfThere, type Disk, type DiskFile, type FileStat } from "./disk.ts";
+import { bytesBefore, chunksOf, isBlank, LineSplitter } from "./line-splitter.ts";
+
+/** How far a log has been read; plain JSON. Spec 4.1, Tail. */
+export interface Cursor {
+  readonly dev: number;
+  readonly ino: number;
+  /** Just after the last newline that was consumed. */
+  readonly offset: number;
+  /** Whole lines consumed so far, those of archived segments included. */
+  readonly lines: number;
+  /** Hex SHA-256 of the last 64 KiB before `offset`. */
+  readonly prefixHash: string;
+  /** Bytes after `offset` of a line over the limit that no newline has ended yet. */
+  readonly scanned: number;
+  /** What the file looked like when it had been read up to there: nothing new while it is the same. */
+  readonly size: number;
+  readonly mtimeMs: number;
+}
+
+/** A whole line with its byte range (newline included) and its number (1-based, in the whole log). */
+export type TailLine =
+  | ({ readonly kind: "line"; readonly bytes: Uint8Array } & Place)
+  | ({ readonly kind: "blank" } & Place)
+  | ({ readonly kind: "oversized" } & Place);
+
+interface Place {
+  readonly start: number;
+  readonly end: number;
+  readonly line: number;
+}
+
+/** What was read no longer stands as it was read. */
+export type Anomaly = "missing" | "shrunk" | "replaced" | "rewritten";
+
+export interface TailRead {
+  readonly lines: readonly TailLine[];
+  /** Where to go on; unchanged beside an anomaly; undefined while there is no file. */
+  readonly cursor: Cursor | undefined;
+  readonly anomaly: Anomaly | undefined;
+  /** More bytes wait than this call could take. */
+  readonly more: boolean;
+}
+
+const PREFIX_BYTES = 64 * 1024;
+
+/**
+ * The whole lines after `cursor` (undefined: from the beginning). `maxBytes` bounds one call; it is
+ * rounded up to what one longest line takes. An unterminated tail is never consumed. With `sync`
+ * the file is synced before its lines are handed out (spec 4.1: reading is durable too).
+ */
+export function readNewLines(
+  disk: Disk,
+  path: string,
+  cursor: Cursor | undefined,
+  maxBytes: number,
+  options: { readonly sync?: boolean } = {},
+): TailRead {
+  // Most looks find nothing new, and a look is much cheaper than to open it.
+  const look = cursor === undefined ? undefined : disk.stat(path);
+  if (cursor !== undefined && look?.kind === "file" && look.nlink === 1) {
+    if (looksTheSame(look, cursor)) return { lines: [], cursor, anomaly: undefined, more: false };
+  }
+  const file = openIfThere(disk, path);
+  if (file === undefined) {
+    const anomaly = cursor === undefined || cursor.offset === 0 ? undefined : "missing";
+    return { lines: [], cursor, anomaly, more: false };
+  }
+  try {
+    return readLinesFrom(file, cursor, maxBytes, options);
+  } finally {
+    file.close();
+  }
+}
+
+/** `readNewLines` on a file that is open. */
+export function readLinesFrom(
+  file: DiskFile,
+  cursor: Cursor | undefined,
+  maxBytes: number,
+  options: { readonly sync?: boolean } = {},
+): TailRead {
+  const stat = file.stat();
+  if (cursor !== undefined) {
+    if (looksTheSame(stat, cursor)) return { lines: [], cursor, anomaly: undefined, more: false };
+    const anomaly = anomalyOf(file, stat, cursor);
+    if (anomaly !== undefined) return { lines: [], cursor, anomaly, more: false };
+  }
+  const read = takeLines(file, stat, cursor, maxBytes);
+  if (options.sync === true && read.lines.length > 0) file.datasync();
+  return read;
+}
+
+function looksTheSame(stat: FileStat, cursor: Cursor): boolean {
+  const sameFile = stat.dev === cursor.dev && stat.ino === cursor.ino;
+  return sameFile && stat.size === cursor.size && stat.mtimeMs === cursor.mtimeMs;
+}
+
+function anomalyOf(file: DiskFile, stat: FileStat, cursor: Cursor): Anomaly | undefined {
+  const sameFile = stat.dev === cursor.dev && stat.ino === cursor.ino;
+  if (stat.size < cursor.offset) return sameFile ? "shrunk" : "replaced";
+  // Another file with the same beginning (git, a copy put back) is the same log.
+  if (prefixHash(file, cursor.offset) === cursor.prefixHash) return undefined;
+  return sameFile ? "rewritten" : "replaced";
+}
+
+function takeLines(
+  file: DiskFile,
+  stat: FileStat,
+  cursor: Cursor | undefined,
+  maxBytes: number,
+): TailRead {
+  const from = cursor?.offset ?? 0;
+  // A tail that its writer cut back begins anew.
+  const scanned = from + (cursor?.scanned ?? 0) <= stat.size ? (cursor?.scanned ?? 0) : 0;
+  const splitter = new LineSplitter(from, scanned);
+  const to = Math.min(stat.size, from + scanned + Math.max(maxBytes, MAX_LINE_BYTES + 2));
+  const lines: TailLine[] = [];
+  let line = cursor?.lines ?? 0;
+  for (const chunk of chunksOf(file, from + scanned, to)) {
+    for (const { bytes, start, end } of splitter.feed(chunk)) {
+      line += 1;
+      if (bytes === undefined) lines.push({ kind: "oversized", start, end, line });
+      else if (isBlank(bytes)) lines.push({ kind: "blank", start, end, line });
+      else lines.push({ kind: "line", bytes, start, end, line });
+    }
+  }
+  const more = splitter.position < stat.size;
+  const next: Cursor = {
+    dev: stat.dev,
+    ino: stat.ino,
+    offset: splitter.start,
+    lines: line,
+    prefixHash: prefixHash(file, splitter.start),
+    scanned: splitter.oversized ? splitter.position - splitter.start : 0,
+    size: more ? splitter.position : stat.size,
+    mtimeMs: stat.mtimeMs,
+  };
+  return { lines, cursor: next, anomaly: undefined, more };
+}
+
+/** Hex SHA-256 of the last 64 KiB before an offset: tells whether that much is still what it was. */
+export function prefixHash(file: DiskFile, offset: number): string {
+  return createHash("sha256")
+    .update(bytesBefore(file, offset, PREFIX_BYTES))
+    .digest("hex");
+}
+
+/**
+ * The archived segment (oldest to newest in `segments`) that a cursor stood in before the live
+ * file began anew; undefined when none has the bytes that were read. Spec 3.10.
+ */
+export function continuation(
+  disk: Disk,
+  cursor: Cursor,
+  segments: readonly string[],
+): string | undefined {
+  return segments.findLast((path) => {
+    const file = openIfThere(disk, path);
+    if (file === undefined) return false;
+    try {
+      const { size, dev, ino } = file.stat();
+      if (cursor.offset === 0) return dev === cursor.dev && ino === cursor.ino;
+      return size >= cursor.offset && prefixHash(file, cursor.offset) === cursor.prefixHash;
+    } finally {
+      file.close();
+    }
+  });
+}
+
+/** The beginning of the file that follows the one of `cursor`; lines count on. */
+export function nextFile(cursor: Cursor): Cursor {
+  const prefixHashOfNothing = createHash("sha256").digest("hex");
+  return {
+    ...cursor,
+    dev: 0,
+    ino: 0,
+    offset: 0,
+    prefixHash: prefixHashOfNothing,
+    scanned: 0,
+    size: -1,
+    mtimeMs: 0,
+  };
+}
+
+/**
+ * How a log that was rewritten relates to what was admitted from it. `known`: the ids of its
+ * admitted lines in order; `found`: those of the lines that would be admitted from it now.
+ * Spec 1.6: one that only lacks a tail is behind; one that has others in their place is rewritten.
+ */
+export function compareHistory(
+  known: Iterable<string>,
+  found: Iterable<string>,
+): "same" | "behind" | "rewritten" {
+  const order = new Map<string, number>();
+  for (const id of known) if (!order.has(id)) order.set(id, order.size);
+  let next = 0;
+  let others = false;
+  for (const id of found) {
+    const place = order.get(id);
+    if (place === next) next += 1;
+    else if (place === undefined || place > next) others = true;
+  }
+  if (next === order.size) return "same";
+  return others ? "rewritten" : "behind";
+}
+
+/** The cursor just after line number `line`, which ends at `offset`: for a read that stops early. */
+export function cursorAt(disk: Disk, path: string, offset: number, line: number): Cursor {
+  const file = disk.open(path, "read");
+  try {
+    const { dev, ino } = file.stat();
+    const hash = prefixHash(file, offset);
+    // No size is -1: the next read looks at the file in any case.
+    const unread = { scanned: 0, size: -1, mtimeMs: 0 };
+    return { dev, ino, offset, lines: line, prefixHash: hash, ...unread };
+  } finally {
+    file.close();
+  }
+}

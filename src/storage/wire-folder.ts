@@ -1,0 +1,110 @@
+import { join } from "node:path";
+import { StorageError, type Disk } from "./disk.ts";
+import { wirePaths } from "./paths.ts";
+
+/** Who may do what in a wire's folder. Spec 1.1. */
+export interface Sharing {
+  readonly folderMode: number;
+  /** Files that any agent of the wire may write, under lock. */
+  readonly sharedMode: number;
+  /** A log: written by its own agent, read by the others. */
+  readonly logMode: number;
+  /** Group that everything belongs to; undefined: whatever the system gives. */
+  readonly groupId: number | undefined;
+}
+
+/** What a new wire is made of. */
+export interface NewWire {
+  readonly config: string;
+  readonly tiers: string;
+  readonly protocol: string;
+  /** Paths relative to the folder of the logs that this user owns. */
+  readonly logs: readonly string[];
+  /** Layout `outbox` has a folder for its logs. */
+  readonly layout: "pairwise" | "outbox";
+}
+
+/**
+ * Makes a wire's folder. Running it again is safe: what exists stays as it is. Returns the paths
+ * that were made.
+ */
+export function createWire(
+  disk: Disk,
+  wireDir: string,
+  wire: NewWire,
+  sharing: Sharing,
+): { readonly created: readonly string[] } {
+  const paths = wirePaths(wireDir);
+  const created: string[] = [];
+
+  const folder = (path: string): void => {
+    if (disk.stat(path) !== undefined) return;
+    disk.makeFolder(path, sharing.folderMode);
+    disk.setMode(path, sharing.folderMode, sharing.groupId);
+    created.push(path);
+  };
+  const text = (path: string, content: string): void => {
+    if (disk.stat(path) !== undefined) return;
+    disk.replace(path, Buffer.from(content, "utf8"), sharing.sharedMode);
+    disk.setMode(path, sharing.sharedMode, sharing.groupId);
+    created.push(path);
+  };
+  const jsonl = (path: string, mode: number): void => {
+    if (disk.stat(path) !== undefined) return;
+    disk.open(path, "append", mode).close();
+    disk.setMode(path, mode, sharing.groupId);
+    created.push(path);
+  };
+
+  refuseStrangeFolder(disk, wireDir);
+  folder(wireDir);
+  for (const path of [paths.trustFolder, paths.archive]) folder(path);
+  if (wire.layout === "outbox") folder(paths.outbox);
+  text(paths.tiers, wire.tiers);
+  text(paths.protocol, wire.protocol);
+  for (const path of [paths.decisions, paths.incidents]) jsonl(path, sharing.sharedMode);
+  for (const log of wire.logs) jsonl(join(wireDir, log), sharing.logMode);
+  // The configuration last: a folder is a wire once it has one.
+  text(paths.config, wire.config);
+  return { created };
+}
+
+function refuseStrangeFolder(disk: Disk, wireDir: string): void {
+  const stat = disk.stat(wireDir);
+  if (stat === undefined || isWire(disk, wireDir)) return;
+  if (stat.kind !== "folder") {
+    throw new StorageError("not_a_wire", wireDir, "is not a folder", {
+      hint: "give a path where a folder can be made",
+    });
+  }
+  const made = new Set(["trust", "archive", "outbox", "tiers.json", "PROTOCOL.md"]);
+  const strange = disk.list(wireDir).find((name) => !made.has(name) && !name.endsWith(".jsonl"));
+  if (strange === undefined) return;
+  throw new StorageError("not_a_wire", wireDir, `is in use for something else ("${strange}")`, {
+    hint: "give an empty folder, or a path where one can be made",
+  });
+}
+
+/** A folder with a configuration, or with the logs of the Python reference. */
+export function isWire(disk: Disk, wireDir: string): boolean {
+  if (disk.stat(wireDir)?.kind !== "folder") return false;
+  const paths = wirePaths(wireDir);
+  if (disk.stat(paths.config)?.kind === "file") return true;
+  if (disk.stat(paths.protocol)?.kind === "file") return true;
+  return disk.list(wireDir).some((name) => /._to_.+\.jsonl$/.test(name));
+}
+
+/** Throws "not_a_wire" with what was expected. */
+export function requireWire(disk: Disk, wireDir: string): void {
+  if (isWire(disk, wireDir)) return;
+  const stat = disk.stat(wireDir);
+  if (stat === undefined) {
+    throw new StorageError("not_a_wire", wireDir, "no such folder", {
+      hint: "check the path (--wire), or make a wire there: deaddrop init",
+    });
+  }
+  const what = stat.kind === "folder" ? "a folder that is not a wire" : "not a folder";
+  throw new StorageError("not_a_wire", wireDir, `${what}: it has no config.json and no logs`, {
+    hint: "give the folder that holds config.json (often _coordination), or make one: deaddrop init",
+  });
+}

@@ -1,0 +1,286 @@
+import {
+  advance,
+  emptyChain,
+  isChained,
+  judgeLine,
+  type ChainState,
+  type ChainVerdict,
+} from "../wire/chain.ts";
+import { bodyBytes } from "../wire/compose.ts";
+import { ownLogs, type Layout, type Log } from "../wire/layout.ts";
+import { quote } from "../wire/quote.ts";
+import type { AdmissionContext, RefusalReason, VerifiedMessage } from "./admission.ts";
+import { isStrayCopy, SeenIds } from "./replay.ts";
+import { tierOf, type Hold } from "./store.ts";
+import { acceptsType } from "./tiers.ts";
+
+/** What admission remembers of one log. Owned by the loop, updated in place by `admit`. */
+export interface LogAdmission {
+  readonly name: string;
+  readonly addressee: string | undefined;
+  /** Whom the other logs of the same author address. */
+  readonly otherAddressees: readonly string[];
+  chain: ChainState;
+  seen: SeenIds;
+  /** Set by a fork; `acceptFromHere` ends it. */
+  held: Hold | undefined;
+  /** The operator's word that a chain may begin above 1 without its archive. Spec 1.6. */
+  mayBeginLate: boolean;
+}
+
+/** Something that a chain showed and that the operator is told. Spec 1.6. */
+export interface ChainEvent {
+  readonly cause: "log_gap" | "log_forked" | "log_rewritten";
+  readonly detail: string;
+}
+
+/**
+ * What became of an authentic line.
+ * - `accepted`: `afterGap` when the line before it is missing.
+ * - `duplicate`: byte for byte a line that this log has shown before; dropped and counted.
+ * - `refused`: taken in all the same (the cursor moves past it).
+ * - `wait`: not taken; the cursor stays before it until the operator decides, or until the archive
+ *   is there that the log begins with.
+ */
+export type Verdict =
+  | {
+      readonly outcome: "accepted";
+      readonly afterGap: boolean;
+      readonly events: readonly ChainEvent[];
+    }
+  | { readonly outcome: "duplicate" }
+  | {
+      readonly outcome: "refused";
+      readonly reason: RefusalReason;
+      readonly detail: string;
+      readonly events: readonly ChainEvent[];
+    }
+  | { readonly outcome: "wait"; readonly detail: string; readonly events: readonly ChainEvent[] };
+
+/** The state of a log of which nothing has been read. */
+export function newLogAdmission(log: Log, layout: Layout): LogAdmission {
+  const others = ownLogs(layout, log.owner).filter((other) => other.name !== log.name);
+  return {
+    name: log.name,
+    addressee: log.addressee,
+    otherAddressees: others.flatMap((other) => other.addressee ?? []),
+    chain: emptyChain(),
+    seen: new SeenIds(),
+    held: undefined,
+    mayBeginLate: false,
+  };
+}
+
+/** What of a log's admission goes into the checkpoint: plain JSON. */
+export interface SavedLogAdmission {
+  readonly chain: ChainState;
+  readonly seen: string;
+  readonly held?: Hold;
+  readonly mayBeginLate: boolean;
+}
+
+export function saveLogAdmission(log: LogAdmission): SavedLogAdmission {
+  const { chain, seen, held, mayBeginLate } = log;
+  const saved = { chain: { ...chain }, seen: seen.serialise(), mayBeginLate };
+  return held === undefined ? saved : { ...saved, held };
+}
+
+/** `fresh` with what was saved of it, or `undefined` when the ids in it are damaged. */
+export function restoreLogAdmission(
+  fresh: LogAdmission,
+  saved: SavedLogAdmission,
+): LogAdmission | undefined {
+  const seen = SeenIds.restore(saved.seen);
+  if (seen === undefined) return undefined;
+  const { chain, held, mayBeginLate } = saved;
+  // A checkpoint is JSON, which drops the fields that are undefined.
+  const head = chain.head;
+  return { ...fresh, chain: { head, gaps: chain.gaps }, seen, held, mayBeginLate };
+}
+
+/**
+ * The operator has decided about a held log, or one that begins late: its chain goes on from
+ * whatever line comes next. Lines that it has shown stay known. Spec 1.6.
+ */
+export function acceptFromHere(log: LogAdmission): void {
+  log.chain = emptyChain();
+  log.held = undefined;
+  log.mayBeginLate = true;
+}
+
+/**
+ * Judges an authentic line by what its log has shown, and takes it into that. The checks run in
+ * the order of spec 2.4 and the first that fails decides, but a line that the chain accepts moves
+ * the chain and is known from then on, whatever later checks say of it (spec 1.6).
+ *
+ * @param receivedAtMs our wall clock when the line was taken in
+ */
+export function admit(
+  message: VerifiedMessage,
+  log: LogAdmission,
+  ctx: AdmissionContext,
+  receivedAtMs: number,
+): Verdict {
+  const tagBefore = log.seen.tagOf(message.id);
+  if (tagBefore === message.lineTag) return { outcome: "duplicate" };
+
+  const hold = log.held ?? ctx.store.peers.get(message.from)?.held;
+  if (hold !== undefined) {
+    const detail = `${message.from} is held since ${hold.cause}: ${hold.detail}`;
+    return { outcome: "wait", detail, events: [] };
+  }
+  const alien = wrongWire(message, ctx.wireId);
+  if (alien !== undefined) return refused("wrong_wire", alien);
+
+  const verdict = judge(message, log, tagBefore !== undefined);
+  if (verdict.outcome === "unchained" && verdict.afterChained && !mayStandOutside(message, ctx)) {
+    return refused("unchained", `this log is chained, and the line carries no place in the chain`);
+  }
+  if (verdict.outcome === "fork") return forked(message, log, verdict.detail, receivedAtMs);
+  if (verdict.outcome === "first" && verdict.startsAt > 1 && !log.mayBeginLate) {
+    return beginsLate(log, verdict.startsAt);
+  }
+  advance(log.chain, message, verdict);
+  log.seen.add(message.id, message.lineTag);
+
+  const events = gapEvents(log, verdict);
+  const refusal = laterRefusal(message, log, ctx, receivedAtMs, tagBefore !== undefined);
+  if (refusal !== undefined) return { ...refusal, events };
+  return { outcome: "accepted", afterGap: followsGap(message, log, verdict), events };
+}
+
+/**
+ * Takes a line into what its log has shown as the journal says it was judged, so that a replay
+ * knows what live admission knew. Reasons that stop before the chain move nothing. Spec 2.4.
+ */
+export function recallLine(
+  message: VerifiedMessage,
+  log: LogAdmission,
+  reason: RefusalReason | undefined,
+  receivedAtMs: number,
+): void {
+  if (reason === "wrong_wire" || reason === "unchained") return;
+  const verdict = judge(message, log, log.seen.has(message.id));
+  if (verdict.outcome === "fork") forked(message, log, verdict.detail, receivedAtMs);
+  if (verdict.outcome === "fork" || reason === "log_forked") return;
+  advance(log.chain, message, verdict);
+  log.seen.add(message.id, message.lineTag);
+}
+
+/**
+ * A chained line whose content was seen before stands in the chain already, unless it is above the
+ * head: then an unsigned copy has shown it, the chain moves, and `replayed` decides.
+ */
+function judge(message: VerifiedMessage, log: LogAdmission, seenBefore: boolean): ChainVerdict {
+  const headSeq = log.chain.head?.seq ?? Infinity;
+  const known = seenBefore && isChained(message) && message.seq <= headSeq;
+  return judgeLine(log.chain, message, known);
+}
+
+/** Spec 1.6. A chained line that names no wire was written for one without an id. */
+function wrongWire(message: VerifiedMessage, wireId: string | undefined): string | undefined {
+  if (wireId === undefined || message.wire === wireId) return undefined;
+  if (message.wire === undefined) {
+    return isChained(message) ? `the line names no wire; this one is ${wireId}` : undefined;
+  }
+  return `the line was written for the wire ${quote(message.wire)}; this one is ${wireId}`;
+}
+
+/** Spec 1.6: v2.0 lines that policy admitted and agents marked `allow_unchained`. */
+function mayStandOutside(message: VerifiedMessage, ctx: AdmissionContext): boolean {
+  if (message.version === "v2.0") return true;
+  return ctx.store.peers.get(message.from)?.allowUnchained ?? false;
+}
+
+function forked(
+  message: VerifiedMessage,
+  log: LogAdmission,
+  words: string,
+  receivedAtMs: number,
+): Verdict {
+  const head = log.chain.head;
+  const before = head === undefined ? "" : ` (the chain stood at line ${head.seq}, ${head.id})`;
+  const detail = `${log.name}: ${words}; the line is ${message.id}${before}`;
+  log.held = { cause: "log_forked", detail, sinceMs: receivedAtMs };
+  return refused("log_forked", detail, [{ cause: "log_forked", detail }]);
+}
+
+function beginsLate(log: LogAdmission, startsAt: number): Verdict {
+  const detail = `${log.name} begins with line ${startsAt}: lines 1 to ${startsAt - 1} are missing, and it needs its archive or the operator's word`;
+  return { outcome: "wait", detail, events: [{ cause: "log_gap", detail }] };
+}
+
+function gapEvents(log: LogAdmission, verdict: ChainVerdict): readonly ChainEvent[] {
+  if (verdict.outcome === "gap") {
+    const { from, to } = verdict;
+    const missing = from === to ? `line ${from} is` : `lines ${from} to ${to} are`;
+    return [{ cause: "log_gap", detail: `${log.name}: ${missing} missing` }];
+  }
+  return [];
+}
+
+/** Whether the line before this one is missing. */
+function followsGap(message: VerifiedMessage, log: LogAdmission, verdict: ChainVerdict): boolean {
+  if (verdict.outcome === "unchained") return false;
+  return log.chain.gaps.some((gap) => gap.to + 1 === message.seq);
+}
+
+function laterRefusal(
+  message: VerifiedMessage,
+  log: LogAdmission,
+  ctx: AdmissionContext,
+  receivedAtMs: number,
+  seenBefore: boolean,
+): (Verdict & { outcome: "refused" }) | undefined {
+  const { limits } = ctx;
+  const aheadMs = message.timestampMs - receivedAtMs;
+  if (aheadMs > limits.maxClockSkewSeconds * 1_000) {
+    const ahead = Math.round(aheadMs / 1_000);
+    return refused(
+      "clock_skew",
+      `dated ${ahead} s ahead of our clock; at most ${limits.maxClockSkewSeconds} s are let pass`,
+    );
+  }
+  if (seenBefore) return refused("replayed", `${log.name} has shown ${message.id} before`);
+  if (!isChained(message)) {
+    if (isStrayCopy(message.to, log.addressee, log.otherAddressees)) {
+      const detail = `unchained, and to ${message.to?.[0] ?? ""}, not to ${log.addressee ?? ""}: a copy out of another log`;
+      return refused("replayed", detail);
+    }
+  }
+  return contentRefusal(message, ctx);
+}
+
+/** The checks that need the sender's tier alone: these `deaddrop verify` runs too. Spec 2.3, 2.4. */
+export function contentRefusal(
+  message: VerifiedMessage,
+  ctx: AdmissionContext,
+): (Verdict & { outcome: "refused" }) | undefined {
+  const tier = tierOf(ctx.store, message.from);
+  if (!acceptsType(tier, message.type)) {
+    const blocked = ctx.store.peers.get(message.from)?.blocked ?? false;
+    const standing = blocked ? "blocked" : (tier ?? "of no known tier");
+    return refused("tier_refused", `${message.from} is ${standing}: ${message.type} is not taken`);
+  }
+  const maxBytes = ctx.limits.maxMessageBodyKb * 1_024;
+  // The body is part of the canonical bytes, so most lines need not be measured.
+  if (tier !== "TRUSTED" && message.canonical.length > maxBytes) {
+    const bytes = bodyBytes(message.body);
+    if (bytes > maxBytes) {
+      return refused("body_too_large", `body has ${bytes} bytes; at most ${maxBytes} are taken`);
+    }
+  }
+  if (message.refs.length > ctx.limits.maxRefs) {
+    const detail = `refs has ${message.refs.length} entries; at most ${ctx.limits.maxRefs} are taken`;
+    return refused("too_many_refs", detail);
+  }
+  return undefined;
+}
+
+function refused(
+  reason: RefusalReason,
+  detail: string,
+  events: readonly ChainEvent[] = [],
+): Verdict & { outcome: "refused" } {
+  return { outcome: "refused", reason, detail, events };
+}

@@ -1,0 +1,210 @@
+import { isHandle } from "../wire/handle.ts";
+import { isAcceptableKey, keyId, parseKeyId } from "../wire/signature.ts";
+import {
+  newPeer,
+  type Hold,
+  type KeyEnd,
+  type Peer,
+  type PinnedKey,
+  type TrustStore,
+} from "./store.ts";
+import { compareTiers, RECIPROCATIONS_TO_ATTEST, type Tier } from "./tiers.ts";
+
+/** What a change of the store came to: a new store, one version up, or why it was refused. */
+export type StoreChange =
+  | { readonly ok: true; readonly store: TrustStore }
+  | { readonly ok: false; readonly detail: string };
+
+/**
+ * Pins the first key of an agent, at UNTRUSTED if it is new. An agent that has a pin keeps it:
+ * only `acceptKey` adds to it, and nothing replaces it. The same key again changes nothing.
+ * Spec 2.1, 2.2.
+ *
+ * @param key 32 bytes; small-order and non-canonical points are refused (spec 1.5)
+ * @param at when, ISO 8601
+ */
+export function pin(store: TrustStore, handle: string, key: Uint8Array, at: string): StoreChange {
+  const peer = store.peers.get(handle);
+  const id = isHandle(handle) && key.length === 32 ? keyId(handle, key) : undefined;
+  const stands = peer?.keys.find((pinned) => pinned.keyId === id);
+  if (stands?.active === true && sameKey(stands.key, key)) return { ok: true, store };
+  if (peer !== undefined && peer.keys.length > 0) {
+    return refused(
+      `${handle} has a pinned key already (${peer.keys.map((k) => k.keyId).join(", ")}), and a pin is never replaced; a further key needs the operator's word or a rotation signed with the old key`,
+    );
+  }
+  return acceptKey(store, handle, key, at);
+}
+
+/**
+ * Adds a key beside those that are pinned: the operator's word, or a rotation signed with the old
+ * key, stands behind it. The tier stays. Spec 2.2, 2.5.
+ */
+export function acceptKey(
+  store: TrustStore,
+  handle: string,
+  key: Uint8Array,
+  at: string,
+): StoreChange {
+  if (!isHandle(handle)) return refused(`${JSON.stringify(handle)} is not a handle`);
+  if (key.length !== 32 || !isAcceptableKey(key)) {
+    return refused(
+      `the key offered for ${handle} is no usable Ed25519 public key; expected 32 bytes, a canonical point that is not of small order`,
+    );
+  }
+  const id = keyId(handle, key);
+  const peer = store.peers.get(handle) ?? newPeer(handle);
+  const stands = peer.keys.find((pinned) => pinned.keyId === id);
+  if (stands !== undefined && !sameKey(stands.key, key)) {
+    return refused(`another key is pinned under the id ${id}; make a new key for ${handle}`);
+  }
+  if (stands?.active === true) return { ok: true, store };
+  if (stands !== undefined) {
+    return refused(`${id} was deactivated and does not come back; make a new key for ${handle}`);
+  }
+  const pinned: PinnedKey = { keyId: id, key: new Uint8Array(key), addedAt: at, active: true };
+  return changed(store, { ...peer, keys: [...peer.keys, pinned] });
+}
+
+/**
+ * Deactivates a key from this moment on. `ends` is the last line of each of its agent's logs that
+ * we hold now: what it signed up to there stays good. Spec 2.1.
+ */
+export function deactivateKey(
+  store: TrustStore,
+  id: string,
+  at: string,
+  ends: ReadonlyMap<string, KeyEnd>,
+): StoreChange {
+  const peer = store.peers.get(parseKeyId(id)?.handle ?? "");
+  const key = peer?.keys.find((pinned) => pinned.keyId === id);
+  if (peer === undefined || key === undefined) {
+    return refused(
+      `no key ${JSON.stringify(id)} is pinned; deaddrop trust list shows those that are`,
+    );
+  }
+  // The first note stands: a later one would make lines good that were signed in between.
+  if (!key.active) return { ok: true, store };
+  const ended: PinnedKey = { ...key, active: false, deactivatedAt: at, ends: new Map(ends) };
+  return changed(store, { ...peer, keys: peer.keys.map((k) => (k === key ? ended : k)) });
+}
+
+/** Deactivates a key that may be in other hands, and holds its agent. Spec 2.5. */
+export function revokeKey(
+  store: TrustStore,
+  id: string,
+  nowMs: number,
+  ends: ReadonlyMap<string, KeyEnd>,
+): StoreChange {
+  const stopped = deactivateKey(store, id, new Date(nowMs).toISOString(), ends);
+  if (!stopped.ok) return stopped;
+  const handle = parseKeyId(id)?.handle ?? "";
+  const why = { cause: "key_revoked", detail: `${id} was revoked`, sinceMs: nowMs };
+  return hold(stopped.store, handle, why);
+}
+
+/** Takes nothing more of an agent until the operator decides; the first reason stands. Spec 3. */
+export function hold(store: TrustStore, handle: string, why: Hold): StoreChange {
+  const peer = store.peers.get(handle) ?? newPeer(handle);
+  return peer.held === undefined ? changed(store, { ...peer, held: why }) : { ok: true, store };
+}
+
+/** The operator has decided: lines of this agent are taken again. */
+export function release(store: TrustStore, handle: string): StoreChange {
+  const peer = store.peers.get(handle);
+  if (peer?.held === undefined) return { ok: true, store };
+  return changed(store, { ...peer, held: undefined });
+}
+
+/** Accepts nothing of an agent, whatever its tier; its tier is kept for when it is unblocked. */
+export function setBlocked(store: TrustStore, handle: string, blocked: boolean): StoreChange {
+  const peer = store.peers.get(handle) ?? newPeer(handle);
+  return peer.blocked === blocked ? { ok: true, store } : changed(store, { ...peer, blocked });
+}
+
+/** Lets an agent write unchained lines after chained ones, or not. Spec 1.6. */
+export function setAllowUnchained(
+  store: TrustStore,
+  handle: string,
+  allowUnchained: boolean,
+): StoreChange {
+  const peer = store.peers.get(handle) ?? newPeer(handle);
+  if (peer.allowUnchained === allowUnchained) return { ok: true, store };
+  return changed(store, { ...peer, allowUnchained });
+}
+
+/**
+ * Sets the tier on the operator's word: any step up or down, but TRUSTED is reached only from
+ * ATTESTED. Spec 2.3.
+ *
+ * @param unsigned the operator knows that this agent has no key and signs nothing (spec 1.5, v2.0)
+ */
+export function setTier(
+  store: TrustStore,
+  handle: string,
+  tier: Tier,
+  nowMs: number,
+  unsigned = false,
+): StoreChange {
+  const peer = store.peers.get(handle) ?? newPeer(handle);
+  if (peer.keys.length === 0 && !unsigned) {
+    return refused(`no key of ${handle} is pinned, so there is nobody to trust; pin one first`);
+  }
+  if (peer.tier === tier) return { ok: true, store };
+  if (tier === "TRUSTED" && peer.tier !== "ATTESTED") {
+    return refused(
+      `${handle} is ${peer.tier ?? "of no tier"}; TRUSTED is reached from ATTESTED only, so make it ATTESTED first`,
+    );
+  }
+  return changed(store, atTier(peer, tier, nowMs));
+}
+
+/** Notes that the operators have compared the digits, which makes an UNTRUSTED agent VERIFIED. */
+export function confirmSas(store: TrustStore, handle: string, nowMs: number): StoreChange {
+  const peer = store.peers.get(handle);
+  if (peer === undefined || peer.keys.length === 0) {
+    return refused(`no key of ${handle} is pinned, so there are no digits to compare`);
+  }
+  const risen = peer.tier === "UNTRUSTED" ? atTier(peer, "VERIFIED", nowMs) : peer;
+  return changed(store, { ...risen, sasVerifiedAt: new Date(nowMs).toISOString() });
+}
+
+/**
+ * Sets how many of our ratified decisions this agent has acked, one for each decision, counted
+ * anew from the logs since it became VERIFIED: counting the same history twice changes nothing.
+ * Ten make a VERIFIED agent ATTESTED; an UNTRUSTED one never rises by counting. Spec 2.3.
+ */
+export function setReciprocations(
+  store: TrustStore,
+  handle: string,
+  count: number,
+  nowMs: number,
+): StoreChange {
+  const peer = store.peers.get(handle);
+  if (peer === undefined || count <= peer.reciprocations) return { ok: true, store };
+  const counted = { ...peer, reciprocations: count };
+  const rises = peer.tier === "VERIFIED" && count >= RECIPROCATIONS_TO_ATTEST;
+  return changed(store, rises ? atTier(counted, "ATTESTED", nowMs) : counted);
+}
+
+function atTier(peer: Peer, tier: Tier, nowMs: number): Peer {
+  const wasAttested = peer.tier === "ATTESTED" || peer.tier === "TRUSTED";
+  const attestedSinceMs =
+    compareTiers(tier, "ATTESTED") < 0 ? undefined : wasAttested ? peer.attestedSinceMs : nowMs;
+  // Whoever falls to UNTRUSTED begins to count anew: ten *after* VERIFIED. Spec 2.3.
+  const reciprocations = tier === "UNTRUSTED" || tier === "VERIFIED" ? 0 : peer.reciprocations;
+  return { ...peer, tier, tierSetAtMs: nowMs, attestedSinceMs, reciprocations };
+}
+
+function changed(store: TrustStore, peer: Peer): StoreChange {
+  const peers = new Map(store.peers).set(peer.handle, peer);
+  return { ok: true, store: { version: store.version + 1, peers } };
+}
+
+function refused(detail: string): StoreChange {
+  return { ok: false, detail };
+}
+
+function sameKey(a: Uint8Array, b: Uint8Array): boolean {
+  return Buffer.compare(a, b) === 0;
+}

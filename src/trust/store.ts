@@ -1,0 +1,80 @@
+import type { Tier } from "./tiers.ts";
+
+/** The last line of one log at the moment a key was deactivated; `seq` when the log chains. */
+export interface KeyEnd {
+  readonly seq?: number;
+  readonly id: string;
+}
+
+/** An Ed25519 public key that we believe to be that agent's. Spec 2.1. */
+export interface PinnedKey {
+  readonly keyId: string;
+  /** 32 bytes, canonical and not of small order. */
+  readonly key: Uint8Array;
+  /** ISO 8601, or empty when the file does not say. */
+  readonly addedAt: string;
+  readonly active: boolean;
+  readonly deactivatedAt?: string;
+  /** By log name; audits verify what this key signed up to there and no further. Spec 2.1. */
+  readonly ends?: ReadonlyMap<string, KeyEnd>;
+}
+
+/** Why nothing more of an agent is taken until the operator decides. Spec 1.6, 2.5. */
+export interface Hold {
+  /** The incident's cause: `log_forked`, `log_rewritten`, `key_revoked` and the like. */
+  readonly cause: string;
+  readonly detail: string;
+  readonly sinceMs: number;
+}
+
+/** What we believe of one agent. */
+export interface Peer {
+  readonly handle: string;
+  /** `undefined`: the file names a tier that does not exist, and no tier accepts nothing. */
+  readonly tier: Tier | undefined;
+  readonly tierSetAtMs: number | undefined;
+  /** Since when it has been ATTESTED or TRUSTED without a break; safe mode asks. Spec 3.5. */
+  readonly attestedSinceMs: number | undefined;
+  readonly sasVerifiedAt: string | undefined;
+  readonly reciprocations: number;
+  readonly blocked: boolean;
+  readonly held: Hold | undefined;
+  /** The operator lets this agent write unchained lines after chained ones. Spec 1.6. */
+  readonly allowUnchained: boolean;
+  readonly keys: readonly PinnedKey[];
+  /** Fields of the file that this module does not read, kept as they were. */
+  readonly extra: Readonly<Record<string, unknown>>;
+}
+
+/** The private trust store: whom this agent believes. A value; every change makes a new one. */
+export interface TrustStore {
+  /** Only grows. */
+  readonly version: number;
+  readonly peers: ReadonlyMap<string, Peer>;
+}
+
+export const EMPTY_STORE: TrustStore = { version: 0, peers: new Map() };
+
+/** The tier that counts: unknown agents are UNTRUSTED, blocked ones have none. Spec 2.3. */
+export function tierOf(store: TrustStore, handle: string): Tier | undefined {
+  const peer = store.peers.get(handle);
+  if (peer === undefined) return "UNTRUSTED";
+  return peer.blocked ? undefined : peer.tier;
+}
+
+/** An agent of whom nothing is known but its name. */
+export function newPeer(handle: string): Peer {
+  return {
+    handle,
+    tier: "UNTRUSTED",
+    tierSetAtMs: undefined,
+    attestedSinceMs: undefined,
+    sasVerifiedAt: undefined,
+    reciprocations: 0,
+    blocked: false,
+    held: undefined,
+    allowUnchained: false,
+    keys: [],
+    extra: {},
+  };
+}

@@ -1,0 +1,42 @@
+/** The trust tiers of spec 2.3, lowest first. */
+export const TIERS = ["UNTRUSTED", "VERIFIED", "ATTESTED", "TRUSTED"] as const;
+export type Tier = (typeof TIERS)[number];
+
+/** So many reciprocations lift a VERIFIED agent to ATTESTED. Spec 2.3. */
+export const RECIPROCATIONS_TO_ATTEST = 10;
+
+/** What a stranger may say: that it lives, who it is, and how far it trusts us. Spec 2.3. */
+const FROM_UNTRUSTED: ReadonlySet<string> = new Set([
+  "heartbeat",
+  "agent_card",
+  "trust_tier_announcement",
+]);
+
+/** The tier of that name, or `undefined`: an unknown tier name is no tier. Spec 2.3. */
+export function tierNamed(name: string): Tier | undefined {
+  return TIERS.find((tier) => tier === name);
+}
+
+/** Where `a` stands against `b`: negative when lower, 0 when equal. */
+export function compareTiers(a: Tier, b: Tier): number {
+  return TIERS.indexOf(a) - TIERS.indexOf(b);
+}
+
+/**
+ * Whether a sender of that tier may send that type (a name of the table in spec 1.3, or
+ * `kind:<n>` for an unknown kind, which is as ordinary as any type but `claim`). No tier accepts
+ * nothing. Spec 2.3.
+ */
+export function acceptsType(tier: Tier | undefined, type: string): boolean {
+  switch (tier) {
+    case undefined:
+      return false;
+    case "UNTRUSTED":
+      return FROM_UNTRUSTED.has(type);
+    case "VERIFIED":
+      return type !== "claim";
+    case "ATTESTED":
+    case "TRUSTED":
+      return true;
+  }
+}

@@ -1,0 +1,53 @@
+/** The published table of types and kinds. Spec 1.3; `request` 1210 is ours. */
+const KIND_BY_TYPE = {
+  heartbeat: 100,
+  decision: 1,
+  claim: 1100,
+  release: 1101,
+  ship: 1200,
+  warning: 1201,
+  request: 1210,
+  feedback: 1300,
+  incident: 1400,
+  ack: 1500,
+  proposal: 1600,
+  correction: 1700,
+  shutdown: 1800,
+  agent_card: 10000,
+  trust_tier_announcement: 10001,
+} as const;
+
+export type MessageType = keyof typeof KIND_BY_TYPE;
+
+const kindByType: ReadonlyMap<string, number> = new Map(Object.entries(KIND_BY_TYPE));
+const typeByKind: ReadonlyMap<number, MessageType> = new Map(
+  Object.entries(KIND_BY_TYPE).map(([type, kind]) => [kind, type as MessageType]),
+);
+
+export const MESSAGE_TYPES = Object.keys(KIND_BY_TYPE) as readonly MessageType[];
+
+export function isMessageType(type: string): type is MessageType {
+  return kindByType.has(type);
+}
+
+/** The kind of a type of the table. */
+export function kindOf(type: string): number | undefined {
+  return kindByType.get(type);
+}
+
+/** The type of a kind: its name in the table, or `kind:<n>` for a kind that we do not know. */
+export function typeOf(kind: number): string {
+  return typeByKind.get(kind) ?? `kind:${kind}`;
+}
+
+export type KindClass = "heartbeat" | "regular" | "replaceable" | "ephemeral" | "addressable";
+
+/** How views treat a kind; files keep every line. */
+export function classOf(kind: number): KindClass | undefined {
+  if (kind === 100) return "heartbeat";
+  if (kind === 1 || (kind >= 1_000 && kind <= 9_999)) return "regular";
+  if (kind >= 10_000 && kind <= 19_999) return "replaceable";
+  if (kind >= 20_000 && kind <= 29_999) return "ephemeral";
+  if (kind >= 30_000 && kind <= 39_999) return "addressable";
+  return undefined;
+}

@@ -1,0 +1,35 @@
+/** Bounds on what is read and written. Spec 1.1, 1.2, 1.4. A limit has a name and a place. */
+
+/** A line longer than this (newline not counted) is refused unread. Spec 1.2. */
+export const MAX_LINE_BYTES = 1_048_576;
+/** Nesting deeper than this is malformed; the top object is 1. Spec 1.2. */
+export const MAX_DEPTH = 64;
+/** Digits of the longest integer that is read (Python's own bound). Spec 1.4. */
+export const MAX_INTEGER_DIGITS = 4_300;
+export const MAX_SUBJECT_CODE_POINTS = 500;
+export const MAX_CORRELATION_ID_CODE_POINTS = 256;
+/** Recipients that one message may name. */
+export const MAX_RECIPIENTS = 1_024;
+/** Characters of a timestamp; the longest sensible one has about 45. */
+export const MAX_TIMESTAMP_LENGTH = 64;
+/** Agents of one wire. */
+export const MAX_ROSTER = 256;
+/** Gaps of one log that may be open at once; its author is held before there is another. */
+export const MAX_OPEN_GAPS = 1_024;
+/** Public keys whose verdict and KeyObject are remembered. */
+export const MAX_CACHED_KEYS = 1_024;
+
+/** What `config.json` may set under `limits`. Spec 1.1. */
+export interface Limits {
+  readonly maxMessageBodyKb: number;
+  readonly maxClockSkewSeconds: number;
+  readonly rateLimitMsgPerMin: number;
+  readonly maxRefs: number;
+}
+
+export const DEFAULT_LIMITS: Limits = {
+  maxMessageBodyKb: 64,
+  maxClockSkewSeconds: 300,
+  rateLimitMsgPerMin: 60,
+  maxRefs: 64,
+};

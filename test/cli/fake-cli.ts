@@ -1,0 +1,175 @@
+import { Readable } from "node:stream";
+import type {
+  Client,
+  StatusChange,
+  ViewName,
+  ViewParameters,
+  Views,
+} from "../../src/daemon/client-types.ts";
+import { DeaddropError } from "../../src/daemon/errors.ts";
+import type { Cli } from "../../src/cli/context.ts";
+import { main } from "../../src/cli/main.ts";
+import type { Draft } from "../../src/wire/compose.ts";
+
+export const ID = "4f2a91c7".padEnd(64, "0");
+export const ESCALATION = "e5ca1a7e".padEnd(64, "0");
+
+/** What a command asked of the agent. */
+export interface Recording {
+  drafts: Draft[];
+  asked: { name: string; args: unknown }[];
+  read: (readonly string[] | "all")[];
+  status: StatusChange[];
+  ticks: number;
+  closed: number;
+}
+
+export interface Answered {
+  exitCode: number;
+  stdout: string;
+  stderr: string;
+  recording: Recording;
+}
+
+export type Scene = { [N in ViewName]?: Views[N] | (() => Views[N]) };
+
+export interface Outside {
+  views?: Scene;
+  stdin?: string;
+  tty?: boolean;
+  env?: NodeJS.ProcessEnv;
+  cwd?: string;
+  viaDaemon?: boolean;
+  send?: () => Promise<never>;
+}
+
+export const NOW_MS = Date.parse("2026-11-21T12:00:00Z");
+
+/** Runs one command line against an agent that only records what it is asked. */
+export async function run(args: readonly string[], outside: Outside = {}): Promise<Answered> {
+  const recording: Recording = { drafts: [], asked: [], read: [], status: [], ticks: 0, closed: 0 };
+  const out: string[] = [];
+  const err: string[] = [];
+  let nowMs = NOW_MS;
+  const isTTY = outside.tty ?? false;
+  const cli: Cli = {
+    env: { DEADDROP_WIRE: "/", DEADDROP_AS: "forge", ...outside.env },
+    cwd: outside.cwd ?? "/",
+    stdin: Object.assign(Readable.from([Buffer.from(outside.stdin ?? "")]), { isTTY }),
+    stdout: { write: (text) => out.push(text), isTTY },
+    stderr: { write: (text) => err.push(text), isTTY },
+    exitCode: 0,
+    nowMs: () => nowMs,
+    sleep: async (durationMs) => {
+      nowMs += durationMs;
+    },
+    openClient: async ({ handle, wireDir }) =>
+      recorder(recording, outside, { handle, wireDir, viaDaemon: outside.viaDaemon ?? true }),
+  };
+  const exitCode = await main(args, cli);
+  return { exitCode, stdout: out.join(""), stderr: err.join(""), recording };
+}
+
+function recorder(
+  recording: Recording,
+  outside: Outside,
+  who: Pick<Client, "handle" | "wireDir" | "viaDaemon">,
+): Client {
+  return {
+    ...who,
+    send: async (drafts) => {
+      await outside.send?.();
+      recording.drafts.push(...drafts);
+      const messages = drafts.map((draft) => ({
+        event_id: ID,
+        log: "forge_to_scribe",
+        seq: 7,
+        timestamp: "2026-11-21T12:00:00.000000Z",
+        correlation_id: draft.correlationId ?? "2026-11-21T12:00:00.000000Z",
+        to: [...draft.to],
+      }));
+      return { outcome: "sent", messages };
+    },
+    view: async <N extends ViewName>(name: N, ...args: ViewParameters<N>): Promise<Views[N]> => {
+      recording.asked.push({ name, args: args[0] });
+      const scene: Scene = { ...pair, ...outside.views };
+      if (!Object.hasOwn(scene, name)) throw new DeaddropError("unknown_id", `no ${name} here`);
+      const answer = scene[name] as Views[N] | (() => Views[N]);
+      return typeof answer === "function" ? answer() : answer;
+    },
+    markRead: async (ids) => {
+      recording.read.push(ids);
+      return { read: ids.length };
+    },
+    setStatus: async (status) => {
+      recording.status.push(status);
+    },
+    tick: async () => {
+      recording.ticks++;
+    },
+    reload: async () => {},
+    close: () => {
+      recording.closed++;
+    },
+  };
+}
+
+export function whoami(...roster: string[]): Views["whoami"] {
+  return {
+    handle: "forge",
+    wire: "7c3a91e2b4d05f16",
+    wire_dir: "/",
+    wire_id: "7c3a91e2b4d05f16",
+    key_id: "forge:1a2b3c4d",
+    layout: roster.length > 2 ? "outbox" : "pairwise",
+    roster,
+    daemon: { running: true, pid: 42 },
+    inbox_path: "/state/inbox.jsonl",
+  };
+}
+
+/** A message of scribe's to forge that the scenes answer. */
+export function resolved(type: string, from = "scribe", to = "forge"): Views["resolve_id"] {
+  return {
+    event_id: ID,
+    correlation_id: "thread-1",
+    from,
+    type,
+    log: `${from}_to_${to}`,
+    to: [to],
+  };
+}
+
+export function threadWith(subject: string, body: unknown = ""): Views["thread"] {
+  const message = {
+    timestamp: "2026-11-21T11:56:00Z",
+    from: "scribe",
+    to: ["forge"],
+    type: "feedback",
+    subject,
+    body,
+    correlation_id: "thread-1",
+    _meta: {
+      id: ID,
+      log: "scribe_to_forge",
+      line: 3,
+      received_at: "2026-11-21T11:56:01Z",
+      refused: null,
+      corrections: [],
+    },
+  };
+  return [
+    {
+      correlation_id: "thread-1",
+      root: ID,
+      status: "open",
+      waiting_on: [],
+      participants: ["forge", "scribe"],
+      messages: [message],
+      obligations: [],
+      proposals: [],
+    },
+  ];
+}
+
+const pair: Scene = { whoami: whoami("forge", "scribe"), thread: threadWith("the plan") };

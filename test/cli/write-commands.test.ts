@@ -1,0 +1,459 @@
+import { createHash } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { DeaddropError } from "../../src/daemon/errors.ts";
+import { JsonDouble } from "../../src/wire/json.ts";
+import { ID, resolved, run, threadWith, whoami, type Outside } from "./fake-cli.ts";
+
+const THREE = { whoami: whoami("forge", "scribe", "mason") };
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "deaddrop-write-"));
+  writeFileSync(join(folder, "body.txt"), "from a file\n");
+  writeFileSync(join(folder, "a.js"), "alpha");
+  writeFileSync(join(folder, "b.js"), "beta");
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function drafted(args: readonly string[], outside?: Outside) {
+  const { recording, stderr, exitCode } = await run(args, { cwd: folder, ...outside });
+  expect({ stderr, exitCode }).toEqual({ stderr: "", exitCode: 0 });
+  expect(recording.drafts).toHaveLength(1);
+  return recording.drafts[0];
+}
+
+async function refused(args: readonly string[], outside?: Outside) {
+  const { recording, stderr, exitCode } = await run(args, { cwd: folder, ...outside });
+  expect(recording.drafts).toEqual([]);
+  return { exitCode, stderr };
+}
+
+describe("send", () => {
+  it("goes to the peer in a pair, in a thread of its own", async () => {
+    expect(await drafted(["send", "hello", "how are you?"])).toEqual({
+      to: ["scribe"],
+      type: "feedback",
+      subject: "hello",
+      body: "how are you?",
+    });
+  });
+
+  it("takes every flag", async () => {
+    const flags = [
+      "--to",
+      "scribe",
+      "--to",
+      "did:wire:mason",
+      "--ref",
+      "a.md",
+      "--ref",
+      "git:4f2a",
+    ];
+    const more = ["--priority", "high", "--ack-required", "--type", "request", "--thread", "t-1"];
+    expect(await drafted(["send", "s", "b", ...flags, ...more], { views: THREE })).toEqual({
+      to: ["scribe", "mason"],
+      type: "request",
+      subject: "s",
+      body: "b",
+      refs: ["a.md", "git:4f2a"],
+      priority: "high",
+      ackRequired: true,
+      correlationId: "t-1",
+    });
+  });
+
+  it("prints where it went", async () => {
+    const answered = await run(["send", "s", "b"]);
+    expect(answered.stdout).toBe("sent 4f2a91c700 to scribe, thread 2026-11-21T12:00:00.000000Z\n");
+    expect(JSON.parse((await run(["send", "s", "b", "--json"])).stdout)).toEqual({
+      outcome: "sent",
+      messages: [
+        {
+          event_id: ID,
+          log: "forge_to_scribe",
+          seq: 7,
+          timestamp: "2026-11-21T12:00:00.000000Z",
+          correlation_id: "2026-11-21T12:00:00.000000Z",
+          to: ["scribe"],
+        },
+      ],
+    });
+  });
+
+  it.each([
+    ["an argument", ["said"], {}, "said"],
+    ["a file", ["--body-file", "body.txt"], {}, "from a file\n"],
+    ["a pipe", [], { stdin: "piped\n" }, "piped"],
+    ["a pipe by name", ["-"], { stdin: "piped" }, "piped"],
+    ["nothing, on a terminal", [], { tty: true, stdin: "not read" }, ""],
+    ["text that looks like a flag", ["--", "--json"], {}, "--json"],
+  ])("takes the body from %s", async (_what, args, outside, body) => {
+    expect(await drafted(["send", "s", ...args], outside)).toMatchObject({ body });
+  });
+
+  it("keeps JSON as it is written, numbers to the digit", async () => {
+    const text = '{"n":12345678901234567890,"d":1.0,"__proto__":[true]}';
+    const draft = await drafted(["send", "s", "--body-json", text]);
+    expect(Object.entries(draft?.body as object)).toEqual([
+      ["n", 12345678901234567890n],
+      ["d", new JsonDouble(1)],
+      ["__proto__", [true]],
+    ]);
+    expect(await drafted(["send", "s", "--body-json", " [1,null] "])).toMatchObject({
+      body: [1, null],
+    });
+  });
+
+  it.each(["", "plain text", '{"a":1', '1,"x":2', "{'a':1}", '{"a":1,"a":2}', "1} {"])(
+    "refuses %j as JSON",
+    async (text) => {
+      const { exitCode, stderr } = await refused(["send", "s", text, "--body-json"]);
+      expect(exitCode).toBe(1);
+      expect(stderr).toContain("the body is not JSON");
+    },
+  );
+
+  it.each([
+    ["two bodies", ["s", "b", "--body-file", "body.txt"], "given twice"],
+    ["a missing file", ["s", "--body-file", "none.txt"], "no such file"],
+    ["a heartbeat", ["s", "b", "--type", "heartbeat"], "Allowed choices"],
+    ["no subject", [], "missing required argument 'subject'"],
+    ["three arguments", ["s", "b", "c"], "too many arguments"],
+    ["an unknown priority", ["s", "b", "--priority", "urgent"], "Allowed choices"],
+    ["a timeout of nothing", ["s", "b", "--timeout", "0"], "above 0"],
+    ["oneself", ["s", "b", "--to", "forge"], '"forge" is you'],
+    ["a stranger", ["s", "b", "--to", "zed"], "the roster has scribe"],
+  ])("refuses %s", async (_what, args, problem) => {
+    const { exitCode, stderr } = await refused(["send", ...args]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(problem);
+  });
+
+  it("asks to whom where there are several, and refuses too long a body", async () => {
+    const { stderr } = await refused(["send", "s", "b"], { views: THREE });
+    expect(stderr).toContain("name them with --to: scribe, mason");
+    expect((await refused(["send", "s"], { stdin: "x".repeat(1_048_577) })).stderr).toContain(
+      "more than 1048576 bytes",
+    );
+  });
+
+  it("passes on what the agent says against it", async () => {
+    const send = () =>
+      Promise.reject(new DeaddropError("safe_mode", "safe mode", { hint: "wait" }));
+    expect(await refused(["send", "s", "b"], { send })).toEqual({
+      exitCode: 4,
+      stderr: "deaddrop: safe mode\n  wait\n",
+    });
+  });
+
+  it.each(["warning", "ship", "request"])(
+    "wants a %s to open with a line of state",
+    async (type) => {
+      const long = `${"word ".repeat(120)}\nmore`;
+      const args = ["send", "s", long, "--type", type];
+      expect((await refused(args)).stderr).toContain(`a ${type} opens with one line of state`);
+      expect(await drafted([...args, "--state", "tests green"])).toMatchObject({
+        body: `tests green\n\n${long}`,
+      });
+      const opened = await drafted(["send", "s", `tests green\n${long}`, "--type", type]);
+      expect(opened?.body).toBe(`tests green\n${long}`);
+    },
+  );
+
+  it("wants one line of state, not two", async () => {
+    const args = ["send", "s", "b", "--type", "warning", "--state", "one\ntwo"];
+    expect((await refused(args)).stderr).toContain("--state is one line");
+  });
+});
+
+describe("send --wait", () => {
+  const receipts = (...states: ("stored" | "delivered" | "read" | "refused")[]) => {
+    let asked = 0;
+    return () => {
+      const state = states[Math.min(asked++, states.length - 1)] ?? "stored";
+      const reason = state === "refused" ? { reason: "tier_refused" } : {};
+      return { receipts: [{ to: "scribe", state, at: null, ...reason }] };
+    };
+  };
+  const waiting = ["send", "s", "b", "--wait", "read", "--timeout", "5", "--json"];
+
+  it("ends when it is proved, and prints the receipts", async () => {
+    const receipt = receipts("stored", "delivered", "read");
+    const { exitCode, stdout, recording } = await run(waiting, { views: { receipt } });
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      outcome: "sent",
+      receipts: [{ event_id: ID, to: "scribe", state: "read" }],
+    });
+    expect(recording.ticks).toBe(0);
+  });
+
+  it("exits 3 in time, with what is proved and no more", async () => {
+    const receipt = receipts("stored", "delivered");
+    const { exitCode, stdout, stderr } = await run(waiting, { views: { receipt } });
+    expect(exitCode).toBe(3);
+    expect(JSON.parse(stdout).receipts).toMatchObject([{ state: "delivered" }]);
+    expect(JSON.parse(stderr).error).toMatchObject({
+      code: "timeout",
+      message: "not proved read within 5 s: scribe (delivered)",
+    });
+  });
+
+  it("exits 3 when there are no receipts at all", async () => {
+    const receipt = { receipts: [] };
+    expect((await run(waiting, { views: { receipt } })).exitCode).toBe(3);
+  });
+
+  it("exits 1 when it is refused, at once", async () => {
+    const receipt = receipts("refused");
+    const { exitCode, stderr, recording } = await run(waiting, { views: { receipt } });
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("scribe refused it: tier_refused");
+    expect(recording.asked.filter(({ name }) => name === "receipt")).toHaveLength(1);
+  });
+
+  it("reads the logs itself when no daemon does", async () => {
+    const receipt = receipts("stored", "read");
+    const { recording } = await run(waiting, { views: { receipt }, viaDaemon: false });
+    expect(recording.ticks).toBe(2);
+  });
+});
+
+describe("broadcast", () => {
+  it("goes to all", async () => {
+    expect(await drafted(["broadcast", "s", "b", "--ack-required"], { views: THREE })).toEqual({
+      to: ["*"],
+      type: "feedback",
+      subject: "s",
+      body: "b",
+      ackRequired: true,
+    });
+  });
+});
+
+describe("reply", () => {
+  it("goes to the author, in the thread", async () => {
+    const views = { resolve_id: resolved("request"), thread: threadWith("re: the plan") };
+    expect(await drafted(["reply", "4f2a91", "yes"], { views })).toEqual({
+      to: ["scribe"],
+      type: "feedback",
+      subject: "re: the plan",
+      body: "yes",
+      correlationId: "thread-1",
+    });
+  });
+
+  it("to one's own message goes to those who got it", async () => {
+    const views = { ...THREE, resolve_id: { ...resolved("ship", "forge", "mason") } };
+    expect(
+      await drafted(["reply", "4f2a91", "more", "--subject", "also"], { views }),
+    ).toMatchObject({ to: ["mason"], subject: "also" });
+  });
+
+  it("keeps the subject within its limit", async () => {
+    const views = { resolve_id: resolved("ship"), thread: threadWith("😀".repeat(500)) };
+    const draft = await drafted(["reply", "4f2a91", "yes"], { views });
+    expect(Array.from(draft?.subject ?? "")).toHaveLength(500);
+    expect(draft?.subject).not.toMatch(/\p{Surrogate}/u);
+  });
+
+  it("says how long a part of an id has to be", async () => {
+    const resolve_id = () => {
+      throw new DeaddropError("unknown_id", "no message 4f2");
+    };
+    const { stderr, exitCode } = await refused(["reply", "4f2", "yes"], { views: { resolve_id } });
+    expect(exitCode).toBe(1);
+    expect(stderr).toBe(
+      "deaddrop: no message 4f2\n  a part of an event id needs at least 6 characters\n",
+    );
+    const other = await refused(["reply", "plan-of-may", "yes"], { views: { resolve_id } });
+    expect(other.stderr).toBe("deaddrop: no message 4f2\n");
+  });
+});
+
+describe("ack", () => {
+  const views = { resolve_id: resolved("proposal") };
+
+  it("names the message by its event id, to its author", async () => {
+    expect(await drafted(["ack", "4f2a91"], { views })).toEqual({
+      to: ["scribe"],
+      type: "ack",
+      subject: "ack: the plan",
+      body: { acks: ID },
+      correlationId: "thread-1",
+    });
+  });
+
+  it("rejects with a reason", async () => {
+    expect(await drafted(["ack", "4f2a91", "--reject", "--reason", "no"], { views })).toMatchObject(
+      {
+        subject: "rejected: the plan",
+        body: { acks: ID, approve: false, reason: "no" },
+      },
+    );
+  });
+
+  it("refuses one's own message", async () => {
+    const own = { resolve_id: resolved("proposal", "forge", "scribe") };
+    expect((await refused(["ack", "4f2a91"], { views: own })).stderr).toContain("is your own");
+  });
+});
+
+describe("ship", () => {
+  it("takes the digest of the referenced files as sha256sum does", async () => {
+    const sha = (text: string) => createHash("sha256").update(text).digest("hex");
+    const listing = `${sha("alpha")}  a.js\n${sha("beta")}  b.js\n`;
+    const refs = ["--ref", "a.js", "--ref", "git:4f2a", "--ref", "b.js"];
+    expect(await drafted(["ship", "done", "--state", "green", ...refs])).toEqual({
+      to: ["scribe"],
+      type: "ship",
+      subject: "done",
+      body: { state: "green", manifest_digest: `sha256:${sha(listing)}` },
+      refs: ["a.js", "git:4f2a", "b.js"],
+    });
+  });
+
+  it("takes the digest given", async () => {
+    const digest = `sha256:${"ab".repeat(32)}`;
+    expect(await drafted(["ship", "done", "green", "--digest", digest])).toMatchObject({
+      body: { text: "green", manifest_digest: digest },
+    });
+    const json = JSON.stringify({ state: "green", manifest_digest: digest, n: 1 });
+    expect(await drafted(["ship", "done", json, "--body-json"])).toMatchObject({
+      body: { state: "green", manifest_digest: digest, n: 1 },
+    });
+  });
+
+  it.each([
+    ["no digest", ["done", "green"], "names what it ships by a digest"],
+    ["no digest but a commit", ["done", "green", "--ref", "git:4f2a"], "by a digest"],
+    ["a digest that is none", ["done", "green", "--digest", "latest"], "lower-case hex"],
+    ["a missing file", ["done", "green", "--ref", "none.js"], "no file to take the digest of"],
+    ["a folder", ["done", "green", "--ref", "."], "no file to take the digest of"],
+    ["no state", ["done", "--ref", "a.js"], "opens with one line of state"],
+  ])("refuses %s", async (_what, args, problem) => {
+    expect((await refused(["ship", ...args])).stderr).toContain(problem);
+  });
+});
+
+describe("propose", () => {
+  it("needs the peer in a pair, and its text is the decision", async () => {
+    expect(await drafted(["propose", "freeze", "Frozen until May."])).toEqual({
+      to: ["scribe"],
+      type: "proposal",
+      subject: "freeze",
+      body: { decision: "Frozen until May.", required: ["scribe"] },
+      ackRequired: true,
+    });
+  });
+
+  it("takes every flag", async () => {
+    const flags = ["--required", "scribe", "--required", "mason", "--domain", "prose"];
+    const more = ["--path", "docs/**", "--decision", "D.", "--decision-id", "d-1"];
+    const args = ["propose", "s", "why", ...flags, ...more, "--supersedes", "d-0", "--ref", "x"];
+    expect(await drafted(args, { views: THREE })).toEqual({
+      to: ["scribe", "mason"],
+      type: "proposal",
+      subject: "s",
+      body: {
+        text: "why",
+        domains: ["prose"],
+        paths: ["docs/**"],
+        decision: "D.",
+        decision_id: "d-1",
+        supersedes: "d-0",
+        required: ["scribe", "mason"],
+      },
+      refs: ["x"],
+      ackRequired: true,
+    });
+  });
+
+  it("writes each required party by its handle", async () => {
+    expect(await drafted(["propose", "s", "--required", "*"], { views: THREE })).toMatchObject({
+      to: ["scribe", "mason"],
+      body: { required: ["scribe", "mason"] },
+    });
+  });
+
+  it("goes to more than it needs when told so", async () => {
+    const args = ["propose", "s", "--required", "scribe", "--to", "*"];
+    expect(await drafted(args, { views: THREE })).toMatchObject({
+      to: ["*"],
+      body: { required: ["scribe"] },
+    });
+  });
+
+  it.each([
+    ["a stranger", ["s", "--required", "scrib"], "did you mean scribe?"],
+    ["oneself", ["s", "--required", "forge"], "is you"],
+    ["a list as body", ["s", "[1]", "--body-json"], "text or a JSON object"],
+  ])("refuses %s", async (_what, args, problem) => {
+    expect((await refused(["propose", ...args])).stderr).toContain(problem);
+  });
+});
+
+describe("counter", () => {
+  const proposal = {
+    proposal_id: ID,
+    correlation_id: "thread-1",
+    proposer: "mason",
+    subject: "s",
+    required: ["forge", "scribe"],
+    status: "open" as const,
+    decided_by: null,
+    support: {},
+  };
+
+  it("needs the proposer and whom the proposer needed", async () => {
+    const views = { ...THREE, resolve_id: resolved("proposal", "mason"), proposals: [proposal] };
+    expect(await drafted(["counter", "4f2a91", "until March", "earlier"], { views })).toEqual({
+      to: ["mason", "scribe"],
+      type: "proposal",
+      subject: "until March",
+      body: { decision: "earlier", required: ["mason", "scribe"], counters: ID },
+      correlationId: "thread-1",
+      ackRequired: true,
+    });
+  });
+
+  it("refuses what is no proposal, and one's own", async () => {
+    const ship = { resolve_id: resolved("ship"), proposals: [] };
+    expect((await refused(["counter", ID, "s"], { views: ship })).stderr).toContain("a ship, not");
+    const own = {
+      resolve_id: resolved("proposal", "forge", "scribe"),
+      proposals: [{ ...proposal, proposer: "forge", required: ["scribe"] }],
+    };
+    expect((await refused(["counter", ID, "s"], { views: own })).stderr).toContain("is your own");
+  });
+});
+
+describe("correct", () => {
+  it("names what it corrects, to those who got it", async () => {
+    const views = { ...THREE, resolve_id: resolved("ship", "forge", "mason") };
+    expect(await drafted(["correct", "4f2a91", "8443, not 8433"], { views })).toEqual({
+      to: ["mason"],
+      type: "correction",
+      subject: "correction: the plan",
+      body: { corrects: ID, text: "8443, not 8433" },
+      correlationId: "thread-1",
+    });
+  });
+
+  it("reverts a proposal of one's own, and nothing else", async () => {
+    const views = { resolve_id: resolved("proposal", "forge", "scribe") };
+    expect(await drafted(["correct", "4f2a91", "--revert"], { views, tty: true })).toMatchObject({
+      subject: "reverted: the plan",
+      body: { reverts: ID },
+    });
+    for (const resolve_id of [resolved("proposal"), resolved("ship", "forge", "scribe")]) {
+      const { stderr } = await refused(["correct", "4f2a91", "--revert"], {
+        views: { resolve_id },
+      });
+      expect(stderr).toContain("only a proposal of your own");
+    }
+  });
+});

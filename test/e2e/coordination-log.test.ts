@@ -1,0 +1,72 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, expect, it } from "vitest";
+import { pause, until } from "../support/real-processes.ts";
+import { makeWire, removeWires, type Line } from "../support/live-wire.ts";
+
+const EXAMPLE = fileURLToPath(new URL("../data/example-coordination.jsonl", import.meta.url));
+const HANDLES = ["agent_a", "agent_b"] as const;
+
+afterEach(removeWires);
+
+it("the log of a project by hand, appended with cat: delivered, and decided as it was", async () => {
+  const wire = makeWire({
+    handles: HANDLES,
+    config: { v3_signing: { enforce_signed: true, allow_unsigned_from: HANDLES } },
+  });
+  const daemons = [await wire.daemon("agent_a"), await wire.daemon("agent_b")];
+  const example = readFileSync(EXAMPLE, "utf8").trimEnd().split("\n");
+  const linesOf = (handle: string) =>
+    example.filter((line) => (JSON.parse(line) as Line).from === handle);
+  for (const [handle, peer] of [HANDLES, HANDLES.toReversed()] as [string, string][]) {
+    const part = join(wire.folder, `${handle}.jsonl`);
+    writeFileSync(
+      part,
+      linesOf(handle)
+        .map((line) => `${line}\n`)
+        .join(""),
+    );
+    const log = join(wire.dir, `${handle}_to_${peer}.jsonl`);
+    expect(spawnSync("sh", ["-c", 'cat "$0" >> "$1"', part, log]).status).toBe(0);
+  }
+
+  const inboxText = (handle: string) => readFileSync(wire.paths(handle).inbox, "utf8");
+  const routedTo = (handle: string) =>
+    linesOf(handle === "agent_a" ? "agent_b" : "agent_a")
+      .filter((line) => (JSON.parse(line) as Line).type !== "heartbeat")
+      .map((line) => `${line}\n`)
+      .join("");
+  const isAllThere = () =>
+    HANDLES.every((handle) => inboxText(handle).length >= routedTo(handle).length);
+  await until("both inboxes are full", isAllThere);
+  await until("two decisions stand", () => wire.lines("decisions.jsonl").length >= 2);
+  // Some beats more: nothing may be routed, recorded or said on top of it.
+  const beatsBefore = wire.lines("agent_a_to_agent_b.jsonl").length;
+  await until("beats go on", () => wire.lines("agent_a_to_agent_b.jsonl").length > beatsBefore + 2);
+  await pause(1_000);
+
+  for (const handle of HANDLES) {
+    expect(inboxText(handle)).toBe(routedTo(handle));
+    expect(wire.privateLines(handle, "quarantine")).toEqual([]);
+    expect(await wire.json(handle, "incident", "notices")).toEqual([]);
+  }
+  const decisions = wire.lines("decisions.jsonl");
+  expect(decisions.map(({ correlation_id, proposer }) => [correlation_id, proposer])).toEqual([
+    ["2026-04-24T06:14:00Z", "agent_a"],
+    ["2026-04-24T07:00:00Z", "agent_a"],
+  ]);
+  for (const handle of HANDLES) {
+    const { in_force } = await wire.json<{ in_force: unknown[] }>(handle, "decisions");
+    expect(in_force).toHaveLength(2);
+  }
+  await Promise.all(daemons.map((daemon) => daemon.stop()));
+  const said = HANDLES.flatMap((handle) => {
+    const peer = handle === "agent_a" ? "agent_b" : "agent_a";
+    return wire.lines(`${handle}_to_${peer}.jsonl`).filter(({ type }) => type !== "heartbeat");
+  });
+  expect(said).toHaveLength(10);
+  const audit = await wire.json<{ violations: unknown[] }>("agent_a", "audit");
+  expect(audit.violations).toEqual([]);
+}, 60_000);

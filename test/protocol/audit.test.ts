@@ -1,0 +1,141 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { auditView, newTally, tally } from "../../src/protocol/audit.ts";
+import { apply } from "../../src/protocol/core.ts";
+import { readEntry } from "../../src/protocol/decision-record.ts";
+import { readSnapshot, writeSnapshot } from "../../src/protocol/snapshot.ts";
+import { emptyState } from "../../src/protocol/state.ts";
+import type { CoreEvent, LineEvent } from "../../src/protocol/record.ts";
+import { fromPlain, type JsonObject } from "../../src/wire/json.ts";
+import { parseMessage } from "../../src/wire/message.ts";
+import { makeLayout } from "../../src/wire/layout.ts";
+import { OutcomeScript } from "../support/outcome-script.ts";
+import { NOON, scriptEnv } from "../support/wire-script.ts";
+
+const EXAMPLE = new URL("../data/example-coordination.jsonl", import.meta.url);
+
+function exampleEvents(): LineEvent[] {
+  const counts = new Map<string, number>();
+  return readFileSync(EXAMPLE, "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((raw) => {
+      const parsed = parseMessage(new TextEncoder().encode(raw));
+      if (!parsed.ok) throw new Error(parsed.detail);
+      const { message } = parsed;
+      const log = message.from === "agent_a" ? "agent_a_to_agent_b" : "agent_b_to_agent_a";
+      const line = (counts.get(log) ?? 0) + 1;
+      counts.set(log, line);
+      const at = message.timestampMs;
+      const fixed = { kind: "line", live: false, own: false, refused: undefined } as const;
+      return { ...fixed, log, line, at, message, raw, afterGap: false };
+    });
+}
+
+function audited(events: readonly CoreEvent[], roster: readonly string[]) {
+  const env = scriptEnv(makeLayout("pairwise", roster), "");
+  const state = emptyState();
+  const count = newTally();
+  for (const event of events) {
+    tally(count, event);
+    apply(state, event, env);
+  }
+  return { view: auditView(state, env, count), state };
+}
+
+describe("an audit", () => {
+  const roster = ["agent_a", "agent_b"];
+
+  test("of the example: 11 messages, 2 decisions, no violations", () => {
+    const { view } = audited(exampleEvents(), roster);
+    expect(view.messages).toBe(11);
+    expect(view.violations).toEqual([]);
+    expect(view.by_type).toEqual({ ack: 2, heartbeat: 1, proposal: 3, ship: 4, warning: 1 });
+    expect(view.decisions.map(({ proposer, acked_by: by }) => [proposer, ...by])).toEqual([
+      ["agent_a", "agent_a", "agent_b"],
+      ["agent_a", "agent_a", "agent_b"],
+    ]);
+    expect(view.decisions[1]?.decision_id).toMatch(
+      /^counter-t1-default-90s-add-t0-at-30s-[0-9a-f]{8}$/u,
+    );
+  });
+
+  test("is the same when one log is read after the other", () => {
+    const events = exampleEvents();
+    const sorted = [...events].sort((a, b) => (a.log < b.log ? 1 : a.log > b.log ? -1 : 0));
+    expect(audited(sorted, roster).view).toEqual(audited(events, roster).view);
+  });
+
+  test("lists refused lines, wrong heads, unproved and doubled entries", () => {
+    const script = new OutcomeScript(
+      "pairwise",
+      ["a", "b"],
+      ["a proposes P", "b acks P", "a beats"],
+    );
+    const wrong = new OutcomeScript("pairwise", ["a", "b"], ["b asks R", "a beats wrong=b"]);
+    const events = script.events("");
+    const { view } = audited(events, ["a", "b"]);
+    const record = { ...view.decisions[0], recorded_by: "a" };
+    const entry = (fields: object): CoreEvent => ({
+      kind: "entry",
+      file: "decisions",
+      at: NOON,
+      entry: readEntry(fromPlain(fields) as JsonObject, { signedBy: "a", valid: true }),
+    });
+    const more: CoreEvent[] = [
+      { kind: "refused", log: "b_to_a", line: 2, at: NOON, reason: "schema" },
+      { kind: "skipped", log: "b_to_a", line: 3, at: NOON },
+      entry(record),
+      entry({ ...record, event_id: "again" }),
+      entry({ ...record, decision: "other" }),
+    ];
+    const found = audited([...events, ...more], ["a", "b"]).view;
+    const rules = found.violations.map(({ rule }) => rule);
+    expect(rules).toEqual(["schema", "decision_twice", "decision_unproved"]);
+    expect(found.decisions).toHaveLength(1);
+    const heads = audited(wrong.events(""), ["a", "b"]).view.violations;
+    expect(heads).toMatchObject([{ rule: "head_mismatch", log: "a_to_b", line: 1 }]);
+    const refused = events.map((event) => ({ ...event, refused: "clock_skew" as const }));
+    expect(audited(refused, ["a", "b"]).view.violations).toHaveLength(3);
+  });
+});
+
+describe("a snapshot", () => {
+  test("gives back the state", () => {
+    const { state } = audited(exampleEvents(), ["agent_a", "agent_b"]);
+    expect(readSnapshot(writeSnapshot(state))).toEqual(state);
+  });
+
+  test("keeps keys that look like its own marks", () => {
+    const state = emptyState();
+    const odd = { $map: "x", $set: ["y"], $object: {} };
+    for (const [key, value] of Object.entries(odd)) {
+      state.notices.told.set(key, 1);
+      const owners = JSON.parse(JSON.stringify({ [key]: value })) as Record<string, string>;
+      state.decisions.entries.push({
+        id: key,
+        record: { domain_owners: owners },
+        signedBy: undefined,
+        signatureValid: false,
+        verdict: { is: "proved" },
+      });
+    }
+    const proto = JSON.parse('{"__proto__":"z"}') as Record<string, string>;
+    const [first] = state.decisions.entries;
+    if (first) first.record.domain_owners = proto;
+    expect(readSnapshot(writeSnapshot(state))).toEqual(state);
+  });
+
+  test.each(["", "{", "null", "[]", '{"version":0,"state":{}}', '{"state":{}}', '{"version":1}'])(
+    "of another version, or damaged, is none: %s",
+    (text) => {
+      expect(readSnapshot(text)).toBeUndefined();
+    },
+  );
+
+  test("refuses numbers that JSON cannot say", () => {
+    const state = emptyState();
+    state.notices.told.set("x", Infinity);
+    expect(() => writeSnapshot(state)).toThrow(TypeError);
+  });
+});

@@ -1,0 +1,198 @@
+import { describe, expect, test } from "vitest";
+import { pruneBeats, wantsPruning } from "../../src/protocol/coverage.ts";
+import { parseHeads } from "../../src/protocol/heads.ts";
+import {
+  applyLogs,
+  beatsFrom,
+  coverageAt,
+  emptyLogs,
+  firstBeatCovering,
+  headOf,
+  namedRefused,
+  type LogsState,
+} from "../../src/protocol/logs.ts";
+import type { CoreEvent } from "../../src/protocol/record.ts";
+import { fromPlain } from "../../src/wire/json.ts";
+import { makeLayout } from "../../src/wire/layout.ts";
+import { OutcomeScript } from "../support/outcome-script.ts";
+import { lineEvent, NOON, scriptEnv, WireScript, type ScriptLine } from "../support/wire-script.ts";
+
+const LAYOUT = makeLayout("pairwise", ["a", "b"]);
+const ID = "1".repeat(64);
+
+function folded(events: readonly CoreEvent[], layout = LAYOUT): LogsState {
+  const state = emptyLogs();
+  for (const event of events) applyLogs(state, event, scriptEnv(layout, "a"));
+  return state;
+}
+
+const take = (lines: readonly ScriptLine[]) => lines.map((line) => lineEvent(line, "a"));
+
+describe("heads in a beat", () => {
+  const parsed = (head: unknown) =>
+    parseHeads(fromPlain({ heads: { b_to_a: head } }), LAYOUT).get("b_to_a");
+
+  test("are read as they are meant", () => {
+    const head = { lines: 7, seq: 6, event_id: ID, read_lines: 5, refused: [[3, "tier_refused"]] };
+    expect(parsed(head)).toEqual({
+      lines: 7,
+      seq: 6,
+      eventId: ID,
+      readLines: 5,
+      refused: [[3, "tier_refused"]],
+    });
+  });
+
+  test.each([
+    ["no object", 7],
+    ["no lines", { seq: 1 }],
+    ["lines below zero", { lines: -1 }],
+    ["lines that are no integer", { lines: 1.5 }],
+    ["lines beyond what counts exactly", { lines: 2n ** 60n }],
+    ["a seq of text", { lines: 1, seq: "1" }],
+    ["an event id that is none", { lines: 1, event_id: "x" }],
+    ["an event id in capitals", { lines: 1, event_id: "A".repeat(64) }],
+  ])("%s: as if not there", (_name, head) => {
+    expect(parsed(head)).toBeUndefined();
+  });
+
+  test("more was read than taken in: no more than taken in", () => {
+    expect(parsed({ lines: 3, read_lines: 9 })?.readLines).toBe(3);
+  });
+
+  test("refusals that are not well formed are left out, and so is what comes after 32", () => {
+    const refused = [7, [0, "x"], ["1", "x"], [1], [2, "schema"]];
+    expect(parsed({ lines: 3, refused })?.refused).toEqual([[2, "schema"]]);
+    const many = Array.from({ length: 40 }, (_, at) => [at + 1, "schema"]);
+    expect(parsed({ lines: 50, refused: many })?.refused).toHaveLength(32);
+  });
+
+  test.each([[null], ["text"], [[]], [{ heads: [] }], [{ heads: { elsewhere: { lines: 1 } } }]])(
+    "a body without any: %j",
+    (body) => {
+      expect(parseHeads(fromPlain(body), LAYOUT).size).toBe(0);
+    },
+  );
+});
+
+describe("coverage", () => {
+  test("waits for the lines, in the order of the beats", () => {
+    const script = new OutcomeScript(
+      "pairwise",
+      ["a", "b"],
+      ["b asks R", "b asks S", "a beats b=2", "a beats b=1"],
+    );
+    const [first, second, high, low] = take(script.order);
+    if (!first || !second || !high || !low) throw new Error("four lines");
+    const state = folded([first, high, low]);
+    const at = (beat: number) => coverageAt(state, "a_to_b", beat, "b_to_a");
+    // What the first beat covers is not known yet, so neither is what the second does.
+    expect([at(0), at(1), at(2)]).toEqual([0, undefined, undefined]);
+    applyLogs(state, second, scriptEnv(LAYOUT, "a"));
+    expect([at(0), at(1), at(2)]).toEqual([0, 2, 2]);
+  });
+
+  test("a head without an event id covers only what never chained", () => {
+    const script = new WireScript("pairwise", ["a", "b"]);
+    script.say("b_to_a", NOON, { type: "request", unsigned: true });
+    script.say("b_to_a", NOON, { type: "request" });
+    for (const lines of [1, 2]) {
+      script.say("a_to_b", NOON + lines, {
+        type: "heartbeat",
+        body: { heads: { b_to_a: { lines, read_lines: 0, refused: [] } } },
+      });
+    }
+    const state = folded(take([...script.lines.values()].flat()));
+    expect(coverageAt(state, "a_to_b", 2, "b_to_a")).toBe(1);
+    expect(state.get("a_to_b")?.mismatches).toEqual([{ beat: 2, target: "b_to_a", lines: 2 }]);
+  });
+
+  test("refused and blank lines are lines", () => {
+    const script = new OutcomeScript("pairwise", ["a", "b"], ["b asks R"]);
+    const [line] = take(script.order);
+    if (!line) throw new Error("one line");
+    const refused = {
+      kind: "refused",
+      log: "b_to_a",
+      line: 2,
+      at: NOON,
+      reason: "schema",
+    } as const;
+    const state = folded([line, refused, { kind: "skipped", log: "b_to_a", line: 3, at: NOON }]);
+    expect(headOf(state, "b_to_a")).toMatchObject({ lines: 3, seq: 1, eventId: line.message.id });
+  });
+
+  test("refusals add up over beats, from the beat that names them on", () => {
+    const script = new OutcomeScript(
+      "pairwise",
+      ["a", "b"],
+      ["b asks R", "a beats", "a beats refuses=b:1", "a beats"],
+    );
+    const state = folded(take(script.order));
+    const named = [1, 2, 3].map((beat) => namedRefused(state, "a_to_b", beat, "b_to_a", 1));
+    expect(named).toEqual([false, true, true]);
+  });
+
+  test("unsigned beats are no receipts", () => {
+    const script = new WireScript("pairwise", ["a", "b"]);
+    script.say("b_to_a", NOON, { type: "request", unsigned: true });
+    const heads = { b_to_a: { lines: 1, read_lines: 0, refused: [] } };
+    script.say("a_to_b", NOON, { type: "heartbeat", body: { heads }, unsigned: true });
+    const state = folded(take([...script.lines.values()].flat()));
+    expect(coverageAt(state, "a_to_b", 1, "b_to_a")).toBe(0);
+  });
+
+  test("the first beat that covers a line, and the first live one", () => {
+    const script = new OutcomeScript(
+      "pairwise",
+      ["a", "b"],
+      ["b asks R", "a beats b=0", "a beats", "a beats"],
+    );
+    const events = take(script.order).map((event, at) => ({ ...event, live: at === 3 }));
+    const state = folded(events);
+    const line = (liveOnly: boolean) =>
+      firstBeatCovering(state, "a_to_b", "b_to_a", 1, { liveOnly })?.line;
+    expect([line(false), line(true)]).toEqual([2, 3]);
+    expect(firstBeatCovering(state, "a_to_b", "b_to_a", 2, { liveOnly: false })).toBeUndefined();
+  });
+});
+
+describe("bounds", () => {
+  test("beats are forgotten from the oldest, and what they covered stays", () => {
+    const script = new WireScript("pairwise", ["a", "b"]);
+    script.say("b_to_a", NOON, { type: "request" });
+    for (let at = 0; at < 3_072; at++) script.beat("a_to_b", NOON + at, { b_to_a: { lines: 1 } });
+    const state = folded(take([...script.lines.values()].flat()));
+    expect(wantsPruning(state, "a_to_b")).toBe(true);
+    pruneBeats(state, "a_to_b", 2_000);
+    expect(beatsFrom(state, "a_to_b", 0)[0]?.line).toBe(2_000);
+    pruneBeats(state, "a_to_b", Infinity);
+    expect(beatsFrom(state, "a_to_b", 0)).toHaveLength(512);
+    expect(coverageAt(state, "a_to_b", 3_072, "b_to_a")).toBe(1);
+    const first = firstBeatCovering(state, "a_to_b", "b_to_a", 1, { liveOnly: false });
+    expect(first?.line).toBe(2_561);
+  });
+
+  test("beats whose heads still wait are not forgotten", () => {
+    const script = new WireScript("pairwise", ["a", "b"]);
+    const asked = script.say("b_to_a", NOON, { type: "request" });
+    for (let at = 0; at < 3_072; at++) script.beat("a_to_b", NOON + at, { b_to_a: { lines: 1 } });
+    const state = folded(take(script.lines.get("a_to_b") ?? []));
+    pruneBeats(state, "a_to_b", Infinity);
+    applyLogs(state, lineEvent(asked, "a"), scriptEnv(LAYOUT, "a"));
+    const first = firstBeatCovering(state, "a_to_b", "b_to_a", 1, { liveOnly: false });
+    expect(first?.line).toBe(1);
+  });
+
+  test("chain marks below every reader's coverage go, and later heads count all the same", () => {
+    const script = new WireScript("pairwise", ["a", "b"]);
+    for (let at = 0; at < 4_096; at++) script.say("b_to_a", NOON + at, { type: "request" });
+    const beat = script.beat("a_to_b", NOON, { b_to_a: { lines: 4_000 } });
+    const lines = script.lines.get("b_to_a") ?? [];
+    const state = folded(take([...lines.slice(0, 4_000), beat, ...lines.slice(4_000)]));
+    expect(state.get("b_to_a")?.marks[0]?.line).toBe(4_000);
+    const next = script.beat("a_to_b", NOON, { b_to_a: { lines: 4_050 } });
+    applyLogs(state, lineEvent(next, "a"), scriptEnv(LAYOUT, "a"));
+    expect(coverageAt(state, "a_to_b", 2, "b_to_a")).toBe(4_050);
+  });
+});

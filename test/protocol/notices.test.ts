@@ -1,0 +1,83 @@
+import { describe, expect, test } from "vitest";
+import type { AutomaticIncident } from "../../src/protocol/effects.ts";
+import {
+  applyNotices,
+  decideNotices,
+  emptyNotices,
+  MAX_NOTICES_PER_HOUR,
+  refusalKey,
+  toldEvent,
+  type NoticesState,
+} from "../../src/protocol/notices.ts";
+import { hours, minutes, NOON } from "../support/wire-script.ts";
+
+function matter(key: string, peer?: string): AutomaticIncident {
+  return {
+    key,
+    cause: "log_gap",
+    subject: `subject ${key}`,
+    detail: `detail ${key}`,
+    concernsWire: false,
+    ...(peer === undefined ? {} : { peer }),
+  };
+}
+
+/** Decides, tells, folds; returns the keys that were told. */
+function tell(state: NoticesState, incidents: AutomaticIncident[], at: number): string[] {
+  const told = decideNotices(state, incidents, at);
+  for (const incident of told) applyNotices(state, toldEvent(incident, at));
+  return told.map(({ key, cause }) => (cause === "more_incidents" ? cause : key));
+}
+
+describe("automatic incidents", () => {
+  test("nothing is told twice", () => {
+    const state = emptyNotices();
+    expect(tell(state, [matter("a"), matter("a"), matter("b")], NOON)).toEqual(["a", "b"]);
+    expect(tell(state, [matter("a"), matter("c")], NOON + 1)).toEqual(["c"]);
+    expect(state.notices.map(({ subject }) => subject)).toEqual([
+      "subject a",
+      "subject b",
+      "subject c",
+    ]);
+  });
+
+  test("six per peer and hour, then one summary, then nothing until there is room", () => {
+    const state = emptyNotices();
+    const many = Array.from({ length: 20 }, (_, n) => matter(`m${n}`, "scribe"));
+    const first = tell(state, many, NOON);
+    expect(first).toEqual(["m0", "m1", "m2", "m3", "m4", "m5", "more_incidents"]);
+    expect(tell(state, many, NOON + minutes(59))).toEqual([]);
+    expect(tell(state, [matter("x", "forge")], NOON + minutes(59))).toEqual(["x"]);
+    expect(tell(state, many, NOON + hours(1))).toHaveLength(MAX_NOTICES_PER_HOUR + 1);
+  });
+
+  test("one by one is limited as all at once is", () => {
+    const state = emptyNotices();
+    const told = Array.from({ length: 30 }, (_, n) => tell(state, [matter(`n${n}`)], NOON + n));
+    expect(told.flat()).toHaveLength(MAX_NOTICES_PER_HOUR + 1);
+    expect(told.flat().at(-1)).toBe("more_incidents");
+  });
+
+  test("a told event without words, as an older journal has it, still stops the telling", () => {
+    const state = emptyNotices();
+    applyNotices(state, { kind: "told", key: "a", at: NOON });
+    expect(tell(state, [matter("a")], NOON)).toEqual([]);
+    expect(state.notices).toEqual([]);
+  });
+
+  test("memory is bounded", () => {
+    const state = emptyNotices();
+    for (let n = 0; n < 10_000; n += 1) applyNotices(state, toldEvent(matter(`${n}`), NOON + n));
+    expect(state.told.size).toBe(4_096);
+    expect(state.notices).toHaveLength(256);
+    expect(state.told.has("9999")).toBe(true);
+  });
+
+  test("refused lines have one key per peer, reason and hour", () => {
+    const key = refusalKey("scribe", "schema", NOON);
+    expect(refusalKey("scribe", "schema", NOON + hours(1) - 1)).toBe(key);
+    expect(refusalKey("scribe", "schema", NOON + hours(1))).not.toBe(key);
+    expect(refusalKey("scribe", "unsigned", NOON)).not.toBe(key);
+    expect(refusalKey("forge", "schema", NOON)).not.toBe(key);
+  });
+});

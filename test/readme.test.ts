@@ -1,0 +1,86 @@
+import { spawnSync } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+
+const checkout = resolve(import.meta.dirname, "..");
+const PLAY_LIMIT_MS = 180_000;
+
+interface Block {
+  readonly line: number;
+  readonly text: string;
+  /** Why it is left out, from the comment before it. */
+  readonly notPlayed: string | undefined;
+}
+
+function shellBlocks(markdown: string): Block[] {
+  const fence = /(?:^<!-- not played: (.*?) -->\n+)?^```sh\n([^]*?)^```$/gm;
+  return [...markdown.matchAll(fence)].map(({ index, 1: notPlayed, 2: text = "" }) => ({
+    line: markdown.slice(0, index).split("\n").length,
+    text,
+    notPlayed,
+  }));
+}
+
+/** A checkout to play in, so that no file of this one is made or changed. */
+function copyCheckout(to: string): void {
+  const parts = ["bin", "dist", "schemas", "src", "systemd", "launchd", "tiers.json", "install.sh"];
+  parts.push("package.json", "package-lock.json", "tsconfig.json", "tsconfig.build.json", ".npmrc");
+  for (const part of parts.filter((each) => existsSync(join(checkout, each)))) {
+    cpSync(join(checkout, part), join(to, part), { recursive: true, preserveTimestamps: true });
+  }
+  symlinkSync(join(checkout, "node_modules"), join(to, "node_modules"));
+}
+
+const blocks = shellBlocks(readFileSync(join(checkout, "README.md"), "utf8"));
+
+test(
+  "every command of README.md works, in order, in a clean home",
+  () => {
+    for (const { line, notPlayed } of blocks) {
+      if (notPlayed !== undefined) console.log(`README.md:${line} is not played: ${notPlayed}`);
+    }
+    const root = mkdtempSync(join(tmpdir(), "deaddrop-readme-"));
+    onTestFinished(() => {
+      rmSync(root, { recursive: true, force: true, maxRetries: 5 });
+    });
+    const home = join(root, "home");
+    const folder = join(root, "checkout");
+    mkdirSync(home);
+    mkdirSync(folder);
+    copyCheckout(folder);
+    const played = blocks.filter(({ notPlayed }) => notPlayed === undefined);
+    // Daemons that a failed block leaves behind must not outlive the test.
+    const start = "set -eu\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n";
+    const script = played.map(({ line, text }) => `echo "--- README.md:${line}"\n${text}`);
+    const run = spawnSync("bash", ["-c", start + script.join("")], {
+      cwd: folder,
+      encoding: "utf8",
+      env: { PATH: process.env["PATH"], HOME: home, LANG: "C.UTF-8", NO_COLOR: "1" },
+      timeout: PLAY_LIMIT_MS,
+      maxBuffer: 64 * 1024 * 1024,
+    });
+    const shown = `${run.stdout}\n${run.stderr}`;
+    expect(run.status, shown).toBe(0);
+    for (const { line } of played) expect(shown).toContain(`--- README.md:${line}\n`);
+    expect(played.length).toBeGreaterThanOrEqual(6);
+  },
+  PLAY_LIMIT_MS + 10_000,
+);
+
+test("a block that is not played says why", () => {
+  expect(shellBlocks("<!-- not played: too long -->\n\n```sh\nx\n```\n\n```sh\ny\n```\n")).toEqual([
+    { line: 1, text: "x\n", notPlayed: "too long" },
+    { line: 7, text: "y\n", notPlayed: undefined },
+  ]);
+  expect(blocks.filter(({ notPlayed }) => notPlayed !== undefined).length).toBeLessThanOrEqual(2);
+});

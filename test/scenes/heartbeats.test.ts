@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import { SimulatedWire } from "../support/simulated-wire.ts";
+
+const MINUTE = 60_000;
+
+test("idle heartbeats slow down from T1 to T2 to T3, and a message brings them back", async () => {
+  const wire = new SimulatedWire(["forge", "scribe"]);
+  await wire.start();
+  await wire.pass(50 * MINUTE);
+  const tiers = tiersOf(wire.transcript({ beats: true }), "forge");
+  expect(tiers).toEqual(["T1_active", "T2_idle", "T3_long_idle"]);
+
+  await wire.send("scribe", { to: ["forge"], type: "feedback", subject: "hello", body: "x" });
+  await wire.agent("forge").markRead("all");
+  await wire.pass(2 * MINUTE);
+  expect(tiersOf(wire.transcript({ beats: true }), "forge").at(-1)).toBe("T1_active");
+  await wire.expectReplayAndAuditEqualLive("forge");
+});
+
+test("an agent keeps a tier of its own for each peer", async () => {
+  const wire = new SimulatedWire(["forge", "scribe", "quill"]);
+  await wire.start();
+  for (let round = 0; round < 10; round += 1) {
+    await wire.pass(MINUTE);
+    await wire.send("forge", { to: ["scribe"], type: "feedback", subject: `${round}`, body: "x" });
+    await wire.agent("scribe").markRead("all");
+  }
+  wire.transcript();
+  await wire.pass(5 * MINUTE);
+  const beats = wire.transcript({ beats: true }).split("\n");
+  expect(tiersTo(beats, "forge → scribe")).toContain("T1_active");
+  expect(new Set(tiersTo(beats, "forge → quill"))).toEqual(new Set(["T2_idle"]));
+});
+
+test("an hour of suspend yields one beat, not a burst", async () => {
+  const wire = new SimulatedWire(["forge", "scribe"]);
+  await wire.start("forge");
+  await wire.pass(5 * MINUTE);
+  wire.transcript({ beats: true });
+  wire.suspend(60 * MINUTE);
+  await wire.settle();
+  expect(wire.transcript({ beats: true }).split("\n")).toHaveLength(1);
+});
+
+test("unread mail keeps an agent at T1", async () => {
+  const wire = new SimulatedWire(["forge", "scribe"]);
+  await wire.start();
+  await wire.send("scribe", { to: ["forge"], type: "feedback", subject: "hello", body: "x" });
+  await wire.pass(30 * MINUTE);
+  expect(tiersOf(wire.transcript({ beats: true }), "forge")).toEqual(["T1_active"]);
+});
+
+/** The tiers that an agent's beats name, in order, each once. */
+function tiersOf(transcript: string, handle: string): string[] {
+  return [...new Set(tiersTo(transcript.split("\n"), `${handle} → `))];
+}
+
+function tiersTo(rows: readonly string[], whom: string): string[] {
+  return rows.flatMap((row) => (row.includes(` ${whom}`) ? (/T\d_\w+/.exec(row)?.[0] ?? []) : []));
+}

@@ -1,0 +1,239 @@
+import { expect, test } from "vitest";
+import type { Composed } from "../../src/wire/compose.ts";
+import { SimulatedWire, type SceneOptions } from "../support/simulated-wire.ts";
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+
+const LOG = "scribe_to_forge";
+const FILE = `${LOG}.jsonl`;
+
+/** Forge's daemon runs; what scribe writes is made by hand. */
+async function scene(options: SceneOptions = {}): Promise<SimulatedWire> {
+  const wire = new SimulatedWire(["forge", "scribe"], options);
+  await wire.start("forge");
+  return wire;
+}
+
+async function write(wire: SimulatedWire, file: string, ...lines: (Composed | string)[]) {
+  const texts = lines.map((each) =>
+    typeof each === "string" ? each : Buffer.from(each.line).toString("utf8"),
+  );
+  wire.append(file, texts.map((text) => `${text}\n`).join(""));
+  await wire.settle();
+}
+
+async function inbox(wire: SimulatedWire): Promise<string[]> {
+  const messages = await wire.agent("forge").view("inbox", {});
+  return messages.map(({ subject }) => subject);
+}
+
+async function causes(wire: SimulatedWire): Promise<string[]> {
+  return (await wire.agent("forge").view("notices", undefined)).map(({ cause }) => cause);
+}
+
+/** What forge's beats have named as refused so far. */
+async function refusedNow(wire: SimulatedWire): Promise<[number, string][]> {
+  await wire.pass(2 * MINUTE);
+  const beats = wire.lines("forge_to_scribe.jsonl");
+  return beats.flatMap((line) => {
+    const { body } = JSON.parse(line) as {
+      body: { heads?: Record<string, { refused: [number, string][] }> };
+    };
+    return body.heads?.[LOG]?.refused ?? [];
+  });
+}
+
+test("a forged line is not delivered, blames nobody, and is named to its author", async () => {
+  const wire = await scene();
+  const honest = wire.forge("scribe", LOG, {});
+  const tampered = Buffer.from(honest.line).toString("utf8").replace("by hand", "by Eve");
+  await write(wire, FILE, tampered, "not json at all", "");
+  expect(await inbox(wire)).toEqual([]);
+  expect(await causes(wire)).toEqual([]);
+  expect(await refusedNow(wire)).toEqual([
+    [1, "event_id_mismatch"],
+    [2, "malformed"],
+  ]);
+  await write(wire, FILE, honest);
+  expect(await inbox(wire)).toEqual(["by hand"]);
+});
+
+test("a line cannot be moved into another log or another wire", async () => {
+  const wire = await scene();
+  await write(wire, FILE, wire.forge("scribe", "scribe_to_quill", { after: "nothing" }));
+  await write(wire, FILE, wire.forge("scribe", LOG, { wireId: "ffff000011112222" }));
+  expect(await inbox(wire)).toEqual([]);
+  expect(await refusedNow(wire)).toEqual([
+    [1, "wrong_file"],
+    [2, "wrong_wire"],
+  ]);
+  expect(await causes(wire)).toEqual(["wrong_wire"]);
+});
+
+test("a line that stands there twice is delivered once, also after a restart without checkpoint", async () => {
+  const wire = await scene();
+  const line = wire.forge("scribe", LOG, { subject: "once" });
+  await write(wire, FILE, line, line);
+  expect(await inbox(wire)).toEqual(["once"]);
+  await wire.expectReplayAndAuditEqualLive("forge");
+  await write(wire, FILE, line);
+  expect(await inbox(wire)).toEqual(["once"]);
+});
+
+test("an author who forks its log is held, both lines are kept, and others go on", async () => {
+  const wire = new SimulatedWire(["forge", "quill", "scribe"]);
+  await wire.start("forge", "quill");
+  const first = wire.forge("scribe", LOG, { subject: "one" });
+  const other = wire.forge("scribe", LOG, { subject: "another one", after: "nothing" });
+  await write(wire, FILE, first, other);
+  expect(await inbox(wire)).toEqual(["one"]);
+  expect(await causes(wire)).toEqual(["log_forked"]);
+  const two = { after: { seq: 1, id: first.id }, subject: "two" };
+  await write(wire, FILE, wire.forge("scribe", LOG, two));
+  expect(await inbox(wire)).toEqual(["one"]);
+  expect(wire.lines(FILE)).toHaveLength(3);
+  await wire.send("quill", { to: ["forge"], type: "feedback", subject: "hello", body: "x" });
+  expect(await inbox(wire)).toEqual(["one", "hello"]);
+  const peers = await wire.agent("forge").view("peers", undefined);
+  expect(peers.find(({ handle }) => handle === "scribe")?.held).toBe(true);
+});
+
+test("lines after a gap are delivered and marked, and a late filler must link on both sides", async () => {
+  const wire = await scene();
+  const one = wire.forge("scribe", LOG, { subject: "one" });
+  const two = wire.forge("scribe", LOG, { subject: "two", after: { seq: 1, id: one.id } });
+  const three = wire.forge("scribe", LOG, { subject: "three", after: { seq: 2, id: two.id } });
+  await write(wire, FILE, one, three);
+  const [, last] = await wire.agent("forge").view("inbox", {});
+  expect(last?._meta.after_gap).toBe(true);
+  expect(await causes(wire)).toEqual(["log_gap"]);
+  await write(wire, FILE, two);
+  expect(await inbox(wire)).toEqual(["one", "three", "two"]);
+});
+
+test("a log that lost its last lines is behind; when the same bytes return all is well", async () => {
+  const wire = await scene();
+  const one = wire.forge("scribe", LOG, { subject: "one" });
+  const two = wire.forge("scribe", LOG, { subject: "two", after: { seq: 1, id: one.id } });
+  await write(wire, FILE, one, two);
+  const whole = wire.read(FILE);
+  wire.replace(FILE, `${whole.split("\n")[0]}\n`);
+  await wire.pass(MINUTE);
+  expect(await causes(wire)).toEqual([]);
+  await wire.pass(11 * MINUTE);
+  expect(await causes(wire)).toContain("log_behind");
+  wire.replace(FILE, whole);
+  await wire.pass(MINUTE);
+  await write(wire, FILE, wire.forge("scribe", LOG, { subject: "three" }));
+  await wire.pass(MINUTE);
+  expect(await inbox(wire)).toEqual(["one", "two", "three"]);
+});
+
+test("a log with other lines in the place of known ones was rewritten: its author is held", async () => {
+  const wire = await scene();
+  const one = wire.forge("scribe", LOG, { subject: "one" });
+  const two = wire.forge("scribe", LOG, { subject: "two", after: { seq: 1, id: one.id } });
+  await write(wire, FILE, one, two);
+  const other = wire.forge("scribe", LOG, { subject: "never two", after: { seq: 1, id: one.id } });
+  wire.replace(
+    FILE,
+    `${[one, other].map(({ line }) => Buffer.from(line).toString()).join("\n")}\n`,
+  );
+  await wire.pass(MINUTE);
+  expect(await causes(wire)).toContain("log_rewritten");
+  await write(wire, FILE, wire.forge("scribe", LOG, { subject: "three" }));
+  await wire.pass(MINUTE);
+  expect(await inbox(wire)).toEqual(["one", "two"]);
+});
+
+test("an unsigned line of a peer that signs is refused, whoever wrote it", async () => {
+  const wire = await scene();
+  await write(wire, FILE, wire.forge("scribe", LOG, { subject: "one" }));
+  const bare = {
+    timestamp: "2026-06-01T09:00:01Z",
+    from: "scribe",
+    type: "feedback",
+    subject: "trust me",
+    body: "x",
+    correlation_id: "2026-06-01T09:00:01Z",
+  };
+  await write(wire, FILE, JSON.stringify(bare));
+  expect(await inbox(wire)).toEqual(["one"]);
+  expect(await refusedNow(wire)).toEqual([[2, "unsigned"]]);
+});
+
+test("a line dated tomorrow is refused, and its chain goes on", async () => {
+  const wire = await scene();
+  const tomorrow = { atMs: wire.nowMs + 86_400_000, subject: "tomorrow" };
+  await write(wire, FILE, wire.forge("scribe", LOG, tomorrow));
+  await write(wire, FILE, wire.forge("scribe", LOG, { subject: "today" }));
+  expect(await inbox(wire)).toEqual(["today"]);
+  expect(await causes(wire)).toEqual(["clock_skew"]);
+});
+
+test("an UNTRUSTED peer's words are refused, told once an hour, and the sender learns why", async () => {
+  const wire = new SimulatedWire(["forge", "scribe"], {
+    tiers: { forge: { scribe: "UNTRUSTED" } },
+  });
+  await wire.start();
+  const ids = [];
+  for (const subject of ["one", "two", "three"]) {
+    ids.push(await wire.send("scribe", { to: ["forge"], type: "feedback", subject, body: "x" }));
+  }
+  await wire.pass(10 * SECOND);
+  expect(await inbox(wire)).toEqual([]);
+  expect(await causes(wire)).toEqual(["tier_refused"]);
+  const { receipts } = await wire.agent("scribe").view("receipt", { event_id: ids[0] as string });
+  expect(receipts).toMatchObject([{ to: "forge", state: "refused", reason: "tier_refused" }]);
+});
+
+test("a flood waits in its author's log, and every refusal is named before heads pass it", async () => {
+  const wire = await scene();
+  const lines = Array.from({ length: 100 }, () => "junk");
+  await write(wire, FILE, ...lines);
+  await wire.pass(2 * MINUTE);
+  const named = new Map<number, string>();
+  let covered = 0;
+  for (const line of wire.lines("forge_to_scribe.jsonl")) {
+    const { body } = JSON.parse(line) as {
+      body: { heads?: Record<string, { lines: number; refused: [number, string][] }> };
+    };
+    const head = body.heads?.[LOG];
+    for (const [at, reason] of head?.refused ?? []) named.set(at, reason);
+    covered = Math.max(covered, head?.lines ?? 0);
+    expect(head?.refused.length ?? 0).toBeLessThanOrEqual(32);
+    for (let at = 1; at <= covered; at += 1) expect(named.get(at)).toBe("malformed");
+  }
+  expect(covered).toBe(100);
+});
+
+test("our key used elsewhere stops our sending, and the operator is told", async () => {
+  const wire = await scene();
+  const foreign = wire.forge("forge", "forge_to_scribe", { subject: "not me" });
+  await write(wire, "forge_to_scribe.jsonl", foreign);
+  await wire.pass(MINUTE);
+  expect(await causes(wire)).toContain("identity_in_use");
+  const send = wire.send("forge", { to: ["scribe"], type: "feedback", subject: "me", body: "x" });
+  await expect(send).rejects.toMatchObject({ code: "storage" });
+});
+
+test("edits of config, tiers, keys and the safe-mode sign change nothing and are told", async () => {
+  const wire = new SimulatedWire(["forge", "scribe"]);
+  await wire.start();
+  const config = JSON.parse(wire.read("config.json")) as Record<string, unknown>;
+  wire.replace(
+    "config.json",
+    JSON.stringify({ ...config, v3_signing: { enforce_signed: false }, roster: ["scribe", "eve"] }),
+  );
+  wire.replace("tiers.json", '{"schema_version":"v1","tiers":{}}');
+  wire.replace(
+    "trust.json",
+    JSON.stringify({ schema_version: "v3.1", version: 9, agents: { eve: { public_keys: [] } } }),
+  );
+  wire.append("SAFE_MODE", "stop\n");
+  await wire.pass(3 * MINUTE);
+  expect(new Set(await causes(wire))).toEqual(new Set(["config_drift", "safe_mode_sign"]));
+  await wire.send("scribe", { to: ["forge"], type: "feedback", subject: "still here", body: "x" });
+  expect(await inbox(wire)).toEqual(["still here"]);
+});

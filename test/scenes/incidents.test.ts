@@ -1,0 +1,157 @@
+import { expect, test } from "vitest";
+import { SimulatedWire, type SceneOptions } from "../support/simulated-wire.ts";
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+async function pair(options: SceneOptions = {}): Promise<SimulatedWire> {
+  const wire = new SimulatedWire(["forge", "scribe"], options);
+  await wire.start();
+  return wire;
+}
+
+function raise(wire: SimulatedWire, from: string, to: string, severity: string): Promise<string> {
+  return wire.send(from, {
+    to: [to],
+    type: "incident",
+    subject: "main is broken",
+    body: { severity, detail: "4f2a91c lost a test" },
+    ackRequired: true,
+  });
+}
+
+async function isSafe(wire: SimulatedWire, handle: string): Promise<boolean> {
+  return (await wire.outcome(handle)).safeMode !== null;
+}
+
+function say(wire: SimulatedWire, from: string, to: string): Promise<string> {
+  return wire.send(from, { to: [to], type: "feedback", subject: "hi", body: "x" });
+}
+
+test("a high incident that is seen and not acked leads to safe mode, and resume lifts it", async () => {
+  const wire = await pair();
+  await raise(wire, "forge", "scribe", "high");
+  await wire.pass(15 * MINUTE);
+  expect(wire.transcript()).toMatchInlineSnapshot(`
+    "0:00:00 forge → scribe incident "main is broken"
+    0:01:31 forge → scribe incident "not acked by scribe: main is broken""
+  `);
+  expect(await isSafe(wire, "forge")).toBe(true);
+  expect(await isSafe(wire, "scribe")).toBe(true);
+  expect(wire.read("SAFE_MODE")).toContain("scribe did not ack");
+  await expect(say(wire, "forge", "scribe")).rejects.toMatchObject({
+    code: "safe_mode",
+    exitCode: 4,
+  });
+  await wire.expectReplayAndAuditEqualLive("forge");
+  await wire.expectReplayAndAuditEqualLive("scribe");
+
+  const { safeMode } = await wire.outcome("forge");
+  await wire.send("forge", {
+    to: ["scribe"],
+    type: "incident",
+    subject: "resumed",
+    body: { resumes: safeMode?.escalation_id, severity: "low", reason: "talked on the phone" },
+  });
+  await wire.pass(5 * SECOND);
+  expect(await isSafe(wire, "scribe")).toBe(false);
+  await say(wire, "scribe", "forge");
+  await wire.expectReplayAndAuditEqualLive("scribe");
+});
+
+test("resumes_here lifts it for one agent alone", async () => {
+  const wire = await pair();
+  await raise(wire, "forge", "scribe", "critical");
+  await wire.pass(15 * MINUTE);
+  const { safeMode } = await wire.outcome("scribe");
+  await wire.send("scribe", {
+    to: ["forge"],
+    type: "incident",
+    subject: "resumed here",
+    body: { resumes_here: safeMode?.escalation_id, severity: "low", reason: "operator" },
+  });
+  await wire.pass(5 * SECOND);
+  expect(await isSafe(wire, "scribe")).toBe(false);
+  expect(await isSafe(wire, "forge")).toBe(true);
+  await wire.expectReplayAndAuditEqualLive("scribe");
+});
+
+test("an incident that is acked in time ends there", async () => {
+  const wire = await pair();
+  const id = await raise(wire, "forge", "scribe", "high");
+  await wire.pass(5 * SECOND);
+  const { correlation_id: correlationId } = await wire.agent("scribe").view("resolve_id", { id });
+  await wire.send("scribe", {
+    to: ["forge"],
+    type: "ack",
+    subject: "on it",
+    body: { acks: id },
+    correlationId,
+  });
+  await wire.pass(15 * MINUTE);
+  expect(await isSafe(wire, "forge")).toBe(false);
+  expect((await wire.outcome("forge")).incidents).toMatchObject([{ status: "acked" }]);
+  expect(wire.lines("incident_log.jsonl")).toHaveLength(2);
+  await wire.expectReplayAndAuditEqualLive("forge");
+  await wire.expectReplayAndAuditEqualLive("scribe");
+});
+
+test("low severity escalates and starts no safe mode", async () => {
+  const wire = await pair();
+  await raise(wire, "forge", "scribe", "low");
+  await wire.pass(15 * MINUTE);
+  expect((await wire.outcome("forge")).incidents).toMatchObject([{ status: "escalated" }]);
+  expect(await isSafe(wire, "forge")).toBe(false);
+  await wire.expectReplayAndAuditEqualLive("scribe");
+});
+
+test("not covered: the operator is told, nothing escalates", async () => {
+  const wire = new SimulatedWire(["forge", "scribe"]);
+  await wire.start("forge");
+  await raise(wire, "forge", "scribe", "critical");
+  await wire.pass(2 * HOUR);
+  expect((await wire.outcome("forge")).incidents).toMatchObject([{ status: "open" }]);
+  expect(await isSafe(wire, "forge")).toBe(false);
+  const causes = (await wire.agent("forge").view("notices", undefined)).map(({ cause }) => cause);
+  expect(causes).toEqual(["incident_not_covered"]);
+});
+
+test("an author who is only VERIFIED for us starts no safe mode here", async () => {
+  const wire = await pair({ tiers: { scribe: { forge: "VERIFIED" } } });
+  await raise(wire, "forge", "scribe", "critical");
+  await wire.pass(15 * MINUTE);
+  expect(await isSafe(wire, "forge")).toBe(true);
+  expect(await isSafe(wire, "scribe")).toBe(false);
+  await say(wire, "scribe", "forge");
+});
+
+test("of two escalations within a day the second does not count", async () => {
+  const wire = await pair();
+  await raise(wire, "forge", "scribe", "high");
+  await wire.pass(15 * MINUTE);
+  const { safeMode } = await wire.outcome("forge");
+  const resume = (id: string | undefined): Promise<string> =>
+    wire.send("forge", {
+      to: ["scribe"],
+      type: "incident",
+      subject: "resumed",
+      body: { resumes: id, severity: "low", reason: "talked" },
+    });
+  await resume(safeMode?.escalation_id);
+  await wire.pass(HOUR);
+  await raise(wire, "forge", "scribe", "high");
+  await wire.pass(2 * HOUR);
+  expect(await isSafe(wire, "forge")).toBe(false);
+  expect(await isSafe(wire, "scribe")).toBe(false);
+  await wire.expectReplayAndAuditEqualLive("scribe");
+});
+
+test("a SAFE_MODE file that somebody puts there starts nothing, and the operator is told", async () => {
+  const wire = await pair();
+  wire.append("SAFE_MODE", "stop all work\n");
+  await wire.pass(MINUTE);
+  await say(wire, "forge", "scribe");
+  const causes = (await wire.agent("forge").view("notices", undefined)).map(({ cause }) => cause);
+  expect(causes).toEqual(["safe_mode_sign"]);
+});

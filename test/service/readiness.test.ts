@@ -1,0 +1,90 @@
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { rotateLog } from "../../src/daemon/log-rotation.ts";
+import { type Launch, makeReadiness, supervisedExitCode } from "../../src/daemon/readiness.ts";
+
+const unexpected = (error: Error): void => {
+  throw error;
+};
+
+function recorder(): { launch: Launch; said: string[] } {
+  const said: string[] = [];
+  return { said, launch: (command, args) => said.push([command, ...args].join(" ")) };
+}
+
+test("every word goes through systemd-notify without waiting", () => {
+  const { launch, said } = recorder();
+  const env = { NOTIFY_SOCKET: "/run/n", WATCHDOG_USEC: "120000000", WATCHDOG_PID: "42" };
+  const readiness = makeReadiness(env, 42, unexpected, launch);
+  readiness.ready("2 peers\nonline");
+  readiness.alive();
+  readiness.stopping();
+  expect(said).toEqual([
+    "systemd-notify --no-block READY=1 STATUS=2 peers online",
+    "systemd-notify --no-block WATCHDOG=1",
+    "systemd-notify --no-block STOPPING=1",
+  ]);
+  expect(readiness.watchdogEveryMs).toBe(60_000);
+});
+
+test("without a service manager nothing is started", () => {
+  const { launch, said } = recorder();
+  const readiness = makeReadiness({ WATCHDOG_USEC: "1000000" }, 42, unexpected, launch);
+  readiness.ready("");
+  readiness.alive();
+  readiness.stopping();
+  expect(said).toEqual([]);
+  expect(readiness.watchdogEveryMs).toBeUndefined();
+});
+
+test.for([
+  ["meant for another process", { WATCHDOG_USEC: "1000000", WATCHDOG_PID: "43" }],
+  ["no number", { WATCHDOG_USEC: "soon" }],
+  ["absent", {}],
+] as const)("no watchdog when its time is %s", ([, env]) => {
+  const { launch } = recorder();
+  const readiness = makeReadiness({ NOTIFY_SOCKET: "/run/n", ...env }, 42, unexpected, launch);
+  expect(readiness.watchdogEveryMs).toBeUndefined();
+});
+
+test("trouble with systemd-notify is told once", () => {
+  const troubles: string[] = [];
+  const launch: Launch = (_command, _args, failed) => {
+    failed(new Error("spawn systemd-notify ENOENT"));
+  };
+  const env = { NOTIFY_SOCKET: "/run/n" };
+  const readiness = makeReadiness(env, 42, (error) => troubles.push(error.message), launch);
+  readiness.ready("");
+  readiness.alive();
+  expect(troubles).toEqual(["spawn systemd-notify ENOENT"]);
+});
+
+test("under launchd, what a restart cannot mend ends as success", () => {
+  const launchd = { DEADDROP_SUPERVISOR: "launchd" };
+  expect([0, 1, 2, 4, 5, 6, 70].map((code) => supervisedExitCode(code, launchd))).toEqual([
+    0, 0, 0, 0, 0, 6, 70,
+  ]);
+  expect([0, 2, 5, 70].map((code) => supervisedExitCode(code, {}))).toEqual([0, 2, 5, 70]);
+});
+
+test("a log rotates past its limit, in place, and the oldest goes", () => {
+  const folder = mkdtempSync(join(tmpdir(), "deaddrop-log-"));
+  onTestFinished(() => {
+    rmSync(folder, { recursive: true });
+  });
+  const path = join(folder, "daemon.log");
+  expect(rotateLog(path, 3, 2)).toBe(false);
+  for (const text of ["one!", "two!", "three"]) {
+    writeFileSync(path, text, { flag: "a" });
+    const { ino } = statSync(path);
+    expect(rotateLog(path, 3, 2)).toBe(true);
+    expect(statSync(path)).toMatchObject({ ino, size: 0 });
+  }
+  expect(readdirSync(folder).toSorted()).toEqual(["daemon.log", "daemon.log.1", "daemon.log.2"]);
+  expect(readFileSync(`${path}.1`, "utf8")).toBe("three");
+  expect(readFileSync(`${path}.2`, "utf8")).toBe("two!");
+  writeFileSync(path, "abc");
+  expect(rotateLog(path, 3, 2)).toBe(false);
+});

@@ -1,0 +1,49 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { DEFAULT_SETTINGS, readAgentSettings } from "../../src/daemon/settings.ts";
+import {
+  checkSettings,
+  SETTINGS,
+  settingNamed,
+  settingsDocument,
+  settingValue,
+  withSetting,
+} from "../../src/setup/settings-table.ts";
+
+describe("the table of settings", () => {
+  it("is what docs/settings.md says", () => {
+    const path = join(import.meta.dirname, "..", "..", "docs", "settings.md");
+    expect(readFileSync(path, "utf8")).toBe(settingsDocument());
+  });
+
+  it("has the defaults of the daemon, and each setting changes what the daemon reads", () => {
+    const defaults = Object.fromEntries(SETTINGS.map(({ key, byDefault }) => [key, byDefault]));
+    expect(readAgentSettings(defaults, "settings.json")).toEqual(DEFAULT_SETTINGS);
+    for (const setting of SETTINGS) {
+      const text = setting.kind === "flag" ? String(setting.byDefault === false) : "scribe, mason";
+      const file = withSetting(undefined, setting.key, settingValue(setting, text));
+      expect(readAgentSettings(file, "settings.json")).not.toEqual(DEFAULT_SETTINGS);
+    }
+  });
+
+  it("knows every setting of the daemon", () => {
+    expect(SETTINGS).toHaveLength(Object.keys(DEFAULT_SETTINGS).length);
+  });
+
+  it("refuses what is no setting, and values that are none", () => {
+    expect(() => settingNamed("colour")).toThrow('there is no setting "colour"');
+    expect(() => settingValue(settingNamed("inbox.include_heartbeats"), "yes")).toThrow(
+      'inbox.include_heartbeats: "yes" is neither true nor false',
+    );
+    expect(() => settingValue(settingNamed("peers"), "a,../b")).toThrow('"../b" is not a handle');
+    expect(() => {
+      checkSettings({ colour: "red" }, "settings.json");
+    }).toThrow("no setting");
+  });
+
+  it("puts a default back by leaving the setting out", () => {
+    const file = { peers: ["scribe"], "inbox.include_heartbeats": true };
+    expect(withSetting(file, "peers", undefined)).toEqual({ "inbox.include_heartbeats": true });
+  });
+});

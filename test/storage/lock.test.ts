@@ -1,0 +1,182 @@
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { lockBy, withFlock, withPerl } from "../../src/storage/kernel-lock.ts";
+import { lockHolder, takeLock, type LockNote } from "../../src/storage/lock.ts";
+import { nodeDisk } from "../../src/storage/node-disk.ts";
+import { builtForChildren } from "../support/child-modules.ts";
+
+const disk = nodeDisk();
+const NOTE: LockNote = { pid: 42, role: "daemon", since: "2026-05-05T15:00:00Z" };
+const hasPython = spawnSync("python3", ["-c", "import fcntl"]).status === 0;
+let folder: string;
+let path: string;
+const children: ChildProcess[] = [];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "deaddrop-lock-"));
+  path = join(folder, "identity.lock");
+});
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Starts a child and waits until it has said "ready". */
+async function startChild(program: string, args: readonly string[]): Promise<ChildProcess> {
+  const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
+  children.push(child);
+  await new Promise<void>((resolve, reject) => {
+    child.stdout.once("data", () => resolve());
+    child.once("exit", (code) => reject(new Error(`${program} ended with ${code}`)));
+  });
+  child.removeAllListeners("exit");
+  return child;
+}
+
+function killed(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    child.once("exit", () => resolve());
+    child.kill("SIGKILL");
+  });
+}
+
+const HOLD = `
+  const [modules, path] = process.argv.slice(1);
+  const { nodeDisk } = await import(modules + "/storage/node-disk.js");
+  const { takeLock } = await import(modules + "/storage/lock.js");
+  const note = { pid: process.pid, role: "command", since: "now" };
+  const attempt = takeLock(nodeDisk(), path, note, 10000);
+  console.log(attempt.ok ? "ready" : "busy");
+  process.stdin.resume();`;
+
+function startHolder(): Promise<ChildProcess> {
+  const args = ["--input-type=module", "-e", HOLD, builtForChildren(), path];
+  return startChild(process.execPath, args);
+}
+
+const PYTHON_HOLD = `
+import fcntl, sys
+f = open(sys.argv[1], "a")
+fcntl.flock(f, fcntl.LOCK_EX)
+print("ready", flush=True)
+sys.stdin.read()`;
+
+const PYTHON_TRY = `
+import fcntl, sys
+f = open(sys.argv[1], "a")
+try:
+    fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+except BlockingIOError:
+    sys.exit(9)`;
+
+describe("the identity's lock", () => {
+  it("is held once, names its holder, and is free after release", () => {
+    const first = takeLock(disk, path, NOTE, 0);
+    expect(first.ok).toBe(true);
+    expect(takeLock(disk, path, NOTE, 0)).toEqual({ ok: false, holder: NOTE });
+    expect(lockHolder(disk, path)).toEqual(NOTE);
+    if (first.ok) first.lock.release();
+    expect(lockHolder(disk, path)).toBeUndefined();
+    const second = takeLock(disk, path, NOTE, 0);
+    expect(second.ok).toBe(true);
+    if (second.ok) second.lock.release();
+  });
+
+  it("a note left by a killed holder is no lock", async () => {
+    const holder = await startHolder();
+    expect(lockHolder(disk, path)).toMatchObject({ pid: holder.pid, role: "command" });
+    expect(takeLock(disk, path, NOTE, 0).ok).toBe(false);
+    await killed(holder);
+    expect(readFileSync(path, "utf8")).toContain(String(holder.pid));
+    expect(lockHolder(disk, path)).toBeUndefined();
+    const taken = takeLock(disk, path, NOTE, 0);
+    expect(taken.ok).toBe(true);
+    if (taken.ok) taken.lock.release();
+  });
+
+  it("waits for a holder that ends", async () => {
+    const holder = await startHolder();
+    setTimeout(() => holder.kill("SIGKILL"), 0);
+    const helper = spawn("sh", ["-c", `sleep 0.3; kill -9 ${holder.pid}`]);
+    children.push(helper);
+    const taken = takeLock(disk, path, NOTE, 5_000);
+    expect(taken.ok).toBe(true);
+    if (taken.ok) taken.lock.release();
+  });
+
+  it("six contenders, each killed while it holds: never two at once", async () => {
+    const script = `
+      const { appendFileSync } = await import("node:fs");
+      const [modules, path, log] = process.argv.slice(1);
+      const { nodeDisk } = await import(modules + "/storage/node-disk.js");
+      const { takeLock } = await import(modules + "/storage/lock.js");
+      const attempt = takeLock(nodeDisk(), path, { pid: process.pid, role: "command", since: "" }, 20000);
+      if (!attempt.ok) process.exit(1);
+      appendFileSync(log, "in " + process.pid + "\\n");
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);
+      appendFileSync(log, "out " + process.pid + "\\n");
+      process.kill(process.pid, "SIGKILL");`;
+    const log = join(folder, "log");
+    const args = ["--input-type=module", "-e", script, builtForChildren(), path, log];
+    const ends = Array.from({ length: 6 }, () => {
+      const child = spawn(process.execPath, args, { stdio: "inherit" });
+      children.push(child);
+      return new Promise((resolve) => child.once("exit", (_, signal) => resolve(signal)));
+    });
+    expect(await Promise.all(ends)).toEqual(Array.from({ length: 6 }, () => "SIGKILL"));
+    const events = readFileSync(log, "utf8").trim().split("\n");
+    expect(events).toHaveLength(12);
+    for (let at = 0; at < events.length; at += 2) {
+      expect(events[at + 1]).toBe(events[at]?.replace("in", "out"));
+    }
+  }, 30_000);
+});
+
+describe.skipIf(!hasPython)("beside python3's fcntl.flock (skipped without python3)", () => {
+  it("what we hold, Python cannot take", () => {
+    const file = disk.open(path, "append");
+    expect(file.lock(0)).toBe(true);
+    expect(spawnSync("python3", ["-c", PYTHON_TRY, path]).status).toBe(9);
+    file.close();
+    expect(spawnSync("python3", ["-c", PYTHON_TRY, path]).status).toBe(0);
+  });
+
+  it("what Python holds, we cannot take, until it is killed", async () => {
+    writeFileSync(path, "");
+    const holder = await startChild("python3", ["-c", PYTHON_HOLD, path]);
+    const file = disk.open(path, "append");
+    expect(file.lock(0)).toBe(false);
+    expect(file.lock(100)).toBe(false);
+    await killed(holder);
+    expect(file.lock(2_000)).toBe(true);
+    file.close();
+  });
+});
+
+describe("both ways to the kernel's lock", () => {
+  it.each([
+    ["flock(1)", withFlock],
+    ["perl", withPerl],
+  ])("%s locks, refuses and frees, also through a descriptor for reading", (_, way) => {
+    writeFileSync(path, "");
+    const first = openSync(path, "r");
+    const second = openSync(path, "r+");
+    const outcome = way(first, 0);
+    if (outcome === "no_such_program") return console.log("skipped: that program is not here");
+    expect(outcome).toBe("locked");
+    expect(way(second, 0)).toBe("conflict");
+    expect(way(second, 60)).toBe("conflict");
+    closeSync(first);
+    expect(way(second, 0)).toBe("locked");
+    closeSync(second);
+  });
+
+  it("falls through to the next way when a program is missing, and says so when none is left", () => {
+    const missing = (): "no_such_program" => "no_such_program";
+    expect(lockBy([missing, () => "locked"], 0, 0)).toBe(true);
+    expect(() => lockBy([missing], 0, 0)).toThrow("neither flock(1) nor perl");
+  });
+});

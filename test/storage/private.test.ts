@@ -1,0 +1,291 @@
+import { describe, expect, it } from "vitest";
+import { loadCheckpoint, saveCheckpoint } from "../../src/storage/checkpoint.ts";
+import { StorageError } from "../../src/storage/disk.ts";
+import { openHeads } from "../../src/storage/heads.ts";
+import {
+  listIdentities,
+  loadIdentity,
+  makeIdentity,
+  replaceIdentity,
+} from "../../src/storage/identity.ts";
+import {
+  agentPaths,
+  identityPaths,
+  placesFrom,
+  wireKeyOf,
+  type AgentPaths,
+} from "../../src/storage/paths.ts";
+import {
+  forgetWire,
+  preparePrivateFolders,
+  prepareSocketFolder,
+  rememberWire,
+  resolveWireKey,
+} from "../../src/storage/private-folders.ts";
+import {
+  readSettings,
+  readTrust,
+  saveSettings,
+  updateTrust,
+} from "../../src/storage/private-store.ts";
+import { verifySignature } from "../../src/wire/signature.ts";
+import { Crashed, MemoryDisk, type MemoryProcess } from "../support/memory-disk.ts";
+
+const PLACES = placesFrom({ XDG_CONFIG_HOME: "/c", XDG_STATE_HOME: "/s" }, "/home/x", "/tmp");
+const SEED = new Uint8Array(32).fill(7);
+const KEYS = identityPaths(PLACES, "forge");
+
+function fresh(): { disk: MemoryProcess; paths: AgentPaths } {
+  const disk = new MemoryDisk().process();
+  const paths = agentPaths(PLACES, { wireDir: "/wire", wireKey: "k", handle: "forge" });
+  preparePrivateFolders(disk, paths);
+  return { disk, paths };
+}
+
+function textOf(disk: MemoryProcess, path: string): string {
+  const file = disk.open(path, "read");
+  return Buffer.from(file.read(file.stat().size, 0)).toString();
+}
+
+function failureOf(action: () => unknown): Partial<StorageError> {
+  try {
+    action();
+  } catch (error) {
+    if (error instanceof StorageError) return { code: error.code, hint: error.hint };
+    throw error;
+  }
+  return {};
+}
+
+describe("paths", () => {
+  it("follow XDG, ignore relative values, and lie below the Python reference's folder", () => {
+    expect(placesFrom({ XDG_CONFIG_HOME: "relative" }, "/home/x", "/tmp")).toEqual({
+      configHome: "/home/x/.config",
+      stateHome: "/home/x/.local/state",
+      runtimeDir: "/tmp",
+    });
+    expect(KEYS.key).toBe("/c/inter-agent-deaddrop/forge.key");
+    const paths = agentPaths(PLACES, { wireDir: "/w", wireKey: "k", handle: "forge" });
+    expect(paths.trust).toBe("/c/inter-agent-deaddrop/k/forge/trust.json");
+    expect(paths.inbox).toBe("/s/inter-agent-deaddrop/k/forge/inbox.jsonl");
+    expect(paths.socket).toBe("/s/inter-agent-deaddrop/k/forge/daemon.sock");
+  });
+
+  it("a wire id that a peer chose cannot lead out of the folder", () => {
+    expect(wireKeyOf("7c3a91e2b4d05f16", "/w")).toBe("7c3a91e2b4d05f16");
+    for (const hostile of ["../../x", "..", ".", "", "a/b", "a\0b", "x".repeat(300)]) {
+      expect(wireKeyOf(hostile, "/w")).toMatch(/^[0-9a-f]{16}$/);
+    }
+    expect(wireKeyOf(undefined, "/w")).toMatch(/^[0-9a-f]{16}$/);
+  });
+
+  it("a socket path that is too long moves to a short private folder", () => {
+    const deep = placesFrom({ XDG_STATE_HOME: `/${"d".repeat(90)}` }, "/home/x", "/tmp");
+    const paths = agentPaths(deep, { wireDir: "/w", wireKey: "k", handle: "forge" });
+    expect(paths.socket).toMatch(/^\/tmp\/deaddrop-[0-9a-f]{16}\/s$/);
+    const disk = new MemoryDisk().process();
+    prepareSocketFolder(disk, paths, 0);
+    expect(disk.stat(paths.socketFolder)?.mode).toBe(0o700);
+    // Somebody else made that name first in the shared temp folder.
+    expect(failureOf(() => prepareSocketFolder(disk, paths, 1_000)).code).toBe("unsafe_mode");
+    disk.setMode(paths.socketFolder, 0o755);
+    expect(failureOf(() => prepareSocketFolder(disk, paths, 0)).code).toBe("unsafe_mode");
+  });
+
+  it("private folders stay with their path when the wire's id changes", () => {
+    const disk = new MemoryDisk().process();
+    const first = resolveWireKey(disk, PLACES, "forge", "/wire", undefined);
+    const paths = agentPaths(PLACES, { wireDir: "/wire", wireKey: first, handle: "forge" });
+    preparePrivateFolders(disk, paths);
+    rememberWire(disk, paths, undefined);
+    expect(resolveWireKey(disk, PLACES, "forge", "/wire", "evil")).toBe(first);
+    expect(resolveWireKey(disk, PLACES, "forge", "/other", "good")).toBe("good");
+    expect(resolveWireKey(disk, PLACES, "scribe", "/wire", "good")).toBe("good");
+    forgetWire(disk, PLACES, "forge", "/wire");
+    expect(resolveWireKey(disk, PLACES, "forge", "/wire", "new")).toBe("new");
+  });
+
+  it("private folders that others can write are refused with the chmod that mends them", () => {
+    const { disk, paths } = fresh();
+    disk.setMode(paths.configDir, 0o777);
+    expect(failureOf(() => preparePrivateFolders(disk, paths))).toEqual({
+      code: "unsafe_mode",
+      hint: `chmod 700 ${paths.configDir}`,
+    });
+  });
+});
+
+describe("the identity", () => {
+  it("is stored in the reference's format, signs, and is never overwritten", () => {
+    const disk = new MemoryDisk().process();
+    const made = makeIdentity(disk, KEYS, "forge", SEED);
+    expect(disk.stat(KEYS.key)).toMatchObject({ size: 32, mode: 0o600 });
+    const stored = JSON.parse(textOf(disk, KEYS.publicKey)) as Record<string, unknown>;
+    expect(stored).toEqual({
+      agent: "forge",
+      key_id: made.signer.keyId,
+      key: Buffer.from(made.publicKey).toString("base64"),
+      active: true,
+    });
+    const loaded = loadIdentity(disk, KEYS, "forge");
+    const message = Buffer.from("hello");
+    expect(verifySignature(made.publicKey, message, loaded.signer.sign(message))).toBe(true);
+    expect(failureOf(() => makeIdentity(disk, KEYS, "forge", new Uint8Array(32))).code).toBe(
+      "exists",
+    );
+    expect(listIdentities(disk, PLACES)).toEqual(["forge"]);
+  });
+
+  it("says what is wrong with a key", () => {
+    const disk = new MemoryDisk().process();
+    expect(failureOf(() => loadIdentity(disk, KEYS, "forge"))).toMatchObject({ code: "missing" });
+    makeIdentity(disk, KEYS, "forge", SEED);
+    disk.setMode(KEYS.key, 0o640);
+    expect(failureOf(() => loadIdentity(disk, KEYS, "forge"))).toEqual({
+      code: "unsafe_mode",
+      hint: `chmod 600 ${KEYS.key}`,
+    });
+    disk.replace(KEYS.key, new Uint8Array(31), 0o600);
+    expect(() => loadIdentity(disk, KEYS, "forge")).toThrow("holds 31 bytes, not 32");
+    disk.replace(KEYS.key, new Uint8Array(32).fill(8), 0o600);
+    expect(() => loadIdentity(disk, KEYS, "forge")).toThrow("does not belong to the private key");
+    disk.replace(KEYS.publicKey, Buffer.from("{"), 0o600);
+    expect(() => loadIdentity(disk, KEYS, "forge")).toThrow("is not JSON");
+    disk.remove(KEYS.publicKey);
+    loadIdentity(disk, KEYS, "forge");
+    expect(textOf(disk, KEYS.publicKey)).toContain("forge:");
+  });
+
+  it.each(["crash", "EIO", "ENOSPC"] as const)(
+    "keygen that fails at any operation (%s) leaves no key or the whole one, and can be repeated",
+    (fault) => {
+      for (const power of ["none", "drop", "keep", "tear"] as const) {
+        for (let at = 1; at < 16; at += 1) {
+          const world = new MemoryDisk({ seed: at });
+          const disk = world.process();
+          disk.failAt(at, fault);
+          let made = false;
+          try {
+            makeIdentity(disk, KEYS, "forge", SEED);
+            made = true;
+          } catch (error) {
+            if (!(error instanceof Crashed) && !(error instanceof StorageError)) throw error;
+          }
+          disk.kill();
+          if (power !== "none") world.powerCut(power);
+          const last = world.process();
+          if (made || (last.stat(KEYS.key)?.size ?? 0) > 0) {
+            expect(loadIdentity(last, KEYS, "forge").publicKey).toHaveLength(32);
+          } else {
+            makeIdentity(last, KEYS, "forge", SEED);
+          }
+        }
+      }
+    },
+  );
+
+  it("rotation keeps the old key, and dies at any operation without losing both", () => {
+    for (let at = 1; at < 24; at += 1) {
+      const disk = new MemoryDisk().process();
+      const old = makeIdentity(disk, KEYS, "forge", SEED);
+      disk.failAt(at, "crash");
+      try {
+        replaceIdentity(disk, KEYS, "forge", new Uint8Array(32).fill(9));
+      } catch (error) {
+        if (!(error instanceof Crashed)) throw error;
+      }
+      const last = disk.world.process();
+      const { signer } = loadIdentity(last, KEYS, "forge");
+      if (signer.keyId === old.signer.keyId) continue;
+      const kept = `${KEYS.key}.${old.signer.keyId.slice("forge:".length)}.old`;
+      expect(textOf(last, kept)).toBe(Buffer.from(SEED).toString());
+    }
+  });
+});
+
+describe("the trust store", () => {
+  const store = (version: number): string => JSON.stringify({ version, agents: {} });
+
+  it("only grows, and an older one put back is refused", () => {
+    const { disk, paths } = fresh();
+    expect(readTrust(disk, paths)).toBeUndefined();
+    updateTrust(disk, paths, (current) => (current === undefined ? store(1) : "wrong"));
+    updateTrust(disk, paths, () => store(7));
+    expect(readTrust(disk, paths)).toBe(store(7));
+    expect(() => updateTrust(disk, paths, () => store(6))).toThrow("does not follow 7");
+    disk.replace(paths.trust, Buffer.from(store(5)), 0o600);
+    expect(failureOf(() => readTrust(disk, paths)).code).toBe("rolled_back");
+    disk.remove(paths.trust);
+    expect(failureOf(() => readTrust(disk, paths)).code).toBe("rolled_back");
+  });
+
+  it("that others can write is refused with the chmod", () => {
+    const { disk, paths } = fresh();
+    updateTrust(disk, paths, () => store(1));
+    disk.setMode(paths.trust, 0o620);
+    expect(failureOf(() => readTrust(disk, paths))).toEqual({
+      code: "unsafe_mode",
+      hint: `chmod 600 ${paths.trust}`,
+    });
+  });
+
+  it("is changed by one program at a time", () => {
+    const { disk, paths } = fresh();
+    updateTrust(disk, paths, () => {
+      expect(failureOf(() => updateTrust(disk.world.process(), paths, () => store(9))).code).toBe(
+        "locked",
+      );
+      return store(1);
+    });
+    expect(readTrust(disk, paths)).toBe(store(1));
+  });
+});
+
+describe("small stores", () => {
+  it("settings are read back, and damage is said", () => {
+    const { disk, paths } = fresh();
+    expect(readSettings(disk, paths)).toBeUndefined();
+    saveSettings(disk, paths, { inbox: { include_heartbeats: true } });
+    expect(readSettings(disk, paths)).toEqual({ inbox: { include_heartbeats: true } });
+    disk.replace(paths.settings, Buffer.from("{"), 0o600);
+    expect(failureOf(() => readSettings(disk, paths)).code).toBe("corrupt");
+  });
+
+  it("heads are durable when saved, survive damage of memory only, and are never silently empty", () => {
+    const { disk, paths } = fresh();
+    const heads = openHeads(disk, paths.heads);
+    heads.save({ peers: new Map([["a_to_b", { seq: 3, id: "x" }]]) });
+    heads.save({ own: new Map([["b_to_a", { seq: 1, id: "y", end: 10, prefixHash: "z" }]]) });
+    disk.failAt(2, "ENOSPC");
+    expect(() => heads.save({ peers: new Map([["a_to_b", { seq: 4, id: "w" }]]) })).toThrow("full");
+    expect(heads.peer("a_to_b")).toEqual({ seq: 3, id: "x" });
+    const again = openHeads(disk, paths.heads);
+    expect(again.peer("a_to_b")).toEqual({ seq: 3, id: "x" });
+    expect(again.own("b_to_a")?.end).toBe(10);
+    const before = disk.operations;
+    again.save({ peers: new Map([["a_to_b", { seq: 3, id: "x" }]]) });
+    expect(disk.operations).toBe(before);
+    again.save({ peers: new Map([["a_to_b", undefined]]) });
+    expect(openHeads(disk, paths.heads).peers().size).toBe(0);
+    for (const damage of ["", "{", "[]", '{"peers":{}}', '{"peers":{"a":{"seq":"1"}},"own":{}}']) {
+      disk.replace(paths.heads, Buffer.from(damage), 0o600);
+      expect(failureOf(() => openHeads(disk, paths.heads)).code).toBe("corrupt");
+    }
+  });
+
+  it("a checkpoint with any byte changed, or cut anywhere, counts as none", () => {
+    const { disk, paths } = fresh();
+    expect(loadCheckpoint(disk, paths.checkpoint)).toBeUndefined();
+    saveCheckpoint(disk, paths.checkpoint, { cursors: [1, 2], "\u2028": null });
+    expect(loadCheckpoint(disk, paths.checkpoint)).toEqual({ cursors: [1, 2], "\u2028": null });
+    const bytes = Buffer.from(textOf(disk, paths.checkpoint));
+    for (let at = 0; at < bytes.length; at += 1) {
+      const flipped = Buffer.from(bytes);
+      flipped[at] = (flipped[at] ?? 0) ^ 1;
+      for (const damaged of [flipped, bytes.subarray(0, at)]) {
+        disk.replace(paths.checkpoint, damaged, 0o600);
+        expect(loadCheckpoint(disk, paths.checkpoint)).toBeUndefined();
+      }
+    }
+  });
+});

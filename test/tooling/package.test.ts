@@ -1,0 +1,66 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+
+const checkout = resolve(import.meta.dirname, "../..");
+
+interface Packed {
+  readonly filename: string;
+  readonly files: readonly { readonly path: string }[];
+}
+
+function run(folder: string, command: string, ...args: readonly string[]): string {
+  const { PATH, HOME } = process.env;
+  const ended = spawnSync(command, args, { cwd: folder, encoding: "utf8", env: { PATH, HOME } });
+  expect(ended.status, `${command}: ${ended.stderr}`).toBe(0);
+  return ended.stdout;
+}
+
+test("the packed package holds what runs, nothing else, and runs", () => {
+  const folder = mkdtempSync(join(tmpdir(), "deaddrop-package-"));
+  onTestFinished(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const answer = run(
+    checkout,
+    "npm",
+    "pack",
+    "--ignore-scripts",
+    "--json",
+    "--pack-destination",
+    folder,
+  );
+  const packed = Object.values(JSON.parse(answer) as Record<string, Packed>)[0];
+  const paths = packed?.files.map(({ path }) => path) ?? [];
+  expect(paths).toEqual(
+    expect.arrayContaining([
+      "CHANGELOG.md",
+      "LICENSE",
+      "README.md",
+      "bin/deaddrop.js",
+      "dist/cli/main.js",
+      "dist/index.d.ts",
+      "dist/index.js",
+      "install.sh",
+      "launchd/dev.deaddrop.daemon.plist",
+      "package.json",
+      "schemas/message.json",
+      "systemd/deaddrop@.service",
+      "tiers.json",
+    ]),
+  );
+  const allowed = /^(bin|dist|schemas|systemd|launchd)\/|^[\w.]+$/;
+  expect(paths.filter((path) => !allowed.test(path) || path.endsWith(".map"))).toEqual([]);
+
+  run(folder, "tar", "-xzf", packed?.filename ?? "");
+  const unpacked = join(folder, "package");
+  symlinkSync(join(checkout, "node_modules"), join(unpacked, "node_modules"));
+  const { version } = JSON.parse(readFileSync(join(unpacked, "package.json"), "utf8")) as {
+    version: string;
+  };
+  expect(run(unpacked, process.execPath, "bin/deaddrop.js", "--version").trim()).toBe(version);
+  const importing = 'import("deaddrop").then((face) => console.log(Object.keys(face).length > 0))';
+  expect(run(unpacked, process.execPath, "-e", importing).trim()).toBe("true");
+});

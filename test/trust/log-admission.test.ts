@@ -1,0 +1,434 @@
+import { describe, expect, test } from "vitest";
+import { makeLayout } from "../../src/wire/layout.ts";
+import { authenticate, type AdmissionContext } from "../../src/trust/admission.ts";
+import {
+  acceptFromHere,
+  admit,
+  newLogAdmission,
+  restoreLogAdmission,
+  saveLogAdmission,
+  type LogAdmission,
+  type Verdict,
+} from "../../src/trust/log-admission.ts";
+import { hold, setAllowUnchained } from "../../src/trust/pins.ts";
+import {
+  alice,
+  context,
+  lineOf,
+  NOON_MS,
+  note,
+  peer,
+  signV30,
+  signV31,
+  storeOf,
+  type Fields,
+} from "./people.ts";
+
+const layout = makeLayout("pairwise", ["alice", "bob", "carol"]);
+
+function emptyLog(name = "alice_to_bob"): LogAdmission {
+  const log = layout.logs.get(name);
+  if (log === undefined) throw new Error(name);
+  return newLogAdmission(log, layout);
+}
+
+function judge(
+  line: Uint8Array | Fields,
+  log: LogAdmission,
+  ctx: AdmissionContext = context(),
+  atMs = NOON_MS,
+): Verdict {
+  const bytes = line instanceof Uint8Array ? line : lineOf(line);
+  const result = authenticate(bytes, { owner: "alice", log: log.name }, ctx);
+  if (!result.ok) throw new Error(`${result.reason}: ${result.detail}`);
+  return admit(result.message, log, ctx, atMs);
+}
+
+function short(verdict: Verdict): string {
+  return verdict.outcome === "refused" ? verdict.reason : verdict.outcome;
+}
+
+/** `count` signed lines of a chain, from `seq` 1 on. */
+function chain(count: number, extra: Fields = {}): Fields[] {
+  const lines: Fields[] = [];
+  for (let seq = 1; seq <= count; seq += 1) {
+    lines.push(signV31(linkTo(lines.at(-1), { seq, body: `line ${seq}`, ...extra })));
+  }
+  return lines;
+}
+
+function linkTo(before: Fields | undefined, extra: Fields): Fields {
+  const prev = before?.["event_id"];
+  return note({ log: "alice_to_bob", ...(prev === undefined ? {} : { prev }), ...extra });
+}
+
+function at<T>(items: readonly T[], index: number): T {
+  const item = items.at(index);
+  if (item === undefined) throw new Error(`nothing at ${index}`);
+  return item;
+}
+
+describe("the chain", () => {
+  test("moves line by line", () => {
+    const log = emptyLog();
+    for (const line of chain(3)) {
+      expect(judge(line, log)).toEqual({ outcome: "accepted", afterGap: false, events: [] });
+    }
+    expect(log.chain.head?.seq).toBe(3);
+  });
+
+  test("moves for a line that later checks refuse, so the next one follows it", () => {
+    const log = emptyLog();
+    const lines = chain(2, { type: "claim", body: "x".repeat(70_000) });
+    const verified = context({ store: storeOf(peer(alice, "VERIFIED")) });
+    expect(short(judge(at(lines, 0), log, verified))).toBe("tier_refused");
+    expect(log.chain.head?.seq).toBe(1);
+    expect(short(judge(at(lines, 1), log))).toBe("body_too_large");
+    expect(log.chain.head?.seq).toBe(2);
+    expect(log.chain.gaps).toEqual([]);
+  });
+
+  test("log_gap: lines after it are delivered, and told", () => {
+    const log = emptyLog();
+    const lines = chain(5);
+    judge(at(lines, 0), log);
+    expect(judge(at(lines, 3), log)).toEqual({
+      outcome: "accepted",
+      afterGap: true,
+      events: [{ cause: "log_gap", detail: "alice_to_bob: lines 2 to 3 are missing" }],
+    });
+    expect(judge(at(lines, 4), log)).toMatchObject({ afterGap: false, events: [] });
+    expect(judge(at(lines, 2), log)).toMatchObject({ outcome: "accepted", afterGap: true });
+    expect(judge(at(lines, 1), log)).toMatchObject({ outcome: "accepted", afterGap: false });
+    expect(log.chain.gaps).toEqual([]);
+  });
+
+  test("a filler that does not link is a fork", () => {
+    const log = emptyLog();
+    const lines = chain(3);
+    judge(at(lines, 0), log);
+    judge(at(lines, 2), log);
+    const other = signV31(linkTo(at(lines, 0), { seq: 2, body: "another line 2" }));
+    expect(short(judge(other, log))).toBe("log_forked");
+  });
+
+  test("log_forked: the next place with another line before it", () => {
+    const log = emptyLog();
+    const lines = chain(2);
+    for (const line of lines) judge(line, log);
+    const fork = signV31(linkTo(at(lines, 0), { seq: 3 }));
+    const verdict = judge(fork, log);
+    expect(verdict).toMatchObject({
+      outcome: "refused",
+      reason: "log_forked",
+      events: [{ cause: "log_forked" }],
+    });
+    expect(log.held).toMatchObject({ cause: "log_forked", sinceMs: NOON_MS });
+    expect(log.chain.head?.seq).toBe(2);
+  });
+
+  test("log_forked: an old place with a new line", () => {
+    const log = emptyLog();
+    const lines = chain(2);
+    for (const line of lines) judge(line, log);
+    const fork = signV31(linkTo(at(lines, 0), { seq: 2, body: "instead" }));
+    expect(short(judge(fork, log))).toBe("log_forked");
+  });
+
+  test("after a fork nothing is taken until the operator decides", () => {
+    const log = emptyLog();
+    const lines = chain(4);
+    for (const line of lines.slice(0, 2)) judge(line, log);
+    judge(signV31(linkTo(at(lines, 0), { seq: 2, body: "instead" })), log);
+    expect(short(judge(at(lines, 2), log))).toBe("wait");
+    expect(log.chain.head?.seq).toBe(2);
+    acceptFromHere(log);
+    expect(judge(at(lines, 2), log)).toMatchObject({ outcome: "accepted", afterGap: true });
+    expect(judge(at(lines, 3), log)).toMatchObject({ outcome: "accepted", afterGap: false });
+    expect(short(judge(at(lines, 0), log))).toBe("duplicate");
+  });
+
+  test("a hold in the store stops every log of the author", () => {
+    const held = hold(storeOf(peer(alice)), "alice", {
+      cause: "key_revoked",
+      detail: "",
+      sinceMs: 0,
+    });
+    if (!held.ok) throw new Error(held.detail);
+    const ctx = context({ store: held.store });
+    expect(short(judge(at(chain(1), 0), emptyLog(), ctx))).toBe("wait");
+  });
+
+  test("one that begins above 1 waits for its archive or the operator's word", () => {
+    const log = emptyLog();
+    const lines = chain(3);
+    expect(judge(at(lines, 1), log)).toMatchObject({
+      outcome: "wait",
+      events: [{ cause: "log_gap" }],
+    });
+    expect(log.seen.size).toBe(0);
+    for (const line of lines) expect(short(judge(line, log))).toBe("accepted");
+
+    const late = emptyLog();
+    acceptFromHere(late);
+    expect(judge(at(lines, 1), late)).toMatchObject({ outcome: "accepted", afterGap: true });
+    expect(judge(at(lines, 0), late)).toMatchObject({ outcome: "accepted", afterGap: false });
+  });
+
+  test("an old line in other bytes cannot set the chain back after the operator's word", () => {
+    const log = emptyLog();
+    const lines = chain(3);
+    for (const line of lines) judge(line, log);
+    acceptFromHere(log);
+    expect(short(judge(respelled(at(lines, 0)), log))).toBe("replayed");
+    expect(log.chain.head).toBeUndefined();
+  });
+
+  test("wrong_wire: the line names another wire, or none", () => {
+    const ctx = context({ wireId: "w1" });
+    const log = emptyLog();
+    expect(short(judge(at(chain(1, { wire: "w2" }), 0), log, ctx))).toBe("wrong_wire");
+    expect(short(judge(at(chain(1), 0), log, ctx))).toBe("wrong_wire");
+    expect(short(judge(signV31(note({ wire: "w2" })), log, ctx))).toBe("wrong_wire");
+    expect(log.chain.head).toBeUndefined();
+    expect(short(judge(signV31(note()), log, ctx))).toBe("accepted");
+    expect(short(judge(at(chain(1, { wire: "w1" }), 0), log, ctx))).toBe("accepted");
+  });
+
+  test("wrong_wire: a wire without an id checks none", () => {
+    expect(short(judge(at(chain(1, { wire: "w2" }), 0), emptyLog()))).toBe("accepted");
+  });
+
+  test("unchained: after chained lines", () => {
+    const log = emptyLog();
+    expect(short(judge(signV31(note({ body: "before" })), log))).toBe("accepted");
+    judge(at(chain(1), 0), log);
+    expect(short(judge(signV31(note()), log))).toBe("unchained");
+    expect(short(judge(signV30(note()), log))).toBe("unchained");
+    expect(short(judge(signV31(note({ body: "before" })), log))).toBe("duplicate");
+  });
+
+  test("unchained: let pass from whom the operator lets", () => {
+    const store = setAllowUnchained(storeOf(peer(alice)), "alice", true);
+    if (!store.ok) throw new Error(store.detail);
+    const ctx = context({ store: store.store });
+    const log = emptyLog();
+    const lines = chain(2);
+    judge(at(lines, 0), log, ctx);
+    expect(short(judge(signV30(note()), log, ctx))).toBe("accepted");
+    expect(short(judge(at(lines, 1), log, ctx))).toBe("accepted");
+  });
+
+  test("an unsigned line that policy admits stands outside, whatever place it claims", () => {
+    const ctx = context({ signing: { enforceSigned: true, allowUnsignedFrom: ["alice"] } });
+    const log = emptyLog();
+    judge(at(chain(1), 0), log, ctx);
+    const forged = note({ log: "alice_to_bob", seq: 1, body: "a fork, if it were signed" });
+    expect(short(judge(forged, log, ctx))).toBe("accepted");
+    expect(log.chain.head?.seq).toBe(1);
+    expect(log.held).toBeUndefined();
+  });
+
+  test("an unsigned copy that comes first does not break the chain", () => {
+    const ctx = context({ signing: { enforceSigned: true, allowUnsignedFrom: ["alice"] } });
+    const log = emptyLog();
+    const lines = chain(3);
+    judge(at(lines, 0), log, ctx);
+    const { signature: _, public_key_id: __, ...copy } = at(lines, 1);
+    expect(short(judge(copy, log, ctx))).toBe("accepted");
+    expect(short(judge(at(lines, 1), log, ctx))).toBe("replayed");
+    expect(short(judge(at(lines, 2), log, ctx))).toBe("accepted");
+  });
+});
+
+/** The same content in other bytes. */
+function respelled(fields: Fields): Uint8Array {
+  return new TextEncoder().encode(` ${JSON.stringify(fields)}`);
+}
+
+describe("clock_skew", () => {
+  test("is a line dated more than the limit after our receipt", () => {
+    const line = signV31(note());
+    const limitMs = 300_000;
+    expect(short(judge(line, emptyLog(), context(), NOON_MS - limitMs))).toBe("accepted");
+    expect(short(judge(line, emptyLog(), context(), NOON_MS - limitMs - 1))).toBe("clock_skew");
+  });
+
+  test("never minds old lines", () => {
+    const line = signV31(note({ timestamp: "1999-01-01T00:00:00Z" }));
+    expect(short(judge(line, emptyLog()))).toBe("accepted");
+  });
+
+  test("minds the year 9999", () => {
+    const line = signV31(note({ timestamp: "9999-12-31T23:59:59Z" }));
+    expect(short(judge(line, emptyLog()))).toBe("clock_skew");
+  });
+});
+
+describe("replays", () => {
+  test.each([
+    ["chained", at(chain(1), 0)],
+    ["unchained", signV31(note())],
+    ["v3.0", signV30(note())],
+  ])("a byte-identical %s line in the same log is a duplicate", (_, line) => {
+    const log = emptyLog();
+    expect(short(judge(line, log))).toBe("accepted");
+    const before = saveLogAdmission(log);
+    expect(short(judge(line, log))).toBe("duplicate");
+    expect(saveLogAdmission(log)).toEqual(before);
+  });
+
+  test.each([
+    ["chained", at(chain(1), 0)],
+    ["unchained", signV31(note())],
+    ["v3.0", signV30(note())],
+  ])("a %s line in other bytes is replayed", (_, line) => {
+    const log = emptyLog();
+    judge(line, log);
+    expect(short(judge(respelled(line), log))).toBe("replayed");
+  });
+
+  test("a line that was refused and comes again is a duplicate, not another refusal", () => {
+    const log = emptyLog();
+    const line = signV31(note());
+    expect(short(judge(line, log, context(), 0))).toBe("clock_skew");
+    expect(short(judge(line, log))).toBe("duplicate");
+  });
+
+  test("the correlation id, which a thread shares, is no key", () => {
+    const log = emptyLog();
+    judge(signV31(note()), log);
+    const reply = signV31(note({ body: "more" }));
+    expect(short(judge(reply, log))).toBe("accepted");
+  });
+
+  test("the same unchained content once in each addressee's log is a broadcast", () => {
+    const line = signV31(note({ to: ["bob", "carol"] }));
+    const logs = [emptyLog("alice_to_bob"), emptyLog("alice_to_carol")];
+    expect(logs.map((log) => short(judge(line, log)))).toEqual(["accepted", "accepted"]);
+    expect(logs.map((log) => short(judge(respelled(line), log)))).toEqual(["replayed", "replayed"]);
+  });
+
+  test.each([
+    [["*"], "accepted"],
+    [["bob", "*"], "accepted"],
+    [["bob", "carol"], "accepted"],
+    [undefined, "accepted"],
+    [["bob"], "replayed"],
+    [["somebody"], "accepted"],
+    [[], "accepted"],
+  ])("unchained content to %j in the log to carol: %s", (to, expected) => {
+    expect(short(judge(signV31(note({ to })), emptyLog("alice_to_carol")))).toBe(expected);
+  });
+
+  test("a chained line says itself where it belongs", () => {
+    const line = signV31(note({ to: ["bob"], log: "alice_to_carol", seq: 1 }));
+    expect(short(judge(line, emptyLog("alice_to_carol")))).toBe("accepted");
+  });
+
+  test("in an outbox every recipient reads the same line", () => {
+    const outbox = makeLayout("outbox", ["alice", "bob", "carol"]);
+    const source = outbox.logs.get("alice");
+    if (source === undefined) throw new Error("no outbox");
+    expect(short(judge(signV31(note({ to: ["bob"] })), newLogAdmission(source, outbox)))).toBe(
+      "accepted",
+    );
+  });
+});
+
+describe("what a sender may say", () => {
+  test("tier_refused: a stranger speaks", () => {
+    const ctx = context({ store: storeOf(peer(alice, "UNTRUSTED")) });
+    expect(short(judge(signV31(note()), emptyLog(), ctx))).toBe("tier_refused");
+  });
+
+  test("tier_refused: an agent unknown to us whom policy lets write unsigned", () => {
+    const ctx = context({
+      store: storeOf(),
+      signing: { enforceSigned: false, allowUnsignedFrom: [] },
+    });
+    const log = emptyLog();
+    expect(short(judge(note(), log, ctx))).toBe("tier_refused");
+    expect(short(judge(note({ type: "heartbeat" }), log, ctx))).toBe("accepted");
+  });
+
+  test("tier_refused: everything of a blocked agent, its heartbeats too", () => {
+    const ctx = context({ store: storeOf({ ...peer(alice, "TRUSTED"), blocked: true }) });
+    const verdict = judge(signV31(note({ type: "heartbeat" })), emptyLog(), ctx);
+    expect(verdict).toMatchObject({
+      reason: "tier_refused",
+      detail: expect.stringMatching(/blocked/),
+    });
+  });
+
+  test("tier_refused: everything of an agent of no tier", () => {
+    const ctx = context({ store: storeOf({ ...peer(alice), tier: undefined }) });
+    expect(short(judge(signV31(note({ type: "heartbeat" })), emptyLog(), ctx))).toBe(
+      "tier_refused",
+    );
+  });
+
+  test("an unknown kind goes by the tier", () => {
+    const line = signV31(note({ type: undefined, kind: 1999 }));
+    const at = (tier: "UNTRUSTED" | "VERIFIED"): string =>
+      short(judge(line, emptyLog(), context({ store: storeOf(peer(alice, tier)) })));
+    expect([at("UNTRUSTED"), at("VERIFIED")]).toEqual(["tier_refused", "accepted"]);
+  });
+
+  // Two quotes stand around the text in its canonical form.
+  test.each([
+    [65_536, "accepted"],
+    [65_537, "body_too_large"],
+  ])("a body of %i bytes: %s", (bytes, expected) => {
+    const line = signV31(note({ body: "x".repeat(bytes - 2) }));
+    expect(short(judge(line, emptyLog()))).toBe(expected);
+  });
+
+  test("the canonical form of a body is measured, not how it is spelled", () => {
+    const line = signV31(note({ body: "é".repeat(20_000) }));
+    const text = JSON.stringify(line).replaceAll("é", "\\u00e9");
+    expect(text.length).toBeGreaterThan(65_536);
+    expect(short(judge(new TextEncoder().encode(text), emptyLog()))).toBe("accepted");
+  });
+
+  test("a TRUSTED sender has no body cap, and the line limit all the same", () => {
+    const ctx = context({ store: storeOf(peer(alice, "TRUSTED")) });
+    const line = signV31(note({ body: "x".repeat(200_000) }));
+    expect(short(judge(line, emptyLog(), ctx))).toBe("accepted");
+    const longer = lineOf(signV31(note({ body: "x".repeat(1_048_576) })));
+    expect(authenticate(longer, { owner: "alice", log: undefined }, ctx)).toMatchObject({
+      reason: "oversized",
+    });
+  });
+
+  test.each([
+    [64, "accepted"],
+    [65, "too_many_refs"],
+  ])("%i refs: %s", (count, expected) => {
+    const refs = Array.from({ length: count }, (_, index) => `docs/${index}.md`);
+    expect(short(judge(signV31(note({ refs })), emptyLog()))).toBe(expected);
+  });
+});
+
+describe("the checkpoint", () => {
+  test("keeps all that admission remembers", () => {
+    const lines = chain(6);
+    for (let cut = 0; cut <= lines.length; cut += 1) {
+      const log = emptyLog();
+      for (const line of lines.slice(0, cut)) judge(line, log);
+      const saved = JSON.parse(JSON.stringify(saveLogAdmission(log))) as ReturnType<
+        typeof saveLogAdmission
+      >;
+      const restored = restoreLogAdmission(emptyLog(), saved);
+      if (restored === undefined) throw new Error("not restored");
+      for (const line of lines) {
+        expect(judge(line, restored)).toEqual(judge(line, log));
+      }
+    }
+  });
+
+  test("that is damaged is not restored", () => {
+    const saved = { ...saveLogAdmission(emptyLog()), seen: "AAAA" };
+    expect(restoreLogAdmission(emptyLog(), saved)).toBeUndefined();
+  });
+});

@@ -1,0 +1,369 @@
+import {
+  createHash,
+  randomBytes,
+  sign as nodeSign,
+  createPrivateKey,
+  verify as nodeVerify,
+  createPublicKey,
+  type KeyObject,
+} from "node:crypto";
+import * as noble from "@noble/ed25519";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  decodeKey,
+  decodeSignature,
+  encodeBase64,
+  isAcceptableKey,
+  keyId,
+  makeSigner,
+  parseKeyId,
+  publicKeyOf,
+  verifyAll,
+  verifySignature,
+  type SignatureCheck,
+} from "../../src/wire/signature.ts";
+import { hex, utf8, vectorFile } from "./vector-files.ts";
+
+interface Wycheproof {
+  numberOfTests: number;
+  testGroups: {
+    publicKey: { pk: string };
+    tests: { tcId: number; comment: string; msg: string; sig: string; result: string }[];
+  }[];
+}
+
+interface Speccheck {
+  message: string;
+  pub_key: string;
+  signature: string;
+}
+
+const wycheproof = vectorFile<Wycheproof>("third-party/wycheproof-ed25519.json");
+const wycheproofCases = wycheproof.testGroups.flatMap(({ publicKey, tests }) =>
+  tests.map((test) => ({
+    name: `${test.tcId} ${test.comment}`,
+    valid: test.result === "valid",
+    check: { publicKey: hex(publicKey.pk), bytes: hex(test.msg), signature: hex(test.sig) },
+  })),
+);
+const speccheck = vectorFile<Speccheck[]>("third-party/ed25519-speccheck.json").map(
+  ({ message, pub_key, signature }) => ({
+    publicKey: hex(pub_key),
+    bytes: hex(message),
+    signature: hex(signature),
+  }),
+);
+
+/**
+ * The strict verdict computed with noble's points: both filters, then the equation without the
+ * cofactor. noble's own `verify` clears the cofactor, and so takes what the strict verdict refuses.
+ */
+function pointVerdict({ publicKey, bytes, signature }: SignatureCheck): boolean {
+  if (publicKey.length !== 32 || signature.length !== 64) return false;
+  const s = littleEndian(signature.subarray(32));
+  if (s >= ORDER) return false;
+  const a = strictPoint(publicKey);
+  const r = strictPoint(signature.subarray(0, 32));
+  if (a === undefined || r === undefined || a.isSmallOrder() || r.isSmallOrder()) return false;
+  const digest = createHash("sha512").update(signature.subarray(0, 32)).update(publicKey);
+  const k = littleEndian(digest.update(bytes).digest()) % ORDER;
+  return noble.Point.BASE.multiply(s, false).equals(r.add(a.multiply(k, false)));
+}
+
+function strictPoint(encoded: Uint8Array): noble.Point | undefined {
+  try {
+    return noble.Point.fromBytes(encoded, false);
+  } catch (error) {
+    if (error instanceof Error && /^bad (point|number)/.test(error.message)) return undefined;
+    throw error;
+  }
+}
+
+const PRIME = 2n ** 255n - 19n;
+const ORDER = 2n ** 252n + 27742317777372353535851937790883648493n;
+
+function littleEndian(bytes: Uint8Array): bigint {
+  return bytes.reduceRight((number, byte) => (number << 8n) | BigInt(byte), 0n);
+}
+
+function bytesOf(number: bigint): Uint8Array {
+  return Uint8Array.from({ length: 32 }, (_, i) => Number((number >> BigInt(8 * i)) & 255n));
+}
+
+const verdict = ({ publicKey, bytes, signature }: SignatureCheck): boolean =>
+  verifySignature(publicKey, bytes, signature);
+
+describe("the strict verdict", () => {
+  it("agrees with Wycheproof on 151 of 151", () => {
+    expect(wycheproofCases).toHaveLength(151);
+    const wrong = wycheproofCases.filter(({ check, valid }) => verdict(check) !== valid);
+    expect(wrong.map(({ name }) => name)).toEqual([]);
+  });
+
+  it("is libsodium's on speccheck", () => {
+    expect(speccheck.map((check) => (verdict(check) ? "V" : "X")).join("")).toBe("XXXVXXXXXXXX");
+  });
+
+  it("is the one that another library's points give, on all vectors", () => {
+    for (const check of [...wycheproofCases.map((each) => each.check), ...speccheck]) {
+      expect(pointVerdict(check)).toBe(verdict(check));
+    }
+  });
+
+  it("is the same there on mutations", () => {
+    const secret = secretOf(9);
+    const bytes = utf8("a message");
+    const good = {
+      publicKey: publicKeyOf(secret),
+      bytes,
+      signature: makeSigner("a", secret).sign(bytes),
+    };
+    const mutated = fc
+      .record({
+        part: fc.constantFrom("publicKey" as const, "bytes" as const, "signature" as const),
+        at: fc.nat(63),
+        xor: fc.integer({ min: 0, max: 255 }),
+      })
+      .map(({ part, at, xor }) => {
+        const check = { ...good, [part]: Uint8Array.from(good[part]) };
+        const target = check[part];
+        target[at % target.length]! ^= xor;
+        return { check, changed: xor !== 0 };
+      });
+    fc.assert(
+      fc.property(mutated, ({ check, changed }) => {
+        expect(verdict(check)).toBe(!changed);
+        expect(pointVerdict(check)).toBe(!changed);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("is the same there on crafted keys and points", () => {
+    // Every point of small order, every encoding beyond the prime, against each other and a good key.
+    const encodings = smallOrderEncodings();
+    const keys = [...encodings, publicKeyOf(secretOf(3))];
+    for (const publicKey of keys) {
+      for (const r of encodings) {
+        for (const s of ["00", "01"]) {
+          const signature = new Uint8Array([...r, ...hex(s.padEnd(64, "0"))]);
+          const check = { publicKey, bytes: utf8("x"), signature };
+          expect(verdict(check)).toBe(false);
+          expect(pointVerdict(check)).toBe(false);
+        }
+      }
+    }
+  });
+
+  it("refuses R of small order even from the key's own holder", () => {
+    const { scalar, pointBytes } = noble.utils.getExtendedPublicKey(secretOf(6));
+    const identity = bytesOf(1n);
+    const bytes = utf8("x");
+    const digest = createHash("sha512").update(identity).update(pointBytes).update(bytes).digest();
+    const s = ((littleEndian(digest) % ORDER) * scalar) % ORDER;
+    const signature = new Uint8Array([...identity, ...bytesOf(s)]);
+    expect(nodeVerify(null, bytes, importedKey(pointBytes), signature)).toBe(true);
+    expect(verifySignature(pointBytes, bytes, signature)).toBe(false);
+  });
+
+  it("is not what noble's verify alone gives, cofactor cleared", () => {
+    makeSigner("a", new Uint8Array(32)); // has set noble's hash
+    const row = speccheck.map(({ publicKey, bytes, signature }) =>
+      noble.verify(signature, bytes, publicKey, { zip215: false }) ? "V" : "X",
+    );
+    expect(row.join("")).toBe("XXVVVVXXXXXX");
+  });
+
+  it("refuses S beyond the group order", () => {
+    const secret = secretOf(5);
+    const bytes = utf8("malleable");
+    const signature = makeSigner("a", secret).sign(bytes);
+    const twin = Uint8Array.from(signature);
+    twin.set(bytesOf(littleEndian(signature.subarray(32)) + ORDER), 32);
+    expect(verifySignature(publicKeyOf(secret), bytes, signature)).toBe(true);
+    expect(verifySignature(publicKeyOf(secret), bytes, twin)).toBe(false);
+  });
+
+  it("is needed: OpenSSL alone lets a small-order key sign anything", () => {
+    const identity = hex("0100000000000000000000000000000000000000000000000000000000000000");
+    const forged = new Uint8Array(64);
+    forged.set(identity);
+    expect(nodeVerify(null, utf8("anything"), importedKey(identity), forged)).toBe(true);
+    expect(verifySignature(identity, utf8("anything"), forged)).toBe(false);
+  });
+
+  it("is false for keys and signatures of another length", () => {
+    const secret = secretOf(5);
+    const key = publicKeyOf(secret);
+    const signature = makeSigner("a", secret).sign(utf8("x"));
+    expect(verifySignature(key.subarray(1), utf8("x"), signature)).toBe(false);
+    expect(verifySignature(key, utf8("x"), signature.subarray(1))).toBe(false);
+    expect(verifySignature(key, utf8("x"), new Uint8Array([...signature, 0]))).toBe(false);
+  });
+});
+
+function secretOf(fill: number): Uint8Array {
+  return new Uint8Array(32).fill(fill);
+}
+
+function importedKey(raw: Uint8Array): KeyObject {
+  const der = Buffer.concat([Buffer.from("302a300506032b6570032100", "hex"), raw]);
+  return createPublicKey({ key: der, format: "der", type: "spki" });
+}
+
+/**
+ * Every encoding of the eight points of small order, also those that only reduce to them. The points
+ * are what is left of any point when the group order is taken out.
+ */
+function smallOrderEncodings(): Uint8Array[] {
+  const ys = new Set<bigint>();
+  for (let y = 2; ys.size < 5; y++) {
+    const point = strictPoint(bytesOf(BigInt(y)));
+    if (point === undefined) continue;
+    const torsion = point.multiply(ORDER - 1n, false).add(point);
+    for (let i = 0n; i < 8n; i++) ys.add(torsion.multiply(i, false).y);
+  }
+  const encodings = [...ys].flatMap((y) => [y, y + PRIME]).filter((y) => y < 2n ** 255n);
+  return encodings.flatMap((y) => [bytesOf(y), bytesOf(y | (1n << 255n))]);
+}
+
+describe("acceptable keys", () => {
+  it("are canonical points that are not of small order", () => {
+    expect(isAcceptableKey(publicKeyOf(secretOf(1)))).toBe(true);
+    const encodings = smallOrderEncodings();
+    expect(encodings).toHaveLength(14);
+    for (const encoded of encodings) expect(isAcceptableKey(encoded)).toBe(false);
+    // y = 2 is on no point; p + 3 is another spelling of y = 3.
+    expect(isAcceptableKey(hex("02".padEnd(64, "0")))).toBe(false);
+    expect(isAcceptableKey(hex(`f0${"ff".repeat(30)}7f`))).toBe(false);
+    expect(isAcceptableKey(new Uint8Array(31))).toBe(false);
+    expect(isAcceptableKey(new Uint8Array(0))).toBe(false);
+  });
+
+  it("are judged as noble judges them", () => {
+    for (let i = 0; i < 300; i++) {
+      const key = new Uint8Array(randomBytes(32));
+      const point = strictPoint(key);
+      const expected = point !== undefined && !point.isSmallOrder();
+      expect(isAcceptableKey(key)).toBe(expected);
+    }
+  });
+
+  it("keep their verdict when more keys come than are remembered", () => {
+    const secret = secretOf(1);
+    const signature = makeSigner("a", secret).sign(utf8("x"));
+    for (let i = 0; i < 1_100; i++) {
+      const junk = new Uint8Array(32);
+      new DataView(junk.buffer).setUint32(0, i + 2);
+      isAcceptableKey(junk);
+    }
+    expect(verifySignature(publicKeyOf(secret), utf8("x"), signature)).toBe(true);
+  });
+});
+
+describe("many at once", () => {
+  it("gives each its verdict, in order", async () => {
+    const checks = [...wycheproofCases.map(({ check }) => check), ...speccheck];
+    expect(await verifyAll(checks)).toEqual(checks.map(verdict));
+    expect(await verifyAll([])).toEqual([]);
+  });
+
+  it("judges the bytes as they were when asked", async () => {
+    const secret = secretOf(2);
+    const bytes = utf8("what was asked");
+    const signature = makeSigner("a", secret).sign(bytes);
+    const pending = verifyAll([{ publicKey: publicKeyOf(secret), bytes, signature }]);
+    bytes.fill(0);
+    signature.fill(0);
+    expect(await pending).toEqual([true]);
+  });
+});
+
+describe("signing", () => {
+  it("is deterministic, and node:crypto signs the same", () => {
+    for (let i = 0; i < 20; i++) {
+      const secret = new Uint8Array(randomBytes(32));
+      const bytes = new Uint8Array(randomBytes(i * 7));
+      const der = Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), secret]);
+      const key = createPrivateKey({ key: der, format: "der", type: "pkcs8" });
+      const signature = makeSigner("a", secret).sign(bytes);
+      expect(Buffer.from(signature).equals(nodeSign(null, bytes, key))).toBe(true);
+      expect(verifySignature(publicKeyOf(secret), bytes, signature)).toBe(true);
+    }
+  });
+
+  it("is not changed by what happens to the secret's buffer", () => {
+    const secret = secretOf(4);
+    const publicKey = publicKeyOf(secret);
+    const signer = makeSigner("forge", secret);
+    secret.fill(0);
+    expect(verifySignature(publicKey, utf8("x"), signer.sign(utf8("x")))).toBe(true);
+    expect(signer.keyId).toBe(keyId("forge", publicKey));
+  });
+});
+
+describe("key ids", () => {
+  it("are the handle and 8 hex of the key's hash, split at the first colon", () => {
+    // From trust.json: alice's key.
+    const key = decodeKey("fLrW21x02eJDGgk9cjpDzi/ln77xbhgDtYdbfqSKwg0=")!;
+    expect(keyId("alice", key)).toBe("alice:28bf6857");
+    expect(parseKeyId("alice:28bf6857")).toEqual({ handle: "alice", fingerprint: "28bf6857" });
+    expect(parseKeyId("a:b:c")).toEqual({ handle: "a", fingerprint: "b:c" });
+    expect(parseKeyId("alice")).toBeUndefined();
+  });
+});
+
+describe("base64", () => {
+  const signature = new Uint8Array(64).map((_, i) => i * 4);
+  const spelled = encodeBase64(signature);
+
+  it("has one spelling", () => {
+    expect(decodeSignature(spelled)).toEqual(signature);
+    for (const other of [
+      spelled.slice(0, -2),
+      spelled.slice(0, -1),
+      `${spelled}=`,
+      `${spelled}\n`,
+      ` ${spelled}`,
+      `${spelled.slice(0, 40)}\n${spelled.slice(40)}`,
+      spelled.replace(/.==$/, (end) => `${String.fromCharCode(end.charCodeAt(0) + 1)}==`),
+      spelled.replaceAll("/", "_").replaceAll("+", "-"),
+      `${spelled.slice(0, 43)}=`,
+      "",
+    ]) {
+      if (other !== spelled) expect(decodeSignature(other)).toBeUndefined();
+    }
+  });
+
+  it("of a signature decodes exactly when it is how the bytes are encoded", () => {
+    const digit = fc.constantFrom(...Array.from("ABQgwz09+/=-_ \n"));
+    fc.assert(
+      fc.property(
+        fc.uint8Array({ minLength: 64, maxLength: 64 }),
+        fc.nat(87),
+        digit,
+        (bytes, at, replacement) => {
+          const text = encodeBase64(bytes);
+          const other = text.slice(0, at) + replacement + text.slice(at + 1);
+          const decoded = decodeSignature(other);
+          expect(decodeSignature(text)).toEqual(bytes);
+          if (decoded !== undefined) expect(encodeBase64(decoded)).toBe(other);
+          else {
+            const lenient = Buffer.from(other, "base64");
+            expect(lenient.length === 64 && lenient.toString("base64") === other).toBe(false);
+          }
+        },
+      ),
+    );
+  });
+
+  it("of a key is as strict", () => {
+    const key = encodeBase64(new Uint8Array(32).fill(255));
+    expect(decodeKey(key)).toEqual(new Uint8Array(32).fill(255));
+    expect(decodeKey(key.replace(/8=$/, "9="))).toBeUndefined();
+    expect(decodeKey(key.slice(0, -1))).toBeUndefined();
+    expect(decodeKey(spelled)).toBeUndefined();
+    expect(decodeSignature(key)).toBeUndefined();
+  });
+});
