@@ -147,6 +147,24 @@ build_source() {
   fi
 }
 
+# The packages that the program needs at run time, from those that the lock file was checked
+# against: no network, no second choice of versions.
+copy_modules() {
+  if [ "$DRY_RUN" = yes ]; then
+    say "+ (copy what the program needs of $SOURCE/node_modules into $APP.new)"
+    return
+  fi
+  node - "$SOURCE" "$APP.new" <<'JS'
+const { cpSync, existsSync, readFileSync } = require("node:fs");
+const [from, to] = process.argv.slice(2);
+const { packages } = JSON.parse(readFileSync(`${from}/package-lock.json`, "utf8"));
+for (const [path, { dev }] of Object.entries(packages)) {
+  if (path === "" || dev || !existsSync(`${from}/${path}`)) continue;
+  cpSync(`${from}/${path}`, `${to}/${path}`, { recursive: true });
+}
+JS
+}
+
 # True when nothing, or an older link of ours, stands where the command goes.
 link_is_ours() {
   if [ -L "$LINK" ]; then
@@ -162,10 +180,10 @@ install_program() {
   say "installing the program into $APP"
   run rm -rf "$APP.new" "$APP.old"
   run mkdir -p "$APP.new" "$(dirname "$LINK")"
-  for part in bin dist schemas systemd launchd tiers.json package.json package-lock.json; do
+  for part in bin dist schemas systemd launchd tiers.json package.json; do
     run cp -R "$SOURCE/$part" "$APP.new/"
   done
-  quietly "$APP.new" npm ci --omit=dev --prefer-offline --no-audit --no-fund --ignore-scripts
+  copy_modules
   if [ -d "$APP" ]; then run mv "$APP" "$APP.old"; fi
   run mv "$APP.new" "$APP"
   run rm -rf "$APP.old"
@@ -197,6 +215,14 @@ service_flags() {
   done
 }
 
+# In a dry run: what the command itself would do, when there is a build that can say so.
+preview() {
+  [ "$DRY_RUN" = yes ] || return 0
+  if is_built "$SOURCE" && modules_match "$SOURCE"; then
+    node "$SOURCE/bin/deaddrop.js" "$@" --dry-run
+  fi
+}
+
 set_up() {
   verb=$1
   shift
@@ -206,10 +232,11 @@ set_up() {
     SERVICE_WIRE=$1
   fi
   run node "$APP/bin/deaddrop.js" "$verb" "$@"
-  if [ "$LOCAL_PAIR" = yes ]; then
-    say "both agents are here: start each with deaddrop service install --as <handle>"
-    return
-  fi
+  preview "$verb" "$@"
+  # Two daemons: the operator starts them, with the commands that were just printed.
+  if [ "$LOCAL_PAIR" = yes ]; then return; fi
+  say ""
+  say "installing the service${SERVICE_AS:+ of $SERVICE_AS}"
   set -- service install
   if [ -n "$SERVICE_WIRE" ]; then set -- "$@" --wire "$SERVICE_WIRE"; fi
   if [ -n "$SERVICE_AS" ]; then set -- "$@" --as "$SERVICE_AS"; fi
@@ -223,11 +250,28 @@ has_services() {
   return 1
 }
 
+# The agents whose daemons run without a service, one a line.
+running_agents() {
+  command -v flock >/dev/null 2>&1 || return 0
+  for lock in "$PRIVATE_STATE"/*/*/identity.lock; do
+    [ -e "$lock" ] || continue
+    agent=${lock%/identity.lock}
+    wire=${agent%/*}
+    [ ! -e "$PRIVATE_CONFIG/.services/${wire##*/}:${agent##*/}.env" ] || continue
+    flock --nonblock "$lock" true || say "${agent##*/}"
+  done
+}
+
 upgrade() {
   [ -d "$APP" ] || fail "deaddrop is not installed" "use ./install.sh init or join" 2
   install_program
   if has_services; then run node "$APP/bin/deaddrop.js" service install --all; fi
-  say "upgraded to $(node -p 'require(process.argv[1]).version' "$SOURCE/package.json")"
+  done=upgraded
+  [ "$DRY_RUN" = no ] || done="would be upgraded"
+  say "$done to $(node -p 'require(process.argv[1]).version' "$SOURCE/package.json")"
+  for running in $(running_agents); do
+    say "note: the daemon of $running was not started by a service: start it again yourself"
+  done
 }
 
 uninstall() {
@@ -256,13 +300,20 @@ uninstall() {
         "run ./install.sh init again (it changes no key and no log), then uninstall" 2
     fi
   fi
+  for running in $(running_agents); do
+    [ "$DRY_RUN" = yes ] || fail "the daemon of $running runs, and no service started it" \
+      "end it where it was started, then run this again"
+    say "the daemon of $running has to be ended first"
+  done
   if [ -L "$LINK" ] && link_is_ours; then run rm -f "$LINK"; fi
   run rm -rf "$DATA"
+  removed=removed
+  [ "$DRY_RUN" = no ] || removed="would be removed"
   if [ "$purge" = yes ]; then
     run rm -rf "$PRIVATE_CONFIG" "$PRIVATE_STATE"
-    say "removed: program, keys, pins and inboxes; wires are shared and were left alone"
+    say "$removed: program, keys, pins and inboxes; wires are shared and are left alone"
   else
-    say "removed: the program; keys, pins and inboxes stay in $PRIVATE_CONFIG and $PRIVATE_STATE"
+    say "$removed: the program; keys, pins and inboxes stay in $PRIVATE_CONFIG and $PRIVATE_STATE"
   fi
 }
 

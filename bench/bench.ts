@@ -12,7 +12,7 @@ export interface Counts {
   readonly runs: number;
 }
 
-export const FULL: Counts = { lines: 100_000, sends: 1_000, deliveries: 200, runs: 40 };
+export const FULL: Counts = { lines: 100_000, sends: 600, deliveries: 200, runs: 40 };
 
 const BENCHES: ReadonlyMap<string, (counts: Counts) => Promise<Row[]>> = new Map([
   ["P1", ({ lines }) => benchCatchUp(lines)],

@@ -1,5 +1,5 @@
 import { openAgent, type Agent } from "../src/daemon/agent.ts";
-import { percentile, sum, type Row } from "./figures.ts";
+import { spread, sum, type Row } from "./figures.ts";
 import { openPeerLog, type PeerLog, type SignedLine } from "./peer-log.ts";
 import { openRawVerify } from "./raw-verify.ts";
 import { makeStage, READER, type Stage } from "./stage.ts";
@@ -36,7 +36,7 @@ export async function benchCatchUp(lines: number): Promise<Row[]> {
   return [
     {
       id: "P1",
-      what: `catch-up of ${lines} lines (spread of turns ${spread(ours)})`,
+      what: `catch-up of ${lines} lines (spread of turns ${spread(ours).toFixed(1)} ×)`,
       unit: "lines/s",
       ours: perSecond(ours),
       baseline: perSecond(baseline),
@@ -44,11 +44,6 @@ export async function benchCatchUp(lines: number): Promise<Row[]> {
       target: { atLeast: 0.8 },
     },
   ];
-}
-
-function spread(samples: readonly number[]): string {
-  const ratio = percentile(samples, 1) / percentile(samples, 0);
-  return `${ratio.toFixed(2)} ×`;
 }
 
 function write(peer: PeerLog, count: number, fromMicros: number): SignedLine[] {

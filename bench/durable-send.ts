@@ -4,11 +4,12 @@ import { openClient } from "../src/daemon/client.ts";
 import type { Client } from "../src/daemon/client-types.ts";
 import type { Draft } from "../src/wire/compose.ts";
 import { percentile, sum, type Row } from "./figures.ts";
-import { makeStage, PEER, READER, type Stage } from "./stage.ts";
+import { makeStage, pause, PEER, READER, type Stage } from "./stage.ts";
 
 const LINE_BYTES = 600;
 const TURN = 20;
 const AT_ONCE = 32;
+const SETTLE_MS = 100;
 
 const draft: Draft = {
   to: [PEER],
@@ -33,6 +34,8 @@ export async function benchDurableSend(sends: number): Promise<Row[]> {
     const synced: number[] = [];
     const grouped: number[] = [];
     while (single.length < sends) {
+      // What follows from a burst, once the daemon has answered, is not the next send's.
+      await pause(SETTLE_MS);
       single.push(...(await oneByOne(client, TURN)));
       synced.push(...Array.from({ length: TURN }, () => raw.write()));
       grouped.push(await allAtOnce(client));

@@ -18,6 +18,11 @@ export function percentile(samples: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]!;
 }
 
+/** How many times the largest sample is the smallest: what a noisy machine did to the run. */
+export function spread(samples: readonly number[]): number {
+  return percentile(samples, 1) / percentile(samples, 0);
+}
+
 export function sum(samples: readonly number[]): number {
   return samples.reduce((total, sample) => total + sample, 0);
 }

@@ -11,10 +11,5 @@ export type { SignedMessage } from "./library/messages.ts";
 export { openWire } from "./library/open-wire.ts";
 export type { OpenWireOptions, Wire } from "./library/open-wire.ts";
 export { DeaddropError } from "./daemon/errors.ts";
-export type {
-  DecisionsView,
-  InboxMessage,
-  SendAnswer,
-  SentLine,
-  ThreadView,
-} from "./daemon/client-types.ts";
+export type { SendAnswer, SentLine } from "./daemon/client-types.ts";
+export type { DecisionsView, InboxMessage, ThreadView } from "./daemon/view-types.ts";

@@ -24,6 +24,8 @@ export interface OperatorAction {
   readonly effect: readonly string[];
   /** What has to be typed. */
   readonly word: string;
+  /** What stands in for typing; `--yes --reason …` unless more is wanted. */
+  readonly flags?: string;
 }
 
 export interface Consent {
@@ -64,10 +66,11 @@ function consentByFlags(flags: ConsentFlags): Consent {
   return { how: "flags", reason: flags.reason };
 }
 
-async function consentByWord(cli: Cli, { action, effect, word }: OperatorAction): Promise<Consent> {
+async function consentByWord(cli: Cli, wanted: OperatorAction): Promise<Consent> {
+  const { action, effect, word, flags = "--yes --reason …" } = wanted;
   if (cli.stdin.isTTY !== true || cli.stderr.isTTY !== true) {
     throw new DeaddropError("refused", `\`deaddrop ${action}\` is the operator's to decide`, {
-      hint: "run it on a terminal and type the confirmation, or give --yes --reason …",
+      hint: `run it on a terminal and type the confirmation, or give ${flags}`,
     });
   }
   const paint = painter(cli.stderr, cli.env);

@@ -4,6 +4,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { InvalidArgumentError, type Command } from "commander";
 import type { Client, ClientPlace } from "../daemon/client-types.ts";
 import { DeaddropError } from "../daemon/errors.ts";
+import { calling } from "../storage/errno.ts";
 import { placesFrom, programFolder, type Places } from "../storage/paths.ts";
 import type { Screen } from "./output.ts";
 
@@ -119,7 +120,8 @@ export function findWire(cli: Cli, flags: GlobalFlags): string {
 }
 
 function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  const stat = calling(path, "looking", () => statSync(path, { throwIfNoEntry: false }));
+  return stat?.isDirectory() ?? false;
 }
 
 /** Who we are on this machine. Throws DeaddropError when that is not clear. Spec 4.4. */

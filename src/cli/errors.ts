@@ -1,5 +1,5 @@
 import { CommanderError } from "commander";
-import { DeaddropError } from "../daemon/errors.ts";
+import { codeOfStorage, DeaddropError, EXIT_CODES } from "../daemon/errors.ts";
 import { painter, type Screen } from "./output.ts";
 import { safeJson, sanitiseLines } from "./sanitise.ts";
 
@@ -53,7 +53,8 @@ async function read(error: unknown): Promise<Report> {
   // Loaded only when something went wrong: a command that works does not pay for it.
   const { StorageError } = await import("../storage/disk.ts");
   if (error instanceof StorageError) {
-    return { code: "storage", message: error.message, hint: error.hint, exitCode: 6 };
+    const code = codeOfStorage(error.code);
+    return { code, message: error.message, hint: error.hint, exitCode: EXIT_CODES[code] };
   }
   const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return {

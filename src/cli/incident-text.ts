@@ -1,9 +1,5 @@
-import type {
-  Client,
-  IncidentAddressee,
-  IncidentView,
-  NoticeView,
-} from "../daemon/client-types.ts";
+import type { Client } from "../daemon/client-types.ts";
+import type { IncidentAddressee, IncidentView, NoticeView } from "../daemon/view-types.ts";
 import type { Cli, GlobalFlags } from "./context.ts";
 import { painter, table, type Cell, type Style } from "./output.ts";
 import { safeJson } from "./sanitise.ts";

@@ -70,7 +70,8 @@ async function commandNamed(name: string, cli: Cli): Promise<Command> {
         meant === undefined ? "`deaddrop help` lists all of them" : `did you mean \`${meant}\`?`,
     });
   }
-  return prepare(addGlobalFlags((await entry.load()).command(cli)), cli);
+  const command = addGlobalFlags((await entry.load()).command(cli));
+  return prepare(command.name(`deaddrop ${name}`), cli);
 }
 
 /** Makes a command and its subcommands throw, and print through `cli`. */

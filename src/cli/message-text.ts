@@ -1,4 +1,4 @@
-import type { InboxMessage, MessageFields } from "../daemon/client-types.ts";
+import type { InboxMessage, MessageFields } from "../daemon/view-types.ts";
 import type { Paint } from "./output.ts";
 import { sanitise, sanitiseLines } from "./sanitise.ts";
 import { shortId, when } from "./text.ts";

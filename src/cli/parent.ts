@@ -1,4 +1,5 @@
-import type { Client, ResolvedId } from "../daemon/client-types.ts";
+import type { Client } from "../daemon/client-types.ts";
+import type { ResolvedId } from "../daemon/view-types.ts";
 import { DeaddropError } from "../daemon/errors.ts";
 import { MAX_SUBJECT_CODE_POINTS } from "../wire/limits.ts";
 

@@ -1,4 +1,4 @@
-import type { PeerView } from "../daemon/client-types.ts";
+import type { PeerView } from "../daemon/view-types.ts";
 import type { Cell } from "./output.ts";
 import { presenceCell, when } from "./text.ts";
 

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
-import type { Client, ReceiptState, ReceiptView, SendAnswer } from "../daemon/client-types.ts";
+import type { Client, SendAnswer } from "../daemon/client-types.ts";
+import type { ReceiptState, ReceiptView } from "../daemon/view-types.ts";
 import { DeaddropError } from "../daemon/errors.ts";
 import type { Draft } from "../wire/compose.ts";
 import { collect, type Cli, type GlobalFlags } from "./context.ts";

@@ -100,14 +100,16 @@ export function serviceStatus(place: ServicePlace, host: Host): ServiceStatus {
 /** The command that shows the service's log; undefined where there is no service manager. */
 export function serviceLogs(
   place: ServicePlace,
+  host: Host,
   options: { readonly lines: number; readonly follow: boolean },
 ): Argv | undefined {
   const lines = String(options.lines);
-  if (place.platform === "linux") {
+  const manager = managerOf(place, host);
+  if (manager === "none") return undefined;
+  if (manager === "systemd") {
     const args = ["--user", `--unit=${systemd.unitOf(place)}`, `--lines=${lines}`, "--output=cat"];
     return { command: "journalctl", args: options.follow ? [...args, "--follow"] : args };
   }
-  if (place.platform !== "darwin") return undefined;
   // -F, not -f: it goes on after the log has been rotated.
   const follow = options.follow ? ["-F"] : [];
   return { command: "tail", args: ["-n", lines, ...follow, launchd.logPath(place)] };

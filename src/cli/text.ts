@@ -1,4 +1,4 @@
-import type { ObligationView, Presence } from "../daemon/client-types.ts";
+import type { ObligationView, Presence } from "../daemon/view-types.ts";
 import type { Cell, Style } from "./output.ts";
 
 const SECOND_MS = 1_000;

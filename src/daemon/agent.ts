@@ -1,13 +1,14 @@
 import { newBeatTimers, nextBeatDueMs, planBeats } from "../protocol/beat-timers.ts";
 import { lastBeats } from "../protocol/beats.ts";
 import { decide } from "../protocol/core.ts";
+import { unreadCount } from "../protocol/receipts.ts";
 import { safeMode } from "../protocol/safe-mode.ts";
-import type { Disk } from "../storage/disk.ts";
-import { journalSize } from "../storage/journal.ts";
+import { StorageError, type Disk } from "../storage/disk.ts";
 import { takeLock, type HeldLock } from "../storage/lock.ts";
 import type { Draft } from "../wire/compose.ts";
 import { saveMemory, loadMemory } from "./checkpointing.ts";
-import type { SendAnswer, StatusChange, ViewArgs, ViewName, Views } from "./client-types.ts";
+import type { SendAnswer, StatusChange } from "./client-types.ts";
+import type { ViewArgs, ViewName, Views } from "./view-types.ts";
 import type { World } from "./edges.ts";
 import { perform } from "./effects.ts";
 import { DeaddropError } from "./errors.ts";
@@ -74,8 +75,7 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
   function remembered(): Memory {
     const { disk, clock } = world;
     if (memory === undefined) {
-      const size = journalSize(disk, place.paths.journal);
-      memory = loadMemory(disk, place, size, clock.monoMs());
+      memory = loadMemory(disk, place, clock.monoMs());
       checkpointAt = memory.journalEnd;
     }
     return memory;
@@ -95,14 +95,19 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
     holding: { session: Session | undefined },
     work: (session: Session) => Promise<T>,
   ): Promise<T> {
-    holding.session ??= begin();
     try {
+      if (holding.session === undefined) {
+        holding.session = begin();
+        // Our last words may be in no journal yet, and decisions never are.
+        await holding.session.takeInOwn();
+        holding.session.takeInDecisions();
+      }
       return await work(holding.session);
     } catch (error) {
       if (!(error instanceof DeaddropError)) {
         // Memory may be ahead of the disk: it is had again from journal and logs.
         memory = undefined;
-        holding.session.close();
+        holding.session?.close();
         holding.session = undefined;
       }
       throw error;
@@ -169,6 +174,11 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
     return more;
   }
 
+  /** Spec 4.1: only when all of it has been read. */
+  function rotateInbox({ files: { inbox }, memory: known, env }: Session): void {
+    if (unreadCount(known.state.receipts, env) === 0) inbox.rotate(inbox.end);
+  }
+
   function checkpoint(session: Session): void {
     session.flush();
     saveMemory(world.disk, place, session.memory);
@@ -200,17 +210,26 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
       using(async (session) => {
         await session.takeInAll();
       }),
-    send: (groups) =>
-      using(async (session) => {
-        // A resume that was just sent counts at once.
-        if (safeMode(session.memory.state.incidents, session.env) !== undefined) {
-          await readBack(session);
-        }
-        const answers = sendGroups(session, groups);
-        // A daemon's next round reads it back; who asks before that does it.
-        if (held === undefined) await session.takeInOwn();
+    async send(groups) {
+      let answers: SendAnswer[] | undefined;
+      try {
+        return await using(async (session) => {
+          // A resume that was just sent counts at once.
+          if (safeMode(session.memory.state.incidents, session.env) !== undefined) {
+            await readBack(session);
+          }
+          answers = sendGroups(session, groups);
+          // A daemon's next round reads it back; who asks before that does it.
+          if (held === undefined) await session.takeInOwn();
+          return answers;
+        });
+      } catch (error) {
+        if (answers === undefined || !(error instanceof StorageError)) throw error;
+        // It is promised: who is told otherwise sends it twice.
+        world.log.warn({ code: error.code }, `sent, but not read back: ${error.message}`);
         return answers;
-      }),
+      }
+    },
     view: (name, args) =>
       using(async (session) => {
         await readBack(session);
@@ -255,6 +274,7 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
       using(async (session) => {
         session.writer.flush();
         publishState(session);
+        rotateInbox(session);
         if (session.memory.journalEnd !== checkpointAt) checkpoint(session);
         return Promise.resolve();
       }),
@@ -264,6 +284,7 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
         const { state } = session.memory;
         timers = await perform(session, lastBeats(state, session.env, session.now()), timers);
         session.writer.flush();
+        publishState(session);
         checkpoint(session);
       }),
     close() {

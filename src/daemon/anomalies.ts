@@ -1,16 +1,19 @@
 import { join } from "node:path";
-import { StorageError } from "../storage/disk.ts";
+import { StorageError, type Disk } from "../storage/disk.ts";
 import { compareHistory, cursorAt, type Anomaly } from "../storage/tail.ts";
 import { authenticate } from "../trust/admission.ts";
 import { parseMessage } from "../wire/message.ts";
-import type { Taking } from "./intake.ts";
+import type { Taking } from "./taking.ts";
 import { scanLog } from "./line-source.ts";
 import { intakeOf, type LogIntake } from "./memory.ts";
 
+const HOUR_MS = 3_600_000;
 /** Spec 1.6: a log that is behind for this long is told to the operator. */
 const BEHIND_TOLD_AFTER_MS = 10 * 60_000;
 /** How long a log is left alone that does not hold what it held; its author may be mending it. */
 const LOOK_AGAIN_MS = 1_000;
+/** A comparison costs as much as log and journal are long: at most this share of our time. */
+const SHARE_OF_TIME = 1 / 10;
 
 /**
  * What was read of a log no longer stands as it was read. Spec 1.6: one that only lacks lines is
@@ -19,26 +22,61 @@ const LOOK_AGAIN_MS = 1_000;
 export function judgeAnomaly(taking: Taking, name: string, anomaly: Anomaly): void {
   const { world, memory, place } = taking;
   const intake = intakeOf(memory, name);
-  intake.notBeforeMs = world.clock.monoMs() + LOOK_AGAIN_MS;
+  const beganMs = world.clock.monoMs();
+  intake.notBeforeMs = beganMs + LOOK_AGAIN_MS;
   intake.caughtUp = false;
   if (intake.log.owner === place.handle) {
     stopWriting(taking, intake, anomaly);
     return;
   }
+  if (anomaly === "obstructed") {
+    tellObstructed(taking, intake);
+    return;
+  }
+  const look = lookOf(world.disk, join(place.wire.folder, intake.log.path));
+  if (look === intake.behindLook) {
+    noteBehind(taking, intake);
+    return;
+  }
   const known = knownIds(taking, name);
   const found = foundIds(taking, intake, new Set(known));
+  const tookMs = world.clock.monoMs() - beganMs;
+  intake.notBeforeMs = beganMs + Math.max(LOOK_AGAIN_MS, tookMs / SHARE_OF_TIME);
   switch (compareHistory(known, found.ids)) {
     case "same":
       intake.cursor = found.end;
       intake.behindSinceMs = undefined;
-      intake.notBeforeMs = 0;
+      intake.behindLook = undefined;
+      if (tookMs < LOOK_AGAIN_MS) intake.notBeforeMs = 0;
       return;
     case "behind":
+      intake.behindLook = look;
       noteBehind(taking, intake);
       return;
     case "rewritten":
       holdRewritten(taking, intake, anomaly);
   }
+}
+
+/** Tells whether a file is still the one that was compared; "" while there is none. */
+function lookOf(disk: Disk, path: string): string {
+  const stat = disk.stat(path);
+  return stat === undefined ? "" : `${stat.dev} ${stat.ino} ${stat.size} ${stat.mtimeMs}`;
+}
+
+/** Anybody who can write in the folder can do that: it says nothing of the log's author. */
+function tellObstructed({ world, place, tell }: Taking, { log }: LogIntake): void {
+  const path = join(place.wire.folder, log.path);
+  const stat = world.disk.stat(path);
+  const what =
+    stat?.kind === "file" ? "a file that is closed to us, or has several names" : "no plain file";
+  tell({
+    key: `log_unreadable:${log.name}:${Math.floor(world.clock.wallMs() / HOUR_MS)}`,
+    cause: "log_unreadable",
+    subject: `${log.name} cannot be read`,
+    detail: `in its place stands ${what}; we look again every second. See: ls -l ${path}`,
+    concernsWire: false,
+  });
 }
 
 /** The ids of a log's authentic lines in the order in which we received them. */
@@ -111,7 +149,7 @@ function stopWriting(taking: Taking, intake: LogIntake, anomaly: Anomaly): void 
     { hint: "put it back from a backup or a peer's copy of the wire, then start again" },
   );
   taking.tell({
-    key: `log_damaged:${name}:${Math.floor(world.clock.wallMs() / 3_600_000)}`,
+    key: `log_damaged:${name}:${Math.floor(world.clock.wallMs() / HOUR_MS)}`,
     cause: "log_damaged",
     subject: `our own log ${name} was changed by another program`,
     detail: `what we wrote no longer stands there (${anomaly}); nothing is sent until it is mended`,

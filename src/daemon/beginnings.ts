@@ -1,16 +1,13 @@
 import { join } from "node:path";
-import { sharedLines } from "../storage/shared-file.ts";
-import { parseMessage } from "../wire/message.ts";
 import type { JournalEntry } from "./entries.ts";
-import type { Taking } from "./intake.ts";
+import type { Taking } from "./taking.ts";
 
 /**
  * Notes for every log that the journal does not follow yet how much of it stands there already:
  * that is history. Spec 2.4. What was written while we were down is live, but not rate limited.
  */
 export function beginLogs(taking: Taking): void {
-  const { world, place, memory, files } = taking;
-  const isNewJournal = files.journal.end === 0;
+  const { world, place, memory } = taking;
   const entries: JournalEntry[] = [];
   for (const intake of memory.intakes.values()) {
     const stat = world.disk.stat(join(place.wire.folder, intake.log.path));
@@ -21,15 +18,4 @@ export function beginLogs(taking: Taking): void {
     entries.push({ k: "began", at: world.clock.wallMs(), log: intake.log.name, size });
   }
   if (entries.length > 0) taking.note(entries, "now");
-  if (isNewJournal && files.inbox.end > 0) memory.inInbox = inboxIds(taking);
-}
-
-/** Spec 2.4: after a lost journal, history goes to the inbox only if it is absent there. */
-function inboxIds({ world, place }: Taking): ReadonlySet<string> {
-  const ids = new Set<string>();
-  for (const line of sharedLines(world.disk, place.paths.inbox)) {
-    const parsed = parseMessage(line);
-    if (parsed.ok) ids.add(parsed.message.id);
-  }
-  return ids;
 }

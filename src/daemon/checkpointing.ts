@@ -1,7 +1,7 @@
 import { readSnapshot, writeSnapshot } from "../protocol/snapshot.ts";
 import { loadCheckpoint, saveCheckpoint } from "../storage/checkpoint.ts";
-import type { Cursor } from "../storage/tail.ts";
-import type { Disk } from "../storage/disk.ts";
+import { prefixHash, type Cursor } from "../storage/tail.ts";
+import { openIfThere, type Disk } from "../storage/disk.ts";
 import {
   restoreLogAdmission,
   saveLogAdmission,
@@ -11,7 +11,7 @@ import type { LineEntry } from "./entries.ts";
 import { emptyMemory, type Memory } from "./memory.ts";
 import type { Place } from "./place.ts";
 
-const VERSION = 1;
+const VERSION = 2;
 
 /** What of the memory is kept; all of it follows from journal and logs as well. Spec 4.1. */
 interface SavedMemory {
@@ -23,6 +23,8 @@ interface SavedMemory {
   readonly decisions?: Cursor | undefined;
   readonly lastTimestamp?: string | undefined;
   readonly journalEnd: number;
+  /** Tells whether the journal is still the one that this was folded from. */
+  readonly journalHash: string;
   readonly inboxEnd: number;
   readonly inboxFrom: number;
 }
@@ -53,21 +55,23 @@ export function saveMemory(disk: Disk, place: Place, memory: Memory): void {
     decisions: memory.decisions,
     lastTimestamp: memory.lastTimestamp,
     journalEnd: memory.journalEnd,
-    inboxEnd: memory.inboxEnd,
-    inboxFrom: memory.inboxFrom,
+    journalHash: journalHash(disk, place, memory.journalEnd) ?? "",
+    // What stands in the inbox and in no journal has to be found again.
+    inboxEnd: memory.inInbox === undefined ? memory.inboxEnd : 0,
+    inboxFrom: memory.inInbox === undefined ? memory.inboxFrom : 0,
   };
   saveCheckpoint(disk, place.paths.checkpoint, saved);
 }
 
 /**
  * The memory of the last checkpoint, or an empty one when there is none that fits: the journal is
- * then replayed from its beginning. `journalSize`: a checkpoint beyond it belongs to another one.
+ * then replayed from its beginning. One of a journal that was lost or cut since fits no more.
  */
-export function loadMemory(disk: Disk, place: Place, journalSize: number, monoMs: number): Memory {
+export function loadMemory(disk: Disk, place: Place, monoMs: number): Memory {
   const empty = emptyMemory(place, monoMs);
   const saved = loadCheckpoint(disk, place.paths.checkpoint) as SavedMemory | undefined;
   if (saved?.version !== VERSION || saved.folded !== foldedUnder(place)) return empty;
-  if (saved.journalEnd > journalSize) return empty;
+  if (saved.journalHash !== journalHash(disk, place, saved.journalEnd)) return empty;
   const state = readSnapshot(saved.state);
   if (state === undefined) return empty;
   for (const each of saved.intakes) {
@@ -91,6 +95,17 @@ export function loadMemory(disk: Disk, place: Place, journalSize: number, monoMs
     inboxEnd: saved.inboxEnd,
     inboxFrom: saved.inboxFrom,
   };
+}
+
+/** Of the journal's last bytes before an offset; undefined when it does not reach there. */
+function journalHash(disk: Disk, place: Place, end: number): string | undefined {
+  const file = openIfThere(disk, place.paths.journal);
+  if (file === undefined) return undefined;
+  try {
+    return file.stat().size < end ? undefined : prefixHash(file, end);
+  } finally {
+    file.close();
+  }
 }
 
 function foldedUnder(place: Place): string {

@@ -1,27 +1,20 @@
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
-import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { nodeDisk } from "../storage/node-disk.ts";
 import { agentPaths, placesFrom, type Places } from "../storage/paths.ts";
 import { resolveWireKey } from "../storage/private-folders.ts";
-import { StorageError } from "../storage/disk.ts";
-import type {
-  Client,
-  ClientPlace,
-  SendAnswer,
-  ViewArgs,
-  ViewName,
-  ViewParameters,
-  Views,
-} from "./client-types.ts";
+import { readWhole, StorageError, type Disk } from "../storage/disk.ts";
+import type { Client, ClientPlace, SendAnswer } from "./client-types.ts";
+import type { ViewArgs, ViewName, ViewParameters, Views } from "./view-types.ts";
 import { DeaddropError } from "./errors.ts";
-import { packDrafts } from "./requests.ts";
 import { connectDaemon, type Connection } from "./socket-client.ts";
 
 /** How long a call waits for other processes of the same identity, the start of its daemon included. */
 const PATIENCE_MS = 30_000;
 const TRY_AGAIN_MS = 50;
+/** A longer config.json is none. */
+const MAX_CONFIG_BYTES = 4 * 1_048_576;
 
 /**
  * Opens the way to an agent: its daemon's socket when one runs, else the agent itself in this
@@ -91,7 +84,7 @@ function socketOf(places: Places, { wireDir, handle }: ClientPlace): string | un
   const disk = nodeDisk();
   try {
     const real = disk.realPath(wireDir);
-    const wireKey = resolveWireKey(disk, places, handle, real, claimedWireId(real));
+    const wireKey = resolveWireKey(disk, places, handle, real, claimedWireId(disk, real));
     return agentPaths(places, { wireDir: real, wireKey, handle }).socket;
   } catch (error) {
     // Whatever is wrong with the place is said by who opens the agent itself.
@@ -101,22 +94,16 @@ function socketOf(places: Places, { wireDir, handle }: ClientPlace): string | un
 }
 
 /** What the folder says of itself; it only helps to find private folders, and is never believed. */
-function claimedWireId(wireDir: string): string | undefined {
-  let text: string;
+function claimedWireId(disk: Disk, wireDir: string): string | undefined {
   try {
-    text = readFileSync(join(wireDir, "config.json"), "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw new StorageError("io", wireDir, "config.json cannot be read", {
-      hint: "check its permissions",
-      cause: error,
-    });
-  }
-  try {
-    const { wire_id: id } = JSON.parse(text) as { wire_id?: unknown };
+    const bytes = readWhole(disk, join(wireDir, "config.json"), MAX_CONFIG_BYTES);
+    const { wire_id: id } = JSON.parse(Buffer.from(bytes ?? "{}").toString("utf8")) as {
+      wire_id?: unknown;
+    };
     return typeof id === "string" ? id : undefined;
   } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
+    // Broken, or no plain file: peers can write there, and the remembered folders are found without.
+    if (error instanceof SyntaxError || error instanceof StorageError) return undefined;
     throw error;
   }
 }
@@ -128,7 +115,10 @@ function viaDaemon(connection: Connection, { wireDir, handle }: ClientPlace): Cl
     handle,
     wireDir,
     viaDaemon: true,
-    send: (drafts) => call<SendAnswer>("send", packDrafts(drafts)),
+    send: async (drafts) => {
+      const { packDrafts } = await import("./packed-draft.ts");
+      return call<SendAnswer>("send", packDrafts(drafts));
+    },
     view: <N extends ViewName>(name: N, ...[args]: ViewParameters<N>) =>
       call<Views[N]>("view", { name, args: args as ViewArgs[N] }),
     markRead: (ids) => call<{ read: number }>("read", { ids }),

@@ -2,14 +2,13 @@ import { Buffer } from "node:buffer";
 import { decisionEvent } from "../protocol/decision-entry.ts";
 import type { UnsignedDecision } from "../protocol/decision-record.ts";
 import type { CoreEvent } from "../protocol/record.ts";
-import { openIfThere, type Disk } from "../storage/disk.ts";
+import type { Disk } from "../storage/disk.ts";
 import { segmentsOf } from "../storage/segments.ts";
 import { appendShared, type SharedAppend } from "../storage/shared-file.ts";
 import { readNewLines } from "../storage/tail.ts";
 import { signFields } from "../wire/compose.ts";
 import { fromPlain, type JsonObject } from "../wire/json.ts";
 import type { Signer } from "../wire/signature.ts";
-import type { DecisionLineEntry } from "./entries.ts";
 import type { Place } from "./place.ts";
 
 const BYTES_PER_ROUND = 1_048_576;
@@ -43,42 +42,28 @@ export function recordDecision(
   });
 }
 
-/** What is new in decisions.jsonl: journal entries and the events that they stand for. */
+/**
+ * What is new in decisions.jsonl. It is not noted in the journal: entries prove themselves or not,
+ * whenever they are read, and anybody can write there as much as they like.
+ */
 export function newDecisions(
   disk: Disk,
   place: Place,
   cursor: Parameters<typeof readNewLines>[2],
   at: number,
 ) {
-  const read = readNewLines(disk, place.wire.decisions, cursor, BYTES_PER_ROUND);
-  // Anybody may write there: a file that was cut or replaced is read again, entries are by id.
+  const { decisions } = place.wire;
+  // Whoever wrote it may have died before its sync: what we rely on has to stay.
+  const sync = { sync: true };
+  const read = readNewLines(disk, decisions, cursor, BYTES_PER_ROUND, sync);
+  // A file that was cut or replaced is read again: entries that are known change nothing.
   const again =
     read.anomaly === undefined
       ? read
-      : readNewLines(disk, place.wire.decisions, undefined, BYTES_PER_ROUND);
-  const found = again.lines.flatMap((line) => {
+      : readNewLines(disk, decisions, undefined, BYTES_PER_ROUND, sync);
+  const events = again.lines.flatMap((line) => {
     if (line.kind !== "line") return [];
-    const event = decisionEvent(line.bytes, place.store, at);
-    if (event === undefined) return [];
-    const entry: DecisionLineEntry = { k: "decision", at, start: line.start, end: line.end };
-    return [{ event, entry }];
+    return decisionEvent(line.bytes, place.store, at) ?? [];
   });
-  return { found, cursor: again.cursor, more: again.more, anomaly: read.anomaly };
-}
-
-/** The event of an entry that the journal names; undefined when the file lacks it now. */
-export function readDecisionLine(
-  disk: Disk,
-  place: Place,
-  { at, start, end }: DecisionLineEntry,
-): CoreEvent | undefined {
-  const file = openIfThere(disk, place.wire.decisions);
-  if (file === undefined) return undefined;
-  try {
-    const bytes = file.read(end - start, start);
-    if (bytes.length !== end - start) return undefined;
-    return decisionEvent(bytes.subarray(0, -1), place.store, at);
-  } finally {
-    file.close();
-  }
+  return { events, cursor: again.cursor, more: again.more, anomaly: read.anomaly };
 }

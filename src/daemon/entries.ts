@@ -46,12 +46,4 @@ export type LocalEvent = Extract<
   { kind: "mirrored" | "read" | "status" | "told" | "started" }
 >;
 
-/** What a line of decisions.jsonl was when it was read; its bytes lie there, from `start`. */
-export interface DecisionLineEntry {
-  readonly k: "decision";
-  readonly at: number;
-  readonly start: number;
-  readonly end: number;
-}
-
-export type JournalEntry = LineEntry | BeganEntry | LocalEntry | DecisionLineEntry;
+export type JournalEntry = LineEntry | BeganEntry | LocalEntry;

@@ -1,3 +1,5 @@
+import type { StorageCode } from "../storage/disk.ts";
+
 /** What can go wrong for the one who called, and the exit code that says so to a script. Spec 4.2. */
 export const EXIT_CODES = {
   usage: 1,
@@ -15,6 +17,19 @@ export const EXIT_CODES = {
 } as const;
 
 export type ErrorCode = keyof typeof EXIT_CODES;
+
+const CONFIG_TROUBLE: ReadonlySet<StorageCode> = new Set([
+  "missing",
+  "unsafe_mode",
+  "not_a_wire",
+  "corrupt",
+  "rolled_back",
+]);
+
+/** Files that are missing, unsafe or damaged are configuration, not a failing disk. Spec 4.2. */
+export function codeOfStorage(code: StorageCode): "config" | "storage" {
+  return CONFIG_TROUBLE.has(code) ? "config" : "storage";
+}
 
 /**
  * A failure that a person or a script can act on: what was wrong (message), what to do (hint),

@@ -1,4 +1,6 @@
+import { Buffer } from "node:buffer";
 import type { Disk } from "../storage/disk.ts";
+import { parseMessage } from "../wire/message.ts";
 import type { Files } from "./edges.ts";
 import type { LineEntry } from "./entries.ts";
 import { openLineSource } from "./line-source.ts";
@@ -14,23 +16,64 @@ interface Recovery {
   readonly files: Files;
 }
 
-/** Makes the inbox hold what the journal says was routed, each line once. Spec 4.1, Delivery. */
+/**
+ * Makes the inbox hold what the journal says was routed, each line once. Spec 4.1, Delivery. What
+ * stands there and in no journal (it was lost, or its tail) stays, and is not routed again.
+ */
 export function restoreInbox({ disk, place, memory, files }: Recovery): void {
   const source = openLineSource(disk, place);
-  function* routed(from: number): Generator<Routed> {
-    const start = from >= memory.inboxEnd ? memory.inboxFrom : 0;
-    for (const { entry } of files.journal.read(start)) {
-      if (entry.k !== "line" || entry.inbox === undefined || entry.inbox < from) continue;
-      yield { ...entry, inbox: entry.inbox };
-    }
-  }
+  const routed = (from: number): Iterable<Routed> =>
+    from >= memory.inboxEnd
+      ? routedFrom(files, from, memory.inboxFrom)
+      : inOrder(() => routedFrom(files, from, 0));
   try {
-    files.inbox.recover(memory.inboxEnd, routed, ({ log, start, end }) =>
-      source.at(log, start, end),
-    );
+    const { unnamed } = files.inbox.recover(memory.inboxEnd, routed, (entry) => {
+      const line = source.at(entry.log, entry.start, entry.end);
+      // The log may have other bytes there by now, which nobody has verified.
+      return line !== undefined && idOf(line) === entry.id ? line : undefined;
+    });
+    const inInbox = unnamed.flatMap(({ from, to }) => idsIn(files, from, to));
+    memory.inInbox = inInbox.length === 0 ? undefined : new Map(inInbox);
   } finally {
     source.close();
   }
   memory.inboxEnd = files.inbox.end;
   memory.inboxFrom = files.journal.end;
+}
+
+/** The journal's lines from `start` on that were routed to `from` or after it. */
+function* routedFrom(files: Files, from: number, start: number): Generator<Routed> {
+  for (const { entry } of files.journal.read(start)) {
+    if (entry.k !== "line" || entry.inbox === undefined || entry.inbox < from) continue;
+    yield { ...entry, inbox: entry.inbox };
+  }
+}
+
+/** Lines that a lost journal had delivered are noted anew in the order of their logs. */
+function inOrder(routed: () => Iterable<Routed>): Iterable<Routed> {
+  let last = -1;
+  for (const { inbox } of routed()) {
+    if (inbox < last) return [...routed()].toSorted((a, b) => a.inbox - b.inbox);
+    last = inbox;
+  }
+  return routed();
+}
+
+/** The messages between two offsets of the inbox, by id, with the offset of each. */
+function idsIn(files: Files, from: number, to: number): [string, number][] {
+  const bytes = Buffer.from(files.inbox.read(from, to - from) ?? []);
+  const found: [string, number][] = [];
+  for (let at = 0; at < bytes.length;) {
+    const newline = bytes.indexOf(0x0a, at);
+    const end = newline < 0 ? bytes.length : newline;
+    const id = idOf(bytes.subarray(at, end));
+    if (id !== undefined) found.push([id, from + at]);
+    at = end + 1;
+  }
+  return found;
+}
+
+function idOf(line: Uint8Array): string | undefined {
+  const parsed = parseMessage(line);
+  return parsed.ok ? parsed.message.id : undefined;
 }

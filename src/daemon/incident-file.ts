@@ -34,10 +34,10 @@ export function publishNotice(world: World, place: Place, incident: AutomaticInc
     to: ["*"],
     type: "incident",
     kind: 1400,
-    subject: incident.subject.slice(0, 200),
+    subject: cut(incident.subject, 200),
     body: {
       cause: incident.cause,
-      detail: incident.detail.slice(0, 2_000),
+      detail: cut(incident.detail, 2_000),
       severity: "low",
       ...(incident.peer === undefined ? {} : { peer: incident.peer }),
     },
@@ -46,12 +46,17 @@ export function publishNotice(world: World, place: Place, incident: AutomaticInc
     correlation_id: timestamp,
     ack_required: false,
   }) as JsonObject;
-  const { line, id } = signFields(unsigned, place.identity.signer);
+  const { line } = signFields(unsigned, place.identity.signer);
   try {
-    mirrorIncident(world, place, id, Buffer.from(line).toString("utf8"));
+    appendShared(world.disk, place.wire.incidents, line, { mode: SHARED_MODE });
   } catch (error) {
     // The operator has it in the local log; a locked or full wire folder must not stop the loop.
     if (!(error instanceof StorageError)) throw error;
     world.log.warn({ code: error.code }, `incident_log.jsonl: ${error.message}`);
   }
+}
+
+/** By code points: half of one is no text. */
+function cut(text: string, length: number): string {
+  return Array.from(text).slice(0, length).join("");
 }

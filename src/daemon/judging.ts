@@ -13,6 +13,7 @@ import {
 import { admit, type ChainEvent } from "../trust/log-admission.ts";
 import { tierOf } from "../trust/store.ts";
 import type { TailLine } from "../storage/tail.ts";
+import { isBeingMended } from "./holes.ts";
 import type { Allowance, LogIntake } from "./memory.ts";
 
 /** A line of a log with all that can be said of it before its signature is checked. */
@@ -38,13 +39,17 @@ export interface JudgedLine {
 
 /** Why a log is not read further for now; the line stays unread. */
 export interface Stop {
-  readonly cause: "wait" | "rate" | "storage" | "refusals";
+  readonly cause: "wait" | "rate" | "storage" | "refusals" | "hole";
   /** Until when, in ms from now; the log is looked at again then. */
   readonly forMs: number;
   readonly detail: string;
   readonly events: readonly ChainEvent[];
 }
 
+/** What the journal notes of one line, about. */
+const NOTE_BYTES = 256;
+/** How long a log is left alone whose author has to mend it. */
+const MENDING_MS = 1_000;
 /** How long a log is left alone whose author we wait for, or whose author has spent the day. */
 const WAIT_MS = 60_000;
 
@@ -80,6 +85,12 @@ export interface Judging {
   readonly refusalRoom: number;
 }
 
+/** What one round of judging remembers. */
+interface Judgement extends Judging {
+  /** Awaited lines that stand there again. */
+  readonly returned: Set<string>;
+}
+
 /**
  * Judges lines in order until one has to stay unread. Admission is taken into the intake line by
  * line; the caller makes the verdicts durable before it goes on. Spec 2.4.
@@ -90,14 +101,18 @@ export function judgeLines(
   judging: Judging,
 ): { readonly judged: readonly JudgedLine[]; readonly stop: Stop | undefined } {
   const judged: JudgedLine[] = [];
+  const round: Judgement = { ...judging, returned: new Set() };
   let signature = 0;
   let room = judging.refusalRoom;
-  for (const line of lines) {
+  for (const [at, line] of lines.entries()) {
     if (room <= 0) {
       return { judged, stop: { cause: "refusals", forMs: 0, detail: "", events: [] } };
     }
+    if (!judging.own && isBeingMended(lines, at, judging)) {
+      return { judged, stop: { cause: "hole", forMs: MENDING_MS, detail: "", events: [] } };
+    }
     const verdict = line.preparation?.step === "signature" ? valid[signature++] : undefined;
-    const result = judgeLine(line, verdict, judging);
+    const result = judgeLine(line, verdict, round);
     if ("cause" in result) return { judged, stop: result };
     if (result.reason !== undefined) room -= 1;
     judged.push(result);
@@ -108,7 +123,7 @@ export function judgeLines(
 function judgeLine(
   line: PreparedLine,
   valid: boolean | undefined,
-  judging: Judging,
+  judging: Judgement,
 ): JudgedLine | Stop {
   const { tail } = line;
   const { intake } = judging;
@@ -120,6 +135,8 @@ function judgeLine(
   }
   const outcome = authentication(line, valid);
   if (!outcome.ok) {
+    const full = rubbishLimit(tail, live, judging);
+    if (full !== undefined) return full;
     const at = receiptTime(undefined, live, judging);
     const { reason, detail } = outcome;
     return { ...plain, at, live, verdict: "unauthentic", reason, detail };
@@ -141,17 +158,20 @@ function judgeAuthentic(
   message: VerifiedMessage,
   tail: TailLine,
   fresh: boolean,
-  judging: Judging,
+  judging: Judgement,
 ): JudgedLine | Stop {
-  const { intake, ctx } = judging;
+  const { intake, ctx, returned } = judging;
   // A line that a power cut took back and that its author has appended again: the first receipt
   // and the first verdict stand.
   const noted = intake.awaited.get(message.id);
-  if (noted === undefined && intake.awaited.size > 0) return rewritten(message, judging);
+  if (noted !== undefined) returned.add(message.id);
+  else if (intake.awaited.size > returned.size) return rewritten(message, judging);
   const live = noted === undefined ? fresh : noted.old !== true;
   const limited = noted === undefined ? limit(message, tail, live, judging) : undefined;
   if (limited !== undefined) return limited;
   const at = noted?.at ?? receiptTime(message, live, judging);
+  // The lines before it stand in the log and were not believed, for want of a pin: none is missing.
+  if (tail.line >= (message.seq ?? Infinity)) intake.admission.mayBeginLate = true;
   const verdict = admit(message, intake.admission, ctx, at);
   if (verdict.outcome === "wait") {
     return { cause: "wait", forMs: WAIT_MS, detail: verdict.detail, events: verdict.events };
@@ -200,13 +220,37 @@ function limit(
       return { cause: "rate", forMs, detail, events: [] };
     }
   }
-  const stored = charge(allowance.use, wallMs, tail.end - tail.start);
+  const stored = charge(allowance.use, wallMs, storedBytes(tail));
   if (!stored.ok) {
     const detail = `${message.from} has made us store as much as it may in a day`;
     return { cause: "storage", forMs: WAIT_MS, detail, events: [] };
   }
   allowance.use = stored.use;
   return undefined;
+}
+
+/**
+ * Lines that prove nothing of their author are charged to the log that they stand in, so that who
+ * writes rubbish there stops the reading of nothing else.
+ */
+function rubbishLimit(
+  tail: TailLine,
+  live: boolean,
+  { own, intake, wallMs }: Judging,
+): Stop | undefined {
+  if (own || !live || tail.end <= intake.unlimitedTo) return undefined;
+  const stored = charge(intake.rubbish, wallMs, storedBytes(tail));
+  if (!stored.ok) {
+    const detail = `${intake.log.name} holds more rubbish than we take note of in a day`;
+    return { cause: "storage", forMs: WAIT_MS, detail, events: [] };
+  }
+  intake.rubbish = stored.use;
+  return undefined;
+}
+
+/** Of a line of two bytes we note a hundred. */
+function storedBytes({ start, end }: TailLine): number {
+  return end - start + NOTE_BYTES;
 }
 
 /** Live lines: our clock. History: never before the line that stands before it. Spec 2.4. */

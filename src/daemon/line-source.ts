@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { openIfThere, type Disk, type DiskFile } from "../storage/disk.ts";
+import { openUnlessObstructed, type Disk, type DiskFile } from "../storage/disk.ts";
 import { readNewLines } from "../storage/tail.ts";
 import type { Place } from "./place.ts";
 
@@ -19,7 +19,9 @@ export function openLineSource(disk: Disk, place: Place): LineSource {
     if (!files.has(name)) {
       const log = place.layout.logs.get(name);
       const path = log === undefined ? undefined : join(place.wire.folder, log.path);
-      files.set(name, path === undefined ? undefined : openIfThere(disk, path));
+      const file = path === undefined ? undefined : openUnlessObstructed(disk, path);
+      // A log in whose place something else stands lacks all of its lines until it is back.
+      files.set(name, file === "obstructed" ? undefined : file);
     }
     return files.get(name);
   };

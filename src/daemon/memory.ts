@@ -24,8 +24,14 @@ export interface LogIntake {
   notBeforeMs: number;
   /** The journal's word on lines that the log lacks just now, by id: a power cut took them back. */
   readonly awaited: Map<string, LineEntry>;
+  /** What lines that prove nothing of anybody have made us store. */
+  rubbish: StorageUse;
+  /** A line that a power cut has damaged, and since when (monotonic ms) we wait for its author. */
+  hole: { readonly at: number; readonly sinceMs: number } | undefined;
   /** Since when the log has lacked lines that we know (monotonic ms). Spec 1.6: behind. */
   behindSinceMs: number | undefined;
+  /** What the log looked like when it was found to be behind: compared again once it differs. */
+  behindLook: string | undefined;
 }
 
 /** What one peer may still send and make us store. Spec 2.4. */
@@ -47,8 +53,8 @@ export interface Memory {
   lastTimestamp: string | undefined;
   /** Up to here the journal is folded. */
   journalEnd: number;
-  /** Ids that stand in the inbox; only while a lost journal is made up for. */
-  inInbox: ReadonlySet<string> | undefined;
+  /** Lines that stand in the inbox and in no journal, by id: only until they are taken in anew. */
+  inInbox: Map<string, number> | undefined;
   /** Up to here (logical offset) the inbox is known to be synced. */
   inboxEnd: number;
   /** Every line routed beyond `inboxEnd` is noted in the journal at or after this offset. */
@@ -90,7 +96,10 @@ export function newIntake(log: Log, place: Place): LogIntake {
     caughtUp: false,
     notBeforeMs: 0,
     awaited: new Map(),
+    rubbish: { day: 0, bytes: 0 },
+    hole: undefined,
     behindSinceMs: undefined,
+    behindLook: undefined,
   };
 }
 

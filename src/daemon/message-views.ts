@@ -9,7 +9,7 @@ import type {
   ThreadMessage,
   ThreadView,
   ViewArgs,
-} from "./client-types.ts";
+} from "./view-types.ts";
 import { resolveId } from "./resolve-id.ts";
 import type { Session } from "./session.ts";
 import { newestMessages, storedMessages, type StoredMessage } from "./stored-messages.ts";
@@ -22,10 +22,18 @@ export function inboxView(session: Session, args: ViewArgs["inbox"]): InboxMessa
   const unread = new Set(unreadView(memory.state.receipts).map(({ id }) => id));
   const obligations = pendingView(memory.state, env, session.now().wallMs);
   const limit = args.limit ?? DEFAULT_LIMIT;
+  // Whoever waits for news asks again and again: the journal is read only when there is any.
+  if (args.unread === true && unread.size === 0) return [];
+  const placed = new Set<number>();
   const stored = newestMessages(
     session,
     limit,
-    ({ inbox, id = "" }) => inbox !== undefined && (args.unread !== true || unread.has(id)),
+    ({ inbox, id = "" }) => {
+      // A line that was gone for a while is noted again, with the place that it has had.
+      if (inbox === undefined || placed.has(inbox)) return false;
+      placed.add(inbox);
+      return args.unread !== true || unread.has(id);
+    },
     ({ message }) =>
       (args.from === undefined || message.from === args.from) &&
       (args.thread === undefined || message.correlationId === args.thread),

@@ -25,6 +25,9 @@ import { makeLayout, type Layout } from "../wire/layout.ts";
 import { DeaddropError } from "./errors.ts";
 import { readAgentSettings, type AgentSettings } from "./settings.ts";
 
+/** A longer config.json or tiers.json is none. */
+const MAX_CONFIG_BYTES = 4 * 1_048_576;
+
 /** Where an agent is asked to work. `peers` stands in for a roster that the wire lacks (1.1). */
 export interface PlaceRequest {
   readonly wireDir: string;
@@ -53,13 +56,7 @@ export function loadPlace(disk: Disk, places: Places, request: PlaceRequest): Pl
   requireWire(disk, request.wireDir);
   const wireDir = disk.realPath(request.wireDir);
   const wire = wirePaths(wireDir);
-  const wireKey = resolveWireKey(
-    disk,
-    places,
-    request.handle,
-    wireDir,
-    advertisedWireId(disk, wire),
-  );
+  const wireKey = resolveWireKey(disk, places, request.handle, wireDir, claimedWireId(disk, wire));
   const paths = agentPaths(places, { wireDir, wireKey, handle: request.handle });
   preparePrivateFolders(disk, paths);
   const identity = loadIdentity(disk, paths.identity, request.handle);
@@ -83,11 +80,19 @@ export function loadPlace(disk: Disk, places: Places, request: PlaceRequest): Pl
   };
 }
 
-/** The id that the folder claims; only names private folders that do not exist yet. */
-function advertisedWireId(disk: Disk, wire: WirePaths): string | undefined {
-  const bytes = readWhole(disk, wire.config);
-  if (bytes === undefined) return undefined;
-  return configOf(wire.config, bytes).wireId;
+/**
+ * The id that the folder claims; only names private folders that do not exist yet. A file that is
+ * broken or obstructed claims none: once there is a pinned one, it stops nobody. Spec 1.1.
+ */
+function claimedWireId(disk: Disk, wire: WirePaths): string | undefined {
+  try {
+    const bytes = readWhole(disk, wire.config, MAX_CONFIG_BYTES);
+    const parsed = bytes === undefined ? undefined : parseConfig(bytes);
+    return parsed?.ok === true ? parsed.config.wireId : undefined;
+  } catch (error) {
+    if (error instanceof StorageError) return undefined;
+    throw error;
+  }
 }
 
 /** Spec 1.1: copied privately at the first start; what peers write there later changes nothing. */
@@ -99,7 +104,7 @@ function pinned(
 ): Uint8Array | undefined {
   const stored = readPinned(disk, paths, which);
   if (stored !== undefined) return stored;
-  const bytes = readWhole(disk, wirePath);
+  const bytes = readWhole(disk, wirePath, MAX_CONFIG_BYTES);
   if (bytes === undefined) return undefined;
   // Refused before it is pinned: a broken file must not become what we hold on to.
   if (which === "config") configOf(wirePath, bytes);

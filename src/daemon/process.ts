@@ -7,10 +7,11 @@ import { filesystemKind } from "../storage/fs-kind.ts";
 import { placesFrom } from "../storage/paths.ts";
 import { prepareSocketFolder } from "../storage/private-folders.ts";
 import { ownLogs } from "../wire/layout.ts";
+import { quote } from "../wire/quote.ts";
 import { openAgent, type Agent } from "./agent.ts";
 import { scheduleChores } from "./chores.ts";
 import { realWorld } from "./direct-client.ts";
-import { DeaddropError, EXIT_CODES } from "./errors.ts";
+import { codeOfStorage, DeaddropError, EXIT_CODES } from "./errors.ts";
 import { makeQueue, type Queue } from "./queue.ts";
 import { makeReadiness, supervisedExitCode, type Readiness } from "./readiness.ts";
 import { makeSendQueue } from "./send-queue.ts";
@@ -37,7 +38,7 @@ const SAFETY_POLL_WITHOUT_EVENTS_MS = 5_000;
 
 /** Runs the daemon in the foreground until a signal ends it. Returns the exit code. Spec 4.2. */
 export async function runDaemon(options: DaemonOptions): Promise<number> {
-  const log = makeLogger(options.logLevel);
+  const log = await makeLogger(options.logLevel);
   const readiness = makeReadiness(process.env, process.pid, (error) => {
     log.warn({ detail: error.message }, "systemd-notify cannot be run");
   });
@@ -54,17 +55,17 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
 }
 
 /** JSON lines on stdout, pretty for a person. Synchronous: a log line is there when we die. */
-function makeLogger(level: string): Pino {
+async function makeLogger(level: string): Promise<Pino> {
   if (process.stdout.isTTY !== true) {
     return pino({ level, base: null }, pino.destination({ dest: 1, sync: true }));
   }
-  return pino({ level, base: null, transport: { target: "pino-pretty" } });
+  const { default: pretty } = await import("pino-pretty");
+  return pino({ level, base: null }, pretty({ sync: true }));
 }
 
-/** What is wrong with configuration, keys or stores is not mended by trying again. */
-function storageExitCode(error: StorageError): number {
-  const permanent = ["missing", "unsafe_mode", "not_a_wire", "corrupt", "rolled_back", "denied"];
-  return permanent.includes(error.code) ? EXIT_CODES.config : EXIT_CODES.storage;
+/** What a person has to mend is not mended by starting again: a closed door neither. */
+function storageExitCode({ code }: StorageError): number {
+  return EXIT_CODES[code === "denied" ? "config" : codeOfStorage(code)];
 }
 
 async function run(options: DaemonOptions, log: Pino, readiness: Readiness): Promise<number> {
@@ -120,11 +121,13 @@ async function serve(
     },
   );
   const chores = scheduleChores(agent, log);
+  const ending = endSignal(agent, queue, ticker, log);
   log.info({ handle, wire: paths.wireKey, filesystem: filesystem.name }, "the daemon runs");
   try {
     await ticker.now();
+    await listIncidents(agent, queue, log);
     readiness.ready(`${handle} on ${paths.wireDir}`);
-    const signal = await Promise.race([endSignal(agent, queue, ticker, log), failed]);
+    const signal = await Promise.race([ending, failed]);
     log.info({ signal }, "the daemon ends");
   } finally {
     readiness.stopping();
@@ -133,6 +136,24 @@ async function serve(
   }
   await queue(() => agent.farewell());
   return 0;
+}
+
+/** Spec 3.9: what a daemon that starts shows its operator. */
+async function listIncidents(agent: Agent, queue: Queue, log: Pino): Promise<void> {
+  const incidents = await queue(() => agent.view("status", undefined)).then(
+    (status) => status.incidents,
+    (error: unknown) => {
+      // Trouble that the first round met too, and that the ticker tries to outlast.
+      if (!(error instanceof DeaddropError) && !(error instanceof StorageError)) throw error;
+      return [];
+    },
+  );
+  for (const { event_id: id, from, severity, status, subject } of incidents) {
+    log.warn(
+      { incident: id, from, severity, status, subject: quote(subject) },
+      "unresolved incident",
+    );
+  }
 }
 
 async function openSocket(agent: Agent, queue: Queue, ticker: Ticker): Promise<SocketServer> {

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { unreadCount } from "../protocol/receipts.ts";
-import { readWhole, StorageError } from "../storage/disk.ts";
+import { openUnlessObstructed, StorageError, type Disk } from "../storage/disk.ts";
 import type { Session } from "./session.ts";
 
 const MODE = 0o640;
@@ -24,11 +24,21 @@ export function publishState(session: Session): void {
   const bytes = Buffer.from(`${JSON.stringify(state)}\n`, "utf8");
   const path = place.wire.state(place.handle);
   try {
-    const current = readWhole(world.disk, path);
-    if (current !== undefined && bytes.equals(current)) return;
+    if (stands(world.disk, path, bytes)) return;
     world.disk.replace(path, bytes, MODE);
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
     world.log.warn({ code: error.code }, `${path}: ${error.message}`);
+  }
+}
+
+/** Anybody may have put something else there, of any size. */
+function stands(disk: Disk, path: string, bytes: Buffer): boolean {
+  const file = openUnlessObstructed(disk, path);
+  if (file === undefined || file === "obstructed") return false;
+  try {
+    return file.stat().size === bytes.length && bytes.equals(file.read(bytes.length, 0));
+  } finally {
+    file.close();
   }
 }

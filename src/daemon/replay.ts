@@ -6,7 +6,6 @@ import type { Journal } from "../storage/journal.ts";
 import { cursorAt } from "../storage/tail.ts";
 import { recallVerified } from "../trust/admission.ts";
 import { recallLine } from "../trust/log-admission.ts";
-import { readDecisionLine } from "./decision-file.ts";
 import type { JournalEntry, LineEntry } from "./entries.ts";
 import { openLineSource, type LineSource } from "./line-source.ts";
 import type { LogIntake, Memory } from "./memory.ts";
@@ -61,11 +60,6 @@ function replayEntry(
     case "began": {
       const intake = replay.memory.intakes.get(entry.log);
       if (intake !== undefined) intake.historyTo = entry.size;
-      return;
-    }
-    case "decision": {
-      const event = readDecisionLine(replay.disk, replay.place, entry);
-      if (event !== undefined) replay.fold(event);
       return;
     }
     case "line": {

@@ -1,22 +1,12 @@
 import { Buffer } from "node:buffer";
-import { canonicalText } from "../wire/canonical.ts";
 import type { Draft } from "../wire/compose.ts";
 import { isHandle } from "../wire/handle.ts";
 import { parseObject, type JsonValue } from "../wire/json.ts";
 import type { StatusChange } from "./client-types.ts";
 import { DeaddropError } from "./errors.ts";
 
-/** A draft as it crosses the socket: its body as JSON text, which keeps every number's spelling. */
-interface DraftWire extends Omit<Draft, "body"> {
-  readonly body: string;
-}
-
 const STATES = ["idle", "busy", "blocked", "paused"] as const;
 const MAX_DRAFTS = 1_024;
-
-export function packDrafts(drafts: readonly Draft[]): { drafts: DraftWire[] } {
-  return { drafts: drafts.map((draft) => ({ ...draft, body: canonicalText(draft.body) })) };
-}
 
 /** Reads what a client asks to send; whoever can connect is our own user, but may be mistaken. */
 export function unpackDrafts(args: unknown): Draft[] {

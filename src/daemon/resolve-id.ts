@@ -1,5 +1,5 @@
 import type { ThreadMessage } from "../protocol/threads.ts";
-import type { ResolvedId } from "./client-types.ts";
+import type { ResolvedId } from "./view-types.ts";
 import { DeaddropError } from "./errors.ts";
 import type { Session } from "./session.ts";
 

@@ -1,7 +1,7 @@
 import { textsField } from "../protocol/body.ts";
 import { ownersNeeded } from "../protocol/required.ts";
 import { maySend, safeMode, type SafeMode } from "../protocol/safe-mode.ts";
-import type { StorageError } from "../storage/disk.ts";
+import { StorageError } from "../storage/disk.ts";
 import type { OwnLine } from "../storage/log-writer.ts";
 import { checkDraft, composeLine, nextTimestamp, type Draft } from "../wire/compose.ts";
 import { logsTo, type Log } from "../wire/layout.ts";
@@ -93,6 +93,12 @@ interface Written {
 function write(session: Session, items: readonly Addressed[]): SendAnswer {
   const { memory, writer } = session;
   if (memory.ownTrouble !== undefined) throw notSent(memory.ownTrouble);
+  try {
+    session.mendLogs();
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    throw notSent(error);
+  }
   const written = compose(session, items);
   const answers = writer.append(written.map(({ line }) => line));
   const refused = answers.find((answer) => answer.answer === "not sent");

@@ -1,6 +1,6 @@
 import { StorageError } from "../storage/disk.ts";
 import type { Agent } from "./agent.ts";
-import type { ViewArgs, ViewName } from "./client-types.ts";
+import type { ViewArgs, ViewName } from "./view-types.ts";
 import { DeaddropError } from "./errors.ts";
 import type { Queue } from "./queue.ts";
 import { asObject, unpackDrafts, unpackIds, unpackStatus } from "./requests.ts";

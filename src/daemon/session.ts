@@ -3,11 +3,7 @@ import { apply } from "../protocol/core.ts";
 import { decideNotices, toldEvent } from "../protocol/notices.ts";
 import type { AutomaticIncident } from "../protocol/effects.ts";
 import type { CoreEvent, Env, Now } from "../protocol/record.ts";
-import { openHeads } from "../storage/heads.ts";
-import { openInbox } from "../storage/inbox.ts";
-import { openJournal } from "../storage/journal.ts";
-import { openLogWriter, type LogWriter, type RecoveryReport } from "../storage/log-writer.ts";
-import { openQuarantine } from "../storage/quarantine.ts";
+import { openLogWriter, type LogWriter } from "../storage/log-writer.ts";
 import { segmentsOf } from "../storage/segments.ts";
 import { authenticate, type AdmissionContext } from "../trust/admission.ts";
 import { tierOf } from "../trust/store.ts";
@@ -17,17 +13,23 @@ import { restoreInbox } from "./inbox-recovery.ts";
 import { newDecisions } from "./decision-file.ts";
 import type { Files, World } from "./edges.ts";
 import type { JournalEntry, LocalEvent } from "./entries.ts";
-import { takeIn, type Taking } from "./intake.ts";
+import { takeIn } from "./intake.ts";
+import type { Taking } from "./taking.ts";
 import { publishNotice } from "./incident-file.ts";
 import type { Memory } from "./memory.ts";
 import { beginLogs } from "./beginnings.ts";
 import { judgeAnomaly } from "./anomalies.ts";
+import { openFiles } from "./own-files.ts";
 import type { Place } from "./place.ts";
+import { reportForks, reportRecovery } from "./recovery-notices.ts";
 import { replayJournal } from "./replay.ts";
 
 const LOG_MODE = 0o640;
+const FAR_AHEAD_MS = 60_000;
 /** Rounds of one tick: beyond them the loop gives other work a turn. */
 const MAX_ROUNDS = 64;
+/** Megabytes of decisions.jsonl in one tick: anybody may write there, and entries are verified. */
+const MAX_DECISION_ROUNDS = 4;
 /** Entries of our own lines that may wait for the next synced batch. */
 const MAX_LATER = 512;
 
@@ -41,6 +43,8 @@ export interface Session {
   readonly memory: Memory;
   readonly files: Files;
   readonly writer: LogWriter;
+  /** After trouble with our own logs: looks at them again and mends them. Throws while it lasts. */
+  mendLogs(): void;
   readonly env: Env;
   /** Lines that were just written and not yet read back. */
   readonly written: Set<string>;
@@ -49,7 +53,8 @@ export interface Session {
   takeInAll(): Promise<boolean>;
   /** Reads back our own logs alone, after a send. */
   takeInOwn(): Promise<void>;
-  takeInDecisions(): void;
+  /** Reads what is new in decisions.jsonl; true when more waits. */
+  takeInDecisions(): boolean;
   /** Notes a local event durably and folds it. */
   local(event: LocalEvent): void;
   tell(incident: AutomaticIncident): void;
@@ -62,11 +67,8 @@ export interface Session {
 export function openSession(world: World, place: Place, memory: Memory): Session {
   const { disk } = world;
   const { paths } = place;
-  const quarantine = openQuarantine(disk, paths.quarantine);
-  const heads = openHeads(disk, paths.heads);
-  const journal = openJournal<JournalEntry>(disk, paths.journal, memory.journalEnd);
-  const inbox = openInbox(disk, paths.inbox);
-  const files: Files = { journal, inbox, quarantine, heads };
+  const files = openFiles(disk, paths, memory.journalEnd);
+  const { journal, inbox, quarantine, heads } = files;
   const ctx = contextOf(place);
   const writer = openLogWriter({
     disk,
@@ -90,9 +92,8 @@ export function openSession(world: World, place: Place, memory: Memory): Session
   const now = (): Now => ({ wallMs: world.clock.wallMs(), monoMs: world.clock.monoMs() });
 
   function fold(event: CoreEvent): void {
-    if (event.kind === "line" && event.own) {
-      const { timestamp } = event.message;
-      if (event.message.seq !== undefined) memory.lastTimestamp = timestamp;
+    if (event.kind === "line" && event.own && event.message.seq !== undefined) {
+      memory.lastTimestamp = laterOf(memory.lastTimestamp, event.message.timestamp, now().wallMs);
     }
     apply(memory.state, event, env);
   }
@@ -117,8 +118,9 @@ export function openSession(world: World, place: Place, memory: Memory): Session
     for (const each of decideNotices(memory.state.notices, [incident], wallMs)) {
       const { cause, peer, subject, detail } = each;
       world.log.warn({ cause, ...(peer === undefined ? {} : { peer }), detail }, subject);
-      if (each.concernsWire) publishNotice(world, place, each);
+      // Noted first: who dies in between publishes it once or not at all, never twice.
       local(toldEvent(each, wallMs) as LocalEvent);
+      if (each.concernsWire) publishNotice(world, place, each);
     }
   }
 
@@ -137,51 +139,64 @@ export function openSession(world: World, place: Place, memory: Memory): Session
     wroteOurselves: (log, seq, id) => written.has(id) || writer.knows(log, seq, id),
   };
 
+  /** One round of one log; true when more waits in it. */
+  async function takeInOne(name: string): Promise<boolean> {
+    const taken = await takeIn(taking, name);
+    if (taken.anomaly !== undefined) judgeAnomaly(taking, name, taken.anomaly);
+    return taken.more;
+  }
+
   async function takeInAll(): Promise<boolean> {
     let more = true;
     for (let round = 0; more && round < MAX_ROUNDS; round += 1) {
       more = false;
       for (const name of place.layout.logs.keys()) {
-        const taken = await takeIn(taking, name);
-        more ||= taken.more;
-        if (taken.anomaly !== undefined) judgeAnomaly(taking, name, taken.anomaly);
+        const waits = await takeInOne(name);
+        more ||= waits;
       }
     }
-    takeInDecisions();
-    return more;
+    if ([...memory.intakes.values()].every(({ caughtUp }) => caughtUp)) memory.inInbox = undefined;
+    return takeInDecisions() || more;
   }
 
   async function takeInOwn(): Promise<void> {
     for (const { name } of ownLogs(place.layout, place.handle)) {
       let more = true;
-      while (more) {
-        const taken = await takeIn(taking, name);
-        more = taken.more;
-        if (taken.anomaly !== undefined) judgeAnomaly(taking, name, taken.anomaly);
-      }
+      while (more) more = await takeInOne(name);
     }
   }
 
-  function takeInDecisions(): void {
-    for (let more = true; more;) {
+  function takeInDecisions(): boolean {
+    for (let round = 0; round < MAX_DECISION_ROUNDS; round += 1) {
       const read = newDecisions(disk, place, memory.decisions, world.clock.wallMs());
       if (read.anomaly !== undefined) tell(decisionsChanged(read.anomaly, world.clock.wallMs()));
-      if (read.found.length > 0)
-        note(
-          read.found.map(({ entry }) => entry),
-          "now",
-        );
-      for (const { event } of read.found) fold(event);
+      for (const event of read.events) fold(event);
       memory.decisions = read.cursor;
-      more = read.more;
+      if (!read.more) return false;
     }
+    return true;
   }
 
-  const repair = writer.recover();
-  replayJournal({ disk, place, memory, fold }, journal);
-  restoreInbox({ disk, place, memory, files });
-  beginLogs(taking);
-  reportRecovery(taking, repair);
+  const mendLogs = (): void => reportRecovery(taking, writer.recover());
+  function close(): void {
+    writer.close();
+    journal.close();
+    inbox.close();
+    quarantine.close();
+  }
+
+  try {
+    const repair = writer.recover();
+    replayJournal({ disk, place, memory, fold }, journal);
+    restoreInbox({ disk, place, memory, files });
+    beginLogs(taking);
+    reportRecovery(taking, repair);
+    reportForks(taking);
+  } catch (error) {
+    // It is tried again and again while the disk is in trouble.
+    close();
+    throw error;
+  }
 
   return {
     world,
@@ -189,6 +204,7 @@ export function openSession(world: World, place: Place, memory: Memory): Session
     memory,
     files,
     writer,
+    mendLogs,
     env,
     written,
     now,
@@ -200,13 +216,17 @@ export function openSession(world: World, place: Place, memory: Memory): Session
     flush: () => {
       if (later.length > 0) note([], "now");
     },
-    close() {
-      writer.close();
-      journal.close();
-      inbox.close();
-      quarantine.close();
-    },
+    close,
   };
+}
+
+/**
+ * Our logs are read one after the other: the newest of all of them counts. Not one that a clock
+ * has set far ahead, which the next one does not follow either (spec 1.2).
+ */
+function laterOf(last: string | undefined, next: string, wallMs: number): string {
+  if (last === undefined || Date.parse(last) > wallMs + FAR_AHEAD_MS) return next;
+  return next > last ? next : last;
 }
 
 export function contextOf(place: Place): AdmissionContext {
@@ -261,28 +281,4 @@ function decisionsChanged(anomaly: string, wallMs: number): AutomaticIncident {
     detail: `lines that were read are no longer there (${anomaly}); decisions are derived from the logs and stand`,
     concernsWire: false,
   };
-}
-
-function reportRecovery(taking: Taking, report: RecoveryReport): void {
-  for (const { log, offset, detail } of report.damaged) {
-    taking.tell({
-      key: `log_damaged:${log}:${offset}`,
-      cause: "log_damaged",
-      subject: `our own log ${log} is damaged`,
-      detail: `from offset ${offset}: ${detail}; nothing is written to it until it is mended`,
-      concernsWire: false,
-    });
-  }
-  for (const { log, seq, id } of report.unknown) {
-    taking.tell({
-      key: `identity_in_use:${log}:${id}`,
-      cause: "identity_in_use",
-      subject: "our key is used elsewhere",
-      detail: `${log}: line ${seq} carries our signature, and we did not write it`,
-      concernsWire: true,
-    });
-  }
-  for (const { log, offset, bytes } of report.cut) {
-    taking.world.log.warn({ log, offset, bytes }, "a torn end of our own log was cut and restored");
-  }
 }

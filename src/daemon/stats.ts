@@ -1,7 +1,7 @@
 import { incidentsView } from "../protocol/incident-view.ts";
 import { ratifiedDecisions } from "../protocol/decisions-view.ts";
 import { proposalsView } from "../protocol/proposals-view.ts";
-import type { StatsView } from "./client-types.ts";
+import type { StatsView } from "./view-types.ts";
 import type { Session } from "./session.ts";
 import { storedMessages } from "./stored-messages.ts";
 

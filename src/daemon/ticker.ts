@@ -11,6 +11,8 @@ const LAST_RETRY_MS = 30_000;
 const OWN_WORDS_MS = 25;
 /** Quiet for so long: logs are synced and a checkpoint is written. */
 const SETTLE_AFTER_MS = 2_000;
+/** The same on a wire that is never quiet. */
+const SETTLE_AT_LATEST_MS = 30_000;
 
 export interface TickerOptions {
   /** The longest time between two looks at all logs. */
@@ -42,6 +44,7 @@ export function makeTicker(
   let timer: NodeJS.Timeout | undefined;
   let dueMs = Infinity;
   let settleTimer: NodeJS.Timeout | undefined;
+  let unsettledSinceMs: number | undefined;
   let pending: Promise<void> | undefined;
   let stopped = false;
   let retryMs = FIRST_RETRY_MS;
@@ -93,11 +96,15 @@ export function makeTicker(
   function planSettling(): void {
     clearTimeout(settleTimer);
     if (stopped) return;
+    unsettledSinceMs ??= agent.monoMs();
+    const atLatestMs = unsettledSinceMs + SETTLE_AT_LATEST_MS - agent.monoMs();
+    const inMs = Math.max(0, Math.min(SETTLE_AFTER_MS, atLatestMs));
     settleTimer = setTimeout(() => {
+      unsettledSinceMs = undefined;
       queue(() => agent.settle()).catch((error: unknown) => {
         log.warn({ detail: String(error) }, "not synced; it is tried again after the next round");
       });
-    }, SETTLE_AFTER_MS);
+    }, inMs);
   }
 
   function soon(): void {

@@ -14,7 +14,7 @@ import type {
   ViewName,
   Views,
   WhoamiView,
-} from "./client-types.ts";
+} from "./view-types.ts";
 import { DeaddropError } from "./errors.ts";
 import { inboxView, searchView, threadMessagesView } from "./message-views.ts";
 import { resolveId } from "./resolve-id.ts";

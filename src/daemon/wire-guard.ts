@@ -91,8 +91,10 @@ function advertisedDrift({ world, place }: Session): AutomaticIncident[] {
     const detail = parsed?.detail ?? `${path} is no readable file`;
     return [drift("unreadable", undefined, detail)];
   }
+  // Who writes there chooses the names: only those of the roster have a limit of their own.
+  const { roster } = place.layout;
   return trustDrift(place.store, parsed.document).map(({ key, handle, detail }) =>
-    drift(key, handle === "" ? undefined : handle, detail),
+    drift(key, roster.includes(handle) ? handle : undefined, detail),
   );
 }
 

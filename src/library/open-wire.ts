@@ -1,11 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { openClient } from "../daemon/client.ts";
-import type {
-  DecisionsView,
-  InboxMessage,
-  SendAnswer,
-  ThreadView,
-} from "../daemon/client-types.ts";
+import type { SendAnswer } from "../daemon/client-types.ts";
+import type { DecisionsView, InboxMessage, ThreadView } from "../daemon/view-types.ts";
 import { fromPlain } from "../wire/json.ts";
 
 export interface OpenWireOptions {

@@ -80,7 +80,7 @@ export function settle(
     if (first.head.lines <= covered(coverage)) continue;
     if (standsAt(held, first.head)) {
       coverage.steps.push({ beat: first.beat, lines: first.head.lines });
-    } else {
+    } else if (contradicts(held, first.head)) {
       reader.mismatches.push({ beat: first.beat, target, lines: first.head.lines });
       if (reader.mismatches.length > MAX_MISMATCHES) reader.mismatches.shift();
     }
@@ -97,6 +97,19 @@ function standsAt(held: LogState | undefined, head: ClaimedHead): boolean {
   const mark = held === undefined ? undefined : markAt(held, head.lines);
   if (mark === undefined) return head.eventId === undefined && head.seq === undefined;
   return head.eventId === mark.id && (head.seq === undefined || head.seq === mark.seq);
+}
+
+/**
+ * Whether a head says something untrue. One that names no event, or an older one, covers nothing but
+ * may be honest: its author did not believe the lines after that, for want of a pin. A mark that was
+ * pruned cannot be held against anyone.
+ */
+function contradicts(held: LogState | undefined, head: ClaimedHead): boolean {
+  if (head.eventId === undefined) return false;
+  const marks = held?.marks ?? [];
+  const named = marks.find((mark) => mark.id === head.eventId);
+  if (named === undefined) return head.seq === undefined || head.seq >= (marks[0]?.seq ?? 0);
+  return named.line > head.lines || (head.seq !== undefined && head.seq !== named.seq);
 }
 
 /** The last chained line among the first `lines`. */

@@ -1,4 +1,5 @@
 import { fromPlain } from "../wire/json.ts";
+import { quote } from "../wire/quote.ts";
 import type { Effect } from "./effects.ts";
 import { deadlineCadence } from "./liveness.ts";
 import { firstBeatCovering, lastBeat, type LogsState } from "./logs.ts";
@@ -134,7 +135,7 @@ function notConverging(topic: Topic): Effect {
       key: `not_converging:${topic.key}`,
       cause: "not_converging",
       subject: "proposals go back and forth",
-      detail: `thread ${topic.correlationId}: three round trips of counters and no agreement; the operators should talk`,
+      detail: `thread ${quote(topic.correlationId)}: three round trips of counters and no agreement; the operators should talk`,
       concernsWire: false,
     },
   };

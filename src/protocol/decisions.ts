@@ -6,6 +6,7 @@ import {
   type Ratification,
 } from "./decision-record.ts";
 import type { AutomaticIncident, Effect } from "./effects.ts";
+import { quote } from "../wire/quote.ts";
 import { advertisedCadence } from "./liveness.ts";
 import { beatsFrom, lastBeat, type LogsState } from "./logs.ts";
 import type { Proposal } from "./proposal.ts";
@@ -14,8 +15,10 @@ import { nameProposal } from "./proposals.ts";
 import type { CoreEvent, Env, Now } from "./record.ts";
 import { answerLogName } from "./support.ts";
 
-/** Entries kept that are not proved; beyond, the oldest go. */
+/** Entries kept that are not proved, signed ones and others apart; beyond, the oldest go. */
 const MAX_DOUBTFUL = 4_096;
+/** Proved entries kept of one proposal: each required party may have recorded it, and once again. */
+const MAX_PROVED = 16;
 /** Spec 3.4: so many beats of the proposer without an entry, and another party records. */
 const BEATS_WITHOUT_ENTRY = 2;
 const CADENCES_OF_SILENCE = 2;
@@ -55,7 +58,7 @@ export function applyDecisions(
   logs: LogsState,
   changed: ReadonlySet<Proposal>,
 ): void {
-  if (event.kind === "entry") {
+  if (event.kind === "entry" && !isKnown(state, event.entry)) {
     const { id, record, signedBy, signatureValid } = event.entry;
     const named = proposalsById(proposals, record.proposal_id ?? "", env);
     for (const proposal of named) nameProposal(proposals, proposal, env, logs);
@@ -74,10 +77,33 @@ export function applyDecisions(
   }
 }
 
+/**
+ * A line that stands there twice, or is read again after the file was changed, adds nothing. The id
+ * leaves the signature out, and one without a valid one must not stand in the way of the real one.
+ */
+function isKnown(
+  { entries }: DecisionsState,
+  { id, record, signedBy, signatureValid }: DecisionEntry,
+): boolean {
+  let proved = 0;
+  for (const each of entries) {
+    if (each.id === id && each.signedBy === signedBy && each.signatureValid === signatureValid) {
+      return true;
+    }
+    if (each.verdict.is === "proved" && each.record.proposal_id === record.proposal_id) proved += 1;
+  }
+  return proved >= MAX_PROVED;
+}
+
+/** Whoever can write there without a key cannot push out what waits to be proved. */
 function boundEntries(state: DecisionsState): void {
-  let excess = state.entries.filter(({ verdict }) => verdict.is !== "proved").length - MAX_DOUBTFUL;
-  if (excess <= 0) return;
-  state.entries = state.entries.filter(({ verdict }) => verdict.is === "proved" || excess-- <= 0);
+  for (const signed of [false, true]) {
+    const isDoubtful = ({ verdict, signatureValid }: JudgedEntry): boolean =>
+      verdict.is !== "proved" && signatureValid === signed;
+    let excess = state.entries.filter(isDoubtful).length - MAX_DOUBTFUL;
+    if (excess <= 0) continue;
+    state.entries = state.entries.filter((entry) => !isDoubtful(entry) || excess-- <= 0);
+  }
 }
 
 function settleRecord(
@@ -196,7 +222,7 @@ function unprovedIncident(
     key: `decision_unproved:${id}`,
     cause: "decision_unproved",
     ...(peer === undefined ? {} : { peer }),
-    subject: `decisions.jsonl: ${record.decision_id ?? id} is not proved`,
+    subject: `decisions.jsonl: ${quote(record.decision_id ?? id)} is not proved`,
     detail: `${detail}; it is not shown as canonical`,
     concernsWire: true,
   };

@@ -8,8 +8,6 @@ const HOUR_MS = 3_600_000;
 const MAX_TOLD = 4_096;
 /** Notices kept for the operator's list. */
 const MAX_NOTICES = 256;
-/** What limits matters that concern no peer. */
-const NOBODY = "";
 const SUMMARY = "more_incidents";
 
 export interface Notice {
@@ -40,7 +38,7 @@ export function applyNotices(state: NoticesState, event: CoreEvent): void {
   const oldest = state.told.keys().next().value;
   if (state.told.size > MAX_TOLD && oldest !== undefined) state.told.delete(oldest);
   if (event.cause === undefined) return;
-  const who = peer ?? NOBODY;
+  const who = limitOf(peer, event.cause);
   state.recent.set(who, [...withinHour(state, who, at), at].slice(-MAX_NOTICES_PER_HOUR - 1));
   const { cause, subject = event.cause, detail = "" } = event;
   state.notices = [...state.notices, { at, cause, peer, subject, detail }].slice(-MAX_NOTICES);
@@ -65,11 +63,11 @@ export function decideNotices(
   const tell = new Map<string, AutomaticIncident>();
   for (const incident of incidents) {
     if (state.told.has(incident.key) || tell.has(incident.key)) continue;
-    const who = incident.peer ?? NOBODY;
+    const who = limitOf(incident.peer, incident.cause);
     const count = counts.get(who) ?? withinHour(state, who, nowMs).length;
     if (count > MAX_NOTICES_PER_HOUR) continue;
     const last = count === MAX_NOTICES_PER_HOUR;
-    const told = last ? summary(incident.peer, nowMs) : incident;
+    const told = last ? summary(incident, nowMs) : incident;
     counts.set(who, count + 1);
     if (!state.told.has(told.key)) tell.set(told.key, told);
   }
@@ -85,11 +83,11 @@ function withinHour(state: NoticesState, who: string, nowMs: number): readonly n
   return (state.recent.get(who) ?? []).filter((at) => at > nowMs - HOUR_MS);
 }
 
-function summary(peer: string | undefined, nowMs: number): AutomaticIncident {
-  const about = peer === undefined ? "this agent" : peer;
+function summary({ peer, cause }: AutomaticIncident, nowMs: number): AutomaticIncident {
+  const about = peer === undefined ? `"${cause}"` : peer;
   return {
-    key: `${SUMMARY}:${peer ?? NOBODY}:${nowMs}`,
-    cause: SUMMARY,
+    key: `${SUMMARY}:${limitOf(peer, cause)}:${nowMs}`,
+    cause: peer === undefined ? cause : SUMMARY,
     ...(peer === undefined ? {} : { peer }),
     subject: `more incidents about ${about}`,
     detail:
@@ -97,4 +95,12 @@ function summary(peer: string | undefined, nowMs: number): AutomaticIncident {
       "further ones are not, until there is room: see quarantine and status",
     concernsWire: false,
   };
+}
+
+/**
+ * Whose limit a matter counts against: its peer's, or, when it is about none, that of its cause, so
+ * that a file that somebody keeps touching cannot silence what matters more. No handle has a colon.
+ */
+function limitOf(peer: string | undefined, cause: string): string {
+  return peer ?? `:${cause}`;
 }

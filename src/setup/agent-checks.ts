@@ -83,7 +83,8 @@ function checkPeer({ store, wire, handle: self }: Place, handle: string): Findin
   if (peer.tier === "UNTRUSTED") {
     return warning(check, "UNTRUSTED: only its heartbeats are taken", pin);
   }
-  return ok(check, `${peer.tier}, ${peer.keys.filter((key) => key.active).length} keys`);
+  const keys = peer.keys.filter((key) => key.active).length;
+  return ok(check, `${peer.tier}, ${keys} ${keys === 1 ? "key" : "keys"}`);
 }
 
 function driftFindings(disk: Disk, { store, wire }: Place): readonly Finding[] {

@@ -18,7 +18,7 @@ import type { SetupHost } from "./host.ts";
 import { readOfferedKey } from "./offered-key.ts";
 import { protocolDocument } from "./protocol-document.ts";
 import { setupReport, type SetupReport } from "./report.ts";
-import { groupIdOf, mendSharingSteps, ONE_USER, sharedByGroup, sharingOf } from "./sharing.ts";
+import { mendSharingSteps, ONE_USER, ownGroupId, sharedByGroup, sharingOf } from "./sharing.ts";
 import { runSteps, type Step } from "./steps.ts";
 import {
   checkWireTiers,
@@ -135,7 +135,7 @@ function newWireId(host: SetupHost): string {
 }
 
 function sharingFor(host: SetupHost, wireDir: string, group: string | undefined): Sharing {
-  if (group !== undefined) return sharedByGroup(groupIdOf(group));
+  if (group !== undefined) return sharedByGroup(ownGroupId(group));
   return host.disk.stat(wireDir) === undefined ? ONE_USER : sharingOf(host.disk, wireDir);
 }
 

@@ -83,8 +83,17 @@ export function mendSharingSteps(
   ];
 }
 
+/** The number of a group that we belong to; nobody else can give files to it. */
+export function ownGroupId(group: string): number {
+  const id = groupIdOf(group);
+  if (process.getuid?.() === 0 || process.getgroups?.().includes(id) === true) return id;
+  throw new DeaddropError("config", `--group ${group}: you are not a member of it`, {
+    hint: `sudo usermod -aG ${group} $USER, log in again, and repeat the command`,
+  });
+}
+
 /** The number of a group by its name, from the system's own group list. */
-export function groupIdOf(group: string): number {
+function groupIdOf(group: string): number {
   if (/^[0-9]{1,9}$/.test(group)) return Number(group);
   const id = /^[^:]*:[^:]*:([0-9]+):/.exec(groupLine(group))?.[1];
   if (id !== undefined) return Number(id);

@@ -133,6 +133,25 @@ export function openIfThere(disk: Disk, path: string): DiskFile | undefined {
   }
 }
 
+/** What stands there instead of a file, or a file that is closed to us: the disk itself is well. */
+const OBSTRUCTED: ReadonlySet<StorageCode> = new Set(["not_a_file", "linked", "symlink", "denied"]);
+
+/**
+ * `openIfThere` for files that others can put something else in the place of (a link, a pipe, a
+ * folder): that is no failure, and must stop nothing but the reading of this file.
+ */
+export function openUnlessObstructed(
+  disk: Disk,
+  path: string,
+): DiskFile | "obstructed" | undefined {
+  try {
+    return openIfThere(disk, path);
+  } catch (error) {
+    if (error instanceof StorageError && OBSTRUCTED.has(error.code)) return "obstructed";
+    throw error;
+  }
+}
+
 /** True when `path` names the very file that is open: nobody renamed or replaced it meanwhile. */
 export function stillNamed(disk: Disk, file: DiskFile): boolean {
   const named = disk.stat(file.path);

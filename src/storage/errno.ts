@@ -14,7 +14,7 @@ const FULL: Meaning = {
 const DENIED: Meaning = {
   code: "denied",
   problem: "permission denied",
-  hint: "give the user that runs deaddrop access to it (ls -l shows the owner and mode)",
+  hint: "give the user that runs deaddrop access to it (ls -l shows the owner and mode; id shows your groups, and a new one counts after the next login)",
 };
 const NOT_A_FILE: Meaning = {
   code: "not_a_file",

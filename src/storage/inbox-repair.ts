@@ -9,6 +9,8 @@ export interface InboxRepair {
   /** Lines that the journal names and no log has any more: blanks stand in their place. */
   readonly lost: number;
   readonly cutBytes: number;
+  /** Whole lines that the journal does not name, by logical offset: they stay. */
+  readonly unnamed: readonly { readonly from: number; readonly to: number }[];
 }
 
 const BATCH_BYTES = 1024 * 1024;
@@ -39,13 +41,15 @@ export function restoreLines<Entry extends { readonly inbox: number }>(
     else mend.put(joinLines([line]));
   }
   const cutBytes = mend.finish(before);
-  return { restored: mend.restored, lost, cutBytes };
+  const unnamed = mend.unnamed.map((each) => ({ from: base + each.from, to: base + each.to }));
+  return { restored: mend.restored, lost, cutBytes, unnamed };
 }
 
 class Mend {
   /** Up to here the file is, or will be, as it must be. */
   position: number;
   restored = 0;
+  readonly unnamed: { from: number; to: number }[] = [];
   readonly #file: DiskFile;
   #intact = true;
   #cutAt: number | undefined;
@@ -62,6 +66,7 @@ class Mend {
     if (at === this.position) return;
     const { size } = this.#file.stat();
     if (this.#intact && size >= at && endsLine(this.#file, at)) {
+      this.unnamed.push({ from: this.position, to: at });
       this.position = at;
       return;
     }
@@ -93,6 +98,8 @@ class Mend {
   finish(sizeBefore: number): number {
     this.#flush();
     const cutAt = this.#cutAt ?? this.#cutTornEnd();
+    const { size } = this.#file.stat();
+    if (size > this.position) this.unnamed.push({ from: this.position, to: size });
     // Also when nothing was mended: after a kill the end may never have been synced.
     this.#file.datasync();
     return cutAt === undefined ? 0 : Math.max(0, sizeBefore - cutAt);

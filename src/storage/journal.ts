@@ -1,21 +1,5 @@
-import { openIfThere, StorageError, type Disk, type DiskFile } from "./disk.ts";
+import { StorageError, type Disk, type DiskFile } from "./disk.ts";
 import { chunksOf, endsLine, wholeLines } from "./line-splitter.ts";
-
-/** What became of one line of a log. Spec 2.4, Journal. */
-export interface LineVerdict {
-  readonly kind: "line";
-  /** Our receipt, ms since 1970. */
-  readonly at: number;
-  readonly log: string;
-  readonly line: number;
-  /** Byte offset just after the line, in the file that it stood in. */
-  readonly end: number;
-  readonly id?: string;
-  /** Why it was refused. */
-  readonly reason?: string;
-  /** Logical offset in the inbox, when routed. */
-  readonly inbox?: number;
-}
 
 /** An entry with its byte range. */
 export interface JournalRecord<Entry> {
@@ -47,7 +31,15 @@ export function openJournal<Entry extends object>(
   durable = 0,
 ): Journal<Entry> {
   const file = disk.open(path, "append", 0o600);
-  let end = heal(file, durable);
+  let end: number;
+  try {
+    end = heal(file, durable);
+    // A kill may have come between a write and its sync: what is acted upon now has to stay.
+    if (end > durable) file.datasync();
+  } catch (error) {
+    file.close();
+    throw error;
+  }
   let broken = false;
   let damaged = 0;
 
@@ -88,15 +80,6 @@ export function openJournal<Entry extends object>(
     },
     close: () => file.close(),
   };
-}
-
-/** The end of a journal without opening it for writing; 0 when there is none. */
-export function journalSize(disk: Disk, path: string): number {
-  const file = openIfThere(disk, path);
-  if (file === undefined) return 0;
-  const { size } = file.stat();
-  file.close();
-  return size;
 }
 
 function entryBytes(entries: readonly object[]): Uint8Array {

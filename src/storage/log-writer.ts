@@ -31,7 +31,8 @@ export interface LogWriterOptions {
 /** Appends to the logs of one identity, whose lock the caller holds. Spec 4.1, Append. */
 export interface LogWriter {
   /**
-   * Drains pending and mends the logs: at start, and again after trouble (else it does nothing).
+   * Drains pending and mends the logs: at start, and again after trouble or while a log is blocked
+   * (else it does nothing).
    * Throws `StorageError`; damage and foreign use are in the report and block only their log.
    */
   recover(): RecoveryReport;
@@ -39,7 +40,7 @@ export interface LogWriter {
   head(log: string): ChainHead | undefined;
   /**
    * Whether a chained line with our signature is one that we wrote (spec 1.6). At or below the
-   * durable head the chain itself has to tell: this says true.
+   * durable head the chain itself has to tell: this says true. Throws while mending fails.
    */
   knows(log: string, seq: number, id: string): boolean;
   /** Why nothing can be appended to a log: "log_damaged", "identity_in_use". */
@@ -75,6 +76,8 @@ interface LogState {
   readonly blocked: StorageError | undefined;
   readonly unknown: readonly ChainHead[];
   head: ChainHead | undefined;
+  /** The size that our last write left; undefined once another program was seen to write there. */
+  alone: number | undefined;
 }
 
 const FLUSH_BYTES = 1024 * 1024;
@@ -92,25 +95,17 @@ class OwnLogsWriter implements LogWriter {
   }
 
   recover(): RecoveryReport {
-    if (this.#pending !== undefined && this.#trouble === undefined) return NOTHING_OWED;
+    // What blocks a log may have been put right meanwhile.
+    const isBlocked = [...this.#states.values()].some(({ blocked }) => blocked !== undefined);
+    if (this.#pending !== undefined && this.#trouble === undefined && !isBlocked) {
+      return NOTHING_OWED;
+    }
     this.close();
-    const pending = openPending(this.#options.disk, this.#options.pendingPath);
     try {
-      const repairs = new Map<string, OwnLogRepair>();
-      for (const log of this.#options.logs) {
-        const repair = this.#recoverLog(log, pending.lines);
-        const { file, head, unknown } = repair;
-        repairs.set(log.name, repair);
-        this.#states.set(log.name, { log, file, head, unknown, blocked: blockedBy(log, repair) });
-      }
-      this.#makeDurable();
-      pending.keep(this.#stillOwed(pending.lines));
-      this.#pending = pending;
-      this.#trouble = undefined;
-      return reportOf(repairs);
+      return this.#mend();
     } catch (error) {
-      pending.close();
       this.close();
+      this.#trouble = asStorageError(error);
       throw error;
     }
   }
@@ -123,7 +118,7 @@ class OwnLogsWriter implements LogWriter {
       const state = this.#state(name);
       state.head = headOf(group.at(-1)) ?? state.head;
       try {
-        appendOwnLines(openFileOf(state), group);
+        state.alone = appendOwnLines(this.#options.disk, openFileOf(state), group, state.alone);
       } catch (error) {
         this.#trouble = asStorageError(error);
         failed.set(name, this.#trouble);
@@ -167,7 +162,7 @@ class OwnLogsWriter implements LogWriter {
     disk.renameExclusive(log.path, segment);
     closing.close();
     const file = disk.open(log.path, "append", log.mode);
-    this.#states.set(name, { log, file, head, blocked, unknown });
+    this.#states.set(name, { log, file, head, blocked, unknown, alone: file.stat().size });
     this.#makeDurable();
     this.#trouble = undefined;
   }
@@ -200,6 +195,8 @@ class OwnLogsWriter implements LogWriter {
   }
 
   knows(log: string, seq: number, id: string): boolean {
+    // While mending fails nothing is known: to say "no" would accuse somebody of using our key.
+    if (this.#pending === undefined && this.#trouble !== undefined) throw this.#trouble;
     const promised = this.#pending?.lines.find((own) => own.log === log && own.seq === seq);
     if (promised !== undefined) return promised.id === id;
     return seq <= (this.#options.heads.own(log)?.seq ?? 0);
@@ -214,6 +211,23 @@ class OwnLogsWriter implements LogWriter {
     this.#pending = undefined;
     for (const state of this.#states.values()) state.file?.close();
     this.#states.clear();
+  }
+
+  #mend(): RecoveryReport {
+    const pending = openPending(this.#options.disk, this.#options.pendingPath);
+    this.#pending = pending;
+    const repairs = new Map<string, OwnLogRepair>();
+    for (const log of this.#options.logs) {
+      const repair = this.#recoverLog(log, pending.lines);
+      const { file, head, unknown } = repair;
+      repairs.set(log.name, repair);
+      const at = { blocked: blockedBy(log, repair), alone: file?.stat().size };
+      this.#states.set(log.name, { log, file, head, unknown, ...at });
+    }
+    this.#makeDurable();
+    pending.keep(this.#stillOwed(pending.lines));
+    this.#trouble = undefined;
+    return reportOf(repairs);
   }
 
   #state(log: string): LogState {

@@ -10,8 +10,13 @@ const MAX_SEGMENT_BYTES = 1024 * 1024 * 1024;
  */
 export function segmentsOf(disk: Disk, archive: string, name: string): string[] {
   const segments: string[] = [];
+  // What a peer has put in the place of a folder or a segment is passed over: it is no archive.
+  if (disk.stat(archive)?.kind !== "folder") return segments;
   for (const year of disk.list(archive).filter((entry) => /^[0-9]{4}$/.test(entry))) {
-    segments.push(...inYear(disk, join(archive, year), name));
+    const folder = join(archive, year);
+    if (disk.stat(folder)?.kind !== "folder") continue;
+    const found = inYear(disk, folder, name);
+    segments.push(...found.filter((path) => disk.stat(path)?.kind === "file"));
   }
   return segments;
 }

@@ -9,8 +9,11 @@ export type SharedAppend =
   | { readonly outcome: "found"; readonly line: Uint8Array };
 
 export interface SharedOptions {
-  /** True for a line that makes ours superfluous; asked of every whole line, segments included. */
-  readonly find: (line: Uint8Array) => boolean;
+  /**
+   * True for a line that makes ours superfluous; asked of every whole line, segments included.
+   * Without it nothing is read: anybody may have made the file as long as they like.
+   */
+  readonly find?: (line: Uint8Array) => boolean;
   /** Archived segments of the same file, oldest first. */
   readonly segments?: readonly string[];
   /** Of a file that has to be made. */
@@ -36,12 +39,15 @@ export function appendShared(
   const file = openLocked(disk, path, options);
   try {
     const present = findIn(disk, file, options);
-    if (present !== undefined) return { outcome: "found", line: present };
+    if (present !== undefined) {
+      // Whoever wrote it may have died before its sync.
+      file.datasync();
+      return { outcome: "found", line: present };
+    }
     const { size } = file.stat();
     const begin = endsLine(file, size) ? [] : [EMPTY];
     const bytes = joinLines([...begin, line]);
     appendOrUndo(file, size, bytes);
-    file.datasync();
     return { outcome: "appended", end: size + bytes.length };
   } finally {
     file.close();
@@ -71,16 +77,18 @@ function lockedError(path: string): StorageError {
 }
 
 function findIn(disk: Disk, live: DiskFile, options: SharedOptions): Uint8Array | undefined {
-  for (const path of options.segments ?? []) {
+  const { find, segments = [] } = options;
+  if (find === undefined) return undefined;
+  for (const path of segments) {
     const segment = openSegment(disk, path);
     try {
-      const found = findLine(segment, options.find);
+      const found = findLine(segment, find);
       if (found !== undefined) return found;
     } finally {
       segment.close();
     }
   }
-  return findLine(live, options.find);
+  return findLine(live, find);
 }
 
 function findLine(file: DiskFile, find: (line: Uint8Array) => boolean): Uint8Array | undefined {
@@ -94,7 +102,9 @@ function findLine(file: DiskFile, find: (line: Uint8Array) => boolean): Uint8Arr
 function appendOrUndo(file: DiskFile, size: number, bytes: Uint8Array): void {
   try {
     file.append(bytes);
+    file.datasync();
   } catch (error) {
+    // Also after a failed sync: what it lost must not be found here and taken for durable.
     file.truncate(size);
     throw error;
   }

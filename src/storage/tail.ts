@@ -1,6 +1,12 @@
 import { createHash } from "node:crypto";
 import { MAX_LINE_BYTES } from "../wire/limits.ts";
-import { openIfThere, type Disk, type DiskFile, type FileStat } from "./disk.ts";
+import {
+  openIfThere,
+  openUnlessObstructed,
+  type Disk,
+  type DiskFile,
+  type FileStat,
+} from "./disk.ts";
 import { bytesBefore, chunksOf, isBlank, LineSplitter } from "./line-splitter.ts";
 
 /** How far a log has been read; plain JSON. Spec 4.1, Tail. */
@@ -20,7 +26,11 @@ export interface Cursor {
   readonly mtimeMs: number;
 }
 
-/** A whole line with its byte range (newline included) and its number (1-based, in the whole log). */
+/**
+ * A whole line with its byte range (newline included) and its number (1-based, in the whole log).
+ * Blank lines that follow each other are one of these, with the number of the last: a megabyte of
+ * newlines must not cost a million entries.
+ */
 export type TailLine =
   | ({ readonly kind: "line"; readonly bytes: Uint8Array } & Place)
   | ({ readonly kind: "blank" } & Place)
@@ -32,8 +42,11 @@ interface Place {
   readonly line: number;
 }
 
-/** What was read no longer stands as it was read. */
-export type Anomaly = "missing" | "shrunk" | "replaced" | "rewritten";
+/**
+ * What was read no longer stands as it was read. "obstructed": in the place of the file stands
+ * something that is not read (a link, a pipe, a folder), or it is closed to us.
+ */
+export type Anomaly = "missing" | "shrunk" | "replaced" | "rewritten" | "obstructed";
 
 export interface TailRead {
   readonly lines: readonly TailLine[];
@@ -45,6 +58,8 @@ export interface TailRead {
 }
 
 const PREFIX_BYTES = 64 * 1024;
+/** Of one call; a megabyte of honest lines has half as many, one of rubbish has half a million. */
+const MAX_LINES = 8_192;
 
 /**
  * The whole lines after `cursor` (undefined: from the beginning). `maxBytes` bounds one call; it is
@@ -63,7 +78,8 @@ export function readNewLines(
   if (cursor !== undefined && look?.kind === "file" && look.nlink === 1) {
     if (looksTheSame(look, cursor)) return { lines: [], cursor, anomaly: undefined, more: false };
   }
-  const file = openIfThere(disk, path);
+  const file = openUnlessObstructed(disk, path);
+  if (file === "obstructed") return { lines: [], cursor, anomaly: file, more: false };
   if (file === undefined) {
     const anomaly = cursor === undefined || cursor.offset === 0 ? undefined : "missing";
     return { lines: [], cursor, anomaly, more: false };
@@ -119,13 +135,10 @@ function takeLines(
   const to = Math.min(stat.size, from + scanned + Math.max(maxBytes, MAX_LINE_BYTES + 2));
   const lines: TailLine[] = [];
   let line = cursor?.lines ?? 0;
-  for (const chunk of chunksOf(file, from + scanned, to)) {
-    for (const { bytes, start, end } of splitter.feed(chunk)) {
-      line += 1;
-      if (bytes === undefined) lines.push({ kind: "oversized", start, end, line });
-      else if (isBlank(bytes)) lines.push({ kind: "blank", start, end, line });
-      else lines.push({ kind: "line", bytes, start, end, line });
-    }
+  for (const { bytes, start, end } of splitLines(splitter, file, from + scanned, to)) {
+    line += 1;
+    addLine(lines, bytes, { start, end, line });
+    if (lines.length >= MAX_LINES) break;
   }
   const more = splitter.position < stat.size;
   const next: Cursor = {
@@ -139,6 +152,24 @@ function takeLines(
     mtimeMs: stat.mtimeMs,
   };
   return { lines, cursor: next, anomaly: undefined, more };
+}
+
+function* splitLines(splitter: LineSplitter, file: DiskFile, from: number, to: number) {
+  for (const chunk of chunksOf(file, from, to)) yield* splitter.feed(chunk);
+}
+
+function addLine(lines: TailLine[], bytes: Uint8Array | undefined, place: Place): void {
+  if (bytes === undefined) lines.push({ kind: "oversized", ...place });
+  else if (!isBlank(bytes)) lines.push({ kind: "line", bytes, ...place });
+  else {
+    const before = lines.at(-1);
+    if (before?.kind === "blank") lines.pop();
+    lines.push({
+      kind: "blank",
+      ...place,
+      start: before?.kind === "blank" ? before.start : place.start,
+    });
+  }
 }
 
 /** Hex SHA-256 of the last 64 KiB before an offset: tells whether that much is still what it was. */
@@ -207,14 +238,20 @@ export function compareHistory(
   return others ? "rewritten" : "behind";
 }
 
-/** The cursor just after line number `line`, which ends at `offset`: for a read that stops early. */
+/**
+ * The cursor just after line number `line`, which ends at `offset`: for a read that stops early.
+ * Of a file that is not there now: one that the next read finds it "missing" or "replaced" with.
+ */
 export function cursorAt(disk: Disk, path: string, offset: number, line: number): Cursor {
-  const file = disk.open(path, "read");
+  // No size is -1: the next read looks at the file in any case.
+  const unread = { scanned: 0, size: -1, mtimeMs: 0 };
+  const file = openUnlessObstructed(disk, path);
+  if (file === undefined || file === "obstructed") {
+    return { dev: 0, ino: 0, offset, lines: line, prefixHash: "", ...unread };
+  }
   try {
     const { dev, ino } = file.stat();
     const hash = prefixHash(file, offset);
-    // No size is -1: the next read looks at the file in any case.
-    const unread = { scanned: 0, size: -1, mtimeMs: 0 };
     return { dev, ino, offset, lines: line, prefixHash: hash, ...unread };
   } finally {
     file.close();

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { StorageError, type Disk } from "./disk.ts";
 import { wirePaths } from "./paths.ts";
 
@@ -39,6 +39,7 @@ export function createWire(
 
   const folder = (path: string): void => {
     if (disk.stat(path) !== undefined) return;
+    makePassage(disk, dirname(path), sharing);
     disk.makeFolder(path, sharing.folderMode);
     disk.setMode(path, sharing.folderMode, sharing.groupId);
     created.push(path);
@@ -67,6 +68,14 @@ export function createWire(
   // The configuration last: a folder is a wire once it has one.
   text(paths.config, wire.config);
   return { created };
+}
+
+/** Missing folders above a group's wire: the group passes through, their owner alone changes them. */
+function makePassage(disk: Disk, path: string, sharing: Sharing): void {
+  if (sharing.groupId === undefined || disk.stat(path) !== undefined) return;
+  makePassage(disk, dirname(path), sharing);
+  disk.makeFolder(path, 0o750);
+  disk.setMode(path, 0o750, sharing.groupId);
 }
 
 function refuseStrangeFolder(disk: Disk, wireDir: string): void {

@@ -1,12 +1,5 @@
-import {
-  createHash,
-  createPrivateKey,
-  createPublicKey,
-  sign,
-  verify as verifyEquation,
-  type KeyObject,
-} from "node:crypto";
-import { Point, getPublicKey, hashes } from "@noble/ed25519";
+import { createHash, createPublicKey, verify as verifyEquation, type KeyObject } from "node:crypto";
+import { Point, getPublicKey, hashes, sign } from "@noble/ed25519";
 import { sha256Hex } from "./canonical.ts";
 import { MAX_CACHED_KEYS } from "./limits.ts";
 
@@ -175,18 +168,12 @@ export function publicKeyOf(secret: Uint8Array): Uint8Array {
   return getPublicKey(secret);
 }
 
-const PKCS8_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex");
-
-/**
- * A signer over a 32-byte secret, the content of `<handle>.key`. Ed25519 is deterministic: OpenSSL
- * signs as noble does, in a tenth of the time.
- */
+/** A signer over a 32-byte secret, the content of `<handle>.key`. noble makes all signatures. */
 export function makeSigner(handle: string, secret: Uint8Array): Signer {
-  const der = Buffer.concat([PKCS8_PREFIX, secret]);
-  const key = createPrivateKey({ key: der, format: "der", type: "pkcs8" });
+  const own = Uint8Array.from(secret);
   return {
     handle,
-    keyId: keyId(handle, getPublicKey(secret)),
-    sign: (bytes) => new Uint8Array(sign(null, bytes, key)),
+    keyId: keyId(handle, getPublicKey(own)),
+    sign: (bytes) => sign(bytes, own),
   };
 }

@@ -1,11 +1,6 @@
 import { Readable } from "node:stream";
-import type {
-  Client,
-  StatusChange,
-  ViewName,
-  ViewParameters,
-  Views,
-} from "../../src/daemon/client-types.ts";
+import type { Client, StatusChange } from "../../src/daemon/client-types.ts";
+import type { ViewName, ViewParameters, Views } from "../../src/daemon/view-types.ts";
 import { DeaddropError } from "../../src/daemon/errors.ts";
 import type { Cli } from "../../src/cli/context.ts";
 import { main } from "../../src/cli/main.ts";

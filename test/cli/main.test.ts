@@ -109,6 +109,13 @@ describe("errors", () => {
     });
   });
 
+  it("of what a person has to mend are configuration, as the daemon says", async () => {
+    const error = new StorageError("missing", "/c/eve.key", 'there is no key for "eve"', {
+      hint: "make one",
+    });
+    expect(await failing(error)).toMatchObject({ exitCode: 2 });
+  });
+
   it("of ours say so, with the trace", async () => {
     const { stderr, exitCode } = await failing(new TypeError("x is not y"));
     expect(exitCode).toBe(70);

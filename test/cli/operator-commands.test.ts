@@ -86,7 +86,7 @@ describe("init and join", () => {
     [["init", "--me", "a", "--peer", "b", "--local-pair", "--peer-key", "k"], 1, "makes all keys"],
     [["init", "--me", "a", "--peer", "b", "--local-pair", "--group", "0"], 1, "exclude each other"],
     [["join", "--me", "scribe"], 2, "no wire here"],
-    [["join", ".", "--me", "scribe"], 6, "is not a wire"],
+    [["join", ".", "--me", "scribe"], 2, "is not a wire"],
     [["join", "https://example.org/x.git", "--me", "scribe"], 1, "is a URL"],
   ])("refuse %j", async (args, code, message) => {
     const answer = await run(...args);

@@ -127,7 +127,7 @@ it(`${ROUNDS} times kill -9 under load: nothing promised is lost, nothing is the
 
   for (const side of sides) expectDelivered(wire, side);
   expect(await ratified("scribe")).toEqual(expected);
-  const recorded = wire.lines("decisions.jsonl").map(({ proposal_id }) => proposal_id);
+  const recorded = wire.lines("decisions.jsonl").map(({ proposal_id }) => String(proposal_id));
   expect(recorded.toSorted()).toEqual(expected);
   for (const handle of HANDLES) {
     const audit = await wire.run(handle, "audit", "--json");

@@ -18,8 +18,9 @@ const BOTH = ["forge", "scribe"] as const;
 
 afterEach(removeWires);
 
-async function safeMode(wire: LiveWire, handle: string): Promise<SafeModeView | null> {
-  return (await wire.json<{ safe_mode: SafeModeView | null }>(handle, "status")).safe_mode;
+async function safeMode(wire: LiveWire, handle: string): Promise<SafeModeView | undefined> {
+  const status = await wire.json<{ safe_mode: SafeModeView | null }>(handle, "status");
+  return status.safe_mode ?? undefined;
 }
 
 /** Both daemons run, and scribe's agent does nothing about forge's incident. */
@@ -61,10 +62,10 @@ describe("an incident that its addressee does not ack", () => {
 
     expect((await wire.run("forge", "resume", "--reason", "by phone")).code).toBe(1);
     expect((await wire.run("scribe", "resume", "--reason", "by phone", "--yes")).code).toBe(1);
-    expect(await safeMode(wire, "scribe")).not.toBeNull();
+    expect(await safeMode(wire, "scribe")).toBeDefined();
     expect((await wire.run("forge", "resume", "--reason", "by phone", "--yes")).code).toBe(0);
     for (const handle of BOTH) {
-      await until(`${handle} goes on`, async () => (await safeMode(wire, handle)) === null);
+      await until(`${handle} goes on`, async () => (await safeMode(wire, handle)) === undefined);
       expect((await wire.run(handle, "send", "how are you?")).code).toBe(0);
     }
     await until("the sign is down", () => !existsSync(join(wire.dir, "SAFE_MODE")));
@@ -77,7 +78,7 @@ describe("an incident that its addressee does not ack", () => {
     for (const handle of BOTH) await until("safe mode", () => safeMode(wire, handle));
     const here = ["resume", "--here", "--reason", "night shift", "--yes"];
     expect((await wire.run("scribe", ...here)).code).toBe(0);
-    await until("scribe goes on", async () => (await safeMode(wire, "scribe")) === null);
+    await until("scribe goes on", async () => (await safeMode(wire, "scribe")) === undefined);
     expect((await wire.run("scribe", "send", "on my way")).code).toBe(0);
     expect((await wire.run("forge", "send", "still here?")).code).toBe(4);
   }, 60_000);
@@ -88,7 +89,7 @@ describe("an incident that its addressee does not ack", () => {
     await until("it is escalated", () => escalations(wire).length === 1);
     await pause(4_000);
     for (const handle of BOTH) {
-      expect(await safeMode(wire, handle)).toBeNull();
+      expect(await safeMode(wire, handle)).toBeUndefined();
       expect((await wire.run(handle, "send", "how are you?")).code).toBe(0);
     }
     expect(escalations(wire)).toHaveLength(1);
@@ -102,6 +103,6 @@ describe("an incident that its addressee does not ack", () => {
     expect((await wire.run("scribe", "incident", "ack", incident)).code).toBe(0);
     await pause(5_000);
     expect(escalations(wire)).toEqual([]);
-    for (const handle of BOTH) expect(await safeMode(wire, handle)).toBeNull();
+    for (const handle of BOTH) expect(await safeMode(wire, handle)).toBeUndefined();
   }, 60_000);
 });

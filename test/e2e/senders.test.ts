@@ -61,5 +61,5 @@ describe("four processes that send as one agent", () => {
     expectOneChain(wire, answers);
     const seqs = wire.lines("forge_to_scribe.jsonl").map(({ seq }) => seq);
     expect(seqs).toEqual(Array.from({ length: SENDERS.length * EACH }, (_, at) => at + 1));
-  }, 240_000);
+  }, 480_000);
 });

@@ -2,6 +2,7 @@ import {
   appendFileSync,
   copyFileSync,
   readFileSync,
+  renameSync,
   rmSync,
   truncateSync,
   writeFileSync,
@@ -33,9 +34,15 @@ const inboxSubjects = (wire: LiveWire, handle: string) =>
 const arrived = (wire: LiveWire, handle: string, subject: string) =>
   until(`"${subject}" reaches ${handle}`, () => inboxSubjects(wire, handle).includes(subject));
 
+/** At once: a half-written file is another change, and would be told as one. */
+function replace(wire: LiveWire, name: string, text: string): void {
+  const temporary = join(wire.folder, name);
+  writeFileSync(temporary, text);
+  renameSync(temporary, join(wire.dir, name));
+}
+
 function edit(wire: LiveWire, name: string, change: (text: string) => string): void {
-  const path = join(wire.dir, name);
-  writeFileSync(path, change(readFileSync(path, "utf8")));
+  replace(wire, name, change(wire.text(name)));
 }
 
 describe("files that peers can write", () => {
@@ -48,7 +55,7 @@ describe("files that peers can write", () => {
       text.replace("{", '{"v3_signing":{"enforce_signed":false,"allow_unsigned_from":["scribe"]},'),
     );
     await told(wire, "forge", "config_drift");
-    writeFileSync(join(wire.dir, "tiers.json"), tiersText(3_600));
+    replace(wire, "tiers.json", tiersText(3_600));
     edit(wire, "trust.json", (text) =>
       text.replaceAll(/"key": "[^"]+"/g, `"key": "${"A".repeat(42)}0="`),
     );
@@ -100,19 +107,28 @@ describe("a log that somebody else writes to", () => {
       appendFileSync(path, "no json at all\n");
       appendFileSync(path, `${String(line)}\n`);
     }
-    const refusals = () => wire.privateLines("scribe", "quarantine").map((each) => each["reason"]);
-    await until("scribe has looked at them", () => refusals().includes("malformed"));
+    const refused = (handle: string, file: string) =>
+      wire
+        .privateLines(handle, "quarantine")
+        .filter((each) => each["file"] === file)
+        .map((each) => each["reason"]);
     await wire.json("forge", "send", "after");
     await arrived(wire, "scribe", "after");
     await wire.json("scribe", "send", "back");
     await arrived(wire, "forge", "back");
     expect(inboxSubjects(wire, "scribe")).toEqual(["true", "after"]);
     expect(inboxSubjects(wire, "forge")).toEqual(["back"]);
-    expect(refusals()).toEqual(["event_id_mismatch", "malformed"]);
+    for (const handle of ["forge", "scribe"]) {
+      // The true line once more in its own log is no refusal but a duplicate.
+      const inItsLog = ["event_id_mismatch", "malformed"];
+      expect(refused(handle, "forge_to_scribe.jsonl")).toEqual(inItsLog);
+      const elsewhere = ["wrong_file", "malformed", "wrong_file"];
+      expect(refused(handle, "scribe_to_forge.jsonl")).toEqual(elsewhere);
+    }
   }, 40_000);
 
   it("our own log cut by somebody: sending stops and says why; the bytes put back heal it", async () => {
-    const wire = makeWire();
+    const wire = makeWire({ cadenceSeconds: 20 });
     const daemon = await wire.daemon("forge");
     await wire.json("forge", "send", "one");
     await wire.json("forge", "send", "two");

@@ -76,17 +76,19 @@ describe("an audit", () => {
     const events = script.events("");
     const { view } = audited(events, ["a", "b"]);
     const record = { ...view.decisions[0], recorded_by: "a" };
-    const entry = (fields: object): CoreEvent => ({
+    const entry = (fields: object, signedBy = "a"): CoreEvent => ({
       kind: "entry",
       file: "decisions",
       at: NOON,
-      entry: readEntry(fromPlain(fields) as JsonObject, { signedBy: "a", valid: true }),
+      entry: readEntry(fromPlain(fields) as JsonObject, { signedBy, valid: true }),
     });
     const more: CoreEvent[] = [
       { kind: "refused", log: "b_to_a", line: 2, at: NOON, reason: "schema" },
       { kind: "skipped", log: "b_to_a", line: 3, at: NOON },
       entry(record),
-      entry({ ...record, event_id: "again" }),
+      entry({ ...record, recorded_by: "b" }, "b"),
+      // The same line once more is a duplicate, as in any log.
+      entry(record),
       entry({ ...record, decision: "other" }),
     ];
     const found = audited([...events, ...more], ["a", "b"]).view;

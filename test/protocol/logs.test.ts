@@ -104,7 +104,28 @@ describe("coverage", () => {
     }
     const state = folded(take([...script.lines.values()].flat()));
     expect(coverageAt(state, "a_to_b", 2, "b_to_a")).toBe(1);
-    expect(state.get("a_to_b")?.mismatches).toEqual([{ beat: 2, target: "b_to_a", lines: 2 }]);
+    expect(state.get("a_to_b")?.mismatches).toEqual([]);
+  });
+
+  test("a head that names an older event covers nothing new, and says nothing untrue", () => {
+    const script = new WireScript("pairwise", ["a", "b"]);
+    const first = script.say("b_to_a", NOON, { type: "request" });
+    script.say("b_to_a", NOON, { type: "request" });
+    const beat = (lines: number, seq: number, event_id: string) =>
+      script.say("a_to_b", NOON, {
+        type: "heartbeat",
+        body: { heads: { b_to_a: { lines, seq, event_id, read_lines: 0, refused: [] } } },
+      });
+    beat(1, 1, first.message.id);
+    beat(2, 1, first.message.id);
+    beat(2, 2, first.message.id);
+    beat(2, 2, "f".repeat(64));
+    const state = folded(take([...script.lines.values()].flat()));
+    expect(coverageAt(state, "a_to_b", 4, "b_to_a")).toBe(1);
+    expect(state.get("a_to_b")?.mismatches).toEqual([
+      { beat: 3, target: "b_to_a", lines: 2 },
+      { beat: 4, target: "b_to_a", lines: 2 },
+    ]);
   });
 
   test("refused and blank lines are lines", () => {

@@ -53,9 +53,19 @@ describe("automatic incidents", () => {
 
   test("one by one is limited as all at once is", () => {
     const state = emptyNotices();
-    const told = Array.from({ length: 30 }, (_, n) => tell(state, [matter(`n${n}`)], NOON + n));
+    const told = Array.from({ length: 30 }, (_, n) =>
+      tell(state, [matter(`n${n}`, "scribe")], NOON + n),
+    );
     expect(told.flat()).toHaveLength(MAX_NOTICES_PER_HOUR + 1);
     expect(told.flat().at(-1)).toBe("more_incidents");
+  });
+
+  test("what is about no peer is limited by its cause, and silences no other cause", () => {
+    const state = emptyNotices();
+    for (let n = 0; n < 30; n += 1) tell(state, [matter(`n${n}`)], NOON + n);
+    expect(state.notices).toHaveLength(MAX_NOTICES_PER_HOUR + 1);
+    const grave = { ...matter("damaged"), cause: "log_damaged" };
+    expect(tell(state, [grave], NOON + 40)).toEqual(["damaged"]);
   });
 
   test("a told event without words, as an older journal has it, still stops the telling", () => {

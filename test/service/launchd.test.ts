@@ -100,7 +100,7 @@ test("status reads launchctl's words", () => {
   });
   const absent = fakeHost({ "launchctl print": { status: 113, stderr: "Could not find" } });
   expect(serviceStatus(place, absent.host)).toMatchObject({ installed: false, running: false });
-  expect(serviceLogs(place, { lines: 20, follow: false })).toEqual({
+  expect(serviceLogs(place, host, { lines: 20, follow: false })).toEqual({
     command: "tail",
     args: ["-n", "20", join(place.home, "Library/Logs/deaddrop", `${LABEL}.log`)],
   });
@@ -112,7 +112,7 @@ test("on other systems the foreground command is printed", () => {
   expect(installService(place, host, quiet)).toMatchObject({ installed: false });
   expect(uninstallService(place, host, { dryRun: false }).notes.join()).toContain("freebsd");
   expect(serviceStatus(place, host).detail).toContain("foreground");
-  expect(serviceLogs(place, { lines: 1, follow: false })).toBeUndefined();
+  expect(serviceLogs(place, host, { lines: 1, follow: false })).toBeUndefined();
   expect(asked).toEqual([]);
 });
 

@@ -224,7 +224,7 @@ test("status and logs", () => {
     last_exit_code: 0,
     detail: "2 peers online",
   });
-  expect(serviceLogs(place, { lines: 50, follow: true })).toEqual({
+  expect(serviceLogs(place, host, { lines: 50, follow: true })).toEqual({
     command: "journalctl",
     args: ["--user", `--unit=${UNIT}`, "--lines=50", "--output=cat", "--follow"],
   });

@@ -152,7 +152,12 @@ describe("recovery", () => {
     deliver(delivery, upTo(4));
     const whole = textFor(upTo(4));
     disk.remove(INBOX);
-    expect(recover(delivery, whole.length)).toEqual({ restored: 4, lost: 0, cutBytes: 0 });
+    expect(recover(delivery, whole.length)).toEqual({
+      restored: 4,
+      lost: 0,
+      cutBytes: 0,
+      unnamed: [],
+    });
     expect(textOf(disk)).toBe(whole);
     for (let length = 0; length < whole.length; length += 1) {
       disk.open(INBOX, "append").truncate(length);
@@ -176,7 +181,7 @@ describe("recovery", () => {
       (from) => routedFrom(delivery.journal, from),
       ({ line }) => (line === 2 ? undefined : lineOf(line)),
     );
-    expect(repair).toEqual({ restored: 2, lost: 1, cutBytes: 0 });
+    expect(repair).toEqual({ restored: 2, lost: 1, cutBytes: 0, unnamed: [] });
     const lines = textOf(disk).split("\n");
     expect(lines[0]).toBe(Buffer.from(lineOf(1)).toString());
     expect(lines[1]).toBe(" ".repeat(lineOf(2).length));

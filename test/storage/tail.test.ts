@@ -1,10 +1,14 @@
+import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import {
   appendFileSync,
   copyFileSync,
+  linkSync,
+  mkdirSync,
   mkdtempSync,
   renameSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   utimesSync,
   writeFileSync,
@@ -49,20 +53,48 @@ function shown(tail: TailRead): string[] {
 }
 
 describe("reading on", () => {
-  it("gives whole lines with their place, and never an unterminated tail", () => {
+  it("gives whole lines with their place, blank ones together, and never an unterminated tail", () => {
     writeFileSync(path, 'one\n\n \t\r\ntwo\n{"half":');
     const first = read();
-    expect(shown(first)).toEqual(["1:one", "2:(blank)", "3:(blank)", "4:two"]);
+    expect(shown(first)).toEqual(["1:one", "3:(blank)", "4:two"]);
     expect(first.lines.map(({ start, end }) => [start, end])).toEqual([
       [0, 4],
-      [4, 5],
-      [5, 9],
+      [4, 9],
       [9, 13],
     ]);
     expect(read(first.cursor).lines).toEqual([]);
     appendFileSync(path, "1}\nthree\n");
     const second = read(JSON.parse(JSON.stringify(first.cursor)) as Cursor);
     expect(shown(second)).toEqual(['5:{"half":1}', "6:three"]);
+  });
+
+  it("takes a bounded number of lines at once, however short they are, and all in the end", () => {
+    writeFileSync(path, "x\n".repeat(20_000));
+    let cursor: Cursor | undefined;
+    const numbers: number[] = [];
+    for (let more = true; more;) {
+      const part = read(cursor);
+      expect(part.lines.length).toBeLessThanOrEqual(8_192);
+      numbers.push(...part.lines.map(({ line }) => line));
+      ({ cursor, more } = part);
+    }
+    expect(numbers).toEqual(Array.from({ length: 20_000 }, (_, at) => at + 1));
+  });
+
+  it("reads nothing through a link, a folder, a pipe or a second name, and says so", () => {
+    const other = `${path}.other`;
+    writeFileSync(other, "secret\n");
+    const obstacles = [
+      () => symlinkSync(other, path),
+      () => mkdirSync(path),
+      () => spawnSync("mkfifo", [path]),
+      () => linkSync(other, path),
+    ];
+    for (const obstruct of obstacles) {
+      rmSync(path, { recursive: true, force: true });
+      obstruct();
+      expect(read()).toMatchObject({ lines: [], anomaly: "obstructed", more: false });
+    }
   });
 
   it("has no file yet, then an empty one, then lines", () => {

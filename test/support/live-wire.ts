@@ -96,6 +96,8 @@ export function makeWire(options: WireOptions = {}): LiveWire {
   const env: NodeJS.ProcessEnv = {
     PATH,
     HOME: home,
+    // Sockets whose own place has too long a path go here, and are removed with the rest.
+    XDG_RUNTIME_DIR: home,
     TZ: "UTC",
     ...(TMPDIR === undefined ? {} : { TMPDIR }),
     ...options.env?.(home),

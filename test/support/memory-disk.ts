@@ -134,6 +134,11 @@ export class MemoryProcess implements Disk {
     this.#faults.set(this.operations + operation, fault);
   }
 
+  /** The disk is well again: faults that have not come yet will not come. */
+  heal(): void {
+    this.#faults.clear();
+  }
+
   /** Like kill -9: what was written stays, locks are freed. */
   kill(): void {
     this.alive = false;
@@ -174,6 +179,10 @@ export class MemoryProcess implements Disk {
     const file = new MemoryFile(this, path, inode);
     this.#files.add(file);
     return file;
+  }
+
+  get openFiles(): number {
+    return this.#files.size;
   }
 
   forget(file: MemoryFile): void {

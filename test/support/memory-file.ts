@@ -22,12 +22,14 @@ export class MemoryFile implements DiskFile {
   readonly path: string;
   readonly #process: FileOwner;
   readonly #inode: MemoryInode;
+  readonly #failedSyncsBefore: number;
   #poisoned = false;
 
   constructor(process: FileOwner, path: string, inode: MemoryInode) {
     this.#process = process;
     this.path = path;
     this.#inode = inode;
+    this.#failedSyncsBefore = inode.failedSyncs;
   }
 
   stat(): FileStat {
@@ -70,8 +72,11 @@ export class MemoryFile implements DiskFile {
       this.#process.operation(this.path);
     } catch (error) {
       if (error instanceof Crashed) throw error;
-      this.#poisoned = true;
       this.#inode.loseUnsynced();
+    }
+    // Linux tells everybody who had it open, be it another program whose sync failed.
+    if (this.#inode.failedSyncs > this.#failedSyncsBefore) {
+      this.#poisoned = true;
       throw failure("sync_failed", this.path, "the disk failed to store what was written");
     }
     this.#inode.sync();

@@ -20,6 +20,7 @@ export class MemoryInode {
   #seen = new Content();
   #durable = new Content();
   #unsynced: Change[] = [];
+  #failedSyncs = 0;
   #mtimeMs: number;
 
   constructor(ino: number, kind: "file" | "folder", mode: number, nowMs: number) {
@@ -65,8 +66,14 @@ export class MemoryInode {
     this.#unsynced = [];
   }
 
+  /** How many syncs of it have failed: whoever had it open then is told at the next sync. */
+  get failedSyncs(): number {
+    return this.#failedSyncs;
+  }
+
   /** A sync failed: programs still see the bytes, the kernel takes them for written. */
   loseUnsynced(): void {
+    this.#failedSyncs += 1;
     this.#unsynced = [];
   }
 

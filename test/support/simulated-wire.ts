@@ -1,48 +1,27 @@
 import { Buffer } from "node:buffer";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { expect } from "vitest";
 import { openAgent, type Agent } from "../../src/daemon/agent.ts";
-import type { IncidentView, SafeModeView } from "../../src/daemon/client-types.ts";
 import { silentLogger, type World } from "../../src/daemon/edges.ts";
+import { DeaddropError } from "../../src/daemon/errors.ts";
 import { runAudit } from "../../src/audit/audit.ts";
 import { wirePlan } from "../../src/audit/plan.ts";
-import { identityPaths, placesFrom, wirePaths, type Places } from "../../src/storage/paths.ts";
+import { StorageError } from "../../src/storage/disk.ts";
+import { wirePaths, type AgentPaths, type Places } from "../../src/storage/paths.ts";
 import { loadPlace } from "../../src/daemon/place.ts";
-import { makeIdentity } from "../../src/storage/identity.ts";
-import { newPeer, type Peer, type TrustStore } from "../../src/trust/store.ts";
-import { serialiseTrustStore } from "../../src/trust/trust-file.ts";
-import type { Tier } from "../../src/trust/tiers.ts";
 import { composeLine, type ChainHead, type Composed, type Draft } from "../../src/wire/compose.ts";
-import { fromPlain, toPlain, type JsonValue } from "../../src/wire/json.ts";
+import { fromPlain, type JsonValue } from "../../src/wire/json.ts";
 import { makeLayout } from "../../src/wire/layout.ts";
-import { parseMessage, type Message } from "../../src/wire/message.ts";
-import { keyId, makeSigner, publicKeyOf, verifyAll } from "../../src/wire/signature.ts";
-import { MemoryDisk, seeded, type MemoryProcess } from "./memory-disk.ts";
+import { makeSigner, verifyAll } from "../../src/wire/signature.ts";
+import { Crashed, MemoryDisk, seeded, type MemoryProcess } from "./memory-disk.ts";
+import type { PowerCut } from "./memory-inode.ts";
+import { BEGIN_MS, makeScene, WIRE, WIRE_ID, type SceneOptions } from "./scene-folder.ts";
+import { incidentsOf, outcomeOf, type Outcome } from "./scene-outcome.ts";
+import { transcriptOf } from "./scene-transcript.ts";
 
-/** A Monday morning, UTC: where scenes begin. */
-const BEGIN_MS = Date.UTC(2026, 5, 1, 9);
+export type { Outcome, SceneOptions };
+
 const POLL_MS = 30_000;
-const WIRE = "/wire/_coordination";
-const WIRE_ID = "5ce9e0f1a2b3c4d5";
-const TIERS = {
-  schema_version: "v1",
-  tiers: {
-    T0_HEADS_DOWN: { cadence_seconds: 30 },
-    T1_active: { cadence_seconds: 90 },
-    T2_idle: { cadence_seconds: 270 },
-    T3_long_idle: { cadence_seconds: 1200 },
-  },
-  transitions: {},
-};
-
-export interface SceneOptions {
-  readonly layout?: "pairwise" | "outbox";
-  readonly signing?: { enforce_signed: boolean; allow_unsigned_from: string[] };
-  /** How an agent rates a peer; TRUSTED unless said: `{ forge: { scribe: "VERIFIED" } }`. */
-  readonly tiers?: Readonly<Record<string, Readonly<Record<string, Tier>>>>;
-  readonly domains?: object;
-}
-
 /** What of a hand-made line departs from an honest one. */
 export interface HandMade extends Partial<Omit<Draft, "body">> {
   readonly body?: JsonValue;
@@ -78,8 +57,10 @@ export class SimulatedWire {
     this.roster = roster;
     this.#options = options;
     this.#seeds = new Map(roster.map((handle, at) => [handle, new Uint8Array(32).fill(at + 1)]));
-    this.disk = new MemoryDisk({ seed: 7, nowMs: () => this.#nowMs });
-    this.#makeWire();
+    this.disk = new MemoryDisk({ seed: options.seed ?? 7, nowMs: () => this.#nowMs });
+    for (const [handle, places] of makeScene(this.disk.process(), roster, options, this.#seeds)) {
+      this.#members.set(handle, { handle, places, process: this.disk.process(), agent: undefined });
+    }
   }
 
   /** Milliseconds since the scene began. */
@@ -94,12 +75,30 @@ export class SimulatedWire {
   /** Starts the daemons of these agents; of all of them when none is named. */
   async start(...handles: readonly string[]): Promise<void> {
     for (const handle of handles.length === 0 ? this.roster : handles) {
-      const member = this.#member(handle);
-      member.process = this.disk.process();
-      member.agent = openAgent(this.#world(member), { wireDir: WIRE, handle });
-      await member.agent.hold(0);
+      await this.begin(handle, this.disk.process());
     }
     await this.settle();
+  }
+
+  /** Starts one daemon as this process, which may have faults ahead; nothing else happens yet. */
+  async begin(handle: string, process: MemoryProcess): Promise<void> {
+    const member = this.#member(handle);
+    member.process = process;
+    const agent = openAgent(this.#world(member), { wireDir: WIRE, handle });
+    try {
+      await agent.hold(0);
+    } catch (error) {
+      if (process.alive) agent.close();
+      throw error;
+    }
+    member.agent = agent;
+  }
+
+  /** What a command uses while no daemon runs: the lock is its own only during a call. */
+  command(handle: string, process: MemoryProcess): Agent {
+    const member = this.#member(handle);
+    member.process = process;
+    return openAgent(this.#world(member), { wireDir: WIRE, handle });
   }
 
   async stop(handle: string): Promise<void> {
@@ -108,6 +107,52 @@ export class SimulatedWire {
     member.agent?.close();
     member.agent = undefined;
     await this.settle();
+  }
+
+  /** Whether its daemon runs: in rough scenes it may have died. */
+  isUp(handle: string): boolean {
+    return this.#member(handle).agent !== undefined;
+  }
+
+  /** The disk as this agent's process sees it: where faults are put. */
+  process(handle: string): MemoryProcess {
+    return this.#member(handle).process;
+  }
+
+  /** The process as which an agent is started next. */
+  give(handle: string, process: MemoryProcess): void {
+    this.#member(handle).process = process;
+  }
+
+  /** Where an agent keeps what is its own. */
+  paths(handle: string): AgentPaths {
+    const { places } = this.#member(handle);
+    return loadPlace(this.disk.process(), places, { wireDir: WIRE, handle }).paths;
+  }
+
+  /** The host of all of them loses its power. */
+  powerCut(how: PowerCut): void {
+    this.disk.powerCut(how);
+    for (const member of this.#members.values()) member.agent = undefined;
+  }
+
+  /** Does something with an agent; in rough scenes trouble is its answer, and death its end. */
+  async attempt<T>(handle: string, act: (agent: Agent) => Promise<T>): Promise<T | undefined> {
+    const member = this.#member(handle);
+    if (member.agent === undefined) return undefined;
+    try {
+      return await act(member.agent);
+    } catch (error) {
+      if (this.#options.rough !== true) throw error;
+      if (error instanceof Crashed) member.agent = undefined;
+      else if (!(error instanceof StorageError) && !isStorageTrouble(error)) throw error;
+      return undefined;
+    }
+  }
+
+  /** Nothing has come for a while: what a daemon does then. */
+  async rest(): Promise<void> {
+    for (const handle of this.roster) await this.attempt(handle, (agent) => agent.settle());
   }
 
   /** The process dies without a word. */
@@ -136,7 +181,7 @@ export class SimulatedWire {
   async settle(): Promise<void> {
     for (let quiet = 0; quiet < 2;) {
       const before = this.#sizes();
-      for (const { agent } of this.#members.values()) await agent?.tick();
+      for (const handle of this.roster) await this.attempt(handle, (agent) => agent.tick());
       quiet = this.#sizes() === before ? quiet + 1 : 0;
     }
   }
@@ -159,10 +204,10 @@ export class SimulatedWire {
     this.#monoMs += ms;
   }
 
-  /** Bytes of a file of the wire, by its name. */
+  /** Bytes of a file of the wire, by its name; of any other by its whole path. */
   read(name: string): string {
     const process = this.disk.process();
-    const file = process.open(join(WIRE, name), "read");
+    const file = process.open(resolve(WIRE, name), "read");
     const text = Buffer.from(file.read(file.stat().size, 0)).toString("utf8");
     file.close();
     return text;
@@ -218,21 +263,14 @@ export class SimulatedWire {
 
   /** The lines written since the last call, a row each; beats only when asked for. */
   transcript(options: { beats?: boolean } = {}): string {
-    const rows: { at: number; row: string }[] = [];
     const layout = makeLayout(this.#options.layout ?? "pairwise", this.roster);
-    for (const { name, path } of layout.logs.values()) {
+    const fresh = [...layout.logs.values()].flatMap(({ name, path }) => {
       const lines = this.lines(path);
-      for (const line of lines.slice(this.#shown.get(name) ?? 0)) {
-        const parsed = parseMessage(Buffer.from(line, "utf8"));
-        const row = parsed.ok ? rowOf(parsed.message) : `?? ${line.slice(0, 60)}`;
-        const at = parsed.ok ? parsed.message.timestampMs : 0;
-        if (parsed.ok && parsed.message.type === "heartbeat" && options.beats !== true) continue;
-        rows.push({ at, row });
-      }
+      const shown = this.#shown.get(name) ?? 0;
       this.#shown.set(name, lines.length);
-    }
-    rows.sort((a, b) => a.at - b.at);
-    return rows.map(({ at, row }) => `${clock(at - BEGIN_MS)} ${row}`).join("\n");
+      return lines.slice(shown);
+    });
+    return transcriptOf(fresh, options.beats === true);
   }
 
   /** What follows from the wire for one agent, in plain JSON. */
@@ -262,7 +300,8 @@ export class SimulatedWire {
     const report = runAudit(wirePlan(member.process, WIRE, { from: "pinned", store }, by));
     expect(report.violations).toEqual([]);
     const ratified = report.decisions.map(({ proposal_id: id, ratified_by: by }) => ({ id, by }));
-    expect(ratified).toEqual(live.ratified);
+    // By receipt or by timestamp: in which order they are told is no outcome.
+    expect(byId(ratified)).toEqual(byId(live.ratified));
     expect(incidentsOf(report.incidents)).toEqual(live.incidents);
     expect(report.threads).toBe(live.threadCount);
   }
@@ -296,130 +335,12 @@ export class SimulatedWire {
     const shared = [wirePaths(WIRE).decisions, wirePaths(WIRE).incidents];
     return [...paths, ...shared].map((path) => process.stat(path)?.size ?? 0).join(" ");
   }
-
-  #makeWire(): void {
-    const process = this.disk.process();
-    const { layout = "pairwise", signing, domains = {} } = this.#options;
-    process.makeFolder(WIRE, 0o700);
-    const config = {
-      wire_id: WIRE_ID,
-      protocol_version: "v3.1",
-      layout,
-      roster: this.roster,
-      v3_signing: signing ?? { enforce_signed: true, allow_unsigned_from: [] },
-      domains,
-      limits: { rate_limit_msg_per_min: 600 },
-    };
-    const write = (path: string, value: object | string, mode = 0o600): void => {
-      const text = typeof value === "string" ? value : `${JSON.stringify(value)}\n`;
-      process.replace(path, Buffer.from(text, "utf8"), mode);
-    };
-    write(join(WIRE, "config.json"), config);
-    write(join(WIRE, "tiers.json"), TIERS);
-    if (layout === "outbox") process.makeFolder(join(WIRE, "outbox"), 0o700);
-    process.makeFolder(join(WIRE, "archive"), 0o700);
-    const logs = [...makeLayout(layout, this.roster).logs.values()].map(({ path }) => path);
-    for (const path of [...logs, "decisions.jsonl", "incident_log.jsonl"]) {
-      process.open(join(WIRE, path), "append").close();
-    }
-    const seeds = new Map(
-      this.roster.map((handle, at) => [handle, new Uint8Array(32).fill(at + 1)]),
-    );
-    for (const [handle, seed] of seeds) {
-      const home = `/home/${handle}`;
-      const places = placesFrom({ HOME: home }, home, `/tmp/${handle}`);
-      makeIdentity(process, identityPaths(places, handle), handle, seed);
-      const member = { handle, places, process, agent: undefined };
-      this.#members.set(handle, member);
-      const place = loadPlace(process, places, { wireDir: WIRE, handle });
-      write(place.paths.trust, serialiseTrustStore(this.#storeOf(handle, this.#seeds)));
-    }
-  }
-
-  #storeOf(handle: string, seeds: ReadonlyMap<string, Uint8Array>): TrustStore {
-    const peers = new Map<string, Peer>();
-    for (const [peer, seed] of seeds) {
-      if (peer === handle) continue;
-      const key = publicKeyOf(seed);
-      const tier = this.#options.tiers?.[handle]?.[peer] ?? "TRUSTED";
-      const since = BEGIN_MS - 86_400_000;
-      const addedAt = new Date(since).toISOString();
-      peers.set(peer, {
-        ...newPeer(peer),
-        tier,
-        tierSetAtMs: since,
-        attestedSinceMs: tier === "VERIFIED" || tier === "UNTRUSTED" ? undefined : since,
-        keys: [{ keyId: keyId(peer, key), key, addedAt, active: true }],
-      });
-    }
-    return { version: 1, peers };
-  }
 }
 
-export interface Outcome {
-  readonly proposals: { id: string; status: string; decidedBy: string | null }[];
-  readonly ratified: { id: string; by: string }[];
-  readonly recorded: string[];
-  readonly incidents: unknown[];
-  readonly safeMode: SafeModeView | null;
-  readonly pending: unknown[];
-  readonly threadCount: number;
-  readonly unread: number;
+function byId<T extends { readonly id: string }>(list: readonly T[]): T[] {
+  return list.toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-async function outcomeOf(agent: Agent): Promise<Outcome> {
-  const proposals = await agent.view("proposals", undefined);
-  const decisions = await agent.view("decisions", {});
-  const status = await agent.view("status", undefined);
-  const pending = await agent.view("pending", undefined);
-  const ids = new Set<string>();
-  const threads = [];
-  for (const { correlation_id: id } of await agent.view("search", { text: "", limit: 10_000 })) {
-    if (ids.has(id)) continue;
-    ids.add(id);
-    threads.push(...(await agent.view("thread", { id })));
-  }
-  return {
-    proposals: proposals.map(({ proposal_id: id, status: is, decided_by: decidedBy }) => ({
-      id,
-      status: is,
-      decidedBy,
-    })),
-    ratified: proposals.flatMap(({ proposal_id: id, status: is, decided_by: by }) =>
-      is === "ratified" && by !== null ? [{ id, by }] : [],
-    ),
-    recorded: [...decisions.in_force, ...decisions.superseded].map((entry) => entry.proposal_id),
-    incidents: incidentsOf(await agent.view("incidents", undefined)),
-    safeMode: status.safe_mode,
-    pending: pending.map(({ event_id: id, owed_by: by }) => ({ id, by })),
-    threadCount: threads.length,
-    unread: status.unread,
-  };
-}
-
-/** What does not depend on who looks or when: due times are by the looker's own clock. */
-function incidentsOf(incidents: readonly IncidentView[]): unknown[] {
-  return incidents.map(({ event_id, status, severity, addressees }) => ({
-    event_id,
-    status,
-    severity,
-    addressees: addressees.map(({ handle, acked, escalated }) => ({ handle, acked, escalated })),
-  }));
-}
-
-function rowOf({ from, to, type, subject, body }: Message): string {
-  const note = type === "heartbeat" ? beatNote(toPlain(body)) : JSON.stringify(subject);
-  return `${from} → ${to?.join(",") ?? "*"} ${type} ${note}`;
-}
-
-function beatNote(body: unknown): string {
-  const { tier, state } = body as { tier?: string; state?: string };
-  return `${tier} ${state}`;
-}
-
-/** h:mm:ss since the scene began. */
-function clock(ms: number): string {
-  const seconds = Math.floor(ms / 1_000);
-  const two = (value: number): string => String(value).padStart(2, "0");
-  return `${Math.floor(seconds / 3_600)}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`;
+function isStorageTrouble(error: unknown): boolean {
+  return error instanceof DeaddropError && error.code === "storage";
 }

@@ -69,7 +69,6 @@ function tree(folder: string): string[] {
 test.for([
   ["demo"],
   ["init", "--my-handle", "forge", "--peer-handle", "scribe", "--wire", "/srv/wire"],
-  ["join", "/srv/wire", "--me=scribe", "--peer", "forge"],
   ["test"],
   ["uninstall", "--purge"],
 ])("a dry run of %j prints its steps and changes nothing", (args) => {
@@ -81,10 +80,10 @@ test.for([
 });
 
 test("init passes its flags on, then installs the service of that agent on that wire", () => {
-  const { stdout } = install(["--dry-run", "init", "--me", "forge", "--wire", "/srv/w", "--yes"]);
+  const { stdout } = install(["--dry-run", "init", "--me", "a", "--peer=b", "--wire", "/srv/w"]);
   const program = `${home}/.local/share/deaddrop/app/bin/deaddrop.js`;
-  expect(stdout).toContain(`+ node ${program} init --me forge --wire /srv/w --yes\n`);
-  expect(stdout).toContain(`+ node ${program} service install --wire /srv/w --as forge\n`);
+  expect(stdout).toContain(`+ node ${program} init --me a --peer=b --wire /srv/w\n`);
+  expect(stdout).toContain(`+ node ${program} service install --wire /srv/w --as a\n`);
   expect(stdout).toContain(`+ ln -sfn ${program} ${home}/.local/bin/deaddrop\n`);
 });
 

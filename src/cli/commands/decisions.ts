@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import type { DecisionRecord, DecisionsView } from "../../daemon/client-types.ts";
+import type { DecisionRecord, DecisionsView } from "../../daemon/view-types.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { example } from "../example.ts";
 import { emit, type Paint, type Style } from "../output.ts";

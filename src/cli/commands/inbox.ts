@@ -1,5 +1,6 @@
 import { Command } from "commander";
-import type { Client, InboxMessage, ViewArgs } from "../../daemon/client-types.ts";
+import type { Client } from "../../daemon/client-types.ts";
+import type { InboxMessage, ViewArgs } from "../../daemon/view-types.ts";
 import { count, withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { example } from "../example.ts";
 import { inboxText } from "../message-text.ts";

@@ -1,5 +1,6 @@
 import { Command, Option } from "commander";
-import type { Client, IncidentView } from "../../daemon/client-types.ts";
+import type { Client } from "../../daemon/client-types.ts";
+import type { IncidentView } from "../../daemon/view-types.ts";
 import type { JsonObject } from "../../wire/json.ts";
 import { addBodyFlags, readBody, type BodyFlags } from "../body-input.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";

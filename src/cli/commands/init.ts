@@ -4,6 +4,7 @@ import { DeaddropError } from "../../daemon/errors.ts";
 import { setupHost } from "../../setup/host.ts";
 import { initWire, type InitRequest } from "../../setup/init-wire.ts";
 import { initLocalPair } from "../../setup/local-pair.ts";
+import type { SetupReport } from "../../setup/report.ts";
 import type { Cli } from "../context.ts";
 import { example } from "../example.ts";
 import { emit } from "../output.ts";
@@ -15,6 +16,7 @@ import {
   setupText,
   shellCommand,
   type PartyFlags,
+  type Section,
 } from "../setup-text.ts";
 
 export interface Flags extends PartyFlags {
@@ -75,7 +77,7 @@ export function run(cli: Cli, flags: Flags): void {
     emit(cli, flags, reports, (paint) =>
       setupText(reports, paint, [
         ["Run each side's daemon", ...reports.map((each) => daemonCommand(each))],
-        ["Say something", shellCommand("send", "hello", "--wire", wireDir, "--as", handle)],
+        ...reports.slice(0, 1).map((each) => helloSection(each)),
       ]),
     );
     return;
@@ -84,12 +86,15 @@ export function run(cli: Cli, flags: Flags): void {
   const reports = initWire(host, { ...request, handles: [handle], peerKeys: keys });
   emit(cli, flags, reports[0], (paint) =>
     setupText(reports, paint, [
-      ["The other side runs", ...peers.map((peer) => joinCommand(wireDir, peer, handle))],
+      [
+        "The other side runs (from a clone of the program: ./install.sh in the place of deaddrop)",
+        ...peers.map((peer) => joinCommand(wireDir, peer, handle)),
+      ],
       [
         "Then compare fingerprints with it over a channel that you trust, and pin its key",
         ...peers.map((peer) => pinCommand(wireDir, handle, peer)),
       ],
-      ["Run your daemon", ...reports.map((each) => daemonCommand(each))],
+      ...reports.flatMap((each) => [runSection(each), helloSection(each)]),
     ]),
   );
 }
@@ -102,7 +107,22 @@ export function pinCommand(wireDir: string, handle: string, peer: string): strin
   return shellCommand("trust", "pin", peer, "--tier", "VERIFIED", ...where(wireDir, handle));
 }
 
-export function daemonCommand(at: { readonly wire_dir: string; readonly handle: string }): string {
+/** How the daemon is kept running. */
+export function runSection(at: SetupReport): Section {
+  return ["Run your daemon", daemonCommand(at)];
+}
+
+/** How the first word is said, and where the peer's first answer shows. Spec 4.3. */
+export function helloSection({ wire_dir: wireDir, handle, peers }: SetupReport): Section {
+  const to = peers.slice(0, 1).flatMap((peer) => ["--to", peer.handle]);
+  return [
+    "Say hello, and see what becomes of it until the other side has acked it",
+    shellCommand("send", "hello", ...to, ...where(wireDir, handle)),
+    shellCommand("sent", ...where(wireDir, handle)),
+  ];
+}
+
+function daemonCommand(at: { readonly wire_dir: string; readonly handle: string }): string {
   return shellCommand("service", "install", ...where(at.wire_dir, at.handle));
 }
 

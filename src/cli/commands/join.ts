@@ -15,7 +15,7 @@ import {
   type PartyFlags,
   type Section,
 } from "../setup-text.ts";
-import { daemonCommand, pinCommand } from "./init.ts";
+import { helloSection, pinCommand, runSection } from "./init.ts";
 
 export interface Flags extends PartyFlags {
   acceptWireTrust?: boolean;
@@ -59,7 +59,7 @@ export function run(cli: Cli, folder: string | undefined, flags: Flags): void {
   });
   const low = report.peers.filter(({ tier }) => tier === null || tier === "UNTRUSTED");
   const pins = low.map((peer) => pinCommand(report.wire_dir, report.handle, peer.handle));
-  const sections: Section[] = [["Run your daemon", daemonCommand(report)]];
+  const sections: Section[] = [runSection(report), helloSection(report)];
   if (pins.length > 0) {
     sections.unshift([
       "Compare fingerprints with the other side over a channel that you trust, and pin its key",

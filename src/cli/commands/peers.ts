@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import type { PeerView } from "../../daemon/client-types.ts";
+import type { PeerView } from "../../daemon/view-types.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { example } from "../example.ts";
 import { emit, table } from "../output.ts";

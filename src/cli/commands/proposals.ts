@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import type { ProposalStatus, ProposalView } from "../../daemon/client-types.ts";
+import type { ProposalStatus, ProposalView } from "../../daemon/view-types.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { example } from "../example.ts";
 import { emit, table, type Cell, type Style } from "../output.ts";

@@ -1,5 +1,6 @@
 import { Command } from "commander";
-import type { Client, SafeModeView } from "../../daemon/client-types.ts";
+import type { Client } from "../../daemon/client-types.ts";
+import type { SafeModeView } from "../../daemon/view-types.ts";
 import { DeaddropError } from "../../daemon/errors.ts";
 import { agentPaths } from "../../storage/paths.ts";
 import { confirmOperator, type ConsentFlags } from "../confirm.ts";

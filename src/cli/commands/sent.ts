@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import type { ReceiptState, SentView } from "../../daemon/client-types.ts";
+import type { ReceiptState, SentView } from "../../daemon/view-types.ts";
 import { count, withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { example } from "../example.ts";
 import { emit, table, type Paint, type Style } from "../output.ts";

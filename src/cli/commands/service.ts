@@ -4,11 +4,12 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Command } from "commander";
 import { DeaddropError } from "../../daemon/errors.ts";
-import { setupHost } from "../../setup/host.ts";
+import { setupHost, type SetupHost } from "../../setup/host.ts";
+import { agentPaths, type AgentPaths } from "../../storage/paths.ts";
 import { agentPlace } from "../agent-place.ts";
 import { count, type Cli, type GlobalFlags } from "../context.ts";
 import { example } from "../example.ts";
-import { emit } from "../output.ts";
+import { emit, type Paint } from "../output.ts";
 import { installedInstances, systemHost, type ServicePlace } from "../service-place.ts";
 import {
   installService,
@@ -20,8 +21,12 @@ import {
 import { stepsText } from "../setup-text.ts";
 import { userName } from "../user-name.ts";
 
-interface InstallFlags extends GlobalFlags {
+interface ChangeFlags extends GlobalFlags {
+  all?: boolean;
   dryRun?: boolean;
+}
+
+interface InstallFlags extends ChangeFlags {
   linger?: boolean;
 }
 
@@ -40,21 +45,23 @@ export function command(cli: Cli): Command {
     .command("install")
     .description("install, enable and start it; again after an upgrade")
     .option("--linger", "keep it running while you are not logged in (Linux)")
+    .option("--all", "every service that is installed here, once more")
     .option("--dry-run", "say what would be done, and do nothing")
     .addHelpText("after", example("deaddrop service install --wire ./_coordination --as forge"))
     .action((_own: unknown, self: Command) => {
       const flags = self.optsWithGlobals<InstallFlags>();
       const options = { dryRun: flags.dryRun === true, linger: flags.linger === true };
-      report(cli, flags, installService(servicePlace(cli, flags), systemHost, options));
+      change(cli, flags, (place) => installService(place, systemHost, options));
     });
   service
     .command("uninstall")
     .description("stop and remove it; keys, logs and inbox stay")
+    .option("--all", "every service that is installed here")
     .option("--dry-run", "say what would be done, and do nothing")
     .action((_own: unknown, self: Command) => {
-      const flags = self.optsWithGlobals<InstallFlags>();
+      const flags = self.optsWithGlobals<ChangeFlags>();
       const options = { dryRun: flags.dryRun === true };
-      report(cli, flags, uninstallService(servicePlace(cli, flags), systemHost, options));
+      change(cli, flags, (place) => uninstallService(place, systemHost, options));
     });
   service
     .command("status")
@@ -82,6 +89,10 @@ export function command(cli: Cli): Command {
 
 function servicePlace(cli: Cli, flags: GlobalFlags): ServicePlace {
   const { host, place } = agentPlace(cli, flags);
+  return placeOf(cli, host, place.paths);
+}
+
+function placeOf(cli: Cli, host: SetupHost, agent: AgentPaths): ServicePlace {
   const packageDir = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
   return {
     platform: process.platform,
@@ -89,7 +100,7 @@ function servicePlace(cli: Cli, flags: GlobalFlags): ServicePlace {
     uid: process.getuid?.() ?? 0,
     user: userName(),
     places: host.places,
-    agent: place.paths,
+    agent,
     path: cli.env["PATH"] ?? "/usr/bin:/bin",
     node: process.execPath,
     program: `${packageDir}/bin/deaddrop.js`,
@@ -97,15 +108,44 @@ function servicePlace(cli: Cli, flags: GlobalFlags): ServicePlace {
   };
 }
 
-function report(cli: Cli, flags: GlobalFlags, { installed, steps, notes }: ServiceReport): void {
-  emit(cli, flags, { installed, steps, notes }, (paint) =>
-    [...(steps.length === 0 ? [] : [stepsText(steps, paint)]), ...notes].join("\n"),
+/** One service, or with --all each: a wire that is gone, or one that fails, stops no other. */
+function change(cli: Cli, flags: ChangeFlags, act: (place: ServicePlace) => ServiceReport): void {
+  if (flags.all !== true) {
+    const done = act(servicePlace(cli, flags));
+    emit(cli, flags, done, (paint) => reportText(done, paint));
+    return;
+  }
+  const host = setupHost(cli.env, cli.nowMs());
+  const failures: DeaddropError[] = [];
+  const reports = installedInstances(host.places).flatMap(({ wireKey, handle, wireDir }) => {
+    const agent = agentPaths(host.places, { wireDir, wireKey, handle });
+    try {
+      return [{ handle, wire_dir: wireDir, ...act(placeOf(cli, host, agent)) }];
+    } catch (error) {
+      if (!(error instanceof DeaddropError)) throw error;
+      failures.push(error);
+      return [];
+    }
+  });
+  emit(cli, flags, reports, (paint) =>
+    reports
+      .map(
+        (each) => `${paint("bold", each.handle)} on ${each.wire_dir}\n${reportText(each, paint)}`,
+      )
+      .join("\n\n"),
   );
+  const [first] = failures;
+  if (first !== undefined) throw first;
+}
+
+function reportText({ steps, notes }: ServiceReport, paint: Paint): string {
+  return [...(steps.length === 0 ? [] : [stepsText(steps, paint)]), ...notes].join("\n");
 }
 
 function status(cli: Cli, flags: GlobalFlags): void {
   const now = serviceStatus(servicePlace(cli, flags), systemHost);
   emit(cli, flags, now, (paint) => {
+    if (now.service === "none") return now.detail;
     const state = now.running ? paint("green", "running") : paint("yellow", "not running");
     const pid = now.pid === null ? "" : `, process ${now.pid}`;
     const installed = now.installed ? "installed" : "not installed";
@@ -116,7 +156,7 @@ function status(cli: Cli, flags: GlobalFlags): void {
 /** The manager's own program shows them, on this terminal, until it ends. */
 function logs(cli: Cli, flags: LogFlags): Promise<void> {
   const options = { lines: flags.lines, follow: flags.follow === true };
-  const argv = serviceLogs(servicePlace(cli, flags), options);
+  const argv = serviceLogs(servicePlace(cli, flags), systemHost, options);
   if (argv === undefined) {
     throw new DeaddropError("refused", "there is no service manager here that keeps a log", {
       hint: "the daemon in the foreground logs to standard output",

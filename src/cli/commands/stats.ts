@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import type { StatsView } from "../../daemon/client-types.ts";
+import type { StatsView } from "../../daemon/view-types.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { example } from "../example.ts";
 import { emit, table, type Paint } from "../output.ts";

@@ -1,5 +1,6 @@
 import { Command, Option } from "commander";
-import type { AgentState, StatusChange, StatusView } from "../../daemon/client-types.ts";
+import type { AgentState, StatusChange } from "../../daemon/client-types.ts";
+import type { StatusView } from "../../daemon/view-types.ts";
 import { DeaddropError } from "../../daemon/errors.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { example } from "../example.ts";

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import type { ThreadView } from "../../daemon/client-types.ts";
+import type { ThreadView } from "../../daemon/view-types.ts";
 import { DeaddropError } from "../../daemon/errors.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { example } from "../example.ts";

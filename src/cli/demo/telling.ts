@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { InboxMessage } from "../../daemon/client-types.ts";
+import type { InboxMessage } from "../../daemon/view-types.ts";
 import { sanitise } from "../sanitise.ts";
 import { DemoFailure, type CommandResult, type Stage } from "./stage.ts";
 

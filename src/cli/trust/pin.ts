@@ -135,6 +135,7 @@ async function consent(
     target: `${key?.keyId ?? handle}${flags.tier === undefined ? "" : ` ${flags.tier}`}`,
     effect: effectOf(handle, key, flags.tier, place.store),
     word: wantsFingerprint && given === undefined ? fingerprint : handle,
+    ...(wantsFingerprint ? { flags: "--fingerprint … --yes --reason …" } : {}),
   };
   await confirmOperator(cli, flags, action, place.paths.operatorJournal);
 }

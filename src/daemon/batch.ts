@@ -1,0 +1,75 @@
+import { readNewLines, type Cursor, type TailRead } from "../storage/tail.ts";
+import type { AdmissionContext } from "../trust/admission.ts";
+import type { World } from "./edges.ts";
+import { prepareLines, signaturesOf, type PreparedLine } from "./judging.ts";
+import type { LogIntake } from "./memory.ts";
+
+/** Bytes of one log that one round takes at most, so that no peer keeps the others waiting. */
+const BYTES_PER_ROUND = 1_048_576;
+
+/** Lines that have been read; their signatures may still be in the making. */
+export interface Batch {
+  readonly log: string;
+  /** Where the read began: a batch is of use only while the log stands there. */
+  readonly from: Cursor | undefined;
+  readonly read: TailRead;
+  readonly prepared: readonly PreparedLine[];
+  readonly valid: Promise<readonly boolean[]>;
+}
+
+/** The one batch, of whatever log, whose signatures are checked while another is taken in. */
+export interface Ahead {
+  batch?: Batch | undefined;
+}
+
+/** What a batch is read and checked with. */
+interface Reading {
+  readonly world: World;
+  readonly ctx: AdmissionContext;
+  /** Lines that this process has just written itself: their signatures are known to be ours. */
+  readonly written: Set<string>;
+}
+
+/** Reads what follows `from`, and starts what takes longest. `own`: a log of ours. */
+export function beginBatch(
+  { world, ctx, written }: Reading,
+  intake: LogIntake,
+  at: { readonly path: string; readonly from: Cursor | undefined; readonly own: boolean },
+): Batch {
+  const { path, from, own } = at;
+  // What we wrote ourselves is promised in pending already: one sync a send. Spec 4.1, Append.
+  const read = readNewLines(world.disk, path, from, BYTES_PER_ROUND, { sync: !own });
+  const prepared = prepareLines(read.lines, intake, ctx);
+  const valid = verdicts(world, written, prepared);
+  // Nobody waits for a batch that is given up.
+  valid.catch(() => undefined);
+  return { log: intake.log.name, from, read, prepared, valid };
+}
+
+/** The batch of that log, if one was begun and the log still stands where it began. */
+export function takeAhead(ahead: Ahead, intake: LogIntake): Batch | undefined {
+  const { batch } = ahead;
+  if (batch?.log !== intake.log.name) return undefined;
+  ahead.batch = undefined;
+  return batch.from === intake.cursor ? batch : undefined;
+}
+
+/** Asks only for signatures that this process has not made itself. */
+async function verdicts(
+  world: World,
+  written: Set<string>,
+  prepared: readonly PreparedLine[],
+): Promise<readonly boolean[]> {
+  const signatures = signaturesOf(prepared);
+  // Each id once: a second line that carries it is somebody's copy, and is checked.
+  const claimed = new Set<string>();
+  const isOurs = signatures.map(({ message: { id } }) => {
+    if (!written.has(id) || claimed.has(id)) return false;
+    claimed.add(id);
+    return true;
+  });
+  const valid = await world.verifyAll(signatures.filter((_, at) => isOurs[at] !== true));
+  for (const id of claimed) written.delete(id);
+  let next = 0;
+  return isOurs.map((ours) => ours || valid[next++] === true);
+}

@@ -1,0 +1,56 @@
+import { refusalKey } from "../protocol/notices.ts";
+import { StorageError } from "../storage/disk.ts";
+import type { ChainEvent } from "../trust/log-admission.ts";
+import type { Log } from "../wire/layout.ts";
+import { provesSomething, type JudgedLine } from "./judging.ts";
+import type { LogIntake } from "./memory.ts";
+import type { Taking } from "./taking.ts";
+
+/** Spec 2.4: an authentic line that is refused is told, once per peer, reason and hour. */
+export function reportLine(taking: Taking, intake: LogIntake, line: JudgedLine): void {
+  const peer = intake.log.owner;
+  for (const event of line.events) tellChainEvent(taking, intake.log, event);
+  if (!line.live || line.reason === undefined || !provesSomething(line)) return;
+  if (line.events.length > 0) return;
+  taking.tell({
+    key: refusalKey(peer, line.reason, line.at),
+    cause: line.reason,
+    peer,
+    subject: `a line of ${peer} was refused: ${line.reason}`,
+    detail: `${intake.log.name} line ${line.tail.line}: ${line.detail}`,
+    concernsWire: false,
+  });
+}
+
+/**
+ * A line that carries our signature and that we did not write, or one that forks our log, means
+ * that our key is used elsewhere: we stop sending. Spec 1.6.
+ */
+export function watchIdentity(
+  taking: Taking,
+  intake: LogIntake,
+  { message, reason }: JudgedLine,
+): void {
+  const { memory } = taking;
+  const { name, path } = intake.log;
+  if (message?.seq === undefined || message.version === "v2.0" || reason === "replayed") return;
+  if (reason !== "log_forked" && taking.wroteOurselves(name, message.seq, message.id)) return;
+  const detail = `${name}: line ${message.seq} (${message.id}) carries our signature, and we did not write it`;
+  memory.ownTrouble = new StorageError("identity_in_use", path, detail, {
+    hint: "our key is used elsewhere: stop the other copy, or revoke the key (deaddrop trust revoke)",
+  });
+  taking.tell({
+    key: `identity_in_use:${name}:${message.id}`,
+    cause: "identity_in_use",
+    subject: "our key is used elsewhere",
+    detail: `${detail}; nothing more is sent`,
+    concernsWire: true,
+  });
+}
+
+/** Spec 1.6: what a chain has shown, to our operator and for the wire; once. */
+export function tellChainEvent(taking: Taking, log: Log, { cause, detail }: ChainEvent): void {
+  const subject = `${cause} in ${log.name}`;
+  const peer = log.owner;
+  taking.tell({ key: `${cause}:${detail}`, cause, peer, subject, detail, concernsWire: true });
+}

@@ -1,0 +1,134 @@
+import { isForUs } from "../protocol/addressing.ts";
+import type { CoreEvent, LineEvent } from "../protocol/record.ts";
+import type { LineEntry } from "./entries.ts";
+import type { JudgedLine } from "./judging.ts";
+import type { LogIntake, Memory } from "./memory.ts";
+import { reportLine, watchIdentity } from "./reporting.ts";
+import { isOwn, type Taking } from "./taking.ts";
+
+/** Makes verdicts durable, in the order that a crash anywhere can be mended from, and folds them. */
+export function settle(taking: Taking, intake: LogIntake, judged: readonly JudgedLine[]): void {
+  if (judged.length === 0) return;
+  const { files, memory } = taking;
+  const events = judged.map((line) => eventOf(taking, intake, line));
+  const routed = judged.map((line, at) => isRouted(taking, line, events[at] as CoreEvent));
+  const bytes = judged.flatMap(({ tail }, at) =>
+    routed[at] === true && tail.kind === "line" ? [tail.bytes] : [],
+  );
+  const offsets = files.inbox.place(bytes);
+  const entries = judged.map((line, at) => {
+    const inbox = routed[at] === true ? offsets.shift() : deliveredAt(memory, intake, line);
+    return entryOf(taking, intake, line, inbox);
+  });
+  quarantine(taking, intake, judged);
+  taking.note(entries, isOwn(taking, intake) ? "later" : "now");
+  if (!isOwn(taking, intake)) saveHead(taking, intake);
+  files.inbox.append(bytes);
+  memory.inboxEnd = files.inbox.end;
+  memory.inboxFrom = memory.journalEnd;
+  for (const [at, line] of judged.entries()) {
+    if (line.message !== undefined) {
+      intake.awaited.delete(line.message.id);
+      memory.inInbox?.delete(line.message.id);
+    }
+    taking.fold(events[at] as CoreEvent);
+  }
+  for (const line of judged) {
+    if (isOwn(taking, intake)) watchIdentity(taking, intake, line);
+    else reportLine(taking, intake, line);
+  }
+}
+
+/** Remembered heads never go back: history that is read again does not undo what was seen. */
+function saveHead({ files }: Taking, intake: LogIntake): void {
+  const { name } = intake.log;
+  const { head } = intake.admission.chain;
+  if (head === undefined || head.seq <= (files.heads.peer(name)?.seq ?? 0)) return;
+  files.heads.save({ peers: new Map([[name, { seq: head.seq, id: head.id }]]) });
+}
+
+/** The event of a judged line, as the fold takes it. */
+function eventOf(taking: Taking, intake: LogIntake, line: JudgedLine): CoreEvent {
+  const { tail, at, message, reason } = line;
+  const place = { log: intake.log.name, line: tail.line, at };
+  if (message === undefined || tail.kind !== "line") {
+    return reason === undefined
+      ? { kind: "skipped", ...place }
+      : { kind: "refused", ...place, reason };
+  }
+  return {
+    kind: "line",
+    ...place,
+    live: line.live,
+    own: isOwn(taking, intake),
+    message,
+    // Few lines are looked at as they stand: they are decoded when somebody asks.
+    get raw() {
+      return textOf(tail.bytes);
+    },
+    refused: reason,
+    afterGap: line.afterGap,
+  };
+}
+
+function textOf({ buffer, byteOffset, length }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, length).toString("utf8");
+}
+
+/** Spec 2.4: accepted lines addressed to us; heartbeats only when asked for. */
+function isRouted(taking: Taking, line: JudgedLine, event: CoreEvent): event is LineEvent {
+  if (line.verdict !== "accepted" || event.kind !== "line") return false;
+  if (event.own || !isForUs(event, taking.env)) return false;
+  if (taking.memory.intakes.get(event.log)?.awaited.has(event.message.id) === true) return false;
+  if (taking.memory.inInbox?.has(event.message.id) === true) return false;
+  return event.message.type !== "heartbeat" || taking.place.settings.includeHeartbeats;
+}
+
+/** Where a line stands in the inbox that our journal, or its log, had lost. Spec 2.4. */
+function deliveredAt(
+  { inInbox }: Memory,
+  { awaited }: LogIntake,
+  { message, verdict }: JudgedLine,
+): number | undefined {
+  if (message === undefined || verdict !== "accepted") return undefined;
+  return awaited.get(message.id)?.inbox ?? inInbox?.get(message.id);
+}
+
+function entryOf(
+  taking: Taking,
+  intake: LogIntake,
+  line: JudgedLine,
+  inbox: number | undefined,
+): LineEntry {
+  const { tail } = line;
+  return {
+    k: "line",
+    at: line.at,
+    log: intake.log.name,
+    line: tail.line,
+    start: tail.start,
+    end: tail.end,
+    verdict: line.verdict,
+    ...(line.message === undefined ? {} : { id: line.message.id }),
+    ...(line.reason === undefined ? {} : { reason: line.reason }),
+    ...(line.live ? {} : { old: true as const }),
+    ...(isOwn(taking, intake) ? { own: true as const } : {}),
+    ...(line.afterGap ? { gap: true as const } : {}),
+    ...(inbox === undefined ? {} : { inbox }),
+  };
+}
+
+function quarantine(taking: Taking, intake: LogIntake, judged: readonly JudgedLine[]): void {
+  const refused = judged.filter((line) => line.reason !== undefined);
+  if (refused.length === 0) return;
+  taking.files.quarantine.add(
+    refused.map(({ at, tail, reason, detail }) => ({
+      at: new Date(at).toISOString(),
+      file: intake.log.path,
+      offset: tail.start,
+      reason: reason as string,
+      detail,
+      line: tail.kind === "line" ? tail.bytes : new Uint8Array(0),
+    })),
+  );
+}

@@ -1,0 +1,34 @@
+import type { AutomaticIncident } from "../protocol/effects.ts";
+import type { CoreEvent, Env } from "../protocol/record.ts";
+import type { AdmissionContext } from "../trust/admission.ts";
+import type { Ahead } from "./batch.ts";
+import type { Files, World } from "./edges.ts";
+import type { JournalEntry } from "./entries.ts";
+import type { LogIntake, Memory } from "./memory.ts";
+import type { Place } from "./place.ts";
+
+/** What is at hand while lines are taken in: the session's files and memory, and whom to tell. */
+export interface Taking {
+  readonly world: World;
+  readonly files: Files;
+  readonly place: Place;
+  readonly memory: Memory;
+  readonly ctx: AdmissionContext;
+  readonly env: Env;
+  /** Appends to the private journal; "later": with the next batch that has to be synced. */
+  note(entries: readonly JournalEntry[], when: "now" | "later"): void;
+  /** Whether a chained line with our signature is one that we wrote. Spec 1.6. */
+  wroteOurselves(log: string, seq: number, id: string): boolean;
+  /** Lines that this process has just written itself: their signatures are known to be ours. */
+  readonly written: Set<string>;
+  readonly ahead: Ahead;
+  /** Folds an event that is durable. */
+  fold(event: CoreEvent): void;
+  /** Something for our own operator. */
+  tell(incident: AutomaticIncident): void;
+}
+
+/** Whether the log is one of ours. */
+export function isOwn({ place }: Taking, intake: LogIntake): boolean {
+  return intake.log.owner === place.handle;
+}

@@ -1,0 +1,46 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { Agent } from "../../src/daemon/agent.ts";
+import { makeQueue } from "../../src/daemon/queue.ts";
+import { makeTicker, type Ticker } from "../../src/daemon/ticker.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function tickerOf(settled: number[]): Ticker {
+  const agent = {
+    tick: () => Promise.resolve(false),
+    settle: () => Promise.resolve(void settled.push(Date.now() - began)),
+    nextDueMs: () => Infinity,
+    monoMs: () => Date.now(),
+  } as unknown as Agent;
+  const began = Date.now();
+  const log = { info: vi.fn(), warn: vi.fn(), error: vi.fn(), debug: vi.fn() };
+  const options = { pollMs: 3_600_000, alive: () => undefined, aliveEveryMs: undefined };
+  return makeTicker(agent, makeQueue(), log, options);
+}
+
+it("settles two seconds after the last round, once", async () => {
+  const settled: number[] = [];
+  const ticker = tickerOf(settled);
+  await ticker.now();
+  await vi.advanceTimersByTimeAsync(1_000);
+  await ticker.now();
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(settled).toEqual([3_000]);
+  ticker.stop();
+});
+
+it("settles every half minute on a wire that is never quiet", async () => {
+  const settled: number[] = [];
+  const ticker = tickerOf(settled);
+  for (let second = 0; second < 65; second += 1) {
+    await ticker.now();
+    await vi.advanceTimersByTimeAsync(1_000);
+  }
+  expect(settled).toEqual([30_000, 60_000]);
+  ticker.stop();
+});

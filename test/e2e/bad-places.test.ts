@@ -1,0 +1,178 @@
+import { spawnSync } from "node:child_process";
+import {
+  appendFileSync,
+  chmodSync,
+  copyFileSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { brokenPlaces } from "../support/chain-check.ts";
+import { until } from "../support/real-processes.ts";
+import { makeWire, removeWires, type Daemon, type LiveWire } from "../support/live-wire.ts";
+
+afterEach(removeWires);
+
+const inboxSubjects = (wire: LiveWire, handle: string) =>
+  wire.privateLines(handle, "inbox").map(({ subject }) => subject);
+
+const says = (daemon: Daemon, words: string) =>
+  until(`the daemon says: ${words}`, () => daemon.stdout().includes(words));
+
+interface BadPlace {
+  readonly what: string;
+  readonly spoil: (wire: LiveWire) => void;
+  readonly says: readonly string[];
+  readonly as?: string;
+}
+
+/** Each: the daemon does not start, says what to do, and ends with 2 (configuration). */
+const BAD_PLACES: readonly BadPlace[] = [
+  {
+    what: "a handle outside the roster",
+    as: "stranger",
+    spoil: (wire) => {
+      const { key } = wire.paths("forge").identity;
+      copyFileSync(key, key.replace("forge", "stranger"));
+    },
+    says: ["is not in the wire's roster", "the roster is forge, scribe"],
+  },
+  {
+    what: "no key",
+    spoil: (wire) => rmSync(wire.paths("forge").identity.key),
+    says: ["forge.key", "deaddrop keygen forge"],
+  },
+  {
+    what: "a key cut short",
+    spoil: (wire) => truncateSync(wire.paths("forge").identity.key, 31),
+    says: ["holds 31 bytes, not 32", "restore it from a backup"],
+  },
+  {
+    what: "a key that others can read",
+    spoil: (wire) => chmodSync(wire.paths("forge").identity.key, 0o644),
+    says: ["other users can read it", "chmod 600"],
+  },
+  {
+    what: "a trust store that others can write",
+    spoil: (wire) => chmodSync(wire.paths("forge").trust, 0o666),
+    says: ["trust.json", "other users can write it", "chmod 600"],
+  },
+  {
+    what: "a trust store put back to an older one",
+    spoil: (wire) => {
+      const { trust } = wire.paths("forge");
+      writeFileSync(trust, readFileSync(trust, "utf8").replace(/"version": \d+/, '"version": 1'));
+    },
+    says: ["has version 1", "was seen before"],
+  },
+  {
+    what: "pinned tiers that are no tiers",
+    spoil: (wire) => writeFileSync(wire.paths("forge").pinnedTiers, '{"tiers":{"T0":7}}'),
+    says: ["tiers"],
+  },
+  {
+    what: "a protocol version that we do not speak",
+    spoil: (wire) => {
+      const { pinnedConfig } = wire.paths("forge");
+      writeFileSync(pinnedConfig, wire.text("config.json").replace("v3.1", "v9.0"));
+    },
+    says: ["v9.0", "upgrade deaddrop"],
+  },
+  {
+    what: "a folder that is no wire",
+    spoil: (wire) => {
+      rmSync(wire.dir, { recursive: true });
+      mkdirSync(wire.dir);
+    },
+    says: ["a folder that is not a wire", "deaddrop init"],
+  },
+];
+
+describe("a daemon that cannot start says why and ends with 2", () => {
+  for (const place of BAD_PLACES) {
+    it(place.what, async () => {
+      const wire = makeWire();
+      place.spoil(wire);
+      const { code, stdout, stderr } = await wire.run(place.as ?? "forge", "daemon");
+      for (const words of place.says) expect(stdout + stderr).toContain(words);
+      expect(stdout + stderr).not.toContain("this is a bug");
+      expect(code).toBe(2);
+      const sent = await wire.run(place.as ?? "forge", "send", "hello");
+      expect([2, 6]).toContain(sent.code);
+    });
+  }
+
+  it("a second daemon names the first and ends with 5; the first goes on", async () => {
+    const wire = makeWire();
+    const first = await wire.daemon("forge");
+    const { code, stdout } = await wire.run("forge", "daemon");
+    expect(code).toBe(5);
+    expect(stdout).toContain(`the daemon with process id ${first.pid}`);
+    expect((await wire.run("forge", "send", "hello")).code).toBe(0);
+  });
+});
+
+describe("what stands in the place of a log", () => {
+  const STANDINS: readonly [string, (path: string, kept: string) => void][] = [
+    ["a FIFO", (path) => expect(spawnSync("mkfifo", [path]).status).toBe(0)],
+    ["a symlink", (path, kept) => symlinkSync(kept, path)],
+    ["a file with a second name", (path, kept) => linkSync(kept, path)],
+    ["a folder", (path) => mkdirSync(path)],
+  ];
+  for (const [what, put] of STANDINS) {
+    it(`${what}, of a peer: not read, told; the log put back is read on`, async () => {
+      const wire = makeWire();
+      const daemon = await wire.daemon("forge");
+      await wire.json("scribe", "send", "before");
+      await until("it is there", () => inboxSubjects(wire, "forge").length === 1);
+      const log = join(wire.dir, "scribe_to_forge.jsonl");
+      const kept = join(wire.folder, "kept.jsonl");
+      copyFileSync(log, kept);
+      rmSync(log);
+      put(log, kept);
+      await says(daemon, "scribe_to_forge.jsonl");
+      rmSync(log, { recursive: true });
+      copyFileSync(kept, log);
+      await wire.json("scribe", "send", "after");
+      await until("it goes on", () => inboxSubjects(wire, "forge").length === 2, 30_000);
+      expect(inboxSubjects(wire, "forge")).toEqual(["before", "after"]);
+      expect(daemon.child.exitCode).toBeNull();
+    }, 60_000);
+  }
+});
+
+describe("torn ends", () => {
+  it("of our own log: cut, restored from pending, and nothing else", async () => {
+    const wire = makeWire();
+    for (const subject of ["one", "two"]) await wire.json("forge", "send", subject);
+    const log = join(wire.dir, "forge_to_scribe.jsonl");
+    const whole = readFileSync(log);
+    truncateSync(log, whole.length - 100);
+    await wire.json("forge", "send", "three");
+    expect(readFileSync(log).subarray(0, whole.length).equals(whole)).toBe(true);
+    expect(brokenPlaces(wire, "forge", "forge_to_scribe")).toEqual([]);
+    expect(wire.privateLines("forge", "quarantine")[0]?.["reason"]).toBe("torn");
+  });
+
+  it("of a peer's log: left alone until its newline comes", async () => {
+    const wire = makeWire();
+    await wire.daemon("forge");
+    await wire.json("scribe", "send", "one");
+    const log = join(wire.dir, "scribe_to_forge.jsonl");
+    await wire.json("scribe", "send", "two");
+    await until("both are there", () => inboxSubjects(wire, "forge").length === 2);
+    appendFileSync(log, '{"timestamp":"half a li');
+    await wire.json("forge", "send", "meanwhile");
+    expect(wire.privateLines("forge", "quarantine")).toEqual([]);
+    await wire.json("scribe", "send", "three");
+    await until("the next one is there", () => inboxSubjects(wire, "forge").length === 3);
+    expect(inboxSubjects(wire, "forge")).toEqual(["one", "two", "three"]);
+    expect(wire.privateLines("forge", "quarantine")).toMatchObject([{ reason: "malformed" }]);
+  });
+});

@@ -1,0 +1,36 @@
+import { rmSync } from "node:fs";
+import { afterEach, expect, it } from "vitest";
+import { makeWire, removeWires, type LiveWire } from "../support/live-wire.ts";
+import { until } from "../support/real-processes.ts";
+
+afterEach(removeWires);
+
+async function pin(wire: LiveWire, self: string, peer: string): Promise<void> {
+  const rows = await wire.json<{ keys: { fingerprint: string }[] }[]>(peer, "trust", "list");
+  const fingerprint = rows[0]?.keys[0]?.fingerprint ?? "";
+  const flags = ["--fingerprint", fingerprint, "--yes", "--reason", "a test"];
+  await wire.json(self, "trust", "pin", peer, "--tier", "VERIFIED", ...flags);
+}
+
+it("operators who pin after both daemons have begun to beat lose nothing that comes after", async () => {
+  const wire = makeWire();
+  for (const handle of ["forge", "scribe"]) {
+    const { trust, trustSeen } = wire.paths(handle);
+    for (const path of [trust, trustSeen]) rmSync(path);
+  }
+  await Promise.all([wire.daemon("forge"), wire.daemon("scribe")]);
+  await until("forge has written lines that scribe could not believe", () => {
+    const refused = wire.privateLines("scribe", "quarantine");
+    return refused.filter(({ reason }) => reason === "untrusted_key").length >= 2;
+  });
+  await pin(wire, "scribe", "forge");
+  await pin(wire, "forge", "scribe");
+  await wire.json("forge", "send", "hello");
+  const [message] = await until("hello is in scribe's inbox", () => {
+    const inbox = wire.privateLines("scribe", "inbox");
+    return inbox.length > 0 && inbox;
+  });
+  expect(message?.subject).toBe("hello");
+  const { stdout } = await wire.run("scribe", "audit", "--json");
+  expect(JSON.parse(stdout)).toMatchObject({ violations: [] });
+}, 60_000);

@@ -1,0 +1,240 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { AgentPaths } from "../../src/storage/paths.ts";
+import { SimulatedWire } from "../support/simulated-wire.ts";
+import {
+  ack,
+  aftermath,
+  incident,
+  MINUTE,
+  proposal,
+  roughScene,
+  say,
+  SECOND,
+  send,
+  up,
+  type RoughScene,
+} from "../support/rough-scene.ts";
+
+const PAIR = ["forge", "scribe"];
+const SEEN_IN = "/wire/_coordination";
+
+/** Some of everything has happened between forge and scribe. */
+async function busyScene(): Promise<RoughScene> {
+  const scene = await roughScene(PAIR);
+  const { wire } = scene;
+  const id = await send(scene, "forge", proposal("scribe", "Use tabs"));
+  await wire.pass(5 * SECOND);
+  await ack(scene, "scribe", id ?? "");
+  await send(scene, "scribe", say("one"), incident("forge"));
+  await wire.pass(5 * SECOND);
+  await wire.rest();
+  await send(scene, "scribe", say("two"));
+  await send(scene, "forge", say("three"));
+  await wire.pass(5 * SECOND);
+  return scene;
+}
+
+function change(scene: RoughScene, path: string, to: (bytes: Buffer) => Buffer): void {
+  const process = scene.wire.disk.process();
+  const file = process.open(path, "read");
+  const bytes = to(Buffer.from(file.read(file.stat().size, 0)));
+  file.close();
+  process.replace(path, bytes, 0o600);
+}
+
+function remove(scene: RoughScene, path: string): void {
+  scene.wire.disk.process().remove(path);
+}
+
+const FILES: readonly (keyof AgentPaths & ("journal" | "inbox" | "checkpoint"))[] = [
+  "journal",
+  "inbox",
+  "checkpoint",
+];
+
+for (const name of FILES) {
+  test(`${name} is deleted: all of it is there again, nothing twice`, async () => {
+    const scene = await busyScene();
+    scene.wire.kill("forge");
+    remove(scene, scene.wire.paths("forge")[name]);
+    await aftermath(scene);
+    await scene.wire.expectReplayAndAuditEqualLive("forge");
+    await scene.witness.check();
+  });
+}
+
+test("the inbox is deleted while the daemon runs", async () => {
+  const scene = await busyScene();
+  remove(scene, scene.wire.paths("forge").inbox);
+  await send(scene, "scribe", say("four"));
+  await scene.wire.settle();
+  await aftermath(scene);
+});
+
+test("the inbox is cut anywhere: it is completed", async () => {
+  for (const keep of [0, 1, 500, 1_000, 1_700]) {
+    const scene = await busyScene();
+    scene.wire.kill("forge");
+    change(scene, scene.wire.paths("forge").inbox, (bytes) => bytes.subarray(0, keep));
+    await aftermath(scene);
+  }
+});
+
+test("a checkpoint is damaged anywhere: it is not believed", async () => {
+  for (let at = 0; at < 2_000; at += 97) {
+    const scene = await busyScene();
+    scene.wire.kill("forge");
+    change(scene, scene.wire.paths("forge").checkpoint, (bytes) => {
+      bytes[at] = (bytes[at] ?? 0) ^ 1;
+      return bytes;
+    });
+    await aftermath(scene);
+  }
+});
+
+test("the journal loses its tail: what is in the inbox does not come twice", async () => {
+  for (let lost = 1; lost < 3_000; lost += 113) {
+    const scene = await busyScene();
+    scene.wire.kill("forge");
+    const { journal } = scene.wire.paths("forge");
+    change(scene, journal, (bytes) => bytes.subarray(0, Math.max(0, bytes.length - lost)));
+    await aftermath(scene);
+  }
+});
+
+test("after a lost journal the daemon dies at each operation: nothing comes twice", async () => {
+  for (let at = 1; ; at += 1) {
+    const scene = await busyScene();
+    const { wire } = scene;
+    wire.kill("forge");
+    remove(scene, wire.paths("forge").journal);
+    const process = wire.disk.process();
+    process.failAt(at, "crash");
+    if (await up(scene, "forge", process)) await wire.attempt("forge", (agent) => agent.tick());
+    const died = !wire.isUp("forge");
+    process.heal();
+    await aftermath(scene);
+    await wire.expectReplayAndAuditEqualLive("forge");
+    if (!died) return;
+  }
+}, 60_000);
+
+test("a checkpoint of a journal that is lost is not mixed with the one that follows", async () => {
+  const scene = await busyScene();
+  const { wire } = scene;
+  wire.kill("forge");
+  remove(scene, wire.paths("forge").journal);
+  await up(scene, "forge");
+  for (let more = 0; more < 10; more += 1) {
+    await send(scene, "scribe", say(`more ${more}`));
+    await wire.settle();
+  }
+  wire.kill("forge");
+  await aftermath(scene);
+  await wire.expectReplayAndAuditEqualLive("forge");
+});
+
+test("what is sent right after a restart is dated after all that was sent before", async () => {
+  const scene = await roughScene(PAIR);
+  await send(scene, "forge", say("one"), say("two"));
+  scene.wire.kill("forge");
+  await up(scene, "forge");
+  await send(scene, "forge", say("three"));
+  await aftermath(scene);
+});
+
+test("an inbox that is rebuilt holds no bytes that were never verified", async () => {
+  const wire = new SimulatedWire(PAIR);
+  await wire.start("forge");
+  const log = "scribe_to_forge";
+  const honest = Buffer.from(wire.forge("scribe", log, { subject: "honest" }).line).toString();
+  wire.append(`${log}.jsonl`, `${honest}\n`);
+  await wire.settle();
+  wire.kill("forge");
+  wire.disk.process().remove(wire.paths("forge").inbox);
+  wire.replace(`${log}.jsonl`, `${honest.replace("honest", "forged")}\n`);
+  await wire.start("forge");
+  expect(wire.read(wire.paths("forge").inbox)).not.toContain("forged");
+});
+
+test("a peer's log that held only junk is deleted: we start all the same", async () => {
+  const wire = new SimulatedWire(PAIR);
+  await wire.start("forge");
+  wire.append("scribe_to_forge.jsonl", "junk\n");
+  await wire.settle();
+  wire.kill("forge");
+  wire.disk.process().remove(join(SEEN_IN, "scribe_to_forge.jsonl"));
+  await wire.start("forge");
+  await wire.pass(MINUTE);
+  expect(wire.isUp("forge")).toBe(true);
+});
+
+test("a journal does not grow by being read again", async () => {
+  const scene = await busyScene();
+  const { wire } = scene;
+  const { journal, checkpoint } = wire.paths("forge");
+  const entries = (): string[] =>
+    wire.lines(journal).filter((line) => !line.includes('"started"') && !line.includes('"own"'));
+  const before = entries();
+  for (let restarts = 0; restarts < 3; restarts += 1) {
+    wire.kill("forge");
+    remove(scene, checkpoint);
+    await up(scene, "forge");
+    await wire.settle();
+  }
+  expect(entries()).toEqual(before);
+});
+
+test("a line that a power cut left as a hole is waited for, and told as nothing else", async () => {
+  const scene = await roughScene(PAIR);
+  const { wire } = scene;
+  const log = join(SEEN_IN, "scribe_to_forge.jsonl");
+  wire.kill("forge");
+  const id = await send(scene, "scribe", say("one"));
+  wire.kill("scribe");
+  const whole = wire.read(log);
+  change(scene, log, (bytes) => bytes.fill(0, bytes.length - 300, bytes.length - 100));
+  await up(scene, "forge");
+  await wire.pass(2 * MINUTE);
+  wire.replace("scribe_to_forge.jsonl", whole);
+  await aftermath(scene);
+  const { receipts } = await wire.agent("scribe").view("receipt", { event_id: id ?? "" });
+  expect(receipts).not.toContainEqual(expect.objectContaining({ state: "refused" }));
+});
+
+test("zero bytes that somebody else wrote into a log hold up nothing", async () => {
+  const wire = new SimulatedWire(PAIR);
+  await wire.start();
+  wire.append("scribe_to_forge.jsonl", "\u0000\u0000\u0000\n");
+  await wire.send("scribe", { to: ["forge"], type: "feedback", subject: "one", body: "x" });
+  const [message] = await wire.agent("forge").view("inbox", {});
+  expect(message?.subject).toBe("one");
+});
+
+test("a fork is told once and stands in incident_log.jsonl at most once, wherever we die", async () => {
+  for (let at = 1; ; at += 1) {
+    const wire = new SimulatedWire(PAIR, { rough: true });
+    await wire.start("forge");
+    const log = "scribe_to_forge";
+    const lines = [wire.forge("scribe", log, {}), wire.forge("scribe", log, { subject: "other" })];
+    wire.append(
+      `${log}.jsonl`,
+      lines.map(({ line }) => `${Buffer.from(line).toString()}\n`).join(""),
+    );
+    wire.process("forge").failAt(at, "crash");
+    await wire.attempt("forge", (agent) => agent.tick());
+    const died = !wire.isUp("forge");
+    wire.process("forge").heal();
+    if (died) await wire.start("forge");
+    await wire.pass(MINUTE);
+    const told = wire.lines("incident_log.jsonl").filter((line) => line.includes("log_forked"));
+    expect(told.length, `died at operation ${at}`).toBeLessThanOrEqual(1);
+    const notices = await wire.agent("forge").view("notices", undefined);
+    const causes = notices.map(({ cause }) => cause).filter((cause) => cause === "log_forked");
+    expect(causes, `died at operation ${at}`).toHaveLength(1);
+    const peers = await wire.agent("forge").view("peers", undefined);
+    expect(peers[0]?.held, `died at operation ${at}`).toBe(true);
+    if (!died) return;
+  }
+});
