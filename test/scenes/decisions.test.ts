@@ -1,12 +1,15 @@
 import { expect, test } from "vitest";
-import { SimulatedWire } from "../support/simulated-wire.ts";
+import { checkedScenes } from "../support/scene-checks.ts";
+import type { SimulatedWire } from "../support/simulated-wire.ts";
+
+const sceneOf = checkedScenes("replay");
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 async function pair(): Promise<SimulatedWire> {
-  const wire = new SimulatedWire(["forge", "scribe"]);
+  const wire = sceneOf(["forge", "scribe"]);
   await wire.start();
   return wire;
 }
@@ -156,7 +159,7 @@ test("a proposal that is seen and not answered is reverted, and its operator is 
 });
 
 test("a proposal to a peer that is away waits a day, not two cadences", async () => {
-  const wire = new SimulatedWire(["forge", "scribe"]);
+  const wire = sceneOf(["forge", "scribe"]);
   await wire.start("forge");
   const id = await propose(wire, "forge", ["scribe"], "Use tabs");
   await wire.pass(23 * HOUR);
@@ -168,7 +171,7 @@ test("a proposal to a peer that is away waits a day, not two cadences", async ()
 });
 
 test("three agents: every required party must agree, and all see the same", async () => {
-  const wire = new SimulatedWire(["forge", "quill", "scribe"], { layout: "outbox" });
+  const wire = sceneOf(["forge", "quill", "scribe"], { layout: "outbox" });
   await wire.start();
   const id = await propose(wire, "forge", ["quill", "scribe"], "Freeze on Friday");
   await wire.pass(5 * SECOND);

@@ -1,10 +1,12 @@
 import { expect, test } from "vitest";
-import { SimulatedWire } from "../support/simulated-wire.ts";
+import { checkedScenes } from "../support/scene-checks.ts";
+
+const sceneOf = checkedScenes("replay and audit");
 
 const MINUTE = 60_000;
 
 test("idle heartbeats slow down from T1 to T2 to T3, and a message brings them back", async () => {
-  const wire = new SimulatedWire(["forge", "scribe"]);
+  const wire = sceneOf(["forge", "scribe"]);
   await wire.start();
   await wire.pass(50 * MINUTE);
   const tiers = tiersOf(wire.transcript({ beats: true }), "forge");
@@ -18,7 +20,7 @@ test("idle heartbeats slow down from T1 to T2 to T3, and a message brings them b
 });
 
 test("an agent keeps a tier of its own for each peer", async () => {
-  const wire = new SimulatedWire(["forge", "scribe", "quill"]);
+  const wire = sceneOf(["forge", "scribe", "quill"]);
   await wire.start();
   for (let round = 0; round < 10; round += 1) {
     await wire.pass(MINUTE);
@@ -33,7 +35,7 @@ test("an agent keeps a tier of its own for each peer", async () => {
 });
 
 test("an hour of suspend yields one beat, not a burst", async () => {
-  const wire = new SimulatedWire(["forge", "scribe"]);
+  const wire = sceneOf(["forge", "scribe"]);
   await wire.start("forge");
   await wire.pass(5 * MINUTE);
   wire.transcript({ beats: true });
@@ -43,7 +45,7 @@ test("an hour of suspend yields one beat, not a burst", async () => {
 });
 
 test("unread mail keeps an agent at T1", async () => {
-  const wire = new SimulatedWire(["forge", "scribe"]);
+  const wire = sceneOf(["forge", "scribe"]);
   await wire.start();
   await wire.send("scribe", { to: ["forge"], type: "feedback", subject: "hello", body: "x" });
   await wire.pass(30 * MINUTE);

@@ -4,7 +4,10 @@ import { signFields, type Composed } from "../../src/wire/compose.ts";
 import { fromPlain, type JsonObject } from "../../src/wire/json.ts";
 import { keyId, makeSigner, publicKeyOf } from "../../src/wire/signature.ts";
 import type { MemoryProcess } from "../support/memory-disk.ts";
-import { SimulatedWire } from "../support/simulated-wire.ts";
+import { checkedScenes } from "../support/scene-checks.ts";
+import type { SimulatedWire } from "../support/simulated-wire.ts";
+
+const sceneOf = checkedScenes("replay");
 
 // What anybody who can write in the wire's folder can put there, and what it may cost us.
 
@@ -54,7 +57,7 @@ async function operations(wire: SimulatedWire, work: () => Promise<void>): Promi
 }
 
 test("something else in the place of one peer's log keeps nobody else waiting", async () => {
-  const wire = new SimulatedWire(["forge", "quill", "scribe"]);
+  const wire = sceneOf(["forge", "quill", "scribe"]);
   await wire.start();
   await wire.send("scribe", { to: ["forge"], type: "feedback", subject: "before", body: "x" });
   await wire.stop("scribe");
@@ -78,7 +81,7 @@ test("something else in the place of one peer's log keeps nobody else waiting", 
 });
 
 test("something else in the place of decisions.jsonl stops no delivery", async () => {
-  const wire = new SimulatedWire(["forge", "scribe"]);
+  const wire = sceneOf(["forge", "scribe"]);
   await wire.start();
   block(wire, "decisions.jsonl");
   await wire.send("scribe", { to: ["forge"], type: "feedback", subject: "hello", body: "x" });
@@ -87,7 +90,7 @@ test("something else in the place of decisions.jsonl stops no delivery", async (
 });
 
 test("a config.json that is broken on the wire stops nobody who has pinned it", async () => {
-  const wire = new SimulatedWire(["forge", "scribe"]);
+  const wire = sceneOf(["forge", "scribe"]);
   await wire.start();
   await wire.stop("forge");
   wire.replace("config.json", '{"protocol_version":"v9');
@@ -99,7 +102,7 @@ test("a config.json that is broken on the wire stops nobody who has pinned it", 
 });
 
 test("a flood of blank lines costs next to nothing, and every line is counted", async () => {
-  const wire = new SimulatedWire(["forge", "scribe"]);
+  const wire = sceneOf(["forge", "scribe"]);
   await wire.start("forge");
   const before = journalBytes(wire);
   wire.append(FILE, "\n".repeat(300_000));
@@ -113,7 +116,7 @@ test("a flood of blank lines costs next to nothing, and every line is counted", 
 });
 
 test("decisions.jsonl that is rewritten again and again is read again, and nothing grows", async () => {
-  const wire = new SimulatedWire(["forge", "scribe"]);
+  const wire = sceneOf(["forge", "scribe"]);
   await wire.start();
   const lines = Array.from({ length: 200 }, (_, at) => `{"decision":"no ${at}"}\n`).join("");
   wire.replace("decisions.jsonl", lines);
@@ -129,7 +132,7 @@ test("decisions.jsonl that is rewritten again and again is read again, and nothi
 });
 
 test("a flood of unsigned decisions does not push out a signed one that waits for its proof", async () => {
-  const wire = new SimulatedWire(["forge", "scribe"]);
+  const wire = sceneOf(["forge", "scribe"]);
   await wire.start();
   const waiting = fromPlain({
     decision_id: "wait-00000000",
@@ -150,7 +153,7 @@ test("a flood of unsigned decisions does not push out a signed one that waits fo
 });
 
 test("strangers in the wire's trust.json are told within one limit, whatever their names", async () => {
-  const wire = new SimulatedWire(["forge", "scribe"]);
+  const wire = sceneOf(["forge", "scribe"]);
   await wire.start();
   const key = publicKeyOf(new Uint8Array(32).fill(9));
   const strangers = (prefix: string): string => {
@@ -174,7 +177,7 @@ test("strangers in the wire's trust.json are told within one limit, whatever the
 });
 
 test("a log that stays behind is compared with our journal once, not at every look", async () => {
-  const wire = new SimulatedWire(["forge", "scribe"]);
+  const wire = sceneOf(["forge", "scribe"]);
   await wire.start();
   for (let at = 0; at < 5; at += 1) {
     await wire.send("scribe", { to: ["forge"], type: "feedback", subject: `${at}`, body: "x" });
@@ -203,7 +206,7 @@ test("a log that stays behind is compared with our journal once, not at every lo
 });
 
 test("while no beat has room to name more refusals, the log is not read at all", async () => {
-  const wire = new SimulatedWire(["forge", "scribe"]);
+  const wire = sceneOf(["forge", "scribe"]);
   await wire.start("forge");
   const quiet = await operations(wire, async () => {
     for (let tick = 0; tick < 20; tick += 1) await wire.agent("forge").tick();
@@ -217,7 +220,7 @@ test("while no beat has room to name more refusals, the log is not read at all",
 });
 
 test("an inbox of 64 MiB is rotated once all of it has been read, and not before", async () => {
-  const wire = new SimulatedWire(["forge", "scribe"]);
+  const wire = sceneOf(["forge", "scribe"]);
   await wire.start("forge");
   const { paths } = wire.agent("forge").place;
   const { disk } = wire.agent("forge");

@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
 import type { Composed } from "../../src/wire/compose.ts";
+import { checkedScenes } from "../support/scene-checks.ts";
 import { SimulatedWire, type SceneOptions } from "../support/simulated-wire.ts";
+
+const sceneOf = checkedScenes("replay");
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -10,7 +13,7 @@ const FILE = `${LOG}.jsonl`;
 
 /** Forge's daemon runs; what scribe writes is made by hand. */
 async function scene(options: SceneOptions = {}): Promise<SimulatedWire> {
-  const wire = new SimulatedWire(["forge", "scribe"], options);
+  const wire = sceneOf(["forge", "scribe"], options);
   await wire.start("forge");
   return wire;
 }
@@ -82,7 +85,7 @@ test("a line that stands there twice is delivered once, also after a restart wit
 });
 
 test("an author who forks its log is held, both lines are kept, and others go on", async () => {
-  const wire = new SimulatedWire(["forge", "quill", "scribe"]);
+  const wire = sceneOf(["forge", "quill", "scribe"]);
   await wire.start("forge", "quill");
   const first = wire.forge("scribe", LOG, { subject: "one" });
   const other = wire.forge("scribe", LOG, { subject: "another one", after: "nothing" });
@@ -131,7 +134,10 @@ test("a log that lost its last lines is behind; when the same bytes return all i
 });
 
 test("a log with other lines in the place of known ones was rewritten: its author is held", async () => {
-  const wire = await scene();
+  // What its author has destroyed cannot be replayed: this scene is not checked for that. What was
+  // delivered stays in the inbox.
+  const wire = new SimulatedWire(["forge", "scribe"]);
+  await wire.start("forge");
   const one = wire.forge("scribe", LOG, { subject: "one" });
   const two = wire.forge("scribe", LOG, { subject: "two", after: { seq: 1, id: one.id } });
   await write(wire, FILE, one, two);
@@ -173,7 +179,7 @@ test("a line dated tomorrow is refused, and its chain goes on", async () => {
 });
 
 test("an UNTRUSTED peer's words are refused, told once an hour, and the sender learns why", async () => {
-  const wire = new SimulatedWire(["forge", "scribe"], {
+  const wire = sceneOf(["forge", "scribe"], {
     tiers: { forge: { scribe: "UNTRUSTED" } },
   });
   await wire.start();
@@ -219,7 +225,7 @@ test("our key used elsewhere stops our sending, and the operator is told", async
 });
 
 test("edits of config, tiers, keys and the safe-mode sign change nothing and are told", async () => {
-  const wire = new SimulatedWire(["forge", "scribe"]);
+  const wire = sceneOf(["forge", "scribe"]);
   await wire.start();
   const config = JSON.parse(wire.read("config.json")) as Record<string, unknown>;
   wire.replace(

@@ -1,12 +1,15 @@
 import { expect, test } from "vitest";
-import { SimulatedWire, type SceneOptions } from "../support/simulated-wire.ts";
+import { checkedScenes } from "../support/scene-checks.ts";
+import type { SceneOptions, SimulatedWire } from "../support/simulated-wire.ts";
+
+const sceneOf = checkedScenes("replay and audit");
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 async function pair(options: SceneOptions = {}): Promise<SimulatedWire> {
-  const wire = new SimulatedWire(["forge", "scribe"], options);
+  const wire = sceneOf(["forge", "scribe"], options);
   await wire.start();
   return wire;
 }
@@ -107,7 +110,7 @@ test("low severity escalates and starts no safe mode", async () => {
 });
 
 test("not covered: the operator is told, nothing escalates", async () => {
-  const wire = new SimulatedWire(["forge", "scribe"]);
+  const wire = sceneOf(["forge", "scribe"]);
   await wire.start("forge");
   await raise(wire, "forge", "scribe", "critical");
   await wire.pass(2 * HOUR);

@@ -278,26 +278,28 @@ export class SimulatedWire {
     return outcomeOf(this.agent(handle));
   }
 
-  /**
-   * The promise of spec 2.4 and 3: a replay without checkpoint gives what was seen live, and an
-   * audit of the logs alone gives the same threads, decisions, reverts and incidents.
-   */
-  async expectReplayAndAuditEqualLive(handle: string): Promise<void> {
+  /** A replay of the journal without checkpoint gives what was seen live. Spec 2.4. */
+  async expectReplayEqualsLive(handle: string): Promise<Outcome> {
     const live = await this.outcome(handle);
     const member = this.#member(handle);
     member.agent?.close();
     member.process.kill();
     member.process = this.disk.process();
-    const place = loadPlace(member.process, member.places, { wireDir: WIRE, handle });
-    member.process.remove(place.paths.checkpoint);
+    member.process.remove(this.paths(handle).checkpoint);
     const agent = openAgent(this.#world(member), { wireDir: WIRE, handle });
     await agent.hold(0);
     member.agent = agent;
     expect(await outcomeOf(agent)).toEqual(live);
+    return live;
+  }
 
-    const { config, tiers, layout, store } = place;
+  /** And an audit of the logs alone gives the same threads, decisions and incidents. Spec 4.4. */
+  async expectReplayAndAuditEqualLive(handle: string): Promise<void> {
+    const live = await this.expectReplayEqualsLive(handle);
+    const { process, places } = this.#member(handle);
+    const { config, tiers, layout, store } = loadPlace(process, places, { wireDir: WIRE, handle });
     const by = { config, tiers, roster: layout.roster, journal: undefined };
-    const report = runAudit(wirePlan(member.process, WIRE, { from: "pinned", store }, by));
+    const report = runAudit(wirePlan(process, WIRE, { from: "pinned", store }, by));
     expect(report.violations).toEqual([]);
     const ratified = report.decisions.map(({ proposal_id: id, ratified_by: by }) => ({ id, by }));
     // By receipt or by timestamp: in which order they are told is no outcome.
