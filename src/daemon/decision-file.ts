@@ -10,13 +10,16 @@ import { signFields } from "../wire/compose.ts";
 import { fromPlain, type JsonObject } from "../wire/json.ts";
 import type { Signer } from "../wire/signature.ts";
 import type { Place } from "./place.ts";
+import { assertShape } from "./published-shapes.ts";
 
 const BYTES_PER_ROUND = 1_048_576;
 const SHARED_MODE = 0o660;
 
 /** One line of decisions.jsonl, signed by its recorder like a message. Spec 3.4. */
 function signDecision(decision: UnsignedDecision, signer: Signer): Uint8Array {
-  return signFields(fromPlain(decision) as JsonObject, signer).line;
+  const unsigned = fromPlain(decision) as JsonObject;
+  assertShape("decision", unsigned);
+  return signFields(unsigned, signer).line;
 }
 
 /**

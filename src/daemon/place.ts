@@ -23,6 +23,7 @@ import { parseTrustStore } from "../trust/trust-file.ts";
 import { rosterProblems } from "../wire/handle.ts";
 import { makeLayout, type Layout } from "../wire/layout.ts";
 import { DeaddropError } from "./errors.ts";
+import { requireDocument } from "./published-shapes.ts";
 import { readAgentSettings, type AgentSettings } from "./settings.ts";
 
 /** A longer config.json or tiers.json is none. */
@@ -116,7 +117,10 @@ function pinned(
 function configOf(path: string, bytes: Uint8Array | undefined): WireConfig {
   if (bytes === undefined) return DEFAULT_CONFIG;
   const parsed = parseConfig(bytes);
-  if (parsed.ok) return parsed.config;
+  if (parsed.ok) {
+    requireDocument("config", path, bytes);
+    return parsed.config;
+  }
   const hint =
     parsed.reason === "schema_drift"
       ? "upgrade deaddrop, or ask the wire's operator which version it is meant to speak"
@@ -127,7 +131,10 @@ function configOf(path: string, bytes: Uint8Array | undefined): WireConfig {
 function tiersOf(path: string, bytes: Uint8Array | undefined): HeartbeatTiers {
   if (bytes === undefined) return DEFAULT_HEARTBEAT_TIERS;
   const parsed = parseHeartbeatTiers(bytes);
-  if (parsed.ok) return parsed.tiers;
+  if (parsed.ok) {
+    requireDocument("tiers", path, bytes);
+    return parsed.tiers;
+  }
   throw new DeaddropError("config", parsed.detail, { hint: `mend ${path}, then start again` });
 }
 
@@ -167,8 +174,12 @@ function storeOf(disk: Disk, paths: AgentPaths, identity: Identity): TrustStore 
 function parsedStore(disk: Disk, paths: AgentPaths): TrustStore {
   const text = readTrust(disk, paths);
   if (text === undefined) return EMPTY_STORE;
-  const parsed = parseTrustStore(Buffer.from(text, "utf8"), 0);
-  if (parsed.ok) return parsed.store;
+  const bytes = Buffer.from(text, "utf8");
+  const parsed = parseTrustStore(bytes, 0);
+  if (parsed.ok) {
+    requireDocument("trust", paths.trust, bytes);
+    return parsed.store;
+  }
   throw new StorageError("corrupt", paths.trust, parsed.detail, {
     hint: "mend it by hand, or restore it from a backup",
   });

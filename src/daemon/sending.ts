@@ -8,6 +8,7 @@ import { logsTo, type Log } from "../wire/layout.ts";
 import type { ChainHead } from "../wire/chain.ts";
 import type { SendAnswer, SentLine } from "./client-types.ts";
 import { DeaddropError } from "./errors.ts";
+import { assertShape } from "./published-shapes.ts";
 import type { Session } from "./session.ts";
 
 /** A draft with the logs into which it goes. */
@@ -128,6 +129,7 @@ function compose(session: Session, items: readonly Addressed[]): Written[] {
         { timestamp, log: name, wireId: place.config.wireId, head },
         place.identity.signer,
       );
+      assertShape("message", composed.message.fields);
       const seq = (head?.seq ?? 0) + 1;
       const { id, line } = composed;
       heads.set(name, { seq, id });
