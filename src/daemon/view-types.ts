@@ -1,6 +1,9 @@
 import type { RefusalReason } from "../trust/admission.ts";
+import type { PeerView } from "../protocol/liveness.ts";
 import type { Tier } from "../trust/tiers.ts";
 import type { AgentState } from "./client-types.ts";
+
+export type { PeerView, Presence } from "../protocol/liveness.ts";
 
 /**
  * What an agent can be asked, and the answers: plain JSON in snake_case, which is what `--json`
@@ -85,25 +88,6 @@ export interface StatusView extends WhoamiView {
   state: { state: AgentState; last_action: string | null; heads_down: boolean };
   /** One sensible command. */
   next: string;
-}
-
-export type Presence = "online" | "late" | "silent" | "paused" | "unknown";
-
-export interface PeerView {
-  handle: string;
-  trust_tier: Tier | null;
-  /** Heartbeat tier that the peer last named, e.g. "T1_active". */
-  heartbeat_tier: string | null;
-  presence: Presence;
-  state: string | null;
-  /** When we last received a beat: the daemon is alive. */
-  last_seen_at: string | null;
-  /** When the agent itself last did something, by its own word. */
-  agent_last_seen: string | null;
-  next_eta: string | null;
-  /** We take no more of its lines until the operator decides. */
-  held: boolean;
-  inbox_unread_count: number | null;
 }
 
 export type ReceiptState = "stored" | "delivered" | "read" | "answered" | "refused";

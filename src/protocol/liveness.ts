@@ -14,12 +14,16 @@ export type Presence = "online" | "late" | "silent" | "paused" | "unknown";
 export interface PeerView {
   handle: string;
   trust_tier: Tier | null;
+  /** Heartbeat tier that the peer last named, e.g. "T1_active". */
   heartbeat_tier: string | null;
   presence: Presence;
   state: string | null;
+  /** When we last received a beat: the daemon is alive. */
   last_seen_at: string | null;
+  /** When the agent itself last did something, by its own word. */
   agent_last_seen: string | null;
   next_eta: string | null;
+  /** We take no more of its lines until the operator decides. */
   held: boolean;
   inbox_unread_count: number | null;
 }
