@@ -158,6 +158,7 @@ function auditEnv(
       return { tier: peer?.tier, sinceMs: peer?.attestedSinceMs };
     },
     heldPeers: new Set(),
+    holdsBack: () => false,
     caughtUp: () => true,
   };
 }

@@ -10,19 +10,22 @@ import { saveMemory, loadMemory } from "./checkpointing.ts";
 import type { SendAnswer, StatusChange } from "./client-types.ts";
 import type { ViewArgs, ViewName, Views } from "./view-types.ts";
 import type { World } from "./edges.ts";
-import { perform } from "./effects.ts";
+import { doable, isOpen, perform } from "./effects.ts";
 import { DeaddropError } from "./errors.ts";
 import type { Memory } from "./memory.ts";
+import { restoreInbox } from "./inbox-recovery.ts";
 import { loadPlace, type Place, type PlaceRequest } from "./place.ts";
 import { publishState } from "./published-state.ts";
 import { unreadIds } from "./reading.ts";
-import { sendGroups } from "./sending.ts";
+import { mendBlocked, sendGroups } from "./sending.ts";
 import { openSession, type Session } from "./session.ts";
 import { view } from "./views.ts";
 import { guardWire, newWireGuard, type WireGuard } from "./wire-guard.ts";
 
 /** Decide and act again until nothing is left to do, at most so often in one tick. */
 const MAX_PASSES = 16;
+/** One tick takes in for so long: then sends of our own, beats and deadlines have their turn. */
+const TAKE_IN_MS = 50;
 /** Journal bytes that a start may have to replay; a checkpoint is else written when it is quiet. */
 const CHECKPOINT_AFTER_BYTES = 16 * 1_048_576;
 /** A killed holder's note stands until the next holder has written its own. */
@@ -160,22 +163,24 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
   }
 
   async function act(session: Session): Promise<boolean> {
-    const more = await session.takeInAll();
+    mendBlocked(session);
+    const more = await session.takeInAll(TAKE_IN_MS);
     for (const incident of guardWire(session, guard)) session.tell(incident);
     for (let pass = 0; pass < MAX_PASSES; pass += 1) {
       const now = session.now();
       timers = planBeats(timers, session.memory.state.receipts, session.env, now);
-      const effects = decide(session.memory.state, session.env, now, timers);
+      const effects = doable(session, decide(session.memory.state, session.env, now, timers));
       if (effects.length === 0) break;
       timers = await perform(session, effects, timers);
-      // What we may not write is decided again and again: once is enough for this tick.
-      if (session.memory.ownTrouble !== undefined) break;
     }
     return more;
   }
 
-  /** Spec 4.1: only when all of it has been read. */
-  function rotateInbox({ files: { inbox }, memory: known, env }: Session): void {
+  /** One that was deleted is written again; spec 4.1: rotated only when all of it has been read. */
+  function keepInbox({ files, memory: known, env }: Session): void {
+    const { inbox } = files;
+    const isKnown = known.inInbox === undefined;
+    if (isKnown && !inbox.stands()) restoreInbox({ disk: world.disk, place, memory: known, files });
     if (unreadCount(known.state.receipts, env) === 0) inbox.rotate(inbox.end);
   }
 
@@ -262,19 +267,19 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
     nextDueMs() {
       const session = held?.session;
       if (session === undefined) return Infinity;
-      const { state, intakes, ownTrouble } = session.memory;
-      const waits = [...intakes.values()].flatMap(({ notBeforeMs }) =>
+      const { state, intakes } = session.memory;
+      const waits = [...intakes.values(), session.shared].flatMap(({ notBeforeMs }) =>
         notBeforeMs > world.clock.monoMs() ? [notBeforeMs] : [],
       );
-      const beats =
-        ownTrouble === undefined ? nextBeatDueMs(timers, state.heartbeats, session.env) : Infinity;
+      const isOurs = (log: string): boolean => isOpen(session, log);
+      const beats = nextBeatDueMs(timers, state.heartbeats, session.env, isOurs);
       return Math.min(beats, ...waits);
     },
     settle: () =>
       using(async (session) => {
         session.writer.flush();
         publishState(session);
-        rotateInbox(session);
+        keepInbox(session);
         if (session.memory.journalEnd !== checkpointAt) checkpoint(session);
         return Promise.resolve();
       }),

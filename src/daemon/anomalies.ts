@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { AutomaticIncident } from "../protocol/effects.ts";
 import { StorageError, type Disk } from "../storage/disk.ts";
 import { compareHistory, cursorAt, type Anomaly } from "../storage/tail.ts";
 import { authenticate } from "../trust/admission.ts";
@@ -25,16 +26,14 @@ export function judgeAnomaly(taking: Taking, name: string, anomaly: Anomaly): vo
   const beganMs = world.clock.monoMs();
   intake.notBeforeMs = beganMs + LOOK_AGAIN_MS;
   intake.caughtUp = false;
-  if (intake.log.owner === place.handle) {
-    stopWriting(taking, intake, anomaly);
-    return;
-  }
+  intake.heldBack = false;
   if (anomaly === "obstructed") {
     tellObstructed(taking, intake);
     return;
   }
   const look = lookOf(world.disk, join(place.wire.folder, intake.log.path));
-  if (look === intake.behindLook) {
+  const isOurs = intake.log.owner === place.handle;
+  if (look === intake.behindLook && !isOurs) {
     noteBehind(taking, intake);
     return;
   }
@@ -50,11 +49,16 @@ export function judgeAnomaly(taking: Taking, name: string, anomaly: Anomaly): vo
       if (tookMs < LOOK_AGAIN_MS) intake.notBeforeMs = 0;
       return;
     case "behind":
+      if (isOurs) {
+        stopWriting(taking, intake, anomaly);
+        return;
+      }
       intake.behindLook = look;
       noteBehind(taking, intake);
       return;
     case "rewritten":
-      holdRewritten(taking, intake, anomaly);
+      if (isOurs) stopWriting(taking, intake, anomaly);
+      else holdRewritten(taking, intake, anomaly);
   }
 }
 
@@ -65,18 +69,34 @@ function lookOf(disk: Disk, path: string): string {
 }
 
 /** Anybody who can write in the folder can do that: it says nothing of the log's author. */
-function tellObstructed({ world, place, tell }: Taking, { log }: LogIntake): void {
+function tellObstructed(taking: Taking, { log }: LogIntake): void {
+  const { world, place, memory } = taking;
   const path = join(place.wire.folder, log.path);
   const stat = world.disk.stat(path);
   const what =
     stat?.kind === "file" ? "a file that is closed to us, or has several names" : "no plain file";
-  tell({
-    key: `log_unreadable:${log.name}:${Math.floor(world.clock.wallMs() / HOUR_MS)}`,
+  const detail = `in its place stands ${what}; we look again every second. See: ls -l ${path}`;
+  if (log.owner === place.handle) {
+    const hint = `put the log itself back, readable to us: ls -l ${path}`;
+    // That one alone: our other logs go on.
+    memory.unreadable.set(log.name, new StorageError("not_a_file", path, detail, { hint }));
+  }
+  taking.tell(unreadableIncident(taking, log.name, detail));
+}
+
+/** A log, a peer's or ours, that something else stands in the place of. Once an hour. */
+export function unreadableIncident(
+  { world }: Taking,
+  log: string,
+  detail: string,
+): AutomaticIncident {
+  return {
+    key: `log_unreadable:${log}:${Math.floor(world.clock.wallMs() / HOUR_MS)}`,
     cause: "log_unreadable",
-    subject: `${log.name} cannot be read`,
-    detail: `in its place stands ${what}; we look again every second. See: ls -l ${path}`,
+    subject: `${log} cannot be read`,
+    detail,
     concernsWire: false,
-  });
+  };
 }
 
 /** The ids of a log's authentic lines in the order in which we received them. */
@@ -88,24 +108,34 @@ function knownIds({ files }: Taking, name: string): string[] {
   return ids;
 }
 
-/** What stands there now, foreign bytes left out, and the cursor after the last line that we know. */
+/**
+ * What stands there now, foreign bytes left out, and the cursor after the last line that we folded.
+ * A line counts where it stands first: anybody can copy an old one behind what we have not read.
+ */
 function foundIds(taking: Taking, intake: LogIntake, known: ReadonlySet<string>) {
   const { world, place, ctx } = taking;
   const { log } = intake;
-  const ids: string[] = [];
+  const ids = new Set<string>();
   let last: { offset: number; line: number } = { offset: 0, line: 0 };
+  let isAwaited = false;
   scanLog(world.disk, place, log.name, (bytes, line, end) => {
     const parsed = parseMessage(bytes);
     if (!parsed.ok) return "more";
     const { id } = parsed.message;
+    if (ids.has(id)) return "more";
     const isKnown = known.has(id);
-    if (isKnown) last = { offset: end, line };
-    if (isKnown || authenticate(bytes, { owner: log.owner, log: log.name }, ctx).ok) ids.push(id);
+    // What a replay did not find, and what stands after it, has yet to be folded.
+    isAwaited ||= intake.awaited.has(id);
+    if (isKnown && !isAwaited) last = { offset: end, line };
+    if (isKnown || authenticate(bytes, { owner: log.owner, log: log.name }, ctx).ok) ids.add(id);
     return "more";
   });
   const path = join(place.wire.folder, log.path);
   const exists = world.disk.stat(path)?.kind === "file";
-  return { ids, end: exists ? cursorAt(world.disk, path, last.offset, last.line) : undefined };
+  return {
+    ids: [...ids],
+    end: exists ? cursorAt(world.disk, path, last.offset, last.line) : undefined,
+  };
 }
 
 function noteBehind(taking: Taking, intake: LogIntake): void {

@@ -4,12 +4,21 @@ import type { World } from "./edges.ts";
 import { prepareLines, signaturesOf, type PreparedLine } from "./judging.ts";
 import type { LogIntake } from "./memory.ts";
 
-/** Bytes of one log that one round takes at most, so that no peer keeps the others waiting. */
-const BYTES_PER_ROUND = 1_048_576;
+/** What one turn of a log takes at most; the line that reaches the bytes is the last. */
+interface Helping {
+  readonly bytes: number;
+  readonly lines: number;
+}
+
+/** What was written before we looked: it goes faster in large helpings, and nobody waits yet. */
+const BACKLOG: Helping = { bytes: 1_048_576, lines: 8_192 };
+/** What is written while we run. Nothing interrupts a turn: a quiet peer may wait for one. */
+const LIVE: Helping = { bytes: 16_384, lines: 32 };
 
 /** Lines that have been read; their signatures may still be in the making. */
 export interface Batch {
   readonly log: string;
+  readonly isLive: boolean;
   /** Where the read began: a batch is of use only while the log stands there. */
   readonly from: Cursor | undefined;
   readonly read: TailRead;
@@ -17,7 +26,7 @@ export interface Batch {
   readonly valid: Promise<readonly boolean[]>;
 }
 
-/** The one batch, of whatever log, whose signatures are checked while another is taken in. */
+/** The one batch, of whatever log, that is read and waits for its signatures or its turn. */
 export interface Ahead {
   batch?: Batch | undefined;
 }
@@ -37,13 +46,15 @@ export function beginBatch(
   at: { readonly path: string; readonly from: Cursor | undefined; readonly own: boolean },
 ): Batch {
   const { path, from, own } = at;
+  const isLive = (from?.offset ?? 0) >= intake.unlimitedTo;
+  const { bytes, lines } = isLive ? LIVE : BACKLOG;
   // What we wrote ourselves is promised in pending already: one sync a send. Spec 4.1, Append.
-  const read = readNewLines(world.disk, path, from, BYTES_PER_ROUND, { sync: !own });
+  const read = readNewLines(world.disk, path, from, bytes, { sync: !own, maxLines: lines });
   const prepared = prepareLines(read.lines, intake, ctx);
   const valid = verdicts(world, written, prepared);
   // Nobody waits for a batch that is given up.
   valid.catch(() => undefined);
-  return { log: intake.log.name, from, read, prepared, valid };
+  return { log: intake.log.name, isLive, from, read, prepared, valid };
 }
 
 /** The batch of that log, if one was begun and the log still stands where it began. */

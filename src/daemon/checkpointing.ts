@@ -1,6 +1,6 @@
 import { readSnapshot, writeSnapshot } from "../protocol/snapshot.ts";
 import { loadCheckpoint, saveCheckpoint } from "../storage/checkpoint.ts";
-import { prefixHash, type Cursor } from "../storage/tail.ts";
+import { prefixHash, readNewLines, type Cursor } from "../storage/tail.ts";
 import { openIfThere, type Disk } from "../storage/disk.ts";
 import {
   restoreLogAdmission,
@@ -11,14 +11,13 @@ import type { LineEntry } from "./entries.ts";
 import { emptyMemory, type Memory } from "./memory.ts";
 import type { Place } from "./place.ts";
 
-const VERSION = 2;
+const VERSION = 3;
 
 /** What of the memory is kept; all of it follows from journal and logs as well. Spec 4.1. */
 interface SavedMemory {
   readonly version: number;
   /** The logs and the configuration that it was folded under: another one needs another fold. */
   readonly folded: string;
-  readonly state: string;
   readonly intakes: readonly SavedIntake[];
   readonly decisions?: Cursor | undefined;
   readonly lastTimestamp?: string | undefined;
@@ -43,7 +42,6 @@ export function saveMemory(disk: Disk, place: Place, memory: Memory): void {
   const saved: SavedMemory = {
     version: VERSION,
     folded: foldedUnder(place),
-    state: writeSnapshot(memory.state),
     intakes: [...memory.intakes.values()].map((intake) => ({
       name: intake.log.name,
       cursor: intake.cursor,
@@ -60,7 +58,8 @@ export function saveMemory(disk: Disk, place: Place, memory: Memory): void {
     inboxEnd: memory.inInbox === undefined ? memory.inboxEnd : 0,
     inboxFrom: memory.inInbox === undefined ? memory.inboxFrom : 0,
   };
-  saveCheckpoint(disk, place.paths.checkpoint, saved);
+  const text = writeSnapshot(memory.state);
+  saveCheckpoint(disk, place.paths.checkpoint, { state: saved, text });
 }
 
 /**
@@ -69,10 +68,12 @@ export function saveMemory(disk: Disk, place: Place, memory: Memory): void {
  */
 export function loadMemory(disk: Disk, place: Place, monoMs: number): Memory {
   const empty = emptyMemory(place, monoMs);
-  const saved = loadCheckpoint(disk, place.paths.checkpoint) as SavedMemory | undefined;
+  const checkpoint = loadCheckpoint(disk, place.paths.checkpoint);
+  const saved = checkpoint?.state as SavedMemory | undefined;
   if (saved?.version !== VERSION || saved.folded !== foldedUnder(place)) return empty;
   if (saved.journalHash !== journalHash(disk, place, saved.journalEnd)) return empty;
-  const state = readSnapshot(saved.state);
+  if (!stillRecorded(disk, place, saved.decisions)) return { ...empty, decisions: saved.decisions };
+  const state = readSnapshot(checkpoint?.text ?? "");
   if (state === undefined) return empty;
   for (const each of saved.intakes) {
     const intake = empty.intakes.get(each.name);
@@ -106,6 +107,16 @@ function journalHash(disk: Disk, place: Place, end: number): string | undefined 
   } finally {
     file.close();
   }
+}
+
+/**
+ * Whether the decisions that the checkpoint knows to be recorded still stand in their file: a power
+ * cut can take back one whose sync had failed. It is then folded anew, and recorded again.
+ */
+function stillRecorded(disk: Disk, place: Place, cursor: Cursor | undefined): boolean {
+  if (cursor === undefined) return true;
+  const { anomaly } = readNewLines(disk, place.wire.decisions, cursor, 1);
+  return anomaly === undefined || anomaly === "obstructed";
 }
 
 function foldedUnder(place: Place): string {

@@ -12,7 +12,7 @@ import type { Signer } from "../wire/signature.ts";
 import type { Place } from "./place.ts";
 import { assertShape } from "./published-shapes.ts";
 
-const BYTES_PER_ROUND = 1_048_576;
+const BYTES_PER_TURN = 65_536;
 const SHARED_MODE = 0o660;
 
 /** One line of decisions.jsonl, signed by its recorder like a message. Spec 3.4. */
@@ -58,12 +58,12 @@ export function newDecisions(
   const { decisions } = place.wire;
   // Whoever wrote it may have died before its sync: what we rely on has to stay.
   const sync = { sync: true };
-  const read = readNewLines(disk, decisions, cursor, BYTES_PER_ROUND, sync);
+  const read = readNewLines(disk, decisions, cursor, BYTES_PER_TURN, sync);
   // A file that was cut or replaced is read again: entries that are known change nothing.
   const again =
     read.anomaly === undefined
       ? read
-      : readNewLines(disk, decisions, undefined, BYTES_PER_ROUND, sync);
+      : readNewLines(disk, decisions, undefined, BYTES_PER_TURN, sync);
   const events = again.lines.flatMap((line) => {
     if (line.kind !== "line") return [];
     return decisionEvent(line.bytes, place.store, at) ?? [];

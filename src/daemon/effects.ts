@@ -7,8 +7,11 @@ import type { Draft } from "../wire/compose.ts";
 import { fromPlain } from "../wire/json.ts";
 import { recordDecision } from "./decision-file.ts";
 import { mirrorIncident } from "./incident-file.ts";
-import { sendInto } from "./sending.ts";
+import { sendInto, troubleOf } from "./sending.ts";
 import type { Session } from "./session.ts";
+
+/** How long a shared file is left alone that somebody keeps locked, or that cannot be written. */
+const SHARED_RETRY_MS = 2_000;
 
 /**
  * Does what the core decided. Lines of our own go out as one group and are folded when they are
@@ -19,23 +22,43 @@ export async function perform(
   effects: readonly Effect[],
   timers: BeatTimers,
 ): Promise<BeatTimers> {
-  // Our own logs may be closed to us (damaged, our key in use elsewhere): the rest goes on.
-  const isSilenced = session.memory.ownTrouble !== undefined;
-  const lines = isSilenced ? [] : effects.flatMap((effect) => lineOf(session, effect));
+  const lines = doable(session, effects).flatMap((effect) => lineOf(session, effect));
   let next = timers;
   if (lines.length > 0) {
     sendInto(session, lines);
     await session.takeInOwn();
     const now = session.now();
     for (const effect of effects) {
-      if (effect.do !== "beat") continue;
+      if (effect.do !== "beat" || !isOpen(session, effect.log)) continue;
       const { heartbeats } = session.memory.state;
       const jitter = session.world.random();
       next = beatWritten(next, effect.log, heartbeats, session.env, now, jitter);
     }
   }
-  for (const effect of effects) performShared(session, effect);
+  // One failure is enough: each attempt waits a little for the lock.
+  for (const effect of effects) {
+    if (doNow(session, [effect]).length > 0) performShared(session, effect);
+  }
   return next;
+}
+
+/** Without what goes into shared files while those are left alone: it is decided again. */
+export function doNow({ shared, world }: Session, effects: readonly Effect[]): readonly Effect[] {
+  if (world.clock.monoMs() >= shared.notBeforeMs) return effects;
+  return effects.filter((effect) => effect.do !== "record" && effect.do !== "mirror");
+}
+
+/** Our own logs may be closed to us (damaged, our key in use elsewhere): the rest goes on. */
+export function doable(session: Session, effects: readonly Effect[]): readonly Effect[] {
+  return effects.filter(
+    (effect) => (effect.do !== "send" && effect.do !== "beat") || isOpen(session, effect.log),
+  );
+}
+
+/** Whether that log of ours takes lines now. */
+export function isOpen(session: Session, log: string): boolean {
+  const { ownTrouble } = session.memory;
+  return ownTrouble === undefined && troubleOf(session, log) === undefined;
 }
 
 function lineOf(session: Session, effect: Effect): { draft: Draft; log: string }[] {
@@ -64,6 +87,7 @@ function performShared(session: Session, effect: Effect): void {
     } else if (effect.do === "tell") session.tell(effect.incident);
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
+    session.shared.notBeforeMs = session.world.clock.monoMs() + SHARED_RETRY_MS;
     session.world.log.warn({ effect: effect.do, code: error.code }, error.message);
   }
 }

@@ -43,7 +43,7 @@ export interface LocalEntry {
 
 export type LocalEvent = Extract<
   CoreEvent,
-  { kind: "mirrored" | "read" | "status" | "told" | "started" }
+  { kind: "mirrored" | "read" | "status" | "told" | "started" | "rewound" }
 >;
 
 export type JournalEntry = LineEntry | BeganEntry | LocalEntry;

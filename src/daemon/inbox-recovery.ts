@@ -22,6 +22,8 @@ interface Recovery {
  */
 export function restoreInbox({ disk, place, memory, files }: Recovery): void {
   const source = openLineSource(disk, place);
+  // Without a checkpoint nothing says that the journal is the one that the inbox was written by.
+  const isUnknown = memory.inboxEnd === 0;
   const routed = (from: number): Iterable<Routed> =>
     from >= memory.inboxEnd
       ? routedFrom(files, from, memory.inboxFrom)
@@ -32,7 +34,10 @@ export function restoreInbox({ disk, place, memory, files }: Recovery): void {
       // The log may have other bytes there by now, which nobody has verified.
       return line !== undefined && idOf(line) === entry.id ? line : undefined;
     });
-    const inInbox = unnamed.flatMap(({ from, to }) => idsIn(files, from, to));
+    const inInbox = [
+      ...(isUnknown ? unnamedRotated(files) : []),
+      ...unnamed.flatMap(({ from, to }) => idsIn(files, from, to)),
+    ];
     memory.inInbox = inInbox.length === 0 ? undefined : new Map(inInbox);
   } finally {
     source.close();
@@ -57,6 +62,18 @@ function inOrder(routed: () => Iterable<Routed>): Iterable<Routed> {
     last = inbox;
   }
   return routed();
+}
+
+/** Messages in rotated files that the journal does not name, because it was lost or its tail. */
+function unnamedRotated(files: Files): [string, number][] {
+  if (files.inbox.base === 0) return [];
+  const named = new Set([...routedFrom(files, 0, 0)].map(({ inbox }) => inbox));
+  const found: [string, number][] = [];
+  for (const { at, bytes } of files.inbox.rotated()) {
+    const id = named.has(at) ? undefined : idOf(bytes);
+    if (id !== undefined) found.push([id, at]);
+  }
+  return found;
 }
 
 /** The messages between two offsets of the inbox, by id, with the offset of each. */

@@ -3,9 +3,10 @@ import { MAX_NAMED_REFUSALS } from "../protocol/heads.ts";
 import { cursorAt, type Anomaly, type Cursor } from "../storage/tail.ts";
 import { answerLog } from "../wire/layout.ts";
 import { beginBatch, takeAhead } from "./batch.ts";
+import { isLeftOpen } from "./holes.ts";
 import { judgeLines, type JudgedLine, type PreparedLine, type Stop } from "./judging.ts";
 import { intakeOf, type LogIntake } from "./memory.ts";
-import { tellChainEvent } from "./reporting.ts";
+import { chainIncident } from "./reporting.ts";
 import { settle } from "./settling.ts";
 import { isOwn, type Taking } from "./taking.ts";
 
@@ -33,6 +34,7 @@ export async function takeIn(taking: Taking, name: string): Promise<Round> {
   if (room <= 0) {
     // Spec 3.2: not read before the next beat. To read is to check signatures, forged ones too.
     intake.caughtUp = false;
+    intake.heldBack = true;
     return NOTHING;
   }
   const path = join(place.wire.folder, intake.log.path);
@@ -40,6 +42,7 @@ export async function takeIn(taking: Taking, name: string): Promise<Round> {
   const { read, prepared } = batch;
   if (read.anomaly !== undefined) return { ...NOTHING, anomaly: read.anomaly };
   intake.behindSinceMs = undefined;
+  memory.unreadable.delete(name);
   // What was cut or changed in our own log stands there again.
   if (isOwn(taking, intake) && memory.ownTrouble?.code === "log_damaged") {
     memory.ownTrouble = undefined;
@@ -47,23 +50,37 @@ export async function takeIn(taking: Taking, name: string): Promise<Round> {
   if (read.lines.length === 0) {
     intake.cursor = read.cursor;
     intake.caughtUp = !read.more;
+    intake.heldBack = false;
     return { ...NOTHING, more: read.more };
   }
+  if (read.more && batch.isLive && ahead === undefined && taking.ahead.batch === undefined) {
+    // There is more where this comes from. Others have a turn before it is made durable.
+    taking.ahead.batch = batch;
+    await batch.valid;
+    return { ...NOTHING, more: true };
+  }
   // The pool has work while what it has finished is made durable and folded.
-  if (read.more) {
+  if (read.more && !batch.isLive) {
     taking.ahead.batch ??= beginBatch(taking, intake, { path, from: read.cursor, own });
   }
   const { judged, stop } = judge(taking, intake, room, prepared, await batch.valid);
   settle(taking, intake, judged);
   moveCursor(taking, intake, path, read.cursor, judged.at(-1), stop);
   intake.caughtUp = !read.more && stop === undefined;
+  // A hole is its author's to mend, and most authors come back soon.
+  intake.heldBack =
+    stop !== undefined && (stop.cause !== "hole" || isLeftOpen(intake, world.clock.monoMs()));
   if (stop !== undefined) noteStop(taking, intake, stop);
   return { lines: judged.length, more: read.more && stop === undefined, anomaly: undefined };
 }
 
-/** A hold is of the author: a fork in one of its logs stops all of them. Spec 1.6. */
-function isHeld({ env }: Taking, intake: LogIntake): boolean {
-  return env.heldPeers.has(intake.log.owner);
+/**
+ * A hold is of a peer: a fork in one of its logs stops all of them. Spec 1.6. Of our own logs only
+ * the one that is damaged is left alone: what we write to the others is read back.
+ */
+function isHeld(taking: Taking, intake: LogIntake): boolean {
+  if (isOwn(taking, intake)) return intake.admission.held !== undefined;
+  return taking.env.heldPeers.has(intake.log.owner);
 }
 
 /** How many refusals the next beat has room to name. Spec 3.2. */
@@ -109,5 +126,5 @@ function noteStop(taking: Taking, intake: LogIntake, stop: Stop): void {
   intake.notBeforeMs = taking.world.clock.monoMs() + stop.forMs;
   if (stop.cause === "refusals" || stop.cause === "hole") return;
   taking.world.log.warn({ log: intake.log.name, cause: stop.cause }, stop.detail);
-  for (const event of stop.events) tellChainEvent(taking, intake.log, event);
+  for (const event of stop.events) taking.tell(chainIncident(intake.log, event));
 }

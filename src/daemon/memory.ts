@@ -20,6 +20,8 @@ export interface LogIntake {
   lastAt: number;
   /** Everything that stands in the log now is taken in. */
   caughtUp: boolean;
+  /** What stands in the log and is not taken in waits for a limit that we set, or the operator. */
+  heldBack: boolean;
   /** Monotonic time before which the log is not read: its author is limited, held, or in doubt. */
   notBeforeMs: number;
   /** The journal's word on lines that the log lacks just now, by id: a power cut took them back. */
@@ -49,6 +51,8 @@ export interface Memory {
   decisions: Cursor | undefined;
   /** Why nothing can be written to our own logs now. */
   ownTrouble: StorageError | undefined;
+  /** Logs of ours that cannot be read, by name: what comes next must follow what stands there. */
+  readonly unreadable: Map<string, StorageError>;
   /** The newest timestamp that we have signed. Spec 1.2: ours only grow. */
   lastTimestamp: string | undefined;
   /** Up to here the journal is folded. */
@@ -77,6 +81,7 @@ export function emptyMemory(place: Place, monoMs: number): Memory {
     ),
     decisions: undefined,
     ownTrouble: undefined,
+    unreadable: new Map(),
     lastTimestamp: undefined,
     journalEnd: 0,
     inInbox: undefined,
@@ -94,6 +99,7 @@ export function newIntake(log: Log, place: Place): LogIntake {
     unlimitedTo: 0,
     lastAt: 0,
     caughtUp: false,
+    heldBack: false,
     notBeforeMs: 0,
     awaited: new Map(),
     rubbish: { day: 0, bytes: 0 },

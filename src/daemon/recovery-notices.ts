@@ -1,16 +1,17 @@
 import type { RecoveryReport } from "../storage/log-writer.ts";
-import { tellChainEvent } from "./reporting.ts";
+import { chainIncident } from "./reporting.ts";
+import { unreadableIncident } from "./anomalies.ts";
 import type { Taking } from "./taking.ts";
 
 /**
- * A fork is never silently passed over (spec 1.6): who died after the verdict was noted and before
- * the operator was told says it now. What was told is not told again.
+ * A fork is never silently passed over (spec 1.6): one that found no room among the notices of its
+ * hour is told at the next start that has some. What was told is not told again.
  */
 export function reportForks(taking: Taking): void {
   for (const { admission, log } of taking.memory.intakes.values()) {
     const { held } = admission;
     if (held?.cause !== "log_forked") continue;
-    tellChainEvent(taking, log, { cause: "log_forked", detail: held.detail });
+    taking.tell(chainIncident(log, { cause: "log_forked", detail: held.detail }));
   }
 }
 
@@ -24,6 +25,11 @@ export function reportRecovery(taking: Taking, report: RecoveryReport): void {
       detail: `from offset ${offset}: ${detail}; nothing is written to it until it is mended`,
       concernsWire: false,
     });
+  }
+  for (const { log, problem } of report.obstructed) {
+    // Also once it can be opened again: what stands there is read before anything follows it.
+    taking.memory.unreadable.set(log, problem);
+    taking.tell(unreadableIncident(taking, log, problem.message));
   }
   for (const { log, seq, id } of report.unknown) {
     taking.tell({

@@ -69,7 +69,8 @@ function replayEntry(
       const event = broken.has(entry.log) ? undefined : lineEvent(source, intake, entry);
       if (event !== undefined) {
         replay.fold(event);
-        reached.set(entry.log, entry);
+        // What proves nothing may have been mended since: it is read again.
+        if (event.kind === "line") reached.set(entry.log, entry);
         return;
       }
       // The log lacks it now. What was said of it holds when it comes back. Spec 1.6.

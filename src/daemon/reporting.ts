@@ -1,3 +1,4 @@
+import type { AutomaticIncident } from "../protocol/effects.ts";
 import { refusalKey } from "../protocol/notices.ts";
 import { StorageError } from "../storage/disk.ts";
 import type { ChainEvent } from "../trust/log-admission.ts";
@@ -7,19 +8,20 @@ import type { LogIntake } from "./memory.ts";
 import type { Taking } from "./taking.ts";
 
 /** Spec 2.4: an authentic line that is refused is told, once per peer, reason and hour. */
-export function reportLine(taking: Taking, intake: LogIntake, line: JudgedLine): void {
-  const peer = intake.log.owner;
-  for (const event of line.events) tellChainEvent(taking, intake.log, event);
-  if (!line.live || line.reason === undefined || !provesSomething(line)) return;
-  if (line.events.length > 0) return;
-  taking.tell({
-    key: refusalKey(peer, line.reason, line.at),
-    cause: line.reason,
-    peer,
-    subject: `a line of ${peer} was refused: ${line.reason}`,
-    detail: `${intake.log.name} line ${line.tail.line}: ${line.detail}`,
-    concernsWire: false,
-  });
+export function incidentsOf({ log }: LogIntake, line: JudgedLine): AutomaticIncident[] {
+  if (line.events.length > 0) return line.events.map((event) => chainIncident(log, event));
+  if (!line.live || line.reason === undefined || !provesSomething(line)) return [];
+  const peer = log.owner;
+  return [
+    {
+      key: refusalKey(peer, line.reason, line.at),
+      cause: line.reason,
+      peer,
+      subject: `a line of ${peer} was refused: ${line.reason}`,
+      detail: `${log.name} line ${line.tail.line}: ${line.detail}`,
+      concernsWire: false,
+    },
+  ];
 }
 
 /**
@@ -49,8 +51,7 @@ export function watchIdentity(
 }
 
 /** Spec 1.6: what a chain has shown, to our operator and for the wire; once. */
-export function tellChainEvent(taking: Taking, log: Log, { cause, detail }: ChainEvent): void {
+export function chainIncident(log: Log, { cause, detail }: ChainEvent): AutomaticIncident {
   const subject = `${cause} in ${log.name}`;
-  const peer = log.owner;
-  taking.tell({ key: `${cause}:${detail}`, cause, peer, subject, detail, concernsWire: true });
+  return { key: `${cause}:${detail}`, cause, peer: log.owner, subject, detail, concernsWire: true };
 }

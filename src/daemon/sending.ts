@@ -4,7 +4,7 @@ import { maySend, safeMode, type SafeMode } from "../protocol/safe-mode.ts";
 import { StorageError } from "../storage/disk.ts";
 import type { OwnLine } from "../storage/log-writer.ts";
 import { checkDraft, composeLine, nextTimestamp, type Draft } from "../wire/compose.ts";
-import { logsTo, type Log } from "../wire/layout.ts";
+import { logsTo, ownLogs, type Log } from "../wire/layout.ts";
 import type { ChainHead } from "../wire/chain.ts";
 import type { SendAnswer, SentLine } from "./client-types.ts";
 import { DeaddropError } from "./errors.ts";
@@ -86,6 +86,27 @@ function safeModeError(type: string, safe: SafeMode | undefined): DeaddropError 
   });
 }
 
+/** What blocks one of our logs may have been put right: what waits for it goes out now. */
+export function mendBlocked(session: Session): void {
+  const { layout, handle } = session.place;
+  const isBlocked = ownLogs(layout, handle).some(({ name }) => session.writer.blocked(name));
+  if (isBlocked) mend(session);
+}
+
+/** Why that log of ours alone takes nothing now. */
+export function troubleOf({ memory, writer }: Session, log: string): StorageError | undefined {
+  return writer.blocked(log) ?? memory.unreadable.get(log);
+}
+
+function mend(session: Session): void {
+  try {
+    session.mendLogs();
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    throw notSent(error);
+  }
+}
+
 interface Written {
   readonly line: OwnLine;
   readonly sent: SentLine;
@@ -94,12 +115,10 @@ interface Written {
 function write(session: Session, items: readonly Addressed[]): SendAnswer {
   const { memory, writer } = session;
   if (memory.ownTrouble !== undefined) throw notSent(memory.ownTrouble);
-  try {
-    session.mendLogs();
-  } catch (error) {
-    if (!(error instanceof StorageError)) throw error;
-    throw notSent(error);
-  }
+  mend(session);
+  const names = items.flatMap(({ logs }) => logs.map(({ name }) => name));
+  const [trouble] = names.flatMap((name) => troubleOf(session, name) ?? []);
+  if (trouble !== undefined) throw notSent(trouble);
   const written = compose(session, items);
   const answers = writer.append(written.map(({ line }) => line));
   const refused = answers.find((answer) => answer.answer === "not sent");
@@ -119,7 +138,10 @@ function compose(session: Session, items: readonly Addressed[]): Written[] {
   for (const { draft, logs } of items) {
     let correlationId = draft.correlationId;
     for (const { name } of logs) {
-      const timestamp = nextTimestamp(world.clock.wallMs(), world.clock.micros(), last);
+      const [wallMs, micros] = [world.clock.wallMs(), world.clock.micros()];
+      let timestamp = nextTimestamp(wallMs, micros, last);
+      // Spec 1.2: an ack in the very microsecond that names its thread would be refused.
+      if (timestamp === correlationId) timestamp = nextTimestamp(wallMs, micros, timestamp);
       last = timestamp;
       // One thread, although each log has a line of its own with a time of its own.
       correlationId ??= timestamp;

@@ -3,12 +3,14 @@ import { apply } from "../protocol/core.ts";
 import { decideNotices, toldEvent } from "../protocol/notices.ts";
 import type { AutomaticIncident } from "../protocol/effects.ts";
 import type { CoreEvent, Env, Now } from "../protocol/record.ts";
+import { isObstruction } from "../storage/disk.ts";
 import { openLogWriter, type LogWriter } from "../storage/log-writer.ts";
 import { segmentsOf } from "../storage/segments.ts";
 import { authenticate, type AdmissionContext } from "../trust/admission.ts";
 import { tierOf } from "../trust/store.ts";
 import { isChained, type ChainHead } from "../wire/chain.ts";
 import { ownLogs } from "../wire/layout.ts";
+import { parseMessage } from "../wire/message.ts";
 import { restoreInbox } from "./inbox-recovery.ts";
 import { newDecisions } from "./decision-file.ts";
 import type { Files, World } from "./edges.ts";
@@ -23,13 +25,14 @@ import { openFiles } from "./own-files.ts";
 import type { Place } from "./place.ts";
 import { reportForks, reportRecovery } from "./recovery-notices.ts";
 import { replayJournal } from "./replay.ts";
+import { takeTurns } from "./turns.ts";
 
 const LOG_MODE = 0o640;
 const FAR_AHEAD_MS = 60_000;
-/** Rounds of one tick: beyond them the loop gives other work a turn. */
-const MAX_ROUNDS = 64;
-/** Megabytes of decisions.jsonl in one tick: anybody may write there, and entries are verified. */
-const MAX_DECISION_ROUNDS = 4;
+/** Turns of one call for each log: who asks without a daemon reads no endless flood either. */
+const MAX_TURNS_A_LOG = 64;
+/** Turns of decisions.jsonl in one call: anybody may write there, and entries are verified. */
+const MAX_DECISION_TURNS = 64;
 /** Entries of our own lines that may wait for the next synced batch. */
 const MAX_LATER = 512;
 
@@ -48,13 +51,15 @@ export interface Session {
   readonly env: Env;
   /** Lines that were just written and not yet read back. */
   readonly written: Set<string>;
+  /** Shared files are not written before (monotonic ms): somebody keeps one of them locked. */
+  readonly shared: { notBeforeMs: number };
   now(): Now;
-  /** Reads what is new in every log; true when more waits. */
-  takeInAll(): Promise<boolean>;
+  /** Reads what is new in every log; true when more waits. After `withinMs` it begins no more turns. */
+  takeInAll(withinMs?: number): Promise<boolean>;
   /** Reads back our own logs alone, after a send. */
   takeInOwn(): Promise<void>;
   /** Reads what is new in decisions.jsonl; true when more waits. */
-  takeInDecisions(): boolean;
+  takeInDecisions(untilMs?: number): boolean;
   /** Notes a local event durably and folds it. */
   local(event: LocalEvent): void;
   tell(incident: AutomaticIncident): void;
@@ -113,16 +118,28 @@ export function openSession(world: World, place: Place, memory: Memory): Session
     fold(event);
   }
 
-  function tell(incident: AutomaticIncident): void {
+  function noteAndTell(
+    entries: readonly JournalEntry[],
+    incidents: readonly AutomaticIncident[],
+  ): void {
     const wallMs = world.clock.wallMs();
-    for (const each of decideNotices(memory.state.notices, [incident], wallMs)) {
-      const { cause, peer, subject, detail } = each;
-      world.log.warn({ cause, ...(peer === undefined ? {} : { peer }), detail }, subject);
-      // Noted first: who dies in between publishes it once or not at all, never twice.
-      local(toldEvent(each, wallMs) as LocalEvent);
-      if (each.concernsWire) publishNotice(world, place, each);
-    }
+    const due = decideNotices(memory.state.notices, incidents, wallMs);
+    const told = due.map((each) => toldEvent(each, wallMs) as LocalEvent);
+    // The notice before the verdict: a write that is torn repeats the one and never loses the other.
+    const notices = told.map((event): JournalEntry => ({ k: "local", event }));
+    if (notices.length + entries.length > 0) note([...notices, ...entries], "now");
+    for (const event of told) fold(event);
+    // Who dies before here publishes it not at all, but never twice.
+    for (const each of due) announce(each);
   }
+
+  function announce(incident: AutomaticIncident): void {
+    const { cause, peer, subject, detail } = incident;
+    world.log.warn({ cause, ...(peer === undefined ? {} : { peer }), detail }, subject);
+    if (incident.concernsWire) publishNotice(world, place, incident);
+  }
+
+  const tell = (incident: AutomaticIncident): void => noteAndTell([], [incident]);
 
   const taking: Taking = {
     world,
@@ -134,29 +151,29 @@ export function openSession(world: World, place: Place, memory: Memory): Session
     written,
     ahead: {},
     note,
+    noteAndTell,
     fold,
     tell,
     wroteOurselves: (log, seq, id) => written.has(id) || writer.knows(log, seq, id),
   };
 
-  /** One round of one log; true when more waits in it. */
+  /** One turn of one log; true when more waits in it. */
   async function takeInOne(name: string): Promise<boolean> {
+    // A torn end of our own that could not be mended yet would count as lines.
+    if (isObstruction(writer.blocked(name))) return false;
     const taken = await takeIn(taking, name);
     if (taken.anomaly !== undefined) judgeAnomaly(taking, name, taken.anomaly);
     return taken.more;
   }
 
-  async function takeInAll(): Promise<boolean> {
-    let more = true;
-    for (let round = 0; more && round < MAX_ROUNDS; round += 1) {
-      more = false;
-      for (const name of place.layout.logs.keys()) {
-        const waits = await takeInOne(name);
-        more ||= waits;
-      }
-    }
+  async function takeInAll(withinMs = Infinity): Promise<boolean> {
+    const untilMs = world.clock.monoMs() + withinMs;
+    const names = [...place.layout.logs.keys()];
+    const mostTurns = MAX_TURNS_A_LOG * names.length;
+    const isOver = (turns: number) => turns >= mostTurns || world.clock.monoMs() >= untilMs;
+    const more = await takeTurns(names, takeInOne, isOver);
     if ([...memory.intakes.values()].every(({ caughtUp }) => caughtUp)) memory.inInbox = undefined;
-    return takeInDecisions() || more;
+    return takeInDecisions(untilMs) || more;
   }
 
   async function takeInOwn(): Promise<void> {
@@ -166,18 +183,29 @@ export function openSession(world: World, place: Place, memory: Memory): Session
     }
   }
 
-  function takeInDecisions(): boolean {
-    for (let round = 0; round < MAX_DECISION_ROUNDS; round += 1) {
+  function takeInDecisions(untilMs = Infinity): boolean {
+    for (let turn = 0; turn < MAX_DECISION_TURNS; turn += 1) {
       const read = newDecisions(disk, place, memory.decisions, world.clock.wallMs());
       if (read.anomaly !== undefined) tell(decisionsChanged(read.anomaly, world.clock.wallMs()));
       for (const event of read.events) fold(event);
       memory.decisions = read.cursor;
       if (!read.more) return false;
+      if (world.clock.monoMs() >= untilMs) break;
     }
     return true;
   }
 
-  const mendLogs = (): void => reportRecovery(taking, writer.recover());
+  function mendLogs(): void {
+    const report = writer.recover();
+    for (const { line } of report.restored) {
+      // What goes out only now may be newer than all that was read back: the next line follows it.
+      const parsed = parseMessage(line);
+      if (!parsed.ok) continue;
+      memory.lastTimestamp = laterOf(memory.lastTimestamp, parsed.message.timestamp, now().wallMs);
+    }
+    reportRecovery(taking, report);
+  }
+
   function close(): void {
     writer.close();
     journal.close();
@@ -207,6 +235,7 @@ export function openSession(world: World, place: Place, memory: Memory): Session
     mendLogs,
     env,
     written,
+    shared: { notBeforeMs: 0 },
     now,
     takeInAll,
     takeInOwn,
@@ -260,7 +289,11 @@ function envOf(place: Place, memory: Memory): Env {
       sinceMs: store.peers.get(handle)?.attestedSinceMs,
     }),
     get heldPeers() {
-      return new Set(layout.roster.filter((handle) => held(handle)));
+      return new Set(layout.roster.filter((handle) => handle !== place.handle && held(handle)));
+    },
+    holdsBack: (log) => {
+      const intake = memory.intakes.get(log);
+      return intake !== undefined && (intake.heldBack || held(intake.log.owner));
     },
     caughtUp: (log) => memory.intakes.get(log)?.caughtUp ?? false,
   };

@@ -1,31 +1,39 @@
 import { isForUs } from "../protocol/addressing.ts";
-import type { CoreEvent, LineEvent } from "../protocol/record.ts";
-import type { LineEntry } from "./entries.ts";
+import { mayBeMended } from "../protocol/logs.ts";
+import type { CoreEvent, LineEvent, RewoundEvent } from "../protocol/record.ts";
+import type { LineEntry, LocalEntry } from "./entries.ts";
 import type { JudgedLine } from "./judging.ts";
 import type { LogIntake, Memory } from "./memory.ts";
-import { reportLine, watchIdentity } from "./reporting.ts";
+import { incidentsOf, watchIdentity } from "./reporting.ts";
 import { isOwn, type Taking } from "./taking.ts";
 
 /** Makes verdicts durable, in the order that a crash anywhere can be mended from, and folds them. */
 export function settle(taking: Taking, intake: LogIntake, judged: readonly JudgedLine[]): void {
   if (judged.length === 0) return;
   const { files, memory } = taking;
+  const rewound = rewoundBefore(taking, intake, judged[0]);
   const events = judged.map((line) => eventOf(taking, intake, line));
   const routed = judged.map((line, at) => isRouted(taking, line, events[at] as CoreEvent));
   const bytes = judged.flatMap(({ tail }, at) =>
     routed[at] === true && tail.kind === "line" ? [tail.bytes] : [],
   );
   const offsets = files.inbox.place(bytes);
-  const entries = judged.map((line, at) => {
+  const lines = judged.map((line, at) => {
     const inbox = routed[at] === true ? offsets.shift() : deliveredAt(memory, intake, line);
     return entryOf(taking, intake, line, inbox);
   });
+  const entries = [...rewound.map((event): LocalEntry => ({ k: "local", event })), ...lines];
   quarantine(taking, intake, judged);
-  taking.note(entries, isOwn(taking, intake) ? "later" : "now");
-  if (!isOwn(taking, intake)) saveHead(taking, intake);
+  if (isOwn(taking, intake)) taking.note(entries, "later");
+  else {
+    const incidents = judged.flatMap((line) => incidentsOf(intake, line));
+    taking.noteAndTell(entries, incidents);
+    saveHead(taking, intake);
+  }
   files.inbox.append(bytes);
   memory.inboxEnd = files.inbox.end;
   memory.inboxFrom = memory.journalEnd;
+  for (const event of rewound) taking.fold(event);
   for (const [at, line] of judged.entries()) {
     if (line.message !== undefined) {
       intake.awaited.delete(line.message.id);
@@ -33,10 +41,17 @@ export function settle(taking: Taking, intake: LogIntake, judged: readonly Judge
     }
     taking.fold(events[at] as CoreEvent);
   }
-  for (const line of judged) {
-    if (isOwn(taking, intake)) watchIdentity(taking, intake, line);
-    else reportLine(taking, intake, line);
-  }
+  if (isOwn(taking, intake)) for (const line of judged) watchIdentity(taking, intake, line);
+}
+
+/** Lines that we have counted already are read again: what stood there has been mended. */
+function rewoundBefore(
+  { memory }: Taking,
+  { log }: LogIntake,
+  first: JudgedLine | undefined,
+): RewoundEvent[] {
+  if (first === undefined || !mayBeMended(memory.state.logs, log.name, first.tail.line)) return [];
+  return [{ kind: "rewound", log: log.name, line: first.tail.line - 1, at: first.at }];
 }
 
 /** Remembered heads never go back: history that is read again does not undo what was seen. */

@@ -17,6 +17,8 @@ export interface Taking {
   readonly env: Env;
   /** Appends to the private journal; "later": with the next batch that has to be synced. */
   note(entries: readonly JournalEntry[], when: "now" | "later"): void;
+  /** The same now, and in the same write what of these incidents is to be told; then tells it. */
+  noteAndTell(entries: readonly JournalEntry[], incidents: readonly AutomaticIncident[]): void;
   /** Whether a chained line with our signature is one that we wrote. Spec 1.6. */
   wroteOurselves(log: string, seq: number, id: string): boolean;
   /** Lines that this process has just written itself: their signatures are known to be ours. */

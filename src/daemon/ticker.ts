@@ -14,7 +14,17 @@ const SETTLE_AFTER_MS = 2_000;
 /** The same on a wire that is never quiet. */
 const SETTLE_AT_LATEST_MS = 30_000;
 
+/** What wakes a ticker: the process, or whoever simulates one. Returns how to call it off. */
+export type Wake = (inMs: number, wake: () => void) => () => void;
+
+const processWakes: Wake = (inMs, wake) => {
+  // Monotonic: setTimeout does not follow the wall clock.
+  const timer = setTimeout(wake, Math.ceil(inMs));
+  return () => clearTimeout(timer);
+};
+
 export interface TickerOptions {
+  readonly wake?: Wake;
   /** The longest time between two looks at all logs. */
   readonly pollMs: number;
   /** Called after a tick, at least every `aliveEveryMs`. */
@@ -41,9 +51,10 @@ export function makeTicker(
   log: Logger,
   options: TickerOptions,
 ): Ticker {
-  let timer: NodeJS.Timeout | undefined;
+  const { wake = processWakes } = options;
+  let callOff = (): void => undefined;
+  let callOffSettling = (): void => undefined;
   let dueMs = Infinity;
-  let settleTimer: NodeJS.Timeout | undefined;
   let unsettledSinceMs: number | undefined;
   let pending: Promise<void> | undefined;
   let stopped = false;
@@ -75,7 +86,6 @@ export function makeTicker(
     }
   }
 
-  /** Monotonic: setTimeout does not follow the wall clock. */
   function nextMs(): number {
     const untilBeat = agent.nextDueMs() - agent.monoMs();
     const bounds = [options.pollMs, options.aliveEveryMs ?? Infinity, untilBeat];
@@ -83,10 +93,10 @@ export function makeTicker(
   }
 
   function plan(inMs: number): void {
-    clearTimeout(timer);
+    callOff();
     if (stopped) return;
     dueMs = agent.monoMs() + inMs;
-    timer = setTimeout(soon, Math.ceil(inMs));
+    callOff = wake(inMs, soon);
   }
 
   function later(): void {
@@ -94,17 +104,17 @@ export function makeTicker(
   }
 
   function planSettling(): void {
-    clearTimeout(settleTimer);
+    callOffSettling();
     if (stopped) return;
     unsettledSinceMs ??= agent.monoMs();
     const atLatestMs = unsettledSinceMs + SETTLE_AT_LATEST_MS - agent.monoMs();
     const inMs = Math.max(0, Math.min(SETTLE_AFTER_MS, atLatestMs));
-    settleTimer = setTimeout(() => {
+    callOffSettling = wake(inMs, () => {
       unsettledSinceMs = undefined;
       queue(() => agent.settle()).catch((error: unknown) => {
         log.warn({ detail: String(error) }, "not synced; it is tried again after the next round");
       });
-    }, inMs);
+    });
   }
 
   function soon(): void {
@@ -122,8 +132,8 @@ export function makeTicker(
     now,
     stop() {
       stopped = true;
-      clearTimeout(timer);
-      clearTimeout(settleTimer);
+      callOff();
+      callOffSettling();
     },
     failed,
   };

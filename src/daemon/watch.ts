@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { watch as watchFolder } from "chokidar";
+import { watch as watchFolder, type FSWatcher } from "chokidar";
 
 /**
  * chokidar's own events come after a look at the folder, and only the first of several changes to a
@@ -9,43 +9,96 @@ import { watch as watchFolder } from "chokidar";
  */
 const SECOND_LOOK_MS = 60;
 
+/**
+ * More reports than this in a moment tell nothing new, and each costs time: a peer that appends a
+ * byte a time would keep us busy with them. So the watcher is put down for a rest, and we look.
+ */
+const MAX_REPORTS = 256;
+const MOMENT_MS = 100;
+const REST_MS = 1_000;
+const LOOK_EVERY_MS = 10;
+
 export interface Watcher {
   close(): Promise<void>;
 }
 
+export interface WatchOptions {
+  /** For filesystems without change events. */
+  readonly usePolling: boolean;
+  readonly intervalMs: number;
+  readonly onError: (error: unknown) => void;
+}
+
 /**
- * Calls `dirty` soon after anything in the wire folder changes, with the file's name if it is known. Spec 4.1: a hint, never the truth;
- * the caller polls as well. `usePolling` is for filesystems without change events.
+ * Calls `dirty` soon after anything in the wire folder changes, with the file's name if it is
+ * known. Spec 4.1: a hint, never the truth; the caller polls as well.
  */
 export function watchWire(
   folder: string,
-  options: { usePolling: boolean; intervalMs: number; onError: (error: unknown) => void },
+  options: WatchOptions,
   dirty: (name?: string) => void,
 ): Watcher {
+  let watcher: FSWatcher | undefined;
   let secondLook: NodeJS.Timeout | undefined;
-  const watcher = watchFolder(folder, {
-    ignoreInitial: true,
-    depth: 1,
-    followSymlinks: false,
-    usePolling: options.usePolling,
-    interval: options.intervalMs,
-    ignored: isTemporary,
-  });
-  watcher.on("raw", (_event, path) => {
-    if (!isTemporary(path)) dirty(basename(path));
-  });
-  watcher.on("all", (_event, path) => {
-    dirty(basename(path));
-    secondLook ??= setTimeout(() => {
-      secondLook = undefined;
-      dirty();
-    }, SECOND_LOOK_MS);
-  });
-  watcher.on("error", options.onError);
+  let looking: NodeJS.Timeout | undefined;
+  let resting: NodeJS.Timeout | undefined;
+  let reports = 0;
+  let momentMs = 0;
+
+  /** False when there are too many: what is reported is then found by looking. */
+  function isBearable(): boolean {
+    const nowMs = performance.now();
+    if (nowMs - momentMs > MOMENT_MS) [momentMs, reports] = [nowMs, 0];
+    reports += 1;
+    if (reports > MAX_REPORTS && watcher !== undefined) rest();
+    return reports <= MAX_REPORTS;
+  }
+
+  function rest(): void {
+    watcher?.close().catch(options.onError);
+    watcher = undefined;
+    clearInterval(looking);
+    looking = setInterval(() => dirty(), LOOK_EVERY_MS);
+    resting = setTimeout(() => {
+      const begun = begin();
+      watcher = begun;
+      // Flooded again before it was ready: the looking goes on.
+      begun.once("ready", () => {
+        if (watcher === begun) clearInterval(looking);
+      });
+    }, REST_MS);
+  }
+
+  function begin(): FSWatcher {
+    const begun = watchFolder(folder, {
+      ignoreInitial: true,
+      depth: 1,
+      followSymlinks: false,
+      usePolling: options.usePolling,
+      interval: options.intervalMs,
+      ignored: isTemporary,
+    });
+    begun.on("raw", (_event, path) => {
+      if (isBearable() && !isTemporary(path)) dirty(basename(path));
+    });
+    begun.on("all", (_event, path) => {
+      dirty(basename(path));
+      secondLook ??= setTimeout(() => {
+        secondLook = undefined;
+        dirty();
+      }, SECOND_LOOK_MS);
+    });
+    begun.on("error", options.onError);
+    return begun;
+  }
+
+  watcher = begin();
   return {
     async close() {
       clearTimeout(secondLook);
-      await watcher.close();
+      clearTimeout(resting);
+      clearInterval(looking);
+      await watcher?.close();
     },
   };
 }

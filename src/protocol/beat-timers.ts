@@ -103,10 +103,18 @@ export function beatDueMs(
   return timer.lastMs + cadence * timer.factor;
 }
 
-/** Until when the daemon may sleep as far as beats go, on the monotonic clock. */
-export function nextBeatDueMs(timers: BeatTimers, state: HeartbeatsState, env: Env): number {
-  const due = ownLogs(env.layout, env.self).map((log) => beatDueMs(timers, log.name, state, env));
-  return Math.min(Infinity, ...due);
+/**
+ * Until when the daemon may sleep as far as beats go, on the monotonic clock. `isOpen`: whether a
+ * log of ours takes lines now; in the others nothing is due.
+ */
+export function nextBeatDueMs(
+  timers: BeatTimers,
+  state: HeartbeatsState,
+  env: Env,
+  isOpen: (log: string) => boolean = () => true,
+): number {
+  const open = ownLogs(env.layout, env.self).filter(({ name }) => isOpen(name));
+  return Math.min(Infinity, ...open.map(({ name }) => beatDueMs(timers, name, state, env)));
 }
 
 function promiseDueMs(timer: BeatTimer): number {

@@ -142,10 +142,7 @@ export function pruneMarks(state: LogsState, layout: Layout, name: string): void
 export function readersOf(layout: Layout, name: string): Log[] {
   const log = layout.logs.get(name);
   if (log === undefined) return [];
-  const readers = layout.roster
-    .filter((handle) => handle !== log.owner)
-    .map((handle) => answerLog(layout, log, handle));
-  return readers.filter((reader) => reader !== undefined);
+  return layout.roster.flatMap((handle) => answerLog(layout, log, handle) ?? []);
 }
 
 /**
@@ -155,7 +152,7 @@ export function readersOf(layout: Layout, name: string): Log[] {
  */
 export function pruneBeats(state: LogsState, name: string, keepFrom: number): number {
   const log = state.get(name);
-  if (log === undefined || log.beats.length <= BEATS_KEPT) return 0;
+  if (log === undefined) return 0;
   let lowest = Math.min(keepFrom, log.beats[log.beats.length - BEATS_KEPT]?.line ?? 0);
   for (const coverage of log.covers.values()) {
     lowest = Math.min(lowest, coverage.waiting[coverage.next]?.beat ?? Infinity);

@@ -52,9 +52,7 @@ function overdueParty(
     log: answerLogName(env.layout, proposal, party),
   }));
   // Spec 2.4, 3.4: no deadline but the 24 h runs against a peer whose lines we hold back.
-  const isRead = answers.every(({ party, log }) =>
-    env.heldPeers.has(party) ? isLastCall : env.caughtUp(log),
-  );
+  const isRead = answers.every(({ log }) => (env.holdsBack(log) ? isLastCall : env.caughtUp(log)));
   if (!isRead) return undefined;
   const open = answers.filter(({ log }) => !hasAnswered(proposal, topic, logs, log));
   const late = open.find(

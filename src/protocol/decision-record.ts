@@ -78,7 +78,7 @@ function slug(text: string): string {
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/gu, "-")
     .slice(0, MAX_SLUG)
-    .replaceAll(/^-+|-+$/gu, "");
+    .replaceAll(/^-|-$/gu, "");
   return words === "" ? "decision" : words;
 }
 

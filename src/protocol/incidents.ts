@@ -44,7 +44,7 @@ export function applyIncidents(
   }
   if (event.kind === "line" && isFolded(event)) {
     const log = env.layout.logs.get(event.log);
-    if (log !== undefined) takeLine(state, event, log, env, logs);
+    if (log !== undefined) takeLine(state, event, log, env);
   }
   for (const name of touched) {
     const answers = env.layout.logs.get(name);
@@ -52,13 +52,7 @@ export function applyIncidents(
   }
 }
 
-function takeLine(
-  state: IncidentsState,
-  event: LineEvent,
-  log: Log,
-  env: Env,
-  logs: LogsState,
-): void {
+function takeLine(state: IncidentsState, event: LineEvent, log: Log, env: Env): void {
   const { message } = event;
   const ended = resumedHere(message);
   if (ended !== undefined) resumeHere(state, log.owner, ended);
@@ -69,11 +63,11 @@ function takeLine(
       return;
     case "escalation": {
       const incident = state.declared.get(log.name)?.get(line.incident);
-      if (incident !== undefined) escalate(state, incident, event, line.of, env, logs);
+      if (incident !== undefined) escalate(state, incident, event, line.of, env);
       return;
     }
     case "resume":
-      if (isSigned(message)) resume(state, log.name, line.escalation);
+      if (isSigned(message)) resume(state, event, log, line.escalation, env);
       return;
     case "ack":
     case "resolution":
@@ -130,7 +124,6 @@ function escalate(
   event: LineEvent,
   of: string,
   env: Env,
-  logs: LogsState,
 ): void {
   const { id } = event.message;
   mirror(state, incident, event, env);
@@ -140,15 +133,20 @@ function escalate(
   incident.first = { id, line: event.line, of, settled: !judged, resumed: false };
   if (!judged) return;
   askBeats(state, incident, of, env);
-  const log = env.layout.logs.get(incident.log);
-  const answers = log === undefined ? undefined : answerLog(env.layout, log, of);
-  if (answers !== undefined) judgeCoverage(state, answers, env, logs);
 }
 
 /** It stands in the log of the escalation, so the escalation, if there is one, is held. */
-function resume(state: IncidentsState, logName: string, escalation: string): void {
+function resume(
+  state: IncidentsState,
+  event: LineEvent,
+  { name: logName }: Log,
+  escalation: string,
+  env: Env,
+): void {
   for (const incident of state.declared.get(logName)?.values() ?? []) {
-    if (incident.first?.id === escalation) incident.first.resumed = true;
+    if (incident.first?.id !== escalation) continue;
+    incident.first.resumed = true;
+    mirror(state, incident, event, env);
   }
   state.breaches = state.breaches.map((breach) =>
     breach.log === logName && breach.escalation === escalation

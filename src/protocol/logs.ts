@@ -90,6 +90,10 @@ export function emptyLogs(): LogsState {
 /** The logs whose authors' coverage this event may have changed: its own, when it is a beat, too. */
 export function applyLogs(state: LogsState, event: CoreEvent, env: Env): ReadonlySet<string> {
   const touched = new Set<string>();
+  if (event.kind === "rewound") {
+    const log = state.get(event.log);
+    if (log !== undefined) log.lines = Math.min(log.lines, event.line);
+  }
   if (event.kind !== "line" && event.kind !== "refused" && event.kind !== "skipped") return touched;
   const log = openLog(state, event);
   if (event.kind === "line" && isFolded(event)) {
@@ -122,6 +126,15 @@ function openLog(state: LogsState, event: LineEvent | RefusedEvent | SkippedEven
   }
   log.lines = Math.max(log.lines, event.line);
   return log;
+}
+
+/**
+ * From which line on a line that is told again has to be heard: after the last authentic one. What
+ * stood there before was no line of its author's, who may have put its own in its place since.
+ */
+export function mayBeMended(state: LogsState, name: string, line: number): boolean {
+  const log = state.get(name);
+  return log !== undefined && line <= log.lines && (log.marks.at(-1)?.line ?? 0) < line;
 }
 
 /** A filler of an old gap has a lower `seq` and is the last chained line of no prefix. */

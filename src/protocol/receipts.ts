@@ -59,6 +59,9 @@ export function applyReceipts(
     case "refused":
       takeRefusal(state, event.log, event.line, event.reason, env);
       break;
+    case "rewound":
+      forgetRefusals(state, event.log, event.line);
+      break;
     case "read":
       takeRead(state, event.ids);
       break;
@@ -170,6 +173,12 @@ function takeRefusal(
   // Logs between other agents are read by us, but no head of ours speaks of them.
   if (answeredIn(name, env) === undefined) return;
   takenOf(state, name).refused.push([line, reason]);
+}
+
+/** Lines that are to be read again are not named before they are. */
+function forgetRefusals({ taken }: ReceiptsState, name: string, line: number): void {
+  const log = taken.get(name);
+  if (log !== undefined) log.refused = log.refused.filter(([refused]) => refused <= line);
 }
 
 /** Our own beat has said what it says; that also brings back what a lost journal knew. */

@@ -42,11 +42,23 @@ export interface SkippedEvent {
   readonly at: number;
 }
 
+/**
+ * What was read of a log after that line is no line of it: its author has mended it since, and it
+ * is read again from there. None of what is taken back was authentic.
+ */
+export interface RewoundEvent {
+  readonly kind: "rewound";
+  readonly log: string;
+  readonly line: number;
+  readonly at: number;
+}
+
 /** Everything that the fold is ever told. Applying it causes nothing. */
 export type CoreEvent =
   | LineEvent
   | RefusedEvent
   | SkippedEvent
+  | RewoundEvent
   | {
       readonly kind: "entry";
       readonly file: "decisions";
@@ -97,8 +109,10 @@ export interface Env {
   readonly transitions?: readonly Transition[];
   readonly wireId: string | undefined;
   tierOf(handle: string): { readonly tier: Tier | undefined; readonly sinceMs: number | undefined };
-  /** Peers whose lines we do not take now: held, or held back by the rate limit. */
+  /** Peers whose lines we do not take until the operator decides. */
   readonly heldPeers: ReadonlySet<string>;
+  /** Whether it is we who leave lines of that log unread: its author is held, or over a limit. */
+  holdsBack(log: string): boolean;
   /** Whether we have read all that stands in that log now. */
   caughtUp(log: string): boolean;
 }

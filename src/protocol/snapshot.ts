@@ -1,14 +1,18 @@
 import type { State } from "./state.ts";
 
 /** Any change of what State holds changes this; an older checkpoint is then replayed instead. */
-const VERSION = 1;
+const VERSION = 2;
 const MAP = "$map";
 const SET = "$set";
 const OBJECT = "$object";
 
 /** The state as JSON text. It holds maps, sets, arrays, plain objects, text and finite numbers. */
 export function writeSnapshot(state: State): string {
-  return JSON.stringify({ version: VERSION, state }, pack);
+  // Part by part, since all that a text is made of is in memory beside it until it is done.
+  const parts = Object.entries(state).map(
+    ([name, part]) => `${JSON.stringify(name)}:${JSON.stringify(part, pack)}`,
+  );
+  return `{"version":${VERSION},"state":{${parts.join(",")}}}`;
 }
 
 /** The state in such a text; `undefined` when it is of another version, or damaged: replay then. */

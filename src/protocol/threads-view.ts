@@ -65,7 +65,7 @@ export function pendingView(state: State, env: Env, nowMs: number): ObligationVi
         obligationView(state, obligation, env, nowMs, thread.correlationId),
       ),
     )
-    .sort((a, b) => (a.since < b.since ? -1 : a.since > b.since ? 1 : 0));
+    .sort((a, b) => compareText(a.since, b.since) || compareText(a.event_id, b.event_id));
 }
 
 /** The threads of that correlation id: several when several agents began one. Spec 3.3. */
@@ -183,4 +183,9 @@ function dueOf(state: State, message: ThreadMessage, owedBy: string, env: Env): 
   const day = message.at + DAY_MS;
   if (proposal === undefined || answers === undefined) return day;
   return Math.min(day, answerDueMs(proposal, state.logs, env, answers.name));
+}
+
+function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
 }

@@ -11,12 +11,18 @@ const MAX_WAITING_THREADS = 16_384;
 const EVICTION_BATCH = 256;
 /** Messages remembered of one thread: beyond, the oldest that nobody waits for go. */
 const MAX_MESSAGES = 1_024;
+/** Messages remembered in all: beyond, whole threads go as above, until there is room again. */
+const MAX_ALL_MESSAGES = 65_536;
+const MAX_ALL_WAITING_MESSAGES = 4 * MAX_ALL_MESSAGES;
+const ROOM = 8_192;
 const MAX_SUBJECT = 200;
 
 /** Threads by correlation id: only what is needed to list and to owe, never bodies. Spec 3.3. */
 export interface ThreadsState {
   /** Least recently touched first. */
   readonly threads: Map<string, Thread>;
+  /** In all threads. */
+  messageCount: number;
   /** Threads forgotten to stay within bounds. */
   dropped: number;
 }
@@ -49,7 +55,7 @@ export interface ThreadMessage {
 }
 
 export function emptyThreads(): ThreadsState {
-  return { threads: new Map(), dropped: 0 };
+  return { threads: new Map(), messageCount: 0, dropped: 0 };
 }
 
 /** Every authentic line but heartbeats, which are threads of one. */
@@ -62,10 +68,12 @@ export function applyThreads(state: ThreadsState, event: CoreEvent, env: Env): v
   state.threads.delete(correlationId);
   state.threads.set(correlationId, thread);
   const isKnown = thread.messages.some(({ id, log }) => id === message.id && log === message.log);
-  if (!isKnown) thread.messages.push(message);
-  if (thread.messages.length > MAX_MESSAGES) dropMessage(thread);
-  const { size } = state.threads;
-  if (size > MAX_THREADS && size % EVICTION_BATCH === 0) dropThreads(state);
+  if (isKnown) return;
+  thread.messages.push(message);
+  state.messageCount += 1;
+  if (thread.messages.length > MAX_MESSAGES) dropMessage(state, thread);
+  else keepMessagesBounded(state);
+  keepThreadsBounded(state);
 }
 
 function messageOf(event: LineEvent, env: Env): ThreadMessage | undefined {
@@ -96,24 +104,48 @@ function messageOf(event: LineEvent, env: Env): ThreadMessage | undefined {
 
 const TARGETS = ["acks", "counters", "reverts", "corrects", "resolves", "escalates", "resumes"];
 
-function dropMessage(thread: Thread): void {
+function dropMessage(state: ThreadsState, thread: Thread): void {
   const oldest = thread.messages.findIndex(({ root, ackRequired }) => !root && !ackRequired);
   thread.messages.splice(Math.max(oldest, 1), 1);
   thread.omitted += 1;
+  state.messageCount -= 1;
 }
 
-function dropThreads(state: ThreadsState): void {
-  const { threads } = state;
-  const waiting: string[] = [];
+function keepThreadsBounded(state: ThreadsState): void {
+  const { size } = state.threads;
+  if (size <= MAX_THREADS || size % EVICTION_BATCH !== 0) return;
+  const isEnough = (dropped: number): boolean => dropped === EVICTION_BATCH;
+  dropThreads(state, isEnough, size > MAX_WAITING_THREADS);
+}
+
+function keepMessagesBounded(state: ThreadsState): void {
+  const { messageCount } = state;
+  if (messageCount <= MAX_ALL_MESSAGES || messageCount % EVICTION_BATCH !== 0) return;
+  const isEnough = (): boolean => state.messageCount <= MAX_ALL_MESSAGES - ROOM;
+  dropThreads(state, isEnough, messageCount > MAX_ALL_WAITING_MESSAGES);
+}
+
+/** The one untouched for longest first; those that wait for somebody only when they may go too. */
+function dropThreads(
+  state: ThreadsState,
+  isEnough: (dropped: number) => boolean,
+  mayDropWaiting: boolean,
+): void {
+  const waiting: Thread[] = [];
   let dropped = 0;
-  for (const [id, thread] of threads) {
-    if (dropped === EVICTION_BATCH || waiting.length === EVICTION_BATCH) break;
-    if (openObligations(thread.messages).length > 0) waiting.push(id);
-    else if (threads.delete(id)) dropped += 1;
+  function drop({ correlationId, messages }: Thread): void {
+    state.threads.delete(correlationId);
+    state.messageCount -= messages.length;
+    dropped += 1;
   }
-  const spare = threads.size > MAX_WAITING_THREADS ? EVICTION_BATCH - dropped : 0;
-  for (const id of waiting.slice(0, spare)) {
-    if (threads.delete(id)) dropped += 1;
+  for (const thread of state.threads.values()) {
+    if (isEnough(dropped) || waiting.length === EVICTION_BATCH) break;
+    if (openObligations(thread.messages).length > 0) waiting.push(thread);
+    else drop(thread);
+  }
+  for (const thread of mayDropWaiting ? waiting : []) {
+    if (isEnough(dropped)) break;
+    drop(thread);
   }
   state.dropped += dropped;
 }

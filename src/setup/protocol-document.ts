@@ -31,7 +31,7 @@ export function protocolDocument(subject: ProtocolSubject): string {
 }
 
 function opening(subject: ProtocolSubject): string[] {
-  const id = subject.wireId === undefined ? "" : ` Its id is \`${subject.wireId}\`.`;
+  const id = subject.wireId === undefined ? "" : ` Its id is ${code(subject.wireId)}.`;
   return [
     "# How the agents on this wire work together",
     "",
@@ -151,9 +151,12 @@ function row(path: string, who: string): string {
   return `| ${code(path)} | ${who} |`;
 }
 
+/** What breaks a line, steers a terminal or reorders and hides text, joiners of letters apart; and the backtick. */
+const NOT_CODE = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}`]/gu;
+
 // A pipe would end a table cell and a backtick the code span; neither occurs in a handle.
 function code(text: string): string {
-  return `\`${text.replace(/[\p{Cc}\p{Zl}\p{Zp}`]/gu, "").replaceAll("|", "\\|")}\``;
+  return `\`${text.replace(NOT_CODE, "").replaceAll("|", "\\|")}\``;
 }
 
 function list(names: readonly string[]): string {

@@ -58,8 +58,8 @@ export interface FileStat {
 export interface DiskFile {
   readonly path: string;
   stat(): FileStat;
-  /** Up to `length` bytes; fewer only where the file ends. */
-  read(length: number, position: number): Uint8Array;
+  /** Up to `length` bytes; fewer only where the file ends. In the room of `into`, if it is given. */
+  read(length: number, position: number, into?: Uint8Array): Uint8Array;
   /** At the end of the file, whole, or it throws. Not durable before `datasync`. */
   append(bytes: Uint8Array): void;
   /**
@@ -147,9 +147,14 @@ export function openUnlessObstructed(
   try {
     return openIfThere(disk, path);
   } catch (error) {
-    if (error instanceof StorageError && OBSTRUCTED.has(error.code)) return "obstructed";
+    if (isObstruction(error)) return "obstructed";
     throw error;
   }
+}
+
+/** Whether it says that something else stands where a file belongs, or that it is closed to us. */
+export function isObstruction(error: unknown): error is StorageError {
+  return error instanceof StorageError && OBSTRUCTED.has(error.code);
 }
 
 /** True when `path` names the very file that is open: nobody renamed or replaced it meanwhile. */

@@ -1,5 +1,6 @@
 import type { DiskFile } from "./disk.ts";
 import { endsLine, joinLines, wholeLines } from "./line-splitter.ts";
+import { writeAnew } from "./write-anew.ts";
 import { MAX_LINE_BYTES } from "../wire/limits.ts";
 
 /** What `recover` did to an inbox. */
@@ -51,6 +52,7 @@ class Mend {
   restored = 0;
   readonly unnamed: { from: number; to: number }[] = [];
   readonly #file: DiskFile;
+  readonly #from: number;
   #intact = true;
   #cutAt: number | undefined;
   #waiting: Uint8Array[] = [];
@@ -58,6 +60,7 @@ class Mend {
 
   constructor(file: DiskFile, position: number) {
     this.#file = file;
+    this.#from = position;
     this.position = position;
   }
 
@@ -100,7 +103,8 @@ class Mend {
     const cutAt = this.#cutAt ?? this.#cutTornEnd();
     const { size } = this.#file.stat();
     if (size > this.position) this.unnamed.push({ from: this.position, to: size });
-    // Also when nothing was mended: after a kill the end may never have been synced.
+    // Also what is intact: after a kill or a failed sync it may never have been made durable.
+    writeAnew(this.#file, this.#from, this.#cutAt ?? size);
     this.#file.datasync();
     return cutAt === undefined ? 0 : Math.max(0, sizeBefore - cutAt);
   }

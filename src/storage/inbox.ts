@@ -1,7 +1,7 @@
 import { basename, dirname, join } from "node:path";
 import { readWhole, StorageError, stillNamed, type Disk, type DiskFile } from "./disk.ts";
 import { restoreLines, type InboxRepair } from "./inbox-repair.ts";
-import { joinLines } from "./line-splitter.ts";
+import { joinLines, wholeLines } from "./line-splitter.ts";
 
 /**
  * The agent's inbox.jsonl. Lines are known by their logical offset, which goes on across
@@ -15,6 +15,8 @@ export interface Inbox {
   place(lines: readonly Uint8Array[]): number[];
   /** All of them, synced, or it throws and holds none. "replaced": recover first. */
   append(lines: readonly Uint8Array[]): void;
+  /** Whether the file is as we left it: another program can remove or change it at any time. */
+  stands(): boolean;
   /** Bytes of the present file; undefined for what was rotated away. */
   read(offset: number, length: number): Uint8Array | undefined;
   /**
@@ -28,6 +30,8 @@ export interface Inbox {
     expected: (from: number) => Iterable<Entry>,
     bytesOf: (entry: Entry) => Uint8Array | undefined,
   ): InboxRepair;
+  /** Every whole line of the rotated files that are kept, oldest first, by logical offset. */
+  rotated(): Generator<{ readonly at: number; readonly bytes: Uint8Array }>;
   /** Spec 4.1: rotated by rename at 64 MiB, when all of it has been read. True when it was. */
   rotate(readUpTo: number): boolean;
   close(): void;
@@ -114,6 +118,19 @@ class InboxFile implements Inbox {
     return repair;
   }
 
+  *rotated(): Generator<{ readonly at: number; readonly bytes: Uint8Array }> {
+    for (const { path, start } of rotatedFiles(this.#disk, this.#path)) {
+      const file = this.#disk.open(path, "read");
+      try {
+        for (const { bytes, start: at } of wholeLines(file, 0, file.stat().size)) {
+          if (bytes !== undefined) yield { at: start + at, bytes };
+        }
+      } finally {
+        file.close();
+      }
+    }
+  }
+
   rotate(readUpTo: number): boolean {
     if (this.#size < this.#rotateBytes || readUpTo < this.end) return false;
     this.#refuseWhenTouched();
@@ -135,15 +152,19 @@ class InboxFile implements Inbox {
     this.#file.close();
   }
 
+  stands(): boolean {
+    return stillNamed(this.#disk, this.#file) && this.#file.stat().size === this.#size;
+  }
+
   #refuseWhenTouched(): void {
-    if (stillNamed(this.#disk, this.#file) && this.#file.stat().size === this.#size) return;
+    if (this.stands()) return;
     throw new StorageError("replaced", this.#path, "was changed or removed by another program", {
       hint: "it is rebuilt by itself; let agents only read the inbox",
     });
   }
 }
 
-function rotatedFiles(disk: Disk, path: string): { path: string; end: number }[] {
+function rotatedFiles(disk: Disk, path: string): { path: string; start: number; end: number }[] {
   const folder = dirname(path);
   const stem = basename(path).replace(/\.jsonl$/, "");
   return disk.list(folder).flatMap((name) => {
@@ -151,7 +172,7 @@ function rotatedFiles(disk: Disk, path: string): { path: string; end: number }[]
     const start = /^([0-9]{16})\.jsonl$/.exec(name.slice(stem.length + 1))?.[1];
     if (start === undefined) return [];
     const at = join(folder, name);
-    return [{ path: at, end: Number(start) + (disk.stat(at)?.size ?? 0) }];
+    return [{ path: at, start: Number(start), end: Number(start) + (disk.stat(at)?.size ?? 0) }];
   });
 }
 

@@ -1,5 +1,6 @@
 import { StorageError, type Disk, type DiskFile } from "./disk.ts";
 import { chunksOf, endsLine, wholeLines } from "./line-splitter.ts";
+import { writeAnew } from "./write-anew.ts";
 
 /** An entry with its byte range. */
 export interface JournalRecord<Entry> {
@@ -21,6 +22,12 @@ export interface Journal<Entry extends object> {
 }
 
 /**
+ * More than one `append` ever writes. Nothing is appended before what stands there is durable, so
+ * that only the last write of an earlier life can be in doubt.
+ */
+const LAST_WRITE_BYTES = 8 * 1024 * 1024;
+
+/**
  * Opens a journal and cuts what a crash left of a batch that was never acknowledged: an
  * unterminated tail, and everything from a hole (zero bytes) on. `durable`: an offset known to be
  * synced, before which nothing is looked at.
@@ -34,8 +41,11 @@ export function openJournal<Entry extends object>(
   let end: number;
   try {
     end = heal(file, durable);
-    // A kill may have come between a write and its sync: what is acted upon now has to stay.
-    if (end > durable) file.datasync();
+    // The last write may never have been synced, or in vain: what is acted upon now has to stay.
+    if (end > durable) {
+      writeAnew(file, Math.max(durable, end - LAST_WRITE_BYTES), end);
+      file.datasync();
+    }
   } catch (error) {
     file.close();
     throw error;

@@ -10,7 +10,7 @@ export interface WholeLine {
 }
 
 const NEWLINE = 0x0a;
-const CHUNK_BYTES = 256 * 1024;
+export const CHUNK_BYTES = 256 * 1024;
 const NOTHING = new Uint8Array(0);
 
 /** Cuts chunks that follow each other into lines; never keeps more than one longest line. */
@@ -59,10 +59,19 @@ export class LineSplitter {
   }
 }
 
-/** Reads a range of a file in chunks of bounded size. */
-export function* chunksOf(file: DiskFile, from: number, to: number): Generator<Uint8Array> {
+/**
+ * Reads a range of a file in chunks of bounded size. With `into` all of them stand there, each
+ * until the next one is asked for.
+ */
+export function* chunksOf(
+  file: DiskFile,
+  from: number,
+  to: number,
+  chunkBytes = CHUNK_BYTES,
+  into?: Uint8Array,
+): Generator<Uint8Array> {
   for (let at = from; at < to;) {
-    const chunk = file.read(Math.min(CHUNK_BYTES, to - at), at);
+    const chunk = file.read(Math.min(chunkBytes, to - at), at, into);
     if (chunk.length === 0) return;
     yield chunk;
     at += chunk.length;

@@ -43,7 +43,7 @@ export interface LogWriter {
    * durable head the chain itself has to tell: this says true. Throws while mending fails.
    */
   knows(log: string, seq: number, id: string): boolean;
-  /** Why nothing can be appended to a log: "log_damaged", "identity_in_use". */
+  /** Why nothing can be appended to a log: "log_damaged", "identity_in_use", what obstructs it. */
   blocked(log: string): StorageError | undefined;
   /**
    * The operator's word that unknown lines of ours in a log are ours. Returns the promised lines
@@ -191,7 +191,7 @@ class OwnLogsWriter implements LogWriter {
   }
 
   blocked(log: string): StorageError | undefined {
-    return this.#state(log).blocked;
+    return this.#states.get(log)?.blocked;
   }
 
   knows(log: string, seq: number, id: string): boolean {

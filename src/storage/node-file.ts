@@ -27,7 +27,8 @@ export function nodeFile(path: string, fd: number, writable: boolean): DiskFile 
   return {
     path,
     stat: () => calling(path, "looking", () => statOf(fs.fstatSync(fd))),
-    read: (length, position) => calling(path, "reading", () => readUpTo(fd, length, position)),
+    read: (length, position, into) =>
+      calling(path, "reading", () => readUpTo(fd, length, position, into)),
     append(bytes) {
       refuseWhenPoisoned();
       calling(path, "appending", () => writeWhole(fd, bytes, null));
@@ -57,8 +58,8 @@ export function nodeFile(path: string, fd: number, writable: boolean): DiskFile 
   };
 }
 
-function readUpTo(fd: number, length: number, position: number): Uint8Array {
-  const bytes = Buffer.allocUnsafe(length);
+function readUpTo(fd: number, length: number, position: number, into?: Uint8Array): Uint8Array {
+  const bytes = into ?? Buffer.allocUnsafe(length);
   let filled = 0;
   while (filled < length) {
     const count = fs.readSync(fd, bytes, filled, length - filled, position + filled);
@@ -88,7 +89,9 @@ function writeAgain(path: string, fd: number, bytes: Uint8Array, position: numbe
       });
     }
     if (!Buffer.from(bytes).equals(readUpTo(second, bytes.length, position))) {
-      throw new Error(`${path}: overwrite would change bytes at ${position}`);
+      throw new StorageError("replaced", path, `other bytes stand at offset ${position} by now`, {
+        hint: "find out which program changes it; it is read again by itself",
+      });
     }
     writeWhole(second, bytes, position);
   } finally {

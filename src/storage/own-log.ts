@@ -1,12 +1,13 @@
 import type { ChainHead } from "../wire/chain.ts";
-import { openIfThere, StorageError, type Disk, type DiskFile } from "./disk.ts";
+import { isObstruction, openIfThere, StorageError, type Disk, type DiskFile } from "./disk.ts";
 import type { OwnHead } from "./heads.ts";
-import { chunksOf, endsLine, joinLines, wholeLines } from "./line-splitter.ts";
+import { endsLine, joinLines, wholeLines } from "./line-splitter.ts";
 import { scanOwnLog, type OwnLineCheck, type OwnLogScan } from "./own-log-scan.ts";
 import type { OwnLine } from "./pending.ts";
 import type { Quarantine } from "./quarantine.ts";
 import { openSegment } from "./segments.ts";
 import { prefixHash } from "./tail.ts";
+import { writeAnew } from "./write-anew.ts";
 
 /** One of our own logs, as the wire's layout names it. */
 export interface OwnLog {
@@ -25,6 +26,8 @@ export interface OwnLogRepair {
   readonly restored: readonly OwnLine[];
   /** Damage that pending cannot restore: nothing was changed, nothing may be written. */
   readonly damaged: { readonly offset: number; readonly detail: string } | undefined;
+  /** Something else stands in its place, or it is closed to us: nothing was read or written. */
+  readonly obstructed: StorageError | undefined;
   /** Lines with our signature that nothing of ours remembers (spec 1.6): nothing was changed. */
   readonly unknown: readonly ChainHead[];
   /** The last line of our chain, the pending ones included. */
@@ -45,13 +48,35 @@ const PIECE_BYTES = 4 * 1024;
 /** Of the cut bytes, how many are kept as evidence; pending has the lines themselves. */
 const MAX_EVIDENCE_BYTES = 256 * 1024;
 const NEWLINE = 0x0a;
-const NO_REPAIR = { cut: undefined, restored: [], damaged: undefined, unknown: [] } as const;
+const NO_REPAIR = {
+  cut: undefined,
+  restored: [],
+  damaged: undefined,
+  obstructed: undefined,
+  unknown: [],
+} as const;
 
 /**
  * Brings one own log to the state that pending promises; the caller syncs it. `expected`: the
  * pending lines of this log after `record`, the part known to be durable. Spec 4.1, "At start".
  */
 export function recoverOwnLog(
+  log: OwnLog,
+  record: OwnHead | undefined,
+  expected: readonly OwnLine[],
+  context: RecoveryContext,
+): OwnLogRepair {
+  const head = headOf(expected.at(-1) ?? record);
+  try {
+    return recoverWhatStands(log, record, expected, context);
+  } catch (error) {
+    // Whoever can write in the folder can put a link there: that must not stop our other logs.
+    if (!isObstruction(error)) throw error;
+    return { ...NO_REPAIR, obstructed: error, head, file: undefined };
+  }
+}
+
+function recoverWhatStands(
   log: OwnLog,
   record: OwnHead | undefined,
   expected: readonly OwnLine[],
@@ -151,19 +176,10 @@ function mend(
   context: RecoveryContext,
 ): Pick<OwnLogRepair, "cut" | "restored"> {
   const cut = scan.cutAt === undefined ? undefined : cutFrom(log, file, scan.cutAt, context);
-  if (scan.places.length > 0) writeAnew(file, from);
+  if (scan.places.length > 0) writeAnew(file, from, file.stat().size);
   const restored = expected.slice(scan.places.length);
   if (restored.length > 0) appendOwnLines(context.disk, file, restored, file.stat().size);
   return { cut, restored };
-}
-
-/** What stands there may be what a failed sync has lost: only bytes written again are synced again. */
-function writeAnew(file: DiskFile, from: number): void {
-  let at = from;
-  for (const chunk of chunksOf(file, from, file.stat().size)) {
-    file.overwrite(chunk, at);
-    at += chunk.length;
-  }
 }
 
 /**

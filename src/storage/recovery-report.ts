@@ -6,24 +6,35 @@ export interface RecoveryReport {
   /** Torn ends of ours that were cut (a copy is in the quarantine). */
   readonly cut: readonly { log: string; offset: number; bytes: number }[];
   /** Promised lines that a log lacked and has now. */
-  readonly restored: readonly { log: string; seq: number; id: string }[];
+  readonly restored: readonly { log: string; seq: number; id: string; line: Uint8Array }[];
   /** Damage that cannot be restored: nothing is written to that log. */
   readonly damaged: readonly { log: string; offset: number; detail: string }[];
+  /** In whose place something else stands: nothing is written to that log. */
+  readonly obstructed: readonly { log: string; problem: StorageError }[];
   /** Lines with our signature that we did not write: nothing is written to that log. */
   readonly unknown: readonly { log: string; seq: number; id: string }[];
 }
 
-export const NOTHING_OWED: RecoveryReport = { cut: [], restored: [], damaged: [], unknown: [] };
+export const NOTHING_OWED: RecoveryReport = {
+  cut: [],
+  restored: [],
+  damaged: [],
+  obstructed: [],
+  unknown: [],
+};
 
 export function reportOf(repairs: ReadonlyMap<string, OwnLogRepair>): RecoveryReport {
   const all = [...repairs];
   return {
     cut: all.flatMap(([log, { cut }]) => (cut === undefined ? [] : [{ log, ...cut }])),
     restored: all.flatMap(([log, { restored }]) =>
-      restored.map(({ seq, id }) => ({ log, seq, id })),
+      restored.map(({ seq, id, line }) => ({ log, seq, id, line })),
     ),
     damaged: all.flatMap(([log, { damaged }]) =>
       damaged === undefined ? [] : [{ log, ...damaged }],
+    ),
+    obstructed: all.flatMap(([log, { obstructed: problem }]) =>
+      problem === undefined ? [] : [{ log, problem }],
     ),
     unknown: all.flatMap(([log, { unknown }]) => unknown.map(({ seq, id }) => ({ log, seq, id }))),
   };
@@ -32,8 +43,9 @@ export function reportOf(repairs: ReadonlyMap<string, OwnLogRepair>): RecoveryRe
 /** Why nothing may be appended to a log after its recovery; undefined when all is well. */
 export function blockedBy(
   log: OwnLog,
-  { damaged, unknown }: OwnLogRepair,
+  { damaged, obstructed, unknown }: OwnLogRepair,
 ): StorageError | undefined {
+  if (obstructed !== undefined) return obstructed;
   if (damaged !== undefined) {
     return new StorageError(
       "log_damaged",

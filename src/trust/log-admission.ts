@@ -168,13 +168,22 @@ export function recallLine(
 }
 
 /**
- * A chained line whose content was seen before stands in the chain already, unless it is above the
- * head: then an unsigned copy has shown it, the chain moves, and `replayed` decides.
+ * A chained line whose content was seen before stands in the chain already, unless an unchained
+ * copy has shown it while its place is empty: then the chain moves, and `replayed` decides.
  */
 function judge(message: VerifiedMessage, log: LogAdmission, seenBefore: boolean): ChainVerdict {
-  const headSeq = log.chain.head?.seq ?? Infinity;
-  const known = seenBefore && isChained(message) && message.seq <= headSeq;
+  const known = seenBefore && isChained(message) && !isPlaceEmpty(log, message.seq);
   return judgeLine(log.chain, message, known);
+}
+
+/** Lines before a late beginning were shown before the operator let it begin there. */
+function isPlaceEmpty({ chain, mayBeginLate }: LogAdmission, seq: number): boolean {
+  const { head, gaps } = chain;
+  if (head === undefined) return !mayBeginLate;
+  const isMissing = gaps.some(
+    ({ from, to, after }) => after !== undefined && from <= seq && seq <= to,
+  );
+  return seq > head.seq || isMissing;
 }
 
 /** Spec 1.6. A chained line that names no wire was written for one without an id. */

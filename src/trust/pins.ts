@@ -25,9 +25,8 @@ export type StoreChange =
  */
 export function pin(store: TrustStore, handle: string, key: Uint8Array, at: string): StoreChange {
   const peer = store.peers.get(handle);
-  const id = isHandle(handle) && key.length === 32 ? keyId(handle, key) : undefined;
-  const stands = peer?.keys.find((pinned) => pinned.keyId === id);
-  if (stands?.active === true && sameKey(stands.key, key)) return { ok: true, store };
+  const stands = peer?.keys.find((pinned) => sameKey(pinned.key, key));
+  if (stands?.active === true) return { ok: true, store };
   if (peer !== undefined && peer.keys.length > 0) {
     return refused(
       `${handle} has a pinned key already (${peer.keys.map((k) => k.keyId).join(", ")}), and a pin is never replaced; a further key needs the operator's word or a rotation signed with the old key`,
@@ -47,7 +46,7 @@ export function acceptKey(
   at: string,
 ): StoreChange {
   if (!isHandle(handle)) return refused(`${JSON.stringify(handle)} is not a handle`);
-  if (key.length !== 32 || !isAcceptableKey(key)) {
+  if (!isAcceptableKey(key)) {
     return refused(
       `the key offered for ${handle} is no usable Ed25519 public key; expected 32 bytes, a canonical point that is not of small order`,
     );

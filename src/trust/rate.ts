@@ -48,7 +48,7 @@ export function take(
 export function waitForToken(bucket: Bucket, nowMs: number, limitPerMinute: number): number {
   const { tokens } = refill(bucket, nowMs, limitPerMinute);
   if (tokens >= 1) return 0;
-  return limitPerMinute > 0 ? Math.ceil(((1 - tokens) * MINUTE_MS) / limitPerMinute) : Infinity;
+  return Math.ceil(((1 - tokens) * MINUTE_MS) / limitPerMinute);
 }
 
 function refill(bucket: Bucket, nowMs: number, limitPerMinute: number): Bucket {

@@ -67,14 +67,13 @@ export function judgeLine(
   line: ChainLine,
   known: boolean,
 ): ChainVerdict {
-  if (known || (chain.head !== undefined && line.id === chain.head.id)) {
-    return { outcome: "duplicate" };
-  }
-  if (!isChained(line)) return { outcome: "unchained", afterChained: chain.head !== undefined };
+  if (known) return { outcome: "duplicate" };
+  const { head } = chain;
+  if (!isChained(line)) return { outcome: "unchained", afterChained: head !== undefined };
+  if (line.id === head?.id) return { outcome: "duplicate" };
   const { seq, prev } = line;
   if (seq === 1 && prev !== undefined) return fork("line 1 names a line before it");
   if (seq > 1 && prev === undefined) return fork(`line ${seq} names no line before it`);
-  const { head } = chain;
   if (head === undefined) return { outcome: "first", startsAt: seq };
   if (seq === head.seq + 1) {
     return prev === head.id

@@ -36,6 +36,8 @@ export interface Outside {
   cwd?: string;
   viaDaemon?: boolean;
   send?: () => Promise<never>;
+  /** What the clock shows; where files are real, their times are too. */
+  nowMs?: number;
 }
 
 export const NOW_MS = Date.parse("2026-11-21T12:00:00Z");
@@ -45,7 +47,7 @@ export async function run(args: readonly string[], outside: Outside = {}): Promi
   const recording: Recording = { drafts: [], asked: [], read: [], status: [], ticks: 0, closed: 0 };
   const out: string[] = [];
   const err: string[] = [];
-  let nowMs = NOW_MS;
+  let nowMs = outside.nowMs ?? NOW_MS;
   const isTTY = outside.tty ?? false;
   const cli: Cli = {
     env: { DEADDROP_WIRE: "/", DEADDROP_AS: "forge", ...outside.env },

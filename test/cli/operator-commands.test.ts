@@ -14,7 +14,8 @@ afterEach(() => {
 
 async function run(...args: readonly string[]) {
   const env = { ...machine.env, DEADDROP_WIRE: undefined, DEADDROP_AS: undefined };
-  const { exitCode, stdout, stderr } = await runCli(args, { env, cwd: machine.root });
+  const outside = { env, cwd: machine.root, nowMs: Date.now() };
+  const { exitCode, stdout, stderr } = await runCli(args, outside);
   return { code: exitCode, stdout, stderr };
 }
 

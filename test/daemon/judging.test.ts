@@ -32,6 +32,7 @@ function intake(): LogIntake {
     unlimitedTo: 0,
     lastAt: 0,
     caughtUp: false,
+    heldBack: false,
     notBeforeMs: 0,
     awaited: new Map(),
     rubbish: { day: 0, bytes: 0 },

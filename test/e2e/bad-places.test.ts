@@ -6,13 +6,14 @@ import {
   linkSync,
   mkdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, type TestContext } from "vitest";
 import { brokenPlaces } from "../support/chain-check.ts";
 import { until } from "../support/real-processes.ts";
 import { makeWire, removeWires, type Daemon, type LiveWire } from "../support/live-wire.ts";
@@ -119,14 +120,22 @@ describe("a daemon that cannot start says why and ends with 2", () => {
 });
 
 describe("what stands in the place of a log", () => {
-  const STANDINS: readonly [string, (path: string, kept: string) => void][] = [
+  type Put = (path: string, kept: string, context: TestContext) => void;
+  const STANDINS: readonly [string, Put][] = [
     ["a FIFO", (path) => expect(spawnSync("mkfifo", [path]).status).toBe(0)],
     ["a symlink", (path, kept) => symlinkSync(kept, path)],
     ["a file with a second name", (path, kept) => linkSync(kept, path)],
     ["a folder", (path) => mkdirSync(path)],
+    [
+      "a device that never ends",
+      (path, _kept, { skip }) => {
+        const { status, stderr } = spawnSync("mknod", [path, "c", "1", "5"], { encoding: "utf8" });
+        if (status !== 0) skip(`mknod is not permitted here: ${(stderr ?? "no mknod").trim()}`);
+      },
+    ],
   ];
   for (const [what, put] of STANDINS) {
-    it(`${what}, of a peer: not read, told; the log put back is read on`, async () => {
+    it(`${what}, of a peer: not read, told; the log put back is read on`, async (context) => {
       const wire = makeWire();
       const daemon = await wire.daemon("forge");
       await wire.json("scribe", "send", "before");
@@ -135,7 +144,7 @@ describe("what stands in the place of a log", () => {
       const kept = join(wire.folder, "kept.jsonl");
       copyFileSync(log, kept);
       rmSync(log);
-      put(log, kept);
+      put(log, kept, context);
       await says(daemon, "scribe_to_forge.jsonl");
       rmSync(log, { recursive: true });
       copyFileSync(kept, log);
@@ -146,6 +155,33 @@ describe("what stands in the place of a log", () => {
     }, 60_000);
   }
 });
+
+it("a parent symlink: no log is read or begun through it, it is told; put back, all goes on", async () => {
+  const wire = makeWire({ handles: ["forge", "mason", "scribe"] });
+  const daemon = await wire.daemon("forge");
+  await wire.json("scribe", "send", "--to", "forge", "before");
+  await until("it is there", () => inboxSubjects(wire, "forge").length === 1);
+  const [outbox, elsewhere] = [join(wire.dir, "outbox"), join(wire.folder, "elsewhere")];
+  renameSync(outbox, elsewhere);
+  symlinkSync(elsewhere, outbox);
+  const there = join(elsewhere, "scribe.jsonl");
+  const sound = readFileSync(there);
+  const sent = await wire.run("scribe", "send", "--to", "forge", "through the link");
+  expect(sent.code).toBe(6);
+  expect(sent.stderr).toContain("a symbolic link where a real folder or file belongs");
+  expect(readFileSync(there).equals(sound)).toBe(true);
+  appendFileSync(there, "not read\n");
+  daemon.child.kill("SIGUSR1");
+  await says(daemon, "scribe cannot be read");
+  expect(wire.privateLines("forge", "quarantine")).toEqual([]);
+  rmSync(outbox);
+  renameSync(elsewhere, outbox);
+  await wire.json("scribe", "send", "--to", "forge", "after");
+  daemon.child.kill("SIGUSR1");
+  await until("it goes on", () => inboxSubjects(wire, "forge").length === 2);
+  expect(inboxSubjects(wire, "forge")).toEqual(["before", "after"]);
+  expect(wire.privateLines("forge", "quarantine")).toMatchObject([{ reason: "malformed" }]);
+}, 60_000);
 
 describe("torn ends", () => {
   it("of our own log: cut, restored from pending, and nothing else", async () => {

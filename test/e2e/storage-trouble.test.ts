@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, type TestContext } from "vitest";
@@ -99,6 +99,40 @@ describe("a disk in trouble", () => {
     const said = wire.lines("forge_to_scribe.jsonl").map(({ subject }) => subject);
     expect(said).toEqual(["before", "after"]);
   });
+
+  it("the wire full under two daemons, and nothing else: refused or queued, and once when there is room", async (context) => {
+    const wire = makeWire();
+    const kept = join(wire.folder, "kept");
+    cpSync(wire.dir, kept, { recursive: true });
+    mount(context, wire.dir, "-t", "tmpfs", "-o", "size=256k", "none");
+    cpSync(kept, wire.dir, { recursive: true });
+    const daemons = [await wire.daemon("forge"), await wire.daemon("scribe")];
+    const told: string[] = ["before"];
+    await wire.json("forge", "send", "before");
+    const ballast = join(wire.dir, "ballast");
+    spawnSync("dd", ["if=/dev/zero", `of=${ballast}`, "bs=1k"]);
+    for (const subject of ["full 1", "full 2", "full 3"]) {
+      const { code, stderr } = await wire.run("forge", "send", subject, "x".repeat(9_000));
+      expect({ code, stderr }).toEqual(
+        code === 0
+          ? { code, stderr: "" }
+          : { code: 6, stderr: expect.stringContaining("free space") as unknown },
+      );
+      if (code === 0) told.push(subject);
+    }
+    rmSync(ballast);
+    await goesOut(wire, "room again");
+    told.push("room again");
+    await until("all of it has arrived", () => {
+      const there = inboxSubjects(wire, "scribe");
+      return told.every((subject) => there.includes(subject));
+    });
+    for (const daemon of daemons) expect((await daemon.stop()).code).toBe(0);
+    expect(inboxSubjects(wire, "scribe").toSorted()).toEqual(told.toSorted());
+    expect(brokenPlaces(wire, "forge", "forge_to_scribe")).toEqual([]);
+    const said = wire.lines("forge_to_scribe.jsonl").filter(({ type }) => type === "feedback");
+    expect(said.map(({ subject }) => subject)).toEqual(inboxSubjects(wire, "scribe"));
+  }, 90_000);
 
   it("a FIFO in the place of one peer's log does not keep the others waiting", async () => {
     const wire = makeWire({ handles: ["forge", "scribe", "mallory"] });

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { auditView, newTally, tally } from "../../src/protocol/audit.ts";
+import { addViolation, auditView, newTally, tally } from "../../src/protocol/audit.ts";
 import { apply } from "../../src/protocol/core.ts";
 import { readEntry } from "../../src/protocol/decision-record.ts";
 import { readSnapshot, writeSnapshot } from "../../src/protocol/snapshot.ts";
@@ -92,13 +92,95 @@ describe("an audit", () => {
       entry({ ...record, decision: "other" }),
     ];
     const found = audited([...events, ...more], ["a", "b"]).view;
-    const rules = found.violations.map(({ rule }) => rule);
-    expect(rules).toEqual(["schema", "decision_twice", "decision_unproved"]);
+    const idOf = (event: CoreEvent | undefined) => (event?.kind === "entry" ? event.entry.id : "");
+    const none = { log: null, line: null };
+    expect(found.violations).toEqual([
+      { rule: "schema", log: "b_to_a", line: 2, event_id: null, detail: "refused" },
+      {
+        ...none,
+        rule: "decision_twice",
+        event_id: idOf(more[3]),
+        detail: `proposal ${record.proposal_id} is recorded twice; readers count one`,
+      },
+      {
+        ...none,
+        rule: "decision_unproved",
+        event_id: idOf(more[5]),
+        detail: "decision does not follow from the proposal and its ratification",
+      },
+    ]);
     expect(found.decisions).toHaveLength(1);
     const heads = audited(wrong.events(""), ["a", "b"]).view.violations;
-    expect(heads).toMatchObject([{ rule: "head_mismatch", log: "a_to_b", line: 1 }]);
+    expect(heads).toEqual([
+      {
+        rule: "head_mismatch",
+        log: "a_to_b",
+        line: 1,
+        event_id: null,
+        detail: "its heads name another event as the last of 1 lines of b_to_a",
+      },
+    ]);
     const refused = events.map((event) => ({ ...event, refused: "clock_skew" as const }));
-    expect(audited(refused, ["a", "b"]).view.violations).toHaveLength(3);
+    const [first, ...others] = audited(refused, ["a", "b"]).view.violations;
+    expect(first).toEqual({
+      rule: "clock_skew",
+      log: "a_to_b",
+      line: 1,
+      event_id: events[0]?.message.id,
+      detail: "a signed it, and it is refused",
+    });
+    expect(others).toHaveLength(2);
+  });
+
+  test("does not blame anybody for an entry that nobody pinned has signed", () => {
+    const entry = readEntry(fromPlain({ decision: "x" }) as JsonObject, {
+      signedBy: undefined,
+      valid: false,
+    });
+    const event: CoreEvent = { kind: "entry", file: "decisions", at: NOON, entry };
+    expect(audited([event], ["a", "b"]).view.violations).toEqual([]);
+  });
+
+  test("counts what it saw, kinds by name, and threads by who began them", () => {
+    const steps = ["a warning W", "b asks R thread=new", "b feedback F", "a asks Q thread=new"];
+    const script = new OutcomeScript("pairwise", ["a", "b"], steps);
+    const events = script.events("");
+    const { view, state } = audited(events, ["a", "b"]);
+    expect(view.messages).toBe(4);
+    expect(Object.entries(view.by_type)).toEqual([
+      ["feedback", 1],
+      ["request", 2],
+      ["warning", 1],
+    ]);
+    expect(view.threads).toBe(3);
+    state.threads.dropped = 5;
+    expect(auditView(state, scriptEnv(makeLayout("pairwise", ["a", "b"]), ""), newTally())).toEqual(
+      {
+        messages: 0,
+        by_type: {},
+        threads: 8,
+        decisions: [],
+        incidents: [],
+        violations: [],
+      },
+    );
+  });
+
+  test.each([9_999, 10_000, 10_003])("lists at most 10,000 violations of %i", (violations) => {
+    const count = newTally();
+    const violation = { rule: "schema", log: "a_to_b", line: 1, event_id: null, detail: "refused" };
+    for (let n = 0; n < violations; n += 1) addViolation(count, violation);
+    const env = scriptEnv(makeLayout("pairwise", ["a", "b"]), "");
+    const found = auditView(emptyState(), env, count).violations.slice(9_999);
+    const more = {
+      rule: "more",
+      log: null,
+      line: null,
+      event_id: null,
+      detail: "3 more violations are not listed",
+    };
+    const beyond = { 9_999: [], 10_000: [violation], 10_003: [violation, more] }[violations];
+    expect(found).toEqual(beyond);
   });
 });
 
@@ -128,7 +210,7 @@ describe("a snapshot", () => {
     expect(readSnapshot(writeSnapshot(state))).toEqual(state);
   });
 
-  test.each(["", "{", "null", "[]", '{"version":0,"state":{}}', '{"state":{}}', '{"version":1}'])(
+  test.each(["", "{", "null", "[]", '{"version":0,"state":{}}', '{"state":{}}', '{"version":2}'])(
     "of another version, or damaged, is none: %s",
     (text) => {
       expect(readSnapshot(text)).toBeUndefined();

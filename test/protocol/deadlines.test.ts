@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { decideProposals } from "../../src/protocol/deadlines.ts";
 import type { Effect } from "../../src/protocol/effects.ts";
 import type { Env, LineEvent } from "../../src/protocol/record.ts";
-import { toPlain } from "../../src/wire/json.ts";
+import { fromPlain } from "../../src/wire/json.ts";
 import { OutcomeScript } from "../support/outcome-script.ts";
 import { hours, NOON, seconds } from "../support/wire-script.ts";
 
@@ -32,6 +32,8 @@ const done = (effects: Effect[]): string[] =>
     return effect.do === "tell" ? `tell ${effect.incident.cause}` : effect.do;
   });
 
+const past = (event: LineEvent): LineEvent => ({ ...event, live: false });
+
 const REVERTED = ["correction to b", "tell proposal_silent"];
 
 describe("the time to answer", () => {
@@ -46,15 +48,43 @@ describe("the time to answer", () => {
     const script = new OutcomeScript("pairwise", ["a", "b"], ["a proposes P", "b beats"]);
     const state = script.fold("a");
     const now = { wallMs: NOON + hours(1), monoMs: 0 };
-    const [send] = decideProposals(state.proposals, state.logs, script.env("a"), now);
-    expect(send).toMatchObject({
-      do: "send",
-      log: "a_to_b",
-      key: `revert:${script.idOf("P")}`,
-      draft: { correlationId: "2026-11-20T12:00:00.000000Z", type: "correction" },
+    const id = script.idOf("P");
+    const reason = "b did not answer in time";
+    expect(decideProposals(state.proposals, state.logs, script.env("a"), now)).toEqual([
+      {
+        do: "send",
+        log: "a_to_b",
+        key: `revert:${id}`,
+        draft: {
+          to: ["b"],
+          type: "correction",
+          subject: "reverted: proposes P",
+          body: fromPlain({ corrects: id, reverts: id, reason }),
+          correlationId: "2026-11-20T12:00:00.000000Z",
+        },
+      },
+      {
+        do: "tell",
+        incident: {
+          key: `proposal_silent:${id}`,
+          cause: "proposal_silent",
+          peer: "b",
+          subject: "no answer to: proposes P",
+          detail: `${reason}; the proposal is reverted. Ask again in a new thread`,
+          concernsWire: false,
+        },
+      },
+    ]);
+  });
+
+  test("starts with a live beat, not with one from history", () => {
+    const at = scene({
+      steps: ["a proposes P", "b beats", "b beats"],
+      change: (event) =>
+        event.message.type === "heartbeat" && event.line === 1 ? past(event) : event,
     });
-    const body = send?.do === "send" ? toPlain(send.draft.body) : undefined;
-    expect(body).toMatchObject({ reverts: script.idOf("P"), reason: "b did not answer in time" });
+    expect(at(seconds(182) - 1)).toEqual([]);
+    expect(done(at(seconds(182)))).toEqual(REVERTED);
   });
 
   test("does not run before a beat covers it, but 24 h from our writing end it in any case", () => {
@@ -103,6 +133,28 @@ describe("the time to answer", () => {
     expect(scene({ steps: ["b proposes P", "a beats"] })(hours(48))).toEqual([]);
   });
 
+  test("no other line of ours in the thread is a revert of it", () => {
+    const steps = ["a proposes P", "b beats", "a acks P", "a reverts 000"];
+    expect(done(scene({ steps })(hours(1)))).toEqual(REVERTED);
+  });
+
+  test("an ack of another message after the ack is no answer to the proposal", () => {
+    const steps = ["a proposes P", "a asks R", "b acks P", "b acks R", "b beats"];
+    expect(scene({ steps })(hours(1))).toEqual([]);
+  });
+
+  test("what is no longer remembered asks for nothing", () => {
+    const script = new OutcomeScript("pairwise", ["a", "b"], ["a proposes P", "b beats"]);
+    const state = script.fold("a");
+    state.proposals.running.add("forgotten");
+    state.proposals.diverging.add("forgotten");
+    const now = { wallMs: NOON + hours(1), monoMs: 0 };
+    const decided = () => decideProposals(state.proposals, state.logs, script.env("a"), now);
+    expect(done(decided())).toEqual(REVERTED);
+    state.proposals.topics.clear();
+    expect(decided()).toEqual([]);
+  });
+
   test("nor again while the revert waits for what an ack before it names", () => {
     const steps = ["a proposes P", "b beats", "a acks 000", "a reverts P"];
     expect(scene({ steps })(hours(48))).toEqual([]);
@@ -111,10 +163,13 @@ describe("the time to answer", () => {
   test("waits until the logs of the required parties are read to their end", () => {
     const env = { caughtUp: () => false };
     expect(scene({ steps: ["a proposes P", "b beats"], env })(hours(48))).toEqual([]);
+    const steps = ["a proposes P needs=b,c", "b beats", "c beats"];
+    const oneOfTwo = { caughtUp: (log: string) => log !== "c" };
+    expect(scene({ steps, kind: "outbox", env: oneOfTwo })(hours(48))).toEqual([]);
   });
 
   test("does not run against a peer whose lines we hold back, except the 24 h", () => {
-    const env = { heldPeers: new Set(["b"]), caughtUp: () => false };
+    const env = { holdsBack: () => true, caughtUp: () => false };
     const at = scene({ steps: ["a proposes P", "b beats"], env });
     expect(at(hours(24) - 1)).toEqual([]);
     expect(done(at(hours(24)))).toEqual(REVERTED);
@@ -162,7 +217,20 @@ describe("counters that do not converge", () => {
 
   test("are told after three round trips, once", () => {
     expect(done(scene({ steps: rounds(2) })(0))).toEqual([]);
-    expect(done(scene({ steps: rounds(3) })(0))).toEqual(["tell not_converging"]);
+    expect(scene({ steps: rounds(3) })(0)).toEqual([
+      {
+        do: "tell",
+        incident: {
+          key: "not_converging:a_to_b b_to_a 2026-11-20T12:00:00.000000Z",
+          cause: "not_converging",
+          subject: "proposals go back and forth",
+          detail:
+            'thread "2026-11-20T12:00:00.000000Z": three round trips of counters and no agreement; ' +
+            "the operators should talk",
+          concernsWire: false,
+        },
+      },
+    ]);
     expect(done(scene({ steps: rounds(3), live: false })(0))).toEqual([]);
   });
 

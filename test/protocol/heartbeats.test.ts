@@ -2,9 +2,11 @@ import { describe, expect, test } from "vitest";
 import type { HeartbeatBody } from "../../src/protocol/effects.ts";
 import { newBeatTimers, planBeats } from "../../src/protocol/beat-timers.ts";
 import { lastBeats } from "../../src/protocol/beats.ts";
+import { paceOf, readersOf } from "../../src/protocol/heartbeats.ts";
 import { MAX_T0_BEATS } from "../../src/protocol/pace.ts";
 import { mayInitiate, schemaDrift } from "../../src/protocol/startup.ts";
 import { toPlain } from "../../src/wire/json.ts";
+import { makeLayout } from "../../src/wire/layout.ts";
 import { moment, runUntil, ScriptedAgent } from "../support/scripted-agent.ts";
 import {
   hours,
@@ -372,7 +374,169 @@ describe("what a beat says", () => {
   });
 });
 
+describe("what the fold makes of a line", () => {
+  const IDLE = { from: ["*" as const], to: "T2_idle", when: "state_change_posted" } as const;
+  const scene = () => {
+    const script = new WireScript("pairwise", ["forge", "scribe"]);
+    const change = { transitions: [IDLE] };
+    const forge = new ScriptedAgent(script, scriptEnv(script.layout, "forge", {}, change));
+    const tier = () => forge.heartbeats.paces.get("scribe")?.tier;
+    return { script, forge, tier };
+  };
+
+  test.each([
+    ["ship", {}, true, true],
+    ["warning", {}, true, true],
+    ["decision", {}, true, true],
+    ["release", {}, true, true],
+    ["feedback", {}, false, true],
+    ["proposal", {}, false, true],
+    ["trust_tier_announcement", {}, false, false],
+    ["agent_card", {}, false, false],
+    ["incident", {}, false, true],
+    ["incident", { escalates: "x" }, false, false],
+    ["correction", {}, false, true],
+    ["correction", { reverts: "x" }, false, false],
+  ])("%s %j of ours: a change of state %s, the agent's own act %s", (type, body, posted, own) => {
+    const { script, forge, tier } = scene();
+    const line = script.say("forge_to_scribe", NOON, { type: "feedback", body });
+    forge.fold(lineEvent({ ...line, message: { ...line.message, type } }, "forge"));
+    expect(tier()).toBe(posted ? "T2_idle" : "T1_active");
+    expect(forge.heartbeats.agentLastSeen).toBe(own ? NOON : undefined);
+  });
+
+  test("an ack is a change of state where something was proposed", () => {
+    for (const [type, expected] of [
+      ["proposal", "T2_idle"],
+      ["ship", "T1_active"],
+    ] as const) {
+      const { forge, tier, script } = scene();
+      const asked = script.say("scribe_to_forge", NOON, { type });
+      forge.read(moment(NOON));
+      const thread = asked.message.correlationId;
+      forge.say("forge_to_scribe", moment(NOON + 1), { type: "feedback", thread });
+      expect(tier()).toBe("T1_active");
+      forge.say("forge_to_scribe", moment(NOON + 2), { type: "ack", thread });
+      expect(tier()).toBe(expected);
+    }
+  });
+
+  test("what the peer ships is no change of our state, and no act of our agent", () => {
+    const { forge, script, tier } = scene();
+    script.say("scribe_to_forge", NOON, { type: "ship" });
+    forge.read(moment(NOON));
+    expect([tier(), forge.heartbeats.agentLastSeen]).toEqual(["T1_active", undefined]);
+    forge.fold({ kind: "read", ids: "all", at: NOON + 5 });
+    expect(forge.heartbeats.agentLastSeen).toBe(NOON + 5);
+  });
+
+  test("the agent's words are kept until others come, the last action cut at 200", () => {
+    const { forge } = scene();
+    const said = () => {
+      const { status, lastAction, headsDown, agentLastSeen } = forge.heartbeats;
+      return { status, lastAction, headsDown, agentLastSeen };
+    };
+    forge.fold({ kind: "status", at: NOON, state: "busy", lastAction: "é".repeat(201) });
+    const first = { status: "busy", lastAction: "é".repeat(200), headsDown: false };
+    expect(said()).toEqual({ ...first, agentLastSeen: NOON });
+    forge.fold({ kind: "status", at: NOON + 1 });
+    expect(said()).toEqual({ ...first, agentLastSeen: NOON + 1 });
+    forge.fold({ kind: "mirrored", id: "x", at: NOON + 2 });
+    expect(said()).toEqual({ ...first, agentLastSeen: NOON + 1 });
+  });
+
+  test("heads are down until the agent says otherwise, whatever it says besides", () => {
+    const { forge } = pair();
+    forge.fold({ kind: "status", at: NOON, headsDown: true });
+    expect(forge.heartbeats.headsDown).toBe(true);
+    expect(forge.heartbeats.paces.get("scribe")?.tier).toBe("T0_HEADS_DOWN");
+    forge.say("forge_to_scribe", moment(NOON + 1), { type: "feedback" });
+    expect(forge.heartbeats.headsDown).toBe(true);
+    forge.fold({ kind: "status", at: NOON + 2, headsDown: false });
+    expect(forge.heartbeats.headsDown).toBe(false);
+    expect(forge.heartbeats.paces.get("scribe")?.tier).toBe("T1_active");
+  });
+
+  test("no tier stays down when no peer's pace is: they are not down for ever", () => {
+    const { forge } = pair();
+    forge.fold({ kind: "status", at: NOON, headsDown: true });
+    for (let n = 0; n < MAX_T0_BEATS; n += 1) {
+      expect(forge.heartbeats.headsDown).toBe(true);
+      forge.say("forge_to_scribe", moment(NOON + n), { type: "heartbeat" });
+    }
+    expect(forge.heartbeats.headsDown).toBe(false);
+  });
+
+  test("a line in a log that the wire does not have is nothing", () => {
+    const { forge, script } = pair();
+    const line = { ...script.say("forge_to_scribe", NOON, { type: "ship" }), log: "sam_to_forge" };
+    forge.fold(lineEvent(line, "forge"));
+    expect(forge.heartbeats.paces.size).toBe(0);
+    expect(readersOf("sam_to_forge", forge.env)).toEqual([]);
+    const outbox = scriptEnv(makeLayout("outbox", ["ada", "bob", "eve"]), "ada");
+    expect(readersOf("bob", outbox)).toEqual(["ada", "eve"]);
+  });
+
+  test("a counter between two others is no conflict of ours; nor is a mere message", () => {
+    const script = new WireScript("outbox", ["ada", "bob", "eve"]);
+    const ada = new ScriptedAgent(script, scriptEnv(script.layout, "ada"));
+    const say = (from: string, type: string, thread: string) => {
+      const line = script.say(from, NOON, { type, thread });
+      ada.fold(lineEvent(line, "ada"));
+      ada.openConflicts.add(thread);
+    };
+    const tiers = () => ["bob", "eve"].map((peer) => ada.heartbeats.paces.get(peer)?.tier);
+    say("bob", "proposal", "X");
+    say("eve", "proposal", "X");
+    say("bob", "proposal", "X");
+    say("ada", "proposal", "Y");
+    say("bob", "feedback", "Y");
+    expect(tiers()).toEqual(["T1_active", "T1_active"]);
+    say("bob", "proposal", "Y");
+    expect(tiers()).toEqual(["T0_HEADS_DOWN", "T1_active"]);
+    say("eve", "proposal", "Z");
+    say("ada", "proposal", "Z");
+    expect(tiers()).toEqual(["T0_HEADS_DOWN", "T0_HEADS_DOWN"]);
+  });
+
+  test("who proposed first is remembered of the newest 512 threads", () => {
+    const { forge, script } = pair();
+    const line = script.say("scribe_to_forge", NOON, { type: "proposal" });
+    for (let n = 0; n <= 512; n += 1) {
+      const message = { ...line.message, id: `${n}`, correlationId: `thread ${n}` };
+      forge.fold(lineEvent({ ...line, line: n + 1, message }, "forge"));
+      if (n === 511) expect(forge.heartbeats.proposers.has("thread 0")).toBe(true);
+    }
+    expect(forge.heartbeats.proposers.size).toBe(512);
+    expect(forge.heartbeats.proposers.has("thread 0")).toBe(false);
+  });
+});
+
 describe("starting up", () => {
+  test("one peer is enough, and what is not of the daemon's own account is not delayed", () => {
+    const { heartbeats } = pair().forge;
+    const own = ["claim", "proposal", "decision"];
+    const may = () => own.map((type) => mayInitiate(type, heartbeats));
+    expect(may()).toEqual([false, false, false]);
+    expect(mayInitiate("ship", heartbeats)).toBe(true);
+    paceOf(heartbeats, "scribe").observed = 1;
+    paceOf(heartbeats, "other").observed = 2;
+    expect(may()).toEqual([true, true, true]);
+    paceOf(heartbeats, "other").observed = 1;
+    expect(may()).toEqual([false, false, false]);
+  });
+
+  test("drift says what was found, what is expected and what to do", () => {
+    expect(schemaDrift("v9")).toEqual({
+      key: "schema_drift:v9",
+      cause: "schema_drift",
+      subject: "this wire speaks a version that we do not",
+      detail:
+        'config.json: protocol_version is "v9"; expected one of v2.0, v3.0, v3.1. Upgrade deaddrop',
+      concernsWire: true,
+    });
+  });
+
   test("two full intervals are observed before the daemon speaks on its own account", () => {
     const { forge, scribe } = pair();
     forge.fold({ kind: "started", at: NOON });

@@ -6,9 +6,10 @@ import {
   unresolvedIncidents,
 } from "../../src/protocol/incident-view.ts";
 import type { Effect } from "../../src/protocol/effects.ts";
-import { toPlain } from "../../src/wire/json.ts";
+import { fromPlain } from "../../src/wire/json.ts";
 import { moment, ScriptedAgent } from "../support/scripted-agent.ts";
 import {
+  hours,
   lineEvent,
   minutes,
   NOON,
@@ -56,14 +57,20 @@ describe("the sender's daemon", () => {
     hear(NOON + minutes(3), { [OURS]: { lines: 1 } });
     expect(effects(NOON + minutes(2) + seconds(90) - 1)).toEqual([]);
     const [escalation] = effects(NOON + minutes(2) + seconds(90));
-    expect(escalation).toMatchObject({
+    const body = { escalates: id, of: "scribe", severity: "high" };
+    expect(escalation).toEqual({
       do: "send",
+      key: `escalate:${OURS}:${id}:scribe`,
       log: OURS,
-      draft: { to: ["scribe"], type: "incident", correlationId, priority: "high" },
+      draft: {
+        to: ["scribe"],
+        type: "incident",
+        subject: "not acked by scribe: disk full",
+        body: fromPlain(body),
+        priority: "high",
+        correlationId,
+      },
     });
-    if (escalation?.do !== "send") throw new Error("expected a message");
-    const body = toPlain(escalation.draft.body);
-    expect(body).toEqual({ escalates: id, of: "scribe", severity: "high" });
     expect(effects(NOON + minutes(4))).toEqual([escalation]);
     forge.say(OURS, moment(NOON + minutes(4)), { type: "incident", body });
     expect(effects(NOON + minutes(400))).toEqual([]);
@@ -107,11 +114,25 @@ describe("the sender's daemon", () => {
 
   test("not covered: the operator is told, nothing escalates", () => {
     const { raise, effects, hear } = scene();
-    raise(NOON);
+    const { id } = raise(NOON);
     hear(NOON + minutes(1), { [OURS]: { lines: 0 } });
     expect(effects(NOON + minutes(5) - 1)).toEqual([]);
     const told = effects(NOON + minutes(5));
-    expect(kinds(told)).toEqual(["incident_not_covered"]);
+    expect(told).toEqual([
+      {
+        do: "tell",
+        incident: {
+          key: `incident_not_covered:${OURS}:${id}:scribe`,
+          cause: "incident_not_covered",
+          peer: "scribe",
+          subject: "incident has not reached scribe: disk full",
+          detail:
+            "no heartbeat of scribe shows that it has arrived, so it cannot be escalated; " +
+            "reach scribe by another way",
+          concernsWire: false,
+        },
+      },
+    ]);
     expect(effects(NOON + minutes(600))).toEqual(told);
   });
 
@@ -122,6 +143,25 @@ describe("the sender's daemon", () => {
     const [told] = effects(NOON + minutes(10));
     expect(told).toMatchObject({ do: "tell", incident: { cause: "incident_not_covered" } });
     expect(JSON.stringify(told)).toContain("scribe refused the line");
+  });
+
+  test("a long subject is cut at 500 characters, and an escalation names all addressees", () => {
+    const { forge, hear, effects } = scene();
+    forge.say(OURS, moment(NOON), { type: "incident", subject: "é".repeat(500) });
+    hear(NOON + 1, { [OURS]: { lines: 1 } });
+    const prefix = "not acked by scribe: ";
+    expect(kinds(effects(NOON + minutes(9)))).toEqual([
+      `${prefix}${"é".repeat(500 - prefix.length)}`,
+    ]);
+  });
+
+  test("a slow peer is waited for until it counts as silent", () => {
+    const { raise, hear, effects } = scene();
+    const eta = new Date(NOON + minutes(4)).toISOString();
+    hear(NOON, { [OURS]: { lines: 0 } }, { next_eta: eta });
+    raise(NOON + 1);
+    expect(effects(NOON + minutes(12))).toEqual([]);
+    expect(kinds(effects(NOON + 1 + minutes(12)))).toEqual(["incident_not_covered"]);
   });
 
   test("a peer without heads has it by its next beat", () => {
@@ -211,8 +251,20 @@ test("the operator of every other agent is told of safe mode, once", () => {
   expect(scribe.decideIncidents(moment(NOON + minutes(2)))).toEqual([]);
   script.beat(THEIRS, NOON + minutes(3), { [OURS]: { lines: 2 } });
   scribe.read(moment(NOON + minutes(3)));
-  expect(scribe.decideIncidents(moment(NOON + minutes(3)))).toMatchObject([
-    { do: "tell", incident: { cause: "safe_mode", key: `safe_mode:${escalation.message.id}` } },
+  const escalationId = escalation.message.id;
+  expect(scribe.decideIncidents(moment(NOON + minutes(3)))).toEqual([
+    {
+      do: "tell",
+      incident: {
+        key: `safe_mode:${escalationId}`,
+        cause: "safe_mode",
+        subject: "safe mode: scribe did not ack an incident of forge",
+        detail:
+          `since 2026-11-20T12:03:00.000Z, by escalation ${escalationId} of incident ${id}; ` +
+          "end it with: deaddrop resume --here --reason …",
+        concernsWire: false,
+      },
+    },
   ]);
 });
 
@@ -243,6 +295,107 @@ describe("the mirror", () => {
 });
 
 describe("views", () => {
+  test("show an incident whole, oldest first, whoever raised it", () => {
+    const { forge, raise, hear, answer } = scene();
+    const first = answer(NOON, { type: "incident", subject: "help" }).message;
+    const second = raise(NOON + minutes(1));
+    hear(NOON + minutes(2), { [OURS]: { lines: 1 } });
+    const escalates = { escalates: second.id, of: "scribe" };
+    forge.say(OURS, moment(NOON + minutes(4)), { type: "incident", body: escalates });
+    const thread = second.correlationId;
+    answer(NOON + minutes(5), { type: "ack", thread, body: { acks: second.id } });
+    const views = () => incidentsView(forge.incidents, forge.env, forge.logs);
+    const shown = [
+      {
+        event_id: first.id,
+        correlation_id: first.correlationId,
+        from: "scribe",
+        severity: "medium",
+        subject: "help",
+        raised_at: "2026-11-20T12:00:00.000000Z",
+        addressees: [
+          { handle: "forge", acked: false, acked_at: null, due_at: null, escalated: false },
+        ],
+        status: "open",
+        automatic: false,
+      },
+      {
+        event_id: second.id,
+        correlation_id: second.correlationId,
+        from: "forge",
+        severity: "high",
+        subject: "disk full",
+        raised_at: "2026-11-20T12:01:00.000000Z",
+        addressees: [
+          {
+            handle: "scribe",
+            acked: true,
+            acked_at: "2026-11-20T12:05:00.000Z",
+            due_at: "2026-11-20T12:03:30.000Z",
+            escalated: true,
+          },
+        ],
+        status: "escalated",
+        automatic: false,
+      },
+    ];
+    expect(views()).toEqual(shown);
+    expect(unresolvedIncidents(forge.incidents, forge.env, forge.logs)).toEqual(shown);
+    forge.say(OURS, moment(NOON + minutes(6)), { type: "incident", body: { resolves: second.id } });
+    expect(views().map(({ status }) => status)).toEqual(["open", "resolved"]);
+    expect(unresolvedIncidents(forge.incidents, forge.env, forge.logs)).toEqual(shown.slice(0, 1));
+  });
+
+  test("a later log does not hide what is older in another", () => {
+    const { forge, script, raise } = scene();
+    raise(NOON + minutes(1));
+    const line = script.say(THEIRS, NOON, { type: "incident", subject: "older" });
+    forge.fold(lineEvent(line, "forge"));
+    const subjects = incidentsView(forge.incidents, forge.env, forge.logs).map((it) => it.subject);
+    expect(subjects).toEqual(["older", "disk full"]);
+  });
+
+  const outbox = (self: string) => {
+    const script = new WireScript("outbox", ["ada", "bob", "eve"]);
+    const agent = new ScriptedAgent(script, scriptEnv(script.layout, self));
+    const tell = (from: string, at: number, saying: Parameters<WireScript["say"]>[2]) => {
+      const line = script.say(from, at, saying);
+      agent.fold(lineEvent(line, self));
+      return line.message;
+    };
+    const statuses = () =>
+      incidentsView(agent.incidents, agent.env, agent.logs).map(({ status }) => status);
+    return { script, agent, tell, statuses };
+  };
+
+  test("acked is what all of its addressees have acked, if it has any", () => {
+    const { tell, statuses } = outbox("ada");
+    const { id } = tell("ada", NOON, { type: "incident" });
+    const ack = { type: "ack", thread: "any", body: { acks: id } };
+    tell("bob", NOON + 1, ack);
+    expect(statuses()).toEqual(["open"]);
+    tell("eve", NOON + 2, ack);
+    expect(statuses()).toEqual(["acked"]);
+    tell("ada", NOON + 3, { type: "incident", to: ["sam"] });
+    expect(statuses()).toEqual(["acked", "open"]);
+  });
+
+  test("overdue is what we ourselves owe, from the moment at which it is due", () => {
+    const { agent, script, tell } = outbox("ada");
+    const owed = tell("bob", NOON, { type: "incident", subject: "owed" });
+    tell("bob", NOON, { type: "incident", subject: "theirs", to: ["eve"] });
+    const done = tell("bob", NOON, { type: "incident", subject: "acked" });
+    tell("ada", NOON, { type: "ack", thread: "any", body: { acks: done.id } });
+    for (const log of ["ada", "eve"]) {
+      agent.fold(lineEvent(script.beat(log, NOON + 1, { bob: { lines: 3 } }), "ada"));
+    }
+    const overdue = (at: number) =>
+      overdueIncidents(agent.incidents, agent.env, agent.logs, at).map(({ event_id: id }) => id);
+    expect(overdue(NOON + seconds(90))).toEqual([]);
+    expect(overdue(NOON + 1 + seconds(90))).toEqual([owed.id]);
+    expect(overdue(NOON + hours(9))).toEqual([owed.id]);
+  });
+
   test("what our own agent owes is overdue by our own beats", () => {
     const { forge, answer } = scene();
     answer(NOON, { type: "incident", subject: "help", body: { severity: "low" } });

@@ -97,7 +97,19 @@ describe("silence is told", () => {
     forge.read(moment(NOON));
     expect(tells(NOON + seconds(299))).toEqual([]);
     const [first] = tells(NOON + minutes(5));
-    expect(first).toMatchObject({ do: "tell", incident: { cause: "peer_silent", peer: "scribe" } });
+    expect(first).toEqual({
+      do: "tell",
+      incident: {
+        key: `peer_silent:scribe:${NOON}`,
+        cause: "peer_silent",
+        peer: "scribe",
+        subject: "scribe is silent",
+        detail:
+          "the last heartbeat of scribe reached us at 2026-11-20T12:00:00.000Z; " +
+          "its daemon has stopped, or what it writes does not reach this wire",
+        concernsWire: false,
+      },
+    });
     expect(tells(NOON + minutes(500))).toEqual([first]);
     script.beat("scribe_to_forge", NOON + minutes(501));
     forge.read(moment(NOON + minutes(501)));
@@ -113,6 +125,13 @@ describe("silence is told", () => {
       forge.read(moment(NOON));
       expect(tells(NOON + minutes(60))).toEqual([]);
     }
+    const script = new WireScript("pairwise", ["forge", "scribe", "sam"]);
+    const caughtUp = (log: string) => log !== "scribe_to_sam";
+    const env = scriptEnv(script.layout, "forge", {}, { caughtUp });
+    const forge = new ScriptedAgent(script, env);
+    script.beat("scribe_to_forge", NOON);
+    forge.read(moment(NOON));
+    expect(decideLiveness(forge.heartbeats, env, NOON + minutes(60))).toEqual([]);
     const joined = scene();
     const old = joined.script.beat("scribe_to_forge", NOON);
     joined.forge.fold(lineEvent(old, "forge", { live: false }));

@@ -1,13 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { pruneBeats, wantsPruning } from "../../src/protocol/coverage.ts";
-import { parseHeads } from "../../src/protocol/heads.ts";
+import { advertisedCadence, parseHeads } from "../../src/protocol/heads.ts";
 import {
   applyLogs,
   beatsFrom,
   coverageAt,
   emptyLogs,
   firstBeatCovering,
+  hasHeadsBefore,
   headOf,
+  lastBeat,
+  mayBeMended,
   namedRefused,
   type LogsState,
 } from "../../src/protocol/logs.ts";
@@ -43,6 +46,26 @@ describe("heads in a beat", () => {
     });
   });
 
+  test("are named only as they are said, the reasons cut at 64 characters", () => {
+    const read = { readLines: 0, refused: [] };
+    expect(parsed({ lines: 3 })).toStrictEqual({ ...read, lines: 3 });
+    expect(parsed({ lines: 3, seq: 0 })).toStrictEqual({ ...read, lines: 3, seq: 0 });
+    expect(parsed({ lines: 3, event_id: ID })).toStrictEqual({ ...read, lines: 3, eventId: ID });
+    expect(parsed({ lines: 3, refused: [[1, "r".repeat(65)]] })?.refused).toEqual([
+      [1, "r".repeat(64)],
+    ]);
+  });
+
+  test.each([
+    ["2026-11-20T12:00:00.001000Z", 1],
+    ["2026-11-20T12:00:00.000000Z", undefined],
+    ["2026-11-20T11:59:59.000000Z", undefined],
+    ["soon", undefined],
+    [undefined, undefined],
+  ])("the next beat is promised for %s: in %s ms", (eta, expected) => {
+    expect(advertisedCadence(fromPlain({ next_eta: eta ?? null }), NOON)).toBe(expected);
+  });
+
   test.each([
     ["no object", 7],
     ["no lines", { seq: 1 }],
@@ -52,6 +75,8 @@ describe("heads in a beat", () => {
     ["a seq of text", { lines: 1, seq: "1" }],
     ["an event id that is none", { lines: 1, event_id: "x" }],
     ["an event id in capitals", { lines: 1, event_id: "A".repeat(64) }],
+    ["an event id that is too long", { lines: 1, event_id: "1".repeat(65) }],
+    ["an event id that is a number", { lines: 1, event_id: 7 }],
   ])("%s: as if not there", (_name, head) => {
     expect(parsed(head)).toBeUndefined();
   });
@@ -65,6 +90,11 @@ describe("heads in a beat", () => {
     expect(parsed({ lines: 3, refused })?.refused).toEqual([[2, "schema"]]);
     const many = Array.from({ length: 40 }, (_, at) => [at + 1, "schema"]);
     expect(parsed({ lines: 50, refused: many })?.refused).toHaveLength(32);
+  });
+
+  test("those that are well formed stand beside those that are not", () => {
+    const heads = { b_to_a: "x", a_to_b: { lines: 1 } };
+    expect([...parseHeads(fromPlain({ heads }), LAYOUT).keys()]).toEqual(["a_to_b"]);
   });
 
   test.each([[null], ["text"], [[]], [{ heads: [] }], [{ heads: { elsewhere: { lines: 1 } } }]])(
@@ -175,6 +205,176 @@ describe("coverage", () => {
       firstBeatCovering(state, "a_to_b", "b_to_a", 1, { liveOnly })?.line;
     expect([line(false), line(true)]).toEqual([2, 3]);
     expect(firstBeatCovering(state, "a_to_b", "b_to_a", 2, { liveOnly: false })).toBeUndefined();
+  });
+});
+
+describe("a log", () => {
+  const event = (line: ScriptLine, change = {}) => lineEvent(line, "a", change);
+  const idle = (script: WireScript, count: number) => {
+    for (let n = 0; n < count; n += 1) script.beat("a_to_b", NOON + n);
+    return script.lines.get("a_to_b") ?? [];
+  };
+
+  test("that nobody has written is empty", () => {
+    const state = emptyLogs();
+    expect(headOf(state, "a_to_b")).toEqual({ lines: 0 });
+    expect(beatsFrom(state, "a_to_b", 1)).toEqual([]);
+    expect(lastBeat(state, "a_to_b")).toBeUndefined();
+    expect(hasHeadsBefore(state, "a_to_b", 9)).toBe(false);
+    expect(namedRefused(state, "a_to_b", 9, "b_to_a", 1)).toBe(false);
+    expect(coverageAt(state, "a_to_b", 9, "b_to_a")).toBe(0);
+    expect(mayBeMended(state, "a_to_b", 0)).toBe(false);
+    const question = { liveOnly: false, writtenAt: 0 };
+    expect(firstBeatCovering(state, "a_to_b", "b_to_a", 1, question)).toBeUndefined();
+    applyLogs(state, { kind: "rewound", log: "a_to_b", line: 0, at: NOON }, scriptEnv(LAYOUT, "a"));
+    expect(state.size).toBe(0);
+  });
+
+  test("without chained lines has a head of lines alone", () => {
+    const state = folded([{ kind: "skipped", log: "b_to_a", line: 3, at: NOON }]);
+    expect(headOf(state, "b_to_a")).toStrictEqual({ lines: 3 });
+  });
+
+  test("keeps the chained lines whose seq rises", () => {
+    const script = new WireScript("pairwise", ["a", "b"]);
+    const [first, second, third, plain] = [{}, {}, {}, { unsigned: true }].map((more) =>
+      script.say("b_to_a", NOON, { type: "request", ...more }),
+    );
+    if (!first || !second || !third || !plain) throw new Error("four lines");
+    const filler = { ...event(second), line: 3 };
+    const again = { ...event(third), line: 4 };
+    const state = folded([event(first), { ...event(third), line: 2 }, filler, again, event(plain)]);
+    expect(state.get("b_to_a")?.marks).toEqual([
+      { line: 1, seq: 1, id: first.message.id },
+      { line: 2, seq: 3, id: third.message.id },
+    ]);
+    expect(headOf(state, "b_to_a")).toEqual({ lines: 4, seq: 3, eventId: third.message.id });
+  });
+
+  test("that was mended is read again after its last authentic line", () => {
+    const script = new WireScript("pairwise", ["a", "b"]);
+    const said = script.say("b_to_a", NOON, { type: "request" });
+    const refused = { kind: "refused", log: "b_to_a", at: NOON, reason: "malformed" } as const;
+    const state = folded([event(said), { ...refused, line: 2 }, { ...refused, line: 3 }]);
+    const mended = () => [0, 1, 2, 3, 4].map((line) => mayBeMended(state, "b_to_a", line));
+    expect(mended()).toEqual([false, false, true, true, false]);
+    const rewind = (line: number) =>
+      applyLogs(state, { kind: "rewound", log: "b_to_a", line, at: NOON }, scriptEnv(LAYOUT, "a"));
+    expect([...rewind(2)]).toEqual([]);
+    expect(state.get("b_to_a")?.lines).toBe(2);
+    expect(mended()).toEqual([false, false, true, false, false]);
+    rewind(9);
+    expect(state.get("b_to_a")?.lines).toBe(2);
+    const blank = folded([{ ...refused, line: 1 }]);
+    expect([0, 1, 2].map((line) => mayBeMended(blank, "b_to_a", line))).toEqual([
+      false,
+      true,
+      false,
+    ]);
+  });
+
+  test("remembers of a beat what deadlines and outcomes ask", () => {
+    const script = new WireScript("pairwise", ["a", "b"]);
+    script.say("b_to_a", NOON, { type: "request" });
+    const beat = script.beat("a_to_b", NOON, {}, { state: "s".repeat(40) });
+    const refused = { refused: "clock_skew", live: false, at: NOON + 7 } as const;
+    const state = folded([event(beat, refused)]);
+    expect(state.get("a_to_b")).toEqual({
+      lines: 1,
+      marks: [{ line: 1, seq: 1, id: beat.message.id }],
+      beats: [
+        {
+          line: 1,
+          id: beat.message.id,
+          timestamp: "2026-11-20T12:00:00.000000Z",
+          timestampMs: NOON,
+          at: NOON + 7,
+          live: false,
+          cadenceMs: 90_000,
+          heads: new Map(),
+          state: "s".repeat(32),
+          refusedByUs: true,
+        },
+      ],
+      headsFrom: undefined,
+      covers: new Map(),
+      mismatches: [],
+    });
+    expect(lastBeat(state, "a_to_b")?.line).toBe(1);
+    const taken = folded([event(beat)]);
+    expect(lastBeat(taken, "a_to_b")?.refusedByUs).toBe(false);
+    expect(folded([event(beat, { refused: "log_forked" })]).get("a_to_b")?.beats).toEqual([]);
+  });
+
+  test("keeps of older beats only the heads that name refusals", () => {
+    const script = new OutcomeScript(
+      "pairwise",
+      ["a", "b"],
+      ["b asks R", "a beats", "a beats refuses=b:1", "a beats", "a beats"],
+    );
+    const beats = folded(take(script.order)).get("a_to_b")?.beats ?? [];
+    expect(beats.map(({ heads }) => heads.size)).toEqual([0, 1, 0, 1]);
+  });
+
+  test("is one with heads from the beat after the first that carries any", () => {
+    const script = new OutcomeScript(
+      "pairwise",
+      ["a", "b"],
+      ["a beats none=1", "b asks R", "a beats", "a beats"],
+    );
+    const state = folded(take(script.order));
+    expect([1, 2, 3, 4].map((line) => hasHeadsBefore(state, "a_to_b", line))).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ]);
+  });
+
+  test("whose beats carry no heads covers with the first that comes after the line was written", () => {
+    const script = new WireScript("pairwise", ["a", "b"]);
+    const events = idle(script, 4).map((line) => event(line, { live: line.line !== 2 }));
+    const state = folded(events);
+    const covering = (liveOnly: boolean, writtenAt?: number) =>
+      firstBeatCovering(state, "a_to_b", "b_to_a", 1, {
+        liveOnly,
+        ...(writtenAt === undefined ? {} : { writtenAt }),
+      })?.line;
+    expect([covering(false, NOON - 1), covering(false, NOON), covering(true, NOON)]).toEqual([
+      1, 2, 3,
+    ]);
+    expect([covering(false, NOON + 3), covering(false)]).toEqual([undefined, undefined]);
+  });
+
+  test("keeps no more than 16,384 beats, however long something asks about them", () => {
+    const [line] = idle(new WireScript("pairwise", ["a", "b"]), 1);
+    if (line === undefined) throw new Error("one beat");
+    const state = folded([event(line)]);
+    const log = state.get("a_to_b");
+    const [beat] = log?.beats ?? [];
+    if (log === undefined || beat === undefined) throw new Error("one beat");
+    log.beats = Array.from({ length: 16_383 }, (_, at) => ({ ...beat, line: at + 1 }));
+    const add = (at: number) =>
+      applyLogs(state, { ...event(line), line: at }, scriptEnv(LAYOUT, "a"));
+    add(16_384);
+    expect(log.beats).toHaveLength(16_384);
+    add(16_385);
+    expect([log.beats.length, log.beats[0]?.line]).toEqual([16_385 - 256, 257]);
+  });
+
+  test("forgets its marks once in 1,024 lines", () => {
+    const script = new WireScript("pairwise", ["a", "b"]);
+    for (let n = 0; n < 9; n += 1) script.say("b_to_a", NOON, { type: "request" });
+    script.beat("a_to_b", NOON, { b_to_a: { lines: 9 } });
+    script.say("b_to_a", NOON, { type: "request" });
+    const state = folded(take([...script.lines.values()].flat()));
+    expect(state.get("b_to_a")?.marks).toHaveLength(10);
+    applyLogs(
+      state,
+      { kind: "skipped", log: "b_to_a", line: 1_024, at: NOON },
+      scriptEnv(LAYOUT, "a"),
+    );
+    expect(state.get("b_to_a")?.marks.map(({ line }) => line)).toEqual([9, 10]);
   });
 });
 

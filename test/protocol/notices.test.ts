@@ -51,6 +51,59 @@ describe("automatic incidents", () => {
     expect(tell(state, many, NOON + hours(1))).toHaveLength(MAX_NOTICES_PER_HOUR + 1);
   });
 
+  test("the summary says about whom or what there is more", () => {
+    const last = (peer?: string) => {
+      const many = Array.from({ length: 9 }, (_, n) => matter(`m${n}`, peer));
+      return decideNotices(emptyNotices(), many, NOON).slice(MAX_NOTICES_PER_HOUR);
+    };
+    const detail = (about: string) =>
+      `6 incidents about ${about} were told within the hour; ` +
+      "further ones are not, until there is room: see quarantine and status";
+    expect(last("scribe")).toStrictEqual([
+      {
+        key: `more_incidents:scribe:${NOON}`,
+        cause: "more_incidents",
+        peer: "scribe",
+        subject: "more incidents about scribe",
+        detail: detail("scribe"),
+        concernsWire: false,
+      },
+    ]);
+    expect(last()).toStrictEqual([
+      {
+        key: `more_incidents::log_gap:${NOON}`,
+        cause: "log_gap",
+        subject: 'more incidents about "log_gap"',
+        detail: detail('"log_gap"'),
+        concernsWire: false,
+      },
+    ]);
+  });
+
+  test("what was told is remembered with what is said of it, and nothing besides", () => {
+    const told = { kind: "told", key: "k", at: NOON, cause: "log_gap" } as const;
+    const words = { subject: "subject k", detail: "detail k" };
+    expect(toldEvent(matter("k"), NOON)).toStrictEqual({ ...told, ...words });
+    expect(toldEvent(matter("k", "scribe"), NOON)).toStrictEqual({
+      ...told,
+      ...words,
+      peer: "scribe",
+    });
+    const state = emptyNotices();
+    applyNotices(state, told);
+    expect(state.notices).toEqual([
+      { at: NOON, cause: "log_gap", peer: undefined, subject: "log_gap", detail: "" },
+    ]);
+  });
+
+  test("of an hour no more is remembered than is told in it", () => {
+    const state = emptyNotices();
+    for (let n = 0; n < 9; n += 1)
+      applyNotices(state, toldEvent(matter(`${n}`, "scribe"), NOON + n));
+    expect(state.recent.get("scribe")).toEqual([2, 3, 4, 5, 6, 7, 8].map((n) => NOON + n));
+    expect(state.told.get("8")).toBe(NOON + 8);
+  });
+
   test("one by one is limited as all at once is", () => {
     const state = emptyNotices();
     const told = Array.from({ length: 30 }, (_, n) =>

@@ -134,6 +134,21 @@ const PAIR: Row[] = [
     outcomes: ["P ratified by a:3"],
   },
   {
+    clause: "so does an ack of a message of its author's own",
+    steps: ["a proposes P", "b asks S", "b acks P", "b acks S", "a beats"],
+    outcomes: ["P ratified by a:2"],
+  },
+  {
+    clause: "an ack of what nobody can have seen moves it away",
+    steps: ["a proposes P", "b acks P", "b acks 000", "a beats"],
+    outcomes: ["P open"],
+  },
+  {
+    clause: "and an ack of a revert, which is no proposal, leaves it",
+    steps: ["a proposes P", "a asks R", "a reverts R", "b acks P", "b acks R", "a beats"],
+    outcomes: ["P ratified by a:4"],
+  },
+  {
     clause: "body.required that names the proposer can never be ratified",
     steps: ["a proposes P needs=a,b", "b acks P", "a beats"],
     outcomes: ["P void"],

@@ -116,6 +116,74 @@ describe("what became of what we sent", () => {
     expect([stateOf(request.id), stateOf(remark.id)]).toEqual(["answered", "stored"]);
   });
 
+  test("a beat covers so many lines and no more", () => {
+    const { send, hear, stateOf } = scene();
+    const ids = [send(), send(), send()].map(({ message }) => message.id);
+    hear({ [OURS]: { lines: 2, read: 1 } });
+    expect(ids.map(stateOf)).toEqual(["read", "delivered", "stored"]);
+  });
+
+  test("a peer without heads has what was sent before its beat came, and not what came after", () => {
+    const { script, forge, send, stateOf } = scene();
+    const ids = [send(), send(), send()].map(({ message }) => message.id);
+    const beat = (at: number) =>
+      forge.fold(lineEvent(script.beat(THEIRS, NOON), "forge", { at: NOON + seconds(at) }));
+    beat(1);
+    expect(ids.map(stateOf)).toEqual(["stored", "stored", "stored"]);
+    beat(3);
+    expect(ids.map(stateOf)).toEqual(["delivered", "delivered", "stored"]);
+  });
+
+  test("a counter answers the proposal that it names alone; and only what was sent before it", () => {
+    const { script, forge, send, now, stateOf } = scene();
+    const first = send("proposal").message;
+    const [second, third] = [1, 2].map(() => send("proposal", first.correlationId).message);
+    if (second === undefined || third === undefined) throw new Error("three proposals");
+    const ids = [first.id, second.id, third.id];
+    const counter = (body: object, at?: number) => {
+      const thread = first.correlationId;
+      const line = script.say(THEIRS, now().wallMs, { type: "proposal", thread, body });
+      forge.fold(lineEvent(line, "forge", at === undefined ? {} : { at }));
+    };
+    counter({ counters: third.id, acks: first.id });
+    expect(ids.map(stateOf)).toEqual(["stored", "stored", "answered"]);
+    counter({ request_id: "0011aabb" }, NOON + seconds(1));
+    expect(ids.map(stateOf)).toEqual(["answered", "stored", "answered"]);
+  });
+
+  test("is shown whole, the newest first, heartbeats left out", () => {
+    const { forge, send, now, hear } = scene();
+    const [first, second] = [send().message, send("ship").message];
+    forge.say(OURS, now(), { type: "heartbeat" });
+    hear({ [OURS]: { lines: 3, refused: [[1, "tier_refused"]] } });
+    const view = sentView(forge.receipts.sent);
+    const at = view[0]?.receipts[0]?.at;
+    const fixed = { to: ["scribe"] };
+    expect(view).toStrictEqual([
+      {
+        ...fixed,
+        event_id: second.id,
+        timestamp: second.timestamp,
+        type: "ship",
+        subject: "ship",
+        correlation_id: second.correlationId,
+        receipts: [{ to: "scribe", state: "delivered", at }],
+      },
+      {
+        ...fixed,
+        event_id: first.id,
+        timestamp: first.timestamp,
+        type: "feedback",
+        subject: "feedback",
+        correlation_id: first.correlationId,
+        receipts: [{ to: "scribe", state: "refused", reason: "tier_refused", at }],
+      },
+    ]);
+    expect(at).toBe("2026-11-20T12:00:05.000Z");
+    expect(sentView(forge.receipts.sent, 1)).toEqual(view.slice(0, 1));
+    expect(receiptView(forge.receipts.sent, "unknown")).toBeUndefined();
+  });
+
   test("states only rise, whatever the beats say", () => {
     const rank = ["stored", "delivered", "read", "answered", "refused"];
     const head = fc.record({
@@ -149,6 +217,8 @@ describe("what became of what we sent", () => {
     const first = send().message.id;
     for (let n = 0; n < MAX_SENT; n += 1) send();
     expect(stateOf(first)).toBeUndefined();
+    expect(forge.receipts.sent.order.get(OURS)).toHaveLength(MAX_SENT);
+    expect(forge.receipts.sent.order.get(OURS)).not.toContain(first);
     expect(sentView(forge.receipts.sent)).toHaveLength(MAX_SENT);
     hear({ [OURS]: { lines: MAX_SENT + 1 } });
     const states = sentView(forge.receipts.sent).map(({ receipts }) => receipts[0]?.state);
@@ -205,9 +275,42 @@ describe("what we have taken in", () => {
     // Even if a line slips in, no head passes it unnamed.
     forge.fold({ kind: "refused", log: THEIRS, line: 33, at: NOON, reason: "malformed" });
     expect(headOf(forge)).toMatchObject({ lines: 32 });
+    expect(headOf(forge)?.refused).toHaveLength(MAX_NAMED_REFUSALS);
     expect(forge.beat(moment(NOON + 1))).toHaveLength(1);
     expect(mustPause(forge.receipts, THEIRS)).toBe(false);
     expect(headOf(forge)).toMatchObject({ lines: 33, refused: [[33, "malformed"]] });
+  });
+
+  test("what was taken back is not named", () => {
+    const { forge } = scene();
+    for (const line of [1, 2, 3]) {
+      forge.fold({ kind: "refused", log: THEIRS, line, at: NOON, reason: "malformed" });
+    }
+    forge.fold({ kind: "rewound", log: "nowhere", line: 0, at: NOON });
+    forge.fold({ kind: "rewound", log: THEIRS, line: 2, at: NOON });
+    expect(forge.receipts.taken.get(THEIRS)?.refused).toEqual([
+      [1, "malformed"],
+      [2, "malformed"],
+    ]);
+  });
+
+  test("unread mail is shown in the order of its receipt, whichever log it stands in", () => {
+    const script = new WireScript("outbox", ["ada", "bob", "eve"]);
+    const ada = new ScriptedAgent(script, scriptEnv(script.layout, "ada"));
+    for (const [log, at] of [
+      ["bob", 2],
+      ["bob", 4],
+      ["eve", 1],
+      ["eve", 3],
+    ] as const) {
+      ada.fold(lineEvent(script.say(log, NOON, { type: "ship" }), "ada", { at: NOON + at }));
+    }
+    const places = () => unreadView(ada.receipts).map(({ log, line }) => `${log}:${line}`);
+    expect(places()).toEqual(["eve:1", "bob:1", "eve:2", "bob:2"]);
+    ada.fold({ kind: "read", ids: [], at: NOON });
+    expect(places()).toHaveLength(4);
+    ada.fold({ kind: "read", ids: [unreadView(ada.receipts)[1]?.id ?? ""], at: NOON });
+    expect(places()).toEqual(["eve:1", "eve:2", "bob:2"]);
   });
 
   test("a full list brings the next beat forward, or nothing would be read for minutes", () => {

@@ -1,8 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { matchesPath, patternsOverlap } from "../../src/protocol/path-match.ts";
-import { ownersNeeded } from "../../src/protocol/required.ts";
+import { ownersNeeded, requiredOf, touchedDomains } from "../../src/protocol/required.ts";
 import { fromPlain } from "../../src/wire/json.ts";
 import { OutcomeScript } from "../support/outcome-script.ts";
+import { NOON, WireScript } from "../support/wire-script.ts";
+
+/** 1,024 characters in 32 names. */
+const LONGEST = `${`${"x".repeat(31)}/`.repeat(31)}${"x".repeat(32)}`;
 
 describe("paths", () => {
   test.each([
@@ -36,6 +40,59 @@ describe("paths", () => {
     expect(patternsOverlap(b, a)).toBe(overlap);
   });
 
+  const words = (letters: readonly string[], length: number): string[][] =>
+    length === 0
+      ? [[]]
+      : words(letters, length - 1).flatMap((word) =>
+          word.length < length - 1 ? [word] : [word, ...letters.map((each) => [...word, each])],
+        );
+
+  /** Word for word what overlapping means, with all the backtracking. */
+  function slowOverlap(a: readonly string[], b: readonly string[], any: string): boolean {
+    const [x, ...restA] = a;
+    const [y, ...restB] = b;
+    if (x === any)
+      return slowOverlap(restA, b, any) || (y !== undefined && slowOverlap(a, restB, any));
+    if (y === any)
+      return slowOverlap(a, restB, any) || (x !== undefined && slowOverlap(restA, b, any));
+    if (x === undefined || y === undefined) return x === y;
+    return (x === y || x === "?" || y === "?") && slowOverlap(restA, restB, any);
+  }
+
+  test("all short patterns overlap as slow matching says", () => {
+    for (const [letters, any, between, length] of [
+      [["a", "b", "**"], "**", "/", 3],
+      [["a", "b", "*", "?"], "*", "", 2],
+    ] as const) {
+      const all = words(letters, length).filter((word) => word.length > 0);
+      const isFolders = (word: readonly string[]) => any === "*" && /^\*\*+$/u.test(word.join(""));
+      for (const a of all) {
+        for (const b of all) {
+          if (isFolders(a) || isFolders(b)) continue;
+          const found = patternsOverlap(a.join(between), b.join(between));
+          if (found !== slowOverlap(a, b, any)) expect([a, b, found]).toEqual("the other");
+        }
+      }
+    }
+  });
+
+  test.each([
+    ["a/../b", "b", true],
+    ["../b", "b", true],
+    ["a/..", "a", false],
+    ["a//b", "a/./b", true],
+    ["", "a", false],
+    ["a", "", false],
+    ["abc", "abd", false],
+    [LONGEST, LONGEST, true],
+    [`${LONGEST}x`, `${LONGEST}x`, false],
+    ["a/".repeat(63) + "a", "a/".repeat(63) + "a", true],
+    ["a/".repeat(64) + "a", "a/".repeat(64) + "a", false],
+  ])("names, dots and lengths: %s and %s: %s", (pattern, path, expected) => {
+    expect(matchesPath(pattern, path)).toBe(expected);
+    expect(patternsOverlap(pattern, path)).toBe(expected);
+  });
+
   test("nothing to blow up", () => {
     const pattern = "a*".repeat(500);
     const started = performance.now();
@@ -67,6 +124,65 @@ describe("body.required", () => {
     const [proposal] = script.fold("a").proposals.proposals.values();
     expect(proposal?.problem).toBe(problem);
   });
+});
+
+describe("whom a proposal needs", () => {
+  const required = (
+    kind: "pairwise" | "outbox",
+    roster: string[],
+    body: object,
+    unsigned = false,
+  ) => {
+    const script = new WireScript(kind, roster);
+    const log = kind === "outbox" ? "a" : "a_to_b";
+    const { message } = script.say(log, NOON, { type: "proposal", body, unsigned });
+    const at = script.layout.logs.get(log);
+    if (at === undefined) throw new Error("no log");
+    return requiredOf(message, at, script.layout, !unsigned);
+  };
+
+  test.each<[string, "pairwise" | "outbox", string[], object, boolean, object]>([
+    ["the other of two", "outbox", ["a", "b"], {}, false, { parties: ["b"] }],
+    ["of two, unchained", "outbox", ["a", "b"], {}, true, { parties: ["b"] }],
+    ["who reads the log", "pairwise", ["a", "b", "c"], {}, true, { parties: ["b"] }],
+    [
+      "each once",
+      "outbox",
+      ["a", "b", "c"],
+      { required: ["c", "b", "c"] },
+      false,
+      { parties: ["c", "b"] },
+    ],
+    [
+      "no list",
+      "outbox",
+      ["a", "b"],
+      { required: "b" },
+      false,
+      { parties: [], problem: "body.required is not a list of handles" },
+    ],
+    [
+      "no handle",
+      "outbox",
+      ["a", "b"],
+      { required: [""] },
+      false,
+      { parties: [], problem: "body.required names an agent outside the roster" },
+    ],
+  ])("%s", (_name, kind, roster, body, unsigned, expected) => {
+    expect(required(kind, roster, body, unsigned)).toEqual({ problem: undefined, ...expected });
+  });
+});
+
+test("what a proposal touches is bounded: names of 128 characters, 64 of them, 256 paths", () => {
+  const domains = new Map([["web", { owner: "c", paths: ["web/**"] }]]);
+  const touched = (body: object) => touchedDomains(fromPlain(body), domains).names;
+  expect(touched({ domains: ["x".repeat(128), "y".repeat(129)] })).toEqual(["x".repeat(128)]);
+  const many = Array.from({ length: 65 }, (_, n) => `domain ${n}`);
+  expect(touched({ domains: many })).toEqual(many.slice(0, 64));
+  const paths = Array.from({ length: 256 }, (_, n) => `docs/${n}`);
+  expect(touched({ paths: [...paths.slice(1), "web/a"] })).toEqual(["web"]);
+  expect(touched({ paths: [...paths, "web/a"] })).toEqual([]);
 });
 
 test("a proposal needs the owners of what it touches", () => {

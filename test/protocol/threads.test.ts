@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { apply } from "../../src/protocol/core.ts";
+import { applyThreads } from "../../src/protocol/threads.ts";
 import type { Env, LineEvent } from "../../src/protocol/record.ts";
 import { emptyState, type State } from "../../src/protocol/state.ts";
 import { pendingView, threadView, threadsView } from "../../src/protocol/threads-view.ts";
@@ -122,6 +123,27 @@ describe("a thread", () => {
     talk.say("b", { type: "proposal" }, { refused: "tier_refused" });
     expect(talk.thread()).toMatchObject([{ messages: [{ refused: "tier_refused" }] }]);
     expect(talk.pending()).toEqual([]);
+  });
+
+  test("messages are remembered up to a limit in all: the oldest threads go, those that wait last", () => {
+    const talk = new Talk();
+    const waits = talk.say("b", { type: "proposal", thread: "waits" });
+    const more = lineEvent(talk.script.say("b_to_a", NOON, { type: "feedback" }), "a");
+    // A hundred threads of 700 messages, one thread after the other.
+    for (let at = 0; at < 70_000; at += 1) {
+      const correlationId = `thread ${Math.floor(at / 700)}`;
+      const message = { ...more.message, id: `id ${at}`, correlationId };
+      applyThreads(talk.state.threads, { ...more, message }, talk.env);
+    }
+    const { threads, messageCount, dropped } = talk.state.threads;
+    const counted = [...threads.values()].reduce((sum, { messages }) => sum + messages.length, 0);
+    expect(messageCount).toBe(counted);
+    expect(counted).toBeLessThanOrEqual(65_536 + 256);
+    expect(counted).toBeGreaterThan(50_000);
+    expect(threads.size + dropped).toBe(101);
+    expect(talk.thread("thread 0")).toEqual([]);
+    expect(talk.thread("thread 99")[0]?.messages).toHaveLength(700);
+    expect(talk.thread("waits")[0]?.messages).toMatchObject([{ event_id: waits.message.id }]);
   });
 
   test("heartbeats are no threads", () => {

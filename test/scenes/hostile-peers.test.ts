@@ -194,26 +194,6 @@ test("an UNTRUSTED peer's words are refused, told once an hour, and the sender l
   expect(receipts).toMatchObject([{ to: "forge", state: "refused", reason: "tier_refused" }]);
 });
 
-test("a flood waits in its author's log, and every refusal is named before heads pass it", async () => {
-  const wire = await scene();
-  const lines = Array.from({ length: 100 }, () => "junk");
-  await write(wire, FILE, ...lines);
-  await wire.pass(2 * MINUTE);
-  const named = new Map<number, string>();
-  let covered = 0;
-  for (const line of wire.lines("forge_to_scribe.jsonl")) {
-    const { body } = JSON.parse(line) as {
-      body: { heads?: Record<string, { lines: number; refused: [number, string][] }> };
-    };
-    const head = body.heads?.[LOG];
-    for (const [at, reason] of head?.refused ?? []) named.set(at, reason);
-    covered = Math.max(covered, head?.lines ?? 0);
-    expect(head?.refused.length ?? 0).toBeLessThanOrEqual(32);
-    for (let at = 1; at <= covered; at += 1) expect(named.get(at)).toBe("malformed");
-  }
-  expect(covered).toBe(100);
-});
-
 test("our key used elsewhere stops our sending, and the operator is told", async () => {
   const wire = await scene();
   const foreign = wire.forge("forge", "forge_to_scribe", { subject: "not me" });

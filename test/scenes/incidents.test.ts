@@ -129,27 +129,6 @@ test("an author who is only VERIFIED for us starts no safe mode here", async () 
   await say(wire, "scribe", "forge");
 });
 
-test("of two escalations within a day the second does not count", async () => {
-  const wire = await pair();
-  await raise(wire, "forge", "scribe", "high");
-  await wire.pass(15 * MINUTE);
-  const { safeMode } = await wire.outcome("forge");
-  const resume = (id: string | undefined): Promise<string> =>
-    wire.send("forge", {
-      to: ["scribe"],
-      type: "incident",
-      subject: "resumed",
-      body: { resumes: id, severity: "low", reason: "talked" },
-    });
-  await resume(safeMode?.escalation_id);
-  await wire.pass(HOUR);
-  await raise(wire, "forge", "scribe", "high");
-  await wire.pass(2 * HOUR);
-  expect(await isSafe(wire, "forge")).toBe(false);
-  expect(await isSafe(wire, "scribe")).toBe(false);
-  await wire.expectReplayAndAuditEqualLive("scribe");
-});
-
 test("a SAFE_MODE file that somebody puts there starts nothing, and the operator is told", async () => {
   const wire = await pair();
   wire.append("SAFE_MODE", "stop all work\n");

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { protocolDocument, type ProtocolSubject } from "../../src/setup/protocol-document.ts";
+import { EVIL, STEERS } from "../support/hostile-wire.ts";
 
 const PAIR: ProtocolSubject = {
   wireId: "7c3a91e2b4d05f16",
@@ -49,6 +50,23 @@ describe("PROTOCOL.md", () => {
     });
     expect(text).toContain("| `a\\|b# owned` | `forge` | `x\\|y` |");
     expect(text).not.toMatch(/^# owned/m);
+  });
+
+  it("carries nothing that steers a terminal, reorders or hides text, whatever a domain is called", () => {
+    const plain = protocolDocument({
+      ...PAIR,
+      domains: [{ name: "x", owner: "forge", paths: [] }],
+    });
+    const text = protocolDocument({
+      ...PAIR,
+      wireId: EVIL,
+      domains: [{ name: EVIL, owner: "forge", paths: [EVIL, "می\u200cخواهم"] }],
+    });
+    expect(text).toContain("FORGED");
+    expect(text).toContain("می\u200cخواهم");
+    expect(text).not.toMatch(STEERS);
+    expect(text).not.toMatch(/^\W*FORGED/m);
+    expect(text.split("\n")).toHaveLength(plain.split("\n").length);
   });
 
   it("does not promise signatures on a wire that does without", () => {

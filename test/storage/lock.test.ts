@@ -106,33 +106,6 @@ describe("the identity's lock", () => {
     expect(taken.ok).toBe(true);
     if (taken.ok) taken.lock.release();
   });
-
-  it("six contenders, each killed while it holds: never two at once", async () => {
-    const script = `
-      const { appendFileSync } = await import("node:fs");
-      const [modules, path, log] = process.argv.slice(1);
-      const { nodeDisk } = await import(modules + "/storage/node-disk.js");
-      const { takeLock } = await import(modules + "/storage/lock.js");
-      const attempt = takeLock(nodeDisk(), path, { pid: process.pid, role: "command", since: "" }, 20000);
-      if (!attempt.ok) process.exit(1);
-      appendFileSync(log, "in " + process.pid + "\\n");
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);
-      appendFileSync(log, "out " + process.pid + "\\n");
-      process.kill(process.pid, "SIGKILL");`;
-    const log = join(folder, "log");
-    const args = ["--input-type=module", "-e", script, builtForChildren(), path, log];
-    const ends = Array.from({ length: 6 }, () => {
-      const child = spawn(process.execPath, args, { stdio: "inherit" });
-      children.push(child);
-      return new Promise((resolve) => child.once("exit", (_, signal) => resolve(signal)));
-    });
-    expect(await Promise.all(ends)).toEqual(Array.from({ length: 6 }, () => "SIGKILL"));
-    const events = readFileSync(log, "utf8").trim().split("\n");
-    expect(events).toHaveLength(12);
-    for (let at = 0; at < events.length; at += 2) {
-      expect(events[at + 1]).toBe(events[at]?.replace("in", "out"));
-    }
-  }, 30_000);
 });
 
 describe.skipIf(!hasPython)("beside python3's fcntl.flock (skipped without python3)", () => {

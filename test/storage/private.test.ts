@@ -276,8 +276,9 @@ describe("small stores", () => {
   it("a checkpoint with any byte changed, or cut anywhere, counts as none", () => {
     const { disk, paths } = fresh();
     expect(loadCheckpoint(disk, paths.checkpoint)).toBeUndefined();
-    saveCheckpoint(disk, paths.checkpoint, { cursors: [1, 2], "\u2028": null });
-    expect(loadCheckpoint(disk, paths.checkpoint)).toEqual({ cursors: [1, 2], "\u2028": null });
+    const saved = { state: { cursors: [1, 2], "\u2028": null }, text: '{"of":"a lot"}' };
+    saveCheckpoint(disk, paths.checkpoint, saved);
+    expect(loadCheckpoint(disk, paths.checkpoint)).toEqual(saved);
     const bytes = Buffer.from(textOf(disk, paths.checkpoint));
     for (let at = 0; at < bytes.length; at += 1) {
       const flipped = Buffer.from(bytes);

@@ -44,17 +44,18 @@ describe("a file that every agent writes", () => {
     expect(textOf(disk)).toBe('{"id":"torn\n{"id":"one"}\n');
   });
 
-  it("does not count an unterminated line as present", () => {
+  it("finds a line whose writer died before its newline, and ends it", () => {
     const disk = new MemoryDisk().process();
     disk.open(PATH, "append").append(Buffer.from('{"id":"one"}'));
-    expect(record(disk, "one").outcome).toBe("appended");
+    expect(record(disk, "one").outcome).toBe("found");
+    expect(textOf(disk)).toBe('{"id":"one"}\n');
   });
 
   it("a full disk leaves nothing of ours behind", () => {
     for (let seed = 1; seed < 6; seed += 1) {
       const disk = new MemoryDisk({ seed }).process();
       record(disk, "one");
-      // open, lock, read to find, read the last byte, append
+      // open, lock, read the last byte, read to find, append
       disk.failAt(5, "ENOSPC");
       expect(() => record(disk, "two")).toThrow("disk full");
       expect(textOf(disk)).toBe('{"id":"one"}\n');

@@ -39,6 +39,8 @@ export interface LiveWire {
 interface DaemonOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly args?: readonly string[];
+  /** Of Node itself. */
+  readonly nodeArgs?: readonly string[];
 }
 
 export interface Daemon extends Started {
@@ -144,7 +146,10 @@ function liveWire(folder: string, dir: string, env: NodeJS.ProcessEnv): LiveWire
       return JSON.parse(ended.stdout) as T;
     },
     async daemon(handle, options = {}) {
-      const args = argsOf(handle, ["daemon", ...(options.args ?? [])]);
+      const args = [
+        ...(options.nodeArgs ?? []),
+        ...argsOf(handle, ["daemon", ...(options.args ?? [])]),
+      ];
       const started = start(process.execPath, args, { env: { ...env, ...options.env } });
       const daemon = asDaemon(started);
       await until(`the daemon of ${handle} runs: ${started.stderr()}`, async () => {

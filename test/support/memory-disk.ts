@@ -4,7 +4,14 @@ import { Crashed, failure, MemoryFile } from "./memory-file.ts";
 import { MemoryInode, type PowerCut, type Random } from "./memory-inode.ts";
 
 /** What happens at a chosen operation: the process dies in it, or the disk refuses it. */
-export type Fault = "crash" | "EIO" | "ENOSPC";
+export type Fault = "crash" | "EIO" | "ENOSPC" | "EACCES";
+
+/** What each refusal says, as the real disk says it. */
+const REFUSALS = {
+  EIO: ["io", "input/output error"],
+  ENOSPC: ["disk_full", "disk full"],
+  EACCES: ["denied", "permission denied"],
+} as const;
 
 export { Crashed };
 
@@ -36,8 +43,14 @@ export class MemoryDisk {
   #nextIno = 1;
   #ticks = 0;
 
-  constructor(options: { readonly seed?: number; readonly nowMs?: () => number } = {}) {
-    this.#random = seeded(options.seed ?? 1);
+  constructor(
+    options: {
+      readonly seed?: number;
+      readonly random?: Random;
+      readonly nowMs?: () => number;
+    } = {},
+  ) {
+    this.#random = options.random ?? seeded(options.seed ?? 1);
     // Without a clock every change gets a time of its own.
     this.#nowMs = options.nowMs ?? (() => (this.#ticks += 1));
     const root = this.newInode("folder", 0o755);
@@ -157,8 +170,8 @@ export class MemoryProcess implements Disk {
       this.kill();
       throw new Crashed(`died at operation ${this.operations} on ${path}`);
     }
-    const full = fault === "ENOSPC";
-    throw failure(full ? "disk_full" : "io", path, full ? "disk full" : "input/output error");
+    const [code, problem] = REFUSALS[fault];
+    throw failure(code, path, problem);
   }
 
   open(path: string, how: "read" | "append", mode = 0o600): DiskFile {

@@ -56,7 +56,7 @@ export class MemoryFile implements DiskFile {
     this.#refuseWhenPoisoned();
     this.#process.operation(this.path);
     if (!Buffer.from(bytes).equals(this.#inode.read(bytes.length, position))) {
-      throw new Error(`${this.path}: overwrite would change bytes at ${position}`);
+      throw failure("replaced", this.path, `other bytes stand at offset ${position} by now`);
     }
     this.#inode.writeAgain(bytes, position);
   }

@@ -79,7 +79,7 @@ export class MemoryInode {
 
   powerCut(how: PowerCut, random: Random): void {
     for (const change of how === "drop" ? [] : this.#unsynced) {
-      const survives = how === "keep" ? change : torn(change, random);
+      const survives = how === "keep" ? change : torn(change, this.#durable, random);
       if (survives !== undefined) this.#durable.apply(survives);
     }
     this.#unsynced = [];
@@ -88,16 +88,18 @@ export class MemoryInode {
   }
 }
 
-function torn(change: Change, random: Random): Change | undefined {
+function torn(change: Change, durable: Content, random: Random): Change | undefined {
   const luck = random();
   if (luck < 0.3) return undefined;
   if (luck < 0.6 || "truncate" in change) return change;
   const at = Math.floor(random() * (change.write.length + 1));
   if (luck < 0.8) return { ...change, write: change.write.slice(0, at) };
-  // The file had grown before its data came: zero bytes up to, or from, some place.
+  // The file had grown before its data came: zero bytes up to, or from, some place, but never
+  // where it had bytes before.
   const holed = change.write.slice();
   if (luck < 0.9) holed.fill(0, 0, at);
   else holed.fill(0, at);
+  holed.set(durable.read(holed.length, change.at));
   return { ...change, write: holed };
 }
 

@@ -25,12 +25,20 @@ const TIERS = {
   transitions: {},
 };
 
+const HOLD = { cause: "key_revoked", detail: "the operator revoked a key of it" };
+
 export interface SceneOptions {
   readonly layout?: "pairwise" | "outbox";
   readonly signing?: { enforce_signed: boolean; allow_unsigned_from: string[] };
   /** How an agent rates a peer; TRUSTED unless said: `{ forge: { scribe: "VERIFIED" } }`. */
   readonly tiers?: Readonly<Record<string, Readonly<Record<string, Tier>>>>;
   readonly domains?: object;
+  /** Whom an agent's operator holds: `{ quill: ["vane"] }`. */
+  readonly holds?: Readonly<Record<string, readonly string[]>>;
+  /** Messages a minute that are taken of a peer who is not TRUSTED. */
+  readonly rateLimit?: number;
+  /** What an audit finds wrong with lines that hostile members write: how many, by rule. */
+  readonly violations?: Readonly<Record<string, number>>;
   /** Of the disk: what a power cut takes. */
   readonly seed?: number;
   /** Trouble with the disk and deaths of processes are what the scene is about: nobody is told. */
@@ -46,7 +54,7 @@ export function makeScene(
   options: SceneOptions,
   seeds: Seeds,
 ): ReadonlyMap<string, Places> {
-  const { layout = "pairwise", signing, domains = {} } = options;
+  const { layout = "pairwise", signing, domains = {}, rateLimit = 600 } = options;
   process.makeFolder(WIRE, 0o700);
   const config = {
     wire_id: WIRE_ID,
@@ -55,7 +63,7 @@ export function makeScene(
     roster,
     v3_signing: signing ?? { enforce_signed: true, allow_unsigned_from: [] },
     domains,
-    limits: { rate_limit_msg_per_min: 600 },
+    limits: { rate_limit_msg_per_min: rateLimit },
   };
   const write = (path: string, value: object | string): void => {
     const text = typeof value === "string" ? value : `${JSON.stringify(value)}\n`;
@@ -81,7 +89,7 @@ export function makeScene(
   return all;
 }
 
-function storeOf(handle: string, seeds: Seeds, { tiers }: SceneOptions): TrustStore {
+function storeOf(handle: string, seeds: Seeds, { tiers, holds }: SceneOptions): TrustStore {
   const peers = new Map<string, Peer>();
   for (const [peer, seed] of seeds) {
     if (peer === handle) continue;
@@ -95,6 +103,7 @@ function storeOf(handle: string, seeds: Seeds, { tiers }: SceneOptions): TrustSt
       tierSetAtMs: since,
       attestedSinceMs: tier === "VERIFIED" || tier === "UNTRUSTED" ? undefined : since,
       keys: [{ keyId: keyId(peer, key), key, addedAt, active: true }],
+      held: holds?.[handle]?.includes(peer) === true ? { ...HOLD, sinceMs: since } : undefined,
     });
   }
   return { version: 1, peers };

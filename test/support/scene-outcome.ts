@@ -1,5 +1,6 @@
 import type { Agent } from "../../src/daemon/agent.ts";
-import type { IncidentView, SafeModeView } from "../../src/daemon/view-types.ts";
+import { DeaddropError } from "../../src/daemon/errors.ts";
+import type { IncidentView, SafeModeView, ThreadView } from "../../src/daemon/view-types.ts";
 
 export interface Outcome {
   readonly proposals: { id: string; status: string; decidedBy: string | null }[];
@@ -14,17 +15,15 @@ export interface Outcome {
 
 /** What follows from the wire for one agent, in plain JSON. */
 export async function outcomeOf(agent: Agent): Promise<Outcome> {
+  return { ...(await standingOf(agent)), threadCount: await threadCountOf(agent) };
+}
+
+/** The same without its threads, each of which costs a walk through the journal. */
+export async function standingOf(agent: Agent): Promise<Omit<Outcome, "threadCount">> {
   const proposals = await agent.view("proposals", undefined);
   const decisions = await agent.view("decisions", {});
   const status = await agent.view("status", undefined);
   const pending = await agent.view("pending", undefined);
-  const ids = new Set<string>();
-  const threads = [];
-  for (const { correlation_id: id } of await agent.view("search", { text: "", limit: 10_000 })) {
-    if (ids.has(id)) continue;
-    ids.add(id);
-    threads.push(...(await agent.view("thread", { id })));
-  }
   return {
     proposals: proposals.map(({ proposal_id: id, status: is, decided_by: decidedBy }) => ({
       id,
@@ -38,9 +37,27 @@ export async function outcomeOf(agent: Agent): Promise<Outcome> {
     incidents: incidentsOf(await agent.view("incidents", undefined)),
     safeMode: status.safe_mode,
     pending: pending.map(({ event_id: id, owed_by: by }) => ({ id, by })),
-    threadCount: threads.length,
     unread: status.unread,
   };
+}
+
+async function threadCountOf(agent: Agent): Promise<number> {
+  const found = await agent.view("search", { text: "", limit: 10_000 });
+  let count = 0;
+  for (const id of new Set(found.map(({ correlation_id: id }) => id))) {
+    count += (await threadsNamed(agent, id)).length;
+  }
+  return count;
+}
+
+/** A line that is refused may begin no thread: then there is none of that name. */
+async function threadsNamed(agent: Agent, id: string): Promise<ThreadView[]> {
+  try {
+    return await agent.view("thread", { id });
+  } catch (error) {
+    if (error instanceof DeaddropError) return [];
+    throw error;
+  }
 }
 
 /** What does not depend on who looks or when, nor on who was heard first: due times are by the looker's own clock. */

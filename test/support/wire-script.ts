@@ -151,6 +151,7 @@ export function scriptEnv(
       sinceMs: tiers[handle]?.sinceMs ?? 0,
     }),
     heldPeers: new Set(),
+    holdsBack: () => false,
     caughtUp: () => true,
     ...change,
   };

@@ -5,6 +5,7 @@ import {
   confirm,
   isAuthentic,
   prepare,
+  recallVerified,
   REFUSAL_REASONS,
   type AdmissionContext,
   type LineSource,
@@ -64,6 +65,67 @@ describe("what is believed", () => {
     if (!result.ok) throw new Error(result.detail);
     expect(sha256Hex(result.message.canonical)).toBe(result.message.id);
     expect(Object.isFrozen(result.message)).toBe(true);
+  });
+});
+
+test("a line recalled from the journal is the message that was believed", () => {
+  const line = lineOf(signV31(note()));
+  expect(authenticate(line, here, context())).toEqual({ ok: true, message: recallVerified(line) });
+  expect(recallVerified(line.subarray(1))).toBeUndefined();
+});
+
+describe("refusals say in words", () => {
+  const signed = signV31(note());
+  const { signature, public_key_id, ...bare } = signed;
+  const other = person("alice", " second");
+  const keyless = context({ store: storeOf({ ...peer(alice), keys: [] }) });
+  const ended = context({ store: storeOf({ ...peer(alice), keys: [pinned(alice, false)] }) });
+
+  test.each<[string, Fields, string, AdmissionContext?]>([
+    [
+      "wrong_file",
+      signV31(note({ from: "bob" }), bob),
+      "from is bob, but this log is written by alice alone",
+    ],
+    [
+      "wrong_file",
+      signV31({ ...chained, log: "alice_to_carol" }),
+      'the line was signed for the log "alice_to_carol", but stands in alice_to_bob',
+    ],
+    ["unsigned", bare, "lines of alice have to be signed"],
+    ["unsigned", { ...bare, public_key_id }, "public_key_id without signature"],
+    ["unsigned", { ...bare, signature }, "signature without public_key_id"],
+    [
+      "event_id_mismatch",
+      { ...signed, event_id: "00".repeat(32) },
+      `event_id is "${"00".repeat(32)}", but the content hashes to ${String(signed["event_id"])}`,
+    ],
+    [
+      "from_mismatch",
+      { ...signed, public_key_id: "nothing" },
+      'from is alice, but the key is "nothing"',
+    ],
+    ["untrusted_key", signed, "no key of alice is pinned", context({ store: storeOf() })],
+    ["untrusted_key", signed, "no key of alice is pinned", keyless],
+    [
+      "untrusted_key",
+      signV31(note(), other),
+      `the key "${other.signer.keyId}" is not pinned for alice`,
+    ],
+    ["untrusted_key", signed, `${alice.signer.keyId} was deactivated`, ended],
+    [
+      "invalid_signature",
+      { ...signed, signature: "garbage" },
+      "signature is not strict base64 of 64 bytes",
+    ],
+    [
+      "invalid_signature",
+      { ...signed, signature: signV31(note({ body: "other" }))["signature"] },
+      `the signature by "${alice.signer.keyId}" does not cover this content`,
+    ],
+  ])("%s", (reason, fields, detail, ctx = context()) => {
+    const refusal = authenticate(lineOf(fields), here, ctx);
+    expect(refusal).toEqual({ ok: false, reason, detail });
   });
 });
 
@@ -187,6 +249,23 @@ describe("deactivated keys, when history is read again", () => {
     expect(outcome(signV30(note()), here, past([["alice_to_bob", { id }]]))).toBe("ok v3.0 alice");
     const after = past([["alice_to_bob", { id }]], true);
     expect(outcome(signV30(note()), here, after)).toBe("untrusted_key");
+  });
+
+  test.each([
+    ["a chained line in a log that had not chained", inTime, { id: end.id }],
+    ["an unchained line in a log that chained", signV31(note()), end],
+  ])("%s counts by whether the noted line has passed", (_, line, noted) => {
+    const ends: [string, { seq?: number; id: string }][] = [["alice_to_bob", noted]];
+    expect(outcome(line, here, past(ends))).toBe("ok v3.1 alice");
+    expect(outcome(line, here, past(ends, true))).toBe("untrusted_key");
+  });
+
+  test("are asked for by their own id and in the line's own log", () => {
+    const asked: string[][] = [];
+    const ctx = past([["alice_to_bob", { id: end.id }]]);
+    const history = { passed: (...about: string[]) => asked.push(about) > 0 };
+    expect(outcome(signV30(note()), here, { ...ctx, history })).toBe("untrusted_key");
+    expect(asked).toEqual([[alice.signer.keyId, "alice_to_bob"]]);
   });
 });
 

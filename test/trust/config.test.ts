@@ -56,7 +56,7 @@ describe("config.json", () => {
     expect(DEFAULT_CONFIG.signing.enforceSigned).toBe(true);
   });
 
-  test("of the Python reference has a version and a signing policy", () => {
+  test("of the reference implementation has a version and a signing policy", () => {
     const reference = { protocol_version: "v3.0", v3_signing: { enforce_signed: true } };
     expect(config(reference)).toEqual({ ...DEFAULT_CONFIG, protocolVersion: "v3.0" });
   });
@@ -90,32 +90,119 @@ describe("config.json", () => {
     });
   });
 
+  const limit = (name: string, from: number, to: number): string =>
+    `limits.${name} is ${to + 1}; expected a whole number from ${from} to ${to}`;
+
   test.each([
-    [{ wire_id: "../x" }, 'wire_id is "../x"; expected letters'],
+    [
+      { wire_id: "../x" },
+      'wire_id is "../x"; expected letters, digits, ".", "_" and "-", at most 128',
+    ],
     [{ wire_id: 5 }, "wire_id is 5; expected a string"],
     [{ layout: "star" }, 'layout is "star"; expected "pairwise" or "outbox"'],
+    [{ layout: 5 }, "layout is 5; expected a string"],
     [{ roster: "forge" }, 'roster is "forge"; expected a list'],
-    [{ roster: ["forge", "con"] }, "is a reserved name on Windows"],
-    [{ roster: ["forge", "Forge"] }, "differs from"],
-    [{ roster: ["a", "b_to_c", "a_to_b", "c"] }, "would share the file"],
+    [
+      { roster: ["forge", "con"] },
+      'roster[1]: "con" is a reserved name on Windows; choose another handle',
+    ],
+    [
+      { roster: Array.from({ length: 257 }, (_, at) => `a${at}`) },
+      "roster: 257 agents; at most 256 share a wire",
+    ],
     [{ roster: ["a", 5] }, "roster[1] is 5; expected a string"],
     [{ v3_signing: [] }, "v3_signing is a list; expected an object"],
-    [{ v3_signing: { enforce_signed: "no" } }, 'enforce_signed is "no"; expected true or false'],
-    [{ v3_signing: { allow_unsigned_from: ["a b"] } }, 'allow_unsigned_from[0] is "a b"'],
-    [{ domains: { x: { paths: [] } } }, 'domains["x"].owner is missing; expected a handle'],
+    [
+      { v3_signing: { enforce_signed: "no" } },
+      'v3_signing.enforce_signed is "no"; expected true or false',
+    ],
+    [
+      { v3_signing: { allow_unsigned_from: ["a b"] } },
+      'v3_signing.allow_unsigned_from[0] is "a b"; expected a handle',
+    ],
+    [
+      { v3_signing: { allow_unsigned_from: [5] } },
+      "v3_signing.allow_unsigned_from[0] is 5; expected a string",
+    ],
+    [{ domains: [] }, "domains is a list; expected an object"],
+    [{ domains: { x: 5 } }, 'domains["x"] is 5; expected an object'],
+    [{ roster: ["a"], domains: { x: {} } }, 'domains["x"].owner is missing; expected a handle'],
     [{ domains: { x: { owner: "-" } } }, 'domains["x"].owner is "-"; expected a handle'],
-    [{ domains: { x: { owner: "a", paths: [1] } } }, "paths[0] is 1; expected a string"],
-    [{ roster: ["a"], domains: { x: { owner: "b" } } }, '"b", who is not in the roster'],
-    [{ limits: { max_message_body_kb: 0 } }, "is 0; expected a whole number from 1 to 1024"],
-    [{ limits: { max_refs: -1 } }, "limits.max_refs is -1; expected"],
-    [{ limits: { max_refs: "8" } }, 'limits.max_refs is "8"; expected'],
-    [{ limits: { rate_limit_msg_per_min: 1.5 } }, "rate_limit_msg_per_min is 1.5; expected"],
-    [{ limits: { max_clock_skew_seconds: 86_401 } }, "max_clock_skew_seconds is 86401; expected"],
-  ])("%j is refused in words", (document, words) => {
+    [
+      { domains: { x: { owner: 5 } } },
+      'domains["x"].owner is 5; expected a string\nconfig.json: domains["x"].owner is missing; expected a handle',
+    ],
+    [
+      { domains: { x: { owner: "a", paths: [1] } } },
+      'domains["x"].paths[0] is 1; expected a string',
+    ],
+    [
+      { domains: { x: { owner: "a", paths: Array.from({ length: 257 }, () => "a") } } },
+      'domains["x"].paths has 257 patterns; at most 256',
+    ],
+    [
+      { roster: ["a"], domains: { x: { owner: "b" } } },
+      'domains["x"].owner is "b", who is not in the roster',
+    ],
+    [{ limits: [] }, "limits is a list; expected an object"],
+    [
+      { limits: { max_refs: -1 } },
+      "limits.max_refs is -1; expected a whole number from 0 to 10000",
+    ],
+    [
+      { limits: { max_refs: "8" } },
+      'limits.max_refs is "8"; expected a whole number from 0 to 10000',
+    ],
+    [
+      { limits: { max_refs: 1.5 } },
+      "limits.max_refs is 1.5; expected a whole number from 0 to 10000",
+    ],
+    [{ limits: { max_refs: 10_001 } }, limit("max_refs", 0, 10_000)],
+    [{ limits: { max_message_body_kb: 1_025 } }, limit("max_message_body_kb", 1, 1_024)],
+    [{ limits: { max_clock_skew_seconds: 86_401 } }, limit("max_clock_skew_seconds", 0, 86_400)],
+    [{ limits: { rate_limit_msg_per_min: 60_001 } }, limit("rate_limit_msg_per_min", 1, 60_000)],
+  ])("%j is refused in words", (document, problem) => {
+    const detail = `config.json: ${problem}`;
+    expect(parse(document)).toEqual({ ok: false, reason: "invalid", detail });
+  });
+
+  test.each([
+    [{ roster: ["forge", "Forge"] }, "differs from"],
+    [{ roster: ["a", "b_to_c", "a_to_b", "c"] }, "would share the file"],
+  ])("%j is no roster", (document, words) => {
     const parsed = parse(document);
-    expect(parsed).toMatchObject({ ok: false, reason: "invalid" });
-    expect(parsed).toMatchObject({ detail: expect.stringContaining(words) });
-    expect(parsed).toMatchObject({ detail: expect.stringMatching(/^config\.json: /) });
+    expect(parsed).toMatchObject({ reason: "invalid", detail: expect.stringContaining(words) });
+  });
+
+  test("may be as large as its limits", () => {
+    const handles = Array.from({ length: 256 }, (_, at) => `a${at}`);
+    const paths = handles.map((handle) => `${handle}/**`);
+    const named = handles.map((handle) => [handle, { owner: handle, paths }]);
+    const { roster, domains } = config({ roster: handles, domains: Object.fromEntries(named) });
+    expect(roster).toEqual(handles);
+    expect([...domains]).toEqual(named);
+  });
+
+  test("has no more domains than are read", () => {
+    const owned = (_: unknown, at: number): unknown => [`d${at}`, { owner: "a" }];
+    const entries = [...Array.from({ length: 256 }, owned), ["last", 5]] as [string, unknown][];
+    expect(parse({ domains: Object.fromEntries(entries) })).toEqual({
+      ok: false,
+      reason: "invalid",
+      detail: "config.json: domains has 257 entries; at most 256 are read",
+    });
+  });
+
+  test("may name a domain that has no paths yet", () => {
+    const { domains } = config({ domains: { x: { owner: "did:wire:a" } } });
+    expect(domains).toEqual(new Map([["x", { owner: "a", paths: [] }]]));
+  });
+
+  test("shows no more than 40 digits of a number", () => {
+    const text = `{"limits":{"max_refs":${"9".repeat(60)}}}`;
+    expect(parseConfig(new TextEncoder().encode(text))).toMatchObject({
+      detail: expect.stringMatching(/^config\.json: limits\.max_refs is [0-9.e+]{1,40}; /),
+    });
   });
 
   test("agrees with its published schema", () => {
@@ -127,12 +214,19 @@ describe("config.json", () => {
 
   test("names every problem", () => {
     const parsed = parse({ layout: "star", limits: { max_refs: -1 } });
-    expect(parsed.ok ? "" : parsed.detail.split("\n")).toHaveLength(2);
+    expect(parsed.ok ? [] : parsed.detail.split("\n")).toEqual([
+      'config.json: layout is "star"; expected "pairwise" or "outbox"',
+      "config.json: limits.max_refs is -1; expected a whole number from 0 to 10000",
+    ]);
   });
 
   test("that is no JSON object is refused", () => {
     for (const text of ["", "[]", "{", '{"layout":"outbox","layout":"outbox"}']) {
-      expect(parseConfig(new TextEncoder().encode(text))).toMatchObject({ reason: "invalid" });
+      expect(parseConfig(new TextEncoder().encode(text))).toMatchObject({
+        ok: false,
+        reason: "invalid",
+        detail: expect.stringMatching(/^config\.json: ./),
+      });
     }
   });
 });

@@ -1,16 +1,23 @@
 import { describe, expect, test } from "vitest";
+import { emptyChain } from "../../src/wire/chain.ts";
 import { makeLayout } from "../../src/wire/layout.ts";
-import { authenticate, type AdmissionContext } from "../../src/trust/admission.ts";
+import {
+  authenticate,
+  type AdmissionContext,
+  type RefusalReason,
+} from "../../src/trust/admission.ts";
 import {
   acceptFromHere,
   admit,
   newLogAdmission,
+  recallLine,
   restoreLogAdmission,
   saveLogAdmission,
   type LogAdmission,
   type Verdict,
 } from "../../src/trust/log-admission.ts";
 import { hold, setAllowUnchained } from "../../src/trust/pins.ts";
+import { SeenIds } from "../../src/trust/replay.ts";
 import {
   alice,
   context,
@@ -44,6 +51,10 @@ function judge(
   return admit(result.message, log, ctx, atMs);
 }
 
+function refused(reason: RefusalReason, detail: string): Verdict {
+  return { outcome: "refused", reason, detail, events: [] };
+}
+
 function short(verdict: Verdict): string {
   return verdict.outcome === "refused" ? verdict.reason : verdict.outcome;
 }
@@ -62,11 +73,37 @@ function linkTo(before: Fields | undefined, extra: Fields): Fields {
   return note({ log: "alice_to_bob", ...(prev === undefined ? {} : { prev }), ...extra });
 }
 
+function idOf(fields: Fields): string {
+  return String(fields["event_id"]);
+}
+
 function at<T>(items: readonly T[], index: number): T {
   const item = items.at(index);
   if (item === undefined) throw new Error(`nothing at ${index}`);
   return item;
 }
+
+test("a log of which nothing has been read knows whom the author's other logs address", () => {
+  const fresh = {
+    chain: emptyChain(),
+    seen: new SeenIds(),
+    held: undefined,
+    mayBeginLate: false,
+  };
+  expect(emptyLog()).toEqual({
+    ...fresh,
+    name: "alice_to_bob",
+    addressee: "bob",
+    otherAddressees: ["carol"],
+  });
+  const outbox = makeLayout("outbox", ["alice", "bob"]);
+  expect(newLogAdmission(outbox.logs.get("alice")!, outbox)).toEqual({
+    ...fresh,
+    name: "alice",
+    addressee: undefined,
+    otherAddressees: [],
+  });
+});
 
 describe("the chain", () => {
   test("moves line by line", () => {
@@ -98,9 +135,28 @@ describe("the chain", () => {
       events: [{ cause: "log_gap", detail: "alice_to_bob: lines 2 to 3 are missing" }],
     });
     expect(judge(at(lines, 4), log)).toMatchObject({ afterGap: false, events: [] });
-    expect(judge(at(lines, 2), log)).toMatchObject({ outcome: "accepted", afterGap: true });
+    expect(judge(at(lines, 2), log)).toEqual({ outcome: "accepted", afterGap: true, events: [] });
     expect(judge(at(lines, 1), log)).toMatchObject({ outcome: "accepted", afterGap: false });
     expect(log.chain.gaps).toEqual([]);
+  });
+
+  test("log_gap: of one line", () => {
+    const log = emptyLog();
+    const lines = chain(3);
+    judge(at(lines, 0), log);
+    expect(judge(at(lines, 2), log)).toMatchObject({
+      events: [{ cause: "log_gap", detail: "alice_to_bob: line 2 is missing" }],
+    });
+  });
+
+  test("an unsigned line is after no gap, whatever place it claims", () => {
+    const ctx = context({ signing: { enforceSigned: true, allowUnsignedFrom: ["alice"] } });
+    const log = emptyLog();
+    const lines = chain(3);
+    judge(at(lines, 0), log, ctx);
+    judge(at(lines, 2), log, ctx);
+    const claimed = note({ log: "alice_to_bob", seq: 3 });
+    expect(judge(claimed, log, ctx)).toEqual({ outcome: "accepted", afterGap: false, events: [] });
   });
 
   test("a filler that does not link is a fork", () => {
@@ -117,14 +173,22 @@ describe("the chain", () => {
     const lines = chain(2);
     for (const line of lines) judge(line, log);
     const fork = signV31(linkTo(at(lines, 0), { seq: 3 }));
-    const verdict = judge(fork, log);
-    expect(verdict).toMatchObject({
+    const before = idOf(at(lines, 1));
+    const detail = `alice_to_bob: line 3 does not follow line 2; the line is ${idOf(fork)} (the chain stood at line 2, ${before})`;
+    expect(judge(fork, log)).toEqual({
       outcome: "refused",
       reason: "log_forked",
-      events: [{ cause: "log_forked" }],
+      detail,
+      events: [{ cause: "log_forked", detail }],
     });
-    expect(log.held).toMatchObject({ cause: "log_forked", sinceMs: NOON_MS });
+    expect(log.held).toEqual({ cause: "log_forked", detail, sinceMs: NOON_MS });
     expect(log.chain.head?.seq).toBe(2);
+  });
+
+  test("log_forked: a first line that names one before it", () => {
+    const fork = signV31(note({ log: "alice_to_bob", seq: 1, prev: "ab".repeat(32) }));
+    const detail = `alice_to_bob: line 1 names a line before it; the line is ${idOf(fork)}`;
+    expect(judge(fork, emptyLog())).toMatchObject({ reason: "log_forked", detail });
   });
 
   test("log_forked: an old place with a new line", () => {
@@ -151,20 +215,27 @@ describe("the chain", () => {
   test("a hold in the store stops every log of the author", () => {
     const held = hold(storeOf(peer(alice)), "alice", {
       cause: "key_revoked",
-      detail: "",
+      detail: "it was lost",
       sinceMs: 0,
     });
     if (!held.ok) throw new Error(held.detail);
     const ctx = context({ store: held.store });
-    expect(short(judge(at(chain(1), 0), emptyLog(), ctx))).toBe("wait");
+    expect(judge(at(chain(1), 0), emptyLog(), ctx)).toEqual({
+      outcome: "wait",
+      detail: "alice is held since key_revoked: it was lost",
+      events: [],
+    });
   });
 
   test("one that begins above 1 waits for its archive or the operator's word", () => {
     const log = emptyLog();
     const lines = chain(3);
-    expect(judge(at(lines, 1), log)).toMatchObject({
+    const detail =
+      "alice_to_bob begins with line 3: lines 1 to 2 are missing, and it needs its archive or the operator's word";
+    expect(judge(at(lines, 2), log)).toEqual({
       outcome: "wait",
-      events: [{ cause: "log_gap" }],
+      detail,
+      events: [{ cause: "log_gap", detail }],
     });
     expect(log.seen.size).toBe(0);
     for (const line of lines) expect(short(judge(line, log))).toBe("accepted");
@@ -184,12 +255,26 @@ describe("the chain", () => {
     expect(log.chain.head).toBeUndefined();
   });
 
+  test("nor does it fork the chain that began late on the operator's word", () => {
+    const log = emptyLog();
+    const lines = chain(3);
+    for (const line of lines) judge(line, log);
+    acceptFromHere(log);
+    // The author goes on from another line 3 than the one that we have seen.
+    const later = signV31(note({ log: "alice_to_bob", seq: 4, prev: "ab".repeat(32) }));
+    expect(judge(later, log)).toMatchObject({ outcome: "accepted", afterGap: true });
+    expect(short(judge(respelled(at(lines, 2)), log))).toBe("replayed");
+    expect(log.held).toBeUndefined();
+  });
+
   test("wrong_wire: the line names another wire, or none", () => {
     const ctx = context({ wireId: "w1" });
     const log = emptyLog();
-    expect(short(judge(at(chain(1, { wire: "w2" }), 0), log, ctx))).toBe("wrong_wire");
-    expect(short(judge(at(chain(1), 0), log, ctx))).toBe("wrong_wire");
-    expect(short(judge(signV31(note({ wire: "w2" })), log, ctx))).toBe("wrong_wire");
+    const another = refused("wrong_wire", 'the line was written for the wire "w2"; this one is w1');
+    const none = refused("wrong_wire", "the line names no wire; this one is w1");
+    expect(judge(at(chain(1, { wire: "w2" }), 0), log, ctx)).toEqual(another);
+    expect(judge(at(chain(1), 0), log, ctx)).toEqual(none);
+    expect(judge(signV31(note({ wire: "w2" })), log, ctx)).toEqual(another);
     expect(log.chain.head).toBeUndefined();
     expect(short(judge(signV31(note()), log, ctx))).toBe("accepted");
     expect(short(judge(at(chain(1, { wire: "w1" }), 0), log, ctx))).toBe("accepted");
@@ -203,8 +288,12 @@ describe("the chain", () => {
     const log = emptyLog();
     expect(short(judge(signV31(note({ body: "before" })), log))).toBe("accepted");
     judge(at(chain(1), 0), log);
-    expect(short(judge(signV31(note()), log))).toBe("unchained");
-    expect(short(judge(signV30(note()), log))).toBe("unchained");
+    const outside = refused(
+      "unchained",
+      "this log is chained, and the line carries no place in the chain",
+    );
+    expect(judge(signV31(note()), log)).toEqual(outside);
+    expect(judge(signV30(note()), log)).toEqual(outside);
     expect(short(judge(signV31(note({ body: "before" })), log))).toBe("duplicate");
   });
 
@@ -246,6 +335,36 @@ function respelled(fields: Fields): Uint8Array {
   return new TextEncoder().encode(` ${JSON.stringify(fields)}`);
 }
 
+describe("an unsigned copy of a chained line", () => {
+  const signing = { enforceSigned: true, allowUnsignedFrom: ["alice"] };
+  const ctx = context({ signing });
+  const unsigned = (line: Fields): Fields => ({
+    ...line,
+    event_id: undefined,
+    public_key_id: undefined,
+    signature: undefined,
+  });
+
+  test("that comes before the first line does not keep the chain from beginning", () => {
+    const log = emptyLog();
+    const [first, second] = chain(2) as [Fields, Fields];
+    expect(short(judge(unsigned(first), log, ctx))).toBe("accepted");
+    expect(short(judge(first, log, ctx))).toBe("replayed");
+    expect(short(judge(second, log, ctx))).toBe("accepted");
+    expect(log.chain.head?.seq).toBe(2);
+  });
+
+  test("that comes into a gap does not keep the gap open", () => {
+    const log = emptyLog();
+    const [first, second, third] = chain(3) as [Fields, Fields, Fields];
+    const verdicts = [first, third, unsigned(second), second].map((line) =>
+      short(judge(line, log, ctx)),
+    );
+    expect(verdicts).toEqual(["accepted", "accepted", "accepted", "replayed"]);
+    expect(log.chain.gaps).toEqual([]);
+  });
+});
+
 describe("clock_skew", () => {
   test("is a line dated more than the limit after our receipt", () => {
     const line = signV31(note());
@@ -261,7 +380,8 @@ describe("clock_skew", () => {
 
   test("minds the year 9999", () => {
     const line = signV31(note({ timestamp: "9999-12-31T23:59:59Z" }));
-    expect(short(judge(line, emptyLog()))).toBe("clock_skew");
+    const detail = "dated 251621985599 s ahead of our clock; at most 300 s are let pass";
+    expect(judge(line, emptyLog())).toEqual(refused("clock_skew", detail));
   });
 });
 
@@ -285,7 +405,10 @@ describe("replays", () => {
   ])("a %s line in other bytes is replayed", (_, line) => {
     const log = emptyLog();
     judge(line, log);
-    expect(short(judge(respelled(line), log))).toBe("replayed");
+    const again = judge(respelled(line), log);
+    expect(again).toEqual(
+      refused("replayed", expect.stringMatching(/^alice_to_bob has shown [0-9a-f]{64} before$/)),
+    );
   });
 
   test("a line that was refused and comes again is a duplicate, not another refusal", () => {
@@ -321,6 +444,11 @@ describe("replays", () => {
     expect(short(judge(signV31(note({ to })), emptyLog("alice_to_carol")))).toBe(expected);
   });
 
+  test("a copy out of another log is told as one", () => {
+    const detail = "unchained, and to bob, not to carol: a copy out of another log";
+    expect(judge(signV31(note()), emptyLog("alice_to_carol"))).toEqual(refused("replayed", detail));
+  });
+
   test("a chained line says itself where it belongs", () => {
     const line = signV31(note({ to: ["bob"], log: "alice_to_carol", seq: 1 }));
     expect(short(judge(line, emptyLog("alice_to_carol")))).toBe("accepted");
@@ -348,23 +476,21 @@ describe("what a sender may say", () => {
       signing: { enforceSigned: false, allowUnsignedFrom: [] },
     });
     const log = emptyLog();
-    expect(short(judge(note(), log, ctx))).toBe("tier_refused");
+    const detail = "alice is UNTRUSTED: feedback is not taken";
+    expect(judge(note(), log, ctx)).toEqual(refused("tier_refused", detail));
     expect(short(judge(note({ type: "heartbeat" }), log, ctx))).toBe("accepted");
   });
 
   test("tier_refused: everything of a blocked agent, its heartbeats too", () => {
     const ctx = context({ store: storeOf({ ...peer(alice, "TRUSTED"), blocked: true }) });
     const verdict = judge(signV31(note({ type: "heartbeat" })), emptyLog(), ctx);
-    expect(verdict).toMatchObject({
-      reason: "tier_refused",
-      detail: expect.stringMatching(/blocked/),
-    });
+    expect(verdict).toEqual(refused("tier_refused", "alice is blocked: heartbeat is not taken"));
   });
 
   test("tier_refused: everything of an agent of no tier", () => {
     const ctx = context({ store: storeOf({ ...peer(alice), tier: undefined }) });
-    expect(short(judge(signV31(note({ type: "heartbeat" })), emptyLog(), ctx))).toBe(
-      "tier_refused",
+    expect(judge(signV31(note({ type: "heartbeat" })), emptyLog(), ctx)).toEqual(
+      refused("tier_refused", "alice is of no known tier: heartbeat is not taken"),
     );
   });
 
@@ -375,13 +501,15 @@ describe("what a sender may say", () => {
     expect([at("UNTRUSTED"), at("VERIFIED")]).toEqual(["tier_refused", "accepted"]);
   });
 
+  const accepted: Verdict = { outcome: "accepted", afterGap: false, events: [] };
+
   // Two quotes stand around the text in its canonical form.
   test.each([
-    [65_536, "accepted"],
-    [65_537, "body_too_large"],
-  ])("a body of %i bytes: %s", (bytes, expected) => {
+    [65_536, accepted],
+    [65_537, refused("body_too_large", "body has 65537 bytes; at most 65536 are taken")],
+  ])("a body of %i bytes", (bytes, expected) => {
     const line = signV31(note({ body: "x".repeat(bytes - 2) }));
-    expect(short(judge(line, emptyLog()))).toBe(expected);
+    expect(judge(line, emptyLog())).toEqual(expected);
   });
 
   test("the canonical form of a body is measured, not how it is spelled", () => {
@@ -402,11 +530,11 @@ describe("what a sender may say", () => {
   });
 
   test.each([
-    [64, "accepted"],
-    [65, "too_many_refs"],
-  ])("%i refs: %s", (count, expected) => {
+    [64, accepted],
+    [65, refused("too_many_refs", "refs has 65 entries; at most 64 are taken")],
+  ])("%i refs", (count, expected) => {
     const refs = Array.from({ length: count }, (_, index) => `docs/${index}.md`);
-    expect(short(judge(signV31(note({ refs })), emptyLog()))).toBe(expected);
+    expect(judge(signV31(note({ refs })), emptyLog())).toEqual(expected);
   });
 });
 
@@ -427,8 +555,61 @@ describe("the checkpoint", () => {
     }
   });
 
+  test("of a log that is not held names no hold", () => {
+    expect(saveLogAdmission(emptyLog())).toStrictEqual({
+      chain: { head: undefined, gaps: [] },
+      seen: "",
+      mayBeginLate: false,
+    });
+  });
+
+  test("keeps a hold, and the operator's word", () => {
+    const log = emptyLog();
+    log.held = { cause: "log_forked", detail: "line 3", sinceMs: 1 };
+    log.mayBeginLate = true;
+    const saved = saveLogAdmission(log);
+    expect(saved).toStrictEqual({
+      chain: { head: undefined, gaps: [] },
+      seen: "",
+      mayBeginLate: true,
+      held: log.held,
+    });
+    expect(restoreLogAdmission(emptyLog(), saved)).toEqual(log);
+  });
+
   test("that is damaged is not restored", () => {
     const saved = { ...saveLogAdmission(emptyLog()), seen: "AAAA" };
     expect(restoreLogAdmission(emptyLog(), saved)).toBeUndefined();
+  });
+});
+
+describe("a line recalled from the journal", () => {
+  const lines = chain(3);
+
+  function recalled(line: Fields, reason: RefusalReason | undefined, taken: number): LogAdmission {
+    const log = emptyLog();
+    for (const before of lines.slice(0, taken)) judge(before, log);
+    const result = authenticate(lineOf(line), { owner: "alice", log: log.name }, context());
+    if (!result.ok) throw new Error(result.detail);
+    recallLine(result.message, log, reason, NOON_MS);
+    return log;
+  }
+
+  test.each([
+    ["that was accepted moves the chain", undefined, 3],
+    ["that a later check refused moves it too", "tier_refused", 3],
+    ["for another wire moves nothing", "wrong_wire", 2],
+    ["outside the chain moves nothing", "unchained", 2],
+    ["that forked it moves nothing", "log_forked", 2],
+  ] as const)("%s", (_, reason, size) => {
+    const log = recalled(at(lines, 2), reason, 2);
+    expect([log.chain.head?.seq, log.seen.size, log.held]).toEqual([size, size, undefined]);
+  });
+
+  test.each([undefined, "log_forked"] as const)("that forks holds the log: %s", (reason) => {
+    const fork = signV31(linkTo(at(lines, 0), { seq: 3 }));
+    const live = emptyLog();
+    for (const line of [...lines.slice(0, 2), fork]) judge(line, live);
+    expect(saveLogAdmission(recalled(fork, reason, 2))).toEqual(saveLogAdmission(live));
   });
 });

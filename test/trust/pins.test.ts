@@ -7,17 +7,21 @@ import {
   pin,
   release,
   revokeKey,
+  setAllowUnchained,
   setBlocked,
   setReciprocations,
   setTier,
   type StoreChange,
 } from "../../src/trust/pins.ts";
-import { EMPTY_STORE, tierOf, type TrustStore } from "../../src/trust/store.ts";
+import { EMPTY_STORE, newPeer, tierOf, type Peer, type TrustStore } from "../../src/trust/store.ts";
 import { TIERS, type Tier } from "../../src/trust/tiers.ts";
-import { alice, bob, peer, person, storeOf } from "./people.ts";
+import { alice, bob, peer, person, pinned, storeOf } from "./people.ts";
 
 const AT = "2026-06-01T00:00:00Z";
 const second = person("alice", " second");
+
+/** alice with two keys. */
+const both: Peer = { ...peer(alice), keys: [pinned(alice), pinned(second)] };
 
 function done(change: StoreChange): TrustStore {
   if (!change.ok) throw new Error(change.detail);
@@ -34,16 +38,39 @@ describe("pinning", () => {
     ]);
   });
 
-  test("the same key again changes nothing", () => {
-    const store = storeOf(peer(alice));
-    expect(done(pin(store, "alice", alice.key, AT))).toBe(store);
+  test("an agent that is known by its name alone keeps what is known of it", () => {
+    const known = { ...newPeer("alice"), blocked: true };
+    const store = done(pin(storeOf(known), "alice", alice.key, AT));
+    expect(store).toEqual({
+      version: 2,
+      peers: new Map([["alice", { ...known, keys: [{ ...pinned(alice), addedAt: AT }] }]]),
+    });
+  });
+
+  test.each([
+    ["pinned", pin],
+    ["accepted", acceptKey],
+  ])("the same key %s again changes nothing", (_, add) => {
+    const store = storeOf(both);
+    expect(done(add(store, "alice", alice.key, AT))).toBe(store);
+    expect(done(add(store, "alice", second.key, AT))).toBe(store);
   });
 
   test("a pin is never replaced, nor added to", () => {
-    expect(pin(storeOf(peer(alice)), "alice", second.key, AT)).toMatchObject({
+    const third = person("alice", " third");
+    expect(pin(storeOf(both), "alice", third.key, AT)).toEqual({
       ok: false,
-      detail: expect.stringContaining("a pin is never replaced"),
+      detail: `alice has a pinned key already (${alice.signer.keyId}, ${second.signer.keyId}), and a pin is never replaced; a further key needs the operator's word or a rotation signed with the old key`,
     });
+  });
+
+  test.each([true, false])("another key under a pinned id is refused: active %s", (active) => {
+    const twin = { ...peer(alice), keys: [{ ...pinned(alice, active), key: bob.key }] };
+    expect(acceptKey(storeOf(twin), "alice", alice.key, AT)).toEqual({
+      ok: false,
+      detail: `another key is pinned under the id ${alice.signer.keyId}; make a new key for alice`,
+    });
+    expect(pin(storeOf(twin), "alice", alice.key, AT).ok).toBe(false);
   });
 
   test("a pin is not replaced either when its key was revoked", () => {
@@ -59,14 +86,18 @@ describe("pinning", () => {
     ["of 31 bytes", alice.key.subarray(1)],
     ["of 33 bytes", Uint8Array.from([...alice.key, 0])],
   ])("a key %s is refused", (_, key) => {
-    expect(pin(EMPTY_STORE, "alice", key, AT)).toMatchObject({
+    expect(pin(EMPTY_STORE, "alice", key, AT)).toEqual({
       ok: false,
-      detail: expect.stringContaining("no usable Ed25519 public key"),
+      detail:
+        "the key offered for alice is no usable Ed25519 public key; expected 32 bytes, a canonical point that is not of small order",
     });
   });
 
   test("a name that is no handle is refused", () => {
-    expect(pin(EMPTY_STORE, "../alice", alice.key, AT).ok).toBe(false);
+    expect(pin(EMPTY_STORE, "../alice", alice.key, AT)).toEqual({
+      ok: false,
+      detail: '"../alice" is not a handle',
+    });
   });
 
   test("an accepted key stands beside the first, at the same tier", () => {
@@ -90,32 +121,47 @@ describe("deactivating", () => {
   test("notes the last line of each log, once", () => {
     const store = done(deactivateKey(storeOf(peer(alice)), alice.signer.keyId, AT, ends));
     expect(store.version).toBe(2);
-    expect(store.peers.get("alice")?.keys[0]).toMatchObject({
-      active: false,
-      deactivatedAt: AT,
-      ends,
-    });
+    expect(store.peers.get("alice")?.keys).toEqual([
+      { ...pinned(alice, false), deactivatedAt: AT, ends },
+    ]);
     const later = new Map([["alice_to_bob", { seq: 99, id: "cd" }]]);
     expect(done(deactivateKey(store, alice.signer.keyId, "later", later))).toBe(store);
   });
 
+  test("one key leaves the others as they are", () => {
+    const store = done(deactivateKey(storeOf(both), second.signer.keyId, AT, ends));
+    expect(store.peers.get("alice")?.keys).toEqual([
+      pinned(alice),
+      { ...pinned(second, false), deactivatedAt: AT, ends },
+    ]);
+  });
+
   test("a key that comes back is refused", () => {
     const store = done(deactivateKey(storeOf(peer(alice)), alice.signer.keyId, AT, ends));
-    expect(acceptKey(store, "alice", alice.key, AT)).toMatchObject({
+    expect(acceptKey(store, "alice", alice.key, AT)).toEqual({
       ok: false,
-      detail: expect.stringContaining("does not come back"),
+      detail: `${alice.signer.keyId} was deactivated and does not come back; make a new key for alice`,
     });
   });
 
   test.each(["alice:00000000", "bob:28bf6857", "nothing", ""])("%j is not pinned", (id) => {
-    expect(deactivateKey(storeOf(peer(alice)), id, AT, ends).ok).toBe(false);
+    const refused = {
+      ok: false,
+      detail: `no key ${JSON.stringify(id)} is pinned; deaddrop trust list shows those that are`,
+    };
+    expect(deactivateKey(storeOf(peer(alice)), id, AT, ends)).toEqual(refused);
+    expect(revokeKey(storeOf(peer(alice)), id, 5_000, ends)).toEqual(refused);
   });
 
   test("revoking holds the agent as well", () => {
     const store = done(revokeKey(storeOf(peer(alice)), alice.signer.keyId, 5_000, ends));
     expect(store.peers.get("alice")).toMatchObject({
       keys: [{ active: false, deactivatedAt: "1970-01-01T00:00:05.000Z" }],
-      held: { cause: "key_revoked", sinceMs: 5_000 },
+      held: {
+        cause: "key_revoked",
+        detail: `${alice.signer.keyId} was revoked`,
+        sinceMs: 5_000,
+      },
     });
   });
 });
@@ -134,6 +180,26 @@ describe("holding and blocking", () => {
     expect(tierOf(done(setBlocked(EMPTY_STORE, "alice", true)), "alice")).toBeUndefined();
   });
 
+  const known = storeOf(peer(alice));
+
+  test.each<[string, (store: TrustStore, handle: string) => StoreChange]>([
+    ["releasing who is not held", release],
+    ["unblocking who is not blocked", (store, handle) => setBlocked(store, handle, false)],
+    ["forbidding what is not allowed", (store, handle) => setAllowUnchained(store, handle, false)],
+    ["counting no more than before", (store, handle) => setReciprocations(store, handle, 0, 1_000)],
+    ["setting the tier that it has", (store, handle) => setTier(store, handle, "ATTESTED", 1_000)],
+  ])("%s changes nothing", (name, step) => {
+    expect(done(step(known, "alice"))).toBe(known);
+    if (!name.includes("tier")) expect(done(step(known, "carol"))).toBe(known);
+  });
+
+  test("what the operator allows stands until it is taken back", () => {
+    const allowed = done(setAllowUnchained(known, "alice", true));
+    expect(allowed.peers.get("alice")).toEqual({ ...peer(alice), allowUnchained: true });
+    expect(done(setAllowUnchained(allowed, "alice", true))).toBe(allowed);
+    expect(done(setAllowUnchained(allowed, "alice", false)).peers).toEqual(known.peers);
+  });
+
   test("unblocking gives the tier back", () => {
     const blocked = done(setBlocked(storeOf(peer(alice, "TRUSTED")), "alice", true));
     expect(tierOf(blocked, "alice")).toBeUndefined();
@@ -149,11 +215,18 @@ describe("tiers", () => {
     const allowed = to !== "TRUSTED" || from === "ATTESTED" || from === "TRUSTED";
     expect(change.ok).toBe(allowed);
     if (change.ok) expect(tierOf(change.store, "alice")).toBe(to);
-    else expect(change.detail).toContain("TRUSTED is reached from ATTESTED only");
+    else {
+      expect(change.detail).toBe(
+        `alice is ${from ?? "of no tier"}; TRUSTED is reached from ATTESTED only, so make it ATTESTED first`,
+      );
+    }
   });
 
   test("nobody without a key is raised, unless the operator knows that it signs nothing", () => {
-    expect(setTier(EMPTY_STORE, "alice", "VERIFIED", 1_000).ok).toBe(false);
+    expect(setTier(EMPTY_STORE, "alice", "VERIFIED", 1_000)).toEqual({
+      ok: false,
+      detail: "no key of alice is pinned, so there is nobody to trust; pin one first",
+    });
     expect(tierOf(done(setTier(EMPTY_STORE, "alice", "VERIFIED", 1_000, true)), "alice")).toBe(
       "VERIFIED",
     );
@@ -192,10 +265,17 @@ describe("tiers", () => {
     }
   });
 
-  test("counting begins anew with VERIFIED", () => {
-    const store = storeOf({ ...peer(alice, "UNTRUSTED"), reciprocations: 50 });
-    const verified = done(setTier(store, "alice", "VERIFIED", 1_000));
-    expect(verified.peers.get("alice")?.reciprocations).toBe(0);
+  test.each([
+    ["UNTRUSTED", "VERIFIED", 0],
+    ["VERIFIED", "UNTRUSTED", 0],
+    ["ATTESTED", "VERIFIED", 0],
+    ["VERIFIED", "ATTESTED", 50],
+    ["ATTESTED", "TRUSTED", 50],
+    ["TRUSTED", "ATTESTED", 50],
+  ] as const)("counting from %s to %s goes on from %i", (from, to, count) => {
+    const store = storeOf({ ...peer(alice, from), reciprocations: 50 });
+    const set = done(setTier(store, "alice", to, 1_000));
+    expect(set.peers.get("alice")?.reciprocations).toBe(count);
   });
 
   test("a confirmed SAS makes UNTRUSTED VERIFIED and lowers nobody", () => {
@@ -207,6 +287,14 @@ describe("tiers", () => {
     expect(tierOf(done(confirmSas(storeOf(peer(bob, "TRUSTED")), "bob", 1_000)), "bob")).toBe(
       "TRUSTED",
     );
-    expect(confirmSas(EMPTY_STORE, "bob", 1_000).ok).toBe(false);
+  });
+
+  test("a SAS of an agent without a key cannot be confirmed", () => {
+    for (const store of [EMPTY_STORE, storeOf(newPeer("bob"))]) {
+      expect(confirmSas(store, "bob", 1_000)).toEqual({
+        ok: false,
+        detail: "no key of bob is pinned, so there are no digits to compare",
+      });
+    }
   });
 });

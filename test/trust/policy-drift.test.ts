@@ -42,11 +42,20 @@ describe("what config accept shows", () => {
   const from: WireConfig = {
     ...DEFAULT_CONFIG,
     roster: ["a", "b"],
-    domains: new Map([["docs", { owner: "a", paths: ["docs/**"] }]]),
+    domains: new Map([
+      ["docs", { owner: "a", paths: ["docs/**", "*.md"] }],
+      ["old", { owner: "b", paths: ["old/**"] }],
+    ]),
   };
 
   test("is nothing when nothing changes", () => {
     expect(diffConfig(from, { ...from })).toEqual([]);
+  });
+
+  test("is nothing when the same agents stand in another order", () => {
+    const signing = [only("a", "b"), only("b", "a")] as const;
+    const [one, other] = signing.map((policy) => ({ ...from, signing: policy }));
+    expect([diffConfig(one!, other!), diffConfig(other!, one!)]).toEqual([[], []]);
   });
 
   test("is a line for each setting", () => {
@@ -55,21 +64,31 @@ describe("what config accept shows", () => {
       protocolVersion: "v3.0",
       layout: "outbox",
       roster: ["a", "b", "c"],
-      signing: only("c"),
+      signing: { enforceSigned: false, allowUnsignedFrom: ["c"] },
       domains: new Map([
         ["docs", { owner: "b", paths: ["docs/**"] }],
         ["new", { owner: "a", paths: [] }],
       ]),
-      limits: { ...DEFAULT_CONFIG.limits, maxRefs: 1 },
+      limits: {
+        maxMessageBodyKb: 1,
+        maxClockSkewSeconds: 2,
+        rateLimitMsgPerMin: 3,
+        maxRefs: 4,
+      },
     };
     expect(diffConfig(from, to)).toEqual([
       "wire_id: (none) → w1",
       "protocol_version: v3.1 → v3.0",
       "layout: pairwise → outbox",
       "roster: a, b → a, b, c",
+      "v3_signing.enforce_signed: true → false",
       "v3_signing.allow_unsigned_from: (nobody) → c",
-      "limits.max_refs: 64 → 1",
-      'domains["docs"]: a owns "docs/**" → b owns "docs/**"',
+      "limits.max_message_body_kb: 64 → 1",
+      "limits.max_clock_skew_seconds: 300 → 2",
+      "limits.rate_limit_msg_per_min: 60 → 3",
+      "limits.max_refs: 64 → 4",
+      'domains["docs"]: a owns "docs/**", "*.md" → b owns "docs/**"',
+      'domains["old"]: b owns "old/**" → (none)',
       'domains["new"]: (none) → a owns no paths',
       "WEAKER: lines that had to be signed would be taken unsigned",
     ]);

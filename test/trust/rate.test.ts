@@ -63,6 +63,7 @@ describe("the token bucket", () => {
     expect(waitForToken(bucket, 0, LIMIT)).toBe(1_000);
     expect(waitForToken(bucket, 400, LIMIT)).toBe(600);
     expect(waitForToken(bucket, 1_000, LIMIT)).toBe(0);
+    expect(waitForToken(bucket, 9_000, LIMIT)).toBe(0);
     expect(take(bucket, waitForToken(bucket, 0, 7), 7).ok).toBe(true);
     expect(waitForToken(bucket, 0, 0)).toBe(Infinity);
   });

@@ -14,7 +14,7 @@ import {
   serialiseTrustStore,
   type TrustDocument,
 } from "../../src/trust/trust-file.ts";
-import { alice, bob, carol, peer, pinned, storeOf, type Person } from "./people.ts";
+import { alice, bob, carol, peer, person, pinned, storeOf, type Person } from "./people.ts";
 
 function bytesOf(document: unknown): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(document));
@@ -104,13 +104,142 @@ describe("a trust file", () => {
     const bad = { ...keyOf(alice), key };
     const { peers, problems } = read(v31({ alice: { public_keys: [bad, keyOf(alice)] } }));
     expect(peers.get("alice")?.keys).toMatchObject([{ keyId: alice.signer.keyId }]);
-    expect(problems.at(-1)).toContain("agents.alice.public_keys[0].key is no usable Ed25519 key");
+    const path = "trust.json: agents.alice.public_keys[0].key";
+    expect(problems).toEqual([
+      ...(key === 5 ? [`${path} is 5; expected a string`] : []),
+      `${path} is no usable Ed25519 key; expected 32 bytes in standard base64, a canonical point that is not of small order`,
+    ]);
   });
 
-  test("loses a key whose id is another's, and says whose it is", () => {
-    const { peers, problems } = read(v31({ alice: { public_keys: [keyOf(bob)] } }));
+  test.each([
+    ["another's", bob.signer.keyId, `"${bob.signer.keyId}"`],
+    ["absent", undefined, "null"],
+  ])("loses a key whose id is %s, and says what it is", (_, key_id, named) => {
+    const key = { ...keyOf(bob), key_id };
+    const { peers, problems } = read(v31({ alice: { public_keys: [key] } }));
     expect(peers.get("alice")?.keys).toEqual([]);
-    expect(problems[0]).toContain(`that key of alice is alice:${bob.signer.keyId.slice(4)}`);
+    expect(problems).toEqual([
+      `trust.json: agents.alice.public_keys[0].key_id is ${named}; that key of alice is alice:${bob.signer.keyId.slice(4)}`,
+    ]);
+  });
+
+  test("that says nothing of a key but itself means an active one", () => {
+    const { key_id, key } = keyOf(alice);
+    const { peers } = read(v31({ alice: { public_keys: [{ key_id, key }] } }));
+    expect(peers.get("alice")?.keys).toStrictEqual([
+      { keyId: alice.signer.keyId, key: alice.key, addedAt: "", active: true },
+    ]);
+  });
+
+  test("knows which line of a log was the last of a key, if it is named", () => {
+    const last_lines = {
+      a: { event_id: "ab", seq: 1 },
+      b: { event_id: "cd" },
+      c: { seq: 3 },
+      d: 5,
+    };
+    const key = { ...keyOf(alice), active: false, deactivated_at: "then", last_lines };
+    const { peers, problems } = read(v31({ alice: { public_keys: [key] } }));
+    const { ends, ...ended } = peers.get("alice")!.keys[0]!;
+    expect(ended).toEqual({ ...pinned(alice, false), addedAt: "", deactivatedAt: "then" });
+    expect([...(ends ?? [])]).toStrictEqual([
+      ["a", { seq: 1, id: "ab" }],
+      ["b", { id: "cd" }],
+    ]);
+    expect(problems).toEqual([
+      'trust.json: agents.alice.public_keys[0].last_lines["d"] is 5; expected an object',
+    ]);
+  });
+
+  test.each([
+    ["TRUSTED", "1970-01-01T00:00:01Z", 1_000],
+    ["ATTESTED", "1970-01-01T00:00:01Z", 1_000],
+    ["ATTESTED", undefined, 2_000],
+    ["VERIFIED", "1970-01-01T00:00:01Z", undefined],
+    ["VERIFIED", undefined, undefined],
+  ])("that says %s, attested since %s, means since %s", (tier, attested_since, sinceMs) => {
+    const agent = { tier, tier_set_at: "1970-01-01T00:00:02Z", attested_since };
+    const { peers, problems } = read(v31({ alice: agent }));
+    expect(peers.get("alice")).toMatchObject({ tierSetAtMs: 2_000, attestedSinceMs: sinceMs });
+    expect(problems).toEqual([]);
+  });
+
+  test("that holds an agent and does not say why holds it all the same", () => {
+    const { peers } = read(v31({ alice: { held: {} } }));
+    expect(peers.get("alice")?.held).toEqual({ cause: "held", detail: "", sinceMs: 0 });
+  });
+
+  const agent = "agents.alice";
+  const inKey = `${agent}.public_keys[0]`;
+  const ofAgent = (fields: object): object => ({ agents: { alice: fields } });
+  const ofKey = (fields: object): object =>
+    ofAgent({ public_keys: [{ ...keyOf(alice), ...fields }] });
+  const ofEnd = (fields: object): object => ofKey({ last_lines: { a: fields } });
+  const anyNumber = "a whole number from 0 to 9007199254740991";
+  const anyTime = "a time such as 2026-06-01T10:00:00Z";
+
+  test.each([
+    [{ version: -1 }, `version is -1; expected ${anyNumber}`],
+    [{ agents: [] }, "agents is a list; expected an object"],
+    [{ agents: { alice: 5 } }, `${agent} is 5; expected an object`],
+    [{ agents: { "a b": {} } }, 'agents: "a b" is neither a handle nor did:wire:<handle>'],
+    [ofAgent({ tier: 5 }), `${agent}.tier is 5; expected a string`],
+    [ofAgent({ tier_set_at: 5 }), `${agent}.tier_set_at is 5; expected a string`],
+    [ofAgent({ attested_since: "soon" }), `${agent}.attested_since is "soon"; expected ${anyTime}`],
+    [ofAgent({ sas_verified_at: 5 }), `${agent}.sas_verified_at is 5; expected a string`],
+    [
+      ofAgent({ successful_reciprocations: -1 }),
+      `${agent}.successful_reciprocations is -1; expected ${anyNumber}`,
+    ],
+    [ofAgent({ blocked: 1 }), `${agent}.blocked is 1; expected true or false`],
+    [ofAgent({ allow_unchained: 1 }), `${agent}.allow_unchained is 1; expected true or false`],
+    [ofAgent({ held: 5 }), `${agent}.held is 5; expected an object`],
+    [ofAgent({ held: { cause: 5 } }), `${agent}.held.cause is 5; expected a string`],
+    [ofAgent({ held: { detail: 5 } }), `${agent}.held.detail is 5; expected a string`],
+    [ofAgent({ held: { since: 5 } }), `${agent}.held.since is 5; expected a string`],
+    [ofAgent({ public_keys: {} }), `${agent}.public_keys is an object; expected a list`],
+    [ofAgent({ public_keys: [5] }), `${inKey} is 5; expected an object`],
+    [
+      ofAgent({ public_keys: [keyOf(alice), keyOf(alice)] }),
+      `${agent}.public_keys[1] repeats the key id ${alice.signer.keyId}`,
+    ],
+    [ofKey({ added_at: 5 }), `${inKey}.added_at is 5; expected a string`],
+    [ofKey({ active: 1 }), `${inKey}.active is 1; expected true or false`],
+    [ofKey({ deactivated_at: 5 }), `${inKey}.deactivated_at is 5; expected a string`],
+    [ofKey({ last_lines: 5 }), `${inKey}.last_lines is 5; expected an object`],
+    [ofEnd({ event_id: 5 }), `${inKey}.last_lines["a"].event_id is 5; expected a string`],
+    [
+      ofEnd({ seq: 0 }),
+      `${inKey}.last_lines["a"].seq is 0; expected a whole number from 1 to 9007199254740991`,
+    ],
+  ])("%j says what is wrong", (document, problem) => {
+    expect(read(document).problems).toEqual([`trust.json: ${problem}`]);
+  });
+
+  test("says of a key id that is no string that it is none, and what it should be", () => {
+    expect(read(ofKey({ key_id: 5 })).problems).toEqual([
+      `trust.json: ${inKey}.key_id is 5; expected a string`,
+      `trust.json: ${inKey}.key_id is null; that key of alice is ${alice.signer.keyId}`,
+    ]);
+  });
+
+  test("is read to its 1024th agent", () => {
+    const agents = (count: number): object =>
+      Object.fromEntries(Array.from({ length: count }, (_, at) => [`a${at}`, {}]));
+    const full = read(v31(agents(1_024)));
+    expect([full.peers.size, full.problems]).toEqual([1_024, []]);
+    const over = read(v31(agents(1_025)));
+    const problem = "trust.json: agents has 1025 entries; at most 1024 are read";
+    expect([over.peers.size, over.problems]).toEqual([1_024, [problem]]);
+  });
+
+  test("is read to the 64th key of an agent", () => {
+    const keys = Array.from({ length: 65 }, (_, at) => keyOf(person("alice", ` ${at}`)));
+    const full = read(ofAgent({ public_keys: keys.slice(1) }));
+    expect([full.peers.get("alice")?.keys.length, full.problems]).toEqual([64, []]);
+    const over = read(ofAgent({ public_keys: keys }));
+    const problem = `trust.json: ${agent}.public_keys has 65 keys; at most 64 are read`;
+    expect([over.peers.get("alice")?.keys.length, over.problems]).toEqual([64, [problem]]);
   });
 
   test.each([
@@ -154,6 +283,53 @@ describe("the private store", () => {
     }, store);
   }
 
+  test("stands in its file as the spec prints it", () => {
+    const text = serialiseTrustStore(changed());
+    expect(text.endsWith("\n")).toBe(true);
+    expect(JSON.parse(text)).toEqual({
+      schema_version: "v3.1",
+      version: 5,
+      agents: {
+        alice: {
+          tier: "TRUSTED",
+          tier_set_at: "1970-01-01T00:00:02.000Z",
+          attested_since: "1970-01-01T00:00:01.000Z",
+          sas_verified: false,
+          successful_reciprocations: 12,
+          held: { cause: "log_forked", detail: "why", since: "1970-01-01T00:00:01.000Z" },
+          public_keys: [
+            {
+              ...keyOf(alice),
+              added_at: "2026-05-01T00:00:00Z",
+              active: false,
+              deactivated_at: "2026-06-01T00:00:00Z",
+              last_lines: {
+                alice_to_bob: { seq: 4, event_id: "ab".repeat(32) },
+                alice_to_carol: { event_id: "cd" },
+              },
+            },
+          ],
+        },
+        bob: {
+          tier: "NONE",
+          sas_verified: true,
+          sas_verified_at: "2026-06-01T00:00:00Z",
+          successful_reciprocations: 0,
+          blocked: true,
+          allow_unchained: true,
+          public_keys: [{ ...keyOf(bob), added_at: "2026-05-01T00:00:00Z" }],
+        },
+        carol: {
+          tier: "UNTRUSTED",
+          sas_verified: false,
+          successful_reciprocations: 0,
+          agent_card_url: "https://example.org",
+          public_keys: [{ ...keyOf(carol), added_at: "2026-05-01T00:00:00Z" }],
+        },
+      },
+    });
+  });
+
   test("survives its file", () => {
     const store = changed();
     const bytes = new TextEncoder().encode(serialiseTrustStore(store));
@@ -164,9 +340,10 @@ describe("the private store", () => {
     const store = { ...storeOf(peer(alice)), version: 6 };
     const bytes = new TextEncoder().encode(serialiseTrustStore(store));
     expect(parseTrustStore(bytes, 6).ok).toBe(true);
-    expect(parseTrustStore(bytes, 7)).toMatchObject({
+    expect(parseTrustStore(bytes, 7)).toEqual({
       ok: false,
-      detail: expect.stringContaining("version 6 is older than version 7"),
+      detail:
+        "trust.json: version 6 is older than version 7, which was seen here before; put the newer store back (deaddrop restore)",
     });
   });
 
@@ -181,12 +358,20 @@ describe("the private store", () => {
   test.each([[{ version: 3, agents: {} }], [{ schema_version: "v3.1", agents: {} }]])(
     "is not %j",
     (document) => {
-      expect(parseTrustStore(bytesOf(document), 0)).toMatchObject({
+      expect(parseTrustStore(bytesOf(document), 0)).toEqual({
         ok: false,
-        detail: expect.stringContaining("deaddrop trust import"),
+        detail:
+          "trust.json: this is no private store (schema_version v3.1 with a version); take a file of another make in with: deaddrop trust import FILE",
       });
     },
   );
+
+  test("is nothing that cannot be read at all", () => {
+    expect(parseTrustStore(bytesOf({ schema_version: "v9" }), 0)).toEqual({
+      ok: false,
+      detail: 'trust.json: schema_version is "v9"; expected "v3.1" (or none, in a v3.0 file)',
+    });
+  });
 
   test("counts an unknown agent as UNTRUSTED and a blocked one as nothing", () => {
     const store = storeOf(peer(alice, "VERIFIED"), { ...peer(bob), blocked: true });

@@ -11,7 +11,8 @@ import {
   sha256Hex,
 } from "../../src/wire/canonical.ts";
 import { JsonDouble, parseObject, type JsonObject } from "../../src/wire/json.ts";
-import { anyDouble, compareCodePoints, slowCanonical, spelledObject } from "./slow-json.ts";
+import { anyDouble, spelledObject } from "./json-arbitraries.ts";
+import { compareCodePoints, slowCanonical } from "./slow-json.ts";
 import { textOf, utf8, vectorLines } from "./vector-files.ts";
 
 function read(line: string): JsonObject {
@@ -55,6 +56,20 @@ describe("canonical bytes", () => {
         expect(textOf(canonicalBytes(read(line)))).toBe(slowCanonical(tree));
       }),
       { numRuns: 2_000 },
+    );
+  });
+
+  it("are never made of a line in which a surrogate stands alone", () => {
+    const lone = fc.constantFrom("\\ud800", "\\udfff", "\\uDBFF", "\\udc00\\ud800", "\\ud83dx");
+    fc.assert(
+      fc.property(spelledObject, lone, fc.nat(), ({ line }, escape, place) => {
+        const quotes = [...line.matchAll(/"(?=[,:}\]\s])/g)].map(({ index }) => index);
+        const at = quotes[place % quotes.length];
+        if (at === undefined) return;
+        const broken = `${line.slice(0, at)}${escape}${line.slice(at)}`;
+        expect(parseObject(utf8(broken)).ok).toBe(false);
+      }),
+      { numRuns: 500 },
     );
   });
 

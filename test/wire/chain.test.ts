@@ -211,6 +211,16 @@ describe("Spec 1.6: unchained lines", () => {
     expect(reading.take(line(2)).outcome).toBe("next");
   });
 
+  it("stay outside even when they say what the head says", () => {
+    const reading = new Reading();
+    reading.all(line(1), line(2));
+    const copy = line(2, { version: "v3.0" });
+    expect(judgeLine(reading.chain, copy, false)).toEqual({
+      outcome: "unchained",
+      afterChained: true,
+    });
+  });
+
   it("are known again too", () => {
     expect(judgeLine(emptyChain(), loose[0]!, true).outcome).toBe("duplicate");
   });

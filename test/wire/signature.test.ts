@@ -1,5 +1,4 @@
 import {
-  createHash,
   randomBytes,
   sign as nodeSign,
   createPrivateKey,
@@ -23,6 +22,15 @@ import {
   verifySignature,
   type SignatureCheck,
 } from "../../src/wire/signature.ts";
+import {
+  ORDER,
+  bytesOf,
+  challenge,
+  littleEndian,
+  pointVerdict,
+  smallOrderEncodings,
+  strictPoint,
+} from "./point-verdict.ts";
 import { hex, utf8, vectorFile } from "./vector-files.ts";
 
 interface Wycheproof {
@@ -54,42 +62,6 @@ const speccheck = vectorFile<Speccheck[]>("third-party/ed25519-speccheck.json").
     signature: hex(signature),
   }),
 );
-
-/**
- * The strict verdict computed with noble's points: both filters, then the equation without the
- * cofactor. noble's own `verify` clears the cofactor, and so takes what the strict verdict refuses.
- */
-function pointVerdict({ publicKey, bytes, signature }: SignatureCheck): boolean {
-  if (publicKey.length !== 32 || signature.length !== 64) return false;
-  const s = littleEndian(signature.subarray(32));
-  if (s >= ORDER) return false;
-  const a = strictPoint(publicKey);
-  const r = strictPoint(signature.subarray(0, 32));
-  if (a === undefined || r === undefined || a.isSmallOrder() || r.isSmallOrder()) return false;
-  const digest = createHash("sha512").update(signature.subarray(0, 32)).update(publicKey);
-  const k = littleEndian(digest.update(bytes).digest()) % ORDER;
-  return noble.Point.BASE.multiply(s, false).equals(r.add(a.multiply(k, false)));
-}
-
-function strictPoint(encoded: Uint8Array): noble.Point | undefined {
-  try {
-    return noble.Point.fromBytes(encoded, false);
-  } catch (error) {
-    if (error instanceof Error && /^bad (point|number)/.test(error.message)) return undefined;
-    throw error;
-  }
-}
-
-const PRIME = 2n ** 255n - 19n;
-const ORDER = 2n ** 252n + 27742317777372353535851937790883648493n;
-
-function littleEndian(bytes: Uint8Array): bigint {
-  return bytes.reduceRight((number, byte) => (number << 8n) | BigInt(byte), 0n);
-}
-
-function bytesOf(number: bigint): Uint8Array {
-  return Uint8Array.from({ length: 32 }, (_, i) => Number((number >> BigInt(8 * i)) & 255n));
-}
 
 const verdict = ({ publicKey, bytes, signature }: SignatureCheck): boolean =>
   verifySignature(publicKey, bytes, signature);
@@ -163,8 +135,7 @@ describe("the strict verdict", () => {
     const { scalar, pointBytes } = noble.utils.getExtendedPublicKey(secretOf(6));
     const identity = bytesOf(1n);
     const bytes = utf8("x");
-    const digest = createHash("sha512").update(identity).update(pointBytes).update(bytes).digest();
-    const s = ((littleEndian(digest) % ORDER) * scalar) % ORDER;
+    const s = (challenge(identity, pointBytes, bytes) * scalar) % ORDER;
     const signature = new Uint8Array([...identity, ...bytesOf(s)]);
     expect(nodeVerify(null, bytes, importedKey(pointBytes), signature)).toBe(TAKES_SMALL_ORDER);
     expect(verifySignature(pointBytes, bytes, signature)).toBe(false);
@@ -214,22 +185,6 @@ function secretOf(fill: number): Uint8Array {
 function importedKey(raw: Uint8Array): KeyObject {
   const der = Buffer.concat([Buffer.from("302a300506032b6570032100", "hex"), raw]);
   return createPublicKey({ key: der, format: "der", type: "spki" });
-}
-
-/**
- * Every encoding of the eight points of small order, also those that only reduce to them. The points
- * are what is left of any point when the group order is taken out.
- */
-function smallOrderEncodings(): Uint8Array[] {
-  const ys = new Set<bigint>();
-  for (let y = 2; ys.size < 5; y++) {
-    const point = strictPoint(bytesOf(BigInt(y)));
-    if (point === undefined) continue;
-    const torsion = point.multiply(ORDER - 1n, false).add(point);
-    for (let i = 0n; i < 8n; i++) ys.add(torsion.multiply(i, false).y);
-  }
-  const encodings = [...ys].flatMap((y) => [y, y + PRIME]).filter((y) => y < 2n ** 255n);
-  return encodings.flatMap((y) => [bytesOf(y), bytesOf(y | (1n << 255n))]);
 }
 
 describe("acceptable keys", () => {

@@ -24,6 +24,9 @@ export function command(cli: Cli): Command {
 export async function run(cli: Cli, flags: Flags): Promise<void> {
   const wireDir = findWire(cli, flags);
   const handle = findHandle(cli, flags);
+  // Before all that the daemon consists of is loaded: that alone makes a heap grow.
+  const { keepHeapSmall } = await import("../../daemon/heap.ts");
+  keepHeapSmall();
   const { runDaemon } = await import("../../daemon/process.ts");
   cli.exitCode = await runDaemon({
     wireDir,

@@ -1,0 +1,206 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { COMMANDS } from "../../src/cli/command-table.ts";
+import type { Cli } from "../../src/cli/context.ts";
+import { main } from "../../src/cli/main.ts";
+import { openClient } from "../../src/daemon/client.ts";
+import { DeaddropError } from "../../src/daemon/errors.ts";
+import { EVIL, hostileWire, STEERS, takeIn, type HostileLine } from "../support/hostile-wire.ts";
+import { removeWires, type LiveWire } from "../support/live-wire.ts";
+
+// Everything that a trusted peer can say, and everything that anybody can put into the folder,
+// through every command that shows something.
+
+let wire: LiveWire;
+let lines: readonly HostileLine[];
+
+beforeAll(async () => {
+  ({ wire, lines } = await hostileWire());
+  await takeIn(wire);
+});
+afterAll(removeWires);
+
+interface Shown {
+  readonly out: string;
+  readonly err: string;
+}
+
+async function show(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Shown> {
+  const [out, err]: [string[], string[]] = [[], []];
+  const cli: Cli = {
+    env: { ...wire.env, DEADDROP_WIRE: wire.dir, DEADDROP_AS: "forge", ...env },
+    cwd: wire.folder,
+    stdin: Object.assign(Readable.from([Buffer.from("")]), { isTTY: true }),
+    stdout: { write: (text) => out.push(text), isTTY: true, columns: 100 },
+    stderr: { write: (text) => err.push(text), isTTY: true, columns: 100 },
+    exitCode: 0,
+    nowMs: () => Date.now(),
+    sleep: () => Promise.reject(new DeaddropError("usage", "enough was followed")),
+    openClient,
+  };
+  await main(args, cli);
+  return { out: out.join(""), err: err.join("") };
+}
+
+/** What each command is asked; `null` for those that show nothing of a peer's. */
+const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
+  inbox: [
+    ["inbox"],
+    ["inbox", "--unread"],
+    ["inbox", "--follow"],
+    ["inbox", "--thread", `thread ${EVIL}`],
+  ],
+  pending: [["pending"]],
+  sent: [["sent"]],
+  thread: [
+    ["thread", "{each}"],
+    ["thread", EVIL],
+  ],
+  search: [
+    ["search", "FORGED"],
+    ["search", EVIL],
+  ],
+  decisions: [["decisions"], ["decisions", "--all"]],
+  proposals: [["proposals"]],
+  status: [["status"], ["status", "set", "--state", EVIL]],
+  whoami: [["whoami"]],
+  peers: [["peers"]],
+  stats: [["stats"]],
+  incident: [
+    ["incident", "list", "--all"],
+    ["incident", "list", "--follow"],
+    ["incident", "notices"],
+    ["incident", "ack", EVIL],
+  ],
+  doctor: [["doctor"]],
+  config: [
+    ["config", "list"],
+    ["config", "accept", "--yes", "--reason", "x"],
+    ["config", "get", EVIL],
+  ],
+  trust: [
+    ["trust", "list"],
+    ["trust", "import", "{wire}/trust.json", "--yes", "--reason", "x"],
+    ["trust", "pin", EVIL],
+  ],
+  audit: [["audit"], ["audit", "{wire}/scribe_to_forge.jsonl"], ["audit", EVIL]],
+  verify: [["verify", "--trust", "{wire}/trust.json"]],
+  reply: [
+    ["reply", "{first}", "hello", "--subject", "x"],
+    ["reply", EVIL, "hello"],
+  ],
+  ack: [
+    ["ack", "{first}"],
+    ["ack", EVIL],
+  ],
+  counter: [
+    ["counter", "{proposal}", "other"],
+    ["counter", EVIL, "x"],
+  ],
+  correct: [["correct", EVIL, "x"]],
+  send: [["send", "--to", EVIL, "x"]],
+  ship: [["ship", "--ref", EVIL, "x"]],
+  propose: [["propose", "--required", EVIL, "x"]],
+  join: [["join", "{wire}", "--my-handle", "forge", "--peer-handle", "scribe", "--dry-run"]],
+  init: [["init", "--wire", "{wire}", "--my-handle", EVIL, "--peer-handle", "x", "--dry-run"]],
+  keygen: [["keygen", EVIL]],
+  resume: [["resume", "--reason", EVIL, "--yes"]],
+  // These show nothing but our own words: who runs them gives them no peer's text.
+  ...{
+    broadcast: null,
+    demo: null,
+    daemon: null,
+    service: null,
+    completion: null,
+    canonical: null,
+  },
+};
+
+/** The command lines, with what stands for things of this wire put in. */
+function* asked(): Generator<readonly string[]> {
+  for (const variants of Object.values(ASKED)) {
+    for (const args of variants ?? []) {
+      const each = args.includes("{each}") ? lines : lines.slice(0, 1);
+      for (const { id } of each) {
+        yield args.map((arg) =>
+          arg
+            .replace("{each}", id)
+            .replace("{first}", lines[0]?.id ?? "")
+            .replace("{proposal}", lines[3]?.id ?? "")
+            .replace("{wire}", wire.dir),
+        );
+      }
+    }
+  }
+}
+
+const isJson = (text: string): boolean => {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+test("every command there is has been thought of", () => {
+  expect(Object.keys(ASKED).toSorted()).toEqual([...COMMANDS.keys()].toSorted());
+});
+
+describe("a terminal", () => {
+  test("gets no character that steers it from any command, nor a line that a peer has begun", async () => {
+    let all = "";
+    for (const args of asked()) {
+      const { out, err } = await show(args, { NO_COLOR: "1" });
+      expect(out + err, args.join(" ")).not.toMatch(STEERS);
+      // A body may have lines of its own: behind a bar. A caller's own argument is no peer's word.
+      if (!args.some((arg) => arg.includes(EVIL))) {
+        expect(out + err, args.join(" ")).not.toMatch(/^\s*FORGED/m);
+      }
+      expect(err, args.join(" ")).not.toContain("this is a bug");
+      all += out;
+    }
+    // It was there to be shown: else nothing has been proved.
+    expect(all.split("FORGED").length).toBeGreaterThan(60);
+  }, 60_000);
+
+  test("in colours gets ours alone", async () => {
+    for (const args of asked()) {
+      const { out, err } = await show(args, { FORCE_COLOR: "1", NO_COLOR: undefined });
+      // styleText's own sequences: one or two digits. EVIL has "[2J" and, behind a C1, "31m".
+      const bare = (out + err).replaceAll(/\u001b\[\d\d?m/g, "");
+      expect(bare, args.join(" ")).not.toMatch(STEERS);
+    }
+  }, 60_000);
+});
+
+test("what the daemon noticed of it has been told, and is among what was shown", async () => {
+  const { out } = await show(["incident", "notices"], { NO_COLOR: "1" });
+  for (const cause of ["too_many_refs", "config_drift", "trust_drift", "safe_mode_sign"]) {
+    expect(out).toContain(cause);
+  }
+});
+
+test("--json is one safe line a value, and holds the peer's words to the letter", async () => {
+  let holds = false;
+  for (const args of asked()) {
+    if (args.includes("--follow")) continue;
+    const { out, err } = await show([...args, "--json"], { NO_COLOR: "1" });
+    expect(out + err, args.join(" ")).not.toMatch(STEERS);
+    for (const line of out.split("\n").filter((each) => each !== "")) {
+      expect(isJson(line), `${args.join(" ")}: ${line.slice(0, 200)}`).toBe(true);
+      holds ||= JSON.stringify(JSON.parse(line)).includes(JSON.stringify(EVIL).slice(1, -1));
+    }
+  }
+  expect(holds).toBe(true);
+}, 60_000);
+
+test("a file that is audited is named safely, whatever its name", async () => {
+  const name = join(wire.folder, `${EVIL.replaceAll("/", "")}.jsonl`);
+  writeFileSync(name, "junk\n");
+  const { out, err } = await show(["audit", name], { NO_COLOR: "1" });
+  expect(out + err).toContain("FORGED");
+  expect(out + err).not.toMatch(STEERS);
+});

@@ -1,0 +1,87 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterEach, expect, it } from "vitest";
+import { brokenPlaces } from "../support/chain-check.ts";
+import { makeWire, removeWires, type Line, type LiveWire } from "../support/live-wire.ts";
+import { pause, until } from "../support/real-processes.ts";
+
+const SET_CLOCK = new URL("../support/set-clock.js", import.meta.url);
+const HOUR_MS = 3_600_000;
+const CADENCE_SECONDS = 1;
+const WATCHED_MS = 4_000;
+const LOG = "forge_to_scribe";
+
+afterEach(removeWires);
+
+const beats = (wire: LiveWire) =>
+  wire.lines(`${LOG}.jsonl`).filter(({ type }) => type === "heartbeat").length;
+
+/** Sends both ways, and looks for a while whether beats keep their pace. */
+async function watch(wire: LiveWire, subject: string): Promise<void> {
+  const before = beats(wire);
+  const beganMs = performance.now();
+  await wire.json("forge", "send", subject);
+  await wire.json("scribe", "send", subject);
+  for (const handle of ["forge", "scribe"]) {
+    await until(`${handle} has "${subject}"`, () =>
+      wire.privateLines(handle, "inbox").some((line) => line.subject === subject),
+    );
+  }
+  await pause(WATCHED_MS);
+  const cadences = (performance.now() - beganMs) / (CADENCE_SECONDS * 1_000);
+  // What has arrived brings a beat forward, here at most one a message.
+  expect(beats(wire) - before).toBeLessThanOrEqual(cadences * 1.1 + 3);
+  expect(beats(wire) - before).toBeGreaterThanOrEqual(2);
+}
+
+const timeOf = ({ timestamp }: Line) => Date.parse(String(timestamp));
+
+it("the host's clock is set an hour ahead, back, an hour behind, and to the end of the year", async () => {
+  const wire = makeWire({ cadenceSeconds: CADENCE_SECONDS });
+  const control = join(wire.folder, "clock");
+  const setClock = (wrongMs: number) => writeFileSync(control, String(wrongMs));
+  setClock(0);
+  const nodeArgs = ["--import", `${SET_CLOCK.href}?${pathToFileURL(control).href}`];
+  const daemons = [
+    await wire.daemon("forge", { nodeArgs }),
+    await wire.daemon("scribe", { nodeArgs }),
+  ];
+  const year = new Date().getUTCFullYear();
+  const beforeYearEndMs = () => Date.UTC(year + 1, 0, 1) - Date.now() - WATCHED_MS;
+  const settings: [string, () => number][] = [
+    ["as it is", () => 0],
+    ["an hour ahead", () => HOUR_MS],
+    ["an hour behind", () => -HOUR_MS],
+    ["just before the year ends", beforeYearEndMs],
+  ];
+  for (const [subject, wrongMs] of settings) {
+    setClock(wrongMs());
+    await watch(wire, subject);
+  }
+  for (const handle of ["forge", "scribe"]) {
+    const subjects = wire.privateLines(handle, "inbox").map(({ subject }) => subject);
+    expect(subjects).toEqual(settings.map(([subject]) => subject));
+    expect(wire.privateLines(handle, "quarantine")).toEqual([]);
+  }
+  const peers = await wire.json<{ presence: string }[]>("forge", "peers");
+  expect(peers).toMatchObject([{ presence: "online" }]);
+  for (const daemon of daemons) {
+    const told = daemon.log().filter(({ level }) => level > 30);
+    // By receipt time (spec 3.1) an hour has passed: the peer counts as silent until its next beat.
+    expect(told.filter(({ cause }) => cause !== "peer_silent")).toEqual([]);
+    expect((await daemon.stop()).code).toBe(0);
+  }
+
+  expect(brokenPlaces(wire, "forge", LOG)).toEqual([]);
+  const lines = wire.lines(`${LOG}.jsonl`);
+  // Spec 1.2: strictly increasing, but for a last line that is more than a minute ahead of the clock.
+  const steps = lines.slice(1).map((line, at) => timeOf(line) - timeOf(lines[at] as Line));
+  const backwards = steps.filter((step) => step < 0);
+  expect(backwards).toHaveLength(1);
+  expect(backwards[0]).toBeLessThan(-2 * HOUR_MS + 60_000);
+  const stamps = lines.map(({ timestamp }) => String(timestamp));
+  expect(new Set(stamps).size).toBe(stamps.length);
+  expect(stamps.at(-1)?.startsWith(`${year + 1}-01-01T00:00:`)).toBe(true);
+  expect(stamps.some((stamp) => stamp.startsWith(`${year}-12-31T23:59:5`))).toBe(true);
+}, 120_000);

@@ -1,0 +1,144 @@
+import { createPrivateKey, sign as nodeSign } from "node:crypto";
+import {
+  appendFileSync,
+  existsSync,
+  openSync,
+  closeSync,
+  readFileSync,
+  readSync,
+  statSync,
+} from "node:fs";
+import { join } from "node:path";
+import { afterEach, expect, it } from "vitest";
+import { composeLine } from "../../src/wire/compose.ts";
+import type { ChainHead } from "../../src/wire/chain.ts";
+import { fromPlain } from "../../src/wire/json.ts";
+import { keyId, publicKeyOf, type Signer } from "../../src/wire/signature.ts";
+import { until } from "../support/real-processes.ts";
+import { makeWire, removeWires, WIRE_ID, type Daemon } from "../support/live-wire.ts";
+
+// The whole million takes minutes: DEADDROP_NIGHTLY=1 asks for it, DEADDROP_LINES for another number.
+const IS_NIGHTLY = process.env["DEADDROP_NIGHTLY"] === "1";
+const LINES = Number(process.env["DEADDROP_LINES"] ?? (IS_NIGHTLY ? 1_000_000 : 20_000));
+const THREADS = 500;
+const CHUNK = 5_000;
+const LIMIT_MS = IS_NIGHTLY ? 60 * 60_000 : 120_000;
+/** What a daemon may hold, however long the logs are. */
+const MAX_MEMORY_MIB = IS_NIGHTLY ? 1_500 : 400;
+
+const LOG = "scribe_to_forge";
+
+afterEach(removeWires);
+
+/** As the product signs, only faster: Ed25519 is deterministic. */
+function fastSigner(handle: string, secret: Uint8Array): Signer {
+  const prefix = Buffer.from("302e020100300506032b657004220420", "hex");
+  const der = Buffer.concat([prefix, secret]);
+  const key = createPrivateKey({ key: der, format: "der", type: "pkcs8" });
+  return {
+    handle,
+    keyId: keyId(handle, publicKeyOf(secret)),
+    sign: (bytes) => new Uint8Array(nodeSign(null, bytes, key)),
+  };
+}
+
+/** Appends the lines from `first` to `last` of one chain; returns its head. */
+function appendLines(
+  path: string,
+  signer: Signer,
+  first: number,
+  last: number,
+  head: ChainHead | undefined,
+): ChainHead | undefined {
+  const beginMs = Date.now() - 3_600_000;
+  let after = head;
+  for (let at = first; at <= last;) {
+    const chunk: string[] = [];
+    for (; at <= last && chunk.length < CHUNK; at += 1) {
+      const draft = {
+        ...{ to: ["forge"], type: "feedback", subject: `line ${at}` },
+        ...{ body: fromPlain({ at }), correlationId: `thread ${at % THREADS}` },
+      };
+      const timestamp = new Date(beginMs + at).toISOString();
+      const { id, line } = composeLine(
+        draft,
+        { timestamp, log: LOG, wireId: WIRE_ID, head: after },
+        signer,
+      );
+      after = { seq: (after?.seq ?? 0) + 1, id };
+      chunk.push(`${Buffer.from(line).toString("utf8")}\n`);
+    }
+    appendFileSync(path, chunk.join(""));
+  }
+  return after;
+}
+
+const sizeOf = (path: string): number => (existsSync(path) ? statSync(path).size : 0);
+
+/** Where two files first differ; undefined when they hold the same bytes. */
+function firstDifference(one: string, other: string): number | undefined {
+  if (sizeOf(one) !== sizeOf(other)) return Math.min(sizeOf(one), sizeOf(other));
+  const files = [openSync(one, "r"), openSync(other, "r")] as const;
+  const buffers = [Buffer.alloc(1 << 20), Buffer.alloc(1 << 20)] as const;
+  try {
+    for (let offset = 0; ;) {
+      const read = readSync(files[0], buffers[0], 0, 1 << 20, offset);
+      readSync(files[1], buffers[1], 0, 1 << 20, offset);
+      if (read === 0) return undefined;
+      if (!buffers[0].subarray(0, read).equals(buffers[1].subarray(0, read))) return offset;
+      offset += read;
+    }
+  } finally {
+    for (const file of files) closeSync(file);
+  }
+}
+
+/** The most memory that a process has held; undefined where the kernel does not tell. */
+function peakMib({ pid }: Daemon): number | undefined {
+  const path = `/proc/${pid}/status`;
+  if (!existsSync(path)) return undefined;
+  return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(path, "utf8"))?.[1]) / 1_024;
+}
+
+it(
+  `${LINES} valid lines: each delivered once, byte for byte, with bounded memory, and not again`,
+  async () => {
+    const wire = makeWire({ cadenceSeconds: 60 });
+    const log = join(wire.dir, `${LOG}.jsonl`);
+    const secret = readFileSync(wire.paths("scribe").identity.key);
+    const signer = fastSigner("scribe", secret);
+    const head = appendLines(log, signer, 1, LINES, undefined);
+    const { inbox } = wire.paths("forge");
+
+    const beganMs = Date.now();
+    const first = await wire.daemon("forge");
+    await until("all is delivered", () => sizeOf(inbox) >= sizeOf(log), LIMIT_MS / 2);
+    const tookSeconds = (Date.now() - beganMs) / 1_000;
+    const peak = peakMib(first);
+    expect((await first.stop()).code).toBe(0);
+    expect(firstDifference(inbox, log)).toBeUndefined();
+    expect(wire.privateLines("forge", "quarantine")).toEqual([]);
+    const lines = readLast(wire.text("forge_to_scribe.jsonl"));
+    expect(lines.body.heads[LOG]).toMatchObject({ lines: LINES, seq: LINES, event_id: head?.id });
+    if (peak !== undefined) expect(peak).toBeLessThan(MAX_MEMORY_MIB);
+
+    // It goes on where it was: what was read is neither read nor delivered again.
+    const again = await wire.daemon("forge");
+    appendLines(log, signer, LINES + 1, LINES + 1, head);
+    again.child.kill("SIGUSR1");
+    await until("the next one is delivered", () => sizeOf(inbox) >= sizeOf(log));
+    expect((await again.stop()).code).toBe(0);
+    expect(firstDifference(inbox, log)).toBeUndefined();
+    const held = `${peak?.toFixed(0) ?? "?"} MiB at most`;
+    process.stdout.write(`many-lines: ${LINES} in ${tookSeconds.toFixed(1)} s, ${held}\n`);
+  },
+  LIMIT_MS,
+);
+
+interface Beat {
+  readonly body: { readonly heads: Readonly<Record<string, unknown>> };
+}
+
+function readLast(text: string): Beat {
+  return JSON.parse(text.trimEnd().split("\n").at(-1) ?? "") as Beat;
+}

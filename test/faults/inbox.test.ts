@@ -1,0 +1,114 @@
+import { expect, test } from "vitest";
+import { StorageError } from "../../src/storage/disk.ts";
+import { openInbox } from "../../src/storage/inbox.ts";
+import { PEER, VICTIM } from "../support/fault-points.ts";
+import { Crashed, MemoryDisk } from "../support/memory-disk.ts";
+import { AFTERMATHS, FAULTS } from "../support/plain-faults.ts";
+import {
+  aftermath,
+  roughScene,
+  say,
+  SECOND,
+  send,
+  type RoughScene,
+} from "../support/rough-scene.ts";
+
+const PATH = "/state/inbox.jsonl";
+const lineOf = (number: number): Uint8Array => Buffer.from(`{"n":${number}}`);
+
+test("a rotation that fails at any operation loses and repeats no line, and no offset", () => {
+  for (const fault of FAULTS) {
+    for (const power of AFTERMATHS) {
+      for (let at = 1, isThrough = false; !isThrough; at += 1) {
+        const world = new MemoryDisk({ seed: at });
+        const process = world.process();
+        process.makeFolder("/state", 0o700);
+        const inbox = openInbox(process, PATH, 10);
+        inbox.append([lineOf(1), lineOf(2)]);
+        const { end } = inbox;
+        const before = process.operations;
+        process.failAt(at, fault);
+        try {
+          inbox.rotate(end);
+        } catch (error) {
+          if (!(error instanceof Crashed) && !(error instanceof StorageError)) throw error;
+        }
+        isThrough = process.operations - before < at;
+        process.kill();
+        if (power !== "none") world.powerCut(power);
+        const again = openInbox(world.process(), PATH, 10);
+        const where = `${fault} at operation ${at}, power ${power}`;
+        expect(again.end, where).toBe(end);
+        again.append([lineOf(3)]);
+        const present = Buffer.from(again.read(again.base, 100) ?? []).toString("utf8");
+        const old = [...again.rotated()].map(({ bytes }) => `${Buffer.from(bytes).toString()}\n`);
+        expect(old.join("") + present, where).toBe('{"n":1}\n{"n":2}\n{"n":3}\n');
+      }
+    }
+  }
+});
+
+async function delivered(...subjects: readonly string[]): Promise<RoughScene> {
+  const scene = await roughScene([VICTIM, PEER]);
+  for (const subject of subjects) await send(scene, PEER, say(subject));
+  await scene.wire.pass(3 * SECOND);
+  await scene.wire.rest();
+  return scene;
+}
+
+function subjects(text: string): string[] {
+  const lines = text.split("\n").filter((line) => line !== "");
+  return lines.map((line) => (JSON.parse(line) as { subject: string }).subject);
+}
+
+test("a deleted inbox is written again when it is next quiet, without another line", async () => {
+  const scene = await delivered("one", "two");
+  const { inbox } = scene.wire.paths(VICTIM);
+  scene.wire.disk.process().remove(inbox);
+  await scene.wire.rest();
+  expect(subjects(scene.wire.read(inbox))).toEqual(["before", "one", "two"]);
+  await aftermath(scene);
+});
+
+test("a deleted inbox is written again at the next start, without another line", async () => {
+  const scene = await delivered("one", "two");
+  const { inbox } = scene.wire.paths(VICTIM);
+  scene.wire.kill(VICTIM);
+  scene.wire.disk.process().remove(inbox);
+  await scene.wire.begin(VICTIM, scene.wire.disk.process());
+  expect(subjects(scene.wire.read(inbox))).toEqual(["before", "one", "two"]);
+  await aftermath(scene);
+});
+
+test("a lost journal repeats nothing of what stands in a rotated inbox, wherever we die", async () => {
+  for (let at = 1, died = true; died; at += 1) {
+    const scene = await delivered("one", "two");
+    const { wire } = scene;
+    const { inbox, journal, checkpoint } = wire.paths(VICTIM);
+    wire.kill(VICTIM);
+    // As a rotation leaves it.
+    const rotated = inbox.replace(".jsonl", `.${"0".repeat(16)}.jsonl`);
+    wire.disk.process().renameExclusive(inbox, rotated);
+    await send(scene, PEER, say("three"));
+    await wire.begin(VICTIM, wire.disk.process());
+    await wire.settle();
+    wire.kill(VICTIM);
+    for (const path of [journal, checkpoint]) wire.disk.process().remove(path);
+    const process = wire.disk.process();
+    process.failAt(at, "crash");
+    try {
+      await wire.begin(VICTIM, process);
+    } catch (error) {
+      if (!(error instanceof Crashed)) throw error;
+    }
+    await wire.settle();
+    died = !wire.isUp(VICTIM);
+    process.heal();
+    if (died) await wire.begin(VICTIM, wire.disk.process());
+    await wire.settle();
+    await send(scene, PEER, say("four"));
+    await wire.settle();
+    const all = [...subjects(wire.read(rotated)), ...subjects(wire.read(inbox))];
+    expect(all, `died at operation ${at}`).toEqual(["before", "one", "two", "three", "four"]);
+  }
+}, 60_000);

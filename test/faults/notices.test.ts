@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+import { MINUTE } from "../support/rough-scene.ts";
+import { SimulatedWire } from "../support/simulated-wire.ts";
+
+const LOG = "scribe_to_forge";
+
+const FAULTS = [
+  ["EIO", 1],
+  ["crash", 1],
+  ["crash", 2],
+  ["crash", 3],
+  ["crash", 4],
+  ["crash", 5],
+] as const;
+
+/** Hands forge a line that it refuses, and one that has others missing before it. */
+function misbehave(wire: SimulatedWire): void {
+  const first = wire.forge("scribe", LOG, { subject: "first", after: "nothing" });
+  const head = { seq: first.message.seq ?? 1, id: first.message.id };
+  const tomorrow = wire.nowMs + 24 * 60 * MINUTE;
+  const skewed = wire.forge("scribe", LOG, {
+    subject: "from tomorrow",
+    atMs: tomorrow,
+    after: head,
+  });
+  const text = ({ line }: typeof first): string => `${Buffer.from(line).toString("utf8")}\n`;
+  wire.append(`${LOG}.jsonl`, text(first) + text(skewed));
+}
+
+test("a refusal is told although we die between its verdict and the notice, wherever that is", async () => {
+  // By the seed a write is torn at one place or another, between verdict and notice as well.
+  for (const [fault, seed] of FAULTS) {
+    for (let at = 1, isThrough = false; !isThrough; at += 1) {
+      const wire = new SimulatedWire(["forge", "scribe"], { rough: true, seed });
+      await wire.start("forge");
+      misbehave(wire);
+      const process = wire.process("forge");
+      const before = process.operations;
+      process.failAt(at, fault);
+      await wire.attempt("forge", (agent) => agent.tick());
+      isThrough = process.operations - before < at;
+      process.heal();
+      if (!wire.isUp("forge")) await wire.start("forge");
+      await wire.settle();
+      const notices = await wire.agent("forge").view("notices", undefined);
+      const told = notices.filter(({ cause }) => cause === "clock_skew");
+      expect(told, `${fault} at operation ${at}, seed ${seed}`).toHaveLength(1);
+    }
+  }
+});

@@ -1,0 +1,30 @@
+import { PEER, settle, testFaults, tick, VICTIM } from "../support/fault-points.ts";
+import { say, send } from "../support/rough-scene.ts";
+
+testFaults([
+  {
+    name: "delivering a batch",
+    prepare: async (scene) => {
+      await send(scene, PEER, say("one"), say("two"));
+      await send(scene, PEER, say("three"));
+    },
+    run: tick,
+  },
+  {
+    name: "syncing our logs and writing the checkpoint and the published state",
+    prepare: async (scene) => {
+      await send(scene, PEER, say("one"));
+      await tick(scene);
+      await send(scene, VICTIM, say("two"));
+      await tick(scene);
+    },
+    run: settle,
+  },
+  {
+    name: "saying farewell",
+    prepare: async (scene) => {
+      await send(scene, PEER, say("one"));
+    },
+    run: ({ wire }) => wire.attempt(VICTIM, (agent) => agent.farewell()),
+  },
+]);

@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import {
+  agree,
+  diesTwice,
+  operationsOf,
+  PEER,
+  testFaults,
+  tick,
+  VICTIM,
+  type Work,
+} from "../support/fault-points.ts";
+import { incident, roughScene, say, send, up } from "../support/rough-scene.ts";
+import { Witness } from "../support/witness.ts";
+
+const START: Work = {
+  name: "starting after a power cut",
+  prepare: async (scene) => {
+    await agree(scene);
+    await tick(scene);
+    await send(scene, VICTIM, say("one"));
+    await send(scene, PEER, say("two"), incident(VICTIM));
+    await tick(scene);
+    scene.witness.look();
+    scene.wire.powerCut("tear");
+    await up(scene, PEER);
+    await send(scene, PEER, say("three"));
+    await scene.wire.attempt(PEER, (agent) => agent.tick());
+    scene.wire.give(VICTIM, scene.wire.disk.process());
+  },
+  run: async (scene) => {
+    await up(scene, VICTIM, scene.wire.process(VICTIM));
+    await tick(scene);
+  },
+};
+
+testFaults([START]);
+
+test("recovery is killed at each operation, and so is the recovery from that", async () => {
+  const operations = await operationsOf(START);
+  for (let at = 1; at <= operations; at += 1) {
+    const again = 1 + ((at * 37) % operations);
+    await diesTwice(START, at, again, (["drop", "tear", "keep"] as const)[at % 3] ?? "drop");
+  }
+}, 60_000);
+
+test("a start that fails at any operation leaves no file open", async () => {
+  const { wire } = await roughScene([VICTIM, PEER]);
+  wire.kill(VICTIM);
+  for (let at = 1; ; at += 1) {
+    const process = wire.disk.process();
+    process.failAt(at, "EIO");
+    const isUp = await up({ wire, witness: new Witness(wire) }, VICTIM, process);
+    if (isUp) break;
+    expect(process.openFiles, `operation ${at}`).toBe(0);
+  }
+});

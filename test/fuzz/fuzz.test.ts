@@ -1,0 +1,136 @@
+import { createHash } from "node:crypto";
+import { verify as nobleVerify } from "@noble/ed25519";
+import { describe, expect, test } from "vitest";
+import { verifySignature } from "../../src/wire/signature.ts";
+import { REFUSAL_REASONS, prepare } from "../../src/trust/admission.ts";
+import { CORPUS } from "./corpus.ts";
+import { hunt, shrink, type Judge } from "./hunt.ts";
+import { productJudge } from "./product-judge.ts";
+import { SITUATIONS, type Situation } from "./situations.ts";
+import { slowJudge } from "./slow-admission.ts";
+
+/** Nightly runs ask for 1,000,000. */
+const LINES = Number(process.env["DEADDROP_FUZZ_LINES"] ?? 50_000);
+const SEED = Number(process.env["DEADDROP_FUZZ_SEED"] ?? 20261121);
+const MAX_LINE_MS = 50;
+
+describe("the corpus", () => {
+  test("is judged everywhere as the oracle judges it", () => {
+    for (const [at, { name, line }] of CORPUS.entries()) {
+      // The first stand for every type and version; of the many published ones a few places do.
+      const places =
+        at < 100 ? SITUATIONS : SITUATIONS.filter((_, place) => (at + place) % 4 === 0);
+      for (const situation of places) {
+        expect([name, productJudge(line, situation)]).toEqual([name, slowJudge(line, situation)]);
+      }
+    }
+  });
+});
+
+describe("mutated lines", () => {
+  test(
+    `are judged as the oracle judges them: ${LINES} from seed ${SEED}`,
+    { timeout: 60_000 + LINES * 5 },
+    () => {
+      // Lines that warm the code up, so that the worst time is not that of compiling it.
+      hunt(productJudge, SEED + 1, 1_000);
+      const { verdicts, worstMs, worst, seconds } = hunt(productJudge, SEED, LINES);
+      const counts = [...verdicts].sort(([, a], [, b]) => b - a);
+      console.log(
+        [
+          `${LINES} lines in ${seconds.toFixed(1)} s, ${Math.round(LINES / seconds)} a second with the oracle`,
+          `the worst took ${worstMs.toFixed(1)} ms: ${worst}`,
+          counts.map(([verdict, count]) => `${verdict} ${count}`).join(", "),
+        ].join("\n"),
+      );
+      expect(worstMs).toBeLessThan(MAX_LINE_MS);
+      // Every verdict comes up, so that this test sees what it should.
+      const all = ["accepted", "duplicate", "wait", ...REFUSAL_REASONS];
+      expect(all.filter((verdict) => !verdicts.has(verdict))).toEqual([]);
+    },
+  );
+});
+
+describe("a judge that is wrong in one way is found out", () => {
+  /** The product's verdicts, but for one point. */
+  const wrong = (change: (line: Uint8Array, situation: Situation) => string | undefined): Judge => {
+    return (line, situation) => {
+      const right = productJudge(line, situation);
+      const verdict = change(line, situation);
+      return verdict === undefined ? right : { ...right, verdict };
+    };
+  };
+
+  const judges: readonly (readonly [string, Judge])[] = [
+    [
+      "it reads what JSON.parse reads",
+      wrong((line, situation) => {
+        const text = new TextDecoder().decode(line);
+        if (productJudge(line, situation).verdict !== "malformed") return undefined;
+        try {
+          JSON.parse(text);
+          return "schema";
+        } catch {
+          return undefined;
+        }
+      }),
+    ],
+    [
+      "it lets noble's own verify decide, with the cofactor",
+      wrong((line, { source, ctx }) => {
+        const prepared = prepare(line, source, ctx);
+        if (prepared.step !== "signature") return undefined;
+        const { signature, bytes, publicKey } = prepared;
+        const options = { zip215: false };
+        const takes = nobleVerify(signature, bytes, publicKey, options);
+        return takes && !verifySignature(publicKey, bytes, signature) ? "accepted" : undefined;
+      }),
+    ],
+    [
+      "it takes any spelling of base64",
+      (line, situation) => {
+        const text = Buffer.from(line).toString("utf8");
+        const strict = text.replace(/"signature":\s*"([^"\\]{80,})"/, (_, spelled: string) => {
+          return `"signature":"${Buffer.from(spelled, "base64").toString("base64")}"`;
+        });
+        return productJudge(Buffer.from(strict, "utf8"), situation);
+      },
+    ],
+    [
+      "it sorts keys by UTF-16 unit and loses how numbers are spelled",
+      (line, situation) => {
+        const right = productJudge(line, situation);
+        if (right.canonical.length === 0) return right;
+        const digest = createHash("sha256").update(carelessCanonical(line)).digest("hex");
+        return { ...right, canonical: [digest, ...right.canonical.slice(1)] };
+      },
+    ],
+    [
+      "it throws at a certain depth",
+      (line, situation) => {
+        if (/\[{40}/.test(Buffer.from(line).toString("latin1"))) throw new RangeError("stack");
+        return productJudge(line, situation);
+      },
+    ],
+  ];
+
+  for (const [what, judge] of judges) {
+    test(what, () => {
+      expect(() => hunt(judge, SEED, 20_000)).toThrow(/seed \d+, line \d+[^]*\nshrunk /);
+    });
+  }
+
+  test("and the line that showed it is made small", () => {
+    const line = Buffer.from(`${"x".repeat(300)}needle${"y".repeat(300)}`);
+    const small = shrink(line, (bytes) => Buffer.from(bytes).includes("needle"));
+    expect(Buffer.from(small).toString()).toBe("needle");
+  });
+});
+
+function carelessCanonical(line: Uint8Array): string {
+  const sorted = (_: string, value: unknown): unknown =>
+    typeof value === "object" && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value;
+  return JSON.stringify(JSON.parse(Buffer.from(line).toString("utf8")), sorted);
+}

@@ -1,0 +1,139 @@
+import { makeLayout } from "../../src/wire/layout.ts";
+import { DEFAULT_LIMITS } from "../../src/wire/limits.ts";
+import { authenticate, type AdmissionContext, type LineSource } from "../../src/trust/admission.ts";
+import {
+  acceptFromHere,
+  admit,
+  newLogAdmission,
+  saveLogAdmission,
+  type LogAdmission,
+  type SavedLogAdmission,
+} from "../../src/trust/log-admission.ts";
+import { parseTrustFile } from "../../src/trust/trust-file.ts";
+import type { Peer, PinnedKey } from "../../src/trust/store.ts";
+import { alice, bob, context, lineOf, NOON_MS, note, pinned, signV31 } from "../trust/people.ts";
+import { vectorFile } from "../wire/vector-files.ts";
+import { TORSION_KEY_ID, torsionKey } from "./torsion-signer.ts";
+
+/** A place and a policy under which a line is judged, and what its log has shown before. */
+export interface Situation {
+  readonly name: string;
+  readonly source: LineSource;
+  readonly ctx: AdmissionContext;
+  /** Lines that the log has taken in, in their order. */
+  readonly shown: readonly Uint8Array[];
+  readonly receivedAtMs: number;
+  readonly mayBeginLate: boolean;
+  readonly otherAddressees: readonly string[];
+  readonly fresh: LogAdmission;
+  readonly saved: SavedLogAdmission;
+}
+
+const LOG = "alice_to_bob";
+
+/** alice's chain; every line names the one before it. */
+export const CHAIN = chainOf("w1", 6);
+
+function chainOf(wire: string, length: number): readonly Record<string, unknown>[] {
+  const lines: Record<string, unknown>[] = [];
+  for (let seq = 1; seq <= length; seq++) {
+    const prev = lines.at(-1)?.["event_id"];
+    const place = { wire, log: LOG, seq, ...(prev === undefined ? {} : { prev }) };
+    lines.push(signV31(note({ ...place, body: `line ${seq}` })));
+  }
+  return lines;
+}
+
+const chainLine = (seq: number): Uint8Array => lineOf(CHAIN[seq - 1] ?? {});
+
+/** The keys of the published vectors, and ours beside them. */
+function peers(change: Partial<Peer> = {}): ReadonlyMap<string, Peer> {
+  const file = Buffer.from(JSON.stringify(vectorFile("trust.json")));
+  const parsed = parseTrustFile(file, "trust.json", "ATTESTED");
+  if (!parsed.ok) throw new Error(parsed.detail);
+  const crooked: PinnedKey = { ...pinned(alice), keyId: TORSION_KEY_ID, key: torsionKey };
+  const published = parsed.document.peers;
+  return new Map(
+    [alice, bob].map((who) => {
+      const peer = published.get(who.handle);
+      if (peer === undefined) throw new Error(`${who.handle} is not in the vectors`);
+      const keys = [...peer.keys, pinned(who), ...(who === alice ? [crooked] : [])];
+      return [who.handle, { ...peer, keys, ...change }];
+    }),
+  );
+}
+
+interface Plan {
+  readonly peer?: Partial<Peer>;
+  readonly ctx?: Partial<AdmissionContext>;
+  readonly source?: LineSource;
+  readonly shown?: readonly number[];
+  readonly mayBeginLate?: boolean;
+  readonly receivedAtMs?: number;
+}
+
+function situation(name: string, plan: Plan): Situation {
+  const layout = makeLayout("pairwise", ["alice", "bob", "carol"]);
+  const source = plan.source ?? { owner: "alice", log: LOG };
+  const log = layout.logs.get(source.log ?? LOG);
+  if (log === undefined) throw new Error(`no log ${source.log}`);
+  const store = { version: 1, peers: peers(plan.peer) };
+  const ctx = context({ wireId: "w1", store, ...plan.ctx });
+  const fresh = newLogAdmission(log, layout);
+  const state = newLogAdmission(log, layout);
+  if (plan.mayBeginLate === true) acceptFromHere(state);
+  const shown = (plan.shown ?? []).map(chainLine);
+  const open = context({ wireId: "w1", store: { version: 1, peers: peers() } });
+  for (const line of shown) {
+    const authentic = authenticate(line, source, open);
+    if (!authentic.ok) throw new Error(authentic.detail);
+    const verdict = admit(authentic.message, state, open, NOON_MS);
+    if (verdict.outcome !== "accepted") throw new Error(`${name}: ${verdict.outcome}`);
+  }
+  return {
+    name,
+    source,
+    ctx,
+    shown,
+    receivedAtMs: plan.receivedAtMs ?? NOON_MS + 40 * 86_400_000,
+    mayBeginLate: plan.mayBeginLate ?? false,
+    otherAddressees: fresh.otherAddressees,
+    fresh,
+    saved: saveLogAdmission(state),
+  };
+}
+
+const held = { cause: "log_forked", detail: "two lines 4", sinceMs: NOON_MS };
+
+export const SITUATIONS: readonly Situation[] = [
+  situation("three lines of a chain", { shown: [1, 2, 3] }),
+  situation("a chain with a gap", { shown: [1, 2, 5], peer: { allowUnchained: true } }),
+  situation("an empty log that may begin late", { mayBeginLate: true }),
+  situation("a wire without an id", { ctx: { wireId: undefined } }),
+  situation("a line without a place", {
+    source: { owner: undefined, log: undefined },
+    ctx: { wireId: undefined },
+  }),
+  situation("unsigned lines are let in", {
+    shown: [1],
+    ctx: { signing: { enforceSigned: true, allowUnsignedFrom: ["alice"] } },
+  }),
+  situation("nobody has to sign", {
+    source: { owner: undefined, log: undefined },
+    ctx: { wireId: undefined, signing: { enforceSigned: false, allowUnsignedFrom: [] } },
+  }),
+  situation("bob's log, small limits, received at noon", {
+    source: { owner: "bob", log: "bob_to_alice" },
+    ctx: { wireId: undefined, limits: { ...DEFAULT_LIMITS, maxMessageBodyKb: 1, maxRefs: 2 } },
+    receivedAtMs: NOON_MS,
+  }),
+  situation("an untrusted peer", { shown: [1, 2], peer: { tier: "UNTRUSTED" } }),
+  situation("a verified peer", { ctx: { wireId: undefined }, peer: { tier: "VERIFIED" } }),
+  situation("a trusted peer, small limits", {
+    ctx: { limits: { ...DEFAULT_LIMITS, maxMessageBodyKb: 1, maxRefs: 2 } },
+    peer: { tier: "TRUSTED" },
+    shown: [1],
+  }),
+  situation("a peer of no tier", { peer: { tier: undefined } }),
+  situation("a held peer", { shown: [1, 2], peer: { held } }),
+];

@@ -1,0 +1,85 @@
+import { expect, test } from "vitest";
+import { causesOf, MINUTE, SECOND } from "../../support/proposal-scene.ts";
+import { say } from "../../support/rough-scene.ts";
+import { checkedScenes } from "../../support/scene-checks.ts";
+import type { SimulatedWire } from "../../support/simulated-wire.ts";
+import { Witness } from "../../support/witness.ts";
+
+// Each of these holds live, and by itself once more at its end: replayed without a checkpoint, and
+// by an audit of the logs alone.
+const sceneOf = checkedScenes("replay and audit");
+
+const FILE = "forge_to_scribe.jsonl";
+
+/** Both run, and all that they have said is durable. */
+async function quiet(): Promise<{ wire: SimulatedWire; witness: Witness }> {
+  const wire = sceneOf(["forge", "scribe"]);
+  const witness = new Witness(wire);
+  await wire.start();
+  await wire.post("forge", say("before"));
+  await wire.pass(3 * SECOND);
+  await wire.rest();
+  return { wire, witness };
+}
+
+async function inboxOf(wire: SimulatedWire): Promise<string[]> {
+  return (await wire.agent("scribe").view("inbox", {})).map(({ subject }) => subject);
+}
+
+/** The same bytes stand there again, forge goes on after them, and nobody has cause to complain. */
+async function expectNothingLost(
+  { wire, witness }: { wire: SimulatedWire; witness: Witness },
+  read: string,
+): Promise<void> {
+  await wire.pass(5 * SECOND);
+  expect(wire.read(FILE).startsWith(read)).toBe(true);
+  expect(await inboxOf(wire)).toEqual(["before", "one", "two"]);
+  await wire.send("forge", say("three"));
+  await wire.rest();
+  await wire.pass(15 * MINUTE);
+  expect(await inboxOf(wire)).toEqual(["before", "one", "two", "three"]);
+  for (const handle of wire.roster) {
+    expect((await causesOf(wire, handle)).filter((cause) => cause !== "peer_silent")).toEqual([]);
+  }
+  await witness.check();
+}
+
+for (const reader of ["goes on", "restarts while they are missing"]) {
+  test(`a power cut after a peer read unsynced lines, and the peer ${reader}: identical bytes go out again, no fork is seen, and the peer delivers once`, async () => {
+    const { wire, witness } = await quiet();
+    const durable = wire.read(FILE);
+    await wire.post("forge", say("one"));
+    await wire.post("forge", say("two"));
+    await wire.settle();
+    expect(await inboxOf(wire)).toEqual(["before", "one", "two"]);
+    witness.look();
+    const read = wire.read(FILE);
+    expect(read.length).toBeGreaterThan(durable.length);
+
+    // The logs are on forge's host, and scribe's is another one, whose power stays.
+    wire.kill("forge");
+    wire.replace(FILE, durable);
+    await wire.pass(2 * MINUTE);
+    if (reader !== "goes on") {
+      wire.kill("scribe");
+      await wire.start("scribe");
+    }
+    await wire.pass(2 * MINUTE);
+    expect(await inboxOf(wire)).toEqual(["before", "one", "two"]);
+
+    await wire.start("forge");
+    await expectNothingLost({ wire, witness }, read);
+  });
+}
+
+test("a power cut on the one host after somebody read unsynced lines: identical bytes go out again, and the peer delivers once", async () => {
+  const { wire, witness } = await quiet();
+  await wire.post("forge", say("one"));
+  await wire.post("forge", say("two"));
+  witness.look();
+  const read = wire.read(FILE);
+  wire.powerCut("drop");
+  expect(wire.lines(FILE).some((line) => line.includes('"one"'))).toBe(false);
+  await wire.start();
+  await expectNothingLost({ wire, witness }, read);
+});

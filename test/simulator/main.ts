@@ -1,0 +1,141 @@
+import { fork, spawnSync } from "node:child_process";
+import { availableParallelism } from "node:os";
+import { parseArgs } from "node:util";
+import { addFigures, NO_FIGURES, type SeedReport } from "./report.ts";
+import { PLANTS, type Plant } from "./plants.js";
+import { playSeed } from "./play-seed.ts";
+
+const USAGE = `npm run sim -- [options]
+  --seed S        play one seed, and shrink it when it fails
+  --seeds A-B     play these seeds (1-300 unless said)
+  --steps N       steps of each (2000 unless said)
+  --only 3,7,12   of one seed, only these steps
+  --jobs J        processes at a time (one for each core unless said)
+  --plants        put each planted mistake in, and play until it is found`;
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: "string" },
+    seeds: { type: "string" },
+    steps: { type: "string" },
+    only: { type: "string" },
+    jobs: { type: "string" },
+    plants: { type: "boolean" },
+    worker: { type: "boolean" },
+    help: { type: "boolean" },
+  },
+});
+const steps = Number(values.steps ?? 2_000);
+const jobs = Number(values.jobs ?? availableParallelism());
+
+if (values.help === true) console.log(USAGE);
+else if (values.worker === true) work();
+else if (values.seed !== undefined) await playOne(Number(values.seed));
+else {
+  const [first = 1, last = first] = (values.seeds ?? "1-300").split("-").map(Number);
+  const ok = values.plants === true ? await findPlants(last) : await playMany(first, last);
+  process.exitCode = ok ? 0 : 1;
+}
+
+/** A child: plays what it is told, one seed at a time. */
+function work(): void {
+  process.on("message", (seed: number) => {
+    playSeed({ seed, steps }, { shrinks: false }).then(
+      (report) => process.send?.(report),
+      (error: unknown) => {
+        console.error(error);
+        process.exit(1);
+      },
+    );
+  });
+}
+
+async function playOne(seed: number): Promise<void> {
+  const only = values.only?.split(",").map(Number);
+  const run = { seed, steps, ...(only === undefined ? {} : { only: new Set(only) }) };
+  const report = await playSeed(run, { shrinks: only === undefined });
+  console.log(report.text);
+  process.exitCode = report.ok ? 0 : 1;
+}
+
+/** Seeds from `first` to `last`, on so many processes; stops early when `until` says so. */
+async function playAll(
+  first: number,
+  last: number,
+  env: NodeJS.ProcessEnv,
+  hear: (report: SeedReport) => "go on" | "enough",
+): Promise<void> {
+  let next = first;
+  let isEnough = false;
+  const one = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const args = ["--worker", "--steps", String(steps)];
+      const child = fork(new URL(import.meta.url), args, { env: { ...process.env, ...env } });
+      const give = (): void => {
+        if (isEnough || next > last) {
+          child.disconnect();
+          return;
+        }
+        child.send(next);
+        next += 1;
+      };
+      child.on("message", (report: SeedReport) => {
+        if (hear(report) === "enough") isEnough = true;
+        give();
+      });
+      child.on("exit", (code) => {
+        if (code === 0) resolve();
+        else reject(new Error(`a player ended with exit code ${code}`));
+      });
+      give();
+    });
+  await Promise.all(Array.from({ length: Math.min(jobs, last - first + 1) }, one));
+}
+
+async function playMany(first: number, last: number): Promise<boolean> {
+  const started = performance.now();
+  let figures = NO_FIGURES;
+  let failed = 0;
+  await playAll(first, last, {}, (report) => {
+    if (report.ok) figures = addFigures(figures, report.figures);
+    else {
+      failed += 1;
+      console.log(report.text);
+    }
+    return "go on";
+  });
+  const seconds = Math.round((performance.now() - started) / 1_000);
+  console.log(`${last - first + 1} seeds of ${steps} steps in ${seconds} s: ${failed} failed`);
+  for (const [name, value] of Object.entries(figures)) console.log(`  ${name}: ${value}`);
+  return failed === 0;
+}
+
+/** Each mistake is found within so many seeds, or by the test that is named for it. */
+async function findPlants(mostSeeds: number): Promise<boolean> {
+  let isAllFound = true;
+  for (const plant of PLANTS) {
+    const how =
+      plant.test === undefined ? await foundBySeeds(plant, mostSeeds) : foundByTest(plant);
+    isAllFound &&= how !== undefined;
+    console.log(`${plant.name}: ${how ?? "NOT FOUND"}`);
+  }
+  return isAllFound;
+}
+
+async function foundBySeeds({ name }: Plant, mostSeeds: number): Promise<string | undefined> {
+  let found: Extract<SeedReport, { ok: false }> | undefined;
+  await playAll(1, mostSeeds, { DEADDROP_PLANT: name }, (report) => {
+    if (!report.ok) found ??= report;
+    return report.ok ? "go on" : "enough";
+  });
+  return found === undefined ? undefined : `seed ${found.seed}: ${found.what}`;
+}
+
+/** The test fails with the mistake in it, and for no other reason: it passes without. */
+function foundByTest({ name, test = "" }: Plant): string | undefined {
+  const passes = (env: NodeJS.ProcessEnv): boolean => {
+    const args = ["node_modules/vitest/vitest.mjs", "run", test, "--reporter=dot"];
+    return spawnSync(process.execPath, args, { env: { ...process.env, ...env } }).status === 0;
+  };
+  return passes({}) && !passes({ DEADDROP_PLANT: name }) ? test : undefined;
+}

@@ -1,0 +1,99 @@
+/**
+ * Mistakes that one could make in this program. Each is put into the running code when Node loads
+ * it (`DEADDROP_PLANT=name`), never into the sources, and the proof has to find it: the simulator
+ * within 300 seeds, or the test that is named.
+ */
+export const PLANTS = [
+  {
+    name: "no fsync",
+    file: "src/storage/pending.ts",
+    find: "file.append(record);\n        file.datasync();",
+    put: "file.append(record);",
+  },
+  {
+    name: "cursor before inbox",
+    file: "src/daemon/session.ts",
+    find: "restoreInbox({ disk, place, memory, files });",
+    put: "",
+  },
+  {
+    name: "decision without lock check",
+    file: "src/storage/shared-file.ts",
+    find: "const present = findLine(file, options.find);",
+    put: "const present = undefined;",
+    test: "test/storage/shared-file.test.ts",
+  },
+  {
+    name: "prefix not re-checked",
+    file: "src/storage/tail.ts",
+    find: "if (prefixHash(file, cursor.offset) === cursor.prefixHash) return undefined;",
+    put: "if (stat.size >= cursor.offset) return undefined;",
+    test: "test/storage/tail.test.ts",
+  },
+  {
+    name: "torn tail consumed",
+    file: "src/storage/tail.ts",
+    find: "const more = splitter.position < stat.size;",
+    put: "for (const { bytes, start, end } of splitter.feed(Buffer.from('\\n'))) addLine(lines, bytes, { start, end: end - 1, line: (line += 1) });\n  const more = splitter.position < stat.size;",
+  },
+  {
+    name: "seq reused after crash",
+    file: "src/storage/pending.ts",
+    find: "let lines = readRecords(readWhole(disk, path));",
+    put: "let lines = [];",
+  },
+  {
+    name: "base64 lenient",
+    file: "src/wire/signature.ts",
+    find: 'return BASE64_OF_64.test(base64) ? new Uint8Array(Buffer.from(base64, "base64")) : undefined;',
+    put: 'return new Uint8Array(Buffer.from(base64, "base64"));',
+  },
+  {
+    name: "keys sorted by UTF-16",
+    file: "src/wire/canonical.ts",
+    find: "return keys.some(hasHighUnit) ? keys.sort(byCodePoint) : keys;",
+    put: "return keys;",
+  },
+  {
+    name: "replay by correlation id",
+    file: "src/trust/log-admission.ts",
+    find: "log.seen.has(message.id)",
+    put: "log.seen.has(message.correlationId)",
+  },
+  {
+    name: "ack of an older proposal counted",
+    file: "src/protocol/support.ts",
+    find: "const target = line.bare ? (means(line) ? proposal.id : undefined) : line.target;",
+    put: "const target = proposal.id;",
+  },
+  {
+    name: "clock from sender",
+    file: "src/protocol/peer-beats.ts",
+    find: "at: event.at,",
+    put: "at: event.message.timestampMs,",
+  },
+  {
+    name: "incident about an incident",
+    file: "src/protocol/incident-lines.ts",
+    find: ' && field(body, "cause") === undefined',
+    put: "",
+    test: "test/protocol/incidents.test.ts",
+  },
+];
+
+/** The plant that this process runs with, if any. Throws when there is none of that name. */
+export function plantedHere(name = process.env.DEADDROP_PLANT) {
+  if (name === undefined || name === "") return undefined;
+  const plant = PLANTS.find((each) => each.name === name);
+  if (plant === undefined) throw new Error(`no plant is named "${name}"`);
+  return plant;
+}
+
+/** The text of a source file with the mistake in it. Throws when it has no place for it any more. */
+export function withPlant(plant, path, text) {
+  if (plant === undefined || !path.endsWith(`/${plant.file}`)) return text;
+  const pieces = text.split(plant.find);
+  if (pieces.length !== 2)
+    throw new Error(`"${plant.name}" fits ${pieces.length - 1} places of ${plant.file}`);
+  return pieces.join(plant.put);
+}

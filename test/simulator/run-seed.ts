@@ -1,0 +1,117 @@
+import { ACTS } from "./acts.ts";
+import { Broken } from "./broken.ts";
+import { checkFinale } from "./finale.ts";
+import { MISCHIEF } from "./hostile.ts";
+import { beginPlay, look, ringOnce, type Play } from "./play.ts";
+import { comeBack, TROUBLES } from "./troubles.ts";
+
+export interface Run {
+  readonly seed: number;
+  readonly steps: number;
+  /** Only these steps are made; undefined: all of them. */
+  readonly only?: ReadonlySet<number>;
+}
+
+export interface Figures {
+  readonly steps: number;
+  readonly acknowledged: number;
+  readonly delivered: number;
+  readonly decisions: number;
+  /** Processes that died, in a fault or of a kill, and power cuts. */
+  readonly crashes: number;
+  readonly powerCuts: number;
+  readonly mostOperations: number;
+}
+
+export interface Failure {
+  readonly seed: number;
+  /** The step after which it was seen; as many as there are: at the end of all. */
+  readonly step: number;
+  /** "promise 3", or "fault" for an error of our own. */
+  readonly kind: string;
+  readonly text: string;
+  readonly stack: string;
+  /** The names of all steps that were made, by number. */
+  readonly told: ReadonlyMap<number, string>;
+}
+
+export type Outcome =
+  | { readonly ok: true; readonly figures: Figures }
+  | { readonly ok: false; readonly failure: Failure };
+
+/** Plays one seed to its end or to the first promise that is broken. */
+export async function runSeed({ seed, steps, only }: Run): Promise<Outcome> {
+  const told = new Map<number, string>();
+  let step = 0;
+  try {
+    const play = beginPlay(seed);
+    for (const member of play.honest) await play.stage.start(member);
+    for (; step < steps; step += 1) {
+      if (only !== undefined && !only.has(step)) continue;
+      play.luck.beginStep(step);
+      told.set(step, await oneStep(play));
+      look(play);
+      play.stage.watch(() => watcherDelays(play));
+    }
+    play.luck.beginStep(steps);
+    await checkFinale(play);
+    const { ledger, inboxes, shared, mostOperations } = play;
+    const { acknowledged } = ledger;
+    const decisions = shared.recorded.size;
+    const { delivered } = inboxes;
+    const { crashes, powerCuts } = play.stage;
+    const figures = {
+      ...{ steps, acknowledged, delivered, decisions },
+      ...{ crashes, powerCuts, mostOperations },
+    };
+    return { ok: true, figures };
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    const kind = error instanceof Broken ? `promise ${error.promise}` : "fault";
+    const stack = (error instanceof Error ? error.stack : undefined) ?? "";
+    return { ok: false, failure: { seed, step, kind, text, stack, told } };
+  }
+}
+
+/** Some of what the watcher should say it says late, twice or never. */
+function watcherDelays({ luck }: Play): number[] {
+  const delay = (): number => luck.between(0, 120);
+  return luck.weighted([
+    [70, [delay()]],
+    [15, [delay(), delay() + 40]],
+    [15, []],
+  ]);
+}
+
+async function oneStep(play: Play): Promise<string> {
+  const { luck, hostile } = play;
+  const what = luck.weighted([
+    [60, "time"],
+    [24, "act"],
+    [2.5, "trouble"],
+    [3.5, "return"],
+    [hostile === undefined ? 0 : 10, "mischief"],
+  ]);
+  const who = luck.pick(play.honest);
+  if (what === "act") {
+    const act = luck.weighted(ACTS);
+    await act(play, who);
+    return `${who.handle} ${act.name}`;
+  }
+  if (what === "trouble") {
+    const trouble = luck.weighted(TROUBLES);
+    await trouble(play, who);
+    return `${who.handle} ${trouble.name}`;
+  }
+  if (what === "return") {
+    await comeBack(play);
+    return "whoever is down comes back";
+  }
+  if (what === "mischief" && hostile !== undefined) {
+    const mischief = luck.weighted(MISCHIEF);
+    mischief(play, hostile);
+    return `${hostile.handle} ${mischief.name}`;
+  }
+  await ringOnce(play);
+  return "time";
+}
