@@ -58,19 +58,22 @@ export const PLANTS = [
     name: "replay by correlation id",
     file: "src/trust/log-admission.ts",
     find: "log.seen.has(message.id)",
-    put: "log.seen.has(message.correlationId)",
+    put: "[log.threads ??= new Set()].some((all) => all.has(message.correlationId) || !all.add(message.correlationId))",
+    test: "test/trust/admission.property.test.ts",
   },
   {
     name: "ack of an older proposal counted",
     file: "src/protocol/support.ts",
     find: "const target = line.bare ? (means(line) ? proposal.id : undefined) : line.target;",
     put: "const target = proposal.id;",
+    test: "test/protocol/outcomes.test.ts",
   },
   {
     name: "clock from sender",
     file: "src/protocol/peer-beats.ts",
     find: "at: event.at,",
     put: "at: event.message.timestampMs,",
+    test: "test/protocol/liveness.test.ts",
   },
   {
     name: "incident about an incident",

@@ -39,12 +39,12 @@ export class SharedFiles {
     }
   }
 
-  /** Every honest incident is in the file for operators. */
-  checkMirrors(): void {
+  /** Every honest incident is in the file for operators, but of who waits for its own. */
+  checkMirrors(stopped: ReadonlySet<string>): void {
     const mirrored = new Set(this.#lines("incident_log.jsonl").map((line) => line["event_id"]));
     for (const { from, id, type, body } of this.#ledger.all) {
-      if (type !== "incident" || body["severity"] === undefined || !this.#honest.includes(from))
-        continue;
+      if (stopped.has(from) || type !== "incident" || body["severity"] === undefined) continue;
+      if (!this.#honest.includes(from)) continue;
       kept(5, mirrored.has(id), () => `${from}'s incident ${id.slice(0, 8)} is not mirrored`);
     }
   }

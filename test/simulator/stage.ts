@@ -32,6 +32,8 @@ export interface Member {
   isStarting: boolean;
   /** How far its wall clock is off. */
   clockOffMs: number;
+  /** It has been set by more than a minute: what it says of the time between receipts is off. */
+  clockWasSet: boolean;
   /** It has been set back by so much that timestamps may be too. Spec 1.2. */
   clockSetBack: boolean;
   /** What the watcher has told it, by log: sizes of files. */
@@ -77,6 +79,7 @@ export class Stage {
         isStarting: false,
         clockOffMs: 0,
         clockSetBack: false,
+        clockWasSet: false,
         watched,
       };
       this.members.set(handle, member);

@@ -50,6 +50,7 @@ async function jumpClock(play: Play, who: Member): Promise<void> {
     [5, play.luck.between(-140_000, 140_000)],
     [1, play.luck.pick([HOUR_MS, -HOUR_MS])],
   ]);
+  who.clockWasSet ||= Math.abs(offMs - who.clockOffMs) > 60_000;
   who.clockSetBack ||= offMs < who.clockOffMs - 60_000;
   who.clockOffMs = offMs;
   return Promise.resolve();
