@@ -39,7 +39,7 @@ export async function checkFinale(play: Play): Promise<void> {
   play.inboxes.checkComplete(play.ledger, stopped);
   play.shared.checkMirrors(stopped);
   for (const member of play.honest) {
-    await checkPeers(play, member);
+    await checkPeers(play, member, stopped);
     await checkNotices(play, member);
     checkBounds(play, member);
   }
@@ -81,16 +81,19 @@ async function waitsForOperator({ hostile, stage }: Play, member: Member): Promi
     member,
     stage.ask(member, (agent) => agent.view("notices", undefined)),
   );
-  return notices.some(({ cause }) => cause === "log_damaged");
+  return notices.some(
+    ({ cause, peer }) =>
+      cause === "log_damaged" || (cause === "log_rewritten" && peer === member.handle),
+  );
 }
 
 /** A sender's clock may be an hour off: who beats is here. */
-async function checkPeers(play: Play, member: Member): Promise<void> {
+async function checkPeers(play: Play, member: Member, stopped: ReadonlySet<string>): Promise<void> {
   const peers = await answered(
     member,
     play.stage.ask(member, (agent) => agent.view("peers", undefined)),
   );
-  for (const peer of peers.filter(({ handle }) => handle !== HOSTILE)) {
+  for (const peer of peers.filter(({ handle: of }) => of !== HOSTILE && !stopped.has(of))) {
     const { handle } = member;
     const isSilent = peer.presence === "silent" && !member.clockWasSet;
     kept(10, !isSilent, () => `${handle} takes ${peer.handle} for silent`);
