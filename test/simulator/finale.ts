@@ -4,6 +4,7 @@ import { wirePlan } from "../../src/audit/plan.ts";
 import type { Agent } from "../../src/daemon/agent.ts";
 import { loadPlace } from "../../src/daemon/place.ts";
 import { MAX_QUARANTINE_BYTES } from "../../src/storage/quarantine.ts";
+import { FALSE_ALARMS } from "../support/false-alarms.ts";
 import { WIRE } from "../support/scene-folder.ts";
 import { incidentsOf, standingOf, type Outcome } from "../support/scene-outcome.ts";
 import { Broken, kept } from "./broken.ts";
@@ -14,19 +15,6 @@ import type { Member } from "./stage.ts";
 type Standing = Omit<Outcome, "threadCount">;
 
 const MINUTE_MS = 60_000;
-
-/** What no honest agent gives cause for, whatever crashes and whichever disk fails. */
-const FALSE_ALARMS = new Set([
-  "log_forked",
-  "log_rewritten",
-  "log_gap",
-  "log_behind",
-  "log_damaged",
-  "identity_in_use",
-  "replayed",
-  "unchained",
-  "heads_mismatch",
-]);
 
 /** Disks are well, everybody comes back, time passes: then everything has to be in its place. */
 export async function checkFinale(play: Play): Promise<void> {

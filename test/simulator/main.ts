@@ -1,8 +1,9 @@
 import { fork, spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { addFigures, NO_FIGURES, type SeedReport } from "./report.ts";
-import { PLANTS, type Plant } from "./plants.js";
+import { PLANTS, withPlant, type Plant } from "./plants.js";
 import { playSeed } from "./play-seed.ts";
 
 const USAGE = `npm run sim -- [options]
@@ -13,28 +14,52 @@ const USAGE = `npm run sim -- [options]
   --jobs J        processes at a time (one for each core unless said)
   --plants        put each planted mistake in, and play until it is found`;
 
-const { values } = parseArgs({
-  options: {
-    seed: { type: "string" },
-    seeds: { type: "string" },
-    steps: { type: "string" },
-    only: { type: "string" },
-    jobs: { type: "string" },
-    plants: { type: "boolean" },
-    worker: { type: "boolean" },
-    help: { type: "boolean" },
-  },
-});
-const steps = Number(values.steps ?? 2_000);
-const jobs = Number(values.jobs ?? availableParallelism());
+const { values } = readOptions();
+
+function readOptions() {
+  try {
+    return parseArgs({
+      options: {
+        seed: { type: "string" },
+        seeds: { type: "string" },
+        steps: { type: "string" },
+        only: { type: "string" },
+        jobs: { type: "string" },
+        plants: { type: "boolean" },
+        worker: { type: "boolean" },
+        help: { type: "boolean" },
+      },
+    });
+  } catch (error) {
+    return misused((error as Error).message);
+  }
+}
+const steps = countOf("steps", values.steps ?? "2000");
+const jobs = countOf("jobs", values.jobs ?? String(availableParallelism()));
 
 if (values.help === true) console.log(USAGE);
 else if (values.worker === true) work();
-else if (values.seed !== undefined) await playOne(Number(values.seed));
+else if (values.seed !== undefined) await playOne(countOf("seed", values.seed));
 else {
-  const [first = 1, last = first] = (values.seeds ?? "1-300").split("-").map(Number);
+  const bounds = (values.seeds ?? "1-300").split("-");
+  const [first = 1, last = first] = bounds.map((each) => countOf("seeds", each));
+  if (last < first || bounds.length > 2)
+    misused(`--seeds ${values.seeds} is no range such as 1-300`);
   const ok = values.plants === true ? await findPlants(last) : await playMany(first, last);
   process.exitCode = ok ? 0 : 1;
+}
+
+/** A proof of nothing must not look like one: what is not understood is not played. */
+function countOf(option: string, text: string, least = 1): number {
+  const count = /^[0-9]{1,9}$/.test(text) ? Number(text) : -1;
+  return count >= least
+    ? count
+    : misused(`--${option} ${text} is no whole number from ${least} on`);
+}
+
+function misused(problem: string): never {
+  console.error(`${problem}\n\n${USAGE}`);
+  process.exit(1);
 }
 
 /** A child: plays what it is told, one seed at a time. */
@@ -51,7 +76,7 @@ function work(): void {
 }
 
 async function playOne(seed: number): Promise<void> {
-  const only = values.only?.split(",").map(Number);
+  const only = values.only?.split(",").map((step) => countOf("only", step, 0));
   const run = { seed, steps, ...(only === undefined ? {} : { only: new Set(only) }) };
   const report = await playSeed(run, { shrinks: only === undefined });
   console.log(report.text);
@@ -114,6 +139,8 @@ async function playMany(first: number, last: number): Promise<boolean> {
 async function findPlants(mostSeeds: number): Promise<boolean> {
   let isAllFound = true;
   for (const plant of PLANTS) {
+    // Throws when the mistake no longer fits its file: a test that cannot load has found nothing.
+    withPlant(plant, `/${plant.file}`, readFileSync(plant.file, "utf8"));
     const how =
       plant.test === undefined ? await foundBySeeds(plant, mostSeeds) : foundByTest(plant);
     isAllFound &&= how !== undefined;

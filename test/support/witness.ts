@@ -2,20 +2,8 @@ import { Buffer } from "node:buffer";
 import { expect } from "vitest";
 import { makeLayout, type Log } from "../../src/wire/layout.ts";
 import { parseMessage, type Message } from "../../src/wire/message.ts";
+import { FALSE_ALARMS } from "./false-alarms.ts";
 import type { SimulatedWire } from "./simulated-wire.ts";
-
-/** What an honest wire never gives cause for, whatever crashes and whichever disk fails. */
-const FALSE_ALARMS = new Set([
-  "log_forked",
-  "log_rewritten",
-  "log_gap",
-  "log_behind",
-  "log_damaged",
-  "identity_in_use",
-  "replayed",
-  "unchained",
-  "heads_mismatch",
-]);
 
 interface Standing {
   readonly log: Log;
