@@ -34,7 +34,12 @@ export interface AuditReport extends AuditView {
   unverified: number;
   /** Decisions that two sides have recorded: readers count one, and nothing is wrong. Spec 3.4. */
   twins: Violation[];
+  /** What recorders left in decisions.jsonl that died as they wrote: the next one ends it. Spec 3.4. */
+  torn: Violation[];
 }
+
+/** Told, though no rule forbids them. */
+const HARMLESS: ReadonlySet<string> = new Set(["decision_twice", "torn"]);
 
 /** What is audited, and by what. */
 export interface AuditPlan {
@@ -71,14 +76,15 @@ export function runAudit(plan: AuditPlan): AuditReport {
   const { decisions } = auditView(state, plan.env, count);
   takeDecisions(plan, state, count);
   const view = auditView(state, plan.env, count);
-  const isTwin = ({ rule }: Violation) => rule === "decision_twice";
+  const of = (rule: string) => view.violations.filter((each) => each.rule === rule);
   return {
     ...view,
     decisions,
-    violations: view.violations.filter((each) => !isTwin(each)),
+    violations: view.violations.filter(({ rule }) => !HARMLESS.has(rule)),
     keys: plan.keys,
     unverified,
-    twins: view.violations.filter(isTwin),
+    twins: of("decision_twice"),
+    torn: of("torn"),
   };
 }
 

@@ -178,7 +178,7 @@ function* decisionLines(
         line += 1;
         if (bytes !== undefined && isBlank(bytes)) continue;
         const event = bytes === undefined ? undefined : decisionEvent(bytes, store, 0);
-        yield event ?? unreadable(line);
+        yield event ?? unreadable(line, bytes);
       }
     } finally {
       file.close();
@@ -186,9 +186,21 @@ function* decisionLines(
   }
 }
 
-function unreadable(line: number): Violation {
-  const detail = "a line of decisions.jsonl is not a JSON object";
-  return { rule: "malformed", log: "decisions", line, event_id: null, detail };
+function unreadable(line: number, bytes: Uint8Array | undefined): Violation {
+  const place = { log: "decisions", line, event_id: null };
+  if (bytes !== undefined && isTorn(bytes)) {
+    return {
+      rule: "torn",
+      ...place,
+      detail: "the begin of an entry that was not written to its end",
+    };
+  }
+  return { rule: "malformed", ...place, detail: "a line of decisions.jsonl is not a JSON object" };
+}
+
+/** What a death or a power cut leaves of an entry: its begin, or zero bytes, which no JSON has. */
+function isTorn(bytes: Uint8Array): boolean {
+  return bytes[0] === 0x7b || bytes.includes(0);
 }
 
 /** When each line was received, by the journal; read beside a daemon that may be writing it. */

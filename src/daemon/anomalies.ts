@@ -1,10 +1,11 @@
 import { join } from "node:path";
 import type { AutomaticIncident } from "../protocol/effects.ts";
-import { StorageError, type Disk } from "../storage/disk.ts";
-import { compareHistory, cursorAt, type Anomaly } from "../storage/tail.ts";
+import { lookOf, StorageError } from "../storage/disk.ts";
+import { compareHistory, cursorAt, type Anomaly, type Cursor } from "../storage/tail.ts";
 import { authenticate } from "../trust/admission.ts";
 import { parseMessage } from "../wire/message.ts";
 import type { Taking } from "./taking.ts";
+import { isHole } from "./holes.ts";
 import { scanLog } from "./line-source.ts";
 import { intakeOf, type LogIntake } from "./memory.ts";
 
@@ -38,10 +39,10 @@ export function judgeAnomaly(taking: Taking, name: string, anomaly: Anomaly): vo
     return;
   }
   const known = knownIds(taking, name);
-  const found = foundIds(taking, intake, new Set(known));
+  const found = foundIds(taking, intake, known);
   const tookMs = world.clock.monoMs() - beganMs;
   intake.notBeforeMs = beganMs + Math.max(LOOK_AGAIN_MS, tookMs / SHARE_OF_TIME);
-  switch (compareHistory(known, found.ids)) {
+  switch (compareHistory(known, upToHole(found, known))) {
     case "same":
       intake.cursor = found.end;
       intake.behindSinceMs = undefined;
@@ -60,12 +61,6 @@ export function judgeAnomaly(taking: Taking, name: string, anomaly: Anomaly): vo
       if (isOurs) stopWriting(taking, intake, anomaly);
       else holdRewritten(taking, intake, anomaly);
   }
-}
-
-/** Tells whether a file is still the one that was compared; "" while there is none. */
-function lookOf(disk: Disk, path: string): string {
-  const stat = disk.stat(path);
-  return stat === undefined ? "" : `${stat.dev} ${stat.ino} ${stat.size} ${stat.mtimeMs}`;
 }
 
 /** Anybody who can write in the folder can do that: it says nothing of the log's author. */
@@ -108,19 +103,44 @@ function knownIds({ files }: Taking, name: string): string[] {
   return ids;
 }
 
+interface Found {
+  readonly ids: readonly string[];
+  /** Zero bytes stand behind so many of these. */
+  readonly holes: readonly number[];
+  /** Where reading goes on if all is well. */
+  readonly end: Cursor | undefined;
+}
+
+/**
+ * A power cut may take lines that we have received and leave later ones. Its author puts back the
+ * same bytes: until then nothing that stands behind the hole counts. Spec 4.1.
+ */
+function upToHole({ ids, holes }: Found, known: readonly string[]): readonly string[] {
+  const there = new Set(ids);
+  const missing = known.findIndex((id) => !there.has(id));
+  const before = missing < 1 ? 0 : ids.indexOf(known[missing - 1] ?? "") + 1;
+  const hole = missing < 0 ? undefined : holes.find((each) => each >= before);
+  return hole === undefined ? ids : ids.slice(0, hole);
+}
+
 /**
  * What stands there now, foreign bytes left out, and the cursor after the last line that we folded.
  * A line counts where it stands first: anybody can copy an old one behind what we have not read.
  */
-function foundIds(taking: Taking, intake: LogIntake, known: ReadonlySet<string>) {
+function foundIds(taking: Taking, intake: LogIntake, history: readonly string[]): Found {
   const { world, place, ctx } = taking;
   const { log } = intake;
+  const known = new Set(history);
   const ids = new Set<string>();
+  const holes: number[] = [];
   let last: { offset: number; line: number } = { offset: 0, line: 0 };
   let isAwaited = false;
   scanLog(world.disk, place, log.name, (bytes, line, end) => {
     const parsed = parseMessage(bytes);
-    if (!parsed.ok) return "more";
+    if (!parsed.ok) {
+      if (isHole(bytes)) holes.push(ids.size);
+      return "more";
+    }
     const { id } = parsed.message;
     if (ids.has(id)) return "more";
     const isKnown = known.has(id);
@@ -134,6 +154,7 @@ function foundIds(taking: Taking, intake: LogIntake, known: ReadonlySet<string>)
   const exists = world.disk.stat(path)?.kind === "file";
   return {
     ids: [...ids],
+    holes,
     end: exists ? cursorAt(world.disk, path, last.offset, last.line) : undefined,
   };
 }

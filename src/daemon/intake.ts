@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { MAX_NAMED_REFUSALS } from "../protocol/heads.ts";
+import { lookOf } from "../storage/disk.ts";
 import { cursorAt, type Anomaly, type Cursor } from "../storage/tail.ts";
 import { answerLog } from "../wire/layout.ts";
 import { beginBatch, takeAhead } from "./batch.ts";
-import { isLeftOpen } from "./holes.ts";
+import { isLeftOpen, isStillOpen, leaveAlone, MENDING_MS } from "./holes.ts";
 import { judgeLines, type JudgedLine, type PreparedLine, type Stop } from "./judging.ts";
 import { intakeOf, type LogIntake } from "./memory.ts";
 import { chainIncident } from "./reporting.ts";
@@ -38,6 +39,14 @@ export async function takeIn(taking: Taking, name: string): Promise<Round> {
     return NOTHING;
   }
   const path = join(place.wire.folder, intake.log.path);
+  // Of a batch that was read before, nobody knows how the file looked then.
+  const isKnown = intake.hole !== undefined && ahead === undefined;
+  const look = isKnown ? lookOf(world.disk, path) : "";
+  if (look !== "" && isStillOpen(intake, look, world.clock.monoMs())) {
+    intake.heldBack = isLeftOpen(intake, world.clock.monoMs());
+    intake.notBeforeMs = world.clock.monoMs() + MENDING_MS;
+    return NOTHING;
+  }
   const batch = ahead ?? beginBatch(taking, intake, { path, from: intake.cursor, own });
   const { read, prepared } = batch;
   if (read.anomaly !== undefined) return { ...NOTHING, anomaly: read.anomaly };
@@ -70,6 +79,8 @@ export async function takeIn(taking: Taking, name: string): Promise<Round> {
   // A hole is its author's to mend, and most authors come back soon.
   intake.heldBack =
     stop !== undefined && (stop.cause !== "hole" || isLeftOpen(intake, world.clock.monoMs()));
+  if (stop?.cause !== "hole") intake.hole = undefined;
+  else if (look !== "") leaveAlone(intake, look, world.clock.monoMs());
   if (stop !== undefined) noteStop(taking, intake, stop);
   return { lines: judged.length, more: read.more && stop === undefined, anomaly: undefined };
 }

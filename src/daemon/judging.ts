@@ -13,7 +13,7 @@ import {
 import { admit, type ChainEvent } from "../trust/log-admission.ts";
 import { tierOf } from "../trust/store.ts";
 import type { TailLine } from "../storage/tail.ts";
-import { isBeingMended } from "./holes.ts";
+import { isBeingMended, MENDING_MS } from "./holes.ts";
 import type { Allowance, LogIntake } from "./memory.ts";
 
 /** A line of a log with all that can be said of it before its signature is checked. */
@@ -48,8 +48,6 @@ export interface Stop {
 
 /** What the journal notes of one line, about. */
 const NOTE_BYTES = 256;
-/** How long a log is left alone whose author has to mend it. */
-const MENDING_MS = 1_000;
 /** How long a log is left alone whose author we wait for, or whose author has spent the day. */
 const WAIT_MS = 60_000;
 
@@ -165,7 +163,9 @@ function judgeAuthentic(
   // and the first verdict stand.
   const noted = intake.awaited.get(message.id);
   if (noted !== undefined) returned.add(message.id);
-  else if (intake.awaited.size > returned.size) return rewritten(message, judging);
+  else if (intake.awaited.size > returned.size && !intake.admission.seen.has(message.id)) {
+    return rewritten(message, judging);
+  }
   const live = noted === undefined ? fresh : noted.old !== true;
   const limited = noted === undefined ? limit(message, tail, live, judging) : undefined;
   if (limited !== undefined) return limited;

@@ -5,6 +5,7 @@ import { newLogAdmission, type LogAdmission } from "../trust/log-admission.ts";
 import { newBucket, type Bucket, type StorageUse } from "../trust/rate.ts";
 import type { Log } from "../wire/layout.ts";
 import type { LineEntry } from "./entries.ts";
+import type { Hole } from "./holes.ts";
 import type { Place } from "./place.ts";
 
 /** How far one log has been taken in, and what stands in the way of more. */
@@ -28,8 +29,8 @@ export interface LogIntake {
   readonly awaited: Map<string, LineEntry>;
   /** What lines that prove nothing of anybody have made us store. */
   rubbish: StorageUse;
-  /** A line that a power cut has damaged, and since when (monotonic ms) we wait for its author. */
-  hole: { readonly at: number; readonly sinceMs: number } | undefined;
+  /** A line that a power cut has damaged, and that its author has to mend. */
+  hole: Hole | undefined;
   /** Since when the log has lacked lines that we know (monotonic ms). Spec 1.6: behind. */
   behindSinceMs: number | undefined;
   /** What the log looked like when it was found to be behind: compared again once it differs. */

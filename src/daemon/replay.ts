@@ -69,13 +69,17 @@ function replayEntry(
       const event = broken.has(entry.log) ? undefined : lineEvent(source, intake, entry);
       if (event !== undefined) {
         replay.fold(event);
+        // The checkpoint may be of a time at which the log lacked it.
+        if (entry.id !== undefined) intake.awaited.delete(entry.id);
         // What proves nothing may have been mended since: it is read again.
         if (event.kind === "line") reached.set(entry.log, entry);
         return;
       }
       // The log lacks it now. What was said of it holds when it comes back. Spec 1.6.
       broken.add(entry.log);
-      if (entry.id !== undefined) intake.awaited.set(entry.id, entry);
+      // Of one that was noted twice, the first may be folded already.
+      if (entry.id === undefined || intake.admission.seen.has(entry.id)) return;
+      intake.awaited.set(entry.id, entry);
     }
   }
 }

@@ -179,7 +179,7 @@ class OwnLogsWriter implements LogWriter {
       file.close();
     }
     // They continue a chain that the adopted lines have taken the place of.
-    const givenUp = this.#pending.lines.filter((own) => own.log === name);
+    const givenUp = this.#pending.lines.filter((own) => own.log === name && own.foreign !== true);
     this.#pending.keep(this.#pending.lines.filter((own) => own.log !== name));
     this.close();
     this.recover();
@@ -197,7 +197,9 @@ class OwnLogsWriter implements LogWriter {
   knows(log: string, seq: number, id: string): boolean {
     // While mending fails nothing is known: to say "no" would accuse somebody of using our key.
     if (this.#pending === undefined && this.#trouble !== undefined) throw this.#trouble;
-    const promised = this.#pending?.lines.find((own) => own.log === log && own.seq === seq);
+    const promised = this.#pending?.lines.find(
+      (own) => own.log === log && own.seq === seq && own.foreign !== true,
+    );
     if (promised !== undefined) return promised.id === id;
     return seq <= (this.#options.heads.own(log)?.seq ?? 0);
   }
@@ -218,7 +220,7 @@ class OwnLogsWriter implements LogWriter {
     this.#pending = pending;
     const repairs = new Map<string, OwnLogRepair>();
     for (const log of this.#options.logs) {
-      const repair = this.#recoverLog(log, pending.lines);
+      const repair = this.#recoverLog(log, pending);
       const { file, head, unknown } = repair;
       repairs.set(log.name, repair);
       const at = { blocked: blockedBy(log, repair), alone: file?.stat().size };
@@ -236,15 +238,16 @@ class OwnLogsWriter implements LogWriter {
     return state;
   }
 
-  #recoverLog(log: OwnLog, pendingLines: readonly OwnLine[]): OwnLogRepair {
+  #recoverLog(log: OwnLog, pending: Pending): OwnLogRepair {
     const { disk, heads, quarantine, ownLine, at } = this.#options;
     const record = heads.own(log.name);
     // At or below the record: synced already; a crash came before pending was emptied.
-    const expected = pendingLines.filter(
+    const owed = pending.lines.filter(
       (own) => own.log === log.name && own.seq > (record?.seq ?? 0),
     );
     const check = (line: Uint8Array): ChainHead | undefined => ownLine(log.name, line);
-    return recoverOwnLog(log, record, expected, { disk, quarantine, check, at: at() });
+    const carry = (lines: readonly OwnLine[]): void => pending.add(lines);
+    return recoverOwnLog(log, record, owed, { disk, quarantine, check, carry, at: at() });
   }
 
   /** Makes the lines durable in pending; otherwise says why none of them is sent. */

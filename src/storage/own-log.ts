@@ -2,7 +2,8 @@ import type { ChainHead } from "../wire/chain.ts";
 import { isObstruction, openIfThere, StorageError, type Disk, type DiskFile } from "./disk.ts";
 import type { OwnHead } from "./heads.ts";
 import { endsLine, joinLines, wholeLines } from "./line-splitter.ts";
-import { scanOwnLog, type OwnLineCheck, type OwnLogScan } from "./own-log-scan.ts";
+import type { OwnLineCheck } from "./own-log-pieces.ts";
+import { scanOwnLog, type OwnLogScan } from "./own-log-scan.ts";
 import type { OwnLine } from "./pending.ts";
 import type { Quarantine } from "./quarantine.ts";
 import { openSegment } from "./segments.ts";
@@ -39,6 +40,8 @@ export interface RecoveryContext {
   readonly disk: Disk;
   readonly quarantine: Quarantine;
   readonly check: OwnLineCheck;
+  /** Makes lines of others durable in pending before they are cut with our damage. */
+  readonly carry: (lines: readonly OwnLine[]) => void;
   /** ISO-8601 time for quarantine entries. */
   readonly at: string;
 }
@@ -57,18 +60,18 @@ const NO_REPAIR = {
 } as const;
 
 /**
- * Brings one own log to the state that pending promises; the caller syncs it. `expected`: the
- * pending lines of this log after `record`, the part known to be durable. Spec 4.1, "At start".
+ * Brings one own log to the state that pending promises; the caller syncs it. `owed`: the pending
+ * lines of this log after `record`, the part known to be durable. Spec 4.1, "At start".
  */
 export function recoverOwnLog(
   log: OwnLog,
   record: OwnHead | undefined,
-  expected: readonly OwnLine[],
+  owed: readonly OwnLine[],
   context: RecoveryContext,
 ): OwnLogRepair {
-  const head = headOf(expected.at(-1) ?? record);
+  const head = promisedHead(owed, record);
   try {
-    return recoverWhatStands(log, record, expected, context);
+    return recoverWhatStands(log, record, owed, context);
   } catch (error) {
     // Whoever can write in the folder can put a link there: that must not stop our other logs.
     if (!isObstruction(error)) throw error;
@@ -79,21 +82,21 @@ export function recoverOwnLog(
 function recoverWhatStands(
   log: OwnLog,
   record: OwnHead | undefined,
-  expected: readonly OwnLine[],
+  owed: readonly OwnLine[],
   context: RecoveryContext,
 ): OwnLogRepair {
   const { disk } = context;
-  const head = headOf(expected.at(-1) ?? record);
+  const head = promisedHead(owed, record);
   const from = durableEnd(disk, log, record);
   if (typeof from === "string") return stopped(head, record?.end ?? 0, from);
-  const first = expected[0];
+  const first = owed.find((own) => own.foreign !== true);
   if (record !== undefined && first !== undefined && first.seq !== record.seq + 1) {
     const detail = `pending lines begin at seq ${first.seq}, the log is known up to ${record.seq}`;
     return stopped(head, from, detail);
   }
   const file = disk.open(log.path, "append", log.mode);
   try {
-    const scan = scanOwnLog(file, from, expected, context.check);
+    const scan = scanOwnLog(file, from, owed, context.check);
     const unknown = scan.unexpected.filter((own) => own.seq > lastKnown(record, first, own));
     if (unknown.length > 0) {
       // Writing on would fork our own chain.
@@ -102,9 +105,13 @@ function recoverWhatStands(
     }
     if (scan.unrestorable !== undefined) {
       file.close();
-      return stopped(head, scan.unrestorable, "a damaged line of ours has other lines after it");
+      return stopped(
+        head,
+        scan.unrestorable,
+        "a damaged line of ours has too much of others after it",
+      );
     }
-    const repair = mend(log, file, from, scan, expected, context);
+    const repair = mend(log, file, from, scan, context);
     return { ...NO_REPAIR, ...repair, head: head ?? adopted(log, scan, context), file };
   } catch (error) {
     file.close();
@@ -171,15 +178,20 @@ function mend(
   log: OwnLog,
   file: DiskFile,
   from: number,
-  scan: OwnLogScan,
-  expected: readonly OwnLine[],
+  { cutAt, places, missing }: OwnLogScan,
   context: RecoveryContext,
 ): Pick<OwnLogRepair, "cut" | "restored"> {
-  const cut = scan.cutAt === undefined ? undefined : cutFrom(log, file, scan.cutAt, context);
-  if (scan.places.length > 0) writeAnew(file, from, file.stat().size);
-  const restored = expected.slice(scan.places.length);
-  if (restored.length > 0) appendOwnLines(context.disk, file, restored, file.stat().size);
-  return { cut, restored };
+  const cut = cutAt === undefined ? undefined : cutFrom(log, file, cutAt, missing, context);
+  if (places.length > 0) writeAnew(file, from, file.stat().size);
+  if (missing.length > 0) appendOwnLines(context.disk, file, missing, file.stat().size);
+  return { cut, restored: missing.filter((own) => own.foreign !== true) };
+}
+
+function promisedHead(
+  owed: readonly OwnLine[],
+  record: OwnHead | undefined,
+): ChainHead | undefined {
+  return headOf(owed.findLast((own) => own.foreign !== true) ?? record);
 }
 
 /**
@@ -233,9 +245,11 @@ function cutFrom(
   log: OwnLog,
   file: DiskFile,
   offset: number,
+  missing: readonly OwnLine[],
   context: RecoveryContext,
 ): { offset: number; bytes: number } {
   const { size } = file.stat();
+  const carried = missing.filter((own) => own.foreign === true);
   // Another program may append as the same agent (spec 1.6): the Python reference locks the file.
   const held = context.disk.open(log.path, "append", log.mode);
   try {
@@ -245,6 +259,7 @@ function cutFrom(
       });
     }
     keepEvidence(file, offset, size, context);
+    if (carried.length > 0) context.carry(carried);
     file.truncate(offset);
   } finally {
     held.close();

@@ -11,6 +11,11 @@ export interface OwnLine {
   readonly id: string;
   /** Without its newline. */
   readonly line: Uint8Array;
+  /**
+   * Another program's, as it stood behind damage of ours: it is put back behind our lines. It has
+   * the `seq` of the last one of ours beside it, and no `id`.
+   */
+  readonly foreign?: true;
 }
 
 /** pending.jsonl: what was promised and may not be durable in its log yet. Spec 4.1, Append. */
@@ -26,7 +31,7 @@ export interface Pending {
 }
 
 // One record for a group, so that a torn write loses the group as a whole:
-// {"sha256":"<64 hex>","lines":[{"log","seq","id","line"}]}, the sum over the text of the array.
+// {"sha256":"<64 hex>","lines":[{"log","seq","id","line","foreign"?}]}, the sum over the text of the array.
 const HEAD = /^\{"sha256":"([0-9a-f]{64})","lines":/;
 const HEAD_LENGTH = '{"sha256":"'.length + 64 + '","lines":'.length;
 
@@ -83,6 +88,7 @@ function recordBytes(group: readonly OwnLine[]): Uint8Array {
     seq: own.seq,
     id: own.id,
     line: Buffer.from(own.line).toString("utf8"),
+    ...(own.foreign === true ? { foreign: own.foreign } : {}),
   }));
   const text = JSON.stringify(entries);
   return joinLines([Buffer.from(`{"sha256":"${sum(text)}","lines":${text}}`, "utf8")]);
@@ -110,7 +116,7 @@ function readRecord(record: string): readonly OwnLine[] | undefined {
   const expected = HEAD.exec(record)?.[1];
   const text = record.slice(HEAD_LENGTH, -1);
   if (expected === undefined || sum(text) !== expected) return undefined;
-  const entries = JSON.parse(text) as { log: string; seq: number; id: string; line: string }[];
+  const entries = JSON.parse(text) as (Omit<OwnLine, "line"> & { line: string })[];
   return entries.map((entry) => ({ ...entry, line: Buffer.from(entry.line, "utf8") }));
 }
 

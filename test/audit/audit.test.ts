@@ -267,6 +267,15 @@ describe("auditing decisions.jsonl", () => {
     expect(report.decisions).toMatchObject([{ decision: "frozen" }]);
   });
 
+  it("reports the piece of an entry whose recorder died, and calls it no violation", () => {
+    const decision = derived();
+    wire.write("decisions.jsonl", `{"decision_id":"fre\n\0\0\0\n`);
+    wire.record(decision, "forge");
+    const report = wire.audit();
+    expect([rules(report), report.torn.map(({ line }) => line)]).toEqual([[], [1, 2]]);
+    expect(report.decisions).toMatchObject([{ decision: "frozen" }]);
+  });
+
   it("passes over entries that a person has written", () => {
     derived();
     wire.write("decisions.jsonl", `${JSON.stringify({ decision: "lunch at noon" })}\n`);

@@ -19,23 +19,18 @@ const MINUTE_MS = 60_000;
 /** Disks are well, everybody comes back, time passes: then everything has to be in its place. */
 export async function checkFinale(play: Play): Promise<void> {
   await settle(play);
-  const stopped = new Set<string>();
+  for (const member of play.honest) play.ledger.checkOwn(member);
+  play.inboxes.checkComplete(play.ledger);
+  play.shared.checkMirrors();
   for (const member of play.honest) {
-    if (await waitsForOperator(play, member)) stopped.add(member.handle);
-    else play.ledger.checkOwn(member);
-  }
-  play.inboxes.checkComplete(play.ledger, stopped);
-  play.shared.checkMirrors(stopped);
-  for (const member of play.honest) {
-    await checkPeers(play, member, stopped);
+    await checkPeers(play, member);
     await checkNotices(play, member);
     checkBounds(play, member);
   }
   for (const member of play.honest) {
     const live = await standingOf(agentOf(member));
     checkRecorded(play, member, live);
-    if (play.hostile !== undefined) continue;
-    checkAudit(play, member, live);
+    if (play.hostile === undefined) checkAudit(play, member, live);
     await checkReplay(play, member, live);
   }
   look(play);
@@ -62,26 +57,13 @@ async function answered<T>(member: Member, ask: Promise<T | undefined>): Promise
   return answer;
 }
 
-/** Spec 4.1: damage that others have written behind is not cut; nothing is written any more. */
-async function waitsForOperator({ hostile, stage }: Play, member: Member): Promise<boolean> {
-  if (hostile === undefined) return false;
-  const notices = await answered(
-    member,
-    stage.ask(member, (agent) => agent.view("notices", undefined)),
-  );
-  return notices.some(
-    ({ cause, peer }) =>
-      cause === "log_damaged" || (cause === "log_rewritten" && peer === member.handle),
-  );
-}
-
 /** A sender's clock may be an hour off: who beats is here. */
-async function checkPeers(play: Play, member: Member, stopped: ReadonlySet<string>): Promise<void> {
+async function checkPeers(play: Play, member: Member): Promise<void> {
   const peers = await answered(
     member,
     play.stage.ask(member, (agent) => agent.view("peers", undefined)),
   );
-  for (const peer of peers.filter(({ handle: of }) => of !== HOSTILE && !stopped.has(of))) {
+  for (const peer of peers.filter(({ handle: of }) => of !== HOSTILE)) {
     const { handle } = member;
     const isSilent = peer.presence === "silent" && !member.clockWasSet;
     kept(10, !isSilent, () => `${handle} takes ${peer.handle} for silent`);
@@ -95,7 +77,7 @@ async function checkNotices(play: Play, member: Member): Promise<void> {
     play.stage.ask(member, (agent) => agent.view("notices", undefined)),
   );
   const wrong = notices.find(
-    ({ cause, peer }) => FALSE_ALARMS.has(cause) && peer !== HOSTILE && play.hostile === undefined,
+    ({ cause, peer }) => FALSE_ALARMS.has(cause) && peer !== HOSTILE,
   );
   kept(8, wrong === undefined, () => `${member.handle} was told what is not true: ${wrong?.cause}`);
 }

@@ -47,14 +47,13 @@ export class Inboxes {
   }
 
   /** All run and nothing is left to do: every honest line is there, but of who waits for its operator. */
-  checkComplete(ledger: Ledger, stopped: ReadonlySet<string>): void {
+  checkComplete(ledger: Ledger): void {
     this.look();
     for (const handle of this.#honest) {
       const { delivered } = this.#box(handle);
       const isAhead = this.#datedAhead(handle);
       for (const log of this.#stage.logs) {
         if (log.owner === handle || !this.#honest.includes(log.owner)) continue;
-        if (stopped.has(log.owner)) continue;
         for (const each of ledger.standing(log.name)) {
           if (!this.#isFor(handle, log.addressee, each) || isAhead(each.id)) continue;
           kept(6, delivered.has(each.id), () => `${handle} was never given ${said(each)}`);

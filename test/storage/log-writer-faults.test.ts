@@ -135,6 +135,52 @@ describe("every storage operation of append, flush and recovery, in turn", () =>
   }
 });
 
+describe("mending damage that others wrote behind", () => {
+  const BY_HAND = '{"from":"a","by":"hand"}';
+
+  function damagedWorld(seed: number): MemoryDisk {
+    const world = new MemoryDisk({ seed });
+    const process = world.process();
+    const writer = startWriter(process, PLACE, ["a"]);
+    writer.recover();
+    writer.append([ownLine("a", 1), ownLine("a", 2)]);
+    process.kill();
+    const hand = world.process().open(`${PLACE.wire}/a.jsonl`, "append");
+    hand.truncate(ownLine("a", 1).line.length + 1);
+    hand.append(Buffer.from(`${"\0".repeat(40)}${BY_HAND}\n`));
+    hand.datasync();
+    return world;
+  }
+
+  it.each(FAULTS)("%s at every operation: nobody's line is lost", (fault) => {
+    let reached = 0;
+    for (const power of POWER) {
+      for (let at = 1; at < 60; at += 1) {
+        const world = damagedWorld(at);
+        const process = world.process();
+        process.failAt(at, fault);
+        try {
+          startWriter(process, PLACE, ["a"]).recover();
+        } catch (error) {
+          if (!(error instanceof Crashed) && !(error instanceof StorageError)) throw error;
+        }
+        if (process.operations >= at) reached += 1;
+        process.kill();
+        if (power !== "none") world.powerCut(power);
+        const last = world.process();
+        const again = startWriter(last, PLACE, ["a"]);
+        expect(again.recover().damaged).toEqual([]);
+        const lines = linesOf(last, "a");
+        expect(lines.filter((line) => line === BY_HAND)).toHaveLength(1);
+        const ours = lines.map((line) => checkOwnLine("a", Buffer.from(line))?.seq);
+        expect(ours.filter((seq) => seq !== undefined)).toEqual([1, 2]);
+        expect(again.append([ownLine("a", 3)])).toMatchObject([{ answer: "sent" }]);
+      }
+    }
+    expect(reached).toBeGreaterThan(40);
+  });
+});
+
 describe("archiving", () => {
   it.each(FAULTS)("%s at every operation: every line once, the chain goes on", (fault) => {
     for (const power of POWER) {

@@ -233,9 +233,32 @@ describe("recovery of our own log", () => {
     expect(existsSync(log)).toBe(how !== "missing");
   });
 
-  it("refuses to cut our damage when a valid line of another program follows it", () => {
+  const BY_HAND = '{"from":"forge","by":"hand"}\n';
+  const hole = (...seqs: number[]) => "\0".repeat(text(...seqs).length);
+  it.each([
+    ["a torn line", text(1, 2) + `${text(3).slice(0, 100)}\n${BY_HAND}`],
+    ["a hole", text(1, 2) + hole(3) + BY_HAND],
+    ["a hole, and the line after it stands", text(1, 2) + hole(3) + BY_HAND + text(4)],
+    ["a line that is missing, and the one after it stands", text(1, 2) + BY_HAND + text(4)],
+  ])("mends our damage and keeps what others wrote behind it: %s", (how, damaged) => {
     killedAfterFour();
-    const damaged = `${text(1, 2) + text(3).slice(0, 100)}\n{"from":"forge","by":"hand"}\n`;
+    writeFileSync(log, damaged);
+    started().close();
+    const isBefore = how.startsWith("a line");
+    expect(read()).toBe(text(1, 2) + (isBefore ? BY_HAND + text(3) : text(3) + BY_HAND) + text(4));
+  });
+
+  it("fills a hole with as many lines of ours as it has room for", () => {
+    killedAfterFour();
+    writeFileSync(log, text(1, 2) + hole(3, 4) + BY_HAND);
+    started().close();
+    expect(read()).toBe(text(1, 2, 3, 4) + BY_HAND);
+  });
+
+  it("refuses to cut our damage when others wrote megabytes behind it", () => {
+    killedAfterFour();
+    const flood = `{"text":"${"x".repeat(900_000)}"}\n`.repeat(5);
+    const damaged = `${text(1, 2) + text(3).slice(0, 100)}\n${flood}`;
     writeFileSync(log, damaged);
     const writer = startWriter(disk, place);
     expect(writer.recover().damaged).toMatchObject([{ offset: text(1, 2).length }]);

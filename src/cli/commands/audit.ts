@@ -185,6 +185,11 @@ function auditText(report: AuditReport, paint: Paint, width: number | undefined)
   );
   const more = violations.length - SHOWN_VIOLATIONS;
   if (more > 0) lines.push(`and ${more} more (--json shows all)`);
+  const { twins, torn } = report;
+  if (twins.length > 0) lines.push(`decisions recorded twice, which count once: ${twins.length}`);
+  if (torn.length > 0) {
+    lines.push(`torn entries in decisions.jsonl, which count for nothing: ${torn.length}`);
+  }
   return lines.join("\n");
 }
 

@@ -44,7 +44,11 @@ async function expectNothingLost(
   await witness.check();
 }
 
-for (const reader of ["goes on", "restarts while they are missing"]) {
+for (const reader of [
+  "goes on",
+  "restarts while they are missing",
+  "restarts twice, with a checkpoint from when they were missing",
+]) {
   test(`a power cut after a peer read unsynced lines, and the peer ${reader}: identical bytes go out again, no fork is seen, and the peer delivers once`, async () => {
     const { wire, witness } = await quiet();
     const durable = wire.read(FILE);
@@ -66,11 +70,41 @@ for (const reader of ["goes on", "restarts while they are missing"]) {
     }
     await wire.pass(2 * MINUTE);
     expect(await inboxOf(wire)).toEqual(["before", "one", "two"]);
+    if (reader.includes("twice")) {
+      await wire.stop("scribe");
+      await wire.start("scribe");
+    }
 
     await wire.start("forge");
+    if (reader.includes("twice")) {
+      await wire.pass(5 * SECOND);
+      wire.kill("scribe");
+      await wire.start("scribe");
+    }
     await expectNothingLost({ wire, witness }, read);
   });
 }
+
+test("a power cut leaves a hole where a peer has read, and whole lines behind it: they wait for its author", async () => {
+  const { wire, witness } = await quiet();
+  const durable = wire.read(FILE);
+  await wire.post("forge", say("one"));
+  await wire.settle();
+  const read = wire.read(FILE);
+  await wire.stop("scribe");
+  await wire.post("forge", say("two"));
+  witness.look();
+  const whole = wire.read(FILE);
+  wire.kill("forge");
+  const hole = `${"\0".repeat(read.length - durable.length - 1)}\n`;
+  wire.replace(FILE, durable + hole + whole.slice(read.length));
+  await wire.start("scribe");
+  await wire.pass(2 * MINUTE);
+  expect(await inboxOf(wire)).toEqual(["before", "one"]);
+
+  await wire.start("forge");
+  await expectNothingLost({ wire, witness }, whole);
+});
 
 test("a power cut on the one host after somebody read unsynced lines: identical bytes go out again, and the peer delivers once", async () => {
   const { wire, witness } = await quiet();

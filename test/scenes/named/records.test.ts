@@ -181,7 +181,7 @@ for (const recorder of ["forge", "scribe"]) {
 
   test(`a recorder dies before the newline of decisions.jsonl, and ${who}: the entry is ended and stands once`, async () => {
     const whole = await trueEntry();
-    const { wire, id } = await diedRecording(whole, recorder, {});
+    const { wire, id } = await diedRecording(whole, recorder);
     expect(wire.read(DECISIONS)).toBe(`${whole}\n`);
     await expectRecordedOnce(wire, id, dead);
   });
@@ -189,7 +189,7 @@ for (const recorder of ["forge", "scribe"]) {
   test(`a recorder dies in the middle of its line of decisions.jsonl, and ${who}: the piece is kept, and one entry stands`, async () => {
     const whole = await trueEntry();
     const piece = whole.slice(0, whole.length / 2);
-    const { wire, id } = await diedRecording(piece, recorder, { violations: { malformed: 1 } });
+    const { wire, id } = await diedRecording(piece, recorder);
     const [first, second = "", ...more] = wire.lines(DECISIONS);
     expect(first).toBe(piece);
     expect(JSON.parse(second)).toMatchObject({ proposal_id: id, recorded_by: recorder });
@@ -202,9 +202,8 @@ for (const recorder of ["forge", "scribe"]) {
 async function diedRecording(
   written: string,
   recorder: string,
-  options: SceneOptions,
 ): Promise<{ wire: SimulatedWire; id: string }> {
-  const { wire, id, holder } = await unrecorded(options);
+  const { wire, id, holder } = await unrecorded();
   wire.kill("forge");
   wire.append(DECISIONS, written);
   holder.close();
