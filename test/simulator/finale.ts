@@ -31,7 +31,8 @@ export async function checkFinale(play: Play): Promise<void> {
     const live = await standingOf(agentOf(member));
     checkRecorded(play, member, live);
     if (play.hostile === undefined) checkAudit(play, member, live);
-    await checkReplay(play, member, live);
+    // What an author has taken back cannot be read again.
+    if (play.hostile?.hasCut !== true) await checkReplay(play, member, live);
   }
   look(play);
 }
@@ -76,9 +77,7 @@ async function checkNotices(play: Play, member: Member): Promise<void> {
     member,
     play.stage.ask(member, (agent) => agent.view("notices", undefined)),
   );
-  const wrong = notices.find(
-    ({ cause, peer }) => FALSE_ALARMS.has(cause) && peer !== HOSTILE,
-  );
+  const wrong = notices.find(({ cause, peer }) => FALSE_ALARMS.has(cause) && peer !== HOSTILE);
   kept(8, wrong === undefined, () => `${member.handle} was told what is not true: ${wrong?.cause}`);
 }
 

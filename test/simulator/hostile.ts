@@ -16,6 +16,8 @@ export class Hostile {
   readonly tier: Tier;
   /** It has signed two lines for one place. */
   hasForked = false;
+  /** It has taken lines back that others may have read. */
+  hasCut = false;
   readonly #stage: Stage;
   readonly #signer: Signer;
   readonly #heads = new Map<string, ChainHead>();
@@ -205,6 +207,7 @@ function cutOwnLog({ luck }: Play, hostile: Hostile): void {
   const text = hostile.textOf(log);
   if (text === "" || !luck.chance(0.2)) return;
   hostile.replace(log, text.slice(0, luck.between(0, text.length)));
+  hostile.hasCut = true;
 }
 
 function rubbish({ luck, stage }: Play, hostile: Hostile): void {

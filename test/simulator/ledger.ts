@@ -1,4 +1,5 @@
 import type { Log } from "../../src/wire/layout.ts";
+import type { MemoryInode } from "../support/memory-inode.ts";
 import { kept } from "./broken.ts";
 import { HOSTILE } from "./cast.ts";
 import type { Genuine, Notary } from "./genuine.ts";
@@ -14,8 +15,18 @@ interface Reading {
   readonly log: Log;
   bytes: number;
   ino: number;
+  /** Its last bytes before there: who mends its log may change what was read. */
+  end: Buffer;
   /** Genuine lines that stand there, in order. */
   lines: Genuine[];
+}
+
+const END_BYTES = 4_096;
+const NO_BYTES = Buffer.alloc(0);
+
+function endOf(inode: MemoryInode, at: number): Buffer {
+  const from = Math.max(0, at - END_BYTES);
+  return Buffer.from(inode.read(at - from, from));
 }
 
 /**
@@ -37,7 +48,7 @@ export class Ledger {
     this.#stage = stage;
     this.#notary = notary;
     this.#honest = new Set(honest);
-    this.#readings = stage.logs.map((log) => ({ log, bytes: 0, ino: 0, lines: [] }));
+    this.#readings = stage.logs.map((log) => ({ log, bytes: 0, ino: 0, end: NO_BYTES, lines: [] }));
   }
 
   promise(log: string, id: string): void {
@@ -59,7 +70,8 @@ export class Ledger {
     for (const reading of this.#readings) {
       const inode = this.#stage.disk.lookUp(this.#stage.path(reading.log));
       if (inode === undefined) continue;
-      if (inode.ino !== reading.ino || inode.size < reading.bytes) {
+      const isSame = inode.ino === reading.ino && inode.size >= reading.bytes;
+      if (!isSame || !endOf(inode, reading.bytes).equals(reading.end)) {
         Object.assign(reading, { ino: inode.ino, bytes: 0, lines: [] });
       }
       if (inode.size === reading.bytes) continue;
@@ -69,6 +81,7 @@ export class Ledger {
         this.#take(reading, line);
       }
       reading.bytes += whole;
+      reading.end = endOf(inode, reading.bytes);
     }
   }
 

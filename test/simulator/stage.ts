@@ -34,6 +34,8 @@ export interface Member {
   clockOffMs: number;
   /** It has been set by more than a minute: what it says of the time between receipts is off. */
   clockWasSet: boolean;
+  /** The most that it ever was ahead. */
+  mostAheadMs: number;
   /** It has been set back by so much that timestamps may be too. Spec 1.2. */
   clockSetBack: boolean;
   /** What the watcher has told it, by log: sizes of files. */
@@ -79,6 +81,7 @@ export class Stage {
         isStarting: false,
         clockOffMs: 0,
         clockSetBack: false,
+        mostAheadMs: 0,
         clockWasSet: false,
         watched,
       };

@@ -51,8 +51,10 @@ async function jumpClock(play: Play, who: Member): Promise<void> {
     [1, play.luck.pick([HOUR_MS, -HOUR_MS])],
   ]);
   who.clockWasSet ||= Math.abs(offMs - who.clockOffMs) > 60_000;
-  who.clockSetBack ||= offMs < who.clockOffMs - 60_000;
   who.clockOffMs = offMs;
+  // Several small steps back count, too.
+  who.mostAheadMs = Math.max(who.mostAheadMs, offMs);
+  who.clockSetBack ||= offMs < who.mostAheadMs - 60_000;
   return Promise.resolve();
 }
 
