@@ -5,9 +5,14 @@ export { canonicalBytes, eventId, V30_OMIT, V31_OMIT } from "./wire/canonical.ts
 export { parseMessage } from "./wire/message.ts";
 export type { Message, MessageParse } from "./wire/message.ts";
 export type { Draft } from "./wire/compose.ts";
-export { verifySignature } from "./wire/signature.ts";
+export { makeSigner, verifySignature } from "./wire/signature.ts";
 export { signMessage, verifyMessage } from "./library/messages.ts";
 export type { SignedMessage } from "./library/messages.ts";
+export { computeSas } from "./library/pairing.ts";
+export { sasCommitment } from "./trust/sas.ts";
+export type { CommittedParty, SasParty } from "./trust/sas.ts";
+export { buildCard, verifyCard } from "./trust/card.ts";
+export type { AgentCard, CardDraft, CardKey, CardVerdict } from "./trust/card.ts";
 export { openWire } from "./library/open-wire.ts";
 export type { OpenWireOptions, Wire } from "./library/open-wire.ts";
 export { DeaddropError } from "./daemon/errors.ts";

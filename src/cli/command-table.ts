@@ -72,6 +72,8 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     entries: [
       entry("keygen", "make a key", () => import("./commands/keygen.ts")),
       entry("trust", "whom you believe", () => import("./commands/trust.ts")),
+      entry("card", "what an agent says of itself", () => import("./commands/card.ts")),
+      entry("sas", "six digits of two keys", () => import("./commands/sas.ts")),
       entry("audit", "re-derive everything from the logs", () => import("./commands/audit.ts")),
       entry("verify", "check message lines", () => import("./commands/verify.ts")),
       entry("canonical", "canonical bytes of JSON", () => import("./commands/canonical.ts")),

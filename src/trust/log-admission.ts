@@ -74,14 +74,19 @@ export function newLogAdmission(log: Log, layout: Layout): LogAdmission {
 /** What of a log's admission goes into the checkpoint: plain JSON. */
 export interface SavedLogAdmission {
   readonly chain: ChainState;
+  /** Empty where the ids are written apart: those of a long log are many megabytes. */
   readonly seen: string;
   readonly held?: Hold;
   readonly mayBeginLate: boolean;
 }
 
-export function saveLogAdmission(log: LogAdmission): SavedLogAdmission {
-  const { chain, seen, held, mayBeginLate } = log;
-  const saved = { chain: { ...chain }, seen: seen.serialise(), mayBeginLate };
+export function saveLogAdmission(
+  log: LogAdmission,
+  ids: "with ids" | "ids apart" = "with ids",
+): SavedLogAdmission {
+  const { chain, held, mayBeginLate } = log;
+  const seen = ids === "with ids" ? log.seen.serialise() : "";
+  const saved = { chain: { ...chain }, seen, mayBeginLate };
   return held === undefined ? saved : { ...saved, held };
 }
 

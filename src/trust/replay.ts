@@ -2,6 +2,8 @@
 const WORDS_PER_ENTRY = 5;
 const BYTES_PER_ENTRY = WORDS_PER_ENTRY * 4;
 const FIRST_CAPACITY = 16;
+/** Of one piece of text: a multiple of three, so that pieces of base64 can be put together. */
+const ENTRIES_PER_PIECE = 3_072;
 
 /**
  * The ids that a log has shown, and a tag of the line that showed each: enough to tell a
@@ -52,7 +54,20 @@ export class SeenIds {
 
   /** As base64, for the checkpoint; in this machine's byte order, which it never leaves. */
   serialise(): string {
-    return Buffer.from(this.#entries.buffer, 0, this.#size * BYTES_PER_ENTRY).toString("base64");
+    return [...this.pieces()].join("");
+  }
+
+  /** The same piece by piece, since of a long log it is many megabytes. */
+  *pieces(): Generator<string> {
+    for (let from = 0; from < this.#size; from += ENTRIES_PER_PIECE) {
+      const count = Math.min(ENTRIES_PER_PIECE, this.#size - from);
+      const bytes = Buffer.from(
+        this.#entries.buffer,
+        from * BYTES_PER_ENTRY,
+        count * BYTES_PER_ENTRY,
+      );
+      yield bytes.toString("base64");
+    }
   }
 
   /** What `serialise` gave, or `undefined` when the text is no such thing. */

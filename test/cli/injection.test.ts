@@ -7,6 +7,8 @@ import type { Cli } from "../../src/cli/context.ts";
 import { main } from "../../src/cli/main.ts";
 import { openClient } from "../../src/daemon/client.ts";
 import { DeaddropError } from "../../src/daemon/errors.ts";
+import { buildCard } from "../../src/trust/card.ts";
+import { makeSigner, publicKeyOf } from "../../src/wire/signature.ts";
 import { EVIL, hostileWire, STEERS, takeIn, type HostileLine } from "../support/hostile-wire.ts";
 import { removeWires, type LiveWire } from "../support/live-wire.ts";
 
@@ -19,7 +21,26 @@ let lines: readonly HostileLine[];
 beforeAll(async () => {
   ({ wire, lines } = await hostileWire());
   await takeIn(wire);
+  writeFileSync(join(wire.dir, "evil.card.json"), evilCard());
 });
+
+/** Signed by its own key, so that it is shown. */
+function evilCard(): Uint8Array {
+  const secret = new Uint8Array(32).fill(66);
+  const { keyId } = makeSigner("mallory", secret);
+  const key = { keyId, key: publicKeyOf(secret), validFrom: undefined, validUntil: undefined };
+  return buildCard(
+    {
+      ...{ handle: "mallory", name: EVIL, host: EVIL, url: EVIL, capabilities: [EVIL] },
+      keys: [key],
+      tierOffered: "TRUSTED",
+      tierRequired: "TRUSTED",
+      policies: { maxMessageBodyKb: 1, maxClockSkewSeconds: 1, rateLimitMsgPerMin: 1 },
+      issuedAt: "2026-05-05T15:00:00Z",
+    },
+    makeSigner("mallory", secret),
+  );
+}
 afterAll(removeWires);
 
 interface Shown {
@@ -106,6 +127,12 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
   join: [["join", "{wire}", "--my-handle", "forge", "--peer-handle", "scribe", "--dry-run"]],
   init: [["init", "--wire", "{wire}", "--my-handle", EVIL, "--peer-handle", "x", "--dry-run"]],
   keygen: [["keygen", EVIL]],
+  sas: [["sas", EVIL, EVIL, "forge", "x"]],
+  card: [
+    ["card", "show", "{wire}/evil.card.json"],
+    ["card", "verify", "{wire}/evil.card.json"],
+    ["card", "show", EVIL],
+  ],
   resume: [["resume", "--reason", EVIL, "--yes"]],
   // These show nothing but our own words: who runs them gives them no peer's text.
   ...{

@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { BIN, killChildren, start } from "../support/real-processes.ts";
@@ -12,11 +13,13 @@ function vectors<T>(name: string): T[] {
   return lines.map((line) => JSON.parse(line) as T);
 }
 
+function run(args: readonly string[], input = "") {
+  const env = { PATH: process.env["PATH"], HOME: "/nowhere" };
+  return start(process.execPath, [BIN, ...args], { env, input }).ended;
+}
+
 async function deaddrop(args: readonly string[], input: string) {
-  const { code, stdout, stderr } = await start(process.execPath, [BIN, ...args], {
-    env: { PATH: process.env["PATH"], HOME: "/nowhere" },
-    input,
-  }).ended;
+  const { code, stdout, stderr } = await run(args, input);
   const answers = stdout
     .split("\n")
     .filter((line) => line !== "")
@@ -119,3 +122,43 @@ function versionOf(line: string): string {
   if (fields.signature === undefined) return "v2.0";
   return fields.event_id === undefined ? "v3.0" : "v3.1";
 }
+
+interface SasVector {
+  readonly a: { readonly did: string; readonly key: string };
+  readonly b: { readonly did: string; readonly key: string };
+  readonly sas: string;
+}
+
+describe("deaddrop sas", () => {
+  it.each(vectors<SasVector>("sas.jsonl"))(
+    "prints $sas and nothing else",
+    async ({ a, b, sas }) => {
+      const { code, stdout } = await run(["sas", a.did, a.key, b.did, b.key]);
+      expect([code, stdout]).toEqual([0, `${sas}\n`]);
+    },
+  );
+
+  it.each([
+    [["sas", "did:web:x", "k", "b", "k"], "names no agent"],
+    [["sas", "a", "AAAA", "b", "k"], "no usable Ed25519 public key"],
+    [["sas", "a", `AQ${"A".repeat(41)}=`, "b", "k"], "no usable Ed25519 public key"],
+  ])("refuses %j", async (args, words) => {
+    const { code, stderr } = await run(args);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(words)]);
+  });
+});
+
+describe("deaddrop card verify", () => {
+  it("exits 0 or 1 by every vector", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "deaddrop-cards-"));
+    for (const [at, { card, ok }] of vectors<{ card: object; ok: boolean }>(
+      "cards.jsonl",
+    ).entries()) {
+      const file = join(folder, `${at}.card.json`);
+      writeFileSync(file, JSON.stringify(card));
+      const { code, stderr } = await run(["card", "verify", file]);
+      expect(code, `card ${at}: ${stderr}`).toBe(ok ? 0 : 1);
+    }
+    rmSync(folder, { recursive: true });
+  });
+});

@@ -1,0 +1,130 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it, test } from "vitest";
+import { buildCard, MAX_CARD_BYTES, verifyCard, type CardDraft } from "../../src/trust/card.ts";
+import { sasCommitment } from "../../src/trust/sas.ts";
+import { makeSigner, publicKeyOf } from "../../src/wire/signature.ts";
+
+interface Vector {
+  readonly card: Record<string, unknown>;
+  readonly ok: boolean;
+}
+
+const NOW_MS = Date.UTC(2026, 4, 10);
+const utf8 = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value), "utf8");
+const vectors = readFileSync(new URL("../vectors/cards.jsonl", import.meta.url), "utf8")
+  .trimEnd()
+  .split("\n")
+  .map((text) => JSON.parse(text) as Vector);
+
+test("the vectors are all there", () => {
+  expect(vectors).toHaveLength(15);
+});
+
+test.each(vectors)("a card of $card.did called $card.name: $ok", ({ card, ok }) => {
+  expect(verifyCard(utf8(card), NOW_MS).ok).toBe(ok);
+});
+
+const secret = new Uint8Array(32).fill(1);
+const publicKey = publicKeyOf(secret);
+const signer = makeSigner("forge", secret);
+const key = {
+  keyId: signer.keyId,
+  key: publicKey,
+  validFrom: "2026-05-09T00:00:00Z",
+  validUntil: undefined,
+};
+const nonce = new Uint8Array(32).fill(9);
+const draft: CardDraft = {
+  handle: "forge",
+  keys: [key],
+  tierOffered: "ATTESTED",
+  tierRequired: "VERIFIED",
+  policies: { maxMessageBodyKb: 64, maxClockSkewSeconds: 300, rateLimitMsgPerMin: 60 },
+  issuedAt: "2026-05-09T00:00:00Z",
+  sasCommitment: sasCommitment(nonce, publicKey),
+  sasNonce: nonce,
+};
+
+/** The card with these fields instead, signed again by the same key. */
+function signedWith(change: Partial<CardDraft>): Uint8Array {
+  return buildCard({ ...draft, ...change }, signer);
+}
+
+/** The card with these fields instead, and the signature of the one before. */
+function changed(change: object): Uint8Array {
+  return utf8({
+    ...(JSON.parse(Buffer.from(buildCard(draft, signer)).toString()) as object),
+    ...change,
+  });
+}
+
+function refusal(bytes: Uint8Array, nowMs = NOW_MS): string {
+  const verdict = verifyCard(bytes, nowMs);
+  return verdict.ok ? "accepted" : verdict.detail;
+}
+
+describe("a card of ours", () => {
+  it("verifies, and says who its agent is and what was committed", () => {
+    expect(verifyCard(buildCard(draft, signer), NOW_MS)).toMatchObject({
+      ok: true,
+      card: {
+        handle: "forge",
+        keys: [{ keyId: signer.keyId }],
+        signedBy: signer.keyId,
+        tierOffered: "ATTESTED",
+        sasCommitment: draft.sasCommitment,
+        sasNonce: nonce,
+      },
+    });
+  });
+
+  it("is signed by a key that it shows", () => {
+    const other = makeSigner("forge", new Uint8Array(32).fill(2));
+    expect(() => buildCard(draft, other)).toThrow(TypeError);
+  });
+});
+
+describe("refuses", () => {
+  const small = Buffer.alloc(32);
+  small[0] = 1;
+  it.each([
+    ["what is no JSON", Buffer.from("{"), "no JSON object"],
+    ["a card too large to be one", Buffer.alloc(MAX_CARD_BYTES + 1, 32), "at most 65536"],
+    ["another schema", changed({ schema_version: "v9" }), "schema_version"],
+    ["an agent without a name", changed({ did: "did:web:forge" }), "did:wire:<handle>"],
+    ["no key", changed({ verify_keys: {} }), "verify_keys has no key"],
+    [
+      "a key under another's name",
+      changed({ verify_keys: { "ed25519:forge:00000000": plainKey() } }),
+      "another key",
+    ],
+    [
+      "a key of small order",
+      changed({ verify_keys: { "ed25519:forge:x": plainKey(small) } }),
+      "no usable Ed25519",
+    ],
+    [
+      "a key of 31 bytes",
+      changed({ verify_keys: { "ed25519:forge:x": plainKey(small.subarray(1)) } }),
+      "no usable Ed25519",
+    ],
+    ["a changed name", changed({ name: "Evil" }), "not signed by any"],
+    ["no signature", changed({ signature: 7 }), "signature"],
+    ["a date that is none", changed({ issued_at: "soon" }), "issued_at"],
+    ["a commitment that is none", signedWith({ sasCommitment: "ABC" }), "64 lower-case hex"],
+    ["a nonce of another length", changed({ sas_nonce: "AAAA" }), "32 bytes"],
+  ])("%s", (_what, bytes, words) => {
+    expect(refusal(bytes)).toContain(words);
+  });
+
+  it("a card whose keys are valid no more, or not yet", () => {
+    const over = signedWith({ keys: [{ ...key, validUntil: "2026-05-09T12:00:00Z" }] });
+    expect(refusal(over)).toContain("none of its verify_keys is valid now");
+    expect(refusal(over, Date.UTC(2026, 4, 9, 6))).toBe("accepted");
+    expect(refusal(signedWith({}), Date.UTC(2026, 4, 8))).toContain("valid now");
+  });
+
+  function plainKey(bytes: Uint8Array = publicKey) {
+    return { key: Buffer.from(bytes).toString("base64"), valid_from: null, valid_until: null };
+  }
+});
