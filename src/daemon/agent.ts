@@ -6,7 +6,7 @@ import { safeMode } from "../protocol/safe-mode.ts";
 import { StorageError, type Disk } from "../storage/disk.ts";
 import { takeLock, type HeldLock } from "../storage/lock.ts";
 import type { Draft } from "../wire/compose.ts";
-import { saveMemory, loadMemory } from "./checkpointing.ts";
+import { isWorthSaving, loadMemory, saveMemory } from "./checkpointing.ts";
 import type { SendAnswer, StatusChange } from "./client-types.ts";
 import type { ViewArgs, ViewName, Views } from "./view-types.ts";
 import type { World } from "./edges.ts";
@@ -184,8 +184,11 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
     if (unreadCount(known.state.receipts, env) === 0) inbox.rotate(inbox.end);
   }
 
-  function checkpoint(session: Session): void {
+  function checkpoint(session: Session, when: "now" | "if it pays"): void {
     session.flush();
+    const grown = session.memory.journalEnd - checkpointAt;
+    const pays = isWorthSaving(world.disk, place.paths.checkpoint, grown);
+    if (when === "if it pays" && !pays) return;
     saveMemory(world.disk, place, session.memory);
     checkpointAt = session.memory.journalEnd;
   }
@@ -208,7 +211,7 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
       using(async (session) => {
         const more = await act(session);
         const grown = session.memory.journalEnd - checkpointAt;
-        if (grown > CHECKPOINT_AFTER_BYTES) checkpoint(session);
+        if (grown > CHECKPOINT_AFTER_BYTES) checkpoint(session, "now");
         return more;
       }),
     takeIn: () =>
@@ -280,7 +283,7 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
         session.writer.flush();
         publishState(session);
         keepInbox(session);
-        if (session.memory.journalEnd !== checkpointAt) checkpoint(session);
+        checkpoint(session, "if it pays");
         return Promise.resolve();
       }),
     farewell: () =>
@@ -290,7 +293,7 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
         timers = await perform(session, lastBeats(state, session.env, session.now()), timers);
         session.writer.flush();
         publishState(session);
-        checkpoint(session);
+        checkpoint(session, "if it pays");
       }),
     close() {
       held?.session?.close();

@@ -11,7 +11,14 @@ import type { LineEntry } from "./entries.ts";
 import { emptyMemory, type Memory } from "./memory.ts";
 import type { Place } from "./place.ts";
 
-const VERSION = 3;
+const VERSION = 4;
+/** Journal entries on one line. */
+const ENTRIES_A_LINE = 256;
+/** A checkpoint of a long history costs more to write than what has come since costs to replay. */
+const SMALL_BYTES = 1_048_576;
+const SHARE_TO_REPLAY = 1 / 8;
+/** Between what is kept of the memory and the state, which is lines of its own. */
+const STATE_FOLLOWS = "";
 
 /** What of the memory is kept; all of it follows from journal and logs as well. Spec 4.1. */
 interface SavedMemory {
@@ -34,7 +41,19 @@ interface SavedIntake {
   readonly admission: SavedLogAdmission;
   readonly historyTo?: number | undefined;
   readonly lastAt: number;
-  readonly awaited: readonly LineEntry[];
+}
+
+/** What grows with a log is on lines of its own after that: a part of its ids, or of what it lacks. */
+interface SavedPart {
+  readonly log: string;
+  readonly seen?: string;
+  readonly awaited?: readonly LineEntry[];
+}
+
+/** Whether the journal has grown by so much that another checkpoint pays when it is quiet, or we stop. */
+export function isWorthSaving(disk: Disk, path: string, grown: number): boolean {
+  const { size } = disk.stat(path) ?? { size: 0 };
+  return grown > 0 && (size <= SMALL_BYTES || grown >= size * SHARE_TO_REPLAY);
 }
 
 /** Atomically replaces the checkpoint; the journal must be flushed before. */
@@ -45,10 +64,9 @@ export function saveMemory(disk: Disk, place: Place, memory: Memory): void {
     intakes: [...memory.intakes.values()].map((intake) => ({
       name: intake.log.name,
       cursor: intake.cursor,
-      admission: saveLogAdmission(intake.admission),
+      admission: saveLogAdmission(intake.admission, "ids apart"),
       historyTo: intake.historyTo,
       lastAt: intake.lastAt,
-      awaited: [...intake.awaited.values()],
     })),
     decisions: memory.decisions,
     lastTimestamp: memory.lastTimestamp,
@@ -58,8 +76,26 @@ export function saveMemory(disk: Disk, place: Place, memory: Memory): void {
     inboxEnd: memory.inInbox === undefined ? memory.inboxEnd : 0,
     inboxFrom: memory.inInbox === undefined ? memory.inboxFrom : 0,
   };
-  const text = writeSnapshot(memory.state);
-  saveCheckpoint(disk, place.paths.checkpoint, { state: saved, text });
+  saveCheckpoint(disk, place.paths.checkpoint, linesOf(saved, memory));
+}
+
+/** Line by line, so that a long history is not in memory a second time while it is written. */
+function* linesOf(saved: SavedMemory, memory: Memory): Generator<string> {
+  yield JSON.stringify(saved);
+  for (const { log, admission, awaited } of memory.intakes.values()) {
+    const part = (of: Omit<SavedPart, "log">) => JSON.stringify({ log: log.name, ...of });
+    for (const seen of admission.seen.pieces()) yield part({ seen });
+    let entries: LineEntry[] = [];
+    for (const entry of awaited.values()) {
+      entries.push(entry);
+      if (entries.length < ENTRIES_A_LINE) continue;
+      yield part({ awaited: entries });
+      entries = [];
+    }
+    if (entries.length > 0) yield part({ awaited: entries });
+  }
+  yield STATE_FOLLOWS;
+  yield* writeSnapshot(memory.state);
 }
 
 /**
@@ -67,26 +103,41 @@ export function saveMemory(disk: Disk, place: Place, memory: Memory): void {
  * then replayed from its beginning. One of a journal that was lost or cut since fits no more.
  */
 export function loadMemory(disk: Disk, place: Place, monoMs: number): Memory {
+  const loaded = loadCheckpoint(disk, place.paths.checkpoint, (lines) =>
+    memoryFrom(lines, disk, place, monoMs),
+  );
+  return loaded ?? emptyMemory(place, monoMs);
+}
+
+function memoryFrom(
+  all: Iterable<string>,
+  disk: Disk,
+  place: Place,
+  monoMs: number,
+): Memory | undefined {
   const empty = emptyMemory(place, monoMs);
-  const checkpoint = loadCheckpoint(disk, place.paths.checkpoint);
-  const saved = checkpoint?.state as SavedMemory | undefined;
-  if (saved?.version !== VERSION || saved.folded !== foldedUnder(place)) return empty;
-  if (saved.journalHash !== journalHash(disk, place, saved.journalEnd)) return empty;
+  const lines = all[Symbol.iterator]();
+  const saved = JSON.parse(textOf(lines.next()) ?? "null") as SavedMemory | null;
+  if (saved?.version !== VERSION || saved.folded !== foldedUnder(place)) return undefined;
+  if (saved.journalHash !== journalHash(disk, place, saved.journalEnd)) return undefined;
   if (!stillRecorded(disk, place, saved.decisions)) return { ...empty, decisions: saved.decisions };
-  const state = readSnapshot(checkpoint?.text ?? "");
-  if (state === undefined) return empty;
+  const parts = partsFrom(lines);
   for (const each of saved.intakes) {
     const intake = empty.intakes.get(each.name);
+    const { seen, awaited } = parts.get(each.name) ?? { seen: [], awaited: [] };
     const admission =
-      intake === undefined ? undefined : restoreLogAdmission(intake.admission, each.admission);
-    if (intake === undefined || admission === undefined) return emptyMemory(place, monoMs);
+      intake === undefined
+        ? undefined
+        : restoreLogAdmission(intake.admission, { ...each.admission, seen: seen.join("") });
+    if (intake === undefined || admission === undefined) return undefined;
     intake.cursor = each.cursor;
     intake.admission = admission;
     intake.historyTo = each.historyTo;
     intake.lastAt = each.lastAt;
-    for (const entry of each.awaited)
-      if (entry.id !== undefined) intake.awaited.set(entry.id, entry);
+    for (const entry of awaited) if (entry.id !== undefined) intake.awaited.set(entry.id, entry);
   }
+  const state = readSnapshot({ [Symbol.iterator]: () => lines });
+  if (state === undefined) return undefined;
   return {
     ...empty,
     state,
@@ -96,6 +147,24 @@ export function loadMemory(disk: Disk, place: Place, monoMs: number): Memory {
     inboxEnd: saved.inboxEnd,
     inboxFrom: saved.inboxFrom,
   };
+}
+
+/** The lines of the logs, up to where the state begins. */
+function partsFrom(lines: Iterator<string>) {
+  const parts = new Map<string, { readonly seen: string[]; readonly awaited: LineEntry[] }>();
+  for (let line = textOf(lines.next()); line !== undefined && line !== STATE_FOLLOWS;) {
+    const { log, seen, awaited = [] } = JSON.parse(line) as SavedPart;
+    const part = parts.get(log) ?? { seen: [], awaited: [] };
+    parts.set(log, part);
+    if (seen !== undefined) part.seen.push(seen);
+    part.awaited.push(...awaited);
+    line = textOf(lines.next());
+  }
+  return parts;
+}
+
+function textOf(step: IteratorResult<string>): string | undefined {
+  return step.done === true ? undefined : step.value;
 }
 
 /** Of the journal's last bytes before an offset; undefined when it does not reach there. */

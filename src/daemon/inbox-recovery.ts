@@ -1,5 +1,5 @@
-import { Buffer } from "node:buffer";
 import type { Disk } from "../storage/disk.ts";
+import { CHUNK_BYTES, LineSplitter } from "../storage/line-splitter.ts";
 import { parseMessage } from "../wire/message.ts";
 import type { Files } from "./edges.ts";
 import type { LineEntry } from "./entries.ts";
@@ -34,11 +34,11 @@ export function restoreInbox({ disk, place, memory, files }: Recovery): void {
       // The log may have other bytes there by now, which nobody has verified.
       return line !== undefined && idOf(line) === entry.id ? line : undefined;
     });
-    const inInbox = [
-      ...(isUnknown ? unnamedRotated(files) : []),
-      ...unnamed.flatMap(({ from, to }) => idsIn(files, from, to)),
-    ];
-    memory.inInbox = inInbox.length === 0 ? undefined : new Map(inInbox);
+    const inInbox = new Map(isUnknown ? unnamedRotated(files) : []);
+    for (const { from, to } of unnamed) {
+      for (const [id, at] of idsIn(files, from, to)) inInbox.set(id, at);
+    }
+    memory.inInbox = inInbox.size === 0 ? undefined : inInbox;
   } finally {
     source.close();
   }
@@ -65,29 +65,28 @@ function inOrder(routed: () => Iterable<Routed>): Iterable<Routed> {
 }
 
 /** Messages in rotated files that the journal does not name, because it was lost or its tail. */
-function unnamedRotated(files: Files): [string, number][] {
-  if (files.inbox.base === 0) return [];
-  const named = new Set([...routedFrom(files, 0, 0)].map(({ inbox }) => inbox));
-  const found: [string, number][] = [];
+function* unnamedRotated(files: Files): Generator<[string, number]> {
+  if (files.inbox.base === 0) return;
+  const named = new Set<number>();
+  for (const { inbox } of routedFrom(files, 0, 0)) named.add(inbox);
   for (const { at, bytes } of files.inbox.rotated()) {
     const id = named.has(at) ? undefined : idOf(bytes);
-    if (id !== undefined) found.push([id, at]);
+    if (id !== undefined) yield [id, at];
   }
-  return found;
 }
 
 /** The messages between two offsets of the inbox, by id, with the offset of each. */
-function idsIn(files: Files, from: number, to: number): [string, number][] {
-  const bytes = Buffer.from(files.inbox.read(from, to - from) ?? []);
-  const found: [string, number][] = [];
-  for (let at = 0; at < bytes.length;) {
-    const newline = bytes.indexOf(0x0a, at);
-    const end = newline < 0 ? bytes.length : newline;
-    const id = idOf(bytes.subarray(at, end));
-    if (id !== undefined) found.push([id, from + at]);
-    at = end + 1;
+function* idsIn(files: Files, from: number, to: number): Generator<[string, number]> {
+  const splitter = new LineSplitter(from);
+  while (splitter.position < to) {
+    const length = Math.min(CHUNK_BYTES, to - splitter.position);
+    const chunk = files.inbox.read(splitter.position, length);
+    if (chunk === undefined || chunk.length === 0) return;
+    for (const { bytes, start } of splitter.feed(chunk)) {
+      const id = bytes === undefined ? undefined : idOf(bytes);
+      if (id !== undefined) yield [id, start];
+    }
   }
-  return found;
 }
 
 function idOf(line: Uint8Array): string | undefined {

@@ -1,11 +1,15 @@
 import type { Proposal } from "./proposal.ts";
 import type { Env } from "./record.ts";
-import { topicKey, type Topic } from "./topic.ts";
+import { sizeOf, topicKey, type Topic } from "./topic.ts";
 
 /** Threads kept for outcomes; beyond, the one untouched for longest goes. */
 const MAX_TOPICS = 4_096;
 /** The same where the oldest have open proposals: these go last. */
 const MAX_OPEN_TOPICS = 16_384;
+/** Lines remembered in all threads: beyond, whole threads go as above, until there is room again. */
+const MAX_ALL_LINES = 131_072;
+const MAX_ALL_OPEN_LINES = 2 * MAX_ALL_LINES;
+const ROOM = 8_192;
 /** So many go at once: a map that is eaten away from its front is slow to walk. */
 const EVICTION_BATCH = 256;
 /** Texts kept of open proposals by peers. Ours stay: no peer makes us forget what we record. */
@@ -15,6 +19,8 @@ const MAX_CONTENTS = 1_024;
 export interface ProposalsState {
   /** Least recently touched first. */
   readonly topics: Map<string, Topic>;
+  /** In all topics. */
+  lineCount: number;
   readonly proposals: Map<string, Proposal>;
   /** Proposals that the next beats of a log may decide, by that log. */
   readonly watched: Map<string, Set<string>>;
@@ -29,6 +35,7 @@ export interface ProposalsState {
 export function emptyProposals(): ProposalsState {
   return {
     topics: new Map(),
+    lineCount: 0,
     proposals: new Map(),
     watched: new Map(),
     running: new Set(),
@@ -118,10 +125,30 @@ export function deleteFirst(set: Set<string>): string | undefined {
 export function boundTopics(state: ProposalsState): void {
   const { size } = state.topics;
   if (size <= MAX_TOPICS || size % EVICTION_BATCH !== 0) return;
+  const isEnough = (dropped: number): boolean => dropped === EVICTION_BATCH;
+  dropTopics(state, isEnough, size > MAX_OPEN_TOPICS);
+}
+
+/** The same where few threads have many lines; the one that has just grown stays. */
+export function boundLines(state: ProposalsState, grown: Topic): void {
+  const { lineCount } = state;
+  if (lineCount <= MAX_ALL_LINES || lineCount % EVICTION_BATCH !== 0) return;
+  const isEnough = (): boolean => state.lineCount <= MAX_ALL_LINES - ROOM;
+  dropTopics(state, isEnough, lineCount > MAX_ALL_OPEN_LINES, grown);
+}
+
+/** The one untouched for longest first; those with open proposals only when they may go too. */
+function dropTopics(
+  state: ProposalsState,
+  isEnough: (dropped: number) => boolean,
+  mayDropOpen: boolean,
+  grown?: Topic,
+): void {
   const open: Topic[] = [];
   let dropped = 0;
   for (const topic of state.topics.values()) {
-    if (dropped === EVICTION_BATCH || open.length === EVICTION_BATCH) break;
+    if (isEnough(dropped) || open.length === EVICTION_BATCH) break;
+    if (topic === grown) continue;
     const isOpen = openIn(state, topic).some(
       (proposal) => proposal.outcome === undefined && proposal.problem === undefined,
     );
@@ -132,8 +159,11 @@ export function boundTopics(state: ProposalsState): void {
       dropped += 1;
     }
   }
-  if (size <= MAX_OPEN_TOPICS) return;
-  for (const topic of open.slice(0, EVICTION_BATCH - dropped)) dropTopic(state, topic);
+  for (const topic of mayDropOpen ? open : []) {
+    if (isEnough(dropped)) break;
+    dropTopic(state, topic);
+    dropped += 1;
+  }
 }
 
 function dropTopic(state: ProposalsState, topic: Topic): void {
@@ -142,6 +172,7 @@ function dropTopic(state: ProposalsState, topic: Topic): void {
   }
   state.diverging.delete(topic.key);
   state.topics.delete(topic.key);
+  state.lineCount -= sizeOf(topic);
 }
 
 function forget(state: ProposalsState, key: string): void {

@@ -5,6 +5,7 @@ import { contentDigest, decisionContent } from "./decision-record.ts";
 import type { LogsState } from "./logs.ts";
 import type { Proposal } from "./proposal.ts";
 import {
+  boundLines,
   boundTopics,
   deleteFirst,
   dropContent,
@@ -16,7 +17,7 @@ import {
 import { isFolded, type CoreEvent, type Env, type LineEvent } from "./record.ts";
 import { requiredOf } from "./required.ts";
 import { answerLogName } from "./support.ts";
-import { addLine, linesOf, newTopic, topicKey, type Topic } from "./topic.ts";
+import { addLine, linesOf, newTopic, sizeOf, topicKey, type Topic } from "./topic.ts";
 import { judgeUnchained } from "./unchained-outcome.ts";
 
 /** Open proposals of one log that are judged with every beat; beyond, the oldest wait for a line. */
@@ -63,7 +64,10 @@ function takeLine(state: ProposalsState, event: LineEvent, env: Env): Topic | un
   state.topics.delete(key);
   state.topics.set(key, topic);
   boundTopics(state);
+  const sizeBefore = sizeOf(topic);
   const line = addLine(topic, event);
+  state.lineCount += sizeOf(topic) - sizeBefore;
+  boundLines(state, topic);
   // A message that decides nothing may still be what an ack was waiting to know.
   if (line === undefined) return topic;
   if (line.says === "proposal") {

@@ -70,6 +70,11 @@ export function newTopic(key: string, correlationId: string): Topic {
   };
 }
 
+/** How many lines are remembered of it. */
+export function sizeOf({ lines, others }: Topic): number {
+  return [...lines.values()].reduce((sum, { length }) => sum + length, others.size);
+}
+
 /** Adds a line to its thread; `undefined` when it bears on no outcome, or was there before. */
 export function addLine(topic: Topic, event: LineEvent): TopicLine | undefined {
   const { message, log, line } = event;

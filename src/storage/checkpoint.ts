@@ -1,50 +1,77 @@
 import { createHash } from "node:crypto";
-import { readWhole, type Disk } from "./disk.ts";
+import { openIfThere, type Disk, type DiskFile } from "./disk.ts";
+import { chunksOf, wholeLines } from "./line-splitter.ts";
 
-// Two lines: `{"sha256":"<64 hex>","state":<state>}`, taken apart by position, and a text that has no
-// line end. The checksum is over the bytes of both as they stand.
-const HEAD = /^\{"sha256":"([0-9a-f]{64})","state":/;
-const HEAD_LENGTH = '{"sha256":"'.length + 64 + '","state":'.length;
-const BETWEEN = "}\n";
-const NEWLINE = "\n";
+// Lines of JSON, which are not looked at here, and one more: the checksum over the bytes before it.
+const END = /^\{"sha256":"([0-9a-f]{64})"\}\n$/;
+const END_LENGTH = '{"sha256":"'.length + 64 + '"}\n'.length;
+/** What is written, and read, at once: a checkpoint may be many times larger. */
+const PIECE_BYTES = 256 * 1024;
+const NEWLINE = 0x0a;
 
-export interface Checkpoint {
-  /** Plain JSON. */
-  readonly state: unknown;
-  /** JSON text, which may be many megabytes: it is neither quoted nor parsed here. */
-  readonly text: string;
+/** Atomically replaces the checkpoint by these lines; no more than a piece of it is in memory. */
+export function saveCheckpoint(disk: Disk, path: string, lines: Iterable<string>): void {
+  disk.replace(path, withChecksum(inPieces(lines)), 0o600);
 }
 
-function checksum(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
+function* inPieces(lines: Iterable<string>): Generator<Uint8Array> {
+  const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
+  let filled = 0;
+  for (const line of lines) {
+    const length = Buffer.byteLength(line) + 1;
+    if (filled + length > piece.length) {
+      yield piece.subarray(0, filled);
+      filled = 0;
+    }
+    if (length > piece.length) {
+      yield Buffer.from(`${line}\n`);
+      continue;
+    }
+    filled += piece.write(line, filled);
+    piece[filled] = NEWLINE;
+    filled += 1;
+  }
+  yield piece.subarray(0, filled);
 }
 
-/** Atomically replaces the checkpoint. */
-export function saveCheckpoint(disk: Disk, path: string, { state, text }: Checkpoint): void {
-  const pieces = [JSON.stringify(state), BETWEEN, text, NEWLINE];
-  const length = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), HEAD_LENGTH);
-  // Put together in one place: each copy of it would cost megabytes.
-  const bytes = Buffer.allocUnsafeSlow(length);
-  let at = HEAD_LENGTH;
-  for (const piece of pieces) at += bytes.write(piece, at);
-  bytes.write(`{"sha256":"${checksum(bytes.subarray(HEAD_LENGTH))}","state":`, 0);
-  disk.replace(path, bytes, 0o600);
+function* withChecksum(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
+  const hash = createHash("sha256");
+  for (const piece of pieces) {
+    hash.update(piece);
+    yield piece;
+  }
+  yield Buffer.from(`{"sha256":"${hash.digest("hex")}"}\n`);
 }
 
 /**
- * What was saved; undefined when there is nothing or it cannot be trusted. Losing a checkpoint costs
- * a replay and changes nothing else (spec 4.1), so damage is no error.
+ * What `read` makes of the lines that were saved; undefined when there is no checkpoint or it cannot
+ * be trusted. Losing one costs a replay and changes nothing else (spec 4.1), so damage is no error.
  */
-export function loadCheckpoint(disk: Disk, path: string): Checkpoint | undefined {
-  const whole = readWhole(disk, path, Number.MAX_SAFE_INTEGER);
-  if (whole === undefined) return undefined;
-  const bytes = Buffer.from(whole.buffer, whole.byteOffset, whole.length);
-  const expected = HEAD.exec(bytes.toString("utf8", 0, HEAD_LENGTH))?.[1];
-  if (expected === undefined || checksum(bytes.subarray(HEAD_LENGTH)) !== expected)
-    return undefined;
-  const between = bytes.indexOf(BETWEEN, HEAD_LENGTH);
-  return {
-    state: JSON.parse(bytes.toString("utf8", HEAD_LENGTH, between)) as unknown,
-    text: bytes.toString("utf8", between + BETWEEN.length, bytes.length - NEWLINE.length),
-  };
+export function loadCheckpoint<T>(
+  disk: Disk,
+  path: string,
+  read: (lines: Iterable<string>) => T | undefined,
+): T | undefined {
+  const file = openIfThere(disk, path);
+  if (file === undefined) return undefined;
+  try {
+    const end = file.stat().size - END_LENGTH;
+    return end >= 0 && isIntact(file, end) ? read(linesOf(file, end)) : undefined;
+  } finally {
+    file.close();
+  }
+}
+
+function isIntact(file: DiskFile, end: number): boolean {
+  const last = Buffer.from(file.read(END_LENGTH, end)).toString("utf8");
+  const hash = createHash("sha256");
+  const into = Buffer.allocUnsafeSlow(PIECE_BYTES);
+  for (const chunk of chunksOf(file, 0, end, PIECE_BYTES, into)) hash.update(chunk);
+  return END.exec(last)?.[1] === hash.digest("hex");
+}
+
+function* linesOf(file: DiskFile, end: number): Generator<string> {
+  for (const { bytes } of wholeLines(file, 0, end, Number.MAX_SAFE_INTEGER)) {
+    yield Buffer.from(bytes ?? []).toString("utf8");
+  }
 }

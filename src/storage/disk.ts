@@ -88,8 +88,8 @@ export interface Disk {
   list(path: string): string[];
   /** With its missing parents; leaves a folder that exists as it is. */
   makeFolder(path: string, mode: number): void;
-  /** Temporary file → sync → rename → sync of the folder. */
-  replace(path: string, bytes: Uint8Array, mode: number): void;
+  /** Temporary file → sync → rename → sync of the folder. Pieces are asked for one after the other. */
+  replace(path: string, bytes: Uint8Array | Iterable<Uint8Array>, mode: number): void;
   /** Throws "exists" when `to` holds anything; an empty file there (a crash left it) is taken over. */
   renameExclusive(from: string, to: string): void;
   /** Nothing happens when it is missing already. */
@@ -97,6 +97,11 @@ export interface Disk {
   realPath(path: string): string;
   syncFolder(path: string): void;
   setMode(path: string, mode: number, groupId?: number): void;
+}
+
+/** What `replace` is given, as pieces in any case. */
+export function piecesOf(bytes: Uint8Array | Iterable<Uint8Array>): Iterable<Uint8Array> {
+  return bytes instanceof Uint8Array ? [bytes] : bytes;
 }
 
 /** Far above any file that is read whole: configuration, stores, heads, pending lines. */

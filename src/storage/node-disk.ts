@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import {
+  piecesOf,
   StorageError,
   stillNamed,
   type Disk,
@@ -68,12 +69,12 @@ class NodeDisk implements Disk {
     makeFolder(path, mode);
   }
 
-  replace(path: string, bytes: Uint8Array, mode: number): void {
+  replace(path: string, bytes: Uint8Array | Iterable<Uint8Array>, mode: number): void {
     this.#guard.before(path);
     const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}`);
     calling(path, "replacing", () => {
       try {
-        writeNew(temporary, bytes, mode);
+        writeNew(temporary, piecesOf(bytes), mode);
         fs.renameSync(temporary, path);
       } catch (error) {
         fs.rmSync(temporary, { force: true });
@@ -151,11 +152,11 @@ function syncName(path: string, fd: number): void {
   syncFolder(dirname(path));
 }
 
-function writeNew(path: string, bytes: Uint8Array, mode: number): void {
+function writeNew(path: string, pieces: Iterable<Uint8Array>, mode: number): void {
   const fd = fs.openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
   try {
     fs.fchmodSync(fd, mode);
-    fs.writeFileSync(fd, bytes);
+    for (const bytes of pieces) fs.writeFileSync(fd, bytes);
     fs.fsyncSync(fd);
   } finally {
     fs.closeSync(fd);

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { StorageError } from "../../src/storage/disk.ts";
 import { openInbox } from "../../src/storage/inbox.ts";
+import { fromPlain } from "../../src/wire/json.ts";
 import { PEER, VICTIM } from "../support/fault-points.ts";
 import { Crashed, MemoryDisk } from "../support/memory-disk.ts";
 import { AFTERMATHS, FAULTS } from "../support/plain-faults.ts";
@@ -112,3 +113,33 @@ test("a lost journal repeats nothing of what stands in a rotated inbox, wherever
     expect(all, `died at operation ${at}`).toEqual(["before", "one", "two", "three", "four"]);
   }
 }, 60_000);
+
+test("a lost journal: a long inbox is looked through piece by piece, and nothing comes twice", async () => {
+  const scene = await delivered();
+  const { wire } = scene;
+  const long = fromPlain({ text: "x".repeat(20_000) });
+  for (let n = 0; n < 40; n += 1) await send(scene, PEER, { ...say(`long ${n}`), body: long });
+  await wire.pass(3 * SECOND);
+  await wire.rest();
+  const { inbox, journal, checkpoint } = wire.paths(VICTIM);
+  const before = wire.read(inbox);
+  expect(subjects(before).length).toBe(41);
+  wire.kill(VICTIM);
+  for (const path of [journal, checkpoint]) wire.disk.process().remove(path);
+  const process = wire.disk.process();
+  const open = process.open.bind(process);
+  let most = 0;
+  process.open = (path, how, mode) => {
+    const file = open(path, how, mode);
+    const read = file.read.bind(file);
+    file.read = (length, position, into) => {
+      if (path === inbox) most = Math.max(most, length);
+      return read(length, position, into);
+    };
+    return file;
+  };
+  await wire.begin(VICTIM, process);
+  await wire.settle();
+  expect(wire.read(inbox)).toBe(before);
+  expect(most).toBeLessThanOrEqual(256 * 1_024);
+});

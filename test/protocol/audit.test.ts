@@ -213,13 +213,36 @@ describe("a snapshot", () => {
   test.each(["", "{", "null", "[]", '{"version":0,"state":{}}', '{"state":{}}', '{"version":2}'])(
     "of another version, or damaged, is none: %s",
     (text) => {
-      expect(readSnapshot(text)).toBeUndefined();
+      expect(readSnapshot(text === "" ? [] : [text])).toBeUndefined();
     },
   );
+
+  test("of a large state is many short lines, each made when it is asked for", () => {
+    const state = emptyState();
+    for (let n = 0; n < 5_000; n += 1) {
+      state.notices.told.set(`key ${n}`, n);
+      state.decisions.unrecorded.add(`proposal ${n}`);
+      state.notices.notices.push({ at: n, cause: "x", peer: "a", subject: "", detail: "" });
+    }
+    const taken = { refused: [], unread: [], more: undefined, readFloor: 0, news: undefined };
+    for (let log = 0; log < 70; log += 1) {
+      const unread = Array.from({ length: 100 }, (_, line) => ({ id: "i", line, at: log }));
+      state.receipts.taken.set(`$map ${log}`, { ...taken, unread });
+    }
+    const lines = [...writeSnapshot(state)];
+    expect(readSnapshot(lines)).toEqual(state);
+    expect(lines.length).toBeGreaterThan(8);
+    expect(Math.max(...lines.map(({ length }) => length))).toBeLessThan(80_000);
+    const [first] = writeSnapshot(state);
+    expect(first?.length).toBeLessThan(2_000);
+    for (const damaged of ["{}", "[1]", '[["nothing"],[]]', '[["logs"]]', '["logs",[]]', "["]) {
+      expect(readSnapshot([...lines.slice(0, 3), damaged])).toBeUndefined();
+    }
+  });
 
   test("refuses numbers that JSON cannot say", () => {
     const state = emptyState();
     state.notices.told.set("x", Infinity);
-    expect(() => writeSnapshot(state)).toThrow(TypeError);
+    expect(() => [...writeSnapshot(state)]).toThrow(TypeError);
   });
 });

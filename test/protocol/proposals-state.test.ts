@@ -3,6 +3,7 @@ import type { DecisionContent } from "../../src/protocol/decision-record.ts";
 import type { Outcome, Proposal } from "../../src/protocol/proposal.ts";
 import {
   beatsNeeded,
+  boundLines,
   boundTopics,
   deleteFirst,
   dropContent,
@@ -15,7 +16,13 @@ import {
   settleBefore,
   type ProposalsState,
 } from "../../src/protocol/proposals-state.ts";
-import { newTopic, topicKey, type Topic, type TopicLine } from "../../src/protocol/topic.ts";
+import {
+  newTopic,
+  sizeOf,
+  topicKey,
+  type Topic,
+  type TopicLine,
+} from "../../src/protocol/topic.ts";
 import { makeLayout } from "../../src/wire/layout.ts";
 import { scriptEnv } from "../support/wire-script.ts";
 
@@ -258,5 +265,52 @@ describe("room for threads", () => {
       undefined,
       false,
     ]);
+  });
+});
+
+describe("room for lines", () => {
+  const EACH = 4_096;
+
+  /** So many threads of 4,096 lines: a proposal, and what decides nothing. */
+  function filled(count: number, change: (n: number) => Partial<Proposal>): ProposalsState {
+    const state = emptyProposals();
+    for (let n = 0; n < count; n += 1) {
+      const proposal = proposalOf(`p${n}`, change(n));
+      const topic = add(state, `${n}`, proposal);
+      const line = lineOf(proposal, "ack");
+      for (let other = 1; other < EACH; other += 1) topic.others.set(`${n} ${other}`, line);
+      state.lineCount += sizeOf(topic);
+    }
+    return state;
+  }
+  const DECIDED = { outcome: decidedBy(1), settled: true };
+
+  test.each<[string, number, (n: number) => Partial<Proposal>, number, string]>([
+    ["131,072", 32, () => DECIDED, 32, "0"],
+    ["more: then the oldest go until there is room again", 33, () => DECIDED, 30, "3"],
+    ["of which open ones are passed over", 33, (n) => (n < 9 ? {} : DECIDED), 30, "0"],
+    ["262,144 of open ones", 64, () => ({}), 64, "0"],
+    ["and no more", 65, () => ({}), 30, "35"],
+  ])("is for %s", (_name, count, change, expected, first) => {
+    const state = filled(count, change);
+    const grown = [...state.topics.values()].at(-1) ?? newTopic("", "");
+    boundLines(state, grown);
+    expect([state.topics.size, state.topics.keys().next().value]).toEqual([expected, first]);
+    expect([state.proposals.size, state.lineCount]).toEqual([expected, expected * EACH]);
+  });
+
+  test("is made 256 lines after the last time at the soonest", () => {
+    const state = filled(33, () => DECIDED);
+    const [grown = newTopic("", "")] = state.topics.values();
+    state.lineCount += 255;
+    boundLines(state, grown);
+    expect(state.topics.size).toBe(33);
+  });
+
+  test("is not made by the thread that has just grown", () => {
+    const state = filled(33, () => DECIDED);
+    const [grown = newTopic("", "")] = state.topics.values();
+    boundLines(state, grown);
+    expect([...state.topics.keys()].slice(0, 3)).toEqual(["0", "4", "5"]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { loadCheckpoint, saveCheckpoint } from "../../src/storage/checkpoint.ts";
-import { StorageError } from "../../src/storage/disk.ts";
+import { piecesOf, StorageError } from "../../src/storage/disk.ts";
 import { openHeads } from "../../src/storage/heads.ts";
 import {
   listIdentities,
@@ -275,18 +275,39 @@ describe("small stores", () => {
 
   it("a checkpoint with any byte changed, or cut anywhere, counts as none", () => {
     const { disk, paths } = fresh();
-    expect(loadCheckpoint(disk, paths.checkpoint)).toBeUndefined();
-    const saved = { state: { cursors: [1, 2], "\u2028": null }, text: '{"of":"a lot"}' };
+    const load = () => loadCheckpoint(disk, paths.checkpoint, (lines) => [...lines]);
+    expect(load()).toBeUndefined();
+    const saved = ['{"cursors":[1,2],"\u2028":null}', "", '{"of":"a lot"}'];
     saveCheckpoint(disk, paths.checkpoint, saved);
-    expect(loadCheckpoint(disk, paths.checkpoint)).toEqual(saved);
+    expect(load()).toEqual(saved);
     const bytes = Buffer.from(textOf(disk, paths.checkpoint));
     for (let at = 0; at < bytes.length; at += 1) {
       const flipped = Buffer.from(bytes);
       flipped[at] = (flipped[at] ?? 0) ^ 1;
       for (const damaged of [flipped, bytes.subarray(0, at)]) {
         disk.replace(paths.checkpoint, damaged, 0o600);
-        expect(loadCheckpoint(disk, paths.checkpoint)).toBeUndefined();
+        expect(load()).toBeUndefined();
       }
     }
+  });
+
+  it("a checkpoint of any size is written piece by piece, and read back as it was", () => {
+    const { disk, paths } = fresh();
+    const most: number[] = [];
+    const replace = disk.replace.bind(disk);
+    disk.replace = (path, bytes, mode) => {
+      const pieces = Array.from(piecesOf(bytes), (piece) => Uint8Array.from(piece));
+      most.push(Math.max(...pieces.map(({ length }) => length)));
+      replace(path, pieces, mode);
+    };
+    const short = Array.from({ length: 20_000 }, (_, n) => `"ø${"x".repeat(n % 97)}"`);
+    const long = JSON.stringify("y".repeat(300_000));
+    for (const saved of [[], [""], short, [...short, long, ...short]]) {
+      saveCheckpoint(disk, paths.checkpoint, saved);
+      expect(loadCheckpoint(disk, paths.checkpoint, (lines) => [...lines])).toEqual(saved);
+    }
+    // Never more than a piece at once, unless one line is longer than that.
+    expect(most.slice(0, 3).every((bytes) => bytes <= 256 * 1_024)).toBe(true);
+    expect(most[3]).toBe(long.length + 1);
   });
 });

@@ -41,6 +41,8 @@ interface DaemonOptions {
   readonly args?: readonly string[];
   /** Of Node itself. */
   readonly nodeArgs?: readonly string[];
+  /** How long it may take to start up. */
+  readonly limitMs?: number;
 }
 
 export interface Daemon extends Started {
@@ -152,13 +154,14 @@ function liveWire(folder: string, dir: string, env: NodeJS.ProcessEnv): LiveWire
       ];
       const started = start(process.execPath, args, { env: { ...env, ...options.env } });
       const daemon = asDaemon(started);
-      await until(`the daemon of ${handle} runs: ${started.stderr()}`, async () => {
+      const isUp = async (): Promise<boolean> => {
         if (started.child.exitCode !== null) {
           const { code, stdout, stderr } = await started.ended;
           throw new Error(`the daemon of ${handle} ended with ${code}: ${stdout}${stderr}`);
         }
         return started.stdout().includes('"the daemon runs"');
-      });
+      };
+      await until(`the daemon of ${handle} runs: ${started.stderr()}`, isUp, options.limitMs);
       return daemon;
     },
     text: (name) => readFileSync(join(dir, name), "utf8"),

@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import type { Disk, DiskFile, FileStat } from "../../src/storage/disk.ts";
+import { piecesOf, type Disk, type DiskFile, type FileStat } from "../../src/storage/disk.ts";
 import { Crashed, failure, MemoryFile } from "./memory-file.ts";
 import { MemoryInode, type PowerCut, type Random } from "./memory-inode.ts";
 
@@ -219,13 +219,13 @@ export class MemoryProcess implements Disk {
     this.world.syncFolder(dirname(path));
   }
 
-  replace(path: string, bytes: Uint8Array, mode: number): void {
+  replace(path: string, bytes: Uint8Array | Iterable<Uint8Array>, mode: number): void {
     if (this.world.lookUp(dirname(path)) === undefined) {
       throw failure("missing", path, "no such file or folder");
     }
     const inode = this.world.newInode("file", mode);
     this.operation(path);
-    inode.append(bytes, this.world.now());
+    for (const piece of piecesOf(bytes)) inode.append(piece, this.world.now());
     this.operation(path);
     inode.sync();
     this.operation(path);

@@ -563,6 +563,14 @@ describe("the checkpoint", () => {
     });
   });
 
+  test("leaves the ids out where they are written apart", () => {
+    const log = emptyLog();
+    for (const line of chain(2)) judge(line, log);
+    const saved = saveLogAdmission(log);
+    expect(saved.seen).not.toBe("");
+    expect(saveLogAdmission(log, "ids apart")).toEqual({ ...saved, seen: "" });
+  });
+
   test("keeps a hold, and the operator's word", () => {
     const log = emptyLog();
     log.held = { cause: "log_forked", detail: "line 3", sinceMs: 1 };

@@ -42,6 +42,15 @@ describe("seen ids", () => {
     }
   });
 
+  test("have a text in pieces, none of them long", () => {
+    const seen = new SeenIds();
+    expect([...seen.pieces()]).toEqual([]);
+    for (let n = 0; n < 10_000; n += 1) seen.add(idOf(n), n);
+    const pieces = [...seen.pieces()];
+    expect(pieces.map(({ length }) => length)).toEqual([81_920, 81_920, 81_920, 20_908]);
+    expect(pieces.join("")).toBe(seen.serialise());
+  });
+
   test.each(["AAAA", "not base64", "=", "AA"])("are not restored from %j", (text) => {
     expect(SeenIds.restore(text)).toBeUndefined();
   });
