@@ -13,8 +13,7 @@ const encoder = new TextEncoder();
  * separators=(",", ":"), ensure_ascii=False)` prints, in UTF-8. `omit` drops top-level fields only.
  */
 export function canonicalBytes(value: JsonObject, omit: readonly string[] = []): Uint8Array {
-  const keys = Object.keys(value);
-  const kept = omit.length === 0 ? keys : keys.filter((key) => !omit.includes(key));
+  const kept = Object.keys(value).filter((key) => !omit.includes(key));
   return encoder.encode(objectText(value, sortByCodePoint(kept), canonicalText));
 }
 
@@ -68,9 +67,8 @@ function valueText(value: JsonValue, nestedText: (object: JsonObject) => string)
     case "number":
       return integerText(value);
     case "boolean":
-      return value ? "true" : "false";
     case "bigint":
-      return value.toString();
+      return String(value);
     case "object":
       if (value === null) return "null";
       if (isJsonArray(value)) {
@@ -124,8 +122,9 @@ function doubleText(value: number): string {
 
 /** Sorts in place. */
 function sortByCodePoint(keys: string[]): string[] {
+  // The order of UTF-16 units is quickly made, and most of the work where the other one is wanted.
   if (!isSorted(keys)) keys.sort();
-  // UTF-16 units and code points order alike except where a surrogate meets U+E000 and above.
+  // They order alike except where a surrogate meets U+E000 and above.
   return keys.some(hasHighUnit) ? keys.sort(byCodePoint) : keys;
 }
 

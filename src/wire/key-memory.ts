@@ -12,6 +12,7 @@ const QUOTE = 0x22;
 export function recallKey(text: string, start: number): string | undefined {
   let mix = 0;
   let end = start;
+  // Without a quote it ends one beyond the longest key, and no key has that length.
   for (; end <= start + MAX_LENGTH; end++) {
     const unit = text.charCodeAt(end);
     if (unit === QUOTE) break;
@@ -22,7 +23,7 @@ export function recallKey(text: string, start: number): string | undefined {
   for (let i = 0; i < key.length; i++) {
     if (key.charCodeAt(i) !== text.charCodeAt(start + i)) return undefined;
   }
-  return text.charCodeAt(end) === QUOTE ? key : undefined;
+  return key;
 }
 
 /** Only for keys that stood in the text as they are, without escapes. */

@@ -10,8 +10,6 @@ export const MAX_SUBJECT_CODE_POINTS = 500;
 export const MAX_CORRELATION_ID_CODE_POINTS = 256;
 /** Recipients that one message may name. */
 export const MAX_RECIPIENTS = 1_024;
-/** Characters of a timestamp; the longest sensible one has about 45. */
-export const MAX_TIMESTAMP_LENGTH = 64;
 /** Agents of one wire. */
 export const MAX_ROSTER = 256;
 /** Gaps of one log that may be open at once; its author is held before there is another. */

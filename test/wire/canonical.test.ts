@@ -91,10 +91,12 @@ describe("canonical bytes", () => {
 
   it("sort keys by code point where UTF-16 units would order them otherwise", () => {
     const keys = ["\u{1f600}", "\uffff", "\ue000", "\ud7ff", "a\u{10000}", "a\uffff", "a", "z", ""];
+    keys.push("\u{103ff}", "\u{10000}", "\u{1f600}\u{1f600}", "ab");
     const object = read(`{${keys.map((key) => `${JSON.stringify(key)}:0`).join(",")}}`);
     const sorted = [...keys].sort(compareCodePoints);
     expect([...keys].sort()).not.toEqual(sorted);
     expect(canonicalText(object)).toBe(`{${sorted.map((key) => `"${key}":0`).join(",")}}`);
+    expect(canonicalText(read('{"\u{10000}":0,"\uffff":0}'))).toBe('{"\uffff":0,"\u{10000}":0}');
   });
 
   it("drop fields at the top only", () => {
@@ -112,10 +114,17 @@ describe("canonical bytes", () => {
   });
 
   it("are refused for what no reader makes", () => {
-    expect(() => canonicalText({ a: 1.5 })).toThrow(TypeError);
-    expect(() => canonicalText({ a: Number.NaN })).toThrow(TypeError);
-    expect(() => canonicalText({ a: new JsonDouble(Infinity) })).toThrow(TypeError);
-    expect(() => canonicalText({ a: undefined } as unknown as JsonObject)).toThrow(TypeError);
+    for (const [value, complaint] of [
+      [1.5, "1.5 is not an integer"],
+      [Number.NaN, "NaN is not an integer"],
+      [2 ** 53, "9007199254740992 is not an integer"],
+      [new JsonDouble(Infinity), "JSON has no number Infinity"],
+      [undefined, "a is undefined"],
+      [() => 1, "JSON has no function"],
+    ] as const) {
+      const object = { a: value } as unknown as JsonObject;
+      expect(() => canonicalText(object)).toThrow(new TypeError(complaint));
+    }
   });
 
   it("hash to lower-case hex", () => {

@@ -64,6 +64,7 @@ describe("a composed line", () => {
       prev: head.id,
     });
     expect("wire" in message.fields).toBe(false);
+    expect(message).toMatchObject({ refs: [], priority: "medium", ackRequired: false });
     expect("prev" in composeLine(draft, place, signer).message.fields).toBe(false);
   });
 
@@ -71,6 +72,16 @@ describe("a composed line", () => {
     const ack = { ...draft, type: "ack" };
     expect(() => composeLine(ack, place, signer)).toThrow("schema");
     expect(() => composeLine(draft, { ...place, timestamp: "now" }, signer)).toThrow("schema");
+  });
+
+  it("cannot be composed of what changes while it is signed", () => {
+    let reads = 0;
+    const body = {
+      get reads() {
+        return ++reads;
+      },
+    };
+    expect(() => composeLine({ ...draft, body }, place, signer)).toThrow("reads back differently");
   });
 
   const draftArbitrary: fc.Arbitrary<Draft> = fc
@@ -158,6 +169,7 @@ describe("a draft is refused", () => {
     [{ subject: "x".repeat(501) }, "the subject is longer than 500 characters"],
     [{ subject: "\ud800" }, "the text is not valid Unicode: a surrogate stands alone"],
     [{ refs: ["\udc00"] }, "the text is not valid Unicode: a surrogate stands alone"],
+    [{ correlationId: "c\ud800" }, "the text is not valid Unicode: a surrogate stands alone"],
     [{ correlationId: "" }, "the correlation id is empty"],
     [{ correlationId: "x".repeat(257) }, "the correlation id is longer than 256 characters"],
     [{ type: "ack" }, "an ack answers a thread; name its correlation id"],
@@ -165,7 +177,7 @@ describe("a draft is refused", () => {
     [{ type: "proposal", ackRequired: false }, "a proposal must require an ack"],
     [{ refs: Array<string>(65).fill("r") }, "65 refs; at most 64"],
     [{ body: deep }, "the body is nested deeper than 63"],
-    [{ body: ["\ud800"] }, "the text is not valid Unicode: a surrogate stands alone"],
+    [{ body: [1, ["\ud800"]] }, "the text is not valid Unicode: a surrogate stands alone"],
     [{ body: { "\ud800": 1 } }, "the text is not valid Unicode: a surrogate stands alone"],
     [{ body: big }, "the body has 65537 bytes; at most 65536"],
     [{ body: "é".repeat(32 * 1_024) }, "the body has 65538 bytes; at most 65536"],
@@ -183,6 +195,18 @@ describe("a draft is refused", () => {
     expect(composeLine(fits, place, signer).line.length).toBeLessThan(MAX_LINE_BYTES);
   });
 
+  it("when body, subject, refs and recipients together leave no room for the rest", () => {
+    const limits = { ...DEFAULT_LIMITS, maxMessageBodyKb: 2_048 };
+    const besides = '"model ready"'.length + '[[],["scribe"]]'.length + 4_096;
+    const body = "x".repeat(MAX_LINE_BYTES - besides - '""'.length);
+    const tooLong = "the line would be longer than 1048576 bytes";
+    expect(problemOf({ body }, limits)).toBe("fine");
+    expect(problemOf({ body: `${body}x` }, limits)).toBe(tooLong);
+    expect(problemOf({ body, subject: `${draft.subject}!` }, limits)).toBe(tooLong);
+    expect(problemOf({ body, refs: ["r"] }, limits)).toBe(tooLong);
+    expect(problemOf({ body, to: ["scribe", "*"] }, limits)).toBe(tooLong);
+  });
+
   it("but not at its limits", () => {
     expect(problemOf({ body: big.slice(1) })).toBe("fine");
     expect(problemOf({ body: (deep as JsonValue[])[0]! })).toBe("fine");
@@ -191,6 +215,8 @@ describe("a draft is refused", () => {
     );
     expect(problemOf({ type: "ack", correlationId: "c" })).toBe("fine");
     expect(problemOf({ to: ["*"], correlationId: "x".repeat(256) })).toBe("fine");
+    expect(problemOf({ to: Array<string>(1_024).fill("*") })).toBe("fine");
+    expect(problemOf({}, { ...DEFAULT_LIMITS, maxRefs: 0 })).toBe("fine");
     const deepest = { ...draft, body: (deep as JsonValue[])[0]! };
     expect(composeLine(deepest, place, signer).message.body).toEqual(deepest.body);
   });

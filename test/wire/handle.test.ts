@@ -49,7 +49,10 @@ describe("a roster", () => {
     ["forge", "scribe"],
     ["a", "b", "c"],
     ["console", "nulls", "com", "com10"],
+    ["falcon", "beacon.log"],
     ["a_to_b", "c_to_d"],
+    // Nobody writes to oneself: "a_to_b" to "a_to_b" is no log.
+    ["a_to_b", "a", "b_to_a_to_b"],
   ]) {
     it(`may be ${roster.join(", ") || "empty"}`, () => {
       expect(rosterProblems(roster)).toEqual([]);
@@ -91,6 +94,10 @@ describe("a roster", () => {
       expect(rosterProblems(roster)).toEqual([problem]);
     });
   }
+
+  it("may have 256 agents", () => {
+    expect(rosterProblems(Array.from({ length: 256 }, (_, i) => `a${i}`))).toEqual([]);
+  });
 
   it("names every fault", () => {
     expect(rosterProblems(["con", "a b", "x", "X"])).toHaveLength(3);

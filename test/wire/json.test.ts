@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { canonicalText } from "../../src/wire/canonical.ts";
@@ -81,6 +83,14 @@ function read(text: string): JsonValue {
   return parsed.value;
 }
 
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+function memoryInUse(): number {
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+}
+
 function refusal(text: string): string {
   const parsed = parseObject(utf8(text));
   return parsed.ok ? "read" : parsed.detail;
@@ -130,6 +140,7 @@ describe("refusals say what and where", () => {
     ['{"a":"\\x"}', "an unknown escape (at character 8)"],
     ['{"a":"\\u12g4"}', "\\u without four hexadecimal digits (at character 8)"],
     ['{"a":"\\ud800\\n"}', "a lone surrogate (at character 13)"],
+    ['{"a":"\\udc00"}', "a lone surrogate (at character 13)"],
     ['{"a":"\\ud800\\u0041"}', "a lone surrogate (at character 19)"],
     ['{"a":01}', "a number with a leading zero (at character 8)"],
     ['{"a":-}', '"}" stands where a digit should be (at character 7)'],
@@ -144,6 +155,11 @@ describe("refusals say what and where", () => {
       expect(refusal(text)).toBe(detail);
     });
   }
+
+  it("but our own mistake is thrown", () => {
+    expect(() => parseObject("{}" as unknown as Uint8Array)).toThrow(TypeError);
+    expect(() => parseObject(undefined as unknown as Uint8Array)).toThrow(TypeError);
+  });
 
   it("for bytes that are not UTF-8", () => {
     expect(parseObject(hex("7b2261223a22ff227d"))).toEqual({
@@ -209,6 +225,25 @@ describe("what is read", () => {
     expect(parsed).toEqual({ ok: true, value: { key: "a string that is longer than thirteen" } });
   });
 
+  for (const [what, text] of [
+    ["13 characters", "thirteen long"],
+    ["many", "a string that is longer than thirteen"],
+    ["letters beyond ASCII", "a string with an é in it"],
+    ["escapes", "a string that has\\tone and goes on"],
+  ] as const) {
+    it(`does not keep the line in memory for a string of ${what}`, () => {
+      const line = utf8(`{"kept":"${text}","rest":"${"x".repeat(100_000)}"}`);
+      const before = memoryInUse();
+      const kept = Array.from({ length: 16 }, () => {
+        const parsed = parseObject(line);
+        return parsed.ok ? parsed.value["kept"] : undefined;
+      });
+      const grown = memoryInUse() - before;
+      expect(kept).toEqual(Array(16).fill(text.replace("\\t", "\t")));
+      expect(grown).toBeLessThan(800_000);
+    });
+  }
+
   it("may stand anywhere in a larger buffer", () => {
     const buffer = Buffer.from('xx{"key":"a string that is longer than thirteen"}yy');
     const inside = new Uint8Array(buffer.buffer, buffer.byteOffset + 2, buffer.length - 4);
@@ -242,6 +277,7 @@ describe("plain data", () => {
       huge: Number.MAX_VALUE,
       l: [2],
     });
+    expect(toPlain(read(`{"huge":-${"9".repeat(400)}}`))).toEqual({ huge: -Number.MAX_VALUE });
   });
 
   it("comes back as what was meant", () => {
@@ -270,12 +306,22 @@ describe("plain data", () => {
 
   it("is refused when JSON cannot say it", () => {
     let deep: unknown = 1;
-    for (let level = 0; level < 65; level++) deep = [deep];
+    let deepObject: unknown = 1;
+    for (let level = 0; level < 65; level++) {
+      deep = [deep];
+      deepObject = { in: deepObject };
+    }
     const circle: unknown[] = [];
     circle.push(circle);
-    for (const value of [NaN, Infinity, () => 1, Symbol("x"), undefined, "\ud800", deep, circle]) {
+    for (const value of [NaN, Infinity, () => 1, Symbol("x"), undefined, "\ud800"]) {
       expect(() => fromPlain(value)).toThrow(TypeError);
     }
+    expect(() => fromPlain(NaN)).toThrow("JSON has no number NaN");
+    expect(() => fromPlain(() => 1)).toThrow("JSON has no function");
+    for (const value of [deep, deepObject, circle]) {
+      expect(() => fromPlain(value)).toThrow("nested deeper than 64");
+    }
+    expect(() => fromPlain((deep as unknown[])[0])).not.toThrow();
     expect(() => fromPlain({ "\udc00": 1 })).toThrow("lone surrogate");
     expect(() => fromPlain([undefined])).toThrow(TypeError);
   });

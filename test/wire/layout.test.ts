@@ -71,6 +71,7 @@ describe("layout outbox", () => {
     expect(names(logsTo(layout, "a", ["b", "c"]))).toEqual(["a"]);
     expect(names(logsTo(layout, "a", ["*"]))).toEqual(["a"]);
     expect(names(logsTo(layout, "a", ["x"]))).toEqual([]);
+    expect(names(logsTo(layout, "a", ["x", "b"]))).toEqual(["a"]);
     expect(names(logsTo(layout, "x", ["b"]))).toEqual([]);
   });
 });

@@ -130,13 +130,18 @@ describe("a message", () => {
     expect(messageOf({ ...plain, subject: "😀".repeat(500) }).subject).toHaveLength(1_000);
     expect(messageOf({ ...plain, correlation_id: "😀".repeat(256) }).ackRequired).toBe(false);
     expect(messageOf({ ...plain, subject: "", to: [] }).to).toEqual([]);
+    expect(messageOf({ ...plain, to: Array(1_024).fill("*") }).to).toHaveLength(1_024);
   });
 });
 
 describe("a line is refused", () => {
   it("as oversized, unread", () => {
     const line = new Uint8Array(MAX_LINE_BYTES + 1).fill(0x20);
-    expect(parseMessage(line)).toMatchObject({ ok: false, reason: "oversized" });
+    expect(parseMessage(line)).toEqual({
+      ok: false,
+      reason: "oversized",
+      detail: "the line has 1048577 bytes; at most 1048576 are read",
+    });
     line.set(lineOf(plain));
     expect(parseMessage(line)).toMatchObject({ ok: false, reason: "oversized" });
     expect(parseMessage(line.subarray(0, MAX_LINE_BYTES))).toMatchObject({ ok: true });
@@ -156,6 +161,7 @@ describe("a line is refused", () => {
     [without("type"), "schema: type or kind is missing"],
     [{ ...plain, timestamp: "2026-02-30T00:00:00Z" }, /^schema: timestamp must be an ISO-8601/],
     [{ ...plain, timestamp: 1 }, /^schema: timestamp must be/],
+    [{ ...plain, timestamp: [plain.timestamp] }, /^schema: timestamp must be/],
     [{ ...plain, from: "a/b" }, "schema: from must be a handle or did:wire:<handle>"],
     [{ ...plain, from: "did:web:forge" }, "schema: from must be a handle or did:wire:<handle>"],
     [{ ...plain, from: null }, "schema: from must be a handle or did:wire:<handle>"],
@@ -181,6 +187,7 @@ describe("a line is refused", () => {
     ],
     [{ ...plain, refs: "x" }, "schema: refs must be a list of strings"],
     [{ ...plain, refs: ["x", 1] }, "schema: refs[1] must be a string"],
+    [{ ...plain, refs: [null] }, "schema: refs[0] must be a string"],
     [{ ...plain, priority: "urgent" }, "schema: priority must be low, medium, normal or high"],
     [{ ...plain, correlation_id: "" }, "schema: correlation_id must not be empty"],
     [{ ...plain, correlation_id: "x".repeat(257) }, /^schema: correlation_id must be at most 256/],

@@ -49,6 +49,14 @@ const decision = {
   public_key_id: "forge:00000000",
   signature: "x",
 };
+const message = {
+  timestamp: "2026-06-01T10:00:00Z",
+  from: "a",
+  type: "ship",
+  subject: "s",
+  body: 1,
+  correlation_id: "c",
+};
 
 describe("what is accepted", () => {
   for (const [what, name, value] of [
@@ -94,13 +102,24 @@ describe("what is refused, and how it is said", () => {
       { roster: ["a", "b c"] },
       'roster[1] is "b c"; expected a handle, or did:wire:<handle>',
     ],
+    [
+      "config",
+      { roster: [...Array(10).fill("a"), "b c"] },
+      'roster[10] is "b c"; expected a handle, or did:wire:<handle>',
+    ],
     ["config", { roster: "a" }, 'roster is "a"; expected a list'],
+    ["config", { roster: {} }, "roster is an object; expected a list"],
+    ["config", { roster: null }, "roster is null; expected a list"],
     [
       "config",
       { roster: Array(257).fill("a") },
       "roster is a list of 257; expected at most 256 entries",
     ],
-    ["config", { wire_id: "../.." }, /^wire_id is "..\/.."; expected random, made by init/],
+    [
+      "config",
+      { wire_id: "../.." },
+      'wire_id is "../.."; expected random, made by init. It names private folders',
+    ],
     [
       "config",
       { limits: { max_refs: -1 } },
@@ -112,6 +131,14 @@ describe("what is refused, and how it is said", () => {
       'limits.max_message_body_kb is "64"; expected an integer from 1 to 1024',
     ],
     ["config", { domains: { "a b": {} } }, 'domains["a b"].owner is missing'],
+    ["config", { domains: { "a/b~c": {} } }, 'domains["a/b~c"].owner is missing'],
+    ["config", { domains: { b1: {} } }, "domains.b1.owner is missing"],
+    ["config", { domains: { "1b": {} } }, 'domains["1b"].owner is missing'],
+    [
+      "config",
+      { domains: Object.fromEntries(Array.from({ length: 257 }, (_, i) => [i, { owner: "a" }])) },
+      "domains is an object; expected at most 256 entries",
+    ],
     [
       "config",
       { v3_signing: { enforce_signed: "no" } },
@@ -142,6 +169,11 @@ describe("what is refused, and how it is said", () => {
     ["tiers", tiers({ transitions: "prose" }), /^transitions is "prose"; expected a list of rules/],
     ["trust", {}, "agents is missing"],
     ["trust", { agents: {}, version: -1 }, "version is -1; expected an integer from 0"],
+    [
+      "trust",
+      trust({ successful_reciprocations: -1 }),
+      "agents.alice.successful_reciprocations is -1; expected an integer from 0",
+    ],
     ["trust", { agents: { "a/b": {} } }, 'agents."a/b" is not a key that belongs here'],
     [
       "trust",
@@ -154,24 +186,30 @@ describe("what is refused, and how it is said", () => {
       "agents.alice.public_keys[0].key is missing",
     ],
     ["decision", { decision: "x" }, "decision_id is missing"],
+    ["decision", { ...decision, decision_id: "" }, 'decision_id is ""; expected at least 1'],
+    [
+      "decision",
+      { ...decision, correlation_id: "x".repeat(257) },
+      `correlation_id is "${"x".repeat(64)}…"; expected at most 256 characters`,
+    ],
+    [
+      "decision",
+      { ...decision, ratified_at: "now" },
+      'ratified_at is "now"; expected ISO-8601 date and time with an offset or Z; seconds and ' +
+        "fractions are optional. It must exist in the calendar, which a pattern cannot say",
+    ],
     ["decision", { ...decision, proposal_id: "x" }, /^proposal_id is "x"; expected/],
     ["decision", { ...decision, supersedes: 1 }, "supersedes is 1; expected a string or null"],
-    [
-      "message",
-      {
-        timestamp: "2026-06-01T10:00:00Z",
-        from: "a",
-        subject: "s",
-        body: 1,
-        correlation_id: "c",
-      },
-      "type or kind is missing",
-    ],
+    ["message", { ...message, type: undefined }, "type or kind is missing"],
+    ["message", { ...message, type: "proposal" }, "ack_required is missing"],
+    ["message", { ...message, to: ["a b"] }, /^to\[0\] is "a b"; expected .*pattern/],
   ] as readonly [SchemaName, unknown, string | RegExp][]) {
     it(`${name}: ${detail}`, () => {
       const checked = check(name, value);
       expect(checked.ok).toBe(false);
-      if (!checked.ok) expect(checked.detail).toMatch(detail);
+      if (checked.ok) return;
+      if (typeof detail === "string") expect(checked.detail).toBe(detail);
+      else expect(checked.detail).toMatch(detail);
     });
   }
 });

@@ -29,6 +29,7 @@ import {
   littleEndian,
   pointVerdict,
   smallOrderEncodings,
+  smallOrderPoints,
   strictPoint,
 } from "./point-verdict.ts";
 import { hex, utf8, vectorFile } from "./vector-files.ts";
@@ -139,6 +140,26 @@ describe("the strict verdict", () => {
     const signature = new Uint8Array([...identity, ...bytesOf(s)]);
     expect(nodeVerify(null, bytes, importedKey(pointBytes), signature)).toBe(TAKES_SMALL_ORDER);
     expect(verifySignature(pointBytes, bytes, signature)).toBe(false);
+  });
+
+  it("refuses every R of small order, also where a key with a part of small order makes it hold", () => {
+    const { scalar, point } = noble.utils.getExtendedPublicKey(secretOf(6));
+    const small = smallOrderPoints();
+    const mixed = point.add(small[1]!);
+    const publicKey = mixed.toBytes();
+    expect(isAcceptableKey(publicKey)).toBe(true);
+    for (const r of small) {
+      const rBytes = r.toBytes();
+      // The equation S·B = R + k·A holds once k takes the key's small part to −R.
+      let tries = 0;
+      let k: bigint;
+      do k = challenge(rBytes, publicKey, utf8(`${++tries}`));
+      while (!r.add(small[1]!.multiply(k % 8n, false)).is0());
+      const bytes = utf8(`${tries}`);
+      const signature = new Uint8Array([...rBytes, ...bytesOf((k * scalar) % ORDER)]);
+      expect(nodeVerify(null, bytes, importedKey(publicKey), signature)).toBe(TAKES_SMALL_ORDER);
+      expect(verifySignature(publicKey, bytes, signature)).toBe(false);
+    }
   });
 
   it("is not what noble's verify alone gives, cofactor cleared", () => {
@@ -269,6 +290,7 @@ describe("key ids", () => {
     expect(keyId("alice", key)).toBe("alice:28bf6857");
     expect(parseKeyId("alice:28bf6857")).toEqual({ handle: "alice", fingerprint: "28bf6857" });
     expect(parseKeyId("a:b:c")).toEqual({ handle: "a", fingerprint: "b:c" });
+    expect(parseKeyId(":28bf6857")).toEqual({ handle: "", fingerprint: "28bf6857" });
     expect(parseKeyId("alice")).toBeUndefined();
   });
 });
@@ -322,6 +344,9 @@ describe("base64", () => {
     expect(decodeKey(key)).toEqual(new Uint8Array(32).fill(255));
     expect(decodeKey(key.replace(/8=$/, "9="))).toBeUndefined();
     expect(decodeKey(key.slice(0, -1))).toBeUndefined();
+    for (const other of [`A${key}`, `${key}=`, `${key}\n`, ` ${key}`]) {
+      expect(decodeKey(other)).toBeUndefined();
+    }
     expect(decodeKey(spelled)).toBeUndefined();
     expect(decodeSignature(key)).toBeUndefined();
   });
