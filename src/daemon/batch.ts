@@ -1,6 +1,7 @@
 import { readNewLines, type Cursor, type TailRead } from "../storage/tail.ts";
 import type { AdmissionContext } from "../trust/admission.ts";
 import type { World } from "./edges.ts";
+import type { LineEndSearch } from "./line-end.ts";
 import { prepareLines, signaturesOf, type PreparedLine } from "./judging.ts";
 import type { LogIntake } from "./memory.ts";
 
@@ -26,9 +27,13 @@ export interface Batch {
   readonly valid: Promise<readonly boolean[]>;
 }
 
-/** The one batch, of whatever log, that is read and waits for its signatures or its turn. */
+/**
+ * The one batch, of whatever log, that is read and waits for its signatures or its turn; the one
+ * search for the end of a line.
+ */
 export interface Ahead {
   batch?: Batch | undefined;
+  search?: LineEndSearch | undefined;
 }
 
 /** What a batch is read and checked with. */

@@ -5,6 +5,7 @@ import { cursorAt, type Anomaly, type Cursor } from "../storage/tail.ts";
 import { answerLog } from "../wire/layout.ts";
 import { beginBatch, takeAhead } from "./batch.ts";
 import { isLeftOpen, isStillOpen, leaveAlone, MENDING_MS } from "./holes.ts";
+import { searchLineEnd } from "./line-end.ts";
 import { judgeLines, type JudgedLine, type PreparedLine, type Stop } from "./judging.ts";
 import { intakeOf, type LogIntake } from "./memory.ts";
 import { chainIncident } from "./reporting.ts";
@@ -19,13 +20,16 @@ export interface Round {
   readonly anomaly: Anomaly | undefined;
 }
 
+/** How long a log is left alone in which the end of a line is searched for. */
+const SEARCHING_MS = 5;
 const NOTHING: Round = { lines: 0, more: false, anomaly: undefined };
 
 /**
  * Takes in what is new in one peer's log: read whole lines → authenticate → admit → make durable →
- * fold. Spec 4.1. The cursor moves only when log, journal, heads and inbox are synced.
+ * fold. Spec 4.1. The cursor moves only when log, journal, heads and inbox are synced. `isPatient`:
+ * it comes again for what takes its time.
  */
-export async function takeIn(taking: Taking, name: string): Promise<Round> {
+export async function takeIn(taking: Taking, name: string, isPatient = false): Promise<Round> {
   const { world, place, memory } = taking;
   const intake = intakeOf(memory, name);
   const own = isOwn(taking, intake);
@@ -45,6 +49,10 @@ export async function takeIn(taking: Taking, name: string): Promise<Round> {
   if (look !== "" && isStillOpen(intake, look, world.clock.monoMs())) {
     intake.heldBack = isLeftOpen(intake, world.clock.monoMs());
     intake.notBeforeMs = world.clock.monoMs() + MENDING_MS;
+    return NOTHING;
+  }
+  if (isPatient && searchLineEnd(world.disk, path, intake, taking.ahead)) {
+    intake.notBeforeMs = world.clock.monoMs() + SEARCHING_MS;
     return NOTHING;
   }
   const batch = ahead ?? beginBatch(taking, intake, { path, from: intake.cursor, own });

@@ -4,7 +4,7 @@ import type { Cursor } from "../storage/tail.ts";
 import { newLogAdmission, type LogAdmission } from "../trust/log-admission.ts";
 import { newBucket, type Bucket, type StorageUse } from "../trust/rate.ts";
 import type { Log } from "../wire/layout.ts";
-import type { LineEntry } from "./entries.ts";
+import type { LineEntry, LocalEvent } from "./entries.ts";
 import type { Hole } from "./holes.ts";
 import type { Place } from "./place.ts";
 
@@ -26,7 +26,7 @@ export interface LogIntake {
   /** Monotonic time before which the log is not read: its author is limited, held, or in doubt. */
   notBeforeMs: number;
   /** The journal's word on lines that the log lacks just now, by id: a power cut took them back. */
-  readonly awaited: Map<string, LineEntry>;
+  readonly awaited: Map<string, AwaitedLine>;
   /** What lines that prove nothing of anybody have made us store. */
   rubbish: StorageUse;
   /** A line that a power cut has damaged, and that its author has to mend. */
@@ -35,6 +35,22 @@ export interface LogIntake {
   behindSinceMs: number | undefined;
   /** What the log looked like when it was found to be behind: compared again once it differs. */
   behindLook: string | undefined;
+}
+
+/** What the journal noted of a line; `isRead`: the agent has read it since, in its inbox. */
+export interface AwaitedLine extends LineEntry {
+  readonly isRead?: true;
+}
+
+/** What the agent marks as read holds for lines, too, that their log lacks just now. */
+export function readAwaited({ intakes }: Memory, event: LocalEvent): void {
+  if (event.kind !== "read") return;
+  const { ids } = event;
+  for (const { awaited } of intakes.values()) {
+    for (const [id, line] of awaited) {
+      if (ids === "all" || ids.includes(id)) awaited.set(id, { ...line, isRead: true });
+    }
+  }
 }
 
 /** What one peer may still send and make us store. Spec 2.4. */

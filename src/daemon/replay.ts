@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import { join } from "node:path";
+import { mayBeMended } from "../protocol/logs.ts";
 import type { CoreEvent } from "../protocol/record.ts";
 import type { Disk } from "../storage/disk.ts";
 import type { Journal } from "../storage/journal.ts";
@@ -8,7 +9,7 @@ import { recallVerified } from "../trust/admission.ts";
 import { recallLine } from "../trust/log-admission.ts";
 import type { JournalEntry, LineEntry } from "./entries.ts";
 import { openLineSource, type LineSource } from "./line-source.ts";
-import type { LogIntake, Memory } from "./memory.ts";
+import { readAwaited, type LogIntake, type Memory } from "./memory.ts";
 import type { Place } from "./place.ts";
 
 /** Where a replay reads, and whom it tells. */
@@ -55,6 +56,7 @@ function replayEntry(
 ): void {
   switch (entry.k) {
     case "local":
+      readAwaited(replay.memory, entry.event);
       replay.fold(entry.event);
       return;
     case "began": {
@@ -68,6 +70,7 @@ function replayEntry(
       if (intake === undefined) return;
       const event = broken.has(entry.log) ? undefined : lineEvent(source, intake, entry);
       if (event !== undefined) {
+        foldMended(replay, entry);
         replay.fold(event);
         // The checkpoint may be of a time at which the log lacked it.
         if (entry.id !== undefined) intake.awaited.delete(entry.id);
@@ -77,11 +80,20 @@ function replayEntry(
       }
       // The log lacks it now. What was said of it holds when it comes back. Spec 1.6.
       broken.add(entry.log);
-      // Of one that was noted twice, the first may be folded already.
-      if (entry.id === undefined || intake.admission.seen.has(entry.id)) return;
-      intake.awaited.set(entry.id, entry);
+      // Of one that was noted twice, the first may be folded already, or be awaited.
+      const { id } = entry;
+      if (id === undefined || intake.admission.seen.has(id) || intake.awaited.has(id)) return;
+      intake.awaited.set(id, entry);
     }
   }
+}
+
+/**
+ * What stood at that line before was no line of its author's. Who saw this live may not have held
+ * that line any more, so that nothing was noted of it.
+ */
+function foldMended({ memory, fold }: Replay, { log, line, at }: LineEntry): void {
+  if (mayBeMended(memory.state.logs, log, line)) fold({ kind: "rewound", log, line: line - 1, at });
 }
 
 function lineEvent(source: LineSource, intake: LogIntake, entry: LineEntry): CoreEvent | undefined {

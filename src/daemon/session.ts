@@ -18,7 +18,7 @@ import type { JournalEntry, LocalEvent } from "./entries.ts";
 import { takeIn } from "./intake.ts";
 import type { Taking } from "./taking.ts";
 import { publishNotice } from "./incident-file.ts";
-import type { Memory } from "./memory.ts";
+import { readAwaited, type Memory } from "./memory.ts";
 import { beginLogs } from "./beginnings.ts";
 import { judgeAnomaly } from "./anomalies.ts";
 import { openFiles } from "./own-files.ts";
@@ -115,6 +115,7 @@ export function openSession(world: World, place: Place, memory: Memory): Session
 
   function local(event: LocalEvent): void {
     note([{ k: "local", event }], "now");
+    readAwaited(memory, event);
     fold(event);
   }
 
@@ -158,10 +159,10 @@ export function openSession(world: World, place: Place, memory: Memory): Session
   };
 
   /** One turn of one log; true when more waits in it. */
-  async function takeInOne(name: string): Promise<boolean> {
+  async function takeInOne(name: string, isPatient = false): Promise<boolean> {
     // A torn end of our own that could not be mended yet would count as lines.
     if (isObstruction(writer.blocked(name))) return false;
-    const taken = await takeIn(taking, name);
+    const taken = await takeIn(taking, name, isPatient);
     if (taken.anomaly !== undefined) judgeAnomaly(taking, name, taken.anomaly);
     return taken.more;
   }
@@ -171,7 +172,8 @@ export function openSession(world: World, place: Place, memory: Memory): Session
     const names = [...place.layout.logs.keys()];
     const mostTurns = MAX_TURNS_A_LOG * names.length;
     const isOver = (turns: number) => turns >= mostTurns || world.clock.monoMs() >= untilMs;
-    const more = await takeTurns(names, takeInOne, isOver);
+    const isPatient = withinMs < Infinity;
+    const more = await takeTurns(names, (name) => takeInOne(name, isPatient), isOver);
     if ([...memory.intakes.values()].every(({ caughtUp }) => caughtUp)) memory.inInbox = undefined;
     return takeInDecisions(untilMs) || more;
   }

@@ -83,6 +83,7 @@ function eventOf(taking: Taking, intake: LogIntake, line: JudgedLine): CoreEvent
     },
     refused: reason,
     afterGap: line.afterGap,
+    ...(intake.awaited.get(message.id)?.isRead === true ? { isRead: true } : {}),
   };
 }
 

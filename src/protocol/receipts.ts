@@ -155,7 +155,7 @@ function takeLine(state: ReceiptsState, event: LineEvent, env: Env): void {
   if (event.message.type === "heartbeat" || !isForUs(event, env)) return;
   const taken = takenOf(state, event.log);
   if (event.live) taken.news = event.line;
-  if (event.refused !== undefined || event.line <= taken.readFloor) return;
+  if (event.refused !== undefined || event.line <= taken.readFloor || event.isRead) return;
   if (taken.unread.length < MAX_UNREAD && taken.more === undefined) {
     taken.unread.push({ id: event.message.id, line: event.line, at: event.at });
   } else {

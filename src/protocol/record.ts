@@ -23,6 +23,8 @@ export interface LineEvent {
   /** Authentic, but refused by us. */
   readonly refused: RefusalReason | undefined;
   readonly afterGap: boolean;
+  /** A power cut took it back after the agent had read it, and its author has put it there again. */
+  readonly isRead?: true;
 }
 
 /** A line that is not authentic: it proves nothing, it is counted and named in our heads. */

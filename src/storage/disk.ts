@@ -60,6 +60,11 @@ export interface DiskFile {
   stat(): FileStat;
   /** Up to `length` bytes; fewer only where the file ends. In the room of `into`, if it is given. */
   read(length: number, position: number, into?: Uint8Array): Uint8Array;
+  /**
+   * Where that byte stands first, at or after `from` and before `to`. The one call that does not
+   * block, since it may read gigabytes; the file stays open until it has ended.
+   */
+  search(byte: number, from: number, to: number): Promise<number | undefined>;
   /** At the end of the file, whole, or it throws. Not durable before `datasync`. */
   append(bytes: Uint8Array): void;
   /**
@@ -75,7 +80,7 @@ export interface DiskFile {
   close(): void;
 }
 
-/** The port to files. Every call is synchronous and throws `StorageError`. */
+/** The port to files. Every call throws `StorageError`, and all but `search` are synchronous. */
 export interface Disk {
   /**
    * Regular files with one link only, never through a symlink, never waiting for a FIFO's other

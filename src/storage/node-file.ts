@@ -1,6 +1,7 @@
 import * as fs from "node:fs";
+import { promisify } from "node:util";
 import { StorageError, type DiskFile, type FileKind, type FileStat } from "./disk.ts";
-import { calling } from "./errno.ts";
+import { calling, fromErrno } from "./errno.ts";
 import { lockDescriptor } from "./kernel-lock.ts";
 
 /** Our view of a `fs.Stats`. */
@@ -29,6 +30,7 @@ export function nodeFile(path: string, fd: number, writable: boolean): DiskFile 
     stat: () => calling(path, "looking", () => statOf(fs.fstatSync(fd))),
     read: (length, position, into) =>
       calling(path, "reading", () => readUpTo(fd, length, position, into)),
+    search: (byte, from, to) => searchIn(path, fd, byte, from, to),
     append(bytes) {
       refuseWhenPoisoned();
       calling(path, "appending", () => writeWhole(fd, bytes, null));
@@ -67,6 +69,36 @@ function readUpTo(fd: number, length: number, position: number, into?: Uint8Arra
     filled += count;
   }
   return bytes.subarray(0, filled);
+}
+
+const SEARCHED_BYTES = 256 * 1024;
+
+async function searchIn(
+  path: string,
+  fd: number,
+  byte: number,
+  from: number,
+  to: number,
+): Promise<number | undefined> {
+  const room = Buffer.allocUnsafeSlow(Math.min(SEARCHED_BYTES, to - from));
+  for (let at = from; at < to;) {
+    const count = await readLater(path, fd, room.subarray(0, to - at), at);
+    if (count === 0) return undefined;
+    const found = room.subarray(0, count).indexOf(byte);
+    if (found >= 0) return at + found;
+    at += count;
+  }
+  return undefined;
+}
+
+const read = promisify(fs.read);
+
+async function readLater(path: string, fd: number, room: Buffer, at: number): Promise<number> {
+  try {
+    return (await read(fd, room, 0, room.length, at)).bytesRead;
+  } catch (error) {
+    throw fromErrno(error, path, "reading");
+  }
 }
 
 function writeWhole(fd: number, bytes: Uint8Array, position: number | null): void {

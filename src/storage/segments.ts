@@ -59,12 +59,13 @@ function inflated(disk: Disk, path: string): DiskFile {
   outside.close();
   const bytes = inflate(path, readWhole(disk, path, MAX_SEGMENT_BYTES) ?? new Uint8Array(0));
   const refuse = (): never => {
-    throw new Error(`${path}: a compressed segment is only read`);
+    throw new Error(`${path}: a compressed segment is only read, and as a whole`);
   };
   return {
     path,
     stat: (): FileStat => ({ ...stat, size: bytes.length }),
     read: (length, position) => bytes.subarray(position, position + length),
+    search: refuse,
     append: refuse,
     overwrite: refuse,
     truncate: refuse,

@@ -140,8 +140,10 @@ function takeLines(
   { maxBytes, maxLines }: { readonly maxBytes: number; readonly maxLines: number },
 ): TailRead {
   const from = cursor?.offset ?? 0;
-  // A tail that its writer cut back begins anew.
-  const scanned = from + (cursor?.scanned ?? 0) <= stat.size ? (cursor?.scanned ?? 0) : 0;
+  const isSame = cursor?.dev === stat.dev && cursor.ino === stat.ino;
+  // A tail that its writer cut back begins anew, and so does one in another file.
+  const isSeen = isSame && from + cursor.scanned <= stat.size;
+  const scanned = isSeen ? cursor.scanned : 0;
   const splitter = new LineSplitter(from, scanned);
   const begin = from + scanned;
   const to = Math.min(stat.size, begin + Math.max(maxBytes, MAX_LINE_BYTES + 2));

@@ -238,3 +238,23 @@ test("a fork is told once and stands in incident_log.jsonl at most once, whereve
     if (!died) return;
   }
 });
+
+test("a line that its author has mended while others were missing counts in a replay, too", async () => {
+  const wire = new SimulatedWire(PAIR);
+  await wire.start("forge");
+  const log = "scribe_to_forge";
+  const text = ({ line }: { line: Uint8Array }) => `${Buffer.from(line).toString()}\n`;
+  const one = wire.forge("scribe", log, { subject: "one" });
+  const two = wire.forge("scribe", log, { subject: "two", after: { seq: 1, id: one.id } });
+  const three = wire.forge("scribe", log, { subject: "three", after: { seq: 2, id: two.id } });
+  wire.append(`${log}.jsonl`, `${text(one)}${text(two)}{"half of":"the third"}\n`);
+  await wire.pass(MINUTE);
+  wire.kill("forge");
+  wire.replace(`${log}.jsonl`, text(one));
+  await wire.start("forge");
+  wire.replace(`${log}.jsonl`, text(one) + text(two) + text(three));
+  await wire.pass(MINUTE);
+  const subjects = (await wire.agent("forge").view("inbox", {})).map(({ subject }) => subject);
+  expect(subjects).toEqual(["one", "two", "three"]);
+  await wire.expectReplayEqualsLive("forge");
+});

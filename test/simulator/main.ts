@@ -96,11 +96,13 @@ async function playAll(
     new Promise((resolve, reject) => {
       const args = ["--worker", "--steps", String(steps)];
       const child = fork(new URL(import.meta.url), args, { env: { ...process.env, ...env } });
+      let playing = first;
       const give = (): void => {
         if (isEnough || next > last) {
           child.disconnect();
           return;
         }
+        playing = next;
         child.send(next);
         next += 1;
       };
@@ -110,18 +112,23 @@ async function playAll(
       });
       child.on("exit", (code) => {
         if (code === 0) resolve();
-        else reject(new Error(`a player ended with exit code ${code}`));
+        else reject(new Error(`who played seed ${playing} ended with exit code ${code}`));
       });
       give();
     });
   await Promise.all(Array.from({ length: Math.min(jobs, last - first + 1) }, one));
 }
 
+const TOLD_EVERY = 500;
+
 async function playMany(first: number, last: number): Promise<boolean> {
   const started = performance.now();
   let figures = NO_FIGURES;
   let failed = 0;
+  let played = 0;
   await playAll(first, last, {}, (report) => {
+    played += 1;
+    if (played % TOLD_EVERY === 0) console.error(`${played} seeds played, ${failed} failed`);
     if (report.ok) figures = addFigures(figures, report.figures);
     else {
       failed += 1;

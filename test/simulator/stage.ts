@@ -182,17 +182,15 @@ export class Stage {
     running.ticker.stop();
     running
       .queue(() => running.agent.farewell())
-      .then(
-        () => {
-          running.agent.close();
-          process.kill();
-          if (member.running === running) member.running = undefined;
-        },
-        (error: unknown) => {
-          this.#died(member, process, error);
-          this.kill(member);
-        },
-      );
+      .then(() => {
+        running.agent.close();
+        process.kill();
+        if (member.running === running) member.running = undefined;
+      })
+      .catch((error: unknown) => {
+        this.#died(member, process, error);
+        this.kill(member);
+      });
     await this.quiet();
   }
 

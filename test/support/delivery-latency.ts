@@ -130,8 +130,6 @@ interface Compared {
   /** Of the latency under load to that of the baseline. */
   readonly medianRatio: number;
   readonly highRatio: number;
-  /** How much longer than in the baseline half of the lines are under way at most. */
-  readonly medianMoreMs: number;
   /** All figures, for whoever reads the test's output. */
   readonly text: string;
 }
@@ -165,7 +163,6 @@ export async function compareLatency(
   return {
     medianRatio: ratio(0.5),
     highRatio: ratio(HIGH_PERCENTILE),
-    medianMoreMs: percentile(loadMs, 0.5) - percentile(baselineMs, 0.5),
     text: `${what}, ${loadMs.length} samples: ${text.join("; ")}`,
   };
 }

@@ -41,6 +41,11 @@ export class MemoryFile implements DiskFile {
     return this.#inode.read(length, position);
   }
 
+  search(byte: number, from: number, to: number): Promise<number | undefined> {
+    const found = this.read(to - from, from).indexOf(byte);
+    return Promise.resolve(found < 0 ? undefined : from + found);
+  }
+
   append(bytes: Uint8Array): void {
     this.#refuseWhenPoisoned();
     const written = Math.floor(this.#process.random() * bytes.length);

@@ -117,3 +117,21 @@ test("a power cut on the one host after somebody read unsynced lines: identical 
   await wire.start();
   await expectNothingLost({ wire, witness }, read);
 });
+
+test("what the agent has read stays read, although a power cut takes it back for a while", async () => {
+  const { wire } = await quiet();
+  const durable = wire.read(FILE);
+  await wire.post("forge", say("one"));
+  await wire.settle();
+  wire.kill("forge");
+  wire.replace(FILE, durable);
+  wire.kill("scribe");
+  await wire.start("scribe");
+  await wire.agent("scribe").markRead("all");
+  await wire.start("forge");
+  await wire.pass(5 * SECOND);
+  expect((await wire.outcome("scribe")).unread).toBe(0);
+  await wire.post("forge", say("two"));
+  await wire.settle();
+  expect((await wire.outcome("scribe")).unread).toBe(1);
+});

@@ -1,0 +1,131 @@
+import { committedSas, sasCommitment, type CommittedParty, type SasParty } from "./sas.ts";
+
+/** What one side shows the other in its card. Spec 2.3. */
+export interface SasClaim {
+  /** Hex SHA-256 of its nonce and its key. */
+  readonly commitment: string;
+  /** The other side's commitment that it has stored, null: none; undefined: it does not say. */
+  readonly seen?: string | null | undefined;
+  /** 32 bytes; only once it has stored the other side's commitment. */
+  readonly nonce?: Uint8Array | undefined;
+}
+
+/** A claim with the key that it is about. */
+export interface PeerClaim extends SasClaim {
+  readonly key: Uint8Array;
+}
+
+/**
+ * Where we stand with one peer. It is private and durable before anything of it is shown: whoever
+ * learns our nonce before it is committed can choose its own to fit.
+ */
+export interface Pairing {
+  /** 32 random bytes. */
+  readonly nonce: Uint8Array;
+  /** Our key that the commitment covers. */
+  readonly key: Uint8Array;
+  /** Our card may show the nonce. */
+  readonly isShown: boolean;
+  /** What the peer was committed to before our nonce was shown. */
+  readonly peer: Pick<PeerClaim, "key" | "commitment"> | undefined;
+  /** The peer's nonce, once it has been shown and fits. */
+  readonly peerNonce: Uint8Array | undefined;
+  /** How often digits were given that do not match. */
+  readonly mismatches: number;
+}
+
+export type PairingNews =
+  /** The peer shows another commitment or key than before: digits read out until now are void. */
+  | "restarted"
+  /** What the peer shows as its nonce does not fit what it was committed to. */
+  | "wrong_nonce";
+
+export interface PairingStep {
+  readonly pairing: Pairing;
+  readonly news: PairingNews | undefined;
+}
+
+const MAX_MISMATCHES = 3;
+
+/** `random`: 32 fresh bytes from the system. */
+export function beginPairing(key: Uint8Array, random: Uint8Array, mismatches = 0): Pairing {
+  return {
+    nonce: Uint8Array.from(random),
+    key,
+    isShown: false,
+    peer: undefined,
+    peerNonce: undefined,
+    mismatches,
+  };
+}
+
+/**
+ * Takes in what a peer's card shows, as often as it is read: the same card again changes nothing.
+ * `fresh` gives a new nonce. A nonce of ours that was shown is spent: the next commitment of the
+ * peer gets another one, since whoever made it may have known the old. Spec 2.3.
+ */
+export function advancePairing(
+  before: Pairing,
+  claim: PeerClaim,
+  fresh: () => Uint8Array,
+): PairingStep {
+  const isKnown = before.peer !== undefined;
+  const isChanged = isKnown && !isSameClaim(before.peer, claim);
+  const base = isChanged && before.isShown ? again(before, fresh()) : before;
+  const { key, commitment } = claim;
+  const stored: Pairing =
+    isKnown && !isChanged ? base : { ...base, peer: { key, commitment }, peerNonce: undefined };
+  // A peer that says what it has seen is shown the nonce once that is our present commitment:
+  // else two sides that both begin again would do so for ever.
+  const mayShow = claim.seen === undefined || claim.seen === commitmentOf(stored);
+  const shown = mayShow && !stored.isShown ? { ...stored, isShown: true } : stored;
+  const fits = claim.nonce !== undefined && sasCommitment(claim.nonce, key) === commitment;
+  const pairing =
+    fits && shown.peerNonce === undefined ? { ...shown, peerNonce: claim.nonce } : shown;
+  if (isChanged) return { pairing, news: "restarted" };
+  return { pairing, news: claim.nonce !== undefined && !fits ? "wrong_nonce" : undefined };
+}
+
+/** The same peer, and a nonce that nobody knows. */
+function again({ key, mismatches }: Pairing, nonce: Uint8Array): Pairing {
+  return beginPairing(key, nonce, mismatches);
+}
+
+function isSameClaim(a: Pairing["peer"], b: PeerClaim): boolean {
+  return a?.commitment === b.commitment && Buffer.compare(a.key, b.key) === 0;
+}
+
+function commitmentOf({ nonce, key }: Pairing): string {
+  return sasCommitment(nonce, key);
+}
+
+/** What our card shows this peer. */
+export function claimOf(pairing: Pairing): SasClaim {
+  return {
+    commitment: commitmentOf(pairing),
+    seen: pairing.peer?.commitment ?? null,
+    nonce: pairing.isShown ? pairing.nonce : undefined,
+  };
+}
+
+/** The digits to compare; undefined until both nonces are shown. */
+export function digitsOf(
+  { nonce, isShown, key, peer, peerNonce }: Pairing,
+  ownDid: string,
+  peerDid: string,
+): string | undefined {
+  if (!isShown || peer === undefined || peerNonce === undefined) return undefined;
+  const own: CommittedParty = { did: ownDid, key, nonce };
+  const other: CommittedParty & SasParty = { did: peerDid, key: peer.key, nonce: peerNonce };
+  return committedSas(own, other);
+}
+
+/** Digits were read out that do not match. */
+export function noteMismatch(pairing: Pairing): Pairing {
+  return { ...pairing, mismatches: pairing.mismatches + 1 };
+}
+
+/** Wrong digits so often block a peer until the operator unblocks it. Spec 2.3. */
+export function isExhausted({ mismatches }: Pairing): boolean {
+  return mismatches >= MAX_MISMATCHES;
+}
