@@ -25,6 +25,8 @@ export interface LineEntry {
   readonly own?: true;
   /** Logical offset in the inbox, of lines that were routed. */
   readonly inbox?: number;
+  /** Where it stood there before both its log and the inbox lost it. */
+  readonly instead?: number;
 }
 
 /** A log that this journal follows from here on; what stands in it up to `size` is history. */

@@ -24,12 +24,17 @@ export function restoreInbox({ disk, place, memory, files }: Recovery): void {
   const source = openLineSource(disk, place);
   // Without a checkpoint nothing says that the journal is the one that the inbox was written by.
   const isUnknown = memory.inboxEnd === 0;
-  const routed = (from: number): Iterable<Routed> =>
-    from >= memory.inboxEnd
+  let voided: ReadonlySet<number> = new Set();
+  const routed = (from: number): Iterable<Routed> => {
+    const isKnown = from >= memory.inboxEnd;
+    voided = voidedIn(files, isKnown ? memory.inboxFrom : 0);
+    return isKnown
       ? routedFrom(files, from, memory.inboxFrom)
       : inOrder(() => routedFrom(files, from, 0));
+  };
   try {
-    const { unnamed } = files.inbox.recover(memory.inboxEnd, routed, (entry) => {
+    const { unnamed, lost } = files.inbox.recover(memory.inboxEnd, routed, (entry) => {
+      if (voided.has(entry.inbox)) return undefined;
       const line = source.at(entry.log, entry.start, entry.end);
       // The log may have other bytes there by now, which nobody has verified.
       return line !== undefined && idOf(line) === entry.id ? line : undefined;
@@ -39,11 +44,30 @@ export function restoreInbox({ disk, place, memory, files }: Recovery): void {
       for (const [id, at] of idsIn(files, from, to)) inInbox.set(id, at);
     }
     memory.inInbox = inInbox.size === 0 ? undefined : inInbox;
+    for (const entry of lost) deliverAgain(memory, entry);
   } finally {
     source.close();
   }
   memory.inboxEnd = files.inbox.end;
   memory.inboxFrom = files.journal.end;
+}
+
+/** Its log lacks it, too, and blanks stand in its place: if it comes back, it is routed once more. */
+function deliverAgain({ intakes }: Memory, { log, id, inbox }: Routed): void {
+  const awaited = intakes.get(log)?.awaited;
+  const line = id === undefined ? undefined : awaited?.get(id);
+  if (id === undefined || line?.inbox !== inbox) return;
+  const { inbox: lostAt, ...rest } = line;
+  awaited?.set(id, { ...rest, instead: lostAt });
+}
+
+/** Places in the inbox whose lines were lost, and routed once more when they came back. */
+function voidedIn({ journal }: Files, start: number): ReadonlySet<number> {
+  const voided = new Set<number>();
+  for (const { entry } of journal.read(start)) {
+    if (entry.k === "line" && entry.instead !== undefined) voided.add(entry.instead);
+  }
+  return voided;
 }
 
 /** The journal's lines from `start` on that were routed to `from` or after it. */

@@ -82,10 +82,15 @@ function replayEntry(
       broken.add(entry.log);
       // Of one that was noted twice, the first may be folded already, or be awaited.
       const { id } = entry;
-      if (id === undefined || intake.admission.seen.has(id) || intake.awaited.has(id)) return;
-      intake.awaited.set(id, entry);
+      if (id === undefined || intake.admission.seen.has(id)) return;
+      const known = intake.awaited.get(id);
+      intake.awaited.set(id, known === undefined ? entry : { ...known, ...placeOf(entry) });
     }
   }
+}
+
+function placeOf({ inbox }: LineEntry): Pick<LineEntry, "inbox"> {
+  return inbox === undefined ? {} : { inbox };
 }
 
 /**

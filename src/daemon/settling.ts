@@ -95,7 +95,8 @@ function textOf({ buffer, byteOffset, length }: Uint8Array): string {
 function isRouted(taking: Taking, line: JudgedLine, event: CoreEvent): event is LineEvent {
   if (line.verdict !== "accepted" || event.kind !== "line") return false;
   if (event.own || !isForUs(event, taking.env)) return false;
-  if (taking.memory.intakes.get(event.log)?.awaited.has(event.message.id) === true) return false;
+  const awaited = taking.memory.intakes.get(event.log)?.awaited.get(event.message.id);
+  if (awaited !== undefined && awaited.instead === undefined) return false;
   if (taking.memory.inInbox?.has(event.message.id) === true) return false;
   return event.message.type !== "heartbeat" || taking.place.settings.includeHeartbeats;
 }
@@ -117,6 +118,8 @@ function entryOf(
   inbox: number | undefined,
 ): LineEntry {
   const { tail } = line;
+  const awaited = line.message === undefined ? undefined : intake.awaited.get(line.message.id);
+  const instead = inbox === undefined ? undefined : awaited?.instead;
   return {
     k: "line",
     at: line.at,
@@ -131,6 +134,7 @@ function entryOf(
     ...(isOwn(taking, intake) ? { own: true as const } : {}),
     ...(line.afterGap ? { gap: true as const } : {}),
     ...(inbox === undefined ? {} : { inbox }),
+    ...(instead === undefined ? {} : { instead }),
   };
 }
 

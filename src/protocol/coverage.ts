@@ -78,8 +78,11 @@ export function settle(
     coverage.next += 1;
     changed = true;
     if (first.head.lines <= covered(coverage)) continue;
-    if (standsAt(held, first.head)) {
-      coverage.steps.push({ beat: first.beat, lines: first.head.lines });
+    const lines = standsAt(held, first.head)
+      ? first.head.lines
+      : (believedUpTo(held, coverage, first) ?? 0);
+    if (lines > covered(coverage)) {
+      coverage.steps.push({ beat: first.beat, lines });
     } else if (contradicts(held, first.head)) {
       reader.mismatches.push({ beat: first.beat, target, lines: first.head.lines });
       if (reader.mismatches.length > MAX_MISMATCHES) reader.mismatches.shift();
@@ -97,6 +100,26 @@ function standsAt(held: LogState | undefined, head: ClaimedHead): boolean {
   const mark = held === undefined ? undefined : markAt(held, head.lines);
   if (mark === undefined) return head.eventId === undefined && head.seq === undefined;
   return head.eventId === mark.id && (head.seq === undefined || head.seq === mark.seq);
+}
+
+/**
+ * A line that a reader has refused may be mended after a power cut, and then stands in the chain. A
+ * head over it still covers what it names, when all chained lines after that are among its author's
+ * refusals: else a decision would lose the beat that made it. See docs/decisions/009.
+ */
+function believedUpTo(
+  held: LogState | undefined,
+  { refused }: Coverage,
+  { beat, head }: Coverage["waiting"][number],
+): number | undefined {
+  const marks = held?.marks ?? [];
+  const at = marks.findLastIndex(({ id, seq }) => id === head.eventId && seq === head.seq);
+  const named = marks[at];
+  if (named === undefined || named.line > head.lines) return undefined;
+  const later = marks.slice(at + 1).filter(({ line }) => line <= head.lines);
+  return later.every(({ line }) => (refused.get(line) ?? Infinity) <= beat)
+    ? named.line
+    : undefined;
 }
 
 /**

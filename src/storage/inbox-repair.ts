@@ -1,17 +1,25 @@
 import type { DiskFile } from "./disk.ts";
-import { endsLine, joinLines, wholeLines } from "./line-splitter.ts";
+import { endsLine, isBlank, joinLines, wholeLines } from "./line-splitter.ts";
 import { writeAnew } from "./write-anew.ts";
 import { MAX_LINE_BYTES } from "../wire/limits.ts";
 
 /** What `recover` did to an inbox. */
-export interface InboxRepair {
+export interface InboxRepair<Entry = unknown> {
   /** Lines that were missing and are there now. */
   readonly restored: number;
   /** Lines that the journal names and no log has any more: blanks stand in their place. */
-  readonly lost: number;
+  readonly lost: readonly Entry[];
   readonly cutBytes: number;
   /** Whole lines that the journal does not name, by logical offset: they stay. */
   readonly unnamed: readonly { readonly from: number; readonly to: number }[];
+}
+
+/** Where a line stands in its log, newline included, and in the inbox. */
+export interface RoutedLine {
+  readonly start: number;
+  readonly end: number;
+  /** Logical offset. */
+  readonly inbox: number;
 }
 
 const BATCH_BYTES = 1024 * 1024;
@@ -22,24 +30,28 @@ const NEWLINE = 0x0a;
  * for byte ends what is intact: the file is cut there, and everything from there on is written
  * again. Idempotent, so a crash in here costs only another run.
  */
-export function restoreLines<Entry extends { readonly inbox: number }>(
+export function restoreLines<Entry extends RoutedLine>(
   file: DiskFile,
   base: number,
   from: number,
   expected: Iterable<Entry>,
   bytesOf: (entry: Entry) => Uint8Array | undefined,
-): InboxRepair {
+): InboxRepair<Entry> {
   const before = file.stat().size;
   const mend = new Mend(file, from - base);
-  let lost = 0;
+  const lost: Entry[] = [];
   for (const entry of expected) {
     const at = entry.inbox - base;
     // An entry noted twice (a batch that came back after a failed sync), or rotated away.
     if (at < mend.position) continue;
     mend.reach(at);
     const line = bytesOf(entry);
-    if (line === undefined) lost += mend.keepUnknown() ? 0 : 1;
-    else mend.put(joinLines([line]));
+    if (line !== undefined) mend.put(joinLines([line]));
+    else if (!mend.keepUnknown()) {
+      // Its place is never another line's: a journal that names both would restore only one.
+      mend.reach(at + entry.end - entry.start);
+      lost.push(entry);
+    }
   }
   const cutBytes = mend.finish(before);
   const unnamed = mend.unnamed.map((each) => ({ from: base + each.from, to: base + each.to }));
@@ -92,7 +104,8 @@ class Mend {
     if (!this.#intact) return false;
     const bytes = this.#file.read(MAX_LINE_BYTES + 1, this.position);
     const end = bytes.indexOf(NEWLINE);
-    if (end < 0 || bytes.subarray(0, end).includes(0)) return false;
+    const line = bytes.subarray(0, end);
+    if (end < 0 || line.includes(0) || isBlank(line)) return false;
     this.position += end + 1;
     return true;
   }

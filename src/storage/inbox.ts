@@ -1,6 +1,6 @@
 import { basename, dirname, join } from "node:path";
 import { readWhole, StorageError, stillNamed, type Disk, type DiskFile } from "./disk.ts";
-import { restoreLines, type InboxRepair } from "./inbox-repair.ts";
+import { restoreLines, type InboxRepair, type RoutedLine } from "./inbox-repair.ts";
 import { joinLines, wholeLines } from "./line-splitter.ts";
 
 /**
@@ -25,11 +25,11 @@ export interface Inbox {
    * journal's routed lines at or after a logical offset, in order; `bytesOf` reads one from its log,
    * without newline (undefined when the log has it no more).
    */
-  recover<Entry extends { readonly inbox: number }>(
+  recover<Entry extends RoutedLine>(
     durable: number,
     expected: (from: number) => Iterable<Entry>,
     bytesOf: (entry: Entry) => Uint8Array | undefined,
-  ): InboxRepair;
+  ): InboxRepair<Entry>;
   /** Every whole line of the rotated files that are kept, oldest first, by logical offset. */
   rotated(): Generator<{ readonly at: number; readonly bytes: Uint8Array }>;
   /** Spec 4.1: rotated by rename at 64 MiB, when all of it has been read. True when it was. */
@@ -103,11 +103,11 @@ class InboxFile implements Inbox {
     return offset < this.#base ? undefined : this.#file.read(length, offset - this.#base);
   }
 
-  recover<Entry extends { readonly inbox: number }>(
+  recover<Entry extends RoutedLine>(
     durable: number,
     expected: (from: number) => Iterable<Entry>,
     bytesOf: (entry: Entry) => Uint8Array | undefined,
-  ): InboxRepair {
+  ): InboxRepair<Entry> {
     this.#file.close();
     this.#file = this.#disk.open(this.#path, "append", 0o600);
     const present = this.#base + this.#file.stat().size;

@@ -43,7 +43,7 @@ test("an inbox line that a failed sync lost is durable once the next life has lo
   leaveLost(first, () => inbox.append([LINE]));
   openInbox(world.process(), "/inbox.jsonl").recover(
     0,
-    () => [{ inbox: 0 }],
+    () => [{ inbox: 0, start: 0, end: LINE.length + 1 }],
     () => LINE,
   );
   world.powerCut("drop");

@@ -158,6 +158,26 @@ describe("coverage", () => {
     ]);
   });
 
+  test.each([
+    ["every line after the event that it names is among its author's refusals", [2, 3], 1],
+    ["one of them is not", [2], 0],
+  ])("a head over mended lines, when %s", (_when, refused, covered) => {
+    const script = new WireScript("pairwise", ["a", "b"]);
+    const [first] = [1, 2, 3].map(() => script.say("b_to_a", NOON, { type: "request" }));
+    const [early, ...later] = refused.map((line) => [line, "schema"]);
+    const beat = (lines: number, event_id: string, named: unknown[]) =>
+      script.say("a_to_b", NOON, {
+        type: "heartbeat",
+        body: { heads: { b_to_a: { lines, seq: 1, event_id, read_lines: 0, refused: named } } },
+      });
+    // Refusals are named once, and add up.
+    beat(2, "f".repeat(64), [early]);
+    beat(3, first?.message.id ?? "", later);
+    const state = folded(take([...script.lines.values()].flat()));
+    expect(coverageAt(state, "a_to_b", 2, "b_to_a")).toBe(covered);
+    expect(state.get("a_to_b")?.mismatches).toMatchObject([{ beat: 1 }]);
+  });
+
   test("refused and blank lines are lines", () => {
     const script = new OutcomeScript("pairwise", ["a", "b"], ["b asks R"]);
     const [line] = take(script.order);

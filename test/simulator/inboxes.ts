@@ -62,12 +62,22 @@ export class Inboxes {
     }
   }
 
-  /** Spec 1.2: what is dated five minutes ahead of the reader's clock is refused, and told. */
-  #datedAhead(handle: string): (id: string) => boolean {
+  /** A power cut took it out of its log and out of the inbox: better late than never. */
+  #wasLost(handle: string, id: string): boolean {
+    return this.#journalOf(handle).some((line) => line.includes('"instead"') && line.includes(id));
+  }
+
+  #journalOf(handle: string): string[] {
     const { journal } = this.#stage.paths(this.#stage.member(handle));
     const inode = this.#stage.disk.lookUp(journal);
-    const text = inode === undefined ? "" : Buffer.from(inode.read(inode.size, 0)).toString("utf8");
-    const skewed = text.split("\n").filter((line) => line.includes('"clock_skew"'));
+    return inode === undefined
+      ? []
+      : Buffer.from(inode.read(inode.size, 0)).toString("utf8").split("\n");
+  }
+
+  /** Spec 1.2: what is dated five minutes ahead of the reader's clock is refused, and told. */
+  #datedAhead(handle: string): (id: string) => boolean {
+    const skewed = this.#journalOf(handle).filter((line) => line.includes('"clock_skew"'));
     return (id) => skewed.some((line) => line.includes(id));
   }
 
@@ -105,7 +115,7 @@ export class Inboxes {
     const { from, id, log, seq, type } = genuine;
     kept(6, !box.delivered.has(id), () => `${handle} was given ${said(genuine)} twice`);
     const last = box.lastSeq.get(log) ?? 0;
-    const inOrder = seq > last || !this.#honest.includes(from);
+    const inOrder = seq > last || !this.#honest.includes(from) || this.#wasLost(handle, id);
     kept(6, inOrder, () => `${handle} was given ${said(genuine)} after line ${last} of ${log}`);
     kept(
       9,

@@ -14,6 +14,9 @@ const USAGE = `npm run sim -- [options]
   --jobs J        processes at a time (one for each core unless said)
   --plants        put each planted mistake in, and play until it is found`;
 
+/** Seeds between two words of how a long run stands. */
+const TOLD_EVERY = 500;
+
 const { values } = readOptions();
 
 function readOptions() {
@@ -118,8 +121,6 @@ async function playAll(
     });
   await Promise.all(Array.from({ length: Math.min(jobs, last - first + 1) }, one));
 }
-
-const TOLD_EVERY = 500;
 
 async function playMany(first: number, last: number): Promise<boolean> {
   const started = performance.now();

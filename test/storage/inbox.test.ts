@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { StorageError } from "../../src/storage/disk.ts";
 import { openInbox, type Inbox } from "../../src/storage/inbox.ts";
+import type { RoutedLine } from "../../src/storage/inbox-repair.ts";
 import { openJournal, type Journal } from "../../src/storage/journal.ts";
 import { Crashed, MemoryDisk, type Fault, type MemoryProcess } from "../support/memory-disk.ts";
 import type { PowerCut } from "../support/memory-inode.ts";
@@ -8,9 +9,8 @@ import type { PowerCut } from "../support/memory-inode.ts";
 const FOLDER = "/state";
 const INBOX = "/state/inbox.jsonl";
 
-interface Routed {
+interface Routed extends RoutedLine {
   readonly line: number;
-  readonly inbox: number;
 }
 
 function lineOf(number: number): Uint8Array {
@@ -47,7 +47,11 @@ function* routedFrom(journal: Journal<Routed>, from: number): Generator<Routed> 
 function deliver({ inbox, journal }: Delivery, numbers: readonly number[]): void {
   const lines = numbers.map(lineOf);
   const offsets = inbox.place(lines);
-  journal.append(numbers.map((line, index) => ({ line, inbox: offsets[index] ?? -1 })));
+  journal.append(
+    numbers.map((line, index) => {
+      return { line, inbox: offsets[index] ?? -1, start: 0, end: lineOf(line).length + 1 };
+    }),
+  );
   inbox.append(lines);
 }
 
@@ -154,7 +158,7 @@ describe("recovery", () => {
     disk.remove(INBOX);
     expect(recover(delivery, whole.length)).toEqual({
       restored: 4,
-      lost: 0,
+      lost: [],
       cutBytes: 0,
       unnamed: [],
     });
@@ -181,11 +185,28 @@ describe("recovery", () => {
       (from) => routedFrom(delivery.journal, from),
       ({ line }) => (line === 2 ? undefined : lineOf(line)),
     );
-    expect(repair).toEqual({ restored: 2, lost: 1, cutBytes: 0, unnamed: [] });
+    expect(repair).toMatchObject({ restored: 2, lost: [{ line: 2 }], cutBytes: 0 });
     const lines = textOf(disk).split("\n");
     expect(lines[0]).toBe(Buffer.from(lineOf(1)).toString());
     expect(lines[1]).toBe(" ".repeat(lineOf(2).length));
     expect(lines[2]).toBe(Buffer.from(lineOf(3)).toString());
+  });
+
+  it("gives the place of a lost last line to no other, and says so again at the next start", () => {
+    const disk = new MemoryDisk().process();
+    const delivery = start(disk);
+    deliver(delivery, [1, 2]);
+    const { end } = delivery.inbox;
+    disk.open(INBOX, "append").truncate(lineOf(1).length + 1);
+    for (let starts = 0; starts < 2; starts += 1) {
+      const repair = delivery.inbox.recover(
+        0,
+        (from) => routedFrom(delivery.journal, from),
+        ({ line }) => (line === 2 ? undefined : lineOf(line)),
+      );
+      expect(repair.lost).toMatchObject([{ line: 2 }]);
+      expect(delivery.inbox.place([lineOf(3)])).toEqual([end]);
+    }
   });
 
   it("keeps whole lines that a lost journal no longer names, and cuts a torn end", () => {

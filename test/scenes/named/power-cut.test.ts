@@ -135,3 +135,34 @@ test("what the agent has read stays read, although a power cut takes it back for
   await wire.settle();
   expect((await wire.outcome("scribe")).unread).toBe(1);
 });
+
+test("a power cut takes a line out of its log and out of the inbox: it is delivered when it comes back", async () => {
+  const { wire } = await quiet();
+  const durable = wire.read(FILE);
+  const { inbox } = wire.paths("scribe");
+  const delivered = wire.read(inbox);
+  await wire.post("forge", say("one"));
+  await wire.settle();
+  wire.kill("forge");
+  wire.kill("scribe");
+  wire.replace(FILE, durable);
+  wire.disk.process().replace(inbox, Buffer.from(delivered), 0o600);
+  await wire.start("scribe");
+  await wire.pass(SECOND);
+  await wire.start("forge");
+  await wire.pass(5 * SECOND);
+  await wire.post("forge", say("two"));
+  await wire.settle();
+  const subjects = () =>
+    wire.lines(inbox).flatMap((line) => {
+      const text = line.trim();
+      return text === "" ? [] : [(JSON.parse(text) as { subject: string }).subject];
+    });
+  expect(subjects()).toEqual(["before", "one", "two"]);
+  // The same again from the journal alone, into the same places.
+  const whole = wire.read(inbox);
+  wire.kill("scribe");
+  wire.disk.process().remove(inbox);
+  await wire.start("scribe");
+  expect(wire.read(inbox)).toBe(whole);
+});
