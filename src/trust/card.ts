@@ -1,5 +1,5 @@
 import { canonicalBytes } from "../wire/canonical.ts";
-import { didOf, handleFromDid } from "../wire/handle.ts";
+import { didOf, handleFromDid, isHandle } from "../wire/handle.ts";
 import { fromPlain, parseObject, toPlain, type JsonObject, type JsonValue } from "../wire/json.ts";
 import {
   decodeKey,
@@ -10,8 +10,10 @@ import {
   verifySignature,
   type Signer,
 } from "../wire/signature.ts";
+import { MAX_ROSTER } from "../wire/limits.ts";
 import { parseTimestamp } from "../wire/timestamp.ts";
 import { DocumentReader, shown } from "./document.ts";
+import type { SasClaim } from "./pairing.ts";
 import { NONCE_BYTES } from "./sas.ts";
 import { tierNamed, type Tier } from "./tiers.ts";
 
@@ -38,9 +40,8 @@ export interface AgentCard {
   readonly tierOffered: Tier | undefined;
   readonly tierRequired: Tier | undefined;
   readonly issuedAt: string;
-  /** For the digits (spec 2.3); undefined in cards of peers that know none. */
-  readonly sasCommitment: string | undefined;
-  readonly sasNonce: Uint8Array | undefined;
+  /** For the digits (spec 2.3), by the peer that it is meant for; `""`: for whoever reads it. */
+  readonly claims: ReadonlyMap<string, SasClaim>;
   /** Of the key that signed it. */
   readonly signedBy: string;
   /** The card as it stands. */
@@ -53,7 +54,9 @@ export type CardVerdict =
 export const MAX_CARD_BYTES = 64 * 1024;
 const MAX_KEYS = 64;
 const KEY_NAME = "ed25519:";
-const COMMITMENT = /^[0-9a-f]{64}$/;
+const HASH = /^[0-9a-f]{64}$/;
+/** The name under which a claim stands that is meant for whoever reads it. */
+const ANYBODY = "";
 
 /**
  * Reads a card and checks that it is signed by one of its own current keys. What it says is its
@@ -117,8 +120,7 @@ function readCard(
     tierOffered: tier("trust_tier_offered"),
     tierRequired: tier("trust_tier_required_from_peers"),
     issuedAt,
-    sasCommitment: readCommitment(reader, fields["sas_commitment"]),
-    sasNonce: readNonce(reader, fields["sas_nonce"]),
+    claims: readClaims(reader, fields),
     fields,
   };
 }
@@ -179,21 +181,64 @@ function readTime(
   return text;
 }
 
-function readCommitment(reader: DocumentReader, value: JsonValue | undefined): string | undefined {
-  const text = reader.text(value ?? undefined, "sas_commitment");
-  if (text === undefined || COMMITMENT.test(text)) return text;
-  reader.problem("sas_commitment", `is ${shown(text)}; expected 64 lower-case hex digits`);
+function readClaims(reader: DocumentReader, fields: JsonObject): ReadonlyMap<string, SasClaim> {
+  const claims = new Map<string, SasClaim>();
+  const { sas_commitment: commitment, sas_nonce: nonce } = fields;
+  const forAll = readClaim(reader, { commitment, nonce }, "sas_");
+  if (forAll !== undefined) claims.set(ANYBODY, forAll);
+  const entries = Object.entries(reader.object(fields["sas"], "sas") ?? {});
+  if (entries.length > MAX_ROSTER) {
+    reader.problem("sas", `has ${entries.length} entries; at most ${MAX_ROSTER} are read`);
+  }
+  for (const [handle, value] of entries.slice(0, MAX_ROSTER)) {
+    const path = `sas.${shown(handle)}`;
+    const claim = readClaim(reader, reader.object(value, path), `${path}.`);
+    if (claim !== undefined && isHandle(handle)) claims.set(handle, claim);
+  }
+  return claims;
+}
+
+function readClaim(
+  reader: DocumentReader,
+  fields: Readonly<Record<string, JsonValue | undefined>> | undefined,
+  path: string,
+): SasClaim | undefined {
+  const commitment = readHash(reader, fields?.["commitment"], `${path}commitment`);
+  const nonce = readNonce(reader, fields?.["nonce"], `${path}nonce`);
+  const seen = readHash(reader, fields?.["seen"], `${path}seen`);
+  if (typeof commitment !== "string") return undefined;
+  return { commitment, nonce, seen };
+}
+
+function readHash(
+  reader: DocumentReader,
+  value: JsonValue | undefined,
+  path: string,
+): string | null | undefined {
+  if (value === null) return null;
+  const text = reader.text(value, path);
+  if (text === undefined || HASH.test(text)) return text;
+  reader.problem(path, `is ${shown(text)}; expected 64 lower-case hex digits`);
   return undefined;
 }
 
-function readNonce(reader: DocumentReader, value: JsonValue | undefined): Uint8Array | undefined {
-  const text = reader.text(value ?? undefined, "sas_nonce");
+function readNonce(
+  reader: DocumentReader,
+  value: JsonValue | undefined,
+  path: string,
+): Uint8Array | undefined {
+  const text = reader.text(value ?? undefined, path);
   if (text === undefined) return undefined;
   const nonce = decodeKey(text);
   if (nonce === undefined) {
-    reader.problem("sas_nonce", `is ${shown(text)}; expected the base64 of ${NONCE_BYTES} bytes`);
+    reader.problem(path, `is ${shown(text)}; expected the base64 of ${NONCE_BYTES} bytes`);
   }
   return nonce;
+}
+
+/** What a card shows that agent. */
+export function claimFor({ claims }: AgentCard, handle: string): SasClaim | undefined {
+  return claims.get(handle) ?? claims.get(ANYBODY);
 }
 
 function isCurrent({ validFrom, validUntil }: CardKey, nowMs: number): boolean {
@@ -227,9 +272,8 @@ export interface CardDraft {
     readonly rateLimitMsgPerMin: number;
   };
   readonly issuedAt: string;
-  readonly sasCommitment?: string;
-  /** Only once the other side's commitment is stored. Spec 2.3. */
-  readonly sasNonce?: Uint8Array;
+  /** For the digits, by the peer that each is meant for. See docs/decisions/010. */
+  readonly claims?: ReadonlyMap<string, SasClaim>;
 }
 
 /**
@@ -259,12 +303,26 @@ export function buildCard(draft: CardDraft, signer: Signer): Uint8Array {
       rate_limit_msg_per_min: policies.rateLimitMsgPerMin,
     },
     issued_at: draft.issuedAt,
-    sas_commitment: draft.sasCommitment,
-    sas_nonce: draft.sasNonce === undefined ? undefined : encodeBase64(draft.sasNonce),
+    ...plainClaims(draft.claims ?? new Map()),
   }) as JsonObject;
   const signature = encodeBase64(signer.sign(canonicalBytes(unsigned)));
   const text = JSON.stringify({ ...(toPlain(unsigned) as object), signature }, null, 2);
   return new TextEncoder().encode(`${text}\n`);
+}
+
+/** A single one also stands where cards of two have it. */
+function plainClaims(claims: ReadonlyMap<string, SasClaim>): Record<string, unknown> {
+  const plain = [...claims].map(([handle, { commitment, seen, nonce }]) => ({
+    handle,
+    claim: { commitment, seen, nonce: nonce && encodeBase64(nonce) },
+  }));
+  const [first] = plain;
+  if (first === undefined) return {};
+  const { commitment, nonce } = first.claim;
+  return {
+    ...(plain.length > 1 ? {} : { sas_commitment: commitment, sas_nonce: nonce }),
+    sas: Object.fromEntries(plain.map(({ handle, claim }) => [handle, claim])),
+  };
 }
 
 function plainKeys(keys: readonly CardKey[]): Record<string, unknown> {

@@ -1,6 +1,12 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it, test } from "vitest";
-import { buildCard, MAX_CARD_BYTES, verifyCard, type CardDraft } from "../../src/trust/card.ts";
+import {
+  buildCard,
+  claimFor,
+  MAX_CARD_BYTES,
+  verifyCard,
+  type CardDraft,
+} from "../../src/trust/card.ts";
 import { sasCommitment } from "../../src/trust/sas.ts";
 import { makeSigner, publicKeyOf } from "../../src/wire/signature.ts";
 
@@ -41,8 +47,7 @@ const draft: CardDraft = {
   tierRequired: "VERIFIED",
   policies: { maxMessageBodyKb: 64, maxClockSkewSeconds: 300, rateLimitMsgPerMin: 60 },
   issuedAt: "2026-05-09T00:00:00Z",
-  sasCommitment: sasCommitment(nonce, publicKey),
-  sasNonce: nonce,
+  claims: new Map([["scribe", { commitment: sasCommitment(nonce, publicKey), seen: null, nonce }]]),
 };
 
 /** The card with these fields instead, signed again by the same key. */
@@ -72,10 +77,26 @@ describe("a card of ours", () => {
         keys: [{ keyId: signer.keyId }],
         signedBy: signer.keyId,
         tierOffered: "ATTESTED",
-        sasCommitment: draft.sasCommitment,
-        sasNonce: nonce,
       },
     });
+  });
+
+  it("shows each peer what is meant for it, and a single one where cards of two have it", () => {
+    const other = { commitment: "b".repeat(64), seen: "a".repeat(64) };
+    const read = (claims: CardDraft["claims"]) => {
+      const verdict = verifyCard(signedWith(claims === undefined ? {} : { claims }), NOW_MS);
+      if (!verdict.ok) throw new Error(verdict.detail);
+      return verdict.card;
+    };
+    const alone = read(draft.claims);
+    const commitment = sasCommitment(nonce, publicKey);
+    expect(alone.fields).toMatchObject({ sas_commitment: commitment });
+    expect(claimFor(alone, "scribe")).toEqual({ commitment, seen: null, nonce });
+    expect(claimFor(alone, "quill")?.commitment).toBe(commitment);
+    const both = read(new Map([...(draft.claims ?? []), ["quill", other]]));
+    expect(both.fields["sas_commitment"]).toBeUndefined();
+    expect(claimFor(both, "quill")).toMatchObject(other);
+    expect(claimFor(both, "vane")).toBeUndefined();
   });
 
   it("is signed by a key that it shows", () => {
@@ -111,7 +132,13 @@ describe("refuses", () => {
     ["a changed name", changed({ name: "Evil" }), "not signed by any"],
     ["no signature", changed({ signature: 7 }), "signature"],
     ["a date that is none", changed({ issued_at: "soon" }), "issued_at"],
-    ["a commitment that is none", signedWith({ sasCommitment: "ABC" }), "64 lower-case hex"],
+    ["a commitment that is none", changed({ sas_commitment: "ABC" }), "64 lower-case hex"],
+    [
+      "one for a peer that is none",
+      changed({ sas: { a: { commitment: 7 } } }),
+      "expected a string",
+    ],
+    ["a commitment seen that is none", changed({ sas: { a: { seen: "f" } } }), "64 lower-case hex"],
     ["a nonce of another length", changed({ sas_nonce: "AAAA" }), "32 bytes"],
   ])("%s", (_what, bytes, words) => {
     expect(refusal(bytes)).toContain(words);

@@ -82,7 +82,9 @@ function cardText(card: AgentCard, paint: Paint): string {
   if (host !== "") lines.push(`host ${quote(host)}`);
   if (url !== "") lines.push(quote(url));
   if (capabilities.length > 0) lines.push(capabilities.map((each) => quote(each)).join(", "));
-  const committed = card.sasCommitment === undefined ? "no commitment" : "committed";
-  lines.push(`digits: ${committed}${card.sasNonce === undefined ? "" : ", nonce shown"}`);
+  for (const [peer, { nonce }] of card.claims) {
+    const whom = peer === "" ? "whoever reads this" : peer;
+    lines.push(`digits with ${whom}: committed${nonce === undefined ? "" : ", nonce shown"}`);
+  }
   return [...lines, `signed by ${card.signedBy}, ${card.issuedAt}`].join("\n");
 }
