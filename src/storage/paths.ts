@@ -66,6 +66,8 @@ export interface AgentPaths {
   readonly settings: string;
   readonly trust: string;
   readonly trustLock: string;
+  readonly pairing: string;
+  readonly pairingLock: string;
   readonly pinnedConfig: string;
   readonly pinnedTiers: string;
   readonly heads: string;
@@ -97,6 +99,8 @@ export function agentPaths(
     settings: join(configDir, "settings.json"),
     trust: join(configDir, "trust.json"),
     trustLock: join(configDir, "trust.lock"),
+    pairing: join(configDir, "pairing.json"),
+    pairingLock: join(configDir, "pairing.lock"),
     pinnedConfig: join(configDir, "config.json"),
     pinnedTiers: join(configDir, "tiers.json"),
     heads: join(configDir, "heads.json"),

@@ -45,7 +45,7 @@ export interface PairingStep {
   readonly news: PairingNews | undefined;
 }
 
-const MAX_MISMATCHES = 3;
+export const MAX_MISMATCHES = 3;
 
 /** `random`: 32 fresh bytes from the system. */
 export function beginPairing(key: Uint8Array, random: Uint8Array, mismatches = 0): Pairing {

@@ -2,10 +2,12 @@ import { Command } from "commander";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { DeaddropError } from "../../daemon/errors.ts";
+import { meetPeers } from "../../setup/first-contact.ts";
 import { fingerprintOf, groupedFingerprint } from "../../setup/offered-key.ts";
 import { verifyCard, type AgentCard } from "../../trust/card.ts";
 import { toPlain } from "../../wire/json.ts";
 import { quote } from "../../wire/quote.ts";
+import { agentPlace } from "../agent-place.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { example } from "../example.ts";
 import { emit, type Paint } from "../output.ts";
@@ -40,6 +42,22 @@ export function command(cli: Cli): Command {
       const read = cardIn(cli, file);
       const flags = show.optsWithGlobals<GlobalFlags>();
       emit(cli, flags, toPlain(read.fields), (paint) => cardText(read, paint));
+    });
+  card
+    .command("build")
+    .description("write your own card into the wire, and look at those of your peers")
+    .action((_flags: unknown, build: Command) => {
+      const flags = build.optsWithGlobals<GlobalFlags>();
+      const { host, place } = agentPlace(cli, flags);
+      const { problems } = meetPeers(host, place);
+      const path = place.wire.card(place.handle);
+      const refused = Object.fromEntries(problems);
+      emit(cli, flags, { path, refused }, (paint) =>
+        [
+          `${paint("bold", path)}`,
+          ...[...problems].map(([peer, detail]) => `${peer}'s card is refused: ${detail}`),
+        ].join("\n"),
+      );
     });
   return card;
 }

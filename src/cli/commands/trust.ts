@@ -6,12 +6,21 @@ import type { Cli, GlobalFlags } from "../context.ts";
 import { example } from "../example.ts";
 import type { ImportFlags } from "../trust/import.ts";
 import type { PinFlags } from "../trust/pin.ts";
+import type { StandingChange, StandingFlags } from "../trust/standing.ts";
+import type { VerifyFlags } from "../trust/verify.ts";
+
+const STANDING_CHANGES: readonly (readonly [StandingChange, string])[] = [
+  ["promote", "believe a peer one tier further"],
+  ["demote", "believe a peer one tier less, or as little as --to says"],
+  ["block", "take nothing of a peer, whatever its tier"],
+  ["unblock", "take a peer's lines again as far as its tier goes"],
+];
 
 /** `deaddrop trust`: whom this agent believes, and how far. Changes are the operator's. Spec 2. */
 export function command(cli: Cli): Command {
   const trust = new Command("trust").description(
     "Whose keys are believed, and how far. What the wire advertises is never believed by itself.\n" +
-      "All but list want a terminal and a typed confirmation, or --yes --reason.",
+      "All but list and sas want a terminal and a typed confirmation, or --yes --reason.",
   );
   trust
     .command("list")
@@ -32,6 +41,40 @@ export function command(cli: Cli): Command {
       const { run } = await import("../trust/pin.ts");
       await run(cli, peer, key, pin.optsWithGlobals<PinFlags>());
     });
+  trust
+    .command("sas")
+    .description("the six digits to compare with a peer's operator, and how far that is")
+    .argument("<peer>", "with whom")
+    .addHelpText("after", example("deaddrop trust sas scribe"))
+    .action(async (peer: string, _flags: unknown, sas: Command) => {
+      const { run } = await import("../trust/sas.ts");
+      run(cli, peer, sas.optsWithGlobals<GlobalFlags>());
+    });
+  addConsent(trust.command("verify"))
+    .description("say which digits the peer's operator has read out; the same make it VERIFIED")
+    .argument("<peer>", "whose identity is proved")
+    .argument("<digits>", "the six digits, as read out")
+    .option(
+      "--accept-static-sas",
+      "for a peer that commits itself to nothing: believe it all the same",
+    )
+    .addHelpText("after", example("deaddrop trust verify scribe 123456"))
+    .action(async (peer: string, digits: string, _flags: unknown, verify: Command) => {
+      const { run } = await import("../trust/verify.ts");
+      await run(cli, peer, digits, verify.optsWithGlobals<VerifyFlags>());
+    });
+  for (const [name, what] of STANDING_CHANGES) {
+    const change = addConsent(trust.command(name))
+      .description(what)
+      .argument("<peer>", "whom")
+      .action(async (peer: string, _flags: unknown, command: Command) => {
+        const { run } = await import("../trust/standing.ts");
+        await run(cli, name, peer, command.optsWithGlobals<StandingFlags>());
+      });
+    if (name === "promote" || name === "demote") {
+      change.addOption(new Option("--to <tier>", "which tier").choices([...TIERS]));
+    }
+  }
   addConsent(trust.command("revoke"))
     .description("stop a key at once, and hold its agent")
     .argument("<key-id>", "as trust list shows it")

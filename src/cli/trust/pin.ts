@@ -17,6 +17,7 @@ import { confirmOperator, type ConsentFlags } from "../confirm.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { emit } from "../output.ts";
 import { trustRows } from "./list.ts";
+import { requirePeer } from "./peer.ts";
 
 export interface PinFlags extends GlobalFlags, ConsentFlags {
   tier?: Tier;
@@ -37,7 +38,7 @@ export async function run(
   flags: PinFlags,
 ): Promise<void> {
   const at = agentPlace(cli, flags);
-  refuseStranger(at, handle);
+  requirePeer(at, handle);
   const key = flags.unsigned === true ? undefined : subjectOf(cli, at, handle, source);
   const change = (store: TrustStore) => pinned(store, handle, key, flags.tier, cli.nowMs());
   const planned = change(readPrivateTrust(at.host.disk, at.place.paths));
@@ -70,14 +71,6 @@ function pinned(
   if (!raised.ok) return raised;
   const held = raised.store.peers.get(handle)?.held;
   return held?.cause === "key_revoked" ? release(raised.store, handle) : raised;
-}
-
-function refuseStranger({ place, peers }: AgentPlace, handle: string): void {
-  if (peers.includes(handle)) return;
-  const own = handle === place.handle;
-  throw new DeaddropError("usage", own ? "your own key needs no pin" : `no peer "${handle}" here`, {
-    hint: `the peers of ${place.handle} on this wire: ${peers.join(", ")}`,
-  });
 }
 
 /** The key given, else the one pinned, else the one that the wire claims. */

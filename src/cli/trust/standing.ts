@@ -1,0 +1,109 @@
+import { DeaddropError } from "../../daemon/errors.ts";
+import { changePrivateTrust, readPrivateTrust } from "../../setup/private-trust.ts";
+import { updatePairings } from "../../storage/pairing-store.ts";
+import { parsePairings, serialisePairings } from "../../trust/pairing-file.ts";
+import { setBlocked, setTier, type StoreChange } from "../../trust/pins.ts";
+import type { TrustStore } from "../../trust/store.ts";
+import { compareTiers, TIERS, type Tier } from "../../trust/tiers.ts";
+import { agentPlace, reloadDaemon, type AgentPlace } from "../agent-place.ts";
+import { confirmOperator, type ConsentFlags } from "../confirm.ts";
+import type { Cli, GlobalFlags } from "../context.ts";
+import { emit } from "../output.ts";
+import { trustRows } from "./list.ts";
+import { requirePeer } from "./peer.ts";
+
+export interface StandingFlags extends GlobalFlags, ConsentFlags {
+  to?: Tier;
+}
+
+export type StandingChange = "promote" | "demote" | "block" | "unblock";
+
+const EFFECTS: Readonly<Record<StandingChange, (peer: string) => string>> = {
+  promote: (peer) => `${peer} is believed further than before`,
+  demote: (peer) => `${peer} is believed less than before; what it may no longer send is refused`,
+  block: (peer) => `nothing of ${peer} is taken, whatever its tier, until you unblock it`,
+  unblock: (peer) => `${peer} is taken again as far as its tier goes`,
+};
+
+/** `deaddrop trust promote|demote|block|unblock`: the operator's word on a peer. Spec 2.3. */
+export async function run(
+  cli: Cli,
+  change: StandingChange,
+  peer: string,
+  flags: StandingFlags,
+): Promise<void> {
+  const at = agentPlace(cli, flags);
+  requirePeer(at, peer);
+  const planned = changeOf(change, peer, flags.to, cli.nowMs());
+  const outcome = planned(readPrivateTrust(at.host.disk, at.place.paths));
+  if (!outcome.ok) throw new DeaddropError("refused", outcome.detail);
+  const tier = outcome.store.peers.get(peer)?.tier;
+  const to = change === "promote" || change === "demote" ? ` to ${tier ?? "no tier"}` : "";
+  await confirmOperator(
+    cli,
+    flags,
+    {
+      action: `trust ${change}`,
+      target: `${peer}${to}`,
+      effect: [`${EFFECTS[change](peer)}${to}.`],
+      word: peer,
+    },
+    at.place.paths.operatorJournal,
+  );
+  changePrivateTrust(at.host.disk, at.place.paths, planned);
+  if (change === "unblock") forgiveMismatches(at, peer);
+  await reloadDaemon(at.place.paths);
+  const row = trustRows(agentPlace(cli, flags)).find((each) => each.handle === peer);
+  const standing = row?.blocked === true ? "blocked" : (row?.tier ?? "of no tier");
+  emit(cli, flags, row, (paint) => `${paint("bold", peer)} is ${standing}`);
+}
+
+function changeOf(
+  change: StandingChange,
+  peer: string,
+  to: Tier | undefined,
+  nowMs: number,
+): (store: TrustStore) => StoreChange {
+  if (change === "block" || change === "unblock") {
+    return (store) => setBlocked(store, peer, change === "block");
+  }
+  return (store) => {
+    const tier = store.peers.get(peer)?.tier ?? "UNTRUSTED";
+    const next = to ?? TIERS[TIERS.indexOf(tier) + (change === "promote" ? 1 : -1)];
+    const problem = stepProblem(change, peer, tier, next);
+    if (problem !== undefined || next === undefined) return { ok: false, detail: problem ?? "" };
+    return setTier(store, peer, next, nowMs);
+  };
+}
+
+/** A tier is reached step by step; VERIFIED by proof alone. Spec 2.3. */
+function stepProblem(
+  change: "promote" | "demote",
+  peer: string,
+  from: Tier,
+  to: Tier | undefined,
+): string | undefined {
+  if (to === undefined)
+    return `${peer} is ${from}, and there is none ${change === "promote" ? "above" : "below"} it`;
+  const order = compareTiers(to, from);
+  if (change === "demote")
+    return order < 0 ? undefined : `${peer} is ${from}; ${to} is not below it`;
+  if (order <= 0) return `${peer} is ${from}; ${to} is not above it`;
+  if (from === "UNTRUSTED") {
+    return `${peer} is UNTRUSTED: nobody has proved yet whose key that is; compare the digits first: deaddrop trust sas ${peer}`;
+  }
+  const next = TIERS[TIERS.indexOf(from) + 1];
+  return to === next ? undefined : `${peer} is ${from}; it becomes ${next ?? ""} before ${to}`;
+}
+
+/** The operator has found out why the digits did not match. */
+function forgiveMismatches({ host, place }: AgentPlace, peer: string): void {
+  updatePairings(host.disk, place.paths, (current) => {
+    const parsed = current === undefined ? undefined : parsePairings(current, place.paths.pairing);
+    if (parsed?.ok === false) throw new DeaddropError("config", parsed.detail);
+    const pairings = new Map(parsed?.pairings ?? []);
+    const pairing = pairings.get(peer);
+    if (pairing !== undefined) pairings.set(peer, { ...pairing, mismatches: 0 });
+    return serialisePairings(pairings);
+  });
+}

@@ -1,0 +1,117 @@
+import { DeaddropError } from "../../daemon/errors.ts";
+import { meetPeers } from "../../setup/first-contact.ts";
+import { changePrivateTrust } from "../../setup/private-trust.ts";
+import { updatePairings } from "../../storage/pairing-store.ts";
+import { isExhausted, MAX_MISMATCHES, noteMismatch } from "../../trust/pairing.ts";
+import { parsePairings, serialisePairings } from "../../trust/pairing-file.ts";
+import { acceptKey, confirmSas, setBlocked, type StoreChange } from "../../trust/pins.ts";
+import type { TrustStore } from "../../trust/store.ts";
+import { agentPlace, reloadDaemon, type AgentPlace } from "../agent-place.ts";
+import { confirmOperator, type ConsentFlags } from "../confirm.ts";
+import type { Cli, GlobalFlags } from "../context.ts";
+import { emit } from "../output.ts";
+import { trustRows } from "./list.ts";
+import { requirePeer } from "./peer.ts";
+import { standingWith, type Standing } from "./sas.ts";
+
+export interface VerifyFlags extends GlobalFlags, ConsentFlags {
+  acceptStaticSas?: boolean;
+}
+
+type Digits = Extract<Standing, { readonly digits: string }>;
+
+/** `deaddrop trust verify`: the operators have compared the digits. Spec 2.3. */
+export async function run(
+  cli: Cli,
+  peer: string,
+  typed: string,
+  flags: VerifyFlags,
+): Promise<void> {
+  const at = agentPlace(cli, flags);
+  requirePeer(at, peer);
+  const contact = meetPeers(at.host, at.place);
+  const standing = digitsIn(standingWith(at.place, contact, peer), at, peer, flags);
+  const pairing = contact.pairings.get(peer);
+  if (pairing !== undefined && isExhausted(pairing)) throw blocked(peer);
+  const digits = typed.replace(/[\s-]/g, "");
+  if (!/^[0-9]{6}$/.test(digits)) {
+    throw new DeaddropError("usage", "these are not six digits", {
+      hint: `give them as ${peer}'s operator reads them out: deaddrop trust verify ${peer} 123456`,
+    });
+  }
+  if (digits !== standing.digits) await mismatch(at, peer);
+  await confirmOperator(
+    cli,
+    flags,
+    {
+      action: "trust verify",
+      target: `${peer} ${digits}`,
+      effect: [
+        `The digits are the same: ${peer} is who its operator says, unless you have read them here.`,
+        `${peer} may send everything but claims from now on.`,
+      ],
+      word: peer,
+    },
+    at.place.paths.operatorJournal,
+  );
+  changePrivateTrust(at.host.disk, at.place.paths, (store) =>
+    verified(store, peer, standing.key, cli.nowMs()),
+  );
+  await reloadDaemon(at.place.paths);
+  const row = trustRows(agentPlace(cli, flags)).find((each) => each.handle === peer);
+  emit(cli, flags, row, (paint) => `${paint("green", peer)} is ${row?.tier ?? ""}`);
+}
+
+/** Pure: the key that the digits are about, and what they prove of it. */
+function verified(store: TrustStore, peer: string, key: Uint8Array, nowMs: number): StoreChange {
+  const accepted = acceptKey(store, peer, key, new Date(nowMs).toISOString());
+  return accepted.ok ? confirmSas(accepted.store, peer, nowMs) : accepted;
+}
+
+function digitsIn(
+  standing: Standing,
+  { place }: AgentPlace,
+  peer: string,
+  flags: VerifyFlags,
+): Digits {
+  if (standing.state === "digits") return standing;
+  if (standing.state === "static") {
+    if (flags.acceptStaticSas === true) return standing;
+    throw new DeaddropError("refused", `the digits of ${peer} prove too little`, {
+      hint: `compare the whole fingerprint (deaddrop trust pin ${peer} --tier VERIFIED), or give --accept-static-sas: somebody in between finds keys with the same digits within seconds`,
+    });
+  }
+  const detail = standing.state === "wrong_card" ? `: ${standing.detail}` : "";
+  throw new DeaddropError("refused", `there are no digits to compare with ${peer} yet${detail}`, {
+    hint: `run \`deaddrop trust sas ${peer}\` here and \`deaddrop trust sas ${place.handle}\` on its side`,
+  });
+}
+
+/** Counted before it is answered: who is killed in between has tried once all the same. */
+async function mismatch({ host, place }: AgentPlace, peer: string): Promise<never> {
+  let left = 0;
+  updatePairings(host.disk, place.paths, (current) => {
+    const parsed = parsePairings(current ?? new Uint8Array(0), place.paths.pairing);
+    if (!parsed.ok) throw new DeaddropError("config", parsed.detail);
+    const pairings = new Map(parsed.pairings);
+    const pairing = pairings.get(peer);
+    if (pairing === undefined) throw new Error(`no pairing with ${peer}`);
+    const noted = noteMismatch(pairing);
+    left = MAX_MISMATCHES - noted.mismatches;
+    return serialisePairings(pairings.set(peer, noted));
+  });
+  if (left > 0) {
+    throw new DeaddropError("refused", `these are not the digits of ${peer}; ${left} more tries`, {
+      hint: `read them out again. If they differ on both sides, somebody may stand between you: do not go on, and ask ${peer}'s operator over another channel`,
+    });
+  }
+  changePrivateTrust(host.disk, place.paths, (store) => setBlocked(store, peer, true));
+  await reloadDaemon(place.paths);
+  throw blocked(peer);
+}
+
+function blocked(peer: string): DeaddropError {
+  return new DeaddropError("refused", `${peer} is blocked: wrong digits ${MAX_MISMATCHES} times`, {
+    hint: `find out with ${peer}'s operator, over another channel, whose keys these are; then: deaddrop trust unblock ${peer}`,
+  });
+}

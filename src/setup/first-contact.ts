@@ -1,0 +1,174 @@
+import { DeaddropError } from "../daemon/errors.ts";
+import type { Place } from "../daemon/place.ts";
+import { readWhole, StorageError } from "../storage/disk.ts";
+import { updatePairings } from "../storage/pairing-store.ts";
+import {
+  buildCard,
+  claimFor,
+  MAX_CARD_BYTES,
+  verifyCard,
+  type AgentCard,
+  type CardDraft,
+} from "../trust/card.ts";
+import {
+  advancePairing,
+  beginPairing,
+  claimOf,
+  type Pairing,
+  type PairingNews,
+} from "../trust/pairing.ts";
+import { parsePairings, serialisePairings, type Pairings } from "../trust/pairing-file.ts";
+import { pin } from "../trust/pins.ts";
+import { NONCE_BYTES } from "../trust/sas.ts";
+import { parseObject } from "../wire/json.ts";
+import { canonicalText } from "../wire/canonical.ts";
+import { changePrivateTrust } from "./private-trust.ts";
+import type { SetupHost } from "./host.ts";
+import { share, sharingOf } from "./sharing.ts";
+
+/** What a look at the cards of the peers has come to. */
+export interface Contact {
+  readonly pairings: Pairings;
+  /** By peer; those without a card are in none of these. */
+  readonly cards: ReadonlyMap<string, AgentCard>;
+  readonly problems: ReadonlyMap<string, string>;
+  readonly news: ReadonlyMap<string, PairingNews>;
+}
+
+type Look =
+  | { readonly is: "absent" }
+  | { readonly is: "wrong"; readonly detail: string }
+  | { readonly is: "card"; readonly card: AgentCard };
+
+/**
+ * Looks at the cards of all peers, pins the first key of whoever has none yet at UNTRUSTED, goes on
+ * with each pairing, and shows what follows from that in our own card. Nothing is shown before it is
+ * stored. Repeating it changes nothing. Spec 2.2, 2.3.
+ */
+export function meetPeers(host: SetupHost, place: Place): Contact {
+  const peers = place.layout.roster.filter((handle) => handle !== place.handle);
+  const looks = new Map(peers.map((peer) => [peer, lookAt(host, place, peer)]));
+  const contact = {
+    pairings: new Map<string, Pairing>(),
+    cards: new Map<string, AgentCard>(),
+    problems: new Map<string, string>(),
+    news: new Map<string, PairingNews>(),
+  };
+  updatePairings(host.disk, place.paths, (current) => {
+    const before = pairingsIn(current, place.paths.pairing);
+    for (const peer of peers) {
+      const look = looks.get(peer);
+      if (look?.is === "wrong") contact.problems.set(peer, look.detail);
+      if (look?.is === "card") contact.cards.set(peer, look.card);
+      const step = advance(host, place, before.get(peer), look);
+      contact.pairings.set(peer, step.pairing);
+      if (step.news !== undefined) contact.news.set(peer, step.news);
+    }
+    return serialisePairings(contact.pairings);
+  });
+  for (const [peer, card] of contact.cards) pinFirst(host, place, peer, card);
+  showCard(host, place, contact.pairings);
+  return contact;
+}
+
+function lookAt({ disk, nowMs }: SetupHost, { wire }: Place, peer: string): Look {
+  const path = wire.card(peer);
+  let bytes: Uint8Array | undefined;
+  try {
+    bytes = readWhole(disk, path, MAX_CARD_BYTES);
+  } catch (error) {
+    // Whoever can write in the folder can put anything there.
+    if (!(error instanceof StorageError)) throw error;
+    return { is: "wrong", detail: error.message };
+  }
+  if (bytes === undefined) return { is: "absent" };
+  const verdict = verifyCard(bytes, nowMs);
+  if (!verdict.ok) return { is: "wrong", detail: verdict.detail };
+  const { handle } = verdict.card;
+  if (handle === peer) return { is: "card", card: verdict.card };
+  return { is: "wrong", detail: `card: it is ${handle}'s, not ${peer}'s` };
+}
+
+function pairingsIn(bytes: Uint8Array | undefined, path: string): Pairings {
+  if (bytes === undefined) return new Map();
+  const parsed = parsePairings(bytes, path);
+  if (parsed.ok) return parsed.pairings;
+  throw new DeaddropError("config", parsed.detail, {
+    hint: `nothing of it can be trusted: move it away, and every pairing begins anew (rm ${path})`,
+  });
+}
+
+function advance(
+  { random }: SetupHost,
+  { identity, handle }: Place,
+  before: Pairing | undefined,
+  look: Look | undefined,
+) {
+  const fresh = () => random(NONCE_BYTES);
+  const { publicKey } = identity;
+  // A key of ours that the commitment does not cover proves nothing.
+  const isOurs = before !== undefined && Buffer.compare(before.key, publicKey) === 0;
+  const pairing = isOurs ? before : beginPairing(publicKey, fresh(), before?.mismatches);
+  const card = look?.is === "card" ? look.card : undefined;
+  const claim = card === undefined ? undefined : claimFor(card, handle);
+  const key = card?.keys.find(({ keyId }) => keyId === card.signedBy)?.key;
+  if (claim === undefined || key === undefined) return { pairing, news: undefined };
+  return advancePairing(pairing, { ...claim, key }, fresh);
+}
+
+/** Spec 2.2: a card never replaces a pin; of a stranger it pins what it is signed with. */
+function pinFirst(host: SetupHost, place: Place, peer: string, card: AgentCard): void {
+  if ((place.store.peers.get(peer)?.keys.length ?? 0) > 0) return;
+  const signed = card.keys.find(({ keyId }) => keyId === card.signedBy);
+  if (signed === undefined) return;
+  changePrivateTrust(host.disk, place.paths, (store) => {
+    const known = store.peers.get(peer)?.keys.length ?? 0;
+    const at = new Date(host.nowMs).toISOString();
+    return known > 0 ? { ok: true, store } : pin(store, peer, signed.key, at);
+  });
+}
+
+/** Writes our card when what it says has changed. */
+function showCard(host: SetupHost, place: Place, pairings: Pairings): void {
+  const { disk, nowMs } = host;
+  const { wire, handle, identity } = place;
+  const claims = new Map([...pairings].map(([peer, pairing]) => [peer, claimOf(pairing)]));
+  const bytes = buildCard(draftOf(place, claims, nowMs), identity.signer);
+  const path = wire.card(handle);
+  const standing = readWhole(disk, path, MAX_CARD_BYTES);
+  if (standing !== undefined && saysTheSame(standing, bytes)) return;
+  const sharing = sharingOf(disk, wire.folder);
+  disk.makeFolder(wire.trustFolder, sharing.folderMode);
+  disk.replace(path, bytes, sharing.logMode);
+  share(disk, path, sharing.logMode, sharing);
+}
+
+function draftOf(
+  { handle, identity, config }: Place,
+  claims: NonNullable<CardDraft["claims"]>,
+  nowMs: number,
+): CardDraft {
+  const { signer, publicKey } = identity;
+  const { maxMessageBodyKb, maxClockSkewSeconds, rateLimitMsgPerMin } = config.limits;
+  return {
+    handle,
+    keys: [{ keyId: signer.keyId, key: publicKey, validFrom: undefined, validUntil: undefined }],
+    tierOffered: "ATTESTED",
+    tierRequired: "VERIFIED",
+    policies: { maxMessageBodyKb, maxClockSkewSeconds, rateLimitMsgPerMin },
+    issuedAt: new Date(nowMs).toISOString(),
+    claims,
+  };
+}
+
+function saysTheSame(a: Uint8Array, b: Uint8Array): boolean {
+  return wordsOf(a) === wordsOf(b);
+}
+
+/** All but when it was written. */
+function wordsOf(bytes: Uint8Array): string {
+  const parsed = parseObject(bytes);
+  if (!parsed.ok) return "";
+  const { issued_at: _at, signature: _signature, ...words } = parsed.value;
+  return canonicalText(words);
+}
