@@ -11,7 +11,7 @@ import { isOwn, type Taking } from "./taking.ts";
 export function settle(taking: Taking, intake: LogIntake, judged: readonly JudgedLine[]): void {
   if (judged.length === 0) return;
   const { files, memory } = taking;
-  const rewound = rewoundBefore(taking, intake, judged[0]);
+  const rewound = rewoundBefore(taking, intake, judged);
   const events = judged.map((line) => eventOf(taking, intake, line));
   const routed = judged.map((line, at) => isRouted(taking, line, events[at] as CoreEvent));
   const bytes = judged.flatMap(({ tail }, at) =>
@@ -44,14 +44,20 @@ export function settle(taking: Taking, intake: LogIntake, judged: readonly Judge
   if (isOwn(taking, intake)) for (const line of judged) watchIdentity(taking, intake, line);
 }
 
-/** Lines that we have counted already are read again: what stood there has been mended. */
+/**
+ * Lines that we have counted already are read again: what stood there has been mended. Those before
+ * it may be read again, too, and are the same.
+ */
 function rewoundBefore(
   { memory }: Taking,
   { log }: LogIntake,
-  first: JudgedLine | undefined,
+  judged: readonly JudgedLine[],
 ): RewoundEvent[] {
-  if (first === undefined || !mayBeMended(memory.state.logs, log.name, first.tail.line)) return [];
-  return [{ kind: "rewound", log: log.name, line: first.tail.line - 1, at: first.at }];
+  const isMended = ({ tail }: JudgedLine) => mayBeMended(memory.state.logs, log.name, tail.line);
+  const first = judged.find(isMended);
+  return first === undefined
+    ? []
+    : [{ kind: "rewound", log: log.name, line: first.tail.line - 1, at: first.at }];
 }
 
 /** Remembered heads never go back: history that is read again does not undo what was seen. */

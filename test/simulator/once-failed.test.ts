@@ -1,0 +1,22 @@
+import { expect, test } from "vitest";
+import { runSeed } from "./run-seed.ts";
+
+/** Seeds of a long run in which the simulator has found something, beyond those that CI plays. */
+const FOUND: readonly (readonly [seed: number, what: string])[] = [
+  [429, "a clock that is set back in several small steps"],
+  [1002, "a log that was mended in place, with somebody else's line moved"],
+  [1347, "a line mended while those before it were missing; words read, and unread again"],
+  [1361, "a process that dies as it lets go of its lock"],
+  [1797, "a line lost by its log and by the inbox"],
+  [2245, "a decision recorded twice, since a mended line took its beat back"],
+  [7298, "a mended line behind others that were read again, left out"],
+];
+
+test.each(FOUND)(
+  "seed %i keeps all promises now: %s",
+  async (seed) => {
+    const outcome = await runSeed({ seed, steps: 300 });
+    expect(outcome).toMatchObject({ ok: true });
+  },
+  60_000,
+);
