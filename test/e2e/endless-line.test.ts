@@ -27,7 +27,7 @@ const GROWTH_BYTES = GIB / 2;
 const FREE_BYTES_NEEDED = 5 * GIB;
 const FEWEST_PIECES = 16;
 /** The search keeps one core busy, which other tests beside this one want, too. */
-const MOST_HIGH_RATIO = 3;
+const MOST_HIGH_RATIO = 4;
 
 /** Reads a file of holes again and again, and looks for a newline, until it is killed. */
 const READER = `
