@@ -66,6 +66,33 @@ export function acceptKey(
 }
 
 /**
+ * The operators have proved that this key is the agent's. Of an UNTRUSTED agent nothing had been
+ * proved before: what else is pinned came from cards and claims that anybody who writes in the folder
+ * can make, and must not rise with it. It is stopped, and nothing that it has signed stays good.
+ */
+export function proveKey(
+  store: TrustStore,
+  handle: string,
+  key: Uint8Array,
+  at: string,
+): StoreChange {
+  const before = store.peers.get(handle);
+  if (before === undefined || (before.tier ?? "UNTRUSTED") !== "UNTRUSTED") {
+    return acceptKey(store, handle, key, at);
+  }
+  // An id is short: who has searched for another key with the same one keeps nobody out.
+  const isTwin = (pinned: PinnedKey) =>
+    pinned.keyId === keyId(handle, key) && !sameKey(pinned.key, key);
+  const keys = before.keys.filter((pinned) => !isTwin(pinned));
+  let current = acceptKey(withPeer(store, { ...before, keys }), handle, key, at);
+  for (const pinned of keys) {
+    if (!current.ok || !pinned.active || sameKey(pinned.key, key)) continue;
+    current = deactivateKey(current.store, pinned.keyId, at, new Map());
+  }
+  return current;
+}
+
+/**
  * Deactivates a key from this moment on. `ends` is the last line of each of its agent's logs that
  * we hold now: what it signed up to there stays good. Spec 2.1.
  */
@@ -196,8 +223,11 @@ function atTier(peer: Peer, tier: Tier, nowMs: number): Peer {
 }
 
 function changed(store: TrustStore, peer: Peer): StoreChange {
-  const peers = new Map(store.peers).set(peer.handle, peer);
-  return { ok: true, store: { version: store.version + 1, peers } };
+  return { ok: true, store: { ...withPeer(store, peer), version: store.version + 1 } };
+}
+
+function withPeer(store: TrustStore, peer: Peer): TrustStore {
+  return { ...store, peers: new Map(store.peers).set(peer.handle, peer) };
 }
 
 function refused(detail: string): StoreChange {

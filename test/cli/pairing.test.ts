@@ -18,7 +18,7 @@ interface TrustRow {
   readonly handle: string;
   readonly tier: string | null;
   readonly blocked: boolean;
-  readonly keys: readonly { readonly key_id: string }[];
+  readonly keys: readonly { readonly key_id: string; readonly active: boolean }[];
 }
 
 let machine: Machine;
@@ -97,7 +97,8 @@ describe("trust sas", () => {
     });
     expect(ours.digits).toMatch(/^[0-9]{6}$/);
     const text = await run("trust", "sas", "scribe", "--as", "forge");
-    expect(text.stdout).toContain(`deaddrop trust verify scribe ${ours.digits}`);
+    // The command is not to be copied: what was heard is to be typed.
+    expect(text.stdout).toContain("deaddrop trust verify scribe <digits>");
   });
 
   it("pins the key of a card at UNTRUSTED, and never another in its place", async () => {
@@ -125,8 +126,8 @@ describe("trust sas", () => {
     ["a file far too large", () => Buffer.alloc(100_000, 32), "at most"],
   ])("refuses %s in its place", async (_what, bytes, words) => {
     writeFileSync(cardPath("scribe"), bytes());
-    const { stdout } = await run("trust", "sas", "scribe", "--as", "forge");
-    expect(stdout).toContain(words);
+    const looked = await run("trust", "sas", "scribe", "--as", "forge");
+    expect([looked.code, looked.stdout]).toEqual([1, expect.stringContaining(words)]);
     const refused = await verify("123456");
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("no digits")]);
     expect((await rowOf("forge", "scribe"))?.keys).toEqual([]);
@@ -156,12 +157,34 @@ describe("trust verify", () => {
     expect((await rowOf("scribe", "forge"))?.tier).toBe("UNTRUSTED");
   });
 
+  it("stops the key of whoever had put a card there first", async () => {
+    writeFileSync(cardPath("scribe"), cardOf("scribe", 9));
+    await sas("forge", "scribe");
+    const [squatter] = (await rowOf("forge", "scribe"))?.keys ?? [];
+    await verify(await digits());
+    const row = await rowOf("forge", "scribe");
+    expect(row?.tier).toBe("VERIFIED");
+    expect(row?.keys.map(({ key_id: id, active }) => [id === squatter?.key_id, active])).toEqual([
+      [true, false],
+      [false, true],
+    ]);
+  });
+
+  it("leaves the tries to the operator: an agent's shell uses up none", async () => {
+    await digits();
+    for (let tries = 0; tries < 4; tries += 1) {
+      const { stderr } = await run("trust", "verify", "scribe", "000000", "--as", "forge");
+      expect(stderr).toContain("is the operator's to decide");
+    }
+    expect((await rowOf("forge", "scribe"))?.blocked).toBe(false);
+  });
+
   it("blocks a peer after three wrong tries, until the operator unblocks it", async () => {
     const six = await digits();
     const wrong = six === "000000" ? "000001" : "000000";
     for (const left of [2, 1]) {
       const { code, stderr } = await verify(wrong);
-      expect([code, stderr]).toEqual([1, expect.stringContaining(`${left} more tries`)]);
+      expect([code, stderr]).toEqual([1, expect.stringContaining(`tries left: ${left}`)]);
     }
     expect((await verify(wrong)).stderr).toContain("scribe is blocked: wrong digits 3 times");
     expect((await verify(six)).stderr).toContain("scribe is blocked");

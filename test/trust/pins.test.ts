@@ -5,6 +5,7 @@ import {
   deactivateKey,
   hold,
   pin,
+  proveKey,
   release,
   revokeKey,
   setAllowUnchained,
@@ -112,6 +113,42 @@ describe("pinning", () => {
     const store = done(pin(EMPTY_STORE, "alice", key, AT));
     key.fill(0);
     expect(store.peers.get("alice")?.keys[0]?.key).toEqual(alice.key);
+  });
+});
+
+describe("proving", () => {
+  const untrusted: Peer = { ...both, tier: "UNTRUSTED" };
+  const activeOf = (store: TrustStore) =>
+    store.peers.get("alice")?.keys.filter(({ active }) => active) ?? [];
+
+  test("of an UNTRUSTED agent stops whatever else was pinned, from its first line on", () => {
+    const store = done(proveKey(storeOf(untrusted), "alice", second.key, AT));
+    expect(activeOf(store).map(({ keyId }) => keyId)).toEqual([second.signer.keyId]);
+    expect(store.peers.get("alice")?.keys[0]).toMatchObject({ active: false, ends: new Map() });
+  });
+
+  test("of an agent that was proved before adds to what was proved", () => {
+    const third = person("alice", " third");
+    const verified: Peer = { ...both, tier: "VERIFIED" };
+    const store = done(proveKey(storeOf(verified), "alice", third.key, AT));
+    expect(activeOf(store)).toHaveLength(3);
+  });
+
+  test("accepts the key of somebody new, and the same once more", () => {
+    const store = done(proveKey(EMPTY_STORE, "alice", alice.key, AT));
+    expect(activeOf(store).map(({ keyId }) => keyId)).toEqual([alice.signer.keyId]);
+    expect(done(proveKey(store, "alice", alice.key, AT))).toEqual(store);
+  });
+
+  test("is kept out by nobody who has a key with the same id", () => {
+    const squatter = { ...untrusted, keys: [{ ...pinned(alice), key: bob.key }] };
+    const store = done(proveKey(storeOf(squatter), "alice", alice.key, AT));
+    expect(activeOf(store).map(({ key }) => key)).toEqual([alice.key]);
+  });
+
+  test("lets no key back that was deactivated", () => {
+    const ended = { ...untrusted, keys: [pinned(alice, false), pinned(second)] };
+    expect(proveKey(storeOf(ended), "alice", alice.key, AT).ok).toBe(false);
   });
 });
 

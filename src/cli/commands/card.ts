@@ -15,7 +15,7 @@ import { emit, type Paint } from "../output.ts";
 /** `deaddrop card`: who an agent says that it is, signed by itself. Spec 2.2. */
 export function command(cli: Cli): Command {
   const card = new Command("card").description(
-    "What an agent says of itself, signed with its own key. A card proves that whoever wrote it has\n" +
+    "What an agent says of itself, signed with its own key. A card proves that whoever wrote it has " +
       "that key, and not who that is: this is what the digits and the fingerprint are for.",
   );
   card
@@ -48,14 +48,15 @@ export function command(cli: Cli): Command {
     .description("write your own card into the wire, and look at those of your peers")
     .action((_flags: unknown, build: Command) => {
       const flags = build.optsWithGlobals<GlobalFlags>();
-      const { host, place } = agentPlace(cli, flags);
+      const { host, place, peers } = agentPlace(cli, flags);
       const { problems } = meetPeers(host, place);
       const path = place.wire.card(place.handle);
       const refused = Object.fromEntries(problems);
       emit(cli, flags, { path, refused }, (paint) =>
         [
-          `${paint("bold", path)}`,
+          paint("bold", path),
           ...[...problems].map(([peer, detail]) => `${peer}'s card is refused: ${detail}`),
+          ...peers.map((peer) => `Compare digits with ${peer}: deaddrop trust sas ${peer}`),
         ].join("\n"),
       );
     });

@@ -13,8 +13,8 @@ export function command(cli: Cli): Command {
   return new Command("sas")
     .summary("six digits of two keys")
     .description(
-      "Prints the six digits that follow from two agents and their keys alone, as implementations\n" +
-        "without commitments show them. Somebody in between can search for keys that give both\n" +
+      "Prints the six digits that follow from two agents and their keys alone, as implementations " +
+        "without commitments show them. Somebody in between can search for keys that give both " +
         "sides the same digits, so these alone promote nobody.",
     )
     .argument("<did>", "did:wire:<handle>, or the handle")

@@ -57,6 +57,12 @@ export function trustRows({ host, place, peers }: AgentPlace): TrustRow[] {
   });
 }
 
+/** How far a peer is believed, in a word. */
+export function standingOf(row: TrustRow | undefined): string {
+  if (row?.blocked === true) return "blocked";
+  return row?.tier ?? "of no tier";
+}
+
 /** Where the wire's trust.json departs from what is pinned. Spec 2.1. */
 export function driftsOf({ host, place }: AgentPlace): readonly Drift[] {
   const bytes = readWhole(host.disk, place.wire.trust);

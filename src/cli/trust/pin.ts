@@ -8,7 +8,7 @@ import {
   readOfferedKey,
   type OfferedKey,
 } from "../../setup/offered-key.ts";
-import { acceptKey, release, setTier, type StoreChange } from "../../trust/pins.ts";
+import { acceptKey, proveKey, release, setTier, type StoreChange } from "../../trust/pins.ts";
 import type { TrustStore } from "../../trust/store.ts";
 import type { Tier } from "../../trust/tiers.ts";
 import { decodeKey } from "../../wire/signature.ts";
@@ -61,8 +61,9 @@ function pinned(
 ): StoreChange {
   const isNew = (store.peers.get(handle)?.keys.length ?? 0) === 0;
   const at = new Date(nowMs).toISOString();
+  const add = isProof(tier) ? proveKey : acceptKey;
   const added: StoreChange =
-    key === undefined ? { ok: true, store } : acceptKey(store, handle, key.key, at);
+    key === undefined ? { ok: true, store } : add(store, handle, key.key, at);
   if (!added.ok) return added;
   const raised =
     tier === undefined
@@ -71,6 +72,11 @@ function pinned(
   if (!raised.ok) return raised;
   const held = raised.store.peers.get(handle)?.held;
   return held?.cause === "key_revoked" ? release(raised.store, handle) : raised;
+}
+
+/** Who is raised has been compared by its fingerprint. */
+function isProof(tier: Tier | undefined): boolean {
+  return tier !== undefined && tier !== "UNTRUSTED";
 }
 
 /** The key given, else the one pinned, else the one that the wire claims. */
@@ -109,7 +115,7 @@ async function consent(
   key: Subject | undefined,
   flags: PinFlags,
 ): Promise<void> {
-  const raises = flags.tier !== undefined && flags.tier !== "UNTRUSTED";
+  const raises = isProof(flags.tier);
   const wantsFingerprint = key !== undefined && (key.from === "wire" || raises);
   const fingerprint = key === undefined ? "" : fingerprintOf(key.key);
   const given = flags.fingerprint?.replace(/[\s:]/g, "").toLowerCase();
@@ -159,7 +165,10 @@ function effectOf(
     tierLine,
   ];
   const others = peer?.keys.filter((each) => each.active && each.keyId !== key.keyId) ?? [];
-  if (others.length > 0) lines.push(`beside ${others.map((each) => each.keyId).join(", ")}`);
+  const stops = isProof(tier) && (peer?.tier ?? "UNTRUSTED") === "UNTRUSTED";
+  const named = others.map((each) => each.keyId).join(", ");
+  if (others.length > 0)
+    lines.push(stops ? `${named}: never proved, and stopped` : `beside ${named}`);
   if (peer?.held?.cause === "key_revoked") lines.push(`${handle} is no longer held`);
   return lines;
 }

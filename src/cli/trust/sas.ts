@@ -29,6 +29,7 @@ export function run(cli: Cli, peer: string, flags: GlobalFlags): void {
   const standing = standingWith(at.place, contact, peer);
   const restarted = contact.news.get(peer) === "restarted";
   const { state } = standing;
+  if (state === "wrong_card") cli.exitCode = 1;
   const digits = "digits" in standing ? standing.digits : null;
   emit(cli, flags, { peer, state, digits, restarted }, (paint) =>
     [
@@ -64,8 +65,8 @@ function standingText(own: string, peer: string, standing: Standing, paint: Pain
       return [
         `${paint("bold", standing.digits)}  with ${peer}, whose key has the fingerprint`,
         groupedFingerprint(fingerprintOf(standing.key)),
-        `Have ${peer}'s operator read theirs out, over a channel that you trust. If they are the same:`,
-        `  deaddrop trust verify ${peer} ${standing.digits}`,
+        `Have ${peer}'s operator read theirs out, over a channel that you trust, and give what you hear:`,
+        `  deaddrop trust verify ${peer} <digits>`,
       ];
     case "static":
       return [
@@ -77,7 +78,10 @@ function standingText(own: string, peer: string, standing: Standing, paint: Pain
     case "no_card":
       return [`${peer} has no card here yet; on its side: deaddrop trust sas ${own}`];
     case "wrong_card":
-      return [`${paint("red", "refused")} ${peer}'s card does not hold: ${standing.detail}`];
+      return [
+        `${paint("red", "refused")} ${peer}'s card does not hold: ${standing.detail}`,
+        `Anybody who writes in the folder can put one there. On its side: deaddrop trust sas ${own}`,
+      ];
     case "waiting":
       return [`${peer} has yet to look at your card; on its side: deaddrop trust sas ${own}`];
   }

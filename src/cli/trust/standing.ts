@@ -9,7 +9,7 @@ import { agentPlace, reloadDaemon, type AgentPlace } from "../agent-place.ts";
 import { confirmOperator, type ConsentFlags } from "../confirm.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { emit } from "../output.ts";
-import { trustRows } from "./list.ts";
+import { standingOf, trustRows } from "./list.ts";
 import { requirePeer } from "./peer.ts";
 
 export interface StandingFlags extends GlobalFlags, ConsentFlags {
@@ -54,8 +54,7 @@ export async function run(
   if (change === "unblock") forgiveMismatches(at, peer);
   await reloadDaemon(at.place.paths);
   const row = trustRows(agentPlace(cli, flags)).find((each) => each.handle === peer);
-  const standing = row?.blocked === true ? "blocked" : (row?.tier ?? "of no tier");
-  emit(cli, flags, row, (paint) => `${paint("bold", peer)} is ${standing}`);
+  emit(cli, flags, row, (paint) => `${paint("bold", peer)} is ${standingOf(row)}`);
 }
 
 function changeOf(

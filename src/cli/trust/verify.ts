@@ -4,13 +4,13 @@ import { changePrivateTrust } from "../../setup/private-trust.ts";
 import { updatePairings } from "../../storage/pairing-store.ts";
 import { isExhausted, MAX_MISMATCHES, noteMismatch } from "../../trust/pairing.ts";
 import { parsePairings, serialisePairings } from "../../trust/pairing-file.ts";
-import { acceptKey, confirmSas, setBlocked, type StoreChange } from "../../trust/pins.ts";
+import { confirmSas, proveKey, setBlocked, type StoreChange } from "../../trust/pins.ts";
 import type { TrustStore } from "../../trust/store.ts";
 import { agentPlace, reloadDaemon, type AgentPlace } from "../agent-place.ts";
 import { confirmOperator, type ConsentFlags } from "../confirm.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { emit } from "../output.ts";
-import { trustRows } from "./list.ts";
+import { standingOf, trustRows } from "./list.ts";
 import { requirePeer } from "./peer.ts";
 import { standingWith, type Standing } from "./sas.ts";
 
@@ -39,7 +39,7 @@ export async function run(
       hint: `give them as ${peer}'s operator reads them out: deaddrop trust verify ${peer} 123456`,
     });
   }
-  if (digits !== standing.digits) await mismatch(at, peer);
+  // An agent's shell must not use up the operator's tries.
   await confirmOperator(
     cli,
     flags,
@@ -47,25 +47,26 @@ export async function run(
       action: "trust verify",
       target: `${peer} ${digits}`,
       effect: [
-        `The digits are the same: ${peer} is who its operator says, unless you have read them here.`,
-        `${peer} may send everything but claims from now on.`,
+        `These are the digits that ${peer}'s operator has read out to you over a channel that you trust.`,
+        `If they are right, ${peer} may send everything but claims from now on.`,
       ],
       word: peer,
     },
     at.place.paths.operatorJournal,
   );
+  if (digits !== standing.digits) await mismatch(at, peer);
   changePrivateTrust(at.host.disk, at.place.paths, (store) =>
     verified(store, peer, standing.key, cli.nowMs()),
   );
   await reloadDaemon(at.place.paths);
   const row = trustRows(agentPlace(cli, flags)).find((each) => each.handle === peer);
-  emit(cli, flags, row, (paint) => `${paint("green", peer)} is ${row?.tier ?? ""}`);
+  emit(cli, flags, row, (paint) => `${paint("green", peer)} is ${standingOf(row)}`);
 }
 
 /** Pure: the key that the digits are about, and what they prove of it. */
 function verified(store: TrustStore, peer: string, key: Uint8Array, nowMs: number): StoreChange {
-  const accepted = acceptKey(store, peer, key, new Date(nowMs).toISOString());
-  return accepted.ok ? confirmSas(accepted.store, peer, nowMs) : accepted;
+  const proved = proveKey(store, peer, key, new Date(nowMs).toISOString());
+  return proved.ok ? confirmSas(proved.store, peer, nowMs) : proved;
 }
 
 function digitsIn(
@@ -101,7 +102,7 @@ async function mismatch({ host, place }: AgentPlace, peer: string): Promise<neve
     return serialisePairings(pairings.set(peer, noted));
   });
   if (left > 0) {
-    throw new DeaddropError("refused", `these are not the digits of ${peer}; ${left} more tries`, {
+    throw new DeaddropError("refused", `these are not the digits of ${peer}; tries left: ${left}`, {
       hint: `read them out again. If they differ on both sides, somebody may stand between you: do not go on, and ask ${peer}'s operator over another channel`,
     });
   }
