@@ -3,7 +3,9 @@ import { EXIT_CODES } from "./errors.ts";
 
 /**
  * Tells the service manager how the daemon stands. Node cannot open Unix datagram sockets, so each
- * word goes through `systemd-notify --no-block` (a child, hence NotifyAccess=all in the unit).
+ * word goes through `systemd-notify` (a child, hence NotifyAccess=all in the unit), which stays
+ * until the manager has read it: the manager cannot tell whose word came from a process that has
+ * gone, and would drop it (docs/decisions/011). We wait for nobody.
  * Without NOTIFY_SOCKET every call does nothing. Spec 4.2, 4.3.
  */
 export interface Readiness {
@@ -40,7 +42,7 @@ export function makeReadiness(
   if (!env["NOTIFY_SOCKET"]) return SILENT;
   let told = false;
   const notify = (...words: readonly string[]): void => {
-    launch("systemd-notify", ["--no-block", ...words], (error) => {
+    launch("systemd-notify", words, (error) => {
       if (!told) trouble(error);
       told = true;
     });

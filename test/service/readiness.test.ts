@@ -14,7 +14,7 @@ function recorder(): { launch: Launch; said: string[] } {
   return { said, launch: (command, args) => said.push([command, ...args].join(" ")) };
 }
 
-test("every word goes through systemd-notify without waiting", () => {
+test("every word goes through a systemd-notify that stays until it has been read", () => {
   const { launch, said } = recorder();
   const env = { NOTIFY_SOCKET: "/run/n", WATCHDOG_USEC: "120000000", WATCHDOG_PID: "42" };
   const readiness = makeReadiness(env, 42, unexpected, launch);
@@ -22,9 +22,9 @@ test("every word goes through systemd-notify without waiting", () => {
   readiness.alive();
   readiness.stopping();
   expect(said).toEqual([
-    "systemd-notify --no-block READY=1 STATUS=2 peers online",
-    "systemd-notify --no-block WATCHDOG=1",
-    "systemd-notify --no-block STOPPING=1",
+    "systemd-notify READY=1 STATUS=2 peers online",
+    "systemd-notify WATCHDOG=1",
+    "systemd-notify STOPPING=1",
   ]);
   expect(readiness.watchdogEveryMs).toBe(60_000);
 });

@@ -33,6 +33,16 @@ program service install --all >/dev/null
 [ "$before" != "$(shown MainPID)" ]
 echo "again $(shown ActiveState) $(shown NRestarts)"
 program service status --wire "$WIRE" | head -n 1
+mkdir "$HOME/busy"
+cat >"$HOME/busy/systemd-notify" <<SHIM
+#!/bin/sh
+kill -STOP $(pgrep -u "$(id -u)" -x systemd)
+(sleep 1; kill -CONT $(pgrep -u "$(id -u)" -x systemd)) &
+exec $(command -v systemd-notify) "\\$@"
+SHIM
+chmod +x "$HOME/busy/systemd-notify"
+PATH="$HOME/busy:$PATH" timeout 30 node "$BIN" service install --all >/dev/null
+echo "busy $(shown ActiveState) $(shown StatusText)"
 systemctl --user stop "$unit"
 program service status --wire "$WIRE" --json
 program service install --wire "$WIRE" >/dev/null
@@ -68,6 +78,8 @@ test("a real user manager runs the real daemon: ready, watched, reloaded, restar
   expect(stdout).toMatch(/^watchdog [1-9]/m);
   expect(stdout).toMatch(/^sent sent [0-9a-f]{10} to bela/m);
   expect(stdout).toContain("reloaded active\nagain active 0\n");
+  // A manager that is busy as word comes in cannot tell whose it was unless the sender waits.
+  expect(stdout).toContain(`busy active anna on ${wire}\n`);
   expect(stdout).toMatch(/^deaddrop@[0-9a-f]{16}:anna\.service: installed, running, process \d+$/m);
   expect(stdout).toMatch(/"running": ?false/);
   expect(stdout).toMatch(/"last_exit_code": ?0/);
