@@ -6,12 +6,10 @@ import type { CoreEvent, Env, Now } from "../protocol/record.ts";
 import { isObstruction } from "../storage/disk.ts";
 import { openLogWriter, type LogWriter } from "../storage/log-writer.ts";
 import { segmentsOf } from "../storage/segments.ts";
-import { authenticate, type AdmissionContext } from "../trust/admission.ts";
-import { tierOf } from "../trust/store.ts";
-import { isChained, type ChainHead } from "../wire/chain.ts";
 import { ownLogs } from "../wire/layout.ts";
 import { parseMessage } from "../wire/message.ts";
 import { restoreInbox } from "./inbox-recovery.ts";
+import { contextOf, envOf, ownLine } from "./contexts.ts";
 import { newDecisions } from "./decision-file.ts";
 import type { Files, World } from "./edges.ts";
 import type { JournalEntry, LocalEvent } from "./entries.ts";
@@ -258,54 +256,6 @@ export function openSession(world: World, place: Place, memory: Memory): Session
 function laterOf(last: string | undefined, next: string, wallMs: number): string {
   if (last === undefined || Date.parse(last) > wallMs + FAR_AHEAD_MS) return next;
   return next > last ? next : last;
-}
-
-export function contextOf(place: Place): AdmissionContext {
-  const { config, store, handle } = place;
-  return {
-    wireId: config.wireId,
-    signing: config.signing,
-    limits: config.limits,
-    store,
-    self: handle,
-  };
-}
-
-function envOf(place: Place, memory: Memory): Env {
-  const { layout, store } = place;
-  const held = (handle: string): boolean => {
-    if (store.peers.get(handle)?.held !== undefined) return true;
-    return [...memory.intakes.values()].some(
-      (intake) => intake.log.owner === handle && intake.admission.held !== undefined,
-    );
-  };
-  return {
-    self: place.handle,
-    layout,
-    domains: place.domains,
-    cadences: place.cadences,
-    transitions: place.tiers.transitions,
-    wireId: place.config.wireId,
-    tierOf: (handle) => ({
-      tier: tierOf(store, handle),
-      sinceMs: store.peers.get(handle)?.attestedSinceMs,
-    }),
-    get heldPeers() {
-      return new Set(layout.roster.filter((handle) => handle !== place.handle && held(handle)));
-    },
-    holdsBack: (log) => {
-      const intake = memory.intakes.get(log);
-      return intake !== undefined && (intake.heldBack || held(intake.log.owner));
-    },
-    caughtUp: (log) => memory.intakes.get(log)?.caughtUp ?? false,
-  };
-}
-
-/** Whether a line of one of our logs is chained there and signed by us, and where in the chain. */
-function ownLine(log: string, line: Uint8Array, ctx: AdmissionContext): ChainHead | undefined {
-  const result = authenticate(line, { owner: ctx.self, log }, ctx);
-  if (!result.ok || !isChained(result.message)) return undefined;
-  return { seq: result.message.seq, id: result.message.id };
 }
 
 function decisionsChanged(anomaly: string, wallMs: number): AutomaticIncident {

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { AutomaticIncident } from "../protocol/effects.ts";
 import { safeMode } from "../protocol/safe-mode.ts";
-import { readWhole, StorageError, type Disk } from "../storage/disk.ts";
+import { lookOf, readWhole, StorageError, type Disk } from "../storage/disk.ts";
 import { readPinned } from "../storage/private-store.ts";
 import { trustDrift } from "../trust/advertised.ts";
 import { parseTrustFile } from "../trust/trust-file.ts";
@@ -42,11 +42,6 @@ function whenChanged(
   if (guard.get(path) === seen) return [];
   guard.set(path, seen);
   return look();
-}
-
-function lookOf(disk: Disk, path: string): string {
-  const stat = disk.stat(path);
-  return stat === undefined ? "" : `${stat.kind} ${stat.ino} ${stat.size} ${stat.mtimeMs}`;
 }
 
 /** Its bytes; a symlink, a device or a huge file in its place is as good as a changed one. */

@@ -2,14 +2,8 @@ import { DeaddropError } from "../daemon/errors.ts";
 import type { Place } from "../daemon/place.ts";
 import { readWhole, StorageError } from "../storage/disk.ts";
 import { updatePairings } from "../storage/pairing-store.ts";
-import {
-  buildCard,
-  claimFor,
-  MAX_CARD_BYTES,
-  verifyCard,
-  type AgentCard,
-  type CardDraft,
-} from "../trust/card.ts";
+import { buildCard, type CardDraft } from "../trust/card-build.ts";
+import { claimFor, MAX_CARD_BYTES, verifyCard, type AgentCard } from "../trust/card.ts";
 import {
   advancePairing,
   beginPairing,

@@ -136,7 +136,9 @@ export function readWhole(
 /** Tells whether a file may be another one than before, or have other bytes; "" while there is none. */
 export function lookOf(disk: Disk, path: string): string {
   const stat = disk.stat(path);
-  return stat === undefined ? "" : `${stat.dev} ${stat.ino} ${stat.size} ${stat.mtimeMs}`;
+  return stat === undefined
+    ? ""
+    : `${stat.kind} ${stat.dev} ${stat.ino} ${stat.size} ${stat.mtimeMs}`;
 }
 
 /** Opens for reading; undefined when the file is missing. */

@@ -1,14 +1,8 @@
 import type { ChainHead } from "../wire/chain.ts";
 import { StorageError, stillNamed, type Disk, type DiskFile } from "./disk.ts";
 import type { HeadsStore, OwnHead } from "./heads.ts";
-import {
-  appendOwnLines,
-  durableHead,
-  headOf,
-  recoverOwnLog,
-  type OwnLog,
-  type OwnLogRepair,
-} from "./own-log.ts";
+import { appendOwnLines } from "./own-log-append.ts";
+import { durableHead, headOf, recoverOwnLog, type OwnLog, type OwnLogRepair } from "./own-log.ts";
 import { assertFollows, byLog, openPending, type OwnLine, type Pending } from "./pending.ts";
 import type { Quarantine } from "./quarantine.ts";
 import { blockedBy, NOTHING_OWED, reportOf, type RecoveryReport } from "./recovery-report.ts";

@@ -1,14 +1,12 @@
 import { canonicalBytes } from "../wire/canonical.ts";
-import { didOf, handleFromDid, isHandle } from "../wire/handle.ts";
-import { fromPlain, parseObject, toPlain, type JsonObject, type JsonValue } from "../wire/json.ts";
+import { handleFromDid, isHandle } from "../wire/handle.ts";
+import { parseObject, type JsonObject, type JsonValue } from "../wire/json.ts";
 import {
   decodeKey,
   decodeSignature,
-  encodeBase64,
   isAcceptableKey,
   keyId,
   verifySignature,
-  type Signer,
 } from "../wire/signature.ts";
 import { MAX_ROSTER } from "../wire/limits.ts";
 import { parseTimestamp } from "../wire/timestamp.ts";
@@ -53,7 +51,8 @@ export type CardVerdict =
 
 export const MAX_CARD_BYTES = 64 * 1024;
 const MAX_KEYS = 64;
-const KEY_NAME = "ed25519:";
+/** Before the key id, in the names of keys. */
+export const KEY_NAME = "ed25519:";
 const HASH = /^[0-9a-f]{64}$/;
 /** The name under which a claim stands that is meant for whoever reads it. */
 const ANYBODY = "";
@@ -252,88 +251,4 @@ const CLOCK_SKEW_MS = 300_000;
 
 function refused(detail: string): CardVerdict {
   return { ok: false, detail };
-}
-
-/** What an agent says of itself in its card. */
-export interface CardDraft {
-  readonly handle: string;
-  readonly name?: string;
-  readonly host?: string;
-  readonly url?: string;
-  readonly keys: readonly CardKey[];
-  readonly oldKeys?: readonly CardKey[];
-  readonly capabilities?: readonly string[];
-  readonly supportedKinds?: readonly number[];
-  readonly tierOffered: Tier;
-  readonly tierRequired: Tier;
-  readonly policies: {
-    readonly maxMessageBodyKb: number;
-    readonly maxClockSkewSeconds: number;
-    readonly rateLimitMsgPerMin: number;
-  };
-  readonly issuedAt: string;
-  /** For the digits, by the peer that each is meant for. See docs/decisions/010. */
-  readonly claims?: ReadonlyMap<string, SasClaim>;
-}
-
-/**
- * A signed card, as the bytes of its file. Spec 2.2. Throws a TypeError when the signer's key is not
- * among the card's own.
- */
-export function buildCard(draft: CardDraft, signer: Signer): Uint8Array {
-  if (!draft.keys.some(({ keyId: id }) => id === signer.keyId)) {
-    throw new TypeError(`${signer.keyId} signs no card that does not show it`);
-  }
-  const { policies } = draft;
-  const unsigned = fromPlain({
-    schema_version: "v3.1",
-    did: didOf(draft.handle),
-    name: draft.name ?? draft.handle,
-    host: draft.host ?? "",
-    agent_card_url: draft.url ?? "",
-    verify_keys: plainKeys(draft.keys),
-    old_verify_keys: plainKeys(draft.oldKeys ?? []),
-    capabilities: draft.capabilities ?? [],
-    supported_kinds: draft.supportedKinds ?? [],
-    trust_tier_offered: draft.tierOffered,
-    trust_tier_required_from_peers: draft.tierRequired,
-    policies: {
-      max_message_body_kb: policies.maxMessageBodyKb,
-      max_clock_skew_seconds: policies.maxClockSkewSeconds,
-      rate_limit_msg_per_min: policies.rateLimitMsgPerMin,
-    },
-    issued_at: draft.issuedAt,
-    ...plainClaims(draft.claims ?? new Map()),
-  }) as JsonObject;
-  const signature = encodeBase64(signer.sign(canonicalBytes(unsigned)));
-  const text = JSON.stringify({ ...(toPlain(unsigned) as object), signature }, null, 2);
-  return new TextEncoder().encode(`${text}\n`);
-}
-
-/** A single one also stands where cards of two have it. */
-function plainClaims(claims: ReadonlyMap<string, SasClaim>): Record<string, unknown> {
-  const plain = [...claims].map(([handle, { commitment, seen, nonce }]) => ({
-    handle,
-    claim: { commitment, seen, nonce: nonce && encodeBase64(nonce) },
-  }));
-  const [first] = plain;
-  if (first === undefined) return {};
-  const { commitment, nonce } = first.claim;
-  return {
-    ...(plain.length > 1 ? {} : { sas_commitment: commitment, sas_nonce: nonce }),
-    sas: Object.fromEntries(plain.map(({ handle, claim }) => [handle, claim])),
-  };
-}
-
-function plainKeys(keys: readonly CardKey[]): Record<string, unknown> {
-  return Object.fromEntries(
-    keys.map(({ keyId: id, key, validFrom, validUntil }) => [
-      KEY_NAME + id,
-      {
-        key: encodeBase64(key),
-        valid_from: validFrom ?? null,
-        valid_until: validUntil ?? null,
-      },
-    ]),
-  );
 }

@@ -7,7 +7,7 @@ import type { Cli } from "../../src/cli/context.ts";
 import { main } from "../../src/cli/main.ts";
 import { openClient } from "../../src/daemon/client.ts";
 import { DeaddropError } from "../../src/daemon/errors.ts";
-import { buildCard } from "../../src/trust/card.ts";
+import { buildCard } from "../../src/trust/card-build.ts";
 import { makeSigner, publicKeyOf } from "../../src/wire/signature.ts";
 import { EVIL, hostileWire, STEERS, takeIn, type HostileLine } from "../support/hostile-wire.ts";
 import { removeWires, type LiveWire } from "../support/live-wire.ts";

@@ -3,29 +3,16 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { newMachine, type Machine } from "../setup/machine.ts";
 import { run as runCli } from "./fake-cli.ts";
+import { BY_FLAGS, commandsOn } from "./on-machine.ts";
 
 let machine: Machine;
+const { run, json } = commandsOn(() => machine);
 beforeEach(() => {
   machine = newMachine();
 });
 afterEach(() => {
   machine.remove();
 });
-
-async function run(...args: readonly string[]) {
-  const env = { ...machine.env, DEADDROP_WIRE: undefined, DEADDROP_AS: undefined };
-  const outside = { env, cwd: machine.root, nowMs: Date.now() };
-  const { exitCode, stdout, stderr } = await runCli(args, outside);
-  return { code: exitCode, stdout, stderr };
-}
-
-async function json<T>(...args: readonly string[]): Promise<T> {
-  const { code, stdout, stderr } = await run(...args, "--json");
-  if (code !== 0) throw new Error(`exit code ${code}: ${stderr}`);
-  return JSON.parse(stdout) as T;
-}
-
-const BY_FLAGS = ["--yes", "--reason", "a test"];
 
 interface TrustRow {
   handle: string;

@@ -1,12 +1,10 @@
 import { chmodSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { buildCard } from "../../src/trust/card.ts";
+import { buildCard } from "../../src/trust/card-build.ts";
 import { makeSigner, publicKeyOf } from "../../src/wire/signature.ts";
 import { newMachine, type Machine } from "../setup/machine.ts";
-import { run as runCli } from "./fake-cli.ts";
-
-const BY_FLAGS = ["--yes", "--reason", "a test"];
+import { BY_FLAGS, commandsOn } from "./on-machine.ts";
 
 interface Sas {
   readonly state: string;
@@ -22,6 +20,7 @@ interface TrustRow {
 }
 
 let machine: Machine;
+const { run, json } = commandsOn(() => machine);
 beforeEach(async () => {
   machine = newMachine();
   await json("init", "--me", "forge", "--peer", "scribe");
@@ -30,19 +29,6 @@ beforeEach(async () => {
 afterEach(() => {
   machine.remove();
 });
-
-async function run(...args: readonly string[]) {
-  const env = { ...machine.env, DEADDROP_WIRE: undefined, DEADDROP_AS: undefined };
-  const outside = { env, cwd: machine.root, nowMs: Date.now() };
-  const { exitCode, stdout, stderr } = await runCli(args, outside);
-  return { code: exitCode, stdout, stderr };
-}
-
-async function json<T>(...args: readonly string[]): Promise<T> {
-  const { code, stdout, stderr } = await run(...args, "--json");
-  if (code !== 0) throw new Error(`exit code ${code}: ${stderr}`);
-  return JSON.parse(stdout) as T;
-}
 
 const sas = (self: string, peer: string) => json<Sas>("trust", "sas", peer, "--as", self);
 const verify = (digits: string, ...flags: readonly string[]) =>

@@ -1,12 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it, test } from "vitest";
-import {
-  buildCard,
-  claimFor,
-  MAX_CARD_BYTES,
-  verifyCard,
-  type CardDraft,
-} from "../../src/trust/card.ts";
+import { buildCard, type CardDraft } from "../../src/trust/card-build.ts";
+import { claimFor, MAX_CARD_BYTES, verifyCard } from "../../src/trust/card.ts";
 import { sasCommitment } from "../../src/trust/sas.ts";
 import { makeSigner, publicKeyOf } from "../../src/wire/signature.ts";
 
