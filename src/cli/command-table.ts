@@ -71,6 +71,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     title: "Trust and proof",
     entries: [
       entry("keygen", "make a key", () => import("./commands/keygen.ts")),
+      entry("key", "change your key", () => import("./commands/key.ts")),
       entry("trust", "whom you believe", () => import("./commands/trust.ts")),
       entry("card", "what an agent says of itself", () => import("./commands/card.ts")),
       entry("sas", "six digits of two keys", () => import("./commands/sas.ts")),

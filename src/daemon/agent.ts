@@ -14,11 +14,12 @@ import { doable, isOpen, perform } from "./effects.ts";
 import { DeaddropError } from "./errors.ts";
 import type { Memory } from "./memory.ts";
 import { restoreInbox } from "./inbox-recovery.ts";
-import { loadPlace, type Place, type PlaceRequest } from "./place.ts";
+import { loadPlace, withTrustReread, type Place, type PlaceRequest } from "./place.ts";
 import { publishState } from "./published-state.ts";
 import { unreadIds } from "./reading.ts";
 import { mendBlocked, sendGroups } from "./sending.ts";
 import { openSession, type Session } from "./session.ts";
+import { keepTrust } from "./trust-keeping.ts";
 import { view } from "./views.ts";
 import { guardWire, newWireGuard, type WireGuard } from "./wire-guard.ts";
 
@@ -74,6 +75,7 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
   let timers = newBeatTimers();
   let guard: WireGuard = newWireGuard();
   let checkpointAt = 0;
+  let isTrustStale = false;
 
   function remembered(): Memory {
     const { disk, clock } = world;
@@ -84,8 +86,19 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
     return memory;
   }
 
+  /** Makes what is settled about keys and tiers; true when the session has to be opened anew for it. */
+  function hasChangedTrust(session: Session): boolean {
+    // Whatever is made before something fails holds from the next session on.
+    isTrustStale = true;
+    isTrustStale = keepTrust(session);
+    if (isTrustStale) session.flush();
+    return isTrustStale;
+  }
+
   function begin(): Session {
     try {
+      if (isTrustStale) place = withTrustReread(world.disk, place);
+      isTrustStale = false;
       return openSession(world, place, remembered());
     } catch (error) {
       memory = undefined;
@@ -105,6 +118,11 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
         await holding.session.takeInOwn();
         holding.session.takeInDecisions();
       }
+      if (hasChangedTrust(holding.session)) {
+        holding.session.close();
+        holding.session = undefined;
+        holding.session = begin();
+      }
       return await work(holding.session);
     } catch (error) {
       if (!(error instanceof DeaddropError)) {
@@ -123,6 +141,12 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
     let session: Session | undefined;
     try {
       session = begin();
+      await session.takeInOwn();
+      if (hasChangedTrust(session)) {
+        session.close();
+        session = undefined;
+        session = begin();
+      }
       await session.takeInAll();
       const result = await work(session);
       session.flush();
@@ -207,13 +231,16 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
         return Promise.resolve();
       });
     },
-    tick: () =>
-      using(async (session) => {
+    async tick() {
+      // An ack of ours may let a peer sign with another key from now on.
+      await using(readBack);
+      return using(async (session) => {
         const more = await act(session);
         const grown = session.memory.journalEnd - checkpointAt;
         if (grown > CHECKPOINT_AFTER_BYTES) checkpoint(session, "now");
         return more;
-      }),
+      });
+    },
     takeIn: () =>
       using(async (session) => {
         await session.takeInAll();

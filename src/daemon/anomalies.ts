@@ -5,6 +5,7 @@ import { compareHistory, cursorAt, type Anomaly, type Cursor } from "../storage/
 import { authenticate } from "../trust/admission.ts";
 import { parseMessage } from "../wire/message.ts";
 import type { Taking } from "./taking.ts";
+import { pastContextOf } from "./contexts.ts";
 import { isHole } from "./holes.ts";
 import { scanLog } from "./line-source.ts";
 import { intakeOf, type LogIntake } from "./memory.ts";
@@ -128,7 +129,8 @@ function upToHole({ ids, holes }: Found, known: readonly string[]): readonly str
  * A line counts where it stands first: anybody can copy an old one behind what we have not read.
  */
 function foundIds(taking: Taking, intake: LogIntake, history: readonly string[]): Found {
-  const { world, place, ctx } = taking;
+  const { world, place } = taking;
+  const ctx = pastContextOf(taking.ctx);
   const { log } = intake;
   const known = new Set(history);
   const ids = new Set<string>();

@@ -1,9 +1,12 @@
+import type { OwnKeys } from "../protocol/key-changes.ts";
 import type { Env } from "../protocol/record.ts";
 import { authenticate, type AdmissionContext } from "../trust/admission.ts";
 import { tierOf } from "../trust/store.ts";
 import { isChained, type ChainHead } from "../wire/chain.ts";
 import type { Memory } from "./memory.ts";
 import type { Place } from "./place.ts";
+
+const HOUR_MS = 3_600_000;
 
 /** By what lines are judged. Spec 2.4. */
 export function contextOf(place: Place): AdmissionContext {
@@ -15,6 +18,15 @@ export function contextOf(place: Place): AdmissionContext {
     store,
     self: handle,
   };
+}
+
+/**
+ * The same for lines that are no news: a key that has been deactivated since is believed up to the
+ * line noted then, by its place in the chain. Spec 2.1.
+ */
+export function pastContextOf(ctx: AdmissionContext): AdmissionContext {
+  // Outside a chain nothing says on which side of that line one stands.
+  return { ...ctx, history: { passed: () => true } };
 }
 
 /** What the protocol asks of the rest of the agent. */
@@ -33,10 +45,16 @@ export function envOf(place: Place, memory: Memory): Env {
     cadences: place.cadences,
     transitions: place.tiers.transitions,
     wireId: place.config.wireId,
-    tierOf: (handle) => ({
-      tier: tierOf(store, handle),
-      sinceMs: store.peers.get(handle)?.attestedSinceMs,
-    }),
+    tierOf: (handle) => {
+      const peer = store.peers.get(handle);
+      return {
+        tier: tierOf(store, handle),
+        sinceMs: peer?.attestedSinceMs,
+        setAtMs: peer?.tierSetAtMs,
+        reciprocations: peer?.reciprocations ?? 0,
+      };
+    },
+    ownKeys: ownKeysOf(place),
     get heldPeers() {
       return new Set(layout.roster.filter((handle) => handle !== place.handle && held(handle)));
     },
@@ -48,13 +66,27 @@ export function envOf(place: Place, memory: Memory): Env {
   };
 }
 
+function ownKeysOf({ handle, identity, nextIdentity, store, settings }: Place): OwnKeys {
+  const current = identity.signer.keyId;
+  const keys = store.peers.get(handle)?.keys ?? [];
+  const addedAt = keys.find(({ keyId }) => keyId === current)?.addedAt ?? "";
+  const earlier = keys.filter(({ keyId, active }) => active && keyId !== current);
+  return {
+    current,
+    sinceMs: addedAt === "" ? undefined : Date.parse(addedAt),
+    next: nextIdentity?.signer.keyId,
+    earlier: earlier.map(({ keyId }) => keyId),
+    graceMs: settings.keyGraceHours * HOUR_MS,
+  };
+}
+
 /** Whether a line of one of our logs is chained there and signed by us, and where in the chain. */
 export function ownLine(
   log: string,
   line: Uint8Array,
   ctx: AdmissionContext,
 ): ChainHead | undefined {
-  const result = authenticate(line, { owner: ctx.self, log }, ctx);
+  const result = authenticate(line, { owner: ctx.self, log }, pastContextOf(ctx));
   if (!result.ok || !isChained(result.message)) return undefined;
   return { seq: result.message.seq, id: result.message.id };
 }

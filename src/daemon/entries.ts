@@ -45,7 +45,7 @@ export interface LocalEntry {
 
 export type LocalEvent = Extract<
   CoreEvent,
-  { kind: "mirrored" | "read" | "status" | "told" | "started" | "rewound" }
+  { kind: "mirrored" | "read" | "status" | "told" | "started" | "rewound" | "key_changed" }
 >;
 
 export type JournalEntry = LineEntry | BeganEntry | LocalEntry;

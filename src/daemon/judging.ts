@@ -13,6 +13,7 @@ import {
 import { admit, type ChainEvent } from "../trust/log-admission.ts";
 import { tierOf } from "../trust/store.ts";
 import type { TailLine } from "../storage/tail.ts";
+import { pastContextOf } from "./contexts.ts";
 import { isBeingMended, MENDING_MS } from "./holes.ts";
 import type { Allowance, LogIntake } from "./memory.ts";
 
@@ -56,11 +57,18 @@ export function prepareLines(
   intake: LogIntake,
   ctx: AdmissionContext,
 ): PreparedLine[] {
-  const source = { owner: intake.log.owner, log: intake.log.name };
-  return lines.map((tail) => ({
-    tail,
-    preparation: tail.kind === "line" ? prepare(tail.bytes, source, ctx) : undefined,
-  }));
+  const { owner, name: log } = intake.log;
+  const past = pastContextOf(ctx);
+  return lines.map((tail) => {
+    const by = isLive(tail, intake) ? ctx : past;
+    const preparation = tail.kind === "line" ? prepare(tail.bytes, { owner, log }, by) : undefined;
+    return { tail, preparation };
+  });
+}
+
+/** Whether a line came after our journal began to follow its log. Spec 2.4. */
+function isLive({ end }: TailLine, { historyTo }: LogIntake): boolean {
+  return historyTo === undefined || end > historyTo;
 }
 
 /** The signatures that these lines wait for, in their order. */
@@ -125,7 +133,7 @@ function judgeLine(
 ): JudgedLine | Stop {
   const { tail } = line;
   const { intake } = judging;
-  const live = intake.historyTo === undefined || tail.end > intake.historyTo;
+  const live = isLive(tail, intake);
   const plain = { tail, message: undefined, afterGap: false, events: [], detail: "" } as const;
   if (tail.kind === "blank") {
     const at = receiptTime(undefined, live, judging);

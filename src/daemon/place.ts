@@ -2,7 +2,12 @@ import { Buffer } from "node:buffer";
 import type { Cadences, Domains } from "../protocol/record.ts";
 import { readPinned, readSettings, readTrust, savePinned } from "../storage/private-store.ts";
 import { readWhole, StorageError, type Disk } from "../storage/disk.ts";
-import { loadIdentity, type Identity } from "../storage/identity.ts";
+import type { Identity } from "../storage/identity.ts";
+import {
+  earlierIdentities,
+  loadNextIdentity,
+  loadSigningIdentity,
+} from "../storage/signing-key.ts";
 import {
   agentPaths,
   wirePaths,
@@ -18,7 +23,7 @@ import {
   parseHeartbeatTiers,
   type HeartbeatTiers,
 } from "../trust/heartbeat-tiers.ts";
-import { EMPTY_STORE, newPeer, type TrustStore } from "../trust/store.ts";
+import { EMPTY_STORE, newPeer, type PinnedKey, type TrustStore } from "../trust/store.ts";
 import { parseTrustStore } from "../trust/trust-file.ts";
 import { rosterProblems } from "../wire/handle.ts";
 import { makeLayout, type Layout } from "../wire/layout.ts";
@@ -41,7 +46,10 @@ export interface Place {
   readonly handle: string;
   readonly paths: AgentPaths;
   readonly wire: WirePaths;
+  /** What we sign with on this wire. */
   readonly identity: Identity;
+  /** The key that a rotation is to bring in. Spec 2.5. */
+  readonly nextIdentity: Identity | undefined;
   readonly config: WireConfig;
   readonly tiers: HeartbeatTiers;
   readonly layout: Layout;
@@ -60,7 +68,7 @@ export function loadPlace(disk: Disk, places: Places, request: PlaceRequest): Pl
   const wireKey = resolveWireKey(disk, places, request.handle, wireDir, claimedWireId(disk, wire));
   const paths = agentPaths(places, { wireDir, wireKey, handle: request.handle });
   preparePrivateFolders(disk, paths);
-  const identity = loadIdentity(disk, paths.identity, request.handle);
+  const identity = loadSigningIdentity(disk, paths);
   const config = configOf(wire.config, pinned(disk, paths, "config", wire.config));
   rememberWire(disk, paths, config.wireId);
   const tiers = tiersOf(wire.tiers, pinned(disk, paths, "tiers", wire.tiers));
@@ -71,6 +79,7 @@ export function loadPlace(disk: Disk, places: Places, request: PlaceRequest): Pl
     paths,
     wire,
     identity,
+    nextIdentity: loadNextIdentity(disk, paths),
     config,
     tiers,
     layout,
@@ -79,6 +88,14 @@ export function loadPlace(disk: Disk, places: Places, request: PlaceRequest): Pl
     settings,
     store: storeOf(disk, paths, identity),
   };
+}
+
+/** The same place with its pins and keys as they stand now. */
+export function withTrustReread(disk: Disk, place: Place): Place {
+  const { paths } = place;
+  const identity = loadSigningIdentity(disk, paths);
+  const nextIdentity = loadNextIdentity(disk, paths);
+  return { ...place, identity, nextIdentity, store: storeOf(disk, paths, identity) };
 }
 
 /**
@@ -157,16 +174,25 @@ function layoutOf(config: WireConfig, request: PlaceRequest, settings: AgentSett
   return makeLayout(config.layout, roster);
 }
 
-/** Our own key is believed too, so that our log is judged like any other. */
+/**
+ * Our own keys are believed too, so that our log is judged like any other: those whose private
+ * halves lie here, whatever the store says of us. It notes which of them are retired. Spec 2.5.
+ */
 function storeOf(disk: Disk, paths: AgentPaths, identity: Identity): TrustStore {
   const store = parsedStore(disk, paths);
-  const { handle, keyId } = identity.signer;
+  const { handle } = identity.signer;
+  const noted = store.peers.get(handle)?.keys ?? [];
+  const held = [identity, ...earlierIdentities(disk, paths)].map(({ signer, publicKey }) => {
+    const isNoted = ({ key }: PinnedKey) => Buffer.compare(key, publicKey) === 0;
+    const unnoted = { keyId: signer.keyId, key: publicKey, addedAt: "", active: true };
+    return noted.find(isNoted) ?? unnoted;
+  });
   const own = {
     ...newPeer(handle),
     tier: "TRUSTED" as const,
     tierSetAtMs: 0,
     attestedSinceMs: 0,
-    keys: [{ keyId, key: identity.publicKey, addedAt: "", active: true }],
+    keys: held,
   };
   return { ...store, peers: new Map([...store.peers, [handle, own]]) };
 }

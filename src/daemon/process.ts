@@ -10,8 +10,10 @@ import { ownLogs } from "../wire/layout.ts";
 import { quote } from "../wire/quote.ts";
 import { openAgent, type Agent } from "./agent.ts";
 import { scheduleChores } from "./chores.ts";
+import { keepContact, type ContactKeeper } from "./contact.ts";
 import { realWorld } from "./direct-client.ts";
 import { codeOfStorage, DeaddropError, EXIT_CODES } from "./errors.ts";
+import type { Place } from "./place.ts";
 import { makeQueue, type Queue } from "./queue.ts";
 import { makeReadiness, supervisedExitCode, type Readiness } from "./readiness.ts";
 import { makeSendQueue } from "./send-queue.ts";
@@ -27,6 +29,8 @@ export interface DaemonOptions {
   readonly once: boolean;
   readonly logLevel: "trace" | "debug" | "info" | "warn" | "error";
   readonly peers: readonly string[];
+  /** Looks at the cards of the peers; gives whom it has pinned. Spec 2.2. */
+  meet(place: Place): readonly string[];
 }
 
 const LOCK_WAIT_MS = 15_000;
@@ -108,6 +112,7 @@ async function serve(
   const server = await openSocket(agent, queue, ticker);
   const own = ownLogs(agent.place.layout, handle);
   const ownNames = new Set(own.map((log) => basename(log.path)));
+  let contact: ContactKeeper | undefined;
   const watcher = watchWire(
     paths.wireDir,
     {
@@ -116,6 +121,7 @@ async function serve(
       onError: (error) => log.warn({ detail: String(error) }, "the watcher failed; we poll"),
     },
     (name) => {
+      if (name !== undefined) contact?.changed(name);
       if (name !== undefined && ownNames.has(name)) ticker.later();
       else ticker.soon();
     },
@@ -126,11 +132,13 @@ async function serve(
   try {
     await ticker.now();
     await listIncidents(agent, queue, log);
+    contact = keepContact(agent, queue, log, (place) => options.meet(place));
     readiness.ready(`${handle} on ${paths.wireDir}`);
     const signal = await Promise.race([ending, failed]);
     log.info({ signal }, "the daemon ends");
   } finally {
     readiness.stopping();
+    contact?.stop();
     chores.stop();
     await closeAll(watcher, server, ticker);
   }

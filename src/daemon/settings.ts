@@ -9,12 +9,17 @@ export interface AgentSettings {
   readonly includeHeartbeats: boolean;
   /** Whether beats tell what the agent last did. Spec 3.1. */
   readonly showLastAction: boolean;
+  /** How long a key is believed after its agent has ceased to sign with it, in hours. Spec 2.5. */
+  readonly keyGraceHours: number;
 }
+
+const MAX_GRACE_HOURS = 24 * 365;
 
 export const DEFAULT_SETTINGS: AgentSettings = {
   peers: [],
   includeHeartbeats: false,
   showLastAction: true,
+  keyGraceHours: 24,
 };
 
 /** Reads `settings.json`; throws what is wrong with it, by key. `value` is its JSON, if any. */
@@ -30,6 +35,14 @@ export function readAgentSettings(value: unknown, path: string): AgentSettings {
     if (typeof given !== "boolean") throw invalid(path, `${key} must be true or false`);
     return given;
   };
+  const keyGraceHours = fields["keys.grace_hours"] ?? DEFAULT_SETTINGS.keyGraceHours;
+  if (
+    typeof keyGraceHours !== "number" ||
+    !(keyGraceHours >= 0) ||
+    keyGraceHours > MAX_GRACE_HOURS
+  ) {
+    throw invalid(path, `keys.grace_hours must be a number from 0 to ${MAX_GRACE_HOURS}`);
+  }
   const peers = fields["peers"] ?? [];
   if (!Array.isArray(peers) || !peers.every((peer) => typeof peer === "string" && isHandle(peer))) {
     throw invalid(path, "peers must be a list of handles");
@@ -38,6 +51,7 @@ export function readAgentSettings(value: unknown, path: string): AgentSettings {
     peers: peers as string[],
     includeHeartbeats: flag("inbox.include_heartbeats", DEFAULT_SETTINGS.includeHeartbeats),
     showLastAction: flag("heartbeat.show_last_action", DEFAULT_SETTINGS.showLastAction),
+    keyGraceHours,
   };
 }
 

@@ -1,8 +1,10 @@
 import type { RefusalReason } from "../trust/admission.ts";
+import type { KeysView } from "../protocol/key-view.ts";
 import type { PeerView } from "../protocol/liveness.ts";
 import type { Tier } from "../trust/tiers.ts";
 import type { AgentState } from "./client-types.ts";
 
+export type { KeysView } from "../protocol/key-view.ts";
 export type { PeerView, Presence } from "../protocol/liveness.ts";
 
 /**
@@ -259,6 +261,7 @@ export interface Views {
   safe_mode: SafeModeView | null;
   receipt: { receipts: ReceiptView[] };
   stats: StatsView;
+  keys: KeysView;
   resolve_id: ResolvedId;
 }
 
@@ -281,6 +284,7 @@ export interface ViewArgs {
   safe_mode: undefined;
   receipt: { event_id: string };
   stats: undefined;
+  keys: undefined;
   /** Event id, unique prefix of it (6 characters or more), or correlation id. */
   resolve_id: { id: string };
 }

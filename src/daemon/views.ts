@@ -1,5 +1,6 @@
 import { decisionsView } from "../protocol/decisions-view.ts";
 import { incidentsView, unresolvedIncidents } from "../protocol/incident-view.ts";
+import { keysView } from "../protocol/key-view.ts";
 import { peersView } from "../protocol/liveness.ts";
 import { proposalsView } from "../protocol/proposals-view.ts";
 import { unreadCount } from "../protocol/receipts.ts";
@@ -30,7 +31,7 @@ type Render<N extends ViewName> = (
 const renderers: { [N in ViewName]: Render<N> } = {
   whoami: (session, _args, isDaemon) => whoami(session, isDaemon),
   status: (session, _args, isDaemon) => status(session, isDaemon),
-  peers: ({ memory, env, now }) => peersView(memory.state.heartbeats, env, now().wallMs),
+  peers: ({ memory, env, now }) => peersView(memory.state, env, now().wallMs),
   inbox: (session, args) => inboxView(session, args),
   sent: ({ memory }, args) => sentView(memory.state.receipts.sent, args?.limit),
   pending: ({ memory, env, now }) => pendingView(memory.state, env, now().wallMs),
@@ -44,6 +45,7 @@ const renderers: { [N in ViewName]: Render<N> } = {
   safe_mode: ({ memory, env }) => safeMode(memory.state.incidents, env) ?? null,
   receipt: (session, args) => receipts(session, args.event_id),
   stats: (session) => statsView(session),
+  keys: ({ memory, env }) => keysView(memory.state.keyChanges, memory.state.proposals, env),
   resolve_id: (session, args) => resolveId(session, args.id),
 };
 
@@ -85,7 +87,7 @@ function status(session: Session, isDaemon: boolean): StatusView {
   const pending = pendingView(state, env, wallMs);
   const view: Omit<StatusView, "next"> = {
     ...whoami(session, isDaemon),
-    peers: peersView(state.heartbeats, env, wallMs),
+    peers: peersView(state, env, wallMs),
     unread: unreadCount(state.receipts, env),
     owed_to_me: pending.filter(({ from, owed_by }) => from === env.self && owed_by !== env.self),
     owed_by_me: pending.filter(({ owed_by }) => owed_by === env.self),

@@ -1,3 +1,4 @@
+import { applyAnnouncements, decideAnnouncements } from "./announcements.ts";
 import { decideBeats } from "./beats.ts";
 import type { BeatTimers } from "./beat-timers.ts";
 import { pruneBeats, wantsPruning } from "./coverage.ts";
@@ -7,13 +8,16 @@ import type { Effect } from "./effects.ts";
 import { applyHeartbeats } from "./heartbeats.ts";
 import { decideIncidents } from "./incident-deadlines.ts";
 import { applyIncidents } from "./incidents.ts";
+import { applyKeyChanges, decideKeyChanges } from "./key-changes.ts";
 import { decideLiveness } from "./liveness.ts";
 import { applyLogs } from "./logs.ts";
 import { applyNotices, decideNotices } from "./notices.ts";
 import { beatsNeeded, isConflictOpen, settleBefore } from "./proposals-state.ts";
 import { applyProposals } from "./proposals.ts";
 import { applyReceipts, unreadCount } from "./receipts.ts";
+import { applyReciprocations } from "./reciprocations.ts";
 import type { CoreEvent, Env, Now } from "./record.ts";
+import { safeMode } from "./safe-mode.ts";
 import type { State } from "./state.ts";
 import { applyThreads } from "./threads.ts";
 
@@ -35,6 +39,9 @@ export function apply(state: State, event: CoreEvent, env: Env): void {
   });
   applyIncidents(state.incidents, event, env, logs, touched);
   applyNotices(state.notices, event);
+  applyKeyChanges(state.keyChanges, event);
+  applyReciprocations(state.reciprocations, changed);
+  applyAnnouncements(state.announcements, event, env);
   for (const log of touched) {
     if (!wantsPruning(logs, log)) continue;
     settleBefore(proposals, log, pruneBeats(logs, log, beatsNeeded(proposals, log)));
@@ -59,11 +66,21 @@ export function decide(state: State, env: Env, now: Now, timers: BeatTimers): Ef
     ...decideDecisions(state.decisions, proposals, logs, env, now),
     ...decideIncidents(state, env, now),
     ...decideLiveness(state.heartbeats, env, now.wallMs),
+    ...decideTrust(state, env, now),
   ];
   const tells = effects.flatMap((effect) => (effect.do === "tell" ? effect.incident : []));
   const told = decideNotices(state.notices, tells, now.wallMs);
   return [
     ...effects.filter((effect) => effect.do !== "tell"),
     ...told.map((incident): Effect => ({ do: "tell", incident })),
+  ];
+}
+
+/** What a daemon says of keys and tiers by itself; in safe mode nothing. Spec 3.5. */
+function decideTrust(state: State, env: Env, now: Now): Effect[] {
+  if (safeMode(state.incidents, env) !== undefined) return [];
+  return [
+    ...decideAnnouncements(state.announcements, env),
+    ...decideKeyChanges(state.keyChanges, env, now),
   ];
 }

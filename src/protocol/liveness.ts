@@ -1,5 +1,6 @@
 import type { Tier } from "../trust/tiers.ts";
 import { ownLogs } from "../wire/layout.ts";
+import type { AnnouncementsState } from "./announcements.ts";
 import type { Effect } from "./effects.ts";
 import type { HeartbeatsState } from "./heartbeats.ts";
 import type { PeerBeat } from "./peer-beats.ts";
@@ -14,6 +15,8 @@ export type Presence = "online" | "late" | "silent" | "paused" | "unknown";
 export interface PeerView {
   handle: string;
   trust_tier: Tier | null;
+  /** How far it trusts us, by its last announcement. Spec 2.3. */
+  trusts_us: Tier | null;
   /** Heartbeat tier that the peer last named, e.g. "T1_active". */
   heartbeat_tier: string | null;
   presence: Presence;
@@ -81,13 +84,24 @@ export function decideLiveness(state: HeartbeatsState, env: Env, nowMs: number):
   }));
 }
 
-export function peersView(state: HeartbeatsState, env: Env, nowMs: number): PeerView[] {
+/** What is shown of peers. */
+interface PeerFacts {
+  readonly heartbeats: HeartbeatsState;
+  readonly announcements: AnnouncementsState;
+}
+
+export function peersView(
+  { heartbeats, announcements }: PeerFacts,
+  env: Env,
+  nowMs: number,
+): PeerView[] {
   const peers = env.layout.roster.filter((handle) => handle !== env.self);
   return peers.map((handle) => {
-    const beat = state.peerBeats.get(handle);
+    const beat = heartbeats.peerBeats.get(handle);
     return {
       handle,
       trust_tier: env.tierOf(handle).tier ?? null,
+      trusts_us: announcements.given.get(handle) ?? null,
       heartbeat_tier: beat?.tier ?? null,
       presence: presenceOf(beat, env, nowMs),
       state: beat?.state ?? null,

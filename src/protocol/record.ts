@@ -5,6 +5,7 @@ import type { Tier } from "../trust/tiers.ts";
 import type { Layout } from "../wire/layout.ts";
 import type { Message } from "../wire/message.ts";
 import type { DecisionEntry } from "./decision-record.ts";
+import type { OwnKeys } from "./key-changes.ts";
 
 /** One authentic line of a log, as it reaches the fold. Events of one log come in its order. */
 export interface LineEvent {
@@ -89,6 +90,8 @@ export type CoreEvent =
       readonly subject?: string;
       readonly detail?: string;
     }
+  /** A peer's change of its keys, which we had acked, was made here. Spec 2.5. */
+  | { readonly kind: "key_changed"; readonly id: string; readonly at: number }
   /** The daemon started. Spec 3.9. */
   | { readonly kind: "started"; readonly at: number };
 
@@ -101,6 +104,18 @@ export type Cadences = Readonly<Record<HeartbeatTier, number>>;
 /** The domains of the pinned configuration, by name. Spec 3.6. */
 export type Domains = ReadonlyMap<string, Domain>;
 
+/** How far an agent is trusted. Spec 2.3. */
+export interface Standing {
+  /** Blocked agents, and those of a tier that does not exist, have none. */
+  readonly tier: Tier | undefined;
+  /** Since when it is ATTESTED or TRUSTED, in ms. */
+  readonly sinceMs: number | undefined;
+  /** Since when it has this very tier, in ms. */
+  readonly setAtMs?: number | undefined;
+  /** Counted so far. */
+  readonly reciprocations?: number;
+}
+
 /** What the fold knows of the world besides the events; the same for all of one wire's agents. */
 export interface Env {
   readonly self: string;
@@ -110,7 +125,9 @@ export interface Env {
   /** Between the tiers, by the pinned `tiers.json`; the defaults when absent. */
   readonly transitions?: readonly Transition[];
   readonly wireId: string | undefined;
-  tierOf(handle: string): { readonly tier: Tier | undefined; readonly sinceMs: number | undefined };
+  tierOf(handle: string): Standing;
+  /** Our own keys, where they may change. Spec 2.5. */
+  readonly ownKeys?: OwnKeys;
   /** Peers whose lines we do not take until the operator decides. */
   readonly heldPeers: ReadonlySet<string>;
   /** Whether it is we who leave lines of that log unread: its author is held, or over a limit. */

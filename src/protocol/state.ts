@@ -1,10 +1,13 @@
+import { emptyAnnouncements, type AnnouncementsState } from "./announcements.ts";
 import { emptyDecisions, type DecisionsState } from "./decisions.ts";
 import { emptyHeartbeats, type HeartbeatsState } from "./heartbeats.ts";
 import { emptyIncidents, type IncidentsState } from "./incident-state.ts";
+import { emptyKeyChanges, type KeyChangesState } from "./key-changes.ts";
 import { emptyLogs, type LogsState } from "./logs.ts";
 import { emptyNotices, type NoticesState } from "./notices.ts";
 import { emptyProposals, type ProposalsState } from "./proposals-state.ts";
 import { emptyReceipts, type ReceiptsState } from "./receipts.ts";
+import { emptyReciprocations, type ReciprocationsState } from "./reciprocations.ts";
 import { emptyThreads, type ThreadsState } from "./threads.ts";
 
 /**
@@ -20,6 +23,9 @@ export interface State {
   readonly receipts: ReceiptsState;
   readonly incidents: IncidentsState;
   readonly notices: NoticesState;
+  readonly keyChanges: KeyChangesState;
+  readonly reciprocations: ReciprocationsState;
+  readonly announcements: AnnouncementsState;
 }
 
 export function emptyState(): State {
@@ -32,5 +38,8 @@ export function emptyState(): State {
     receipts: emptyReceipts(),
     incidents: emptyIncidents(),
     notices: emptyNotices(),
+    keyChanges: emptyKeyChanges(),
+    reciprocations: emptyReciprocations(),
+    announcements: emptyAnnouncements(),
   };
 }

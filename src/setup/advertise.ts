@@ -12,6 +12,8 @@ export interface AdvertisedKey {
   readonly key: string;
   /** ISO 8601. */
   readonly addedAt: string;
+  /** The ids of those that are no longer in use. */
+  readonly retired?: readonly string[];
 }
 
 const LOCK_WAIT_MS = 2_000;
@@ -59,8 +61,10 @@ interface TrustFields {
 }
 
 interface AgentFields {
-  public_keys?: { key_id?: unknown }[];
+  public_keys?: AdvertisedEntry[];
 }
+
+type AdvertisedEntry = { key_id?: unknown; active?: unknown } | null | undefined;
 
 /** The file's text with our key in it; the same text when it is there already. Pure. */
 export function withAdvertisedKey(text: string, key: AdvertisedKey): Advertised {
@@ -75,10 +79,20 @@ export function withAdvertisedKey(text: string, key: AdvertisedKey): Advertised 
   if ((agent !== undefined && !isPlainObject(agent)) || !Array.isArray(keys)) {
     return { ok: false, detail: `agents.${key.handle} is not an agent with a list public_keys` };
   }
-  if (keys.some((each) => each?.key_id === key.keyId)) return { ok: true, text };
+  const { retired = [] } = key;
+  const isOver = (each: AdvertisedEntry): boolean => retired.some((id) => id === each?.key_id);
+  const isShown = keys.some((each) => each?.key_id === key.keyId);
+  if (isShown && !keys.some((each) => isOver(each) && each?.active !== false)) {
+    return { ok: true, text };
+  }
   const entry = { key_id: key.keyId, key: key.key, added_at: key.addedAt, active: true };
+  const still = keys.map((each) => (isOver(each) ? { ...each, active: false } : each));
   // The tier is for the reader's operator to raise; what a file says of its own author is nothing.
-  const next = { tier: "UNTRUSTED", ...agent, public_keys: [...keys, entry] };
+  const next = {
+    tier: "UNTRUSTED",
+    ...agent,
+    public_keys: [...still, ...(isShown ? [] : [entry])],
+  };
   const document = { ...fields, agents: { ...agents, [key.handle]: next } };
   return { ok: true, text: `${JSON.stringify(document, null, 2)}\n` };
 }

@@ -27,7 +27,8 @@ export function checking(check: string, run: () => readonly Finding[]): readonly
 export function checkKey(disk: Disk, place: Place, nowMs: number): readonly Finding[] {
   const { handle, identity, paths, wire } = place;
   const { keyId } = identity.signer;
-  const madeMs = disk.stat(paths.identity.key)?.mtimeMs ?? nowMs;
+  const made = disk.stat(paths.signing.key) ?? disk.stat(paths.identity.key);
+  const madeMs = made?.mtimeMs ?? nowMs;
   const days = Math.floor((nowMs - madeMs) / DAY_MS);
   const age =
     days > KEY_AGE_DAYS

@@ -1,6 +1,8 @@
 import { join } from "node:path";
 import type { Disk } from "../storage/disk.ts";
-import { loadIdentity, makeIdentity } from "../storage/identity.ts";
+import { loadPlace } from "../daemon/place.ts";
+import { makeIdentity } from "../storage/identity.ts";
+import { loadSigningIdentity } from "../storage/signing-key.ts";
 import { identityPaths, wirePaths } from "../storage/paths.ts";
 import { preparePrivateFolders, rememberWire } from "../storage/private-folders.ts";
 import { readSettings, savePinned, saveSettings } from "../storage/private-store.ts";
@@ -11,9 +13,10 @@ import type { TrustStore } from "../trust/store.ts";
 import type { Tier } from "../trust/tiers.ts";
 import { makeLayout, ownLogs } from "../wire/layout.ts";
 import { advertiseKey, advertises, type AdvertisedKey } from "./advertise.ts";
+import { meetPeers } from "./first-contact.ts";
 import { agentPathsOn, type SetupHost } from "./host.ts";
 import type { OfferedKey } from "./offered-key.ts";
-import { changePrivateTrust, readPrivateTrust } from "./private-trust.ts";
+import { changePrivateTrust, readPrivateTrust } from "../daemon/private-trust.ts";
 import { share } from "./sharing.ts";
 import type { Step } from "./steps.ts";
 
@@ -41,11 +44,11 @@ export function keyStep({ disk, places, random }: SetupHost, handle: string): St
   };
 }
 
-/** The agent's own key as others may know it. Throws when it cannot be read. */
-export function ownKey({ disk, places, nowMs }: SetupHost, handle: string): AdvertisedKey {
-  const { publicIdentity } = loadIdentity(disk, identityPaths(places, handle), handle);
-  const { key_id: keyId, key } = publicIdentity;
-  return { handle, keyId, key, addedAt: new Date(nowMs).toISOString() };
+/** The agent's own key on that wire as others may know it. Throws when it cannot be read. */
+function ownKey(host: SetupHost, { wireDir, handle, wireId }: AgentSide): AdvertisedKey {
+  const paths = agentPathsOn(host, wireDir, handle, wireId);
+  const { key_id: keyId, key } = loadSigningIdentity(host.disk, paths).publicIdentity;
+  return { handle, keyId, key, addedAt: new Date(host.nowMs).toISOString() };
 }
 
 /** What the agent keeps to itself: folders, and the configuration it holds on to. Spec 1.1. */
@@ -121,9 +124,30 @@ export function advertiseStep(host: SetupHost, side: AgentSide): Step {
   const hasKey = () => host.disk.stat(identityPaths(host.places, side.handle).key) !== undefined;
   return {
     what: `advertise the key of ${side.handle} in ${path}`,
-    needed: () => !hasKey() || !advertises(host.disk, path, ownKey(host, side.handle)),
+    needed: () => !hasKey() || !advertises(host.disk, path, ownKey(host, side)),
     run: () => {
-      advertiseKey(host.disk, path, ownKey(host, side.handle), side.sharing);
+      advertiseKey(host.disk, path, ownKey(host, side), side.sharing);
+    },
+  };
+}
+
+/**
+ * First contact: our card stands in the wire, and whoever has shown one and is not pinned yet is
+ * pinned by it, at UNTRUSTED. Spec 2.2, 4.3.
+ */
+export function contactStep(host: SetupHost, side: AgentSide): Step {
+  const { wireDir, handle, roster } = side;
+  const peers = roster.filter((each) => each !== handle);
+  const wire = wirePaths(wireDir);
+  const paths = () => agentPathsOn(host, wireDir, handle, side.wireId);
+  const isStranger = (peer: string): boolean =>
+    (readPrivateTrust(host.disk, paths()).peers.get(peer)?.keys.length ?? 0) === 0;
+  const hasCard = (of: string): boolean => host.disk.stat(wire.card(of)) !== undefined;
+  return {
+    what: `show the card of ${handle}, and look at those of ${peers.join(", ")}`,
+    needed: () => !hasCard(handle) || peers.some((peer) => hasCard(peer) && isStranger(peer)),
+    run: () => {
+      meetPeers(host, loadPlace(host.disk, host.places, { wireDir, handle, peers }));
     },
   };
 }

@@ -3,7 +3,13 @@ import type { Place } from "../daemon/place.ts";
 import { readWhole, StorageError } from "../storage/disk.ts";
 import { updatePairings } from "../storage/pairing-store.ts";
 import { buildCard, type CardDraft } from "../trust/card-build.ts";
-import { claimFor, MAX_CARD_BYTES, verifyCard, type AgentCard } from "../trust/card.ts";
+import {
+  claimFor,
+  MAX_CARD_BYTES,
+  verifyCard,
+  type AgentCard,
+  type CardKey,
+} from "../trust/card.ts";
 import {
   advancePairing,
   beginPairing,
@@ -13,10 +19,12 @@ import {
 } from "../trust/pairing.ts";
 import { parsePairings, serialisePairings, type Pairings } from "../trust/pairing-file.ts";
 import { pin } from "../trust/pins.ts";
+import type { PinnedKey } from "../trust/store.ts";
 import { NONCE_BYTES } from "../trust/sas.ts";
 import { parseObject } from "../wire/json.ts";
 import { canonicalText } from "../wire/canonical.ts";
-import { changePrivateTrust } from "./private-trust.ts";
+import { advertiseKey, advertises } from "./advertise.ts";
+import { changePrivateTrust } from "../daemon/private-trust.ts";
 import type { SetupHost } from "./host.ts";
 import { share, sharingOf } from "./sharing.ts";
 
@@ -27,6 +35,8 @@ export interface Contact {
   readonly cards: ReadonlyMap<string, AgentCard>;
   readonly problems: ReadonlyMap<string, string>;
   readonly news: ReadonlyMap<string, PairingNews>;
+  /** Whose first key is pinned now, at UNTRUSTED. */
+  readonly pinned: readonly string[];
 }
 
 type Look =
@@ -47,6 +57,7 @@ export function meetPeers(host: SetupHost, place: Place): Contact {
     cards: new Map<string, AgentCard>(),
     problems: new Map<string, string>(),
     news: new Map<string, PairingNews>(),
+    pinned: [] as string[],
   };
   updatePairings(host.disk, place.paths, (current) => {
     const before = pairingsIn(current, place.paths.pairing);
@@ -60,7 +71,10 @@ export function meetPeers(host: SetupHost, place: Place): Contact {
     }
     return serialisePairings(contact.pairings);
   });
-  for (const [peer, card] of contact.cards) pinFirst(host, place, peer, card);
+  for (const [peer, card] of contact.cards) {
+    if (pinFirst(host, place, peer, card)) contact.pinned.push(peer);
+  }
+  showKeys(host, place);
   showCard(host, place, contact.pairings);
   return contact;
 }
@@ -111,15 +125,26 @@ function advance(
 }
 
 /** Spec 2.2: a card never replaces a pin; of a stranger it pins what it is signed with. */
-function pinFirst(host: SetupHost, place: Place, peer: string, card: AgentCard): void {
-  if ((place.store.peers.get(peer)?.keys.length ?? 0) > 0) return;
+function pinFirst(host: SetupHost, place: Place, peer: string, card: AgentCard): boolean {
+  if ((place.store.peers.get(peer)?.keys.length ?? 0) > 0) return false;
   const signed = card.keys.find(({ keyId }) => keyId === card.signedBy);
-  if (signed === undefined) return;
+  if (signed === undefined) return false;
   changePrivateTrust(host.disk, place.paths, (store) => {
     const known = store.peers.get(peer)?.keys.length ?? 0;
     const at = new Date(host.nowMs).toISOString();
     return known > 0 ? { ok: true, store } : pin(store, peer, signed.key, at);
   });
+  return true;
+}
+
+/** Our keys in the wire's trust.json, which is all that Python peers read. Spec 2.1. */
+function showKeys({ disk, nowMs }: SetupHost, { wire, handle, identity, store }: Place): void {
+  const { key_id: keyId, key } = identity.publicIdentity;
+  const keys = store.peers.get(handle)?.keys ?? [];
+  const retired = keys.filter(({ active }) => !active).map(({ keyId: id }) => id);
+  const shown = { handle, keyId, key, addedAt: new Date(nowMs).toISOString(), retired };
+  if (advertises(disk, wire.trust, shown)) return;
+  advertiseKey(disk, wire.trust, shown, sharingOf(disk, wire.folder));
 }
 
 /** Writes our card when what it says has changed. */
@@ -138,21 +163,27 @@ function showCard(host: SetupHost, place: Place, pairings: Pairings): void {
 }
 
 function draftOf(
-  { handle, identity, config }: Place,
+  { handle, config, store }: Place,
   claims: NonNullable<CardDraft["claims"]>,
   nowMs: number,
 ): CardDraft {
-  const { signer, publicKey } = identity;
+  const own = store.peers.get(handle)?.keys ?? [];
   const { maxMessageBodyKb, maxClockSkewSeconds, rateLimitMsgPerMin } = config.limits;
   return {
     handle,
-    keys: [{ keyId: signer.keyId, key: publicKey, validFrom: undefined, validUntil: undefined }],
+    keys: own.filter(({ active }) => active).map(cardKey),
+    oldKeys: own.filter(({ active }) => !active).map(cardKey),
     tierOffered: "ATTESTED",
     tierRequired: "VERIFIED",
     policies: { maxMessageBodyKb, maxClockSkewSeconds, rateLimitMsgPerMin },
     issuedAt: new Date(nowMs).toISOString(),
     claims,
   };
+}
+
+function cardKey({ keyId, key, addedAt, deactivatedAt }: PinnedKey): CardKey {
+  // When a key was first used is known of those alone that were brought in later.
+  return { keyId, key, validFrom: addedAt === "" ? undefined : addedAt, validUntil: deactivatedAt };
 }
 
 function saysTheSame(a: Uint8Array, b: Uint8Array): boolean {

@@ -7,6 +7,7 @@ import { DEFAULT_CONFIG, parseConfig } from "../trust/config.ts";
 import { rosterProblems } from "../wire/handle.ts";
 import {
   advertiseStep,
+  contactStep,
   keyStep,
   ownLogSteps,
   pinStep,
@@ -66,6 +67,7 @@ export function initWire(host: SetupHost, request: InitRequest): readonly SetupR
       ...offeredPinSteps(host, side, request.peerKeys ?? []),
     ]),
     ...(request.handles.length > 1 ? mutualPins(host, sides) : []),
+    ...sides.map((side) => contactStep(host, side)),
     ...(request.track === true ? [] : excludeSteps(plan.wireDir)),
   ];
   const dryRun = request.dryRun === true;

@@ -10,6 +10,7 @@ import type { TrustStore } from "../trust/store.ts";
 import { parseTrustFile, type TrustDocument } from "../trust/trust-file.ts";
 import {
   advertiseStep,
+  contactStep,
   keyStep,
   ownLogSteps,
   privateSteps,
@@ -17,7 +18,7 @@ import {
 } from "./agent-steps.ts";
 import { agentPathsOn, type SetupHost } from "./host.ts";
 import { excludeSteps, offeredPinSteps, refuseRoster, type PeerKey } from "./init-wire.ts";
-import { changePrivateTrust, readPrivateTrust } from "./private-trust.ts";
+import { changePrivateTrust, readPrivateTrust } from "../daemon/private-trust.ts";
 import { setupReport, type SetupReport } from "./report.ts";
 import { mendSharingSteps, sharingOf } from "./sharing.ts";
 import { runSteps, type Step } from "./steps.ts";
@@ -53,6 +54,7 @@ export function joinWire(host: SetupHost, request: JoinRequest): SetupReport {
     advertiseStep(host, side),
     ...offeredPinSteps(host, side, request.peerKeys ?? []),
     ...(request.acceptWireTrust === true ? [wireTrustStep(host, side)] : []),
+    contactStep(host, side),
     ...(request.track === true ? [] : excludeSteps(side.wireDir)),
   ];
   const dryRun = request.dryRun === true;

@@ -1,12 +1,12 @@
 import { readWhole } from "../storage/disk.ts";
-import { identityPaths, wirePaths } from "../storage/paths.ts";
+import { wirePaths } from "../storage/paths.ts";
 import { parseTrustFile } from "../trust/trust-file.ts";
 import type { Tier } from "../trust/tiers.ts";
-import { loadIdentity } from "../storage/identity.ts";
+import { loadSigningIdentity } from "../storage/signing-key.ts";
 import { agentPathsOn, type SetupHost } from "./host.ts";
 import type { AgentSide } from "./agent-steps.ts";
 import { fingerprintOf } from "./offered-key.ts";
-import { readPrivateTrust } from "./private-trust.ts";
+import { readPrivateTrust } from "../daemon/private-trust.ts";
 import type { StepReport } from "./steps.ts";
 
 /** A public key as people and `--json` see it. */
@@ -51,16 +51,16 @@ export function setupReport(
     wire_id: side.wireId ?? null,
     layout: side.layout,
     roster: side.roster,
-    own_key: ownKeyReport(host, side.handle),
+    own_key: ownKeyReport(host, side),
     peers: peerReports(host, side),
     steps,
   };
 }
 
-function ownKeyReport({ disk, places }: SetupHost, handle: string): KeyReport | null {
-  const paths = identityPaths(places, handle);
-  if ((disk.stat(paths.key)?.size ?? 0) === 0) return null;
-  const { publicKey, signer } = loadIdentity(disk, paths, handle);
+function ownKeyReport(host: SetupHost, { wireDir, handle, wireId }: AgentSide): KeyReport | null {
+  const paths = agentPathsOn(host, wireDir, handle, wireId);
+  if ((host.disk.stat(paths.identity.key)?.size ?? 0) === 0) return null;
+  const { publicKey, signer } = loadSigningIdentity(host.disk, paths);
   return keyReport(signer.keyId, publicKey);
 }
 

@@ -5,7 +5,7 @@ import { isHandle } from "../wire/handle.ts";
 /** One thing that an operator can choose for one agent on one wire. */
 export interface Setting {
   readonly key: string;
-  readonly kind: "flag" | "handles";
+  readonly kind: "flag" | "handles" | "hours";
   readonly byDefault: unknown;
   readonly about: string;
 }
@@ -23,6 +23,13 @@ export const SETTINGS: readonly Setting[] = [
     kind: "flag",
     byDefault: DEFAULT_SETTINGS.showLastAction,
     about: "Our heartbeats tell what the agent last did (`deaddrop status set`).",
+  },
+  {
+    key: "keys.grace_hours",
+    kind: "hours",
+    byDefault: DEFAULT_SETTINGS.keyGraceHours,
+    about:
+      "How long after a change of keys the peers are asked to believe the old one no longer (`deaddrop key rotate`).",
   },
   {
     key: "peers",
@@ -47,6 +54,10 @@ export function settingValue({ key, kind }: Setting, text: string): unknown {
   if (kind === "flag") {
     if (text === "true" || text === "false") return text === "true";
     throw new DeaddropError("usage", `${key}: "${text}" is neither true nor false`);
+  }
+  if (kind === "hours") {
+    if (/^\d{1,5}(\.\d{1,4})?$/.test(text)) return Number(text);
+    throw new DeaddropError("usage", `${key}: "${text}" is no number of hours`);
   }
   const handles = text.split(",").map((each) => each.trim());
   const wrong = handles.find((each) => !isHandle(each));
@@ -114,5 +125,6 @@ function markdownTable(rows: readonly (readonly string[])[]): string[] {
 
 const KINDS: Record<Setting["kind"], string> = {
   flag: "`true` or `false`",
+  hours: "hours",
   handles: "handles, with commas between them",
 };

@@ -26,7 +26,7 @@ export interface Identity {
   readonly publicIdentity: PublicIdentity;
 }
 
-const SEED_BYTES = PUBLIC_KEY_BYTES;
+export const SEED_BYTES = PUBLIC_KEY_BYTES;
 
 /** Stores a new key pair. Spec 2.5: it refuses to overwrite. `seed`: 32 random bytes. */
 export function makeIdentity(
@@ -45,27 +45,6 @@ export function makeIdentity(
   const temporary = `${paths.key}.${fingerprintOf(identity)}.new`;
   disk.replace(temporary, seed, 0o600);
   disk.renameExclusive(temporary, paths.key);
-  savePublic(disk, paths, identity.publicIdentity);
-  return identity;
-}
-
-/**
- * Puts a new key in the place of the current one, which is kept as `<handle>.key.<8 hex>.old` for
- * the operator's backup. The caller has made the peers accept the new key (spec 2.5).
- */
-export function replaceIdentity(
-  disk: Disk,
-  paths: IdentityPaths,
-  handle: string,
-  seed: Uint8Array,
-): Identity {
-  const current = loadIdentity(disk, paths, handle);
-  const identity = identityOf(handle, seed);
-  const old = readWhole(disk, paths.key) ?? new Uint8Array(0);
-  disk.replace(`${paths.key}.${fingerprintOf(current)}.old`, old, 0o600);
-  // A crash must not leave halves of two pairs: a missing public half is made again at loading.
-  disk.remove(paths.publicKey);
-  disk.replace(paths.key, seed, 0o600);
   savePublic(disk, paths, identity.publicIdentity);
   return identity;
 }
@@ -106,11 +85,12 @@ export function listIdentities(disk: Disk, places: Places): string[] {
 }
 
 /** The eight hex digits that a key id ends in. */
-function fingerprintOf(identity: Identity): string {
+export function fingerprintOf(identity: Identity): string {
   return identity.signer.keyId.slice(identity.signer.handle.length + 1);
 }
 
-function identityOf(handle: string, seed: Uint8Array): Identity {
+/** `seed`: the 32 raw bytes of the private key. */
+export function identityOf(handle: string, seed: Uint8Array): Identity {
   if (!isHandle(handle)) throw new Error(`"${handle}" is not a handle`);
   if (seed.length !== SEED_BYTES) throw new Error(`a key has ${SEED_BYTES} bytes`);
   const publicKey = publicKeyOf(seed);
@@ -126,7 +106,7 @@ function identityOf(handle: string, seed: Uint8Array): Identity {
   };
 }
 
-function savePublic(disk: Disk, paths: IdentityPaths, identity: PublicIdentity): void {
+export function savePublic(disk: Disk, paths: IdentityPaths, identity: PublicIdentity): void {
   const text = `${JSON.stringify(identity, null, 2)}\n`;
   disk.replace(paths.publicKey, Buffer.from(text, "utf8"), 0o600);
 }

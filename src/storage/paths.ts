@@ -62,6 +62,10 @@ export interface AgentPaths {
   readonly wireKey: string;
   readonly handle: string;
   readonly identity: IdentityPaths;
+  /** The key in use on this wire alone, once keys were changed there. Spec 2.5. */
+  readonly signing: IdentityPaths;
+  /** The private half of the key that a rotation is to bring in. */
+  readonly nextKey: string;
   readonly configDir: string;
   readonly settings: string;
   readonly trust: string;
@@ -95,6 +99,12 @@ export function agentPaths(
   return {
     ...at,
     identity: identityPaths(places, at.handle),
+    signing: {
+      folder: configDir,
+      key: join(configDir, "signing.key"),
+      publicKey: join(configDir, "signing.pub.json"),
+    },
+    nextKey: join(configDir, "next.key"),
     configDir,
     settings: join(configDir, "settings.json"),
     trust: join(configDir, "trust.json"),

@@ -115,11 +115,21 @@ function importPeer(
     if (!added.ok) return added;
     current = added.store;
   }
-  if (!isNew) return { ok: true, store: current, line: "pinned already; unchanged" };
+  if (!isNew && !isProvenBy(store.peers.get(offered.handle), active, tier)) {
+    return { ok: true, store: current, line: "pinned already; unchanged" };
+  }
   const raised = setTier(current, offered.handle, tier, nowMs);
   if (!raised.ok) return raised;
   const line = `pinned ${active.map((key) => key.keyId).join(", ")} at ${tier}`;
   return { ok: true, store: raised.store, line };
+}
+
+/** Pinned by a card alone, and the file, which the operator believes, speaks of the same keys. */
+function isProvenBy(peer: Peer | undefined, offered: readonly PinnedKey[], tier: Tier): boolean {
+  if (peer?.tier !== "UNTRUSTED" || tier === "UNTRUSTED") return false;
+  return peer.keys.every(({ key, active }) => {
+    return active && offered.some((other) => Buffer.compare(other.key, key) === 0);
+  });
 }
 
 function atMostAttested(tier: Tier | undefined): Tier {

@@ -12,7 +12,7 @@ export type PairingsParse =
   | { readonly ok: false; readonly detail: string };
 
 const VERSION = 1;
-const MAX_MISMATCHES = 1_000_000;
+const MAX_COUNT = 1_000_000;
 
 /** The private file of the pairings. It holds nonces that nobody has seen yet. */
 export function serialisePairings(pairings: Pairings): string {
@@ -20,7 +20,7 @@ export function serialisePairings(pairings: Pairings): string {
   return `${JSON.stringify({ version: VERSION, peers: Object.fromEntries(peers) }, null, 2)}\n`;
 }
 
-function plain({ nonce, key, isShown, peer, peerNonce, mismatches }: Pairing) {
+function plain({ nonce, key, isShown, peer, peerNonce, mismatches, restarts }: Pairing) {
   return {
     nonce: encodeBase64(nonce),
     key: encodeBase64(key),
@@ -28,6 +28,7 @@ function plain({ nonce, key, isShown, peer, peerNonce, mismatches }: Pairing) {
     peer: peer && { key: encodeBase64(peer.key), commitment: peer.commitment },
     peer_nonce: peerNonce && encodeBase64(peerNonce),
     mismatches,
+    restarts,
   };
 }
 
@@ -60,12 +61,10 @@ function readPairing(reader: DocumentReader, value: JsonValue, path: string): Pa
   };
   const nonce = bytes(fields?.["nonce"], "nonce");
   const key = bytes(fields?.["key"], "key");
-  const mismatches = reader.wholeNumber(
-    fields?.["mismatches"],
-    `${path}.mismatches`,
-    0,
-    MAX_MISMATCHES,
-  );
+  const counted = (name: string) =>
+    reader.wholeNumber(fields?.[name], `${path}.${name}`, 0, MAX_COUNT);
+  const mismatches = counted("mismatches");
+  const restarts = counted("restarts") ?? 0;
   const isShown = reader.flag(fields?.["shown"], `${path}.shown`);
   const peerFields = reader.object(fields?.["peer"], `${path}.peer`);
   const peerKey = bytes(peerFields?.["key"], "peer.key");
@@ -84,5 +83,5 @@ function readPairing(reader: DocumentReader, value: JsonValue, path: string): Pa
   if (peerFields !== undefined && !isWhole)
     reader.problem(`${path}.peer`, "lacks key or commitment");
   const peer = isWhole ? { key: peerKey, commitment } : undefined;
-  return { nonce, key, isShown, peer, peerNonce, mismatches };
+  return { nonce, key, isShown, peer, peerNonce, mismatches, restarts };
 }

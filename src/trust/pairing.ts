@@ -32,6 +32,8 @@ export interface Pairing {
   readonly peerNonce: Uint8Array | undefined;
   /** How often digits were given that do not match. */
   readonly mismatches: number;
+  /** How often the peer has begun anew after we had shown our nonce: digits from before are void. */
+  readonly restarts: number;
 }
 
 export type PairingNews =
@@ -56,6 +58,7 @@ export function beginPairing(key: Uint8Array, random: Uint8Array, mismatches = 0
     peer: undefined,
     peerNonce: undefined,
     mismatches,
+    restarts: 0,
   };
 }
 
@@ -87,8 +90,8 @@ export function advancePairing(
 }
 
 /** The same peer, and a nonce that nobody knows. */
-function again({ key, mismatches }: Pairing, nonce: Uint8Array): Pairing {
-  return beginPairing(key, nonce, mismatches);
+function again({ key, mismatches, restarts }: Pairing, nonce: Uint8Array): Pairing {
+  return { ...beginPairing(key, nonce, mismatches), restarts: restarts + 1 };
 }
 
 function isSameClaim(a: Pairing["peer"], b: PeerClaim): boolean {

@@ -1,4 +1,12 @@
-import { chmodSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { newMachine, type Machine } from "../setup/machine.ts";
@@ -55,9 +63,9 @@ describe("init and join", () => {
     expect(made.code).toBe(0);
     expect(made.stdout).toContain(`deaddrop join ${machine.wireDir} --me scribe --peer forge\n`);
     const joined = await run("join", machine.wireDir, "--me", "scribe", "--peer", "forge");
-    const pin = `deaddrop trust pin forge --tier VERIFIED --wire ${machine.wireDir} --as scribe\n`;
-    expect(joined.stdout).toContain(pin);
-    expect(joined.stdout).toContain("forge is not pinned; the wire claims the key forge:");
+    const digits = `deaddrop trust sas forge --wire ${machine.wireDir} --as scribe\n`;
+    expect(joined.stdout).toContain(digits);
+    expect(joined.stdout).toContain("forge is pinned at UNTRUSTED with forge:");
   });
 
   it.each([
@@ -117,7 +125,7 @@ describe("trust pin", () => {
     const { code, stderr } = await run("trust", "pin", "forge", "--as", "scribe");
     expect(code).toBe(1);
     expect(stderr).toContain("is the operator's to decide");
-    expect((await trustOf("scribe", "forge")).keys).toEqual([]);
+    expect((await trustOf("scribe", "forge")).tier).toBe("UNTRUSTED");
   });
 
   it("wants the fingerprint of a key that the wire claims, and takes it however it is grouped", async () => {
@@ -130,7 +138,7 @@ describe("trust pin", () => {
     ]);
     const wrong = await run(...pin, "--fingerprint", "0".repeat(64));
     expect(wrong.stderr).toContain("the key of forge has another fingerprint");
-    expect((await trustOf("scribe", "forge")).keys).toEqual([]);
+    expect((await trustOf("scribe", "forge")).tier).toBe("UNTRUSTED");
     const spelled = (await fingerprintOf("forge")).toUpperCase().replace(/(.{4})/g, "$1 ");
     expect((await run(...pin, "--fingerprint", spelled)).code).toBe(0);
     expect(await trustOf("scribe", "forge")).toMatchObject({ tier: "VERIFIED", drift: [] });
@@ -166,7 +174,10 @@ describe("trust pin", () => {
   });
 
   it("believes an unsigned peer by the operator's word", async () => {
-    await pair();
+    await json("init", "--me", "forge", "--peer", "scribe");
+    // It has no key and writes no card: the wire is all that it shares with us.
+    rmSync(join(machine.wireDir, "trust", "forge.card.json"));
+    await json("join", "--me", "scribe");
     const unsigned = ["--unsigned", "--tier", "VERIFIED", ...BY_FLAGS];
     expect((await run("trust", "pin", "forge", "--as", "scribe", ...unsigned)).code).toBe(0);
     expect(await trustOf("scribe", "forge")).toMatchObject({ tier: "VERIFIED", keys: [] });

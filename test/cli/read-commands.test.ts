@@ -251,6 +251,7 @@ describe("status", () => {
       {
         handle: "scribe",
         trust_tier: "VERIFIED",
+        trusts_us: "ATTESTED",
         heartbeat_tier: "T1_active",
         presence: "online",
         state: "busy",

@@ -1,7 +1,15 @@
 import { expect, test } from "vitest";
 import { StorageError } from "../../src/storage/disk.ts";
-import { loadIdentity, makeIdentity, replaceIdentity } from "../../src/storage/identity.ts";
-import { identityPaths, placesFrom } from "../../src/storage/paths.ts";
+import { loadIdentity, makeIdentity } from "../../src/storage/identity.ts";
+import { agentPaths, identityPaths, placesFrom } from "../../src/storage/paths.ts";
+import { preparePrivateFolders } from "../../src/storage/private-folders.ts";
+import {
+  adoptNextIdentity,
+  loadNextIdentity,
+  loadSigningIdentity,
+  prepareNextIdentity,
+} from "../../src/storage/signing-key.ts";
+import { keyId, publicKeyOf } from "../../src/wire/signature.ts";
 import { Crashed, MemoryDisk, type MemoryProcess } from "../support/memory-disk.ts";
 import { AFTERMATHS, FAULTS } from "../support/plain-faults.ts";
 
@@ -9,6 +17,7 @@ const PLACES = placesFrom({ HOME: "/home/forge" }, "/home/forge", "/tmp");
 const PATHS = identityPaths(PLACES, "forge");
 const FIRST = new Uint8Array(32).fill(1);
 const SECOND = new Uint8Array(32).fill(2);
+const ON_WIRE = agentPaths(PLACES, { wireDir: "/wire", wireKey: "5ce9e0f1", handle: "forge" });
 const THIRD = new Uint8Array(32).fill(3);
 
 function attempt(action: () => void): boolean {
@@ -33,6 +42,7 @@ function everyFault(
   prepare: (process: MemoryProcess) => void,
   action: (process: MemoryProcess) => void,
   look: (process: MemoryProcess, done: boolean) => void,
+  atLeast = 6,
 ): void {
   for (const fault of FAULTS) {
     for (const power of AFTERMATHS) {
@@ -48,7 +58,7 @@ function everyFault(
         if (power !== "none") world.powerCut(power);
         look(world.process(), done);
       }
-      expect(operations).toBeGreaterThan(5);
+      expect(operations).toBeGreaterThanOrEqual(atLeast);
     }
   }
 }
@@ -73,20 +83,50 @@ test("a new key is whole or absent; the next keygen finishes and overwrites noth
   );
 });
 
-test("a key that is replaced is the old or the new one, and the old one is never lost", () => {
+const idOf = (seed: Uint8Array): string => keyId("forge", publicKeyOf(seed));
+
+function usedOn(process: MemoryProcess): string {
+  return loadSigningIdentity(process, ON_WIRE).signer.keyId;
+}
+
+test("a key that waits for its rotation is whole or absent, and only one waits", () => {
   everyFault(
-    (process) => makeIdentity(process, PATHS, "forge", FIRST),
-    (process) => replaceIdentity(process, PATHS, "forge", SECOND),
+    (process) => {
+      makeIdentity(process, PATHS, "forge", FIRST);
+      preparePrivateFolders(process, ON_WIRE);
+    },
+    (process) => prepareNextIdentity(process, ON_WIRE, SECOND),
     (process, done) => {
-      const key = keyOn(process);
-      expect([FIRST, SECOND]).toContainEqual(key);
-      if (done) expect(key).toEqual(SECOND);
-      // Both halves belong together, however it ended.
-      loadIdentity(process, PATHS, "forge");
-      const old = process.list(PATHS.folder).filter((name) => name.endsWith(".old"));
-      if (key?.[0] === 2) expect(old).toHaveLength(1);
-      replaceIdentity(process, PATHS, "forge", THIRD);
-      expect(keyOn(process)).toEqual(THIRD);
+      expect(usedOn(process)).toBe(idOf(FIRST));
+      const waiting = loadNextIdentity(process, ON_WIRE)?.signer.keyId;
+      expect(done ? [idOf(SECOND)] : [undefined, idOf(SECOND)]).toContain(waiting);
+      const again = prepareNextIdentity(process, ON_WIRE, THIRD).signer.keyId;
+      expect(again).toBe(waiting ?? idOf(THIRD));
+    },
+    3,
+  );
+});
+
+test("a key that is changed is the old or the new one, and the old one is never lost", () => {
+  everyFault(
+    (process) => {
+      makeIdentity(process, PATHS, "forge", FIRST);
+      preparePrivateFolders(process, ON_WIRE);
+      prepareNextIdentity(process, ON_WIRE, SECOND);
+      adoptNextIdentity(process, ON_WIRE);
+      prepareNextIdentity(process, ON_WIRE, THIRD);
+    },
+    (process) => adoptNextIdentity(process, ON_WIRE),
+    (process, done) => {
+      // Both halves belong together, however it ended, or this throws.
+      expect(done ? [idOf(THIRD)] : [idOf(SECOND), idOf(THIRD)]).toContain(usedOn(process));
+      const old = () => process.list(ON_WIRE.configDir).filter((name) => name.endsWith(".old.key"));
+      if (usedOn(process) === idOf(THIRD)) expect(old()).toHaveLength(2);
+      adoptNextIdentity(process, ON_WIRE);
+      expect([usedOn(process), old().length]).toEqual([idOf(THIRD), 2]);
+      expect(loadNextIdentity(process, ON_WIRE)).toBeUndefined();
+      // The key of the identity, which other wires use, stays.
+      expect(keyOn(process)).toEqual(FIRST);
     },
   );
 });

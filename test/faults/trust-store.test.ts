@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { StorageError } from "../../src/storage/disk.ts";
 import { agentPaths, placesFrom } from "../../src/storage/paths.ts";
 import { preparePrivateFolders } from "../../src/storage/private-folders.ts";
-import { changePrivateTrust, readPrivateTrust } from "../../src/setup/private-trust.ts";
+import { changePrivateTrust, readPrivateTrust } from "../../src/daemon/private-trust.ts";
 import { pin, setTier } from "../../src/trust/pins.ts";
 import type { TrustStore } from "../../src/trust/store.ts";
 import { serialiseTrustStore } from "../../src/trust/trust-file.ts";

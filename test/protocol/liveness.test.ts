@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { emptyAnnouncements } from "../../src/protocol/announcements.ts";
 import { decideLiveness, peersView } from "../../src/protocol/liveness.ts";
 import { moment, ScriptedAgent } from "../support/scripted-agent.ts";
 import {
@@ -14,7 +15,12 @@ function scene(change: Parameters<typeof scriptEnv>[3] = {}) {
   const script = new WireScript("pairwise", ["forge", "scribe"]);
   const tiers = { scribe: { tier: "VERIFIED" } } as const;
   const forge = new ScriptedAgent(script, scriptEnv(script.layout, "forge", tiers, change));
-  const peer = (at: number) => peersView(forge.heartbeats, forge.env, at)[0];
+  const peer = (at: number) =>
+    peersView(
+      { heartbeats: forge.heartbeats, announcements: emptyAnnouncements() },
+      forge.env,
+      at,
+    )[0];
   const tells = (at: number) => decideLiveness(forge.heartbeats, forge.env, at);
   return { script, forge, peer, tells };
 }

@@ -2,8 +2,10 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadPlace } from "../../src/daemon/place.ts";
+import { changePrivateTrust } from "../../src/daemon/private-trust.ts";
 import { initWire } from "../../src/setup/init-wire.ts";
 import { joinWire, type JoinRequest } from "../../src/setup/join-wire.ts";
+import { setTier } from "../../src/trust/pins.ts";
 import { newMachine, type Machine } from "./machine.ts";
 
 let machine: Machine;
@@ -45,14 +47,19 @@ function failure(act: () => unknown): string {
 }
 
 describe("join", () => {
-  it("pins nobody by itself, and shows what the wire advertises", () => {
+  it("believes nobody by itself: it pins what a card shows at UNTRUSTED", () => {
     const made = init();
     const report = joinAs();
     expect(report.peers).toEqual([
-      { handle: "forge", tier: null, pinned: [], advertised: [made.own_key] },
+      {
+        handle: "forge",
+        tier: "UNTRUSTED",
+        pinned: [made.own_key],
+        advertised: [made.own_key],
+      },
     ]);
     const { store, layout } = place();
-    expect(store.peers.has("forge")).toBe(false);
+    expect(store.peers.get("forge")?.tier).toBe("UNTRUSTED");
     expect(layout.roster).toEqual(["forge", "scribe"]);
   });
 
@@ -153,7 +160,10 @@ describe("join refuses", () => {
 
   it("another wire at a path that it remembers, until it is told that the wire is new", () => {
     init();
-    joinAs({ acceptWireTrust: true });
+    joinAs();
+    changePrivateTrust(machine.host.disk, place().paths, (store) =>
+      setTier(store, "forge", "VERIFIED", machine.host.nowMs),
+    );
     const old = place().paths.wireKey;
     const path = join(machine.wireDir, "config.json");
     writeFileSync(path, readFileSync(path, "utf8").replace(old, "00000000000000ff"));
@@ -164,7 +174,7 @@ describe("join refuses", () => {
     expect(machine.picture()).toEqual(before);
     joinAs({ anew: true });
     expect(place().paths.wireKey).toBe("00000000000000ff");
-    expect(place().store.peers.has("forge")).toBe(false);
+    expect(place().store.peers.get("forge")?.tier).toBe("UNTRUSTED");
   });
 
   it.each([

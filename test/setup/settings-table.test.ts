@@ -21,8 +21,12 @@ describe("the table of settings", () => {
     const defaults = Object.fromEntries(SETTINGS.map(({ key, byDefault }) => [key, byDefault]));
     expect(readAgentSettings(defaults, "settings.json")).toEqual(DEFAULT_SETTINGS);
     for (const setting of SETTINGS) {
-      const text = setting.kind === "flag" ? String(setting.byDefault === false) : "scribe, mason";
-      const file = withSetting(undefined, setting.key, settingValue(setting, text));
+      const texts = {
+        flag: String(setting.byDefault === false),
+        handles: "scribe, mason",
+        hours: "0.5",
+      };
+      const file = withSetting(undefined, setting.key, settingValue(setting, texts[setting.kind]));
       expect(readAgentSettings(file, "settings.json")).not.toEqual(DEFAULT_SETTINGS);
     }
   });

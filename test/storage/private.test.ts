@@ -2,12 +2,7 @@ import { describe, expect, it } from "vitest";
 import { loadCheckpoint, saveCheckpoint } from "../../src/storage/checkpoint.ts";
 import { piecesOf, StorageError } from "../../src/storage/disk.ts";
 import { openHeads } from "../../src/storage/heads.ts";
-import {
-  listIdentities,
-  loadIdentity,
-  makeIdentity,
-  replaceIdentity,
-} from "../../src/storage/identity.ts";
+import { listIdentities, loadIdentity, makeIdentity } from "../../src/storage/identity.ts";
 import {
   agentPaths,
   identityPaths,
@@ -183,24 +178,6 @@ describe("the identity", () => {
       }
     },
   );
-
-  it("rotation keeps the old key, and dies at any operation without losing both", () => {
-    for (let at = 1; at < 24; at += 1) {
-      const disk = new MemoryDisk().process();
-      const old = makeIdentity(disk, KEYS, "forge", SEED);
-      disk.failAt(at, "crash");
-      try {
-        replaceIdentity(disk, KEYS, "forge", new Uint8Array(32).fill(9));
-      } catch (error) {
-        if (!(error instanceof Crashed)) throw error;
-      }
-      const last = disk.world.process();
-      const { signer } = loadIdentity(last, KEYS, "forge");
-      if (signer.keyId === old.signer.keyId) continue;
-      const kept = `${KEYS.key}.${old.signer.keyId.slice("forge:".length)}.old`;
-      expect(textOf(last, kept)).toBe(Buffer.from(SEED).toString());
-    }
-  });
 });
 
 describe("the trust store", () => {

@@ -22,6 +22,8 @@ export interface Work {
   /** What has happened before; the victim's process does nothing of it while it is being prepared. */
   prepare?(scene: RoughScene): Promise<void>;
   run(scene: RoughScene): Promise<unknown>;
+  /** What comes after takes long: each operation suffers crash or power cut, and EIO, in turn. */
+  readonly isLong?: true;
   /** What else must be true when all is well again. */
   check?(scene: RoughScene): void | Promise<void>;
 }
@@ -60,8 +62,11 @@ const ALL_TROUBLES = process.env["DEADDROP_CRASH_POINTS"] === "all";
 const MANY = 10;
 const TIMEOUT_MS = ALL_TROUBLES ? 1_200_000 : 180_000;
 
-function troublesAt(at: number, operations: number): readonly Trouble[] {
-  if (operations <= MANY || ALL_TROUBLES) return [...PLAIN, ...WITH_POWER_CUT];
+function troublesAt(at: number, operations: number, isLong = false): readonly Trouble[] {
+  if (ALL_TROUBLES) return [...PLAIN, ...WITH_POWER_CUT];
+  if (isLong)
+    return [...PLAIN.slice(0, 2), ...WITH_POWER_CUT].filter((_, which) => (at + which) % 5 === 0);
+  if (operations <= MANY) return [...PLAIN, ...WITH_POWER_CUT];
   const plain = PLAIN.filter((_, which) => which < 2 || (at + which) % 2 === 0);
   return [...plain, ...WITH_POWER_CUT.filter((_, which) => (at + which) % 4 === 0)];
 }
@@ -75,7 +80,7 @@ export function testFaults(works: readonly Work[]): void {
         const operations = await operationsOf(work);
         expect(operations).toBeGreaterThan(1);
         for (let at = 1; at <= operations; at += 1) {
-          for (const [which, trouble] of troublesAt(at, operations).entries()) {
+          for (const [which, trouble] of troublesAt(at, operations, work.isLong).entries()) {
             await sufferedAt(work, at, trouble, at * 31 + which);
           }
         }

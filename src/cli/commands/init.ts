@@ -91,8 +91,8 @@ export function run(cli: Cli, flags: Flags): void {
         ...peers.map((peer) => joinCommand(wireDir, peer, handle)),
       ],
       [
-        "Then compare fingerprints with it over a channel that you trust, and pin its key",
-        ...peers.map((peer) => pinCommand(wireDir, handle, peer)),
+        "Then compare six digits with its operator, over a channel that you trust",
+        ...peers.map((peer) => digitsCommand(wireDir, handle, peer)),
       ],
       ...reports.flatMap((each) => [runSection(each), helloSection(each)]),
     ]),
@@ -103,8 +103,9 @@ function joinCommand(wireDir: string, peer: string, handle: string): string {
   return shellCommand("join", wireDir, "--me", peer, "--peer", handle);
 }
 
-export function pinCommand(wireDir: string, handle: string, peer: string): string {
-  return shellCommand("trust", "pin", peer, "--tier", "VERIFIED", ...where(wireDir, handle));
+/** How two operators find out that they speak of the same keys. Spec 2.3. */
+export function digitsCommand(wireDir: string, handle: string, peer: string): string {
+  return shellCommand("trust", "sas", peer, ...where(wireDir, handle));
 }
 
 /** How the daemon is kept running. */

@@ -15,7 +15,7 @@ import {
   type PartyFlags,
   type Section,
 } from "../setup-text.ts";
-import { helloSection, pinCommand, runSection } from "./init.ts";
+import { helloSection, digitsCommand, runSection } from "./init.ts";
 
 export interface Flags extends PartyFlags {
   acceptWireTrust?: boolean;
@@ -27,7 +27,8 @@ export function command(cli: Cli): Command {
   const join = new Command("join")
     .description(
       "Joins a wire that somebody else has made: your key, your logs, what you keep to yourself.\n" +
-        "Nobody is believed because of it: you pin the others' keys. Running it again is safe.",
+        "Nobody is believed because of it: that takes the digits that you compare (trust sas). Running it\n" +
+        "again is safe.",
     )
     .argument("[folder]", "the wire's folder (default: the nearest _coordination/ upward)")
     .option("--accept-wire-trust", "pin the keys that the wire claims for your peers, at UNTRUSTED")
@@ -58,12 +59,12 @@ export function run(cli: Cli, folder: string | undefined, flags: Flags): void {
     dryRun: flags.dryRun,
   });
   const low = report.peers.filter(({ tier }) => tier === null || tier === "UNTRUSTED");
-  const pins = low.map((peer) => pinCommand(report.wire_dir, report.handle, peer.handle));
+  const digits = low.map((peer) => digitsCommand(report.wire_dir, report.handle, peer.handle));
   const sections: Section[] = [runSection(report), helloSection(report)];
-  if (pins.length > 0) {
+  if (digits.length > 0) {
     sections.unshift([
-      "Compare fingerprints with the other side over a channel that you trust, and pin its key",
-      ...pins,
+      "Compare six digits with the other side's operator, over a channel that you trust",
+      ...digits,
     ]);
   }
   emit(cli, flags, report, (paint) => setupText([report], paint, sections));

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { DeaddropError } from "../../daemon/errors.ts";
-import { changePrivateTrust, readPrivateTrust } from "../../setup/private-trust.ts";
+import { changePrivateTrust, readPrivateTrust } from "../../daemon/private-trust.ts";
 import { advertisedKeys } from "../../setup/report.ts";
 import {
   fingerprintOf,

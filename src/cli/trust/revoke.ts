@@ -1,6 +1,6 @@
 import { DeaddropError } from "../../daemon/errors.ts";
 import { lastMessage } from "../../setup/last-message.ts";
-import { changePrivateTrust } from "../../setup/private-trust.ts";
+import { changePrivateTrust } from "../../daemon/private-trust.ts";
 import { openHeads } from "../../storage/heads.ts";
 import { revokeKey } from "../../trust/pins.ts";
 import type { KeyEnd } from "../../trust/store.ts";

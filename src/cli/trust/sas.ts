@@ -27,14 +27,14 @@ export function run(cli: Cli, peer: string, flags: GlobalFlags): void {
   requirePeer(at, peer);
   const contact = meetPeers(at.host, at.place);
   const standing = standingWith(at.place, contact, peer);
-  const restarted = contact.news.get(peer) === "restarted";
+  const restarted = (contact.pairings.get(peer)?.restarts ?? 0) > 0;
   const { state } = standing;
   if (state === "wrong_card") cli.exitCode = 1;
   const digits = "digits" in standing ? standing.digits : null;
   emit(cli, flags, { peer, state, digits, restarted }, (paint) =>
     [
       ...(restarted
-        ? [`${paint("yellow", peer)} has begun anew: digits from before are void`]
+        ? [`${paint("yellow", peer)} has begun anew: only the latest digits count`]
         : []),
       ...standingText(at.place.handle, peer, standing, paint),
     ].join("\n"),

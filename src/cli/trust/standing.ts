@@ -1,5 +1,5 @@
 import { DeaddropError } from "../../daemon/errors.ts";
-import { changePrivateTrust, readPrivateTrust } from "../../setup/private-trust.ts";
+import { changePrivateTrust, readPrivateTrust } from "../../daemon/private-trust.ts";
 import { updatePairings } from "../../storage/pairing-store.ts";
 import { parsePairings, serialisePairings } from "../../trust/pairing-file.ts";
 import { setBlocked, setTier, type StoreChange } from "../../trust/pins.ts";

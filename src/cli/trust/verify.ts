@@ -1,6 +1,6 @@
 import { DeaddropError } from "../../daemon/errors.ts";
 import { meetPeers } from "../../setup/first-contact.ts";
-import { changePrivateTrust } from "../../setup/private-trust.ts";
+import { changePrivateTrust } from "../../daemon/private-trust.ts";
 import { updatePairings } from "../../storage/pairing-store.ts";
 import { isExhausted, MAX_MISMATCHES, noteMismatch } from "../../trust/pairing.ts";
 import { parsePairings, serialisePairings } from "../../trust/pairing-file.ts";

@@ -1,4 +1,4 @@
-import { DeaddropError } from "../daemon/errors.ts";
+import { DeaddropError } from "./errors.ts";
 import { StorageError, type Disk } from "../storage/disk.ts";
 import type { AgentPaths } from "../storage/paths.ts";
 import { readTrust, updateTrust } from "../storage/private-store.ts";

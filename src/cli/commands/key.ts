@@ -1,0 +1,130 @@
+import { Command } from "commander";
+import { loadSigningIdentity, prepareNextIdentity } from "../../storage/signing-key.ts";
+import { DeaddropError } from "../../daemon/errors.ts";
+import type { KeysView } from "../../daemon/view-types.ts";
+import { compareTiers } from "../../trust/tiers.ts";
+import type { Draft } from "../../wire/compose.ts";
+import { agentPlace, reloadDaemon, type AgentPlace } from "../agent-place.ts";
+import { addConsent } from "../consent-flags.ts";
+import { confirmOperator, type ConsentFlags } from "../confirm.ts";
+import { collect, withClient, type Cli, type GlobalFlags } from "../context.ts";
+import { example } from "../example.ts";
+import { emit, type Paint } from "../output.ts";
+
+interface RotateFlags extends GlobalFlags, ConsentFlags {
+  without?: string[];
+}
+
+/** `deaddrop key`: the life of your own key. Spec 2.5. */
+export function command(cli: Cli): Command {
+  const key = new Command("key").description(
+    "Your own key on this wire: which one is in use, and how it is changed for another while work goes on.",
+  );
+  key
+    .command("show")
+    .description("the key in use, and how far a change of keys has come")
+    .action(async (_flags: unknown, show: Command) => {
+      const flags = show.optsWithGlobals<GlobalFlags>();
+      await withClient(cli, flags, async (client) => {
+        const keys = await client.view("keys");
+        emit(cli, flags, keys, (paint) => keysText(keys, paint));
+      });
+    });
+  addConsent(key.command("rotate"))
+    .description(
+      "make a new key and ask every peer to accept it; it is used once all have acked, and a day later they are asked to believe the old one no longer. Repeat it to ask again whom the first time has not reached.",
+    )
+    .option("--without <handle>", "begin anew, and do not ask this peer (repeatable)", collect)
+    .addHelpText("after", example("deaddrop key rotate"))
+    .action(async (_flags: unknown, rotate: Command) => {
+      await run(cli, rotate.optsWithGlobals<RotateFlags>());
+    });
+  return key;
+}
+
+async function run(cli: Cli, flags: RotateFlags): Promise<void> {
+  const at = agentPlace(cli, flags);
+  const { host, place } = at;
+  const { disk } = host;
+  const asked = askable(at, flags.without ?? []);
+  const { keyId: old } = loadSigningIdentity(disk, place.paths).signer;
+  await confirmOperator(
+    cli,
+    flags,
+    {
+      action: "key rotate",
+      target: old,
+      effect: [
+        `A new key takes the place of ${old} once ${asked.join(", ")} ${asked.length === 1 ? "has" : "have"} acked it.`,
+        "If the old key may be in other hands, do not rotate: have your peers revoke it (deaddrop trust revoke), and begin with a new key and new digits.",
+      ],
+      word: place.handle,
+    },
+    place.paths.operatorJournal,
+  );
+  if (flags.without !== undefined) disk.remove(place.paths.nextKey);
+  const { signer, publicIdentity } = prepareNextIdentity(disk, place.paths, host.random(32));
+  await reloadDaemon(place.paths);
+  await withClient(cli, flags, async (client) => {
+    const before = await client.view("keys");
+    const drafts = requests(at, asked, before, signer.keyId, publicIdentity.key);
+    if (drafts.length > 0) await client.send(drafts);
+    const keys = await client.view("keys");
+    emit(cli, flags, keys, (paint) => keysText(keys, paint));
+  });
+}
+
+/** Whom a proposal of ours can bind: who has not proved who it is cannot ack one. */
+function askable({ place, peers }: AgentPlace, without: readonly string[]): string[] {
+  const asked = peers.filter((handle) => {
+    const peer = place.store.peers.get(handle);
+    if (without.includes(handle) || peer?.tier === undefined) return false;
+    return !peer.blocked && peer.held === undefined && compareTiers(peer.tier, "UNTRUSTED") > 0;
+  });
+  if (asked.length > 0) return asked;
+  throw new DeaddropError("refused", "there is no verified peer that could accept a new key", {
+    hint: "compare digits first (deaddrop trust sas <peer>); peers who do not know your key yet simply pin the one in use",
+  });
+}
+
+/** One proposal for each log of ours in which none about that key is open or settled. */
+function requests(
+  { place }: AgentPlace,
+  asked: readonly string[],
+  keys: KeysView,
+  keyId: string,
+  key: string,
+): Draft[] {
+  const stands = keys.asked.filter(
+    (each) => each.key_id === keyId && ["open", "ratified"].includes(each.status),
+  );
+  const groups = place.layout.kind === "outbox" ? [asked] : asked.map((handle) => [handle]);
+  return groups
+    .filter((group) => !stands.some(({ required }) => required.join() === group.join()))
+    .map((required) => ({
+      to: required,
+      type: "proposal",
+      subject: `sign with ${keyId} from now on`,
+      body: {
+        action: "add_key",
+        key_id: keyId,
+        key,
+        required,
+        decision: `${place.handle} signs with ${keyId}.`,
+      },
+      ackRequired: true,
+    }));
+}
+
+function keysText(keys: KeysView, paint: Paint): string {
+  const { current, since, next, earlier } = keys;
+  const lines = [
+    `${paint("bold", current)}  in use${since === null ? "" : ` since ${since}`}`,
+    ...(next === null ? [] : [`${next}  waits until every peer has acked it:`]),
+  ];
+  for (const { action, key_id, required, status } of keys.asked) {
+    if (action === "add_key" && key_id === next) lines.push(`  ${required.join(", ")}: ${status}`);
+  }
+  for (const keyId of earlier) lines.push(`${keyId}  no longer used, still believed by peers`);
+  return lines.join("\n");
+}

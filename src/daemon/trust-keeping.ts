@@ -1,0 +1,135 @@
+import { dueKeyChanges, type DueKeyChange, type KeyChange } from "../protocol/key-changes.ts";
+import { dueReciprocations } from "../protocol/reciprocations.ts";
+import { adoptNextIdentity } from "../storage/signing-key.ts";
+import { acceptKey, deactivateKey, setReciprocations, type StoreChange } from "../trust/pins.ts";
+import type { KeyEnd, TrustStore } from "../trust/store.ts";
+import { ownLogs } from "../wire/layout.ts";
+import { decodeKey } from "../wire/signature.ts";
+import { DeaddropError } from "./errors.ts";
+import { changePrivateTrust } from "./private-trust.ts";
+import type { Session } from "./session.ts";
+
+/**
+ * Makes what the protocol has settled about keys and tiers: keys that a peer changes and we have
+ * acked, our own rotation, reciprocations. True when anything was made: pins and keys are then to be
+ * read again before another line is judged or signed. Whoever dies in the midst makes it again.
+ * Spec 2.3, 2.5.
+ */
+export function keepTrust(session: Session): boolean {
+  const { memory, env } = session;
+  const { keyChanges, proposals, reciprocations } = memory.state;
+  const counts = dueReciprocations(reciprocations, env);
+  for (const [peer, count] of counts) countReciprocations(session, peer, count);
+  const due = dueKeyChanges(keyChanges, proposals, env);
+  for (const each of due) makeKeyChange(session, each);
+  return counts.size + due.length > 0;
+}
+
+function countReciprocations(session: Session, peer: string, count: number): void {
+  const { wallMs } = session.now();
+  const store = change(session, (before) => setReciprocations(before, peer, count, wallMs));
+  const tier = store.peers.get(peer)?.tier;
+  session.world.log.info({ peer, count, tier }, "decisions acked by this peer are counted");
+}
+
+function makeKeyChange(session: Session, due: DueKeyChange): void {
+  switch (due.due) {
+    case "peer":
+      makePeerChange(session, due.change);
+      return;
+    case "switch":
+      signWithNext(session);
+      return;
+    case "retire":
+      retire(session, due.keyId);
+  }
+}
+
+/** What the store refuses is told and not tried again. */
+function makePeerChange(session: Session, asked: KeyChange): void {
+  const { id, from, keyId, action } = asked;
+  const at = session.now().wallMs;
+  let detail: string | undefined;
+  try {
+    change(session, (store) => peerChange(session, store, asked));
+  } catch (error) {
+    if (!(error instanceof DeaddropError)) throw error;
+    detail = error.message;
+  }
+  const done = action === "add_key" ? "added" : "deactivated";
+  const cause = detail === undefined ? `key_${done}` : "key_change_refused";
+  session.tell({
+    key: `${cause}:${id}`,
+    cause,
+    peer: from,
+    subject: detail === undefined ? `${keyId} is ${done}` : `${keyId} is not ${done}`,
+    detail: detail ?? `${from} asked for it with a key that is pinned, and we have acked it`,
+    concernsWire: false,
+  });
+  session.local({ kind: "key_changed", id, at });
+}
+
+function peerChange(session: Session, store: TrustStore, asked: KeyChange): StoreChange {
+  const { from, keyId, key } = asked;
+  const at = isoNow(session);
+  if (asked.action === "deactivate_key") {
+    return deactivateKey(store, keyId, at, peerEnds(session, from));
+  }
+  const bytes = decodeKey(key ?? "");
+  if (bytes === undefined) return { ok: false, detail: `the key of ${keyId} is unreadable` };
+  return acceptKey(store, from, bytes, at);
+}
+
+/** From here on we sign with the next key; the store notes since when. */
+function signWithNext(session: Session): void {
+  const { world, place } = session;
+  const { nextIdentity: next, identity, handle } = place;
+  if (next === undefined) return;
+  change(session, (store) => {
+    const old = acceptKey(store, handle, identity.publicKey, isoNow(session));
+    return old.ok ? acceptKey(old.store, handle, next.publicKey, isoNow(session)) : old;
+  });
+  // What waits for its next sync was signed with the old one; it goes out as it is.
+  adoptNextIdentity(world.disk, place.paths);
+  const { keyId } = next.signer;
+  session.tell({
+    key: `key_in_use:${keyId}`,
+    cause: "key_in_use",
+    subject: `we sign with ${keyId}`,
+    detail: `every peer that was asked has acked it; ${identity.signer.keyId} follows it`,
+    concernsWire: false,
+  });
+}
+
+function retire(session: Session, keyId: string): void {
+  const { place } = session;
+  const { handle, store } = place;
+  const key = store.peers.get(handle)?.keys.find((each) => each.keyId === keyId);
+  if (key === undefined) return;
+  change(session, (before) => {
+    const known = acceptKey(before, handle, key.key, isoNow(session));
+    return known.ok ? deactivateKey(known.store, keyId, isoNow(session), ownEnds(session)) : known;
+  });
+}
+
+function peerEnds({ place, files }: Session, peer: string): ReadonlyMap<string, KeyEnd> {
+  const ends = ownLogs(place.layout, peer).map(
+    ({ name }) => [name, files.heads.peer(name)] as const,
+  );
+  return new Map(ends.flatMap(([name, head]) => (head === undefined ? [] : [[name, head]])));
+}
+
+function ownEnds({ place, writer }: Session): ReadonlyMap<string, KeyEnd> {
+  const ends = ownLogs(place.layout, place.handle).map(
+    ({ name }) => [name, writer.head(name)] as const,
+  );
+  return new Map(ends.flatMap(([name, head]) => (head === undefined ? [] : [[name, head]])));
+}
+
+function change(session: Session, make: (store: TrustStore) => StoreChange): TrustStore {
+  return changePrivateTrust(session.world.disk, session.place.paths, make);
+}
+
+function isoNow(session: Session): string {
+  return new Date(session.now().wallMs).toISOString();
+}
