@@ -142,6 +142,12 @@ function sentText(answer: SendAnswer, paint: Paint): string {
   if (answer.outcome === "queued") {
     lines.push("It is stored here and goes out by itself: do not send it again.");
   }
+  for (const { peer, tier } of answer.refused_by ?? []) {
+    lines.push(
+      `${paint("yellow", peer)} will refuse it: you are ${tier} there, since its operator has not confirmed who you are.`,
+      `Compare digits: deaddrop trust sas ${peer} here, and on its side with you.`,
+    );
+  }
   return lines.join("\n");
 }
 

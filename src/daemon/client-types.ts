@@ -1,3 +1,4 @@
+import type { Tier } from "../trust/tiers.ts";
 import type { Draft } from "../wire/compose.ts";
 import type { ViewName, ViewParameters, Views } from "./view-types.ts";
 
@@ -43,6 +44,15 @@ export interface StatusChange {
 export interface SendAnswer {
   outcome: "sent" | "queued";
   messages: SentLine[];
+  /** Who has announced a tier of ours at which it refuses such lines; absent when nobody has. */
+  refused_by?: TierRefusal[];
+}
+
+/** A recipient that has not verified us, by its own word. Spec 2.3. */
+export interface TierRefusal {
+  peer: string;
+  /** What we are there. */
+  tier: Tier;
 }
 
 export interface SentLine {

@@ -1,3 +1,4 @@
+import { refusalsOf } from "../protocol/announcements.ts";
 import { textsField } from "../protocol/body.ts";
 import { ownersNeeded } from "../protocol/required.ts";
 import { maySend, safeMode, type SafeMode } from "../protocol/safe-mode.ts";
@@ -6,7 +7,7 @@ import type { OwnLine } from "../storage/log-writer.ts";
 import { checkDraft, composeLine, nextTimestamp, type Draft } from "../wire/compose.ts";
 import { logsTo, ownLogs, type Log } from "../wire/layout.ts";
 import type { ChainHead } from "../wire/chain.ts";
-import type { SendAnswer, SentLine } from "./client-types.ts";
+import type { SendAnswer, SentLine, TierRefusal } from "./client-types.ts";
 import { DeaddropError } from "./errors.ts";
 import { assertShape } from "./published-shapes.ts";
 import type { Session } from "./session.ts";
@@ -28,11 +29,23 @@ export function sendGroups(session: Session, groups: readonly (readonly Draft[])
   const addressed = groups.map((drafts) => drafts.map((draft) => address(session, draft, safe)));
   const { outcome, messages } = write(session, addressed.flat());
   let at = 0;
-  return addressed.map((group) => {
+  return addressed.map((group, index) => {
     const count = group.reduce((sum, { logs }) => sum + logs.length, 0);
     at += count;
-    return { outcome, messages: messages.slice(at - count, at) };
+    const refusedBy = refusals(session, groups[index] ?? []);
+    return {
+      outcome,
+      messages: messages.slice(at - count, at),
+      ...(refusedBy.length === 0 ? {} : { refused_by: refusedBy }),
+    };
   });
+}
+
+/** Each recipient once that has said of our tier that it takes no such lines. Spec 2.3. */
+function refusals({ memory, env }: Session, drafts: readonly Draft[]): TierRefusal[] {
+  const { announcements } = memory.state;
+  const all = drafts.flatMap(({ type, to }) => refusalsOf(announcements, env, type, to));
+  return [...new Map(all.map((each) => [each.peer, each])).values()];
 }
 
 /** The daemon's own words: they go into one named log, and safe mode has been asked before. */

@@ -1,6 +1,6 @@
 import { fromPlain } from "../wire/json.ts";
 import { logsTo } from "../wire/layout.ts";
-import { tierNamed, type Tier } from "../trust/tiers.ts";
+import { acceptsType, tierNamed, type Tier } from "../trust/tiers.ts";
 import { isForUs } from "./addressing.ts";
 import { textField } from "./body.ts";
 import type { Effect } from "./effects.ts";
@@ -33,6 +33,19 @@ export function applyAnnouncements(state: AnnouncementsState, event: CoreEvent, 
   if (event.own && env.layout.roster.includes(about)) state.said.set(about, tier);
   const given = tierNamed(tier);
   if (!event.own && about === env.self && given !== undefined) state.given.set(from, given);
+}
+
+/** Which of these recipients have announced that they refuse lines of that type from us. */
+export function refusalsOf(
+  state: AnnouncementsState,
+  env: Env,
+  type: string,
+  to: readonly string[],
+): { peer: string; tier: Tier }[] {
+  const isAddressed = (peer: string) => to.includes("*") || to.includes(peer);
+  return [...state.given]
+    .filter(([peer, tier]) => env.layout.roster.includes(peer) && !acceptsType(tier, type))
+    .flatMap(([peer, tier]) => (isAddressed(peer) ? [{ peer, tier }] : []));
 }
 
 /**

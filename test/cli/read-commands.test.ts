@@ -82,7 +82,8 @@ describe("inbox", () => {
   });
 
   it("says so when nothing is there", async () => {
-    expect((await run(["inbox"], { views: { inbox: [] } })).stdout).toBe("Nothing here.\n");
+    const views = { inbox: [], peers: [] };
+    expect((await run(["inbox"], { views })).stdout).toBe("Nothing here.\n");
     expect((await run(["inbox", "--json"], { views: { inbox: [] } })).stdout).toBe("");
   });
 

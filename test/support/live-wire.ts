@@ -91,21 +91,61 @@ export async function removeWires(): Promise<void> {
 /** Made as `deaddrop init --local-pair` does, with beats that come soon enough for a test. */
 export function makeWire(options: WireOptions = {}): LiveWire {
   const handles = options.handles ?? ["forge", "scribe"];
-  const folder = realpathSync(mkdtempSync(join(options.under ?? tmpdir(), "deaddrop-e2e-")));
-  made.push(folder);
+  const folder = newFolder(options.under);
   const home = join(folder, "home");
   const dir = join(folder, "wire");
-  for (const path of [home, dir]) mkdirSync(path);
+  mkdirSync(home);
+  const env = { ...envOf(home), ...options.env?.(home) };
+  writePolicy(dir, handles, options);
+  initWire(setupHost(env, Date.now()), { wireDir: dir, handles, peers: [], track: true });
+  return liveWire(folder, dir, env);
+}
+
+/**
+ * Agents who share nothing but a folder: each has a home of its own and has been set up by its own
+ * `deaddrop init` or `join`. `folderOf`: the folder that each of them takes for the shared one.
+ */
+export async function makeHomes(
+  handles: readonly string[],
+  folderOf: (handle: string) => string = () => "wire",
+): Promise<ReadonlyMap<string, LiveWire>> {
+  const folder = newFolder();
+  const homes = new Map<string, LiveWire>();
+  for (const handle of handles) {
+    const home = join(folder, `home of ${handle}`);
+    mkdirSync(home);
+    const dir = join(folder, folderOf(handle));
+    const isFirst = !existsSync(dir);
+    if (isFirst) writePolicy(dir, handles, {});
+    const wire = liveWire(folder, dir, envOf(home));
+    const peers = handles.filter((each) => each !== handle).flatMap((each) => ["--peer", each]);
+    await wire.json(handle, isFirst ? "init" : "join", "--me", handle, ...peers);
+    homes.set(handle, wire);
+  }
+  return homes;
+}
+
+function newFolder(under = tmpdir()): string {
+  const folder = realpathSync(mkdtempSync(join(under, "deaddrop-e2e-")));
+  made.push(folder);
+  return folder;
+}
+
+function envOf(home: string): NodeJS.ProcessEnv {
   const { PATH, TMPDIR } = process.env;
-  const env: NodeJS.ProcessEnv = {
+  return {
     PATH,
     HOME: home,
     // Sockets whose own place has too long a path go here, and are removed with the rest.
     XDG_RUNTIME_DIR: home,
     TZ: "UTC",
     ...(TMPDIR === undefined ? {} : { TMPDIR }),
-    ...options.env?.(home),
   };
+}
+
+/** A wire's policy, as its makers would have it, with beats that come soon enough for a test. */
+function writePolicy(dir: string, handles: readonly string[], options: WireOptions): void {
+  mkdirSync(dir);
   const config = {
     wire_id: WIRE_ID,
     protocol_version: "v3.1",
@@ -115,8 +155,6 @@ export function makeWire(options: WireOptions = {}): LiveWire {
   };
   writeFileSync(join(dir, "config.json"), JSON.stringify(config));
   writeFileSync(join(dir, "tiers.json"), tiersText(options.cadenceSeconds ?? 1));
-  initWire(setupHost(env, Date.now()), { wireDir: dir, handles, peers: [], track: true });
-  return liveWire(folder, dir, env);
 }
 
 export function tiersText(seconds: number): string {

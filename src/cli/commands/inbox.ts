@@ -51,8 +51,21 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
     const messages = await client.view("inbox", query(flags));
     await show(cli, flags, client, messages);
     if (flags.follow === true) await follow(cli, flags, client, messages);
-    else if (messages.length === 0 && flags.json !== true) cli.stdout.write("Nothing here.\n");
+    else if (messages.length === 0 && flags.json !== true) {
+      cli.stdout.write(`Nothing here.\n${await strangersText(client)}`);
+    }
   });
+}
+
+/** Why there may be nothing: what strangers say is refused. Spec 2.3. */
+async function strangersText(client: Client): Promise<string> {
+  const peers = await client.view("peers");
+  const strangers = peers.filter(({ trust_tier }) => trust_tier === "UNTRUSTED");
+  return strangers
+    .map(({ handle }) => {
+      return `${handle} has not been verified, so what it sends is refused: deaddrop trust sas ${handle}\n`;
+    })
+    .join("");
 }
 
 function query(flags: Flags): ViewArgs["inbox"] {
