@@ -22,8 +22,7 @@ function scene(kind: "pairwise" | "outbox" = "pairwise") {
     kind === "outbox" ? from : `${from}_to_${from === "forge" ? "scribe" : "forge"}`;
   const take = (from: string, saying: Saying, change: Partial<LineEvent> = {}): void => {
     const line = script.say(logOf(from), NOON, saying);
-    const event = { ...lineEvent(line, env.self), ...change } as LineEvent;
-    applyAnnouncements(state, event, env);
+    applyAnnouncements(state, lineEvent(line, env.self, change), env);
   };
   const due = () =>
     decideAnnouncements(state, env).map((effect) =>

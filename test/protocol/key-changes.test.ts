@@ -36,7 +36,7 @@ function scene(self: "forge" | "scribe", ownKeys?: Partial<OwnKeys>) {
   const say = (type: string, body: unknown, change: Partial<LineEvent> = {}): string => {
     const log = type === "ack" ? "scribe_to_forge" : "forge_to_scribe";
     const line = script.say(log, NOON, { type, body, thread: "keys" });
-    applyKeyChanges(state, { ...lineEvent(line, env.self), ...change } as LineEvent);
+    applyKeyChanges(state, lineEvent(line, env.self, change));
     return line.message.id;
   };
   const settle = (id: string, status: Outcome["status"]): void => {
