@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { serialiseBackup, type Backup } from "../storage/backup-file.ts";
 import { readWhole, type Disk } from "../storage/disk.ts";
 import { aheadOf, newerHeads } from "../storage/heads-merge.ts";
-import { serialiseHeads } from "../storage/heads.ts";
+import { serialiseHeads, type Heads } from "../storage/heads.ts";
 import { wirePaths, type AgentPaths } from "../storage/paths.ts";
 import { serialisePairings } from "../trust/pairing-file.ts";
 import { restoredPairings } from "../trust/pairing-restore.ts";
@@ -66,7 +66,7 @@ export function planRestore(host: SetupHost, backup: Backup, request: RestoreReq
   const keys = planKeys(disk, paths, backup);
   const steps = [
     // The heads first: whatever comes of the rest, they keep us from signing a `seq` twice.
-    write(paths.heads, serialiseHeads({ peers: heads.peers, own: logs.own })),
+    ...headSteps(paths, { peers: heads.peers, own: logs.own }),
     ...trustSteps(paths, trust.store),
     ...(pairings.size === 0 ? [] : [write(paths.pairing, bytesOf(serialisePairings(pairings)))]),
     ...settings.steps,
@@ -86,6 +86,11 @@ export function planRestore(host: SetupHost, backup: Backup, request: RestoreReq
     notes: logs.notes,
     digest: createHash("sha256").update(serialiseBackup(backup)).digest("hex"),
   };
+}
+
+function headSteps(paths: AgentPaths, heads: Heads): readonly RestoreStep[] {
+  if (heads.peers.size + heads.own.size === 0) return [];
+  return [write(paths.heads, serialiseHeads(heads))];
 }
 
 /** The store before its version: a crash between leaves one that is newer than the last seen. */

@@ -126,51 +126,47 @@ it("refuses while the daemon runs, and without the newer state's loss being acce
   expectOneChain(wire);
 }, 90_000);
 
-const hasAge = spawnSync("age", ["--version"]).error === undefined;
-const hasScript = spawnSync("script", ["--version"]).error === undefined;
-if (!hasAge) console.log("skipped: age is not installed, so age -d cannot open a backup");
+function need(program: string, skip: (reason: string) => void): void {
+  const found = spawnSync("sh", ["-c", `command -v ${program}`]).status === 0;
+  if (!found) skip(`${program} is not installed`);
+}
 
-it.skipIf(!hasAge || !hasScript)(
-  "age -d opens a backup",
-  async () => {
-    const wire = makeWire();
-    const file = await backUp(wire);
-    const out = join(wire.folder, "opened.json");
-    // It asks on the terminal alone.
-    execFileSync("script", ["-qec", `age -d -o ${out} ${file}`, "/dev/null"], {
-      input: `${PASSPHRASE}\n`,
-      timeout: 30_000,
-    });
-    const document = JSON.parse(readFileSync(out, "utf8")) as { handle: string; files: unknown[] };
-    expect(document.handle).toBe("forge");
-    expect(document.files).toContainEqual(
-      expect.objectContaining({ place: "identity", name: "forge.key" }),
-    );
-  },
-  60_000,
-);
+it("age -d opens a backup", async ({ skip }) => {
+  need("age", skip);
+  need("script", skip);
+  const wire = makeWire();
+  const file = await backUp(wire);
+  const out = join(wire.folder, "opened.json");
+  // It asks on the terminal alone.
+  execFileSync("script", ["-qec", `age -d -o ${out} ${file}`, "/dev/null"], {
+    input: `${PASSPHRASE}\n`,
+    timeout: 30_000,
+  });
+  const document = JSON.parse(readFileSync(out, "utf8")) as { handle: string; files: unknown[] };
+  expect(document.handle).toBe("forge");
+  expect(document.files).toContainEqual(
+    expect.objectContaining({ place: "identity", name: "forge.key" }),
+  );
+}, 60_000);
 
-it.skipIf(!hasScript)(
-  "asks on a terminal for the passphrase, twice, and shows none of it",
-  async () => {
-    const wire = makeWire();
-    const file = join(wire.folder, "typed.age");
-    const command = `${process.execPath} ${BIN} backup ${file} --wire ${wire.dir} --as forge`;
-    const asked = start("script", ["-qec", command, "/dev/null"], { env: wire.env });
-    await until("it asks", () => asked.stdout().includes("Passphrase: "));
-    asked.child.stdin?.write(`${PASSPHRASE}x\u007f\r`);
-    await until("it asks again", () => asked.stdout().includes("once more: "));
-    asked.child.stdin?.write(`${PASSPHRASE}\r`);
-    const { code, stdout } = await asked.ended;
-    expect([code, stdout]).toEqual([0, expect.stringContaining("It holds your private key")]);
-    expect(stdout).not.toContain("herons");
-    lose(wire);
-    const back = `${process.execPath} ${BIN} restore ${file} --wire ${wire.dir}`;
-    const again = start("script", ["-qec", back, "/dev/null"], { env: wire.env });
-    await until("it asks", () => again.stdout().includes("Passphrase: "));
-    again.child.stdin?.write(`${PASSPHRASE}\r`);
-    const ended = await again.ended;
-    expect([ended.code, ended.stdout]).toEqual([0, expect.stringContaining("is restored as of")]);
-  },
-  60_000,
-);
+it("asks on a terminal for the passphrase, twice, and shows none of it", async ({ skip }) => {
+  need("script", skip);
+  const wire = makeWire();
+  const file = join(wire.folder, "typed.age");
+  const command = `${process.execPath} ${BIN} backup ${file} --wire ${wire.dir} --as forge`;
+  const asked = start("script", ["-qec", command, "/dev/null"], { env: wire.env });
+  await until("it asks", () => asked.stdout().includes("Passphrase: "));
+  asked.child.stdin?.write(`${PASSPHRASE}x\u007f\r`);
+  await until("it asks again", () => asked.stdout().includes("once more: "));
+  asked.child.stdin?.write(`${PASSPHRASE}\r`);
+  const { code, stdout } = await asked.ended;
+  expect([code, stdout]).toEqual([0, expect.stringContaining("It holds your private key")]);
+  expect(stdout).not.toContain("herons");
+  lose(wire);
+  const back = `${process.execPath} ${BIN} restore ${file} --wire ${wire.dir}`;
+  const again = start("script", ["-qec", back, "/dev/null"], { env: wire.env });
+  await until("it asks", () => again.stdout().includes("Passphrase: "));
+  again.child.stdin?.write(`${PASSPHRASE}\r`);
+  const ended = await again.ended;
+  expect([ended.code, ended.stdout]).toEqual([0, expect.stringContaining("is restored as of")]);
+}, 60_000);
