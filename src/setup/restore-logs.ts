@@ -11,6 +11,7 @@ import { newPeer } from "../trust/store.ts";
 import { isChained } from "../wire/chain.ts";
 import { ownLogs } from "../wire/layout.ts";
 import { parseMessage } from "../wire/message.ts";
+import { quote } from "../wire/quote.ts";
 import { keyId, publicKeyOf } from "../wire/signature.ts";
 
 /** By what our own logs are found and read: as it will be after the restore. */
@@ -57,7 +58,7 @@ export function followOwnLogs(disk: Disk, paths: AgentPaths, by: LogsToFollow): 
     if (end.head !== undefined) own.set(name, end.head);
     if (end.problem !== undefined) notes.push(`${name}: ${end.problem}`);
     if (end.unknownKeys.length > 0) {
-      const keys = end.unknownKeys.join(", ");
+      const keys = end.unknownKeys.map((id) => quote(id)).join(", ");
       older.push(
         `${name}: later lines of ${paths.handle} are signed with ${keys}, a key not in it`,
       );

@@ -22,11 +22,13 @@ export type OwnClaim =
 export interface OwnLogEnd {
   /** The head after every line of our chain that the log shows; what was remembered if that is all. */
   readonly head: OwnHead | undefined;
-  /** Lines beyond it in our name, signed with keys that are not at hand: who signs on may fork. */
+  /** Lines beyond it in our name, by the keys (the first few) that are not at hand: who signs on may fork. */
   readonly unknownKeys: readonly string[];
   /** Why the chain could not be followed to the end of the log: its daemon will not write to it. */
   readonly problem: string | undefined;
 }
+
+const MAX_UNKNOWN_KEYS = 8;
 
 /**
  * How far our own log has come since a head was remembered. A machine that is restored from a backup
@@ -95,7 +97,11 @@ class Follower {
     const { head } = this;
     if (claim.by === "unknown key") {
       const isBeyond = claim.seq > (head?.seq ?? 0);
-      if (isBeyond && !this.unknownKeys.includes(claim.keyId)) this.unknownKeys.push(claim.keyId);
+      // Anybody who writes in the folder can plant such lines, with as many keys as he likes.
+      const isRoom = this.unknownKeys.length < MAX_UNKNOWN_KEYS;
+      if (isBeyond && isRoom && !this.unknownKeys.includes(claim.keyId)) {
+        this.unknownKeys.push(claim.keyId);
+      }
       return;
     }
     if (this.problem !== undefined || claim.seq <= (this.#from?.seq ?? 0)) return;

@@ -361,7 +361,8 @@ describe("restore", () => {
     const log = join(machine.wireDir, "forge_to_scribe.jsonl");
     const other = makeSigner("forge", new Uint8Array(32).fill(9));
     appendFileSync(log, lineBy(other));
-    const message = `forge_to_scribe: later lines of forge are signed with ${other.keyId}, a key not in it`;
+    const message =
+      /forge_to_scribe: later lines of forge are signed with .*forge:[0-9a-f]{8}.*, a key not in it/;
     await expectRefused(restore(), message);
     lose();
     await expectRefused(restore(), message);
