@@ -63,6 +63,8 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       entry("doctor", "check everything", () => import("./commands/doctor.ts")),
       entry("daemon", "run the daemon in the foreground", () => import("./commands/daemon.ts")),
       entry("service", "run the daemon as a service", () => import("./commands/service.ts")),
+      entry("backup", "keys, pins and heads to a file", () => import("./commands/backup.ts")),
+      entry("restore", "put a backup back", () => import("./commands/restore.ts")),
       entry("config", "settings and the wire's policy", () => import("./commands/config.ts")),
       entry("completion", "shell completion", () => import("./commands/completion.ts")),
     ],

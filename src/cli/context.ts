@@ -8,11 +8,21 @@ import { calling } from "../storage/errno.ts";
 import { placesFrom, programFolder, type Places } from "../storage/paths.ts";
 import type { Screen } from "./output.ts";
 
+/** Where text comes from; what a terminal can do besides is only used where there is one. */
+export interface Input extends AsyncIterable<Uint8Array | string> {
+  readonly isTTY?: boolean;
+  /** Raw: keys come as they are typed, and are not shown. */
+  setRawMode?(isRaw: boolean): unknown;
+  /** Leaves the stream open for whoever reads next, if it is told so. */
+  iterator?(options: { destroyOnReturn: boolean }): AsyncIterator<Uint8Array | string>;
+  pause?(): unknown;
+}
+
 /** The outside of the command line, so that a test can be one. */
 export interface Cli {
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
-  readonly stdin: AsyncIterable<Uint8Array | string> & { readonly isTTY?: boolean };
+  readonly stdin: Input;
   readonly stdout: Screen;
   readonly stderr: Screen;
   /** What the process ends with when nothing is thrown. */

@@ -131,7 +131,8 @@ function pinned(
   return bytes;
 }
 
-function configOf(path: string, bytes: Uint8Array | undefined): WireConfig {
+/** The wire's policy as a file has it; throws what has to be mended there. */
+export function configOf(path: string, bytes: Uint8Array | undefined): WireConfig {
   if (bytes === undefined) return DEFAULT_CONFIG;
   const parsed = parseConfig(bytes);
   if (parsed.ok) {
@@ -155,7 +156,12 @@ function tiersOf(path: string, bytes: Uint8Array | undefined): HeartbeatTiers {
   throw new DeaddropError("config", parsed.detail, { hint: `mend ${path}, then start again` });
 }
 
-function layoutOf(config: WireConfig, request: PlaceRequest, settings: AgentSettings): Layout {
+/** The logs of the wire, from its roster or from the peers that are named. Spec 1.1. */
+export function layoutOf(
+  config: WireConfig,
+  request: PlaceRequest,
+  settings: AgentSettings,
+): Layout {
   const named = [...(request.peers ?? []), ...settings.peers];
   const roster =
     config.roster.length > 0 ? config.roster : [...new Set([request.handle, ...named])];

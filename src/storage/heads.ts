@@ -22,6 +22,12 @@ export interface HeadsChange {
   readonly own?: ReadonlyMap<string, OwnHead | undefined>;
 }
 
+/** All that heads.json holds. */
+export interface Heads {
+  readonly peers: ReadonlyMap<string, PeerHead>;
+  readonly own: ReadonlyMap<string, OwnHead>;
+}
+
 /** heads.json: the last chain head seen of every log, by the log's name. Spec 1.1, 1.6. */
 export interface HeadsStore {
   peer(log: string): PeerHead | undefined;
@@ -43,12 +49,8 @@ export function openHeads(disk: Disk, path: string): HeadsStore {
       const nextPeers = merged(peers, change.peers);
       const nextOwn = merged(own, change.own);
       if (nextPeers === undefined && nextOwn === undefined) return;
-      const text = JSON.stringify({
-        version: 1,
-        peers: Object.fromEntries(nextPeers ?? peers),
-        own: Object.fromEntries(nextOwn ?? own),
-      });
-      disk.replace(path, Buffer.from(`${text}\n`, "utf8"), 0o600);
+      const bytes = serialiseHeads({ peers: nextPeers ?? peers, own: nextOwn ?? own });
+      disk.replace(path, bytes, 0o600);
       // Memory follows the disk: a failed save leaves what was remembered before.
       if (nextPeers !== undefined) refill(peers, nextPeers);
       if (nextOwn !== undefined) refill(own, nextOwn);
@@ -80,6 +82,24 @@ function load(disk: Disk, path: string) {
   const bytes = readWhole(disk, path);
   if (bytes === undefined)
     return { peers: new Map<string, PeerHead>(), own: new Map<string, OwnHead>() };
+  return parseHeads(bytes, path);
+}
+
+/** The file as it stands on disk. */
+export function serialiseHeads({ peers, own }: Heads): Uint8Array {
+  const text = JSON.stringify({
+    version: 1,
+    peers: Object.fromEntries(peers),
+    own: Object.fromEntries(own),
+  });
+  return Buffer.from(`${text}\n`, "utf8");
+}
+
+/** Throws "corrupt": half of what was seen is not enough. `path` is for the message. */
+export function parseHeads(
+  bytes: Uint8Array,
+  path: string,
+): { peers: Map<string, PeerHead>; own: Map<string, OwnHead> } {
   let value: unknown;
   try {
     value = JSON.parse(Buffer.from(bytes).toString("utf8"));

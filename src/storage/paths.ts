@@ -86,6 +86,8 @@ export interface AgentPaths {
   readonly pending: string;
   readonly lock: string;
   readonly operatorJournal: string;
+  /** There while a restore is under way, or was interrupted. */
+  readonly restoring: string;
   readonly socket: string;
   readonly socketFolder: string;
 }
@@ -124,6 +126,7 @@ export function agentPaths(
     pending: join(stateDir, "pending.jsonl"),
     lock: join(stateDir, "identity.lock"),
     operatorJournal: join(stateDir, "operator.jsonl"),
+    restoring: join(stateDir, "restoring.json"),
     ...socketPaths(places, stateDir),
   };
 }

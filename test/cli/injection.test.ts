@@ -133,6 +133,8 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
     ["card", "verify", "{wire}/evil.card.json"],
     ["card", "show", EVIL],
   ],
+  backup: [["backup", EVIL]],
+  restore: [["restore", EVIL]],
   resume: [["resume", "--reason", EVIL, "--yes"]],
   // These show nothing but our own words: who runs them gives them no peer's text.
   ...{

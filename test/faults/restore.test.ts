@@ -1,0 +1,242 @@
+import { expect, test } from "vitest";
+import { DeaddropError } from "../../src/daemon/errors.ts";
+import { collectBackup } from "../../src/setup/backup.ts";
+import { restore } from "../../src/setup/restore.ts";
+import type { SetupHost } from "../../src/setup/host.ts";
+import { changePrivateTrust, readPrivateTrust } from "../../src/setup/private-trust.ts";
+import type { Backup } from "../../src/storage/backup-file.ts";
+import { readWhole, StorageError } from "../../src/storage/disk.ts";
+import { openHeads, type PeerHead } from "../../src/storage/heads.ts";
+import { loadIdentity, makeIdentity } from "../../src/storage/identity.ts";
+import { agentPaths, placesFrom } from "../../src/storage/paths.ts";
+import { preparePrivateFolders, rememberWire } from "../../src/storage/private-folders.ts";
+import { saveSettings } from "../../src/storage/private-store.ts";
+import { pin, revokeKey, setBlocked, setTier } from "../../src/trust/pins.ts";
+import { serialiseTrustStore } from "../../src/trust/trust-file.ts";
+import { composeLine } from "../../src/wire/compose.ts";
+import { keyId, makeSigner, publicKeyOf } from "../../src/wire/signature.ts";
+import { Crashed, MemoryDisk, type Fault, type MemoryProcess } from "../support/memory-disk.ts";
+import type { PowerCut } from "../support/memory-inode.ts";
+
+const WIRE_ID = "5ce9e0f1";
+const LOG = "forge_to_scribe";
+const NOW_MS = Date.UTC(2026, 5, 1, 9);
+const PLACES = placesFrom({ HOME: "/home/forge" }, "/home/forge", "/tmp");
+const PATHS = agentPaths(PLACES, { wireDir: "/wire", wireKey: WIRE_ID, handle: "forge" });
+const SEED = new Uint8Array(32).fill(7);
+const OTHER = new Uint8Array(32).fill(8);
+const SCRIBE = publicKeyOf(new Uint8Array(32).fill(1));
+const QUILL = publicKeyOf(new Uint8Array(32).fill(2));
+const NOW = new Date(NOW_MS).toISOString();
+const REQUEST = { wireDir: "/wire" };
+const ALL = { acceptOlder: true, replaceKey: true };
+const NOTHING = { acceptOlder: false, replaceKey: false };
+
+function hostOn(disk: MemoryProcess): SetupHost {
+  return { disk, places: PLACES, nowMs: NOW_MS, random: (bytes) => new Uint8Array(bytes).fill(9) };
+}
+
+const CONFIG = {
+  wire_id: WIRE_ID,
+  protocol_version: "v3.1",
+  layout: "pairwise",
+  roster: ["forge", "scribe"],
+};
+
+/** Three lines of forge's, as they stand in the wire. */
+const LINES = ((): readonly { readonly line: Uint8Array; readonly id: string }[] => {
+  const signer = makeSigner("forge", SEED);
+  const lines: { line: Uint8Array; id: string }[] = [];
+  for (const seq of [1, 2, 3]) {
+    const draft = { type: "feedback", to: ["scribe"], subject: `line ${seq}`, body: "" };
+    const last = lines.at(-1);
+    const head = last === undefined ? undefined : { seq: seq - 1, id: last.id };
+    const timestamp = `2026-06-01T08:00:0${seq}.000000Z`;
+    const { line, id } = composeLine(draft, { timestamp, log: LOG, wireId: WIRE_ID, head }, signer);
+    lines.push({ line, id });
+  }
+  return lines;
+})();
+
+function makeWire(disk: MemoryProcess): void {
+  disk.makeFolder("/wire", 0o700);
+  disk.replace("/wire/config.json", Buffer.from(JSON.stringify(CONFIG)), 0o600);
+  const bytes = LINES.flatMap(({ line }) => [line, Buffer.from("\n")]);
+  disk.replace(`/wire/${LOG}.jsonl`, Buffer.concat(bytes), 0o600);
+}
+
+const headAt = (seq: number): PeerHead => ({ seq, id: String(seq).padStart(64, "0") });
+
+/** An agent that has worked: `seq` is how far it remembers. */
+function makeAgent(disk: MemoryProcess, seq: number, peerSeq: number): void {
+  preparePrivateFolders(disk, PATHS);
+  makeIdentity(disk, PATHS.identity, "forge", SEED);
+  rememberWire(disk, PATHS, WIRE_ID);
+  changePrivateTrust(disk, PATHS, (empty) => pin(empty, "scribe", SCRIBE, NOW));
+  changePrivateTrust(disk, PATHS, (store) => setTier(store, "scribe", "ATTESTED", NOW_MS));
+  saveSettings(disk, PATHS, { inbox: { include_heartbeats: true } });
+  const own = { seq, id: LINES[seq - 1]?.id ?? "", end: 0, prefixHash: "" };
+  openHeads(disk, PATHS.heads).save({
+    own: new Map([[LOG, own]]),
+    peers: new Map([["scribe_to_forge", headAt(peerSeq)]]),
+  });
+}
+
+/** A backup made when one line was signed and four of scribe's were seen. */
+const BACKUP = ((): Backup => {
+  const disk = new MemoryDisk().process();
+  makeWire(disk);
+  makeAgent(disk, 1, 4);
+  return collectBackup(disk, PATHS, { wireId: WIRE_ID, nowMs: NOW_MS });
+})();
+
+/** How it goes wrong, and what becomes of the host then. */
+const TROUBLES: readonly (readonly [Fault, PowerCut | "none"])[] = [
+  ["EIO", "none"],
+  ["ENOSPC", "none"],
+  ["EACCES", "none"],
+  ["crash", "none"],
+  ["crash", "drop"],
+  ["crash", "tear"],
+  ["crash", "keep"],
+  // A failed sync loses what it was to store.
+  ["EIO", "drop"],
+];
+
+/** Runs it; false when the disk failed or the process died. */
+function attempt(action: () => void): boolean {
+  try {
+    action();
+    return true;
+  } catch (error) {
+    if (error instanceof Crashed || error instanceof StorageError) return false;
+    throw error;
+  }
+}
+
+interface Scene {
+  readonly name: string;
+  readonly agreed: typeof ALL;
+  prepare(disk: MemoryProcess): void;
+  /** After a restore that went wrong, and after one that went through. */
+  always(disk: MemoryProcess): void;
+  finished(disk: MemoryProcess): void;
+}
+
+const keyOn = (disk: MemoryProcess) => {
+  const bytes = readWhole(disk, PATHS.identity.key);
+  return bytes === undefined || bytes.length === 0 ? undefined : Buffer.from(bytes);
+};
+
+const SCENES: readonly Scene[] = [
+  {
+    name: "on a fresh machine",
+    agreed: NOTHING,
+    prepare: makeWire,
+    always(disk) {
+      // Whoever has the key knows all that it has signed, and whom it believes.
+      if (keyOn(disk) === undefined) return;
+      expect(loadIdentity(disk, PATHS.identity, "forge").signer.keyId).toMatch(/^forge:/);
+      expect(openHeads(disk, PATHS.heads).own(LOG)).toMatchObject({ seq: 3, id: LINES[2]?.id });
+      expect(readPrivateTrust(disk, PATHS).peers.get("scribe")?.tier).toBe("ATTESTED");
+    },
+    finished(disk) {
+      expect(keyOn(disk)).toEqual(Buffer.from(SEED));
+      expect(openHeads(disk, PATHS.heads).peer("scribe_to_forge")).toEqual(headAt(4));
+      expect(readPrivateTrust(disk, PATHS).version).toBe(BACKUP.storeVersion);
+    },
+  },
+  {
+    name: "over a newer agent that has another key",
+    agreed: ALL,
+    prepare(disk) {
+      makeWire(disk);
+      makeAgent(disk, 3, 9);
+      changePrivateTrust(disk, PATHS, (store) => pin(store, "quill", QUILL, NOW));
+      changePrivateTrust(disk, PATHS, (store) => setBlocked(store, "quill", true));
+      const id = keyId("scribe", SCRIBE);
+      changePrivateTrust(disk, PATHS, (store) => revokeKey(store, id, NOW_MS, new Map()));
+      disk.remove(PATHS.identity.publicKey);
+      disk.replace(PATHS.identity.key, OTHER, 0o600);
+      loadIdentity(disk, PATHS.identity, "forge");
+    },
+    always(disk) {
+      expect([Buffer.from(SEED), Buffer.from(OTHER)]).toContainEqual(keyOn(disk));
+      loadIdentity(disk, PATHS.identity, "forge");
+      const heads = openHeads(disk, PATHS.heads);
+      expect(heads.own(LOG)).toMatchObject({ seq: 3, id: LINES[2]?.id });
+      expect(heads.peer("scribe_to_forge")).toEqual(headAt(9));
+      // Refused as rolled back if its version fell below the last one seen.
+      const { peers } = readPrivateTrust(disk, PATHS);
+      expect(peers.get("scribe")?.keys.map(({ active }) => active)).toEqual([false]);
+      expect(peers.get("scribe")?.held?.cause).toBe("key_revoked");
+      expect(peers.get("quill")?.blocked).toBe(true);
+    },
+    finished(disk) {
+      expect(keyOn(disk)).toEqual(Buffer.from(SEED));
+      const fingerprint = keyId("forge", publicKeyOf(OTHER)).slice("forge:".length);
+      const kept = readWhole(disk, `${PATHS.identity.key}.${fingerprint}.old`);
+      expect(kept).toEqual(OTHER);
+    },
+  },
+];
+
+function preparedFor(scene: number): MemoryProcess {
+  const world = new MemoryDisk({ seed: 5 });
+  SCENES[scene]?.prepare(world.process());
+  return world.process();
+}
+
+for (const scene of SCENES) {
+  test(`${scene.name}: whatever fails, each file is the old or the new one, and a repeated restore completes`, () => {
+    for (const [fault, power] of TROUBLES) {
+      for (let at = 1, isThrough = false; !isThrough; at += 1) {
+        const where = `${fault} at operation ${at}, power ${power}`;
+        const world = new MemoryDisk({ seed: at });
+        const before = world.process();
+        scene.prepare(before);
+        before.kill();
+        const process = world.process();
+        process.failAt(at, fault);
+        const done = attempt(() => restore(hostOn(process), BACKUP, REQUEST, scene.agreed));
+        isThrough = process.operations < at;
+        expect(done || !isThrough, where).toBe(true);
+        process.kill();
+        if (power !== "none") world.powerCut(power);
+        const found = world.process();
+        scene.always(found);
+        if (done) scene.finished(found);
+        found.kill();
+        if (done) continue;
+
+        const again = world.process();
+        restore(hostOn(again), BACKUP, REQUEST, scene.agreed);
+        again.kill();
+        const after = world.process();
+        scene.always(after);
+        scene.finished(after);
+        expect(after.stat(PATHS.restoring), where).toBeUndefined();
+      }
+    }
+  }, 120_000);
+}
+
+test("an interrupted restore that was agreed to goes on without being agreed to again", () => {
+  const whole = preparedFor(1);
+  expect(() => restore(hostOn(whole), BACKUP, REQUEST, NOTHING)).toThrow(DeaddropError);
+  const looked = whole.operations;
+  restore(hostOn(whole), BACKUP, REQUEST, ALL);
+  const process = preparedFor(1);
+  const { world } = process;
+  process.failAt(whole.operations - looked - 12, "crash");
+  expect(attempt(() => restore(hostOn(process), BACKUP, REQUEST, ALL))).toBe(false);
+  const again = world.process();
+  expect(again.stat(PATHS.restoring)?.kind).toBe("file");
+  restore(hostOn(again), BACKUP, REQUEST, NOTHING);
+  SCENES[1]?.finished(again);
+  // And then it is over.
+  expect(() => restore(hostOn(world.process()), BACKUP, REQUEST, NOTHING)).toThrow(/older/);
+  const text = serialiseTrustStore(readPrivateTrust(world.process(), PATHS));
+  restore(hostOn(world.process()), BACKUP, REQUEST, ALL);
+  expect(serialiseTrustStore(readPrivateTrust(world.process(), PATHS))).toBe(text);
+});
