@@ -3,7 +3,7 @@ import { DeaddropError } from "../../src/daemon/errors.ts";
 import { collectBackup } from "../../src/setup/backup.ts";
 import { restore } from "../../src/setup/restore.ts";
 import type { SetupHost } from "../../src/setup/host.ts";
-import { changePrivateTrust, readPrivateTrust } from "../../src/setup/private-trust.ts";
+import { changePrivateTrust, readPrivateTrust } from "../../src/daemon/private-trust.ts";
 import type { Backup } from "../../src/storage/backup-file.ts";
 import { readWhole, StorageError } from "../../src/storage/disk.ts";
 import { openHeads, type PeerHead } from "../../src/storage/heads.ts";
