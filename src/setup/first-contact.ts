@@ -3,7 +3,7 @@ import type { Place } from "../daemon/place.ts";
 import { readWhole, StorageError } from "../storage/disk.ts";
 import { updatePairings } from "../storage/pairing-store.ts";
 import { buildCard, type CardDraft } from "../trust/card-build.ts";
-import { claimFor, MAX_CARD_BYTES, verifyCard, type AgentCard } from "../trust/card.ts";
+import { claimFor, MAX_CARD_BYTES, signingKey, verifyCard, type AgentCard } from "../trust/card.ts";
 import {
   advancePairing,
   beginPairing,
@@ -29,7 +29,8 @@ export interface Contact {
   readonly news: ReadonlyMap<string, PairingNews>;
 }
 
-type Look =
+/** What stands where a peer's card belongs. */
+export type Look =
   | { readonly is: "absent" }
   | { readonly is: "wrong"; readonly detail: string }
   | { readonly is: "card"; readonly card: AgentCard };
@@ -65,7 +66,8 @@ export function meetPeers(host: SetupHost, place: Place): Contact {
   return contact;
 }
 
-function lookAt({ disk, nowMs }: SetupHost, { wire }: Place, peer: string): Look {
+/** Reads a peer's card in the wire, and changes nothing. */
+export function lookAt({ disk, nowMs }: SetupHost, { wire }: Place, peer: string): Look {
   const path = wire.card(peer);
   let bytes: Uint8Array | undefined;
   try {
@@ -105,20 +107,18 @@ function advance(
   const pairing = isOurs ? before : beginPairing(publicKey, fresh(), before?.mismatches);
   const card = look?.is === "card" ? look.card : undefined;
   const claim = card === undefined ? undefined : claimFor(card, handle);
-  const key = card?.keys.find(({ keyId }) => keyId === card.signedBy)?.key;
-  if (claim === undefined || key === undefined) return { pairing, news: undefined };
-  return advancePairing(pairing, { ...claim, key }, fresh);
+  if (card === undefined || claim === undefined) return { pairing, news: undefined };
+  return advancePairing(pairing, { ...claim, key: signingKey(card).key }, fresh);
 }
 
 /** Spec 2.2: a card never replaces a pin; of a stranger it pins what it is signed with. */
 function pinFirst(host: SetupHost, place: Place, peer: string, card: AgentCard): void {
   if ((place.store.peers.get(peer)?.keys.length ?? 0) > 0) return;
-  const signed = card.keys.find(({ keyId }) => keyId === card.signedBy);
-  if (signed === undefined) return;
+  const { key } = signingKey(card);
   changePrivateTrust(host.disk, place.paths, (store) => {
     const known = store.peers.get(peer)?.keys.length ?? 0;
     const at = new Date(host.nowMs).toISOString();
-    return known > 0 ? { ok: true, store } : pin(store, peer, signed.key, at);
+    return known > 0 ? { ok: true, store } : pin(store, peer, key, at);
   });
 }
 
