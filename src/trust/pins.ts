@@ -133,7 +133,8 @@ export function revokeKey(
   const isLow = peer.tier === undefined || peer.tier === "UNTRUSTED";
   const why = { cause: "key_revoked", detail: `${id} was revoked`, sinceMs: nowMs };
   const fallen = { ...(isLow ? peer : atTier(peer, "UNTRUSTED", nowMs)), sasVerifiedAt: undefined };
-  return changed(stopped.store, { ...fallen, held: peer.held ?? why });
+  const keys = peer.keys.map((key) => (key.keyId === id ? { ...key, revoked: true } : key));
+  return changed(stopped.store, { ...fallen, keys, held: peer.held ?? why });
 }
 
 /** A new key of an agent is proved: what held it for the sake of a lost one ends. Spec 2.5. */

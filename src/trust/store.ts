@@ -15,6 +15,8 @@ export interface PinnedKey {
   readonly addedAt: string;
   readonly active: boolean;
   readonly deactivatedAt?: string;
+  /** It was deactivated because it may be in other hands. Spec 2.5. */
+  readonly revoked?: boolean;
   /** By log name; audits verify what this key signed up to there and no further. Spec 2.1. */
   readonly ends?: ReadonlyMap<string, KeyEnd>;
 }

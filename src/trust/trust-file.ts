@@ -192,6 +192,7 @@ function readKey(
     return undefined;
   }
   const deactivatedAt = reader.text(fields["deactivated_at"], `${path}.deactivated_at`);
+  const revoked = reader.flag(fields["revoked"], `${path}.revoked`);
   const ends = readEnds(reader, fields["last_lines"], `${path}.last_lines`);
   return {
     keyId: id,
@@ -199,6 +200,7 @@ function readKey(
     addedAt: reader.text(fields["added_at"], `${path}.added_at`) ?? "",
     active: reader.flag(fields["active"], `${path}.active`) ?? true,
     ...(deactivatedAt === undefined ? {} : { deactivatedAt }),
+    ...(revoked === undefined ? {} : { revoked }),
     ...(ends === undefined ? {} : { ends }),
   };
 }
@@ -279,6 +281,7 @@ function plainKey(key: PinnedKey): Record<string, unknown> {
     added_at: key.addedAt,
     active: key.active,
     deactivated_at: key.deactivatedAt,
+    revoked: key.revoked,
     last_lines: ends && Object.fromEntries(ends),
   };
 }

@@ -155,7 +155,7 @@ test("what the journal recalls leaves a log as live admission left it", () => {
         const verdict = admit(message, live, context(), NOON_MS);
         if (verdict.outcome === "wait" || verdict.outcome === "duplicate") continue;
         const reason = verdict.outcome === "refused" ? verdict.reason : undefined;
-        recallLine(message, recalled, reason, NOON_MS);
+        recallLine(message, recalled, reason, NOON_MS, context().store);
       }
       expect(saveLogAdmission(recalled)).toEqual(saveLogAdmission(live));
     }),

@@ -599,7 +599,7 @@ describe("a line recalled from the journal", () => {
     for (const before of lines.slice(0, taken)) judge(before, log);
     const result = authenticate(lineOf(line), { owner: "alice", log: log.name }, context());
     if (!result.ok) throw new Error(result.detail);
-    recallLine(result.message, log, reason, NOON_MS);
+    recallLine(result.message, log, reason, NOON_MS, context().store);
     return log;
   }
 

@@ -137,7 +137,9 @@ function effectOf(
     tierLine,
   ];
   const others = peer?.keys.filter((each) => each.active && each.keyId !== key.keyId) ?? [];
-  const stops = isProof(tier) && (peer?.tier ?? "UNTRUSTED") === "UNTRUSTED";
+  const proves =
+    isProof(tier) || (peer?.held?.cause === "key_revoked" && isCompared(key, at, flags));
+  const stops = proves && (peer?.tier ?? "UNTRUSTED") === "UNTRUSTED";
   const named = others.map((each) => each.keyId).join(", ");
   if (others.length > 0)
     lines.push(stops ? `${named}: never proved, and stopped` : `beside ${named}`);

@@ -58,11 +58,14 @@ function pinned(
   key: Subject | undefined,
   { tier, compared, nowMs }: { tier: Tier | undefined; compared: boolean; nowMs: number },
 ): StoreChange {
-  const isNew = (store.peers.get(handle)?.keys.length ?? 0) === 0;
+  const peer = store.peers.get(handle);
+  const isNew = (peer?.keys.length ?? 0) === 0;
   const at = new Date(nowMs).toISOString();
   // A card that nobody has compared stands beside no pin, not even one made this moment.
   const accept = key?.from === "card" && !compared ? pin : acceptKey;
-  const add = isProof(tier) ? proveKey : accept;
+  // Whoever had the lost key may have brought in others.
+  const isReplaced = compared && peer?.held?.cause === "key_revoked";
+  const add = isProof(tier) || isReplaced ? proveKey : accept;
   let result: StoreChange = { ok: true, store };
   if (key !== undefined) result = add(store, handle, key.key, at);
   if (result.ok && tier !== undefined) {
