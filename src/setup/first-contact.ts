@@ -33,7 +33,7 @@ export interface Contact {
 export type Look =
   | { readonly is: "absent" }
   | { readonly is: "wrong"; readonly detail: string }
-  | { readonly is: "card"; readonly card: AgentCard };
+  | { readonly is: "card"; readonly card: AgentCard; readonly bytes: Uint8Array };
 
 /**
  * Looks at the cards of all peers, pins the first key of whoever has none yet at UNTRUSTED, goes on
@@ -81,7 +81,7 @@ export function lookAt({ disk, nowMs }: SetupHost, { wire }: Place, peer: string
   const verdict = verifyCard(bytes, nowMs);
   if (!verdict.ok) return { is: "wrong", detail: verdict.detail };
   const { handle } = verdict.card;
-  if (handle === peer) return { is: "card", card: verdict.card };
+  if (handle === peer) return { is: "card", card: verdict.card, bytes };
   return { is: "wrong", detail: `card: it is ${handle}'s, not ${peer}'s` };
 }
 
