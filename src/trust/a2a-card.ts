@@ -1,6 +1,6 @@
 import { canonicalText } from "../wire/canonical.ts";
 import { didOf } from "../wire/handle.ts";
-import { fromPlain, type JsonObject } from "../wire/json.ts";
+import { fromPlain } from "../wire/json.ts";
 import { encodeBase64, type Signer } from "../wire/signature.ts";
 import { signingKey, type AgentCard } from "./card.ts";
 
@@ -84,7 +84,7 @@ function skillsOf({ capabilities }: AgentCard): Fields[] {
 /** All names of fields are ASCII and no number is a double: there our canonical form is RFC 8785's. */
 function jwsOf(fields: Fields, signer: Signer): Fields {
   const header = JSON.stringify({ alg: "EdDSA", typ: "JOSE", kid: signer.keyId });
-  const payload = canonicalText(fromPlain(fields) as JsonObject);
+  const payload = canonicalText(fromPlain(fields));
   const input = `${base64Url(header)}.${base64Url(payload)}`;
   const signature = signer.sign(Buffer.from(input, "ascii"));
   return {
