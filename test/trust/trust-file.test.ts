@@ -214,6 +214,7 @@ describe("a trust file", () => {
     ],
     [ofKey({ added_at: 5 }), `${inKey}.added_at is 5; expected a string`],
     [ofKey({ active: 1 }), `${inKey}.active is 1; expected true or false`],
+    [ofKey({ revoked: 1 }), `${inKey}.revoked is 1; expected true or false`],
     [ofKey({ deactivated_at: 5 }), `${inKey}.deactivated_at is 5; expected a string`],
     [ofKey({ last_lines: 5 }), `${inKey}.last_lines is 5; expected an object`],
     [ofEnd({ event_id: 5 }), `${inKey}.last_lines["a"].event_id is 5; expected a string`],
@@ -350,6 +351,15 @@ describe("the private store", () => {
     const store = changed();
     const bytes = new TextEncoder().encode(serialiseTrustStore(store));
     expect(parseTrustStore(bytes, store.version)).toEqual({ ok: true, store });
+  });
+
+  test("knows a revoked key from one that was only stopped", () => {
+    const store = storeOf({
+      ...peer(alice),
+      keys: [{ ...pinned(alice, false), revoked: true }, pinned(person("alice", " second"), false)],
+    });
+    const read = parseTrustStore(new TextEncoder().encode(serialiseTrustStore(store)), 0);
+    expect(read).toEqual({ ok: true, store });
   });
 
   test("older than the last one seen is refused", () => {
