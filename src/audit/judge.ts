@@ -7,6 +7,7 @@ import {
   type RefusalReason,
 } from "../trust/admission.ts";
 import { SeenIds } from "../trust/replay.ts";
+import { beginAfterRevoked } from "../trust/turn-over.ts";
 import {
   advance,
   emptyChain,
@@ -145,6 +146,7 @@ function chainRefusal(
     const named = message.wire === undefined ? "no wire" : `the wire ${quote(message.wire)}`;
     return { reason: "wrong_wire", detail: `it was written for ${named}; this one is ${wireId}` };
   }
+  beginAfterRevoked(log.chain, log.name, message, store);
   const head = log.chain.head?.seq ?? Infinity;
   const known = seenBefore && isChained(message) && message.seq <= head;
   const verdict = judgeLine(log.chain, message, known);

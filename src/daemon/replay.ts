@@ -68,7 +68,7 @@ function replayEntry(
       const intake = replay.memory.intakes.get(entry.log);
       // A log that the accepted configuration no longer has.
       if (intake === undefined) return;
-      const event = broken.has(entry.log) ? undefined : lineEvent(source, intake, entry);
+      const event = broken.has(entry.log) ? undefined : lineEvent(replay, source, intake, entry);
       if (event !== undefined) {
         foldMended(replay, entry);
         replay.fold(event);
@@ -101,21 +101,26 @@ function foldMended({ memory, fold }: Replay, { log, line, at }: LineEntry): voi
   if (mayBeMended(memory.state.logs, log, line)) fold({ kind: "rewound", log, line: line - 1, at });
 }
 
-function lineEvent(source: LineSource, intake: LogIntake, entry: LineEntry): CoreEvent | undefined {
+function lineEvent(
+  { place }: Replay,
+  source: LineSource,
+  intake: LogIntake,
+  entry: LineEntry,
+): CoreEvent | undefined {
   const { log, line, at, verdict, reason } = entry;
-  const place = { log, line, at };
-  if (verdict === "blank" || verdict === "duplicate") return { kind: "skipped", ...place };
+  const where = { log, line, at };
+  if (verdict === "blank" || verdict === "duplicate") return { kind: "skipped", ...where };
   if (verdict === "unauthentic") {
-    return { kind: "refused", ...place, reason: reason ?? "malformed" };
+    return { kind: "refused", ...where, reason: reason ?? "malformed" };
   }
   const bytes = source.at(log, entry.start, entry.end);
   const message = bytes === undefined ? undefined : recallVerified(bytes);
   if (bytes === undefined || message === undefined || message.id !== entry.id) return undefined;
-  recallLine(message, intake.admission, reason, at);
+  recallLine(message, intake.admission, reason, at, place.store);
   intake.lastAt = at;
   return {
     kind: "line",
-    ...place,
+    ...where,
     live: entry.old !== true,
     own: intake.log.owner === message.from && entry.own === true,
     message,

@@ -6,6 +6,7 @@ import { buildCard, type CardDraft } from "../trust/card-build.ts";
 import {
   claimFor,
   MAX_CARD_BYTES,
+  signingKey,
   verifyCard,
   type AgentCard,
   type CardKey,
@@ -39,10 +40,11 @@ export interface Contact {
   readonly pinned: readonly string[];
 }
 
-type Look =
+/** What stands where a peer's card belongs. */
+export type Look =
   | { readonly is: "absent" }
   | { readonly is: "wrong"; readonly detail: string }
-  | { readonly is: "card"; readonly card: AgentCard };
+  | { readonly is: "card"; readonly card: AgentCard; readonly bytes: Uint8Array };
 
 /**
  * Looks at the cards of all peers, pins the first key of whoever has none yet at UNTRUSTED, goes on
@@ -79,7 +81,8 @@ export function meetPeers(host: SetupHost, place: Place): Contact {
   return contact;
 }
 
-function lookAt({ disk, nowMs }: SetupHost, { wire }: Place, peer: string): Look {
+/** Reads a peer's card in the wire, and changes nothing. */
+export function lookAt({ disk, nowMs }: SetupHost, { wire }: Place, peer: string): Look {
   const path = wire.card(peer);
   let bytes: Uint8Array | undefined;
   try {
@@ -93,7 +96,7 @@ function lookAt({ disk, nowMs }: SetupHost, { wire }: Place, peer: string): Look
   const verdict = verifyCard(bytes, nowMs);
   if (!verdict.ok) return { is: "wrong", detail: verdict.detail };
   const { handle } = verdict.card;
-  if (handle === peer) return { is: "card", card: verdict.card };
+  if (handle === peer) return { is: "card", card: verdict.card, bytes };
   return { is: "wrong", detail: `card: it is ${handle}'s, not ${peer}'s` };
 }
 
@@ -119,20 +122,18 @@ function advance(
   const pairing = isOurs ? before : beginPairing(publicKey, fresh(), before?.mismatches);
   const card = look?.is === "card" ? look.card : undefined;
   const claim = card === undefined ? undefined : claimFor(card, handle);
-  const key = card?.keys.find(({ keyId }) => keyId === card.signedBy)?.key;
-  if (claim === undefined || key === undefined) return { pairing, news: undefined };
-  return advancePairing(pairing, { ...claim, key }, fresh);
+  if (card === undefined || claim === undefined) return { pairing, news: undefined };
+  return advancePairing(pairing, { ...claim, key: signingKey(card).key }, fresh);
 }
 
 /** Spec 2.2: a card never replaces a pin; of a stranger it pins what it is signed with. */
 function pinFirst(host: SetupHost, place: Place, peer: string, card: AgentCard): boolean {
   if ((place.store.peers.get(peer)?.keys.length ?? 0) > 0) return false;
-  const signed = card.keys.find(({ keyId }) => keyId === card.signedBy);
-  if (signed === undefined) return false;
+  const { key } = signingKey(card);
   changePrivateTrust(host.disk, place.paths, (store) => {
     const known = store.peers.get(peer)?.keys.length ?? 0;
     const at = new Date(host.nowMs).toISOString();
-    return known > 0 ? { ok: true, store } : pin(store, peer, signed.key, at);
+    return known > 0 ? { ok: true, store } : pin(store, peer, key, at);
   });
   return true;
 }

@@ -40,7 +40,7 @@ export function readOfferedKey(disk: Disk, handle: string, source: string): Offe
 }
 
 const KEY_HINT =
-  "give the 32 bytes in base64 (44 characters), or the path of the peer's <handle>.pub.json";
+  "give the 32 bytes in base64 (44 characters), or the path of the peer's <handle>.pub.json or card";
 
 /** The Python reference's own format: {"agent","key_id","key","active"}. Spec 1.1. */
 function readKeyFile(disk: Disk, handle: string, path: string): string {

@@ -235,6 +235,13 @@ function readNonce(
   return nonce;
 }
 
+/** The key that a card is signed with: the one that it proves its agent to have. */
+export function signingKey({ keys, signedBy }: AgentCard): CardKey {
+  const key = keys.find(({ keyId: id }) => id === signedBy);
+  if (key === undefined) throw new Error(`the card does not show ${signedBy}, which signed it`);
+  return key;
+}
+
 /** What a card shows that agent. */
 export function claimFor({ claims }: AgentCard, handle: string): SasClaim | undefined {
   return claims.get(handle) ?? claims.get(ANYBODY);

@@ -6,13 +6,13 @@ import {
   type ChainState,
   type ChainVerdict,
 } from "../wire/chain.ts";
-import { bodyBytes } from "../wire/compose.ts";
 import { ownLogs, type Layout, type Log } from "../wire/layout.ts";
 import { quote } from "../wire/quote.ts";
 import type { AdmissionContext, RefusalReason, VerifiedMessage } from "./admission.ts";
+import { contentRefusal } from "./content.ts";
 import { isStrayCopy, SeenIds } from "./replay.ts";
-import { tierOf, type Hold } from "./store.ts";
-import { acceptsType } from "./tiers.ts";
+import type { Hold, TrustStore } from "./store.ts";
+import { beginAfterRevoked } from "./turn-over.ts";
 
 /** What admission remembers of one log. Owned by the loop, updated in place by `admit`. */
 export interface LogAdmission {
@@ -137,6 +137,7 @@ export function admit(
   const alien = wrongWire(message, ctx.wireId);
   if (alien !== undefined) return refused("wrong_wire", alien);
 
+  beginAfterRevoked(log.chain, log.name, message, ctx.store);
   const verdict = judge(message, log, tagBefore !== undefined);
   if (verdict.outcome === "unchained" && verdict.afterChained && !mayStandOutside(message, ctx)) {
     return refused("unchained", `this log is chained, and the line carries no place in the chain`);
@@ -163,8 +164,10 @@ export function recallLine(
   log: LogAdmission,
   reason: RefusalReason | undefined,
   receivedAtMs: number,
+  store: TrustStore,
 ): void {
   if (reason === "wrong_wire" || reason === "unchained") return;
+  beginAfterRevoked(log.chain, log.name, message, store);
   const verdict = judge(message, log, log.seen.has(message.id));
   if (verdict.outcome === "fork") forked(message, log, verdict.detail, receivedAtMs);
   if (verdict.outcome === "fork" || reason === "log_forked") return;
@@ -262,33 +265,8 @@ function laterRefusal(
       return refused("replayed", detail);
     }
   }
-  return contentRefusal(message, ctx);
-}
-
-/** The checks that need the sender's tier alone: these `deaddrop verify` runs too. Spec 2.3, 2.4. */
-export function contentRefusal(
-  message: VerifiedMessage,
-  ctx: AdmissionContext,
-): (Verdict & { outcome: "refused" }) | undefined {
-  const tier = tierOf(ctx.store, message.from);
-  if (!acceptsType(tier, message.type)) {
-    const blocked = ctx.store.peers.get(message.from)?.blocked ?? false;
-    const standing = blocked ? "blocked" : (tier ?? "of no known tier");
-    return refused("tier_refused", `${message.from} is ${standing}: ${message.type} is not taken`);
-  }
-  const maxBytes = ctx.limits.maxMessageBodyKb * 1_024;
-  // The body is part of the canonical bytes, so most lines need not be measured.
-  if (tier !== "TRUSTED" && message.canonical.length > maxBytes) {
-    const bytes = bodyBytes(message.body);
-    if (bytes > maxBytes) {
-      return refused("body_too_large", `body has ${bytes} bytes; at most ${maxBytes} are taken`);
-    }
-  }
-  if (message.refs.length > ctx.limits.maxRefs) {
-    const detail = `refs has ${message.refs.length} entries; at most ${ctx.limits.maxRefs} are taken`;
-    return refused("too_many_refs", detail);
-  }
-  return undefined;
+  const content = contentRefusal(message, ctx);
+  return content && refused(content.reason, content.detail);
 }
 
 function refused(

@@ -115,7 +115,11 @@ export function deactivateKey(
   return changed(store, { ...peer, keys: peer.keys.map((k) => (k === key ? ended : k)) });
 }
 
-/** Deactivates a key that may be in other hands, and holds its agent. Spec 2.5. */
+/**
+ * Deactivates a key that may be in other hands, and holds its agent. The agent is UNTRUSTED from
+ * then on: whoever has the key may have earned its tier, and may have brought in further keys, which
+ * go when a new one is proved (`proveKey`). Spec 2.5.
+ */
 export function revokeKey(
   store: TrustStore,
   id: string,
@@ -124,9 +128,29 @@ export function revokeKey(
 ): StoreChange {
   const stopped = deactivateKey(store, id, new Date(nowMs).toISOString(), ends);
   if (!stopped.ok) return stopped;
-  const handle = parseKeyId(id)?.handle ?? "";
+  const peer = stopped.store.peers.get(parseKeyId(id)?.handle ?? "");
+  if (peer === undefined) throw new Error(`${id} was stopped, and nobody has it`);
+  const isLow = peer.tier === undefined || peer.tier === "UNTRUSTED";
   const why = { cause: "key_revoked", detail: `${id} was revoked`, sinceMs: nowMs };
-  return hold(stopped.store, handle, why);
+  const fallen = { ...(isLow ? peer : atTier(peer, "UNTRUSTED", nowMs)), sasVerifiedAt: undefined };
+  const keys = peer.keys.map((key) => (key.keyId === id ? { ...key, revoked: true } : key));
+  return changed(stopped.store, { ...fallen, keys, held: peer.held ?? why });
+}
+
+/** A new key of an agent is proved: what held it for the sake of a lost one ends. Spec 2.5. */
+export function endRevocation(store: TrustStore, handle: string): StoreChange {
+  const held = store.peers.get(handle)?.held;
+  return held?.cause === "key_revoked" ? release(store, handle) : { ok: true, store };
+}
+
+/** Notes where a card came from, when it was not the wire's folder. Spec 2.1. */
+export function noteCard(
+  store: TrustStore,
+  handle: string,
+  { url, at }: { readonly url: string | undefined; readonly at: string },
+): StoreChange {
+  const peer = store.peers.get(handle) ?? newPeer(handle);
+  return changed(store, { ...peer, cardUrl: url, cardFetchedAt: at });
 }
 
 /** Takes nothing more of an agent until the operator decides; the first reason stands. Spec 3. */

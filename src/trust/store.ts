@@ -15,6 +15,8 @@ export interface PinnedKey {
   readonly addedAt: string;
   readonly active: boolean;
   readonly deactivatedAt?: string;
+  /** It was deactivated because it may be in other hands. Spec 2.5. */
+  readonly revoked?: boolean;
   /** By log name; audits verify what this key signed up to there and no further. Spec 2.1. */
   readonly ends?: ReadonlyMap<string, KeyEnd>;
 }
@@ -42,6 +44,10 @@ export interface Peer {
   /** The operator lets this agent write unchained lines after chained ones. Spec 1.6. */
   readonly allowUnchained: boolean;
   readonly keys: readonly PinnedKey[];
+  /** Where its card was taken from, when it was not the wire's folder, and when. Spec 2.1. */
+  readonly cardUrl: string | undefined;
+  /** ISO 8601. */
+  readonly cardFetchedAt: string | undefined;
   /** Fields of the file that this module does not read, kept as they were. */
   readonly extra: Readonly<Record<string, unknown>>;
 }
@@ -75,6 +81,8 @@ export function newPeer(handle: string): Peer {
     held: undefined,
     allowUnchained: false,
     keys: [],
+    cardUrl: undefined,
+    cardFetchedAt: undefined,
     extra: {},
   };
 }

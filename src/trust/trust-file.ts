@@ -96,6 +96,8 @@ const READ_FIELDS: ReadonlySet<string> = new Set([
   "blocked",
   "held",
   "allow_unchained",
+  "agent_card_url",
+  "agent_card_fetched_at",
   "public_keys",
 ]);
 
@@ -118,14 +120,15 @@ function readPeer(
   const tierSetAtMs = readTime(reader, fields["tier_set_at"], `${path}.tier_set_at`);
   const attestedSince = readTime(reader, fields["attested_since"], `${path}.attested_since`);
   const attested = tier === "ATTESTED" || tier === "TRUSTED";
+  // The schema lets some be null, which says no more than absent.
+  const textOrNull = (field: string) => reader.text(fields[field] ?? undefined, `${path}.${field}`);
   const extra = Object.entries(fields).filter(([key]) => !READ_FIELDS.has(key));
   return {
     handle,
     tier,
     tierSetAtMs,
     attestedSinceMs: attested ? (attestedSince ?? tierSetAtMs) : undefined,
-    // The schema lets it be null, which says no more than absent.
-    sasVerifiedAt: reader.text(fields["sas_verified_at"] ?? undefined, `${path}.sas_verified_at`),
+    sasVerifiedAt: textOrNull("sas_verified_at"),
     reciprocations:
       reader.wholeNumber(
         fields["successful_reciprocations"],
@@ -137,6 +140,8 @@ function readPeer(
     held: readHold(reader, fields["held"], `${path}.held`),
     allowUnchained: reader.flag(fields["allow_unchained"], `${path}.allow_unchained`) ?? false,
     keys: readKeys(reader, handle, fields["public_keys"], `${path}.public_keys`),
+    cardUrl: textOrNull("agent_card_url"),
+    cardFetchedAt: textOrNull("agent_card_fetched_at"),
     extra: Object.fromEntries(extra.map(([key, field]) => [key, toPlain(field)])),
   };
 }
@@ -187,6 +192,7 @@ function readKey(
     return undefined;
   }
   const deactivatedAt = reader.text(fields["deactivated_at"], `${path}.deactivated_at`);
+  const revoked = reader.flag(fields["revoked"], `${path}.revoked`);
   const ends = readEnds(reader, fields["last_lines"], `${path}.last_lines`);
   return {
     keyId: id,
@@ -194,6 +200,7 @@ function readKey(
     addedAt: reader.text(fields["added_at"], `${path}.added_at`) ?? "",
     active: reader.flag(fields["active"], `${path}.active`) ?? true,
     ...(deactivatedAt === undefined ? {} : { deactivatedAt }),
+    ...(revoked === undefined ? {} : { revoked }),
     ...(ends === undefined ? {} : { ends }),
   };
 }
@@ -259,6 +266,8 @@ function plainPeer(peer: Peer): Record<string, unknown> {
       since: time(peer.held.sinceMs),
     },
     allow_unchained: peer.allowUnchained || undefined,
+    agent_card_url: peer.cardUrl,
+    agent_card_fetched_at: peer.cardFetchedAt,
     ...peer.extra,
     public_keys: peer.keys.map(plainKey),
   };
@@ -272,6 +281,7 @@ function plainKey(key: PinnedKey): Record<string, unknown> {
     added_at: key.addedAt,
     active: key.active,
     deactivated_at: key.deactivatedAt,
+    revoked: key.revoked,
     last_lines: ends && Object.fromEntries(ends),
   };
 }

@@ -1,7 +1,7 @@
 import { DEFAULT_LIMITS } from "../wire/limits.ts";
 import { authenticate, type AdmissionContext, type RefusalReason } from "./admission.ts";
 import { DEFAULT_SIGNING } from "./config.ts";
-import { contentRefusal } from "./log-admission.ts";
+import { contentRefusal } from "./content.ts";
 import { parseTrustFile } from "./trust-file.ts";
 
 /** What `deaddrop verify --trust FILE` prints for a line. Spec 4.4. */

@@ -1,13 +1,14 @@
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { runAudit, type AuditReport } from "../../src/audit/audit.ts";
+import { runAudit, type AuditPlan, type AuditReport } from "../../src/audit/audit.ts";
+import { keyHistory, type KeyLine } from "../../src/audit/key-history.ts";
 import { filePlan, wirePlan, type Keys } from "../../src/audit/plan.ts";
 import type { UnsignedDecision } from "../../src/protocol/decision-record.ts";
 import { nodeDisk } from "../../src/storage/node-disk.ts";
 import { DEFAULT_CONFIG } from "../../src/trust/config.ts";
 import { DEFAULT_HEARTBEAT_TIERS } from "../../src/trust/heartbeat-tiers.ts";
-import { EMPTY_STORE, newPeer, type Peer } from "../../src/trust/store.ts";
+import { EMPTY_STORE, newPeer, type Peer, type PinnedKey } from "../../src/trust/store.ts";
 import { composeLine, type ChainHead, type Draft } from "../../src/wire/compose.ts";
 import { eventId } from "../../src/wire/canonical.ts";
 import { fromPlain, type JsonObject, type JsonValue } from "../../src/wire/json.ts";
@@ -135,9 +136,23 @@ export class WireOnDisk {
   }
 
   audit(keys: Keys = PINNED, journal?: string): AuditReport {
+    return runAudit(this.#plan(keys, journal));
+  }
+
+  /** What a key of that agent has signed, by this trust store. */
+  keyHistory(
+    key: PinnedKey,
+    keys: Keys = PINNED,
+    journal?: string,
+    sinceMs = -Infinity,
+  ): KeyLine[] {
+    return keyHistory(this.#plan(keys, journal), key, sinceMs);
+  }
+
+  #plan(keys: Keys, journal: string | undefined): AuditPlan {
     const config = { ...DEFAULT_CONFIG, wireId: WIRE_ID, roster: ROSTER };
     const by = { config, tiers: DEFAULT_HEARTBEAT_TIERS, roster: ROSTER, journal };
-    return runAudit(wirePlan(nodeDisk(), this.root, keys, by));
+    return wirePlan(nodeDisk(), this.root, keys, by);
   }
 
   auditFiles(names: readonly string[], keys: Keys = NO_KEYS): AuditReport {

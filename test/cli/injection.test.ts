@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -105,8 +105,17 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
     ["trust", "list"],
     ["trust", "import", "{wire}/trust.json", "--yes", "--reason", "x"],
     ["trust", "pin", EVIL],
+    ["trust", "pin", "scribe", "{wire}/evil.card.json", "--yes", "--reason", "x"],
+    ["trust", "pin", "scribe", `ftp://${EVIL}`],
   ],
-  audit: [["audit"], ["audit", "{wire}/scribe_to_forge.jsonl"], ["audit", EVIL]],
+  audit: [
+    ["audit"],
+    ["audit", "{wire}/scribe_to_forge.jsonl"],
+    ["audit", EVIL],
+    ["audit", "--key", "{key}", "--since", "2h"],
+    ["audit", "--key", EVIL],
+    ["audit", "--key", "{key}", "--since", EVIL],
+  ],
   verify: [["verify", "--trust", "{wire}/trust.json"]],
   reply: [
     ["reply", "{first}", "hello", "--subject", "x"],
@@ -132,6 +141,9 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
     ["card", "show", "{wire}/evil.card.json"],
     ["card", "verify", "{wire}/evil.card.json"],
     ["card", "show", EVIL],
+    ["card", "build"],
+    ["card", "export"],
+    ["card", "export", "--a2a"],
   ],
   backup: [["backup", EVIL]],
   restore: [["restore", EVIL]],
@@ -158,11 +170,17 @@ function* asked(): Generator<readonly string[]> {
             .replace("{each}", id)
             .replace("{first}", lines[0]?.id ?? "")
             .replace("{proposal}", lines[3]?.id ?? "")
+            .replace("{key}", keyOfScribe())
             .replace("{wire}", wire.dir),
         );
       }
     }
   }
+}
+
+function keyOfScribe(): string {
+  const text = readFileSync(wire.paths("scribe").identity.publicKey, "utf8");
+  return (JSON.parse(text) as { key_id: string }).key_id;
 }
 
 const isJson = (text: string): boolean => {

@@ -199,11 +199,15 @@ describe("trust revoke", () => {
     ]);
     const back = await run("trust", "pin", "forge", old?.key ?? "", "--as", "scribe", ...BY_FLAGS);
     expect(back.stderr).toContain(`${keyId} was deactivated and does not come back`);
-    const other = await json<{ key: string }>("keygen", "other");
-    const pin = await run("trust", "pin", "forge", other.key, "--as", "scribe", ...BY_FLAGS);
-    expect(pin.code).toBe(0);
+    const other = await json<{ key: string; fingerprint: string }>("keygen", "other");
+    const pin = ["trust", "pin", "forge", other.key, "--as", "scribe", ...BY_FLAGS];
+    expect((await run(...pin)).code).toBe(0);
+    const unproved = await trustOf("scribe", "forge");
+    expect([unproved.tier, unproved.held?.cause]).toEqual(["UNTRUSTED", "key_revoked"]);
+    expect((await run(...pin, "--fingerprint", other.fingerprint)).code).toBe(0);
     const after = await trustOf("scribe", "forge");
-    expect([after.held, after.keys.map(({ active }) => active)]).toEqual([null, [false, true]]);
+    expect(after.keys.map(({ active }) => active)).toEqual([false, true]);
+    expect([after.tier, after.held]).toEqual(["UNTRUSTED", null]);
   });
 
   it("names the keys that are pinned when there is no such key, and never stops our own", async () => {

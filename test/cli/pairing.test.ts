@@ -1,9 +1,8 @@
 import { chmodSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { buildCard } from "../../src/trust/card-build.ts";
-import { makeSigner, publicKeyOf } from "../../src/wire/signature.ts";
 import { newMachine, type Machine } from "../setup/machine.ts";
+import { cardOf, keyFrom } from "../support/foreign-card.ts";
 import { BY_FLAGS, commandsOn } from "./on-machine.ts";
 
 interface Sas {
@@ -50,24 +49,6 @@ async function digits(): Promise<string> {
 
 const cardPath = (handle: string) => join(machine.wireDir, "trust", `${handle}.card.json`);
 
-/** Another `<seed>` of keys says that it is scribe. */
-function cardOf(handle: string, seed: number): Uint8Array {
-  const secret = new Uint8Array(32).fill(seed);
-  const signer = makeSigner(handle, secret);
-  const key = { keyId: signer.keyId, key: publicKeyOf(secret) };
-  return buildCard(
-    {
-      handle,
-      keys: [{ ...key, validFrom: undefined, validUntil: undefined }],
-      tierOffered: "ATTESTED",
-      tierRequired: "VERIFIED",
-      policies: { maxMessageBodyKb: 64, maxClockSkewSeconds: 300, rateLimitMsgPerMin: 60 },
-      issuedAt: "2026-05-05T15:00:00Z",
-    },
-    signer,
-  );
-}
-
 describe("trust sas", () => {
   it("tells who has to look next, until both sides have the same digits", async () => {
     const path = cardPath("scribe");
@@ -97,7 +78,8 @@ describe("trust sas", () => {
     expect([before?.tier, before?.keys.length]).toEqual(["UNTRUSTED", 1]);
     writeFileSync(cardPath("scribe"), cardOf("scribe", 9));
     await sas("forge", "scribe");
-    expect(await rowOf("forge", "scribe")).toEqual(before);
+    const pending = [expect.objectContaining({ key_id: keyFrom("scribe", 9).keyId })];
+    expect(await rowOf("forge", "scribe")).toEqual({ ...before, pending });
   });
 
   it("says that a peer has begun anew, and gives other digits then", async () => {

@@ -443,6 +443,17 @@ describe("correct", () => {
     });
   });
 
+  it("of somebody else's, which may be forged, goes to its author and all who got it", async () => {
+    const to = async (addressees: readonly string[]) => {
+      const resolve_id = { ...resolved("ship", "scribe"), to: [...addressees] };
+      const draft = await drafted(["correct", "4f2a91", "x"], { views: { ...THREE, resolve_id } });
+      return draft?.to;
+    };
+    expect(await to(["forge"])).toEqual(["scribe"]);
+    expect(await to(["mason", "forge"])).toEqual(["scribe", "mason"]);
+    expect(await to(["*"])).toEqual(["*"]);
+  });
+
   it("reverts a proposal of one's own, and nothing else", async () => {
     const views = { resolve_id: resolved("proposal", "forge", "scribe") };
     expect(await drafted(["correct", "4f2a91", "--revert"], { views, tty: true })).toMatchObject({

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { V30_OMIT, V31_OMIT, canonicalBytes } from "../../src/wire/canonical.ts";
 import { parseObject } from "../../src/wire/json.ts";
 import { authenticate, type VerifiedMessage } from "../../src/trust/admission.ts";
-import { admit, contentRefusal, restoreLogAdmission } from "../../src/trust/log-admission.ts";
+import { contentRefusal } from "../../src/trust/content.ts";
+import { admit, restoreLogAdmission } from "../../src/trust/log-admission.ts";
 import type { Situation } from "./situations.ts";
 import { sayingOf, type Judgement } from "./slow-admission.ts";
 

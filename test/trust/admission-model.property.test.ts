@@ -1,15 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { DEFAULT_LIMITS } from "../../src/wire/limits.ts";
-import { makeLayout } from "../../src/wire/layout.ts";
-import { authenticate, type VerifiedMessage } from "../../src/trust/admission.ts";
-import {
-  acceptFromHere,
-  admit,
-  newLogAdmission,
-  type LogAdmission,
-} from "../../src/trust/log-admission.ts";
+import { type VerifiedMessage } from "../../src/trust/admission.ts";
+import { acceptFromHere, admit } from "../../src/trust/log-admission.ts";
 import type { Tier } from "../../src/trust/tiers.ts";
+import { freshLog, LOG, short, verified } from "./admission-scene.ts";
 import {
   alice,
   context,
@@ -23,9 +18,6 @@ import {
   type Fields,
 } from "./people.ts";
 
-const layout = makeLayout("pairwise", ["alice", "bob", "carol"]);
-const LOG = "alice_to_bob";
-
 /** What a line is, for a model that reads no bytes. */
 interface Sample {
   readonly name: string;
@@ -38,9 +30,7 @@ const open = context({ wireId: "w1", signing: unsigned });
 
 function sample(name: string, fields: Fields, flaw?: Sample["flaw"], space = ""): Sample {
   const line = Buffer.concat([Buffer.from(space), lineOf(fields)]);
-  const result = authenticate(line, { owner: "alice", log: LOG }, open);
-  if (!result.ok) throw new Error(`${name}: ${result.reason}: ${result.detail}`);
-  return { name, message: result.message, flaw };
+  return { name, message: verified(line, open), flaw };
 }
 
 const soon = "2026-06-01T12:05:00.001Z";
@@ -164,12 +154,6 @@ class SlowLog {
   }
 }
 
-function freshLog(): LogAdmission {
-  const log = layout.logs.get(LOG);
-  if (log === undefined) throw new Error("no log");
-  return newLogAdmission(log, layout);
-}
-
 /** Lines in any order, and now and then the operator's word that what comes next is good. */
 const steps = fc.array(
   fc.oneof(
@@ -195,7 +179,7 @@ test("any sequence of lines is judged as the rules say of the whole of it", () =
           return line;
         }
         const verdict = admit(line.message, log, ctx, NOON_MS);
-        return `${line.name}: ${verdict.outcome === "refused" ? verdict.reason : verdict.outcome}`;
+        return `${line.name}: ${short(verdict)}`;
       });
       const expected = lines.map((line) => {
         if (line !== "accept from here") return `${line.name}: ${slow.judge(line)}`;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { makeLayout } from "../../src/wire/layout.ts";
 import { authenticate, REFUSAL_REASONS, type RefusalReason } from "../../src/trust/admission.ts";
-import { admit, newLogAdmission, type LogAdmission } from "../../src/trust/log-admission.ts";
+import { admit, type LogAdmission } from "../../src/trust/log-admission.ts";
+import { freshLog, judge, short } from "./admission-scene.ts";
 import {
   alice,
   bob,
@@ -18,7 +18,6 @@ import {
 
 type Faults = ReadonlySet<RefusalReason>;
 
-const layout = makeLayout("pairwise", ["alice", "bob"]);
 const first = signV31(note({ wire: "w1", log: "alice_to_bob", seq: 1 }));
 
 /** The second line of alice's log, wrong in just these ways. */
@@ -51,16 +50,12 @@ function faultyLine(faults: Faults): Uint8Array {
 }
 
 function logAfterFirst(): LogAdmission {
-  const own = layout.logs.get("alice_to_bob");
-  if (own === undefined) throw new Error("no log");
-  const log = newLogAdmission(own, layout);
-  const line = authenticate(lineOf(first), { owner: "alice", log: log.name }, context());
-  if (!line.ok) throw new Error(line.detail);
-  admit(line.message, log, context({ wireId: "w1" }), NOON_MS);
+  const log = freshLog();
+  judge(first, log, context({ wireId: "w1" }));
   return log;
 }
 
-function judge(faults: Faults): string {
+function verdictOf(faults: Faults): string {
   const author = peer(alice, faults.has("tier_refused") ? "UNTRUSTED" : "ATTESTED");
   const keys = [pinned(alice, !faults.has("untrusted_key"))];
   const ctx = context({ wireId: "w1", store: storeOf({ ...author, keys }) });
@@ -71,16 +66,16 @@ function judge(faults: Faults): string {
   if (faults.has("replayed")) log.seen.add(result.message.id, result.message.lineTag ^ 1);
   const atMs = faults.has("clock_skew") ? NOON_MS - 3_600_000 : NOON_MS;
   const verdict = admit(result.message, log, ctx, atMs);
-  return verdict.outcome === "refused" ? verdict.reason : verdict.outcome;
+  return short(verdict);
 }
 
 test("a line without fault is accepted", () => {
-  expect(judge(new Set())).toBe("accepted");
+  expect(verdictOf(new Set())).toBe("accepted");
 });
 
 describe("the first check that fails decides", () => {
   test.each(REFUSAL_REASONS)("%s alone", (reason) => {
-    expect(judge(new Set([reason]))).toBe(reason);
+    expect(verdictOf(new Set([reason]))).toBe(reason);
   });
 
   const pairs = REFUSAL_REASONS.flatMap((earlier, at) =>
@@ -90,13 +85,13 @@ describe("the first check that fails decides", () => {
   const possible = pairs.filter((pair) => pair.join() !== "unchained,log_forked");
 
   test.each(possible)("%s before %s", (earlier, later) => {
-    expect(judge(new Set([earlier, later]))).toBe(earlier);
+    expect(verdictOf(new Set([earlier, later]))).toBe(earlier);
   });
 
   test("all at once, and one after the other mended", () => {
     const faults = new Set(REFUSAL_REASONS);
     for (const reason of REFUSAL_REASONS) {
-      expect(judge(faults)).toBe(reason === "log_forked" ? "clock_skew" : reason);
+      expect(verdictOf(faults)).toBe(reason === "log_forked" ? "clock_skew" : reason);
       faults.delete(reason);
       if (reason === "unchained") faults.delete("log_forked");
     }

@@ -1,25 +1,15 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { makeLayout } from "../../src/wire/layout.ts";
-import { authenticate, type VerifiedMessage } from "../../src/trust/admission.ts";
+import { authenticate } from "../../src/trust/admission.ts";
 import {
   admit,
-  newLogAdmission,
   recallLine,
   restoreLogAdmission,
   saveLogAdmission,
   type LogAdmission,
 } from "../../src/trust/log-admission.ts";
+import { freshLog, judge, LOG, verified } from "./admission-scene.ts";
 import { context, lineOf, NOON_MS, note, signV30, signV31, type Fields } from "./people.ts";
-
-const layout = makeLayout("pairwise", ["alice", "bob"]);
-const source = { owner: "alice", log: "alice_to_bob" };
-
-function freshLog(): LogAdmission {
-  const log = layout.logs.get("alice_to_bob");
-  if (log === undefined) throw new Error("no log");
-  return newLogAdmission(log, layout);
-}
 
 /** A chain of eight, a fork of it, and lines outside it: what a log could hold in any order. */
 function possibleLines(): Uint8Array[] {
@@ -39,16 +29,9 @@ function possibleLines(): Uint8Array[] {
 const LINES = possibleLines();
 const someLines = fc.array(fc.constantFrom(...LINES), { maxLength: 30 });
 
-function verified(line: Uint8Array): VerifiedMessage {
-  const result = authenticate(line, source, context());
-  if (!result.ok) throw new Error(result.detail);
-  return result.message;
-}
-
 function judgeAll(lines: readonly Uint8Array[], log: LogAdmission): string[] {
   return lines.map((line) => {
-    const verdict = admit(verified(line), log, context(), NOON_MS);
-    return JSON.stringify(verdict);
+    return JSON.stringify(judge(line, log));
   });
 }
 
@@ -73,8 +56,8 @@ test("a mutated line never throws, judges the same twice, and is accepted only u
     });
   fc.assert(
     fc.property(mutated, (line) => {
-      const first = authenticate(line, source, context());
-      expect(authenticate(line, source, context())).toEqual(first);
+      const first = authenticate(line, { owner: "alice", log: LOG }, context());
+      expect(authenticate(line, { owner: "alice", log: LOG }, context())).toEqual(first);
       if (first.ok) expect(ids).toContain(first.message.id);
     }),
     { numRuns: 3_000 },
@@ -155,7 +138,7 @@ test("what the journal recalls leaves a log as live admission left it", () => {
         const verdict = admit(message, live, context(), NOON_MS);
         if (verdict.outcome === "wait" || verdict.outcome === "duplicate") continue;
         const reason = verdict.outcome === "refused" ? verdict.reason : undefined;
-        recallLine(message, recalled, reason, NOON_MS);
+        recallLine(message, recalled, reason, NOON_MS, context().store);
       }
       expect(saveLogAdmission(recalled)).toEqual(saveLogAdmission(live));
     }),

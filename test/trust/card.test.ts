@@ -2,8 +2,16 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it, test } from "vitest";
 import { buildCard, type CardDraft } from "../../src/trust/card-build.ts";
 import { claimFor, MAX_CARD_BYTES, verifyCard } from "../../src/trust/card.ts";
+import { fingerprintOf } from "../../src/setup/offered-key.ts";
 import { sasCommitment } from "../../src/trust/sas.ts";
-import { makeSigner, publicKeyOf } from "../../src/wire/signature.ts";
+import { didOf, handleFromDid } from "../../src/wire/handle.ts";
+import {
+  decodeKey,
+  isAcceptableKey,
+  keyId,
+  makeSigner,
+  publicKeyOf,
+} from "../../src/wire/signature.ts";
 
 interface Vector {
   readonly card: Record<string, unknown>;
@@ -97,6 +105,35 @@ describe("a card of ours", () => {
   it("is signed by a key that it shows", () => {
     const other = makeSigner("forge", new Uint8Array(32).fill(2));
     expect(() => buildCard(draft, other)).toThrow(TypeError);
+  });
+});
+
+// The Python reference's own example. Its private key is nobody's here, so only its names and its
+// key can be checked: no vector holds a card of it.
+describe("the reference's agent-a", () => {
+  const text = "QC0+qqMoHMS1Q21NeDrfEOiX3Hg/dAx98O7xS7/lrWE=";
+  const cardNaming = (name: string) =>
+    changed({
+      did: "did:wire:agent-a",
+      verify_keys: { [name]: { key: text, valid_from: null, valid_until: null } },
+    });
+
+  it("has the key id that follows from its key, and the did that follows from its handle", () => {
+    const bytes = decodeKey(text) ?? new Uint8Array(0);
+    expect(isAcceptableKey(bytes)).toBe(true);
+    expect(keyId("agent-a", bytes)).toBe("agent-a:42ca7e76");
+    expect(fingerprintOf(bytes).slice(0, 8)).toBe("42ca7e76");
+    expect([didOf("agent-a"), handleFromDid("did:wire:agent-a")]).toEqual([
+      "did:wire:agent-a",
+      "agent-a",
+    ]);
+  });
+
+  it("may show that key under that name alone", () => {
+    // All but the signature is right.
+    expect(refusal(cardNaming("ed25519:agent-a:42ca7e76"))).toContain("not signed by any");
+    expect(refusal(cardNaming("ed25519:agent-a:42ca7e77"))).toContain("another key");
+    expect(refusal(cardNaming("ed25519:agent-b:42ca7e76"))).toContain("another key");
   });
 });
 

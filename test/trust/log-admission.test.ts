@@ -1,14 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { emptyChain } from "../../src/wire/chain.ts";
 import { makeLayout } from "../../src/wire/layout.ts";
-import {
-  authenticate,
-  type AdmissionContext,
-  type RefusalReason,
-} from "../../src/trust/admission.ts";
+import { authenticate, type RefusalReason } from "../../src/trust/admission.ts";
 import {
   acceptFromHere,
-  admit,
   newLogAdmission,
   recallLine,
   restoreLogAdmission,
@@ -18,6 +13,7 @@ import {
 } from "../../src/trust/log-admission.ts";
 import { hold, setAllowUnchained } from "../../src/trust/pins.ts";
 import { SeenIds } from "../../src/trust/replay.ts";
+import { freshLog, judge, short } from "./admission-scene.ts";
 import {
   alice,
   context,
@@ -31,32 +27,8 @@ import {
   type Fields,
 } from "./people.ts";
 
-const layout = makeLayout("pairwise", ["alice", "bob", "carol"]);
-
-function emptyLog(name = "alice_to_bob"): LogAdmission {
-  const log = layout.logs.get(name);
-  if (log === undefined) throw new Error(name);
-  return newLogAdmission(log, layout);
-}
-
-function judge(
-  line: Uint8Array | Fields,
-  log: LogAdmission,
-  ctx: AdmissionContext = context(),
-  atMs = NOON_MS,
-): Verdict {
-  const bytes = line instanceof Uint8Array ? line : lineOf(line);
-  const result = authenticate(bytes, { owner: "alice", log: log.name }, ctx);
-  if (!result.ok) throw new Error(`${result.reason}: ${result.detail}`);
-  return admit(result.message, log, ctx, atMs);
-}
-
 function refused(reason: RefusalReason, detail: string): Verdict {
   return { outcome: "refused", reason, detail, events: [] };
-}
-
-function short(verdict: Verdict): string {
-  return verdict.outcome === "refused" ? verdict.reason : verdict.outcome;
 }
 
 /** `count` signed lines of a chain, from `seq` 1 on. */
@@ -90,7 +62,7 @@ test("a log of which nothing has been read knows whom the author's other logs ad
     held: undefined,
     mayBeginLate: false,
   };
-  expect(emptyLog()).toEqual({
+  expect(freshLog()).toEqual({
     ...fresh,
     name: "alice_to_bob",
     addressee: "bob",
@@ -107,7 +79,7 @@ test("a log of which nothing has been read knows whom the author's other logs ad
 
 describe("the chain", () => {
   test("moves line by line", () => {
-    const log = emptyLog();
+    const log = freshLog();
     for (const line of chain(3)) {
       expect(judge(line, log)).toEqual({ outcome: "accepted", afterGap: false, events: [] });
     }
@@ -115,7 +87,7 @@ describe("the chain", () => {
   });
 
   test("moves for a line that later checks refuse, so the next one follows it", () => {
-    const log = emptyLog();
+    const log = freshLog();
     const lines = chain(2, { type: "claim", body: "x".repeat(70_000) });
     const verified = context({ store: storeOf(peer(alice, "VERIFIED")) });
     expect(short(judge(at(lines, 0), log, verified))).toBe("tier_refused");
@@ -126,7 +98,7 @@ describe("the chain", () => {
   });
 
   test("log_gap: lines after it are delivered, and told", () => {
-    const log = emptyLog();
+    const log = freshLog();
     const lines = chain(5);
     judge(at(lines, 0), log);
     expect(judge(at(lines, 3), log)).toEqual({
@@ -141,7 +113,7 @@ describe("the chain", () => {
   });
 
   test("log_gap: of one line", () => {
-    const log = emptyLog();
+    const log = freshLog();
     const lines = chain(3);
     judge(at(lines, 0), log);
     expect(judge(at(lines, 2), log)).toMatchObject({
@@ -151,7 +123,7 @@ describe("the chain", () => {
 
   test("an unsigned line is after no gap, whatever place it claims", () => {
     const ctx = context({ signing: { enforceSigned: true, allowUnsignedFrom: ["alice"] } });
-    const log = emptyLog();
+    const log = freshLog();
     const lines = chain(3);
     judge(at(lines, 0), log, ctx);
     judge(at(lines, 2), log, ctx);
@@ -160,7 +132,7 @@ describe("the chain", () => {
   });
 
   test("a filler that does not link is a fork", () => {
-    const log = emptyLog();
+    const log = freshLog();
     const lines = chain(3);
     judge(at(lines, 0), log);
     judge(at(lines, 2), log);
@@ -169,7 +141,7 @@ describe("the chain", () => {
   });
 
   test("log_forked: the next place with another line before it", () => {
-    const log = emptyLog();
+    const log = freshLog();
     const lines = chain(2);
     for (const line of lines) judge(line, log);
     const fork = signV31(linkTo(at(lines, 0), { seq: 3 }));
@@ -188,11 +160,11 @@ describe("the chain", () => {
   test("log_forked: a first line that names one before it", () => {
     const fork = signV31(note({ log: "alice_to_bob", seq: 1, prev: "ab".repeat(32) }));
     const detail = `alice_to_bob: line 1 names a line before it; the line is ${idOf(fork)}`;
-    expect(judge(fork, emptyLog())).toMatchObject({ reason: "log_forked", detail });
+    expect(judge(fork, freshLog())).toMatchObject({ reason: "log_forked", detail });
   });
 
   test("log_forked: an old place with a new line", () => {
-    const log = emptyLog();
+    const log = freshLog();
     const lines = chain(2);
     for (const line of lines) judge(line, log);
     const fork = signV31(linkTo(at(lines, 0), { seq: 2, body: "instead" }));
@@ -200,7 +172,7 @@ describe("the chain", () => {
   });
 
   test("after a fork nothing is taken until the operator decides", () => {
-    const log = emptyLog();
+    const log = freshLog();
     const lines = chain(4);
     for (const line of lines.slice(0, 2)) judge(line, log);
     judge(signV31(linkTo(at(lines, 0), { seq: 2, body: "instead" })), log);
@@ -220,7 +192,7 @@ describe("the chain", () => {
     });
     if (!held.ok) throw new Error(held.detail);
     const ctx = context({ store: held.store });
-    expect(judge(at(chain(1), 0), emptyLog(), ctx)).toEqual({
+    expect(judge(at(chain(1), 0), freshLog(), ctx)).toEqual({
       outcome: "wait",
       detail: "alice is held since key_revoked: it was lost",
       events: [],
@@ -228,7 +200,7 @@ describe("the chain", () => {
   });
 
   test("one that begins above 1 waits for its archive or the operator's word", () => {
-    const log = emptyLog();
+    const log = freshLog();
     const lines = chain(3);
     const detail =
       "alice_to_bob begins with line 3: lines 1 to 2 are missing, and it needs its archive or the operator's word";
@@ -240,14 +212,14 @@ describe("the chain", () => {
     expect(log.seen.size).toBe(0);
     for (const line of lines) expect(short(judge(line, log))).toBe("accepted");
 
-    const late = emptyLog();
+    const late = freshLog();
     acceptFromHere(late);
     expect(judge(at(lines, 1), late)).toMatchObject({ outcome: "accepted", afterGap: true });
     expect(judge(at(lines, 0), late)).toMatchObject({ outcome: "accepted", afterGap: false });
   });
 
   test("an old line in other bytes cannot set the chain back after the operator's word", () => {
-    const log = emptyLog();
+    const log = freshLog();
     const lines = chain(3);
     for (const line of lines) judge(line, log);
     acceptFromHere(log);
@@ -256,7 +228,7 @@ describe("the chain", () => {
   });
 
   test("nor does it fork the chain that began late on the operator's word", () => {
-    const log = emptyLog();
+    const log = freshLog();
     const lines = chain(3);
     for (const line of lines) judge(line, log);
     acceptFromHere(log);
@@ -269,7 +241,7 @@ describe("the chain", () => {
 
   test("wrong_wire: the line names another wire, or none", () => {
     const ctx = context({ wireId: "w1" });
-    const log = emptyLog();
+    const log = freshLog();
     const another = refused("wrong_wire", 'the line was written for the wire "w2"; this one is w1');
     const none = refused("wrong_wire", "the line names no wire; this one is w1");
     expect(judge(at(chain(1, { wire: "w2" }), 0), log, ctx)).toEqual(another);
@@ -281,11 +253,11 @@ describe("the chain", () => {
   });
 
   test("wrong_wire: a wire without an id checks none", () => {
-    expect(short(judge(at(chain(1, { wire: "w2" }), 0), emptyLog()))).toBe("accepted");
+    expect(short(judge(at(chain(1, { wire: "w2" }), 0), freshLog()))).toBe("accepted");
   });
 
   test("unchained: after chained lines", () => {
-    const log = emptyLog();
+    const log = freshLog();
     expect(short(judge(signV31(note({ body: "before" })), log))).toBe("accepted");
     judge(at(chain(1), 0), log);
     const outside = refused(
@@ -301,7 +273,7 @@ describe("the chain", () => {
     const store = setAllowUnchained(storeOf(peer(alice)), "alice", true);
     if (!store.ok) throw new Error(store.detail);
     const ctx = context({ store: store.store });
-    const log = emptyLog();
+    const log = freshLog();
     const lines = chain(2);
     judge(at(lines, 0), log, ctx);
     expect(short(judge(signV30(note()), log, ctx))).toBe("accepted");
@@ -310,7 +282,7 @@ describe("the chain", () => {
 
   test("an unsigned line that policy admits stands outside, whatever place it claims", () => {
     const ctx = context({ signing: { enforceSigned: true, allowUnsignedFrom: ["alice"] } });
-    const log = emptyLog();
+    const log = freshLog();
     judge(at(chain(1), 0), log, ctx);
     const forged = note({ log: "alice_to_bob", seq: 1, body: "a fork, if it were signed" });
     expect(short(judge(forged, log, ctx))).toBe("accepted");
@@ -320,7 +292,7 @@ describe("the chain", () => {
 
   test("an unsigned copy that comes first does not break the chain", () => {
     const ctx = context({ signing: { enforceSigned: true, allowUnsignedFrom: ["alice"] } });
-    const log = emptyLog();
+    const log = freshLog();
     const lines = chain(3);
     judge(at(lines, 0), log, ctx);
     const { signature: _, public_key_id: __, ...copy } = at(lines, 1);
@@ -346,7 +318,7 @@ describe("an unsigned copy of a chained line", () => {
   });
 
   test("that comes before the first line does not keep the chain from beginning", () => {
-    const log = emptyLog();
+    const log = freshLog();
     const [first, second] = chain(2) as [Fields, Fields];
     expect(short(judge(unsigned(first), log, ctx))).toBe("accepted");
     expect(short(judge(first, log, ctx))).toBe("replayed");
@@ -355,7 +327,7 @@ describe("an unsigned copy of a chained line", () => {
   });
 
   test("that comes into a gap does not keep the gap open", () => {
-    const log = emptyLog();
+    const log = freshLog();
     const [first, second, third] = chain(3) as [Fields, Fields, Fields];
     const verdicts = [first, third, unsigned(second), second].map((line) =>
       short(judge(line, log, ctx)),
@@ -369,19 +341,19 @@ describe("clock_skew", () => {
   test("is a line dated more than the limit after our receipt", () => {
     const line = signV31(note());
     const limitMs = 300_000;
-    expect(short(judge(line, emptyLog(), context(), NOON_MS - limitMs))).toBe("accepted");
-    expect(short(judge(line, emptyLog(), context(), NOON_MS - limitMs - 1))).toBe("clock_skew");
+    expect(short(judge(line, freshLog(), context(), NOON_MS - limitMs))).toBe("accepted");
+    expect(short(judge(line, freshLog(), context(), NOON_MS - limitMs - 1))).toBe("clock_skew");
   });
 
   test("never minds old lines", () => {
     const line = signV31(note({ timestamp: "1999-01-01T00:00:00Z" }));
-    expect(short(judge(line, emptyLog()))).toBe("accepted");
+    expect(short(judge(line, freshLog()))).toBe("accepted");
   });
 
   test("minds the year 9999", () => {
     const line = signV31(note({ timestamp: "9999-12-31T23:59:59Z" }));
     const detail = "dated 251621985599 s ahead of our clock; at most 300 s are let pass";
-    expect(judge(line, emptyLog())).toEqual(refused("clock_skew", detail));
+    expect(judge(line, freshLog())).toEqual(refused("clock_skew", detail));
   });
 });
 
@@ -391,7 +363,7 @@ describe("replays", () => {
     ["unchained", signV31(note())],
     ["v3.0", signV30(note())],
   ])("a byte-identical %s line in the same log is a duplicate", (_, line) => {
-    const log = emptyLog();
+    const log = freshLog();
     expect(short(judge(line, log))).toBe("accepted");
     const before = saveLogAdmission(log);
     expect(short(judge(line, log))).toBe("duplicate");
@@ -403,7 +375,7 @@ describe("replays", () => {
     ["unchained", signV31(note())],
     ["v3.0", signV30(note())],
   ])("a %s line in other bytes is replayed", (_, line) => {
-    const log = emptyLog();
+    const log = freshLog();
     judge(line, log);
     const again = judge(respelled(line), log);
     expect(again).toEqual(
@@ -412,14 +384,14 @@ describe("replays", () => {
   });
 
   test("a line that was refused and comes again is a duplicate, not another refusal", () => {
-    const log = emptyLog();
+    const log = freshLog();
     const line = signV31(note());
     expect(short(judge(line, log, context(), 0))).toBe("clock_skew");
     expect(short(judge(line, log))).toBe("duplicate");
   });
 
   test("the correlation id, which a thread shares, is no key", () => {
-    const log = emptyLog();
+    const log = freshLog();
     judge(signV31(note()), log);
     const reply = signV31(note({ body: "more" }));
     expect(short(judge(reply, log))).toBe("accepted");
@@ -427,7 +399,7 @@ describe("replays", () => {
 
   test("the same unchained content once in each addressee's log is a broadcast", () => {
     const line = signV31(note({ to: ["bob", "carol"] }));
-    const logs = [emptyLog("alice_to_bob"), emptyLog("alice_to_carol")];
+    const logs = [freshLog("alice_to_bob"), freshLog("alice_to_carol")];
     expect(logs.map((log) => short(judge(line, log)))).toEqual(["accepted", "accepted"]);
     expect(logs.map((log) => short(judge(respelled(line), log)))).toEqual(["replayed", "replayed"]);
   });
@@ -441,17 +413,17 @@ describe("replays", () => {
     [["somebody"], "accepted"],
     [[], "accepted"],
   ])("unchained content to %j in the log to carol: %s", (to, expected) => {
-    expect(short(judge(signV31(note({ to })), emptyLog("alice_to_carol")))).toBe(expected);
+    expect(short(judge(signV31(note({ to })), freshLog("alice_to_carol")))).toBe(expected);
   });
 
   test("a copy out of another log is told as one", () => {
     const detail = "unchained, and to bob, not to carol: a copy out of another log";
-    expect(judge(signV31(note()), emptyLog("alice_to_carol"))).toEqual(refused("replayed", detail));
+    expect(judge(signV31(note()), freshLog("alice_to_carol"))).toEqual(refused("replayed", detail));
   });
 
   test("a chained line says itself where it belongs", () => {
     const line = signV31(note({ to: ["bob"], log: "alice_to_carol", seq: 1 }));
-    expect(short(judge(line, emptyLog("alice_to_carol")))).toBe("accepted");
+    expect(short(judge(line, freshLog("alice_to_carol")))).toBe("accepted");
   });
 
   test("in an outbox every recipient reads the same line", () => {
@@ -467,7 +439,7 @@ describe("replays", () => {
 describe("what a sender may say", () => {
   test("tier_refused: a stranger speaks", () => {
     const ctx = context({ store: storeOf(peer(alice, "UNTRUSTED")) });
-    expect(short(judge(signV31(note()), emptyLog(), ctx))).toBe("tier_refused");
+    expect(short(judge(signV31(note()), freshLog(), ctx))).toBe("tier_refused");
   });
 
   test("tier_refused: an agent unknown to us whom policy lets write unsigned", () => {
@@ -475,7 +447,7 @@ describe("what a sender may say", () => {
       store: storeOf(),
       signing: { enforceSigned: false, allowUnsignedFrom: [] },
     });
-    const log = emptyLog();
+    const log = freshLog();
     const detail = "alice is UNTRUSTED: feedback is not taken";
     expect(judge(note(), log, ctx)).toEqual(refused("tier_refused", detail));
     expect(short(judge(note({ type: "heartbeat" }), log, ctx))).toBe("accepted");
@@ -483,13 +455,13 @@ describe("what a sender may say", () => {
 
   test("tier_refused: everything of a blocked agent, its heartbeats too", () => {
     const ctx = context({ store: storeOf({ ...peer(alice, "TRUSTED"), blocked: true }) });
-    const verdict = judge(signV31(note({ type: "heartbeat" })), emptyLog(), ctx);
+    const verdict = judge(signV31(note({ type: "heartbeat" })), freshLog(), ctx);
     expect(verdict).toEqual(refused("tier_refused", "alice is blocked: heartbeat is not taken"));
   });
 
   test("tier_refused: everything of an agent of no tier", () => {
     const ctx = context({ store: storeOf({ ...peer(alice), tier: undefined }) });
-    expect(judge(signV31(note({ type: "heartbeat" })), emptyLog(), ctx)).toEqual(
+    expect(judge(signV31(note({ type: "heartbeat" })), freshLog(), ctx)).toEqual(
       refused("tier_refused", "alice is of no known tier: heartbeat is not taken"),
     );
   });
@@ -497,7 +469,7 @@ describe("what a sender may say", () => {
   test("an unknown kind goes by the tier", () => {
     const line = signV31(note({ type: undefined, kind: 1999 }));
     const at = (tier: "UNTRUSTED" | "VERIFIED"): string =>
-      short(judge(line, emptyLog(), context({ store: storeOf(peer(alice, tier)) })));
+      short(judge(line, freshLog(), context({ store: storeOf(peer(alice, tier)) })));
     expect([at("UNTRUSTED"), at("VERIFIED")]).toEqual(["tier_refused", "accepted"]);
   });
 
@@ -509,20 +481,20 @@ describe("what a sender may say", () => {
     [65_537, refused("body_too_large", "body has 65537 bytes; at most 65536 are taken")],
   ])("a body of %i bytes", (bytes, expected) => {
     const line = signV31(note({ body: "x".repeat(bytes - 2) }));
-    expect(judge(line, emptyLog())).toEqual(expected);
+    expect(judge(line, freshLog())).toEqual(expected);
   });
 
   test("the canonical form of a body is measured, not how it is spelled", () => {
     const line = signV31(note({ body: "é".repeat(20_000) }));
     const text = JSON.stringify(line).replaceAll("é", "\\u00e9");
     expect(text.length).toBeGreaterThan(65_536);
-    expect(short(judge(new TextEncoder().encode(text), emptyLog()))).toBe("accepted");
+    expect(short(judge(new TextEncoder().encode(text), freshLog()))).toBe("accepted");
   });
 
   test("a TRUSTED sender has no body cap, and the line limit all the same", () => {
     const ctx = context({ store: storeOf(peer(alice, "TRUSTED")) });
     const line = signV31(note({ body: "x".repeat(200_000) }));
-    expect(short(judge(line, emptyLog(), ctx))).toBe("accepted");
+    expect(short(judge(line, freshLog(), ctx))).toBe("accepted");
     const longer = lineOf(signV31(note({ body: "x".repeat(1_048_576) })));
     expect(authenticate(longer, { owner: "alice", log: undefined }, ctx)).toMatchObject({
       reason: "oversized",
@@ -534,7 +506,7 @@ describe("what a sender may say", () => {
     [65, refused("too_many_refs", "refs has 65 entries; at most 64 are taken")],
   ])("%i refs", (count, expected) => {
     const refs = Array.from({ length: count }, (_, index) => `docs/${index}.md`);
-    expect(judge(signV31(note({ refs })), emptyLog())).toEqual(expected);
+    expect(judge(signV31(note({ refs })), freshLog())).toEqual(expected);
   });
 });
 
@@ -542,12 +514,12 @@ describe("the checkpoint", () => {
   test("keeps all that admission remembers", () => {
     const lines = chain(6);
     for (let cut = 0; cut <= lines.length; cut += 1) {
-      const log = emptyLog();
+      const log = freshLog();
       for (const line of lines.slice(0, cut)) judge(line, log);
       const saved = JSON.parse(JSON.stringify(saveLogAdmission(log))) as ReturnType<
         typeof saveLogAdmission
       >;
-      const restored = restoreLogAdmission(emptyLog(), saved);
+      const restored = restoreLogAdmission(freshLog(), saved);
       if (restored === undefined) throw new Error("not restored");
       for (const line of lines) {
         expect(judge(line, restored)).toEqual(judge(line, log));
@@ -556,7 +528,7 @@ describe("the checkpoint", () => {
   });
 
   test("of a log that is not held names no hold", () => {
-    expect(saveLogAdmission(emptyLog())).toStrictEqual({
+    expect(saveLogAdmission(freshLog())).toStrictEqual({
       chain: { head: undefined, gaps: [] },
       seen: "",
       mayBeginLate: false,
@@ -564,7 +536,7 @@ describe("the checkpoint", () => {
   });
 
   test("leaves the ids out where they are written apart", () => {
-    const log = emptyLog();
+    const log = freshLog();
     for (const line of chain(2)) judge(line, log);
     const saved = saveLogAdmission(log);
     expect(saved.seen).not.toBe("");
@@ -572,7 +544,7 @@ describe("the checkpoint", () => {
   });
 
   test("keeps a hold, and the operator's word", () => {
-    const log = emptyLog();
+    const log = freshLog();
     log.held = { cause: "log_forked", detail: "line 3", sinceMs: 1 };
     log.mayBeginLate = true;
     const saved = saveLogAdmission(log);
@@ -582,12 +554,12 @@ describe("the checkpoint", () => {
       mayBeginLate: true,
       held: log.held,
     });
-    expect(restoreLogAdmission(emptyLog(), saved)).toEqual(log);
+    expect(restoreLogAdmission(freshLog(), saved)).toEqual(log);
   });
 
   test("that is damaged is not restored", () => {
-    const saved = { ...saveLogAdmission(emptyLog()), seen: "AAAA" };
-    expect(restoreLogAdmission(emptyLog(), saved)).toBeUndefined();
+    const saved = { ...saveLogAdmission(freshLog()), seen: "AAAA" };
+    expect(restoreLogAdmission(freshLog(), saved)).toBeUndefined();
   });
 });
 
@@ -595,11 +567,11 @@ describe("a line recalled from the journal", () => {
   const lines = chain(3);
 
   function recalled(line: Fields, reason: RefusalReason | undefined, taken: number): LogAdmission {
-    const log = emptyLog();
+    const log = freshLog();
     for (const before of lines.slice(0, taken)) judge(before, log);
     const result = authenticate(lineOf(line), { owner: "alice", log: log.name }, context());
     if (!result.ok) throw new Error(result.detail);
-    recallLine(result.message, log, reason, NOON_MS);
+    recallLine(result.message, log, reason, NOON_MS, context().store);
     return log;
   }
 
@@ -616,7 +588,7 @@ describe("a line recalled from the journal", () => {
 
   test.each([undefined, "log_forked"] as const)("that forks holds the log: %s", (reason) => {
     const fork = signV31(linkTo(at(lines, 0), { seq: 3 }));
-    const live = emptyLog();
+    const live = freshLog();
     for (const line of [...lines.slice(0, 2), fork]) judge(line, live);
     expect(saveLogAdmission(recalled(fork, reason, 2))).toEqual(saveLogAdmission(live));
   });

@@ -113,6 +113,8 @@ class SlowPeer {
       case "revoke":
         if (!this.ever.has(key)) return false;
         this.dead.add(key);
+        // Who has the key may have earned the tier with it.
+        if (step.does === "revoke") this.moveTo("UNTRUSTED");
         this.held ||= step.does === "revoke";
         return true;
       case "setTier":

@@ -3,7 +3,9 @@ import {
   acceptKey,
   confirmSas,
   deactivateKey,
+  endRevocation,
   hold,
+  noteCard,
   pin,
   proveKey,
   release,
@@ -201,6 +203,58 @@ describe("deactivating", () => {
       },
     });
   });
+
+  test("whoever has the key keeps nothing that was earned or compared with it", () => {
+    const risen = { ...peer(alice, "TRUSTED"), attestedSinceMs: 1, reciprocations: 12 };
+    const before = storeOf({ ...risen, sasVerifiedAt: AT });
+    const store = done(revokeKey(before, alice.signer.keyId, 5_000, ends));
+    expect(store.peers.get("alice")).toMatchObject({
+      tier: "UNTRUSTED",
+      tierSetAtMs: 5_000,
+      attestedSinceMs: undefined,
+      sasVerifiedAt: undefined,
+      reciprocations: 0,
+    });
+    const none = done(
+      revokeKey(storeOf({ ...peer(alice), tier: undefined }), alice.signer.keyId, 5_000, ends),
+    );
+    expect(none.peers.get("alice")?.tier).toBeUndefined();
+  });
+
+  test("another reason to hold stands, and a stopped key can be revoked all the same", () => {
+    const forked = { cause: "log_forked", detail: "line 3", sinceMs: 1 };
+    const stopped = done(deactivateKey(storeOf(peer(alice)), alice.signer.keyId, AT, ends));
+    const held = done(hold(stopped, "alice", forked));
+    const store = done(revokeKey(held, alice.signer.keyId, 5_000, ends));
+    expect(store.version).toBeGreaterThan(held.version);
+    expect(store.peers.get("alice")).toMatchObject({ tier: "UNTRUSTED", held: forked });
+    expect(done(endRevocation(store, "alice"))).toBe(store);
+  });
+
+  test("a key proved afterwards is the only one, whatever the lost one has brought in", () => {
+    const [brought, honest] = [person("alice", "thief"), person("alice", "new")];
+    const both = done(acceptKey(storeOf(peer(alice, "TRUSTED")), "alice", brought.key, AT));
+    const revoked = done(revokeKey(both, alice.signer.keyId, 5_000, ends));
+    const proved = done(proveKey(revoked, "alice", honest.key, AT));
+    const store = done(endRevocation(done(confirmSas(proved, "alice", 6_000)), "alice"));
+    expect(store.peers.get("alice")).toMatchObject({ tier: "VERIFIED", held: undefined });
+    expect(store.peers.get("alice")?.keys.map(({ keyId, active }) => [keyId, active])).toEqual([
+      [alice.signer.keyId, false],
+      [brought.signer.keyId, false],
+      [honest.signer.keyId, true],
+    ]);
+    expect(proveKey(revoked, "alice", alice.key, AT)).toMatchObject({
+      detail: expect.stringContaining("was deactivated and does not come back"),
+    });
+  });
+});
+
+test("where a card came from is noted, and the last one stands", () => {
+  const [first, second] = ["https://example.org/a", undefined].map((url) => ({ url, at: AT }));
+  const noted = done(noteCard(storeOf(peer(alice)), "alice", first ?? { url: undefined, at: AT }));
+  expect(noted.peers.get("alice")).toMatchObject({ cardUrl: first?.url, cardFetchedAt: AT });
+  const again = done(noteCard(noted, "alice", second ?? { url: "", at: AT }));
+  expect(again.peers.get("alice")?.cardUrl).toBeUndefined();
 });
 
 describe("holding and blocking", () => {

@@ -3,6 +3,8 @@ import { authenticate } from "../../src/trust/admission.ts";
 import { importTrust } from "../../src/trust/advertised.ts";
 import { acceptKey, pin } from "../../src/trust/pins.ts";
 import { EMPTY_STORE } from "../../src/trust/store.ts";
+import { verifyCard } from "../../src/trust/card.ts";
+import { cardOf } from "../support/foreign-card.ts";
 import { parseTrustFile, parseTrustStore } from "../../src/trust/trust-file.ts";
 import { encodeBase64, keyId } from "../../src/wire/signature.ts";
 import { alice, context, lineOf, note, peer, signV31, storeOf } from "./people.ts";
@@ -39,6 +41,16 @@ function trustFile(key: Uint8Array): Uint8Array {
   return Buffer.from(JSON.stringify({ schema_version: "v3.1", version: 1, agents }));
 }
 
+/** A card of mallory's that also shows that key. */
+function cardShowing(key: Uint8Array): Uint8Array {
+  const card = JSON.parse(Buffer.from(cardOf("mallory", 9)).toString("utf8")) as {
+    verify_keys: Record<string, unknown>;
+  };
+  const shown = { key: encodeBase64(key), valid_from: null, valid_until: null };
+  card.verify_keys[`ed25519:${keyId("mallory", key)}`] = shown;
+  return Buffer.from(JSON.stringify(card));
+}
+
 test.each(SMALL_ORDER)("small-order pins: %s is pinned by no door", (hex) => {
   const key = Buffer.from(hex, "hex");
   expect(pin(EMPTY_STORE, "mallory", key, AT).ok).toBe(false);
@@ -51,6 +63,9 @@ test.each(SMALL_ORDER)("small-order pins: %s is pinned by no door", (hex) => {
   const imported = importTrust(EMPTY_STORE, trustFile(key), "trust.json", how);
   if (imported.ok) expect(keysOf(imported.store)).toEqual([]);
   expect(parseTrustStore(trustFile(key), 0).ok).toBe(false);
+  expect(verifyCard(cardShowing(key), Date.parse(AT))).toMatchObject({
+    detail: expect.stringContaining("is no usable Ed25519 public key"),
+  });
 });
 
 test("small-order pins: the doors are open to a key that is none", () => {

@@ -1,57 +1,102 @@
 import { describe, expect, test } from "vitest";
-import { authenticate } from "../../src/trust/admission.ts";
-import { admit, newLogAdmission } from "../../src/trust/log-admission.ts";
-import { TIERS, type Tier } from "../../src/trust/tiers.ts";
+import { authenticate, type AdmissionContext } from "../../src/trust/admission.ts";
+import { admit } from "../../src/trust/log-admission.ts";
+import { TIERS } from "../../src/trust/tiers.ts";
+import { parseTrustStore } from "../../src/trust/trust-file.ts";
 import { kindOf, MESSAGE_TYPES } from "../../src/wire/kinds.ts";
-import { makeLayout } from "../../src/wire/layout.ts";
-import {
-  alice,
-  context,
-  lineOf,
-  NOON_MS,
-  note,
-  peer,
-  signV30,
-  signV31,
-  storeOf,
-  type Fields,
-} from "./people.ts";
+import { encodeBase64 } from "../../src/wire/signature.ts";
+import { freshLog, LOG, short } from "./admission-scene.ts";
+import { alice, context, lineOf, NOON_MS, note, signV30, signV31, type Fields } from "./people.ts";
 
-// Every tier × every kind, through the whole of admission: the line is signed, judged, and its
-// verdict is that of Spec 2.3, whether it says its type, its kind or both.
+// Every tier × every kind, through the whole of admission: the store as it stands in its file, a
+// line that is signed, and the verdict on it. The table is Spec 2.3 and 1.3 by hand: + is accepted,
+// . is tier_refused, k is untrusted_key.
 
-const layout = makeLayout("pairwise", ["alice", "bob"]);
-const FOR_STRANGERS = ["heartbeat", "agent_card", "trust_tier_announcement"];
+const TABLE = `
+                          stranger none UNTRUSTED VERIFIED ATTESTED TRUSTED ADMIN NONE blocked
+heartbeat                 k        +    +         +        +        +       .     .    .
+agent_card                k        +    +         +        +        +       .     .    .
+trust_tier_announcement   k        +    +         +        +        +       .     .    .
+decision                  k        .    .         +        +        +       .     .    .
+claim                     k        .    .         .        +        +       .     .    .
+release                   k        .    .         +        +        +       .     .    .
+ship                      k        .    .         +        +        +       .     .    .
+warning                   k        .    .         +        +        +       .     .    .
+request                   k        .    .         +        +        +       .     .    .
+feedback                  k        .    .         +        +        +       .     .    .
+incident                  k        .    .         +        +        +       .     .    .
+ack                       k        .    .         +        +        +       .     .    .
+proposal                  k        .    .         +        +        +       .     .    .
+correction                k        .    .         +        +        +       .     .    .
+shutdown                  k        .    .         +        +        +       .     .    .
+kind:0                    k        .    .         +        +        +       .     .    .
+kind:2                    k        .    .         +        +        +       .     .    .
+kind:999                  k        .    .         +        +        +       .     .    .
+kind:1999                 k        .    .         +        +        +       .     .    .
+kind:9999                 k        .    .         +        +        +       .     .    .
+kind:10002                k        .    .         +        +        +       .     .    .
+kind:20001                k        .    .         +        +        +       .     .    .
+kind:30000                k        .    .         +        +        +       .     .    .
+kind:40000                k        .    .         +        +        +       .     .    .
+`;
 
-function expected(tier: Tier | undefined, type: string): string {
-  if (tier === undefined) return "tier_refused";
-  if (tier === "UNTRUSTED" && !FOR_STRANGERS.includes(type)) return "tier_refused";
-  return tier === "VERIFIED" && type === "claim" ? "tier_refused" : "accepted";
+const VERDICTS: Readonly<Record<string, string>> = {
+  "+": "accepted",
+  ".": "tier_refused",
+  k: "untrusted_key",
+};
+
+const [standings = [], ...rows] = TABLE.trim()
+  .split("\n")
+  .map((line) => line.trim().split(/ +/));
+const cells = rows.flatMap(([type = "", ...marks]) =>
+  standings.map((standing, at) => [standing, type, VERDICTS[marks[at] ?? ""] ?? "?"] as const),
+);
+
+/** What the private store says of alice in each column. */
+function contextFor(standing: string): AdmissionContext {
+  const key = { key_id: alice.signer.keyId, key: encodeBase64(alice.key), active: true };
+  const blocked = { tier: "TRUSTED", blocked: true };
+  const said = { stranger: undefined, none: {}, blocked }[standing] ?? { tier: standing };
+  const agents = standing === "stranger" ? {} : { alice: { ...said, public_keys: [key] } };
+  const text = JSON.stringify({ schema_version: "v3.1", version: 1, agents });
+  const read = parseTrustStore(new TextEncoder().encode(text), 0);
+  if (!read.ok) throw new Error(read.detail);
+  return context({ store: read.store });
 }
 
-function verdict(fields: Fields, tier: Tier | undefined): string {
-  const source = layout.logs.get("alice_to_bob");
-  if (source === undefined) throw new Error("no such log");
-  const ctx = context({ store: storeOf({ ...peer(alice), tier }) });
-  const result = authenticate(lineOf(fields), { owner: "alice", log: source.name }, ctx);
+function verdictOf(fields: Fields, ctx: AdmissionContext): string {
+  const result = authenticate(lineOf(fields), { owner: "alice", log: LOG }, ctx);
   if (!result.ok) return result.reason;
-  const judged = admit(result.message, newLogAdmission(source, layout), ctx, NOON_MS);
-  return judged.outcome === "refused" ? judged.reason : judged.outcome;
+  return short(admit(result.message, freshLog(), ctx, NOON_MS));
 }
 
-describe.each([...TIERS, undefined])("%s", (tier) => {
-  test.each(MESSAGE_TYPES)("%s, by type, by kind and by both", (type) => {
-    const fields = note({ type, ack_required: true, correlation_id: "a thread" });
-    const kind = kindOf(type);
-    for (const said of [fields, { ...fields, kind }, { ...fields, type: undefined, kind }]) {
-      expect(verdict(signV31(said), tier)).toBe(expected(tier, type));
-      expect(verdict(signV30(said), tier)).toBe(expected(tier, type));
-    }
-  });
+/** A message of that type in each of the ways in which it can be said. Spec 1.2. */
+function saidAs(type: string): Fields[] {
+  const fields = note({ ack_required: true, correlation_id: "a thread" });
+  if (type.startsWith("kind:"))
+    return [{ ...fields, type: undefined, kind: Number(type.slice(5)) }];
+  const kind = kindOf(type);
+  return [
+    { ...fields, type },
+    { ...fields, type, kind },
+    { ...fields, type: undefined, kind },
+  ];
+}
 
-  test.each([0, 2, 999, 1_999, 9_999, 19_999, 20_001, 30_000, 40_000])("kind %i", (kind) => {
-    const said = signV31(note({ type: undefined, kind }));
-    const known = tier === undefined || tier === "UNTRUSTED" ? "tier_refused" : "accepted";
-    expect(verdict(said, tier)).toBe(known);
+test("the table has every tier and every type there is", () => {
+  expect(standings).toEqual(expect.arrayContaining([...TIERS]));
+  const types = rows.map(([type = ""]) => type).filter((type) => !type.startsWith("kind:"));
+  expect(types.toSorted()).toEqual([...MESSAGE_TYPES].toSorted());
+  expect(cells.filter(([, , verdict]) => verdict === "?")).toEqual([]);
+});
+
+describe("every tier × every kind", () => {
+  test.each(cells)("%s, %s: %s", (standing, type, verdict) => {
+    const ctx = contextFor(standing);
+    for (const said of saidAs(type)) {
+      expect(verdictOf(signV31(said), ctx)).toBe(verdict);
+      expect(verdictOf(signV30(said), ctx)).toBe(verdict);
+    }
   });
 });

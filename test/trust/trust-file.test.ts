@@ -7,7 +7,7 @@ import {
   setBlocked,
   type StoreChange,
 } from "../../src/trust/pins.ts";
-import { tierOf, type KeyEnd, type TrustStore } from "../../src/trust/store.ts";
+import { newPeer, tierOf, type KeyEnd, type TrustStore } from "../../src/trust/store.ts";
 import {
   parseTrustFile,
   parseTrustStore,
@@ -45,6 +45,8 @@ describe("a trust file", () => {
           sas_verified_at: "2026-05-05T15:00:00Z",
           successful_reciprocations: 3,
           agent_card_url: "https://example.org/card",
+          agent_card_fetched_at: "2026-05-05T15:00:00Z",
+          nickname: "al",
           public_keys: [keyOf(alice)],
         },
       }),
@@ -55,14 +57,21 @@ describe("a trust file", () => {
       tierSetAtMs: Date.parse("2026-05-05T15:00:00.123Z"),
       sasVerifiedAt: "2026-05-05T15:00:00Z",
       reciprocations: 3,
-      extra: { agent_card_url: "https://example.org/card" },
+      cardUrl: "https://example.org/card",
+      cardFetchedAt: "2026-05-05T15:00:00Z",
+      extra: { nickname: "al" },
       keys: [{ keyId: alice.signer.keyId, key: alice.key, active: true }],
     });
   });
 
-  test("may say null for a SAS that never was", () => {
-    const { peers, problems } = read(v31({ alice: { sas_verified_at: null } }));
-    expect([peers.get("alice")?.sasVerifiedAt, problems]).toEqual([undefined, []]);
+  test("may say null for what never was", () => {
+    const nothing = { sas_verified_at: null, agent_card_url: null, agent_card_fetched_at: null };
+    const { peers, problems } = read(v31({ alice: nothing }));
+    const { sasVerifiedAt, cardUrl, cardFetchedAt } = peers.get("alice") ?? newPeer("nobody");
+    expect([sasVerifiedAt, cardUrl, cardFetchedAt, problems]).toEqual([
+      ...[undefined, undefined, undefined],
+      [],
+    ]);
   });
 
   test.each(["ATTESTED", "UNTRUSTED"] as const)("of v3.0 gives its agents %s", (untiered) => {
@@ -205,6 +214,7 @@ describe("a trust file", () => {
     ],
     [ofKey({ added_at: 5 }), `${inKey}.added_at is 5; expected a string`],
     [ofKey({ active: 1 }), `${inKey}.active is 1; expected true or false`],
+    [ofKey({ revoked: 1 }), `${inKey}.revoked is 1; expected true or false`],
     [ofKey({ deactivated_at: 5 }), `${inKey}.deactivated_at is 5; expected a string`],
     [ofKey({ last_lines: 5 }), `${inKey}.last_lines is 5; expected an object`],
     [ofEnd({ event_id: 5 }), `${inKey}.last_lines["a"].event_id is 5; expected a string`],
@@ -274,7 +284,12 @@ describe("the private store", () => {
     const store = storeOf(
       { ...peer(alice, "TRUSTED"), tierSetAtMs: 2_000, attestedSinceMs: 1_000, reciprocations: 12 },
       { ...peer(bob), tier: undefined, sasVerifiedAt: "2026-06-01T00:00:00Z" },
-      { ...peer(carol, "UNTRUSTED"), extra: { agent_card_url: "https://example.org" } },
+      {
+        ...peer(carol, "UNTRUSTED"),
+        cardUrl: "https://example.org/card.json",
+        cardFetchedAt: "2026-06-01T00:00:00Z",
+        extra: { nickname: "carrie" },
+      },
     );
     return steps.reduce((before, step) => {
       const change = step(before);
@@ -323,7 +338,9 @@ describe("the private store", () => {
           tier: "UNTRUSTED",
           sas_verified: false,
           successful_reciprocations: 0,
-          agent_card_url: "https://example.org",
+          agent_card_url: "https://example.org/card.json",
+          agent_card_fetched_at: "2026-06-01T00:00:00Z",
+          nickname: "carrie",
           public_keys: [{ ...keyOf(carol), added_at: "2026-05-01T00:00:00Z" }],
         },
       },
@@ -334,6 +351,15 @@ describe("the private store", () => {
     const store = changed();
     const bytes = new TextEncoder().encode(serialiseTrustStore(store));
     expect(parseTrustStore(bytes, store.version)).toEqual({ ok: true, store });
+  });
+
+  test("knows a revoked key from one that was only stopped", () => {
+    const store = storeOf({
+      ...peer(alice),
+      keys: [{ ...pinned(alice, false), revoked: true }, pinned(person("alice", " second"), false)],
+    });
+    const read = parseTrustStore(new TextEncoder().encode(serialiseTrustStore(store)), 0);
+    expect(read).toEqual({ ok: true, store });
   });
 
   test("older than the last one seen is refused", () => {

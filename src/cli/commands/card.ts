@@ -8,6 +8,7 @@ import { verifyCard, type AgentCard } from "../../trust/card.ts";
 import { toPlain } from "../../wire/json.ts";
 import { quote } from "../../wire/quote.ts";
 import { agentPlace } from "../agent-place.ts";
+import type { ExportFlags } from "../card-export.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { example } from "../example.ts";
 import { emit, type Paint } from "../output.ts";
@@ -59,6 +60,16 @@ export function command(cli: Cli): Command {
           ...peers.map((peer) => `Compare digits with ${peer}: deaddrop trust sas ${peer}`),
         ].join("\n"),
       );
+    });
+  card
+    .command("export")
+    .description("your own card, to be put where peers can fetch it; --a2a for A2A's format")
+    .argument("[file]", "where to write it (default: standard output)")
+    .option("--a2a", "as an A2A AgentCard (0.3 and 1.0), signed with your key")
+    .addHelpText("after", example("deaddrop card export --a2a agent-card.json"))
+    .action(async (file: string | undefined, _flags: unknown, exporting: Command) => {
+      const { run } = await import("../card-export.ts");
+      run(cli, file, exporting.optsWithGlobals<ExportFlags>());
     });
   return card;
 }

@@ -1,10 +1,11 @@
 import { Command } from "commander";
+import type { Client } from "../../daemon/client-types.ts";
 import { DeaddropError } from "../../daemon/errors.ts";
 import type { JsonObject, JsonValue } from "../../wire/json.ts";
 import { addBodyFlags, readBody, type BodyFlags } from "../body-input.ts";
 import { withClient, type Cli } from "../context.ts";
 import { example } from "../example.ts";
-import { answerSubject, answerTo, parentOf } from "../parent.ts";
+import { answerSubject, parentOf, type Parent } from "../parent.ts";
 import { recipients } from "../recipients.ts";
 import { addSendFlags, deliver, draftOptions, type SendFlags } from "../sending.ts";
 
@@ -51,7 +52,7 @@ export async function run(
       });
     }
     await deliver(cli, flags, client, {
-      to: await recipients(client, flags.to ?? answerTo(parent, client)),
+      to: await recipients(client, flags.to ?? readersOf(parent, client)),
       type: "correction",
       subject: flags.subject ?? answerSubject(reverts ? "reverted" : "correction", parent),
       body: correctionBody(parent.event_id, text, reverts),
@@ -59,6 +60,12 @@ export async function run(
       ...draftOptions(flags),
     });
   });
+}
+
+/** All who got it, and its author: also of what was forged in the author's name. Spec 1.7, 2.5. */
+function readersOf({ from, to }: Parent, client: Client): string[] {
+  if (to.includes("*")) return ["*"];
+  return [...new Set([from, ...to])].filter((handle) => handle !== client.handle);
 }
 
 function correctionBody(eventId: string, text: JsonValue, reverts: boolean): JsonObject {

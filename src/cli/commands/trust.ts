@@ -32,11 +32,20 @@ export function command(cli: Cli): Command {
   addConsent(trust.command("pin"))
     .description("pin a peer's key, or raise its tier, after comparing the fingerprint")
     .argument("<peer>", "whose key it is")
-    .argument("[key]", "base64, or a .pub.json (default: the pinned key, else the wire's claim)")
+    .argument(
+      "[key-or-card]",
+      "base64, a .pub.json, a card or its https URL (default: the pinned key, else the wire's claim)",
+    )
     .addOption(new Option("--tier <tier>", "how far it is believed").choices([...TIERS]))
     .option("--fingerprint <hex>", "the 64 digits that the peer's operator has read out")
     .option("--unsigned", "the peer has no key and signs nothing (a v2.0 peer)")
-    .addHelpText("after", example("deaddrop trust pin scribe --tier VERIFIED"))
+    .addHelpText(
+      "after",
+      example(
+        "deaddrop trust pin scribe --tier VERIFIED",
+        "deaddrop trust pin scribe https://scribe.example/card.json",
+      ),
+    )
     .action(async (peer: string, key: string | undefined, _flags: unknown, pin: Command) => {
       const { run } = await import("../trust/pin.ts");
       await run(cli, peer, key, pin.optsWithGlobals<PinFlags>());

@@ -1,4 +1,6 @@
 import { readWhole } from "../../storage/disk.ts";
+import { lookAt } from "../../setup/first-contact.ts";
+import { signingKey } from "../../trust/card.ts";
 import { trustDrift, type Drift } from "../../trust/advertised.ts";
 import type { Peer } from "../../trust/store.ts";
 import { parseTrustFile } from "../../trust/trust-file.ts";
@@ -18,6 +20,8 @@ interface TrustRow {
   held: { cause: string; detail: string; since: string } | null;
   allow_unchained: boolean;
   keys: (KeyReport & { active: boolean; added_at: string })[];
+  /** Of its card in the wire, when its agent has pins and this key is none: it waits for you. */
+  pending: readonly KeyReport[];
   /** What the wire claims; nothing of it is used. */
   advertised: readonly KeyReport[];
   /** Where the wire's claim departs from the pins. */
@@ -49,12 +53,23 @@ export function trustRows({ host, place, peers }: AgentPlace): TrustRow[] {
         active: key.active,
         added_at: key.addedAt,
       })),
+      pending: pendingKeys({ host, place, peers }, peer),
       advertised: advertised.get(handle) ?? [],
       drift: drifts
         .filter((drift) => drift.handle === handle)
         .map(({ cause, keyId, detail }) => ({ cause, key_id: keyId, detail })),
     };
   });
+}
+
+/** Spec 2.2: a card never replaces a pin; its key is pending until the operator accepts it. */
+function pendingKeys({ host, place, peers }: AgentPlace, peer: Peer | undefined): KeyReport[] {
+  if (peer === undefined || peer.keys.length === 0 || !peers.includes(peer.handle)) return [];
+  const look = lookAt(host, place, peer.handle);
+  if (look.is !== "card") return [];
+  const { keyId, key } = signingKey(look.card);
+  const isKnown = peer.keys.some((pinned) => Buffer.compare(pinned.key, key) === 0);
+  return isKnown ? [] : [keyReport(keyId, key)];
 }
 
 /** How far a peer is believed, in a word. */
@@ -89,12 +104,18 @@ function heading(): Cell[] {
 }
 
 function keyRows(row: TrustRow): Cell[][] {
-  return row.keys.map((key, at) => {
+  const pending = row.pending.map((key): Cell[] => [
+    ...[{ text: "" }, { text: "" }],
+    { text: `${key.key_id} (pending)`, style: "yellow" },
+    { text: key.fingerprint },
+  ]);
+  const pinned = row.keys.map((key, at) => {
     const [agent, tier] = at === 0 ? cellsOf(row) : [{ text: "" }, { text: "" }];
     const ended = key.active ? "" : " (stopped)";
     const id: Cell = { text: `${key.key_id}${ended}`, style: key.active ? undefined : "red" };
     return [agent ?? { text: "" }, tier ?? { text: "" }, id, { text: key.fingerprint }];
   });
+  return [...pinned, ...pending];
 }
 
 function cellsOf(row: TrustRow): Cell[] {
@@ -107,6 +128,10 @@ function notesOf(row: TrustRow): Cell[][] {
     { text: "drift", style: "yellow" },
     { text: detail },
   ]);
+  for (const { key_id: id } of row.pending) {
+    const words = `${id}: from its card; accept with: deaddrop trust sas ${row.handle}, or deaddrop trust pin ${row.handle} <its card> --fingerprint <as its operator reads it out>`;
+    notes.push([{ text: "pending", style: "yellow" }, { text: words }]);
+  }
   if (row.blocked) notes.push([{ text: "blocked", style: "red" }, { text: row.handle }]);
   if (row.held !== null) {
     const { detail, since } = row.held;

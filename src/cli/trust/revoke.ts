@@ -28,7 +28,7 @@ export async function run(
       target: keyId,
       effect: [
         `${keyId} stops at once: nothing that it signs from now on is believed.`,
-        `${handle} is held: none of its lines is taken until you pin a new key of it.`,
+        `${handle} is UNTRUSTED and held: none of its lines is taken until a new key is compared.`,
         "What it signed until now stays good in audits.",
       ],
       word: keyId,
@@ -44,7 +44,9 @@ export async function run(
   emit(cli, flags, { key_id: keyId, held: handle, last_lines: logs, daemon_told: told }, (paint) =>
     [
       `${paint("red", "revoked")} ${keyId}; ${handle} is held`,
-      `a new key of ${handle} enters with: deaddrop trust pin ${handle} <key> --tier VERIFIED`,
+      `what it has signed: deaddrop audit --key ${keyId} --since <when it was lost>`,
+      `a new key of ${handle} enters by its card and the digits: deaddrop trust sas ${handle}`,
+      `or by its fingerprint: deaddrop trust pin ${handle} <key or card> --tier VERIFIED`,
     ].join("\n"),
   );
 }
@@ -53,7 +55,7 @@ function pinnedOwner({ place }: AgentPlace, keyId: string): string {
   const handle = parseKeyId(keyId)?.handle ?? "";
   if (handle === place.handle) {
     throw new DeaddropError("refused", `${keyId} is your own key`, {
-      hint: "stop your daemon, move the key away, make a new one (deaddrop keygen), and have each peer revoke this one and pin the new one",
+      hint: `stop your daemon, move the key away, make a new one (deaddrop keygen ${place.handle}) and show it (deaddrop card build); have each peer revoke this one and compare the digits of the new one with you`,
     });
   }
   const keys = place.store.peers.get(handle)?.keys ?? [];

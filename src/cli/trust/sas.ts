@@ -1,7 +1,7 @@
 import { meetPeers, type Contact } from "../../setup/first-contact.ts";
 import { fingerprintOf, groupedFingerprint } from "../../setup/offered-key.ts";
 import type { Place } from "../../daemon/place.ts";
-import { claimFor } from "../../trust/card.ts";
+import { claimFor, signingKey } from "../../trust/card.ts";
 import { digitsOf } from "../../trust/pairing.ts";
 import { staticSas } from "../../trust/sas.ts";
 import { didOf } from "../../wire/handle.ts";
@@ -48,8 +48,8 @@ export function standingWith(place: Place, contact: Contact, peer: string): Stan
   if (card === undefined) return { state: "no_card" };
   const pairing = contact.pairings.get(peer);
   const [own, other] = [didOf(place.handle), didOf(peer)];
-  const key = card.keys.find(({ keyId }) => keyId === card.signedBy)?.key;
-  if (claimFor(card, place.handle) === undefined && key !== undefined) {
+  if (claimFor(card, place.handle) === undefined) {
+    const { key } = signingKey(card);
     const ours = { did: own, key: place.identity.publicKey };
     return { state: "static", digits: staticSas(ours, { did: other, key }), key };
   }

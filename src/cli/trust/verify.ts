@@ -4,7 +4,13 @@ import { changePrivateTrust } from "../../daemon/private-trust.ts";
 import { updatePairings } from "../../storage/pairing-store.ts";
 import { isExhausted, MAX_MISMATCHES, noteMismatch } from "../../trust/pairing.ts";
 import { parsePairings, serialisePairings } from "../../trust/pairing-file.ts";
-import { confirmSas, proveKey, setBlocked, type StoreChange } from "../../trust/pins.ts";
+import {
+  confirmSas,
+  endRevocation,
+  proveKey,
+  setBlocked,
+  type StoreChange,
+} from "../../trust/pins.ts";
 import type { TrustStore } from "../../trust/store.ts";
 import { agentPlace, reloadDaemon, type AgentPlace } from "../agent-place.ts";
 import { confirmOperator, type ConsentFlags } from "../confirm.ts";
@@ -49,6 +55,7 @@ export async function run(
       effect: [
         `These are the digits that ${peer}'s operator has read out to you over a channel that you trust.`,
         `If they are right, ${peer} may send everything but claims from now on.`,
+        ...revocationLines(at, peer),
       ],
       word: peer,
     },
@@ -63,10 +70,21 @@ export async function run(
   emit(cli, flags, row, (paint) => `${paint("green", peer)} is ${standingOf(row)}`);
 }
 
-/** Pure: the key that the digits are about, and what they prove of it. */
+/** Pure: the key that the digits are about, and what they prove of it. Spec 2.3, 2.5. */
 function verified(store: TrustStore, peer: string, key: Uint8Array, nowMs: number): StoreChange {
   const proved = proveKey(store, peer, key, new Date(nowMs).toISOString());
-  return proved.ok ? confirmSas(proved.store, peer, nowMs) : proved;
+  const confirmed = proved.ok ? confirmSas(proved.store, peer, nowMs) : proved;
+  return confirmed.ok ? endRevocation(confirmed.store, peer) : confirmed;
+}
+
+function revocationLines({ place }: AgentPlace, peer: string): string[] {
+  const { held, keys = [] } = place.store.peers.get(peer) ?? {};
+  if (held?.cause !== "key_revoked") return [];
+  const active = keys.filter((key) => key.active).map(({ keyId }) => keyId);
+  return [
+    `${peer} is no longer held then.`,
+    ...(active.length === 0 ? [] : [`Of these only the key compared stays: ${active.join(", ")}.`]),
+  ];
 }
 
 function digitsIn(

@@ -1,0 +1,26 @@
+import { buildCard } from "../../src/trust/card-build.ts";
+import type { CardKey } from "../../src/trust/card.ts";
+import { makeSigner, publicKeyOf } from "../../src/wire/signature.ts";
+
+/** The key that a test's `seed` stands for. */
+export function keyFrom(handle: string, seed: number): CardKey {
+  const secret = new Uint8Array(32).fill(seed);
+  const { keyId } = makeSigner(handle, secret);
+  return { keyId, key: publicKeyOf(secret), validFrom: undefined, validUntil: undefined };
+}
+
+/** Somebody whose keys come from `seed` says that it is that agent. */
+export function cardOf(handle: string, seed: number, url = ""): Uint8Array {
+  return buildCard(
+    {
+      handle,
+      url,
+      keys: [keyFrom(handle, seed)],
+      tierOffered: "ATTESTED",
+      tierRequired: "VERIFIED",
+      policies: { maxMessageBodyKb: 64, maxClockSkewSeconds: 300, rateLimitMsgPerMin: 60 },
+      issuedAt: "2026-05-05T15:00:00Z",
+    },
+    makeSigner(handle, new Uint8Array(32).fill(seed)),
+  );
+}
