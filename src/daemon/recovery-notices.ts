@@ -4,14 +4,15 @@ import { unreadableIncident } from "./anomalies.ts";
 import type { Taking } from "./taking.ts";
 
 /**
- * A fork is never silently passed over (spec 1.6): one that found no room among the notices of its
+ * A fork or a rewriting is never silently passed over (spec 1.6): one that found no room among the notices of its
  * hour is told at the next start that has some. What was told is not told again.
  */
-export function reportForks(taking: Taking): void {
+export function reportHolds(taking: Taking): void {
   for (const { admission, log } of taking.memory.intakes.values()) {
     const { held } = admission;
-    if (held?.cause !== "log_forked") continue;
-    taking.tell(chainIncident(log, { cause: "log_forked", detail: held.detail }));
+    if (held === undefined || log.owner === taking.place.handle) continue;
+    if (held.cause !== "log_forked" && held.cause !== "log_rewritten") continue;
+    taking.tell(chainIncident(log, { cause: held.cause, detail: held.detail }, ""));
   }
 }
 

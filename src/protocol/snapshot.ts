@@ -1,7 +1,7 @@
 import type { State } from "./state.ts";
 
 /** Any change of what State holds changes this; an older checkpoint is then replayed instead. */
-const VERSION = 3;
+const VERSION = 4;
 const MAP = "$map";
 const SET = "$set";
 const OBJECT = "$object";

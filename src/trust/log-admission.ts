@@ -10,7 +10,7 @@ import { bodyBytes } from "../wire/compose.ts";
 import { ownLogs, type Layout, type Log } from "../wire/layout.ts";
 import { quote } from "../wire/quote.ts";
 import type { AdmissionContext, RefusalReason, VerifiedMessage } from "./admission.ts";
-import { isStrayCopy, SeenIds } from "./replay.ts";
+import { isStrayCopy, SeenIds, UNKNOWN_BYTES } from "./replay.ts";
 import { tierOf, type Hold } from "./store.ts";
 import { acceptsType } from "./tiers.ts";
 
@@ -105,9 +105,11 @@ export function restoreLogAdmission(
 
 /**
  * The operator has decided about a held log, or one that begins late: its chain goes on from
- * whatever line comes next. Lines that it has shown stay known. Spec 1.6.
+ * whatever line comes next. Lines that it has shown stay known, the one that forked it as well, and
+ * so do `gone`: ids of lines that were taken in and that the log lacks now. Spec 1.6.
  */
-export function acceptFromHere(log: LogAdmission): void {
+export function acceptFromHere(log: LogAdmission, gone: Iterable<string> = []): void {
+  for (const id of gone) log.seen.add(id, UNKNOWN_BYTES);
   log.chain = emptyChain();
   log.held = undefined;
   log.mayBeginLate = true;
@@ -127,7 +129,7 @@ export function admit(
   receivedAtMs: number,
 ): Verdict {
   const tagBefore = log.seen.tagOf(message.id);
-  if (tagBefore === message.lineTag) return { outcome: "duplicate" };
+  if (tagBefore === message.lineTag || tagBefore === UNKNOWN_BYTES) return { outcome: "duplicate" };
 
   const hold = log.held ?? ctx.store.peers.get(message.from)?.held;
   if (hold !== undefined) {
@@ -216,6 +218,8 @@ function forked(
   const before = head === undefined ? "" : ` (the chain stood at line ${head.seq}, ${head.id})`;
   const detail = `${log.name}: ${words}; the line is ${message.id}${before}`;
   log.held = { cause: "log_forked", detail, sinceMs: receivedAtMs };
+  // Once the operator has decided, a copy of it holds nobody again: anybody can make one.
+  log.seen.add(message.id, message.lineTag);
   return refused("log_forked", detail, [{ cause: "log_forked", detail }]);
 }
 
