@@ -1,4 +1,5 @@
 import type { RecoveryReport } from "../storage/log-writer.ts";
+import { identityIncident } from "./identity-watch.ts";
 import { chainIncident } from "./reporting.ts";
 import { unreadableIncident } from "./anomalies.ts";
 import type { Taking } from "./taking.ts";
@@ -32,14 +33,11 @@ export function reportRecovery(taking: Taking, report: RecoveryReport): void {
     taking.memory.unreadable.set(log, problem);
     taking.tell(unreadableIncident(taking, log, problem.message));
   }
-  for (const { log, seq, id } of report.unknown) {
-    taking.tell({
-      key: `identity_in_use:${log}:${id}`,
-      cause: "identity_in_use",
-      subject: "our key is used elsewhere",
-      detail: `${log}: line ${seq} carries our signature, and we did not write it`,
-      concernsWire: true,
-    });
+  const [first] = report.unknown;
+  if (first !== undefined && taking.memory.inUse === undefined) {
+    const { log, seq, id } = first;
+    const detail = `${log}: line ${seq} (${id}) carries our signature, and we did not write it`;
+    taking.tell(identityIncident(log, id, detail));
   }
   for (const { log, offset, bytes } of report.cut) {
     taking.world.log.warn({ log, offset, bytes }, "a torn end of our own log was cut and restored");

@@ -4,7 +4,6 @@ import type { ChainEvent } from "../trust/log-admission.ts";
 import type { Log } from "../wire/layout.ts";
 import { provesSomething, type JudgedLine } from "./judging.ts";
 import type { LogIntake } from "./memory.ts";
-import type { Taking } from "./taking.ts";
 
 /** Spec 2.4: an authentic line that is refused is told, once per peer, reason and hour. */
 export function incidentsOf(
@@ -27,30 +26,6 @@ export function incidentsOf(
       concernsWire: false,
     },
   ];
-}
-
-/**
- * A line that carries our signature and that we did not write, or one that forks our log, means
- * that our key is used elsewhere: we stop sending. Spec 1.6.
- */
-export function watchIdentity(
-  taking: Taking,
-  intake: LogIntake,
-  { message, reason }: JudgedLine,
-): void {
-  const { memory } = taking;
-  const { name } = intake.log;
-  if (message?.seq === undefined || message.version === "v2.0" || reason === "replayed") return;
-  if (reason !== "log_forked" && taking.wroteOurselves(name, message.seq, message.id)) return;
-  const detail = `${name}: line ${message.seq} (${message.id}) carries our signature, and we did not write it`;
-  if (memory.inUse === undefined) taking.holdSending(name, detail);
-  taking.tell({
-    key: `identity_in_use:${name}:${message.id}`,
-    cause: "identity_in_use",
-    subject: "our key is used elsewhere",
-    detail: `${detail}; nothing more is sent`,
-    concernsWire: true,
-  });
 }
 
 /** Spec 1.6: what a chain has shown, to our operator and for the wire; once. */

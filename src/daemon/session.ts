@@ -154,9 +154,6 @@ export function openSession(world: World, place: Place, memory: Memory): Session
     noteAndTell,
     fold,
     tell,
-    holdSending: (log, detail) => {
-      local({ kind: "held", at: world.clock.wallMs(), log, cause: "identity_in_use", detail });
-    },
     wroteOurselves: (log, seq, id) => written.has(id) || writer.knows(log, seq, id),
   };
 

@@ -5,7 +5,8 @@ import type { LineEntry, LocalEntry } from "./entries.ts";
 import { keepFork } from "./evidence.ts";
 import type { JudgedLine } from "./judging.ts";
 import type { LogIntake, Memory } from "./memory.ts";
-import { incidentsOf, watchIdentity } from "./reporting.ts";
+import { watchIdentity } from "./identity-watch.ts";
+import { incidentsOf } from "./reporting.ts";
 import { isOwn, type Taking } from "./taking.ts";
 
 /** Makes verdicts durable, in the order that a crash anywhere can be mended from, and folds them. */

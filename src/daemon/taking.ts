@@ -26,8 +26,6 @@ export interface Taking {
   readonly ahead: Ahead;
   /** Folds an event that is durable. */
   fold(event: CoreEvent): void;
-  /** Nothing is sent until the operator decides, also after a restart. */
-  holdSending(log: string, detail: string): void;
   /** Something for our own operator. */
   tell(incident: AutomaticIncident): void;
 }

@@ -17,6 +17,7 @@ import type {
 } from "./view-types.ts";
 import { DeaddropError } from "./errors.ts";
 import { inboxView, searchView, threadMessagesView } from "./message-views.ts";
+import { holdsView } from "./peer-reset.ts";
 import { resolveId } from "./resolve-id.ts";
 import type { Session } from "./session.ts";
 import { statsView } from "./stats.ts";
@@ -41,6 +42,7 @@ const renderers: { [N in ViewName]: Render<N> } = {
   proposals: ({ memory, env }) => proposalsView(memory.state.proposals, memory.state.logs, env),
   incidents: ({ memory, env }) => incidentsView(memory.state.incidents, env, memory.state.logs),
   notices: (session) => notices(session),
+  holds: (session, args) => holdsView(session, args.peer),
   safe_mode: ({ memory, env }) => safeMode(memory.state.incidents, env) ?? null,
   receipt: (session, args) => receipts(session, args.event_id),
   stats: (session) => statsView(session),

@@ -104,9 +104,8 @@ export function restoreLogAdmission(
 }
 
 /**
- * The operator has decided about a held log, or one that begins late: its chain goes on from
- * whatever line comes next. Lines that it has shown stay known, the one that forked it as well, and
- * so do `gone`: ids of lines that were taken in and that the log lacks now. Spec 1.6.
+ * The operator has decided: the chain goes on from whatever line comes next. Lines that it has shown
+ * stay known, and so do `gone`: ids of lines that were taken in and that the log lacks now. Spec 1.6.
  */
 export function acceptFromHere(log: LogAdmission, gone: Iterable<string> = []): void {
   for (const id of gone) log.seen.add(id, UNKNOWN_BYTES);
@@ -218,7 +217,7 @@ function forked(
   const before = head === undefined ? "" : ` (the chain stood at line ${head.seq}, ${head.id})`;
   const detail = `${log.name}: ${words}; the line is ${message.id}${before}`;
   log.held = { cause: "log_forked", detail, sinceMs: receivedAtMs };
-  // Once the operator has decided, a copy of it holds nobody again: anybody can make one.
+  // Anybody can copy it: once the operator has decided, that holds nobody again.
   log.seen.add(message.id, message.lineTag);
   return refused("log_forked", detail, [{ cause: "log_forked", detail }]);
 }
