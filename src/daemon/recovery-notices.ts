@@ -1,19 +1,23 @@
+import { basename } from "node:path";
 import type { RecoveryReport } from "../storage/log-writer.ts";
 import { identityIncident } from "./identity-watch.ts";
 import { chainIncident } from "./reporting.ts";
 import { unreadableIncident } from "./anomalies.ts";
+import { evidenceOf } from "./evidence.ts";
 import type { Taking } from "./taking.ts";
 
 /**
- * A fork or a rewriting is never silently passed over (spec 1.6): one that found no room among the notices of its
- * hour is told at the next start that has some. What was told is not told again.
+ * A fork or a rewriting is never silently passed over (spec 1.6): one that found no room among the
+ * notices of its hour is told at the next start that has some. What was told is not told again.
  */
 export function reportHolds(taking: Taking): void {
   for (const { admission, log } of taking.memory.intakes.values()) {
     const { held } = admission;
     if (held === undefined || log.owner === taking.place.handle) continue;
     if (held.cause !== "log_forked" && held.cause !== "log_rewritten") continue;
-    taking.tell(chainIncident(log, { cause: held.cause, detail: held.detail }, ""));
+    const path = evidenceOf(taking, log.name).at(-1);
+    const evidence = path === undefined ? "" : `evidence: ${basename(path)}`;
+    taking.tell(chainIncident(log, { cause: held.cause, detail: held.detail }, evidence));
   }
 }
 

@@ -75,6 +75,8 @@ export interface WhoamiView {
   roster: string[];
   daemon: { running: boolean; pid?: number };
   inbox_path: string;
+  /** Why nothing is sent: somebody else writes with our key. `deaddrop reclaim` ends it. */
+  in_use: string | null;
 }
 
 export interface StatusView extends WhoamiView {

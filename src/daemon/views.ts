@@ -1,3 +1,4 @@
+import { ownLogs } from "../wire/layout.ts";
 import { decisionsView } from "../protocol/decisions-view.ts";
 import { incidentsView, unresolvedIncidents } from "../protocol/incident-view.ts";
 import { peersView } from "../protocol/liveness.ts";
@@ -65,8 +66,11 @@ export function view<N extends ViewName>(
   return render(session, args ?? ({} as ViewArgs[N]), isDaemon);
 }
 
-function whoami({ place }: Session, isDaemon: boolean): WhoamiView {
+function whoami({ place, memory, writer }: Session, isDaemon: boolean): WhoamiView {
   const { handle, paths, config, layout, identity } = place;
+  const blocked = ownLogs(layout, handle)
+    .map(({ name }) => writer.blocked(name))
+    .find((trouble) => trouble?.code === "identity_in_use");
   return {
     handle,
     wire: paths.wireKey,
@@ -77,6 +81,7 @@ function whoami({ place }: Session, isDaemon: boolean): WhoamiView {
     roster: [...layout.roster],
     daemon: isDaemon ? { running: true, pid: process.pid } : { running: false },
     inbox_path: paths.inbox,
+    in_use: memory.inUse?.detail ?? blocked?.message ?? null,
   };
 }
 
@@ -104,6 +109,9 @@ function status(session: Session, isDaemon: boolean): StatusView {
 
 /** The most urgent first. */
 function nextCommand(view: Omit<StatusView, "next">): string {
+  if (view.in_use !== null) return "deaddrop reclaim";
+  const held = view.peers.find((peer) => peer.held);
+  if (held !== undefined) return `deaddrop peer show ${held.handle}`;
   const incident = view.owed_by_me.find(({ type }) => type === "incident");
   if (incident !== undefined) return `deaddrop incident ack ${incident.event_id.slice(0, 12)}`;
   if (view.safe_mode !== null) return "deaddrop incident list";

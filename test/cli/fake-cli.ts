@@ -140,6 +140,7 @@ export function whoami(...roster: string[]): Views["whoami"] {
     roster,
     daemon: { running: true, pid: 42 },
     inbox_path: "/state/inbox.jsonl",
+    in_use: null,
   };
 }
 

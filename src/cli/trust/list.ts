@@ -1,3 +1,8 @@
+import { join } from "node:path";
+import type { Place } from "../../daemon/place.ts";
+import type { SetupHost } from "../../setup/host.ts";
+import { evidenceFor } from "../../storage/evidence.ts";
+import { ownLogs } from "../../wire/layout.ts";
 import { readWhole } from "../../storage/disk.ts";
 import { trustDrift, type Drift } from "../../trust/advertised.ts";
 import type { Peer } from "../../trust/store.ts";
@@ -20,6 +25,8 @@ interface TrustRow {
   keys: (KeyReport & { active: boolean; added_at: string })[];
   /** What the wire claims; nothing of it is used. */
   advertised: readonly KeyReport[];
+  /** Files that keep what a fork or a rewriting of its logs has shown; absolute paths. */
+  evidence: string[];
   /** Where the wire's claim departs from the pins. */
   drift: { cause: string; key_id: string; detail: string }[];
 }
@@ -50,11 +57,20 @@ export function trustRows({ host, place, peers }: AgentPlace): TrustRow[] {
         added_at: key.addedAt,
       })),
       advertised: advertised.get(handle) ?? [],
+      evidence: evidenceFiles(host, place, handle),
       drift: drifts
         .filter((drift) => drift.handle === handle)
         .map(({ cause, keyId, detail }) => ({ cause, key_id: keyId, detail })),
     };
   });
+}
+
+function evidenceFiles({ disk }: SetupHost, { layout, paths }: Place, handle: string): string[] {
+  const { evidence } = paths;
+  if (!layout.roster.includes(handle)) return [];
+  return ownLogs(layout, handle).flatMap(({ name }) =>
+    evidenceFor(disk, evidence, handle, name).map((file) => join(evidence, file)),
+  );
 }
 
 /** How far a peer is believed, in a word. */
@@ -114,6 +130,10 @@ function notesOf(row: TrustRow): Cell[][] {
       { text: "held", style: "red" },
       { text: `${row.handle} since ${since}: ${detail}` },
     ]);
+  }
+  if (row.evidence.length > 0) {
+    const text = `${row.handle}: ${row.evidence.length} files; see: deaddrop peer show ${row.handle}`;
+    notes.push([{ text: "evidence", style: "yellow" }, { text }]);
   }
   return notes;
 }

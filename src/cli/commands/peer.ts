@@ -1,0 +1,31 @@
+import { Command } from "commander";
+import type { ConsentFlags } from "../confirm.ts";
+import { addConsent } from "../consent-flags.ts";
+import type { Cli, GlobalFlags } from "../context.ts";
+import { example } from "../example.ts";
+
+/** `deaddrop peer`: what of a peer is held back, and the operator's decision about it. Spec 1.6. */
+export function command(cli: Cli): Command {
+  const peer = new Command("peer").description(
+    "What of a peer is held back and why, and how its lines are taken again.\n" +
+      "reset wants a terminal and a typed confirmation, or --yes --reason.",
+  );
+  peer
+    .command("show")
+    .description("what of a peer is held, why, since when, and where the evidence lies")
+    .argument("<peer>", "whom")
+    .addHelpText("after", example("deaddrop peer show scribe"))
+    .action(async (handle: string, _flags: unknown, show: Command) => {
+      const { run } = await import("../peer/show.ts");
+      await run(cli, handle, show.optsWithGlobals<GlobalFlags>());
+    });
+  addConsent(peer.command("reset"))
+    .description("take a peer's lines again from where its logs stand, after a hold")
+    .argument("<peer>", "whose")
+    .addHelpText("after", example('deaddrop peer reset scribe --yes --reason "put back by phone"'))
+    .action(async (handle: string, _flags: unknown, reset: Command) => {
+      const { run } = await import("../peer/reset.ts");
+      await run(cli, handle, reset.optsWithGlobals<GlobalFlags & ConsentFlags>());
+    });
+  return peer;
+}
