@@ -1,4 +1,5 @@
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -117,6 +118,13 @@ export function makeWire(options: WireOptions = {}): LiveWire {
   writeFileSync(join(dir, "tiers.json"), tiersText(options.cadenceSeconds ?? 1));
   initWire(setupHost(env, Date.now()), { wireDir: dir, handles, peers: [], track: true });
   return liveWire(folder, dir, env);
+}
+
+/** The same wire from another machine: its own home, with a copy of all keys and pins. */
+export function copiedHome(wire: LiveWire): LiveWire {
+  const home = join(wire.folder, "copied-home");
+  cpSync(join(wire.folder, "home", ".config"), join(home, ".config"), { recursive: true });
+  return liveWire(wire.folder, wire.dir, { ...wire.env, HOME: home, XDG_RUNTIME_DIR: home });
 }
 
 export function tiersText(seconds: number): string {
