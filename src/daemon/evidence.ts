@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { openUnlessObstructed } from "../storage/disk.ts";
+import { openIfThere } from "../storage/disk.ts";
 import { evidenceFor, keepEvidence, MAX_EVIDENCE_FILES } from "../storage/evidence.ts";
 import { wholeLines } from "../storage/line-splitter.ts";
 import { parseMessage, type Message } from "../wire/message.ts";
@@ -94,8 +94,9 @@ function contradicted(
 ): KeptLine | undefined {
   const { world, place } = taking;
   const top = intake.admission.chain.head?.seq ?? 0;
-  const file = openUnlessObstructed(world.disk, join(place.wire.folder, intake.log.path));
-  if (file === undefined || file === "obstructed") return undefined;
+  // Who closes the log to us right now does not keep a line out of the evidence: we read it again.
+  const file = openIfThere(world.disk, join(place.wire.folder, intake.log.path));
+  if (file === undefined) return undefined;
   try {
     const isHeld = (found: Message) => found.id !== id && intake.admission.seen.has(found.id);
     for (const wanted of [seq, seq - 1, seq + 1].filter((each) => each >= 1 && each <= top)) {

@@ -1,12 +1,13 @@
 import { join } from "node:path";
 import type { ResetEvent } from "../protocol/record.ts";
+import { openIfThere, StorageError } from "../storage/disk.ts";
 import { keepEvidence } from "../storage/evidence.ts";
+import { wholeLines } from "../storage/line-splitter.ts";
 import type { OwnLine } from "../storage/log-writer.ts";
 import type { ChainHead } from "../wire/chain.ts";
 import { ownLogs } from "../wire/layout.ts";
 import { parseMessage } from "../wire/message.ts";
 import type { ReclaimAnswer } from "./client-types.ts";
-import { scanLog } from "./line-source.ts";
 import { intakeOf } from "./memory.ts";
 import type { Session } from "./session.ts";
 
@@ -46,26 +47,37 @@ export async function reclaim(session: Session): Promise<ReclaimAnswer> {
   return answer;
 }
 
-/** The line of ours with the highest `seq` that stands in a log, whoever wrote it. */
+/**
+ * The line of ours with the highest `seq` that stands in a log, whoever wrote it. Throws when the log
+ * cannot be read, or lacks what we have read in it: to go on from there would fork it.
+ */
 function highestLine({ world, place, memory }: Session, name: string): ChainHead | undefined {
-  const { admission } = intakeOf(memory, name);
+  const { admission, log } = intakeOf(memory, name);
+  const path = join(place.wire.folder, log.path);
+  const file = openIfThere(world.disk, path);
   let highest: ChainHead | undefined;
-  scanLog(world.disk, place, name, (bytes) => {
-    const seq = Number(
-      /"seq"\s*:\s*(\d{1,15})[\s,}]/.exec(Buffer.from(bytes).toString("latin1"))?.[1],
-    );
-    // A rough look first: of a long log every line is higher than the one before.
-    if (!(seq > (highest?.seq ?? 0))) return "more";
-    const parsed = parseMessage(bytes);
-    // Only what was found authentic when it was read is known.
-    if (!parsed.ok || parsed.message.seq === undefined || !admission.seen.has(parsed.message.id))
-      return "more";
-    if (parsed.message.seq > (highest?.seq ?? 0)) {
-      highest = { seq: parsed.message.seq, id: parsed.message.id };
+  try {
+    for (const { bytes } of file === undefined ? [] : wholeLines(file, 0, file.stat().size)) {
+      const found = bytes === undefined ? undefined : lineAbove(highest?.seq ?? 0, bytes);
+      // Only what was found authentic when it was read is known.
+      if (found !== undefined && admission.seen.has(found.id)) highest = found;
     }
-    return "more";
+  } finally {
+    file?.close();
+  }
+  if ((highest?.seq ?? 0) >= (admission.chain.head?.seq ?? 0)) return highest;
+  throw new StorageError("log_damaged", path, "lacks lines of ours that stood in it", {
+    hint: "put it back from a backup or a peer's copy of the wire, then reclaim it",
   });
-  return highest;
+}
+
+/** The place of a line in its chain, if that is above `seq`; of most lines a rough look tells. */
+function lineAbove(seq: number, bytes: Uint8Array): ChainHead | undefined {
+  const text = Buffer.from(bytes).toString("latin1");
+  if (!(Number(/"seq"\s*:\s*(\d{1,15})[\s,}]/.exec(text)?.[1]) > seq)) return undefined;
+  const parsed = parseMessage(bytes);
+  if (!parsed.ok || parsed.message.seq === undefined || parsed.message.seq <= seq) return undefined;
+  return { seq: parsed.message.seq, id: parsed.message.id };
 }
 
 /** Promised lines whose place is taken now are kept for the operator, to be sent again. */
