@@ -1,14 +1,15 @@
-import { Command } from "commander";
+import { Argument, Command } from "commander";
 import type { ConsentFlags } from "../confirm.ts";
 import { addConsent } from "../consent-flags.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { example } from "../example.ts";
+import type { Unchained } from "../peer/unchained.ts";
 
 /** `deaddrop peer`: what of a peer is held back, and the operator's decision about it. Spec 1.6. */
 export function command(cli: Cli): Command {
   const peer = new Command("peer").description(
     "What of a peer is held back and why, and how its lines are taken again.\n" +
-      "reset wants a terminal and a typed confirmation, or --yes --reason.",
+      "All but show want a terminal and a typed confirmation, or --yes --reason.",
   );
   peer
     .command("show")
@@ -26,6 +27,15 @@ export function command(cli: Cli): Command {
     .action(async (handle: string, _flags: unknown, reset: Command) => {
       const { run } = await import("../peer/reset.ts");
       await run(cli, handle, reset.optsWithGlobals<GlobalFlags & ConsentFlags>());
+    });
+  addConsent(peer.command("unchained"))
+    .description("take lines of a peer that stand outside its chain, or refuse them")
+    .argument("<peer>", "whose")
+    .addArgument(new Argument("<word>", "what to do with them").choices(["allow", "refuse"]))
+    .addHelpText("after", example("deaddrop peer unchained scribe allow"))
+    .action(async (handle: string, word: Unchained, _flags: unknown, own: Command) => {
+      const { run } = await import("../peer/unchained.ts");
+      await run(cli, handle, word, own.optsWithGlobals<GlobalFlags & ConsentFlags>());
     });
   return peer;
 }
