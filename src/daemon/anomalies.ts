@@ -186,7 +186,7 @@ function whatIsMissing(
 }
 
 /** Our own log was cut or changed by somebody: writing on would make two histories. */
-function stopWriting(taking: Taking, intake: LogIntake, anomaly: Anomaly): void {
+export function stopWriting(taking: Taking, intake: LogIntake, anomaly: Anomaly): void {
   const { memory, world } = taking;
   const { name, path } = intake.log;
   memory.ownTrouble = new StorageError(
