@@ -73,8 +73,10 @@ function highestLine({ world, place, memory }: Session, name: string): ChainHead
 
 /** The place of a line in its chain, if that is above `seq`; of most lines a rough look tells. */
 function lineAbove(seq: number, bytes: Uint8Array): ChainHead | undefined {
+  // The heads in a beat have a `seq`, too.
   const text = Buffer.from(bytes).toString("latin1");
-  if (!(Number(/"seq"\s*:\s*(\d{1,15})[\s,}]/.exec(text)?.[1]) > seq)) return undefined;
+  const numbers = [...text.matchAll(/"seq"\s*:\s*(\d{1,15})[\s,}]/gu)];
+  if (!numbers.some(([, number]) => Number(number) > seq)) return undefined;
   const parsed = parseMessage(bytes);
   if (!parsed.ok || parsed.message.seq === undefined || parsed.message.seq <= seq) return undefined;
   return { seq: parsed.message.seq, id: parsed.message.id };
