@@ -98,12 +98,17 @@ function keepPromises(
     about: { evidence: "promises_given_up", at: new Date(world.clock.wallMs()).toISOString() },
     lines: lost.map(({ seq, id, line }) => ({ seq, id, line: Buffer.from(line).toString("utf8") })),
   });
+  if (name === undefined) {
+    throw new StorageError("exists", place.paths.evidence, `no room for more files about ${log}`, {
+      hint: "move the oldest of them away, then reclaim again: queued lines of ours have to be kept",
+    });
+  }
   tell({
     key: `promises_given_up:${log}:${first.id}`,
     cause: "promises_given_up",
     subject: `${lost.length} queued lines of ours have lost their place`,
-    detail: `${log}: another copy of our key has written in the place of lines ${first.seq} and on; they are kept in ${name ?? "pending.jsonl"}: send them again`,
+    detail: `${log}: another copy of our key has written in the place of lines ${first.seq} and on; they are kept in ${name}: send them again`,
     concernsWire: false,
   });
-  return name === undefined ? undefined : join(place.paths.evidence, name);
+  return join(place.paths.evidence, name);
 }
