@@ -206,15 +206,22 @@ function isTorn(bytes: Uint8Array): boolean {
 /** When each line was received, by the journal; read beside a daemon that may be writing it. */
 function receiptTimes(disk: Disk, path: string): ReadonlyMap<string, readonly number[]> {
   const times = new Map<string, number[]>();
+  const earlier = new Map<string, number>();
   const file = openIfThere(disk, path);
   if (file === undefined) return times;
   try {
     for (const { bytes } of wholeLines(file, 0, file.stat().size)) {
-      const entry = bytes === undefined ? undefined : lineEntry(bytes);
+      const value = bytes === undefined ? undefined : parsedEntry(bytes);
+      // A log that began anew: its file now begins after so many lines that it had.
+      for (const { log, lines } of beginnings(value)) {
+        earlier.set(log, lines);
+        times.delete(log);
+      }
+      const entry = lineEntry(value);
       if (entry === undefined) continue;
       const ofLog = times.get(entry.log) ?? [];
       times.set(entry.log, ofLog);
-      ofLog[entry.line] = entry.at;
+      ofLog[entry.line - (earlier.get(entry.log) ?? 0)] = entry.at;
     }
   } finally {
     file.close();
@@ -222,13 +229,23 @@ function receiptTimes(disk: Disk, path: string): ReadonlyMap<string, readonly nu
   return times;
 }
 
-function lineEntry(bytes: Uint8Array): { log: string; line: number; at: number } | undefined {
-  let value: unknown;
+function parsedEntry(bytes: Uint8Array): unknown {
   try {
-    value = JSON.parse(Buffer.from(bytes).toString("utf8"));
+    return JSON.parse(Buffer.from(bytes).toString("utf8"));
   } catch {
     return undefined; // damaged: the line's own timestamp stands in
   }
+}
+
+function beginnings(value: unknown): { log: string; lines: number }[] {
+  const { event } = (value ?? {}) as { event?: { kind?: unknown; logs?: unknown } };
+  if (event?.kind !== "reset" || !Array.isArray(event.logs)) return [];
+  return (event.logs as { log: string; lines?: number }[]).flatMap(({ log, lines }) =>
+    lines === undefined ? [] : [{ log, lines }],
+  );
+}
+
+function lineEntry(value: unknown): { log: string; line: number; at: number } | undefined {
   const { k, log, line, at } = (value ?? {}) as Record<string, unknown>;
   if (k !== "line" || typeof log !== "string" || typeof at !== "number") return undefined;
   return typeof line === "number" && line > 0 && line < 2 ** 32 - 1 ? { log, line, at } : undefined;

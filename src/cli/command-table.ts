@@ -49,6 +49,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     entries: [
       entry("status", "everything on one screen", () => import("./commands/status.ts")),
       entry("whoami", "who and where you are", () => import("./commands/whoami.ts")),
+      entry("peer", "what of a peer is held back", () => import("./commands/peer.ts")),
       entry("peers", "who is there", () => import("./commands/peers.ts")),
       entry("stats", "the record of this wire", () => import("./commands/stats.ts")),
       entry("incident", "raise and settle incidents", () => import("./commands/incident.ts")),
@@ -80,6 +81,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       entry("audit", "re-derive everything from the logs", () => import("./commands/audit.ts")),
       entry("verify", "check message lines", () => import("./commands/verify.ts")),
       entry("canonical", "canonical bytes of JSON", () => import("./commands/canonical.ts")),
+      entry("reclaim", "write again after identity_in_use", () => import("./commands/reclaim.ts")),
       entry("resume", "end safe mode (operator)", () => import("./commands/resume.ts")),
     ],
   },

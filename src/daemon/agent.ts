@@ -7,16 +7,18 @@ import { StorageError, type Disk } from "../storage/disk.ts";
 import { takeLock, type HeldLock } from "../storage/lock.ts";
 import type { Draft } from "../wire/compose.ts";
 import { isWorthSaving, loadMemory, saveMemory } from "./checkpointing.ts";
-import type { SendAnswer, StatusChange } from "./client-types.ts";
-import type { ViewArgs, ViewName, Views } from "./view-types.ts";
+import type { ReclaimAnswer, SendAnswer, StatusChange } from "./client-types.ts";
+import type { HoldsView, ViewArgs, ViewName, Views } from "./view-types.ts";
 import type { World } from "./edges.ts";
 import { doable, isOpen, perform } from "./effects.ts";
 import { DeaddropError } from "./errors.ts";
 import type { Memory } from "./memory.ts";
 import { restoreInbox } from "./inbox-recovery.ts";
 import { loadPlace, withTrustReread, type Place, type PlaceRequest } from "./place.ts";
+import { resetPeer } from "./peer-reset.ts";
 import { publishState } from "./published-state.ts";
 import { unreadIds } from "./reading.ts";
+import { reclaim } from "./reclaim.ts";
 import { mendBlocked, sendGroups } from "./sending.ts";
 import { openSession, type Session } from "./session.ts";
 import { keepTrust } from "./trust-keeping.ts";
@@ -56,6 +58,9 @@ export interface Agent {
   view<N extends ViewName>(name: N, args: ViewArgs[N]): Promise<Views[N]>;
   markRead(ids: readonly string[] | "all"): Promise<{ read: number }>;
   setStatus(status: StatusChange): Promise<void>;
+  /** The operator's word about a peer's held logs, and about our own. Spec 1.6. */
+  resetPeer(peer: string): Promise<HoldsView>;
+  reclaim(): Promise<ReclaimAnswer>;
   /** Pins, settings and configuration are read again. */
   reload(): Promise<void>;
   /** When the next tick is due: a beat of ours, or a log that may be read again. Monotonic ms. */
@@ -281,6 +286,8 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
         session.local({ kind: "status", at: session.now().wallMs, ...status });
         return Promise.resolve();
       }),
+    resetPeer: (peer) => using((session) => resetPeer(session, peer)),
+    reclaim: () => using((session) => reclaim(session)),
     async reload() {
       const next = loadPlace(world.disk, world.places, request);
       const isSameFold = JSON.stringify(next.layout.roster) === JSON.stringify(place.layout.roster);

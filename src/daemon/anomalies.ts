@@ -6,6 +6,8 @@ import { authenticate } from "../trust/admission.ts";
 import { parseMessage } from "../wire/message.ts";
 import type { Taking } from "./taking.ts";
 import { pastContextOf } from "./contexts.ts";
+import { knownEntries } from "./evidence.ts";
+import { holdRewritten } from "./holds.ts";
 import { isHole } from "./holes.ts";
 import { scanLog } from "./line-source.ts";
 import { intakeOf, type LogIntake } from "./memory.ts";
@@ -39,7 +41,7 @@ export function judgeAnomaly(taking: Taking, name: string, anomaly: Anomaly): vo
     noteBehind(taking, intake);
     return;
   }
-  const known = knownIds(taking, name);
+  const known = [...idsOf(taking, name)];
   const found = foundIds(taking, intake, known);
   const tookMs = world.clock.monoMs() - beganMs;
   intake.notBeforeMs = beganMs + Math.max(LOOK_AGAIN_MS, tookMs / SHARE_OF_TIME);
@@ -60,7 +62,7 @@ export function judgeAnomaly(taking: Taking, name: string, anomaly: Anomaly): vo
       return;
     case "rewritten":
       if (isOurs) stopWriting(taking, intake, anomaly);
-      else holdRewritten(taking, intake, anomaly);
+      else holdRewritten(taking, intake, whatIsMissing(intake, known, found, anomaly));
   }
 }
 
@@ -96,12 +98,8 @@ export function unreadableIncident(
 }
 
 /** The ids of a log's authentic lines in the order in which we received them. */
-function knownIds({ files }: Taking, name: string): string[] {
-  const ids: string[] = [];
-  for (const { entry } of files.journal.read()) {
-    if (entry.k === "line" && entry.log === name && entry.id !== undefined) ids.push(entry.id);
-  }
-  return ids;
+function* idsOf(taking: Taking, name: string): Generator<string> {
+  for (const { id } of knownEntries(taking, name)) if (id !== undefined) yield id;
 }
 
 interface Found {
@@ -129,9 +127,10 @@ function upToHole({ ids, holes }: Found, known: readonly string[]): readonly str
  * A line counts where it stands first: anybody can copy an old one behind what we have not read.
  */
 function foundIds(taking: Taking, intake: LogIntake, history: readonly string[]): Found {
-  const { world, place } = taking;
+  const { world, place, memory } = taking;
   const ctx = pastContextOf(taking.ctx);
   const { log } = intake;
+  const { earlier = 0 } = memory.state.logs.get(log.name) ?? {};
   const known = new Set(history);
   const ids = new Set<string>();
   const holes: number[] = [];
@@ -157,7 +156,7 @@ function foundIds(taking: Taking, intake: LogIntake, history: readonly string[])
   return {
     ids: [...ids],
     holes,
-    end: exists ? cursorAt(world.disk, path, last.offset, last.line) : undefined,
+    end: exists ? cursorAt(world.disk, path, last.offset, earlier + last.line) : undefined,
   };
 }
 
@@ -176,23 +175,20 @@ function noteBehind(taking: Taking, intake: LogIntake): void {
   });
 }
 
-function holdRewritten(taking: Taking, intake: LogIntake, anomaly: Anomaly): void {
-  const { name, owner } = intake.log;
-  const detail = `${name} lacks lines that we received and has others in their place (${anomaly})`;
-  const sinceMs = taking.world.clock.wallMs();
-  intake.admission.held = { cause: "log_rewritten", detail, sinceMs };
-  taking.tell({
-    key: `log_rewritten:${name}:${intake.admission.chain.head?.id ?? ""}`,
-    cause: "log_rewritten",
-    peer: owner,
-    subject: `${owner} has rewritten its log`,
-    detail: `${detail}; nothing more of ${owner} is taken until you decide`,
-    concernsWire: true,
-  });
+function whatIsMissing(
+  { log }: LogIntake,
+  known: readonly string[],
+  { ids }: Found,
+  anomaly: Anomaly,
+): string {
+  const [before, now] = [new Set(known), new Set(ids)];
+  const missing = known.find((id) => !now.has(id)) ?? known[0] ?? "";
+  const other = ids.find((id) => !before.has(id)) ?? ids[0] ?? "";
+  return `${log.name} lacks lines that we received from ${log.owner} (first ${missing}) and has others in their place (first ${other}; ${anomaly})`;
 }
 
 /** Our own log was cut or changed by somebody: writing on would make two histories. */
-function stopWriting(taking: Taking, intake: LogIntake, anomaly: Anomaly): void {
+export function stopWriting(taking: Taking, intake: LogIntake, anomaly: Anomaly): void {
   const { memory, world } = taking;
   const { name, path } = intake.log;
   memory.ownTrouble = new StorageError(

@@ -11,7 +11,7 @@ import type { LineEntry } from "./entries.ts";
 import { emptyMemory, type Memory } from "./memory.ts";
 import type { Place } from "./place.ts";
 
-const VERSION = 4;
+const VERSION = 5;
 /** Journal entries on one line. */
 const ENTRIES_A_LINE = 256;
 /** A checkpoint of a long history costs more to write than what has come since costs to replay. */
@@ -33,6 +33,7 @@ interface SavedMemory {
   readonly journalHash: string;
   readonly inboxEnd: number;
   readonly inboxFrom: number;
+  readonly inUse?: Memory["inUse"];
 }
 
 interface SavedIntake {
@@ -75,6 +76,7 @@ export function saveMemory(disk: Disk, place: Place, memory: Memory): void {
     // What stands in the inbox and in no journal has to be found again.
     inboxEnd: memory.inInbox === undefined ? memory.inboxEnd : 0,
     inboxFrom: memory.inInbox === undefined ? memory.inboxFrom : 0,
+    inUse: memory.inUse,
   };
   saveCheckpoint(disk, place.paths.checkpoint, linesOf(saved, memory));
 }
@@ -146,6 +148,7 @@ function memoryFrom(
     journalEnd: saved.journalEnd,
     inboxEnd: saved.inboxEnd,
     inboxFrom: saved.inboxFrom,
+    inUse: saved.inUse,
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Tier } from "../trust/tiers.ts";
 import type { Draft } from "../wire/compose.ts";
-import type { ViewName, ViewParameters, Views } from "./view-types.ts";
+import type { HoldsView, ViewName, ViewParameters, Views } from "./view-types.ts";
 
 /**
  * What commands, MCP and the library say to an agent, whether its daemon answers over the socket
@@ -17,6 +17,10 @@ export interface Client {
   view<N extends ViewName>(name: N, ...args: ViewParameters<N>): Promise<Views[N]>;
   markRead(ids: readonly string[] | "all"): Promise<{ read: number }>;
   setStatus(status: StatusChange): Promise<void>;
+  /** The operator's word: a peer's held logs are taken again. Answers what was held. */
+  resetPeer(peer: string): Promise<HoldsView>;
+  /** The operator's word that the other copy of our key is stopped: we write again. */
+  reclaim(): Promise<ReclaimAnswer>;
   /** Takes in what is new in the peers' logs now. */
   tick(): Promise<void>;
   /** Reads configuration, pins and tiers again after the operator has changed them. */
@@ -38,6 +42,14 @@ export interface StatusChange {
   state?: AgentState;
   lastAction?: string;
   headsDown?: boolean;
+}
+
+/** After what our logs go on now, and what was promised and has lost its place in them. */
+export interface ReclaimAnswer {
+  logs: { log: string; seq: number; event_id: string }[];
+  given_up: { log: string; seq: number; event_id: string }[];
+  /** Where the lines that were given up are kept. */
+  kept_in: string | null;
 }
 
 /** `queued`: durable here and going out by itself; do not send it again. Spec 4.1. */

@@ -5,8 +5,8 @@ import { nodeDisk } from "../storage/node-disk.ts";
 import { agentPaths, placesFrom, type Places } from "../storage/paths.ts";
 import { resolveWireKey } from "../storage/private-folders.ts";
 import { readWhole, StorageError, type Disk } from "../storage/disk.ts";
-import type { Client, ClientPlace, SendAnswer } from "./client-types.ts";
-import type { ViewArgs, ViewName, ViewParameters, Views } from "./view-types.ts";
+import type { Client, ClientPlace, ReclaimAnswer, SendAnswer } from "./client-types.ts";
+import type { HoldsView, ViewArgs, ViewName, ViewParameters, Views } from "./view-types.ts";
 import { DeaddropError } from "./errors.ts";
 import { connectDaemon, type Connection } from "./socket-client.ts";
 
@@ -74,6 +74,8 @@ export async function openClient(at: ClientPlace): Promise<Client> {
     view: (name, ...args) => calling((client) => client.view(name, ...args)),
     markRead: (ids) => calling((client) => client.markRead(ids)),
     setStatus: (status) => calling((client) => client.setStatus(status)),
+    resetPeer: (peer) => calling((client) => client.resetPeer(peer)),
+    reclaim: () => calling((client) => client.reclaim()),
     tick: () => calling((client) => client.tick()),
     reload: () => calling((client) => client.reload()),
     close: () => current?.close(),
@@ -123,6 +125,8 @@ function viaDaemon(connection: Connection, { wireDir, handle }: ClientPlace): Cl
       call<Views[N]>("view", { name, args: args as ViewArgs[N] }),
     markRead: (ids) => call<{ read: number }>("read", { ids }),
     setStatus: (status) => call<undefined>("status", status).then(() => undefined),
+    resetPeer: (peer) => call<HoldsView>("reset_peer", { peer }),
+    reclaim: () => call<ReclaimAnswer>("reclaim", {}),
     tick: () => call<undefined>("tick", {}).then(() => undefined),
     reload: () => call<undefined>("reload", {}).then(() => undefined),
     close: () => connection.close(),

@@ -39,6 +39,8 @@ export function openDirectClient(places: Places, at: ClientPlace): Client {
       queue(() => agent.view(name, args as ViewArgs[N])),
     markRead: (ids) => queue(() => agent.markRead(ids)),
     setStatus: (status) => queue(() => agent.setStatus(status)),
+    resetPeer: (peer) => queue(() => agent.resetPeer(peer)),
+    reclaim: () => queue(() => agent.reclaim()),
     tick: () => queue(() => agent.takeIn()),
     reload: () => queue(() => agent.reload()),
     close: () => agent.close(),

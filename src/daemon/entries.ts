@@ -15,7 +15,7 @@ export interface LineEntry {
   readonly start: number;
   readonly end: number;
   readonly verdict: "accepted" | "refused" | "unauthentic" | "duplicate" | "blank";
-  /** Of authentic lines. */
+  /** Of authentic lines, duplicates too. */
   readonly id?: string;
   readonly reason?: RefusalReason;
   /** History: it was there before the journal began. */
@@ -45,7 +45,18 @@ export interface LocalEntry {
 
 export type LocalEvent = Extract<
   CoreEvent,
-  { kind: "mirrored" | "read" | "status" | "told" | "started" | "rewound" | "key_changed" }
+  {
+    kind:
+      | "mirrored"
+      | "read"
+      | "status"
+      | "told"
+      | "started"
+      | "rewound"
+      | "held"
+      | "reset"
+      | "key_changed";
+  }
 >;
 
 export type JournalEntry = LineEntry | BeganEntry | LocalEntry;

@@ -4,6 +4,8 @@ import { lookOf } from "../storage/disk.ts";
 import { cursorAt, type Anomaly, type Cursor } from "../storage/tail.ts";
 import { answerLog } from "../wire/layout.ts";
 import { beginBatch, takeAhead } from "./batch.ts";
+import { stopWriting } from "./anomalies.ts";
+import { holdRewritten, identityTrouble } from "./holds.ts";
 import { isLeftOpen, isStillOpen, leaveAlone, MENDING_MS } from "./holes.ts";
 import { searchLineEnd } from "./line-end.ts";
 import { judgeLines, type JudgedLine, type PreparedLine, type Stop } from "./judging.ts";
@@ -62,7 +64,7 @@ export async function takeIn(taking: Taking, name: string, isPatient = false): P
   memory.unreadable.delete(name);
   // What was cut or changed in our own log stands there again.
   if (isOwn(taking, intake) && memory.ownTrouble?.code === "log_damaged") {
-    memory.ownTrouble = undefined;
+    memory.ownTrouble = identityTrouble(memory);
   }
   if (read.lines.length === 0) {
     intake.cursor = read.cursor;
@@ -94,12 +96,11 @@ export async function takeIn(taking: Taking, name: string, isPatient = false): P
 }
 
 /**
- * A hold is of a peer: a fork in one of its logs stops all of them. Spec 1.6. Of our own logs only
- * the one that is damaged is left alone: what we write to the others is read back.
+ * A hold is of a peer: a fork in one of its logs stops all of them. Spec 1.6. Our own are always read:
+ * what others write there with our key has to be known.
  */
 function isHeld(taking: Taking, intake: LogIntake): boolean {
-  if (isOwn(taking, intake)) return intake.admission.held !== undefined;
-  return taking.env.heldPeers.has(intake.log.owner);
+  return !isOwn(taking, intake) && taking.env.heldPeers.has(intake.log.owner);
 }
 
 /** How many refusals the next beat has room to name. Spec 3.2. */
@@ -145,5 +146,11 @@ function noteStop(taking: Taking, intake: LogIntake, stop: Stop): void {
   intake.notBeforeMs = taking.world.clock.monoMs() + stop.forMs;
   if (stop.cause === "refusals" || stop.cause === "hole") return;
   taking.world.log.warn({ log: intake.log.name, cause: stop.cause }, stop.detail);
-  for (const event of stop.events) taking.tell(chainIncident(intake.log, event));
+  for (const event of stop.events) {
+    // Our own we do not hold: it is read again until its lines are back.
+    if (event.cause === "log_rewritten" && isOwn(taking, intake)) {
+      stopWriting(taking, intake, "rewritten");
+    } else if (event.cause === "log_rewritten") holdRewritten(taking, intake, event.detail);
+    else taking.tell(chainIncident(intake.log, event, ""));
+  }
 }

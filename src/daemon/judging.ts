@@ -36,6 +36,8 @@ export interface JudgedLine {
   readonly detail: string;
   readonly afterGap: boolean;
   readonly events: readonly ChainEvent[];
+  /** Of a line that the log has shown before. */
+  readonly duplicateOf?: string;
 }
 
 /** Why a log is not read further for now; the line stays unread. */
@@ -180,14 +182,23 @@ function judgeAuthentic(
   const at = noted?.at ?? receiptTime(message, live, judging);
   // The lines before it stand in the log and were not believed, for want of a pin: none is missing.
   if (tail.line >= (message.seq ?? Infinity)) intake.admission.mayBeginLate = true;
+  // Of our own log nothing is held back: what forked it is known, and what follows is read, too.
+  if (judging.own && intake.admission.held?.cause === "log_forked") {
+    intake.admission.held = undefined;
+  }
   const verdict = admit(message, intake.admission, ctx, at);
   if (verdict.outcome === "wait") {
+    if (verdict.events.length > 0) {
+      intake.late ??= { detail: verdict.detail, sinceMs: judging.wallMs };
+    }
     return { cause: "wait", forMs: WAIT_MS, detail: verdict.detail, events: verdict.events };
   }
   intake.lastAt = at;
+  intake.late = undefined;
   const base = { tail, at, live, message, afterGap: false, events: [], detail: "" } as const;
   if (verdict.outcome === "duplicate") {
-    return { ...base, message: undefined, verdict: "duplicate", reason: undefined };
+    const duplicateOf = message.id;
+    return { ...base, message: undefined, verdict: "duplicate", reason: undefined, duplicateOf };
   }
   if (verdict.outcome === "refused") {
     const { reason, detail, events } = verdict;
@@ -201,10 +212,10 @@ function judgeAuthentic(
  * The log lacks lines that our journal knows and has another one in their place. Spec 1.6: the
  * author is held until the operator decides.
  */
-function rewritten(message: VerifiedMessage, { intake, wallMs }: Judging): Stop {
+function rewritten(message: VerifiedMessage, { intake }: Judging): Stop {
   const { name, owner } = intake.log;
-  const detail = `${name} lacks lines that we received from ${owner} and has ${message.id} in their place`;
-  intake.admission.held = { cause: "log_rewritten", detail, sinceMs: wallMs };
+  const [missing] = intake.awaited.keys();
+  const detail = `${name} lacks lines that we received from ${owner} (first ${missing ?? ""}) and has ${message.id} in their place`;
   const events = [{ cause: "log_rewritten" as const, detail }];
   return { cause: "wait", forMs: WAIT_MS, detail, events };
 }

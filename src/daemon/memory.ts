@@ -23,6 +23,8 @@ export interface LogIntake {
   caughtUp: boolean;
   /** What stands in the log and is not taken in waits for a limit that we set, or the operator. */
   heldBack: boolean;
+  /** The log begins above line 1 and waits for its archive or the operator's word. Spec 1.6. */
+  late: { readonly detail: string; readonly sinceMs: number } | undefined;
   /** Monotonic time before which the log is not read: its author is limited, held, or in doubt. */
   notBeforeMs: number;
   /** The journal's word on lines that the log lacks just now, by id: a power cut took them back. */
@@ -66,6 +68,8 @@ export interface Memory {
   readonly allowances: Map<string, Allowance>;
   /** How far decisions.jsonl has been read. */
   decisions: Cursor | undefined;
+  /** A line of ours that we did not write: nothing is sent until the operator decides. Spec 1.6. */
+  inUse: { readonly log: string; readonly detail: string; readonly sinceMs: number } | undefined;
   /** Why nothing can be written to our own logs now. */
   ownTrouble: StorageError | undefined;
   /** Logs of ours that cannot be read, by name: what comes next must follow what stands there. */
@@ -97,6 +101,7 @@ export function emptyMemory(place: Place, monoMs: number): Memory {
       ]),
     ),
     decisions: undefined,
+    inUse: undefined,
     ownTrouble: undefined,
     unreadable: new Map(),
     lastTimestamp: undefined,
@@ -117,6 +122,7 @@ export function newIntake(log: Log, place: Place): LogIntake {
     lastAt: 0,
     caughtUp: false,
     heldBack: false,
+    late: undefined,
     notBeforeMs: 0,
     awaited: new Map(),
     rubbish: { day: 0, bytes: 0 },

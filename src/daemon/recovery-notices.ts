@@ -1,17 +1,23 @@
+import { basename } from "node:path";
 import type { RecoveryReport } from "../storage/log-writer.ts";
+import { identityIncident } from "./identity-watch.ts";
 import { chainIncident } from "./reporting.ts";
 import { unreadableIncident } from "./anomalies.ts";
+import { evidenceOf } from "./evidence.ts";
 import type { Taking } from "./taking.ts";
 
 /**
- * A fork is never silently passed over (spec 1.6): one that found no room among the notices of its
- * hour is told at the next start that has some. What was told is not told again.
+ * A fork or a rewriting is never silently passed over (spec 1.6): one that found no room among the
+ * notices of its hour is told at the next start that has some. What was told is not told again.
  */
-export function reportForks(taking: Taking): void {
+export function reportHolds(taking: Taking): void {
   for (const { admission, log } of taking.memory.intakes.values()) {
     const { held } = admission;
-    if (held?.cause !== "log_forked") continue;
-    taking.tell(chainIncident(log, { cause: "log_forked", detail: held.detail }));
+    if (held === undefined || log.owner === taking.place.handle) continue;
+    if (held.cause !== "log_forked" && held.cause !== "log_rewritten") continue;
+    const path = evidenceOf(taking, log.name).at(-1);
+    const evidence = path === undefined ? "" : `evidence: ${basename(path)}`;
+    taking.tell(chainIncident(log, { cause: held.cause, detail: held.detail }, evidence));
   }
 }
 
@@ -31,14 +37,11 @@ export function reportRecovery(taking: Taking, report: RecoveryReport): void {
     taking.memory.unreadable.set(log, problem);
     taking.tell(unreadableIncident(taking, log, problem.message));
   }
-  for (const { log, seq, id } of report.unknown) {
-    taking.tell({
-      key: `identity_in_use:${log}:${id}`,
-      cause: "identity_in_use",
-      subject: "our key is used elsewhere",
-      detail: `${log}: line ${seq} carries our signature, and we did not write it`,
-      concernsWire: true,
-    });
+  const [first] = report.unknown;
+  if (first !== undefined && taking.memory.inUse === undefined) {
+    const { log, seq, id } = first;
+    const detail = `${log}: line ${seq} (${id}) carries our signature, and we did not write it`;
+    taking.tell(identityIncident(log, id, detail));
   }
   for (const { log, offset, bytes } of report.cut) {
     taking.world.log.warn({ log, offset, bytes }, "a torn end of our own log was cut and restored");

@@ -9,7 +9,8 @@ import { recallVerified } from "../trust/admission.ts";
 import { recallLine } from "../trust/log-admission.ts";
 import type { JournalEntry, LineEntry } from "./entries.ts";
 import { openLineSource, type LineSource } from "./line-source.ts";
-import { readAwaited, type LogIntake, type Memory } from "./memory.ts";
+import { takeLocal } from "./holds.ts";
+import type { LogIntake, Memory } from "./memory.ts";
 import type { Place } from "./place.ts";
 
 /** Where a replay reads, and whom it tells. */
@@ -55,10 +56,18 @@ function replayEntry(
   broken: Set<string>,
 ): void {
   switch (entry.k) {
-    case "local":
-      readAwaited(replay.memory, entry.event);
-      replay.fold(entry.event);
+    case "local": {
+      const { event } = entry;
+      takeLocal(replay.memory, event);
+      replay.fold(event);
+      // What follows in the journal is of what was put in the place of the lines before.
+      for (const { log, lines } of event.kind === "reset" ? event.logs : []) {
+        if (lines === undefined) continue;
+        broken.delete(log);
+        reached.delete(log);
+      }
       return;
+    }
     case "began": {
       const intake = replay.memory.intakes.get(entry.log);
       if (intake !== undefined) intake.historyTo = entry.size;
@@ -73,16 +82,21 @@ function replayEntry(
         foldMended(replay, entry);
         replay.fold(event);
         // The checkpoint may be of a time at which the log lacked it.
-        if (entry.id !== undefined) intake.awaited.delete(entry.id);
+        if (event.kind === "line") intake.awaited.delete(event.message.id);
         // What proves nothing may have been mended since: it is read again.
         if (event.kind === "line") reached.set(entry.log, entry);
         return;
       }
       // The log lacks it now. What was said of it holds when it comes back. Spec 1.6.
       broken.add(entry.log);
+      if (entry.reason === "log_forked") {
+        const detail = `${entry.log}: the line ${entry.id ?? ""} forked it, and the log lacks it now`;
+        intake.admission.held = { cause: "log_forked", detail, sinceMs: entry.at };
+      }
       // Of one that was noted twice, the first may be folded already, or be awaited.
       const { id } = entry;
-      if (id === undefined || intake.admission.seen.has(id)) return;
+      if (id === undefined || entry.verdict === "duplicate") return;
+      if (intake.admission.seen.has(id)) return;
       const known = intake.awaited.get(id);
       intake.awaited.set(id, known === undefined ? entry : { ...known, ...placeOf(entry) });
     }

@@ -1,15 +1,19 @@
 import type { AutomaticIncident } from "../protocol/effects.ts";
 import { refusalKey } from "../protocol/notices.ts";
-import { StorageError } from "../storage/disk.ts";
 import type { ChainEvent } from "../trust/log-admission.ts";
 import type { Log } from "../wire/layout.ts";
 import { provesSomething, type JudgedLine } from "./judging.ts";
 import type { LogIntake } from "./memory.ts";
-import type { Taking } from "./taking.ts";
 
 /** Spec 2.4: an authentic line that is refused is told, once per peer, reason and hour. */
-export function incidentsOf({ log }: LogIntake, line: JudgedLine): AutomaticIncident[] {
-  if (line.events.length > 0) return line.events.map((event) => chainIncident(log, event));
+export function incidentsOf(
+  { log }: LogIntake,
+  line: JudgedLine,
+  evidence: string | false,
+): AutomaticIncident[] {
+  if (line.events.length > 0) {
+    return line.events.map((event) => chainIncident(log, event, evidence || ""));
+  }
   if (!line.live || line.reason === undefined || !provesSomething(line)) return [];
   const peer = log.owner;
   return [
@@ -24,34 +28,17 @@ export function incidentsOf({ log }: LogIntake, line: JudgedLine): AutomaticInci
   ];
 }
 
-/**
- * A line that carries our signature and that we did not write, or one that forks our log, means
- * that our key is used elsewhere: we stop sending. Spec 1.6.
- */
-export function watchIdentity(
-  taking: Taking,
-  intake: LogIntake,
-  { message, reason }: JudgedLine,
-): void {
-  const { memory } = taking;
-  const { name, path } = intake.log;
-  if (message?.seq === undefined || message.version === "v2.0" || reason === "replayed") return;
-  if (reason !== "log_forked" && taking.wroteOurselves(name, message.seq, message.id)) return;
-  const detail = `${name}: line ${message.seq} (${message.id}) carries our signature, and we did not write it`;
-  memory.ownTrouble = new StorageError("identity_in_use", path, detail, {
-    hint: "our key is used elsewhere: stop the other copy, or revoke the key (deaddrop trust revoke)",
-  });
-  taking.tell({
-    key: `identity_in_use:${name}:${message.id}`,
-    cause: "identity_in_use",
-    subject: "our key is used elsewhere",
-    detail: `${detail}; nothing more is sent`,
-    concernsWire: true,
-  });
-}
-
 /** Spec 1.6: what a chain has shown, to our operator and for the wire; once. */
-export function chainIncident(log: Log, { cause, detail }: ChainEvent): AutomaticIncident {
+export function chainIncident(
+  log: Log,
+  { cause, detail: what }: ChainEvent,
+  evidence: string,
+): AutomaticIncident {
   const subject = `${cause} in ${log.name}`;
-  return { key: `${cause}:${detail}`, cause, peer: log.owner, subject, detail, concernsWire: true };
+  const isHold = cause !== "log_gap";
+  const hold = isHold
+    ? `; nothing more of ${log.owner} is taken until you decide: deaddrop peer show ${log.owner}`
+    : "";
+  const detail = `${what}${hold}${evidence === "" ? "" : `; ${evidence}`}`;
+  return { key: `${cause}:${what}`, cause, peer: log.owner, subject, detail, concernsWire: true };
 }

@@ -66,6 +66,12 @@ export function unpackIds(args: unknown): readonly string[] | "all" {
   throw bad('ids must be "all" or a list of event ids');
 }
 
+export function unpackPeer(args: unknown): string {
+  const { peer } = asObject(args);
+  if (typeof peer === "string") return peer;
+  throw bad("peer must be a handle");
+}
+
 export function unpackStatus(args: unknown): StatusChange {
   const fields = asObject(args);
   const state = STATES.find((each) => each === fields["state"]);

@@ -3,7 +3,7 @@ import type { Agent } from "./agent.ts";
 import type { ViewArgs, ViewName } from "./view-types.ts";
 import { DeaddropError } from "./errors.ts";
 import type { Queue } from "./queue.ts";
-import { asObject, unpackDrafts, unpackIds, unpackStatus } from "./requests.ts";
+import { asObject, unpackDrafts, unpackIds, unpackPeer, unpackStatus } from "./requests.ts";
 import type { Handle, Reply } from "./socket-server.ts";
 import type { SendQueue } from "./send-queue.ts";
 
@@ -45,6 +45,10 @@ export function requestHandler(
         return queue(() => agent.markRead(unpackIds(args))).finally(acted);
       case "status":
         return queue(() => agent.setStatus(unpackStatus(args))).finally(acted);
+      case "reset_peer":
+        return queue(() => agent.resetPeer(unpackPeer(args))).finally(acted);
+      case "reclaim":
+        return queue(() => agent.reclaim()).finally(acted);
       case "tick":
         return queue(() => agent.tick());
       case "reload":

@@ -16,12 +16,13 @@ import type { JournalEntry, LocalEvent } from "./entries.ts";
 import { takeIn } from "./intake.ts";
 import type { Taking } from "./taking.ts";
 import { publishNotice } from "./incident-file.ts";
-import { readAwaited, type Memory } from "./memory.ts";
+import { identityTrouble, takeLocal } from "./holds.ts";
+import type { Memory } from "./memory.ts";
 import { beginLogs } from "./beginnings.ts";
 import { judgeAnomaly } from "./anomalies.ts";
 import { openFiles } from "./own-files.ts";
 import type { Place } from "./place.ts";
-import { reportForks, reportRecovery } from "./recovery-notices.ts";
+import { reportHolds, reportRecovery } from "./recovery-notices.ts";
 import { replayJournal } from "./replay.ts";
 import { takeTurns } from "./turns.ts";
 
@@ -113,7 +114,7 @@ export function openSession(world: World, place: Place, memory: Memory): Session
 
   function local(event: LocalEvent): void {
     note([{ k: "local", event }], "now");
-    readAwaited(memory, event);
+    takeLocal(memory, event);
     fold(event);
   }
 
@@ -216,10 +217,11 @@ export function openSession(world: World, place: Place, memory: Memory): Session
   try {
     const repair = writer.recover();
     replayJournal({ disk, place, memory, fold }, journal);
+    memory.ownTrouble ??= identityTrouble(memory);
     restoreInbox({ disk, place, memory, files });
     beginLogs(taking);
     reportRecovery(taking, repair);
-    reportForks(taking);
+    reportHolds(taking);
   } catch (error) {
     // It is tried again and again while the disk is in trouble.
     close();

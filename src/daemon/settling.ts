@@ -2,9 +2,11 @@ import { isForUs } from "../protocol/addressing.ts";
 import { mayBeMended } from "../protocol/logs.ts";
 import type { CoreEvent, LineEvent, RewoundEvent } from "../protocol/record.ts";
 import type { LineEntry, LocalEntry } from "./entries.ts";
+import { keepFork } from "./evidence.ts";
 import type { JudgedLine } from "./judging.ts";
 import type { LogIntake, Memory } from "./memory.ts";
-import { incidentsOf, watchIdentity } from "./reporting.ts";
+import { watchIdentity } from "./identity-watch.ts";
+import { incidentsOf } from "./reporting.ts";
 import { isOwn, type Taking } from "./taking.ts";
 
 /** Makes verdicts durable, in the order that a crash anywhere can be mended from, and folds them. */
@@ -26,7 +28,9 @@ export function settle(taking: Taking, intake: LogIntake, judged: readonly Judge
   quarantine(taking, intake, judged);
   if (isOwn(taking, intake)) taking.note(entries, "later");
   else {
-    const incidents = judged.flatMap((line) => incidentsOf(intake, line));
+    const incidents = judged.flatMap((line) =>
+      incidentsOf(intake, line, line.reason === "log_forked" && keepFork(taking, intake, line)),
+    );
     taking.noteAndTell(entries, incidents);
     saveHead(taking, intake);
   }
@@ -134,7 +138,7 @@ function entryOf(
     start: tail.start,
     end: tail.end,
     verdict: line.verdict,
-    ...(line.message === undefined ? {} : { id: line.message.id }),
+    ...idOf(line),
     ...(line.reason === undefined ? {} : { reason: line.reason }),
     ...(line.live ? {} : { old: true as const }),
     ...(isOwn(taking, intake) ? { own: true as const } : {}),
@@ -142,6 +146,11 @@ function entryOf(
     ...(inbox === undefined ? {} : { inbox }),
     ...(instead === undefined ? {} : { instead }),
   };
+}
+
+function idOf({ message, duplicateOf }: JudgedLine): Pick<LineEntry, "id"> {
+  const id = message?.id ?? duplicateOf;
+  return id === undefined ? {} : { id };
 }
 
 function quarantine(taking: Taking, intake: LogIntake, judged: readonly JudgedLine[]): void {

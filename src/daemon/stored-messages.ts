@@ -21,7 +21,8 @@ export function* storedMessages(
   const source = openLineSource(session.world.disk, session.place);
   try {
     for (const { entry } of session.files.journal.read()) {
-      if (entry.k !== "line" || entry.id === undefined || !wanted(entry)) continue;
+      if (entry.k !== "line" || entry.id === undefined) continue;
+      if (entry.verdict === "duplicate" || !wanted(entry)) continue;
       const bytes = deliveredBytes(session, entry) ?? source.at(entry.log, entry.start, entry.end);
       const message = bytes === undefined ? undefined : recallVerified(bytes);
       if (message?.id === entry.id) yield { entry, message };

@@ -77,6 +77,8 @@ export interface WhoamiView {
   roster: string[];
   daemon: { running: boolean; pid?: number };
   inbox_path: string;
+  /** Why nothing is sent: somebody else writes with our key. `deaddrop reclaim` ends it. */
+  in_use: string | null;
 }
 
 export interface StatusView extends WhoamiView {
@@ -212,6 +214,29 @@ export interface NoticeView {
   detail: string;
 }
 
+/** Why nothing more of a peer, or of one of its logs, is taken. */
+export interface HoldView {
+  /** Null for a hold of the trust store, which concerns all of them. */
+  log: string | null;
+  cause: string;
+  detail: string;
+  since: string;
+  /** From where `peer reset` takes the log: what is unread in it, or all that we have not had. */
+  taken_from: "here" | "beginning" | null;
+  /** Files that keep what was found; absolute paths. */
+  evidence: string[];
+}
+
+export interface HoldsView {
+  peer: string;
+  holds: HoldView[];
+  blocked: boolean;
+  /** False when each of its keys is stopped: nothing that it writes is believed. */
+  can_speak: boolean;
+  /** All evidence files about its logs, also of what was decided before. */
+  evidence: string[];
+}
+
 export interface SafeModeView {
   active: boolean;
   since: string;
@@ -258,6 +283,7 @@ export interface Views {
   proposals: ProposalView[];
   incidents: IncidentView[];
   notices: NoticeView[];
+  holds: HoldsView;
   safe_mode: SafeModeView | null;
   receipt: { receipts: ReceiptView[] };
   stats: StatsView;
@@ -281,6 +307,7 @@ export interface ViewArgs {
   proposals: undefined;
   incidents: undefined;
   notices: undefined;
+  holds: { peer: string };
   safe_mode: undefined;
   receipt: { event_id: string };
   stats: undefined;

@@ -1,3 +1,4 @@
+import { ownLogs } from "../wire/layout.ts";
 import { decisionsView } from "../protocol/decisions-view.ts";
 import { incidentsView, unresolvedIncidents } from "../protocol/incident-view.ts";
 import { keysView } from "../protocol/key-view.ts";
@@ -18,6 +19,7 @@ import type {
 } from "./view-types.ts";
 import { DeaddropError } from "./errors.ts";
 import { inboxView, searchView, threadMessagesView } from "./message-views.ts";
+import { holdsView } from "./peer-reset.ts";
 import { resolveId } from "./resolve-id.ts";
 import type { Session } from "./session.ts";
 import { statsView } from "./stats.ts";
@@ -42,6 +44,7 @@ const renderers: { [N in ViewName]: Render<N> } = {
   proposals: ({ memory, env }) => proposalsView(memory.state.proposals, memory.state.logs, env),
   incidents: ({ memory, env }) => incidentsView(memory.state.incidents, env, memory.state.logs),
   notices: (session) => notices(session),
+  holds: (session, args) => holdsView(session, args.peer),
   safe_mode: ({ memory, env }) => safeMode(memory.state.incidents, env) ?? null,
   receipt: (session, args) => receipts(session, args.event_id),
   stats: (session) => statsView(session),
@@ -65,8 +68,11 @@ export function view<N extends ViewName>(
   return render(session, args ?? ({} as ViewArgs[N]), isDaemon);
 }
 
-function whoami({ place }: Session, isDaemon: boolean): WhoamiView {
+function whoami({ place, memory, writer }: Session, isDaemon: boolean): WhoamiView {
   const { handle, paths, config, layout, identity } = place;
+  const blocked = ownLogs(layout, handle)
+    .map(({ name }) => writer.blocked(name))
+    .find((trouble) => trouble?.code === "identity_in_use");
   return {
     handle,
     wire: paths.wireKey,
@@ -77,6 +83,7 @@ function whoami({ place }: Session, isDaemon: boolean): WhoamiView {
     roster: [...layout.roster],
     daemon: isDaemon ? { running: true, pid: process.pid } : { running: false },
     inbox_path: paths.inbox,
+    in_use: memory.inUse?.detail ?? blocked?.message ?? null,
   };
 }
 
@@ -104,6 +111,9 @@ function status(session: Session, isDaemon: boolean): StatusView {
 
 /** The most urgent first. */
 function nextCommand(view: Omit<StatusView, "next">): string {
+  if (view.in_use !== null) return "deaddrop reclaim";
+  const held = view.peers.find((peer) => peer.held);
+  if (held !== undefined) return `deaddrop peer show ${held.handle}`;
   const incident = view.owed_by_me.find(({ type }) => type === "incident");
   if (incident !== undefined) return `deaddrop incident ack ${incident.event_id.slice(0, 12)}`;
   if (view.safe_mode !== null) return "deaddrop incident list";

@@ -33,6 +33,17 @@ export function parseHeads(body: JsonValue, layout: Layout): Map<string, Head> {
   return heads;
 }
 
+/** A head over a log in which so many lines more stood before it began anew. */
+export function counted(head: Head, earlier: number): Head {
+  const { lines, readLines, refused } = head;
+  return {
+    ...head,
+    lines: lines + earlier,
+    readLines: readLines === 0 ? 0 : readLines + earlier,
+    refused: refused.map(([line, reason]) => [line + earlier, reason] as const),
+  };
+}
+
 function parseHead(value: JsonValue): Head | undefined {
   const lines = countField(value, "lines");
   if (lines === undefined) return undefined;

@@ -1,16 +1,10 @@
 import { isChained } from "../wire/chain.ts";
+import type { JsonValue } from "../wire/json.ts";
 import type { Layout } from "../wire/layout.ts";
 import { textField } from "./body.ts";
 import { claim, nameRefused, openCoverage, pruneMarks, settle } from "./coverage.ts";
-import { advertisedCadence, parseHeads, type Head } from "./heads.ts";
-import {
-  isFolded,
-  type CoreEvent,
-  type Env,
-  type LineEvent,
-  type RefusedEvent,
-  type SkippedEvent,
-} from "./record.ts";
+import { advertisedCadence, counted, parseHeads, type Head } from "./heads.ts";
+import { isFolded, type CoreEvent, type Env, type LineEvent, type ResetLog } from "./record.ts";
 import { lastAtOrBelow } from "./sorted.ts";
 
 export type { Head } from "./heads.ts";
@@ -25,6 +19,8 @@ export type LogsState = Map<string, LogState>;
 export interface LogState {
   /** Whole lines held, refused and blank ones included. */
   lines: number;
+  /** Of a log that was rewritten: so many of them stood in it before it began anew. */
+  earlier?: number;
   /** Chained lines in order, `seq` rising: the last chained line among the first n is in here. */
   marks: ChainMark[];
   beats: BeatMark[];
@@ -94,8 +90,10 @@ export function applyLogs(state: LogsState, event: CoreEvent, env: Env): Readonl
     const log = state.get(event.log);
     if (log !== undefined) log.lines = Math.min(log.lines, event.line);
   }
+  if (event.kind === "reset") for (const each of event.logs) beginAnew(state, each);
   if (event.kind !== "line" && event.kind !== "refused" && event.kind !== "skipped") return touched;
-  const log = openLog(state, event);
+  const log = openLog(state, event.log);
+  log.lines = Math.max(log.lines, event.line);
   if (event.kind === "line" && isFolded(event)) {
     addMark(log, event);
     if (event.message.type === "heartbeat") {
@@ -111,8 +109,16 @@ export function applyLogs(state: LogsState, event: CoreEvent, env: Env): Readonl
   return touched;
 }
 
-function openLog(state: LogsState, event: LineEvent | RefusedEvent | SkippedEvent): LogState {
-  let log = state.get(event.log);
+/** What its author has put in the place of known lines continues them: their numbers go on. */
+function beginAnew(state: LogsState, { log: name, lines }: ResetLog): void {
+  if (lines === undefined) return;
+  const log = openLog(state, name);
+  log.lines = Math.max(log.lines, lines);
+  log.earlier = log.lines;
+}
+
+function openLog(state: LogsState, name: string): LogState {
+  let log = state.get(name);
   if (log === undefined) {
     log = {
       lines: 0,
@@ -122,9 +128,8 @@ function openLog(state: LogsState, event: LineEvent | RefusedEvent | SkippedEven
       covers: new Map(),
       mismatches: [],
     };
-    state.set(event.log, log);
+    state.set(name, log);
   }
-  log.lines = Math.max(log.lines, event.line);
   return log;
 }
 
@@ -137,10 +142,25 @@ export function mayBeMended(state: LogsState, name: string, line: number): boole
   return log !== undefined && line <= log.lines && (log.marks.at(-1)?.line ?? 0) < line;
 }
 
+/** The heads of a beat, in our count of lines: an agent counts those that stand in a log now. */
+export function headsOf(body: JsonValue, state: LogsState, layout: Layout): Map<string, Head> {
+  const heads = parseHeads(body, layout);
+  for (const [target, head] of heads) {
+    const { earlier = 0, marks } = state.get(target) ?? { marks: [] };
+    if (earlier === 0) continue;
+    const named = marks.find(({ id }) => id === head.eventId);
+    // Who names a line of before has not begun anew with it.
+    if (named === undefined || named.line > earlier) heads.set(target, counted(head, earlier));
+  }
+  return heads;
+}
+
 /** A filler of an old gap has a lower `seq` and is the last chained line of no prefix. */
 function addMark(log: LogState, event: LineEvent): void {
   const { message, line } = event;
-  if (!isChained(message) || message.seq <= (log.marks.at(-1)?.seq ?? 0)) return;
+  const last = log.marks.at(-1);
+  const seqBefore = last !== undefined && last.line > (log.earlier ?? 0) ? last.seq : 0;
+  if (!isChained(message) || message.seq <= seqBefore) return;
   log.marks.push({ line, seq: message.seq, id: message.id });
 }
 
@@ -148,7 +168,7 @@ function addBeat(state: LogsState, log: LogState, event: LineEvent, layout: Layo
   const { message } = event;
   // Spec 3.2: heads are a receipt because they are signed with the beat.
   const heads =
-    message.version === "v2.0" ? new Map<string, Head>() : parseHeads(message.body, layout);
+    message.version === "v2.0" ? new Map<string, Head>() : headsOf(message.body, state, layout);
   heads.delete(event.log);
   const before = log.beats.pop();
   if (before !== undefined) log.beats.push(withoutPlainHeads(before));

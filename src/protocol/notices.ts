@@ -1,5 +1,5 @@
 import type { AutomaticIncident } from "./effects.ts";
-import type { CoreEvent } from "./record.ts";
+import type { CoreEvent, ResetEvent } from "./record.ts";
 
 /** Spec 3.5: at most so many automatic incidents per peer and hour, then one summary. */
 export const MAX_NOTICES_PER_HOUR = 6;
@@ -32,6 +32,7 @@ export function emptyNotices(): NoticesState {
 }
 
 export function applyNotices(state: NoticesState, event: CoreEvent): void {
+  if (event.kind === "reset") noteReset(state, event);
   if (event.kind !== "told" || state.told.has(event.key)) return;
   const { at, key, peer } = event;
   state.told.set(key, at);
@@ -41,7 +42,23 @@ export function applyNotices(state: NoticesState, event: CoreEvent): void {
   const who = limitOf(peer, event.cause);
   state.recent.set(who, [...withinHour(state, who, at), at].slice(-MAX_NOTICES_PER_HOUR - 1));
   const { cause, subject = event.cause, detail = "" } = event;
-  state.notices = [...state.notices, { at, cause, peer, subject, detail }].slice(-MAX_NOTICES);
+  list(state, { at, cause, peer, subject, detail });
+}
+
+/** What the operator has decided stands beside what it was about, and counts against no limit. */
+function noteReset(state: NoticesState, { at, peer, logs }: ResetEvent): void {
+  const detail = logs.map(({ log }) => log).join(", ");
+  list(state, {
+    at,
+    cause: "reset",
+    peer,
+    subject: `the operator has decided about ${peer}`,
+    detail,
+  });
+}
+
+function list(state: NoticesState, notice: Notice): void {
+  state.notices = [...state.notices, notice].slice(-MAX_NOTICES);
 }
 
 /** The event that says that an incident was told: the daemon folds it once it has told it. */

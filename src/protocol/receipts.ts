@@ -2,8 +2,8 @@ import { answerLog } from "../wire/layout.ts";
 import { isForUs } from "./addressing.ts";
 import { markAt } from "./coverage.ts";
 import type { HeadBody } from "./effects.ts";
-import { MAX_NAMED_REFUSALS, parseHeads } from "./heads.ts";
-import type { LogsState } from "./logs.ts";
+import { MAX_NAMED_REFUSALS } from "./heads.ts";
+import { headsOf, type LogsState } from "./logs.ts";
 import type { CoreEvent, Env, LineEvent } from "./record.ts";
 import { applySent, emptySent, type SentState } from "./sent.ts";
 
@@ -53,7 +53,7 @@ export function applyReceipts(
 ): void {
   switch (event.kind) {
     case "line":
-      if (event.own) takeOwnBeat(state, event, env);
+      if (event.own) takeOwnBeat(state, event, env, logs);
       else takeLine(state, event, env);
       break;
     case "refused":
@@ -101,11 +101,15 @@ export function headsFor(
     const unnamed = refused[MAX_NAMED_REFUSALS];
     const lines = unnamed === undefined ? log.lines : unnamed[0] - 1;
     const mark = markAt(log, lines);
+    const read = taken === undefined ? lines : Math.min(readLines(taken, log.lines), lines);
+    // Its author counts the lines that stand in the log now.
+    const { earlier = 0 } = log;
+    const named = refused.slice(0, MAX_NAMED_REFUSALS).filter(([line]) => line > earlier);
     heads[name] = {
-      lines,
-      ...(mark === undefined ? {} : { seq: mark.seq, event_id: mark.id }),
-      read_lines: taken === undefined ? lines : Math.min(readLines(taken, log.lines), lines),
-      refused: refused.slice(0, MAX_NAMED_REFUSALS),
+      lines: Math.max(lines - earlier, 0),
+      ...(mark === undefined || mark.line <= earlier ? {} : { seq: mark.seq, event_id: mark.id }),
+      read_lines: Math.max(read - earlier, 0),
+      refused: named.map(([line, reason]) => [line - earlier, reason] as const),
     };
   }
   return heads;
@@ -182,9 +186,9 @@ function forgetRefusals({ taken }: ReceiptsState, name: string, line: number): v
 }
 
 /** Our own beat has said what it says; that also brings back what a lost journal knew. */
-function takeOwnBeat(state: ReceiptsState, event: LineEvent, env: Env): void {
+function takeOwnBeat(state: ReceiptsState, event: LineEvent, env: Env, logs: LogsState): void {
   if (event.message.type !== "heartbeat") return;
-  for (const [name, head] of parseHeads(event.message.body, env.layout)) {
+  for (const [name, head] of headsOf(event.message.body, logs, env.layout)) {
     const taken = takenOf(state, name);
     taken.refused = taken.refused.filter(([line]) => line > head.lines);
     if (taken.news !== undefined && taken.news <= head.lines) taken.news = undefined;

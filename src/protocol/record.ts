@@ -56,12 +56,43 @@ export interface RewoundEvent {
   readonly at: number;
 }
 
+/** Nothing more of a log's author is taken until the operator decides. Spec 1.6. */
+export interface HeldEvent {
+  readonly kind: "held";
+  readonly log: string;
+  readonly at: number;
+  readonly cause: string;
+  readonly detail: string;
+}
+
+/**
+ * The operator has decided about these logs of an agent: its lines are taken again, or, of our own,
+ * written again. Spec 1.6.
+ */
+export interface ResetEvent {
+  readonly kind: "reset";
+  readonly at: number;
+  readonly peer: string;
+  readonly logs: readonly ResetLog[];
+}
+
+export interface ResetLog {
+  readonly log: string;
+  /**
+   * Of a log that was rewritten: what stands in it is read from its beginning, as the continuation
+   * of so many lines.
+   */
+  readonly lines?: number;
+}
+
 /** Everything that the fold is ever told. Applying it causes nothing. */
 export type CoreEvent =
   | LineEvent
   | RefusedEvent
   | SkippedEvent
   | RewoundEvent
+  | HeldEvent
+  | ResetEvent
   | {
       readonly kind: "entry";
       readonly file: "decisions";

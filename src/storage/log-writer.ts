@@ -2,6 +2,7 @@ import type { ChainHead } from "../wire/chain.ts";
 import { StorageError, stillNamed, type Disk, type DiskFile } from "./disk.ts";
 import type { HeadsStore, OwnHead } from "./heads.ts";
 import { appendOwnLines } from "./own-log-append.ts";
+import { adoptOwnLog, notStanding } from "./own-log-adopt.ts";
 import { durableHead, headOf, recoverOwnLog, type OwnLog, type OwnLogRepair } from "./own-log.ts";
 import { assertFollows, byLog, openPending, type OwnLine, type Pending } from "./pending.ts";
 import type { Quarantine } from "./quarantine.ts";
@@ -39,11 +40,13 @@ export interface LogWriter {
   knows(log: string, seq: number, id: string): boolean;
   /** Why nothing can be appended to a log: "log_damaged", "identity_in_use", what obstructs it. */
   blocked(log: string): StorageError | undefined;
+  /** The promised lines of a log that do not stand in it. */
+  unplaced(log: string): readonly OwnLine[];
   /**
-   * The operator's word that unknown lines of ours in a log are ours. Returns the promised lines
-   * that cannot follow them and are given up: they have to be written anew.
+   * The operator's word that what carries our signature in a log, up to `head`, is ours. What is
+   * `unplaced` there is promised no more: it has to be written anew.
    */
-  adopt(log: string): readonly ChainHead[];
+  adopt(log: string, head: ChainHead): void;
   /**
    * One group, one sync: all of it is promised or none. The lines follow their logs' heads. After
    * trouble nothing is sent until `recover`, so each send is: recover, head, compose, append.
@@ -68,7 +71,6 @@ interface LogState {
   /** Undefined while blocked. */
   readonly file: DiskFile | undefined;
   readonly blocked: StorageError | undefined;
-  readonly unknown: readonly ChainHead[];
   head: ChainHead | undefined;
   /** The size that our last write left; undefined once another program was seen to write there. */
   alone: number | undefined;
@@ -141,7 +143,7 @@ class OwnLogsWriter implements LogWriter {
     this.flush();
     const { disk } = this.#options;
     const state = this.#state(name);
-    const { log, head, blocked, unknown } = state;
+    const { log, head, blocked } = state;
     if (blocked !== undefined) throw blocked;
     const closing = openFileOf(state);
     if (!closing.lock(ARCHIVE_LOCK_WAIT_MS)) {
@@ -156,28 +158,23 @@ class OwnLogsWriter implements LogWriter {
     disk.renameExclusive(log.path, segment);
     closing.close();
     const file = disk.open(log.path, "append", log.mode);
-    this.#states.set(name, { log, file, head, blocked, unknown, alone: file.stat().size });
+    this.#states.set(name, { log, file, head, blocked, alone: file.stat().size });
     this.#makeDurable();
     this.#trouble = undefined;
   }
 
-  adopt(name: string): readonly ChainHead[] {
-    const { log, unknown } = this.#state(name);
-    const head = unknown.toSorted((a, b) => a.seq - b.seq).at(-1);
-    if (head === undefined || this.#pending === undefined) return [];
+  unplaced(name: string): readonly OwnLine[] {
+    const promised = this.#pending?.lines.filter((own) => own.log === name) ?? [];
+    return notStanding(this.#options.disk, this.#state(name).log.path, promised);
+  }
+
+  adopt(name: string, head: ChainHead): void {
     const { disk, heads } = this.#options;
-    const file = disk.open(log.path, "append", log.mode);
-    try {
-      heads.save({ own: new Map([[name, durableHead(file, head, heads.own(name))]]) });
-    } finally {
-      file.close();
-    }
-    // They continue a chain that the adopted lines have taken the place of.
-    const givenUp = this.#pending.lines.filter((own) => own.log === name && own.foreign !== true);
-    this.#pending.keep(this.#pending.lines.filter((own) => own.log !== name));
+    adoptOwnLog(disk, heads, this.#state(name).log, head);
+    // They stand there, or continue a chain that the adopted lines have taken the place of.
+    this.#pending?.keep(this.#pending.lines.filter((own) => own.log !== name));
     this.close();
     this.recover();
-    return givenUp.map(({ seq, id }) => ({ seq, id }));
   }
 
   head(log: string): ChainHead | undefined {
@@ -215,10 +212,10 @@ class OwnLogsWriter implements LogWriter {
     const repairs = new Map<string, OwnLogRepair>();
     for (const log of this.#options.logs) {
       const repair = this.#recoverLog(log, pending);
-      const { file, head, unknown } = repair;
+      const { file, head } = repair;
       repairs.set(log.name, repair);
       const at = { blocked: blockedBy(log, repair), alone: file?.stat().size };
-      this.#states.set(log.name, { log, file, head, unknown, ...at });
+      this.#states.set(log.name, { log, file, head, ...at });
     }
     this.#makeDurable();
     pending.keep(this.#stillOwed(pending.lines));

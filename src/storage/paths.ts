@@ -81,6 +81,8 @@ export interface AgentPaths {
   readonly trustSeen: string;
   readonly inbox: string;
   readonly quarantine: string;
+  /** The folder in which both sides of a fork are kept. Spec 1.6. */
+  readonly evidence: string;
   readonly journal: string;
   readonly checkpoint: string;
   readonly pending: string;
@@ -121,6 +123,7 @@ export function agentPaths(
     trustSeen: join(stateDir, "trust_seen.json"),
     inbox: join(stateDir, "inbox.jsonl"),
     quarantine: join(stateDir, "quarantine.jsonl"),
+    evidence: join(stateDir, "evidence"),
     journal: join(stateDir, "journal.jsonl"),
     checkpoint: join(stateDir, "checkpoint.json"),
     pending: join(stateDir, "pending.jsonl"),

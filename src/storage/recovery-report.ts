@@ -1,6 +1,10 @@
 import { StorageError } from "./disk.ts";
 import type { OwnLog, OwnLogRepair } from "./own-log.ts";
 
+/** What an operator does when our key is used elsewhere. Spec 1.6. */
+export const IDENTITY_HINT =
+  "our key is used elsewhere: stop the other copy, then: deaddrop reclaim. If it was stolen, have each peer revoke it (deaddrop trust revoke)";
+
 /** What recovery found and did, over all logs of an identity. */
 export interface RecoveryReport {
   /** Torn ends of ours that were cut (a copy is in the quarantine). */
@@ -60,6 +64,6 @@ export function blockedBy(
   if (first === undefined) return undefined;
   const problem = `line ${first.seq} carries our signature, but we did not write it`;
   return new StorageError("identity_in_use", log.path, problem, {
-    hint: "our key is used elsewhere: stop the other copy, or revoke the key (deaddrop trust revoke)",
+    hint: IDENTITY_HINT,
   });
 }

@@ -234,12 +234,17 @@ export function continuation(
 
 /** The beginning of the file that follows the one of `cursor`; lines count on. */
 export function nextFile(cursor: Cursor): Cursor {
+  return beginningAfter(cursor.lines);
+}
+
+/** The beginning of a file whose lines continue so many others. */
+export function beginningAfter(lines: number): Cursor {
   const prefixHashOfNothing = createHash("sha256").digest("hex");
   return {
-    ...cursor,
     dev: 0,
     ino: 0,
     offset: 0,
+    lines,
     prefixHash: prefixHashOfNothing,
     scanned: 0,
     size: -1,

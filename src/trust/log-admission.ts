@@ -10,7 +10,7 @@ import { ownLogs, type Layout, type Log } from "../wire/layout.ts";
 import { quote } from "../wire/quote.ts";
 import type { AdmissionContext, RefusalReason, VerifiedMessage } from "./admission.ts";
 import { contentRefusal } from "./content.ts";
-import { isStrayCopy, SeenIds } from "./replay.ts";
+import { isStrayCopy, SeenIds, UNKNOWN_BYTES } from "./replay.ts";
 import type { Hold, TrustStore } from "./store.ts";
 import { beginAfterRevoked } from "./turn-over.ts";
 
@@ -104,10 +104,11 @@ export function restoreLogAdmission(
 }
 
 /**
- * The operator has decided about a held log, or one that begins late: its chain goes on from
- * whatever line comes next. Lines that it has shown stay known. Spec 1.6.
+ * The operator has decided: the chain goes on from whatever line comes next. Lines that it has shown
+ * stay known, and so do `gone`: ids of lines that were taken in and that the log lacks now. Spec 1.6.
  */
-export function acceptFromHere(log: LogAdmission): void {
+export function acceptFromHere(log: LogAdmission, gone: Iterable<string> = []): void {
+  for (const id of gone) log.seen.add(id, UNKNOWN_BYTES);
   log.chain = emptyChain();
   log.held = undefined;
   log.mayBeginLate = true;
@@ -127,7 +128,7 @@ export function admit(
   receivedAtMs: number,
 ): Verdict {
   const tagBefore = log.seen.tagOf(message.id);
-  if (tagBefore === message.lineTag) return { outcome: "duplicate" };
+  if (tagBefore === message.lineTag || tagBefore === UNKNOWN_BYTES) return { outcome: "duplicate" };
 
   const hold = log.held ?? ctx.store.peers.get(message.from)?.held;
   if (hold !== undefined) {
@@ -219,6 +220,8 @@ function forked(
   const before = head === undefined ? "" : ` (the chain stood at line ${head.seq}, ${head.id})`;
   const detail = `${log.name}: ${words}; the line is ${message.id}${before}`;
   log.held = { cause: "log_forked", detail, sinceMs: receivedAtMs };
+  // Anybody can copy it: once the operator has decided, that holds nobody again.
+  log.seen.add(message.id, message.lineTag);
   return refused("log_forked", detail, [{ cause: "log_forked", detail }]);
 }
 

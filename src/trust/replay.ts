@@ -2,6 +2,8 @@
 const WORDS_PER_ENTRY = 5;
 const BYTES_PER_ENTRY = WORDS_PER_ENTRY * 4;
 const FIRST_CAPACITY = 16;
+/** In the place of a tag: the line is known by its id alone, and any bytes of it are a duplicate. */
+export const UNKNOWN_BYTES = 0;
 /** Of one piece of text: a multiple of three, so that pieces of base64 can be put together. */
 const ENTRIES_PER_PIECE = 3_072;
 

@@ -15,6 +15,8 @@ export interface Recording {
   asked: { name: string; args: unknown }[];
   read: (readonly string[] | "all")[];
   status: StatusChange[];
+  /** Peers that were reset, and "reclaim". */
+  decided: string[];
   ticks: number;
   closed: number;
 }
@@ -44,7 +46,15 @@ export const NOW_MS = Date.parse("2026-11-21T12:00:00Z");
 
 /** Runs one command line against an agent that only records what it is asked. */
 export async function run(args: readonly string[], outside: Outside = {}): Promise<Answered> {
-  const recording: Recording = { drafts: [], asked: [], read: [], status: [], ticks: 0, closed: 0 };
+  const recording: Recording = {
+    drafts: [],
+    asked: [],
+    read: [],
+    status: [],
+    decided: [],
+    ticks: 0,
+    closed: 0,
+  };
   const out: string[] = [];
   const err: string[] = [];
   let nowMs = outside.nowMs ?? NOW_MS;
@@ -101,6 +111,14 @@ function recorder(
     setStatus: async (status) => {
       recording.status.push(status);
     },
+    resetPeer: async (peer) => {
+      recording.decided.push(peer);
+      return { peer, holds: [], blocked: false, can_speak: true, evidence: [] };
+    },
+    reclaim: async () => {
+      recording.decided.push("reclaim");
+      return { logs: [], given_up: [], kept_in: null };
+    },
     tick: async () => {
       recording.ticks++;
     },
@@ -122,6 +140,7 @@ export function whoami(...roster: string[]): Views["whoami"] {
     roster,
     daemon: { running: true, pid: 42 },
     inbox_path: "/state/inbox.jsonl",
+    in_use: null,
   };
 }
 

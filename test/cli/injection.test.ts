@@ -88,6 +88,12 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
   status: [["status"], ["status", "set", "--state", EVIL]],
   whoami: [["whoami"]],
   peers: [["peers"]],
+  peer: [
+    ["peer", "show", "scribe"],
+    ["peer", "reset", "scribe", "--yes", "--reason", EVIL],
+    ["peer", "show", EVIL],
+  ],
+  reclaim: [["reclaim", "--yes", "--reason", EVIL]],
   stats: [["stats"]],
   incident: [
     ["incident", "list", "--all"],

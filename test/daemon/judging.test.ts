@@ -33,6 +33,7 @@ function intake(): LogIntake {
     lastAt: 0,
     caughtUp: false,
     heldBack: false,
+    late: undefined,
     notBeforeMs: 0,
     awaited: new Map(),
     rubbish: { day: 0, bytes: 0 },

@@ -290,7 +290,8 @@ describe("recovery of our own log", () => {
     ]);
     expect(read()).toBe(before);
     // The operator's word: it was ours after all. What it replaced is not sent.
-    expect(writer.adopt(LOG).map(({ seq }) => seq)).toEqual([3, 4]);
+    expect(writer.unplaced(LOG).map(({ seq }) => seq)).toEqual([3, 4]);
+    writer.adopt(LOG, { seq: 3, id: ownLine(LOG, 3, "elsewhere").id });
     expect(writer.head(LOG)?.id).toBe(ownLine(LOG, 3, "elsewhere").id);
     writer.append([ownLine(LOG, 4, "after")]);
     writer.close();

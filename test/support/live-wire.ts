@@ -1,4 +1,5 @@
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -155,6 +156,13 @@ function writePolicy(dir: string, handles: readonly string[], options: WireOptio
   };
   writeFileSync(join(dir, "config.json"), JSON.stringify(config));
   writeFileSync(join(dir, "tiers.json"), tiersText(options.cadenceSeconds ?? 1));
+}
+
+/** The same wire from another machine: its own home, with a copy of all keys and pins. */
+export function copiedHome(wire: LiveWire): LiveWire {
+  const home = join(wire.folder, "copied-home");
+  cpSync(join(wire.folder, "home", ".config"), join(home, ".config"), { recursive: true });
+  return liveWire(wire.folder, wire.dir, { ...wire.env, HOME: home, XDG_RUNTIME_DIR: home });
 }
 
 export function tiersText(seconds: number): string {

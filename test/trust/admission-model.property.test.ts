@@ -118,6 +118,7 @@ class SlowLog {
     if (chained && !this.isKnown(line)) {
       if (this.contradicts(line)) {
         this.held = true;
+        this.shown.push(line);
         return "log_forked";
       }
       if (this.chain.length === 0 && seq > 1 && !this.mayBeginLate) return "wait";

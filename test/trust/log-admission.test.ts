@@ -184,6 +184,29 @@ describe("the chain", () => {
     expect(short(judge(at(lines, 0), log))).toBe("duplicate");
   });
 
+  test("a copy of the line that forked holds nobody again, and is taken by no later chain", () => {
+    const log = freshLog();
+    const lines = chain(3);
+    for (const line of lines.slice(0, 2)) judge(line, log);
+    const fork = signV31(linkTo(at(lines, 0), { seq: 2, body: "instead" }));
+    judge(fork, log);
+    acceptFromHere(log);
+    expect(short(judge(fork, log))).toBe("duplicate");
+    expect(short(judge(at(lines, 2), log))).toBe("accepted");
+    expect(short(judge(fork, log))).toBe("duplicate");
+    expect(log.held).toBeUndefined();
+  });
+
+  test("lines that were taken in and are gone stay known, in whatever bytes they come back", () => {
+    const log = freshLog();
+    const lines = chain(2);
+    acceptFromHere(log, [idOf(at(lines, 0))]);
+    expect(short(judge(at(lines, 0), log))).toBe("duplicate");
+    expect(short(judge(respelled(at(lines, 0)), log))).toBe("duplicate");
+    expect(log.chain.head).toBeUndefined();
+    expect(short(judge(at(lines, 1), log))).toBe("accepted");
+  });
+
   test("a hold in the store stops every log of the author", () => {
     const held = hold(storeOf(peer(alice)), "alice", {
       cause: "key_revoked",

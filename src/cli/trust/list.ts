@@ -1,3 +1,8 @@
+import { join } from "node:path";
+import type { Place } from "../../daemon/place.ts";
+import type { SetupHost } from "../../setup/host.ts";
+import { evidenceFor } from "../../storage/evidence.ts";
+import { ownLogs } from "../../wire/layout.ts";
 import { readWhole } from "../../storage/disk.ts";
 import { lookAt } from "../../setup/first-contact.ts";
 import { signingKey } from "../../trust/card.ts";
@@ -24,6 +29,8 @@ interface TrustRow {
   pending: readonly KeyReport[];
   /** What the wire claims; nothing of it is used. */
   advertised: readonly KeyReport[];
+  /** Files that keep what a fork or a rewriting of its logs has shown; absolute paths. */
+  evidence: string[];
   /** Where the wire's claim departs from the pins. */
   drift: { cause: string; key_id: string; detail: string }[];
 }
@@ -55,6 +62,7 @@ export function trustRows({ host, place, peers }: AgentPlace): TrustRow[] {
       })),
       pending: pendingKeys({ host, place, peers }, peer),
       advertised: advertised.get(handle) ?? [],
+      evidence: evidenceFiles(host, place, handle),
       drift: drifts
         .filter((drift) => drift.handle === handle)
         .map(({ cause, keyId, detail }) => ({ cause, key_id: keyId, detail })),
@@ -70,6 +78,14 @@ function pendingKeys({ host, place, peers }: AgentPlace, peer: Peer | undefined)
   const { keyId, key } = signingKey(look.card);
   const isKnown = peer.keys.some((pinned) => Buffer.compare(pinned.key, key) === 0);
   return isKnown ? [] : [keyReport(keyId, key)];
+}
+
+function evidenceFiles({ disk }: SetupHost, { layout, paths }: Place, handle: string): string[] {
+  const { evidence } = paths;
+  if (!layout.roster.includes(handle)) return [];
+  return ownLogs(layout, handle).flatMap(({ name }) =>
+    evidenceFor(disk, evidence, handle, name).map((file) => join(evidence, file)),
+  );
 }
 
 /** How far a peer is believed, in a word. */
@@ -139,6 +155,10 @@ function notesOf(row: TrustRow): Cell[][] {
       { text: "held", style: "red" },
       { text: `${row.handle} since ${since}: ${detail}` },
     ]);
+  }
+  if (row.evidence.length > 0) {
+    const text = `${row.handle}: ${row.evidence.length} files; see: deaddrop peer show ${row.handle}`;
+    notes.push([{ text: "evidence", style: "yellow" }, { text }]);
   }
   return notes;
 }

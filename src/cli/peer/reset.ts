@@ -1,0 +1,45 @@
+import { changePrivateTrust } from "../../daemon/private-trust.ts";
+import { release } from "../../trust/pins.ts";
+import { agentPlace } from "../agent-place.ts";
+import { confirmOperator, type ConsentFlags } from "../confirm.ts";
+import { withClient, type Cli, type GlobalFlags } from "../context.ts";
+import { emit } from "../output.ts";
+import { requirePeer } from "../trust/peer.ts";
+import { resetEffect, silenceOf } from "./holds-text.ts";
+
+/**
+ * `deaddrop peer reset`: the operator has found out why a peer is held. Spec 1.6. The hold in the
+ * trust store first: who dies between the two finds the peer held still, and does it again.
+ */
+export async function run(
+  cli: Cli,
+  handle: string,
+  flags: GlobalFlags & ConsentFlags,
+): Promise<void> {
+  const at = agentPlace(cli, flags);
+  requirePeer(at, handle);
+  await withClient(cli, flags, async (client) => {
+    const view = await client.view("holds", { peer: handle });
+    const { holds } = view;
+    if (holds.length > 0) {
+      const effect = resetEffect(view);
+      const action = { action: "peer reset", target: handle, effect, word: handle };
+      await confirmOperator(cli, flags, action, at.place.paths.operatorJournal);
+      if (holds.some(({ log }) => log === null)) {
+        changePrivateTrust(at.host.disk, at.place.paths, (store) => release(store, handle));
+        await client.reload();
+      }
+      await client.resetPeer(handle);
+    }
+    const { blocked, can_speak } = view;
+    const done = { peer: handle, changed: holds.length > 0, was: holds, blocked, can_speak };
+    emit(cli, flags, done, (paint) =>
+      holds.length === 0
+        ? `nothing of ${handle} is held`
+        : [
+            `${paint("green", "taken again")} ${handle}: ${holds.map(({ log, cause }) => log ?? cause).join(", ")}`,
+            ...silenceOf(view),
+          ].join("\n"),
+    );
+  });
+}

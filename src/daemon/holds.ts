@@ -1,0 +1,77 @@
+import type { HeldEvent, ResetEvent } from "../protocol/record.ts";
+import { StorageError } from "../storage/disk.ts";
+import { IDENTITY_HINT } from "../storage/recovery-report.ts";
+import { beginningAfter } from "../storage/tail.ts";
+import { acceptFromHere } from "../trust/log-admission.ts";
+import type { LocalEvent } from "./entries.ts";
+import { keepRewriting } from "./evidence.ts";
+import { readAwaited, type LogIntake, type Memory } from "./memory.ts";
+import { chainIncident } from "./reporting.ts";
+import type { Taking } from "./taking.ts";
+
+/** What a local event changes beside the fold, live and in a replay. */
+export function takeLocal(memory: Memory, event: LocalEvent): void {
+  readAwaited(memory, event);
+  if (event.kind === "held") takeHold(memory, event);
+  if (event.kind === "reset") takeReset(memory, event);
+}
+
+function takeHold(memory: Memory, { log, cause, detail, at }: HeldEvent): void {
+  const intake = memory.intakes.get(log);
+  // A log that the accepted configuration no longer has.
+  if (intake === undefined) return;
+  if (cause === "identity_in_use") {
+    memory.inUse ??= { log, detail, sinceMs: at };
+    memory.ownTrouble = identityTrouble(memory);
+  } else intake.admission.held ??= { cause, detail, sinceMs: at };
+}
+
+function takeReset(memory: Memory, { logs, peer }: ResetEvent): void {
+  const { inUse, intakes } = memory;
+  if (inUse !== undefined && intakes.get(inUse.log)?.log.owner === peer) {
+    memory.inUse = undefined;
+    if (memory.ownTrouble?.code === "identity_in_use") memory.ownTrouble = undefined;
+  }
+  for (const { log, lines } of logs) {
+    const intake = intakes.get(log);
+    if (intake === undefined) continue;
+    if (lines === undefined) acceptFromHere(intake.admission);
+    else beginAnew(intake, lines);
+    intake.late = undefined;
+    intake.notBeforeMs = 0;
+    intake.behindSinceMs = undefined;
+    intake.behindLook = undefined;
+  }
+}
+
+/** What stands in the log is read as what follows the lines that it had; what is known stays so. */
+function beginAnew(intake: LogIntake, lines: number): void {
+  acceptFromHere(intake.admission, intake.awaited.keys());
+  intake.awaited.clear();
+  intake.cursor = beginningAfter(lines);
+  intake.historyTo = 0;
+  intake.hole = undefined;
+}
+
+/** Why we write nothing while another copy of our key is about. Spec 1.6. */
+export function identityTrouble({ inUse, intakes }: Memory): StorageError | undefined {
+  if (inUse === undefined) return undefined;
+  const path = intakes.get(inUse.log)?.log.path ?? inUse.log;
+  return new StorageError("identity_in_use", path, inUse.detail, { hint: IDENTITY_HINT });
+}
+
+/**
+ * A log holds other lines in the place of ones that we know: its author is held until the operator
+ * decides, also after a restart. Spec 1.6.
+ */
+export function holdRewritten(taking: Taking, intake: LogIntake, detail: string): void {
+  const { memory, world } = taking;
+  const evidence = keepRewriting(taking, intake, detail);
+  const at = world.clock.wallMs();
+  const { name: log } = intake.log;
+  const event: HeldEvent = { kind: "held", log, at, cause: "log_rewritten", detail };
+  const incident = chainIncident(intake.log, { cause: "log_rewritten", detail }, evidence);
+  taking.noteAndTell([{ k: "local", event }], [incident]);
+  takeLocal(memory, event);
+  taking.fold(event);
+}
