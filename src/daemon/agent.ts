@@ -4,24 +4,20 @@ import { decide } from "../protocol/core.ts";
 import { unreadCount } from "../protocol/receipts.ts";
 import { safeMode } from "../protocol/safe-mode.ts";
 import { StorageError, type Disk } from "../storage/disk.ts";
-import { takeLock, type HeldLock } from "../storage/lock.ts";
 import type { Draft } from "../wire/compose.ts";
-import { isWorthSaving, loadMemory, saveMemory } from "./checkpointing.ts";
 import type { ReclaimAnswer, SendAnswer, StatusChange } from "./client-types.ts";
 import type { HoldsView, ViewArgs, ViewName, Views } from "./view-types.ts";
 import type { World } from "./edges.ts";
 import { doable, isOpen, perform } from "./effects.ts";
-import { DeaddropError } from "./errors.ts";
-import type { Memory } from "./memory.ts";
 import { restoreInbox } from "./inbox-recovery.ts";
-import { loadPlace, withTrustReread, type Place, type PlaceRequest } from "./place.ts";
+import { loadPlace, type Place, type PlaceRequest } from "./place.ts";
 import { resetPeer } from "./peer-reset.ts";
 import { publishState } from "./published-state.ts";
 import { unreadIds } from "./reading.ts";
 import { reclaim } from "./reclaim.ts";
 import { mendBlocked, sendGroups } from "./sending.ts";
-import { openSession, type Session } from "./session.ts";
-import { keepTrust } from "./trust-keeping.ts";
+import type { Session } from "./session.ts";
+import { keepSessions } from "./session-keeper.ts";
 import { view } from "./views.ts";
 import { guardWire, newWireGuard, type WireGuard } from "./wire-guard.ts";
 
@@ -29,12 +25,6 @@ import { guardWire, newWireGuard, type WireGuard } from "./wire-guard.ts";
 const MAX_PASSES = 16;
 /** One tick takes in for so long: then sends of our own, beats and deadlines have their turn. */
 const TAKE_IN_MS = 50;
-/** Journal bytes that a start may have to replay; a checkpoint is else written when it is quiet. */
-const CHECKPOINT_AFTER_BYTES = 16 * 1_048_576;
-/** A killed holder's note stands until the next holder has written its own. */
-const NOTE_SETTLES_MS = 1_000;
-/** Short, since it blocks the process: the client tries again, and looks for a daemon meanwhile. */
-const COMMAND_LOCK_WAIT_MS = 250;
 
 /**
  * One identity on one wire, without a process around it: the daemon, the command line, the library
@@ -74,117 +64,10 @@ export interface Agent {
 
 /** Loads and checks an agent's place. Nothing is locked before a call needs it. Spec 3.9. */
 export function openAgent(world: World, request: PlaceRequest): Agent {
-  let place = loadPlace(world.disk, world.places, request);
-  let memory: Memory | undefined;
-  let held: { session: Session | undefined; readonly lock: HeldLock } | undefined;
+  const keeper = keepSessions(world, loadPlace(world.disk, world.places, request));
+  const { using, checkpoint } = keeper;
   let timers = newBeatTimers();
   let guard: WireGuard = newWireGuard();
-  let checkpointAt = 0;
-  let isTrustStale = false;
-
-  function remembered(): Memory {
-    const { disk, clock } = world;
-    if (memory === undefined) {
-      memory = loadMemory(disk, place, clock.monoMs());
-      checkpointAt = memory.journalEnd;
-    }
-    return memory;
-  }
-
-  /** Makes what is settled about keys and tiers; true when the session has to be opened anew for it. */
-  function hasChangedTrust(session: Session): boolean {
-    // Whatever is made before something fails holds from the next session on.
-    isTrustStale = true;
-    isTrustStale = keepTrust(session);
-    if (isTrustStale) session.flush();
-    return isTrustStale;
-  }
-
-  function begin(): Session {
-    try {
-      if (isTrustStale) place = withTrustReread(world.disk, place);
-      isTrustStale = false;
-      return openSession(world, place, remembered());
-    } catch (error) {
-      memory = undefined;
-      throw error;
-    }
-  }
-
-  /** A daemon's session is opened anew after trouble; the lock stays ours all the while. */
-  async function usingHeld<T>(
-    holding: { session: Session | undefined },
-    work: (session: Session) => Promise<T>,
-  ): Promise<T> {
-    try {
-      if (holding.session === undefined) {
-        holding.session = begin();
-        // Our last words may be in no journal yet, and decisions never are.
-        await holding.session.takeInOwn();
-        holding.session.takeInDecisions();
-      }
-      if (hasChangedTrust(holding.session)) {
-        holding.session.close();
-        holding.session = undefined;
-        holding.session = begin();
-      }
-      return await work(holding.session);
-    } catch (error) {
-      if (!(error instanceof DeaddropError)) {
-        // Memory may be ahead of the disk: it is had again from journal and logs.
-        memory = undefined;
-        holding.session?.close();
-        holding.session = undefined;
-      }
-      throw error;
-    }
-  }
-
-  async function using<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    if (held !== undefined) return usingHeld(held, work);
-    const lock = lockFor("command", COMMAND_LOCK_WAIT_MS);
-    let session: Session | undefined;
-    try {
-      session = begin();
-      await session.takeInOwn();
-      if (hasChangedTrust(session)) {
-        session.close();
-        session = undefined;
-        session = begin();
-      }
-      await session.takeInAll();
-      const result = await work(session);
-      session.flush();
-      return result;
-    } catch (error) {
-      if (!(error instanceof DeaddropError)) memory = undefined;
-      throw error;
-    } finally {
-      session?.close();
-      lock.release();
-    }
-  }
-
-  function lockFor(role: "daemon" | "command", waitMs: number): HeldLock {
-    const since = new Date(world.clock.wallMs()).toISOString();
-    const note = { pid: process.pid, role, since };
-    const take = (ms: number) => takeLock(world.disk, place.paths.lock, note, ms);
-    // Spec 4.1: a daemon waits for a command's lock; another daemon keeps its own for life.
-    const isDaemon = role === "daemon";
-    let attempt = take(isDaemon ? NOTE_SETTLES_MS : waitMs);
-    if (isDaemon && !attempt.ok && attempt.holder?.role !== "daemon") attempt = take(waitMs);
-    if (attempt.ok) return attempt.lock;
-    const { holder } = attempt;
-    const who =
-      holder === undefined ? "another process" : `the ${holder.role} with process id ${holder.pid}`;
-    throw new DeaddropError(
-      "already_running",
-      `"${place.handle}" is in use on this wire by ${who}`,
-      {
-        hint: "stop it first (deaddrop service stop, or kill that process); two writers would fork the log",
-      },
-    );
-  }
 
   /** What we have written is folded before anybody looks at what follows from it. */
   async function readBack(session: Session): Promise<void> {
@@ -209,28 +92,19 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
   function keepInbox({ files, memory: known, env }: Session): void {
     const { inbox } = files;
     const isKnown = known.inInbox === undefined;
-    if (isKnown && !inbox.stands()) restoreInbox({ disk: world.disk, place, memory: known, files });
+    if (isKnown && !inbox.stands())
+      restoreInbox({ disk: world.disk, place: keeper.place, memory: known, files });
     if (unreadCount(known.state.receipts, env) === 0) inbox.rotate(inbox.end);
-  }
-
-  function checkpoint(session: Session, when: "now" | "if it pays"): void {
-    session.flush();
-    const grown = session.memory.journalEnd - checkpointAt;
-    const pays = isWorthSaving(world.disk, place.paths.checkpoint, grown);
-    if (when === "if it pays" && !pays) return;
-    saveMemory(world.disk, place, session.memory);
-    checkpointAt = session.memory.journalEnd;
   }
 
   return {
     get place() {
-      return place;
+      return keeper.place;
     },
     disk: world.disk,
     monoMs: () => world.clock.monoMs(),
     async hold(waitMs) {
-      const lock = lockFor("daemon", waitMs);
-      held = { session: undefined, lock };
+      keeper.hold(waitMs);
       await using(async (session) => {
         session.local({ kind: "started", at: session.now().wallMs });
         return Promise.resolve();
@@ -241,8 +115,7 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
       await using(readBack);
       return using(async (session) => {
         const more = await act(session);
-        const grown = session.memory.journalEnd - checkpointAt;
-        if (grown > CHECKPOINT_AFTER_BYTES) checkpoint(session, "now");
+        checkpoint(session, "if it has to");
         return more;
       });
     },
@@ -260,7 +133,7 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
           }
           answers = sendGroups(session, groups);
           // A daemon's next round reads it back; who asks before that does it.
-          if (held === undefined) await session.takeInOwn();
+          if (!keeper.isHeld) await session.takeInOwn();
           return answers;
         });
       } catch (error) {
@@ -273,7 +146,7 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
     view: (name, args) =>
       using(async (session) => {
         await readBack(session);
-        return view(session, name, args, held !== undefined);
+        return view(session, name, args, keeper.isHeld);
       }),
     markRead: (ids) =>
       using(async (session) => {
@@ -289,20 +162,12 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
     resetPeer: (peer) => using((session) => resetPeer(session, peer)),
     reclaim: () => using((session) => reclaim(session)),
     async reload() {
-      const next = loadPlace(world.disk, world.places, request);
-      const isSameFold = JSON.stringify(next.layout.roster) === JSON.stringify(place.layout.roster);
-      place = next;
+      keeper.moveTo(loadPlace(world.disk, world.places, request));
       guard = newWireGuard();
-      if (held?.session !== undefined) {
-        held.session.flush();
-        held.session.close();
-        held.session = undefined;
-      }
-      if (!isSameFold) memory = undefined;
       return Promise.resolve();
     },
     nextDueMs() {
-      const session = held?.session;
+      const session = keeper.current;
       if (session === undefined) return Infinity;
       const { state, intakes } = session.memory;
       const waits = [...intakes.values(), session.shared].flatMap(({ notBeforeMs }) =>
@@ -329,10 +194,6 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
         publishState(session);
         checkpoint(session, "if it pays");
       }),
-    close() {
-      held?.session?.close();
-      held?.lock.release();
-      held = undefined;
-    },
+    close: () => keeper.close(),
   };
 }

@@ -15,11 +15,14 @@ export function restoredPairings(
 ): Pairings {
   const pairings = new Map<string, Pairing>(here);
   for (const [handle, saved] of backup) {
-    const { key, isShown, mismatches } = saved;
+    const { key, isShown, mismatches, restarts } = saved;
     const known = here.get(handle);
     if (known !== undefined) {
       pairings.set(handle, { ...known, mismatches: Math.max(known.mismatches, mismatches) });
-    } else pairings.set(handle, isShown ? saved : beginPairing(key, fresh(), mismatches));
+      continue;
+    }
+    const again = { ...beginPairing(key, fresh(), mismatches), restarts };
+    pairings.set(handle, isShown ? saved : again);
   }
   return pairings;
 }

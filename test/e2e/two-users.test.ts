@@ -176,6 +176,8 @@ test.for(CASES)(
       "incident_log.jsonl": "660 anna",
       "tiers.json": "660 anna",
       "trust.json": "660 bela",
+      "trust/anna.card.json": "640 anna",
+      "trust/bela.card.json": "640 bela",
       [logs[0]]: "640 anna",
       [logs[1]]: "640 bela",
       ...(layout === "outbox" ? { outbox: "2770 anna" } : {}),
