@@ -142,6 +142,10 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
   join: [["join", "{wire}", "--my-handle", "forge", "--peer-handle", "scribe", "--dry-run"]],
   init: [["init", "--wire", "{wire}", "--my-handle", EVIL, "--peer-handle", "x", "--dry-run"]],
   keygen: [["keygen", EVIL]],
+  key: [
+    ["key", "show"],
+    ["key", "rotate", "--without", EVIL, "--yes", "--reason", EVIL],
+  ],
   sas: [["sas", EVIL, EVIL, "forge", "x"]],
   card: [
     ["card", "show", "{wire}/evil.card.json"],

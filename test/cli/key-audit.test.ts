@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { composeLine, type ChainHead, type Draft } from "../../src/wire/compose.ts";
@@ -150,6 +150,7 @@ describe("card export", () => {
   });
 
   it("wants a card of ours, signed with our key", async () => {
+    rmSync(cardOfForge());
     const none = await run("card", "export", ...AS_FORGE);
     expect([none.code, none.stderr]).toEqual([1, expect.stringContaining("has no card on this")]);
     expect(none.stderr).toContain("deaddrop card build");

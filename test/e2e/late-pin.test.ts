@@ -1,4 +1,5 @@
-import { rmSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { makeWire, removeWires, type LiveWire } from "../support/live-wire.ts";
 import { until } from "../support/real-processes.ts";
@@ -17,6 +18,10 @@ it("operators who pin after both daemons have begun to beat lose nothing that co
   for (const handle of ["forge", "scribe"]) {
     const { trust, trustSeen } = wire.paths(handle);
     for (const path of [trust, trustSeen]) rmSync(path);
+    // Somebody keeps their cards away; fingerprints are all that the operators have.
+    const card = join(wire.dir, "trust", `${handle}.card.json`);
+    rmSync(card);
+    mkdirSync(card);
   }
   await Promise.all([wire.daemon("forge"), wire.daemon("scribe")]);
   await until("forge has written lines that scribe could not believe", () => {
