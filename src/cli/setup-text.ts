@@ -130,6 +130,15 @@ export function shellCommand(...words: readonly string[]): string {
   return ["deaddrop", ...words].map(shellWord).join(" ");
 }
 
+/** The flags that say where and who, as they were given, for a command line to be copied. */
+export function whereGiven({ wire, as }: { wire?: string; as?: string }): string {
+  const words = [
+    ...(wire === undefined ? [] : ["--wire", wire]),
+    ...(as === undefined ? [] : ["--as", as]),
+  ];
+  return words.map((word) => ` ${shellWord(word)}`).join("");
+}
+
 function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

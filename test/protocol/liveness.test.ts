@@ -77,6 +77,7 @@ describe("presence", () => {
     expect(peer(NOON)).toEqual({
       handle: "scribe",
       trust_tier: "VERIFIED",
+      trusts_us: null,
       heartbeat_tier: "T0_HEADS_DOWN",
       presence: "online",
       state: "b".repeat(64),

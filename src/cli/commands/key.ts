@@ -10,6 +10,7 @@ import { confirmOperator, type ConsentFlags } from "../confirm.ts";
 import { collect, withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { example } from "../example.ts";
 import { emit, type Paint } from "../output.ts";
+import { requirePeer } from "../trust/peer.ts";
 
 interface RotateFlags extends GlobalFlags, ConsentFlags {
   without?: string[];
@@ -46,6 +47,7 @@ async function run(cli: Cli, flags: RotateFlags): Promise<void> {
   const at = agentPlace(cli, flags);
   const { host, place } = at;
   const { disk } = host;
+  for (const peer of flags.without ?? []) requirePeer(at, peer);
   const asked = askable(at, flags.without ?? []);
   const { keyId: old } = loadSigningIdentity(disk, place.paths).signer;
   await confirmOperator(

@@ -8,6 +8,7 @@ import { didOf } from "../../wire/handle.ts";
 import { agentPlace } from "../agent-place.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { emit, type Paint } from "../output.ts";
+import { whereGiven } from "../setup-text.ts";
 import { requirePeer } from "./peer.ts";
 
 /** How far the pairing with one peer has come. */
@@ -36,7 +37,7 @@ export function run(cli: Cli, peer: string, flags: GlobalFlags): void {
       ...(restarted
         ? [`${paint("yellow", peer)} has begun anew: only the latest digits count`]
         : []),
-      ...standingText(at.place.handle, peer, standing, paint),
+      ...standingText(at.place.handle, peer, standing, paint, whereGiven(flags)),
     ].join("\n"),
   );
 }
@@ -59,21 +60,27 @@ export function standingWith(place: Place, contact: Contact, peer: string): Stan
   return { state: "digits", digits, key: paired };
 }
 
-function standingText(own: string, peer: string, standing: Standing, paint: Paint): string[] {
+function standingText(
+  own: string,
+  peer: string,
+  standing: Standing,
+  paint: Paint,
+  where: string,
+): string[] {
   switch (standing.state) {
     case "digits":
       return [
         `${paint("bold", standing.digits)}  with ${peer}, whose key has the fingerprint`,
         groupedFingerprint(fingerprintOf(standing.key)),
         `Have ${peer}'s operator read theirs out, over a channel that you trust, and give what you hear:`,
-        `  deaddrop trust verify ${peer} <digits>`,
+        `  deaddrop trust verify ${peer} <digits>${where}`,
       ];
     case "static":
       return [
         `${standing.digits}  with ${peer}, which commits itself to nothing: somebody in between can`,
         "search for keys with these digits. Compare the whole fingerprint instead:",
         groupedFingerprint(fingerprintOf(standing.key)),
-        `  deaddrop trust pin ${peer} --tier VERIFIED`,
+        `  deaddrop trust pin ${peer} --tier VERIFIED${where}`,
       ];
     case "no_card":
       return [`${peer} has no card here yet; on its side: deaddrop trust sas ${own}`];
