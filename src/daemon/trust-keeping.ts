@@ -21,8 +21,8 @@ export function keepTrust(session: Session): boolean {
   const counts = dueReciprocations(reciprocations, env);
   for (const [peer, count] of counts) countReciprocations(session, peer, count);
   const due = dueKeyChanges(keyChanges, proposals, env);
-  for (const each of due) makeKeyChange(session, each);
-  return counts.size + due.length > 0;
+  const made = due.filter((each) => makeKeyChange(session, each));
+  return counts.size + made.length > 0;
 }
 
 function countReciprocations(session: Session, peer: string, count: number): void {
@@ -32,16 +32,25 @@ function countReciprocations(session: Session, peer: string, count: number): voi
   session.world.log.info({ peer, count, tier }, "decisions acked by this peer are counted");
 }
 
-function makeKeyChange(session: Session, due: DueKeyChange): void {
-  switch (due.due) {
-    case "peer":
-      makePeerChange(session, due.change);
-      return;
-    case "switch":
-      signWithNext(session);
-      return;
-    case "retire":
-      retire(session, due.keyId);
+/** False when the store refuses it: that is told, and our own keys stay as they are. */
+function makeKeyChange(session: Session, due: DueKeyChange): boolean {
+  try {
+    if (due.due === "switch") signWithNext(session);
+    else if (due.due === "retire") retire(session, due.keyId);
+    else makePeerChange(session, due.change);
+    return true;
+  } catch (error) {
+    if (!(error instanceof DeaddropError)) throw error;
+    const keyId = due.due === "peer" ? due.change.keyId : due.keyId;
+    const subject = `${keyId} is not changed`;
+    session.tell({
+      key: `key_change_refused:${keyId}`,
+      cause: "key_change_refused",
+      subject,
+      detail: error.message,
+      concernsWire: false,
+    });
+    return false;
   }
 }
 

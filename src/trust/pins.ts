@@ -1,6 +1,7 @@
 import { isHandle } from "../wire/handle.ts";
 import { isAcceptableKey, keyId, parseKeyId } from "../wire/signature.ts";
 import {
+  MAX_KEYS_PER_AGENT,
   newPeer,
   type Hold,
   type KeyEnd,
@@ -60,6 +61,11 @@ export function acceptKey(
   if (stands?.active === true) return { ok: true, store };
   if (stands !== undefined) {
     return refused(`${id} was deactivated and does not come back; make a new key for ${handle}`);
+  }
+  if (peer.keys.length >= MAX_KEYS_PER_AGENT) {
+    return refused(
+      `${peer.keys.length} keys of ${handle} are known, and no more are kept: whoever changes keys so often is best revoked and paired anew under another handle`,
+    );
   }
   const pinned: PinnedKey = { keyId: id, key: new Uint8Array(key), addedAt: at, active: true };
   return changed(store, { ...peer, keys: [...peer.keys, pinned] });

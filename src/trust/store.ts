@@ -29,6 +29,9 @@ export interface Hold {
   readonly sinceMs: number;
 }
 
+/** Keys of one agent, old ones included: a store with more of them is none that we have written. */
+export const MAX_KEYS_PER_AGENT = 64;
+
 /** What we believe of one agent. */
 export interface Peer {
   readonly handle: string;

@@ -2,7 +2,14 @@ import { agentName } from "../wire/handle.ts";
 import { parseObject, toPlain, type JsonObject, type JsonValue } from "../wire/json.ts";
 import { decodeKey, encodeBase64, isAcceptableKey, keyId } from "../wire/signature.ts";
 import { DocumentReader, shown } from "./document.ts";
-import type { Hold, KeyEnd, Peer, PinnedKey, TrustStore } from "./store.ts";
+import {
+  MAX_KEYS_PER_AGENT,
+  type Hold,
+  type KeyEnd,
+  type Peer,
+  type PinnedKey,
+  type TrustStore,
+} from "./store.ts";
 import { tierNamed, type Tier } from "./tiers.ts";
 
 /** What a trust file says, ours or an advertised one; nothing in it is believed yet. */
@@ -19,7 +26,6 @@ export type TrustParse =
   | { readonly ok: false; readonly detail: string };
 
 const MAX_AGENTS = 1024;
-const MAX_KEYS_PER_AGENT = 64;
 const MAX_NUMBER = Number.MAX_SAFE_INTEGER;
 
 /**

@@ -17,6 +17,7 @@ import {
   type StoreChange,
 } from "../../src/trust/pins.ts";
 import { EMPTY_STORE, newPeer, tierOf, type Peer, type TrustStore } from "../../src/trust/store.ts";
+import { parseTrustStore, serialiseTrustStore } from "../../src/trust/trust-file.ts";
 import { TIERS, type Tier } from "../../src/trust/tiers.ts";
 import { alice, bob, peer, person, pinned, storeOf } from "./people.ts";
 
@@ -116,6 +117,17 @@ describe("pinning", () => {
     key.fill(0);
     expect(store.peers.get("alice")?.keys[0]?.key).toEqual(alice.key);
   });
+});
+
+test("nobody gets so many keys that the store could not be read any more", () => {
+  let store = storeOf(peer(alice));
+  for (let count = 1; count < 64; count += 1) {
+    store = done(acceptKey(store, "alice", person("alice", ` ${count}`).key, AT));
+  }
+  const more = acceptKey(store, "alice", second.key, AT);
+  expect(more).toMatchObject({ ok: false, detail: expect.stringContaining("64 keys of alice") });
+  const read = parseTrustStore(Buffer.from(serialiseTrustStore(store)), 0);
+  expect(read.ok && read.store.peers.get("alice")?.keys.length).toBe(64);
 });
 
 describe("proving", () => {
