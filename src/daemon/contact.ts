@@ -26,8 +26,10 @@ export function keepContact(
 ): ContactKeeper {
   let resting: NodeJS.Timeout | undefined;
   let isDue = false;
+  let shownKey = "";
 
   async function look(): Promise<void> {
+    shownKey = agent.place.identity.signer.keyId;
     const pinned = meet(agent.place);
     if (pinned.length === 0) return;
     log.info({ peers: pinned }, "pinned at UNTRUSTED by their cards");
@@ -52,7 +54,9 @@ export function keepContact(
   soon();
   return {
     changed(name) {
-      if (name.endsWith(".card.json")) soon();
+      // A key that we have begun to sign with is shown before anybody has to look for it.
+      const isAnother = agent.place.identity.signer.keyId !== shownKey;
+      if (isAnother || name.endsWith(".card.json")) soon();
     },
     stop() {
       clearInterval(timer);

@@ -79,6 +79,13 @@ it("a key is changed while lines are in flight: none is lost, and the old one en
   const changed = await keysUntil(wire, ({ current }) => current !== old);
   expect([changed.current, changed.next, changed.earlier]).toEqual([asked.next, null, [old]]);
 
+  // The card and what old peers read name the new key, beside the one that is still believed.
+  await until("the new key is shown", () =>
+    ["trust/forge.card.json", "trust.json"].every((name) =>
+      wire.text(name).includes(changed.current),
+    ),
+  );
+
   // After the grace period the peers are asked by themselves.
   await answer(wire, "deactivate_key");
   await keysUntil(wire, ({ earlier }) => earlier.length === 0);
