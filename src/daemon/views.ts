@@ -122,7 +122,7 @@ function nextCommand(view: Omit<StatusView, "next">): string {
   if (view.unread > 0) return "deaddrop inbox --unread --mark-read";
   if (!view.daemon.running) return "deaddrop service install";
   const stranger = view.peers.find(({ trust_tier }) => trust_tier === "UNTRUSTED");
-  if (stranger !== undefined) return "deaddrop trust list";
+  if (stranger !== undefined) return `deaddrop trust sas ${stranger.handle}`;
   return "deaddrop inbox --follow";
 }
 
