@@ -66,7 +66,8 @@ export function envOf(place: Place, memory: Memory): Env {
   };
 }
 
-function ownKeysOf({ handle, identity, nextIdentity, store, settings }: Place): OwnKeys {
+function ownKeysOf(place: Place): OwnKeys {
+  const { handle, identity, nextIdentity, nextIsUrgent, store, settings } = place;
   const current = identity.signer.keyId;
   const keys = store.peers.get(handle)?.keys ?? [];
   const addedAt = keys.find(({ keyId }) => keyId === current)?.addedAt ?? "";
@@ -75,6 +76,7 @@ function ownKeysOf({ handle, identity, nextIdentity, store, settings }: Place): 
     current,
     sinceMs: addedAt === "" ? undefined : Date.parse(addedAt),
     next: nextIdentity?.signer.keyId,
+    nextIsUrgent,
     earlier: earlier.map(({ keyId }) => keyId),
     graceMs: settings.keyGraceHours * HOUR_MS,
   };

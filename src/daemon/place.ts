@@ -5,6 +5,7 @@ import { readWhole, StorageError, type Disk } from "../storage/disk.ts";
 import type { Identity } from "../storage/identity.ts";
 import {
   earlierIdentities,
+  isNextUrgent,
   loadNextIdentity,
   loadSigningIdentity,
 } from "../storage/signing-key.ts";
@@ -50,6 +51,8 @@ export interface Place {
   readonly identity: Identity;
   /** The key that a rotation is to bring in. Spec 2.5. */
   readonly nextIdentity: Identity | undefined;
+  /** It is to be used at once: the one in use may be in other hands. */
+  readonly nextIsUrgent: boolean;
   readonly config: WireConfig;
   readonly tiers: HeartbeatTiers;
   readonly layout: Layout;
@@ -80,6 +83,7 @@ export function loadPlace(disk: Disk, places: Places, request: PlaceRequest): Pl
     wire,
     identity,
     nextIdentity: loadNextIdentity(disk, paths),
+    nextIsUrgent: isNextUrgent(disk, paths),
     config,
     tiers,
     layout,
@@ -95,7 +99,8 @@ export function withTrustReread(disk: Disk, place: Place): Place {
   const { paths } = place;
   const identity = loadSigningIdentity(disk, paths);
   const nextIdentity = loadNextIdentity(disk, paths);
-  return { ...place, identity, nextIdentity, store: storeOf(disk, paths, identity) };
+  const nextIsUrgent = isNextUrgent(disk, paths);
+  return { ...place, identity, nextIdentity, nextIsUrgent, store: storeOf(disk, paths, identity) };
 }
 
 /**

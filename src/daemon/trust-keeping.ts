@@ -1,5 +1,6 @@
 import { dueKeyChanges, type DueKeyChange, type KeyChange } from "../protocol/key-changes.ts";
 import { dueReciprocations } from "../protocol/reciprocations.ts";
+import type { Identity } from "../storage/identity.ts";
 import { adoptNextIdentity } from "../storage/signing-key.ts";
 import { acceptKey, deactivateKey, setReciprocations, type StoreChange } from "../trust/pins.ts";
 import type { KeyEnd, TrustStore } from "../trust/store.ts";
@@ -95,8 +96,10 @@ function signWithNext(session: Session): void {
   const { nextIdentity: next, identity, handle } = place;
   if (next === undefined) return;
   change(session, (store) => {
-    const old = acceptKey(store, handle, identity.publicKey, isoNow(session));
-    return old.ok ? acceptKey(old.store, handle, next.publicKey, isoNow(session)) : old;
+    const at = isoNow(session);
+    const old = acceptKey(store, handle, identity.publicKey, at);
+    const both = old.ok ? acceptKey(old.store, handle, next.publicKey, at) : old;
+    return both.ok && place.nextIsUrgent ? withoutEarlier(session, both.store, next) : both;
   });
   // What waits for its next sync was signed with the old one; it goes out as it is.
   adoptNextIdentity(world.disk, place.paths);
@@ -105,9 +108,22 @@ function signWithNext(session: Session): void {
     key: `key_in_use:${keyId}`,
     cause: "key_in_use",
     subject: `we sign with ${keyId}`,
-    detail: `every peer that was asked has acked it; ${identity.signer.keyId} follows it`,
+    detail: place.nextIsUrgent
+      ? `it takes the place of ${identity.signer.keyId} at once; no peer believes it yet`
+      : `every peer that was asked has acked it, in the place of ${identity.signer.keyId}`,
     concernsWire: false,
   });
+}
+
+/** What may be in other hands is ours up to here. */
+function withoutEarlier(session: Session, store: TrustStore, next: Identity): StoreChange {
+  const keys = store.peers.get(session.place.handle)?.keys ?? [];
+  let current: StoreChange = { ok: true, store };
+  for (const { keyId } of keys) {
+    if (!current.ok || keyId === next.signer.keyId) continue;
+    current = deactivateKey(current.store, keyId, isoNow(session), ownEnds(session));
+  }
+  return current;
 }
 
 function retire(session: Session, keyId: string): void {

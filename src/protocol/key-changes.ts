@@ -39,6 +39,8 @@ export interface OwnKeys {
   readonly sinceMs: number | undefined;
   /** The key that waits to be brought in. */
   readonly next: string | undefined;
+  /** It is to be used at once, whoever believes it. */
+  readonly nextIsUrgent: boolean;
   /** Those that we signed with before and that peers still believe. */
   readonly earlier: readonly string[];
   /** How long a key is believed after we have ceased to sign with it. */
@@ -94,7 +96,7 @@ function remove(state: KeyChangesState, id: string): void {
 export type DueKeyChange =
   /** A peer's, which we have acked. */
   | { readonly due: "peer"; readonly change: KeyChange }
-  /** All whom we asked have acked our next key: we sign with it from now on. */
+  /** We sign with our next key from now on: all whom we asked have acked it, or it is urgent. */
   | { readonly due: "switch"; readonly keyId: string }
   /** All whom we asked believe an earlier key of ours no longer. */
   | { readonly due: "retire"; readonly keyId: string };
@@ -116,8 +118,9 @@ export function dueKeyChanges(
     const asked = askedFor(state, env, action, id);
     return asked.length > 0 && asked.every((each) => isRatified(proposals, env, each));
   };
-  const { next, earlier } = keys;
-  if (next !== undefined && isAgreed("add_key", next)) due.push({ due: "switch", keyId: next });
+  const { next, nextIsUrgent, earlier } = keys;
+  if (next !== undefined && (nextIsUrgent || isAgreed("add_key", next)))
+    due.push({ due: "switch", keyId: next });
   for (const keyId of earlier) {
     if (isAgreed("deactivate_key", keyId)) due.push({ due: "retire", keyId });
   }

@@ -66,6 +66,8 @@ export interface AgentPaths {
   readonly signing: IdentityPaths;
   /** The private half of the key that a rotation is to bring in. */
   readonly nextKey: string;
+  /** Stands beside it when it is to be used at once, whoever believes it. */
+  readonly nextIsUrgent: string;
   readonly configDir: string;
   readonly settings: string;
   readonly trust: string;
@@ -109,6 +111,7 @@ export function agentPaths(
       publicKey: join(configDir, "signing.pub.json"),
     },
     nextKey: join(configDir, "next.key"),
+    nextIsUrgent: join(configDir, "next.urgent"),
     configDir,
     settings: join(configDir, "settings.json"),
     trust: join(configDir, "trust.json"),

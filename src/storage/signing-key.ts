@@ -56,10 +56,25 @@ export function earlierIdentities(disk: Disk, paths: AgentPaths): Identity[] {
 
 /** Stores a key for a rotation, or gives the one that waits already. `seed`: 32 random bytes. */
 export function prepareNextIdentity(disk: Disk, paths: AgentPaths, seed: Uint8Array): Identity {
+  disk.remove(paths.nextIsUrgent);
   const waiting = loadNextIdentity(disk, paths);
   if (waiting !== undefined) return waiting;
   disk.replace(paths.nextKey, seed, 0o600);
   return identityOf(paths.handle, seed);
+}
+
+/** Stores a key that is to be used at once: the one in use may be in other hands. */
+export function prepareUrgentIdentity(disk: Disk, paths: AgentPaths, seed: Uint8Array): Identity {
+  // Peers may have been asked for the one that waits; this one has nothing to do with it.
+  disk.remove(paths.nextKey);
+  const next = prepareNextIdentity(disk, paths, seed);
+  disk.replace(paths.nextIsUrgent, new Uint8Array(0), 0o600);
+  return next;
+}
+
+/** Whether the next key is to be used whoever believes it. */
+export function isNextUrgent(disk: Disk, paths: AgentPaths): boolean {
+  return disk.stat(paths.nextIsUrgent) !== undefined;
 }
 
 /**
@@ -81,6 +96,8 @@ export function adoptNextIdentity(disk: Disk, paths: AgentPaths): Identity {
     disk.replace(key, seed, 0o600);
     savePublic(disk, paths.signing, next.publicIdentity);
   }
+  // What is said of the next key must not be taken for a word about the one after it.
+  disk.remove(paths.nextIsUrgent);
   disk.remove(paths.nextKey);
   return loadSigningIdentity(disk, paths);
 }

@@ -141,3 +141,42 @@ it("stolen key: it is stopped, what it signed is listed and corrected, and a new
   await until("it goes on", () => inbox(wire).includes("after a replay"));
   expect(inbox(wire)).toEqual([...subjects, "after a replay"]);
 }, 90_000);
+
+it("a stolen key whose owner still has the machine: another at once, and the owner writes on", async () => {
+  const wire = makeWire();
+  await wire.daemon("forge");
+  await wire.daemon("scribe");
+  await wire.json("scribe", "send", "honest");
+  await until("it is there", () => inbox(wire).includes("honest"));
+  const oldKey = (await rowOf(wire)).keys[0]?.key_id ?? "";
+  thiefOf(wire)("forged");
+  await until("scribe's daemon notices", async () => {
+    const { stderr } = await wire.run("scribe", "send", "too late");
+    return stderr.includes("carries our signature, and we did not write it");
+  });
+  await wire.json("forge", "trust", "revoke", oldKey, ...BY_FLAGS);
+
+  const keys = await wire.json<{ current: string; earlier: readonly string[] }>(
+    "scribe",
+    "key",
+    "rotate",
+    "--now",
+    ...BY_FLAGS,
+  );
+  expect([keys.current === oldKey, keys.earlier]).toEqual([false, []]);
+  await wire.json("scribe", "reclaim", ...BY_FLAGS);
+  const digits = async (self: string, peer: string) =>
+    (await wire.json<{ digits: string | null }>(self, "trust", "sas", peer)).digits;
+  const heard = await until("both have the same digits", async () => {
+    const [ours, theirs] = [await digits("forge", "scribe"), await digits("scribe", "forge")];
+    return ours === theirs && (ours ?? undefined);
+  });
+  await wire.json("forge", "trust", "verify", "scribe", heard, ...BY_FLAGS);
+  await wire.json("scribe", "send", "it is me again");
+  await until("lines flow again", () => inbox(wire).includes("it is me again"));
+  // The thief has lost scribe's own daemon, too: what it writes now is noise there.
+  thiefOf(wire)("still here");
+  await wire.json("scribe", "send", "and I go on");
+  await until("it goes on", () => inbox(wire).includes("and I go on"));
+  expect(inbox(wire)).not.toContain("still here");
+}, 60_000);

@@ -5,9 +5,11 @@ import { agentPaths, identityPaths, placesFrom } from "../../src/storage/paths.t
 import { preparePrivateFolders } from "../../src/storage/private-folders.ts";
 import {
   adoptNextIdentity,
+  isNextUrgent,
   loadNextIdentity,
   loadSigningIdentity,
   prepareNextIdentity,
+  prepareUrgentIdentity,
 } from "../../src/storage/signing-key.ts";
 import { keyId, publicKeyOf } from "../../src/wire/signature.ts";
 import { Crashed, MemoryDisk, type MemoryProcess } from "../support/memory-disk.ts";
@@ -128,5 +130,27 @@ test("a key that is changed is the old or the new one, and the old one is never 
       // The key of the identity, which other wires use, stays.
       expect(keyOn(process)).toEqual(FIRST);
     },
+  );
+});
+
+test("a key that is urgent is said to be so only with the key itself, and no later one is", () => {
+  everyFault(
+    (process) => {
+      makeIdentity(process, PATHS, "forge", FIRST);
+      preparePrivateFolders(process, ON_WIRE);
+      prepareNextIdentity(process, ON_WIRE, SECOND);
+    },
+    (process) => prepareUrgentIdentity(process, ON_WIRE, THIRD),
+    (process, done) => {
+      const next = loadNextIdentity(process, ON_WIRE)?.signer.keyId;
+      if (done) expect(next).toBe(idOf(THIRD));
+      if (isNextUrgent(process, ON_WIRE)) expect(next).toBe(idOf(THIRD));
+      prepareUrgentIdentity(process, ON_WIRE, THIRD);
+      adoptNextIdentity(process, ON_WIRE);
+      expect(usedOn(process)).toBe(idOf(THIRD));
+      prepareNextIdentity(process, ON_WIRE, FIRST);
+      expect(isNextUrgent(process, ON_WIRE)).toBe(false);
+    },
+    4,
   );
 });

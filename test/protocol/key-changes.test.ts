@@ -26,6 +26,7 @@ function scene(self: "forge" | "scribe", ownKeys?: Partial<OwnKeys>) {
     current: OLD,
     sinceMs: undefined,
     next: undefined,
+    nextIsUrgent: false,
     earlier: [],
     graceMs: hours(1),
   };
@@ -130,4 +131,11 @@ test("the end of the earlier key is asked for after the grace period, once", () 
 test("a key that was in use from the start is not asked to end", () => {
   expect(scene("forge", { earlier: [OLD] }).sends(NOON + hours(99))).toEqual([]);
   expect(scene("forge").sends(NOON)).toEqual([]);
+});
+
+test("an urgent key waits for nobody", () => {
+  expect(scene("forge", { next: NEW, nextIsUrgent: true }).due()).toEqual([
+    { due: "switch", keyId: NEW },
+  ]);
+  expect(scene("forge", { nextIsUrgent: true }).due()).toEqual([]);
 });

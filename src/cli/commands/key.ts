@@ -1,5 +1,10 @@
 import { Command } from "commander";
-import { loadSigningIdentity, prepareNextIdentity } from "../../storage/signing-key.ts";
+import { meetPeers } from "../../setup/first-contact.ts";
+import {
+  loadSigningIdentity,
+  prepareNextIdentity,
+  prepareUrgentIdentity,
+} from "../../storage/signing-key.ts";
 import { DeaddropError } from "../../daemon/errors.ts";
 import type { KeysView } from "../../daemon/view-types.ts";
 import { compareTiers } from "../../trust/tiers.ts";
@@ -14,6 +19,7 @@ import { requirePeer } from "../trust/peer.ts";
 
 interface RotateFlags extends GlobalFlags, ConsentFlags {
   without?: string[];
+  now?: boolean;
 }
 
 /** `deaddrop key`: the life of your own key. Spec 2.5. */
@@ -36,7 +42,8 @@ export function command(cli: Cli): Command {
       "make a new key and ask every peer to accept it; it is used once all have acked, and a day later they are asked to believe the old one no longer. Repeat it to ask again whom the first time has not reached.",
     )
     .option("--without <handle>", "begin anew, and do not ask this peer (repeatable)", collect)
-    .addHelpText("after", example("deaddrop key rotate"))
+    .option("--now", "the key may be in other hands: sign with another at once, and ask nobody")
+    .addHelpText("after", example("deaddrop key rotate", "deaddrop key rotate --now"))
     .action(async (_flags: unknown, rotate: Command) => {
       await run(cli, rotate.optsWithGlobals<RotateFlags>());
     });
@@ -45,6 +52,7 @@ export function command(cli: Cli): Command {
 
 async function run(cli: Cli, flags: RotateFlags): Promise<void> {
   const at = agentPlace(cli, flags);
+  if (flags.now === true) return rotateNow(cli, at, flags);
   const { host, place } = at;
   const { disk } = host;
   for (const peer of flags.without ?? []) requirePeer(at, peer);
@@ -58,7 +66,7 @@ async function run(cli: Cli, flags: RotateFlags): Promise<void> {
       target: old,
       effect: [
         `A new key takes the place of ${old} once ${asked.join(", ")} ${asked.length === 1 ? "has" : "have"} acked it.`,
-        "If the old key may be in other hands, do not rotate: have your peers revoke it (deaddrop trust revoke), and begin with a new key and new digits.",
+        "If the old key may be in other hands, this is not enough: deaddrop key rotate --now.",
       ],
       word: place.handle,
     },
@@ -74,6 +82,44 @@ async function run(cli: Cli, flags: RotateFlags): Promise<void> {
     const keys = await client.view("keys");
     emit(cli, flags, keys, (paint) => keysText(keys, paint));
   });
+}
+
+/** A stolen key vouches for no other: peers learn of this one by card and digits. Spec 2.5. */
+async function rotateNow(
+  cli: Cli,
+  { host, place, peers }: AgentPlace,
+  flags: RotateFlags,
+): Promise<void> {
+  const { disk } = host;
+  const { keyId: old } = place.identity.signer;
+  await confirmOperator(
+    cli,
+    flags,
+    {
+      action: "key rotate --now",
+      target: old,
+      effect: [
+        `${old} is not used any more, and a new key is used at once. No peer believes that one yet:`,
+        "each has to revoke the old one and to compare digits with you again.",
+      ],
+      word: place.handle,
+    },
+    place.paths.operatorJournal,
+  );
+  prepareUrgentIdentity(disk, place.paths, host.random(32));
+  await reloadDaemon(place.paths);
+  const keys = await withClient(cli, flags, (client) => client.view("keys"));
+  // What peers read is the new card.
+  meetPeers(host, agentPlace(cli, flags).place);
+  emit(cli, flags, keys, (paint) =>
+    [
+      keysText(keys, paint),
+      "Have each peer's operator do this, and compare digits with you by phone:",
+      `  deaddrop trust revoke ${old}`,
+      `  deaddrop trust sas ${place.handle}`,
+      ...peers.map((peer) => `and you: deaddrop trust sas ${peer}`),
+    ].join("\n"),
+  );
 }
 
 /** Whom a proposal of ours can bind: who has not proved who it is cannot ack one. */

@@ -55,7 +55,7 @@ function pinnedOwner({ place }: AgentPlace, keyId: string): string {
   const handle = parseKeyId(keyId)?.handle ?? "";
   if (handle === place.handle) {
     throw new DeaddropError("refused", `${keyId} is your own key`, {
-      hint: `stop your daemon, move the key away, make a new one (deaddrop keygen ${place.handle}) and show it (deaddrop card build); have each peer revoke this one and compare the digits of the new one with you`,
+      hint: `begin with another at once: deaddrop key rotate --now; then have each peer revoke this one and compare the digits of the new one with you`,
     });
   }
   const keys = place.store.peers.get(handle)?.keys ?? [];
