@@ -14,6 +14,7 @@ import { Witness } from "../support/witness.ts";
 
 const START: Work = {
   name: "starting after a power cut",
+  isLong: true,
   prepare: async (scene) => {
     await agree(scene);
     await tick(scene);
