@@ -1,6 +1,7 @@
 import type { Tier } from "../trust/tiers.ts";
 import type { Draft } from "../wire/compose.ts";
-import type { HoldsView, ViewName, ViewParameters, Views } from "./view-types.ts";
+import type { HoldsView } from "./hold-types.ts";
+import type { ViewName, ViewParameters, Views } from "./view-types.ts";
 
 /**
  * What commands, MCP and the library say to an agent, whether its daemon answers over the socket

@@ -6,7 +6,8 @@ import { agentPaths, placesFrom, type Places } from "../storage/paths.ts";
 import { resolveWireKey } from "../storage/private-folders.ts";
 import { readWhole, StorageError, type Disk } from "../storage/disk.ts";
 import type { Client, ClientPlace, ReclaimAnswer, SendAnswer } from "./client-types.ts";
-import type { HoldsView, ViewArgs, ViewName, ViewParameters, Views } from "./view-types.ts";
+import type { HoldsView } from "./hold-types.ts";
+import type { ViewArgs, ViewName, ViewParameters, Views } from "./view-types.ts";
 import { DeaddropError } from "./errors.ts";
 import { connectDaemon, type Connection } from "./socket-client.ts";
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { ResetEvent, ResetLog } from "../protocol/record.ts";
 import { ownLogs } from "../wire/layout.ts";
-import type { HoldsView, HoldView } from "./view-types.ts";
+import type { HoldsView, HoldView } from "./hold-types.ts";
 import { DeaddropError } from "./errors.ts";
 import { evidenceOf } from "./evidence.ts";
 import { intakeOf, type LogIntake } from "./memory.ts";

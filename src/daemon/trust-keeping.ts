@@ -95,6 +95,8 @@ function signWithNext(session: Session): void {
   const { world, place } = session;
   const { nextIdentity: next, identity, handle } = place;
   if (next === undefined) return;
+  // Lines of ours that the journal does not know yet would be read again, with a key that has ended.
+  session.flush();
   change(session, (store) => {
     const at = isoNow(session);
     const old = acceptKey(store, handle, identity.publicKey, at);

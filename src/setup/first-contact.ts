@@ -164,16 +164,18 @@ function showCard(host: SetupHost, place: Place, pairings: Pairings): void {
 }
 
 function draftOf(
-  { handle, config, store }: Place,
+  { handle, identity, config, store }: Place,
   claims: NonNullable<CardDraft["claims"]>,
   nowMs: number,
 ): CardDraft {
   const own = store.peers.get(handle)?.keys ?? [];
+  // A backup that was put back may have brought an ended key into use: the card says so, at least.
+  const isInUse = ({ keyId }: PinnedKey) => keyId === identity.signer.keyId;
   const { maxMessageBodyKb, maxClockSkewSeconds, rateLimitMsgPerMin } = config.limits;
   return {
     handle,
-    keys: own.filter(({ active }) => active).map(cardKey),
-    oldKeys: own.filter(({ active }) => !active).map(cardKey),
+    keys: own.filter((key) => key.active || isInUse(key)).map(cardKey),
+    oldKeys: own.filter((key) => !key.active && !isInUse(key)).map(cardKey),
     tierOffered: "ATTESTED",
     tierRequired: "VERIFIED",
     policies: { maxMessageBodyKb, maxClockSkewSeconds, rateLimitMsgPerMin },

@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterEach, expect, it } from "vitest";
-import type { HoldsView } from "../../src/daemon/view-types.ts";
+import type { HoldsView } from "../../src/daemon/hold-types.ts";
 import { composeLine, type ChainHead, type Composed } from "../../src/wire/compose.ts";
 import { makeSigner } from "../../src/wire/signature.ts";
 import { jsonLines, makeWire, removeWires, WIRE_ID, type LiveWire } from "../support/live-wire.ts";

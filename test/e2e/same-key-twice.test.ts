@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
-import type { HoldsView } from "../../src/daemon/view-types.ts";
+import type { HoldsView } from "../../src/daemon/hold-types.ts";
 import { copiedHome, makeWire, removeWires, type LiveWire } from "../support/live-wire.ts";
 import { until } from "../support/real-processes.ts";
 

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { StorageError } from "../../src/storage/disk.ts";
 import { loadIdentity, makeIdentity } from "../../src/storage/identity.ts";
 import { agentPaths, identityPaths, placesFrom } from "../../src/storage/paths.ts";
 import { preparePrivateFolders } from "../../src/storage/private-folders.ts";
@@ -12,8 +11,8 @@ import {
   prepareUrgentIdentity,
 } from "../../src/storage/signing-key.ts";
 import { keyId, publicKeyOf } from "../../src/wire/signature.ts";
-import { Crashed, MemoryDisk, type MemoryProcess } from "../support/memory-disk.ts";
-import { AFTERMATHS, FAULTS } from "../support/plain-faults.ts";
+import { MemoryDisk, type MemoryProcess } from "../support/memory-disk.ts";
+import { AFTERMATHS, attempt, FAULTS } from "../support/plain-faults.ts";
 
 const PLACES = placesFrom({ HOME: "/home/forge" }, "/home/forge", "/tmp");
 const PATHS = identityPaths(PLACES, "forge");
@@ -21,16 +20,6 @@ const FIRST = new Uint8Array(32).fill(1);
 const SECOND = new Uint8Array(32).fill(2);
 const ON_WIRE = agentPaths(PLACES, { wireDir: "/wire", wireKey: "5ce9e0f1", handle: "forge" });
 const THIRD = new Uint8Array(32).fill(3);
-
-function attempt(action: () => void): boolean {
-  try {
-    action();
-    return true;
-  } catch (error) {
-    if (error instanceof Crashed || error instanceof StorageError) return false;
-    throw error;
-  }
-}
 
 /** The bytes of the private key; undefined when there is none. */
 function keyOn(process: MemoryProcess): Uint8Array | undefined {

@@ -5,7 +5,7 @@ import { restore } from "../../src/setup/restore.ts";
 import type { SetupHost } from "../../src/setup/host.ts";
 import { changePrivateTrust, readPrivateTrust } from "../../src/daemon/private-trust.ts";
 import type { Backup } from "../../src/storage/backup-file.ts";
-import { readWhole, StorageError } from "../../src/storage/disk.ts";
+import { readWhole } from "../../src/storage/disk.ts";
 import { openHeads, type PeerHead } from "../../src/storage/heads.ts";
 import { loadIdentity, makeIdentity } from "../../src/storage/identity.ts";
 import { agentPaths, placesFrom } from "../../src/storage/paths.ts";
@@ -15,8 +15,9 @@ import { pin, revokeKey, setBlocked, setTier } from "../../src/trust/pins.ts";
 import { serialiseTrustStore } from "../../src/trust/trust-file.ts";
 import { composeLine } from "../../src/wire/compose.ts";
 import { keyId, makeSigner, publicKeyOf } from "../../src/wire/signature.ts";
-import { Crashed, MemoryDisk, type Fault, type MemoryProcess } from "../support/memory-disk.ts";
+import { MemoryDisk, type Fault, type MemoryProcess } from "../support/memory-disk.ts";
 import type { PowerCut } from "../support/memory-inode.ts";
+import { attempt } from "../support/plain-faults.ts";
 
 const WIRE_ID = "5ce9e0f1";
 const LOG = "forge_to_scribe";
@@ -102,17 +103,6 @@ const TROUBLES: readonly (readonly [Fault, PowerCut | "none"])[] = [
   // A failed sync loses what it was to store.
   ["EIO", "drop"],
 ];
-
-/** Runs it; false when the disk failed or the process died. */
-function attempt(action: () => void): boolean {
-  try {
-    action();
-    return true;
-  } catch (error) {
-    if (error instanceof Crashed || error instanceof StorageError) return false;
-    throw error;
-  }
-}
 
 interface Scene {
   readonly name: string;

@@ -66,6 +66,7 @@ async function run(cli: Cli, flags: RotateFlags): Promise<void> {
       target: old,
       effect: [
         `A new key takes the place of ${old} once ${asked.join(", ")} ${asked.length === 1 ? "has" : "have"} acked it.`,
+        ...notAskedText(at, asked),
         "If the old key may be in other hands, this is not enough: deaddrop key rotate --now.",
       ],
       word: place.handle,
@@ -80,8 +81,19 @@ async function run(cli: Cli, flags: RotateFlags): Promise<void> {
     const drafts = requests(at, asked, before, signer.keyId, publicIdentity.key);
     if (drafts.length > 0) await client.send(drafts);
     const keys = await client.view("keys");
-    emit(cli, flags, keys, (paint) => keysText(keys, paint));
+    emit(cli, flags, keys, (paint) =>
+      [keysText(keys, paint), ...notAskedText(at, asked)].join("\n"),
+    );
   });
+}
+
+/** Who is not asked will refuse what the new key signs, until its operator knows that key. */
+function notAskedText({ peers }: AgentPlace, asked: readonly string[]): string[] {
+  const others = peers.filter((peer) => !asked.includes(peer));
+  if (others.length === 0) return [];
+  return [
+    `Not asked: ${others.join(", ")}. There the new key waits beside your card until its operator has compared digits with you.`,
+  ];
 }
 
 /** A stolen key vouches for no other: peers learn of this one by card and digits. Spec 2.5. */

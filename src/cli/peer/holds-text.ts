@@ -1,4 +1,4 @@
-import type { HoldsView, HoldView } from "../../daemon/view-types.ts";
+import type { HoldsView, HoldView } from "../../daemon/hold-types.ts";
 import { table, type Cell, type Paint } from "../output.ts";
 import { sanitise } from "../sanitise.ts";
 
