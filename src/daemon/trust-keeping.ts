@@ -99,8 +99,8 @@ function signWithNext(session: Session): void {
   session.flush();
   change(session, (store) => {
     const at = isoNow(session);
-    const old = acceptKey(store, handle, identity.publicKey, at);
-    const both = old.ok ? acceptKey(old.store, handle, next.publicKey, at) : old;
+    const old = noted(store, handle, identity.publicKey, at);
+    const both = old.ok ? noted(old.store, handle, next.publicKey, at) : old;
     return both.ok && place.nextIsUrgent ? withoutEarlier(session, both.store, next) : both;
   });
   // What waits for its next sync was signed with the old one; it goes out as it is.
@@ -115,6 +115,13 @@ function signWithNext(session: Session): void {
       : `every peer that was asked has acked it, in the place of ${identity.signer.keyId}`,
     concernsWire: false,
   });
+}
+
+/** Who died in the midst has noted it already, and perhaps its end as well. */
+function noted(store: TrustStore, handle: string, key: Uint8Array, at: string): StoreChange {
+  const keys = store.peers.get(handle)?.keys ?? [];
+  if (keys.some((known) => Buffer.compare(known.key, key) === 0)) return { ok: true, store };
+  return acceptKey(store, handle, key, at);
 }
 
 /** What may be in other hands is ours up to here. */
@@ -134,7 +141,7 @@ function retire(session: Session, keyId: string): void {
   const key = store.peers.get(handle)?.keys.find((each) => each.keyId === keyId);
   if (key === undefined) return;
   change(session, (before) => {
-    const known = acceptKey(before, handle, key.key, isoNow(session));
+    const known = noted(before, handle, key.key, isoNow(session));
     return known.ok ? deactivateKey(known.store, keyId, isoNow(session), ownEnds(session)) : known;
   });
 }
