@@ -1,5 +1,9 @@
 import { expect } from "vitest";
-import { loadSigningIdentity, prepareNextIdentity } from "../../src/storage/signing-key.ts";
+import {
+  loadSigningIdentity,
+  prepareNextIdentity,
+  prepareUrgentIdentity,
+} from "../../src/storage/signing-key.ts";
 import { fromPlain } from "../../src/wire/json.ts";
 import { encodeBase64, keyId, publicKeyOf } from "../../src/wire/signature.ts";
 import { PEER, testFaults, tick, VICTIM } from "../support/fault-points.ts";
@@ -47,7 +51,28 @@ async function checkChanged(scene: RoughScene, of: string, by: string): Promise<
   await witness.check();
 }
 
+/** Our own words stay ours, whatever key has ended meanwhile. */
+async function checkUrgent({ wire }: RoughScene): Promise<void> {
+  const { keyId: inUse } = loadSigningIdentity(wire.disk.process(), wire.paths(VICTIM)).signer;
+  expect(inUse).toBe(keyId(VICTIM, PUBLIC));
+  const sent = await wire.attempt(VICTIM, (agent) => agent.view("sent", {}));
+  expect(sent?.map(({ subject }) => subject)).toEqual(expect.arrayContaining(["in the old words"]));
+}
+
 testFaults([
+  {
+    isLong: true,
+    isSilent: true,
+    name: "beginning to sign with an urgent key",
+    prepare: async (scene) => {
+      const { wire } = scene;
+      prepareUrgentIdentity(wire.disk.process(), wire.paths(VICTIM), SEED);
+      await send(scene, VICTIM, say("in the old words"));
+      await wire.attempt(VICTIM, (agent) => agent.reload());
+    },
+    run: tick,
+    check: checkUrgent,
+  },
   {
     isLong: true,
     name: "beginning to sign with another key",
