@@ -11,6 +11,7 @@ import { apply } from "../protocol/core.ts";
 import type { CoreEvent, Env } from "../protocol/record.ts";
 import { emptyState, type State } from "../protocol/state.ts";
 import type { AdmissionContext } from "../trust/admission.ts";
+import type { UnsignedPast } from "../trust/unsigned.ts";
 import type { Message } from "../wire/message.ts";
 import {
   gapViolations,
@@ -23,6 +24,7 @@ import {
   type LogRecord,
 } from "./judge.ts";
 import type { AuditSource } from "./source.ts";
+import { firstSigned } from "./unsigned-past.ts";
 
 /** Where the keys came from by which signatures were checked. */
 export type KeySource = "pinned" | "advertised" | "given" | "none";
@@ -50,6 +52,8 @@ export interface AuditPlan {
   /** The name of the log that a message of a file by itself belongs to. */
   logNameOf(message: Message): string;
   receivedAt(log: string, line: number): number | undefined;
+  /** What became of an unsigned line when it was received, by the private journal. Spec 1.5. */
+  notedUnsigned(log: string, line: number): UnsignedPast["noted"];
   /** Lines of decisions.jsonl, as events; given last, since the logs prove them. */
   decisions(): Iterable<CoreEvent | Violation>;
 }
@@ -142,11 +146,18 @@ function* judgedLines(
     logs.set(name, known);
     return known;
   };
-  const place = { owner: source.log?.owner, log: source.log?.name };
+  const signedFrom = firstSigned(source, judging.ctx);
+  let line = 0;
+  const unsignedPast = (author: string): UnsignedPast => ({
+    noted: source.log && plan.notedUnsigned(source.log.name, line),
+    isBeforeSigned: line < (signedFrom.get(author) ?? 0),
+  });
+  const place = { owner: source.log?.owner, log: source.log?.name, unsignedPast };
   const fixed = source.log && recordOf(source.log.name, source.log.owner);
   // In a file of several senders, a line that says nothing of its author counts as the last one's.
   let current = fixed ?? newLogRecord(source.name, "");
   for (const raw of source.lines()) {
+    line += 1;
     if (raw.blank) {
       yield judgeBlank(current);
       continue;

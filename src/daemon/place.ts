@@ -204,6 +204,7 @@ function storeOf(disk: Disk, paths: AgentPaths, identity: Identity): TrustStore 
     tierSetAtMs: 0,
     attestedSinceMs: 0,
     keys: held,
+    mayBeUnsigned: store.peers.get(handle)?.mayBeUnsigned ?? false,
   };
   return { ...store, peers: new Map([...store.peers, [handle, own]]) };
 }

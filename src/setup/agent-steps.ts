@@ -140,8 +140,10 @@ export function contactStep(host: SetupHost, side: AgentSide): Step {
   const peers = roster.filter((each) => each !== handle);
   const wire = wirePaths(wireDir);
   const paths = () => agentPathsOn(host, wireDir, handle, side.wireId);
-  const isStranger = (peer: string): boolean =>
-    (readPrivateTrust(host.disk, paths()).peers.get(peer)?.keys.length ?? 0) === 0;
+  const isStranger = (peer: string): boolean => {
+    const known = readPrivateTrust(host.disk, paths()).peers.get(peer);
+    return (known?.keys.length ?? 0) === 0 && known?.mayBeUnsigned !== true;
+  };
   const hasCard = (of: string): boolean => host.disk.stat(wire.card(of)) !== undefined;
   return {
     what: `show the card of ${handle}, and look at those of ${peers.join(", ")}`,

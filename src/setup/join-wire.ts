@@ -171,7 +171,8 @@ function pinAdvertised(
   const now = new Date(nowMs).toISOString();
   let current = store;
   for (const handle of roster) {
-    if (handle === self || (store.peers.get(handle)?.keys.length ?? 0) > 0) continue;
+    const known = store.peers.get(handle);
+    if (handle === self || (known?.keys.length ?? 0) > 0 || known?.mayBeUnsigned === true) continue;
     const active = peers.get(handle)?.keys.filter((key) => key.active) ?? [];
     for (const [at, { key, addedAt }] of active.entries()) {
       const add = at === 0 ? pin : acceptKey;

@@ -30,6 +30,10 @@ const HOLD = { cause: "key_revoked", detail: "the operator revoked a key of it" 
 export interface SceneOptions {
   readonly layout?: "pairwise" | "outbox";
   readonly signing?: { enforce_signed: boolean; allow_unsigned_from: string[] };
+  /** Whose unsigned lines the operators take, keys or not; all whom policy lets unless said. */
+  readonly unsignedPins?: readonly string[];
+  /** Of whom no key is pinned. */
+  readonly keyless?: readonly string[];
   /** How an agent rates a peer; TRUSTED unless said: `{ forge: { scribe: "VERIFIED" } }`. */
   readonly tiers?: Readonly<Record<string, Readonly<Record<string, Tier>>>>;
   readonly domains?: object;
@@ -89,7 +93,9 @@ export function makeScene(
   return all;
 }
 
-function storeOf(handle: string, seeds: Seeds, { tiers, holds }: SceneOptions): TrustStore {
+function storeOf(handle: string, seeds: Seeds, options: SceneOptions): TrustStore {
+  const { tiers, holds, signing, keyless = [] } = options;
+  const { unsignedPins = signing?.allow_unsigned_from ?? [] } = options;
   const peers = new Map<string, Peer>();
   for (const [peer, seed] of seeds) {
     if (peer === handle) continue;
@@ -102,7 +108,8 @@ function storeOf(handle: string, seeds: Seeds, { tiers, holds }: SceneOptions): 
       tier,
       tierSetAtMs: since,
       attestedSinceMs: tier === "VERIFIED" || tier === "UNTRUSTED" ? undefined : since,
-      keys: [{ keyId: keyId(peer, key), key, addedAt, active: true }],
+      keys: keyless.includes(peer) ? [] : [{ keyId: keyId(peer, key), key, addedAt, active: true }],
+      mayBeUnsigned: unsignedPins.includes(peer),
       held: holds?.[handle]?.includes(peer) === true ? { ...HOLD, sinceMs: since } : undefined,
     });
   }
