@@ -40,6 +40,13 @@ export function diffTiers(from: HeartbeatTiers, to: HeartbeatTiers): readonly st
   return diffSettings(tierSettings(from), tierSettings(to));
 }
 
+/** A line for each setting of a policy: what `init` and `join` show before they pin it. Spec 1.1. */
+export function policyLines(config: WireConfig, tiers: HeartbeatTiers): readonly string[] {
+  const { transitions: _, ...cadences } = Object.fromEntries(tierSettings(tiers));
+  const settings = [...configSettings(config), ...Object.entries(cadences)];
+  return settings.map(([name, value]) => `${name}: ${value}`);
+}
+
 /** Settings by name, each as the text that a person compares. */
 type Settings = ReadonlyMap<string, string>;
 

@@ -2,7 +2,9 @@ import { Buffer } from "node:buffer";
 import { join } from "node:path";
 import { loadPlace } from "../../src/daemon/place.ts";
 import { makeIdentity } from "../../src/storage/identity.ts";
-import { identityPaths, placesFrom, type Places } from "../../src/storage/paths.ts";
+import { preparePrivateFolders } from "../../src/storage/private-folders.ts";
+import { savePinned } from "../../src/storage/private-store.ts";
+import { agentPaths, identityPaths, placesFrom, type Places } from "../../src/storage/paths.ts";
 import type { Tier } from "../../src/trust/tiers.ts";
 import { newPeer, type Peer, type TrustStore } from "../../src/trust/store.ts";
 import { serialiseTrustStore } from "../../src/trust/trust-file.ts";
@@ -86,6 +88,10 @@ export function makeScene(
     const home = `/home/${handle}`;
     const places = placesFrom({ HOME: home }, home, `/tmp/${handle}`);
     makeIdentity(process, identityPaths(places, handle), handle, seed);
+    // As a join leaves it: the operator has agreed to the policy.
+    const paths = agentPaths(places, { wireDir: WIRE, wireKey: WIRE_ID, handle });
+    preparePrivateFolders(process, paths);
+    savePinned(process, paths, "config", Buffer.from(`${JSON.stringify(config)}\n`, "utf8"));
     const place = loadPlace(process, places, { wireDir: WIRE, handle });
     write(place.paths.trust, serialiseTrustStore(storeOf(handle, seeds, options)));
     all.set(handle, places);

@@ -1,7 +1,8 @@
 import { DeaddropError } from "../../daemon/errors.ts";
-import { checkWireTiers, parsedConfig, shippedTiersText } from "../../setup/wire-config.ts";
+import { checkWireTiers, parsedConfig } from "../../setup/wire-config.ts";
 import { readWhole } from "../../storage/disk.ts";
 import { savePinned } from "../../storage/private-store.ts";
+import { defaultPolicyText } from "../../trust/default-policy.ts";
 import { DEFAULT_CONFIG } from "../../trust/config.ts";
 import { DEFAULT_HEARTBEAT_TIERS, parseHeartbeatTiers } from "../../trust/heartbeat-tiers.ts";
 import { diffConfig, diffTiers } from "../../trust/policy-drift.ts";
@@ -48,8 +49,8 @@ export async function accept(cli: Cli, flags: GlobalFlags & ConsentFlags): Promi
   };
   await confirmOperator(cli, flags, action, place.paths.operatorJournal);
   // What was shown is what is kept, whatever stands in the folder by now.
-  savePinned(host.disk, place.paths, "config", config ?? Buffer.from("{}\n"));
-  savePinned(host.disk, place.paths, "tiers", tiers ?? Buffer.from(shippedTiersText()));
+  savePinned(host.disk, place.paths, "config", config ?? Buffer.from(defaultPolicyText("config")));
+  savePinned(host.disk, place.paths, "tiers", tiers ?? Buffer.from(defaultPolicyText("tiers")));
   await reloadDaemon(place.paths);
   emit(cli, flags, { accepted: true, differences: lines }, (paint) =>
     [paint("green", "accepted"), ...lines.map((line) => `  ${sanitise(line)}`)].join("\n"),
