@@ -6,6 +6,7 @@ import { openIfThere, type Disk } from "../storage/disk.ts";
 import { isBlank, wholeLines } from "../storage/line-splitter.ts";
 import { wirePaths } from "../storage/paths.ts";
 import { openSegment, segmentsOf } from "../storage/segments.ts";
+import { unownedLogs } from "../storage/unowned-logs.ts";
 import { DEFAULT_CONFIG, type WireConfig } from "../trust/config.ts";
 import { DEFAULT_HEARTBEAT_TIERS, type HeartbeatTiers } from "../trust/heartbeat-tiers.ts";
 import type { TrustStore } from "../trust/store.ts";
@@ -57,6 +58,7 @@ export function wirePlan(
       const noted = receipts.get(log)?.[line];
       return noted && (noted.isRefusedUnsigned ? "refused" : "taken");
     },
+    unowned: () => unownedLogs(disk, wireDir, layout),
     decisions: () => decisionLines(disk, wireDir, keys.store),
   };
 }
@@ -91,6 +93,7 @@ export function filePlan(disk: Disk, paths: readonly string[], keys: Keys): File
     logNameOf,
     receivedAt: () => undefined,
     notedUnsigned: () => undefined,
+    unowned: () => ({ names: [], count: 0 }),
     decisions: () => [],
   };
   return { ok: true, plan };
