@@ -2,13 +2,13 @@ import { Command } from "commander";
 import { loadPlace, type Place } from "../../daemon/place.ts";
 import {
   checkDaemon,
-  checkFolder,
   checking,
   checkKey,
   checkPeers,
   checkPolicy,
   checkUnowned,
 } from "../../setup/agent-checks.ts";
+import { checkFolder } from "../../setup/folder-checks.ts";
 import {
   checkClock,
   checkFilesystem,
