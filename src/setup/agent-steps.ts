@@ -8,7 +8,7 @@ import { preparePrivateFolders, rememberWire } from "../storage/private-folders.
 import { readSettings, savePinned, saveSettings } from "../storage/private-store.ts";
 import type { Sharing } from "../storage/wire-folder.ts";
 import { pin, setTier, type StoreChange } from "../trust/pins.ts";
-import type { TrustStore } from "../trust/store.ts";
+import { isPinned, type TrustStore } from "../trust/store.ts";
 import type { Tier } from "../trust/tiers.ts";
 import { makeLayout, ownLogs } from "../wire/layout.ts";
 import { advertiseKey, advertises, type AdvertisedKey } from "./advertise.ts";
@@ -144,10 +144,8 @@ export function contactStep(host: SetupHost, side: AgentSide): Step {
   const peers = roster.filter((each) => each !== handle);
   const wire = wirePaths(wireDir);
   const paths = () => agentPathsOn(host, wireDir, handle, side.wireId);
-  const isStranger = (peer: string): boolean => {
-    const known = readPrivateTrust(host.disk, paths()).peers.get(peer);
-    return (known?.keys.length ?? 0) === 0 && known?.mayBeUnsigned !== true;
-  };
+  const isStranger = (peer: string): boolean =>
+    !isPinned(readPrivateTrust(host.disk, paths()).peers.get(peer));
   const hasCard = (of: string): boolean => host.disk.stat(wire.card(of)) !== undefined;
   return {
     what: `show the card of ${handle}, and look at those of ${peers.join(", ")}`,
