@@ -59,8 +59,8 @@ export function isOurs({ uid }: { readonly uid: number }): boolean {
 }
 
 /**
- * Throws when something stands where a file of ours belongs and is another user's: who has put it there
- * could change it, or keep us from writing. Spec 1.1.
+ * Throws when a file of another user is where one of ours belongs: its owner could change it, or keep us
+ * from writing. Spec 1.1.
  */
 export function refuseAnothers(disk: Disk, path: string, sharing: Sharing): void {
   const stat = disk.stat(path);
