@@ -150,6 +150,8 @@ export interface ProposalView {
   required: string[];
   /** `void`: it can never be ratified, e.g. it names nobody whom it needs. */
   status: ProposalStatus;
+  /** What an open one waits for; null when it has ended. */
+  waits_for: string | null;
   /** Event id of the line that decided. */
   decided_by: string | null;
   /** What each required party's last word is: the event id it supports, "rejected", or null. */

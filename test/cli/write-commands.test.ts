@@ -404,6 +404,7 @@ describe("counter", () => {
     subject: "s",
     required: ["forge", "scribe"],
     status: "open" as const,
+    waits_for: "an answer of d",
     decided_by: null,
     support: {},
   };
