@@ -45,7 +45,9 @@ function homesOf(homes: ReadonlyMap<string, LiveWire>): [LiveWire, LiveWire] {
 }
 
 it("two strangers come from a folder to full trust, step by step", async () => {
-  const [forge, scribe] = homesOf(await makeHomes(["forge", "scribe"]));
+  const [forge, scribe] = homesOf(
+    await makeHomes(["forge", "scribe"], undefined, { deadlineSeconds: 600 }),
+  );
   await forge.daemon("forge");
   await scribe.daemon("scribe");
   const inbox = () => scribe.privateLines("scribe", "inbox").map(({ subject }) => subject);
@@ -115,7 +117,7 @@ it("two strangers come from a folder to full trust, step by step", async () => {
   expect(await tierOf(scribe, "scribe", "forge")).toBe("VERIFIED");
   await forge.json("forge", "trust", "promote", "scribe", "--to", "TRUSTED", ...BY_FLAGS);
   expect(await tierOf(forge, "forge", "scribe")).toBe("TRUSTED");
-}, 120_000);
+});
 
 /** Somebody who owns the folders that two agents take for one, and shows each a peer of its own. */
 class Between {
@@ -255,4 +257,4 @@ it("somebody between them finds keys with equal digits, and is found out all the
   const verify = ["trust", "verify", "forge", wanted, ...BY_FLAGS];
   expect((await scribe.run("scribe", ...verify)).stderr).toContain("these are not the digits");
   expect(await tierOf(scribe, "scribe", "forge")).toBe("UNTRUSTED");
-}, 120_000);
+});

@@ -208,7 +208,7 @@ for (const scene of SCENES) {
         expect(after.stat(PATHS.restoring), where).toBeUndefined();
       }
     }
-  }, 120_000);
+  });
 }
 
 test("an interrupted restore that was agreed to goes on without being agreed to again", () => {

@@ -93,5 +93,5 @@ for (const { name, handle, run, prepare } of CASES) {
         }
       }
     }
-  }, 60_000);
+  });
 }

@@ -454,6 +454,19 @@ const OUTBOX: Row[] = [
     outcomes: ["P void"],
   },
   {
+    clause: "a rejection speaks until its author acks that one: not when it acks a sibling",
+    steps: [
+      "a proposes P needs=b",
+      "c proposes Q needs=b",
+      "b acks P",
+      "b rejects P",
+      "b acks Q",
+      "a beats",
+      "c beats",
+    ],
+    outcomes: ["P rejected by a:2", "Q ratified by c:2"],
+  },
+  {
     clause: "an ack of a third agent's sibling moves support, when it says `approve: true`",
     steps: [
       "a proposes P needs=b",
