@@ -283,7 +283,11 @@ it("a daemon that nobody watches shows one nonce, however often the card of its 
   for (let change = 0; change <= CHANGES; change += 1) {
     const commitment = sasCommitment(seedOf(change), asScribe.key);
     asScribe.show({ commitment, seen: asScribe.claim().commitment });
-    await until(`forge has looked at card ${change}`, () => note() && restarts() === change, LOOK_MS);
+    await until(
+      `forge has looked at card ${change}`,
+      () => note() && restarts() === change,
+      LOOK_MS,
+    );
     // A restart of the daemon forgets nothing of it.
     if (change === CHANGES / 2) {
       await daemon.stop();
