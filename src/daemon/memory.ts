@@ -1,5 +1,6 @@
 import { emptyState, type State } from "../protocol/state.ts";
 import type { StorageError } from "../storage/disk.ts";
+import { freshSalt } from "../storage/salt.ts";
 import type { Cursor } from "../storage/tail.ts";
 import { newLogAdmission, type LogAdmission } from "../trust/log-admission.ts";
 import { newBucket, type Bucket, type StorageUse } from "../trust/rate.ts";
@@ -116,7 +117,7 @@ export function newIntake(log: Log, place: Place): LogIntake {
   return {
     log,
     cursor: undefined,
-    admission: newLogAdmission(log, place.layout),
+    admission: newLogAdmission(log, place.layout, freshSalt()),
     historyTo: undefined,
     unlimitedTo: 0,
     lastAt: 0,

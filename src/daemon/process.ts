@@ -10,7 +10,7 @@ import { ownLogs } from "../wire/layout.ts";
 import { quote } from "../wire/quote.ts";
 import { openAgent, type Agent } from "./agent.ts";
 import { scheduleChores } from "./chores.ts";
-import { keepContact, type ContactKeeper } from "./contact.ts";
+import { keepContact, type ContactKeeper, type Meeting } from "./contact.ts";
 import { realWorld } from "./direct-client.ts";
 import { codeOfStorage, DeaddropError, EXIT_CODES } from "./errors.ts";
 import type { Place } from "./place.ts";
@@ -30,7 +30,7 @@ export interface DaemonOptions {
   readonly logLevel: "trace" | "debug" | "info" | "warn" | "error";
   readonly peers: readonly string[];
   /** Looks at the cards of the peers; gives whom it has pinned. Spec 2.2. */
-  meet(place: Place): readonly string[];
+  meet(place: Place): Meeting;
 }
 
 const LOCK_WAIT_MS = 15_000;

@@ -27,7 +27,7 @@ function intake(): LogIntake {
   return {
     log: log as NonNullable<typeof log>,
     cursor: undefined,
-    admission: newLogAdmission(log as NonNullable<typeof log>, layout),
+    admission: newLogAdmission(log as NonNullable<typeof log>, layout, 1),
     historyTo: 0,
     unlimitedTo: 0,
     lastAt: 0,

@@ -58,7 +58,7 @@ function at<T>(items: readonly T[], index: number): T {
 test("a log of which nothing has been read knows whom the author's other logs address", () => {
   const fresh = {
     chain: emptyChain(),
-    seen: new SeenIds(),
+    seen: new SeenIds(1),
     held: undefined,
     mayBeginLate: false,
   };
@@ -69,7 +69,7 @@ test("a log of which nothing has been read knows whom the author's other logs ad
     otherAddressees: ["carol"],
   });
   const outbox = makeLayout("outbox", ["alice", "bob"]);
-  expect(newLogAdmission(outbox.logs.get("alice")!, outbox)).toEqual({
+  expect(newLogAdmission(outbox.logs.get("alice")!, outbox, 1)).toEqual({
     ...fresh,
     name: "alice",
     addressee: undefined,
@@ -453,7 +453,7 @@ describe("replays", () => {
     const outbox = makeLayout("outbox", ["alice", "bob", "carol"]);
     const source = outbox.logs.get("alice");
     if (source === undefined) throw new Error("no outbox");
-    expect(short(judge(signV31(note({ to: ["bob"] })), newLogAdmission(source, outbox)))).toBe(
+    expect(short(judge(signV31(note({ to: ["bob"] })), newLogAdmission(source, outbox, 1)))).toBe(
       "accepted",
     );
   });
