@@ -1,5 +1,5 @@
 import { readdirSync, statSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { InvalidArgumentError, type Command } from "commander";
 import type { Client, ClientPlace } from "../daemon/client-types.ts";
@@ -164,7 +164,7 @@ export function localHandles(env: NodeJS.ProcessEnv): string[] {
 
 /** The user's own base folders. */
 export function placesOf(env: NodeJS.ProcessEnv): Places {
-  return placesFrom(env, env["HOME"] ?? homedir(), env["TMPDIR"] ?? tmpdir());
+  return placesFrom(env, env["HOME"] ?? homedir());
 }
 
 /** Opens the client for this wire and identity, and closes it whatever happens. */

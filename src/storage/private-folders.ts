@@ -18,20 +18,6 @@ export function preparePrivateFolders(disk: Disk, paths: AgentPaths): void {
 }
 
 /**
- * Makes the folder of the socket. It may lie in a shared temp folder, where anybody can make that
- * name first: one that is not ours alone is refused. `uid`: the user that we run as.
- */
-export function prepareSocketFolder(disk: Disk, paths: AgentPaths, uid: number): void {
-  const folder = paths.socketFolder;
-  disk.makeFolder(folder, PRIVATE_FOLDER);
-  const stat = disk.stat(folder);
-  if (stat?.kind === "folder" && stat.uid === uid && (stat.mode & 0o077) === 0) return;
-  throw new StorageError("unsafe_mode", folder, "the socket's folder is not private to us", {
-    hint: `it must be a folder owned by user ${uid} with mode 700: remove it, or set XDG_RUNTIME_DIR`,
-  });
-}
-
-/**
  * The key under which a wire's private folders lie: the one remembered for this path (a peer that
  * edits `wire_id`, or an id given later, must not make us forget pins and heads), else by id or path.
  */

@@ -54,8 +54,8 @@ function twins(wire: LiveWire): readonly [Composed, Composed] {
   }
 }
 
-async function sessionOf({ env, dir, folder }: LiveWire): Promise<Session> {
-  const places = placesFrom(env, env["HOME"] ?? "", folder);
+async function sessionOf({ env, dir }: LiveWire): Promise<Session> {
+  const places = placesFrom(env, env["HOME"] ?? "");
   const world = realWorld(places, dir, silentLogger);
   const place = loadPlace(world.disk, places, { wireDir: dir, handle: "forge" });
   const session = openSession(world, place, loadMemory(world.disk, place, world.clock.monoMs()));

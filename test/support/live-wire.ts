@@ -137,8 +137,6 @@ function envOf(home: string): NodeJS.ProcessEnv {
   return {
     PATH,
     HOME: home,
-    // Sockets whose own place has too long a path go here, and are removed with the rest.
-    XDG_RUNTIME_DIR: home,
     TZ: "UTC",
     ...(TMPDIR === undefined ? {} : { TMPDIR }),
   };
@@ -162,7 +160,7 @@ function writePolicy(dir: string, handles: readonly string[], options: WireOptio
 export function copiedHome(wire: LiveWire): LiveWire {
   const home = join(wire.folder, "copied-home");
   cpSync(join(wire.folder, "home", ".config"), join(home, ".config"), { recursive: true });
-  return liveWire(wire.folder, wire.dir, { ...wire.env, HOME: home, XDG_RUNTIME_DIR: home });
+  return liveWire(wire.folder, wire.dir, { ...wire.env, HOME: home });
 }
 
 export function tiersText(seconds: number): string {
@@ -175,7 +173,7 @@ export function tiersText(seconds: number): string {
 }
 
 function liveWire(folder: string, dir: string, env: NodeJS.ProcessEnv): LiveWire {
-  const places = placesFrom(env, env["HOME"] ?? "", env["TMPDIR"] ?? tmpdir());
+  const places = placesFrom(env, env["HOME"] ?? "");
   const argsOf = (handle: string, [command = "", ...rest]: readonly string[]) => [
     ...[BIN, command, "--wire", dir, "--as", handle],
     ...rest,
