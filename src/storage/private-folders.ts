@@ -42,6 +42,23 @@ export function rememberWire(disk: Disk, paths: AgentPaths, wireId: string | und
   disk.replace(paths.remembered, bytes, 0o600);
 }
 
+/** Whether an agent of this user, whichever, has been on the wire in that folder. Spec 1.1. */
+export function isRememberedWire(disk: Disk, places: Places, realWireDir: string): boolean {
+  const folder = programFolder(places);
+  return disk.list(folder).some((key) => {
+    if (disk.stat(join(folder, key))?.kind !== "folder") return false;
+    return disk
+      .list(join(folder, key))
+      .some((handle) => isOf(disk, join(folder, key, handle), realWireDir));
+  });
+}
+
+function isOf(disk: Disk, agentFolder: string, realWireDir: string): boolean {
+  if (disk.stat(agentFolder)?.kind !== "folder") return false;
+  const bytes = readWhole(disk, join(agentFolder, "wire.json"));
+  return bytes !== undefined && wireDirOf(Buffer.from(bytes).toString("utf8")) === realWireDir;
+}
+
 /** A new wire was made where another one lay: the old one's private folders stay, unattached. */
 export function forgetWire(disk: Disk, places: Places, handle: string, realWireDir: string): void {
   for (const key of rememberedKeys(disk, places, handle, realWireDir)) {
@@ -58,9 +75,7 @@ function rememberedKeys(
   const folder = programFolder(places);
   return disk.list(folder).filter((key) => {
     if (disk.stat(join(folder, key))?.kind !== "folder") return false;
-    const bytes = readWhole(disk, join(folder, key, handle, "wire.json"));
-    if (bytes === undefined) return false;
-    return wireDirOf(Buffer.from(bytes).toString("utf8")) === realWireDir;
+    return isOf(disk, join(folder, key, handle), realWireDir);
   });
 }
 
