@@ -129,6 +129,8 @@ export interface ObligationView {
 
 export interface ThreadView {
   correlation_id: string;
+  /** What it was asked by: one of its messages, or its own name when nobody's event id is like that. */
+  named_by: "event_id" | "correlation_id";
   /** Event id of the root; null when we do not hold it. */
   root: string | null;
   status: "open" | "waiting_on" | "closed";
@@ -246,6 +248,7 @@ export interface ResolvedId {
   correlation_id: string;
   from: string;
   type: string;
+  subject: string;
   log: string;
   to: string[];
 }
@@ -281,7 +284,8 @@ export interface ViewArgs {
   inbox: { unread?: boolean; limit?: number; from?: string; thread?: string };
   sent: { limit?: number };
   pending: undefined;
-  thread: { id: string };
+  /** `by`: "event_id" takes it for no correlation id. */
+  thread: { id: string; by?: "event_id" };
   search: { text: string; limit?: number };
   decisions: { all?: boolean };
   proposals: undefined;
@@ -292,7 +296,7 @@ export interface ViewArgs {
   receipt: { event_id: string };
   stats: undefined;
   keys: undefined;
-  /** Event id, unique prefix of it (6 characters or more), or correlation id. */
+  /** Event id, or unique prefix of it (6 characters or more). */
   resolve_id: { id: string };
 }
 

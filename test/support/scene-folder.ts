@@ -80,7 +80,7 @@ export function makeScene(
   const all = new Map<string, Places>();
   for (const [handle, seed] of seeds) {
     const home = `/home/${handle}`;
-    const places = placesFrom({ HOME: home }, home, `/tmp/${handle}`);
+    const places = placesFrom({ HOME: home }, home);
     makeIdentity(process, identityPaths(places, handle), handle, seed);
     const place = loadPlace(process, places, { wireDir: WIRE, handle });
     write(place.paths.trust, serialiseTrustStore(storeOf(handle, seeds, options)));
