@@ -12,6 +12,7 @@ import {
 } from "../trust/admission.ts";
 import { admit, type ChainEvent } from "../trust/log-admission.ts";
 import { tierOf } from "../trust/store.ts";
+import type { UnsignedPast } from "../trust/unsigned.ts";
 import type { TailLine } from "../storage/tail.ts";
 import { pastContextOf } from "./contexts.ts";
 import { isBeingMended, MENDING_MS } from "./holes.ts";
@@ -62,8 +63,11 @@ export function prepareLines(
   const { owner, name: log } = intake.log;
   const past = pastContextOf(ctx);
   return lines.map((tail) => {
-    const by = isLive(tail, intake) ? ctx : past;
-    const preparation = tail.kind === "line" ? prepare(tail.bytes, { owner, log }, by) : undefined;
+    const live = isLive(tail, intake);
+    const unsignedPast = live ? undefined : () => unsignedPastOf(tail, intake);
+    const source = { owner, log, unsignedPast };
+    const preparation =
+      tail.kind === "line" ? prepare(tail.bytes, source, live ? ctx : past) : undefined;
     return { tail, preparation };
   });
 }
@@ -71,6 +75,11 @@ export function prepareLines(
 /** Whether a line came after our journal began to follow its log. Spec 2.4. */
 function isLive({ end }: TailLine, { historyTo }: LogIntake): boolean {
   return historyTo === undefined || end > historyTo;
+}
+
+/** History that is read now has no verdict in the journal yet. Spec 1.5. */
+function unsignedPastOf({ end }: TailLine, { signedTo }: LogIntake): UnsignedPast {
+  return { noted: undefined, isBeforeSigned: end < signedTo };
 }
 
 /** The signatures that these lines wait for, in their order. */

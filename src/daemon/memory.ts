@@ -16,6 +16,8 @@ export interface LogIntake {
   admission: LogAdmission;
   /** Lines that end at or before this offset stood there when the journal began: history. */
   historyTo: number | undefined;
+  /** Where the first line ends that its author has signed; lines before it may be unsigned. Spec 1.5. */
+  signedTo: number;
   /** Lines up to here were written while we were down: live, but not limited. Spec 2.4. */
   unlimitedTo: number;
   /** Receipt time of the line before, for history. */
@@ -119,6 +121,7 @@ export function newIntake(log: Log, place: Place): LogIntake {
     cursor: undefined,
     admission: newLogAdmission(log, place.layout, freshSalt()),
     historyTo: undefined,
+    signedTo: 0,
     unlimitedTo: 0,
     lastAt: 0,
     caughtUp: false,

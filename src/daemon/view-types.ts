@@ -2,6 +2,7 @@ import type { RefusalReason } from "../trust/admission.ts";
 import type { HoldsView } from "./hold-types.ts";
 import type { KeysView } from "../protocol/key-view.ts";
 import type { PeerView } from "../protocol/liveness.ts";
+import type { UnownedLogs } from "../storage/unowned-logs.ts";
 import type { Tier } from "../trust/tiers.ts";
 import type { AgentState } from "./client-types.ts";
 
@@ -90,6 +91,8 @@ export interface StatusView extends WhoamiView {
   /** Open ones only. */
   incidents: IncidentView[];
   safe_mode: SafeModeView | null;
+  /** Logs in the wire that nobody reads. Spec 1.1. */
+  unowned_logs?: UnownedLogs;
   state: { state: AgentState; last_action: string | null; heads_down: boolean };
   /** One sensible command. */
   next: string;

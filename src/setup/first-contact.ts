@@ -145,12 +145,14 @@ function advance(
 
 /** Spec 2.2: a card never replaces a pin; of a stranger it pins what it is signed with. */
 function pinFirst(host: SetupHost, place: Place, peer: string, card: AgentCard): boolean {
-  if ((place.store.peers.get(peer)?.keys.length ?? 0) > 0) return false;
+  const known = place.store.peers.get(peer);
+  // A peer that the operator takes unsigned is pinned already: its key waits for the operator.
+  if ((known?.keys.length ?? 0) > 0 || known?.mayBeUnsigned === true) return false;
   const { key } = signingKey(card);
   changePrivateTrust(host.disk, place.paths, (store) => {
-    const known = store.peers.get(peer)?.keys.length ?? 0;
+    const isKnown = (store.peers.get(peer)?.keys.length ?? 0) > 0;
     const at = new Date(host.nowMs).toISOString();
-    return known > 0 ? { ok: true, store } : pin(store, peer, key, at);
+    return isKnown ? { ok: true, store } : pin(store, peer, key, at);
   });
   return true;
 }

@@ -29,6 +29,7 @@ function intake(): LogIntake {
     cursor: undefined,
     admission: newLogAdmission(log as NonNullable<typeof log>, layout, 1),
     historyTo: 0,
+    signedTo: 0,
     unlimitedTo: 0,
     lastAt: 0,
     caughtUp: false,

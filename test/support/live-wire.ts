@@ -101,7 +101,8 @@ export function makeWire(options: WireOptions = {}): LiveWire {
   mkdirSync(home);
   const env = { ...envOf(home), ...options.env?.(home) };
   writePolicy(dir, handles, options);
-  initWire(setupHost(env, Date.now()), { wireDir: dir, handles, peers: [], track: true });
+  const agrees = (): boolean => true;
+  initWire(setupHost(env, Date.now()), { wireDir: dir, handles, peers: [], track: true, agrees });
   return liveWire(folder, dir, env);
 }
 

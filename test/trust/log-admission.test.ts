@@ -24,6 +24,7 @@ import {
   signV30,
   signV31,
   storeOf,
+  unsignedContext,
   type Fields,
 } from "./people.ts";
 
@@ -122,7 +123,7 @@ describe("the chain", () => {
   });
 
   test("an unsigned line is after no gap, whatever place it claims", () => {
-    const ctx = context({ signing: { enforceSigned: true, allowUnsignedFrom: ["alice"] } });
+    const ctx = unsignedContext();
     const log = freshLog();
     const lines = chain(3);
     judge(at(lines, 0), log, ctx);
@@ -304,7 +305,7 @@ describe("the chain", () => {
   });
 
   test("an unsigned line that policy admits stands outside, whatever place it claims", () => {
-    const ctx = context({ signing: { enforceSigned: true, allowUnsignedFrom: ["alice"] } });
+    const ctx = unsignedContext();
     const log = freshLog();
     judge(at(chain(1), 0), log, ctx);
     const forged = note({ log: "alice_to_bob", seq: 1, body: "a fork, if it were signed" });
@@ -314,7 +315,7 @@ describe("the chain", () => {
   });
 
   test("an unsigned copy that comes first does not break the chain", () => {
-    const ctx = context({ signing: { enforceSigned: true, allowUnsignedFrom: ["alice"] } });
+    const ctx = unsignedContext();
     const log = freshLog();
     const lines = chain(3);
     judge(at(lines, 0), log, ctx);
@@ -332,7 +333,7 @@ function respelled(fields: Fields): Uint8Array {
 
 describe("an unsigned copy of a chained line", () => {
   const signing = { enforceSigned: true, allowUnsignedFrom: ["alice"] };
-  const ctx = context({ signing });
+  const ctx = unsignedContext({ signing });
   const unsigned = (line: Fields): Fields => ({
     ...line,
     event_id: undefined,

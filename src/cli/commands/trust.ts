@@ -39,7 +39,10 @@ export function command(cli: Cli): Command {
     )
     .addOption(new Option("--tier <tier>", "how far it is believed").choices([...TIERS]))
     .option("--fingerprint <hex>", "the 64 digits that the peer's operator has read out")
-    .option("--unsigned", "the peer has no key and signs nothing (a v2.0 peer)")
+    .option(
+      "--unsigned",
+      "take its unsigned lines, where the wire's policy lets it write any (a v2.0 peer)",
+    )
     .addHelpText(
       "after",
       example(
