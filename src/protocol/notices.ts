@@ -101,14 +101,18 @@ export function refusalKey(peer: string, reason: string, at: number): string {
   return hourlyKey(`refused:${peer}:${reason}`, at);
 }
 
+/** Causes that say that a time is over: what a clock that was ahead said of that proves nothing. */
+const OF_TIME = ["peer_silent", "incident_not_covered"];
+
 /**
- * Our clock was set back to `at`: no limit counts what seems to have been told later, and an hour
- * that is yet to come is not used up. Spec 4.1.
+ * Our clock was set back to `at`: no limit counts what seems to have been told later, an hour that is
+ * yet to come is not used up, and a silence that only the clock has made may still come. Spec 4.1.
  */
 export function setNoticesBack(state: NoticesState, at: number): void {
   for (const [key, toldAt] of state.told) {
     if (toldAt <= at) continue;
-    if (key.endsWith(hourlyKey("", toldAt)) && !key.endsWith(hourlyKey("", at))) {
+    const isOfAnotherHour = key.endsWith(hourlyKey("", toldAt)) && !key.endsWith(hourlyKey("", at));
+    if (isOfAnotherHour || OF_TIME.some((cause) => key.startsWith(`${cause}:`))) {
       state.told.delete(key);
     } else state.told.set(key, at);
   }
