@@ -1,13 +1,16 @@
 import type { RefusalReason } from "../trust/admission.ts";
 import type { HoldsView } from "./hold-types.ts";
 import type { KeysView } from "../protocol/key-view.ts";
-import type { PeerView } from "../protocol/liveness.ts";
+import type { PeerView as PeerLife } from "../protocol/liveness.ts";
 import type { UnownedLogs } from "../storage/unowned-logs.ts";
+import type { LogWaitView } from "./log-waits.ts";
 import type { Tier } from "../trust/tiers.ts";
 import type { AgentState } from "./client-types.ts";
 
 export type { KeysView } from "../protocol/key-view.ts";
-export type { PeerView, Presence } from "../protocol/liveness.ts";
+export type { Presence } from "../protocol/liveness.ts";
+/** `waits`: why logs of that peer do not move; a daemon of an older version does not say. */
+export type PeerView = PeerLife & { waits?: LogWaitView[] };
 
 /**
  * What an agent can be asked, and the answers: plain JSON in snake_case, which is what `--json`

@@ -38,8 +38,10 @@ function intake(): LogIntake {
     notBeforeMs: 0,
     awaited: new Map(),
     rubbish: { day: 0, bytes: 0 },
-    behindSinceMs: undefined,
-    behindLook: undefined,
+    wait: undefined,
+    orderedLook: undefined,
+    claims: undefined,
+    takesAnyOrder: false,
     hole: undefined,
   };
 }
@@ -67,6 +69,8 @@ test("rubbish is charged to its log with what we note of it, and not to the log'
       own: false,
       allowance,
       refusalRoom: Infinity,
+      standsBehind: () => false,
+      isOrdered: false,
     });
 
   expect(judge(10, NOON_MS).judged).toHaveLength(10);

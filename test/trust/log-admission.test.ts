@@ -218,6 +218,7 @@ describe("the chain", () => {
     const ctx = context({ store: held.store });
     expect(judge(at(chain(1), 0), freshLog(), ctx)).toEqual({
       outcome: "wait",
+      because: "held",
       detail: "alice is held since key_revoked: it was lost",
       events: [],
     });
@@ -230,6 +231,7 @@ describe("the chain", () => {
       "alice_to_bob begins with line 3: lines 1 to 2 are missing, and it needs its archive or the operator's word";
     expect(judge(at(lines, 2), log)).toEqual({
       outcome: "wait",
+      because: "late",
       detail,
       events: [{ cause: "log_gap", detail }],
     });
