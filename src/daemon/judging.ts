@@ -12,9 +12,16 @@ import {
 } from "../trust/admission.ts";
 import { admit, type ChainEvent } from "../trust/log-admission.ts";
 import { tierOf } from "../trust/store.ts";
+import {
+  isFull,
+  namedReason,
+  noteRefused,
+  noteTaken,
+  type RefusedLines,
+} from "../protocol/refused-lines.ts";
 import type { TailLine } from "../storage/tail.ts";
 import { pastContextOf } from "./contexts.ts";
-import { isBeingMended, MENDING_MS } from "./holes.ts";
+import { isBeingMended, mendingMs } from "./holes.ts";
 import type { Allowance, LogIntake } from "./memory.ts";
 
 /** A line of a log with all that can be said of it before its signature is checked. */
@@ -89,8 +96,8 @@ export interface Judging {
   readonly own: boolean;
   /** Of the log's author; undefined for our own logs, which nothing limits. */
   readonly allowance: Allowance | undefined;
-  /** How many refusals the next beat has room to name. Spec 3.2. */
-  readonly refusalRoom: number;
+  /** What the next beat names already of the log; undefined when no beat of ours speaks of it. */
+  readonly refused: RefusedLines | undefined;
 }
 
 /** What one round of judging remembers. */
@@ -111,21 +118,29 @@ export function judgeLines(
   const judged: JudgedLine[] = [];
   const round: Judgement = { ...judging, returned: new Set() };
   let signature = 0;
-  let room = judging.refusalRoom;
+  const named = judging.refused === undefined ? undefined : { ...judging.refused };
   for (const [at, line] of lines.entries()) {
-    if (room <= 0) {
+    // Spec 3.2: heads never pass a refusal that is not named.
+    if (named !== undefined && isFull(named)) {
       return { judged, stop: { cause: "refusals", forMs: 0, detail: "", events: [] } };
     }
-    if (!judging.own && isBeingMended(lines, at, judging)) {
-      return { judged, stop: { cause: "hole", forMs: MENDING_MS, detail: "", events: [] } };
+    if (!judging.own && isBeingMended(lines, at, valid, judging)) {
+      const forMs = mendingMs(line.tail.end - line.tail.start);
+      return { judged, stop: { cause: "hole", forMs, detail: "", events: [] } };
     }
     const verdict = line.preparation?.step === "signature" ? valid[signature++] : undefined;
     const result = judgeLine(line, verdict, round);
     if ("cause" in result) return { judged, stop: result };
-    if (result.reason !== undefined) room -= 1;
+    if (named !== undefined) noteResult(named, result);
     judged.push(result);
   }
   return { judged, stop: undefined };
+}
+
+/** What the fold makes of it, too. */
+function noteResult(named: RefusedLines, { tail: { line }, verdict, reason }: JudgedLine): void {
+  if (reason !== undefined) noteRefused(named, { first: line, last: line }, namedReason(reason));
+  else if (verdict === "accepted") noteTaken(named, line);
 }
 
 function judgeLine(
@@ -143,8 +158,6 @@ function judgeLine(
   }
   const outcome = authentication(line, valid);
   if (!outcome.ok) {
-    const full = rubbishLimit(tail, live, judging);
-    if (full !== undefined) return full;
     const at = receiptTime(undefined, live, judging);
     const { reason, detail } = outcome;
     return { ...plain, at, live, verdict: "unauthentic", reason, detail };
@@ -177,7 +190,10 @@ function judgeAuthentic(
     return rewritten(message, judging);
   }
   const live = noted === undefined ? fresh : noted.old !== true;
-  const limited = noted === undefined ? limit(message, tail, live, judging) : undefined;
+  // Anybody can copy a line: a second one of it is not charged to its author.
+  const isCopy = intake.admission.seen.has(message.id);
+  const isCharged = noted === undefined && !isCopy;
+  const limited = isCharged ? limit(message, tail, live, judging) : undefined;
   if (limited !== undefined) return limited;
   const at = noted?.at ?? receiptTime(message, live, judging);
   // The lines before it stand in the log and were not believed, for want of a pin: none is missing.
@@ -245,25 +261,6 @@ function limit(
     return { cause: "storage", forMs: WAIT_MS, detail, events: [] };
   }
   allowance.use = stored.use;
-  return undefined;
-}
-
-/**
- * Lines that prove nothing of their author are charged to the log that they stand in, so that who
- * writes rubbish there stops the reading of nothing else.
- */
-function rubbishLimit(
-  tail: TailLine,
-  live: boolean,
-  { own, intake, wallMs }: Judging,
-): Stop | undefined {
-  if (own || !live || tail.end <= intake.unlimitedTo) return undefined;
-  const stored = charge(intake.rubbish, wallMs, storedBytes(tail));
-  if (!stored.ok) {
-    const detail = `${intake.log.name} holds more rubbish than we take note of in a day`;
-    return { cause: "storage", forMs: WAIT_MS, detail, events: [] };
-  }
-  intake.rubbish = stored.use;
   return undefined;
 }
 

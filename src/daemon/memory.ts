@@ -5,7 +5,8 @@ import { newLogAdmission, type LogAdmission } from "../trust/log-admission.ts";
 import { newBucket, type Bucket, type StorageUse } from "../trust/rate.ts";
 import type { Log } from "../wire/layout.ts";
 import type { LineEntry, LocalEvent } from "./entries.ts";
-import type { Hole } from "./holes.ts";
+import { NOTHING_FOREIGN, type ForeignUse } from "./foreign-lines.ts";
+import type { Continuation, Hole } from "./holes.ts";
 import type { Place } from "./place.ts";
 
 /** How far one log has been taken in, and what stands in the way of more. */
@@ -29,10 +30,12 @@ export interface LogIntake {
   notBeforeMs: number;
   /** The journal's word on lines that the log lacks just now, by id: a power cut took them back. */
   readonly awaited: Map<string, AwaitedLine>;
-  /** What lines that prove nothing of anybody have made us store. */
-  rubbish: StorageUse;
+  /** What others have written into it within the hour. */
+  foreign: ForeignUse;
   /** A line that a power cut has damaged, and that its author has to mend. */
   hole: Hole | undefined;
+  /** Where its chain goes on behind holes that others have left. */
+  goesOn: Continuation | undefined;
   /** Since when the log has lacked lines that we know (monotonic ms). Spec 1.6: behind. */
   behindSinceMs: number | undefined;
   /** What the log looked like when it was found to be behind: compared again once it differs. */
@@ -125,8 +128,9 @@ export function newIntake(log: Log, place: Place): LogIntake {
     late: undefined,
     notBeforeMs: 0,
     awaited: new Map(),
-    rubbish: { day: 0, bytes: 0 },
+    foreign: NOTHING_FOREIGN,
     hole: undefined,
+    goesOn: undefined,
     behindSinceMs: undefined,
     behindLook: undefined,
   };

@@ -90,10 +90,14 @@ function beating(line: number, covers: number, change: { refused?: number; waits
     steps: [{ beat: line, lines: covers }],
     waiting: change.waits === undefined ? [] : [{ beat: change.waits, head: { lines: 99 } }],
     next: 0,
-    refused: new Map(change.refused === undefined ? [] : [[change.refused, line]]),
+    refused:
+      change.refused === undefined
+        ? []
+        : [{ first: change.refused, last: change.refused, beat: line }],
   };
   const log: LogState = {
     lines: 9,
+    foreign: 0,
     marks: [],
     beats: [beatAt(line)],
     headsFrom: line,

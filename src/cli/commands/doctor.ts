@@ -17,6 +17,7 @@ import {
   warning,
   type Finding,
 } from "../../setup/host-checks.ts";
+import { checkForeignLines } from "../../setup/log-checks.ts";
 import { setupHost, type SetupHost } from "../../setup/host.ts";
 import { DEFAULT_LIMITS } from "../../wire/limits.ts";
 import { differences } from "../config/accept.ts";
@@ -105,6 +106,7 @@ function placeFindings(host: SetupHost, place: Place): readonly Finding[] {
       return [warning("accepted configuration", detail, "deaddrop config accept")];
     }),
     ...checking("peers", () => checkPeers(disk, place)),
+    ...checking("logs", () => checkForeignLines(disk, place)),
     ...checking("daemon", () => [checkDaemon(disk, place)]),
   ];
 }
