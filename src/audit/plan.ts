@@ -258,10 +258,12 @@ function setBack(value: unknown): number {
   return event?.kind === "set_back" && typeof event.at === "number" ? event.at : Infinity;
 }
 
-function lower(times: ReadonlyMap<string, number[]>, at: number): void {
+function lower(times: ReadonlyMap<string, Receipt[]>, at: number): void {
   if (at === Infinity) return;
   for (const ofLog of times.values()) {
-    for (const [line, noted] of ofLog.entries()) if (noted > at) ofLog[line] = at;
+    for (const [line, noted] of ofLog.entries()) {
+      if (noted !== undefined && noted.at > at) ofLog[line] = { ...noted, at };
+    }
   }
 }
 

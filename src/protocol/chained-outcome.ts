@@ -1,6 +1,6 @@
 import { readersOf } from "./coverage.ts";
 import { beatsFrom, coverageAt, namedRefused, type BeatMark } from "./logs.ts";
-import { lineNamed } from "./named-lines.ts";
+import { knownLine } from "./known-lines.ts";
 import { outcomeBy, type Judgement, type Proposal } from "./proposal.ts";
 import { answerLogName, voiceOf, type Case, type Voice } from "./support.ts";
 import { linesOf, type TopicLine } from "./topic.ts";
@@ -97,8 +97,8 @@ function withdraws(
 ): boolean | undefined {
   const covered = (log: string) => coverageAt(of.logs, proposal.log, upTo, log);
   const logs = readersOf(of.layout, proposal.log).map(({ name }) => name);
-  const log = logs.find((name) => lineNamed(of.names, name, ack.target ?? "") !== undefined);
-  const named = log === undefined ? undefined : lineNamed(of.names, log, ack.target ?? "");
+  const log = logs.find((name) => knownLine(of.names, name, ack.target ?? "") !== undefined);
+  const named = log === undefined ? undefined : knownLine(of.names, log, ack.target ?? "");
   if (log === undefined || named === undefined) {
     return logs.some((name) => covered(name) === undefined) ? undefined : false;
   }

@@ -1,4 +1,4 @@
-import { forgetLine, type NamedLines } from "./named-lines.ts";
+import { forgetLine, type KnownLines } from "./known-lines.ts";
 import type { Proposal } from "./proposal.ts";
 import type { Env } from "./record.ts";
 import { sizeOf, topicKey, type Topic } from "./topic.ts";
@@ -21,7 +21,7 @@ export interface ProposalsState {
   /** Least recently touched first. */
   readonly topics: Map<string, Topic>;
   /** The messages of all topics. */
-  readonly names: NamedLines;
+  readonly names: KnownLines;
   /** In all topics. */
   lineCount: number;
   readonly proposals: Map<string, Proposal>;

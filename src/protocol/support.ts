@@ -1,6 +1,6 @@
 import { answerLog, type Layout } from "../wire/layout.ts";
 import { firstBeatCovering, isBeatOf, namedRefused, type LogsState } from "./logs.ts";
-import { lineNamed, type NamedLines } from "./named-lines.ts";
+import { knownLine, type KnownLines } from "./known-lines.ts";
 import type { Proposal } from "./proposal.ts";
 import { linesOf, type Topic, type TopicLine } from "./topic.ts";
 
@@ -8,7 +8,7 @@ import { linesOf, type Topic, type TopicLine } from "./topic.ts";
 export interface Case {
   readonly logs: LogsState;
   readonly layout: Layout;
-  readonly names: NamedLines;
+  readonly names: KnownLines;
   readonly topic: Topic;
   /** Those of the thread. */
   proposals(): readonly Proposal[];
@@ -91,7 +91,7 @@ function placeOf(
 ): "proposal" | "other" | "elsewhere" {
   if (ack.namesOwn !== undefined) return ack.namesOwn;
   if (proposal.elsewhere.has(ack.id)) return "elsewhere";
-  const named = lineNamed(names, proposal.log, target);
+  const named = knownLine(names, proposal.log, target);
   if (named !== undefined && named.line < before) return named.isProposal ? "proposal" : "other";
   return isBeatOf(logs, proposal.log, target, before) ? "other" : "elsewhere";
 }

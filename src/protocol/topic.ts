@@ -1,7 +1,7 @@
 import { isChained } from "../wire/chain.ts";
 import { answerLog, type Layout } from "../wire/layout.ts";
 import { booleanField, field, textField } from "./body.ts";
-import { lineNamed, nameLine, type NamedLines } from "./named-lines.ts";
+import { knownLine, learnLine, type KnownLines } from "./known-lines.ts";
 import type { LineEvent } from "./record.ts";
 
 /**
@@ -80,11 +80,11 @@ export function sizeOf({ lines, others }: Topic): number {
 export function addLine(
   topic: Topic,
   event: LineEvent,
-  names: NamedLines,
+  names: KnownLines,
   isOwnBeat: (id: string) => boolean,
 ): TopicLine | undefined {
   const { message, log, line } = event;
-  if (lineNamed(names, log, message.id) !== undefined) return undefined;
+  if (knownLine(names, log, message.id) !== undefined) return undefined;
   const says = saysWhat(event);
   const place = { line, topic: topic.key, isProposal: says === "proposal" };
   if (says === undefined) {
@@ -92,7 +92,7 @@ export function addLine(
     if (others.length >= MAX_OTHERS_PER_LOG) return undefined;
     topic.others.set(log, others);
     others.push(message.id);
-    nameLine(names, log, message.id, place);
+    learnLine(names, log, message.id, place);
     return undefined;
   }
   const lines = linesOf(topic, log);
@@ -120,17 +120,17 @@ export function addLine(
   };
   if (lines.length === 0) topic.lines.set(log, [added]);
   else lines.push(added);
-  nameLine(names, log, message.id, place);
+  learnLine(names, log, message.id, place);
   return added;
 }
 
 function kindOf(
-  names: NamedLines,
+  names: KnownLines,
   log: string,
   id: string,
   isOwnBeat: (id: string) => boolean,
 ): TopicLine["namesOwn"] {
-  const named = lineNamed(names, log, id);
+  const named = knownLine(names, log, id);
   if (named === undefined) return isOwnBeat(id) ? "other" : undefined;
   return named.isProposal ? "proposal" : "other";
 }

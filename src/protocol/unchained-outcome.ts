@@ -1,5 +1,5 @@
 import { beatsFrom, coverageAt, firstBeatCovering, hasHeadsBefore, namedRefused } from "./logs.ts";
-import { lineNamed } from "./named-lines.ts";
+import { knownLine } from "./known-lines.ts";
 import { outcomeBy, type Judgement, type Outcome, type Proposal } from "./proposal.ts";
 import { ackTarget, answerLogName, firstAnswer, type Case } from "./support.ts";
 import { linesOf, type TopicLine } from "./topic.ts";
@@ -219,7 +219,7 @@ function withdrawals(of: Case, proposal: Proposal, answers: string): Stop[] {
     if (line.says !== "ack" || !line.approves || line.line <= proposal.line) return false;
     const target = line.bare ? soleRival(of, answers, line) : line.target;
     if (target === undefined || target >= proposal.id) return false;
-    const named = lineNamed(of.names, answers, target);
+    const named = knownLine(of.names, answers, target);
     return named?.isProposal === true && named.topic === of.topic.key;
   });
 }

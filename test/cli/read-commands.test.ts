@@ -262,6 +262,7 @@ describe("status", () => {
         next_eta: null,
         held: true,
         inbox_unread_count: 0,
+        foreign_lines: 0,
       },
     ],
     unread: 3,

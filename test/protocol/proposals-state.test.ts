@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { DecisionContent } from "../../src/protocol/decision-record.ts";
 import type { Outcome, Proposal } from "../../src/protocol/proposal.ts";
-import { nameLine } from "../../src/protocol/named-lines.ts";
+import { learnLine } from "../../src/protocol/known-lines.ts";
 import {
   beatsNeeded,
   boundLines,
@@ -284,7 +284,7 @@ describe("room for lines", () => {
       const others = Array.from({ length: EACH - 1 }, (_, other) => `${n} ${other}`);
       topic.others.set("a_to_b", others);
       for (const id of others) {
-        nameLine(state.names, "a_to_b", id, { line: 1, topic: topic.key, isProposal: false });
+        learnLine(state.names, "a_to_b", id, { line: 1, topic: topic.key, isProposal: false });
       }
       state.lineCount += sizeOf(topic);
     }

@@ -33,7 +33,17 @@ interface Head {
   lines: number;
   seq?: number;
   event_id?: string;
-  refused: [number, string][];
+  refused: ([number, string] | [number, number, string])[];
+}
+
+/** Line by line what its entries say; one that goes beyond the lines of its heads says nothing. */
+function namedLines({ lines, refused }: Head): number[] {
+  return refused.flatMap((entry) => {
+    const first = entry[0];
+    const last = entry.length === 3 ? entry[1] : first;
+    if (first < 1 || last > lines) return [];
+    return Array.from({ length: Math.max(0, last - first + 1) }, (_, at) => first + at);
+  });
 }
 
 interface End {
@@ -117,7 +127,7 @@ class WholeWire {
   private heard(party: string, beat: ScriptLine): readonly ScriptLine[] {
     const name = this.logOf(party);
     const heads = this.headsUpTo(beat, name);
-    const refused = heads.flatMap((head) => head.refused.map(([line]) => line));
+    const refused = heads.flatMap(namedLines);
     return this.log(name)
       .slice(0, this.coveredUpTo(beat, name))
       .filter(({ line }) => !refused.includes(line));

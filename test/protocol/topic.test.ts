@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { lineNamed, nameLine, type NamedLines } from "../../src/protocol/named-lines.ts";
+import { knownLine, learnLine, type KnownLines } from "../../src/protocol/known-lines.ts";
 import type { LineEvent } from "../../src/protocol/record.ts";
 import {
   addLine,
@@ -38,7 +38,7 @@ describe("a line is taken", () => {
   };
 
   const noBeat = (): boolean => false;
-  const taken = (topic: Topic, event: LineEvent, names: NamedLines = new Map()) =>
+  const taken = (topic: Topic, event: LineEvent, names: KnownLines = new Map()) =>
     addLine(topic, event, names, noBeat);
 
   test.each<[string, Saying, Partial<TopicLine>]>([
@@ -112,31 +112,31 @@ describe("a line is taken", () => {
       bare: false,
       chained: true,
     };
-    const names: NamedLines = new Map();
+    const names: KnownLines = new Map();
     const line = { ...FIXED, id: event.message.id, ...defaults, refusedByUs: true, ...expected };
     expect(taken(topic, event, names)).toEqual(line);
     expect(linesOf(topic, "a_to_b")).toEqual([line]);
     const isProposal = line.says === "proposal";
-    expect(lineNamed(names, "a_to_b", line.id)).toEqual({ line: 1, topic: "key", isProposal });
+    expect(knownLine(names, "a_to_b", line.id)).toEqual({ line: 1, topic: "key", isProposal });
     expect(taken(newTopic("key", THREAD), said(saying))?.refusedByUs).toBe(false);
   });
 
   test("as one that decides nothing, and that an ack may name", () => {
     const topic = newTopic("key", THREAD);
-    const names: NamedLines = new Map();
+    const names: KnownLines = new Map();
     const event = said({ type: "feedback", body: { reverts: "x", corrects: "y", acks: "z" } });
     expect(taken(topic, event, names)).toBeUndefined();
     expect([...topic.others]).toEqual([["a_to_b", [event.message.id]]]);
     const place = { line: 1, topic: "key", isProposal: false };
-    expect(lineNamed(names, "a_to_b", event.message.id)).toEqual(place);
+    expect(knownLine(names, "a_to_b", event.message.id)).toEqual(place);
     expect(linesOf(topic, "a_to_b")).toEqual([]);
   });
 
   test("with what it names in its own log, of whichever thread", () => {
-    const names: NamedLines = new Map();
-    nameLine(names, "a_to_b", "p", { line: 1, topic: "another", isProposal: true });
-    nameLine(names, "a_to_b", "s", { line: 2, topic: "another", isProposal: false });
-    nameLine(names, "b_to_a", "q", { line: 2, topic: "another", isProposal: true });
+    const names: KnownLines = new Map();
+    learnLine(names, "a_to_b", "p", { line: 1, topic: "another", isProposal: true });
+    learnLine(names, "a_to_b", "s", { line: 2, topic: "another", isProposal: false });
+    learnLine(names, "b_to_a", "q", { line: 2, topic: "another", isProposal: true });
     const naming = (acks: string) =>
       addLine(
         newTopic("key", THREAD),
@@ -155,7 +155,7 @@ describe("a line is taken", () => {
 
   test("once, however often it is told", () => {
     const topic = newTopic("key", THREAD);
-    const names: NamedLines = new Map();
+    const names: KnownLines = new Map();
     for (const type of ["proposal", "feedback"]) {
       taken(topic, said({ type }), names);
       expect(taken(topic, said({ type }, { line: 2 }), names)).toBeUndefined();

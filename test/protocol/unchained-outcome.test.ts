@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { BeatMark, LogsState, LogState } from "../../src/protocol/logs.ts";
-import { nameLine, type NamedLines } from "../../src/protocol/named-lines.ts";
+import { learnLine, type KnownLines } from "../../src/protocol/known-lines.ts";
 import type { Outcome, Proposal } from "../../src/protocol/proposal.ts";
 import { linesOf, newTopic, type Topic, type TopicLine } from "../../src/protocol/topic.ts";
 import { judgeUnchained } from "../../src/protocol/unchained-outcome.ts";
@@ -93,10 +93,14 @@ function beating(line: number, covers: number, change: { refused?: number; waits
     steps: [{ beat: line, lines: covers }],
     waiting: change.waits === undefined ? [] : [{ beat: change.waits, head: { lines: 99 } }],
     next: 0,
-    refused: new Map(change.refused === undefined ? [] : [[change.refused, line]]),
+    refused:
+      change.refused === undefined
+        ? []
+        : [{ first: change.refused, last: change.refused, beat: line }],
   };
   const log: LogState = {
     lines: 9,
+    foreign: 0,
     marks: [],
     beats: [beatAt(line)],
     headsFrom: line,
@@ -112,9 +116,9 @@ function judged(
   proposal: Partial<Proposal> = {},
 ) {
   const topic = topicOf(lines);
-  const names: NamedLines = new Map();
+  const names: KnownLines = new Map();
   for (const { log, id, line, says } of [...topic.lines.values()].flat()) {
-    nameLine(names, log, id, { line, topic: topic.key, isProposal: says === "proposal" });
+    learnLine(names, log, id, { line, topic: topic.key, isProposal: says === "proposal" });
   }
   const judging = { ...PROPOSAL, ...proposal };
   const isHeld = linesOf(topic, judging.log).some(({ id }) => id === judging.id);

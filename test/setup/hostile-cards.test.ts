@@ -20,7 +20,7 @@ let world: MemoryDisk;
 let drawn = 0;
 
 function hostOn(disk: MemoryProcess): SetupHost {
-  const places = placesFrom({ HOME: "/home/forge" }, "/home/forge", "/tmp");
+  const places = placesFrom({ HOME: "/home/forge" }, "/home/forge");
   return { disk, places, nowMs: BEGIN_MS, random: (bytes) => numbered((drawn += 1), bytes) };
 }
 
