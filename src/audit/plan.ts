@@ -226,6 +226,7 @@ function receiptsIn(disk: Disk, path: string): ReadonlyMap<string, readonly Rece
   try {
     for (const { bytes } of wholeLines(file, 0, file.stat().size)) {
       const value = bytes === undefined ? undefined : parsedEntry(bytes);
+      lower(times, setBack(value));
       // A log that began anew: its file now begins after so many lines that it had.
       for (const { log, lines } of beginnings(value)) {
         earlier.set(log, lines);
@@ -248,6 +249,21 @@ function parsedEntry(bytes: Uint8Array): unknown {
     return JSON.parse(Buffer.from(bytes).toString("utf8"));
   } catch {
     return undefined; // damaged: the line's own timestamp stands in
+  }
+}
+
+/** Our clock was set back to that: nothing was received later before. Spec 4.1. */
+function setBack(value: unknown): number {
+  const { event } = (value ?? {}) as { event?: { kind?: unknown; at?: unknown } };
+  return event?.kind === "set_back" && typeof event.at === "number" ? event.at : Infinity;
+}
+
+function lower(times: ReadonlyMap<string, Receipt[]>, at: number): void {
+  if (at === Infinity) return;
+  for (const ofLog of times.values()) {
+    for (const [line, noted] of ofLog.entries()) {
+      if (noted !== undefined && noted.at > at) ofLog[line] = { ...noted, at };
+    }
   }
 }
 

@@ -82,8 +82,8 @@ function situation(name: string, plan: Plan): Situation {
   if (log === undefined) throw new Error(`no log ${source.log}`);
   const store = { version: 1, peers: peers(plan.peer, plan.pinnedAt) };
   const ctx = context({ wireId: "w1", store, ...plan.ctx });
-  const fresh = newLogAdmission(log, layout);
-  const state = newLogAdmission(log, layout);
+  const fresh = newLogAdmission(log, layout, 1);
+  const state = newLogAdmission(log, layout, 1);
   if (plan.mayBeginLate === true) acceptFromHere(state);
   const shown = (plan.shown ?? []).map(chainLine);
   const open = context({ wireId: "w1", store: { version: 1, peers: peers() } });

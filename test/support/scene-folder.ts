@@ -86,7 +86,7 @@ export function makeScene(
   const all = new Map<string, Places>();
   for (const [handle, seed] of seeds) {
     const home = `/home/${handle}`;
-    const places = placesFrom({ HOME: home }, home, `/tmp/${handle}`);
+    const places = placesFrom({ HOME: home }, home);
     makeIdentity(process, identityPaths(places, handle), handle, seed);
     // As a join leaves it: the operator has agreed to the policy.
     const paths = agentPaths(places, { wireDir: WIRE, wireKey: WIRE_ID, handle });

@@ -19,6 +19,7 @@ import {
   warning,
   type Finding,
 } from "../../setup/host-checks.ts";
+import { checkForeignLines } from "../../setup/log-checks.ts";
 import { setupHost, type SetupHost } from "../../setup/host.ts";
 import { DEFAULT_LIMITS } from "../../wire/limits.ts";
 import { differences } from "../config/accept.ts";
@@ -109,6 +110,7 @@ function placeFindings(host: SetupHost, place: Place): readonly Finding[] {
     ...checkPolicy(place),
     ...checking("unowned logs", () => checkUnowned(disk, place)),
     ...checking("peers", () => checkPeers(disk, place)),
+    ...checking("logs", () => checkForeignLines(disk, place)),
     ...checking("daemon", () => [checkDaemon(disk, place)]),
   ];
 }
