@@ -363,8 +363,8 @@ describe("ack", () => {
 
   it("agrees to proposals alone", async () => {
     const ship = { resolve_id: resolved("ship") };
-    const { body } = await drafted(["ack", "4f2a91"], { views: ship });
-    expect(body).toEqual({ acks: ID });
+    const draft = await drafted(["ack", "4f2a91"], { views: ship });
+    expect(draft?.body).toEqual({ acks: ID });
     expect((await refused(["ack", "4f2a91", "--reject"], { views: ship })).stderr).toBe(
       "deaddrop: a ship asks for nothing that can be rejected\n  say what is wrong with it: deaddrop reply <id>\n",
     );
