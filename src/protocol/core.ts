@@ -18,6 +18,7 @@ import { applyReceipts, unreadCount } from "./receipts.ts";
 import { applyReciprocations } from "./reciprocations.ts";
 import type { CoreEvent, Env, Now } from "./record.ts";
 import { safeMode } from "./safe-mode.ts";
+import { isEarly } from "./startup.ts";
 import type { State } from "./state.ts";
 import { applyThreads } from "./threads.ts";
 
@@ -67,7 +68,7 @@ export function decide(state: State, env: Env, now: Now, timers: BeatTimers): Ef
     ...decideIncidents(state, env, now),
     ...decideLiveness(state.heartbeats, env, now.wallMs),
     ...decideTrust(state, env, now),
-  ];
+  ].filter((effect) => !isEarly(effect, state.heartbeats));
   const tells = effects.flatMap((effect) => (effect.do === "tell" ? effect.incident : []));
   const told = decideNotices(state.notices, tells, now.wallMs);
   return [
