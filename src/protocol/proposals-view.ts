@@ -3,12 +3,14 @@ import type { LogsState } from "./logs.ts";
 import type { Outcome, Proposal } from "./proposal.ts";
 import type { ProposalsState } from "./proposals-state.ts";
 import type { Env } from "./record.ts";
+import { listedSubject } from "./routing.ts";
 import { answerLogName } from "./support.ts";
 
 export interface ProposalView {
   proposal_id: string;
   correlation_id: string;
   proposer: string;
+  /** Words of ours when the proposer is below VERIFIED. Spec 2.3. */
   subject: string;
   required: string[];
   /** `void`: it can never be ratified, see `problem`. */
@@ -44,7 +46,7 @@ function viewOf(
     proposal_id: proposal.id,
     correlation_id: proposal.correlationId,
     proposer: proposal.from,
-    subject: proposal.subject,
+    subject: listedSubject(env, proposal.from, proposal.subject),
     required: [...proposal.required],
     status: outcome?.status ?? (problem === undefined ? "open" : "void"),
     problem: problem ?? null,

@@ -7,7 +7,6 @@ import {
   type ChainVerdict,
 } from "../wire/chain.ts";
 import { ownLogs, type Layout, type Log } from "../wire/layout.ts";
-import { quote } from "../wire/quote.ts";
 import type { AdmissionContext, RefusalReason, VerifiedMessage } from "./admission.ts";
 import { contentRefusal } from "./content.ts";
 import { isStrayCopy, SeenIds, UNKNOWN_BYTES } from "./replay.ts";
@@ -205,8 +204,12 @@ function wrongWire(message: VerifiedMessage, wireId: string | undefined): string
   if (message.wire === undefined) {
     return isChained(message) ? `the line names no wire; this one is ${wireId}` : undefined;
   }
-  return `the line was written for the wire ${quote(message.wire)}; this one is ${wireId}`;
+  const other = WIRE_ID.test(message.wire) ? `the wire ${message.wire}` : "another wire";
+  return `the line was written for ${other}; this one is ${wireId}`;
 }
+
+/** As `init` makes them. Anything else is free text of its author, which is told to nobody. */
+const WIRE_ID = /^[0-9a-f]{16}$/;
 
 /** Spec 1.6: v2.0 lines that policy admitted and agents marked `allow_unchained`. */
 function mayStandOutside(message: VerifiedMessage, ctx: AdmissionContext): boolean {
