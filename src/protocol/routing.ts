@@ -4,7 +4,7 @@ import type { Env, LineEvent } from "./record.ts";
 
 /**
  * Whether a line is a message to our agent: it goes to the inbox and is unread until it is marked.
- * What says only how an agent is goes nowhere, whoever writes it: `peers` and `trust` show it in our
+ * What says only how an agent is goes nowhere, whatever its author's tier: `peers` and `trust` show it in our
  * own words. It depends on the line and its verdict alone, so replay routes what was routed live.
  * Spec 2.3, 2.4.
  */
