@@ -171,6 +171,7 @@ export function threadWith(subject: string, body: unknown = ""): Views["thread"]
       log: "scribe_to_forge",
       line: 3,
       received_at: "2026-11-21T11:56:01Z",
+      tier: "VERIFIED" as const,
       refused: null,
       corrections: [],
     },

@@ -37,6 +37,15 @@ const owed = {
 };
 
 describe("inbox", () => {
+  it.each([
+    ["UNTRUSTED" as const, "[UNTRUSTED, unread]"],
+    [null, "[of no tier, unread]"],
+    ["VERIFIED" as const, "[unread]"],
+  ])("shows a message with the tier of its author when that is %s", async (tier, note) => {
+    const { stdout } = await run(["inbox"], { views: { inbox: [mail(1, { tier })] } });
+    expect(stdout.split("\n")[0]).toContain(note);
+  });
+
   it("prints one object a line with --json, and marks only when asked", async () => {
     const inbox = [mail(1), mail(2)];
     const { stdout, recording } = await run(["inbox", "--json"], { views: { inbox } });
