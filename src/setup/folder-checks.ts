@@ -11,6 +11,8 @@ export function checkFolder(disk: Disk, place: Place): readonly Finding[] {
   const folders = [folder, outbox, trustFolder, archive].flatMap((path) =>
     folderFindings(disk, path),
   );
+  // In a folder that everybody can write, the modes of files protect nothing: that comes first.
+  if (folders.some(({ result }) => result === "failed")) return folders;
   const findings = [...folders, ...ownFileFindings(disk, place)];
   if (findings.length > 0) return findings;
   const stat = disk.stat(folder);
