@@ -53,7 +53,8 @@ function recordText(
   nowMs: number,
 ): string {
   const { decision_id, proposer, acked_by, ratified_at, affected_domains } = record;
-  const head = `${paint("bold", sanitise(decision_id ?? "(no id)"))} ${paint(style, word)}`;
+  // Our word first: of what is not proved, the id is anybody's text.
+  const head = `${paint(style, word)} ${paint("bold", sanitise(decision_id ?? "(no id)"))}`;
   const facts = [
     `by ${proposer ?? "?"}`,
     `acked by ${acked_by?.join(", ") ?? "?"}`,
