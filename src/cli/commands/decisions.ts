@@ -54,7 +54,8 @@ function recordText(
   nowMs: number,
 ): string {
   const { decision_id, proposer, proposer_tier, acked_by, ratified_at, affected_domains } = record;
-  const head = `${paint("bold", sanitise(decision_id ?? "(no id)"))} ${paint(style, word)}`;
+  // Our word first: of what is not proved, the id is anybody's text.
+  const head = `${paint(style, word)} ${paint("bold", sanitise(decision_id ?? "(no id)"))}`;
   const notes = proposer_tier === undefined ? [] : tierNotes(proposer_tier);
   const facts = [
     [`by ${proposer ?? "?"}`, ...notes].join(", "),
