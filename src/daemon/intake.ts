@@ -1,11 +1,13 @@
 import { join } from "node:path";
-import { MAX_NAMED_REFUSALS } from "../protocol/heads.ts";
+import { noRefusedLines, isFull, type RefusedLines } from "../protocol/refused-lines.ts";
 import { lookOf } from "../storage/disk.ts";
 import { cursorAt, type Anomaly, type Cursor } from "../storage/tail.ts";
 import { answerLog } from "../wire/layout.ts";
 import { beginBatch, takeAhead } from "./batch.ts";
 import { noteWait } from "./anomalies.ts";
 import { identityTrouble } from "./holds.ts";
+import { foreignIncident, withForeign } from "./foreign-lines.ts";
+import { searchBehindHole, searchFrom } from "./hole-search.ts";
 import { isLeftOpen, isStillOpen, leaveAlone, MENDING_MS } from "./holes.ts";
 import { searchLineEnd } from "./line-end.ts";
 import { standsBehind } from "./line-order.ts";
@@ -41,14 +43,18 @@ export async function takeIn(taking: Taking, name: string, isPatient = false): P
   const own = isOwn(taking, intake);
   const ahead = takeAhead(taking.ahead, intake);
   if (world.clock.monoMs() < intake.notBeforeMs || isHeld(taking, intake)) return NOTHING;
-  const room = refusalRoom(taking, intake);
-  if (room <= 0) {
+  const refused = unnamedRefusals(taking, intake);
+  if (refused !== undefined && isFull(refused)) {
     // Spec 3.2: not read before the next beat. To read is to check signatures, forged ones too.
     intake.caughtUp = false;
     intake.heldBack = true;
     return NOTHING;
   }
   const path = join(place.wire.folder, intake.log.path);
+  if (ahead === undefined) {
+    const search = await searchBehindHole(taking, intake, path, isPatient);
+    if (search === "more") return { ...NOTHING, more: true };
+  }
   // Of a batch that was read before, nobody knows how the file looked then.
   const isKnown = intake.hole !== undefined && ahead === undefined;
   const look = isKnown ? lookOf(world.disk, path) : "";
@@ -58,7 +64,7 @@ export async function takeIn(taking: Taking, name: string, isPatient = false): P
     return NOTHING;
   }
   if (ahead === undefined && isStillOutOfOrder(taking, intake, path)) return NOTHING;
-  if (isPatient && searchLineEnd(world.disk, path, intake, taking.ahead)) {
+  if (isPatient && ahead === undefined && searchLineEnd(world.disk, path, intake, taking.ahead)) {
     intake.notBeforeMs = world.clock.monoMs() + SEARCHING_MS;
     return NOTHING;
   }
@@ -86,8 +92,9 @@ export async function takeIn(taking: Taking, name: string, isPatient = false): P
   if (read.more && !batch.isLive) {
     taking.ahead.batch ??= beginBatch(taking, intake, { path, from: read.cursor, own });
   }
-  const { judged, stop } = judge(taking, intake, room, prepared, await batch.valid);
+  const { judged, stop } = judge(taking, intake, refused, prepared, await batch.valid);
   settle(taking, intake, judged);
+  noteForeign(taking, intake, judged, read.more);
   moveCursor(taking, intake, path, read.cursor, judged.at(-1), stop);
   // A hole is its author's to mend, and most authors come back soon.
   intake.heldBack =
@@ -96,12 +103,26 @@ export async function takeIn(taking: Taking, name: string, isPatient = false): P
   else if (look !== "") leaveAlone(intake, look, world.clock.monoMs());
   if (stop === undefined) noteCaughtUp(intake, !read.more);
   else noteStop(taking, intake, stop, path);
+  // What goes on behind a hole is searched for in what was not read with it, and at once.
+  const isSearch = stop?.cause === "hole" && searchFrom(intake, read.cursor) && read.more;
+  if (isSearch) intake.notBeforeMs = 0;
+  const more = read.more && (stop === undefined || isSearch);
   const isMoved = stop?.cause === "reordered";
-  return {
-    lines: judged.length,
-    more: read.more && stop === undefined,
-    anomaly: isMoved ? "rewritten" : undefined,
-  };
+  return { lines: judged.length, more, anomaly: isMoved ? "rewritten" : undefined };
+}
+
+/** Spec 2.4: what others have written into a log is told once an hour. */
+function noteForeign(
+  taking: Taking,
+  intake: LogIntake,
+  judged: readonly JudgedLine[],
+  isMore: boolean,
+): void {
+  const { world, memory } = taking;
+  intake.foreign = withForeign(intake.foreign, judged, world.clock.wallMs());
+  const held = memory.state.logs.get(intake.log.name)?.foreign ?? 0;
+  const incident = foreignIncident(intake.log, intake.foreign, held, !isMore);
+  if (incident !== undefined) taking.tell(incident);
 }
 
 /**
@@ -112,16 +133,16 @@ function isHeld(taking: Taking, intake: LogIntake): boolean {
   return !isOwn(taking, intake) && taking.env.heldPeers.has(intake.log.owner);
 }
 
-/** How many refusals the next beat has room to name. Spec 3.2. */
-function refusalRoom({ memory, env }: Taking, { log }: LogIntake): number {
-  if (answerLog(env.layout, log, env.self) === undefined) return Infinity;
-  return MAX_NAMED_REFUSALS - (memory.state.receipts.taken.get(log.name)?.refused.length ?? 0);
+/** The refusals that our next beat has to name; undefined when no beat of ours speaks of that log. */
+function unnamedRefusals({ memory, env }: Taking, { log }: LogIntake): RefusedLines | undefined {
+  if (answerLog(env.layout, log, env.self) === undefined) return undefined;
+  return memory.state.receipts.taken.get(log.name)?.refused ?? noRefusedLines();
 }
 
 function judge(
   taking: Taking,
   intake: LogIntake,
-  room: number,
+  refused: RefusedLines | undefined,
   prepared: readonly PreparedLine[],
   valid: readonly boolean[],
 ) {
@@ -134,7 +155,7 @@ function judge(
     monoMs: world.clock.monoMs(),
     own: isOwn(taking, intake),
     allowance: isOwn(taking, intake) ? undefined : memory.allowances.get(intake.log.owner),
-    refusalRoom: room,
+    refused,
     standsBehind: (offset, range) =>
       !intake.takesAnyOrder && standsBehind(taking, intake, offset, range),
     isOrdered: intake.awaited.size > 0 && intake.orderedLook === lookOf(world.disk, path),

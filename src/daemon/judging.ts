@@ -12,10 +12,18 @@ import {
 } from "../trust/admission.ts";
 import { admit, type ChainEvent } from "../trust/log-admission.ts";
 import { tierOf } from "../trust/store.ts";
+import {
+  isFull,
+  namedReason,
+  noteRefused,
+  noteTaken,
+  type RefusedLines,
+} from "../protocol/refused-lines.ts";
+import type { UnsignedPast } from "../trust/unsigned.ts";
 import type { TailLine } from "../storage/tail.ts";
 import type { ChainRange } from "../wire/chain.ts";
 import { pastContextOf } from "./contexts.ts";
-import { isBeingMended, MENDING_MS } from "./holes.ts";
+import { isBeingMended, mendingMs } from "./holes.ts";
 import { isOutOfTurn } from "./line-order.ts";
 import type { WaitReason } from "./log-waits.ts";
 import type { Allowance, LogIntake } from "./memory.ts";
@@ -71,8 +79,11 @@ export function prepareLines(
   const { owner, name: log } = intake.log;
   const past = pastContextOf(ctx);
   return lines.map((tail) => {
-    const by = isLive(tail, intake) ? ctx : past;
-    const preparation = tail.kind === "line" ? prepare(tail.bytes, { owner, log }, by) : undefined;
+    const live = isLive(tail, intake);
+    const unsignedPast = live ? undefined : () => unsignedPastOf(tail, intake);
+    const source = { owner, log, unsignedPast };
+    const preparation =
+      tail.kind === "line" ? prepare(tail.bytes, source, live ? ctx : past) : undefined;
     return { tail, preparation };
   });
 }
@@ -80,6 +91,11 @@ export function prepareLines(
 /** Whether a line came after our journal began to follow its log. Spec 2.4. */
 function isLive({ end }: TailLine, { historyTo }: LogIntake): boolean {
   return historyTo === undefined || end > historyTo;
+}
+
+/** History that is read now has no verdict in the journal yet. Spec 1.5. */
+function unsignedPastOf({ end }: TailLine, { signedTo }: LogIntake): UnsignedPast {
+  return { noted: undefined, isBeforeSigned: end < signedTo };
 }
 
 /** The signatures that these lines wait for, in their order. */
@@ -98,8 +114,8 @@ export interface Judging {
   readonly own: boolean;
   /** Of the log's author; undefined for our own logs, which nothing limits. */
   readonly allowance: Allowance | undefined;
-  /** How many refusals the next beat has room to name. Spec 3.2. */
-  readonly refusalRoom: number;
+  /** What the next beat names already of the log; undefined when no beat of ours speaks of it. */
+  readonly refused: RefusedLines | undefined;
   /** Whether lines of the chain between these numbers stand in the file behind that offset. */
   standsBehind(offset: number, range: ChainRange): boolean;
   /** The log has been found to hold all that we know, in order: awaited lines and new ones. */
@@ -124,21 +140,29 @@ export function judgeLines(
   const judged: JudgedLine[] = [];
   const round: Judgement = { ...judging, returned: new Set() };
   let signature = 0;
-  let room = judging.refusalRoom;
+  const named = judging.refused === undefined ? undefined : { ...judging.refused };
   for (const [at, line] of lines.entries()) {
-    if (room <= 0) {
+    // Spec 3.2: heads never pass a refusal that is not named.
+    if (named !== undefined && isFull(named)) {
       return { judged, stop: { cause: "refusals", forMs: 0, detail: "", events: [] } };
     }
-    if (!judging.own && isBeingMended(lines, at, judging)) {
-      return { judged, stop: { cause: "hole", forMs: MENDING_MS, detail: "", events: [] } };
+    if (!judging.own && isBeingMended(lines, at, valid, judging)) {
+      const forMs = mendingMs(line.tail.end - line.tail.start);
+      return { judged, stop: { cause: "hole", forMs, detail: "", events: [] } };
     }
     const verdict = line.preparation?.step === "signature" ? valid[signature++] : undefined;
     const result = judgeLine(line, verdict, round);
     if ("cause" in result) return { judged, stop: result };
-    if (result.reason !== undefined) room -= 1;
+    if (named !== undefined) noteResult(named, result);
     judged.push(result);
   }
   return { judged, stop: undefined };
+}
+
+/** What the fold makes of it, too. */
+function noteResult(named: RefusedLines, { tail: { line }, verdict, reason }: JudgedLine): void {
+  if (reason !== undefined) noteRefused(named, { first: line, last: line }, namedReason(reason));
+  else if (verdict === "accepted") noteTaken(named, line);
 }
 
 function judgeLine(
@@ -156,8 +180,6 @@ function judgeLine(
   }
   const outcome = authentication(line, valid);
   if (!outcome.ok) {
-    const full = rubbishLimit(tail, live, judging);
-    if (full !== undefined) return full;
     const at = Math.min(receiptTime(undefined, live, judging), judging.wallMs);
     const { reason, detail } = outcome;
     return { ...plain, at, live, verdict: "unauthentic", reason, detail };
@@ -191,7 +213,10 @@ function judgeAuthentic(
   if (noted !== undefined) returned.add(message.id);
   const live = noted === undefined ? fresh : noted.old !== true;
   const before = { ...allowance };
-  const limited = noted === undefined ? limit(message, tail, live, judging) : undefined;
+  // Anybody can copy a line: a second one of it is not charged to its author.
+  const isCopy = intake.admission.seen.has(message.id);
+  const isCharged = noted === undefined && !isCopy;
+  const limited = isCharged ? limit(message, tail, live, judging) : undefined;
   if (limited !== undefined) return limited;
   const claimed = noted?.at ?? receiptTime(message, live, judging);
   const at = Math.min(claimed, judging.wallMs);
@@ -252,25 +277,6 @@ function limit(
     return { cause: "storage", forMs: WAIT_MS, detail, events: [] };
   }
   allowance.use = stored.use;
-  return undefined;
-}
-
-/**
- * Lines that prove nothing of their author are charged to the log that they stand in, so that who
- * writes rubbish there stops the reading of nothing else.
- */
-function rubbishLimit(
-  tail: TailLine,
-  live: boolean,
-  { own, intake, wallMs }: Judging,
-): Stop | undefined {
-  if (own || !live || tail.end <= intake.unlimitedTo) return undefined;
-  const stored = charge(intake.rubbish, wallMs, storedBytes(tail));
-  if (!stored.ok) {
-    const detail = `${intake.log.name} holds more rubbish than we take note of in a day`;
-    return { cause: "storage", forMs: WAIT_MS, detail, events: [] };
-  }
-  intake.rubbish = stored.use;
   return undefined;
 }
 

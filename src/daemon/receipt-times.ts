@@ -51,7 +51,6 @@ export function notedAt(setBacks: readonly SetBack[], start: number, at: number)
 function setIntakeBack(intake: LogIntake, at: number): void {
   const { admission, awaited } = intake;
   intake.lastAt = Math.min(intake.lastAt, at);
-  intake.rubbish = setDayBack(intake.rubbish, at);
   if (admission.ahead !== undefined) admission.ahead = earlier(admission.ahead, at);
   if (admission.held !== undefined) admission.held = earlier(admission.held, at);
   if (intake.late !== undefined) intake.late = earlier(intake.late, at);

@@ -122,8 +122,10 @@ function placeOf({ inbox }: LineEntry): Pick<LineEntry, "inbox"> {
  * What stood at that line before was no line of its author's. Who saw this live may not have held
  * that line any more, so that nothing was noted of it.
  */
-function foldMended({ memory, fold }: Replay, { log, line, at }: LineEntry): void {
-  if (mayBeMended(memory.state.logs, log, line)) fold({ kind: "rewound", log, line: line - 1, at });
+function foldMended({ memory, fold }: Replay, { log, line, first = line, at }: LineEntry): void {
+  if (mayBeMended(memory.state.logs, log, first)) {
+    fold({ kind: "rewound", log, line: first - 1, at });
+  }
 }
 
 function lineEvent(
@@ -136,7 +138,9 @@ function lineEvent(
   const where = { log, line, at };
   if (verdict === "blank" || verdict === "duplicate") return { kind: "skipped", ...where };
   if (verdict === "unauthentic") {
-    return { kind: "refused", ...where, reason: reason ?? "malformed" };
+    const { first, count } = entry;
+    const run = first === undefined || count === undefined ? {} : { first, count };
+    return { kind: "refused", ...where, ...run, reason: reason ?? "malformed" };
   }
   const noted = notedLine(replay, progress, entry);
   if (noted === undefined) return undefined;

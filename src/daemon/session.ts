@@ -13,6 +13,7 @@ import { contextOf, envOf, ownLine } from "./contexts.ts";
 import { newDecisions } from "./decision-file.ts";
 import type { Files, World } from "./edges.ts";
 import type { JournalEntry, LocalEvent } from "./entries.ts";
+import { addEntry } from "./foreign-runs.ts";
 import { takeIn } from "./intake.ts";
 import type { Taking } from "./taking.ts";
 import { publishNotice } from "./incident-file.ts";
@@ -105,7 +106,8 @@ export function openSession(world: World, place: Place, memory: Memory): Session
   }
 
   function note(entries: readonly JournalEntry[], when: "now" | "later"): void {
-    const all = [...later, ...entries];
+    const all = [...later];
+    for (const entry of entries) addEntry(all, entry);
     if (when === "later" && all.length < MAX_LATER) {
       later = all;
       return;

@@ -18,6 +18,7 @@ import type {
   Views,
   WhoamiView,
 } from "./view-types.ts";
+import { unownedLogs } from "../storage/unowned-logs.ts";
 import { DeaddropError } from "./errors.ts";
 import { inboxView, searchView, threadMessagesView } from "./message-views.ts";
 import { waitViews } from "./log-waits.ts";
@@ -102,6 +103,7 @@ function status(session: Session, isDaemon: boolean): StatusView {
     owed_by_me: pending.filter(({ owed_by }) => owed_by === env.self),
     incidents: unresolvedIncidents(state.incidents, env, state.logs),
     safe_mode: safeMode(state.incidents, env) ?? null,
+    unowned_logs: unownedLogs(session.world.disk, session.place.wire.folder, env.layout),
     state: {
       state: state.heartbeats.status,
       last_action: state.heartbeats.lastAction ?? null,

@@ -28,11 +28,18 @@ export interface LineEvent {
   readonly isRead?: true;
 }
 
-/** A line that is not authentic: it proves nothing, it is counted and named in our heads. */
+/**
+ * Lines that are not authentic: they prove nothing, they are counted and named in our heads. Blank
+ * lines may stand among them.
+ */
 export interface RefusedEvent {
   readonly kind: "refused";
   readonly log: string;
+  /** The last of them. */
   readonly line: number;
+  /** The first of them, and how many they are, when they are several. */
+  readonly first?: number;
+  readonly count?: number;
   readonly at: number;
   readonly reason: RefusalReason;
 }

@@ -74,15 +74,19 @@ export interface FirstLook {
   standsBehind(gap: ChainRange): boolean;
 }
 
-/** The state of a log of which nothing has been read. */
-export function newLogAdmission(log: Log, layout: Layout): LogAdmission {
+/**
+ * The state of a log of which nothing has been read.
+ *
+ * @param salt of `SeenIds`: 32 random bits
+ */
+export function newLogAdmission(log: Log, layout: Layout, salt: number): LogAdmission {
   const others = ownLogs(layout, log.owner).filter((other) => other.name !== log.name);
   return {
     name: log.name,
     addressee: log.addressee,
     otherAddressees: others.flatMap((other) => other.addressee ?? []),
     chain: emptyChain(),
-    seen: new SeenIds(),
+    seen: new SeenIds(salt),
     held: undefined,
     mayBeginLate: false,
     ahead: undefined,
@@ -119,7 +123,7 @@ export function restoreLogAdmission(
   fresh: LogAdmission,
   saved: SavedLogAdmission,
 ): LogAdmission | undefined {
-  const seen = SeenIds.restore(saved.seen);
+  const seen = SeenIds.restore(saved.seen, fresh.seen.salt);
   if (seen === undefined) return undefined;
   const { chain, held, mayBeginLate, ahead } = saved;
   // A checkpoint is JSON, which drops the fields that are undefined.
