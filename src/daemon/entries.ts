@@ -58,6 +58,8 @@ export type LocalEvent = Extract<
       | "started"
       | "rewound"
       | "held"
+      | "held_back"
+      | "set_back"
       | "reset"
       | "key_changed";
   }

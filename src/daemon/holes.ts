@@ -1,5 +1,6 @@
 import type { Cursor } from "../storage/tail.ts";
 import type { Judging, PreparedLine } from "./judging.ts";
+import { isLeft } from "./log-waits.ts";
 import type { LogIntake } from "./memory.ts";
 
 /** What a power cut left in a log, and what the file looked like when we last read it (`lookOf`). */
@@ -28,8 +29,6 @@ export const MENDING_MS = 1_000;
 const MENDING_BYTES = 8 * 1_048_576;
 /** An unchanged file is read again after so long: its times are only as exact as its host's clock. */
 const READ_AGAIN_MS = 60_000;
-/** How long an author has to come back and mend its log, before what waits for it goes on. */
-const WAIT_FOR_AUTHOR_MS = 60 * 60_000;
 
 /**
  * Whether a line is what a power cut left of one: zero bytes, which no JSON has. Its author puts
@@ -107,7 +106,7 @@ export function leaveAlone(intake: LogIntake, look: string, monoMs: number): voi
 
 /** Whether the author has left a hole open for so long that no deadline waits for its log. */
 export function isLeftOpen({ hole }: LogIntake, monoMs: number): boolean {
-  return hole !== undefined && monoMs - hole.sinceMs >= WAIT_FOR_AUTHOR_MS;
+  return hole !== undefined && isLeft(hole.sinceMs, monoMs);
 }
 
 /** A line that nothing is missing before; who does not chain does not mend either. */

@@ -1,5 +1,6 @@
 import { emptyState, type State } from "../protocol/state.ts";
 import type { StorageError } from "../storage/disk.ts";
+import { freshSalt } from "../storage/salt.ts";
 import type { Cursor } from "../storage/tail.ts";
 import { newLogAdmission, type LogAdmission } from "../trust/log-admission.ts";
 import { newBucket, type Bucket, type StorageUse } from "../trust/rate.ts";
@@ -7,6 +8,9 @@ import type { Log } from "../wire/layout.ts";
 import type { LineEntry, LocalEvent } from "./entries.ts";
 import { NOTHING_FOREIGN, type ForeignUse } from "./foreign-lines.ts";
 import type { Continuation, Hole } from "./holes.ts";
+import type { ChainClaims } from "./line-order.ts";
+import type { LogWait } from "./log-waits.ts";
+import type { SetBack } from "./receipt-times.ts";
 import type { Place } from "./place.ts";
 
 /** How far one log has been taken in, and what stands in the way of more. */
@@ -16,6 +20,8 @@ export interface LogIntake {
   admission: LogAdmission;
   /** Lines that end at or before this offset stood there when the journal began: history. */
   historyTo: number | undefined;
+  /** Where the first line ends that its author has signed; lines before it may be unsigned. Spec 1.5. */
+  signedTo: number;
   /** Lines up to here were written while we were down: live, but not limited. Spec 2.4. */
   unlimitedTo: number;
   /** Receipt time of the line before, for history. */
@@ -36,10 +42,14 @@ export interface LogIntake {
   hole: Hole | undefined;
   /** Where its chain goes on behind holes that others have left. */
   goesOn: Continuation | undefined;
-  /** Since when the log has lacked lines that we know (monotonic ms). Spec 1.6: behind. */
-  behindSinceMs: number | undefined;
-  /** What the log looked like when it was found to be behind: compared again once it differs. */
-  behindLook: string | undefined;
+  /** Why the log does not move, if it waits. */
+  wait: LogWait | undefined;
+  /** What the log looked like when it was found to hold all that we know, in order. */
+  orderedLook: string | undefined;
+  /** Which lines behind a gap claim which place in the chain. */
+  claims: ChainClaims | undefined;
+  /** The operator has let it be taken in the order in which it stands now, to its end. */
+  takesAnyOrder: boolean;
 }
 
 /** What the journal noted of a line; `isRead`: the agent has read it since, in its inbox. */
@@ -77,6 +87,10 @@ export interface Memory {
   ownTrouble: StorageError | undefined;
   /** Logs of ours that cannot be read, by name: what comes next must follow what stands there. */
   readonly unreadable: Map<string, StorageError>;
+  /** The latest time of our wall clock that was noted, of receipts and of all else. */
+  latestMs: number;
+  /** Where in the journal our clock was set back, and to what. Spec 4.1. */
+  setBacks: readonly SetBack[];
   /** The newest timestamp that we have signed. Spec 1.2: ours only grow. */
   lastTimestamp: string | undefined;
   /** Up to here the journal is folded. */
@@ -107,6 +121,8 @@ export function emptyMemory(place: Place, monoMs: number): Memory {
     inUse: undefined,
     ownTrouble: undefined,
     unreadable: new Map(),
+    latestMs: 0,
+    setBacks: [],
     lastTimestamp: undefined,
     journalEnd: 0,
     inInbox: undefined,
@@ -119,8 +135,9 @@ export function newIntake(log: Log, place: Place): LogIntake {
   return {
     log,
     cursor: undefined,
-    admission: newLogAdmission(log, place.layout),
+    admission: newLogAdmission(log, place.layout, freshSalt()),
     historyTo: undefined,
+    signedTo: 0,
     unlimitedTo: 0,
     lastAt: 0,
     caughtUp: false,
@@ -130,9 +147,11 @@ export function newIntake(log: Log, place: Place): LogIntake {
     awaited: new Map(),
     foreign: NOTHING_FOREIGN,
     hole: undefined,
+    wait: undefined,
+    orderedLook: undefined,
+    claims: undefined,
+    takesAnyOrder: false,
     goesOn: undefined,
-    behindSinceMs: undefined,
-    behindLook: undefined,
   };
 }
 

@@ -98,6 +98,12 @@ export function settle(
   return changed;
 }
 
+/** The line of `target` up to which a reader's beat counts what we do not hold; else `undefined`. */
+export function awaitedLine(reader: LogState | undefined, target: string): number | undefined {
+  const coverage = reader?.covers.get(target);
+  return coverage?.waiting[coverage.next]?.head.lines;
+}
+
 /** Spec 3.4: heads that name an event id which does not stand at that place cover nothing. */
 function standsAt(held: LogState | undefined, head: ClaimedHead): boolean {
   const mark = held === undefined ? undefined : markAt(held, head.lines);

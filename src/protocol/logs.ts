@@ -278,6 +278,12 @@ export function beatsFrom(state: LogsState, name: string, line: number): readonl
   return beats.slice(lastAtOrBelow(beats, line - 1, (beat) => beat.line) + 1);
 }
 
+/** Whether that id is one of the beats that we remember of a log, before that line. */
+export function isBeatOf(state: LogsState, name: string, id: string, before: number): boolean {
+  const beats = state.get(name)?.beats ?? [];
+  return beats.some((beat) => beat.line < before && beat.id === id);
+}
+
 /** Whether a beat of that log before that line carries heads. */
 export function hasHeadsBefore(state: LogsState, name: string, line: number): boolean {
   return (state.get(name)?.headsFrom ?? Infinity) < line;

@@ -74,6 +74,23 @@ export interface HeldEvent {
 }
 
 /**
+ * The next line of a log is dated far ahead of our clock and was first seen then: it waits for a
+ * while, since the clock that is wrong may be ours. Spec 2.4.
+ */
+export interface HeldBackEvent {
+  readonly kind: "held_back";
+  readonly log: string;
+  readonly id: string;
+  readonly at: number;
+}
+
+/** Our wall clock was set back: none of the times noted before lies after this one. Spec 4.1. */
+export interface SetBackEvent {
+  readonly kind: "set_back";
+  readonly at: number;
+}
+
+/**
  * The operator has decided about these logs of an agent: its lines are taken again, or, of our own,
  * written again. Spec 1.6.
  */
@@ -100,6 +117,8 @@ export type CoreEvent =
   | SkippedEvent
   | RewoundEvent
   | HeldEvent
+  | HeldBackEvent
+  | SetBackEvent
   | ResetEvent
   | {
       readonly kind: "entry";

@@ -260,28 +260,6 @@ export function beginningAfter(lines: number): Cursor {
 }
 
 /**
- * How a log that was rewritten relates to what was admitted from it. `known`: the ids of its
- * admitted lines in order; `found`: those of the lines that would be admitted from it now.
- * Spec 1.6: one that only lacks a tail is behind; one that has others in their place is rewritten.
- */
-export function compareHistory(
-  known: Iterable<string>,
-  found: Iterable<string>,
-): "same" | "behind" | "rewritten" {
-  const order = new Map<string, number>();
-  for (const id of known) if (!order.has(id)) order.set(id, order.size);
-  let next = 0;
-  let others = false;
-  for (const id of found) {
-    const place = order.get(id);
-    if (place === next) next += 1;
-    else if (place === undefined || place > next) others = true;
-  }
-  if (next === order.size) return "same";
-  return others ? "rewritten" : "behind";
-}
-
-/**
  * The cursor just after line number `line`, which ends at `offset`: for a read that stops early.
  * Of a file that is not there now: one that the next read finds it "missing" or "replaced" with.
  */

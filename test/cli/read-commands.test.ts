@@ -176,6 +176,7 @@ describe("lists", () => {
         subject: "freeze",
         required: ["a", "b", "c", "d"],
         status: "open",
+        waits_for: "an answer of d",
         decided_by: null,
         support: { a: ID, b: "rejected", c: other, d: null },
       },

@@ -30,8 +30,9 @@ function intake(): LogIntake {
   return {
     log: log as NonNullable<typeof log>,
     cursor: undefined,
-    admission: newLogAdmission(log as NonNullable<typeof log>, layout),
+    admission: newLogAdmission(log as NonNullable<typeof log>, layout, 1),
     historyTo: 0,
+    signedTo: 0,
     unlimitedTo: 0,
     lastAt: 0,
     caughtUp: false,
@@ -40,8 +41,10 @@ function intake(): LogIntake {
     notBeforeMs: 0,
     awaited: new Map(),
     foreign: NOTHING_FOREIGN,
-    behindSinceMs: undefined,
-    behindLook: undefined,
+    wait: undefined,
+    orderedLook: undefined,
+    claims: undefined,
+    takesAnyOrder: false,
     hole: undefined,
     goesOn: undefined,
   };
@@ -69,6 +72,8 @@ test("rubbish costs nobody anything, however much of it there is: what stands be
     own: false,
     allowance,
     refused: noRefusedLines(),
+    standsBehind: () => false,
+    isOrdered: false,
   });
   expect([judged.length, stop]).toEqual([300_000, undefined]);
   expect(allowance).toEqual({ bucket: newBucket(60, 0), use });

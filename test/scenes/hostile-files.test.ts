@@ -251,4 +251,4 @@ test("an inbox of 64 MiB is rotated once all of it has been read, and not before
   wire.kill("forge");
   await wire.start("forge");
   expect(disk.stat(paths.inbox)?.size).toBeLessThan(2_000);
-}, 60_000);
+});

@@ -3,7 +3,7 @@ import { DeaddropError } from "../../daemon/errors.ts";
 import type { Draft } from "../../wire/compose.ts";
 import { withClient, type Cli } from "../context.ts";
 import { example } from "../example.ts";
-import { answerSubject, parentOf, type Parent } from "../parent.ts";
+import { answerSubject, MESSAGE_ID, parentOf, type Parent } from "../parent.ts";
 import { addWaitFlags, deliver, type SendFlags } from "../sending.ts";
 
 export interface Flags extends Pick<
@@ -14,13 +14,15 @@ export interface Flags extends Pick<
   reason?: string;
 }
 
+const CAN_BE_REJECTED = ["proposal", "request"];
+
 /** `deaddrop ack`: the answer that settles what is owed, and that ratifies or rejects. Spec 3.4. */
 export function command(cli: Cli): Command {
   const ack = new Command("ack")
     .description(
       "Acknowledges a message to its author. Of a proposal it is agreement, with --reject refusal.",
     )
-    .argument("<id>", "event id, a prefix of 6 characters or more, or correlation id")
+    .argument("<id>", MESSAGE_ID)
     .option("--reject", "refuse instead")
     .option("--reason <text>", "why");
   return addWaitFlags(ack)
@@ -34,15 +36,21 @@ export function command(cli: Cli): Command {
     .action((id: string, flags: Flags) => run(cli, id, flags));
 }
 
-export async function run(cli: Cli, id: string, flags: Flags): Promise<void> {
+/** `named` finds what is acked, and may refuse what it is. */
+export async function run(cli: Cli, id: string, flags: Flags, named = parentOf): Promise<void> {
   await withClient(cli, flags, async (client) => {
-    const parent = await parentOf(client, id);
+    const parent = await named(client, id);
     if (parent.from === client.handle) {
       throw new DeaddropError("refused", "that message is your own; its addressees ack it", {
         hint: "`deaddrop correct <id> --revert` takes a proposal of yours back",
       });
     }
-    await deliver(cli, flags, client, ackOf(parent, flags));
+    if (flags.reject === true && !CAN_BE_REJECTED.includes(parent.type)) {
+      throw new DeaddropError("refused", `a ${parent.type} asks for nothing that can be rejected`, {
+        hint: "say what is wrong with it: deaddrop reply <id>",
+      });
+    }
+    await deliver(cli, flags, client, ackOf(parent, flags), parent);
   });
 }
 
@@ -54,7 +62,8 @@ function ackOf(parent: Parent, flags: Flags): Draft {
     subject: answerSubject(rejects ? "rejected" : "ack", parent),
     body: {
       acks: parent.event_id,
-      ...(rejects ? { approve: false } : {}),
+      // Spec 3.4: agreement to a proposal is said; an ack of anything else agrees to nothing.
+      ...(parent.type === "proposal" || rejects ? { approve: !rejects } : {}),
       ...(flags.reason === undefined ? {} : { reason: flags.reason }),
     },
     correlationId: parent.correlation_id,

@@ -6,6 +6,8 @@ import {
   checking,
   checkKey,
   checkPeers,
+  checkPolicy,
+  checkUnowned,
 } from "../../setup/agent-checks.ts";
 import {
   checkClock,
@@ -105,6 +107,8 @@ function placeFindings(host: SetupHost, place: Place): readonly Finding[] {
       const detail = `the wire's config.json or tiers.json differs: ${lines.join("; ")}`;
       return [warning("accepted configuration", detail, "deaddrop config accept")];
     }),
+    ...checkPolicy(place),
+    ...checking("unowned logs", () => checkUnowned(disk, place)),
     ...checking("peers", () => checkPeers(disk, place)),
     ...checking("logs", () => checkForeignLines(disk, place)),
     ...checking("daemon", () => [checkDaemon(disk, place)]),
