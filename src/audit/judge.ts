@@ -107,7 +107,7 @@ export function judgeRead(raw: RawLine, read: ReadLine, log: LogRecord, judging:
   const tag = Number.parseInt(sha256Hex(raws).slice(0, 8), 16);
   const tagBefore = log.seen.tagOf(message.id);
   if (tagBefore === tag) {
-    const event: CoreEvent = { kind: "skipped", ...place, at: log.lastAt };
+    const event: CoreEvent = { kind: "skipped", ...place, at: log.lastAt, isCopy: true };
     return { event, violation: undefined, unverified: false };
   }
   const refusal = chainRefusal(message, log, judging.ctx, tagBefore !== undefined);

@@ -15,6 +15,7 @@ import { tierOf } from "../trust/store.ts";
 import {
   isFull,
   namedReason,
+  noteCopy,
   noteRefused,
   noteTaken,
   type RefusedLines,
@@ -159,6 +160,7 @@ export function judgeLines(
 function noteResult(named: RefusedLines, { tail: { line }, verdict, reason }: JudgedLine): void {
   if (reason !== undefined) noteRefused(named, { first: line, last: line }, namedReason(reason));
   else if (verdict === "accepted") noteTaken(named, line);
+  else if (verdict === "duplicate") noteCopy(named, line);
 }
 
 function judgeLine(

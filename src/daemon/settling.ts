@@ -81,6 +81,7 @@ function eventOf(taking: Taking, intake: LogIntake, { line, run }: JudgedRun): C
   const { tail, at, message, reason } = line;
   const place = { log: intake.log.name, line: tail.line, at };
   if (message === undefined || tail.kind !== "line") {
+    if (line.verdict === "duplicate") return { kind: "skipped", ...place, isCopy: true };
     if (reason === undefined) return { kind: "skipped", ...place };
     return { kind: "refused", ...place, ...placeOf(run), reason };
   }

@@ -13,6 +13,7 @@ import {
   MAX_NAMED_REFUSALS,
   namedReason,
   noRefusedLines,
+  noteCopy,
   noteRefused,
   noteTaken,
   type RefusedLines,
@@ -77,6 +78,16 @@ export function applyReceipts(
         event.reason,
         env,
       );
+      break;
+    case "skipped": {
+      const taken = state.taken.get(event.log);
+      if (event.isCopy === true && taken !== undefined) noteCopy(taken.refused, event.line);
+      break;
+    }
+    case "reset":
+      for (const { log, lines } of event.logs) {
+        if (lines !== undefined) takenOf(state, log).refused.isAnew = true;
+      }
       break;
     case "rewound": {
       // Lines that are to be read again are not named before they are.

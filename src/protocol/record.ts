@@ -49,6 +49,7 @@ export interface SkippedEvent {
   readonly kind: "skipped";
   readonly log: string;
   readonly line: number;
+  readonly isCopy?: true;
   readonly at: number;
 }
 

@@ -290,6 +290,19 @@ describe("status", () => {
     next: "deaddrop inbox --unread",
   };
 
+  it("says what others have written into a peer's log", async () => {
+    const [peer] = status.peers;
+    if (peer === undefined) throw new Error("the status names no peer");
+    for (const [lines, text] of [
+      [1, "agent -, busy; its log holds 1 line that it did not sign"],
+      [3_000, "agent -, busy; its log holds 3000 lines that it did not sign"],
+    ] as const) {
+      const peers = [{ ...peer, foreign_lines: lines }];
+      expect((await run([], { views: { status: { ...status, peers } } })).stdout).toContain(text);
+      expect((await run(["peers"], { views: { peers } })).stdout).toContain(text);
+    }
+  });
+
   it("is one screen", async () => {
     expect((await run([], { views: { status } })).stdout).toBe(
       [
