@@ -11,6 +11,8 @@ import { apply } from "../protocol/core.ts";
 import type { CoreEvent, Env } from "../protocol/record.ts";
 import { emptyState, type State } from "../protocol/state.ts";
 import type { AdmissionContext } from "../trust/admission.ts";
+import type { UnownedLogs } from "../storage/unowned-logs.ts";
+import type { UnsignedPast } from "../trust/unsigned.ts";
 import type { Message } from "../wire/message.ts";
 import {
   gapViolations,
@@ -23,6 +25,7 @@ import {
   type LogRecord,
 } from "./judge.ts";
 import type { AuditSource } from "./source.ts";
+import { firstSigned } from "./unsigned-past.ts";
 
 /** Where the keys came from by which signatures were checked. */
 export type KeySource = "pinned" | "advertised" | "given" | "none";
@@ -50,6 +53,10 @@ export interface AuditPlan {
   /** The name of the log that a message of a file by itself belongs to. */
   logNameOf(message: Message): string;
   receivedAt(log: string, line: number): number | undefined;
+  /** What became of an unsigned line when it was received, by the private journal. Spec 1.5. */
+  notedUnsigned(log: string, line: number): UnsignedPast["noted"];
+  /** Logs of the wire that belong to nobody: they are not read. Spec 1.1. */
+  unowned(): UnownedLogs;
   /** Lines of decisions.jsonl, as events; given last, since the logs prove them. */
   decisions(): Iterable<CoreEvent | Violation>;
 }
@@ -72,6 +79,7 @@ export function runAudit(plan: AuditPlan): AuditReport {
   for (const log of logs.values()) {
     for (const violation of gapViolations(log)) addViolation(count, violation);
   }
+  for (const violation of unownedViolations(plan.unowned())) addViolation(count, violation);
   // What is ratified is read before the entries: a proved entry lets the fold forget the text.
   const { decisions } = auditView(state, plan.env, count);
   takeDecisions(plan, state, count);
@@ -86,6 +94,18 @@ export function runAudit(plan: AuditPlan): AuditReport {
     twins: of("decision_twice"),
     torn: of("torn"),
   };
+}
+
+/** Nothing in them is read, so the rest may look clean without them. Spec 1.1. */
+function unownedViolations({ names, count }: UnownedLogs): Violation[] {
+  const rule = "unowned_log";
+  const place = { line: null, event_id: null };
+  const detail = "it belongs to no handle of the roster in this layout, and is not read";
+  const more = count - names.length;
+  return [
+    ...names.map((log) => ({ rule, log, ...place, detail })),
+    ...(more > 0 ? [{ rule, log: null, ...place, detail: `${more} more logs are not read` }] : []),
+  ];
 }
 
 /** Refusals are violations already, with what was wrong in words. */
@@ -142,11 +162,18 @@ function* judgedLines(
     logs.set(name, known);
     return known;
   };
-  const place = { owner: source.log?.owner, log: source.log?.name };
+  const signedFrom = firstSigned(source, judging.ctx);
+  let line = 0;
+  const unsignedPast = (author: string): UnsignedPast => ({
+    noted: source.log && plan.notedUnsigned(source.log.name, line),
+    isBeforeSigned: line < (signedFrom.get(author) ?? 0),
+  });
+  const place = { owner: source.log?.owner, log: source.log?.name, unsignedPast };
   const fixed = source.log && recordOf(source.log.name, source.log.owner);
   // In a file of several senders, a line that says nothing of its author counts as the last one's.
   let current = fixed ?? newLogRecord(source.name, "");
   for (const raw of source.lines()) {
+    line += 1;
     if (raw.blank) {
       yield judgeBlank(current);
       continue;

@@ -6,6 +6,7 @@ import {
   type LineSource,
   type RefusalReason,
 } from "../trust/admission.ts";
+import { freshSalt } from "../storage/salt.ts";
 import { SeenIds } from "../trust/replay.ts";
 import { beginAfterRevoked } from "../trust/turn-over.ts";
 import {
@@ -36,7 +37,8 @@ export interface LogRecord {
 
 export function newLogRecord(name: string, owner: string): LogRecord {
   const chain = emptyChain();
-  return { name, owner, line: 0, lastAt: 0, chain, seen: new SeenIds(), passed: new Set() };
+  const seen = new SeenIds(freshSalt());
+  return { name, owner, line: 0, lastAt: 0, chain, seen, passed: new Set() };
 }
 
 /** What one line is: an event for the fold, and what is wrong with it. */

@@ -6,6 +6,7 @@ import { openIfThere, type Disk } from "../storage/disk.ts";
 import { isBlank, wholeLines } from "../storage/line-splitter.ts";
 import { wirePaths } from "../storage/paths.ts";
 import { openSegment, segmentsOf } from "../storage/segments.ts";
+import { unownedLogs } from "../storage/unowned-logs.ts";
 import { DEFAULT_CONFIG, type WireConfig } from "../trust/config.ts";
 import { DEFAULT_HEARTBEAT_TIERS, type HeartbeatTiers } from "../trust/heartbeat-tiers.ts";
 import type { TrustStore } from "../trust/store.ts";
@@ -39,7 +40,7 @@ export function wirePlan(
   const paths = wirePaths(wireDir);
   const layout = makeLayout(config.layout, roster);
   const receipts =
-    by.journal === undefined ? new Map<string, number[]>() : receiptTimes(disk, by.journal);
+    by.journal === undefined ? new Map<string, Receipt[]>() : receiptsIn(disk, by.journal);
   return {
     env: auditEnv(layout, config, by.tiers, keys.store),
     sources: [...layout.logs.values()].map((log) => logSource(disk, wireDir, paths.archive, log)),
@@ -52,7 +53,12 @@ export function wirePlan(
     },
     keys: keys.from,
     logNameOf: ({ from }) => ownLogs(layout, from)[0]?.name ?? from,
-    receivedAt: (log, line) => receipts.get(log)?.[line],
+    receivedAt: (log, line) => receipts.get(log)?.[line]?.at,
+    notedUnsigned: (log, line) => {
+      const noted = receipts.get(log)?.[line];
+      return noted && (noted.isRefusedUnsigned ? "refused" : "taken");
+    },
+    unowned: () => unownedLogs(disk, wireDir, layout),
     decisions: () => decisionLines(disk, wireDir, keys.store),
   };
 }
@@ -86,6 +92,8 @@ export function filePlan(disk: Disk, paths: readonly string[], keys: Keys): File
     keys: keys.from,
     logNameOf,
     receivedAt: () => undefined,
+    notedUnsigned: () => undefined,
+    unowned: () => ({ names: [], count: 0 }),
     decisions: () => [],
   };
   return { ok: true, plan };
@@ -203,15 +211,22 @@ function isTorn(bytes: Uint8Array): boolean {
   return bytes[0] === 0x7b || bytes.includes(0);
 }
 
-/** When each line was received, by the journal; read beside a daemon that may be writing it. */
-function receiptTimes(disk: Disk, path: string): ReadonlyMap<string, readonly number[]> {
-  const times = new Map<string, number[]>();
+/** What the journal says of one line. */
+interface Receipt {
+  readonly at: number;
+  readonly isRefusedUnsigned: boolean;
+}
+
+/** The receipts of each log by line; the journal is read beside a daemon that may be writing it. */
+function receiptsIn(disk: Disk, path: string): ReadonlyMap<string, readonly Receipt[]> {
+  const times = new Map<string, Receipt[]>();
   const earlier = new Map<string, number>();
   const file = openIfThere(disk, path);
   if (file === undefined) return times;
   try {
     for (const { bytes } of wholeLines(file, 0, file.stat().size)) {
       const value = bytes === undefined ? undefined : parsedEntry(bytes);
+      lower(times, setBack(value));
       // A log that began anew: its file now begins after so many lines that it had.
       for (const { log, lines } of beginnings(value)) {
         earlier.set(log, lines);
@@ -221,7 +236,7 @@ function receiptTimes(disk: Disk, path: string): ReadonlyMap<string, readonly nu
       if (entry === undefined) continue;
       const ofLog = times.get(entry.log) ?? [];
       times.set(entry.log, ofLog);
-      ofLog[entry.line - (earlier.get(entry.log) ?? 0)] = entry.at;
+      ofLog[entry.line - (earlier.get(entry.log) ?? 0)] = entry;
     }
   } finally {
     file.close();
@@ -237,6 +252,21 @@ function parsedEntry(bytes: Uint8Array): unknown {
   }
 }
 
+/** Our clock was set back to that: nothing was received later before. Spec 4.1. */
+function setBack(value: unknown): number {
+  const { event } = (value ?? {}) as { event?: { kind?: unknown; at?: unknown } };
+  return event?.kind === "set_back" && typeof event.at === "number" ? event.at : Infinity;
+}
+
+function lower(times: ReadonlyMap<string, Receipt[]>, at: number): void {
+  if (at === Infinity) return;
+  for (const ofLog of times.values()) {
+    for (const [line, noted] of ofLog.entries()) {
+      if (noted !== undefined && noted.at > at) ofLog[line] = { ...noted, at };
+    }
+  }
+}
+
 function beginnings(value: unknown): { log: string; lines: number }[] {
   const { event } = (value ?? {}) as { event?: { kind?: unknown; logs?: unknown } };
   if (event?.kind !== "reset" || !Array.isArray(event.logs)) return [];
@@ -245,8 +275,9 @@ function beginnings(value: unknown): { log: string; lines: number }[] {
   );
 }
 
-function lineEntry(value: unknown): { log: string; line: number; at: number } | undefined {
-  const { k, log, line, at } = (value ?? {}) as Record<string, unknown>;
+function lineEntry(value: unknown): (Receipt & { log: string; line: number }) | undefined {
+  const { k, log, line, at, reason } = (value ?? {}) as Record<string, unknown>;
   if (k !== "line" || typeof log !== "string" || typeof at !== "number") return undefined;
-  return typeof line === "number" && line > 0 && line < 2 ** 32 - 1 ? { log, line, at } : undefined;
+  if (typeof line !== "number" || line < 1 || line >= 2 ** 32 - 1) return undefined;
+  return { log, line, at, isRefusedUnsigned: reason === "unsigned" };
 }

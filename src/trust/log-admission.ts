@@ -3,13 +3,16 @@ import {
   emptyChain,
   isChained,
   judgeLine,
+  missingBefore,
+  type ChainRange,
   type ChainState,
   type ChainVerdict,
 } from "../wire/chain.ts";
 import { ownLogs, type Layout, type Log } from "../wire/layout.ts";
-import { quote } from "../wire/quote.ts";
 import type { AdmissionContext, RefusalReason, VerifiedMessage } from "./admission.ts";
+import { datedAhead, isHeldBack, type AheadHold } from "./ahead.ts";
 import { contentRefusal } from "./content.ts";
+import { mayStandOutside, wrongWire } from "./outside.ts";
 import { isStrayCopy, SeenIds, UNKNOWN_BYTES } from "./replay.ts";
 import type { Hold, TrustStore } from "./store.ts";
 import { beginAfterRevoked } from "./turn-over.ts";
@@ -26,6 +29,8 @@ export interface LogAdmission {
   held: Hold | undefined;
   /** The operator's word that a chain may begin above 1 without its archive. Spec 1.6. */
   mayBeginLate: boolean;
+  /** The last line that was held back because it is dated ahead of our clock. Spec 2.4. */
+  ahead: AheadHold | undefined;
 }
 
 /** Something that a chain showed and that the operator is told. Spec 1.6. */
@@ -39,8 +44,9 @@ export interface ChainEvent {
  * - `accepted`: `afterGap` when the line before it is missing.
  * - `duplicate`: byte for byte a line that this log has shown before; dropped and counted.
  * - `refused`: taken in all the same (the cursor moves past it).
- * - `wait`: not taken; the cursor stays before it until the operator decides, or until the archive
- *   is there that the log begins with.
+ * - `wait`: not taken; the cursor stays before it until the operator decides ("held"), until the
+ *   archive is there that the log begins with ("late"), until our clock may have been corrected
+ *   ("ahead"), or until the file shows the chain in its order ("order").
  */
 export type Verdict =
   | {
@@ -55,19 +61,35 @@ export type Verdict =
       readonly detail: string;
       readonly events: readonly ChainEvent[];
     }
-  | { readonly outcome: "wait"; readonly detail: string; readonly events: readonly ChainEvent[] };
+  | {
+      readonly outcome: "wait";
+      readonly because: "held" | "late" | "ahead" | "order";
+      readonly detail: string;
+      readonly events: readonly ChainEvent[];
+    };
 
-/** The state of a log of which nothing has been read. */
-export function newLogAdmission(log: Log, layout: Layout): LogAdmission {
+/** What is asked of a line that may have to wait. */
+export interface FirstLook {
+  /** Whether lines of the chain between these numbers stand in the file behind the line. Spec 1.6. */
+  standsBehind(gap: ChainRange): boolean;
+}
+
+/**
+ * The state of a log of which nothing has been read.
+ *
+ * @param salt of `SeenIds`: 32 random bits
+ */
+export function newLogAdmission(log: Log, layout: Layout, salt: number): LogAdmission {
   const others = ownLogs(layout, log.owner).filter((other) => other.name !== log.name);
   return {
     name: log.name,
     addressee: log.addressee,
     otherAddressees: others.flatMap((other) => other.addressee ?? []),
     chain: emptyChain(),
-    seen: new SeenIds(),
+    seen: new SeenIds(salt),
     held: undefined,
     mayBeginLate: false,
+    ahead: undefined,
   };
 }
 
@@ -78,16 +100,22 @@ export interface SavedLogAdmission {
   readonly seen: string;
   readonly held?: Hold;
   readonly mayBeginLate: boolean;
+  readonly ahead?: AheadHold;
 }
 
 export function saveLogAdmission(
   log: LogAdmission,
   ids: "with ids" | "ids apart" = "with ids",
 ): SavedLogAdmission {
-  const { chain, held, mayBeginLate } = log;
+  const { chain, held, mayBeginLate, ahead } = log;
   const seen = ids === "with ids" ? log.seen.serialise() : "";
-  const saved = { chain: { ...chain }, seen, mayBeginLate };
-  return held === undefined ? saved : { ...saved, held };
+  return {
+    chain: { ...chain },
+    seen,
+    mayBeginLate,
+    ...(held === undefined ? {} : { held }),
+    ...(ahead === undefined ? {} : { ahead }),
+  };
 }
 
 /** `fresh` with what was saved of it, or `undefined` when the ids in it are damaged. */
@@ -95,12 +123,12 @@ export function restoreLogAdmission(
   fresh: LogAdmission,
   saved: SavedLogAdmission,
 ): LogAdmission | undefined {
-  const seen = SeenIds.restore(saved.seen);
+  const seen = SeenIds.restore(saved.seen, fresh.seen.salt);
   if (seen === undefined) return undefined;
-  const { chain, held, mayBeginLate } = saved;
+  const { chain, held, mayBeginLate, ahead } = saved;
   // A checkpoint is JSON, which drops the fields that are undefined.
   const head = chain.head;
-  return { ...fresh, chain: { head, gaps: chain.gaps }, seen, held, mayBeginLate };
+  return { ...fresh, chain: { head, gaps: chain.gaps }, seen, held, mayBeginLate, ahead };
 }
 
 /**
@@ -120,12 +148,14 @@ export function acceptFromHere(log: LogAdmission, gone: Iterable<string> = []): 
  * the chain and is known from then on, whatever later checks say of it (spec 1.6).
  *
  * @param receivedAtMs our wall clock when the line was taken in
+ * @param first what a line is asked when it is judged for the first time, and may have to wait
  */
 export function admit(
   message: VerifiedMessage,
   log: LogAdmission,
   ctx: AdmissionContext,
   receivedAtMs: number,
+  first?: FirstLook,
 ): Verdict {
   const tagBefore = log.seen.tagOf(message.id);
   if (tagBefore === message.lineTag || tagBefore === UNKNOWN_BYTES) return { outcome: "duplicate" };
@@ -133,7 +163,7 @@ export function admit(
   const hold = log.held ?? ctx.store.peers.get(message.from)?.held;
   if (hold !== undefined) {
     const detail = `${message.from} is held since ${hold.cause}: ${hold.detail}`;
-    return { outcome: "wait", detail, events: [] };
+    return { outcome: "wait", because: "held", detail, events: [] };
   }
   const alien = wrongWire(message, ctx.wireId);
   if (alien !== undefined) return refused("wrong_wire", alien);
@@ -144,14 +174,29 @@ export function admit(
     return refused("unchained", `this log is chained, and the line carries no place in the chain`);
   }
   if (verdict.outcome === "fork") return forked(message, log, verdict.detail, receivedAtMs);
+  const gap = missingBefore(verdict);
+  if (gap !== undefined && first?.standsBehind(gap) === true) {
+    const detail = `${log.name}: line ${message.seq ?? 0} of the chain stands before lines that it follows`;
+    return { outcome: "wait", because: "order", detail, events: [] };
+  }
   if (verdict.outcome === "first" && verdict.startsAt > 1 && !log.mayBeginLate) {
     return beginsLate(log, verdict.startsAt);
+  }
+  const ahead = datedAhead(message.timestampMs, receivedAtMs, ctx.limits);
+  if (first !== undefined && ahead !== undefined) {
+    if (isHeldBack(log.ahead, message.id, receivedAtMs)) {
+      const detail = `${log.name}: the next line is ${ahead}`;
+      return { outcome: "wait", because: "ahead", detail, events: [] };
+    }
   }
   advance(log.chain, message, verdict);
   log.seen.add(message.id, message.lineTag);
 
   const events = gapEvents(log, verdict);
-  const refusal = laterRefusal(message, log, ctx, receivedAtMs, tagBefore !== undefined);
+  const refusal =
+    ahead === undefined
+      ? laterRefusal(message, log, ctx, tagBefore !== undefined)
+      : refused("clock_skew", ahead);
   if (refusal !== undefined) return { ...refusal, events };
   return { outcome: "accepted", afterGap: followsGap(message, log, verdict), events };
 }
@@ -195,21 +240,6 @@ function isPlaceEmpty({ chain, mayBeginLate }: LogAdmission, seq: number): boole
   return seq > head.seq || isMissing;
 }
 
-/** Spec 1.6. A chained line that names no wire was written for one without an id. */
-function wrongWire(message: VerifiedMessage, wireId: string | undefined): string | undefined {
-  if (wireId === undefined || message.wire === wireId) return undefined;
-  if (message.wire === undefined) {
-    return isChained(message) ? `the line names no wire; this one is ${wireId}` : undefined;
-  }
-  return `the line was written for the wire ${quote(message.wire)}; this one is ${wireId}`;
-}
-
-/** Spec 1.6: v2.0 lines that policy admitted and agents marked `allow_unchained`. */
-function mayStandOutside(message: VerifiedMessage, ctx: AdmissionContext): boolean {
-  if (message.version === "v2.0") return true;
-  return ctx.store.peers.get(message.from)?.allowUnchained ?? false;
-}
-
 function forked(
   message: VerifiedMessage,
   log: LogAdmission,
@@ -227,7 +257,7 @@ function forked(
 
 function beginsLate(log: LogAdmission, startsAt: number): Verdict {
   const detail = `${log.name} begins with line ${startsAt}: lines 1 to ${startsAt - 1} are missing, and it needs its archive or the operator's word`;
-  return { outcome: "wait", detail, events: [{ cause: "log_gap", detail }] };
+  return { outcome: "wait", because: "late", detail, events: [{ cause: "log_gap", detail }] };
 }
 
 function gapEvents(log: LogAdmission, verdict: ChainVerdict): readonly ChainEvent[] {
@@ -249,18 +279,8 @@ function laterRefusal(
   message: VerifiedMessage,
   log: LogAdmission,
   ctx: AdmissionContext,
-  receivedAtMs: number,
   seenBefore: boolean,
 ): (Verdict & { outcome: "refused" }) | undefined {
-  const { limits } = ctx;
-  const aheadMs = message.timestampMs - receivedAtMs;
-  if (aheadMs > limits.maxClockSkewSeconds * 1_000) {
-    const ahead = Math.round(aheadMs / 1_000);
-    return refused(
-      "clock_skew",
-      `dated ${ahead} s ahead of our clock; at most ${limits.maxClockSkewSeconds} s are let pass`,
-    );
-  }
   if (seenBefore) return refused("replayed", `${log.name} has shown ${message.id} before`);
   if (!isChained(message)) {
     if (isStrayCopy(message.to, log.addressee, log.otherAddressees)) {

@@ -101,7 +101,8 @@ export function makeWire(options: WireOptions = {}): LiveWire {
   mkdirSync(home);
   const env = { ...envOf(home), ...options.env?.(home) };
   writePolicy(dir, handles, options);
-  initWire(setupHost(env, Date.now()), { wireDir: dir, handles, peers: [], track: true });
+  const agrees = (): boolean => true;
+  initWire(setupHost(env, Date.now()), { wireDir: dir, handles, peers: [], track: true, agrees });
   return liveWire(folder, dir, env);
 }
 
@@ -141,8 +142,6 @@ function envOf(home: string): NodeJS.ProcessEnv {
   return {
     PATH,
     HOME: home,
-    // Sockets whose own place has too long a path go here, and are removed with the rest.
-    XDG_RUNTIME_DIR: home,
     TZ: "UTC",
     ...(TMPDIR === undefined ? {} : { TMPDIR }),
   };
@@ -167,7 +166,7 @@ function writePolicy(dir: string, handles: readonly string[], options: WireOptio
 export function copiedHome(wire: LiveWire): LiveWire {
   const home = join(wire.folder, "copied-home");
   cpSync(join(wire.folder, "home", ".config"), join(home, ".config"), { recursive: true });
-  return liveWire(wire.folder, wire.dir, { ...wire.env, HOME: home, XDG_RUNTIME_DIR: home });
+  return liveWire(wire.folder, wire.dir, { ...wire.env, HOME: home });
 }
 
 /** Spec 3.4: a deadline is never shorter than T1, so beats may be faster than that. */
@@ -187,7 +186,7 @@ export function tiersText(seconds: number, deadlineSeconds?: number): string {
 }
 
 function liveWire(folder: string, dir: string, env: NodeJS.ProcessEnv): LiveWire {
-  const places = placesFrom(env, env["HOME"] ?? "", env["TMPDIR"] ?? tmpdir());
+  const places = placesFrom(env, env["HOME"] ?? "");
   const argsOf = (handle: string, [command = "", ...rest]: readonly string[]) => [
     ...[BIN, command, "--wire", dir, "--as", handle],
     ...rest,
