@@ -460,7 +460,7 @@ const OUTBOX: Row[] = [
       "c proposes Q needs=b",
       "b acks P",
       "b rejects P",
-      "b acks Q",
+      "b agrees Q",
       "a beats",
       "c beats",
     ],
