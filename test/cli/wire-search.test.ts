@@ -45,7 +45,7 @@ function joined(wire: string): void {
   writeFileSync(join(agentFolder, "wire.json"), JSON.stringify({ wire_dir: join(root, wire) }));
 }
 
-function refusal(why: string) {
+function refusal(why: string): unknown {
   const wire = join(root, "project/_coordination");
   return expect.objectContaining({
     code: "config",
