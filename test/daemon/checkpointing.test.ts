@@ -44,6 +44,8 @@ test("a checkpoint keeps all of the memory that is not of the moment", async () 
     journalEnd: 10,
     inboxEnd: 20,
     inboxFrom: 5,
+    latestMs: 4_000,
+    setBacks: [{ before: 8, at: 3_000 }],
   };
   const intake = intakeOf(memory, log);
   intake.cursor = {

@@ -74,7 +74,7 @@ export const PLANTS = [
     find: "[support, ack] = [target, undefined];",
     put: "[support, ack, rejection] = [target, undefined, undefined];",
     test: "test/protocol/outcomes.test.ts",
-    title: "a rejection speaks until its author acks that one: not when it acks a sibling",
+    title: "'a rejection speaks until its author a…'",
   },
   {
     name: "looks for the named line in the whole log",
