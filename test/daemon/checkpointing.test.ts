@@ -22,8 +22,8 @@ test.each<[string, number | undefined, number, boolean]>([
 
 /** What is true of the moment only, and what the caller gives: a start finds it out again. */
 const MOMENTARY = new Set([
-  ...["log", "unlimitedTo", "caughtUp", "heldBack", "late", "notBeforeMs", "rubbish", "hole"],
-  ...["behindSinceMs", "behindLook"],
+  ...["log", "signedTo", "unlimitedTo", "caughtUp", "heldBack", "late", "notBeforeMs", "foreign"],
+  ...["hole", "goesOn", "wait", "orderedLook", "claims", "ahead"],
   ...["allowances", "ownTrouble", "unreadable", "inInbox"],
 ]);
 /** Kept in ways of their own, which other tests look at. */
@@ -60,6 +60,7 @@ test("a checkpoint keeps all of the memory that is not of the moment", async () 
   };
   intake.historyTo = 100;
   intake.lastAt = 4_000;
+  intake.takesAnyOrder = true;
   intake.awaited.set(id, {
     ...{ k: "line", at: 4_000, log, line: 2, start: 100, end: 200, verdict: "accepted", id },
     isRead: true,
