@@ -2,7 +2,6 @@ import { unreadView } from "../protocol/receipts.ts";
 import { authorTier } from "../protocol/routing.ts";
 import { threadMessageOf, type Thread } from "../protocol/threads.ts";
 import { pendingView, threadViewsOf } from "../protocol/threads-view.ts";
-import { tierOf } from "../trust/store.ts";
 import { isState } from "../trust/tiers.ts";
 import { toPlain } from "../wire/json.ts";
 import type {
