@@ -91,7 +91,7 @@ describe("no row of a terminal begins with a peer's text", () => {
       await fc.assert(
         fc.asyncProperty(
           ...[peersText, peersText, fc.array(peersText, { maxLength: 3 })],
-          fc.integer({ min: 8, max: 100 }),
+          fc.integer({ min: 12, max: 100 }),
           async (subject, body, refs, columns) => {
             const inbox = [message(subject, body, refs)];
             const rows = screen(await shown(["inbox"], { inbox }, columns), columns, widthOf);
@@ -106,7 +106,7 @@ describe("no row of a terminal begins with a peer's text", () => {
     it(`on ${name}, in tables, threads, decisions, notices, answers and errors`, async () => {
       await fc.assert(
         fc.asyncProperty(
-          ...[peersText, fc.integer({ min: 8, max: 100 })],
+          ...[peersText, fc.integer({ min: 12, max: 100 })],
           async (text, columns) => {
             for (const [args, views, ours] of screens(text)) {
               const rows = screen(await shown(args, views, columns), columns, widthOf);

@@ -18,7 +18,7 @@ afterEach(async () => {
   await removeWires();
 });
 
-/** Fillers after which FORGED would stand at the beginning of a row, whatever stands before them. */
+/** Fillers after which FORGED would be at the beginning of a row, whatever is before them. */
 function fillers(): string[] {
   const marks = ["x", "数", "e\u0301", "👩‍👩‍👧", "❤\ufe0f", "\u3000", "⸻", "Ⅷ", "ｱ", "한"];
   return marks.flatMap((mark) =>
