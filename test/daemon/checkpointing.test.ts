@@ -23,7 +23,7 @@ test.each<[string, number | undefined, number, boolean]>([
 /** What is true of the moment only, and what the caller gives: a start finds it out again. */
 const MOMENTARY = new Set([
   ...["log", "signedTo", "unlimitedTo", "caughtUp", "heldBack", "late", "notBeforeMs", "foreign"],
-  ...["hole", "goesOn", "wait", "orderedLook", "claims", "ahead"],
+  ...["hole", "goesOn", "wait", "orderedLook", "claims"],
   ...["allowances", "ownTrouble", "unreadable", "inInbox"],
 ]);
 /** Kept in ways of their own, which other tests look at. */
@@ -70,6 +70,7 @@ test("a checkpoint keeps all of the memory that is not of the moment", async () 
   admission.seen.add(id, 9);
   admission.held = { cause: "log_rewritten", detail: "another line", sinceMs: 4_000 };
   admission.mayBeginLate = true;
+  admission.ahead = { id, sinceMs: 3_000 };
 
   saveMemory(disk, place, memory);
   const loaded = loadMemory(disk, place, 0);
