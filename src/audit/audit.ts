@@ -11,7 +11,10 @@ import { apply } from "../protocol/core.ts";
 import type { CoreEvent, Env } from "../protocol/record.ts";
 import { emptyState, type State } from "../protocol/state.ts";
 import type { AdmissionContext } from "../trust/admission.ts";
+import { newLogAdmission } from "../trust/log-admission.ts";
+import type { Log } from "../wire/layout.ts";
 import type { Message } from "../wire/message.ts";
+import type { NotedLine } from "./journal-notes.ts";
 import {
   gapViolations,
   judgeBlank,
@@ -49,7 +52,8 @@ export interface AuditPlan {
   readonly keys: KeySource;
   /** The name of the log that a message of a file by itself belongs to. */
   logNameOf(message: Message): string;
-  receivedAt(log: string, line: number): number | undefined;
+  /** What our journal noted of a line. */
+  noted(log: string, line: number): NotedLine | undefined;
   /** Lines of decisions.jsonl, as events; given last, since the logs prove them. */
   decisions(): Iterable<CoreEvent | Violation>;
 }
@@ -102,7 +106,8 @@ function takeDecisions(plan: AuditPlan, state: State, count: Tally): void {
 
 function judgingOf(plan: AuditPlan, logs: ReadonlyMap<string, LogRecord>): Judging {
   const passed = (keyId: string, log: string) => logs.get(log)?.passed.has(keyId) ?? false;
-  return { ctx: { ...plan.ctx, history: { passed } }, receivedAt: plan.receivedAt };
+  const ctx = { ...plan.ctx, history: { passed } };
+  return { ctx, keys: plan.keys, noted: (log, line) => plan.noted(log, line) };
 }
 
 interface Waiting {
@@ -137,24 +142,31 @@ function* judgedLines(
   logs: Map<string, LogRecord>,
   judging: Judging,
 ): Generator<Judged> {
+  const { layout } = plan.env;
   const recordOf = (name: string, owner: string): LogRecord => {
-    const known = logs.get(name) ?? newLogRecord(name, owner);
+    const log = layout.logs.get(name) ?? outside(name, owner);
+    const known = logs.get(name) ?? newLogRecord(newLogAdmission(log, layout), owner);
     logs.set(name, known);
     return known;
   };
   const place = { owner: source.log?.owner, log: source.log?.name };
   const fixed = source.log && recordOf(source.log.name, source.log.owner);
   // In a file of several senders, a line that says nothing of its author counts as the last one's.
-  let current = fixed ?? newLogRecord(source.name, "");
+  let current = fixed ?? newLogRecord(newLogAdmission(outside(source.name, ""), layout), "");
   for (const raw of source.lines()) {
     if (raw.blank) {
       yield judgeBlank(current);
       continue;
     }
-    const read = readLine(raw.bytes, place, judging.ctx);
+    const read = readLine(raw.bytes, place, judging);
     if (fixed === undefined && read.ok) {
       current = recordOf(plan.logNameOf(read.message), read.message.from);
     }
     yield judgeRead(raw, read, current, judging);
   }
+}
+
+/** A file that is no log of the layout: it addresses nobody in particular. */
+function outside(name: string, owner: string): Log {
+  return { name, owner, addressee: undefined, path: name };
 }

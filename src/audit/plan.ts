@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer";
 import type { Violation } from "../protocol/audit.ts";
 import type { CoreEvent, Env } from "../protocol/record.ts";
 import { decisionEvent } from "../protocol/decision-entry.ts";
@@ -14,6 +13,7 @@ import { makeLayout, ownLogs, type Layout } from "../wire/layout.ts";
 import { MAX_ROSTER } from "../wire/limits.ts";
 import { parseMessage, type Message } from "../wire/message.ts";
 import type { AuditPlan, KeySource } from "./audit.ts";
+import { notedAt, readJournalNotes } from "./journal-notes.ts";
 import { fileSource, logSource, type AuditSource } from "./source.ts";
 
 /** Whose signatures are believed in an audit. */
@@ -33,13 +33,14 @@ export function wirePlan(
     readonly roster: readonly string[];
     /** The private journal of the agent that audits. */
     readonly journal: string | undefined;
+    /** The agent that audits: a fork in a log of its own ends no chain. */
+    readonly self?: string;
   },
 ): AuditPlan {
   const { config, roster } = by;
   const paths = wirePaths(wireDir);
   const layout = makeLayout(config.layout, roster);
-  const receipts =
-    by.journal === undefined ? new Map<string, number[]>() : receiptTimes(disk, by.journal);
+  const notes = by.journal === undefined ? new Map() : readJournalNotes(disk, by.journal);
   return {
     env: auditEnv(layout, config, by.tiers, keys.store),
     sources: [...layout.logs.values()].map((log) => logSource(disk, wireDir, paths.archive, log)),
@@ -48,11 +49,11 @@ export function wirePlan(
       signing: config.signing,
       limits: config.limits,
       store: keys.store,
-      self: "",
+      self: by.self ?? "",
     },
     keys: keys.from,
     logNameOf: ({ from }) => ownLogs(layout, from)[0]?.name ?? from,
-    receivedAt: (log, line) => receipts.get(log)?.[line],
+    noted: (log, line) => notedAt(notes, log, line),
     decisions: () => decisionLines(disk, wireDir, keys.store),
   };
 }
@@ -85,7 +86,7 @@ export function filePlan(disk: Disk, paths: readonly string[], keys: Keys): File
     },
     keys: keys.from,
     logNameOf,
-    receivedAt: () => undefined,
+    noted: () => undefined,
     decisions: () => [],
   };
   return { ok: true, plan };
@@ -201,52 +202,4 @@ function unreadable(line: number, bytes: Uint8Array | undefined): Violation {
 /** What a death or a power cut leaves of an entry: its begin, or zero bytes, which no JSON has. */
 function isTorn(bytes: Uint8Array): boolean {
   return bytes[0] === 0x7b || bytes.includes(0);
-}
-
-/** When each line was received, by the journal; read beside a daemon that may be writing it. */
-function receiptTimes(disk: Disk, path: string): ReadonlyMap<string, readonly number[]> {
-  const times = new Map<string, number[]>();
-  const earlier = new Map<string, number>();
-  const file = openIfThere(disk, path);
-  if (file === undefined) return times;
-  try {
-    for (const { bytes } of wholeLines(file, 0, file.stat().size)) {
-      const value = bytes === undefined ? undefined : parsedEntry(bytes);
-      // A log that began anew: its file now begins after so many lines that it had.
-      for (const { log, lines } of beginnings(value)) {
-        earlier.set(log, lines);
-        times.delete(log);
-      }
-      const entry = lineEntry(value);
-      if (entry === undefined) continue;
-      const ofLog = times.get(entry.log) ?? [];
-      times.set(entry.log, ofLog);
-      ofLog[entry.line - (earlier.get(entry.log) ?? 0)] = entry.at;
-    }
-  } finally {
-    file.close();
-  }
-  return times;
-}
-
-function parsedEntry(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(bytes).toString("utf8"));
-  } catch {
-    return undefined; // damaged: the line's own timestamp stands in
-  }
-}
-
-function beginnings(value: unknown): { log: string; lines: number }[] {
-  const { event } = (value ?? {}) as { event?: { kind?: unknown; logs?: unknown } };
-  if (event?.kind !== "reset" || !Array.isArray(event.logs)) return [];
-  return (event.logs as { log: string; lines?: number }[]).flatMap(({ log, lines }) =>
-    lines === undefined ? [] : [{ log, lines }],
-  );
-}
-
-function lineEntry(value: unknown): { log: string; line: number; at: number } | undefined {
-  const { k, log, line, at } = (value ?? {}) as Record<string, unknown>;
-  if (k !== "line" || typeof log !== "string" || typeof at !== "number") return undefined;
-  return typeof line === "number" && line > 0 && line < 2 ** 32 - 1 ? { log, line, at } : undefined;
 }

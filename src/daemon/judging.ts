@@ -7,10 +7,12 @@ import {
   type Authentication,
   type Preparation,
   type Prepared,
+  type Refusal,
   type RefusalReason,
   type VerifiedMessage,
 } from "../trust/admission.ts";
-import { admit, type ChainEvent } from "../trust/log-admission.ts";
+import { admit, repeats, type ChainEvent } from "../trust/log-admission.ts";
+import { BY_CONTEXT } from "../trust/reading.ts";
 import { tierOf } from "../trust/store.ts";
 import type { TailLine } from "../storage/tail.ts";
 import { pastContextOf } from "./contexts.ts";
@@ -142,6 +144,11 @@ function judgeLine(
     return { ...plain, at, live, verdict: "blank", reason: undefined };
   }
   const outcome = authentication(line, valid);
+  const duplicateOf = outcome.ok ? undefined : repeated(tail, outcome, intake);
+  if (duplicateOf !== undefined) {
+    const at = receiptTime(undefined, live, judging);
+    return { ...plain, at, live, verdict: "duplicate", reason: undefined, duplicateOf };
+  }
   if (!outcome.ok) {
     const full = rubbishLimit(tail, live, judging);
     if (full !== undefined) return full;
@@ -150,6 +157,16 @@ function judgeLine(
     return { ...plain, at, live, verdict: "unauthentic", reason, detail };
   }
   return judgeAuthentic(outcome.message, tail, live, judging);
+}
+
+/** Spec 2.4: what was believed once and stands there again is a duplicate, whatever we believe now. */
+function repeated(
+  tail: TailLine,
+  { reason }: Refusal,
+  { admission }: LogIntake,
+): string | undefined {
+  if (tail.kind !== "line" || !BY_CONTEXT.has(reason)) return undefined;
+  return repeats(tail.bytes, admission);
 }
 
 function authentication(line: PreparedLine, valid: boolean | undefined): Authentication {
@@ -180,13 +197,7 @@ function judgeAuthentic(
   const limited = noted === undefined ? limit(message, tail, live, judging) : undefined;
   if (limited !== undefined) return limited;
   const at = noted?.at ?? receiptTime(message, live, judging);
-  // The lines before it stand in the log and were not believed, for want of a pin: none is missing.
-  if (tail.line >= (message.seq ?? Infinity)) intake.admission.mayBeginLate = true;
-  // Of our own log nothing is held back: what forked it is known, and what follows is read, too.
-  if (judging.own && intake.admission.held?.cause === "log_forked") {
-    intake.admission.held = undefined;
-  }
-  const verdict = admit(message, intake.admission, ctx, at);
+  const verdict = admit(message, intake.admission, ctx, at, { mode: "live", line: tail.line });
   if (verdict.outcome === "wait") {
     if (verdict.events.length > 0) {
       intake.late ??= { detail: verdict.detail, sinceMs: judging.wallMs };

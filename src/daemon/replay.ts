@@ -6,7 +6,8 @@ import type { Disk } from "../storage/disk.ts";
 import type { Journal } from "../storage/journal.ts";
 import { cursorAt } from "../storage/tail.ts";
 import { recallVerified } from "../trust/admission.ts";
-import { recallLine } from "../trust/log-admission.ts";
+import { admit } from "../trust/log-admission.ts";
+import { contextOf } from "./contexts.ts";
 import type { JournalEntry, LineEntry } from "./entries.ts";
 import { openLineSource, type LineSource } from "./line-source.ts";
 import { takeLocal } from "./holds.ts";
@@ -130,7 +131,11 @@ function lineEvent(
   const bytes = source.at(log, entry.start, entry.end);
   const message = bytes === undefined ? undefined : recallVerified(bytes);
   if (bytes === undefined || message === undefined || message.id !== entry.id) return undefined;
-  recallLine(message, intake.admission, reason, at, place.store);
+  admit(message, intake.admission, contextOf(place), at, {
+    mode: "journal",
+    line,
+    noted: { reason },
+  });
   intake.lastAt = at;
   return {
     kind: "line",

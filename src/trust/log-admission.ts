@@ -7,11 +7,17 @@ import {
   type ChainVerdict,
 } from "../wire/chain.ts";
 import { ownLogs, type Layout, type Log } from "../wire/layout.ts";
-import { quote } from "../wire/quote.ts";
-import type { AdmissionContext, RefusalReason, VerifiedMessage } from "./admission.ts";
-import { contentRefusal } from "./content.ts";
-import { isStrayCopy, SeenIds, UNKNOWN_BYTES } from "./replay.ts";
-import type { Hold, TrustStore } from "./store.ts";
+import {
+  recallVerified,
+  type AdmissionContext,
+  type RefusalReason,
+  type VerifiedMessage,
+} from "./admission.ts";
+import { CONTENT_REASONS, contentRefusal } from "./content.ts";
+import { clockSkew, replayed, strayLine, wrongWire } from "./line-problems.ts";
+import { decided, LIVE, type Reading } from "./reading.ts";
+import { SeenIds, UNKNOWN_BYTES } from "./replay.ts";
+import type { Hold } from "./store.ts";
 import { beginAfterRevoked } from "./turn-over.ts";
 
 /** What admission remembers of one log. Owned by the loop, updated in place by `admit`. */
@@ -126,54 +132,64 @@ export function admit(
   log: LogAdmission,
   ctx: AdmissionContext,
   receivedAtMs: number,
+  reading: Reading = LIVE,
 ): Verdict {
+  const { mode } = reading;
   const tagBefore = log.seen.tagOf(message.id);
-  if (tagBefore === message.lineTag || tagBefore === UNKNOWN_BYTES) return { outcome: "duplicate" };
+  const isKnown = tagBefore === message.lineTag || tagBefore === UNKNOWN_BYTES;
+  if (isKnown && mode !== "journal") return { outcome: "duplicate" };
 
-  const hold = log.held ?? ctx.store.peers.get(message.from)?.held;
+  const isOwn = message.from === ctx.self;
+  // Of our own log nothing is held back: what forked it is known, and what follows is read, too.
+  if (isOwn && log.held?.cause === "log_forked") log.held = undefined;
+  const hold = mode === "live" ? (log.held ?? ctx.store.peers.get(message.from)?.held) : undefined;
   if (hold !== undefined) {
     const detail = `${message.from} is held since ${hold.cause}: ${hold.detail}`;
     return { outcome: "wait", detail, events: [] };
   }
-  const alien = wrongWire(message, ctx.wireId);
+  const alien = decided(reading, "wrong_wire", wrongWire(message, ctx.wireId));
   if (alien !== undefined) return refused("wrong_wire", alien);
 
+  // The lines before it stand in the log and were not believed, for want of a pin: none is missing.
+  if ((reading.line ?? 0) >= (message.seq ?? Infinity)) log.mayBeginLate = true;
   beginAfterRevoked(log.chain, log.name, message, ctx.store);
-  const verdict = judge(message, log, tagBefore !== undefined);
-  if (verdict.outcome === "unchained" && verdict.afterChained && !mayStandOutside(message, ctx)) {
-    return refused("unchained", `this log is chained, and the line carries no place in the chain`);
+  let verdict = judge(message, log, tagBefore !== undefined);
+  const stray = decided(reading, "unchained", strayLine(verdict, message, ctx));
+  if (stray !== undefined) return refused("unchained", stray);
+  const fork = decided(
+    reading,
+    "log_forked",
+    verdict.outcome === "fork" ? verdict.detail : undefined,
+  );
+  if (fork !== undefined) {
+    const refusal = forked(message, log, fork, receivedAtMs);
+    if (mode === "audit" && !isOwn) acceptFromHere(log);
+    return refusal;
   }
-  if (verdict.outcome === "fork") return forked(message, log, verdict.detail, receivedAtMs);
-  if (verdict.outcome === "first" && verdict.startsAt > 1 && !log.mayBeginLate) {
-    return beginsLate(log, verdict.startsAt);
+  if (verdict.outcome === "fork") {
+    // The journal says otherwise: the chain went on from here.
+    acceptFromHere(log);
+    verdict = judge(message, log, false);
   }
+  const startsAt = verdict.outcome === "first" ? verdict.startsAt : 1;
+  if (mode === "live" && startsAt > 1 && !log.mayBeginLate) return beginsLate(log, startsAt);
   advance(log.chain, message, verdict);
   log.seen.add(message.id, message.lineTag);
 
   const events = gapEvents(log, verdict);
-  const refusal = laterRefusal(message, log, ctx, receivedAtMs, tagBefore !== undefined);
+  const refusal = laterRefusal(message, log, ctx, receivedAtMs, tagBefore !== undefined, reading);
   if (refusal !== undefined) return { ...refusal, events };
   return { outcome: "accepted", afterGap: followsGap(message, log, verdict), events };
 }
 
 /**
- * Takes a line into what its log has shown as the journal says it was judged, so that a replay
- * knows what live admission knew. Reasons that stop before the chain move nothing. Spec 2.4.
+ * Whether a line that is not authentic for want of a pin or of policy is byte for byte one that its
+ * log has shown: that is asked before anything else. Spec 2.4.
  */
-export function recallLine(
-  message: VerifiedMessage,
-  log: LogAdmission,
-  reason: RefusalReason | undefined,
-  receivedAtMs: number,
-  store: TrustStore,
-): void {
-  if (reason === "wrong_wire" || reason === "unchained") return;
-  beginAfterRevoked(log.chain, log.name, message, store);
-  const verdict = judge(message, log, log.seen.has(message.id));
-  if (verdict.outcome === "fork") forked(message, log, verdict.detail, receivedAtMs);
-  if (verdict.outcome === "fork" || reason === "log_forked") return;
-  advance(log.chain, message, verdict);
-  log.seen.add(message.id, message.lineTag);
+export function repeats(line: Uint8Array, log: LogAdmission): string | undefined {
+  const known = recallVerified(line);
+  if (known === undefined || log.seen.tagOf(known.id) !== known.lineTag) return undefined;
+  return known.id;
 }
 
 /**
@@ -193,21 +209,6 @@ function isPlaceEmpty({ chain, mayBeginLate }: LogAdmission, seq: number): boole
     ({ from, to, after }) => after !== undefined && from <= seq && seq <= to,
   );
   return seq > head.seq || isMissing;
-}
-
-/** Spec 1.6. A chained line that names no wire was written for one without an id. */
-function wrongWire(message: VerifiedMessage, wireId: string | undefined): string | undefined {
-  if (wireId === undefined || message.wire === wireId) return undefined;
-  if (message.wire === undefined) {
-    return isChained(message) ? `the line names no wire; this one is ${wireId}` : undefined;
-  }
-  return `the line was written for the wire ${quote(message.wire)}; this one is ${wireId}`;
-}
-
-/** Spec 1.6: v2.0 lines that policy admitted and agents marked `allow_unchained`. */
-function mayStandOutside(message: VerifiedMessage, ctx: AdmissionContext): boolean {
-  if (message.version === "v2.0") return true;
-  return ctx.store.peers.get(message.from)?.allowUnchained ?? false;
 }
 
 function forked(
@@ -251,25 +252,19 @@ function laterRefusal(
   ctx: AdmissionContext,
   receivedAtMs: number,
   seenBefore: boolean,
+  reading: Reading,
 ): (Verdict & { outcome: "refused" }) | undefined {
-  const { limits } = ctx;
-  const aheadMs = message.timestampMs - receivedAtMs;
-  if (aheadMs > limits.maxClockSkewSeconds * 1_000) {
-    const ahead = Math.round(aheadMs / 1_000);
-    return refused(
-      "clock_skew",
-      `dated ${ahead} s ahead of our clock; at most ${limits.maxClockSkewSeconds} s are let pass`,
-    );
+  const skew = decided(reading, "clock_skew", clockSkew(message, ctx, receivedAtMs));
+  if (skew !== undefined) return refused("clock_skew", skew);
+  const replay = decided(reading, "replayed", replayed(message, log, seenBefore));
+  if (replay !== undefined) return refused("replayed", replay);
+  const content = reading.mode === "audit" ? undefined : contentRefusal(message, ctx);
+  for (const reason of CONTENT_REASONS) {
+    const detail = content?.reason === reason ? content.detail : undefined;
+    const problem = decided(reading, reason, detail);
+    if (problem !== undefined) return refused(reason, problem);
   }
-  if (seenBefore) return refused("replayed", `${log.name} has shown ${message.id} before`);
-  if (!isChained(message)) {
-    if (isStrayCopy(message.to, log.addressee, log.otherAddressees)) {
-      const detail = `unchained, and to ${message.to?.[0] ?? ""}, not to ${log.addressee ?? ""}: a copy out of another log`;
-      return refused("replayed", detail);
-    }
-  }
-  const content = contentRefusal(message, ctx);
-  return content && refused(content.reason, content.detail);
+  return undefined;
 }
 
 function refused(
