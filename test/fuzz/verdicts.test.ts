@@ -2,13 +2,12 @@ import { afterAll, describe, expect, test } from "vitest";
 import type { RefusalReason } from "../../src/trust/admission.ts";
 import { SimulatedWire, type SceneOptions } from "../support/simulated-wire.ts";
 import { notedVerdicts } from "../support/scene-verdicts.ts";
-import { alice, bob, carol, type Person } from "../trust/people.ts";
+import { alice, bob, carol, lineOf, type Person } from "../trust/people.ts";
 import { CHAIN } from "./situations.ts";
 import { CORPUS } from "./corpus.ts";
 import { mutant } from "./mutants.ts";
 import { pickerFrom } from "./picker.ts";
 import { RandomAuthors } from "./random-logs.ts";
-import { lineOf } from "../trust/people.ts";
 
 const SEED = Number(process.env["DEADDROP_FUZZ_SEED"] ?? 20261122);
 /** Nightly runs ask for more. */
