@@ -22,8 +22,8 @@ import { Crashed, MemoryDisk, seeded, type MemoryProcess } from "./memory-disk.t
 import type { PowerCut } from "./memory-inode.ts";
 import { expectAuditEquals, expectOutcomeEquals } from "./scene-audit.ts";
 import { BEGIN_MS, makeScene, WIRE, WIRE_ID, type SceneOptions } from "./scene-folder.ts";
+import { verdictDifferences } from "./line-verdicts.ts";
 import { savedAdmission } from "./saved-admission.ts";
-import { expectVerdictsAgree } from "./scene-verdicts.ts";
 import { outcomeOf, threadsOf, type Outcome } from "./scene-outcome.ts";
 import { transcriptOf } from "./scene-transcript.ts";
 
@@ -320,7 +320,7 @@ export class SimulatedWire {
     const live = await this.outcome(handle);
     const member = this.#member(handle);
     const admission = await this.#admission(handle);
-    expectVerdictsAgree(member.process, this.agent(handle).place);
+    expect(verdictDifferences(member.process, this.agent(handle).place)).toEqual([]);
     member.agent?.close();
     member.process.kill();
     member.process = this.disk.process();
