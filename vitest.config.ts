@@ -1,5 +1,6 @@
 import { defineConfig } from "vitest/config";
 import { plantedHere, withPlant } from "./test/simulator/plants.js";
+import { TEST_LIMIT_MS } from "./test/support/hang-guard.ts";
 
 // CI asks for a machine-readable report beside the readable one; `.ci/run` adds it up.
 const report = process.env["DEADDROP_TEST_REPORT"];
@@ -19,8 +20,9 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     pool: "forks",
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
+    // No test has a limit of its own: a test that is slow is not wrong.
+    testTimeout: TEST_LIMIT_MS,
+    hookTimeout: TEST_LIMIT_MS,
     env: { TZ: "UTC", NO_COLOR: "1" },
     reporters:
       report === undefined

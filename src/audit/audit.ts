@@ -11,10 +11,13 @@ import { apply } from "../protocol/core.ts";
 import type { CoreEvent, Env } from "../protocol/record.ts";
 import { emptyState, type State } from "../protocol/state.ts";
 import type { AdmissionContext } from "../trust/admission.ts";
+import { freshSalt } from "../storage/salt.ts";
 import { newLogAdmission } from "../trust/log-admission.ts";
 import type { Log } from "../wire/layout.ts";
+import type { UnownedLogs } from "../storage/unowned-logs.ts";
+import type { UnsignedPast } from "../trust/unsigned.ts";
 import type { Message } from "../wire/message.ts";
-import type { NotedLine } from "./journal-notes.ts";
+import { unsignedThen, type NotedLine } from "./journal-notes.ts";
 import {
   gapViolations,
   judgeBlank,
@@ -26,6 +29,7 @@ import {
   type LogRecord,
 } from "./judge.ts";
 import type { AuditSource } from "./source.ts";
+import { firstSigned } from "./unsigned-past.ts";
 
 /** Where the keys came from by which signatures were checked. */
 export type KeySource = "pinned" | "advertised" | "given" | "none";
@@ -54,6 +58,8 @@ export interface AuditPlan {
   logNameOf(message: Message): string;
   /** What our journal noted of a line. */
   noted(log: string, line: number): NotedLine | undefined;
+  /** Logs of the wire that belong to nobody: they are not read. Spec 1.1. */
+  unowned(): UnownedLogs;
   /** Lines of decisions.jsonl, as events; given last, since the logs prove them. */
   decisions(): Iterable<CoreEvent | Violation>;
 }
@@ -76,6 +82,7 @@ export function runAudit(plan: AuditPlan): AuditReport {
   for (const log of logs.values()) {
     for (const violation of gapViolations(log)) addViolation(count, violation);
   }
+  for (const violation of unownedViolations(plan.unowned())) addViolation(count, violation);
   // What is ratified is read before the entries: a proved entry lets the fold forget the text.
   const { decisions } = auditView(state, plan.env, count);
   takeDecisions(plan, state, count);
@@ -90,6 +97,18 @@ export function runAudit(plan: AuditPlan): AuditReport {
     twins: of("decision_twice"),
     torn: of("torn"),
   };
+}
+
+/** Nothing in them is read, so the rest may look clean without them. Spec 1.1. */
+function unownedViolations({ names, count }: UnownedLogs): Violation[] {
+  const rule = "unowned_log";
+  const place = { line: null, event_id: null };
+  const detail = "it belongs to no handle of the roster in this layout, and is not read";
+  const more = count - names.length;
+  return [
+    ...names.map((log) => ({ rule, log, ...place, detail })),
+    ...(more > 0 ? [{ rule, log: null, ...place, detail: `${more} more logs are not read` }] : []),
+  ];
 }
 
 /** Refusals are violations already, with what was wrong in words. */
@@ -145,15 +164,23 @@ function* judgedLines(
   const { layout } = plan.env;
   const recordOf = (name: string, owner: string): LogRecord => {
     const log = layout.logs.get(name) ?? outside(name, owner);
-    const known = logs.get(name) ?? newLogRecord(newLogAdmission(log, layout), owner);
+    const known = logs.get(name) ?? newLogRecord(newLogAdmission(log, layout, freshSalt()), owner);
     logs.set(name, known);
     return known;
   };
-  const place = { owner: source.log?.owner, log: source.log?.name };
+  const signedFrom = firstSigned(source, judging.ctx);
+  let line = 0;
+  const unsignedPast = (author: string): UnsignedPast => ({
+    noted: source.log && unsignedThen(plan.noted(source.log.name, line)),
+    isBeforeSigned: line < (signedFrom.get(author) ?? 0),
+  });
+  const place = { owner: source.log?.owner, log: source.log?.name, unsignedPast };
   const fixed = source.log && recordOf(source.log.name, source.log.owner);
   // In a file of several senders, a line that says nothing of its author counts as the last one's.
-  let current = fixed ?? newLogRecord(newLogAdmission(outside(source.name, ""), layout), "");
+  const nobodys = newLogAdmission(outside(source.name, ""), layout, freshSalt());
+  let current = fixed ?? newLogRecord(nobodys, "");
   for (const raw of source.lines()) {
+    line += 1;
     if (raw.blank) {
       yield judgeBlank(current);
       continue;

@@ -1,6 +1,7 @@
 import { openIfThere, type Disk } from "../storage/disk.ts";
 import { wholeLines } from "../storage/line-splitter.ts";
 import { REFUSAL_REASONS, type RefusalReason } from "../trust/admission.ts";
+import type { UnsignedPast } from "../trust/unsigned.ts";
 
 /** What our private journal noted of the line at one place. Spec 2.4. */
 export interface NotedLine {
@@ -11,8 +12,14 @@ export interface NotedLine {
   readonly reason: RefusalReason | undefined;
   /** Whether it is the line of that id. */
   isOf(id: string): boolean;
-  /** Whether it is as long as these bytes. */
+  /** Whether it is as long as these bytes; of one in a run of lines nobody knows. */
   fits(bytes: Uint8Array): boolean;
+}
+
+/** What became of an unsigned line when it was received. Spec 1.5. */
+export function unsignedThen(noted: NotedLine | undefined): UnsignedPast["noted"] {
+  if (noted?.reason === "unsigned") return "refused";
+  return noted?.authentic === true ? "taken" : undefined;
 }
 
 interface Refused {
@@ -27,6 +34,16 @@ interface OfLog {
   /** 32 bits of the id, 0 of lines that proved nothing. */
   readonly tag: number[];
   readonly refused: Map<number, Refused>;
+  /** Lines that proved nothing and are noted as one, in their order. */
+  readonly runs: Run[];
+}
+
+interface Run {
+  readonly first: number;
+  readonly last: number;
+  readonly at: number;
+  /** Undefined where they have several. */
+  readonly reason: RefusalReason | undefined;
 }
 
 /** By log; read beside a daemon that may be writing the journal. */
@@ -36,7 +53,8 @@ export type JournalNotes = ReadonlyMap<string, OfLog>;
 export function notedAt(notes: JournalNotes, log: string, line: number): NotedLine | undefined {
   const ofLog = notes.get(log);
   const at = ofLog?.at[line];
-  if (ofLog === undefined || at === undefined) return undefined;
+  if (ofLog === undefined) return undefined;
+  if (at === undefined) return inRun(ofLog.runs, line);
   const refused = ofLog.refused.get(line);
   const tag = ofLog.tag[line] ?? 0;
   return {
@@ -48,6 +66,20 @@ export function notedAt(notes: JournalNotes, log: string, line: number): NotedLi
   };
 }
 
+function inRun(runs: readonly Run[], line: number): NotedLine | undefined {
+  let from = 0;
+  let to = runs.length;
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if ((runs[middle]?.last ?? Infinity) < line) from = middle + 1;
+    else to = middle;
+  }
+  const run = runs[from];
+  if (run === undefined || run.first > line) return undefined;
+  const { at, reason } = run;
+  return { at, authentic: false, reason, isOf: () => false, fits: () => true };
+}
+
 /** Of what is noted twice, because a power cut took it back, the last counts. */
 export function readJournalNotes(disk: Disk, path: string): JournalNotes {
   const notes = new Map<string, OfLog>();
@@ -57,6 +89,7 @@ export function readJournalNotes(disk: Disk, path: string): JournalNotes {
   try {
     for (const { bytes } of wholeLines(file, 0, file.stat().size)) {
       const value = bytes === undefined ? undefined : parsedEntry(bytes);
+      lower(notes, setBack(value));
       // A log that began anew: its file now begins after so many lines that it had.
       for (const { log, lines } of beginnings(value)) {
         earlier.set(log, lines);
@@ -73,14 +106,38 @@ export function readJournalNotes(disk: Disk, path: string): JournalNotes {
 
 function take(notes: Map<string, OfLog>, entry: NotedEntry, earlier: number): void {
   const { log, at, length, id, reason, verdict } = entry;
-  const ofLog = notes.get(log) ?? { at: [], bytes: [], tag: [], refused: new Map() };
+  const ofLog = notes.get(log) ?? { at: [], bytes: [], tag: [], refused: new Map(), runs: [] };
   notes.set(log, ofLog);
   const line = entry.line - earlier;
+  if (entry.first !== undefined) {
+    takeRun(ofLog, { first: entry.first - earlier, last: line, at, reason });
+    return;
+  }
   ofLog.at[line] = at;
   ofLog.bytes[line] = length;
   ofLog.tag[line] = verdict === "unauthentic" ? 0 : tagOf(id);
   if (reason === undefined) ofLog.refused.delete(line);
   else ofLog.refused.set(line, { reason, authentic: verdict === "refused" });
+}
+
+/** Lines that were read again are noted again: what was said of them before counts no more. */
+function takeRun({ runs }: OfLog, run: Run): void {
+  while ((runs.at(-1)?.last ?? 0) >= run.first) runs.pop();
+  runs.push(run);
+}
+
+/** Our clock was set back to that: nothing was received later before. Spec 4.1. */
+function setBack(value: unknown): number {
+  const { event } = (value ?? {}) as { event?: { kind?: unknown; at?: unknown } };
+  return event?.kind === "set_back" && typeof event.at === "number" ? event.at : Infinity;
+}
+
+function lower(notes: JournalNotes, to: number): void {
+  if (to === Infinity) return;
+  for (const { at, runs } of notes.values()) {
+    for (const [line, was] of at.entries()) if (was > to) at[line] = to;
+    for (const [place, run] of runs.entries()) if (run.at > to) runs[place] = { ...run, at: to };
+  }
 }
 
 function tagOf(id: string): number {
@@ -106,6 +163,8 @@ function beginnings(value: unknown): { log: string; lines: number }[] {
 interface NotedEntry {
   readonly log: string;
   readonly line: number;
+  /** Of a run of lines that prove nothing. */
+  readonly first: number | undefined;
   readonly at: number;
   /** Of the line without its newline. */
   readonly length: number;
@@ -115,7 +174,7 @@ interface NotedEntry {
 }
 
 function lineEntry(value: unknown): NotedEntry | undefined {
-  const { k, log, line, at, start, end, id, reason, verdict } = (value ?? {}) as Record<
+  const { k, log, line, first, at, start, end, id, reason, verdict } = (value ?? {}) as Record<
     string,
     unknown
   >;
@@ -124,6 +183,7 @@ function lineEntry(value: unknown): NotedEntry | undefined {
   return {
     log,
     line,
+    first: typeof first === "number" ? first : undefined,
     at,
     length: Number(end) - Number(start) - 1,
     id: typeof id === "string" ? id : "",

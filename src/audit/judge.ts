@@ -8,7 +8,8 @@ import {
   type RefusalReason,
   type VerifiedMessage,
 } from "../trust/admission.ts";
-import { admit, repeats, type LogAdmission } from "../trust/log-admission.ts";
+import { admit, type LogAdmission } from "../trust/log-admission.ts";
+import { repeats } from "../trust/shown-before.ts";
 import { BY_CONTEXT, type Reading } from "../trust/reading.ts";
 import type { ChainGap } from "../wire/chain.ts";
 import type { Message } from "../wire/message.ts";

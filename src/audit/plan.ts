@@ -5,6 +5,7 @@ import { openIfThere, type Disk } from "../storage/disk.ts";
 import { isBlank, wholeLines } from "../storage/line-splitter.ts";
 import { wirePaths } from "../storage/paths.ts";
 import { openSegment, segmentsOf } from "../storage/segments.ts";
+import { unownedLogs } from "../storage/unowned-logs.ts";
 import { DEFAULT_CONFIG, type WireConfig } from "../trust/config.ts";
 import { DEFAULT_HEARTBEAT_TIERS, type HeartbeatTiers } from "../trust/heartbeat-tiers.ts";
 import type { TrustStore } from "../trust/store.ts";
@@ -54,6 +55,7 @@ export function wirePlan(
     keys: keys.from,
     logNameOf: ({ from }) => ownLogs(layout, from)[0]?.name ?? from,
     noted: (log, line) => notedAt(notes, log, line),
+    unowned: () => unownedLogs(disk, wireDir, layout),
     decisions: () => decisionLines(disk, wireDir, keys.store),
   };
 }
@@ -87,6 +89,7 @@ export function filePlan(disk: Disk, paths: readonly string[], keys: Keys): File
     keys: keys.from,
     logNameOf,
     noted: () => undefined,
+    unowned: () => ({ names: [], count: 0 }),
     decisions: () => [],
   };
   return { ok: true, plan };

@@ -1,12 +1,13 @@
 import { readdirSync, statSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
-import { basename, dirname, join, resolve } from "node:path";
+import { homedir } from "node:os";
+import { resolve } from "node:path";
 import { InvalidArgumentError, type Command } from "commander";
 import type { Client, ClientPlace } from "../daemon/client-types.ts";
 import { DeaddropError } from "../daemon/errors.ts";
 import { calling } from "../storage/errno.ts";
 import { placesFrom, programFolder, type Places } from "../storage/paths.ts";
 import type { Screen } from "./output.ts";
+import { wireAbove } from "./wire-search.ts";
 
 /** Where text comes from; what a terminal can do besides is only used where there is one. */
 export interface Input extends AsyncIterable<Uint8Array | string> {
@@ -39,8 +40,6 @@ export interface GlobalFlags {
   json?: boolean;
   peer?: string[];
 }
-
-const FOLDER = "_coordination";
 
 export function processCli(): Cli {
   return {
@@ -118,13 +117,9 @@ export function findWire(cli: Cli, flags: GlobalFlags): string {
       hint: `${flags.wire === undefined ? "DEADDROP_WIRE" : "--wire"} names the folder that the agents share; run \`deaddrop init\` to make one`,
     });
   }
-  for (let folder = cli.cwd; ; folder = dirname(folder)) {
-    if (basename(folder) === FOLDER) return folder;
-    const inside = join(folder, FOLDER);
-    if (isFolder(inside)) return inside;
-    if (dirname(folder) === folder) break;
-  }
-  throw new DeaddropError("config", `no wire here: ${FOLDER}/ is not in ${cli.cwd} or above it`, {
+  const found = wireAbove(cli.cwd, homeOf(cli.env), placesOf(cli.env));
+  if (found !== undefined) return found;
+  throw new DeaddropError("config", `no wire here: no _coordination/ in ${cli.cwd} or above it`, {
     hint: "name it with --wire or DEADDROP_WIRE, or run `deaddrop init` to make one",
   });
 }
@@ -164,7 +159,11 @@ export function localHandles(env: NodeJS.ProcessEnv): string[] {
 
 /** The user's own base folders. */
 export function placesOf(env: NodeJS.ProcessEnv): Places {
-  return placesFrom(env, env["HOME"] ?? homedir(), env["TMPDIR"] ?? tmpdir());
+  return placesFrom(env, homeOf(env));
+}
+
+function homeOf(env: NodeJS.ProcessEnv): string {
+  return env["HOME"] ?? homedir();
 }
 
 /** Opens the client for this wire and identity, and closes it whatever happens. */

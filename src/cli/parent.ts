@@ -1,29 +1,25 @@
 import type { Client } from "../daemon/client-types.ts";
-import type { ResolvedId } from "../daemon/view-types.ts";
 import { DeaddropError } from "../daemon/errors.ts";
+import type { ResolvedId } from "../daemon/view-types.ts";
 import { MAX_SUBJECT_CODE_POINTS } from "../wire/limits.ts";
+import { sanitise } from "./sanitise.ts";
 
 /** The message that another one answers. */
-export interface Parent extends ResolvedId {
-  readonly subject: string;
-}
+export type Parent = ResolvedId;
 
 const MIN_PREFIX_LENGTH = 6;
+const LIKE_AN_ID = /^[0-9a-f]{6,64}$/i;
+/** What our own replies begin with, so that a long conversation does not pile it up. */
+const REPLY_TO = /^(?:re: (?:[A-Za-z0-9][A-Za-z0-9._-]{0,127}'s [a-z_]+(?::[0-9]+)?: )?)+/i;
+
+/** The help of an argument that names a message. */
+export const MESSAGE_ID = "event id, or a prefix of it of 6 characters or more";
 
 /**
- * The message named by event id, unique prefix of it, or correlation id (spec 4.4). Throws
+ * The message named by event id or unique prefix of it, never by correlation id (spec 4.4). Throws
  * DeaddropError `unknown_id` or `ambiguous_id`.
  */
 export async function parentOf(client: Client, id: string): Promise<Parent> {
-  const resolved = await resolve(client, id);
-  const threads = await client.view("thread", { id: resolved.event_id });
-  const message = threads
-    .flatMap((thread) => thread.messages)
-    .find((each) => each._meta.id === resolved.event_id);
-  return { ...resolved, subject: message?.subject ?? "" };
-}
-
-async function resolve(client: Client, id: string): Promise<ResolvedId> {
   try {
     return await client.view("resolve_id", { id });
   } catch (error) {
@@ -35,14 +31,55 @@ async function resolve(client: Client, id: string): Promise<ResolvedId> {
   }
 }
 
+/** The same, for a command that answers incidents alone. */
+export async function incidentNamed(client: Client, id: string): Promise<Parent> {
+  const parent = await parentOf(client, id);
+  if (parent.type === "incident") return parent;
+  throw new DeaddropError("refused", `${id} is no incident: it is ${aboutParent(parent)}`, {
+    hint: "`deaddrop incident list` shows the incidents",
+  });
+}
+
+/** Where a message with `--thread` goes. */
+export interface NamedThread {
+  readonly correlationId: string;
+  /** The message by which the thread was named. */
+  readonly continues: Parent | undefined;
+}
+
+/**
+ * The thread that `--thread` names: by a message in it, as everywhere, or by its correlation id as
+ * it is. What could be an event id is taken for one and never for a correlation id. Spec 4.4.
+ */
+export async function threadNamed(client: Client, name: string): Promise<NamedThread> {
+  if (!LIKE_AN_ID.test(name)) return { correlationId: name, continues: undefined };
+  const continues = await parentOf(client, name);
+  return { correlationId: continues.correlation_id, continues };
+}
+
 /** Whom an answer goes to: the author; for our own message those whom it went to. */
 export function answerTo(parent: Parent, client: Client): string[] {
   if (parent.from !== client.handle) return [parent.from];
   return parent.to.filter((handle) => handle !== client.handle);
 }
 
-/** "re: …" once, and within what a subject may have. */
+/** Author, type and subject: what whoever signs an answer has to see. Spec 4.4. */
+export function aboutParent({ from, type, subject }: Parent): string {
+  return `${from}'s ${type}: ${sanitise(subject)}`;
+}
+
+/** "ack: scribe's proposal: …", within what a subject may have. */
 export function answerSubject(word: string, parent: Parent): string {
-  const bare = parent.subject.replace(/^(?:(?:re|ack|rejected): ?)+/i, "");
-  return Array.from(`${word}: ${bare}`).slice(0, MAX_SUBJECT_CODE_POINTS).join("");
+  const subject = word === "re" ? parent.subject.replace(REPLY_TO, "") : parent.subject;
+  return cutSubject(`${word}: ${aboutParent({ ...parent, subject })}`);
+}
+
+/** A subject of one's own, followed by what it answers as far as there is room. */
+export function subjectWith(own: string, word: string, parent: Parent): string {
+  const whole = `${own} (${answerSubject(word, parent)})`;
+  return Array.from(own).length > MAX_SUBJECT_CODE_POINTS ? own : cutSubject(whole);
+}
+
+function cutSubject(text: string): string {
+  return Array.from(text).slice(0, MAX_SUBJECT_CODE_POINTS).join("");
 }

@@ -1,10 +1,12 @@
 import type { Command } from "commander";
 import type { Client } from "../daemon/client-types.ts";
 import { DeaddropError } from "../daemon/errors.ts";
+import { slug } from "../protocol/decision-record.ts";
 import type { Draft } from "../wire/compose.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../wire/json-value.ts";
 import type { BodyFlags } from "./body-input.ts";
 import { collect } from "./context.ts";
+import { subjectWith, type Parent } from "./parent.ts";
 import { peersOf, recipients } from "./recipients.ts";
 import { draftOptions, type SendFlags } from "./sending.ts";
 
@@ -34,27 +36,37 @@ export interface Proposal {
   /** Handles, or `*` for every peer. */
   readonly required: readonly string[];
   readonly flags: ProposalFlags;
-  /** The proposal that it counters, with its thread. */
-  readonly counters?: { readonly eventId: string; readonly correlationId: string };
+  /** The proposal that it counters. */
+  readonly counters?: Parent;
 }
 
 /** A proposal's draft; `body.required` names whom it needs, each by its handle. Spec 3.4. */
 export async function proposal(client: Client, about: Proposal): Promise<Draft> {
   const { flags, counters, subject } = about;
   const required = about.required.includes("*") ? await peersOf(client) : about.required;
+  const body = { ...reasonFields(about.reasons, flags), ...fieldsOf(flags), required };
   return {
     to: flags.to === undefined ? required : await recipients(client, flags.to),
     type: "proposal",
     subject,
-    body: {
-      ...reasonFields(about.reasons, flags),
-      ...fieldsOf(flags),
-      required,
-      ...(counters === undefined ? {} : { counters: counters.eventId }),
-    },
+    body,
     ...draftOptions(flags),
     ackRequired: true,
-    ...(counters === undefined ? {} : { correlationId: counters.correlationId }),
+    ...(counters === undefined ? {} : counterFields(subject, body, counters)),
+  };
+}
+
+/** What it counters is in its subject, but not in the words and the name that are recorded. */
+function counterFields(subject: string, body: JsonObject, counters: Parent) {
+  return {
+    subject: subjectWith(subject, "counter", counters),
+    body: {
+      decision: subject,
+      decision_id: slug(subject),
+      ...body,
+      counters: counters.event_id,
+    },
+    correlationId: counters.correlation_id,
   };
 }
 

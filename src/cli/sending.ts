@@ -5,6 +5,8 @@ import { DeaddropError } from "../daemon/errors.ts";
 import type { Draft } from "../wire/compose.ts";
 import { collect, type Cli, type GlobalFlags } from "./context.ts";
 import { emit, type Paint } from "./output.ts";
+import { aboutParent, type Parent } from "./parent.ts";
+import { sanitise } from "./sanitise.ts";
 import { shortId } from "./text.ts";
 
 /** Flags of every command that sends. */
@@ -16,6 +18,9 @@ export interface SendFlags extends GlobalFlags {
   wait?: "delivered" | "read" | "answered";
   timeout?: number;
 }
+
+/** What was sent and, of an answer, the message that it answers. */
+type Answer = SendAnswer & { answers?: Parent };
 
 type Waited = ReceiptView & { event_id: string };
 
@@ -70,15 +75,18 @@ export function draftOptions(flags: SendFlags): Pick<Draft, "refs" | "priority" 
 
 /**
  * Sends one draft, waits when --wait asks for it, and prints the answer: `{outcome, messages}`,
- * with `receipts` when it waited. Spec 3.2: never claims more than is proved.
+ * with `receipts` when it waited, and with `answers` when it is an answer. Spec 3.2: never claims
+ * more than is proved.
  */
 export async function deliver(
   cli: Cli,
   flags: SendFlags,
   client: Client,
   draft: Draft,
+  answered?: Parent,
 ): Promise<void> {
-  const answer = await client.send([draft]);
+  const sent = await client.send([draft]);
+  const answer: Answer = answered === undefined ? sent : { ...sent, answers: answered };
   if (flags.wait === undefined) {
     emit(cli, flags, answer, (paint) => sentText(answer, paint));
     return;
@@ -134,11 +142,15 @@ function complain(receipts: readonly Waited[], wanted: ReceiptState, limitMs: nu
   );
 }
 
-function sentText(answer: SendAnswer, paint: Paint): string {
+function sentText(answer: Answer, paint: Paint): string {
   const lines = answer.messages.map(
     ({ event_id, to, correlation_id }) =>
-      `${paint("green", answer.outcome)} ${paint("bold", shortId(event_id))} to ${to.join(", ")}, thread ${correlation_id}`,
+      `${paint("green", answer.outcome)} ${paint("bold", shortId(event_id))} to ${to.join(", ")}, thread ${sanitise(correlation_id)}`,
   );
+  const { answers } = answer;
+  if (answers !== undefined) {
+    lines.push(`  to ${paint("bold", shortId(answers.event_id))}, ${aboutParent(answers)}`);
+  }
   if (answer.outcome === "queued") {
     lines.push("It is stored here and goes out by itself: do not send it again.");
   }

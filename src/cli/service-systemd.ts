@@ -98,13 +98,7 @@ function unitText(place: ServicePlace): string {
 /** What this instance may write; everything else is read-only to it. */
 export function dropInText(place: ServicePlace): string {
   const { places, agent } = place;
-  const writable = [
-    agent.wireDir,
-    programFolder(places),
-    dirname(dirname(agent.stateDir)),
-    // Where the socket's path would be too long, it lies in the runtime folder instead.
-    ...(isBelow(agent.stateDir, agent.socketFolder) ? [] : [dirname(agent.socketFolder)]),
-  ];
+  const writable = [agent.wireDir, programFolder(places), dirname(dirname(agent.stateDir))];
   const lines = ["[Service]", ...writable.map((path) => `ReadWritePaths=${quoted(`-${path}`)}`)];
   const seen = [...writable, place.node, place.program];
   if (seen.some((path) => isBelow("/tmp", path) || isBelow("/var/tmp", path))) {

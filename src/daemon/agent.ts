@@ -4,11 +4,13 @@ import { decide } from "../protocol/core.ts";
 import { unreadCount } from "../protocol/receipts.ts";
 import { safeMode } from "../protocol/safe-mode.ts";
 import { StorageError, type Disk } from "../storage/disk.ts";
+import { lostPast } from "../trust/policy-drift.ts";
 import type { Draft } from "../wire/compose.ts";
 import type { ReclaimAnswer, SendAnswer, StatusChange } from "./client-types.ts";
 import type { HoldsView } from "./hold-types.ts";
 import type { ViewArgs, ViewName, Views } from "./view-types.ts";
 import type { World } from "./edges.ts";
+import { DeaddropError } from "./errors.ts";
 import { doable, isOpen, perform } from "./effects.ts";
 import { restoreInbox } from "./inbox-recovery.ts";
 import { loadPlace, type Place, type PlaceRequest } from "./place.ts";
@@ -61,6 +63,16 @@ export interface Agent {
   /** One last beat `paused`, everything synced. */
   farewell(): Promise<void>;
   close(): void;
+}
+
+/** A private copy that was changed by hand does not void what is known, either. Spec 1.1. */
+function refuseLostPast({ config, layout, handle }: Place, next: Place): void {
+  if (next.config.roster.length === 0) return;
+  const problem = lostPast({ ...config, roster: layout.roster }, next.config, handle);
+  if (problem === undefined) return;
+  throw new DeaddropError("config", problem, {
+    hint: `put ${next.paths.pinnedConfig} back as it was; until then the old settings hold`,
+  });
 }
 
 /** Loads and checks an agent's place. Nothing is locked before a call needs it. Spec 3.9. */
@@ -163,7 +175,9 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
     resetPeer: (peer) => using((session) => resetPeer(session, peer)),
     reclaim: () => using((session) => reclaim(session)),
     async reload() {
-      keeper.moveTo(loadPlace(world.disk, world.places, request));
+      const next = loadPlace(world.disk, world.places, request);
+      refuseLostPast(keeper.place, next);
+      keeper.moveTo(next);
       guard = newWireGuard();
       return Promise.resolve();
     },

@@ -1,8 +1,11 @@
 import { join } from "node:path";
 import type { AutomaticIncident } from "../protocol/effects.ts";
+import { hourlyKey } from "../protocol/notices.ts";
 import { lookOf, StorageError } from "../storage/disk.ts";
-import { compareHistory, cursorAt, type Anomaly, type Cursor } from "../storage/tail.ts";
+import { compareHistory, type ComparedHistory, type FoundLine } from "../storage/history.ts";
+import { cursorAt, type Anomaly, type Cursor } from "../storage/tail.ts";
 import { authenticate } from "../trust/admission.ts";
+import { isChained } from "../wire/chain.ts";
 import { parseMessage } from "../wire/message.ts";
 import type { Taking } from "./taking.ts";
 import { pastContextOf } from "./contexts.ts";
@@ -10,11 +13,9 @@ import { knownEntries } from "./evidence.ts";
 import { holdRewritten } from "./holds.ts";
 import { isHole } from "./holes.ts";
 import { scanLog } from "./line-source.ts";
+import { isLeft, isLong, waitIncident, waitOf, type LogWait } from "./log-waits.ts";
 import { intakeOf, type LogIntake } from "./memory.ts";
 
-const HOUR_MS = 3_600_000;
-/** Spec 1.6: a log that is behind for this long is told to the operator. */
-const BEHIND_TOLD_AFTER_MS = 10 * 60_000;
 /** How long a log is left alone that does not hold what it held; its author may be mending it. */
 const LOOK_AGAIN_MS = 1_000;
 /** A comparison costs as much as log and journal are long: at most this share of our time. */
@@ -22,7 +23,8 @@ const SHARE_OF_TIME = 1 / 10;
 
 /**
  * What was read of a log no longer stands as it was read. Spec 1.6: one that only lacks lines is
- * behind, and we wait; one that has others in their place was rewritten, and its author is held.
+ * behind, or that has them in another order, and we wait; one that has others in their place was
+ * rewritten, and its author is held.
  */
 export function judgeAnomaly(taking: Taking, name: string, anomaly: Anomaly): void {
   const { world, memory, place } = taking;
@@ -37,32 +39,27 @@ export function judgeAnomaly(taking: Taking, name: string, anomaly: Anomaly): vo
   }
   const look = lookOf(world.disk, join(place.wire.folder, intake.log.path));
   const isOurs = intake.log.owner === place.handle;
-  if (look === intake.behindLook && !isOurs) {
-    noteBehind(taking, intake);
+  if (look === intake.wait?.look && !isOurs) {
+    noteWait(taking, intake, intake.wait);
     return;
   }
-  const known = [...idsOf(taking, name)];
-  const found = foundIds(taking, intake, known);
+  const compared = compareLog(taking, name);
   const tookMs = world.clock.monoMs() - beganMs;
   intake.notBeforeMs = beganMs + Math.max(LOOK_AGAIN_MS, tookMs / SHARE_OF_TIME);
-  switch (compareHistory(known, upToHole(found, known))) {
-    case "same":
-      intake.cursor = found.end;
-      intake.behindSinceMs = undefined;
-      intake.behindLook = undefined;
-      if (tookMs < LOOK_AGAIN_MS) intake.notBeforeMs = 0;
-      return;
-    case "behind":
-      if (isOurs) {
-        stopWriting(taking, intake, anomaly);
-        return;
-      }
-      intake.behindLook = look;
-      noteBehind(taking, intake);
-      return;
-    case "rewritten":
-      if (isOurs) stopWriting(taking, intake, anomaly);
-      else holdRewritten(taking, intake, whatIsMissing(intake, known, found, anomaly));
+  if (compared.verdict === "same") {
+    intake.cursor = cursorAfter(taking, intake, compared.inOrder);
+    intake.wait = undefined;
+    intake.orderedLook = look;
+    if (tookMs < LOOK_AGAIN_MS) intake.notBeforeMs = 0;
+  } else if (isOurs) stopWriting(taking, intake, anomaly);
+  else if (compared.verdict === "rewritten") {
+    holdRewritten(taking, intake, whatIsMissing(intake, compared, anomaly));
+  } else {
+    noteWait(taking, intake, {
+      because: compared.verdict,
+      detail: waitDetail(intake, compared),
+      look,
+    });
   }
 }
 
@@ -89,7 +86,7 @@ export function unreadableIncident(
   detail: string,
 ): AutomaticIncident {
   return {
-    key: `log_unreadable:${log}:${Math.floor(world.clock.wallMs() / HOUR_MS)}`,
+    key: hourlyKey(`log_unreadable:${log}`, world.clock.wallMs()),
     cause: "log_unreadable",
     subject: `${log} cannot be read`,
     detail,
@@ -102,88 +99,80 @@ function* idsOf(taking: Taking, name: string): Generator<string> {
   for (const { id } of knownEntries(taking, name)) if (id !== undefined) yield id;
 }
 
-interface Found {
-  readonly ids: readonly string[];
-  /** Zero bytes stand behind so many of these. */
-  readonly holes: readonly number[];
-  /** Where reading goes on if all is well. */
-  readonly end: Cursor | undefined;
+/** How a log as it stands now relates to what our journal knows of it. Spec 1.6. */
+export function compareLog(taking: Taking, name: string): ComparedHistory {
+  const known = [...idsOf(taking, name)];
+  const { found, holes } = findLines(taking, intakeOf(taking.memory, name), new Set(known));
+  return compareHistory(known, found, holes);
 }
 
 /**
- * A power cut may take lines that we have received and leave later ones. Its author puts back the
- * same bytes: until then nothing that stands behind the hole counts. Spec 4.1.
+ * What stands there now, foreign bytes left out. Of a line that we do not know the first is enough:
+ * anybody can copy it.
  */
-function upToHole({ ids, holes }: Found, known: readonly string[]): readonly string[] {
-  const there = new Set(ids);
-  const missing = known.findIndex((id) => !there.has(id));
-  const before = missing < 1 ? 0 : ids.indexOf(known[missing - 1] ?? "") + 1;
-  const hole = missing < 0 ? undefined : holes.find((each) => each >= before);
-  return hole === undefined ? ids : ids.slice(0, hole);
-}
-
-/**
- * What stands there now, foreign bytes left out, and the cursor after the last line that we folded.
- * A line counts where it stands first: anybody can copy an old one behind what we have not read.
- */
-function foundIds(taking: Taking, intake: LogIntake, history: readonly string[]): Found {
-  const { world, place, memory } = taking;
+function findLines(taking: Taking, { log }: LogIntake, known: ReadonlySet<string>) {
+  const { world, place } = taking;
   const ctx = pastContextOf(taking.ctx);
-  const { log } = intake;
-  const { earlier = 0 } = memory.state.logs.get(log.name) ?? {};
-  const known = new Set(history);
-  const ids = new Set<string>();
+  const others = new Set<string>();
+  const found: FoundLine[] = [];
   const holes: number[] = [];
-  let last: { offset: number; line: number } = { offset: 0, line: 0 };
-  let isAwaited = false;
   scanLog(world.disk, place, log.name, (bytes, line, end) => {
     const parsed = parseMessage(bytes);
     if (!parsed.ok) {
-      if (isHole(bytes)) holes.push(ids.size);
+      if (isHole(bytes)) holes.push(found.length);
       return "more";
     }
-    const { id } = parsed.message;
-    if (ids.has(id)) return "more";
-    const isKnown = known.has(id);
-    // What a replay did not find, and what stands after it, has yet to be folded.
-    isAwaited ||= intake.awaited.has(id);
-    if (isKnown && !isAwaited) last = { offset: end, line };
-    if (isKnown || authenticate(bytes, { owner: log.owner, log: log.name }, ctx).ok) ids.add(id);
+    const { message } = parsed;
+    const { id } = message;
+    if (!known.has(id)) {
+      if (others.has(id)) return "more";
+      if (!authenticate(bytes, { owner: log.owner, log: log.name }, ctx).ok) return "more";
+      others.add(id);
+    }
+    found.push({ id, seq: isChained(message) ? message.seq : undefined, end, line });
     return "more";
   });
-  const path = join(place.wire.folder, log.path);
-  const exists = world.disk.stat(path)?.kind === "file";
-  return {
-    ids: [...ids],
-    holes,
-    end: exists ? cursorAt(world.disk, path, last.offset, earlier + last.line) : undefined,
-  };
+  return { found, holes };
 }
 
-function noteBehind(taking: Taking, intake: LogIntake): void {
-  const now = taking.world.clock.monoMs();
-  intake.behindSinceMs ??= now;
-  if (now - intake.behindSinceMs < BEHIND_TOLD_AFTER_MS) return;
-  const { name, owner } = intake.log;
-  taking.tell({
-    key: `log_behind:${name}:${intake.behindSinceMs}`,
-    cause: "log_behind",
-    peer: owner,
-    subject: `${name} lacks lines that it had`,
-    detail: `the last lines that we received from ${owner} are not in its log any more; we wait for them to be appended again`,
-    concernsWire: true,
-  });
+/** Behind the last line that we folded: what a replay did not find, and what follows it, has yet to be. */
+function cursorAfter(
+  { world, place, memory }: Taking,
+  { log, awaited }: LogIntake,
+  inOrder: readonly FoundLine[],
+): Cursor | undefined {
+  const { earlier = 0 } = memory.state.logs.get(log.name) ?? {};
+  const path = join(place.wire.folder, log.path);
+  if (world.disk.stat(path)?.kind !== "file") return undefined;
+  const firstAwaited = inOrder.findIndex(({ id }) => awaited.has(id));
+  const folded = firstAwaited < 0 ? inOrder : inOrder.slice(0, firstAwaited);
+  const { end = 0, line = 0 } = folded.at(-1) ?? {};
+  return cursorAt(world.disk, path, end, earlier + line);
+}
+
+/** The log waits for what it was to be there again; the operator is told when that takes long. */
+export function noteWait(
+  taking: Taking,
+  intake: LogIntake,
+  wait: Pick<LogWait, "because" | "detail" | "look">,
+): void {
+  const monoMs = taking.world.clock.monoMs();
+  intake.wait = waitOf(intake, wait, monoMs);
+  intake.heldBack = isLeft(intake.wait.sinceMs, monoMs);
+  if (isLong(intake.wait, monoMs)) taking.tell(waitIncident(intake, intake.wait));
+}
+
+function waitDetail({ log }: LogIntake, { verdict }: ComparedHistory): string {
+  return verdict === "behind"
+    ? `lines that we received from ${log.owner} are not in ${log.name} any more; we wait for them to be appended again`
+    : `${log.name} holds what we received from ${log.owner} in another order; we wait for the order that it had`;
 }
 
 function whatIsMissing(
   { log }: LogIntake,
-  known: readonly string[],
-  { ids }: Found,
+  { missing = "", other = "" }: ComparedHistory,
   anomaly: Anomaly,
 ): string {
-  const [before, now] = [new Set(known), new Set(ids)];
-  const missing = known.find((id) => !now.has(id)) ?? known[0] ?? "";
-  const other = ids.find((id) => !before.has(id)) ?? ids[0] ?? "";
   return `${log.name} lacks lines that we received from ${log.owner} (first ${missing}) and has others in their place (first ${other}; ${anomaly})`;
 }
 
@@ -198,7 +187,7 @@ export function stopWriting(taking: Taking, intake: LogIntake, anomaly: Anomaly)
     { hint: "put it back from a backup or a peer's copy of the wire, then start again" },
   );
   taking.tell({
-    key: `log_damaged:${name}:${Math.floor(world.clock.wallMs() / HOUR_MS)}`,
+    key: hourlyKey(`log_damaged:${name}`, world.clock.wallMs()),
     cause: "log_damaged",
     subject: `our own log ${name} was changed by another program`,
     detail: `what we wrote no longer stands there (${anomaly}); nothing is sent until it is mended`,

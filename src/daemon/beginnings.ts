@@ -1,5 +1,9 @@
 import { join } from "node:path";
+import { everSignedBy } from "../trust/admission.ts";
+import { mayBeUnsigned, mustSignByPin } from "../trust/unsigned.ts";
 import type { JournalEntry } from "./entries.ts";
+import { scanLog } from "./line-source.ts";
+import type { LogIntake } from "./memory.ts";
 import type { Taking } from "./taking.ts";
 
 /**
@@ -13,9 +17,27 @@ export function beginLogs(taking: Taking): void {
     const stat = world.disk.stat(join(place.wire.folder, intake.log.path));
     const size = stat?.kind === "file" ? stat.size : 0;
     intake.unlimitedTo = size;
-    if (intake.historyTo !== undefined) continue;
-    intake.historyTo = size;
-    entries.push({ k: "began", at: world.clock.wallMs(), log: intake.log.name, size });
+    if (intake.historyTo === undefined) {
+      intake.historyTo = size;
+      entries.push({ k: "began", at: world.clock.wallMs(), log: intake.log.name, size });
+    }
+    if ((intake.cursor?.offset ?? 0) < intake.historyTo) intake.signedTo = signedTo(taking, intake);
   }
   if (entries.length > 0) taking.note(entries, "now");
+}
+
+/**
+ * Where the first line ends that the log's author has signed; 0 when there is none, or when nothing
+ * depends on it. Spec 1.5: history before it may be unsigned.
+ */
+function signedTo({ world, place, ctx }: Taking, { log }: LogIntake): number {
+  if (!mayBeUnsigned(ctx.signing, log.owner) || !mustSignByPin(ctx.store, log.owner)) return 0;
+  const source = { owner: log.owner, log: log.name };
+  let found = 0;
+  scanLog(world.disk, place, log.name, (bytes, _line, end) => {
+    if (everSignedBy(bytes, source, ctx) === undefined) return "more";
+    found = end;
+    return "enough";
+  });
+  return found;
 }

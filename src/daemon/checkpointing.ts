@@ -11,7 +11,7 @@ import type { LineEntry } from "./entries.ts";
 import { emptyMemory, type Memory } from "./memory.ts";
 import type { Place } from "./place.ts";
 
-const VERSION = 5;
+const VERSION = 6;
 /** Journal entries on one line. */
 const ENTRIES_A_LINE = 256;
 /** A checkpoint of a long history costs more to write than what has come since costs to replay. */
@@ -34,6 +34,8 @@ interface SavedMemory {
   readonly inboxEnd: number;
   readonly inboxFrom: number;
   readonly inUse?: Memory["inUse"];
+  readonly latestMs: number;
+  readonly setBacks: Memory["setBacks"];
 }
 
 interface SavedIntake {
@@ -77,6 +79,8 @@ export function saveMemory(disk: Disk, place: Place, memory: Memory): void {
     inboxEnd: memory.inInbox === undefined ? memory.inboxEnd : 0,
     inboxFrom: memory.inInbox === undefined ? memory.inboxFrom : 0,
     inUse: memory.inUse,
+    latestMs: memory.latestMs,
+    setBacks: memory.setBacks,
   };
   saveCheckpoint(disk, place.paths.checkpoint, linesOf(saved, memory));
 }
@@ -149,6 +153,8 @@ function memoryFrom(
     inboxEnd: saved.inboxEnd,
     inboxFrom: saved.inboxFrom,
     inUse: saved.inUse,
+    latestMs: saved.latestMs,
+    setBacks: saved.setBacks,
   };
 }
 

@@ -1,4 +1,4 @@
-import { homedir, tmpdir } from "node:os";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { nodeDisk } from "../storage/node-disk.ts";
@@ -24,8 +24,8 @@ const MAX_CONFIG_BYTES = 4 * 1_048_576;
  */
 export async function openClient(at: ClientPlace): Promise<Client> {
   const env = at.env ?? process.env;
-  const places = placesFrom(env, env["HOME"] ?? homedir(), env["TMPDIR"] ?? tmpdir());
-  const socket = socketOf(places, at);
+  const places = placesFrom(env, env["HOME"] ?? homedir());
+  const stateDir = stateDirOf(places, at);
   let current: Client | undefined;
   let connection: Connection | undefined;
   let finding: Promise<Client> | undefined;
@@ -38,7 +38,7 @@ export async function openClient(at: ClientPlace): Promise<Client> {
   }
 
   async function find(): Promise<Client> {
-    connection = socket === undefined ? undefined : await connectDaemon(socket);
+    connection = stateDir === undefined ? undefined : await connectDaemon(stateDir);
     if (connection !== undefined) {
       current?.close();
       current = viaDaemon(connection, at);
@@ -83,12 +83,12 @@ export async function openClient(at: ClientPlace): Promise<Client> {
   };
 }
 
-function socketOf(places: Places, { wireDir, handle }: ClientPlace): string | undefined {
+function stateDirOf(places: Places, { wireDir, handle }: ClientPlace): string | undefined {
   const disk = nodeDisk();
   try {
     const real = disk.realPath(wireDir);
     const wireKey = resolveWireKey(disk, places, handle, real, claimedWireId(disk, real));
-    return agentPaths(places, { wireDir: real, wireKey, handle }).socket;
+    return agentPaths(places, { wireDir: real, wireKey, handle }).stateDir;
   } catch (error) {
     // Whatever is wrong with the place is said by who opens the agent itself.
     if (error instanceof StorageError) return undefined;

@@ -11,12 +11,16 @@ export interface LineEntry {
   readonly at: number;
   readonly log: string;
   readonly line: number;
+  /** Of lines that prove nothing and follow each other: the first, and how many they are. */
+  readonly first?: number;
+  readonly count?: number;
   /** Byte range in the log's file, newline included. */
   readonly start: number;
   readonly end: number;
   readonly verdict: "accepted" | "refused" | "unauthentic" | "duplicate" | "blank";
   /** Of authentic lines, duplicates too. */
   readonly id?: string;
+  /** Absent where lines of one entry have several. */
   readonly reason?: RefusalReason;
   /** History: it was there before the journal began. */
   readonly old?: true;
@@ -54,6 +58,8 @@ export type LocalEvent = Extract<
       | "started"
       | "rewound"
       | "held"
+      | "held_back"
+      | "set_back"
       | "reset"
       | "key_changed";
   }

@@ -1,4 +1,4 @@
-import type { HeldEvent, ResetEvent } from "../protocol/record.ts";
+import type { HeldBackEvent, HeldEvent, ResetEvent } from "../protocol/record.ts";
 import { StorageError } from "../storage/disk.ts";
 import { IDENTITY_HINT } from "../storage/recovery-report.ts";
 import { beginningAfter } from "../storage/tail.ts";
@@ -6,6 +6,7 @@ import { acceptFromHere } from "../trust/log-admission.ts";
 import type { LocalEvent } from "./entries.ts";
 import { keepRewriting } from "./evidence.ts";
 import { readAwaited, type LogIntake, type Memory } from "./memory.ts";
+import { takeSetBack } from "./receipt-times.ts";
 import { chainIncident } from "./reporting.ts";
 import type { Taking } from "./taking.ts";
 
@@ -13,6 +14,8 @@ import type { Taking } from "./taking.ts";
 export function takeLocal(memory: Memory, event: LocalEvent): void {
   readAwaited(memory, event);
   if (event.kind === "held") takeHold(memory, event);
+  if (event.kind === "held_back") takeHeldBack(memory, event);
+  if (event.kind === "set_back") takeSetBack(memory, event);
   if (event.kind === "reset") takeReset(memory, event);
 }
 
@@ -24,6 +27,11 @@ function takeHold(memory: Memory, { log, cause, detail, at }: HeldEvent): void {
     memory.inUse ??= { log, detail, sinceMs: at };
     memory.ownTrouble = identityTrouble(memory);
   } else intake.admission.held ??= { cause, detail, sinceMs: at };
+}
+
+function takeHeldBack({ intakes }: Memory, { log, id, at }: HeldBackEvent): void {
+  const intake = intakes.get(log);
+  if (intake !== undefined) intake.admission.ahead = { id, sinceMs: at };
 }
 
 function takeReset(memory: Memory, { logs, peer }: ResetEvent): void {
@@ -39,8 +47,8 @@ function takeReset(memory: Memory, { logs, peer }: ResetEvent): void {
     else beginAnew(intake, lines);
     intake.late = undefined;
     intake.notBeforeMs = 0;
-    intake.behindSinceMs = undefined;
-    intake.behindLook = undefined;
+    intake.wait = undefined;
+    intake.takesAnyOrder = true;
   }
 }
 

@@ -35,9 +35,12 @@ export function restoreInbox({ disk, place, memory, files }: Recovery): void {
   try {
     const { unnamed, lost } = files.inbox.recover(memory.inboxEnd, routed, (entry) => {
       if (voided.has(entry.inbox)) return undefined;
-      const line = source.at(entry.log, entry.start, entry.end);
+      const { log, start, end, id = "" } = entry;
+      const line = source.at(log, start, end);
       // The log may have other bytes there by now, which nobody has verified.
-      return line !== undefined && idOf(line) === entry.id ? line : undefined;
+      if (line !== undefined && idOf(line) === id) return line;
+      // While a sync program writes the log, its lines may be in another order. Spec 1.6.
+      return source.anywhere(log, end - start, id);
     });
     const inInbox = new Map(isUnknown ? unnamedRotated(files) : []);
     for (const { from, to } of unnamed) {

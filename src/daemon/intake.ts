@@ -1,13 +1,17 @@
 import { join } from "node:path";
-import { MAX_NAMED_REFUSALS } from "../protocol/heads.ts";
+import { noRefusedLines, isFull, type RefusedLines } from "../protocol/refused-lines.ts";
 import { lookOf } from "../storage/disk.ts";
 import { cursorAt, type Anomaly, type Cursor } from "../storage/tail.ts";
 import { answerLog } from "../wire/layout.ts";
 import { beginBatch, takeAhead } from "./batch.ts";
-import { stopWriting } from "./anomalies.ts";
-import { holdRewritten, identityTrouble } from "./holds.ts";
+import { noteWait } from "./anomalies.ts";
+import { identityTrouble } from "./holds.ts";
+import { foreignIncident, withForeign } from "./foreign-lines.ts";
+import { searchBehindHole, searchFrom } from "./hole-search.ts";
 import { isLeftOpen, isStillOpen, leaveAlone, MENDING_MS } from "./holes.ts";
 import { searchLineEnd } from "./line-end.ts";
+import { standsBehind } from "./line-order.ts";
+import { waitOf } from "./log-waits.ts";
 import { judgeLines, type JudgedLine, type PreparedLine, type Stop } from "./judging.ts";
 import { intakeOf, type LogIntake } from "./memory.ts";
 import { chainIncident } from "./reporting.ts";
@@ -22,6 +26,8 @@ export interface Round {
   readonly anomaly: Anomaly | undefined;
 }
 
+/** How long a log is left alone whose lines stand in another order. */
+const LOOK_AGAIN_MS = 1_000;
 /** How long a log is left alone in which the end of a line is searched for. */
 const SEARCHING_MS = 5;
 const NOTHING: Round = { lines: 0, more: false, anomaly: undefined };
@@ -37,14 +43,18 @@ export async function takeIn(taking: Taking, name: string, isPatient = false): P
   const own = isOwn(taking, intake);
   const ahead = takeAhead(taking.ahead, intake);
   if (world.clock.monoMs() < intake.notBeforeMs || isHeld(taking, intake)) return NOTHING;
-  const room = refusalRoom(taking, intake);
-  if (room <= 0) {
+  const refused = unnamedRefusals(taking, intake);
+  if (refused !== undefined && isFull(refused)) {
     // Spec 3.2: not read before the next beat. To read is to check signatures, forged ones too.
     intake.caughtUp = false;
     intake.heldBack = true;
     return NOTHING;
   }
   const path = join(place.wire.folder, intake.log.path);
+  if (ahead === undefined) {
+    const search = await searchBehindHole(taking, intake, path, isPatient);
+    if (search === "more") return { ...NOTHING, more: true };
+  }
   // Of a batch that was read before, nobody knows how the file looked then.
   const isKnown = intake.hole !== undefined && ahead === undefined;
   const look = isKnown ? lookOf(world.disk, path) : "";
@@ -53,14 +63,14 @@ export async function takeIn(taking: Taking, name: string, isPatient = false): P
     intake.notBeforeMs = world.clock.monoMs() + MENDING_MS;
     return NOTHING;
   }
-  if (isPatient && searchLineEnd(world.disk, path, intake, taking.ahead)) {
+  if (ahead === undefined && isStillOutOfOrder(taking, intake, path)) return NOTHING;
+  if (isPatient && ahead === undefined && searchLineEnd(world.disk, path, intake, taking.ahead)) {
     intake.notBeforeMs = world.clock.monoMs() + SEARCHING_MS;
     return NOTHING;
   }
   const batch = ahead ?? beginBatch(taking, intake, { path, from: intake.cursor, own });
   const { read, prepared } = batch;
   if (read.anomaly !== undefined) return { ...NOTHING, anomaly: read.anomaly };
-  intake.behindSinceMs = undefined;
   memory.unreadable.delete(name);
   // What was cut or changed in our own log stands there again.
   if (isOwn(taking, intake) && memory.ownTrouble?.code === "log_damaged") {
@@ -68,8 +78,8 @@ export async function takeIn(taking: Taking, name: string, isPatient = false): P
   }
   if (read.lines.length === 0) {
     intake.cursor = read.cursor;
-    intake.caughtUp = !read.more;
     intake.heldBack = false;
+    noteCaughtUp(intake, !read.more);
     return { ...NOTHING, more: read.more };
   }
   if (read.more && batch.isLive && ahead === undefined && taking.ahead.batch === undefined) {
@@ -82,17 +92,37 @@ export async function takeIn(taking: Taking, name: string, isPatient = false): P
   if (read.more && !batch.isLive) {
     taking.ahead.batch ??= beginBatch(taking, intake, { path, from: read.cursor, own });
   }
-  const { judged, stop } = judge(taking, intake, room, prepared, await batch.valid);
+  const { judged, stop } = judge(taking, intake, refused, prepared, await batch.valid);
   settle(taking, intake, judged);
+  noteForeign(taking, intake, judged, read.more);
   moveCursor(taking, intake, path, read.cursor, judged.at(-1), stop);
-  intake.caughtUp = !read.more && stop === undefined;
   // A hole is its author's to mend, and most authors come back soon.
   intake.heldBack =
     stop !== undefined && (stop.cause !== "hole" || isLeftOpen(intake, world.clock.monoMs()));
   if (stop?.cause !== "hole") intake.hole = undefined;
   else if (look !== "") leaveAlone(intake, look, world.clock.monoMs());
-  if (stop !== undefined) noteStop(taking, intake, stop);
-  return { lines: judged.length, more: read.more && stop === undefined, anomaly: undefined };
+  if (stop === undefined) noteCaughtUp(intake, !read.more);
+  else noteStop(taking, intake, stop, path);
+  // What goes on behind a hole is searched for in what was not read with it, and at once.
+  const isSearch = stop?.cause === "hole" && searchFrom(intake, read.cursor) && read.more;
+  if (isSearch) intake.notBeforeMs = 0;
+  const more = read.more && (stop === undefined || isSearch);
+  const isMoved = stop?.cause === "reordered";
+  return { lines: judged.length, more, anomaly: isMoved ? "rewritten" : undefined };
+}
+
+/** Spec 2.4: what others have written into a log is told once an hour. */
+function noteForeign(
+  taking: Taking,
+  intake: LogIntake,
+  judged: readonly JudgedLine[],
+  isMore: boolean,
+): void {
+  const { world, memory } = taking;
+  intake.foreign = withForeign(intake.foreign, judged, world.clock.wallMs());
+  const held = memory.state.logs.get(intake.log.name)?.foreign ?? 0;
+  const incident = foreignIncident(intake.log, intake.foreign, held, !isMore);
+  if (incident !== undefined) taking.tell(incident);
 }
 
 /**
@@ -103,20 +133,21 @@ function isHeld(taking: Taking, intake: LogIntake): boolean {
   return !isOwn(taking, intake) && taking.env.heldPeers.has(intake.log.owner);
 }
 
-/** How many refusals the next beat has room to name. Spec 3.2. */
-function refusalRoom({ memory, env }: Taking, { log }: LogIntake): number {
-  if (answerLog(env.layout, log, env.self) === undefined) return Infinity;
-  return MAX_NAMED_REFUSALS - (memory.state.receipts.taken.get(log.name)?.refused.length ?? 0);
+/** The refusals that our next beat has to name; undefined when no beat of ours speaks of that log. */
+function unnamedRefusals({ memory, env }: Taking, { log }: LogIntake): RefusedLines | undefined {
+  if (answerLog(env.layout, log, env.self) === undefined) return undefined;
+  return memory.state.receipts.taken.get(log.name)?.refused ?? noRefusedLines();
 }
 
 function judge(
   taking: Taking,
   intake: LogIntake,
-  room: number,
+  refused: RefusedLines | undefined,
   prepared: readonly PreparedLine[],
   valid: readonly boolean[],
 ) {
-  const { world, memory, ctx } = taking;
+  const { world, memory, ctx, place } = taking;
+  const path = join(place.wire.folder, intake.log.path);
   return judgeLines(prepared, valid, {
     intake,
     ctx,
@@ -124,7 +155,10 @@ function judge(
     monoMs: world.clock.monoMs(),
     own: isOwn(taking, intake),
     allowance: isOwn(taking, intake) ? undefined : memory.allowances.get(intake.log.owner),
-    refusalRoom: room,
+    refused,
+    standsBehind: (offset, range) =>
+      !intake.takesAnyOrder && standsBehind(taking, intake, offset, range),
+    isOrdered: intake.awaited.size > 0 && intake.orderedLook === lookOf(world.disk, path),
   });
 }
 
@@ -142,15 +176,44 @@ function moveCursor(
   }
 }
 
-function noteStop(taking: Taking, intake: LogIntake, stop: Stop): void {
-  intake.notBeforeMs = taking.world.clock.monoMs() + stop.forMs;
-  if (stop.cause === "refusals" || stop.cause === "hole") return;
-  taking.world.log.warn({ log: intake.log.name, cause: stop.cause }, stop.detail);
-  for (const event of stop.events) {
-    // Our own we do not hold: it is read again until its lines are back.
-    if (event.cause === "log_rewritten" && isOwn(taking, intake)) {
-      stopWriting(taking, intake, "rewritten");
-    } else if (event.cause === "log_rewritten") holdRewritten(taking, intake, event.detail);
-    else taking.tell(chainIncident(intake.log, event, ""));
+/** Nothing stopped the reading. */
+function noteCaughtUp(intake: LogIntake, isAll: boolean): void {
+  intake.caughtUp = isAll;
+  intake.wait = undefined;
+  if (!isAll) return;
+  intake.takesAnyOrder = false;
+  intake.claims = undefined;
+}
+
+/** Whether a log in which lines of the chain stood too early looks as it did then. Spec 1.6. */
+function isStillOutOfOrder(taking: Taking, intake: LogIntake, path: string): boolean {
+  const { disk, clock } = taking.world;
+  const { wait } = intake;
+  if (wait?.because !== "order" || wait.look !== lookOf(disk, path)) return false;
+  noteWait(taking, intake, wait);
+  intake.notBeforeMs = clock.monoMs() + LOOK_AGAIN_MS;
+  return true;
+}
+
+function noteStop(taking: Taking, intake: LogIntake, stop: Stop, path: string): void {
+  const { clock, disk, log } = taking.world;
+  const { cause, detail, events, id } = stop;
+  intake.caughtUp = false;
+  intake.notBeforeMs = clock.monoMs() + stop.forMs;
+  if (cause === "order") {
+    noteWait(taking, intake, { because: cause, detail, look: lookOf(disk, path) });
+    return;
   }
+  if (cause === "held" || cause === "reordered") return;
+  if (cause === "ahead" && id !== undefined) noteAhead(taking, intake, id);
+  intake.wait = waitOf(intake, { because: cause, detail }, clock.monoMs());
+  if (cause === "refusals" || cause === "hole") return;
+  log.warn({ log: intake.log.name, cause }, detail);
+  for (const event of events) taking.tell(chainIncident(intake.log, event, ""));
+}
+
+/** From now on a line waits for our clock to be corrected, also after a restart. Spec 2.4. */
+function noteAhead({ local, world }: Taking, { log, admission }: LogIntake, id: string): void {
+  if (admission.ahead?.id === id) return;
+  local({ kind: "held_back", log: log.name, id, at: world.clock.wallMs() });
 }

@@ -7,16 +7,27 @@ import {
   type Authentication,
   type Preparation,
   type Prepared,
-  type Refusal,
   type RefusalReason,
   type VerifiedMessage,
 } from "../trust/admission.ts";
-import { admit, repeats, type ChainEvent } from "../trust/log-admission.ts";
+import { admit, type ChainEvent } from "../trust/log-admission.ts";
+import { repeats } from "../trust/shown-before.ts";
 import { BY_CONTEXT } from "../trust/reading.ts";
 import { tierOf } from "../trust/store.ts";
+import {
+  isFull,
+  namedReason,
+  noteRefused,
+  noteTaken,
+  type RefusedLines,
+} from "../protocol/refused-lines.ts";
+import type { UnsignedPast } from "../trust/unsigned.ts";
 import type { TailLine } from "../storage/tail.ts";
+import type { ChainRange } from "../wire/chain.ts";
 import { pastContextOf } from "./contexts.ts";
-import { isBeingMended, MENDING_MS } from "./holes.ts";
+import { isBeingMended, mendingMs } from "./holes.ts";
+import { isOutOfTurn } from "./line-order.ts";
+import type { WaitReason } from "./log-waits.ts";
 import type { Allowance, LogIntake } from "./memory.ts";
 
 /** A line of a log with all that can be said of it before its signature is checked. */
@@ -44,17 +55,23 @@ export interface JudgedLine {
 
 /** Why a log is not read further for now; the line stays unread. */
 export interface Stop {
-  readonly cause: "wait" | "rate" | "storage" | "refusals" | "hole";
+  readonly cause: "held" | WaitReason;
   /** Until when, in ms from now; the log is looked at again then. */
   readonly forMs: number;
   readonly detail: string;
   readonly events: readonly ChainEvent[];
+  /** The line that waits, if it is an authentic one. */
+  readonly id?: string;
 }
 
 /** What the journal notes of one line, about. */
 const NOTE_BYTES = 256;
 /** How long a log is left alone whose author we wait for, or whose author has spent the day. */
 const WAIT_MS = 60_000;
+/** How long before a line that is dated ahead is looked at again: our clock may be set right. */
+const CLOCK_MS = 10_000;
+/** The same of a file that a sync program may be writing. */
+const ORDER_MS = 1_000;
 
 export function prepareLines(
   lines: readonly TailLine[],
@@ -64,8 +81,11 @@ export function prepareLines(
   const { owner, name: log } = intake.log;
   const past = pastContextOf(ctx);
   return lines.map((tail) => {
-    const by = isLive(tail, intake) ? ctx : past;
-    const preparation = tail.kind === "line" ? prepare(tail.bytes, { owner, log }, by) : undefined;
+    const live = isLive(tail, intake);
+    const unsignedPast = live ? undefined : () => unsignedPastOf(tail, intake);
+    const source = { owner, log, unsignedPast };
+    const preparation =
+      tail.kind === "line" ? prepare(tail.bytes, source, live ? ctx : past) : undefined;
     return { tail, preparation };
   });
 }
@@ -73,6 +93,11 @@ export function prepareLines(
 /** Whether a line came after our journal began to follow its log. Spec 2.4. */
 function isLive({ end }: TailLine, { historyTo }: LogIntake): boolean {
   return historyTo === undefined || end > historyTo;
+}
+
+/** History that is read now has no verdict in the journal yet. Spec 1.5. */
+function unsignedPastOf({ end }: TailLine, { signedTo }: LogIntake): UnsignedPast {
+  return { noted: undefined, isBeforeSigned: end < signedTo };
 }
 
 /** The signatures that these lines wait for, in their order. */
@@ -91,8 +116,12 @@ export interface Judging {
   readonly own: boolean;
   /** Of the log's author; undefined for our own logs, which nothing limits. */
   readonly allowance: Allowance | undefined;
-  /** How many refusals the next beat has room to name. Spec 3.2. */
-  readonly refusalRoom: number;
+  /** What the next beat names already of the log; undefined when no beat of ours speaks of it. */
+  readonly refused: RefusedLines | undefined;
+  /** Whether lines of the chain between these numbers stand in the file behind that offset. */
+  standsBehind(offset: number, range: ChainRange): boolean;
+  /** The log has been found to hold all that we know, in order: awaited lines and new ones. */
+  readonly isOrdered: boolean;
 }
 
 /** What one round of judging remembers. */
@@ -113,21 +142,29 @@ export function judgeLines(
   const judged: JudgedLine[] = [];
   const round: Judgement = { ...judging, returned: new Set() };
   let signature = 0;
-  let room = judging.refusalRoom;
+  const named = judging.refused === undefined ? undefined : { ...judging.refused };
   for (const [at, line] of lines.entries()) {
-    if (room <= 0) {
+    // Spec 3.2: heads never pass a refusal that is not named.
+    if (named !== undefined && isFull(named)) {
       return { judged, stop: { cause: "refusals", forMs: 0, detail: "", events: [] } };
     }
-    if (!judging.own && isBeingMended(lines, at, judging)) {
-      return { judged, stop: { cause: "hole", forMs: MENDING_MS, detail: "", events: [] } };
+    if (!judging.own && isBeingMended(lines, at, valid, judging)) {
+      const forMs = mendingMs(line.tail.end - line.tail.start);
+      return { judged, stop: { cause: "hole", forMs, detail: "", events: [] } };
     }
     const verdict = line.preparation?.step === "signature" ? valid[signature++] : undefined;
     const result = judgeLine(line, verdict, round);
     if ("cause" in result) return { judged, stop: result };
-    if (result.reason !== undefined) room -= 1;
+    if (named !== undefined) noteResult(named, result);
     judged.push(result);
   }
   return { judged, stop: undefined };
+}
+
+/** What the fold makes of it, too. */
+function noteResult(named: RefusedLines, { tail: { line }, verdict, reason }: JudgedLine): void {
+  if (reason !== undefined) noteRefused(named, { first: line, last: line }, namedReason(reason));
+  else if (verdict === "accepted") noteTaken(named, line);
 }
 
 function judgeLine(
@@ -140,33 +177,23 @@ function judgeLine(
   const live = isLive(tail, intake);
   const plain = { tail, message: undefined, afterGap: false, events: [], detail: "" } as const;
   if (tail.kind === "blank") {
-    const at = receiptTime(undefined, live, judging);
+    const at = Math.min(receiptTime(undefined, live, judging), judging.wallMs);
     return { ...plain, at, live, verdict: "blank", reason: undefined };
   }
   const outcome = authentication(line, valid);
-  const duplicateOf = outcome.ok ? undefined : repeated(tail, outcome, intake);
+  // Spec 2.4: what was believed once and stands there again is a duplicate, whatever we believe now.
+  const isDoubted = !outcome.ok && BY_CONTEXT.has(outcome.reason) && tail.kind === "line";
+  const duplicateOf = isDoubted ? repeats(tail.bytes, intake.admission) : undefined;
   if (duplicateOf !== undefined) {
     const at = receiptTime(undefined, live, judging);
     return { ...plain, at, live, verdict: "duplicate", reason: undefined, duplicateOf };
   }
   if (!outcome.ok) {
-    const full = rubbishLimit(tail, live, judging);
-    if (full !== undefined) return full;
-    const at = receiptTime(undefined, live, judging);
+    const at = Math.min(receiptTime(undefined, live, judging), judging.wallMs);
     const { reason, detail } = outcome;
     return { ...plain, at, live, verdict: "unauthentic", reason, detail };
   }
   return judgeAuthentic(outcome.message, tail, live, judging);
-}
-
-/** Spec 2.4: what was believed once and stands there again is a duplicate, whatever we believe now. */
-function repeated(
-  tail: TailLine,
-  { reason }: Refusal,
-  { admission }: LogIntake,
-): string | undefined {
-  if (tail.kind !== "line" || !BY_CONTEXT.has(reason)) return undefined;
-  return repeats(tail.bytes, admission);
 }
 
 function authentication(line: PreparedLine, valid: boolean | undefined): Authentication {
@@ -185,24 +212,34 @@ function judgeAuthentic(
   fresh: boolean,
   judging: Judgement,
 ): JudgedLine | Stop {
-  const { intake, ctx, returned } = judging;
+  const { intake, ctx, returned, allowance } = judging;
+  if (!judging.isOrdered && isOutOfTurn(message.id, intake, returned)) {
+    return { cause: "reordered", forMs: 0, detail: "", events: [] };
+  }
   // A line that a power cut took back and that its author has appended again: the first receipt
   // and the first verdict stand.
   const noted = intake.awaited.get(message.id);
   if (noted !== undefined) returned.add(message.id);
-  else if (intake.awaited.size > returned.size && !intake.admission.seen.has(message.id)) {
-    return rewritten(message, judging);
-  }
   const live = noted === undefined ? fresh : noted.old !== true;
-  const limited = noted === undefined ? limit(message, tail, live, judging) : undefined;
+  const before = { ...allowance };
+  // Anybody can copy a line: a second one of it is not charged to its author.
+  const isCopy = intake.admission.seen.has(message.id);
+  const isCharged = noted === undefined && !isCopy;
+  const limited = isCharged ? limit(message, tail, live, judging) : undefined;
   if (limited !== undefined) return limited;
-  const at = noted?.at ?? receiptTime(message, live, judging);
-  const verdict = admit(message, intake.admission, ctx, at, { mode: "live", line: tail.line });
+  const claimed = noted?.at ?? receiptTime(message, live, judging);
+  const at = Math.min(claimed, judging.wallMs);
+  const standsBehind = (gap: ChainRange) => judging.standsBehind(tail.end, gap);
+  const first = noted === undefined && !judging.own ? { standsBehind } : undefined;
+  const reading = { mode: "live", line: tail.line, first } as const;
+  const verdict = admit(message, intake.admission, ctx, claimed, reading);
   if (verdict.outcome === "wait") {
-    if (verdict.events.length > 0) {
-      intake.late ??= { detail: verdict.detail, sinceMs: judging.wallMs };
-    }
-    return { cause: "wait", forMs: WAIT_MS, detail: verdict.detail, events: verdict.events };
+    // It will be asked for again.
+    if (allowance !== undefined) Object.assign(allowance, before);
+    const { because: cause, detail, events } = verdict;
+    if (cause === "late") intake.late ??= { detail, sinceMs: judging.wallMs };
+    const forMs = cause === "ahead" ? CLOCK_MS : cause === "order" ? ORDER_MS : WAIT_MS;
+    return { cause, forMs, detail, events, id: message.id };
   }
   intake.lastAt = at;
   intake.late = undefined;
@@ -217,18 +254,6 @@ function judgeAuthentic(
   }
   const { afterGap, events } = verdict;
   return { ...base, verdict: "accepted", reason: undefined, afterGap, events };
-}
-
-/**
- * The log lacks lines that our journal knows and has another one in their place. Spec 1.6: the
- * author is held until the operator decides.
- */
-function rewritten(message: VerifiedMessage, { intake }: Judging): Stop {
-  const { name, owner } = intake.log;
-  const [missing] = intake.awaited.keys();
-  const detail = `${name} lacks lines that we received from ${owner} (first ${missing ?? ""}) and has ${message.id} in their place`;
-  const events = [{ cause: "log_rewritten" as const, detail }];
-  return { cause: "wait", forMs: WAIT_MS, detail, events };
 }
 
 /** Spec 2.4: rate is no refusal; the line stays where it is and is taken up later. */
@@ -259,31 +284,15 @@ function limit(
   return undefined;
 }
 
-/**
- * Lines that prove nothing of their author are charged to the log that they stand in, so that who
- * writes rubbish there stops the reading of nothing else.
- */
-function rubbishLimit(
-  tail: TailLine,
-  live: boolean,
-  { own, intake, wallMs }: Judging,
-): Stop | undefined {
-  if (own || !live || tail.end <= intake.unlimitedTo) return undefined;
-  const stored = charge(intake.rubbish, wallMs, storedBytes(tail));
-  if (!stored.ok) {
-    const detail = `${intake.log.name} holds more rubbish than we take note of in a day`;
-    return { cause: "storage", forMs: WAIT_MS, detail, events: [] };
-  }
-  intake.rubbish = stored.use;
-  return undefined;
-}
-
 /** Of a line of two bytes we note a hundred. */
 function storedBytes({ start, end }: TailLine): number {
   return end - start + NOTE_BYTES;
 }
 
-/** Live lines: our clock. History: never before the line that stands before it. Spec 2.4. */
+/**
+ * By which a line is judged. Live lines: our clock. History: never before the line that stands before
+ * it. Spec 2.4. It is noted as no later than now (spec 4.1).
+ */
 function receiptTime(
   message: VerifiedMessage | undefined,
   live: boolean,

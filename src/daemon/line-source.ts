@@ -1,6 +1,8 @@
 import { join } from "node:path";
 import { openUnlessObstructed, type Disk, type DiskFile } from "../storage/disk.ts";
+import { wholeLines } from "../storage/line-splitter.ts";
 import { readNewLines } from "../storage/tail.ts";
+import { parseMessage } from "../wire/message.ts";
 import type { Place } from "./place.ts";
 
 /** Bytes read at once when a log is searched for lines. */
@@ -10,11 +12,14 @@ const SCAN_BYTES = 4 * 1_048_576;
 export interface LineSource {
   /** The bytes from `start` to `end`, newline left out; undefined when the log lacks them now. */
   at(log: string, start: number, end: number): Uint8Array | undefined;
+  /** A line of so many bytes, newline included, wherever it stands; `id` is the SHA-256 of its content. */
+  anywhere(log: string, length: number, id: string): Uint8Array | undefined;
   close(): void;
 }
 
 export function openLineSource(disk: Disk, place: Place): LineSource {
   const files = new Map<string, DiskFile | undefined>();
+  const lengths = new Map<string, ReadonlyMap<number, readonly number[]>>();
   const fileOf = (name: string): DiskFile | undefined => {
     if (!files.has(name)) {
       const log = place.layout.logs.get(name);
@@ -25,17 +30,41 @@ export function openLineSource(disk: Disk, place: Place): LineSource {
     }
     return files.get(name);
   };
+  const at: LineSource["at"] = (log, start, end) => {
+    const bytes = fileOf(log)?.read(end - start, start);
+    if (bytes === undefined || bytes.length !== end - start) return undefined;
+    return bytes[bytes.length - 1] === 0x0a ? bytes.subarray(0, -1) : undefined;
+  };
   return {
-    at(log, start, end) {
-      const bytes = fileOf(log)?.read(end - start, start);
-      if (bytes === undefined || bytes.length !== end - start) return undefined;
-      return bytes[bytes.length - 1] === 0x0a ? bytes.subarray(0, -1) : undefined;
+    at,
+    anywhere(log, length, id) {
+      const file = fileOf(log);
+      if (file === undefined) return undefined;
+      const known = lengths.get(log) ?? linesByLength(file);
+      lengths.set(log, known);
+      for (const start of known.get(length) ?? []) {
+        const bytes = at(log, start, start + length);
+        const parsed = bytes === undefined ? undefined : parseMessage(bytes);
+        if (parsed?.ok === true && parsed.message.id === id) return bytes;
+      }
+      return undefined;
     },
     close() {
       for (const file of files.values()) file?.close();
       files.clear();
     },
   };
+}
+
+/** Where the lines of each length begin. */
+function linesByLength(file: DiskFile): ReadonlyMap<number, readonly number[]> {
+  const starts = new Map<number, number[]>();
+  for (const { start, end } of wholeLines(file, 0, file.stat().size)) {
+    const same = starts.get(end - start) ?? [];
+    same.push(start);
+    starts.set(end - start, same);
+  }
+  return starts;
 }
 
 /** Walks the whole lines of a log from its beginning; the visitor says when it has seen enough. */

@@ -1,11 +1,16 @@
 import { emptyState, type State } from "../protocol/state.ts";
 import type { StorageError } from "../storage/disk.ts";
+import { freshSalt } from "../storage/salt.ts";
 import type { Cursor } from "../storage/tail.ts";
 import { newLogAdmission, type LogAdmission } from "../trust/log-admission.ts";
 import { newBucket, type Bucket, type StorageUse } from "../trust/rate.ts";
 import type { Log } from "../wire/layout.ts";
 import type { LineEntry, LocalEvent } from "./entries.ts";
-import type { Hole } from "./holes.ts";
+import { NOTHING_FOREIGN, type ForeignUse } from "./foreign-lines.ts";
+import type { Continuation, Hole } from "./holes.ts";
+import type { ChainClaims } from "./line-order.ts";
+import type { LogWait } from "./log-waits.ts";
+import type { SetBack } from "./receipt-times.ts";
 import type { Place } from "./place.ts";
 
 /** How far one log has been taken in, and what stands in the way of more. */
@@ -15,6 +20,8 @@ export interface LogIntake {
   admission: LogAdmission;
   /** Lines that end at or before this offset stood there when the journal began: history. */
   historyTo: number | undefined;
+  /** Where the first line ends that its author has signed; lines before it may be unsigned. Spec 1.5. */
+  signedTo: number;
   /** Lines up to here were written while we were down: live, but not limited. Spec 2.4. */
   unlimitedTo: number;
   /** Receipt time of the line before, for history. */
@@ -29,14 +36,20 @@ export interface LogIntake {
   notBeforeMs: number;
   /** The journal's word on lines that the log lacks just now, by id: a power cut took them back. */
   readonly awaited: Map<string, AwaitedLine>;
-  /** What lines that prove nothing of anybody have made us store. */
-  rubbish: StorageUse;
+  /** What others have written into it within the hour. */
+  foreign: ForeignUse;
   /** A line that a power cut has damaged, and that its author has to mend. */
   hole: Hole | undefined;
-  /** Since when the log has lacked lines that we know (monotonic ms). Spec 1.6: behind. */
-  behindSinceMs: number | undefined;
-  /** What the log looked like when it was found to be behind: compared again once it differs. */
-  behindLook: string | undefined;
+  /** Where its chain goes on behind holes that others have left. */
+  goesOn: Continuation | undefined;
+  /** Why the log does not move, if it waits. */
+  wait: LogWait | undefined;
+  /** What the log looked like when it was found to hold all that we know, in order. */
+  orderedLook: string | undefined;
+  /** Which lines behind a gap claim which place in the chain. */
+  claims: ChainClaims | undefined;
+  /** The operator has let it be taken in the order in which it stands now, to its end. */
+  takesAnyOrder: boolean;
 }
 
 /** What the journal noted of a line; `isRead`: the agent has read it since, in its inbox. */
@@ -74,6 +87,10 @@ export interface Memory {
   ownTrouble: StorageError | undefined;
   /** Logs of ours that cannot be read, by name: what comes next must follow what stands there. */
   readonly unreadable: Map<string, StorageError>;
+  /** The latest time of our wall clock that was noted, of receipts and of all else. */
+  latestMs: number;
+  /** Where in the journal our clock was set back, and to what. Spec 4.1. */
+  setBacks: readonly SetBack[];
   /** The newest timestamp that we have signed. Spec 1.2: ours only grow. */
   lastTimestamp: string | undefined;
   /** Up to here the journal is folded. */
@@ -104,6 +121,8 @@ export function emptyMemory(place: Place, monoMs: number): Memory {
     inUse: undefined,
     ownTrouble: undefined,
     unreadable: new Map(),
+    latestMs: 0,
+    setBacks: [],
     lastTimestamp: undefined,
     journalEnd: 0,
     inInbox: undefined,
@@ -116,8 +135,9 @@ export function newIntake(log: Log, place: Place): LogIntake {
   return {
     log,
     cursor: undefined,
-    admission: newLogAdmission(log, place.layout),
+    admission: newLogAdmission(log, place.layout, freshSalt()),
     historyTo: undefined,
+    signedTo: 0,
     unlimitedTo: 0,
     lastAt: 0,
     caughtUp: false,
@@ -125,10 +145,13 @@ export function newIntake(log: Log, place: Place): LogIntake {
     late: undefined,
     notBeforeMs: 0,
     awaited: new Map(),
-    rubbish: { day: 0, bytes: 0 },
+    foreign: NOTHING_FOREIGN,
     hole: undefined,
-    behindSinceMs: undefined,
-    behindLook: undefined,
+    wait: undefined,
+    orderedLook: undefined,
+    claims: undefined,
+    takesAnyOrder: false,
+    goesOn: undefined,
   };
 }
 

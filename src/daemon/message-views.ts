@@ -1,5 +1,6 @@
 import { unreadView } from "../protocol/receipts.ts";
-import { pendingView, threadView } from "../protocol/threads-view.ts";
+import { threadMessageOf, type Thread } from "../protocol/threads.ts";
+import { pendingView, threadViewsOf } from "../protocol/threads-view.ts";
 import { tierOf } from "../trust/store.ts";
 import { toPlain } from "../wire/json.ts";
 import type {
@@ -10,7 +11,7 @@ import type {
   ThreadView,
   ViewArgs,
 } from "./view-types.ts";
-import { resolveId } from "./resolve-id.ts";
+import { resolveThread, type NamedThread } from "./resolve-id.ts";
 import type { Session } from "./session.ts";
 import { newestMessages, storedMessages, type StoredMessage } from "./stored-messages.ts";
 
@@ -63,13 +64,11 @@ function inboxMessage(
 }
 
 /** The threads of a correlation id, or of the message that is named, with their texts. */
-export function threadMessagesView(session: Session, { id }: ViewArgs["thread"]): ThreadView[] {
+export function threadMessagesView(session: Session, args: ViewArgs["thread"]): ThreadView[] {
   const { memory, env } = session;
   const nowMs = session.now().wallMs;
-  const correlationId = memory.state.threads.threads.has(id)
-    ? id
-    : resolveId(session, id).correlation_id;
-  const threads = threadView(memory.state, env, nowMs, correlationId);
+  const named = resolveThread(session, args);
+  const threads = threadViewsOf(memory.state, env, nowMs, threadNamed(session, named));
   const places = new Map<string, ReadonlySet<number>>();
   for (const { log, line } of threads.flatMap(({ messages }) => messages)) {
     places.set(log, new Set([...(places.get(log) ?? []), line]));
@@ -83,6 +82,7 @@ export function threadMessagesView(session: Session, { id }: ViewArgs["thread"])
   }
   return threads.map((thread) => ({
     ...thread,
+    named_by: named.eventId === undefined ? "correlation_id" : "event_id",
     messages: thread.messages.flatMap((each): ThreadMessage[] => {
       const { event_id, log, line, received_at, refused, corrections } = each;
       const text = texts.get(`${log}:${line}`);
@@ -90,6 +90,21 @@ export function threadMessagesView(session: Session, { id }: ViewArgs["thread"])
       return [{ ...text, _meta: { id: event_id, log, line, received_at, refused, corrections } }];
     }),
   }));
+}
+
+/** As it is in memory or, once memory has dropped the message that named it, in the files. */
+function threadNamed(session: Session, { correlationId, eventId }: NamedThread): Thread {
+  const held = session.memory.state.threads.threads.get(correlationId);
+  const isHeld = eventId === undefined || held?.messages.some(({ id }) => id === eventId) === true;
+  if (held !== undefined && isHeld) return held;
+  const messages = [];
+  for (const { entry, message } of storedMessages(session, ({ id }) => id !== undefined)) {
+    if (message.correlationId !== correlationId || message.type === "heartbeat") continue;
+    const { log, line, at, reason: refused } = entry;
+    const kept = threadMessageOf({ message, log, line, at, refused }, session.env);
+    if (kept !== undefined) messages.push(kept);
+  }
+  return { correlationId, messages, omitted: 0 };
 }
 
 /** Messages to or from us, and those that we have seen between others, whose text holds `text`. */

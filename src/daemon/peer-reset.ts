@@ -4,6 +4,7 @@ import { ownLogs } from "../wire/layout.ts";
 import type { HoldsView, HoldView } from "./hold-types.ts";
 import { DeaddropError } from "./errors.ts";
 import { evidenceOf } from "./evidence.ts";
+import { isLong, waitViews } from "./log-waits.ts";
 import { intakeOf, type LogIntake } from "./memory.ts";
 import type { Session } from "./session.ts";
 
@@ -20,7 +21,8 @@ export function holdsView(session: Session, peer: string): HoldsView {
     holds.push({ log: null, cause, detail, since, taken_from: null, evidence: [] });
   }
   for (const { name } of ownLogs(place.layout, peer)) {
-    const hold = logHold(session, intakeOf(memory, name));
+    const intake = intakeOf(memory, name);
+    const hold = logHold(session, intake) ?? longWait(session, intake);
     if (hold !== undefined) holds.push(hold);
   }
   return {
@@ -46,6 +48,24 @@ function logHold(session: Session, intake: LogIntake): HoldView | undefined {
   const since = new Date(late.sinceMs).toISOString();
   const { detail } = late;
   return { log: log.name, cause: "log_gap", detail, since, taken_from: "here", evidence };
+}
+
+/** Of a log that lacks lines, or shows another order, the operator decides once it was told of it. */
+function longWait(session: Session, { log, wait }: LogIntake): HoldView | undefined {
+  const { world } = session;
+  if (wait === undefined || !isLong(wait, world.clock.monoMs())) return undefined;
+  const [view] = waitViews(session.memory, world, log.owner).filter(
+    (each) => each.log === log.name,
+  );
+  if (view === undefined) return undefined;
+  return {
+    log: log.name,
+    cause: wait.because === "behind" ? "log_behind" : "log_reordered",
+    detail: wait.detail,
+    since: view.since,
+    taken_from: wait.because === "order" ? "here" : "beginning",
+    evidence: evidenceOf(session, log.name),
+  };
 }
 
 /**

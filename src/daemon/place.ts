@@ -24,6 +24,8 @@ import {
   parseHeartbeatTiers,
   type HeartbeatTiers,
 } from "../trust/heartbeat-tiers.ts";
+import { defaultPolicyText } from "../trust/default-policy.ts";
+import { weaknesses } from "../trust/weak-policy.ts";
 import { EMPTY_STORE, newPeer, type PinnedKey, type TrustStore } from "../trust/store.ts";
 import { parseTrustStore } from "../trust/trust-file.ts";
 import { rosterProblems } from "../wire/handle.ts";
@@ -72,10 +74,10 @@ export function loadPlace(disk: Disk, places: Places, request: PlaceRequest): Pl
   const paths = agentPaths(places, { wireDir, wireKey, handle: request.handle });
   preparePrivateFolders(disk, paths);
   const identity = loadSigningIdentity(disk, paths);
-  const config = configOf(wire.config, pinned(disk, paths, "config", wire.config));
-  rememberWire(disk, paths, config.wireId);
-  const tiers = tiersOf(wire.tiers, pinned(disk, paths, "tiers", wire.tiers));
   const settings = readAgentSettings(readSettings(disk, paths), paths.settings);
+  const config = configOf(wire.config, pinned(disk, paths, "config", wire.config, request));
+  rememberWire(disk, paths, config.wireId);
+  const tiers = tiersOf(wire.tiers, pinned(disk, paths, "tiers", wire.tiers, request));
   const layout = layoutOf(config, request, settings);
   return {
     handle: request.handle,
@@ -124,16 +126,28 @@ function pinned(
   paths: AgentPaths,
   which: "config" | "tiers",
   wirePath: string,
-): Uint8Array | undefined {
+  request: PlaceRequest,
+): Uint8Array {
   const stored = readPinned(disk, paths, which);
   if (stored !== undefined) return stored;
-  const bytes = readWhole(disk, wirePath, MAX_CONFIG_BYTES);
-  if (bytes === undefined) return undefined;
+  const bytes =
+    readWhole(disk, wirePath, MAX_CONFIG_BYTES) ?? Buffer.from(defaultPolicyText(which));
   // Refused before it is pinned: a broken file must not become what we hold on to.
-  if (which === "config") configOf(wirePath, bytes);
+  if (which === "config") refuseWeak(configOf(wirePath, bytes), request);
   else tiersOf(wirePath, bytes);
   savePinned(disk, paths, which, bytes);
   return bytes;
+}
+
+/** A policy that is weaker than the defaults is pinned by `init` and `join` alone, which ask. Spec 1.1. */
+function refuseWeak(config: WireConfig, { wireDir, handle, peers = [] }: PlaceRequest): void {
+  const roster = config.roster.length > 0 ? config.roster : peers;
+  const weak = weaknesses(config, roster, [handle]);
+  if (weak.length === 0) return;
+  const what = weak.map(({ detail }) => detail).join("\n");
+  throw new DeaddropError("config", `this wire's policy is weaker than the defaults:\n${what}`, {
+    hint: `join the wire first, and agree to each there: deaddrop join ${wireDir} --me ${handle}`,
+  });
 }
 
 /** The wire's policy as a file has it; throws what has to be mended there. */
@@ -204,6 +218,7 @@ function storeOf(disk: Disk, paths: AgentPaths, identity: Identity): TrustStore 
     tierSetAtMs: 0,
     attestedSinceMs: 0,
     keys: held,
+    mayBeUnsigned: store.peers.get(handle)?.mayBeUnsigned ?? false,
   };
   return { ...store, peers: new Map([...store.peers, [handle, own]]) };
 }

@@ -1,16 +1,15 @@
 import { unlinkSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { homedir } from "node:os";
 import { basename } from "node:path";
 import { pino, type Logger as Pino } from "pino";
 import { StorageError } from "../storage/disk.ts";
 import { filesystemKind } from "../storage/fs-kind.ts";
 import { placesFrom } from "../storage/paths.ts";
-import { prepareSocketFolder } from "../storage/private-folders.ts";
 import { ownLogs } from "../wire/layout.ts";
 import { quote } from "../wire/quote.ts";
 import { openAgent, type Agent } from "./agent.ts";
 import { scheduleChores } from "./chores.ts";
-import { keepContact, type ContactKeeper } from "./contact.ts";
+import { keepContact, type ContactKeeper, type Meeting } from "./contact.ts";
 import { realWorld } from "./direct-client.ts";
 import { codeOfStorage, DeaddropError, EXIT_CODES } from "./errors.ts";
 import type { Place } from "./place.ts";
@@ -18,6 +17,7 @@ import { makeQueue, type Queue } from "./queue.ts";
 import { makeReadiness, supervisedExitCode, type Readiness } from "./readiness.ts";
 import { makeSendQueue } from "./send-queue.ts";
 import { requestHandler } from "./serve.ts";
+import { openSocketFolder } from "./socket-folder.ts";
 import { serveSocket, type SocketServer } from "./socket-server.ts";
 import { makeTicker, type Ticker } from "./ticker.ts";
 import { watchWire, type Watcher } from "./watch.ts";
@@ -30,7 +30,7 @@ export interface DaemonOptions {
   readonly logLevel: "trace" | "debug" | "info" | "warn" | "error";
   readonly peers: readonly string[];
   /** Looks at the cards of the peers; gives whom it has pinned. Spec 2.2. */
-  meet(place: Place): readonly string[];
+  meet(place: Place): Meeting;
 }
 
 const LOCK_WAIT_MS = 15_000;
@@ -74,11 +74,7 @@ function storageExitCode({ code }: StorageError): number {
 
 async function run(options: DaemonOptions, log: Pino, readiness: Readiness): Promise<number> {
   const { handle, peers } = options;
-  const places = placesFrom(
-    process.env,
-    process.env["HOME"] ?? homedir(),
-    process.env["TMPDIR"] ?? tmpdir(),
-  );
+  const places = placesFrom(process.env, process.env["HOME"] ?? homedir());
   const world = realWorld(places, options.wireDir, log);
   const agent = openAgent(world, { wireDir: options.wireDir, handle, peers });
   await agent.hold(LOCK_WAIT_MS);
@@ -166,7 +162,8 @@ async function listIncidents(agent: Agent, queue: Queue, log: Pino): Promise<voi
 
 async function openSocket(agent: Agent, queue: Queue, ticker: Ticker): Promise<SocketServer> {
   const { paths } = agent.place;
-  prepareSocketFolder(agent.disk, paths, process.getuid?.() ?? 0);
+  const folder = openSocketFolder(paths.stateDir);
+  if (folder === undefined) throw new Error(`${paths.stateDir} was there a moment ago`);
   // We hold the identity's lock, so a socket that stands there was left by a daemon that died.
   try {
     unlinkSync(paths.socket);
@@ -175,7 +172,7 @@ async function openSocket(agent: Agent, queue: Queue, ticker: Ticker): Promise<S
   }
   const sends = makeSendQueue(agent, queue);
   return serveSocket(
-    paths.socket,
+    folder,
     requestHandler(agent, queue, sends, () => ticker.later()),
   );
 }

@@ -5,7 +5,7 @@ import type { CoreEvent } from "../protocol/record.ts";
 import type { Disk } from "../storage/disk.ts";
 import type { Journal } from "../storage/journal.ts";
 import { cursorAt } from "../storage/tail.ts";
-import { recallVerified } from "../trust/admission.ts";
+import { recallVerified, type VerifiedMessage } from "../trust/admission.ts";
 import { admit } from "../trust/log-admission.ts";
 import { contextOf } from "./contexts.ts";
 import type { JournalEntry, LineEntry } from "./entries.ts";
@@ -20,10 +20,20 @@ export interface Replay {
   readonly place: Place;
   readonly memory: Memory;
   fold(event: CoreEvent): void;
+  /** Whether the log holds all that the journal knows of it, in another order. Spec 1.6. */
+  isReordered(log: string): boolean;
 }
 
-/** Where each log has been replayed to: the end of the last line whose bytes still stand there. */
-type Reached = Map<string, LineEntry>;
+/** How far one replay has come. */
+interface Progress {
+  readonly source: LineSource;
+  /** Where each log has been replayed to: the last line whose bytes are still in the log. */
+  readonly reached: Map<string, LineEntry>;
+  /** Logs that lack lines of the journal: what follows in them is awaited. */
+  readonly broken: Set<string>;
+  /** Logs whose lines stand in another order: each is read where it stands. */
+  readonly reordered: Set<string>;
+}
 
 /**
  * Folds what the journal holds beyond `memory.journalEnd`, in its order, with the receipt times and
@@ -31,31 +41,31 @@ type Reached = Map<string, LineEntry>;
  */
 export function replayJournal(replay: Replay, journal: Journal<JournalEntry>): void {
   const { memory, place, disk } = replay;
-  const source = openLineSource(disk, place);
-  const reached: Reached = new Map();
-  const broken = new Set<string>();
+  const progress: Progress = {
+    source: openLineSource(disk, place),
+    reached: new Map(),
+    broken: new Set(),
+    reordered: new Set(),
+  };
   try {
     for (const { entry, end } of journal.read(memory.journalEnd)) {
-      replayEntry(replay, source, entry, reached, broken);
+      replayEntry(replay, progress, entry);
       memory.journalEnd = end;
     }
   } finally {
-    source.close();
+    progress.source.close();
   }
-  for (const [name, { end, line }] of reached) {
+  for (const [name, { end, line }] of progress.reached) {
     const intake = memory.intakes.get(name);
     if (intake === undefined) continue;
-    intake.cursor = cursorAt(disk, join(place.wire.folder, intake.log.path), end, line);
+    const cursor = cursorAt(disk, join(place.wire.folder, intake.log.path), end, line);
+    // The bytes before that place are not the ones that were read: the next look compares the log.
+    intake.cursor = progress.reordered.has(name) ? { ...cursor, prefixHash: "" } : cursor;
   }
 }
 
-function replayEntry(
-  replay: Replay,
-  source: LineSource,
-  entry: JournalEntry,
-  reached: Reached,
-  broken: Set<string>,
-): void {
+function replayEntry(replay: Replay, progress: Progress, entry: JournalEntry): void {
+  const { reached, broken, reordered } = progress;
   switch (entry.k) {
     case "local": {
       const { event } = entry;
@@ -65,6 +75,7 @@ function replayEntry(
       for (const { log, lines } of event.kind === "reset" ? event.logs : []) {
         if (lines === undefined) continue;
         broken.delete(log);
+        reordered.delete(log);
         reached.delete(log);
       }
       return;
@@ -78,7 +89,7 @@ function replayEntry(
       const intake = replay.memory.intakes.get(entry.log);
       // A log that the accepted configuration no longer has.
       if (intake === undefined) return;
-      const event = broken.has(entry.log) ? undefined : lineEvent(replay, source, intake, entry);
+      const event = broken.has(entry.log) ? undefined : lineEvent(replay, progress, intake, entry);
       if (event !== undefined) {
         foldMended(replay, entry);
         replay.fold(event);
@@ -112,13 +123,15 @@ function placeOf({ inbox }: LineEntry): Pick<LineEntry, "inbox"> {
  * What stood at that line before was no line of its author's. Who saw this live may not have held
  * that line any more, so that nothing was noted of it.
  */
-function foldMended({ memory, fold }: Replay, { log, line, at }: LineEntry): void {
-  if (mayBeMended(memory.state.logs, log, line)) fold({ kind: "rewound", log, line: line - 1, at });
+function foldMended({ memory, fold }: Replay, { log, line, first = line, at }: LineEntry): void {
+  if (mayBeMended(memory.state.logs, log, first)) {
+    fold({ kind: "rewound", log, line: first - 1, at });
+  }
 }
 
 function lineEvent(
-  { place }: Replay,
-  source: LineSource,
+  replay: Replay,
+  progress: Progress,
   intake: LogIntake,
   entry: LineEntry,
 ): CoreEvent | undefined {
@@ -126,16 +139,15 @@ function lineEvent(
   const where = { log, line, at };
   if (verdict === "blank" || verdict === "duplicate") return { kind: "skipped", ...where };
   if (verdict === "unauthentic") {
-    return { kind: "refused", ...where, reason: reason ?? "malformed" };
+    const { first, count } = entry;
+    const run = first === undefined || count === undefined ? {} : { first, count };
+    return { kind: "refused", ...where, ...run, reason: reason ?? "malformed" };
   }
-  const bytes = source.at(log, entry.start, entry.end);
-  const message = bytes === undefined ? undefined : recallVerified(bytes);
-  if (bytes === undefined || message === undefined || message.id !== entry.id) return undefined;
-  admit(message, intake.admission, contextOf(place), at, {
-    mode: "journal",
-    line,
-    noted: { reason },
-  });
+  const noted = notedLine(replay, progress, entry);
+  if (noted === undefined) return undefined;
+  const { bytes, message } = noted;
+  const reading = { mode: "journal", line, noted: { reason } } as const;
+  admit(message, intake.admission, contextOf(replay.place), at, reading);
   intake.lastAt = at;
   return {
     kind: "line",
@@ -147,4 +159,23 @@ function lineEvent(
     refused: reason,
     afterGap: entry.gap === true,
   };
+}
+
+/** The line of an entry, from its place, or from anywhere while the log shows another order. */
+function notedLine(
+  { isReordered }: Replay,
+  { source, reordered }: Progress,
+  { log, start, end, id = "" }: LineEntry,
+): { readonly bytes: Uint8Array; readonly message: VerifiedMessage } | undefined {
+  const noted = (bytes: Uint8Array | undefined) => {
+    const message = bytes === undefined ? undefined : recallVerified(bytes);
+    return bytes === undefined || message?.id !== id ? undefined : { bytes, message };
+  };
+  const there = noted(source.at(log, start, end));
+  if (there !== undefined) return there;
+  if (!reordered.has(log)) {
+    if (!isReordered(log)) return undefined;
+    reordered.add(log);
+  }
+  return noted(source.anywhere(log, end - start, id));
 }

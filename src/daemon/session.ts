@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { apply } from "../protocol/core.ts";
-import { decideNotices, toldEvent } from "../protocol/notices.ts";
+import { decideNotices, hourlyKey, toldEvent } from "../protocol/notices.ts";
 import type { AutomaticIncident } from "../protocol/effects.ts";
 import type { CoreEvent, Env, Now } from "../protocol/record.ts";
 import { isObstruction } from "../storage/disk.ts";
@@ -13,16 +13,18 @@ import { contextOf, envOf, ownLine } from "./contexts.ts";
 import { newDecisions } from "./decision-file.ts";
 import type { Files, World } from "./edges.ts";
 import type { JournalEntry, LocalEvent } from "./entries.ts";
+import { addEntry } from "./foreign-runs.ts";
 import { takeIn } from "./intake.ts";
 import type { Taking } from "./taking.ts";
 import { publishNotice } from "./incident-file.ts";
 import { identityTrouble, takeLocal } from "./holds.ts";
 import type { Memory } from "./memory.ts";
 import { beginLogs } from "./beginnings.ts";
-import { judgeAnomaly } from "./anomalies.ts";
+import { compareLog, judgeAnomaly } from "./anomalies.ts";
 import { openFiles } from "./own-files.ts";
 import type { Place } from "./place.ts";
 import { reportHolds, reportRecovery } from "./recovery-notices.ts";
+import { correctTimes } from "./receipt-times.ts";
 import { replayJournal } from "./replay.ts";
 import { takeTurns } from "./turns.ts";
 
@@ -99,11 +101,13 @@ export function openSession(world: World, place: Place, memory: Memory): Session
     if (event.kind === "line" && event.own && event.message.seq !== undefined) {
       memory.lastTimestamp = laterOf(memory.lastTimestamp, event.message.timestamp, now().wallMs);
     }
+    memory.latestMs = Math.max(memory.latestMs, event.at);
     apply(memory.state, event, env);
   }
 
   function note(entries: readonly JournalEntry[], when: "now" | "later"): void {
-    const all = [...later, ...entries];
+    const all = [...later];
+    for (const entry of entries) addEntry(all, entry);
     if (when === "later" && all.length < MAX_LATER) {
       later = all;
       return;
@@ -152,6 +156,7 @@ export function openSession(world: World, place: Place, memory: Memory): Session
     ahead: {},
     note,
     noteAndTell,
+    local,
     fold,
     tell,
     wroteOurselves: (log, seq, id) => written.has(id) || writer.knows(log, seq, id),
@@ -167,6 +172,7 @@ export function openSession(world: World, place: Place, memory: Memory): Session
   }
 
   async function takeInAll(withinMs = Infinity): Promise<boolean> {
+    correctTimes(taking);
     const untilMs = world.clock.monoMs() + withinMs;
     const names = [...place.layout.logs.keys()];
     const mostTurns = MAX_TURNS_A_LOG * names.length;
@@ -216,7 +222,9 @@ export function openSession(world: World, place: Place, memory: Memory): Session
 
   try {
     const repair = writer.recover();
-    replayJournal({ disk, place, memory, fold }, journal);
+    const isReordered = (name: string) => compareLog(taking, name).verdict === "reordered";
+    replayJournal({ disk, place, memory, fold, isReordered }, journal);
+    correctTimes(taking);
     memory.ownTrouble ??= identityTrouble(memory);
     restoreInbox({ disk, place, memory, files });
     beginLogs(taking);
@@ -262,7 +270,7 @@ function laterOf(last: string | undefined, next: string, wallMs: number): string
 
 function decisionsChanged(anomaly: string, wallMs: number): AutomaticIncident {
   return {
-    key: `decisions_changed:${Math.floor(wallMs / 3_600_000)}`,
+    key: hourlyKey("decisions_changed", wallMs),
     cause: "decisions_changed",
     subject: "decisions.jsonl was changed",
     detail: `lines that were read are no longer there (${anomaly}); decisions are derived from the logs and stand`,

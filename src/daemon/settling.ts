@@ -3,6 +3,7 @@ import { mayBeMended } from "../protocol/logs.ts";
 import type { CoreEvent, LineEvent, RewoundEvent } from "../protocol/record.ts";
 import type { LineEntry, LocalEntry } from "./entries.ts";
 import { keepFork } from "./evidence.ts";
+import { runsOf, type JudgedRun } from "./foreign-runs.ts";
 import type { JudgedLine } from "./judging.ts";
 import type { LogIntake, Memory } from "./memory.ts";
 import { watchIdentity } from "./identity-watch.ts";
@@ -14,19 +15,22 @@ export function settle(taking: Taking, intake: LogIntake, judged: readonly Judge
   if (judged.length === 0) return;
   const { files, memory } = taking;
   const rewound = rewoundBefore(taking, intake, judged);
-  const events = judged.map((line) => eventOf(taking, intake, line));
-  const routed = judged.map((line, at) => isRouted(taking, line, events[at] as CoreEvent));
-  const bytes = judged.flatMap(({ tail }, at) =>
+  const runs = runsOf(judged);
+  const events = runs.map((run) => eventOf(taking, intake, run));
+  const routed = runs.map(({ line }, at) => isRouted(taking, line, events[at] as CoreEvent));
+  const bytes = runs.flatMap(({ line: { tail } }, at) =>
     routed[at] === true && tail.kind === "line" ? [tail.bytes] : [],
   );
   const offsets = files.inbox.place(bytes);
-  const lines = judged.map((line, at) => {
-    const inbox = routed[at] === true ? offsets.shift() : deliveredAt(memory, intake, line);
-    return entryOf(taking, intake, line, inbox);
+  const lines = runs.map((run, at) => {
+    const inbox = routed[at] === true ? offsets.shift() : deliveredAt(memory, intake, run.line);
+    return entryOf(taking, intake, run, inbox);
   });
   const entries = [...rewound.map((event): LocalEntry => ({ k: "local", event })), ...lines];
   quarantine(taking, intake, judged);
-  if (isOwn(taking, intake)) taking.note(entries, "later");
+  // Nothing follows from lines that prove nothing; they are read again when their note is lost.
+  const isPassed = judged.every(({ verdict }) => verdict === "unauthentic" || verdict === "blank");
+  if (isOwn(taking, intake) || (isPassed && rewound.length === 0)) taking.note(entries, "later");
   else {
     const incidents = judged.flatMap((line) =>
       incidentsOf(intake, line, line.reason === "log_forked" && keepFork(taking, intake, line)),
@@ -38,7 +42,7 @@ export function settle(taking: Taking, intake: LogIntake, judged: readonly Judge
   memory.inboxEnd = files.inbox.end;
   memory.inboxFrom = memory.journalEnd;
   for (const event of rewound) taking.fold(event);
-  for (const [at, line] of judged.entries()) {
+  for (const [at, { line }] of runs.entries()) {
     if (line.message !== undefined) {
       intake.awaited.delete(line.message.id);
       memory.inInbox?.delete(line.message.id);
@@ -73,13 +77,12 @@ function saveHead({ files }: Taking, intake: LogIntake): void {
 }
 
 /** The event of a judged line, as the fold takes it. */
-function eventOf(taking: Taking, intake: LogIntake, line: JudgedLine): CoreEvent {
+function eventOf(taking: Taking, intake: LogIntake, { line, run }: JudgedRun): CoreEvent {
   const { tail, at, message, reason } = line;
   const place = { log: intake.log.name, line: tail.line, at };
   if (message === undefined || tail.kind !== "line") {
-    return reason === undefined
-      ? { kind: "skipped", ...place }
-      : { kind: "refused", ...place, reason };
+    if (reason === undefined) return { kind: "skipped", ...place };
+    return { kind: "refused", ...place, ...placeOf(run), reason };
   }
   return {
     kind: "line",
@@ -95,6 +98,10 @@ function eventOf(taking: Taking, intake: LogIntake, line: JudgedLine): CoreEvent
     afterGap: line.afterGap,
     ...(intake.awaited.get(message.id)?.isRead === true ? { isRead: true } : {}),
   };
+}
+
+function placeOf(run: JudgedRun["run"]): Pick<LineEntry, "first" | "count"> {
+  return run === undefined ? {} : { first: run.first.tail.line, count: run.count };
 }
 
 function textOf({ buffer, byteOffset, length }: Uint8Array): string {
@@ -124,7 +131,7 @@ function deliveredAt(
 function entryOf(
   taking: Taking,
   intake: LogIntake,
-  line: JudgedLine,
+  { line, run }: JudgedRun,
   inbox: number | undefined,
 ): LineEntry {
   const { tail } = line;
@@ -135,7 +142,8 @@ function entryOf(
     at: line.at,
     log: intake.log.name,
     line: tail.line,
-    start: tail.start,
+    ...placeOf(run),
+    start: run?.first.tail.start ?? tail.start,
     end: tail.end,
     verdict: line.verdict,
     ...idOf(line),

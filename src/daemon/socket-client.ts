@@ -1,5 +1,6 @@
 import { connect, type Socket } from "node:net";
 import { DeaddropError, isErrorCode } from "./errors.ts";
+import { openSocketFolder } from "./socket-folder.ts";
 import type { Failure, Reply } from "./socket-server.ts";
 
 /** One connection to a running daemon; requests may overlap, answers are matched by id. */
@@ -10,10 +11,22 @@ export interface Connection {
   close(): void;
 }
 
-/** Connects to the daemon's socket. Undefined when nobody listens there. */
-export function connectDaemon(path: string): Promise<Connection | undefined> {
+/**
+ * Connects to the daemon whose private folder that is. Undefined when nobody listens there. Throws
+ * StorageError when the folder is not ours alone: who answers there need not be our daemon.
+ */
+export async function connectDaemon(stateDir: string): Promise<Connection | undefined> {
+  const folder = openSocketFolder(stateDir);
+  if (folder === undefined) return undefined;
+  try {
+    return await connected(folder.reach((path) => connect(path)));
+  } finally {
+    folder.close();
+  }
+}
+
+function connected(socket: Socket): Promise<Connection | undefined> {
   return new Promise((resolve, reject) => {
-    const socket = connect(path);
     socket.once("connect", () => {
       socket.off("error", failed);
       resolve(converse(socket));

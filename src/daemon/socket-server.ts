@@ -1,3 +1,4 @@
+import type { SocketFolder } from "./socket-folder.ts";
 import { createServer, type Server, type Socket } from "node:net";
 
 /** Longest request line accepted, in bytes: a full group of messages and its frame. */
@@ -23,9 +24,9 @@ export type Handle = (request: Request) => Promise<Reply>;
 /**
  * Serves one identity's commands on a Unix socket: one JSON object a line each way, answers carry
  * the request's `id`. The socket lies in a folder that only its user can enter (spec 1.1), so who
- * can connect is who may act.
+ * can connect is who may act. The folder stays open as long as it is served, and is closed then.
  */
-export function serveSocket(path: string, handle: Handle): Promise<SocketServer> {
+export function serveSocket(folder: SocketFolder, handle: Handle): Promise<SocketServer> {
   const open = new Set<Socket>();
   const server: Server = createServer((socket) => {
     open.add(socket);
@@ -40,13 +41,16 @@ export function serveSocket(path: string, handle: Handle): Promise<SocketServer>
   });
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen(path, () => {
+    folder.reach((path) => server.listen(path));
+    server.once("listening", () => {
       server.off("error", reject);
       resolve({
         close: () =>
           new Promise((done) => {
-            server.close(() => done());
+            // Node removes the socket by the path that it was bound with.
+            folder.reach(() => server.close(() => done()));
             for (const socket of open) socket.end();
+            folder.close();
           }),
       });
     });

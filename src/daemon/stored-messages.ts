@@ -1,6 +1,7 @@
 import { recallVerified, type VerifiedMessage } from "../trust/admission.ts";
 import type { LineEntry } from "./entries.ts";
 import { openLineSource } from "./line-source.ts";
+import { notedAt } from "./receipt-times.ts";
 import type { Session } from "./session.ts";
 
 /** A line that was taken in, with what the journal says of it. */
@@ -20,12 +21,15 @@ export function* storedMessages(
   session.flush();
   const source = openLineSource(session.world.disk, session.place);
   try {
-    for (const { entry } of session.files.journal.read()) {
+    const { setBacks } = session.memory;
+    for (const { entry, start } of session.files.journal.read()) {
       if (entry.k !== "line" || entry.id === undefined) continue;
       if (entry.verdict === "duplicate" || !wanted(entry)) continue;
       const bytes = deliveredBytes(session, entry) ?? source.at(entry.log, entry.start, entry.end);
       const message = bytes === undefined ? undefined : recallVerified(bytes);
-      if (message?.id === entry.id) yield { entry, message };
+      if (message?.id !== entry.id) continue;
+      const at = notedAt(setBacks, start, entry.at);
+      yield { entry: at === entry.at ? entry : { ...entry, at }, message };
     }
   } finally {
     source.close();

@@ -3,7 +3,7 @@ import type { CoreEvent, Env } from "../protocol/record.ts";
 import type { AdmissionContext } from "../trust/admission.ts";
 import type { Ahead } from "./batch.ts";
 import type { Files, World } from "./edges.ts";
-import type { JournalEntry } from "./entries.ts";
+import type { JournalEntry, LocalEvent } from "./entries.ts";
 import type { LogIntake, Memory } from "./memory.ts";
 import type { Place } from "./place.ts";
 
@@ -24,6 +24,8 @@ export interface Taking {
   /** Lines that this process has just written itself: their signatures are known to be ours. */
   readonly written: Set<string>;
   readonly ahead: Ahead;
+  /** Notes a local event durably and folds it. */
+  local(event: LocalEvent): void;
   /** Folds an event that is durable. */
   fold(event: CoreEvent): void;
   /** Something for our own operator. */

@@ -1,12 +1,16 @@
 import type { RefusalReason } from "../trust/admission.ts";
 import type { HoldsView } from "./hold-types.ts";
 import type { KeysView } from "../protocol/key-view.ts";
-import type { PeerView } from "../protocol/liveness.ts";
+import type { PeerView as PeerLife } from "../protocol/liveness.ts";
+import type { UnownedLogs } from "../storage/unowned-logs.ts";
+import type { LogWaitView } from "./log-waits.ts";
 import type { Tier } from "../trust/tiers.ts";
 import type { AgentState } from "./client-types.ts";
 
 export type { KeysView } from "../protocol/key-view.ts";
-export type { PeerView, Presence } from "../protocol/liveness.ts";
+export type { Presence } from "../protocol/liveness.ts";
+/** `waits`: why logs of that peer do not move; a daemon of an older version does not say. */
+export type PeerView = PeerLife & { waits?: LogWaitView[] };
 
 /**
  * What an agent can be asked, and the answers: plain JSON in snake_case, which is what `--json`
@@ -90,6 +94,8 @@ export interface StatusView extends WhoamiView {
   /** Open ones only. */
   incidents: IncidentView[];
   safe_mode: SafeModeView | null;
+  /** Logs in the wire that nobody reads. Spec 1.1. */
+  unowned_logs?: UnownedLogs;
   state: { state: AgentState; last_action: string | null; heads_down: boolean };
   /** One sensible command. */
   next: string;
@@ -129,6 +135,8 @@ export interface ObligationView {
 
 export interface ThreadView {
   correlation_id: string;
+  /** What it was asked by: one of its messages, or its own name when nobody's event id is like that. */
+  named_by: "event_id" | "correlation_id";
   /** Event id of the root; null when we do not hold it. */
   root: string | null;
   status: "open" | "waiting_on" | "closed";
@@ -150,6 +158,8 @@ export interface ProposalView {
   required: string[];
   /** `void`: it can never be ratified, e.g. it names nobody whom it needs. */
   status: ProposalStatus;
+  /** What an open one waits for; null when it has ended. */
+  waits_for: string | null;
   /** Event id of the line that decided. */
   decided_by: string | null;
   /** What each required party's last word is: the event id it supports, "rejected", or null. */
@@ -244,6 +254,7 @@ export interface ResolvedId {
   correlation_id: string;
   from: string;
   type: string;
+  subject: string;
   log: string;
   to: string[];
 }
@@ -279,7 +290,8 @@ export interface ViewArgs {
   inbox: { unread?: boolean; limit?: number; from?: string; thread?: string };
   sent: { limit?: number };
   pending: undefined;
-  thread: { id: string };
+  /** `by`: "event_id" takes it for no correlation id. */
+  thread: { id: string; by?: "event_id" };
   search: { text: string; limit?: number };
   decisions: { all?: boolean };
   proposals: undefined;
@@ -290,7 +302,7 @@ export interface ViewArgs {
   receipt: { event_id: string };
   stats: undefined;
   keys: undefined;
-  /** Event id, unique prefix of it (6 characters or more), or correlation id. */
+  /** Event id, or unique prefix of it (6 characters or more). */
   resolve_id: { id: string };
 }
 

@@ -11,14 +11,17 @@ import { pendingView } from "../protocol/threads-view.ts";
 import type {
   DecisionsView,
   NoticeView,
+  PeerView,
   StatusView,
   ViewArgs,
   ViewName,
   Views,
   WhoamiView,
 } from "./view-types.ts";
+import { unownedLogs } from "../storage/unowned-logs.ts";
 import { DeaddropError } from "./errors.ts";
 import { inboxView, searchView, threadMessagesView } from "./message-views.ts";
+import { waitViews } from "./log-waits.ts";
 import { holdsView } from "./peer-reset.ts";
 import { resolveId } from "./resolve-id.ts";
 import type { Session } from "./session.ts";
@@ -33,7 +36,7 @@ type Render<N extends ViewName> = (
 const renderers: { [N in ViewName]: Render<N> } = {
   whoami: (session, _args, isDaemon) => whoami(session, isDaemon),
   status: (session, _args, isDaemon) => status(session, isDaemon),
-  peers: ({ memory, env, now }) => peersView(memory.state, env, now().wallMs),
+  peers: (session) => peers(session),
   inbox: (session, args) => inboxView(session, args),
   sent: ({ memory }, args) => sentView(memory.state.receipts.sent, args?.limit),
   pending: ({ memory, env, now }) => pendingView(memory.state, env, now().wallMs),
@@ -94,12 +97,13 @@ function status(session: Session, isDaemon: boolean): StatusView {
   const pending = pendingView(state, env, wallMs);
   const view: Omit<StatusView, "next"> = {
     ...whoami(session, isDaemon),
-    peers: peersView(state, env, wallMs),
+    peers: peers(session),
     unread: unreadCount(state.receipts, env),
     owed_to_me: pending.filter(({ from, owed_by }) => from === env.self && owed_by !== env.self),
     owed_by_me: pending.filter(({ owed_by }) => owed_by === env.self),
     incidents: unresolvedIncidents(state.incidents, env, state.logs),
     safe_mode: safeMode(state.incidents, env) ?? null,
+    unowned_logs: unownedLogs(session.world.disk, session.place.wire.folder, env.layout),
     state: {
       state: state.heartbeats.status,
       last_action: state.heartbeats.lastAction ?? null,
@@ -107,6 +111,14 @@ function status(session: Session, isDaemon: boolean): StatusView {
     },
   };
   return { ...view, next: nextCommand(view) };
+}
+
+/** What its beats say of each peer, and why a log of it does not move. */
+function peers({ memory, env, now, world }: Session): PeerView[] {
+  return peersView(memory.state, env, now().wallMs).map((peer) => ({
+    ...peer,
+    waits: waitViews(memory, world, peer.handle),
+  }));
 }
 
 /** The most urgent first. */

@@ -5,6 +5,7 @@ import { lookOf, readWhole, StorageError, type Disk } from "../storage/disk.ts";
 import { readPinned } from "../storage/private-store.ts";
 import { trustDrift } from "../trust/advertised.ts";
 import { parseTrustFile } from "../trust/trust-file.ts";
+import { saysDefaults } from "../trust/default-policy.ts";
 import { sha256Hex } from "../wire/canonical.ts";
 import type { Session } from "./session.ts";
 
@@ -62,7 +63,9 @@ function configDrift(
   const pinned = readPinned(world.disk, place.paths, which);
   const current = bytesOf(world.disk, path);
   if (current === undefined || pinned === undefined) {
+    // A wire without the file says what the defaults say.
     if (current === pinned) return [];
+    if (current === undefined && pinned !== undefined && saysDefaults(which, pinned)) return [];
   } else if (current !== "unreadable" && Buffer.from(pinned).equals(current)) return [];
   const what = current instanceof Uint8Array ? sha256Hex(current).slice(0, 16) : String(current);
   return [

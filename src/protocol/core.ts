@@ -18,6 +18,7 @@ import { applyReceipts, unreadCount } from "./receipts.ts";
 import { applyReciprocations } from "./reciprocations.ts";
 import type { CoreEvent, Env, Now } from "./record.ts";
 import { safeMode } from "./safe-mode.ts";
+import { setBack } from "./set-back.ts";
 import type { State } from "./state.ts";
 import { applyThreads } from "./threads.ts";
 
@@ -28,6 +29,7 @@ import { applyThreads } from "./threads.ts";
 export function apply(state: State, event: CoreEvent, env: Env): void {
   const { logs, proposals, receipts } = state;
   if (isKnown(state, event)) return;
+  if (event.kind === "set_back") setBack(state, event.at);
   const touched = applyLogs(logs, event, env);
   applyThreads(state.threads, event, env);
   const changed = applyProposals(proposals, event, env, logs, touched);

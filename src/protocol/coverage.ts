@@ -1,11 +1,12 @@
 import { answerLog, type Layout, type Log } from "../wire/layout.ts";
 import type { Head } from "./heads.ts";
 import type { ChainMark, ClaimedHead, Coverage, LogState, LogsState } from "./logs.ts";
+import { beatNaming, withNamed, type LineRange } from "./named-lines.ts";
 import { lastAtOrBelow } from "./sorted.ts";
 
 /** Heads of one reader over lines that we do not hold; we read round-robin, so few are honest. */
 const MAX_WAITING = 65_536;
-/** Refusals remembered per reader and target; the lowest lines go first. */
+/** Ranges of refusals that count, per reader and target: the first ones. */
 const MAX_REFUSED = 16_384;
 const MAX_MISMATCHES = 64;
 const MAX_MARKS = 16_384;
@@ -17,19 +18,21 @@ const SETTLED_BEFORE_SPLICE = 1_024;
 export function openCoverage(log: LogState, target: string): Coverage {
   let coverage = log.covers.get(target);
   if (coverage === undefined) {
-    coverage = { steps: [], waiting: [], next: 0, refused: new Map() };
+    coverage = { steps: [], waiting: [], next: 0, refused: [] };
     log.covers.set(target, coverage);
   }
   return coverage;
 }
 
-/** Bounded by the reader's own log alone, so that every viewer forgets the same. */
-export function nameRefused(coverage: Coverage, line: number, beat: number): void {
-  if (coverage.refused.has(line)) return;
-  coverage.refused.set(line, beat);
-  if (coverage.refused.size <= MAX_REFUSED) return;
-  const lowest = [...coverage.refused.keys()].sort((a, b) => a - b);
-  for (const old of lowest.slice(0, MAX_REFUSED / 2)) coverage.refused.delete(old);
+/**
+ * What a beat names as refused. Beyond the bound no more is named in that log: whether a beat has
+ * named a line depends on its log up to that beat alone, so that all readers agree, whenever they
+ * ask. To forget old ranges instead would change answers that were given before.
+ */
+export function nameRefused(coverage: Coverage, ranges: readonly LineRange[], beat: number): void {
+  if (ranges.length === 0) return;
+  const named = withNamed(coverage.refused, ranges, beat);
+  if (named.length <= MAX_REFUSED) coverage.refused = named;
 }
 
 /** Spec 3.4: heads that fall back count as the largest before them, so they add nothing. */
@@ -95,6 +98,12 @@ export function settle(
   return changed;
 }
 
+/** The line of `target` up to which a reader's beat counts what we do not hold; else `undefined`. */
+export function awaitedLine(reader: LogState | undefined, target: string): number | undefined {
+  const coverage = reader?.covers.get(target);
+  return coverage?.waiting[coverage.next]?.head.lines;
+}
+
 /** Spec 3.4: heads that name an event id which does not stand at that place cover nothing. */
 function standsAt(held: LogState | undefined, head: ClaimedHead): boolean {
   const mark = held === undefined ? undefined : markAt(held, head.lines);
@@ -117,7 +126,7 @@ function believedUpTo(
   const named = marks[at];
   if (named === undefined || named.line > head.lines) return undefined;
   const later = marks.slice(at + 1).filter(({ line }) => line <= head.lines);
-  return later.every(({ line }) => (refused.get(line) ?? Infinity) <= beat)
+  return later.every(({ line }) => (beatNaming(refused, line) ?? Infinity) <= beat)
     ? named.line
     : undefined;
 }

@@ -6,7 +6,8 @@ import { firstBeatCovering, lastBeat, type LogsState } from "./logs.ts";
 import type { Proposal } from "./proposal.ts";
 import type { ProposalsState } from "./proposals-state.ts";
 import type { Env, Now } from "./record.ts";
-import { answerLogName, bareAckMeans, bareAckMeansByTime, voiceOf, type Voice } from "./support.ts";
+import { caseOf } from "./proposals.ts";
+import { answerLogName, voiceSoFar } from "./support.ts";
 import { linesOf, type Topic } from "./topic.ts";
 
 export const DAY_MS = 24 * 60 * 60_000;
@@ -24,7 +25,7 @@ export function decideProposals(
     const proposal = state.proposals.get(key);
     const topic = proposal === undefined ? undefined : state.topics.get(proposal.topic);
     if (proposal === undefined || topic === undefined) continue;
-    const silent = overdueParty(proposal, topic, logs, env, now);
+    const silent = overdueParty(state, proposal, topic, logs, env, now);
     if (silent !== undefined) effects.push(...revert(proposal, silent));
   }
   for (const key of state.diverging) {
@@ -39,6 +40,7 @@ export function decideProposals(
  * counter stops nothing. An ack that we have read is not late, even if no beat of ours covers it.
  */
 function overdueParty(
+  state: ProposalsState,
   proposal: Proposal,
   topic: Topic,
   logs: LogsState,
@@ -54,7 +56,11 @@ function overdueParty(
   // Spec 2.4, 3.4: no deadline but the 24 h runs against a peer whose lines we hold back.
   const isRead = answers.every(({ log }) => (env.holdsBack(log) ? isLastCall : env.caughtUp(log)));
   if (!isRead) return undefined;
-  const open = answers.filter(({ log }) => !hasAnswered(proposal, topic, logs, log));
+  const of = caseOf(state, topic, env, logs);
+  const open = answers.filter(({ party }) => {
+    const { ack, rejection } = voiceSoFar(of, proposal, party);
+    return ack === undefined && rejection === undefined;
+  });
   const late = open.find(
     ({ log }) => isLastCall || now.wallMs >= answerDueMs(proposal, logs, env, log),
   );
@@ -74,27 +80,6 @@ export function answerDueMs(proposal: Proposal, logs: LogsState, env: Env, log: 
   if (covering === undefined) return Infinity;
   const cadence = deadlineCadence(lastBeat(logs, log)?.cadenceMs, env);
   return covering.at + CADENCES_TO_ANSWER * cadence;
-}
-
-/** Whether the party's word, as far as we have read, is an ack of this proposal or a rejection. */
-function hasAnswered(proposal: Proposal, topic: Topic, logs: LogsState, log: string): boolean {
-  const voice = voiceSoFar(proposal, topic, logs, log);
-  return voice.ack !== undefined || voice.rejection !== undefined;
-}
-
-/** What a party has said in all that we have read and not refused. */
-export function voiceSoFar(proposal: Proposal, topic: Topic, logs: LogsState, log: string): Voice {
-  const lines = linesOf(topic, log).filter((line) => !line.refusedByUs);
-  return voiceOf(
-    topic,
-    proposal,
-    lines,
-    (ack) =>
-      proposal.chained
-        ? bareAckMeans(logs, topic, proposal, ack)
-        : bareAckMeansByTime(topic, proposal, ack),
-    (id) => topic.others.has(id),
-  );
 }
 
 function revert(proposal: Proposal, silent: string): Effect[] {

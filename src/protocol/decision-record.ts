@@ -73,7 +73,8 @@ function decisionId(given: string | undefined, subject: string, proposalId: stri
   return `${name}-${proposalId.slice(0, PROPOSAL_ID_DIGITS)}`;
 }
 
-function slug(text: string): string {
+/** A decision's name from words: what is not a letter or a digit becomes a hyphen. */
+export function slug(text: string): string {
   const words = text
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/gu, "-")

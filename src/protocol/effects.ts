@@ -45,5 +45,5 @@ export interface HeadBody {
   readonly seq?: number;
   readonly event_id?: string;
   readonly read_lines: number;
-  readonly refused: readonly (readonly [line: number, reason: string])[];
+  readonly refused: readonly (readonly [first: number, last: number, reason: string])[];
 }

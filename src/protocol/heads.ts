@@ -2,10 +2,9 @@ import { isJsonArray, type JsonValue } from "../wire/json.ts";
 import type { Layout } from "../wire/layout.ts";
 import { parseTimestamp } from "../wire/timestamp.ts";
 import { bodyObject, countField, field, textField } from "./body.ts";
+import type { LineRange } from "./named-lines.ts";
+import { MAX_NAMED_REFUSALS, readReason, type NamedReason } from "./refused-lines.ts";
 
-/** At most so many refusals are named per log and beat. Spec 3.2. */
-export const MAX_NAMED_REFUSALS = 32;
-const MAX_REASON = 64;
 const EVENT_ID = /^[0-9a-f]{64}$/u;
 
 /** How far a beat's author says that it has read one log. Spec 3.2. */
@@ -14,7 +13,12 @@ export interface Head {
   readonly seq?: number;
   readonly eventId?: string;
   readonly readLines: number;
-  readonly refused: readonly (readonly [line: number, reason: string])[];
+  readonly refused: readonly HeadRefusal[];
+}
+
+/** Lines that a beat names as refused. */
+export interface HeadRefusal extends LineRange {
+  readonly reason: NamedReason;
 }
 
 /**
@@ -40,7 +44,11 @@ export function counted(head: Head, earlier: number): Head {
     ...head,
     lines: lines + earlier,
     readLines: readLines === 0 ? 0 : readLines + earlier,
-    refused: refused.map(([line, reason]) => [line + earlier, reason] as const),
+    refused: refused.map(({ first, last, reason }) => ({
+      first: first + earlier,
+      last: last + earlier,
+      reason,
+    })),
   };
 }
 
@@ -58,20 +66,21 @@ function parseHead(value: JsonValue): Head | undefined {
     ...(seq === undefined ? {} : { seq }),
     ...(eventId === undefined ? {} : { eventId }),
     readLines: Math.min(countField(value, "read_lines") ?? 0, lines),
-    refused: parseRefused(field(value, "refused") ?? null),
+    refused: parseRefused(field(value, "refused") ?? null, lines),
   };
 }
 
-function parseRefused(value: JsonValue): [number, string][] {
+/** Entries that are no ranges within the `lines` of the same heads count for nothing. Spec 3.2. */
+function parseRefused(value: JsonValue, lines: number): HeadRefusal[] {
   if (!isJsonArray(value)) return [];
-  const refused: [number, string][] = [];
-  for (const item of value.slice(0, MAX_NAMED_REFUSALS)) {
-    if (!isJsonArray(item)) continue;
-    const [line, reason] = item;
-    if (typeof line !== "number" || line < 1 || typeof reason !== "string") continue;
-    refused.push([line, reason.slice(0, MAX_REASON)]);
-  }
-  return refused;
+  return value.slice(0, MAX_NAMED_REFUSALS).flatMap((item) => {
+    if (!isJsonArray(item) || item.length < 2 || item.length > 3) return [];
+    const [first, second, third] = item;
+    const [last, reason] = item.length === 2 ? [first, second] : [second, third];
+    if (typeof first !== "number" || typeof last !== "number") return [];
+    if (first < 1 || last < first || last > lines) return [];
+    return [{ first, last, reason: readReason(reason) }];
+  });
 }
 
 /** Milliseconds between the beat and the next that it promises; `undefined` when it does not. */

@@ -3,6 +3,7 @@ import { ownLogs } from "../wire/layout.ts";
 import type { AnnouncementsState } from "./announcements.ts";
 import type { Effect } from "./effects.ts";
 import type { HeartbeatsState } from "./heartbeats.ts";
+import type { LogsState } from "./logs.ts";
 import type { PeerBeat } from "./peer-beats.ts";
 import type { Env } from "./record.ts";
 
@@ -29,6 +30,8 @@ export interface PeerView {
   /** We take no more of its lines until the operator decides. */
   held: boolean;
   inbox_unread_count: number | null;
+  /** Lines in its logs that it did not sign: others have written them. */
+  foreign_lines: number;
 }
 
 /** What a peer advertised as the time between its beats, at most T3; T1 when nothing. */
@@ -88,10 +91,11 @@ export function decideLiveness(state: HeartbeatsState, env: Env, nowMs: number):
 interface PeerFacts {
   readonly heartbeats: HeartbeatsState;
   readonly announcements: AnnouncementsState;
+  readonly logs: LogsState;
 }
 
 export function peersView(
-  { heartbeats, announcements }: PeerFacts,
+  { heartbeats, announcements, logs }: PeerFacts,
   env: Env,
   nowMs: number,
 ): PeerView[] {
@@ -110,6 +114,10 @@ export function peersView(
       next_eta: beat?.nextEta ?? null,
       held: env.heldPeers.has(handle),
       inbox_unread_count: beat?.unread ?? null,
+      foreign_lines: ownLogs(env.layout, handle).reduce(
+        (sum, { name }) => sum + (logs.get(name)?.foreign ?? 0),
+        0,
+      ),
     };
   });
 }

@@ -4,6 +4,7 @@ import type { Layout } from "../wire/layout.ts";
 import { textField } from "./body.ts";
 import { claim, nameRefused, openCoverage, pruneMarks, settle } from "./coverage.ts";
 import { advertisedCadence, counted, parseHeads, type Head } from "./heads.ts";
+import { beatNaming, type NamedRange } from "./named-lines.ts";
 import { isFolded, type CoreEvent, type Env, type LineEvent, type ResetLog } from "./record.ts";
 import { lastAtOrBelow } from "./sorted.ts";
 
@@ -19,6 +20,8 @@ export type LogsState = Map<string, LogState>;
 export interface LogState {
   /** Whole lines held, refused and blank ones included. */
   lines: number;
+  /** Lines among them that its author did not sign. */
+  foreign: number;
   /** Of a log that was rewritten: so many of them stood in it before it began anew. */
   earlier?: number;
   /** Chained lines in order, `seq` rising: the last chained line among the first n is in here. */
@@ -69,7 +72,7 @@ export interface Coverage {
   /** Beats from this line on can never be judged: too many heads were waiting. */
   overflow?: number;
   /** Target lines named as refused, with the line of the first beat that names them. */
-  readonly refused: Map<number, number>;
+  refused: readonly NamedRange[];
 }
 
 export type ClaimedHead = Pick<Head, "lines" | "seq" | "eventId">;
@@ -88,11 +91,18 @@ export function applyLogs(state: LogsState, event: CoreEvent, env: Env): Readonl
   const touched = new Set<string>();
   if (event.kind === "rewound") {
     const log = state.get(event.log);
-    if (log !== undefined) log.lines = Math.min(log.lines, event.line);
+    // None of what is taken back was authentic.
+    if (log !== undefined && log.lines > event.line) {
+      log.foreign = Math.max(0, log.foreign - (log.lines - event.line));
+      log.lines = event.line;
+    }
   }
   if (event.kind === "reset") for (const each of event.logs) beginAnew(state, each);
   if (event.kind !== "line" && event.kind !== "refused" && event.kind !== "skipped") return touched;
   const log = openLog(state, event.log);
+  // Of lines that are told again the others count.
+  const more = Math.max(0, event.line - log.lines);
+  if (event.kind === "refused") log.foreign += Math.min(event.count ?? 1, more);
   log.lines = Math.max(log.lines, event.line);
   if (event.kind === "line" && isFolded(event)) {
     addMark(log, event);
@@ -122,6 +132,7 @@ function openLog(state: LogsState, name: string): LogState {
   if (log === undefined) {
     log = {
       lines: 0,
+      foreign: 0,
       marks: [],
       beats: [],
       headsFrom: undefined,
@@ -188,7 +199,7 @@ function addBeat(state: LogsState, log: LogState, event: LineEvent, layout: Layo
   if (heads.size > 0) log.headsFrom ??= event.line;
   for (const [target, head] of heads) {
     const coverage = openCoverage(log, target);
-    for (const [line] of head.refused) nameRefused(coverage, line, event.line);
+    nameRefused(coverage, head.refused, event.line);
     claim(coverage, event.line, head);
     settle(state, log, target, coverage);
   }
@@ -221,7 +232,7 @@ export function namedRefused(
   target: string,
   line: number,
 ): boolean {
-  const named = state.get(reader)?.covers.get(target)?.refused.get(line);
+  const named = beatNaming(state.get(reader)?.covers.get(target)?.refused ?? [], line);
   return named !== undefined && named <= beat;
 }
 
@@ -265,6 +276,12 @@ export function firstBeatCovering(
 export function beatsFrom(state: LogsState, name: string, line: number): readonly BeatMark[] {
   const beats = state.get(name)?.beats ?? [];
   return beats.slice(lastAtOrBelow(beats, line - 1, (beat) => beat.line) + 1);
+}
+
+/** Whether that id is one of the beats that we remember of a log, before that line. */
+export function isBeatOf(state: LogsState, name: string, id: string, before: number): boolean {
+  const beats = state.get(name)?.beats ?? [];
+  return beats.some((beat) => beat.line < before && beat.id === id);
 }
 
 /** Whether a beat of that log before that line carries heads. */

@@ -91,9 +91,38 @@ export function decideNotices(
   return [...tell.values()];
 }
 
+/** The key of a matter that is told once in each hour of our clock. */
+export function hourlyKey(matter: string, at: number): string {
+  return `${matter}:${Math.floor(at / HOUR_MS)}`;
+}
+
 /** Spec 2.4: authentic lines that are refused are told at most once per peer, reason and hour. */
 export function refusalKey(peer: string, reason: string, at: number): string {
-  return `refused:${peer}:${reason}:${Math.floor(at / HOUR_MS)}`;
+  return hourlyKey(`refused:${peer}:${reason}`, at);
+}
+
+/** Causes that say that a time is over: what a clock that was ahead said of that proves nothing. */
+const OF_TIME = ["peer_silent", "incident_not_covered"];
+
+/**
+ * Our clock was set back to `at`: no limit counts what seems to have been told later, an hour that is
+ * yet to come is not used up, and a silence that only the clock has made may still come. Spec 4.1.
+ */
+export function setNoticesBack(state: NoticesState, at: number): void {
+  for (const [key, toldAt] of state.told) {
+    if (toldAt <= at) continue;
+    const isOfAnotherHour = key.endsWith(hourlyKey("", toldAt)) && !key.endsWith(hourlyKey("", at));
+    if (isOfAnotherHour || OF_TIME.some((cause) => key.startsWith(`${cause}:`))) {
+      state.told.delete(key);
+    } else state.told.set(key, at);
+  }
+  for (const [who, times] of state.recent) {
+    state.recent.set(
+      who,
+      times.map((each) => Math.min(each, at)),
+    );
+  }
+  state.notices = state.notices.map((notice) => ({ ...notice, at: Math.min(notice.at, at) }));
 }
 
 function withinHour(state: NoticesState, who: string, nowMs: number): readonly number[] {

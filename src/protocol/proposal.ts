@@ -12,6 +12,25 @@ export interface Outcome {
   readonly ackIds: readonly string[];
 }
 
+/** `settled`: no line that may still come changes it. */
+export interface Judgement {
+  readonly outcome: Outcome | undefined;
+  readonly settled: boolean;
+}
+
+export function outcomeBy(
+  status: Outcome["status"],
+  by: {
+    readonly id: string;
+    readonly log: string;
+    readonly line: number;
+    readonly timestamp: string;
+  },
+  ackIds: readonly string[],
+): Outcome {
+  return { status, by: by.id, log: by.log, line: by.line, at: by.timestamp, ackIds };
+}
+
 export interface Proposal {
   readonly key: string;
   readonly topic: string;
@@ -22,8 +41,10 @@ export interface Proposal {
   readonly from: string;
   readonly subject: string;
   readonly required: readonly string[];
-  /** Why it can never be ratified. */
+  /** Why it cannot be ratified. */
   readonly problem: string | undefined;
+  /** The problem ends when our operator accepts a roster with the agents that it names. */
+  readonly awaitsRoster: boolean;
   readonly chained: boolean;
   readonly timestampMs: number;
   readonly at: number;
@@ -33,8 +54,10 @@ export interface Proposal {
   /** Kept while we may have to record it. */
   content: DecisionContent | undefined;
   outcome: Outcome | undefined;
-  /** No line that may still come changes the outcome: always so, except by timestamps. */
+  /** No line that may still come changes the outcome. */
   settled: boolean;
+  /** Acks that named what was in neither log when a beat was judged by them. Spec 3.4, *support*. */
+  readonly elsewhere: Set<string>;
   /** An entry of decisions.jsonl names it: then every beat is judged, to prove or refute that. */
   named: boolean;
   /** The line of the proposer's log up to which nothing has decided. */

@@ -1,3 +1,4 @@
+import { forgetLine, type KnownLines } from "./known-lines.ts";
 import type { Proposal } from "./proposal.ts";
 import type { Env } from "./record.ts";
 import { sizeOf, topicKey, type Topic } from "./topic.ts";
@@ -19,6 +20,8 @@ const MAX_CONTENTS = 1_024;
 export interface ProposalsState {
   /** Least recently touched first. */
   readonly topics: Map<string, Topic>;
+  /** The messages of all topics. */
+  readonly names: KnownLines;
   /** In all topics. */
   lineCount: number;
   readonly proposals: Map<string, Proposal>;
@@ -35,6 +38,7 @@ export interface ProposalsState {
 export function emptyProposals(): ProposalsState {
   return {
     topics: new Map(),
+    names: new Map(),
     lineCount: 0,
     proposals: new Map(),
     watched: new Map(),
@@ -55,13 +59,17 @@ export function proposalsById(state: ProposalsState, id: string, env: Env): Prop
   return keys.flatMap((key) => state.proposals.get(key) ?? []);
 }
 
-/** The proposals of a thread whose outcome may still come or change. */
-export function openIn(state: ProposalsState, topic: Topic): Proposal[] {
+/** The proposals of a thread. */
+export function proposalsIn(state: ProposalsState, topic: Topic): Proposal[] {
   const lines = [...topic.lines.values()].flat().filter((line) => line.says === "proposal");
-  return lines.flatMap((line) => {
-    const proposal = state.proposals.get(proposalKey(line.id, line.log, line.chained));
-    return proposal === undefined || proposal.settled ? [] : [proposal];
-  });
+  return lines.flatMap(
+    (line) => state.proposals.get(proposalKey(line.id, line.log, line.chained)) ?? [],
+  );
+}
+
+/** Those of them whose outcome may still come or change. */
+export function openIn(state: ProposalsState, topic: Topic): Proposal[] {
+  return proposalsIn(state, topic).filter(({ settled }) => !settled);
 }
 
 /** Whether rival proposals are still open under that correlation id: a conflict. Spec 3.1. */
@@ -168,8 +176,12 @@ function dropTopics(
 
 function dropTopic(state: ProposalsState, topic: Topic): void {
   for (const [log, lines] of topic.lines) {
-    for (const line of lines) forget(state, proposalKey(line.id, log, line.chained));
+    for (const line of lines) {
+      forget(state, proposalKey(line.id, log, line.chained));
+      forgetLine(state.names, log, line.id);
+    }
   }
+  for (const [log, ids] of topic.others) for (const id of ids) forgetLine(state.names, log, id);
   state.diverging.delete(topic.key);
   state.topics.delete(topic.key);
   state.lineCount -= sizeOf(topic);

@@ -1,9 +1,10 @@
-import { voiceSoFar } from "./deadlines.ts";
+import { awaitedLine, readersOf } from "./coverage.ts";
 import type { LogsState } from "./logs.ts";
 import type { Outcome, Proposal } from "./proposal.ts";
+import { caseOf } from "./proposals.ts";
 import type { ProposalsState } from "./proposals-state.ts";
 import type { Env } from "./record.ts";
-import { answerLogName } from "./support.ts";
+import { answerLogName, voiceSoFar, type Case, type Voice } from "./support.ts";
 
 export interface ProposalView {
   proposal_id: string;
@@ -14,6 +15,8 @@ export interface ProposalView {
   /** `void`: it can never be ratified, see `problem`. */
   status: Outcome["status"] | "open" | "void";
   problem: string | null;
+  /** What an open one waits for, as a sentence's object; null when it has ended. */
+  waits_for: string | null;
   /** Event id of the line that decided. */
   decided_by: string | null;
   /** By required party: the proposal that it supports, "rejected", or null. */
@@ -39,31 +42,58 @@ function viewOf(
   logs: LogsState,
   env: Env,
 ): ProposalView {
-  const { outcome, problem } = proposal;
+  const { outcome, problem, awaitsRoster } = proposal;
+  const topic = state.topics.get(proposal.topic);
+  const of = topic === undefined ? undefined : caseOf(state, topic, env, logs);
+  const isVoid = problem !== undefined && !awaitsRoster;
+  const voices = new Map(
+    proposal.required.map((party) => [party, of && voiceSoFar(of, proposal, party)]),
+  );
   return {
     proposal_id: proposal.id,
     correlation_id: proposal.correlationId,
     proposer: proposal.from,
     subject: proposal.subject,
     required: [...proposal.required],
-    status: outcome?.status ?? (problem === undefined ? "open" : "void"),
+    status: outcome?.status ?? (isVoid ? "void" : "open"),
     problem: problem ?? null,
+    waits_for: outcome !== undefined || isVoid ? null : waitsFor(of, proposal, voices),
     decided_by: outcome?.by ?? null,
     support: Object.fromEntries(
-      proposal.required.map((party) => [party, supportOf(state, proposal, logs, env, party)]),
+      [...voices].map(([party, voice]) => [party, supportOf(proposal, voice)]),
     ),
   };
 }
 
-function supportOf(
-  state: ProposalsState,
-  proposal: Proposal,
-  logs: LogsState,
-  env: Env,
-  party: string,
-): string | null {
-  const topic = state.topics.get(proposal.topic);
-  if (topic === undefined) return proposal.outcome?.status === "ratified" ? proposal.id : null;
-  const voice = voiceSoFar(proposal, topic, logs, answerLogName(env.layout, proposal, party));
+function supportOf({ id, outcome }: Proposal, voice: Voice | undefined): string | null {
+  if (voice === undefined) return outcome?.status === "ratified" ? id : null;
   return voice.rejection === undefined ? (voice.support ?? null) : "rejected";
+}
+
+/** Every proposal that has not ended says why. Spec 3.4. */
+function waitsFor(
+  of: Case | undefined,
+  proposal: Proposal,
+  voices: ReadonlyMap<string, Voice | undefined>,
+): string {
+  const { from, log, problem, required, chained } = proposal;
+  if (problem !== undefined) return `\`config accept\`: ${problem}`;
+  if (of === undefined) return "lines of its thread that are no longer remembered";
+  const answers = required.map((party) => answerLogName(of.layout, proposal, party));
+  if ([log, ...answers].some((name) => of.topic.full.has(name))) {
+    return "nothing that can come: its thread is too long; propose again in a new one";
+  }
+  const [reader, targets] = chained
+    ? [log, readersOf(of.layout, log).map(({ name }) => name)]
+    : [answers[0] ?? log, [log]];
+  for (const target of targets) {
+    const line = awaitedLine(of.logs.get(reader), target);
+    if (line !== undefined)
+      return `lines of ${target} up to ${line}, which heads in ${reader} count`;
+  }
+  const silent = [...voices].filter(
+    ([, voice]) => voice?.ack === undefined && voice?.rejection === undefined,
+  );
+  if (silent.length > 0) return `an answer of ${silent.map(([party]) => party).join(", ")}`;
+  return `the next heartbeat of ${chained ? from : required.join(", ")}`;
 }

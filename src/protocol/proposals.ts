@@ -2,7 +2,7 @@ import { isChained } from "../wire/chain.ts";
 import type { Log } from "../wire/layout.ts";
 import { judgeChained } from "./chained-outcome.ts";
 import { contentDigest, decisionContent } from "./decision-record.ts";
-import type { LogsState } from "./logs.ts";
+import { isBeatOf, type LogsState } from "./logs.ts";
 import type { Proposal } from "./proposal.ts";
 import {
   boundLines,
@@ -12,11 +12,12 @@ import {
   keepContent,
   openIn,
   proposalKey,
+  proposalsIn,
   type ProposalsState,
 } from "./proposals-state.ts";
 import { isFolded, type CoreEvent, type Env, type LineEvent } from "./record.ts";
 import { requiredOf } from "./required.ts";
-import { answerLogName } from "./support.ts";
+import { answerLogName, type Case } from "./support.ts";
 import { addLine, linesOf, newTopic, sizeOf, topicKey, type Topic } from "./topic.ts";
 import { judgeUnchained } from "./unchained-outcome.ts";
 
@@ -40,22 +41,24 @@ export function applyProposals(
   const changed = new Set<Proposal>();
   if (event.kind === "told") state.diverging.delete(event.key.replace(/^not_converging:/u, ""));
   if (event.kind === "line" && isFolded(event) && event.message.type !== "heartbeat") {
-    const topic = takeLine(state, event, env);
-    for (const proposal of topic === undefined ? [] : openIn(state, topic)) {
-      judge(state, proposal, env, logs, changed);
-    }
+    const topic = takeLine(state, event, env, logs);
+    judgeAll(state, topic === undefined ? [] : openIn(state, topic), env, logs, changed);
   }
   for (const log of touched) {
-    for (const key of state.watched.get(log) ?? []) {
-      const proposal = state.proposals.get(key);
-      if (proposal !== undefined) judge(state, proposal, env, logs, changed);
-    }
+    const keys = [...(state.watched.get(log) ?? [])];
+    const watched = keys.flatMap((key) => state.proposals.get(key) ?? []);
+    judgeAll(state, watched, env, logs, changed);
   }
   return changed;
 }
 
 /** The thread of a line that bears on outcomes. */
-function takeLine(state: ProposalsState, event: LineEvent, env: Env): Topic | undefined {
+function takeLine(
+  state: ProposalsState,
+  event: LineEvent,
+  env: Env,
+  logs: LogsState,
+): Topic | undefined {
   const log = env.layout.logs.get(event.log);
   if (log === undefined) return undefined;
   const { correlationId } = event.message;
@@ -65,7 +68,8 @@ function takeLine(state: ProposalsState, event: LineEvent, env: Env): Topic | un
   state.topics.set(key, topic);
   boundTopics(state);
   const sizeBefore = sizeOf(topic);
-  const line = addLine(topic, event);
+  const isOwnBeat = (id: string): boolean => isBeatOf(logs, event.log, id, event.line);
+  const line = addLine(topic, event, state.names, isOwnBeat);
   state.lineCount += sizeOf(topic) - sizeBefore;
   boundLines(state, topic);
   // A message that decides nothing may still be what an ack was waiting to know.
@@ -88,7 +92,7 @@ function addProposal(
 ): void {
   const { message } = event;
   const chained = isChained(message);
-  const { parties, problem } = requiredOf(message, log, env.layout, chained);
+  const { parties, problem, awaitsRoster } = requiredOf(message, log, env.layout);
   const key = proposalKey(message.id, event.log, chained);
   const content = decisionContent(message, env.domains);
   const isParty = log.owner === env.self || parties.includes(env.self);
@@ -104,6 +108,7 @@ function addProposal(
     subject: message.subject.slice(0, MAX_SUBJECT),
     required: parties,
     problem,
+    awaitsRoster,
     chained,
     timestampMs: message.timestampMs,
     at: event.at,
@@ -113,11 +118,28 @@ function addProposal(
     content: mayRecord ? content : undefined,
     outcome: undefined,
     settled: false,
+    elsewhere: new Set(),
     named: false,
     judgedTo: event.line,
   });
   if (mayRecord && !event.own) keepContent(state, key);
-  if (event.own && event.live && problem === undefined) state.running.add(key);
+}
+
+/**
+ * An unchained proposal may be withdrawn by a chained one of the same log that is ratified, so those
+ * are judged first, each log in its order. Spec 3.4, *mixed*.
+ */
+function judgeAll(
+  state: ProposalsState,
+  proposals: readonly Proposal[],
+  env: Env,
+  logs: LogsState,
+  changed: Set<Proposal>,
+): void {
+  const inOrder = proposals.toSorted(
+    (a, b) => Number(b.chained) - Number(a.chained) || a.line - b.line,
+  );
+  for (const proposal of inOrder) judge(state, proposal, env, logs, changed);
 }
 
 function judge(
@@ -130,21 +152,20 @@ function judge(
   const topic = state.topics.get(proposal.topic);
   if (topic === undefined || proposal.settled) return;
   const { outcome, judgedTo } = proposal;
-  if (proposal.chained) {
-    proposal.outcome = judgeChained(logs, topic, proposal, env.layout);
-    proposal.settled = proposal.outcome !== undefined;
-  } else {
-    const judged = judgeUnchained(logs, topic, proposal, env.layout);
-    proposal.outcome = judged.outcome;
-    proposal.settled = judged.settled;
-  }
+  const of = caseOf(state, topic, env, logs);
+  const judged = proposal.chained ? judgeChained(of, proposal) : judgeUnchained(of, proposal);
+  proposal.outcome = judged.outcome;
+  proposal.settled = judged.settled;
   const isNew = proposal.judgedTo === proposal.line;
   if (isNew || proposal.outcome?.by !== outcome?.by || proposal.judgedTo !== judgedTo) {
     changed.add(proposal);
   }
   watch(state, topic, proposal, env);
+  const { own, live, problem, key } = proposal;
+  const isRunning = own && live && problem === undefined && proposal.outcome === undefined;
+  if (isRunning) state.running.add(key);
+  else state.running.delete(key);
   if (proposal.outcome === undefined) return;
-  state.running.delete(proposal.key);
   if (proposal.outcome.status === "ratified") state.contents.delete(proposal.key);
   else if (proposal.settled) dropContent(state, proposal);
 }
@@ -159,6 +180,12 @@ export function nameProposal(
   if (proposal.named) return;
   proposal.named = true;
   judge(state, proposal, env, logs, new Set());
+}
+
+/** What the proposals of a thread are judged by. */
+export function caseOf(state: ProposalsState, topic: Topic, env: Env, logs: LogsState): Case {
+  const proposals = (): readonly Proposal[] => proposalsIn(state, topic);
+  return { logs, layout: env.layout, names: state.names, topic, proposals };
 }
 
 /** A proposal alone in its thread is decided by no beat. */

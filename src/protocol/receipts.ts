@@ -1,10 +1,22 @@
+import type { RefusalReason } from "../trust/admission.ts";
 import { answerLog } from "../wire/layout.ts";
 import { isForUs } from "./addressing.ts";
 import { markAt } from "./coverage.ts";
 import type { HeadBody } from "./effects.ts";
-import { MAX_NAMED_REFUSALS } from "./heads.ts";
 import { headsOf, type LogsState } from "./logs.ts";
+import type { LineRange } from "./named-lines.ts";
 import type { CoreEvent, Env, LineEvent } from "./record.ts";
+import {
+  forgetAfter,
+  forgetUpTo,
+  isFull,
+  MAX_NAMED_REFUSALS,
+  namedReason,
+  noRefusedLines,
+  noteRefused,
+  noteTaken,
+  type RefusedLines,
+} from "./refused-lines.ts";
 import { applySent, emptySent, type SentState } from "./sent.ts";
 
 /** Unread lines that are remembered one by one, per log; those after them only as a number. */
@@ -19,7 +31,7 @@ export interface ReceiptsState {
 
 export interface TakenLog {
   /** Lines refused that no beat of ours has named yet. */
-  refused: (readonly [line: number, reason: string])[];
+  readonly refused: RefusedLines;
   /** Lines routed to the agent and not marked read, in order. */
   unread: UnreadLine[];
   /** Unread lines after those, when there are too many. */
@@ -57,11 +69,20 @@ export function applyReceipts(
       else takeLine(state, event, env);
       break;
     case "refused":
-      takeRefusal(state, event.log, event.line, event.reason, env);
+      takeRefusal(
+        state,
+        event.log,
+        { first: event.first ?? event.line, last: event.line },
+        event.reason,
+        env,
+      );
       break;
-    case "rewound":
-      forgetRefusals(state, event.log, event.line);
+    case "rewound": {
+      // Lines that are to be read again are not named before they are.
+      const taken = state.taken.get(event.log);
+      if (taken !== undefined) forgetAfter(taken.refused, event.line);
       break;
+    }
     case "read":
       takeRead(state, event.ids);
       break;
@@ -72,7 +93,8 @@ export function applyReceipts(
 
 /** Spec 3.2: when the list of refusals is full, reading of that log stops until our next beat. */
 export function mustPause(state: ReceiptsState, logName: string): boolean {
-  return (state.taken.get(logName)?.refused.length ?? 0) >= MAX_NAMED_REFUSALS;
+  const taken = state.taken.get(logName);
+  return taken !== undefined && isFull(taken.refused);
 }
 
 /** Whether news, or a log that had to pause, calls for a beat in that log of ours before its time. */
@@ -96,20 +118,23 @@ export function headsFor(
     const log = logs.get(name);
     if (log === undefined || answeredIn(name, env) !== ownLog) continue;
     const taken = state.taken.get(name);
-    const refused = taken?.refused ?? [];
+    const refused = taken?.refused.ranges ?? [];
     // Spec 3.2: heads never pass a refusal that is not named.
     const unnamed = refused[MAX_NAMED_REFUSALS];
-    const lines = unnamed === undefined ? log.lines : unnamed[0] - 1;
+    const lines = unnamed === undefined ? log.lines : unnamed.first - 1;
     const mark = markAt(log, lines);
     const read = taken === undefined ? lines : Math.min(readLines(taken, log.lines), lines);
     // Its author counts the lines that stand in the log now.
     const { earlier = 0 } = log;
-    const named = refused.slice(0, MAX_NAMED_REFUSALS).filter(([line]) => line > earlier);
+    const named = refused.slice(0, MAX_NAMED_REFUSALS).filter(({ last }) => last > earlier);
     heads[name] = {
       lines: Math.max(lines - earlier, 0),
       ...(mark === undefined || mark.line <= earlier ? {} : { seq: mark.seq, event_id: mark.id }),
       read_lines: Math.max(read - earlier, 0),
-      refused: named.map(([line, reason]) => [line - earlier, reason] as const),
+      refused: named.map(
+        ({ first, last, reason }) =>
+          [Math.max(first - earlier, 1), last - earlier, reason] as const,
+      ),
     };
   }
   return heads;
@@ -146,16 +171,22 @@ function readLines(taken: TakenLog, lines: number): number {
 function takenOf(state: ReceiptsState, name: string): TakenLog {
   let taken = state.taken.get(name);
   if (taken === undefined) {
-    taken = { refused: [], unread: [], more: undefined, readFloor: 0, news: undefined };
+    taken = {
+      refused: noRefusedLines(),
+      unread: [],
+      more: undefined,
+      readFloor: 0,
+      news: undefined,
+    };
     state.taken.set(name, taken);
   }
   return taken;
 }
 
 function takeLine(state: ReceiptsState, event: LineEvent, env: Env): void {
-  if (event.refused !== undefined) {
-    takeRefusal(state, event.log, event.line, event.refused, env);
-  }
+  const { log, line, refused } = event;
+  if (refused !== undefined) takeRefusal(state, log, { first: line, last: line }, refused, env);
+  else if (answeredIn(log, env) !== undefined) noteTaken(takenOf(state, log).refused, line);
   if (event.message.type === "heartbeat" || !isForUs(event, env)) return;
   const taken = takenOf(state, event.log);
   if (event.live) taken.news = event.line;
@@ -170,19 +201,13 @@ function takeLine(state: ReceiptsState, event: LineEvent, env: Env): void {
 function takeRefusal(
   state: ReceiptsState,
   name: string,
-  line: number,
-  reason: string,
+  range: LineRange,
+  reason: RefusalReason,
   env: Env,
 ): void {
   // Logs between other agents are read by us, but no head of ours speaks of them.
   if (answeredIn(name, env) === undefined) return;
-  takenOf(state, name).refused.push([line, reason]);
-}
-
-/** Lines that are to be read again are not named before they are. */
-function forgetRefusals({ taken }: ReceiptsState, name: string, line: number): void {
-  const log = taken.get(name);
-  if (log !== undefined) log.refused = log.refused.filter(([refused]) => refused <= line);
+  noteRefused(takenOf(state, name).refused, range, namedReason(reason));
 }
 
 /** Our own beat has said what it says; that also brings back what a lost journal knew. */
@@ -190,7 +215,7 @@ function takeOwnBeat(state: ReceiptsState, event: LineEvent, env: Env, logs: Log
   if (event.message.type !== "heartbeat") return;
   for (const [name, head] of headsOf(event.message.body, logs, env.layout)) {
     const taken = takenOf(state, name);
-    taken.refused = taken.refused.filter(([line]) => line > head.lines);
+    forgetUpTo(taken.refused, head.lines);
     if (taken.news !== undefined && taken.news <= head.lines) taken.news = undefined;
     taken.readFloor = Math.max(taken.readFloor, head.readLines);
     taken.unread = taken.unread.filter(({ line }) => line > taken.readFloor);

@@ -28,11 +28,18 @@ export interface LineEvent {
   readonly isRead?: true;
 }
 
-/** A line that is not authentic: it proves nothing, it is counted and named in our heads. */
+/**
+ * Lines that are not authentic: they prove nothing, they are counted and named in our heads. Blank
+ * lines may stand among them.
+ */
 export interface RefusedEvent {
   readonly kind: "refused";
   readonly log: string;
+  /** The last of them. */
   readonly line: number;
+  /** The first of them, and how many they are, when they are several. */
+  readonly first?: number;
+  readonly count?: number;
   readonly at: number;
   readonly reason: RefusalReason;
 }
@@ -66,6 +73,23 @@ export interface HeldEvent {
 }
 
 /**
+ * The next line of a log is dated far ahead of our clock and was first seen then: it waits for a
+ * while, since the clock that is wrong may be ours. Spec 2.4.
+ */
+export interface HeldBackEvent {
+  readonly kind: "held_back";
+  readonly log: string;
+  readonly id: string;
+  readonly at: number;
+}
+
+/** Our wall clock was set back: none of the times noted before lies after this one. Spec 4.1. */
+export interface SetBackEvent {
+  readonly kind: "set_back";
+  readonly at: number;
+}
+
+/**
  * The operator has decided about these logs of an agent: its lines are taken again, or, of our own,
  * written again. Spec 1.6.
  */
@@ -92,6 +116,8 @@ export type CoreEvent =
   | SkippedEvent
   | RewoundEvent
   | HeldEvent
+  | HeldBackEvent
+  | SetBackEvent
   | ResetEvent
   | {
       readonly kind: "entry";

@@ -1,7 +1,9 @@
-import { agentName } from "../wire/handle.ts";
+import { isChained } from "../wire/chain.ts";
+import { agentName, isHandle } from "../wire/handle.ts";
 import type { JsonValue } from "../wire/json.ts";
 import { answerLog, type Layout, type Log } from "../wire/layout.ts";
 import type { Message } from "../wire/message.ts";
+import { quote } from "../wire/quote.ts";
 import { field, textsField } from "./body.ts";
 import { patternsOverlap } from "./path-match.ts";
 import type { Domains } from "./record.ts";
@@ -15,33 +17,43 @@ const MAX_NAME = 128;
 export interface Required {
   /** In the order in which the proposal names them; empty when there is a problem. */
   readonly parties: readonly string[];
-  /** Why it can never be ratified. Spec 3.4: it is shown so. */
+  /** Why it cannot be ratified. Spec 3.4: it is shown so. */
   readonly problem: string | undefined;
+  /** It names agents that our pinned roster lacks: the operator may accept a roster with them. */
+  readonly awaitsRoster: boolean;
 }
 
 /**
- * Whom a proposal that stands in `log` needs, by its signed body alone: not by configuration, so
- * that every reader agrees. Spec 3.4, "Asking".
+ * Whom a proposal in `log` needs, by its signed body and `to`: by configuration only in that agents
+ * outside our roster have to be accepted first, so every reader agrees. Spec 3.4, "Asking".
  */
-export function requiredOf(
-  message: Message,
-  log: Log,
-  layout: Layout,
-  isChained: boolean,
-): Required {
-  const named = namedParties(message, log, layout);
-  if (typeof named === "string") return { parties: [], problem: named };
-  const problem = partiesProblem(named, log, layout, isChained);
-  return problem === undefined ? { parties: named, problem } : { parties: [], problem };
+export function requiredOf(message: Message, log: Log, layout: Layout): Required {
+  const named = namedParties(message, log);
+  if (typeof named === "string") return impossible(named);
+  const problem = partiesProblem(named, message, log, layout);
+  if (problem !== undefined) return impossible(problem);
+  const strangers = named.filter((party) => !layout.roster.includes(party));
+  if (strangers.length > 0) {
+    const words = `body.required names ${strangers.map((party) => quote(party)).join(", ")}, outside our roster`;
+    return { ...impossible(words), awaitsRoster: true };
+  }
+  if (named.some((party) => answerLog(layout, log, party) === undefined)) {
+    return impossible("body.required names an agent that does not read this log");
+  }
+  return { parties: named, problem: undefined, awaitsRoster: false };
 }
 
-function namedParties(message: Message, log: Log, layout: Layout): readonly string[] | string {
+function impossible(problem: string): Required {
+  return { parties: [], problem, awaitsRoster: false };
+}
+
+function namedParties(message: Message, log: Log): readonly string[] | string {
   if (field(message.body, "required") === undefined) {
     if (log.addressee !== undefined) return [log.addressee];
-    const others = layout.roster.filter((handle) => handle !== log.owner);
-    return others.length === 1
-      ? others
-      : "body.required is missing; among more than two agents a proposal names whom it needs";
+    const [only, ...more] = new Set(message.to ?? ["*"]);
+    return only !== undefined && only !== "*" && more.length === 0
+      ? [only]
+      : "body.required is missing; a proposal to more than one agent names whom it needs";
   }
   const names = textsField(message.body, "required");
   if (names === undefined) return "body.required is not a list of handles";
@@ -51,23 +63,23 @@ function namedParties(message: Message, log: Log, layout: Layout): readonly stri
 
 function partiesProblem(
   parties: readonly string[],
+  message: Message,
   log: Log,
   layout: Layout,
-  isChained: boolean,
 ): string | undefined {
   if (parties.length === 0) return "body.required is empty";
+  if (!parties.every(isHandle)) return "body.required names what is no handle";
   if (parties.includes(log.owner)) return "body.required names the proposer";
-  const stranger = parties.find((party) => !layout.roster.includes(party));
-  if (stranger !== undefined) return "body.required names an agent outside the roster";
   if (parties.length > 1 && layout.kind === "pairwise") {
     return "body.required names several agents; that needs layout outbox";
   }
-  if (parties.some((party) => answerLog(layout, log, party) === undefined)) {
-    return "body.required names an agent that does not read this log";
+  const { to = ["*"] } = message;
+  const unasked = parties.find((party) => !to.includes("*") && !to.includes(party));
+  if (unasked !== undefined) return `body.required names ${quote(unasked)}, to does not`;
+  // Spec 3.4: an unchained proposer, between two agents only.
+  if (!isChained(message) && parties.length > 1) {
+    return "an unchained proposal can ask one agent only";
   }
-  // Spec 3.4: an unchained proposer, in pairs only.
-  const isPair = layout.kind === "pairwise" || layout.roster.length === 2;
-  if (!isChained && !isPair) return "an unchained proposal can be ratified in a pair only";
   return undefined;
 }
 

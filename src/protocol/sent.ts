@@ -2,6 +2,7 @@ import { answerLog, ownLogs } from "../wire/layout.ts";
 import { addresseesOf } from "./addressing.ts";
 import { textField } from "./body.ts";
 import type { LogsState } from "./logs.ts";
+import { beatNaming } from "./named-lines.ts";
 import { isFolded, type CoreEvent, type Env, type LineEvent } from "./record.ts";
 
 /** Sent messages whose fate is remembered, the newest ones. */
@@ -170,14 +171,16 @@ function takeCoverage(
   const read = Math.min(beat.heads.get(own)?.readLines ?? 0, covered);
   if (covered > mark.delivered) {
     for (const message of messagesAfter(state, own, mark.delivered, covered)) {
-      const namedBy = coverage?.refused.get(message.line);
+      const namedBy = beatNaming(coverage?.refused ?? [], message.line);
       if (namedBy === undefined) {
         raise(message, reader, { stage: "delivered", at });
         continue;
       }
       const naming = held.beats.find(({ line }) => line === namedBy)?.heads.get(own);
-      const reason = naming?.refused.find(([line]) => line === message.line)?.[1] ?? "unknown";
-      raise(message, reader, { stage: "refused", at, reason });
+      const range = naming?.refused.find(
+        ({ first, last }) => first <= message.line && message.line <= last,
+      );
+      raise(message, reader, { stage: "refused", at, reason: range?.reason ?? "mixed" });
     }
     mark.delivered = covered;
   }

@@ -1,7 +1,7 @@
 import type { State } from "./state.ts";
 
 /** Any change of what State holds changes this; an older checkpoint is then replayed instead. */
-const VERSION = 4;
+const VERSION = 5;
 const MAP = "$map";
 const SET = "$set";
 const OBJECT = "$object";

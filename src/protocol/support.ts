@@ -1,8 +1,18 @@
-import type { Layout } from "../wire/layout.ts";
-import { answerLog } from "../wire/layout.ts";
-import { firstBeatCovering, type LogsState } from "./logs.ts";
+import { answerLog, type Layout } from "../wire/layout.ts";
+import { firstBeatCovering, isBeatOf, namedRefused, type LogsState } from "./logs.ts";
+import { knownLine, type KnownLines } from "./known-lines.ts";
 import type { Proposal } from "./proposal.ts";
-import { findLine, inSameThread, linesOf, type Topic, type TopicLine } from "./topic.ts";
+import { linesOf, type Topic, type TopicLine } from "./topic.ts";
+
+/** What a proposal is judged by: the lines of its thread, and all logs' beats. Spec 3.4. */
+export interface Case {
+  readonly logs: LogsState;
+  readonly layout: Layout;
+  readonly names: KnownLines;
+  readonly topic: Topic;
+  /** Those of the thread. */
+  proposals(): readonly Proposal[];
+}
 
 /** What one party has said of a proposal, among lines that count. Spec 3.4, "Answering". */
 export interface Voice {
@@ -12,6 +22,8 @@ export interface Voice {
   readonly ack: string | undefined;
   /** Its last word on this very proposal is a rejection. */
   readonly rejection: string | undefined;
+  /** Acks that name what is in neither log: that is settled once a beat has been judged by it. */
+  readonly elsewhere: readonly string[];
 }
 
 /** The log in which a required party answers that proposal. */
@@ -23,56 +35,109 @@ export function answerLogName(layout: Layout, proposal: Proposal, party: string)
 }
 
 /**
- * The voice of a party, from those of its lines that count, in the order of its log. An ack of what
- * is known to be no proposal says nothing; `isKnownOther` must depend on the logs alone.
+ * The voice of a party. Outcome, deadline and view all ask this, so they never differ.
+ *
+ * @param lines those lines of the party that count, in the order of its log
+ * @param before the line of the beat that is judged: of the proposer's log only what comes before
+ *   it is there to be named. What an ack named elsewhere by then stays elsewhere, or the proposer
+ *   could add that line later and change what its beat had decided.
  */
 export function voiceOf(
-  topic: Topic,
+  of: Case,
   proposal: Proposal,
   lines: readonly TopicLine[],
-  means: (ack: TopicLine) => boolean,
-  isKnownOther: (id: string) => boolean,
+  before: number,
 ): Voice {
-  const own = findLine(topic, proposal.id);
   let support: string | undefined;
   let ack: string | undefined;
   let rejection: string | undefined;
+  const elsewhere: string[] = [];
   for (const line of lines) {
-    if (own === undefined || !inSameThread(topic, line, own)) continue;
     if (line.says === "proposal") {
       support = line.id;
       ack = undefined;
     }
-    if (line.says !== "ack") continue;
-    const target = line.bare ? (means(line) ? proposal.id : undefined) : line.target;
-    if (target === undefined || isKnownOther(target)) continue;
-    if (line.approves) {
-      support = target;
-      ack = target === proposal.id ? line.id : undefined;
+    const target = line.says === "ack" ? ackTarget(of, proposal, line) : undefined;
+    if (target === undefined) continue;
+    if (target === proposal.id) {
+      rejection = line.approves ? undefined : line.id;
+      if (line.approves) [support, ack] = [target, line.id];
+    } else if (line.approves) {
+      const place = placeOf(of, proposal, line, target, before);
+      if (place === "elsewhere") elsewhere.push(line.id);
+      if (place === "other" || (place === "elsewhere" && !line.explicit)) continue;
+      [support, ack] = [target, undefined];
     }
-    if (target === proposal.id) rejection = line.approves ? undefined : line.id;
   }
-  return { support, ack, rejection };
+  return { support, ack, rejection, elsewhere };
 }
 
-/** The proposer's proposals in the thread, in the order of its log. */
-export function siblingsOf(topic: Topic, proposal: Proposal): TopicLine[] {
-  const own = findLine(topic, proposal.id);
-  return linesOf(topic, proposal.log).filter(
-    (line) => line.says === "proposal" && own !== undefined && inSameThread(topic, line, own),
-  );
+/** What an ack names; of a bare one the proposal that it means. */
+export function ackTarget(of: Case, proposal: Proposal, ack: TopicLine): string | undefined {
+  if (!ack.bare) return ack.target;
+  return bareAckMeans(of, proposal, ack) ? proposal.id : undefined;
 }
 
 /**
- * Whether a bare ack means that chained proposal: if it was the proposer's only one in the thread
- * before the proposer's first beat that covers the ack. Spec 3.4.
+ * What an ack names, as far as the log that it is in and the proposer's log tell: every reader who
+ * judges the beat holds both. Spec 3.4: what is elsewhere supports only when the ack says so.
  */
-export function bareAckMeans(
-  logs: LogsState,
-  topic: Topic,
+function placeOf(
+  { logs, names }: Case,
   proposal: Proposal,
   ack: TopicLine,
-): boolean {
+  target: string,
+  before: number,
+): "proposal" | "other" | "elsewhere" {
+  if (ack.namesOwn !== undefined) return ack.namesOwn;
+  if (proposal.elsewhere.has(ack.id)) return "elsewhere";
+  const named = knownLine(names, proposal.log, target);
+  if (named !== undefined && named.line < before) return named.isProposal ? "proposal" : "other";
+  return isBeatOf(logs, proposal.log, target, before) ? "other" : "elsewhere";
+}
+
+/**
+ * The voice of a required party in all that we hold now: what the proposer's next beat would count
+ * if it covered that. Spec 3.4: silence is judged by nothing else.
+ */
+export function voiceSoFar(of: Case, proposal: Proposal, party: string): Voice {
+  const answers = answerLogName(of.layout, proposal, party);
+  if (!proposal.chained) return voiceOfAnswer(firstAnswer(of, proposal, answers), proposal);
+  const lines = linesOf(of.topic, answers).filter(
+    ({ line, refusedByUs }) =>
+      !(proposal.own && refusedByUs) &&
+      !namedRefused(of.logs, proposal.log, Infinity, answers, line),
+  );
+  return voiceOf(of, proposal, lines, Infinity);
+}
+
+function voiceOfAnswer(answer: TopicLine | undefined, { id }: Proposal): Voice {
+  const none = { support: undefined, ack: undefined, rejection: undefined, elsewhere: [] };
+  if (answer === undefined) return none;
+  return answer.approves
+    ? { ...none, support: id, ack: answer.id }
+    : { ...none, rejection: answer.id };
+}
+
+/** An unchained proposal is decided by the first ack or rejection of it in the acker's log. */
+export function firstAnswer(of: Case, proposal: Proposal, answers: string): TopicLine | undefined {
+  return linesOf(of.topic, answers).find(
+    (line) => line.says === "ack" && ackTarget(of, proposal, line) === proposal.id,
+  );
+}
+
+/** The proposer's proposals in the thread, in the order of its log. */
+function siblingsOf(topic: Topic, proposal: Proposal): TopicLine[] {
+  return linesOf(topic, proposal.log).filter((line) => line.says === "proposal");
+}
+
+/** Whether a bare ack means that proposal. Spec 3.4, "Answering". */
+function bareAckMeans(of: Case, proposal: Proposal, ack: TopicLine): boolean {
+  return proposal.chained ? meansByBeats(of, proposal, ack) : meansByTime(of, proposal, ack);
+}
+
+/** A chained one: if it was the proposer's only one before its first beat that covers the ack. */
+function meansByBeats({ logs, topic }: Case, proposal: Proposal, ack: TopicLine): boolean {
   const covering = firstBeatCovering(logs, proposal.log, ack.log, ack.line, { liveOnly: false });
   const before = covering?.line ?? Infinity;
   return isOnly(
@@ -85,7 +150,7 @@ export function bareAckMeans(
  * The same for an unchained proposer, who has no heads: by timestamps. After a chained proposal of
  * the same agent in the thread it means none that is unchained, so that one ack never means two.
  */
-export function bareAckMeansByTime(topic: Topic, proposal: Proposal, ack: TopicLine): boolean {
+function meansByTime({ topic }: Case, proposal: Proposal, ack: TopicLine): boolean {
   const siblings = siblingsOf(topic, proposal);
   if (siblings.some((line) => line.chained && line.line < proposal.line)) return false;
   return isOnly(

@@ -76,17 +76,18 @@ export function threadView(
   correlationId: string,
 ): ThreadView[] {
   const thread = state.threads.threads.get(correlationId);
-  return thread === undefined ? [] : viewsOf(state, env, nowMs, thread);
+  return thread === undefined ? [] : threadViewsOf(state, env, nowMs, thread);
 }
 
 /** All threads, the most recently touched last. */
 export function threadsView(state: State, env: Env, nowMs: number): ThreadView[] {
   return [...state.threads.threads.values()].flatMap((thread) =>
-    viewsOf(state, env, nowMs, thread),
+    threadViewsOf(state, env, nowMs, thread),
   );
 }
 
-function viewsOf(state: State, env: Env, nowMs: number, thread: Thread): ThreadView[] {
+/** The views of a thread that the state need not hold any more. */
+export function threadViewsOf(state: State, env: Env, nowMs: number, thread: Thread): ThreadView[] {
   const proposals = proposalsView(state.proposals, state.logs, env, thread.correlationId);
   return splitThread(thread).map((part) => {
     const ids = new Set(part.messages.map(({ id }) => id));

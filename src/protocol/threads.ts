@@ -61,7 +61,7 @@ export function emptyThreads(): ThreadsState {
 /** Every authentic line but heartbeats, which are threads of one. */
 export function applyThreads(state: ThreadsState, event: CoreEvent, env: Env): void {
   if (event.kind !== "line" || event.message.type === "heartbeat") return;
-  const message = messageOf(event, env);
+  const message = threadMessageOf(event, env);
   if (message === undefined) return;
   const { correlationId } = event.message;
   const thread = state.threads.get(correlationId) ?? { correlationId, messages: [], omitted: 0 };
@@ -76,7 +76,11 @@ export function applyThreads(state: ThreadsState, event: CoreEvent, env: Env): v
   keepThreadsBounded(state);
 }
 
-function messageOf(event: LineEvent, env: Env): ThreadMessage | undefined {
+/** What a thread keeps of a line; undefined when no log of the layout has that name. */
+export function threadMessageOf(
+  event: Pick<LineEvent, "message" | "log" | "line" | "at" | "refused">,
+  env: Env,
+): ThreadMessage | undefined {
   const { message } = event;
   const log = env.layout.logs.get(event.log);
   if (log === undefined) return undefined;
@@ -100,6 +104,11 @@ function messageOf(event: LineEvent, env: Env): ThreadMessage | undefined {
         : false,
     refused: event.refused,
   };
+}
+
+/** False for a subject that may have been cut to stay within bounds. */
+export function isWholeSubject({ subject }: ThreadMessage): boolean {
+  return Array.from(subject).length < MAX_SUBJECT;
 }
 
 const TARGETS = ["acks", "counters", "reverts", "corrects", "resolves", "escalates", "resumes"];

@@ -3,8 +3,11 @@ import { DeaddropError } from "../daemon/errors.ts";
 import type { Place } from "../daemon/place.ts";
 import { readWhole, StorageError, type Disk } from "../storage/disk.ts";
 import { lockHolder } from "../storage/lock.ts";
+import { unownedLogs, unownedText } from "../storage/unowned-logs.ts";
 import { trustDrift } from "../trust/advertised.ts";
 import { parseTrustFile } from "../trust/trust-file.ts";
+import { mayBeUnsigned } from "../trust/unsigned.ts";
+import { weaknesses } from "../trust/weak-policy.ts";
 import { isChained } from "../wire/chain.ts";
 import { ownLogs } from "../wire/layout.ts";
 import { failed, ok, warning, type Finding } from "./host-checks.ts";
@@ -111,6 +114,45 @@ function chainFindings(disk: Disk, { layout, wire }: Place, handle: string): rea
       ),
     ];
   });
+}
+
+/** Logs that nobody reads. Spec 1.1. */
+export function checkUnowned(disk: Disk, { wire, layout }: Place): readonly Finding[] {
+  const names = unownedText(unownedLogs(disk, wire.folder, layout));
+  if (names === undefined) return [];
+  return [
+    warning(
+      "unowned logs",
+      `they belong to no handle of the roster (${layout.kind}: ${layout.roster.join(", ")}) and are not read: ${names}`,
+      `find out who wrote them; a roster or layout that changed in ${wire.config} hides what was said there`,
+    ),
+  ];
+}
+
+/** What the operator has agreed to that is weaker than the defaults, listed ever after. Spec 1.1, 1.5. */
+export function checkPolicy({ config, layout, store, handle }: Place): readonly Finding[] {
+  const weak = weaknesses(config, layout.roster, [handle]).map(({ detail }) =>
+    warning(
+      "policy",
+      detail,
+      "you agreed to it; it ends when the wire's config.json is changed and you accept that: deaddrop config accept",
+    ),
+  );
+  const unsigned = [...store.peers.values()].filter(
+    (peer) => peer.mayBeUnsigned && mayBeUnsigned(config.signing, peer.handle),
+  );
+  const findings = [
+    ...weak,
+    ...unsigned.map((peer) =>
+      warning(
+        "policy",
+        `unsigned lines of ${peer.handle} are taken whatever key is pinned: anybody who can write in the folder can speak as ${peer.handle}`,
+        `pin its key, once it signs: deaddrop trust pin ${peer.handle}`,
+      ),
+    ),
+  ];
+  if (findings.length > 0) return findings;
+  return [ok("policy", "nothing that you hold on to is weaker than the defaults")];
 }
 
 /** Others that can write where they should not. Spec 1.1, 2.1. */

@@ -6,7 +6,6 @@ import { loadSigningIdentity } from "../storage/signing-key.ts";
 import { identityPaths, wirePaths } from "../storage/paths.ts";
 import { preparePrivateFolders, rememberWire } from "../storage/private-folders.ts";
 import { readSettings, savePinned, saveSettings } from "../storage/private-store.ts";
-import { readWhole } from "../storage/disk.ts";
 import type { Sharing } from "../storage/wire-folder.ts";
 import { pin, setTier, type StoreChange } from "../trust/pins.ts";
 import type { TrustStore } from "../trust/store.ts";
@@ -16,6 +15,7 @@ import { advertiseKey, advertises, type AdvertisedKey } from "./advertise.ts";
 import { meetPeers } from "./first-contact.ts";
 import { agentPathsOn, type SetupHost } from "./host.ts";
 import type { OfferedKey } from "./offered-key.ts";
+import type { PolicyFiles } from "./policy-to-pin.ts";
 import { changePrivateTrust, readPrivateTrust } from "../daemon/private-trust.ts";
 import { share } from "./sharing.ts";
 import type { Step } from "./steps.ts";
@@ -30,6 +30,8 @@ export interface AgentSide {
   /** The wire's own configuration names no roster: the peers are remembered privately. Spec 1.1. */
   readonly rememberPeers: boolean;
   readonly sharing: Sharing;
+  /** The bytes of config.json and tiers.json that were shown, and that are pinned. Spec 1.1. */
+  readonly policy: PolicyFiles;
 }
 
 /** Makes the key, unless the agent has one: an identity is one for all of its wires. Spec 2.5. */
@@ -62,8 +64,7 @@ export function privateSteps(host: SetupHost, side: AgentSide): Step[] {
       return disk.stat(which === "config" ? pinnedConfig : pinnedTiers) === undefined;
     },
     run: () => {
-      const bytes = readWhole(disk, wirePaths(side.wireDir)[which]);
-      if (bytes !== undefined) savePinned(disk, paths(), which, bytes);
+      savePinned(disk, paths(), which, side.policy[which]);
     },
   });
   const steps: Step[] = [
@@ -140,8 +141,10 @@ export function contactStep(host: SetupHost, side: AgentSide): Step {
   const peers = roster.filter((each) => each !== handle);
   const wire = wirePaths(wireDir);
   const paths = () => agentPathsOn(host, wireDir, handle, side.wireId);
-  const isStranger = (peer: string): boolean =>
-    (readPrivateTrust(host.disk, paths()).peers.get(peer)?.keys.length ?? 0) === 0;
+  const isStranger = (peer: string): boolean => {
+    const known = readPrivateTrust(host.disk, paths()).peers.get(peer);
+    return (known?.keys.length ?? 0) === 0 && known?.mayBeUnsigned !== true;
+  };
   const hasCard = (of: string): boolean => host.disk.stat(wire.card(of)) !== undefined;
   return {
     what: `show the card of ${handle}, and look at those of ${peers.join(", ")}`,

@@ -13,10 +13,12 @@ import {
 } from "../trust/card.ts";
 import {
   advancePairing,
+  beginAgain,
   beginPairing,
   claimOf,
   type Pairing,
   type PairingNews,
+  type PairingStep,
 } from "../trust/pairing.ts";
 import { parsePairings, serialisePairings, type Pairings } from "../trust/pairing-file.ts";
 import { pin } from "../trust/pins.ts";
@@ -50,8 +52,10 @@ export type Look =
  * Looks at the cards of all peers, pins the first key of whoever has none yet at UNTRUSTED, goes on
  * with each pairing, and shows what follows from that in our own card. Nothing is shown before it is
  * stored. Repeating it changes nothing. Spec 2.2, 2.3.
+ *
+ * @param again the operator lets another claim of this peer, if one waits, see a nonce of ours
  */
-export function meetPeers(host: SetupHost, place: Place): Contact {
+export function meetPeers(host: SetupHost, place: Place, again?: string): Contact {
   const peers = place.layout.roster.filter((handle) => handle !== place.handle);
   const looks = new Map(peers.map((peer) => [peer, lookAt(host, place, peer)]));
   const contact = {
@@ -67,11 +71,12 @@ export function meetPeers(host: SetupHost, place: Place): Contact {
       const look = looks.get(peer);
       if (look?.is === "wrong") contact.problems.set(peer, look.detail);
       if (look?.is === "card") contact.cards.set(peer, look.card);
-      const step = advance(host, place, before.get(peer), look);
+      const step = advance(host, place, before.get(peer), look, peer === again);
       contact.pairings.set(peer, step.pairing);
       if (step.news !== undefined) contact.news.set(peer, step.news);
     }
-    return serialisePairings(contact.pairings);
+    // What was shown to somebody whom the roster lacks now stays remembered.
+    return serialisePairings(new Map([...before, ...contact.pairings]));
   });
   for (const [peer, card] of contact.cards) {
     if (pinFirst(host, place, peer, card)) contact.pinned.push(peer);
@@ -79,6 +84,15 @@ export function meetPeers(host: SetupHost, place: Place): Contact {
   showKeys(host, place);
   showCard(host, place, contact.pairings);
   return contact;
+}
+
+/** Peers whose card this look has found changed after our nonce was shown, and how often it has. */
+export function restartsOf({ news, pairings }: Contact): ReadonlyMap<string, number> {
+  const counts = [...news].flatMap(([peer, what]) => {
+    const restarts = pairings.get(peer)?.restarts ?? 0;
+    return what === "restarted" && restarts > 0 ? [[peer, restarts] as const] : [];
+  });
+  return new Map(counts);
 }
 
 /** Reads a peer's card in the wire, and changes nothing. */
@@ -114,26 +128,31 @@ function advance(
   { identity, handle }: Place,
   before: Pairing | undefined,
   look: Look | undefined,
-) {
-  const fresh = () => random(NONCE_BYTES);
+  isAgain: boolean,
+): PairingStep {
   const { publicKey } = identity;
   // A key of ours that the commitment does not cover proves nothing.
   const isOurs = before !== undefined && Buffer.compare(before.key, publicKey) === 0;
-  const pairing = isOurs ? before : beginPairing(publicKey, fresh(), before?.mismatches);
+  const pairing = isOurs ? before : beginPairing(publicKey, random(NONCE_BYTES), before);
   const card = look?.is === "card" ? look.card : undefined;
-  const claim = card === undefined ? undefined : claimFor(card, handle);
-  if (card === undefined || claim === undefined) return { pairing, news: undefined };
-  return advancePairing(pairing, { ...claim, key: signingKey(card).key }, fresh);
+  const shown = card === undefined ? undefined : claimFor(card, handle);
+  if (card === undefined || shown === undefined) return { pairing, news: undefined };
+  const claim = { ...shown, key: signingKey(card).key };
+  const step = advancePairing(pairing, claim);
+  if (!isAgain || step.pairing.other === undefined) return step;
+  return advancePairing(beginAgain(step.pairing, random(NONCE_BYTES)), claim);
 }
 
 /** Spec 2.2: a card never replaces a pin; of a stranger it pins what it is signed with. */
 function pinFirst(host: SetupHost, place: Place, peer: string, card: AgentCard): boolean {
-  if ((place.store.peers.get(peer)?.keys.length ?? 0) > 0) return false;
+  const known = place.store.peers.get(peer);
+  // A peer that the operator takes unsigned is pinned already: its key waits for the operator.
+  if ((known?.keys.length ?? 0) > 0 || known?.mayBeUnsigned === true) return false;
   const { key } = signingKey(card);
   changePrivateTrust(host.disk, place.paths, (store) => {
-    const known = store.peers.get(peer)?.keys.length ?? 0;
+    const isKnown = (store.peers.get(peer)?.keys.length ?? 0) > 0;
     const at = new Date(host.nowMs).toISOString();
-    return known > 0 ? { ok: true, store } : pin(store, peer, key, at);
+    return isKnown ? { ok: true, store } : pin(store, peer, key, at);
   });
   return true;
 }

@@ -38,7 +38,7 @@ export function addExclude(exclude: GitExclude): void {
 }
 
 /** `.git` is a folder, or in worktrees and submodules a file that names one. */
-function gitFolderOf(root: string): string | undefined {
+export function gitFolderOf(root: string): string | undefined {
   const path = join(root, ".git");
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (stat === undefined) return undefined;

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { homedir, tmpdir } from "node:os";
+import { homedir } from "node:os";
 import { nodeDisk } from "../storage/node-disk.ts";
 import type { Disk } from "../storage/disk.ts";
 import { agentPaths, placesFrom, type AgentPaths, type Places } from "../storage/paths.ts";
@@ -17,7 +17,7 @@ export interface SetupHost {
 export function setupHost(env: NodeJS.ProcessEnv, nowMs: number): SetupHost {
   return {
     disk: nodeDisk(),
-    places: placesFrom(env, env["HOME"] ?? homedir(), env["TMPDIR"] ?? tmpdir()),
+    places: placesFrom(env, env["HOME"] ?? homedir()),
     nowMs,
     random: (bytes) => new Uint8Array(randomBytes(bytes)),
   };

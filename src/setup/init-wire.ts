@@ -1,9 +1,11 @@
 import { resolve } from "node:path";
 import { DeaddropError } from "../daemon/errors.ts";
+import { readWhole } from "../storage/disk.ts";
 import { identityPaths, wirePaths } from "../storage/paths.ts";
 import { forgetWire } from "../storage/private-folders.ts";
 import { createWire, isWire, type Sharing } from "../storage/wire-folder.ts";
 import { DEFAULT_CONFIG, parseConfig } from "../trust/config.ts";
+import type { Weakness } from "../trust/weak-policy.ts";
 import { rosterProblems } from "../wire/handle.ts";
 import {
   advertiseStep,
@@ -17,12 +19,14 @@ import {
 import { addExclude, gitExcludeFor, isExcluded } from "./git-exclude.ts";
 import type { SetupHost } from "./host.ts";
 import { readOfferedKey } from "./offered-key.ts";
+import { holdsPolicy, readPolicy, requireAgreement, type PolicyFiles } from "./policy-to-pin.ts";
 import { protocolDocument } from "./protocol-document.ts";
 import { setupReport, type SetupReport } from "./report.ts";
 import { mendSharingSteps, ONE_USER, ownGroupId, sharedByGroup, sharingOf } from "./sharing.ts";
 import { runSteps, type Step } from "./steps.ts";
 import {
   checkWireTiers,
+  MAX_CONFIG_BYTES,
   newConfigText,
   protocolSubject,
   readWireConfig,
@@ -46,6 +50,8 @@ export interface InitRequest {
   /** Leave the folder to the project's commits. */
   readonly track?: boolean | undefined;
   readonly peerKeys?: readonly PeerKey[] | undefined;
+  /** Whether the operator agrees to a policy that is weaker than the defaults in this. Spec 1.1. */
+  readonly agrees?: ((weakness: Weakness) => boolean) | undefined;
   readonly dryRun?: boolean | undefined;
 }
 
@@ -102,8 +108,26 @@ function planWire(host: SetupHost, request: InitRequest): WirePlan {
   const wireId = config === undefined ? newWireId(host) : config.wireId;
   const roster = config?.roster ?? named;
   const configText = newConfigText(wireId ?? "", layout, roster);
+  const policy = policyOf(host, wireDir, config === undefined ? configText : undefined);
+  const pinning = request.handles.filter(
+    (handle) => !holdsPolicy(host, { wireDir, handle, wireId }),
+  );
+  // One operator holds all of these handles: only what is others' is foreign.
+  if (config !== undefined && request.dryRun !== true && pinning.length > 0) {
+    requireAgreement(config, roster, request.handles, request.agrees);
+  }
   const sharing = sharingFor(host, wireDir, request.group);
-  return { wireDir, wireId, layout, roster, rememberPeers: false, sharing, configText };
+  return { wireDir, wireId, layout, roster, rememberPeers: false, sharing, policy, configText };
+}
+
+/** What is pinned: what we write now, not what somebody puts there while we make the wire. */
+function policyOf(host: SetupHost, wireDir: string, configText: string | undefined): PolicyFiles {
+  const { config } = readPolicy(host, wireDir);
+  const tiers = readWhole(host.disk, wirePaths(wireDir).tiers, MAX_CONFIG_BYTES);
+  return {
+    config: configText === undefined ? config : Buffer.from(configText),
+    tiers: tiers ?? Buffer.from(shippedTiersText()),
+  };
 }
 
 /** Throws every fault of a roster at once. Spec 1.1. */

@@ -4,7 +4,8 @@ import { readWhole } from "../storage/disk.ts";
 import { wireKeyOf, wirePaths } from "../storage/paths.ts";
 import { forgetWire, resolveWireKey } from "../storage/private-folders.ts";
 import { requireWire } from "../storage/wire-folder.ts";
-import { DEFAULT_CONFIG, type WireConfig } from "../trust/config.ts";
+import type { WireConfig } from "../trust/config.ts";
+import type { Weakness } from "../trust/weak-policy.ts";
 import { acceptKey, pin, type StoreChange } from "../trust/pins.ts";
 import type { TrustStore } from "../trust/store.ts";
 import { parseTrustFile, type TrustDocument } from "../trust/trust-file.ts";
@@ -22,7 +23,8 @@ import { changePrivateTrust, readPrivateTrust } from "../daemon/private-trust.ts
 import { setupReport, type SetupReport } from "./report.ts";
 import { mendSharingSteps, sharingOf } from "./sharing.ts";
 import { runSteps, type Step } from "./steps.ts";
-import { checkWireTiers, readWireConfig } from "./wire-config.ts";
+import { holdsPolicy, readPolicy, requireAgreement } from "./policy-to-pin.ts";
+import { checkWireTiers, parsedConfig } from "./wire-config.ts";
 
 export interface JoinRequest {
   readonly wireDir: string;
@@ -36,6 +38,8 @@ export interface JoinRequest {
   readonly acceptWireTrust?: boolean | undefined;
   /** Another wire lay at this path before: begin with nothing that was remembered of it. */
   readonly anew?: boolean | undefined;
+  /** Whether the operator agrees to a policy that is weaker than the defaults in this. Spec 1.1. */
+  readonly agrees?: ((weakness: Weakness) => boolean) | undefined;
   readonly dryRun?: boolean | undefined;
 }
 
@@ -66,13 +70,20 @@ function planSide(host: SetupHost, request: JoinRequest): AgentSide {
   const named = resolve(request.wireDir);
   requireWire(disk, named);
   const wireDir = disk.realPath(named);
-  const config = readWireConfig(disk, wireDir) ?? DEFAULT_CONFIG;
+  const policy = readPolicy(host, wireDir);
+  const config = parsedConfig(wirePaths(wireDir).config, policy.config);
   checkWireTiers(disk, wireDir);
+  const { handle } = request;
   const roster = rosterOf(config, request);
-  if (request.anew !== true) refuseAnotherWire(host, request.handle, wireDir, config);
+  if (request.anew !== true) refuseAnotherWire(host, handle, wireDir, config);
+  const isPinned = holdsPolicy(host, { wireDir, handle, wireId: config.wireId }, request.anew);
+  if (!isPinned && request.dryRun !== true) {
+    requireAgreement(config, roster, [handle], request.agrees);
+  }
   return {
     wireDir,
-    handle: request.handle,
+    handle,
+    policy,
     wireId: config.wireId,
     layout: config.layout,
     roster,
@@ -171,7 +182,8 @@ function pinAdvertised(
   const now = new Date(nowMs).toISOString();
   let current = store;
   for (const handle of roster) {
-    if (handle === self || (store.peers.get(handle)?.keys.length ?? 0) > 0) continue;
+    const known = store.peers.get(handle);
+    if (handle === self || (known?.keys.length ?? 0) > 0 || known?.mayBeUnsigned === true) continue;
     const active = peers.get(handle)?.keys.filter((key) => key.active) ?? [];
     for (const [at, { key, addedAt }] of active.entries()) {
       const add = at === 0 ? pin : acceptKey;

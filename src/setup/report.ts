@@ -1,13 +1,17 @@
 import { readWhole } from "../storage/disk.ts";
 import { wirePaths } from "../storage/paths.ts";
+import { readPinned } from "../storage/private-store.ts";
 import { parseTrustFile } from "../trust/trust-file.ts";
 import type { Tier } from "../trust/tiers.ts";
+import { weaknesses } from "../trust/weak-policy.ts";
 import { loadSigningIdentity } from "../storage/signing-key.ts";
 import { agentPathsOn, type SetupHost } from "./host.ts";
 import type { AgentSide } from "./agent-steps.ts";
 import { fingerprintOf } from "./offered-key.ts";
 import { readPrivateTrust } from "../daemon/private-trust.ts";
+import { shownPolicy, type PolicyFiles } from "./policy-to-pin.ts";
 import type { StepReport } from "./steps.ts";
+import { parsedConfig } from "./wire-config.ts";
 
 /** A public key as people and `--json` see it. */
 export interface KeyReport {
@@ -36,6 +40,10 @@ export interface SetupReport {
   readonly own_key: KeyReport | null;
   readonly peers: readonly PeerReport[];
   readonly steps: readonly StepReport[];
+  /** The policy as it is pinned, a line for each setting. Spec 1.1. */
+  readonly policy: readonly string[];
+  /** In what it is weaker than the defaults. */
+  readonly weaker: readonly string[];
 }
 
 export function setupReport(
@@ -44,6 +52,8 @@ export function setupReport(
   steps: readonly StepReport[],
   dryRun: boolean,
 ): SetupReport {
+  const policy = heldPolicy(host, side);
+  const config = parsedConfig("config.json", policy.config);
   return {
     dry_run: dryRun,
     handle: side.handle,
@@ -54,6 +64,17 @@ export function setupReport(
     own_key: ownKeyReport(host, side),
     peers: peerReports(host, side),
     steps,
+    policy: shownPolicy(policy),
+    weaker: weaknesses(config, side.roster, [side.handle]).map(({ detail }) => detail),
+  };
+}
+
+/** The private copy, or what would be copied. */
+function heldPolicy({ disk, ...host }: SetupHost, side: AgentSide): PolicyFiles {
+  const paths = agentPathsOn({ disk, ...host }, side.wireDir, side.handle, side.wireId);
+  return {
+    config: readPinned(disk, paths, "config") ?? side.policy.config,
+    tiers: readPinned(disk, paths, "tiers") ?? side.policy.tiers,
   };
 }
 

@@ -7,7 +7,8 @@ import { parseHeartbeatTiers } from "../trust/heartbeat-tiers.ts";
 import { DEFAULT_LIMITS } from "../wire/limits.ts";
 import type { ProtocolSubject } from "./protocol-document.ts";
 
-const MAX_CONFIG_BYTES = 1024 * 1024;
+/** A longer config.json or tiers.json is none. */
+export const MAX_CONFIG_BYTES = 1024 * 1024;
 
 /** The text of config.json for a new wire. Spec 1.1. */
 export function newConfigText(

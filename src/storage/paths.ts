@@ -2,29 +2,23 @@ import { createHash } from "node:crypto";
 import { isAbsolute, join } from "node:path";
 
 const PROGRAM = "inter-agent-deaddrop";
-/** A Unix socket's path holds 104 bytes on macOS, 108 on Linux, with its final zero. */
-const MAX_SOCKET_PATH_BYTES = 100;
 
 /** The user's base folders (XDG), absolute. */
 export interface Places {
   readonly configHome: string;
   readonly stateHome: string;
-  /** XDG_RUNTIME_DIR, or the folder for temporary files. */
-  readonly runtimeDir: string;
 }
 
 /** Base folders from the environment; the XDG specification says to ignore relative ones. */
 export function placesFrom(
   env: Readonly<Record<string, string | undefined>>,
   home: string,
-  tempDir: string,
 ): Places {
   const absolute = (value: string | undefined, fallback: string): string =>
     value !== undefined && isAbsolute(value) ? value : fallback;
   return {
     configHome: absolute(env["XDG_CONFIG_HOME"], join(home, ".config")),
     stateHome: absolute(env["XDG_STATE_HOME"], join(home, ".local", "state")),
-    runtimeDir: absolute(env["XDG_RUNTIME_DIR"], tempDir),
   };
 }
 
@@ -92,8 +86,8 @@ export interface AgentPaths {
   readonly operatorJournal: string;
   /** There while a restore is under way, or was interrupted. */
   readonly restoring: string;
+  /** In the private folder itself, however long its path is (daemon/socket-folder.ts). */
   readonly socket: string;
-  readonly socketFolder: string;
 }
 
 export function agentPaths(
@@ -133,19 +127,8 @@ export function agentPaths(
     lock: join(stateDir, "identity.lock"),
     operatorJournal: join(stateDir, "operator.jsonl"),
     restoring: join(stateDir, "restoring.json"),
-    ...socketPaths(places, stateDir),
+    socket: join(stateDir, "daemon.sock"),
   };
-}
-
-function socketPaths(places: Places, stateDir: string): { socket: string; socketFolder: string } {
-  const beside = join(stateDir, "daemon.sock");
-  if (Buffer.byteLength(beside) <= MAX_SOCKET_PATH_BYTES) {
-    return { socket: beside, socketFolder: stateDir };
-  }
-  // A folder of our own for each state folder: in a shared temp folder its name is only a claim,
-  // so `prepareSocketFolder` checks the owner.
-  const socketFolder = join(places.runtimeDir, `deaddrop-${sha256Hex(stateDir).slice(0, 16)}`);
-  return { socket: join(socketFolder, "s"), socketFolder };
 }
 
 /** Everything inside the wire's folder but the logs (wire/layout.ts names those). Spec 1.1. */

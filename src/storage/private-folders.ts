@@ -18,20 +18,6 @@ export function preparePrivateFolders(disk: Disk, paths: AgentPaths): void {
 }
 
 /**
- * Makes the folder of the socket. It may lie in a shared temp folder, where anybody can make that
- * name first: one that is not ours alone is refused. `uid`: the user that we run as.
- */
-export function prepareSocketFolder(disk: Disk, paths: AgentPaths, uid: number): void {
-  const folder = paths.socketFolder;
-  disk.makeFolder(folder, PRIVATE_FOLDER);
-  const stat = disk.stat(folder);
-  if (stat?.kind === "folder" && stat.uid === uid && (stat.mode & 0o077) === 0) return;
-  throw new StorageError("unsafe_mode", folder, "the socket's folder is not private to us", {
-    hint: `it must be a folder owned by user ${uid} with mode 700: remove it, or set XDG_RUNTIME_DIR`,
-  });
-}
-
-/**
  * The key under which a wire's private folders lie: the one remembered for this path (a peer that
  * edits `wire_id`, or an id given later, must not make us forget pins and heads), else by id or path.
  */
@@ -56,6 +42,23 @@ export function rememberWire(disk: Disk, paths: AgentPaths, wireId: string | und
   disk.replace(paths.remembered, bytes, 0o600);
 }
 
+/** Whether an agent of this user, whichever, has been on the wire in that folder. Spec 1.1. */
+export function isRememberedWire(disk: Disk, places: Places, realWireDir: string): boolean {
+  const folder = programFolder(places);
+  return disk.list(folder).some((key) => {
+    if (disk.stat(join(folder, key))?.kind !== "folder") return false;
+    return disk
+      .list(join(folder, key))
+      .some((handle) => isOf(disk, join(folder, key, handle), realWireDir));
+  });
+}
+
+function isOf(disk: Disk, agentFolder: string, realWireDir: string): boolean {
+  if (disk.stat(agentFolder)?.kind !== "folder") return false;
+  const bytes = readWhole(disk, join(agentFolder, "wire.json"));
+  return bytes !== undefined && wireDirOf(Buffer.from(bytes).toString("utf8")) === realWireDir;
+}
+
 /** A new wire was made where another one lay: the old one's private folders stay, unattached. */
 export function forgetWire(disk: Disk, places: Places, handle: string, realWireDir: string): void {
   for (const key of rememberedKeys(disk, places, handle, realWireDir)) {
@@ -72,9 +75,7 @@ function rememberedKeys(
   const folder = programFolder(places);
   return disk.list(folder).filter((key) => {
     if (disk.stat(join(folder, key))?.kind !== "folder") return false;
-    const bytes = readWhole(disk, join(folder, key, handle, "wire.json"));
-    if (bytes === undefined) return false;
-    return wireDirOf(Buffer.from(bytes).toString("utf8")) === realWireDir;
+    return isOf(disk, join(folder, key, handle), realWireDir);
   });
 }
 

@@ -34,7 +34,8 @@ export interface Cursor {
 export type TailLine =
   | ({ readonly kind: "line"; readonly bytes: Uint8Array } & Place)
   | ({ readonly kind: "blank" } & Place)
-  | ({ readonly kind: "oversized" } & Place);
+  /** `isHole`: zero bytes stand in it where a power cut would leave them. */
+  | ({ readonly kind: "oversized"; readonly isHole: boolean } & Place);
 
 interface Place {
   readonly start: number;
@@ -158,7 +159,9 @@ function takeLines(
       isLent && !isSkipped ? Buffer.from(chunk) : chunk,
     )) {
       line += 1;
-      addLine(lines, bytes, { start, end, line });
+      const place = { start, end, line };
+      if (bytes !== undefined) addLine(lines, bytes, place);
+      else lines.push({ kind: "oversized", isHole: beginsWithHole(file, start), ...place });
       if (isEnough(end)) break;
     }
     if (isEnough(splitter.start)) break;
@@ -189,9 +192,13 @@ function chunksFor(
   return chunksOf(file, from, to, bytes);
 }
 
-function addLine(lines: TailLine[], bytes: Uint8Array | undefined, place: Place): void {
-  if (bytes === undefined) lines.push({ kind: "oversized", ...place });
-  else if (!isBlank(bytes)) lines.push({ kind: "line", bytes, ...place });
+/** What is left of an author's own line is shorter than this: then zeros follow. */
+function beginsWithHole(file: DiskFile, start: number): boolean {
+  return file.read(MAX_LINE_BYTES + 1, start).includes(0);
+}
+
+function addLine(lines: TailLine[], bytes: Uint8Array, place: Place): void {
+  if (!isBlank(bytes)) lines.push({ kind: "line", bytes, ...place });
   else {
     const before = lines.at(-1);
     if (before?.kind === "blank") lines.pop();
@@ -250,28 +257,6 @@ export function beginningAfter(lines: number): Cursor {
     size: -1,
     mtimeMs: 0,
   };
-}
-
-/**
- * How a log that was rewritten relates to what was admitted from it. `known`: the ids of its
- * admitted lines in order; `found`: those of the lines that would be admitted from it now.
- * Spec 1.6: one that only lacks a tail is behind; one that has others in their place is rewritten.
- */
-export function compareHistory(
-  known: Iterable<string>,
-  found: Iterable<string>,
-): "same" | "behind" | "rewritten" {
-  const order = new Map<string, number>();
-  for (const id of known) if (!order.has(id)) order.set(id, order.size);
-  let next = 0;
-  let others = false;
-  for (const id of found) {
-    const place = order.get(id);
-    if (place === next) next += 1;
-    else if (place === undefined || place > next) others = true;
-  }
-  if (next === order.size) return "same";
-  return others ? "rewritten" : "behind";
 }
 
 /**

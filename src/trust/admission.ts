@@ -4,8 +4,9 @@ import { isChained } from "../wire/chain.ts";
 import { parseMessage, type Message } from "../wire/message.ts";
 import { quote } from "../wire/quote.ts";
 import { decodeSignature, parseKeyId, verifySignature } from "../wire/signature.ts";
-import type { SigningPolicy } from "./config.ts";
+import { DEFAULT_SIGNING, type SigningPolicy } from "./config.ts";
 import type { PinnedKey, TrustStore } from "./store.ts";
+import { unsignedRefusal, type UnsignedPast } from "./unsigned.ts";
 
 /** Why a line is refused, in the order in which it is asked; the first decides. Spec 2.4. */
 export const REFUSAL_REASONS = [
@@ -68,6 +69,8 @@ export interface AdmissionContext {
 export interface LineSource {
   readonly owner: string | undefined;
   readonly log: string | undefined;
+  /** Where history is read: what bears on an unsigned line of that author. Spec 1.5. */
+  readonly unsignedPast?: ((author: string) => UnsignedPast) | undefined;
 }
 
 declare const verified: unique symbol;
@@ -124,7 +127,7 @@ export function prepare(line: Uint8Array, source: LineSource, ctx: AdmissionCont
   if (stray !== undefined) return refused("wrong_file", stray);
 
   const signed = message.publicKeyId !== undefined && message.signature !== undefined;
-  const unsigned = signed ? undefined : unsignedProblem(message, ctx.signing);
+  const unsigned = signed ? undefined : unsignedProblem(message, source, ctx);
   if (unsigned !== undefined) return refused("unsigned", unsigned);
   if (message.eventId !== undefined && message.eventId !== message.id) {
     return refused(
@@ -178,11 +181,14 @@ function wrongFile(message: Message, source: LineSource): string | undefined {
 }
 
 /** Spec 1.5: only one of the two fields is as good as none, and no policy admits it. */
-function unsignedProblem(message: Message, policy: SigningPolicy): string | undefined {
+function unsignedProblem(
+  message: Message,
+  { unsignedPast }: LineSource,
+  { signing, store }: AdmissionContext,
+): string | undefined {
   if (message.publicKeyId !== undefined) return "public_key_id without signature";
   if (message.signature !== undefined) return "signature without public_key_id";
-  if (!policy.enforceSigned || policy.allowUnsignedFrom.includes(message.from)) return undefined;
-  return `lines of ${message.from} have to be signed`;
+  return unsignedRefusal(message, signing, store, unsignedPast?.(message.from));
 }
 
 /** The pinned key that this line names, or why it is not to be believed. */
@@ -213,6 +219,24 @@ function signedInTime(
   if (end.seq === undefined || !isChained(message)) return !ctx.history.passed(key.keyId, log);
   // The id covers the seq.
   return message.seq < end.seq || message.id === end.id;
+}
+
+/**
+ * Who has signed a line, with a key ever pinned for them, stopped and revoked ones included; undefined
+ * when nobody has. Only says from where on a log is signed, never that a line is believed. Spec 1.5.
+ */
+export function everSignedBy(
+  line: Uint8Array,
+  source: LineSource,
+  ctx: AdmissionContext,
+): string | undefined {
+  const peers = [...ctx.store.peers].map(([handle, peer]) => {
+    const keys = peer.keys.map((key) => ({ ...key, active: true }));
+    return [handle, { ...peer, keys }] as const;
+  });
+  const store = { ...ctx.store, peers: new Map(peers) };
+  const read = authenticate(line, source, { ...ctx, store, signing: DEFAULT_SIGNING });
+  return read.ok ? read.message.from : undefined;
 }
 
 function tagOf(line: Uint8Array): number {

@@ -7,16 +7,14 @@ import {
   type ChainVerdict,
 } from "../wire/chain.ts";
 import { ownLogs, type Layout, type Log } from "../wire/layout.ts";
-import {
-  recallVerified,
-  type AdmissionContext,
-  type RefusalReason,
-  type VerifiedMessage,
-} from "./admission.ts";
+import type { AdmissionContext, RefusalReason, VerifiedMessage } from "./admission.ts";
+import { datedAhead, type AheadHold } from "./ahead.ts";
 import { CONTENT_REASONS, contentRefusal } from "./content.ts";
-import { clockSkew, replayed, strayLine, wrongWire } from "./line-problems.ts";
+import { strayLine, wrongWire } from "./outside.ts";
 import { decided, LIVE, type Reading } from "./reading.ts";
+import { waitsFor } from "./line-waits.ts";
 import { SeenIds, UNKNOWN_BYTES } from "./replay.ts";
+import { replayed } from "./shown-before.ts";
 import type { Hold } from "./store.ts";
 import { beginAfterRevoked } from "./turn-over.ts";
 
@@ -32,6 +30,8 @@ export interface LogAdmission {
   held: Hold | undefined;
   /** The operator's word that a chain may begin above 1 without its archive. Spec 1.6. */
   mayBeginLate: boolean;
+  /** The last line that was held back because it is dated ahead of our clock. Spec 2.4. */
+  ahead: AheadHold | undefined;
 }
 
 /** Something that a chain showed and that the operator is told. Spec 1.6. */
@@ -45,8 +45,9 @@ export interface ChainEvent {
  * - `accepted`: `afterGap` when the line before it is missing.
  * - `duplicate`: byte for byte a line that this log has shown before; dropped and counted.
  * - `refused`: taken in all the same (the cursor moves past it).
- * - `wait`: not taken; the cursor stays before it until the operator decides, or until the archive
- *   is there that the log begins with.
+ * - `wait`: not taken; the cursor stays before it until the operator decides ("held"), until the
+ *   archive is there that the log begins with ("late"), until our clock may have been corrected
+ *   ("ahead"), or until the file shows the chain in its order ("order").
  */
 export type Verdict =
   | {
@@ -61,19 +62,29 @@ export type Verdict =
       readonly detail: string;
       readonly events: readonly ChainEvent[];
     }
-  | { readonly outcome: "wait"; readonly detail: string; readonly events: readonly ChainEvent[] };
+  | {
+      readonly outcome: "wait";
+      readonly because: "held" | "late" | "ahead" | "order";
+      readonly detail: string;
+      readonly events: readonly ChainEvent[];
+    };
 
-/** The state of a log of which nothing has been read. */
-export function newLogAdmission(log: Log, layout: Layout): LogAdmission {
+/**
+ * The state of a log of which nothing has been read.
+ *
+ * @param salt of `SeenIds`: 32 random bits
+ */
+export function newLogAdmission(log: Log, layout: Layout, salt: number): LogAdmission {
   const others = ownLogs(layout, log.owner).filter((other) => other.name !== log.name);
   return {
     name: log.name,
     addressee: log.addressee,
     otherAddressees: others.flatMap((other) => other.addressee ?? []),
     chain: emptyChain(),
-    seen: new SeenIds(),
+    seen: new SeenIds(salt),
     held: undefined,
     mayBeginLate: false,
+    ahead: undefined,
   };
 }
 
@@ -84,16 +95,22 @@ export interface SavedLogAdmission {
   readonly seen: string;
   readonly held?: Hold;
   readonly mayBeginLate: boolean;
+  readonly ahead?: AheadHold;
 }
 
 export function saveLogAdmission(
   log: LogAdmission,
   ids: "with ids" | "ids apart" = "with ids",
 ): SavedLogAdmission {
-  const { chain, held, mayBeginLate } = log;
+  const { chain, held, mayBeginLate, ahead } = log;
   const seen = ids === "with ids" ? log.seen.serialise() : "";
-  const saved = { chain: { ...chain }, seen, mayBeginLate };
-  return held === undefined ? saved : { ...saved, held };
+  return {
+    chain: { ...chain },
+    seen,
+    mayBeginLate,
+    ...(held === undefined ? {} : { held }),
+    ...(ahead === undefined ? {} : { ahead }),
+  };
 }
 
 /** `fresh` with what was saved of it, or `undefined` when the ids in it are damaged. */
@@ -101,12 +118,12 @@ export function restoreLogAdmission(
   fresh: LogAdmission,
   saved: SavedLogAdmission,
 ): LogAdmission | undefined {
-  const seen = SeenIds.restore(saved.seen);
+  const seen = SeenIds.restore(saved.seen, fresh.seen.salt);
   if (seen === undefined) return undefined;
-  const { chain, held, mayBeginLate } = saved;
+  const { chain, held, mayBeginLate, ahead } = saved;
   // A checkpoint is JSON, which drops the fields that are undefined.
   const head = chain.head;
-  return { ...fresh, chain: { head, gaps: chain.gaps }, seen, held, mayBeginLate };
+  return { ...fresh, chain: { head, gaps: chain.gaps }, seen, held, mayBeginLate, ahead };
 }
 
 /**
@@ -145,11 +162,12 @@ export function admit(
   const hold = mode === "live" ? (log.held ?? ctx.store.peers.get(message.from)?.held) : undefined;
   if (hold !== undefined) {
     const detail = `${message.from} is held since ${hold.cause}: ${hold.detail}`;
-    return { outcome: "wait", detail, events: [] };
+    return { outcome: "wait", because: "held", detail, events: [] };
   }
   const alien = decided(reading, "wrong_wire", wrongWire(message, ctx.wireId));
   if (alien !== undefined) return refused("wrong_wire", alien);
 
+  const before = { chain: { ...log.chain }, mayBeginLate: log.mayBeginLate };
   // The lines before it stand in the log and were not believed, for want of a pin: none is missing.
   if ((reading.line ?? 0) >= (message.seq ?? Infinity)) log.mayBeginLate = true;
   beginAfterRevoked(log.chain, log.name, message, ctx.store);
@@ -171,25 +189,23 @@ export function admit(
     acceptFromHere(log);
     verdict = judge(message, log, false);
   }
-  const startsAt = verdict.outcome === "first" ? verdict.startsAt : 1;
-  if (mode === "live" && startsAt > 1 && !log.mayBeginLate) return beginsLate(log, startsAt);
+  const ahead = datedAhead(message.timestampMs, receivedAtMs, ctx.limits);
+  const waits =
+    mode === "live"
+      ? waitsFor(message, log, verdict, ahead, receivedAtMs, reading.first)
+      : undefined;
+  if (waits !== undefined) {
+    // It is asked again; until then it has shown nothing.
+    Object.assign(log, before);
+    return waits;
+  }
   advance(log.chain, message, verdict);
   log.seen.add(message.id, message.lineTag);
 
   const events = gapEvents(log, verdict);
-  const refusal = laterRefusal(message, log, ctx, receivedAtMs, tagBefore !== undefined, reading);
+  const refusal = laterRefusal(message, log, ctx, ahead, tagBefore !== undefined, reading);
   if (refusal !== undefined) return { ...refusal, events };
   return { outcome: "accepted", afterGap: followsGap(message, log, verdict), events };
-}
-
-/**
- * Whether a line that is not authentic for want of a pin or of policy is byte for byte one that its
- * log has shown: that is asked before anything else. Spec 2.4.
- */
-export function repeats(line: Uint8Array, log: LogAdmission): string | undefined {
-  const known = recallVerified(line);
-  if (known === undefined || log.seen.tagOf(known.id) !== known.lineTag) return undefined;
-  return known.id;
 }
 
 /**
@@ -226,11 +242,6 @@ function forked(
   return refused("log_forked", detail, [{ cause: "log_forked", detail }]);
 }
 
-function beginsLate(log: LogAdmission, startsAt: number): Verdict {
-  const detail = `${log.name} begins with line ${startsAt}: lines 1 to ${startsAt - 1} are missing, and it needs its archive or the operator's word`;
-  return { outcome: "wait", detail, events: [{ cause: "log_gap", detail }] };
-}
-
 function gapEvents(log: LogAdmission, verdict: ChainVerdict): readonly ChainEvent[] {
   if (verdict.outcome === "gap") {
     const { from, to } = verdict;
@@ -250,11 +261,11 @@ function laterRefusal(
   message: VerifiedMessage,
   log: LogAdmission,
   ctx: AdmissionContext,
-  receivedAtMs: number,
+  ahead: string | undefined,
   seenBefore: boolean,
   reading: Reading,
 ): (Verdict & { outcome: "refused" }) | undefined {
-  const skew = decided(reading, "clock_skew", clockSkew(message, ctx, receivedAtMs));
+  const skew = decided(reading, "clock_skew", ahead);
   if (skew !== undefined) return refused("clock_skew", skew);
   const replay = decided(reading, "replayed", replayed(message, log, seenBefore));
   if (replay !== undefined) return refused("replayed", replay);

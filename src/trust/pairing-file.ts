@@ -2,7 +2,7 @@ import { isHandle } from "../wire/handle.ts";
 import { parseObject, type JsonValue } from "../wire/json.ts";
 import { decodeKey, encodeBase64 } from "../wire/signature.ts";
 import { DocumentReader } from "./document.ts";
-import type { Pairing } from "./pairing.ts";
+import { MAX_RESTARTS, type Pairing } from "./pairing.ts";
 
 /** Where we stand with each peer, by handle. */
 export type Pairings = ReadonlyMap<string, Pairing>;
@@ -12,7 +12,6 @@ export type PairingsParse =
   | { readonly ok: false; readonly detail: string };
 
 const VERSION = 1;
-const MAX_COUNT = 1_000_000;
 
 /** The private file of the pairings. It holds nonces that nobody has seen yet. */
 export function serialisePairings(pairings: Pairings): string {
@@ -20,16 +19,22 @@ export function serialisePairings(pairings: Pairings): string {
   return `${JSON.stringify({ version: VERSION, peers: Object.fromEntries(peers) }, null, 2)}\n`;
 }
 
-function plain({ nonce, key, isShown, peer, peerNonce, mismatches, restarts }: Pairing) {
+function plain(pairing: Pairing) {
+  const { nonce, key, isShown, peer, peerNonce, other, mismatches, restarts } = pairing;
   return {
     nonce: encodeBase64(nonce),
     key: encodeBase64(key),
     shown: isShown,
-    peer: peer && { key: encodeBase64(peer.key), commitment: peer.commitment },
+    peer: peer && plainClaim(peer),
     peer_nonce: peerNonce && encodeBase64(peerNonce),
+    other: other && plainClaim(other),
     mismatches,
     restarts,
   };
+}
+
+function plainClaim({ key, commitment }: NonNullable<Pairing["peer"]>) {
+  return { key: encodeBase64(key), commitment };
 }
 
 /** Ours, so nothing in it may be wrong: half a ceremony that is guessed at proves nothing. */
@@ -51,25 +56,16 @@ export function parsePairings(bytes: Uint8Array, file: string): PairingsParse {
 
 function readPairing(reader: DocumentReader, value: JsonValue, path: string): Pairing | undefined {
   const fields = reader.object(value, path);
-  const bytes = (of: JsonValue | undefined, at: string): Uint8Array | undefined => {
-    const text = reader.text(of, `${path}.${at}`);
-    const decoded = text === undefined ? undefined : decodeKey(text);
-    if (text !== undefined && decoded === undefined) {
-      reader.problem(`${path}.${at}`, "is not the base64 of 32 bytes");
-    }
-    return decoded;
-  };
-  const nonce = bytes(fields?.["nonce"], "nonce");
-  const key = bytes(fields?.["key"], "key");
+  const nonce = readBytes(reader, fields?.["nonce"], `${path}.nonce`);
+  const key = readBytes(reader, fields?.["key"], `${path}.key`);
   const counted = (name: string) =>
-    reader.wholeNumber(fields?.[name], `${path}.${name}`, 0, MAX_COUNT);
+    reader.wholeNumber(fields?.[name], `${path}.${name}`, 0, MAX_RESTARTS);
   const mismatches = counted("mismatches");
   const restarts = counted("restarts") ?? 0;
   const isShown = reader.flag(fields?.["shown"], `${path}.shown`);
-  const peerFields = reader.object(fields?.["peer"], `${path}.peer`);
-  const peerKey = bytes(peerFields?.["key"], "peer.key");
-  const commitment = reader.text(peerFields?.["commitment"], `${path}.peer.commitment`);
-  const peerNonce = bytes(fields?.["peer_nonce"], "peer_nonce");
+  const peer = readClaim(reader, fields?.["peer"], `${path}.peer`);
+  const other = readClaim(reader, fields?.["other"], `${path}.other`);
+  const peerNonce = readBytes(reader, fields?.["peer_nonce"], `${path}.peer_nonce`);
   if (
     nonce === undefined ||
     key === undefined ||
@@ -79,9 +75,32 @@ function readPairing(reader: DocumentReader, value: JsonValue, path: string): Pa
     reader.problem(path, "lacks its nonce, its key, shown or mismatches");
     return undefined;
   }
-  const isWhole = peerKey !== undefined && commitment !== undefined;
-  if (peerFields !== undefined && !isWhole)
-    reader.problem(`${path}.peer`, "lacks key or commitment");
-  const peer = isWhole ? { key: peerKey, commitment } : undefined;
-  return { nonce, key, isShown, peer, peerNonce, mismatches, restarts };
+  return { nonce, key, isShown, peer, peerNonce, other, mismatches, restarts };
+}
+
+function readClaim(
+  reader: DocumentReader,
+  value: JsonValue | undefined,
+  path: string,
+): Pairing["peer"] {
+  const fields = reader.object(value, path);
+  if (fields === undefined) return undefined;
+  const key = readBytes(reader, fields["key"], `${path}.key`);
+  const commitment = reader.text(fields["commitment"], `${path}.commitment`);
+  if (key !== undefined && commitment !== undefined) return { key, commitment };
+  reader.problem(path, "lacks key or commitment");
+  return undefined;
+}
+
+function readBytes(
+  reader: DocumentReader,
+  value: JsonValue | undefined,
+  path: string,
+): Uint8Array | undefined {
+  const text = reader.text(value, path);
+  const decoded = text === undefined ? undefined : decodeKey(text);
+  if (text !== undefined && decoded === undefined) {
+    reader.problem(path, "is not the base64 of 32 bytes");
+  }
+  return decoded;
 }

@@ -1,10 +1,11 @@
 import type { Pairings } from "./pairing-file.ts";
-import { beginPairing, type Pairing } from "./pairing.ts";
+import { beginAgain, type Pairing } from "./pairing.ts";
 
 /**
- * The pairings of a backup beside those here, which stand. A nonce that was still secret in the
- * backup may have been shown since, and whoever has seen it may have committed itself to fit: such a
- * pairing begins anew. Wrong digits that were counted stay counted. Spec 2.3.
+ * The pairings of a backup beside those here. What was shown stays remembered: a nonce that either
+ * of them has shown to a claim binds us to that claim. A nonce that was still secret in the backup
+ * may have been shown since, and whoever has seen it may have committed itself to fit: such a
+ * pairing begins again. What was counted stays counted. Spec 2.3.
  *
  * @param fresh 32 random bytes
  */
@@ -15,14 +16,14 @@ export function restoredPairings(
 ): Pairings {
   const pairings = new Map<string, Pairing>(here);
   for (const [handle, saved] of backup) {
-    const { key, isShown, mismatches, restarts } = saved;
     const known = here.get(handle);
-    if (known !== undefined) {
-      pairings.set(handle, { ...known, mismatches: Math.max(known.mismatches, mismatches) });
-      continue;
-    }
-    const again = { ...beginPairing(key, fresh(), mismatches), restarts };
-    pairings.set(handle, isShown ? saved : again);
+    const isBound = saved.isShown && known?.isShown !== true;
+    const base = isBound ? saved : (known ?? beginAgain(saved, fresh()));
+    pairings.set(handle, {
+      ...base,
+      mismatches: Math.max(saved.mismatches, known?.mismatches ?? 0),
+      restarts: Math.max(saved.restarts, known?.restarts ?? 0),
+    });
   }
   return pairings;
 }

@@ -26,15 +26,20 @@ export interface Pairing {
   readonly key: Uint8Array;
   /** Our card may show the nonce. */
   readonly isShown: boolean;
-  /** What the peer was committed to before our nonce was shown. */
-  readonly peer: Pick<PeerClaim, "key" | "commitment"> | undefined;
+  /** What the peer was committed to before our nonce was shown: no other claim gets to see it. */
+  readonly peer: CommittedClaim | undefined;
   /** The peer's nonce, once it has been shown and fits. */
   readonly peerNonce: Uint8Array | undefined;
+  /** What the peer's card shows now instead of `peer`: it waits for the operator. */
+  readonly other: CommittedClaim | undefined;
   /** How often digits were given that do not match. */
   readonly mismatches: number;
-  /** How often the peer has begun anew after we had shown our nonce: digits from before are void. */
+  /** How often the peer's card has changed its claim after we had shown our nonce. */
   readonly restarts: number;
 }
+
+/** The part of a claim that cannot change without being another claim. */
+type CommittedClaim = Pick<PeerClaim, "key" | "commitment">;
 
 export type PairingNews =
   /** The peer shows another commitment or key than before: digits read out until now are void. */
@@ -48,36 +53,41 @@ export interface PairingStep {
 }
 
 export const MAX_MISMATCHES = 3;
+/** A card can be changed for ever; what is counted of it is not. */
+export const MAX_RESTARTS = 1_000_000;
 
 /** `random`: 32 fresh bytes from the system. */
-export function beginPairing(key: Uint8Array, random: Uint8Array, mismatches = 0): Pairing {
+export function beginPairing(
+  key: Uint8Array,
+  random: Uint8Array,
+  { mismatches, restarts }: Pick<Pairing, "mismatches" | "restarts"> = NOTHING_COUNTED,
+): Pairing {
   return {
     nonce: Uint8Array.from(random),
     key,
     isShown: false,
     peer: undefined,
     peerNonce: undefined,
+    other: undefined,
     mismatches,
-    restarts: 0,
+    restarts,
   };
 }
 
+const NOTHING_COUNTED = { mismatches: 0, restarts: 0 };
+
 /**
  * Takes in what a peer's card shows, as often as it is read: the same card again changes nothing.
- * `fresh` gives a new nonce. A nonce of ours that was shown is spent: the next commitment of the
- * peer gets another one, since whoever made it may have known the old. Spec 2.3.
+ * It never draws a nonce: one nonce is shown to one claim, and another claim waits for the operator
+ * (`beginAgain`). A daemon that drew one by itself could be asked for a million digits. Spec 2.3.
  */
-export function advancePairing(
-  before: Pairing,
-  claim: PeerClaim,
-  fresh: () => Uint8Array,
-): PairingStep {
-  const isKnown = before.peer !== undefined;
-  const isChanged = isKnown && !isSameClaim(before.peer, claim);
-  const base = isChanged && before.isShown ? again(before, fresh()) : before;
+export function advancePairing(before: Pairing, claim: PeerClaim): PairingStep {
+  const isKnown = before.peer !== undefined && isSameClaim(before.peer, claim);
+  if (before.isShown && !isKnown) return waitForOperator(before, claim);
   const { key, commitment } = claim;
-  const stored: Pairing =
-    isKnown && !isChanged ? base : { ...base, peer: { key, commitment }, peerNonce: undefined };
+  const stored: Pairing = isKnown
+    ? { ...before, other: undefined }
+    : { ...before, peer: { key, commitment }, peerNonce: undefined };
   // A peer that says what it has seen is shown the nonce once that is our present commitment:
   // else two sides that both begin again would do so for ever.
   const mayShow = claim.seen === undefined || claim.seen === commitmentOf(stored);
@@ -85,17 +95,32 @@ export function advancePairing(
   const fits = claim.nonce !== undefined && sasCommitment(claim.nonce, key) === commitment;
   const pairing =
     fits && shown.peerNonce === undefined ? { ...shown, peerNonce: claim.nonce } : shown;
-  if (isChanged) return { pairing, news: "restarted" };
+  if (before.peer !== undefined && !isKnown) return { pairing, news: "restarted" };
   return { pairing, news: claim.nonce !== undefined && !fits ? "wrong_nonce" : undefined };
 }
 
-/** The same peer, and a nonce that nobody knows. */
-function again({ key, mismatches, restarts }: Pairing, nonce: Uint8Array): Pairing {
-  return { ...beginPairing(key, nonce, mismatches), restarts: restarts + 1 };
+/** The claim that has seen our nonce keeps its place; the other one is only noted and counted. */
+function waitForOperator(before: Pairing, { key, commitment }: PeerClaim): PairingStep {
+  const other = { key, commitment };
+  if (before.other !== undefined && isSameClaim(before.other, other)) {
+    return { pairing: before, news: undefined };
+  }
+  const restarts = Math.min(before.restarts + 1, MAX_RESTARTS);
+  return { pairing: { ...before, other, restarts }, news: "restarted" };
 }
 
-function isSameClaim(a: Pairing["peer"], b: PeerClaim): boolean {
-  return a?.commitment === b.commitment && Buffer.compare(a.key, b.key) === 0;
+/**
+ * The operator lets another claim of that peer see a nonce: a new one, since whoever made the claim
+ * may have known the old. What was counted stays. Spec 2.3.
+ *
+ * @param random 32 fresh bytes from the system
+ */
+export function beginAgain(before: Pairing, random: Uint8Array): Pairing {
+  return beginPairing(before.key, random, before);
+}
+
+function isSameClaim(a: CommittedClaim, b: CommittedClaim): boolean {
+  return a.commitment === b.commitment && Buffer.compare(a.key, b.key) === 0;
 }
 
 function commitmentOf({ nonce, key }: Pairing): string {
@@ -111,13 +136,14 @@ export function claimOf(pairing: Pairing): SasClaim {
   };
 }
 
-/** The digits to compare; undefined until both nonces are shown. */
+/** The digits to compare; undefined until both nonces are shown, and while another claim waits. */
 export function digitsOf(
-  { nonce, isShown, key, peer, peerNonce }: Pairing,
+  { nonce, isShown, key, peer, peerNonce, other: waiting }: Pairing,
   ownDid: string,
   peerDid: string,
 ): string | undefined {
   if (!isShown || peer === undefined || peerNonce === undefined) return undefined;
+  if (waiting !== undefined) return undefined;
   const own: CommittedParty = { did: ownDid, key, nonce };
   const other: CommittedParty & SasParty = { did: peerDid, key: peer.key, nonce: peerNonce };
   return committedSas(own, other);

@@ -189,6 +189,17 @@ export function setAllowUnchained(
   return changed(store, { ...peer, allowUnchained });
 }
 
+/** Takes unsigned lines of an agent where policy lets it write them, or not. Spec 1.5 (v2.0). */
+export function setMayBeUnsigned(
+  store: TrustStore,
+  handle: string,
+  mayBeUnsigned: boolean,
+): StoreChange {
+  const peer = store.peers.get(handle) ?? newPeer(handle);
+  if (peer.mayBeUnsigned === mayBeUnsigned) return { ok: true, store };
+  return changed(store, { ...peer, mayBeUnsigned });
+}
+
 /**
  * Sets the tier on the operator's word: any step up or down, but TRUSTED is reached only from
  * ATTESTED. Spec 2.3.

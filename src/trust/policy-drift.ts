@@ -23,6 +23,29 @@ export function isLooser(from: SigningPolicy, to: SigningPolicy): boolean {
   return to.allowUnsignedFrom.some((handle) => !from.allowUnsignedFrom.includes(handle));
 }
 
+/** What of a policy names the logs that are read. */
+type Naming = Pick<WireConfig, "layout" | "roster" | "wireId">;
+
+/**
+ * What would go unread if `to` held in the place of `from`: every log of a handle that the roster
+ * lost, or all logs of another layout or wire, and what was decided there with them. Spec 1.1: no
+ * change of policy does that. Undefined when nothing is lost.
+ */
+export function lostPast(from: Naming, to: Naming, self: string): string | undefined {
+  if (to.layout !== from.layout) {
+    return `the layout would change from ${from.layout} to ${to.layout}: none of the logs would be read any more`;
+  }
+  if (!to.roster.includes(self)) {
+    return `the roster there (${listed(to.roster)}) leaves you out`;
+  }
+  const lost = from.roster.filter((handle) => !to.roster.includes(handle));
+  if (lost.length > 0) {
+    return `the roster would lose ${listed(lost)}: every decision that they took part in would be void`;
+  }
+  if (to.wireId === from.wireId) return undefined;
+  return `the wire id would change from ${from.wireId ?? "none"} to ${to.wireId ?? "none"}: no line of the logs would belong to this wire any more`;
+}
+
 /**
  * What applying `to` over `from` would change, a line for each setting, for `config accept`; empty
  * when nothing. Spec 1.1 (pinned configuration).
@@ -38,6 +61,13 @@ export function diffConfig(from: WireConfig, to: WireConfig): readonly string[] 
 /** The same for `tiers.json`. */
 export function diffTiers(from: HeartbeatTiers, to: HeartbeatTiers): readonly string[] {
   return diffSettings(tierSettings(from), tierSettings(to));
+}
+
+/** A line for each setting of a policy: what `init` and `join` show before they pin it. Spec 1.1. */
+export function policyLines(config: WireConfig, tiers: HeartbeatTiers): readonly string[] {
+  const { transitions: _, ...cadences } = Object.fromEntries(tierSettings(tiers));
+  const settings = [...configSettings(config), ...Object.entries(cadences)];
+  return settings.map(([name, value]) => `${name}: ${value}`);
 }
 
 /** Settings by name, each as the text that a person compares. */

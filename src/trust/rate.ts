@@ -83,3 +83,8 @@ export function store(
   if (total > STORAGE_BYTES_PER_DAY) return { ok: false, use: current };
   return { ok: true, use: { day: current.day, bytes: total } };
 }
+
+/** The same when our wall clock was set back to `nowMs`: what was used up counts for that day. */
+export function setDayBack(use: StorageUse, nowMs: number): StorageUse {
+  return { ...use, day: Math.min(use.day, Math.floor(nowMs / DAY_MS)) };
+}

@@ -1,10 +1,17 @@
+import type { ChainRange } from "../wire/chain.ts";
 import type { RefusalReason } from "./admission.ts";
+
+/** What is asked of a line that may have to wait. */
+export interface FirstLook {
+  /** Whether lines of the chain between these numbers stand in the file behind the line. Spec 1.6. */
+  standsBehind(gap: ChainRange): boolean;
+}
 
 /**
  * Who asks, and what is known of the line besides its bytes. The order of the checks is the same for
  * all. For the same line, state, context and receipt time verdicts differ in these cases only:
- * - `wait` is given in mode `live` alone, to lines of a held peer and to a log that begins late. The
- *   journal notes no such line. An audit reads on, after a peer's fork as if the operator had let
+ * - `wait` is given in mode `live` alone: to lines of a held peer, to a log that begins late or is out
+ *   of order, and to a line that may be dated right. The journal notes no such line. An audit reads on, after a peer's fork as if the operator had let
  *   its chain go on from there.
  * - mode `journal`: the verdict that was noted is the verdict.
  * - mode `audit`: for what hangs on our clock, pins, tiers, policy and limits (`BY_CONTEXT`), the
@@ -18,6 +25,8 @@ export interface Reading {
   readonly mode: "live" | "journal" | "audit";
   /** Its place in the log, archives included. */
   readonly line?: number;
+  /** In mode `live`: of a line that is judged for the first time, and may have to wait. */
+  readonly first?: FirstLook | undefined;
   /** What our journal noted of this line; in mode `journal` always given. */
   readonly noted?: { readonly reason: RefusalReason | undefined };
 }

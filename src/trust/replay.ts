@@ -13,13 +13,31 @@ const ENTRIES_PER_PIECE = 3_072;
  *
  * Kept in two typed arrays (entries in order of arrival, and an open-addressing index over them):
  * 28 to 56 bytes an id. Ids are cut to 128 bits: to make two of
- * them collide takes 2^64 hashes.
+ * them collide takes 2^64 hashes. Their author can search for ids that share some bits, so where an
+ * id belongs in the index depends on a salt that the author does not know.
  */
 export class SeenIds {
+  readonly #salt: number;
   #entries = new Uint32Array(FIRST_CAPACITY * WORDS_PER_ENTRY);
   /** Entry number + 1 for each slot, 0 for none. Always twice as many slots as entries. */
   #slots = new Uint32Array(FIRST_CAPACITY * 2);
   #size = 0;
+  #probes = 0;
+
+  /** @param salt 32 random bits, drawn where files are read */
+  constructor(salt: number) {
+    this.#salt = salt >>> 0;
+  }
+
+  /** It changes no answer and is not saved: a restored set may have another. */
+  get salt(): number {
+    return this.#salt;
+  }
+
+  /** How many slots have been looked at so far: the cost of all questions. */
+  get probes(): number {
+    return this.#probes;
+  }
 
   get size(): number {
     return this.#size;
@@ -73,10 +91,10 @@ export class SeenIds {
   }
 
   /** What `serialise` gave, or `undefined` when the text is no such thing. */
-  static restore(text: string): SeenIds | undefined {
+  static restore(text: string, salt: number): SeenIds | undefined {
     const bytes = Buffer.from(text, "base64");
     if (bytes.length % BYTES_PER_ENTRY !== 0 || bytes.toString("base64") !== text) return undefined;
-    const seen = new SeenIds();
+    const seen = new SeenIds(salt);
     seen.#size = bytes.length / BYTES_PER_ENTRY;
     let capacity = FIRST_CAPACITY;
     while (capacity < seen.#size) capacity *= 2;
@@ -89,8 +107,9 @@ export class SeenIds {
   /** The slot where these words stand, or the free one where they belong. */
   #slotFor(words: Words): number {
     const mask = this.#slots.length - 1;
-    let slot = words[0] & mask;
+    let slot = mixed(this.#salt, ...words) & mask;
     for (;;) {
+      this.#probes += 1;
       const entry = this.#slots[slot] ?? 0;
       if (entry === 0 || this.#stands(entry - 1, words)) return slot;
       slot = (slot + 1) & mask;
@@ -107,6 +126,12 @@ export class SeenIds {
     );
   }
 
+  /** The slot, before the mask, of the entry whose words begin there. */
+  #home(at: number): number {
+    const word = (of: number): number => this.#entries[at + of] ?? 0;
+    return mixed(this.#salt, word(0), word(1), word(2), word(3));
+  }
+
   #grow(): void {
     const larger = new Uint32Array(this.#entries.length * 2);
     larger.set(this.#entries);
@@ -118,11 +143,27 @@ export class SeenIds {
     this.#slots = new Uint32Array(slots);
     const mask = slots - 1;
     for (let entry = 0; entry < this.#size; entry += 1) {
-      let slot = (this.#entries[entry * WORDS_PER_ENTRY] ?? 0) & mask;
-      while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
+      const at = entry * WORDS_PER_ENTRY;
+      let slot = this.#home(at) & mask;
+      this.#probes += 1;
+      while (this.#slots[slot] !== 0) {
+        this.#probes += 1;
+        slot = (slot + 1) & mask;
+      }
       this.#slots[slot] = entry + 1;
     }
   }
+}
+
+/** All bits of an id and the salt in one number: who chooses some of them chooses nothing of it. */
+function mixed(salt: number, a: number, b: number, c: number, d: number): number {
+  const mix = stirred(stirred(stirred(stirred(salt, a), b), c), d);
+  return (mix ^ (mix >>> 16)) >>> 0;
+}
+
+function stirred(mix: number, word: number): number {
+  const product = Math.imul(mix ^ word, 0x85ebca6b);
+  return product ^ (product >>> 13);
 }
 
 type Words = readonly [number, number, number, number];

@@ -45,6 +45,7 @@ function joinPeer(here: Peer, older: Peer): Peer {
     blocked: here.blocked || older.blocked,
     held: here.held ?? older.held,
     allowUnchained: here.allowUnchained && older.allowUnchained,
+    mayBeUnsigned: here.mayBeUnsigned && older.mayBeUnsigned,
     keys: joinKeys(here.keys, older.keys, "stands beside"),
     extra: { ...older.extra, ...here.extra },
   };

@@ -46,6 +46,8 @@ export interface Peer {
   readonly held: Hold | undefined;
   /** The operator lets this agent write unchained lines after chained ones. Spec 1.6. */
   readonly allowUnchained: boolean;
+  /** The operator takes unsigned lines of it where policy does, keys or not (`trust pin --unsigned`). */
+  readonly mayBeUnsigned: boolean;
   readonly keys: readonly PinnedKey[];
   /** Where its card was taken from, when it was not the wire's folder, and when. Spec 2.1. */
   readonly cardUrl: string | undefined;
@@ -83,6 +85,7 @@ export function newPeer(handle: string): Peer {
     blocked: false,
     held: undefined,
     allowUnchained: false,
+    mayBeUnsigned: false,
     keys: [],
     cardUrl: undefined,
     cardFetchedAt: undefined,

@@ -85,6 +85,19 @@ export function judgeLine(
   return { outcome: "gap", from: head.seq + 1, to: seq - 1 };
 }
 
+/** Lines of a chain by their numbers, both ends included. */
+export interface ChainRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The lines that are missing right before one with that verdict. */
+export function missingBefore(verdict: ChainVerdict): ChainRange | undefined {
+  if (verdict.outcome === "gap") return verdict;
+  if (verdict.outcome !== "first" || verdict.startsAt === 1) return undefined;
+  return { from: 1, to: verdict.startsAt - 1 };
+}
+
 function fork(detail: string): ChainVerdict {
   return { outcome: "fork", detail };
 }

@@ -151,6 +151,7 @@ export function resolved(type: string, from = "scribe", to = "forge"): Views["re
     correlation_id: "thread-1",
     from,
     type,
+    subject: "the plan",
     log: `${from}_to_${to}`,
     to: [to],
   };
@@ -177,6 +178,7 @@ export function threadWith(subject: string, body: unknown = ""): Views["thread"]
   return [
     {
       correlation_id: "thread-1",
+      named_by: "event_id",
       root: ID,
       status: "open",
       waiting_on: [],

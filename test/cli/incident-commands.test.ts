@@ -72,7 +72,7 @@ describe("incident", () => {
       {
         type: "incident",
         to: ["mason"],
-        subject: "resolved: the plan",
+        subject: "resolved: forge's incident: the plan",
         body: { resolves: ID, text: "fixed" },
         correlationId: "thread-1",
       },
@@ -125,6 +125,15 @@ describe("incident", () => {
   });
 });
 
+it("incident ack and resolve answer incidents alone: of a proposal, an ack is agreement", async () => {
+  for (const args of [["ack"], ["resolve"]]) {
+    const views = { ...THREE, resolve_id: resolved("proposal") };
+    const { recording, stderr } = await run(["incident", ...args, "4f2a91"], { views });
+    expect(recording.drafts).toEqual([]);
+    expect(stderr).toContain("4f2a91 is no incident: it is scribe's proposal: the plan");
+  }
+});
+
 describe("resume", () => {
   let home: string;
   beforeEach(() => {
@@ -159,7 +168,7 @@ describe("resume", () => {
       {
         to: ["scribe", "mason"],
         type: "incident",
-        subject: "resumed",
+        subject: "resumed: forge's incident: the plan",
         body: { resumes: ESCALATION, reason: "by phone" },
         correlationId: "thread-1",
       },
@@ -177,7 +186,7 @@ describe("resume", () => {
     const flags = ["--here", "--yes", "--reason", "r"];
     const { recording } = await resume(flags, { ...mode, author: "scribe" });
     expect(recording.drafts).toMatchObject([
-      { subject: "resumed here", body: { resumes_here: ESCALATION } },
+      { subject: "resumed here: forge's incident: the plan", body: { resumes_here: ESCALATION } },
     ]);
   });
 
@@ -187,6 +196,7 @@ describe("resume", () => {
     expect(stderr).toBe(
       [
         "mason did not ack incident 4f2a91c700 of forge.",
+        "It is forge's incident: the plan",
         "Safe mode ends for all; this is signed and sent.",
         "Type resume to go on: ",
       ].join("\n"),

@@ -221,7 +221,7 @@ describe("a terminal", () => {
     }
     // It was there to be shown: else nothing has been proved.
     expect(all.split("FORGED").length).toBeGreaterThan(60);
-  }, 60_000);
+  });
 
   test("in colours gets ours alone", async () => {
     for (const args of asked()) {
@@ -230,7 +230,7 @@ describe("a terminal", () => {
       const bare = (out + err).replaceAll(/\u001b\[\d\d?m/g, "");
       expect(bare, args.join(" ")).not.toMatch(STEERS);
     }
-  }, 60_000);
+  });
 });
 
 test("what the daemon noticed of it has been told, and is among what was shown", async () => {
@@ -252,7 +252,7 @@ test("--json is one safe line a value, and holds the peer's words to the letter"
     }
   }
   expect(holds).toBe(true);
-}, 60_000);
+});
 
 test("a file that is audited is named safely, whatever its name", async () => {
   const name = join(wire.folder, `${EVIL.replaceAll("/", "")}.jsonl`);

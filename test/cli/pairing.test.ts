@@ -47,6 +47,8 @@ async function digits(): Promise<string> {
   return (await sas("forge", "scribe")).digits ?? "";
 }
 
+const operatorJournal = (wire: string) =>
+  join(machine.root, "state", "inter-agent-deaddrop", wire, "forge", "operator.jsonl");
 const cardPath = (handle: string) => join(machine.wireDir, "trust", `${handle}.card.json`);
 
 describe("trust sas", () => {
@@ -65,6 +67,7 @@ describe("trust sas", () => {
       state: "digits",
       digits: theirs.digits,
       restarted: false,
+      restarts: 0,
     });
     expect(ours.digits).toMatch(/^[0-9]{6}$/);
     const text = await run("trust", "sas", "scribe", "--as", "forge");
@@ -82,14 +85,33 @@ describe("trust sas", () => {
     expect(await rowOf("forge", "scribe")).toEqual({ ...before, pending });
   });
 
-  it("says that a peer has begun anew, and gives other digits then", async () => {
+  it("says that a peer has begun again, and gives other digits on the operator's word alone", async () => {
     const first = await digits();
     const base = join(machine.root, "config", "inter-agent-deaddrop");
     const wire = readdirSync(base).find((each) => /^[0-9a-f]{16}$/.test(each)) ?? "";
     rmSync(join(base, wire, "scribe", "pairing.json"));
     await sas("scribe", "forge");
-    expect(await sas("forge", "scribe")).toMatchObject({ restarted: true, digits: null });
-    expect(await digits()).not.toBe(first);
+    const changed = { state: "changed", restarted: true, restarts: 1, digits: null };
+    expect(await sas("forge", "scribe")).toMatchObject(changed);
+    expect(await digits()).toBe("");
+    expect((await verify(first)).stderr).toContain("card has changed: the digits are void");
+    const text = await run("trust", "sas", "scribe", "--as", "forge");
+    expect(text.stdout).toContain("scribe's card has changed once");
+    expect(text.stdout).toContain("deaddrop trust sas scribe --again");
+    // An agent's shell is not an operator, and its word draws no nonce.
+    const card = readFileSync(cardPath("forge"));
+    const again = (...flags: readonly string[]) =>
+      run("trust", "sas", "scribe", "--again", "--as", "forge", ...flags);
+    expect((await again()).stderr).toContain("is the operator's to decide");
+    expect(readFileSync(cardPath("forge"))).toEqual(card);
+    expect((await again(...BY_FLAGS)).stdout).toContain("has yet to look at your card");
+    const second = await digits();
+    expect(second).toMatch(/^[0-9]{6}$/);
+    expect(second).not.toBe(first);
+    expect((await again(...BY_FLAGS)).stderr).toContain("nothing of scribe waits to begin again");
+    const journal = readFileSync(operatorJournal(wire), "utf8");
+    expect(journal).toContain("trust sas --again");
+    expect((await verify(second)).stdout).toBe("scribe is VERIFIED\n");
   });
 
   it.each([

@@ -5,8 +5,19 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DeaddropError } from "../../src/daemon/errors.ts";
 import { JsonDouble } from "../../src/wire/json.ts";
-import { ID, resolved, run, threadWith, whoami, type Outside } from "./fake-cli.ts";
+import { ID, resolved, run, whoami, type Outside } from "./fake-cli.ts";
 
+const PROPOSAL = {
+  proposal_id: ID,
+  correlation_id: "thread-1",
+  proposer: "mason",
+  subject: "s",
+  required: ["forge", "scribe"],
+  status: "open" as const,
+  waits_for: "an answer of d",
+  decided_by: null,
+  support: {},
+};
 const THREE = { whoami: whoami("forge", "scribe", "mason") };
 
 let folder: string;
@@ -234,30 +245,93 @@ describe("broadcast", () => {
   });
 });
 
+describe("a thread to write into", () => {
+  const views = { resolve_id: { ...resolved("ship"), correlation_id: "another" } };
+
+  it("is named by a message of it, which is shown", async () => {
+    const args = ["send", "s", "b", "--thread", "4f2a91"];
+    expect(await drafted(args, { views })).toMatchObject({
+      subject: "s",
+      correlationId: "another",
+    });
+    const { stdout } = await run(args, { views });
+    expect(stdout).toContain("to 4f2a91c700, scribe's ship: the plan\n");
+  });
+
+  it("is never named by a correlation id that could be an event id", async () => {
+    const resolve_id = () => {
+      throw new DeaddropError("unknown_id", "no message");
+    };
+    for (const name of ["deadbeef", ID]) {
+      const { stderr } = await refused(["send", "s", "b", "--thread", name], {
+        views: { resolve_id },
+      });
+      expect(stderr).toContain("no message");
+    }
+  });
+});
+
+describe("what an answer prints", () => {
+  const views = {
+    resolve_id: { ...resolved("proposal"), subject: "give me\u001b[2J the keys" },
+    proposals: [{ ...PROPOSAL, proposer: "scribe", required: ["forge"] }],
+  };
+  const words = "scribe's proposal: give me\\x1b[2J the keys";
+
+  it.for([["ack"], ["reply"], ["correct"], ["counter"]])(
+    "is author, type and subject of what `%s` answers",
+    async ([command = ""]) => {
+      const args = [command, "4f2a91", ...(command === "ack" ? [] : ["text"])];
+      const { stdout } = await run(args, { views });
+      expect(stdout).toContain(`  to 4f2a91c700, ${words}\n`);
+      const { answers } = JSON.parse((await run([...args, "--json"], { views })).stdout) as {
+        answers: unknown;
+      };
+      expect(answers).toEqual(views.resolve_id);
+      expect((await drafted(args, { views }))?.subject).toContain(words);
+    },
+  );
+});
+
 describe("reply", () => {
   it("goes to the author, in the thread", async () => {
-    const views = { resolve_id: resolved("request"), thread: threadWith("re: the plan") };
-    expect(await drafted(["reply", "4f2a91", "yes"], { views })).toEqual({
+    const views = { resolve_id: resolved("request") };
+    const reply = {
       to: ["scribe"],
       type: "feedback",
-      subject: "re: the plan",
+      subject: "re: scribe's request: the plan",
       body: "yes",
       correlationId: "thread-1",
-    });
+    };
+    expect(await drafted(["reply", "4f2a91", "yes"], { views })).toEqual(reply);
+    // What replies begin with does not pile up.
+    const again = { ...resolved("request"), subject: "re: forge's feedback: re: the plan" };
+    expect(await drafted(["reply", "4f2a91", "yes"], { views: { resolve_id: again } })).toEqual(
+      reply,
+    );
   });
 
   it("to one's own message goes to those who got it", async () => {
     const views = { ...THREE, resolve_id: { ...resolved("ship", "forge", "mason") } };
     expect(
       await drafted(["reply", "4f2a91", "more", "--subject", "also"], { views }),
-    ).toMatchObject({ to: ["mason"], subject: "also" });
+    ).toMatchObject({ to: ["mason"], subject: "also (re: forge's ship: the plan)" });
   });
 
   it("keeps the subject within its limit", async () => {
-    const views = { resolve_id: resolved("ship"), thread: threadWith("😀".repeat(500)) };
-    const draft = await drafted(["reply", "4f2a91", "yes"], { views });
-    expect(Array.from(draft?.subject ?? "")).toHaveLength(500);
-    expect(draft?.subject).not.toMatch(/\p{Surrogate}/u);
+    const views = { resolve_id: { ...resolved("ship"), subject: "😀".repeat(500) } };
+    for (const own of [[], ["--subject", "also"], ["--subject", "x".repeat(500)]]) {
+      const draft = await drafted(["reply", "4f2a91", "yes", ...own], { views });
+      expect(Array.from(draft?.subject ?? "")).toHaveLength(500);
+      expect(draft?.subject).not.toMatch(/\p{Surrogate}/u);
+    }
+  });
+
+  it("writes nothing into its subject that steers a terminal", async () => {
+    const views = { resolve_id: { ...resolved("ship"), subject: "a\u001b[2J\nb\u202e" } };
+    expect((await drafted(["reply", "4f2a91", "yes"], { views }))?.subject).toBe(
+      "re: scribe's ship: a\\x1b[2J\\nb\\u202e",
+    );
   });
 
   it("says how long a part of an id has to be", async () => {
@@ -281,7 +355,7 @@ describe("ack", () => {
     expect(await drafted(["ack", "4f2a91"], { views })).toEqual({
       to: ["scribe"],
       type: "ack",
-      subject: "ack: the plan",
+      subject: "ack: scribe's proposal: the plan",
       body: { acks: ID },
       correlationId: "thread-1",
     });
@@ -290,7 +364,7 @@ describe("ack", () => {
   it("rejects with a reason", async () => {
     expect(await drafted(["ack", "4f2a91", "--reject", "--reason", "no"], { views })).toMatchObject(
       {
-        subject: "rejected: the plan",
+        subject: "rejected: scribe's proposal: the plan",
         body: { acks: ID, approve: false, reason: "no" },
       },
     );
@@ -397,24 +471,18 @@ describe("propose", () => {
 });
 
 describe("counter", () => {
-  const proposal = {
-    proposal_id: ID,
-    correlation_id: "thread-1",
-    proposer: "mason",
-    subject: "s",
-    required: ["forge", "scribe"],
-    status: "open" as const,
-    decided_by: null,
-    support: {},
-  };
-
   it("needs the proposer and whom the proposer needed", async () => {
-    const views = { ...THREE, resolve_id: resolved("proposal", "mason"), proposals: [proposal] };
+    const views = { ...THREE, resolve_id: resolved("proposal", "mason"), proposals: [PROPOSAL] };
     expect(await drafted(["counter", "4f2a91", "until March", "earlier"], { views })).toEqual({
       to: ["mason", "scribe"],
       type: "proposal",
-      subject: "until March",
-      body: { decision: "earlier", required: ["mason", "scribe"], counters: ID },
+      subject: "until March (counter: mason's proposal: the plan)",
+      body: {
+        decision: "earlier",
+        decision_id: "until-march",
+        required: ["mason", "scribe"],
+        counters: ID,
+      },
       correlationId: "thread-1",
       ackRequired: true,
     });
@@ -425,7 +493,7 @@ describe("counter", () => {
     expect((await refused(["counter", ID, "s"], { views: ship })).stderr).toContain("a ship, not");
     const own = {
       resolve_id: resolved("proposal", "forge", "scribe"),
-      proposals: [{ ...proposal, proposer: "forge", required: ["scribe"] }],
+      proposals: [{ ...PROPOSAL, proposer: "forge", required: ["scribe"] }],
     };
     expect((await refused(["counter", ID, "s"], { views: own })).stderr).toContain("is your own");
   });
@@ -437,7 +505,7 @@ describe("correct", () => {
     expect(await drafted(["correct", "4f2a91", "8443, not 8433"], { views })).toEqual({
       to: ["mason"],
       type: "correction",
-      subject: "correction: the plan",
+      subject: "correction: forge's ship: the plan",
       body: { corrects: ID, text: "8443, not 8433" },
       correlationId: "thread-1",
     });
@@ -457,7 +525,7 @@ describe("correct", () => {
   it("reverts a proposal of one's own, and nothing else", async () => {
     const views = { resolve_id: resolved("proposal", "forge", "scribe") };
     expect(await drafted(["correct", "4f2a91", "--revert"], { views, tty: true })).toMatchObject({
-      subject: "reverted: the plan",
+      subject: "reverted: forge's proposal: the plan",
       body: { reverts: ID },
     });
     for (const resolve_id of [resolved("proposal"), resolved("ship", "forge", "scribe")]) {

@@ -1,8 +1,11 @@
 import { expect, test } from "vitest";
+import { NOTHING_FOREIGN } from "../../src/daemon/foreign-lines.ts";
+import { runsOf } from "../../src/daemon/foreign-runs.ts";
 import { judgeLines, prepareLines, type Judging } from "../../src/daemon/judging.ts";
 import type { LogIntake } from "../../src/daemon/memory.ts";
+import { noRefusedLines } from "../../src/protocol/refused-lines.ts";
 import type { TailLine } from "../../src/storage/tail.ts";
-import { newBucket, STORAGE_BYTES_PER_DAY } from "../../src/trust/rate.ts";
+import { newBucket } from "../../src/trust/rate.ts";
 import { newLogAdmission } from "../../src/trust/log-admission.ts";
 import { EMPTY_STORE } from "../../src/trust/store.ts";
 import { DEFAULT_LIMITS } from "../../src/wire/limits.ts";
@@ -27,8 +30,9 @@ function intake(): LogIntake {
   return {
     log: log as NonNullable<typeof log>,
     cursor: undefined,
-    admission: newLogAdmission(log as NonNullable<typeof log>, layout),
+    admission: newLogAdmission(log as NonNullable<typeof log>, layout, 1),
     historyTo: 0,
+    signedTo: 0,
     unlimitedTo: 0,
     lastAt: 0,
     caughtUp: false,
@@ -36,10 +40,13 @@ function intake(): LogIntake {
     late: undefined,
     notBeforeMs: 0,
     awaited: new Map(),
-    rubbish: { day: 0, bytes: 0 },
-    behindSinceMs: undefined,
-    behindLook: undefined,
+    foreign: NOTHING_FOREIGN,
+    wait: undefined,
+    orderedLook: undefined,
+    claims: undefined,
+    takesAnyOrder: false,
     hole: undefined,
+    goesOn: undefined,
   };
 }
 
@@ -53,29 +60,23 @@ function rubbish(count: number): TailLine[] {
   }));
 }
 
-test("rubbish is charged to its log with what we note of it, and not to the log's owner", () => {
+test("rubbish costs nobody anything, however much of it there is: what stands behind it is read", () => {
   const into = intake();
   const use = { day: Math.floor(NOON_MS / DAY_MS), bytes: 0 };
   const allowance = { bucket: newBucket(60, 0), use };
-  const judge = (count: number, wallMs: number) =>
-    judgeLines(prepareLines(rubbish(count), into, ctx), [], {
-      intake: into,
-      ctx,
-      wallMs,
-      monoMs: 0,
-      own: false,
-      allowance,
-      refusalRoom: Infinity,
-    });
-
-  expect(judge(10, NOON_MS).judged).toHaveLength(10);
-  expect(allowance.use.bytes).toBe(0);
-  // The journal notes well over a hundred bytes of each.
-  expect(into.rubbish.bytes).toBeGreaterThan(10 * 100);
-
-  into.rubbish = { ...into.rubbish, bytes: STORAGE_BYTES_PER_DAY };
-  const full = judge(10, NOON_MS);
-  expect(full.judged).toEqual([]);
-  expect(full.stop?.cause).toBe("storage");
-  expect(judge(10, NOON_MS + DAY_MS).judged).toHaveLength(10);
+  const { judged, stop } = judgeLines(prepareLines(rubbish(300_000), into, ctx), [], {
+    intake: into,
+    ctx,
+    wallMs: NOON_MS,
+    monoMs: 0,
+    own: false,
+    allowance,
+    refused: noRefusedLines(),
+    standsBehind: () => false,
+    isOrdered: false,
+  });
+  expect([judged.length, stop]).toEqual([300_000, undefined]);
+  expect(allowance).toEqual({ bucket: newBucket(60, 0), use });
+  // All of it is one note in our journal, and one event.
+  expect(runsOf(judged)).toMatchObject([{ run: { count: 300_000 } }]);
 });

@@ -85,6 +85,7 @@ describe("a card fetched over https", () => {
   it("pins its signing key at UNTRUSTED, whatever the type of its content, and is noted", async () => {
     answer = card();
     const url = `${base(server)}/card.json`;
+    const beforeMs = Date.now();
     const { code, stdout } = await pin(url);
     const { keyId } = keyFrom("scribe", 9);
     expect([code, stdout]).toEqual([0, `scribe is UNTRUSTED with ${keyId}\n`]);
@@ -93,7 +94,8 @@ describe("a card fetched over https", () => {
     };
     expect(store.agents["scribe"]).toMatchObject({ tier: "UNTRUSTED", agent_card_url: url });
     const at = Date.parse(String(store.agents["scribe"]?.["agent_card_fetched_at"]));
-    expect(Math.abs(Date.now() - at)).toBeLessThan(60_000);
+    expect(at).toBeGreaterThanOrEqual(beforeMs);
+    expect(at).toBeLessThanOrEqual(Date.now());
   });
 
   it("follows redirects to https, a few of them", async () => {
@@ -200,11 +202,9 @@ describe("nothing is pinned by", () => {
       const trickle = setInterval(() => response.write(" "), 200);
       response.on("close", () => clearInterval(trickle));
     };
-    const begunMs = Date.now();
     const { code, stderr } = await pin(`${base(server)}/card.json`);
     expect([code, stderr]).toEqual([3, expect.stringContaining("did not answer within 10 s")]);
-    expect(Date.now() - begunMs).toBeLessThan(25_000);
-  }, 40_000);
+  });
 
   it.each([
     ["an error page", 404, () => "gone", "answers with status 404"],

@@ -1,15 +1,14 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { afterEach, expect, it } from "vitest";
 import { brokenPlaces } from "../support/chain-check.ts";
 import { makeWire, removeWires, type Line, type LiveWire } from "../support/live-wire.ts";
-import { pause, until } from "../support/real-processes.ts";
+import { until } from "../support/real-processes.ts";
+import { settableClock } from "../support/settable-clock.ts";
 
-const SET_CLOCK = new URL("../support/set-clock.js", import.meta.url);
 const HOUR_MS = 3_600_000;
 const CADENCE_SECONDS = 1;
-const WATCHED_MS = 4_000;
+const WATCHED_BEATS = 4;
+/** How long before its end the year is joined: a beat of that time has to stand in the log. */
+const YEAR_LEFT_MS = 9_000;
 const LOG = "forge_to_scribe";
 
 afterEach(removeWires);
@@ -17,7 +16,10 @@ afterEach(removeWires);
 const beats = (wire: LiveWire) =>
   wire.lines(`${LOG}.jsonl`).filter(({ type }) => type === "heartbeat").length;
 
-/** Sends both ways, and looks for a while whether beats keep their pace. */
+/**
+ * Sends both ways, and looks whether beats go on and keep their pace: a machine that is slow makes
+ * fewer of them, never more.
+ */
 async function watch(wire: LiveWire, subject: string): Promise<void> {
   const before = beats(wire);
   const beganMs = performance.now();
@@ -28,27 +30,24 @@ async function watch(wire: LiveWire, subject: string): Promise<void> {
       wire.privateLines(handle, "inbox").some((line) => line.subject === subject),
     );
   }
-  await pause(WATCHED_MS);
+  await until("beats go on", () => beats(wire) >= before + WATCHED_BEATS);
+  const made = beats(wire) - before;
   const cadences = (performance.now() - beganMs) / (CADENCE_SECONDS * 1_000);
   // What has arrived brings a beat forward, here at most one a message.
-  expect(beats(wire) - before).toBeLessThanOrEqual(cadences * 1.1 + 3);
-  expect(beats(wire) - before).toBeGreaterThanOrEqual(2);
+  expect(made).toBeLessThanOrEqual(cadences * 1.1 + 3);
 }
 
 const timeOf = ({ timestamp }: Line) => Date.parse(String(timestamp));
 
 it("the host's clock is set an hour ahead, back, an hour behind, and to the end of the year", async () => {
   const wire = makeWire({ cadenceSeconds: CADENCE_SECONDS });
-  const control = join(wire.folder, "clock");
-  const setClock = (wrongMs: number) => writeFileSync(control, String(wrongMs));
-  setClock(0);
-  const nodeArgs = ["--import", `${SET_CLOCK.href}?${pathToFileURL(control).href}`];
+  const clock = settableClock(wire);
   const daemons = [
-    await wire.daemon("forge", { nodeArgs }),
-    await wire.daemon("scribe", { nodeArgs }),
+    await wire.daemon("forge", clock.daemonOptions),
+    await wire.daemon("scribe", clock.daemonOptions),
   ];
   const year = new Date().getUTCFullYear();
-  const beforeYearEndMs = () => Date.UTC(year + 1, 0, 1) - Date.now() - WATCHED_MS;
+  const beforeYearEndMs = () => Date.UTC(year + 1, 0, 1) - Date.now() - YEAR_LEFT_MS;
   const settings: [string, () => number][] = [
     ["as it is", () => 0],
     ["an hour ahead", () => HOUR_MS],
@@ -56,16 +55,24 @@ it("the host's clock is set an hour ahead, back, an hour behind, and to the end 
     ["just before the year ends", beforeYearEndMs],
   ];
   for (const [subject, wrongMs] of settings) {
-    setClock(wrongMs());
+    clock.set(wrongMs());
     await watch(wire, subject);
   }
+  const stampsOf = () => wire.lines(`${LOG}.jsonl`).map(({ timestamp }) => String(timestamp));
+  await until("the new year has begun", () =>
+    stampsOf()
+      .at(-1)
+      ?.startsWith(`${year + 1}-01-01`),
+  );
   for (const handle of ["forge", "scribe"]) {
     const subjects = wire.privateLines(handle, "inbox").map(({ subject }) => subject);
     expect(subjects).toEqual(settings.map(([subject]) => subject));
     expect(wire.privateLines(handle, "quarantine")).toEqual([]);
   }
-  const peers = await wire.json<{ presence: string }[]>("forge", "peers");
-  expect(peers).toMatchObject([{ presence: "online" }]);
+  await until("the peer is online", async () => {
+    const peers = await wire.json<{ presence: string }[]>("forge", "peers");
+    return peers[0]?.presence === "online";
+  });
   for (const daemon of daemons) {
     const told = daemon.log().filter(({ level }) => level > 30);
     // By receipt time (spec 3.1) an hour has passed: the peer counts as silent until its next beat.
@@ -80,8 +87,8 @@ it("the host's clock is set an hour ahead, back, an hour behind, and to the end 
   const backwards = steps.filter((step) => step < 0);
   expect(backwards).toHaveLength(1);
   expect(backwards[0]).toBeLessThan(-2 * HOUR_MS + 60_000);
-  const stamps = lines.map(({ timestamp }) => String(timestamp));
+  const stamps = stampsOf();
   expect(new Set(stamps).size).toBe(stamps.length);
-  expect(stamps.at(-1)?.startsWith(`${year + 1}-01-01T00:00:`)).toBe(true);
+  expect(stamps.at(-1)?.startsWith(`${year + 1}-01-01T00:`)).toBe(true);
   expect(stamps.some((stamp) => stamp.startsWith(`${year}-12-31T23:59:5`))).toBe(true);
-}, 120_000);
+});

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { BIN, killChildren, start, type Started } from "../support/real-processes.ts";
+import { BIN, killChildren, start, until, type Started } from "../support/real-processes.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -33,13 +33,6 @@ function left(): string[] {
     .filter((line) => line.includes(folder));
 }
 
-async function until(what: string, isSo: () => boolean): Promise<void> {
-  for (const endMs = Date.now() + 20_000; !isSo();) {
-    if (Date.now() > endMs) throw new Error(`not within 20 s: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
 describe.runIf(process.platform === "linux")("deaddrop demo", () => {
   it("shows messages, a proved decision, an acked incident and a clean audit, and leaves nothing running", async () => {
     const { code, stdout, stderr } = await demo().ended;
@@ -63,7 +56,7 @@ describe.runIf(process.platform === "linux")("deaddrop demo", () => {
     }
     expect(left()).toEqual([]);
     expect(readdirSync(folder)).toEqual([expect.stringMatching(/^deaddrop-demo-/)]);
-  }, 60_000);
+  });
 
   it("stops its daemons when it is interrupted, and says so", async () => {
     const running = demo();
@@ -73,5 +66,5 @@ describe.runIf(process.platform === "linux")("deaddrop demo", () => {
     expect(code).toBe(1);
     expect(stderr).toContain("the demo went wrong: it was interrupted");
     await until("nothing is left", () => left().length === 0);
-  }, 60_000);
+  });
 });

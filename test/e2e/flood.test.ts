@@ -31,17 +31,13 @@ async function startFlooding(wire: LiveWire, which: "signed" | "garbage") {
 async function untilCalm(wire: LiveWire): Promise<void> {
   const { inbox } = wire.paths("forge");
   let last = -1;
-  await until(
-    "all of the flood is read",
-    async () => {
-      const { size } = statSync(inbox);
-      if (size === last) return true;
-      last = size;
-      await pause(250);
-      return false;
-    },
-    60_000,
-  );
+  await until("all of the flood is read", async () => {
+    const { size } = statSync(inbox);
+    if (size === last) return true;
+    last = size;
+    await pause(250);
+    return false;
+  });
 }
 
 function quarantineBytes(wire: LiveWire): number {
@@ -66,7 +62,7 @@ describe("one peer floods its log, another one is quiet", () => {
       const beforeBytes = memoryBytes(daemon.pid, "VmRSS");
 
       const log = join(wire.dir, "outbox", "mallory.jsonl");
-      const compared = await compareLatency(`flood of ${which} lines`, quiet, {
+      const latency = await compareLatency(`flood of ${which} lines`, quiet, {
         // The same writing into a file that nobody reads: what the machine costs is not counted.
         baseline: () => flood.into(join(wire.folder, "elsewhere.jsonl")),
         load: () => flood.into(log),
@@ -76,17 +72,15 @@ describe("one peer floods its log, another one is quiet", () => {
         },
       });
       const grownBytes = memoryBytes(daemon.pid, "VmHWM") - beforeBytes;
-      process.stdout.write(`${compared.text}; ${(grownBytes / 1_048_576).toFixed(0)} MiB more\n`);
+      process.stdout.write(`${latency}; ${(grownBytes / 1_048_576).toFixed(0)} MiB more\n`);
       quiet.close();
 
-      expect(compared.medianRatio).toBeLessThanOrEqual(2);
-      expect(compared.highRatio).toBeLessThanOrEqual(2);
       expect(grownBytes).toBeLessThan(MAX_GROWTH_BYTES);
       expect(quarantineBytes(wire)).toBeLessThanOrEqual(MAX_QUARANTINE_BYTES);
       expect(quarantineBytes(wire) > 0).toBe(which === "garbage");
       const heard = wire.privateLines("forge", "inbox").filter(({ from }) => from === "scribe");
       expect(heard.map(({ event_id }) => event_id)).toEqual(quiet.delivered);
       expect((await daemon.stop()).code).toBe(0);
-    }, 240_000);
+    });
   }
 });

@@ -83,7 +83,7 @@ it("a peer that forks is held with both lines kept; the operator resets it, and 
   expect((await show()).evidence).toEqual([path]);
   expect(await wire.json("forge", "peer", "reset", "scribe")).toMatchObject({ changed: false });
   expect(subjects()).toEqual(["one", "hello", "two", "three"]);
-}, 60_000);
+});
 
 it("without a daemon a hold is shown and ended just so", async () => {
   const wire = makeWire({ handles: ["forge", "quill", "scribe"] });
@@ -98,7 +98,7 @@ it("without a daemon a hold is shown and ended just so", async () => {
   await wire.run("forge", "inbox");
   const subjects = wire.privateLines("forge", "inbox").map(({ subject }) => subject);
   expect(subjects).toEqual(["one", "two"]);
-}, 60_000);
+});
 
 it("a revoked key's hold ends with a reset, and its agent stays silent until it has another key", async () => {
   const wire = makeWire();
@@ -121,4 +121,4 @@ it("a revoked key's hold ends with a reset, and its agent stays silent until it 
   await until("forge has read it", () => wire.privateLines("forge", "quarantine").length > 0);
   expect(wire.privateLines("forge", "inbox")).toEqual([]);
   expect((await daemon.stop()).code).toBe(0);
-}, 60_000);
+});

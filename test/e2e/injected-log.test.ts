@@ -23,7 +23,7 @@ it("the log in a pipe: JSON lines without a character that steers a terminal", a
   expect(readFileSync(join(wire.dir, "SAFE_MODE"), "utf8")).toBe(`${EVIL}\n`);
   expect(wire.text("PROTOCOL.md")).not.toMatch(STEERS);
   expect(wire.text("forge_state.json")).not.toMatch(STEERS);
-}, 40_000);
+});
 
 it("the log on a terminal: nothing that steers it but our own colours", async ({ skip }) => {
   if (spawnSync("script", ["-qec", "true", "/dev/null"]).status !== 0) {
@@ -40,4 +40,4 @@ it("the log on a terminal: nothing that steers it but our own colours", async ({
   const bare = stdout.replaceAll(/\u001b\[\d\d?m/g, "").replaceAll("\r\n", "\n");
   expect(bare).not.toMatch(STEERS);
   expect(bare).not.toMatch(/^\s*FORGED/m);
-}, 40_000);
+});

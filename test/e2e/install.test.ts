@@ -74,117 +74,111 @@ const joinArgs = (): string[] => {
   return ["join", wire, ...handles];
 };
 
-it(
-  "two people set a wire up by what is printed alone, upgrade, and leave",
-  { timeout: 90_000 },
-  async () => {
-    const before = tree(folder);
-    const planned = await installs("forge", ...initArgs(), "--dry-run");
-    expect(planned).toMatch(/^would +make the key .*forge\.key$/m);
-    expect(planned).toContain(`service install --wire ${wire} --as forge`);
-    expect(tree(folder)).toEqual(before);
+it("two people set a wire up by what is printed alone, upgrade, and leave", async () => {
+  const before = tree(folder);
+  const planned = await installs("forge", ...initArgs(), "--dry-run");
+  expect(planned).toMatch(/^would +make the key .*forge\.key$/m);
+  expect(planned).toContain(`service install --wire ${wire} --as forge`);
+  expect(tree(folder)).toEqual(before);
 
-    const made = await installs("forge", ...initArgs());
-    const joined = await installs("scribe", ...joinArgs());
-    for (const [who, text] of [
-      ["forge", made],
-      ["scribe", joined],
-    ] as const) {
-      const key = readFileSync(keyOf(who));
-      // Whoever was first looks at the other's card now; after that nothing is left to do.
-      const args = who === "forge" ? initArgs() : joinArgs();
-      const second = await installs(who, ...args);
-      expect(second).not.toMatch(/^done +(?! |show the card)/m);
-      expect(await installs(who, ...args)).not.toMatch(/^done /m);
-      expect(readFileSync(keyOf(who))).toEqual(key);
-      expect(text).toMatch(/^done +make the key /m);
-      expect(text).toContain("no systemd user manager answers here");
-    }
+  const made = await installs("forge", ...initArgs());
+  const joined = await installs("scribe", ...joinArgs());
+  for (const [who, text] of [
+    ["forge", made],
+    ["scribe", joined],
+  ] as const) {
+    const key = readFileSync(keyOf(who));
+    // Whoever was first looks at the other's card now; after that nothing is left to do.
+    const args = who === "forge" ? initArgs() : joinArgs();
+    const second = await installs(who, ...args);
+    expect(second).not.toMatch(/^done +(?! |show the card)/m);
+    expect(await installs(who, ...args)).not.toMatch(/^done /m);
+    expect(readFileSync(keyOf(who))).toEqual(key);
+    expect(text).toMatch(/^done +make the key /m);
+    expect(text).toContain("no systemd user manager answers here");
+  }
 
-    // Each compares what the other's screen shows, and copies the command.
-    const texts = { forge: made, scribe: joined };
-    const shown = { forge: "", scribe: "" };
-    for (const who of ["forge", "scribe", "forge", "scribe"] as const) {
-      shown[who] = await copied(who, printed(texts[who], /^ {2}(deaddrop trust sas .*)$/m));
-    }
-    for (const [who, other] of [
-      ["forge", "scribe"],
-      ["scribe", "forge"],
-    ] as const) {
-      const verify = printed(shown[who], /^ {2}(deaddrop trust verify .*)$/m);
-      const read = printed(shown[other], /^(\d{6}) {2}with /m);
-      const said = await copied(who, verify.replace("<digits>", read), "--yes --reason phone");
-      expect(said).toContain(`${other} is VERIFIED`);
-    }
+  // Each compares what the other's screen shows, and copies the command.
+  const texts = { forge: made, scribe: joined };
+  const shown = { forge: "", scribe: "" };
+  for (const who of ["forge", "scribe", "forge", "scribe"] as const) {
+    shown[who] = await copied(who, printed(texts[who], /^ {2}(deaddrop trust sas .*)$/m));
+  }
+  for (const [who, other] of [
+    ["forge", "scribe"],
+    ["scribe", "forge"],
+  ] as const) {
+    const verify = printed(shown[who], /^ {2}(deaddrop trust verify .*)$/m);
+    const read = printed(shown[other], /^(\d{6}) {2}with /m);
+    const said = await copied(who, verify.replace("<digits>", read), "--yes --reason phone");
+    expect(said).toContain(`${other} is VERIFIED`);
+  }
 
-    const daemons = [];
-    for (const [who, text] of [
-      ["forge", made],
-      ["scribe", joined],
-    ] as const) {
-      const line = printed(text, /^run it in the foreground: (.*)$/m);
-      daemons.push(shell(who, "sh", "-c", `exec ${line}`));
-    }
-    for (const log of ["forge_to_scribe.jsonl", "scribe_to_forge.jsonl"]) {
-      const [first] = await until(`the first line of ${log}`, () => {
-        const lines = jsonLines(readFileSync(join(wire, log), "utf8")) as Line[];
-        return lines.length > 0 && lines;
-      });
-      expect(first).toMatchObject({ type: "heartbeat", seq: 1 });
-      expect(first?.["signature"]).toMatch(/^[A-Za-z0-9+/]{86}==$/);
-    }
-    await until("each has heard the other", async () => {
-      const peers = ["forge", "scribe"].map((who) =>
-        copied(who, `deaddrop peers --wire ${wire} --json`),
-      );
-      return (await Promise.all(peers)).every((text) => /"presence": ?"online"/.test(text));
+  const daemons = [];
+  for (const [who, text] of [
+    ["forge", made],
+    ["scribe", joined],
+  ] as const) {
+    const line = printed(text, /^run it in the foreground: (.*)$/m);
+    daemons.push(shell(who, "sh", "-c", `exec ${line}`));
+  }
+  for (const log of ["forge_to_scribe.jsonl", "scribe_to_forge.jsonl"]) {
+    const [first] = await until(`the first line of ${log}`, () => {
+      const lines = jsonLines(readFileSync(join(wire, log), "utf8")) as Line[];
+      return lines.length > 0 && lines;
     });
-
-    const hello = printed(made, /^ {2}(deaddrop send hello .*)$/m);
-    expect(await copied("forge", hello)).toMatch(/^sent /);
-    const id = await until("hello has come", async () => {
-      const inbox = jsonLines(await copied("scribe", `deaddrop inbox --wire ${wire} --json`));
-      return (inbox as Line[])[0]?.event_id;
-    });
-    await copied("scribe", `deaddrop ack ${id} --wire ${wire}`);
-    const sent = printed(made, /^ {2}(deaddrop sent .*)$/m);
-    await until("sent shows the ack", async () =>
-      (await copied("forge", sent)).includes("answered"),
+    expect(first).toMatchObject({ type: "heartbeat", seq: 1 });
+    expect(first?.["signature"]).toMatch(/^[A-Za-z0-9+/]{86}==$/);
+  }
+  await until("each has heard the other", async () => {
+    const peers = ["forge", "scribe"].map((who) =>
+      copied(who, `deaddrop peers --wire ${wire} --json`),
     );
-    const service = printed(made, /^ {2}(deaddrop service install .*)$/m);
-    expect(await copied("forge", service)).toContain("run it in the foreground: ");
+    return (await Promise.all(peers)).every((text) => /"presence": ?"online"/.test(text));
+  });
 
-    const key = readFileSync(keyOf("forge"));
-    expect(await installs("forge", "upgrade")).toMatch(
-      /^upgraded to \d.*\nnote: the daemon of forge was not started by a service/m,
-    );
-    const refused = await install("forge", "uninstall");
-    expect(refused.code).toBe(1);
-    expect(refused.stderr).toContain("the daemon of forge runs");
-    expect(existsSync(programOf("forge"))).toBe(true);
-    for (const daemon of daemons) {
-      daemon.child.kill("SIGTERM");
-      expect(await daemon.ended).toMatchObject({ code: 0, stderr: "" });
-    }
+  const hello = printed(made, /^ {2}(deaddrop send hello .*)$/m);
+  expect(await copied("forge", hello)).toMatch(/^sent /);
+  const id = await until("hello has come", async () => {
+    const inbox = jsonLines(await copied("scribe", `deaddrop inbox --wire ${wire} --json`));
+    return (inbox as Line[])[0]?.event_id;
+  });
+  await copied("scribe", `deaddrop ack ${id} --wire ${wire}`);
+  const sent = printed(made, /^ {2}(deaddrop sent .*)$/m);
+  await until("sent shows the ack", async () => (await copied("forge", sent)).includes("answered"));
+  const service = printed(made, /^ {2}(deaddrop service install .*)$/m);
+  expect(await copied("forge", service)).toContain("run it in the foreground: ");
 
-    const log = readFileSync(join(wire, "forge_to_scribe.jsonl"));
-    const kept = await installs("forge", "uninstall");
-    expect(kept).toMatch(/^removed: the program; keys, pins and inboxes stay in /);
-    expect([programOf("forge"), keyOf("forge")].map((path) => existsSync(path))).toEqual([
-      false,
-      true,
-    ]);
-    await installs("forge", ...initArgs());
-    expect(readFileSync(keyOf("forge"))).toEqual(key);
+  const key = readFileSync(keyOf("forge"));
+  expect(await installs("forge", "upgrade")).toMatch(
+    /^upgraded to \d.*\nnote: the daemon of forge was not started by a service/m,
+  );
+  const refused = await install("forge", "uninstall");
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toContain("the daemon of forge runs");
+  expect(existsSync(programOf("forge"))).toBe(true);
+  for (const daemon of daemons) {
+    daemon.child.kill("SIGTERM");
+    expect(await daemon.ended).toMatchObject({ code: 0, stderr: "" });
+  }
 
-    expect(await installs("scribe", "uninstall", "--purge", "--yes")).toMatch(/^removed: .* keys/);
-    expect(existsSync(keyOf("scribe"))).toBe(false);
-    expect(readFileSync(join(wire, "forge_to_scribe.jsonl"))).toEqual(log);
-    expect(existsSync(join(wire, "scribe_to_forge.jsonl"))).toBe(true);
-  },
-);
+  const log = readFileSync(join(wire, "forge_to_scribe.jsonl"));
+  const kept = await installs("forge", "uninstall");
+  expect(kept).toMatch(/^removed: the program; keys, pins and inboxes stay in /);
+  expect([programOf("forge"), keyOf("forge")].map((path) => existsSync(path))).toEqual([
+    false,
+    true,
+  ]);
+  await installs("forge", ...initArgs());
+  expect(readFileSync(keyOf("forge"))).toEqual(key);
 
-it("purging wants the word typed on a terminal", { timeout: 30_000 }, async ({ skip }) => {
+  expect(await installs("scribe", "uninstall", "--purge", "--yes")).toMatch(/^removed: .* keys/);
+  expect(existsSync(keyOf("scribe"))).toBe(false);
+  expect(readFileSync(join(wire, "forge_to_scribe.jsonl"))).toEqual(log);
+  expect(existsSync(join(wire, "scribe_to_forge.jsonl"))).toBe(true);
+});
+
+it("purging wants the word typed on a terminal", async ({ skip }) => {
   const none = spawnSync("script", ["--version"]).error !== undefined;
   skip(none, "script(1), which makes a terminal, is not installed here");
   await installs("forge", ...initArgs());

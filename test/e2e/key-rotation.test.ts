@@ -136,4 +136,4 @@ it("a key is changed while lines are in flight: none is lost, and the old one en
   await until("all is there again", () => inbox(wire).length >= sent.length + 3);
   const rebuilt = inbox(wire).map(({ subject }) => subject);
   expect(rebuilt.filter((subject) => subject.startsWith("line "))).toEqual(sent);
-}, 60_000);
+});

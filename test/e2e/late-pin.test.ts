@@ -38,4 +38,4 @@ it("operators who pin after both daemons have begun to beat lose nothing that co
   expect(message?.subject).toBe("hello");
   const { stdout } = await wire.run("scribe", "audit", "--json");
   expect(JSON.parse(stdout)).toMatchObject({ violations: [] });
-}, 60_000);
+});

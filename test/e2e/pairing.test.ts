@@ -22,6 +22,7 @@ interface Sas {
   readonly state: string;
   readonly digits: string | null;
   readonly restarted: boolean;
+  readonly restarts: number;
 }
 
 interface Sent {
@@ -45,7 +46,9 @@ function homesOf(homes: ReadonlyMap<string, LiveWire>): [LiveWire, LiveWire] {
 }
 
 it("two strangers come from a folder to full trust, step by step", async () => {
-  const [forge, scribe] = homesOf(await makeHomes(["forge", "scribe"]));
+  const [forge, scribe] = homesOf(
+    await makeHomes(["forge", "scribe"], undefined, { deadlineSeconds: 600 }),
+  );
   await forge.daemon("forge");
   await scribe.daemon("scribe");
   const inbox = () => scribe.privateLines("scribe", "inbox").map(({ subject }) => subject);
@@ -115,7 +118,7 @@ it("two strangers come from a folder to full trust, step by step", async () => {
   expect(await tierOf(scribe, "scribe", "forge")).toBe("VERIFIED");
   await forge.json("forge", "trust", "promote", "scribe", "--to", "TRUSTED", ...BY_FLAGS);
   expect(await tierOf(forge, "forge", "scribe")).toBe("TRUSTED");
-}, 120_000);
+});
 
 /** Somebody who owns the folders that two agents take for one, and shows each a peer of its own. */
 class Between {
@@ -239,7 +242,11 @@ it("somebody between them finds keys with equal digits, and is found out all the
   expect((await sas(scribe, "scribe", "forge")).digits).toBeNull();
   const better = { commitment: sasCommitment(seedOf(found), asForge.key), nonce: seedOf(found) };
   asForge.show({ ...better, seen: asForge.claim().commitment });
-  await sas(scribe, "scribe", "forge");
+  // ... and only if scribe's operator lets another claim see one.
+  const waiting = await sas(scribe, "scribe", "forge");
+  expect([waiting.state, waiting.restarts]).toEqual(["changed", 1]);
+  expect(asForge.claim().nonce).toEqual(scribeNonce);
+  await scribe.json("scribe", "trust", "sas", "forge", "--again", ...BY_FLAGS);
   asForge.show({ ...better, seen: asForge.claim().commitment });
   const shown = await sas(scribe, "scribe", "forge");
   expect([shown.state, shown.restarted]).toEqual(["digits", true]);
@@ -255,4 +262,37 @@ it("somebody between them finds keys with equal digits, and is found out all the
   const verify = ["trust", "verify", "forge", wanted, ...BY_FLAGS];
   expect((await scribe.run("scribe", ...verify)).stderr).toContain("these are not the digits");
   expect(await tierOf(scribe, "scribe", "forge")).toBe("UNTRUSTED");
-}, 120_000);
+});
+
+it("a daemon that nobody watches shows one nonce, however often the card of its peer changes", async () => {
+  const CHANGES = 8;
+  const [forge] = homesOf(await makeHomes(["forge", "scribe"], (handle) => `wire of ${handle}`));
+  const daemon = await forge.daemon("forge");
+  const asScribe = new Between(forge.dir, "scribe", "forge", seedOf(9));
+  const restarts = (): number => {
+    const file = readFileSync(forge.paths("forge").pairing, "utf8");
+    const { peers } = JSON.parse(file) as { peers: Record<string, { restarts: number }> };
+    return peers["scribe"]?.restarts ?? 0;
+  };
+  const shown = new Set<string>();
+  const note = (): boolean => {
+    const { nonce } = asScribe.claim();
+    if (nonce !== undefined) shown.add(Buffer.from(nonce).toString("hex"));
+    return nonce !== undefined;
+  };
+  for (let change = 0; change <= CHANGES; change += 1) {
+    const commitment = sasCommitment(seedOf(change), asScribe.key);
+    asScribe.show({ commitment, seen: asScribe.claim().commitment });
+    // A watcher that has only begun may miss a change: the daemon looks again by itself.
+    await until(`forge has looked at card ${change}`, () => note() && restarts() === change);
+    // A restart of the daemon forgets nothing of it.
+    if (change === CHANGES / 2) {
+      await daemon.stop();
+      await forge.daemon("forge");
+    }
+  }
+  note();
+  expect(shown.size).toBe(1);
+  const told = daemon.log().filter(({ peer, restarts: count }) => peer === "scribe" && count);
+  expect(told).toHaveLength(1);
+});

@@ -61,7 +61,7 @@ describe("receipts", () => {
 
     expect((await wire.run("scribe", "ack", id)).code).toBe(0);
     await until("it is answered", async () => (await stateOf(wire, id))?.state === "answered");
-  }, 60_000);
+  });
 
   it("--wait ends with 3 when the peer's daemon is down, and claims no more than stored", async () => {
     const wire = makeWire();
@@ -126,5 +126,5 @@ describe("receipts", () => {
       state: "refused",
       reason: "tier_refused",
     });
-  }, 60_000);
+  });
 });

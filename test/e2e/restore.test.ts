@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
+import { CONDITION_LIMIT_MS } from "../support/hang-guard.ts";
 import { makeWire, removeWires, type LiveWire } from "../support/live-wire.ts";
 import { BIN, start, until } from "../support/real-processes.ts";
 
@@ -88,7 +89,7 @@ it("a lost machine is restored: the chain goes on after what was signed since, a
   });
   const doctor = await wire.run("forge", "doctor");
   expect([doctor.code, doctor.stdout]).toEqual([0, expect.any(String)]);
-}, 90_000);
+});
 
 it("refuses while the daemon runs, and without the newer state's loss being accepted", async () => {
   const wire = makeWire();
@@ -124,7 +125,7 @@ it("refuses while the daemon runs, and without the newer state's loss being acce
   await wire.json("forge", "send", "still one chain");
   await until("scribe has it", () => subjects(wire).includes("still one chain"));
   expectOneChain(wire);
-}, 90_000);
+});
 
 function need(program: string, skip: (reason: string) => void): void {
   const found = spawnSync("sh", ["-c", `command -v ${program}`]).status === 0;
@@ -140,14 +141,14 @@ it("age -d opens a backup", async ({ skip }) => {
   // It asks on the terminal alone.
   execFileSync("script", ["-qec", `age -d -o ${out} ${file}`, "/dev/null"], {
     input: `${PASSPHRASE}\n`,
-    timeout: 30_000,
+    timeout: CONDITION_LIMIT_MS,
   });
   const document = JSON.parse(readFileSync(out, "utf8")) as { handle: string; files: unknown[] };
   expect(document.handle).toBe("forge");
   expect(document.files).toContainEqual(
     expect.objectContaining({ place: "identity", name: "forge.key" }),
   );
-}, 60_000);
+});
 
 it("asks on a terminal for the passphrase, twice, and shows none of it", async ({ skip }) => {
   need("script", skip);
@@ -169,4 +170,4 @@ it("asks on a terminal for the passphrase, twice, and shows none of it", async (
   again.child.stdin?.write(`${PASSPHRASE}\r`);
   const ended = await again.ended;
   expect([ended.code, ended.stdout]).toEqual([0, expect.stringContaining("is restored as of")]);
-}, 60_000);
+});

@@ -47,4 +47,4 @@ it("revoked key: what it signs from then on is not taken, its agent is held, his
   expect(subjects()).toEqual(["before"]);
   const inbox = await wire.run("scribe", "inbox", "--json");
   expect(inbox.stdout.trimEnd().split("\n")).toHaveLength(1);
-}, 40_000);
+});

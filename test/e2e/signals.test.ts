@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
-import { LIBRARY, pause, start, until } from "../support/real-processes.ts";
+import { LIBRARY, start, until } from "../support/real-processes.ts";
 import { brokenPlaces } from "../support/chain-check.ts";
 import { jsonLines, makeWire, removeWires, type Daemon } from "../support/live-wire.ts";
 
@@ -10,15 +10,13 @@ const SENDER = fileURLToPath(new URL("../support/sender-process.js", import.meta
 
 afterEach(removeWires);
 
-async function millisecondsToEnd(daemon: Daemon): Promise<number> {
-  const began = Date.now();
+async function endsByItself(daemon: Daemon): Promise<void> {
   const { code, stderr } = await daemon.ended;
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  return Date.now() - began;
 }
 
 describe("signals", () => {
-  it("SIGTERM under load: what was answered stands, the last beat says paused, exit 0 in 5 s", async () => {
+  it("SIGTERM under load: what was answered stands, the last beat says paused, exit 0", async () => {
     const wire = makeWire();
     const daemon = await wire.daemon("forge");
     const senders = [1, 2, 3].map((name) => {
@@ -27,7 +25,7 @@ describe("signals", () => {
     });
     await until("senders send", () => senders.every((each) => each.stdout().length > 2_000));
     daemon.child.kill("SIGTERM");
-    expect(await millisecondsToEnd(daemon)).toBeLessThan(5_000);
+    await endsByItself(daemon);
     for (const sender of senders) sender.child.kill("SIGKILL");
     await Promise.all(senders.map(({ ended }) => ended));
 
@@ -38,13 +36,13 @@ describe("signals", () => {
     expect(answered.filter(({ event_id }) => !standing.has(event_id))).toEqual([]);
     expect(lines.findLast(({ type }) => type === "heartbeat")?.body["state"]).toBe("paused");
     expect(existsSync(wire.paths("forge").socket)).toBe(false);
-  }, 60_000);
+  });
 
   it("SIGINT ends it the same way; its last line is the beat", async () => {
     const wire = makeWire();
     const daemon = await wire.daemon("forge");
     daemon.child.kill("SIGINT");
-    await millisecondsToEnd(daemon);
+    await endsByItself(daemon);
     const last = wire.lines("forge_to_scribe.jsonl").at(-1);
     expect(last).toMatchObject({ type: "heartbeat", body: { state: "paused" } });
     expect(readFileSync(wire.paths("forge").pending, "utf8")).toBe("");
@@ -84,20 +82,23 @@ describe("signals", () => {
     (store.agents["forge"] as { tier: string }).tier = "UNTRUSTED";
     writeFileSync(trust, JSON.stringify({ ...store, version: store.version + 1 }));
     daemon.child.kill("SIGHUP");
-    await pause(500);
+    await until("it has read them", async () => {
+      const peers = await wire.json<{ trust_tier: string }[]>("scribe", "peers");
+      return peers[0]?.trust_tier === "UNTRUSTED";
+    });
     await wire.json("forge", "send", "second");
     await until("it is refused now", () => wire.privateLines("scribe", "quarantine").length === 1);
     expect(wire.privateLines("scribe", "inbox").map(({ subject }) => subject)).toEqual(["first"]);
     expect(wire.privateLines("scribe", "quarantine")[0]?.["reason"]).toBe("tier_refused");
-  }, 40_000);
+  });
 
   it("SIGUSR1 makes it look at once", async () => {
     const wire = makeWire({ cadenceSeconds: 600 });
     const daemon = await wire.daemon("scribe");
-    await pause(1_000);
+    await until("its first beat", () => wire.lines("scribe_to_forge.jsonl").length === 1);
     await wire.json("forge", "send", "look");
     daemon.child.kill("SIGUSR1");
-    await until("it is there", () => wire.privateLines("scribe", "inbox").length === 1, 10_000);
+    await until("it is there", () => wire.privateLines("scribe", "inbox").length === 1);
     expect(daemon.child.exitCode).toBeNull();
   });
 
@@ -129,12 +130,13 @@ describe("the socket", () => {
     expect(brokenPlaces(wire, "forge", "forge_to_scribe")).toEqual([]);
   });
 
-  it("finds a place when the private folder's path is too long for one", async () => {
+  it("lies in the private folder when the path of that is too long for a socket", async () => {
     const wire = makeWire({
       env: (home) => ({ XDG_STATE_HOME: join(home, "s".repeat(120)) }),
     });
     const { socket, stateDir } = wire.paths("forge");
-    expect(socket.startsWith(stateDir)).toBe(false);
+    expect(socket.startsWith(stateDir)).toBe(true);
+    expect(socket.length).toBeGreaterThan(108);
     await wire.daemon("forge");
     expect(statSync(socket).isSocket()).toBe(true);
     const { daemon } = await wire.json<{ daemon: { running: boolean } }>("forge", "whoami");

@@ -59,7 +59,7 @@ describe("a disk in trouble", () => {
     expect(brokenPlaces(wire, "forge", "forge_to_scribe")).toEqual([]);
     const said = wire.lines("forge_to_scribe.jsonl").filter(({ type }) => type === "feedback");
     expect(said.map(({ subject }) => subject)).toEqual(["before", "after"]);
-  }, 90_000);
+  });
 
   it("full where we note what arrives: nothing is delivered twice or lost when there is room", async (context) => {
     const wire = makeWire({ cadenceSeconds: 20 });
@@ -78,10 +78,10 @@ describe("a disk in trouble", () => {
     }
     await until("it says that the disk is full", () => daemon.stdout().includes("disk full"));
     rmSync(ballast);
-    await until("all of it is there", () => inboxSubjects(wire, "forge").length === 5, 40_000);
+    await until("all of it is there", () => inboxSubjects(wire, "forge").length === 5);
     expect(inboxSubjects(wire, "forge")).toEqual(["one", ...subjects]);
     expect((await daemon.stop()).code).toBe(0);
-  }, 90_000);
+  });
 
   it("read-only wire: refused with what to do, and sent when it is writable again", async (context) => {
     const wire = makeWire();
@@ -132,7 +132,7 @@ describe("a disk in trouble", () => {
     expect(brokenPlaces(wire, "forge", "forge_to_scribe")).toEqual([]);
     const said = wire.lines("forge_to_scribe.jsonl").filter(({ type }) => type === "feedback");
     expect(said.map(({ subject }) => subject)).toEqual(inboxSubjects(wire, "scribe"));
-  }, 90_000);
+  });
 
   it("a FIFO in the place of one peer's log does not keep the others waiting", async () => {
     const wire = makeWire({ handles: ["forge", "scribe", "mallory"] });
@@ -141,11 +141,11 @@ describe("a disk in trouble", () => {
     rmSync(log);
     expect(spawnSync("mkfifo", [log]).status).toBe(0);
     const beats = () => wire.lines("outbox/forge.jsonl").length;
-    await pause(1_000);
+    await until("it beats", () => beats() > 2);
     const before = beats();
     await wire.json("scribe", "send", "--to", "forge", "hello");
-    await until("scribe is heard", () => inboxSubjects(wire, "forge").length === 1, 5_000);
-    await until("beats go on", () => beats() > before + 2, 8_000);
+    await until("scribe is heard", () => inboxSubjects(wire, "forge").length === 1);
+    await until("beats go on", () => beats() > before + 2);
     expect((await wire.run("forge", "send", "--to", "scribe", "hello yourself")).code).toBe(0);
-  }, 40_000);
+  });
 });

@@ -87,7 +87,7 @@ describe("files that peers can write", () => {
     expect((await causes(wire, "forge")).filter((cause) => cause === "config_drift")).toEqual(
       drifts,
     );
-  }, 60_000);
+  });
 });
 
 describe("a log that somebody else writes to", () => {
@@ -125,7 +125,7 @@ describe("a log that somebody else writes to", () => {
       const elsewhere = ["wrong_file", "malformed", "wrong_file"];
       expect(refused(handle, "scribe_to_forge.jsonl")).toEqual(elsewhere);
     }
-  }, 40_000);
+  });
 
   it("our own log cut by somebody: sending stops and says why; the bytes put back heal it", async () => {
     const wire = makeWire({ cadenceSeconds: 20 });
@@ -160,7 +160,7 @@ describe("a log that somebody else writes to", () => {
     expect(brokenPlaces(wire, "forge", "forge_to_scribe")).toEqual([]);
     const said = wire.lines("forge_to_scribe.jsonl").filter(({ type }) => type === "feedback");
     expect(said.map(({ subject }) => subject)).toEqual(["one", "two", "three"]);
-  }, 60_000);
+  });
 
   it("a peer that rewrites its log is held; the bytes put back and the rest are not delivered twice", async () => {
     const wire = makeWire();
@@ -176,7 +176,7 @@ describe("a log that somebody else writes to", () => {
     const peers = await wire.json<{ handle: string; held: boolean }[]>("forge", "peers");
     expect(peers).toMatchObject([{ handle: "scribe", held: true }]);
     expect(inboxSubjects(wire, "forge")).toEqual(["one", "two"]);
-  }, 40_000);
+  });
 
   it("a peer's log that only lost its end is waited for", async () => {
     const wire = makeWire();
@@ -194,5 +194,5 @@ describe("a log that somebody else writes to", () => {
     await arrived(wire, "forge", "three");
     expect(inboxSubjects(wire, "forge")).toEqual(["one", "two", "three"]);
     expect(await causes(wire, "forge")).toEqual([]);
-  }, 40_000);
+  });
 });

@@ -91,4 +91,4 @@ test("a decision that was read before its sync failed is recorded again after th
     expect(decisions(wire.lines("decisions.jsonl")), `failed at ${at}`).toBe(1);
   }
   expect(isLost, "the case came up").toBe(true);
-}, 40_000);
+});

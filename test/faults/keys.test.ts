@@ -14,7 +14,7 @@ import { keyId, publicKeyOf } from "../../src/wire/signature.ts";
 import { MemoryDisk, type MemoryProcess } from "../support/memory-disk.ts";
 import { AFTERMATHS, attempt, FAULTS } from "../support/plain-faults.ts";
 
-const PLACES = placesFrom({ HOME: "/home/forge" }, "/home/forge", "/tmp");
+const PLACES = placesFrom({ HOME: "/home/forge" }, "/home/forge");
 const PATHS = identityPaths(PLACES, "forge");
 const FIRST = new Uint8Array(32).fill(1);
 const SECOND = new Uint8Array(32).fill(2);

@@ -22,7 +22,7 @@ import { attempt } from "../support/plain-faults.ts";
 const WIRE_ID = "5ce9e0f1";
 const LOG = "forge_to_scribe";
 const NOW_MS = Date.UTC(2026, 5, 1, 9);
-const PLACES = placesFrom({ HOME: "/home/forge" }, "/home/forge", "/tmp");
+const PLACES = placesFrom({ HOME: "/home/forge" }, "/home/forge");
 const PATHS = agentPaths(PLACES, { wireDir: "/wire", wireKey: WIRE_ID, handle: "forge" });
 const SEED = new Uint8Array(32).fill(7);
 const OTHER = new Uint8Array(32).fill(8);
@@ -208,7 +208,7 @@ for (const scene of SCENES) {
         expect(after.stat(PATHS.restoring), where).toBeUndefined();
       }
     }
-  }, 120_000);
+  });
 }
 
 test("an interrupted restore that was agreed to goes on without being agreed to again", () => {

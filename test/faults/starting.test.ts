@@ -42,7 +42,7 @@ test("recovery is killed at each operation, and so is the recovery from that", a
     const again = 1 + ((at * 37) % operations);
     await diesTwice(START, at, again, (["drop", "tear", "keep"] as const)[at % 3] ?? "drop");
   }
-}, 60_000);
+});
 
 test("a start that fails at any operation leaves no file open", async () => {
   const { wire } = await roughScene([VICTIM, PEER]);

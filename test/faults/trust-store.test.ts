@@ -10,7 +10,7 @@ import { publicKeyOf } from "../../src/wire/signature.ts";
 import { Crashed, MemoryDisk, type MemoryProcess } from "../support/memory-disk.ts";
 import { AFTERMATHS, FAULTS } from "../support/plain-faults.ts";
 
-const PLACES = placesFrom({ HOME: "/home/forge" }, "/home/forge", "/tmp");
+const PLACES = placesFrom({ HOME: "/home/forge" }, "/home/forge");
 const PATHS = agentPaths(PLACES, { wireDir: "/wire", wireKey: "5ce9e0f1", handle: "forge" });
 const NOW = "2026-06-01T09:00:00.000Z";
 const keyOf = (number: number): Uint8Array => publicKeyOf(new Uint8Array(32).fill(number));

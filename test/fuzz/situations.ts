@@ -47,7 +47,7 @@ function chainOf(wire: string, length: number): readonly Record<string, unknown>
 const chainLine = (seq: number): Uint8Array => lineOf(CHAIN[seq - 1] ?? {});
 
 /** The keys of the published vectors, and ours beside them. */
-function peers(change: Partial<Peer> = {}): ReadonlyMap<string, Peer> {
+function peers(change: Partial<Peer> = {}, pinnedAt?: string): ReadonlyMap<string, Peer> {
   const file = Buffer.from(JSON.stringify(vectorFile("trust.json")));
   const parsed = parseTrustFile(file, "trust.json", "ATTESTED");
   if (!parsed.ok) throw new Error(parsed.detail);
@@ -58,13 +58,16 @@ function peers(change: Partial<Peer> = {}): ReadonlyMap<string, Peer> {
       const peer = published.get(who.handle);
       if (peer === undefined) throw new Error(`${who.handle} is not in the vectors`);
       const keys = [...peer.keys, pinned(who), ...(who === alice ? [crooked] : [])];
-      return [who.handle, { ...peer, keys, ...change }];
+      const dated = keys.map((key) => ({ ...key, addedAt: pinnedAt ?? key.addedAt }));
+      return [who.handle, { ...peer, keys: dated, ...change }];
     }),
   );
 }
 
 interface Plan {
   readonly peer?: Partial<Peer>;
+  /** When the keys were pinned; as the vectors have it unless said. */
+  readonly pinnedAt?: string;
   readonly ctx?: Partial<AdmissionContext>;
   readonly source?: LineSource;
   readonly shown?: readonly number[];
@@ -77,10 +80,10 @@ function situation(name: string, plan: Plan): Situation {
   const source = plan.source ?? { owner: "alice", log: LOG };
   const log = layout.logs.get(source.log ?? LOG);
   if (log === undefined) throw new Error(`no log ${source.log}`);
-  const store = { version: 1, peers: peers(plan.peer) };
+  const store = { version: 1, peers: peers(plan.peer, plan.pinnedAt) };
   const ctx = context({ wireId: "w1", store, ...plan.ctx });
-  const fresh = newLogAdmission(log, layout);
-  const state = newLogAdmission(log, layout);
+  const fresh = newLogAdmission(log, layout, 1);
+  const state = newLogAdmission(log, layout, 1);
   if (plan.mayBeginLate === true) acceptFromHere(state);
   const shown = (plan.shown ?? []).map(chainLine);
   const open = context({ wireId: "w1", store: { version: 1, peers: peers() } });
@@ -116,10 +119,25 @@ export const SITUATIONS: readonly Situation[] = [
   }),
   situation("unsigned lines are let in", {
     shown: [1],
+    peer: { mayBeUnsigned: true },
     ctx: { signing: { enforceSigned: true, allowUnsignedFrom: ["alice"] } },
+  }),
+  situation("policy lets unsigned lines in, and a key is pinned", {
+    shown: [1],
+    ctx: { signing: { enforceSigned: true, allowUnsignedFrom: ["alice"] } },
+  }),
+  situation("unsigned lines before the first signed one are history", {
+    pinnedAt: "2026-06-01T12:00:02Z",
+    source: {
+      owner: "alice",
+      log: LOG,
+      unsignedPast: () => ({ noted: undefined, isBeforeSigned: true }),
+    },
+    ctx: { signing: { enforceSigned: false, allowUnsignedFrom: [] } },
   }),
   situation("nobody has to sign", {
     source: { owner: undefined, log: undefined },
+    peer: { mayBeUnsigned: true },
     ctx: { wireId: undefined, signing: { enforceSigned: false, allowUnsignedFrom: [] } },
   }),
   situation("bob's log, small limits, received at noon", {

@@ -82,7 +82,7 @@ function unauthenticReason(
   if (source.log !== undefined && ![undefined, source.log].includes(said.log)) return "wrong_file";
   const both = said.publicKeyId !== undefined && said.signature !== undefined;
   const neither = said.publicKeyId === undefined && said.signature === undefined;
-  const letIn = !ctx.signing.enforceSigned || ctx.signing.allowUnsignedFrom.includes(said.from);
+  const letIn = isLetInUnsigned(said, source, ctx);
   if (!both && !(neither && letIn)) return "unsigned";
   if (said.eventId !== undefined && said.eventId !== id) return "event_id_mismatch";
   if (neither) return undefined;
@@ -95,6 +95,23 @@ function unauthenticReason(
   const raw = strictBase64(said.signature ?? "");
   const signed = versionOf(said) === "v3.1" ? Buffer.from(id, "hex") : Buffer.from(v30, "utf8");
   return raw !== undefined && remembered(key, signed, raw) ? undefined : "invalid_signature";
+}
+
+/** Spec 1.5, v2.0: policy, then whether a key was pinned, then what came before the first signature. */
+function isLetInUnsigned(
+  { from, timestampMicros }: Said,
+  { unsignedPast }: Situation["source"],
+  { signing, store }: Situation["ctx"],
+): boolean {
+  if (signing.enforceSigned && !signing.allowUnsignedFrom.includes(from)) return false;
+  const peer = store.peers.get(from);
+  if (peer === undefined || peer.keys.length === 0 || peer.mayBeUnsigned) return true;
+  const past = unsignedPast?.(from);
+  if (past === undefined || past.noted !== undefined) return past?.noted === "taken";
+  const isAfterPin = peer.keys.some(
+    ({ addedAt }) => timestampMicros >= BigInt(Date.parse(addedAt)) * 1_000n,
+  );
+  return past.isBeforeSigned && !isAfterPin;
 }
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

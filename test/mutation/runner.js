@@ -1,7 +1,7 @@
 import { relative, resolve } from "node:path";
 import { readdirSync } from "node:fs";
 import { INSTRUMENTER_CONSTANTS } from "@stryker-mutator/api/core";
-import { PluginKind, declareClassPlugin } from "@stryker-mutator/api/plugin";
+import { PluginKind, declareClassPlugin, tokens } from "@stryker-mutator/api/plugin";
 import {
   DryRunStatus,
   TestStatus,
@@ -9,6 +9,7 @@ import {
   toMutantRunResult,
 } from "@stryker-mutator/api/test-runner";
 import { collectTests, getFn, getHooks } from "@vitest/runner";
+import { FiguresReporter } from "./figures.js";
 
 /** Enough of a property's runs to kill what they can kill. */
 process.env.DEADDROP_PROPERTY_RUNS ??= "60";
@@ -26,11 +27,18 @@ const LAYERS = ["wire", "trust", "protocol"];
  * is shown to modules that are loaded again.
  */
 class InProcessRunner {
+  static inject = tokens("options");
+  /** Those of which something is mutated: the tests of the others would only be loaded. */
+  #layers;
   /** Where instrumented code looks which mutant is active, and counts what it has covered. */
   #shared = (globalThis[INSTRUMENTER_CONSTANTS.NAMESPACE] ??= {});
   #loads = 0;
   #tests = [];
   #millis = new Map();
+
+  constructor({ mutate }) {
+    this.#layers = LAYERS.filter((layer) => mutate.some((path) => path.includes(`src/${layer}/`)));
+  }
 
   capabilities() {
     return { reloadEnvironment: true };
@@ -87,7 +95,7 @@ class InProcessRunner {
 
   async #load() {
     this.#loads += 1;
-    const paths = LAYERS.flatMap((layer) =>
+    const paths = this.#layers.flatMap((layer) =>
       readdirSync(`test/${layer}`)
         .filter((name) => name.endsWith(".test.ts") && !LEFT_OUT.test(name))
         .map((name) => resolve("test", layer, name)),
@@ -166,8 +174,9 @@ function collector(importFile) {
     root: process.cwd(),
     setupFiles: [],
     passWithNoTests: true,
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
+    // A test that is slow is not wrong: what loops is stopped by its count of hits.
+    testTimeout: 0,
+    hookTimeout: 0,
     sequence,
     maxConcurrency: 1,
     retry: 0,
@@ -192,4 +201,5 @@ function workerState() {
 
 export const strykerPlugins = [
   declareClassPlugin(PluginKind.TestRunner, "in-process", InProcessRunner),
+  declareClassPlugin(PluginKind.Reporter, "figures", FiguresReporter),
 ];

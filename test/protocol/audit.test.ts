@@ -224,7 +224,8 @@ describe("a snapshot", () => {
       state.decisions.unrecorded.add(`proposal ${n}`);
       state.notices.notices.push({ at: n, cause: "x", peer: "a", subject: "", detail: "" });
     }
-    const taken = { refused: [], unread: [], more: undefined, readFloor: 0, news: undefined };
+    const refused = { ranges: [], lastTaken: 0 };
+    const taken = { refused, unread: [], more: undefined, readFloor: 0, news: undefined };
     for (let log = 0; log < 70; log += 1) {
       const unread = Array.from({ length: 100 }, (_, line) => ({ id: "i", line, at: log }));
       state.receipts.taken.set(`$map ${log}`, { ...taken, unread });

@@ -37,7 +37,8 @@ const timersOf = (logs: Record<string, BeatTimer>, early: number[] = []): BeatTi
 function newsFrom(...peers: string[]): ReceiptsState {
   const receipts = emptyReceipts();
   for (const peer of peers) {
-    const taken = { refused: [], unread: [], more: undefined, readFloor: 0, news: 1 };
+    const refused = { ranges: [], lastTaken: 0 };
+    const taken = { refused, unread: [], more: undefined, readFloor: 0, news: 1 };
     receipts.taken.set(`${peer}_to_ada`, taken);
   }
   return receipts;

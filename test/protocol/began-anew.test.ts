@@ -46,7 +46,7 @@ test("our heads count what stands in it now, and name the newest line of it", ()
 test("refusals are named by the number of the line as it stands now", () => {
   const { heads, read } = begunAnew();
   read(true);
-  expect(heads()?.refused).toEqual([[2, "tier_refused"]]);
+  expect(heads()?.refused).toEqual([[2, 2, "tier_refused"]]);
 });
 
 test("our beat covers the new lines, and marks nothing as read that is not", () => {

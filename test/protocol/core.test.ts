@@ -98,14 +98,16 @@ describe("folding", () => {
       at: NOON,
       reason: "malformed",
     } as const;
-    const named = () => state.receipts.taken.get("b_to_a")?.refused;
+    const named = () => state.receipts.taken.get("b_to_a")?.refused.ranges ?? [];
     apply(state, refused, env);
     apply(state, refused, env);
-    expect(named()).toEqual([[2, "malformed"]]);
+    expect(named()).toMatchObject([{ first: 2, last: 2, reason: "foreign" }]);
+    expect(state.logs.get("b_to_a")?.foreign).toBe(1);
     apply(state, { kind: "rewound", log: "b_to_a", line: 1, at: NOON }, env);
     expect(named()).toEqual([]);
-    expect(state.logs.get("b_to_a")?.lines).toBe(1);
+    expect(state.logs.get("b_to_a")).toMatchObject({ lines: 1, foreign: 0 });
     apply(state, { ...refused, reason: "schema" }, env);
-    expect(named()).toEqual([[2, "schema"]]);
+    expect(named()).toMatchObject([{ first: 2, last: 2, reason: "foreign" }]);
+    expect(state.logs.get("b_to_a")?.foreign).toBe(1);
   });
 });

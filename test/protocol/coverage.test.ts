@@ -27,6 +27,7 @@ const THEIRS = "b_to_a";
 function logOf(change: Partial<LogState> = {}): LogState {
   return {
     lines: 0,
+    foreign: 0,
     marks: [],
     beats: [],
     headsFrom: undefined,
@@ -37,7 +38,7 @@ function logOf(change: Partial<LogState> = {}): LogState {
 }
 
 function coverageOf(change: Partial<Coverage> = {}): Coverage {
-  return { steps: [], waiting: [], next: 0, refused: new Map(), ...change };
+  return { steps: [], waiting: [], next: 0, refused: [], ...change };
 }
 
 const headOf = (lines: number, change: Partial<Head> = {}): Head => ({
@@ -69,26 +70,42 @@ const beats = (count: number) => Array.from({ length: count }, (_, at) => beatAt
 test("coverage of a log is opened once", () => {
   const log = logOf();
   const coverage = openCoverage(log, THEIRS);
-  expect(coverage).toEqual({ steps: [], waiting: [], next: 0, refused: new Map() });
+  expect(coverage).toEqual({ steps: [], waiting: [], next: 0, refused: [] });
   expect(openCoverage(log, THEIRS)).toBe(coverage);
 });
 
 describe("refusals", () => {
+  const named = (coverage: Coverage, line: number, beat: number) =>
+    nameRefused(coverage, [{ first: line, last: line }], beat);
+
   test("count from the beat that named them first", () => {
     const coverage = coverageOf();
-    nameRefused(coverage, 3, 7);
-    nameRefused(coverage, 3, 8);
-    expect([...coverage.refused]).toEqual([[3, 7]]);
+    named(coverage, 3, 7);
+    named(coverage, 3, 8);
+    expect(coverage.refused).toEqual([{ first: 3, last: 3, beat: 7 }]);
   });
 
-  test("beyond 16,384 the lower half is forgotten, in whatever order it came", () => {
+  test("a range of 2^53 lines costs as much as one line", () => {
     const coverage = coverageOf();
-    for (let line = 16_384; line >= 1; line -= 1) nameRefused(coverage, line, 1);
-    expect(coverage.refused.size).toBe(16_384);
-    nameRefused(coverage, 20_000, 2);
-    expect(coverage.refused.size).toBe(8_193);
-    expect(Math.min(...coverage.refused.keys())).toBe(8_193);
-    expect(coverage.refused.get(20_000)).toBe(2);
+    named(coverage, 3, 7);
+    nameRefused(coverage, [{ first: 1, last: Number.MAX_SAFE_INTEGER }], 8);
+    expect(coverage.refused).toEqual([
+      { first: 1, last: 2, beat: 8 },
+      { first: 3, last: 3, beat: 7 },
+      { first: 4, last: Number.MAX_SAFE_INTEGER, beat: 8 },
+    ]);
+  });
+
+  test("beyond 16,384 ranges no more is named; what was named stays, whenever somebody asks", () => {
+    const coverage = coverageOf();
+    for (let at = 1; at <= 16_384; at += 1) named(coverage, 2 * at, at);
+    expect(coverage.refused).toHaveLength(16_384);
+    named(coverage, 40_000, 20_000);
+    expect(coverage.refused).toHaveLength(16_384);
+    expect(coverage.refused.at(-1)).toEqual({ first: 32_768, last: 32_768, beat: 16_384 });
+    // What makes no range more is named still.
+    named(coverage, 32_769, 16_384);
+    expect(coverage.refused.at(-1)).toEqual({ first: 32_768, last: 32_769, beat: 16_384 });
   });
 });
 
@@ -105,7 +122,12 @@ describe("a head", () => {
     claim(
       coverage,
       10,
-      headOf(6, { seq: 4, eventId: "x", readLines: 2, refused: [[1, "schema"]] }),
+      headOf(6, {
+        seq: 4,
+        eventId: "x",
+        readLines: 2,
+        refused: [{ first: 1, last: 1, reason: "schema" }],
+      }),
     );
     expect(coverage.waiting).toStrictEqual([
       { beat: 9, head: { lines: 5 } },

@@ -44,6 +44,19 @@ describe("the time to answer", () => {
     expect(done(at(seconds(181)))).toEqual(REVERTED);
   });
 
+  test.each([
+    ["ahead of", -hours(1)],
+    ["behind", hours(1)],
+  ])("runs by our clock, although the sender's is an hour %s it", (_, byMs) => {
+    // Its lines reach us an hour before, or after, the moment that they name.
+    const at = scene({
+      steps: ["a proposes P", "b beats"],
+      change: (event) => ({ ...event, at: event.at + byMs }),
+    });
+    expect(at(byMs + seconds(181) - 1)).toEqual([]);
+    expect(done(at(byMs + seconds(181)))).toEqual(REVERTED);
+  });
+
   test("the revert names the proposal, in its thread", () => {
     const script = new OutcomeScript("pairwise", ["a", "b"], ["a proposes P", "b beats"]);
     const state = script.fold("a");

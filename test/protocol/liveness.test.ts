@@ -17,7 +17,7 @@ function scene(change: Parameters<typeof scriptEnv>[3] = {}) {
   const forge = new ScriptedAgent(script, scriptEnv(script.layout, "forge", tiers, change));
   const peer = (at: number) =>
     peersView(
-      { heartbeats: forge.heartbeats, announcements: emptyAnnouncements() },
+      { heartbeats: forge.heartbeats, announcements: emptyAnnouncements(), logs: forge.logs },
       forge.env,
       at,
     )[0];
@@ -86,6 +86,7 @@ describe("presence", () => {
       next_eta: new Date(NOON + seconds(90)).toISOString(),
       held: true,
       inbox_unread_count: 7,
+      foreign_lines: 0,
     });
   });
 

@@ -15,7 +15,7 @@ import {
   type LogsState,
 } from "../../src/protocol/logs.ts";
 import type { CoreEvent } from "../../src/protocol/record.ts";
-import { fromPlain } from "../../src/wire/json.ts";
+import { fromPlain, JsonDouble } from "../../src/wire/json.ts";
 import { makeLayout } from "../../src/wire/layout.ts";
 import { OutcomeScript } from "../support/outcome-script.ts";
 import { lineEvent, NOON, scriptEnv, WireScript, type ScriptLine } from "../support/wire-script.ts";
@@ -42,18 +42,15 @@ describe("heads in a beat", () => {
       seq: 6,
       eventId: ID,
       readLines: 5,
-      refused: [[3, "tier_refused"]],
+      refused: [{ first: 3, last: 3, reason: "tier_refused" }],
     });
   });
 
-  test("are named only as they are said, the reasons cut at 64 characters", () => {
+  test("are named only as they are said", () => {
     const read = { readLines: 0, refused: [] };
     expect(parsed({ lines: 3 })).toStrictEqual({ ...read, lines: 3 });
     expect(parsed({ lines: 3, seq: 0 })).toStrictEqual({ ...read, lines: 3, seq: 0 });
     expect(parsed({ lines: 3, event_id: ID })).toStrictEqual({ ...read, lines: 3, eventId: ID });
-    expect(parsed({ lines: 3, refused: [[1, "r".repeat(65)]] })?.refused).toEqual([
-      [1, "r".repeat(64)],
-    ]);
   });
 
   test.each([
@@ -85,9 +82,45 @@ describe("heads in a beat", () => {
     expect(parsed({ lines: 3, read_lines: 9 })?.readLines).toBe(3);
   });
 
-  test("refusals that are not well formed are left out, and so is what comes after 32", () => {
-    const refused = [7, [0, "x"], ["1", "x"], [1], [2, "schema"]];
-    expect(parsed({ lines: 3, refused })?.refused).toEqual([[2, "schema"]]);
+  test.each([
+    ["no list", 7],
+    ["an empty list", []],
+    ["a line alone", [1]],
+    ["four items", [1, 2, "schema", "x"]],
+    ["a line below 1", [0, "schema"]],
+    ["a line of text", ["1", "schema"]],
+    ["a line that is no integer", [1.5, "schema"]],
+    ["a first that is no integer", [1.5, 2, "schema"]],
+    ["an integer spelled as another number", [new JsonDouble(1), 2, "schema"]],
+    ["a last of text", [1, "2", "schema"]],
+    ["a last below the first", [2, 1, "schema"]],
+    ["a line beyond the lines of the heads", [4, "schema"]],
+    ["a last beyond the lines of the heads", [1, 4, "schema"]],
+    ["a last beyond what counts exactly", [1, 2n ** 60n, "schema"]],
+  ])("a refusal that is %s counts for nothing", (_name, entry) => {
+    expect(parsed({ lines: 3, refused: [entry, [2, "schema"]] })?.refused).toEqual([
+      { first: 2, last: 2, reason: "schema" },
+    ]);
+  });
+
+  test.each([
+    ["foreign", "foreign"],
+    ["mixed", "mixed"],
+    ["closed_log", "closed_log"],
+    ["too_many_refs", "too_many_refs"],
+    ["r".repeat(65), "mixed"],
+    [7, "mixed"],
+    [null, "mixed"],
+  ])("the reason %s reads as %s", (reason, read) => {
+    expect(parsed({ lines: 3, refused: [[1, 3, reason]] })?.refused).toEqual([
+      { first: 1, last: 3, reason: read },
+    ]);
+    expect(parsed({ lines: 3, refused: [[2, reason]] })?.refused).toEqual([
+      { first: 2, last: 2, reason: read },
+    ]);
+  });
+
+  test("refusals after the first 32 count for nothing", () => {
     const many = Array.from({ length: 40 }, (_, at) => [at + 1, "schema"]);
     expect(parsed({ lines: 50, refused: many })?.refused).toHaveLength(32);
   });
@@ -301,6 +334,7 @@ describe("a log", () => {
     const state = folded([event(beat, refused)]);
     expect(state.get("a_to_b")).toEqual({
       lines: 1,
+      foreign: 0,
       marks: [{ line: 1, seq: 1, id: beat.message.id }],
       beats: [
         {

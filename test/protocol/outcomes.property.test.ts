@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { apply } from "../../src/protocol/core.ts";
+import { proposalsView } from "../../src/protocol/proposals-view.ts";
 import { readSnapshot, writeSnapshot } from "../../src/protocol/snapshot.ts";
 import { emptyState, type State } from "../../src/protocol/state.ts";
 import { AGENTS, arbitraryTalk, interleave, scriptOf } from "../support/outcome-arbitraries.ts";
-import { OutcomeScript } from "../support/outcome-script.ts";
+import { OutcomeScript, outcomesOf } from "../support/outcome-script.ts";
 import { slowOutcomes } from "./slow-outcomes.ts";
 
 const decided = (script: OutcomeScript, state: State) =>
@@ -60,6 +61,31 @@ describe.each([
         }
       }),
       { numRuns: 200 },
+    );
+  });
+
+  test("whether a party has answered is what the proposer's next beat would count", () => {
+    fc.assert(
+      fc.property(arbitraryTalk(agents), ({ steps }) => {
+        const said = scriptOf(steps, agents, true);
+        const script = new OutcomeScript(kind, agents, said);
+        const state = script.fold("a");
+        for (const view of proposalsView(state.proposals, state.logs, script.env("a"))) {
+          if (view.status !== "open") continue;
+          const [name = ""] = [...script.names].find(([, id]) => id === view.proposal_id) ?? [];
+          const answered = view.required.filter(
+            (party) =>
+              view.support[party] === view.proposal_id || view.support[party] === "rejected",
+          );
+          const next = outcomesOf([...said, `${view.proposer} beats`], kind, agents);
+          const end = next.find((outcome) => outcome.startsWith(`${name} `))?.split(" ")[1];
+          const isDecided = answered.length === view.required.length;
+          const rejects = Object.values(view.support).includes("rejected");
+          const expected = rejects ? "rejected" : isDecided ? "ratified" : "open";
+          if (end !== "withdrawn") expect([name, end]).toEqual([name, expected]);
+        }
+      }),
+      { numRuns: 300 },
     );
   });
 

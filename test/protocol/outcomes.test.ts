@@ -139,9 +139,49 @@ const PAIR: Row[] = [
     outcomes: ["P ratified by a:2"],
   },
   {
-    clause: "an ack of what nobody can have seen moves it away",
+    clause: "an ack of what neither log holds leaves it, too",
     steps: ["a proposes P", "b acks P", "b acks 000", "a beats"],
+    outcomes: ["P ratified by a:2"],
+  },
+  {
+    clause: "unless it says `approve: true`: then it moves it away",
+    steps: ["a proposes P", "b acks P", "b agrees 000", "a beats"],
     outcomes: ["P open"],
+  },
+  {
+    clause: "what is in the proposer's log when its beat is judged is told by what it is",
+    steps: ["a proposes P", "a asks R", "b acks P", "b agrees R", "a beats"],
+    outcomes: ["P ratified by a:3"],
+  },
+  {
+    clause: "in whichever thread it is",
+    steps: ["a proposes P", "a asks R thread=new", "b acks P", "b agrees R", "a beats"],
+    outcomes: ["P ratified by a:3"],
+  },
+  {
+    clause: "so is what is in the acker's own log",
+    steps: ["a proposes P", "b asks S thread=new", "b acks P", "b agrees S", "a beats"],
+    outcomes: ["P ratified by a:2"],
+  },
+  {
+    clause: "an ack of the proposer's proposal in another thread moves it away",
+    steps: ["a proposes P", "a proposes Q thread=new", "b acks P", "b acks Q", "a beats"],
+    outcomes: ["P open", "Q open"],
+  },
+  {
+    clause: "an ack of a heartbeat is one of no proposal",
+    steps: ["a proposes P", "a beats H", "b acks P", "b agrees H", "a beats"],
+    outcomes: ["P ratified by a:3"],
+  },
+  {
+    clause: "an answer to a request rejects nothing, whatever it names",
+    steps: ["a proposes P", "b acks P", "b rejects P request=0badcafe", "a beats"],
+    outcomes: ["P ratified by a:2"],
+  },
+  {
+    clause: "an ack of another proposal takes back no rejection of this one",
+    steps: ["a proposes P", "b rejects P", "b proposes S", "b agrees S", "a beats"],
+    outcomes: ["P rejected by a:2", "S open"],
   },
   {
     clause: "and an ack of a revert, which is no proposal, leaves it",
@@ -154,15 +194,120 @@ const PAIR: Row[] = [
     outcomes: ["P void"],
   },
   {
-    clause: "nor an empty one, nor one outside the roster",
+    clause: "nor an empty one; one outside the roster waits for it to grow",
     steps: ["a proposes P needs=", "a proposes Q needs=x thread=new", "b acks P", "a beats"],
-    outcomes: ["P void", "Q void"],
+    outcomes: ["P void", "Q open"],
   },
 ];
 
 describe("in a pair", () => {
   test.each(PAIR)("$clause", ({ steps, outcomes }) => {
     for (const found of outcomesInAnyOrder(steps)) expect(found).toEqual(outcomes);
+  });
+});
+
+/** `a` chains, `b` does not: their proposals cross, and a's log decides both. Spec 3.4, *mixed*. */
+const MIXED: Row[] = [
+  {
+    clause: "its ack of the other's ratifies that and withdraws its own, whatever the ids",
+    steps: ["a proposes P", "b proposes Q plain", "a agrees Q", "b acks P plain", "a beats"],
+    outcomes: ["P withdrawn by a:2", "Q ratified by a:2"],
+  },
+  {
+    clause: "its beat that covers the other's support of its own ratifies that, and withdraws",
+    steps: ["a proposes P", "b proposes Q plain", "b acks P plain", "a beats", "a agrees Q"],
+    outcomes: ["P ratified by a:2", "Q withdrawn by a:2"],
+  },
+  {
+    clause: "what its heads do not cover by then stays open",
+    steps: [
+      "a proposes P",
+      "b acks P plain",
+      "b proposes Q plain",
+      "b acks P plain",
+      "a beats b=1",
+    ],
+    outcomes: ["P ratified by a:2", "Q open"],
+  },
+  {
+    clause: "and is decided later",
+    steps: [
+      "a proposes P",
+      "b acks P plain",
+      "b proposes Q plain",
+      "a beats b=1",
+      "a agrees Q",
+      "a beats",
+    ],
+    outcomes: ["P ratified by a:2", "Q ratified by a:3"],
+  },
+  {
+    clause: "a beat that the other chains later changes nothing",
+    steps: [
+      "a proposes P",
+      "b proposes Q plain",
+      "a agrees Q",
+      "b acks P plain",
+      "a beats",
+      "b beats",
+      "a beats",
+    ],
+    outcomes: ["P withdrawn by a:2", "Q ratified by a:2"],
+  },
+  {
+    clause: "an ack of what its author had not read counts for nothing",
+    steps: ["a proposes P", "b acks P plain", "b proposes Q plain", "a agrees Q", "a beats b=1"],
+    outcomes: ["P ratified by a:3", "Q open"],
+  },
+  {
+    clause: "an ack of what was taken back before withdraws nothing of a lower id",
+    steps: [
+      "b proposes Q plain",
+      "b reverts Q plain",
+      "a beats",
+      "a proposes P thread=0",
+      "a agrees Q",
+      "a beats",
+    ],
+    outcomes: ["P open", "Q reverted by b:2"],
+  },
+  {
+    clause: "the first that it acks withdraws the other's other one",
+    steps: [
+      "a proposes P",
+      "b proposes Q plain",
+      "a beats",
+      "b proposes R plain",
+      "a agrees Q",
+      "a beats",
+    ],
+    outcomes: ["P withdrawn by a:3", "Q ratified by a:3", "R open"],
+  },
+];
+
+describe("one chained, one unchained", () => {
+  test.each(MIXED)("$clause", ({ steps, outcomes }) => {
+    for (const found of outcomesInAnyOrder(steps)) expect(found).toEqual(outcomes);
+  });
+
+  test("whatever the ids, no two proposals of one thread are ratified by crossing acks", () => {
+    const ends = ["1", "2", "3", "4", "5", "6", "7", "8"].map((name) => {
+      const steps = [
+        `a proposes P${name}`,
+        `b proposes Q${name} plain`,
+        `b acks P${name} plain`,
+        `a agrees Q${name}`,
+        "a beats",
+      ];
+      const script = new OutcomeScript("pairwise", ["a", "b"], steps);
+      const isLower = script.idOf(`P${name}`) < script.idOf(`Q${name}`);
+      const outcomes = script.outcomes(script.fold("a")).map((each) => each.replace(name, ""));
+      return { isLower, outcomes };
+    });
+    expect(new Set(ends.map(({ isLower }) => isLower)).size).toBe(2);
+    for (const { outcomes } of ends) {
+      expect(outcomes).toEqual(["P withdrawn by a:2", "Q ratified by a:2"]);
+    }
   });
 });
 
@@ -244,9 +389,36 @@ describe("an unchained proposer", () => {
     for (const found of outcomesInAnyOrder(steps)) expect(found).toEqual(outcomes);
   });
 
-  test("cannot have a proposal ratified among three", () => {
+  test("asks one agent, however many the wire has", () => {
     const steps = ["a proposes P needs=b plain", "b acks P", "a beats"];
-    expect(outcomesOf(steps, "outbox", ["a", "b", "c"])).toEqual(["P void"]);
+    expect(outcomesOf(steps, "outbox", ["a", "b"])).toEqual(["P ratified by b:1"]);
+    expect(outcomesOf(steps, "outbox", ["a", "b", "c"])).toEqual(["P ratified by b:1"]);
+    const both = ["a proposes P needs=b,c plain", "b acks P", "c acks P", "a beats"];
+    expect(outcomesOf(both, "outbox", ["a", "b", "c"])).toEqual(["P void"]);
+  });
+});
+
+describe("what an ack names elsewhere stays elsewhere", () => {
+  const LATER = "a asks R plain @50";
+  /** The id of that line, which b names before a has written it. */
+  const id = new OutcomeScript("pairwise", ["a", "b"], ["a proposes P", LATER]).idOf("R");
+  const acked = ["a proposes P", "b acks P", `b agrees ${id}`, "a beats"];
+
+  test("the proposer cannot add the line later and turn reverted into ratified", () => {
+    for (const found of outcomesInAnyOrder([...acked, "a reverts P", LATER, "a beats"])) {
+      expect(found).toEqual(["P reverted by a:3"]);
+    }
+  });
+
+  test("nor open into ratified", () => {
+    for (const found of outcomesInAnyOrder([...acked, LATER, "a beats"])) {
+      expect(found).toEqual(["P open"]);
+    }
+  });
+
+  test("added before the first beat that covers the ack, it is no proposal", () => {
+    const steps = [...acked.slice(0, -1), LATER, "a beats"];
+    for (const found of outcomesInAnyOrder(steps)) expect(found).toEqual(["P ratified by a:3"]);
   });
 });
 
@@ -282,16 +454,34 @@ const OUTBOX: Row[] = [
     outcomes: ["P void"],
   },
   {
-    clause: "an ack of a sibling moves support, whoever proposed that",
+    clause: "a rejection speaks until its author acks that one: not when it acks a sibling",
     steps: [
       "a proposes P needs=b",
       "c proposes Q needs=b",
       "b acks P",
+      "b rejects P",
       "b acks Q",
       "a beats",
       "c beats",
     ],
+    outcomes: ["P rejected by a:2", "Q ratified by c:2"],
+  },
+  {
+    clause: "an ack of a third agent's sibling moves support, when it says `approve: true`",
+    steps: [
+      "a proposes P needs=b",
+      "c proposes Q needs=b",
+      "b acks P",
+      "b agrees Q",
+      "a beats",
+      "c beats",
+    ],
     outcomes: ["P open", "Q ratified by c:2"],
+  },
+  {
+    clause: "an ack of a third agent's message takes no support away",
+    steps: ["a proposes P needs=b", "c asks R", "b acks P", "b acks R", "a beats"],
+    outcomes: ["P ratified by a:2"],
   },
 ];
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { DecisionContent } from "../../src/protocol/decision-record.ts";
 import type { Outcome, Proposal } from "../../src/protocol/proposal.ts";
+import { learnLine } from "../../src/protocol/known-lines.ts";
 import {
   beatsNeeded,
   boundLines,
@@ -54,6 +55,7 @@ function proposalOf(id: string, change: Partial<Proposal> = {}): Proposal {
     subject: "",
     required: ["b"],
     problem: undefined,
+    awaitsRoster: false,
     chained,
     timestampMs: 0,
     at: 0,
@@ -63,6 +65,7 @@ function proposalOf(id: string, change: Partial<Proposal> = {}): Proposal {
     content: CONTENT,
     outcome: undefined,
     settled: false,
+    elsewhere: new Set(),
     named: false,
     judgedTo: 1,
     ...change,
@@ -75,10 +78,11 @@ function lineOf({ id, log, from, chained }: Proposal, says: TopicLine["says"]): 
     log,
     line: 1,
     from,
-    root: false,
     target: undefined,
     says,
     approves: false,
+    explicit: false,
+    namesOwn: undefined,
     bare: false,
     chained,
     timestamp: "",
@@ -277,8 +281,11 @@ describe("room for lines", () => {
     for (let n = 0; n < count; n += 1) {
       const proposal = proposalOf(`p${n}`, change(n));
       const topic = add(state, `${n}`, proposal);
-      const line = lineOf(proposal, "ack");
-      for (let other = 1; other < EACH; other += 1) topic.others.set(`${n} ${other}`, line);
+      const others = Array.from({ length: EACH - 1 }, (_, other) => `${n} ${other}`);
+      topic.others.set("a_to_b", others);
+      for (const id of others) {
+        learnLine(state.names, "a_to_b", id, { line: 1, topic: topic.key, isProposal: false });
+      }
       state.lineCount += sizeOf(topic);
     }
     return state;
@@ -297,6 +304,7 @@ describe("room for lines", () => {
     boundLines(state, grown);
     expect([state.topics.size, state.topics.keys().next().value]).toEqual([expected, first]);
     expect([state.proposals.size, state.lineCount]).toEqual([expected, expected * EACH]);
+    expect(state.names.get("a_to_b")?.size).toBe(expected * (EACH - 1));
   });
 
   test("is made 256 lines after the last time at the soonest", () => {

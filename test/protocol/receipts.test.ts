@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import fc from "fast-check";
 import { planBeats } from "../../src/protocol/beat-timers.ts";
-import { MAX_NAMED_REFUSALS } from "../../src/protocol/heads.ts";
+import { MAX_NAMED_REFUSALS } from "../../src/protocol/refused-lines.ts";
 import {
   headsFor,
   MAX_UNREAD,
@@ -263,35 +263,54 @@ describe("what we have taken in", () => {
     expect(headOf(forge)).toEqual({ ...head, read_lines: 4 });
   });
 
-  test("refusals are named until a beat has named them; a full list stops reading", () => {
-    const { forge } = scene();
-    for (let line = 1; line <= MAX_NAMED_REFUSALS; line += 1) {
-      expect(mustPause(forge.receipts, THEIRS)).toBe(false);
-      forge.fold({ kind: "refused", log: THEIRS, line, at: NOON, reason: "invalid_signature" });
+  /** A line that is refused, and one that is taken in: no range goes over that. */
+  function refuseApart({ script, forge }: ReturnType<typeof scene>, count: number): void {
+    for (let at = 0; at < count; at += 1) {
+      const [refused, taken] = [0, 1].map(() => script.say(THEIRS, NOON, { type: "ship" }));
+      if (refused === undefined || taken === undefined) throw new Error("nothing was said");
+      forge.fold(lineEvent(refused, "forge", { refused: "tier_refused" }));
+      forge.fold(lineEvent(taken, "forge"));
     }
+  }
+
+  test("what others wrote is one range, however much it is, and never full", () => {
+    const { forge } = scene();
+    forge.fold({ kind: "refused", log: THEIRS, first: 1, line: 3_000, at: NOON, reason: "schema" });
+    forge.fold({ kind: "skipped", log: THEIRS, line: 3_001, at: NOON });
+    forge.fold({ kind: "refused", log: THEIRS, line: 3_002, at: NOON, reason: "unsigned" });
+    expect(mustPause(forge.receipts, THEIRS)).toBe(false);
+    expect(headOf(forge)).toMatchObject({ lines: 3_002, refused: [[1, 3_002, "foreign"]] });
+    expect(forge.beat(moment(NOON + 1))).toHaveLength(1);
+    expect(headOf(forge)?.refused).toEqual([]);
+    forge.fold({ kind: "refused", log: THEIRS, line: 3_003, at: NOON, reason: "malformed" });
+    expect(headOf(forge)?.refused).toEqual([[3_003, 3_003, "foreign"]]);
+  });
+
+  test("ranges are named until a beat has named them; 32 that cannot be joined stop reading", () => {
+    const at = scene();
+    const { script, forge } = at;
+    refuseApart(at, MAX_NAMED_REFUSALS - 1);
+    expect(mustPause(forge.receipts, THEIRS)).toBe(false);
+    refuseApart(at, 1);
     expect(mustPause(forge.receipts, THEIRS)).toBe(true);
-    expect(headOf(forge)).toMatchObject({ lines: 32 });
+    expect(headOf(forge)).toMatchObject({ lines: 64 });
     expect(headOf(forge)?.refused).toHaveLength(MAX_NAMED_REFUSALS);
     // Even if a line slips in, no head passes it unnamed.
-    forge.fold({ kind: "refused", log: THEIRS, line: 33, at: NOON, reason: "malformed" });
-    expect(headOf(forge)).toMatchObject({ lines: 32 });
+    const late = script.say(THEIRS, NOON, { type: "ship" });
+    forge.fold(lineEvent(late, "forge", { refused: "body_too_large" }));
+    expect(headOf(forge)).toMatchObject({ lines: 64 });
     expect(headOf(forge)?.refused).toHaveLength(MAX_NAMED_REFUSALS);
     expect(forge.beat(moment(NOON + 1))).toHaveLength(1);
     expect(mustPause(forge.receipts, THEIRS)).toBe(false);
-    expect(headOf(forge)).toMatchObject({ lines: 33, refused: [[33, "malformed"]] });
+    expect(headOf(forge)).toMatchObject({ lines: 65, refused: [[65, 65, "body_too_large"]] });
   });
 
   test("what was taken back is not named", () => {
     const { forge } = scene();
-    for (const line of [1, 2, 3]) {
-      forge.fold({ kind: "refused", log: THEIRS, line, at: NOON, reason: "malformed" });
-    }
+    forge.fold({ kind: "refused", log: THEIRS, first: 1, line: 3, at: NOON, reason: "malformed" });
     forge.fold({ kind: "rewound", log: "nowhere", line: 0, at: NOON });
     forge.fold({ kind: "rewound", log: THEIRS, line: 2, at: NOON });
-    expect(forge.receipts.taken.get(THEIRS)?.refused).toEqual([
-      [1, "malformed"],
-      [2, "malformed"],
-    ]);
+    expect(headOf(forge)?.refused).toEqual([[1, 2, "foreign"]]);
   });
 
   test("unread mail is shown in the order of its receipt, whichever log it stands in", () => {
@@ -314,11 +333,10 @@ describe("what we have taken in", () => {
   });
 
   test("a full list brings the next beat forward, or nothing would be read for minutes", () => {
-    const { forge } = scene();
+    const at = scene();
+    const { forge } = at;
     forge.beat(moment(NOON));
-    for (let line = 1; line <= MAX_NAMED_REFUSALS; line += 1) {
-      forge.fold({ kind: "refused", log: THEIRS, line, at: NOON, reason: "unsigned" });
-    }
+    refuseApart(at, MAX_NAMED_REFUSALS);
     forge.read(moment(NOON + 1));
     expect(forge.nextDueMs()).toBeLessThanOrEqual(NOON + 1 + seconds(2));
   });
@@ -329,7 +347,7 @@ describe("what we have taken in", () => {
     const claim = script.say(THEIRS, NOON + 1, { type: "claim" });
     forge.fold(lineEvent(claim, "forge", { refused: "tier_refused" }));
     forge.timers = planBeats(forge.timers, forge.receipts, forge.env, moment(NOON + 2));
-    expect(headOf(forge)).toMatchObject({ lines: 1, seq: 1, refused: [[1, "tier_refused"]] });
+    expect(headOf(forge)).toMatchObject({ lines: 1, seq: 1, refused: [[1, 1, "tier_refused"]] });
     expect(unreadCount(forge.receipts, forge.env)).toBe(0);
     expect(forge.nextDueMs()).toBeLessThanOrEqual(NOON + seconds(3));
   });

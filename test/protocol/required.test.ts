@@ -93,13 +93,12 @@ describe("paths", () => {
     expect(patternsOverlap(pattern, path)).toBe(expected);
   });
 
+  // A matcher that tries every way to split a path would take longer than the universe has.
   test("nothing to blow up", () => {
     const pattern = "a*".repeat(500);
-    const started = performance.now();
     expect(matchesPath(pattern, `${"a".repeat(1_000)}b/c`)).toBe(false);
     expect(patternsOverlap("**/a/".repeat(12), "**/b/".repeat(12))).toBe(true);
     expect(matchesPath("x".repeat(2_000), "x".repeat(2_000))).toBe(false);
-    expect(performance.now() - started).toBeLessThan(1_000);
   });
 });
 
@@ -107,9 +106,9 @@ describe("body.required", () => {
   test.each([
     ["needs=a,b", "body.required names the proposer"],
     ["needs=", "body.required is empty"],
-    ["needs=x", "body.required names an agent outside the roster"],
-    ["", "body.required is missing; among more than two agents a proposal names whom it needs"],
-    ["needs=b plain", "an unchained proposal can be ratified in a pair only"],
+    ["needs=x", 'body.required names "x", outside our roster'],
+    ["", "body.required is missing; a proposal to more than one agent names whom it needs"],
+    ["needs=b,c plain", "an unchained proposal can ask one agent only"],
   ])("%s among three: %s", (needs, problem) => {
     const script = new OutcomeScript("outbox", ["a", "b", "c"], [`a proposes P ${needs}`.trim()]);
     const [proposal] = script.fold("a").proposals.proposals.values();
@@ -119,6 +118,7 @@ describe("body.required", () => {
   test.each([
     ["needs=b,c", "body.required names several agents; that needs layout outbox"],
     ["needs=c", "body.required names an agent that does not read this log"],
+    ["needs=x", 'body.required names "x", outside our roster'],
   ])("%s in pairs: %s", (needs, problem) => {
     const script = new OutcomeScript("pairwise", ["a", "b", "c"], [`a proposes P ${needs}`]);
     const [proposal] = script.fold("a").proposals.proposals.values();
@@ -131,46 +131,67 @@ describe("whom a proposal needs", () => {
     kind: "pairwise" | "outbox",
     roster: string[],
     body: object,
-    unsigned = false,
+    to?: readonly string[],
   ) => {
     const script = new WireScript(kind, roster);
     const log = kind === "outbox" ? "a" : "a_to_b";
-    const { message } = script.say(log, NOON, { type: "proposal", body, unsigned });
+    const { message } = script.say(log, NOON, {
+      type: "proposal",
+      body,
+      ...(to === undefined ? {} : { to }),
+    });
     const at = script.layout.logs.get(log);
     if (at === undefined) throw new Error("no log");
-    return requiredOf(message, at, script.layout, !unsigned);
+    return requiredOf(message, at, script.layout);
   };
 
-  test.each<[string, "pairwise" | "outbox", string[], object, boolean, object]>([
-    ["the other of two", "outbox", ["a", "b"], {}, false, { parties: ["b"] }],
-    ["of two, unchained", "outbox", ["a", "b"], {}, true, { parties: ["b"] }],
-    ["who reads the log", "pairwise", ["a", "b", "c"], {}, true, { parties: ["b"] }],
+  const THREE = ["a", "b", "c"];
+  const MISSING = "body.required is missing; a proposal to more than one agent names whom it needs";
+
+  test.each<[string, "pairwise" | "outbox", object, readonly string[] | undefined, object]>([
+    ["who reads the log", "pairwise", {}, undefined, { parties: ["b"] }],
+    ["the one handle in `to`", "outbox", {}, ["b"], { parties: ["b"] }],
+    ["nobody, when it is to two", "outbox", {}, ["b", "c"], { parties: [], problem: MISSING }],
+    ["nobody, when it is to all", "outbox", {}, ["*"], { parties: [], problem: MISSING }],
+    ["each once", "outbox", { required: ["c", "b", "c"] }, undefined, { parties: ["c", "b"] }],
     [
-      "each once",
+      "who is in `to`",
       "outbox",
-      ["a", "b", "c"],
-      { required: ["c", "b", "c"] },
-      false,
-      { parties: ["c", "b"] },
+      { required: ["b", "c"] },
+      ["b"],
+      { parties: [], problem: 'body.required names "c", to does not' },
     ],
     [
       "no list",
       "outbox",
-      ["a", "b"],
       { required: "b" },
-      false,
+      undefined,
       { parties: [], problem: "body.required is not a list of handles" },
     ],
     [
       "no handle",
       "outbox",
-      ["a", "b"],
       { required: [""] },
-      false,
-      { parties: [], problem: "body.required names an agent outside the roster" },
+      undefined,
+      { parties: [], problem: "body.required names what is no handle" },
     ],
-  ])("%s", (_name, kind, roster, body, unsigned, expected) => {
-    expect(required(kind, roster, body, unsigned)).toEqual({ problem: undefined, ...expected });
+    [
+      "a stranger: whom our operator may accept yet",
+      "outbox",
+      { required: ["b", "x"] },
+      undefined,
+      { parties: [], problem: 'body.required names "x", outside our roster', awaitsRoster: true },
+    ],
+  ])("%s", (_name, kind, body, to, expected) => {
+    const found = required(kind, THREE, body, to);
+    expect(found).toEqual({ problem: undefined, awaitsRoster: false, ...expected });
+  });
+
+  test("is the same however many members the wire has later", () => {
+    for (const roster of [["a", "b"], THREE]) {
+      expect(required("outbox", roster, {}, ["b"]).parties).toEqual(["b"]);
+      expect(required("outbox", roster, {}, ["*"]).parties).toEqual([]);
+    }
   });
 });
 

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
+import { knownLine, learnLine, type KnownLines } from "../../src/protocol/known-lines.ts";
 import type { LineEvent } from "../../src/protocol/record.ts";
 import {
   addLine,
-  findLine,
-  inSameThread,
   linesOf,
   newTopic,
+  sizeOf,
   topicKey,
-  type OtherLine,
+  type Topic,
   type TopicLine,
 } from "../../src/protocol/topic.ts";
 import { makeLayout } from "../../src/wire/layout.ts";
@@ -33,10 +33,13 @@ describe("a line is taken", () => {
     log: "a_to_b",
     line: 1,
     from: "a",
-    root: false,
     timestamp: "2026-11-20T12:00:00.000000Z",
     timestampMs: NOON,
   };
+
+  const noBeat = (): boolean => false;
+  const taken = (topic: Topic, event: LineEvent, names: KnownLines = new Map()) =>
+    addLine(topic, event, names, noBeat);
 
   test.each<[string, Saying, Partial<TopicLine>]>([
     ["a proposal", { type: "proposal" }, { says: "proposal" }],
@@ -47,6 +50,16 @@ describe("a line is taken", () => {
       "a rejection",
       { type: "ack", body: { acks: "x", approve: false } },
       { says: "ack", target: "x" },
+    ],
+    [
+      "an agreement",
+      { type: "ack", body: { acks: "x", approve: true } },
+      { says: "ack", target: "x", approves: true, explicit: true },
+    ],
+    [
+      "an ack that says neither",
+      { type: "ack", body: { acks: "x", approve: "no" } },
+      { says: "ack", target: "x", approves: true },
     ],
     [
       "a bare ack",
@@ -66,7 +79,17 @@ describe("a line is taken", () => {
     [
       "an unchained answer to a request",
       { type: "ack", body: { request_id: "0badcafe" }, unsigned: true },
-      { says: "ack", approves: true, chained: false },
+      { says: "nothing", chained: false },
+    ],
+    [
+      "an answer to a request, whatever else it says",
+      { type: "ack", body: { acks: "x", approve: true, request_id: "0badcafe" } },
+      { says: "nothing", target: "x" },
+    ],
+    [
+      "a correction that reverts nothing",
+      { type: "correction", body: { corrects: "x" } },
+      { says: "nothing", target: "x" },
     ],
     [
       "an unchained proposal",
@@ -81,147 +104,82 @@ describe("a line is taken", () => {
   ])("as %s", (_name, saying, expected) => {
     const topic = newTopic("key", THREAD);
     const event = said(saying, { refused: "clock_skew" });
-    const defaults = { target: undefined, approves: false, bare: false, chained: true };
+    const defaults = {
+      target: undefined,
+      approves: false,
+      explicit: false,
+      namesOwn: undefined,
+      bare: false,
+      chained: true,
+    };
+    const names: KnownLines = new Map();
     const line = { ...FIXED, id: event.message.id, ...defaults, refusedByUs: true, ...expected };
-    expect(addLine(topic, event)).toEqual(line);
+    expect(taken(topic, event, names)).toEqual(line);
     expect(linesOf(topic, "a_to_b")).toEqual([line]);
-    expect(findLine(topic, event.message.id)).toEqual(line);
-    expect(addLine(newTopic("key", THREAD), said(saying))?.refusedByUs).toBe(false);
+    const isProposal = line.says === "proposal";
+    expect(knownLine(names, "a_to_b", line.id)).toEqual({ line: 1, topic: "key", isProposal });
+    expect(taken(newTopic("key", THREAD), said(saying))?.refusedByUs).toBe(false);
   });
 
-  test.each<[string, Saying, string | undefined]>([
-    ["a correction", { type: "correction", body: { corrects: "x" } }, "x"],
-    ["a correction of the root", { type: "correction" }, undefined],
-    [
-      "idle words",
-      { type: "feedback", body: { reverts: "x", corrects: "y", acks: "z" } },
-      undefined,
-    ],
-  ])("as one that decides nothing: %s", (_name, saying, target) => {
+  test("as one that decides nothing, and that an ack may name", () => {
     const topic = newTopic("key", THREAD);
-    const event = said(saying);
-    expect(addLine(topic, event)).toBeUndefined();
-    const { timestamp: _at, timestampMs: _ms, ...place } = FIXED;
-    const { id } = event.message;
-    expect([...topic.others]).toEqual([[id, { ...place, id, target }]]);
+    const names: KnownLines = new Map();
+    const event = said({ type: "feedback", body: { reverts: "x", corrects: "y", acks: "z" } });
+    expect(taken(topic, event, names)).toBeUndefined();
+    expect([...topic.others]).toEqual([["a_to_b", [event.message.id]]]);
+    const place = { line: 1, topic: "key", isProposal: false };
+    expect(knownLine(names, "a_to_b", event.message.id)).toEqual(place);
     expect(linesOf(topic, "a_to_b")).toEqual([]);
+  });
+
+  test("with what it names in its own log, of whichever thread", () => {
+    const names: KnownLines = new Map();
+    learnLine(names, "a_to_b", "p", { line: 1, topic: "another", isProposal: true });
+    learnLine(names, "a_to_b", "s", { line: 2, topic: "another", isProposal: false });
+    learnLine(names, "b_to_a", "q", { line: 2, topic: "another", isProposal: true });
+    const naming = (acks: string) =>
+      addLine(
+        newTopic("key", THREAD),
+        said({ type: "ack", body: { acks } }),
+        names,
+        (id) => id === "beat",
+      )?.namesOwn;
+    expect(["p", "s", "beat", "q", "x"].map(naming)).toEqual([
+      "proposal",
+      "other",
+      "other",
+      undefined,
+      undefined,
+    ]);
   });
 
   test("once, however often it is told", () => {
     const topic = newTopic("key", THREAD);
+    const names: KnownLines = new Map();
     for (const type of ["proposal", "feedback"]) {
-      addLine(topic, said({ type }));
-      expect(addLine(topic, said({ type }, { line: 2 }))).toBeUndefined();
+      taken(topic, said({ type }), names);
+      expect(taken(topic, said({ type }, { line: 2 }), names)).toBeUndefined();
     }
     expect(linesOf(topic, "a_to_b").map(({ line }) => line)).toEqual([1]);
-    expect([...topic.otherCounts]).toEqual([["a_to_b", 1]]);
-  });
-
-  test("as the root of its author's thread, if it is the first", () => {
-    const topic = newTopic("key", THREAD);
-    const script = new WireScript("pairwise", ["a", "b"]);
-    script.say("a_to_b", NOON, { type: "ship", thread: "another" });
-    for (const type of ["proposal", "ship"]) {
-      const event = lineEvent(script.say("a_to_b", NOON, { type }), "b");
-      addLine(topic, event);
-      expect((findLine(topic, event.message.id) ?? topic.others.get(event.message.id))?.root).toBe(
-        true,
-      );
-    }
-    addLine(topic, said({ type: "ship" }));
-    expect([...topic.roots]).toEqual([["a", 2]]);
+    expect(sizeOf(topic)).toBe(2);
   });
 
   test("up to 1,024 that decide and 4,096 that do not, of each log", () => {
     const topic = newTopic("key", THREAD);
-    const [first] = [addLine(topic, said({ type: "proposal" }))];
+    const first = taken(topic, said({ type: "proposal" }));
     if (first === undefined) throw new Error("one line");
     const filled = (count: number) =>
       topic.lines.set("a_to_b", Array<TopicLine>(count).fill({ ...first, id: "filler" }));
     const second = said({ type: "proposal", subject: "second" });
-    filled(1_024);
-    expect(addLine(topic, second)).toBeUndefined();
     filled(1_023);
-    expect(addLine(topic, second)?.id).toBe(second.message.id);
-    topic.otherCounts.set("a_to_b", 4_095);
+    expect(taken(topic, second)?.id).toBe(second.message.id);
+    expect([...topic.full]).toEqual([]);
+    filled(1_024);
+    expect(taken(topic, second)).toBeUndefined();
+    expect([...topic.full]).toEqual(["a_to_b"]);
+    topic.others.set("a_to_b", Array<string>(4_095).fill("filler"));
     const others = ["one", "two"].map((subject) => said({ type: "ship", subject }));
-    for (const other of others) addLine(topic, other);
-    expect([...topic.others.keys()]).toEqual([others[0]?.message.id]);
-    expect(topic.otherCounts.get("a_to_b")).toBe(4_097);
-  });
-});
-
-describe("threads that share a name", () => {
-  const lineOf = (id: string, from: string, line: number, change: Partial<TopicLine> = {}) => ({
-    id,
-    log: from === "a" ? "a_to_b" : "b_to_a",
-    line,
-    from,
-    root: false,
-    target: undefined,
-    says: "proposal" as const,
-    approves: false,
-    bare: false,
-    chained: true,
-    timestamp: "",
-    timestampMs: NOON,
-    refusedByUs: false,
-    ...change,
-  });
-  const rootA = lineOf("root of a", "a", 2, { root: true });
-  const rootB = lineOf("root of b", "b", 2, { root: true });
-
-  function among(roots: Record<string, number>, more: TopicLine[], others: OtherLine[] = []) {
-    const topic = newTopic("key", "X");
-    for (const line of [rootA, rootB, ...more]) {
-      topic.lines.set(line.log, [...linesOf(topic, line.log), line]);
-    }
-    for (const other of others) topic.others.set(other.id, other);
-    for (const [who, line] of Object.entries(roots)) topic.roots.set(who, line);
-    return (line: TopicLine) =>
-      [rootA, rootB]
-        .filter((root) => inSameThread(topic, line, root) && inSameThread(topic, root, line))
-        .map(({ from }) => from)
-        .join(" and ");
-  }
-  const BOTH = { a: 2, b: 2 };
-
-  test.each<[string, TopicLine, string]>([
-    ["a root is of its own", rootA, "a"],
-    ["the other one too", rootB, "b"],
-    ["what names a root", lineOf("x", "b", 9, { target: "root of a" }), "a"],
-    ["what names another message", lineOf("x", "b", 9, { target: "remark on a" }), "a"],
-    ["even a root that names one", lineOf("x", "b", 9, { target: "root of a", root: true }), "a"],
-    ["what names nothing that is held", lineOf("x", "b", 9, { target: "elsewhere" }), "b"],
-    ["what its author says after its root", lineOf("x", "a", 3), "a"],
-    ["before its root", lineOf("x", "a", 1), "a and b"],
-    ["beside its root", lineOf("x", "a", 2), "a and b"],
-    ["who began none", lineOf("x", "c", 9), "a and b"],
-    ["a bare ack", lineOf("x", "a", 9, { says: "ack", bare: true }), "a and b"],
-    ["an ack that is not bare", lineOf("x", "a", 9, { says: "ack" }), "a"],
-  ])("%s", (_name, line, expected) => {
-    const { id, log, line: at, from, root, target } = lineOf("remark on a", "a", 8);
-    expect(among(BOTH, [line], [{ id, log, line: at, from, root, target }])(line)).toBe(expected);
-  });
-
-  test("are one when only one agent began it", () => {
-    expect(among({ a: 2 }, [])(rootB)).toBe("a and b");
-    expect(among({}, [])(rootA)).toBe("a and b");
-  });
-
-  test.each([
-    [64, "a"],
-    [65, "a and b"],
-  ])("what names through %i others: %s", (length, expected) => {
-    const chain = [rootA];
-    for (let n = 1; n <= length; n += 1) {
-      chain.push(lineOf(`link ${n}`, "c", 100 + n, { target: chain.at(-1)?.id }));
-    }
-    expect(among(BOTH, chain.slice(1))(chain.at(-1) ?? rootA)).toBe(expected);
-  });
-
-  test("lines that name each other are of all threads", () => {
-    const [x, y] = [lineOf("x", "a", 9, { target: "y" }), lineOf("y", "a", 9, { target: "x" })];
-    expect(among(BOTH, [x, y])(x)).toBe("a and b");
+    for (const other of others) taken(topic, other);
+    expect(topic.others.get("a_to_b")?.slice(4_095)).toEqual([others[0]?.message.id]);
   });
 });

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { BeatMark, LogsState, LogState } from "../../src/protocol/logs.ts";
+import { learnLine, type KnownLines } from "../../src/protocol/known-lines.ts";
 import type { Outcome, Proposal } from "../../src/protocol/proposal.ts";
-import { newTopic, type Topic, type TopicLine } from "../../src/protocol/topic.ts";
+import { linesOf, newTopic, type Topic, type TopicLine } from "../../src/protocol/topic.ts";
 import { judgeUnchained } from "../../src/protocol/unchained-outcome.ts";
 import { makeLayout } from "../../src/wire/layout.ts";
 
@@ -24,10 +25,11 @@ function lineOf({ text, change = {} }: Line): TopicLine {
     log: from === "a" ? "a_to_b" : "b_to_a",
     line: Number(line),
     from,
-    root: false,
     target: verb === "proposes" || about === "-" ? undefined : about,
     says,
     approves: verb === "acks",
+    explicit: false,
+    namesOwn: undefined,
     bare: about === "-",
     chained: false,
     timestamp: date,
@@ -42,7 +44,6 @@ function topicOf(lines: readonly (string | Line)[]): Topic {
   for (const each of lines) {
     const line = lineOf(typeof each === "string" ? { text: each } : each);
     topic.lines.set(line.log, [...(topic.lines.get(line.log) ?? []), line]);
-    if (line.root) topic.roots.set(line.from, line.line);
   }
   return topic;
 }
@@ -58,6 +59,7 @@ const PROPOSAL: Proposal = {
   subject: "",
   required: ["b"],
   problem: undefined,
+  awaitsRoster: false,
   chained: false,
   timestampMs: 0,
   at: 0,
@@ -67,6 +69,7 @@ const PROPOSAL: Proposal = {
   content: undefined,
   outcome: undefined,
   settled: false,
+  elsewhere: new Set(),
   named: false,
   judgedTo: 1,
 };
@@ -90,10 +93,14 @@ function beating(line: number, covers: number, change: { refused?: number; waits
     steps: [{ beat: line, lines: covers }],
     waiting: change.waits === undefined ? [] : [{ beat: change.waits, head: { lines: 99 } }],
     next: 0,
-    refused: new Map(change.refused === undefined ? [] : [[change.refused, line]]),
+    refused:
+      change.refused === undefined
+        ? []
+        : [{ first: change.refused, last: change.refused, beat: line }],
   };
   const log: LogState = {
     lines: 9,
+    foreign: 0,
     marks: [],
     beats: [beatAt(line)],
     headsFrom: line,
@@ -108,7 +115,15 @@ function judged(
   logs: LogsState = new Map(),
   proposal: Partial<Proposal> = {},
 ) {
-  return judgeUnchained(logs, topicOf(lines), { ...PROPOSAL, ...proposal }, LAYOUT);
+  const topic = topicOf(lines);
+  const names: KnownLines = new Map();
+  for (const { log, id, line, says } of [...topic.lines.values()].flat()) {
+    learnLine(names, log, id, { line, topic: topic.key, isProposal: says === "proposal" });
+  }
+  const judging = { ...PROPOSAL, ...proposal };
+  const isHeld = linesOf(topic, judging.log).some(({ id }) => id === judging.id);
+  const proposals = () => (isHeld ? [judging] : []);
+  return judgeUnchained({ logs, layout: LAYOUT, names, topic, proposals }, judging);
 }
 
 function outcome(status: Outcome["status"], by: string, at: string, id = by): Outcome {
@@ -172,7 +187,6 @@ describe("between two without heads", () => {
       [P, "b:1 proposes o @1", "a:2 acks o @3", "a:3 reverts p @3", "b:2 acks p @5"],
       outcome("withdrawn", "a:2", "@3"),
     ],
-    ["a revert of what is not held", ["a:2 reverts p @4"], undefined],
   ])("%s", (_name, lines, expected) => {
     expect(judged(lines)).toStrictEqual({ outcome: expected, settled: false });
   });
@@ -197,18 +211,8 @@ describe("between two without heads", () => {
       ["b:1 proposes o @1", "b:2 acks x @2", "b:3 reverts x @2", "a:2 acks - @3"],
       WITHDRAWN,
     ],
-    [
-      "there are two of which one is of another thread",
-      [
-        { text: "b:1 proposes o @1", change: { target: "p" } },
-        { text: "b:2 proposes n @1", change: { root: true } },
-        "a:2 acks - @3",
-      ],
-      WITHDRAWN,
-    ],
   ])("the proposer withdraws: %s", (_name, lines, expected) => {
-    const root = { text: P, change: { root: true } };
-    const { outcome: found } = judged([root, ...lines, "b:9 acks p @5"]);
+    const { outcome: found } = judged([P, ...lines, "b:9 acks p @5"]);
     expect(found).toEqual(expected);
   });
 });

@@ -55,46 +55,301 @@ function tell(wire: SimulatedWire, from: string, subject: string): Promise<strin
 }
 
 describe("a wall clock that is an hour wrong", () => {
-  test.each([
-    { what: "ahead", wrongMs: HOUR, refused: "forge", by: "scribe" },
-    { what: "behind", wrongMs: -HOUR, refused: "scribe", by: "forge" },
-  ])(
-    "$what: what $refused says meanwhile is refused by name, and after it all is well",
-    async ({ wrongMs, refused, by }) => {
-      const wire = sceneOf(["forge", "scribe"]);
-      await wire.start();
-      await tell(wire, "forge", "f before");
-      await tell(wire, "scribe", "s before");
-      wire.setClock("forge", wrongMs);
-      const during = {
-        forge: await tell(wire, "forge", "f"),
-        scribe: await tell(wire, "scribe", "s"),
-      };
-      await wire.pass(5 * MINUTE);
-      wire.setClock("forge", 0);
-      await wire.pass(SECOND);
-      await tell(wire, "forge", "f after");
-      await tell(wire, "scribe", "s after");
-      await wire.pass(5 * MINUTE);
+  test("ahead: what its owner says meanwhile is refused by name, and after it all is well", async () => {
+    const wire = sceneOf(["forge", "scribe"]);
+    await wire.start();
+    await tell(wire, "forge", "f before");
+    wire.setClock("forge", HOUR);
+    const during = await tell(wire, "forge", "f");
+    await tell(wire, "scribe", "s");
+    await wire.pass(16 * MINUTE);
+    wire.setClock("forge", 0);
+    await wire.pass(SECOND);
+    await tell(wire, "forge", "f after");
+    await tell(wire, "scribe", "s after");
+    await wire.pass(5 * MINUTE);
+    expect(await inbox(wire, "scribe")).toEqual(["f before", "f after"]);
+    expect(await inbox(wire, "forge")).toEqual(["s", "s after"]);
+    expect(await receipt(wire, "forge", during)).toMatchObject({
+      state: "refused",
+      reason: "clock_skew",
+    });
+    expect(await causes(wire, "scribe")).toEqual(["clock_skew"]);
+    for (const handle of wire.roster) {
+      expect((await causes(wire, handle)).filter((cause) => ALARMS.test(cause))).toEqual([]);
+    }
+    expectOneChain(wire);
+  });
 
-      const heard = (initial: string, isRefused: boolean): string[] =>
-        isRefused
-          ? [`${initial} before`, `${initial} after`]
-          : [`${initial} before`, initial, `${initial} after`];
-      expect(await inbox(wire, "scribe")).toEqual(heard("f", refused === "forge"));
-      expect(await inbox(wire, "forge")).toEqual(heard("s", refused === "scribe"));
-      const id = refused === "forge" ? during.forge : during.scribe;
-      expect(await receipt(wire, refused, id)).toMatchObject({
-        state: "refused",
-        reason: "clock_skew",
-      });
-      expect(await causes(wire, by)).toContain("clock_skew");
-      for (const handle of wire.roster) {
-        expect((await causes(wire, handle)).filter((cause) => ALARMS.test(cause))).toEqual([]);
-      }
-      expectOneChain(wire);
-    },
+  test("behind, and set right within a quarter of an hour: nothing is refused", async () => {
+    const wire = sceneOf(["forge", "scribe"]);
+    await wire.start();
+    await tell(wire, "scribe", "s before");
+    wire.setClock("forge", -HOUR);
+    await tell(wire, "forge", "f");
+    const during = await tell(wire, "scribe", "s");
+    await wire.pass(10 * MINUTE);
+    expect(await inbox(wire, "forge")).toEqual(["s before"]);
+    wire.setClock("forge", 0);
+    await wire.pass(5 * MINUTE);
+    await tell(wire, "scribe", "s after");
+    await wire.pass(5 * MINUTE);
+    expect(await inbox(wire, "forge")).toEqual(["s before", "s", "s after"]);
+    expect(await inbox(wire, "scribe")).toEqual(["f"]);
+    expect(await receipt(wire, "scribe", during)).toMatchObject({ state: "delivered" });
+    for (const handle of wire.roster) expect(await causes(wire, handle)).toEqual([]);
+    expectOneChain(wire);
+  });
+});
+
+describe("a reader whose clock is slow when it starts", () => {
+  async function slowReader(byMs: number): Promise<SimulatedWire> {
+    const wire = sceneOf(["forge", "scribe"]);
+    await wire.start("forge");
+    wire.setClock("forge", -byMs);
+    await wire.start("scribe");
+    await tell(wire, "scribe", "one");
+    await tell(wire, "scribe", "two");
+    return wire;
+  }
+
+  async function refused(wire: SimulatedWire): Promise<boolean> {
+    return (await causes(wire, "forge")).includes("clock_skew");
+  }
+
+  test("holds right lines back, says why, and takes them in when it is right", async () => {
+    const wire = await slowReader(10 * MINUTE);
+    await wire.pass(4 * MINUTE);
+    expect(await inbox(wire, "forge")).toEqual([]);
+    const [peer] = await wire.agent("forge").view("peers", undefined);
+    expect(peer).toMatchObject({
+      held: false,
+      waits: [{ log: "scribe_to_forge", because: "ahead" }],
+    });
+    expect(peer?.waits?.[0]?.detail).toMatch(/dated \d+ s ahead of our clock/);
+    // No head of ours passes a line that is held back.
+    const { body } = JSON.parse(wire.lines("forge_to_scribe.jsonl").at(-1) ?? "{}") as {
+      body: { heads: Record<string, { lines: number }> };
+    };
+    expect(body.heads["scribe_to_forge"]?.lines ?? 0).toBe(0);
+    wire.setClock("forge", 0);
+    await wire.pass(MINUTE);
+    expect(await inbox(wire, "forge")).toEqual(["one", "two"]);
+    expect(await causes(wire, "forge")).toEqual([]);
+    expect((await wire.agent("forge").view("peers", undefined))[0]?.waits).toEqual([]);
+  });
+
+  test("refuses what is still ahead after a quarter of an hour, counted over restarts", async () => {
+    const wire = await slowReader(2 * HOUR);
+    await wire.pass(10 * MINUTE);
+    await wire.expectReplayEqualsLive("forge");
+    await wire.pass(4 * MINUTE);
+    expect(await refused(wire)).toBe(false);
+    await wire.stop("forge");
+    await wire.start("forge");
+    await wire.pass(2 * MINUTE);
+    expect(await refused(wire)).toBe(true);
+    // Others that are ahead in the same hour are refused at once.
+    const second = await tell(wire, "scribe", "three");
+    await wire.pass(MINUTE);
+    expect(await receipt(wire, "scribe", second)).toMatchObject({ reason: "clock_skew" });
+    await wire.pass(45 * MINUTE);
+    const later = await tell(wire, "scribe", "four");
+    await wire.pass(MINUTE);
+    expect(await receipt(wire, "scribe", later)).toMatchObject({ state: "stored" });
+    wire.setClock("forge", 0);
+    await wire.pass(MINUTE);
+    expect((await inbox(wire, "forge")).at(-1)).toBe("four");
+  });
+
+  test("holds back at most once an hour for each log, whoever asks for it", async () => {
+    const wire = sceneOf(["forge", "scribe"]);
+    await wire.start("forge");
+    const put = (subject: string, aheadMs: number): void => {
+      const made = wire.forge("scribe", "scribe_to_forge", { subject, atMs: wire.nowMs + aheadMs });
+      wire.append("scribe_to_forge.jsonl", `${Buffer.from(made.line).toString()}\n`);
+    };
+    put("held back until it is in the limit", 7 * MINUTE);
+    await wire.settle();
+    put("right", 0);
+    await wire.pass(MINUTE);
+    expect(await inbox(wire, "forge")).toEqual([]);
+    await wire.pass(90 * SECOND);
+    expect(await inbox(wire, "forge")).toEqual(["held back until it is in the limit", "right"]);
+    put("a second one", 7 * MINUTE);
+    put("right again", 0);
+    await wire.pass(SECOND);
+    expect((await inbox(wire, "forge")).at(-1)).toBe("right again");
+    expect(await refused(wire)).toBe(true);
+  });
+
+  test("no time to answer runs against a peer whose lines it holds back", async () => {
+    const wire = sceneOf(["forge", "scribe"]);
+    await wire.start();
+    const draft = { to: ["scribe"], type: "proposal", subject: "p", body: {}, ackRequired: true };
+    const id = await wire.send("forge", draft);
+    await wire.pass(2 * SECOND);
+    wire.setClock("forge", -HOUR);
+    const body = { acks: id, approve: true };
+    const thread = await wire.agent("scribe").view("resolve_id", { id });
+    const correlationId = thread.correlation_id;
+    await wire.send("scribe", { to: ["forge"], type: "ack", subject: "yes", body, correlationId });
+    await wire.pass(14 * MINUTE);
+    const statusOf = async () =>
+      (await wire.agent("forge").view("proposals", undefined)).map(({ status }) => status);
+    expect(await statusOf()).toEqual(["open"]);
+    wire.setClock("forge", 0);
+    await wire.pass(5 * MINUTE);
+    expect(await statusOf()).toEqual(["ratified"]);
+  });
+});
+
+/** The names of all fields that hold a moment after that one. */
+function timesAfter(value: unknown, afterMs: number, name = ""): string[] {
+  if (typeof value === "number") return value > afterMs && value < 2 * afterMs ? [name] : [];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, each]) =>
+    timesAfter(each, afterMs, Array.isArray(value) ? name : key),
   );
+}
+
+describe("a clock that jumps a day ahead and back", () => {
+  const DAY = 24 * HOUR;
+
+  async function presence(wire: SimulatedWire): Promise<string | undefined> {
+    return (await wire.agent("forge").view("peers", undefined))[0]?.presence;
+  }
+
+  /** Forge's clock is a day ahead for eight seconds, in which it hears its peer. */
+  async function jumped(): Promise<SimulatedWire> {
+    const wire = sceneOf(["forge", "scribe"]);
+    await wire.start();
+    await wire.pass(5 * MINUTE);
+    wire.setClock("forge", DAY);
+    await tell(wire, "scribe", "s");
+    await wire.pass(8 * SECOND);
+    wire.setClock("forge", 0);
+    return wire;
+  }
+
+  test("hides no dead peer: it is late, and silent, when it would have been", async () => {
+    const wire = await jumped();
+    wire.kill("scribe");
+    await wire.pass(MINUTE);
+    expect(await presence(wire)).toBe("online");
+    const [peer] = await wire.agent("forge").view("peers", undefined);
+    expect(Date.parse(peer?.last_seen_at ?? "")).toBeLessThanOrEqual(wire.nowMs);
+    await wire.pass(9 * MINUTE);
+    expect(await presence(wire)).toBe("late");
+    await wire.expectReplayEqualsLive("forge");
+    expect(await presence(wire)).toBe("late");
+    await wire.pass(16 * MINUTE);
+    expect(await presence(wire)).toBe("silent");
+    const notices = await wire.agent("forge").view("notices", undefined);
+    const told = notices.findLast(({ cause }) => cause === "peer_silent")?.at ?? "";
+    expect(wire.nowMs - Date.parse(told)).toBeLessThan(16 * MINUTE);
+  });
+
+  test("is corrected once, and no message was received in the future", async () => {
+    const wire = await jumped();
+    await wire.pass(2 * MINUTE);
+    const [message] = await wire.agent("forge").view("inbox", {});
+    expect(Date.parse(message?._meta.received_at ?? "")).toBeLessThanOrEqual(wire.nowMs);
+    const entries = wire.read(wire.paths("forge").journal).split("\n");
+    expect(entries.filter((entry) => entry.includes('"set_back"'))).toHaveLength(1);
+  });
+
+  test("leaves nothing behind that is of that day, whatever it did and heard meanwhile", async () => {
+    const wire = sceneOf(["forge", "scribe"]);
+    await wire.start();
+    await wire.pass(MINUTE);
+    wire.setClock("forge", DAY);
+    const both = async (draft: Parameters<SimulatedWire["send"]>[1]): Promise<string[]> => [
+      await wire.send("scribe", { ...draft, to: ["forge"] }),
+      await wire.send("forge", { ...draft, to: ["scribe"] }),
+    ];
+    await both({ to: [], type: "feedback", subject: "s", body: "x" });
+    const [asked = ""] = await both({
+      ...{ to: [], type: "proposal", subject: "p", body: {}, ackRequired: true },
+    });
+    const [raised = ""] = await both({
+      ...{ to: [], type: "incident", subject: "i", body: { severity: "high" } },
+    });
+    for (const [id, type] of [
+      [asked, "proposal"],
+      [raised, "incident"],
+    ] as const) {
+      const { correlation_id: correlationId } = await wire
+        .agent("forge")
+        .view("resolve_id", { id });
+      const body = { acks: id, approve: true };
+      await wire.send("forge", { to: ["scribe"], type: "ack", subject: type, body, correlationId });
+    }
+    await wire.agent("forge").setStatus({ state: "busy", headsDown: true });
+    const refused = wire.forge("scribe", "scribe_to_forge", {
+      refs: Array(99).fill("x") as string[],
+    });
+    wire.append("scribe_to_forge.jsonl", `rubbish\n${Buffer.from(refused.line).toString()}\n`);
+    await wire.pass(3 * MINUTE);
+    wire.setClock("forge", 0);
+    await wire.pass(SECOND);
+    await wire.stop("forge");
+    const [first = "", ...rest] = wire.read(wire.paths("forge").checkpoint).split("\n");
+    const later = [first, ...rest.filter((line) => line !== "")].flatMap((line) =>
+      timesAfter(JSON.parse(line) as unknown, wire.nowMs + SECOND),
+    );
+    // What lines say of their own time is theirs.
+    expect(new Set(later)).toEqual(new Set(["timestampMs"]));
+    await wire.start("forge");
+  });
+
+  test("lets no deadline wait until that day has come", async () => {
+    const wire = sceneOf(["forge", "scribe"]);
+    await wire.start();
+    await wire.pass(MINUTE);
+    wire.setClock("forge", DAY);
+    const draft = { to: ["scribe"], type: "proposal", subject: "p", body: {}, ackRequired: true };
+    await wire.send("forge", draft);
+    await wire.pass(5 * SECOND);
+    wire.setClock("forge", 0);
+    await wire.pass(2 * HOUR);
+    await wire.agent("scribe").markRead("all");
+    await wire.pass(HOUR);
+    const [proposal] = await wire.agent("forge").view("proposals", undefined);
+    // What forge wrote while its clock was ahead, scribe may have refused: then a day has to pass.
+    if (proposal?.status === "open") {
+      wire.suspend(22 * HOUR);
+      await wire.pass(MINUTE);
+    }
+    expect((await wire.agent("forge").view("proposals", undefined))[0]?.status).toBe("reverted");
+  });
+
+  test("uses up no limit of an hour or a day that is yet to come", async () => {
+    const wire = sceneOf(["forge", "scribe"]);
+    await wire.start("forge");
+    const put = (line: Uint8Array): void => {
+      wire.append("scribe_to_forge.jsonl", `${Buffer.from(line).toString()}\n`);
+    };
+    const claim = (): void => {
+      put(
+        wire.forge("scribe", "scribe_to_forge", { refs: Array.from({ length: 99 }, () => "x") })
+          .line,
+      );
+    };
+    wire.setClock("forge", DAY);
+    claim();
+    await wire.pass(SECOND);
+    expect(await causes(wire, "forge")).toEqual(["too_many_refs"]);
+    wire.setClock("forge", 0);
+    await wire.pass(MINUTE);
+    claim();
+    await wire.pass(SECOND);
+    expect(await causes(wire, "forge")).toEqual(["too_many_refs", "too_many_refs"]);
+    wire.suspend(DAY);
+    claim();
+    await wire.pass(SECOND);
+    expect(await causes(wire, "forge")).toHaveLength(3);
+  });
 });
 
 describe("the wall clock of a host is set", () => {
@@ -127,6 +382,8 @@ test("a line dated in the year 9999 is refused, and does not date what its autho
   const far = wire.forge("scribe", "scribe_to_forge", { atMs, subject: "far" });
   wire.append("scribe_to_forge.jsonl", `${Buffer.from(far.line).toString()}\n`);
   await wire.settle();
+  expect(await causes(wire, "forge")).toEqual([]);
+  await wire.pass(16 * MINUTE);
   expect(await inbox(wire, "forge")).toEqual([]);
   expect(await causes(wire, "forge")).toEqual(["clock_skew"]);
   // Its own daemon finds that line in its log; a clock that was mended is believed again.

@@ -118,7 +118,7 @@ test("after a lost journal the daemon dies at each operation: nothing comes twic
     await wire.expectReplayAndAuditEqualLive("forge");
     if (!died) return;
   }
-}, 60_000);
+});
 
 test("a checkpoint of a journal that is lost is not mixed with the one that follows", async () => {
   const scene = await busyScene();

@@ -11,15 +11,14 @@ export const checkout = resolve(import.meta.dirname, "../..");
 /** A home of its own for one test; removed afterwards. */
 export function makePlace(
   platform: NodeJS.Platform,
-  own: Partial<{ wire: string; handle: string; home: string; runtimeDir: string }> = {},
+  own: Partial<{ wire: string; handle: string; home: string }> = {},
 ): ServicePlace {
   const root = mkdtempSync(join(tmpdir(), "deaddrop-service-"));
   onTestFinished(() => {
     rmSync(root, { recursive: true, force: true });
   });
   const home = join(root, own.home ?? "home");
-  const env = { XDG_RUNTIME_DIR: own.runtimeDir ?? join(root, "run") };
-  const places = placesFrom(env, home, tmpdir());
+  const places = placesFrom({}, home);
   return {
     platform,
     home,

@@ -103,7 +103,7 @@ test("install writes unit, drop-in and environment, then enables and restarts", 
 
 test("a wire below /tmp is not hidden by a private /tmp; one elsewhere keeps it private", () => {
   const place = makePlace("linux");
-  const places = { configHome: "/srv/c", stateHome: "/srv/s", runtimeDir: "/run/user/501" };
+  const places = { configHome: "/srv/c", stateHome: "/srv/s" };
   const at = (wireDir: string, program = "/opt/deaddrop/bin/deaddrop.js"): string => {
     const agent = agentPaths(places, { ...place.agent, wireDir });
     return dropInText({ ...place, places, agent, node: "/usr/bin/node", program });
@@ -120,14 +120,6 @@ test("a wire below /tmp is not hidden by a private /tmp; one elsewhere keeps it 
   expect(at("/tmp/wire")).toContain("PrivateTmp=no\n");
   expect(at("/srv/wire", "/tmp/checkout/bin/deaddrop.js")).toContain("PrivateTmp=no\n");
   expect(at("/tmpfoo/wire")).not.toContain("PrivateTmp");
-});
-
-test("a socket that had to move to the runtime folder can be made there", () => {
-  const place = makePlace("linux");
-  const stateHome = `/srv/${"long/".repeat(20)}`;
-  const places = { configHome: "/srv/c", stateHome, runtimeDir: "/run/user/501" };
-  const agent = agentPaths(places, place.agent);
-  expect(dropInText({ ...place, places, agent })).toContain('ReadWritePaths="-/run/user/501"\n');
 });
 
 test("installing twice writes nothing twice, and uninstalling leaves nothing", () => {

@@ -23,7 +23,6 @@ export function newMachine(): Machine {
     HOME: join(root, "home"),
     XDG_CONFIG_HOME: join(root, "config"),
     XDG_STATE_HOME: join(root, "state"),
-    XDG_RUNTIME_DIR: join(root, "run"),
   };
   return {
     root,

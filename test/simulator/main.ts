@@ -1,7 +1,8 @@
-import { fork, spawnSync } from "node:child_process";
+import { fork } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
+import { foundByTest } from "./found-by-test.ts";
 import { addFigures, NO_FIGURES, type SeedReport } from "./report.ts";
 import { PLANTS, withPlant, type Plant } from "./plants.js";
 import { playSeed } from "./play-seed.ts";
@@ -164,13 +165,4 @@ async function foundBySeeds({ name }: Plant, mostSeeds: number): Promise<string 
     return report.ok ? "go on" : "enough";
   });
   return found === undefined ? undefined : `seed ${found.seed}: ${found.what}`;
-}
-
-/** The test fails with the mistake in it, and for no other reason: it passes without. */
-function foundByTest({ name, test = "" }: Plant): string | undefined {
-  const passes = (env: NodeJS.ProcessEnv): boolean => {
-    const args = ["node_modules/vitest/vitest.mjs", "run", test, "--reporter=dot"];
-    return spawnSync(process.execPath, args, { env: { ...process.env, ...env } }).status === 0;
-  };
-  return passes({}) && !passes({ DEADDROP_PLANT: name }) ? test : undefined;
 }

@@ -6,6 +6,8 @@ export interface Plant {
   readonly put: string;
   /** The test that finds it, for what no play can see. */
   readonly test?: string;
+  /** Of the test in that file, where one has to notice it. */
+  readonly title?: string;
 }
 
 export const PLANTS: readonly Plant[];

@@ -7,6 +7,7 @@ import { lockBy, withFlock, withPerl } from "../../src/storage/kernel-lock.ts";
 import { lockHolder, takeLock, type LockNote } from "../../src/storage/lock.ts";
 import { nodeDisk } from "../../src/storage/node-disk.ts";
 import { builtForChildren } from "../support/child-modules.ts";
+import { CONDITION_LIMIT_MS } from "../support/hang-guard.ts";
 
 const disk = nodeDisk();
 const NOTE: LockNote = { pid: 42, role: "daemon", since: "2026-05-05T15:00:00Z" };
@@ -48,7 +49,7 @@ const HOLD = `
   const { nodeDisk } = await import(modules + "/storage/node-disk.js");
   const { takeLock } = await import(modules + "/storage/lock.js");
   const note = { pid: process.pid, role: "command", since: "now" };
-  const attempt = takeLock(nodeDisk(), path, note, 10000);
+  const attempt = takeLock(nodeDisk(), path, note, 600000);
   console.log(attempt.ok ? "ready" : "busy");
   process.stdin.resume();`;
 
@@ -102,7 +103,7 @@ describe("the identity's lock", () => {
     setTimeout(() => holder.kill("SIGKILL"), 0);
     const helper = spawn("sh", ["-c", `sleep 0.3; kill -9 ${holder.pid}`]);
     children.push(helper);
-    const taken = takeLock(disk, path, NOTE, 5_000);
+    const taken = takeLock(disk, path, NOTE, CONDITION_LIMIT_MS);
     expect(taken.ok).toBe(true);
     if (taken.ok) taken.lock.release();
   });
@@ -124,7 +125,7 @@ describe.skipIf(!hasPython)("beside python3's fcntl.flock (skipped without pytho
     expect(file.lock(0)).toBe(false);
     expect(file.lock(100)).toBe(false);
     await killed(holder);
-    expect(file.lock(2_000)).toBe(true);
+    expect(file.lock(CONDITION_LIMIT_MS)).toBe(true);
     file.close();
   });
 });

@@ -13,7 +13,6 @@ import {
 import {
   forgetWire,
   preparePrivateFolders,
-  prepareSocketFolder,
   rememberWire,
   resolveWireKey,
 } from "../../src/storage/private-folders.ts";
@@ -26,7 +25,7 @@ import {
 import { verifySignature } from "../../src/wire/signature.ts";
 import { Crashed, MemoryDisk, type MemoryProcess } from "../support/memory-disk.ts";
 
-const PLACES = placesFrom({ XDG_CONFIG_HOME: "/c", XDG_STATE_HOME: "/s" }, "/home/x", "/tmp");
+const PLACES = placesFrom({ XDG_CONFIG_HOME: "/c", XDG_STATE_HOME: "/s" }, "/home/x");
 const SEED = new Uint8Array(32).fill(7);
 const KEYS = identityPaths(PLACES, "forge");
 
@@ -54,10 +53,9 @@ function failureOf(action: () => unknown): Partial<StorageError> {
 
 describe("paths", () => {
   it("follow XDG, ignore relative values, and lie below the Python reference's folder", () => {
-    expect(placesFrom({ XDG_CONFIG_HOME: "relative" }, "/home/x", "/tmp")).toEqual({
+    expect(placesFrom({ XDG_CONFIG_HOME: "relative" }, "/home/x")).toEqual({
       configHome: "/home/x/.config",
       stateHome: "/home/x/.local/state",
-      runtimeDir: "/tmp",
     });
     expect(KEYS.key).toBe("/c/inter-agent-deaddrop/forge.key");
     const paths = agentPaths(PLACES, { wireDir: "/w", wireKey: "k", handle: "forge" });
@@ -74,17 +72,10 @@ describe("paths", () => {
     expect(wireKeyOf(undefined, "/w")).toMatch(/^[0-9a-f]{16}$/);
   });
 
-  it("a socket path that is too long moves to a short private folder", () => {
-    const deep = placesFrom({ XDG_STATE_HOME: `/${"d".repeat(90)}` }, "/home/x", "/tmp");
+  it("the socket lies in the private folder, however long its path is", () => {
+    const deep = placesFrom({ XDG_STATE_HOME: `/${"d".repeat(90)}` }, "/home/x");
     const paths = agentPaths(deep, { wireDir: "/w", wireKey: "k", handle: "forge" });
-    expect(paths.socket).toMatch(/^\/tmp\/deaddrop-[0-9a-f]{16}\/s$/);
-    const disk = new MemoryDisk().process();
-    prepareSocketFolder(disk, paths, 0);
-    expect(disk.stat(paths.socketFolder)?.mode).toBe(0o700);
-    // Somebody else made that name first in the shared temp folder.
-    expect(failureOf(() => prepareSocketFolder(disk, paths, 1_000)).code).toBe("unsafe_mode");
-    disk.setMode(paths.socketFolder, 0o755);
-    expect(failureOf(() => prepareSocketFolder(disk, paths, 0)).code).toBe("unsafe_mode");
+    expect(paths.socket).toBe(`${paths.stateDir}/daemon.sock`);
   });
 
   it("private folders stay with their path when the wire's id changes", () => {

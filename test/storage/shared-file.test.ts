@@ -123,5 +123,5 @@ describe("a file that every agent writes", () => {
     expect(
       lines.map((line) => (JSON.parse(line) as { n: number }).n).toSorted((a, b) => a - b),
     ).toEqual(Array.from({ length: 20 }, (_, n) => n));
-  }, 30_000);
+  });
 });

@@ -20,7 +20,6 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { nodeDisk } from "../../src/storage/node-disk.ts";
 import { nextSegment, openSegment, segmentsOf } from "../../src/storage/segments.ts";
 import {
-  compareHistory,
   continuation,
   nextFile,
   readLinesFrom,
@@ -215,24 +214,6 @@ describe("what was read stands no more", () => {
     const cursor = consumed("one\ntwo\n");
     writeFileSync(path, "one\nsix\nthree\n");
     expect(read(cursor).anomaly).toBe("rewritten");
-  });
-});
-
-describe("how a rewritten log relates to what was admitted from it", () => {
-  it.each([
-    ["abc", "abc", "same"],
-    ["abc", "abcde", "same"],
-    ["", "abc", "same"],
-    ["abc", "ab", "behind"],
-    ["abc", "", "behind"],
-    ["abc", "aab", "behind"],
-    ["abc", "abx", "rewritten"],
-    ["abc", "xabc", "same"],
-    ["abc", "ac", "rewritten"],
-    ["abc", "bca", "rewritten"],
-    ["abc", "x", "rewritten"],
-  ])("knew %j, found %j: %s", (known, found, verdict) => {
-    expect(compareHistory(known, found)).toBe(verdict);
   });
 });
 

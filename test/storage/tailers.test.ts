@@ -107,4 +107,4 @@ it("ten tailers during writes: each reads every line once, whole and in order", 
   for (const { ended } of tailers) {
     expect(await ended).toEqual({ code: 0, said: `ready\n${digest}\n` });
   }
-}, 60_000);
+});

@@ -1,4 +1,4 @@
-import { buildCard } from "../../src/trust/card-build.ts";
+import { buildCard, type CardDraft } from "../../src/trust/card-build.ts";
 import type { CardKey } from "../../src/trust/card.ts";
 import { makeSigner, publicKeyOf } from "../../src/wire/signature.ts";
 
@@ -10,7 +10,12 @@ export function keyFrom(handle: string, seed: number): CardKey {
 }
 
 /** Somebody whose keys come from `seed` says that it is that agent. */
-export function cardOf(handle: string, seed: number, url = ""): Uint8Array {
+export function cardOf(
+  handle: string,
+  seed: number,
+  url = "",
+  claims: CardDraft["claims"] = new Map(),
+): Uint8Array {
   return buildCard(
     {
       handle,
@@ -20,6 +25,7 @@ export function cardOf(handle: string, seed: number, url = ""): Uint8Array {
       tierRequired: "VERIFIED",
       policies: { maxMessageBodyKb: 64, maxClockSkewSeconds: 300, rateLimitMsgPerMin: 60 },
       issuedAt: "2026-05-05T15:00:00Z",
+      claims,
     },
     makeSigner(handle, new Uint8Array(32).fill(seed)),
   );

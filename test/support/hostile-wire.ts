@@ -48,8 +48,8 @@ export async function hostileWire(): Promise<{ wire: LiveWire; lines: readonly H
 }
 
 /** What forge's daemon does in a few rounds. */
-export async function takeIn({ env, dir, folder }: LiveWire): Promise<void> {
-  const places = placesFrom(env, env["HOME"] ?? "", folder);
+export async function takeIn({ env, dir }: LiveWire): Promise<void> {
+  const places = placesFrom(env, env["HOME"] ?? "");
   const agent = openAgent(realWorld(places, dir, silentLogger), { wireDir: dir, handle: "forge" });
   await agent.hold(0);
   for (let round = 0; round < 3; round += 1) await agent.tick();

@@ -29,8 +29,12 @@ export function notedVerdicts(disk: Disk, place: Place): Verdicts {
   };
   for (const entry of journalOf(disk, place)) {
     if (entry.k === "line") {
-      const line = entry.line - (earlier.get(entry.log) ?? 0);
-      verdicts.set(`${entry.log}:${line}`, entry.reason ?? entry.verdict);
+      const before = earlier.get(entry.log) ?? 0;
+      const verdict = entry.reason ?? entry.verdict;
+      // Of a run of lines that prove nothing, the last and the first are surely no blank ones.
+      for (const line of [entry.first ?? entry.line, entry.line]) {
+        verdicts.set(`${entry.log}:${line - before}`, verdict);
+      }
     } else if (entry.k === "local" && entry.event.kind === "rewound") {
       drop(entry.event.log, entry.event.line - (earlier.get(entry.event.log) ?? 0));
     } else if (entry.k === "local" && entry.event.kind === "reset") {
@@ -81,6 +85,8 @@ function auditedRefusals(
 /** The lines, of those that the agent has judged, of which the two say different things. */
 function differences(noted: Verdicts, audited: Verdicts): string[] {
   return [...noted].flatMap(([line, verdict]) => {
+    // One of several reasons.
+    if (verdict === "unauthentic") return audited.has(line) ? [] : [`${line}: live ${verdict}`];
     const live = REASONS.has(verdict) ? verdict : "no refusal";
     const later = audited.get(line) ?? "no refusal";
     return live === later ? [] : [`${line}: live ${live}, audit ${later}`];

@@ -42,8 +42,6 @@ interface DaemonOptions {
   readonly args?: readonly string[];
   /** Of Node itself. */
   readonly nodeArgs?: readonly string[];
-  /** How long it may take to start up. */
-  readonly limitMs?: number;
 }
 
 export interface Daemon extends Started {
@@ -74,6 +72,11 @@ interface WireOptions {
   readonly handles?: readonly string[];
   /** Of every tier, unless `tierSeconds` says more. */
   readonly cadenceSeconds?: number;
+  /**
+   * The cadence that deadlines follow (T1), where a slow machine must not be late for them; once
+   * somebody has said something, beats keep `cadenceSeconds`.
+   */
+  readonly deadlineSeconds?: number;
   /** Fields of config.json beside or in the place of the usual ones. */
   readonly config?: object;
   /** Below this folder instead of the one for temporary files. */
@@ -98,7 +101,8 @@ export function makeWire(options: WireOptions = {}): LiveWire {
   mkdirSync(home);
   const env = { ...envOf(home), ...options.env?.(home) };
   writePolicy(dir, handles, options);
-  initWire(setupHost(env, Date.now()), { wireDir: dir, handles, peers: [], track: true });
+  const agrees = (): boolean => true;
+  initWire(setupHost(env, Date.now()), { wireDir: dir, handles, peers: [], track: true, agrees });
   return liveWire(folder, dir, env);
 }
 
@@ -109,6 +113,7 @@ export function makeWire(options: WireOptions = {}): LiveWire {
 export async function makeHomes(
   handles: readonly string[],
   folderOf: (handle: string) => string = () => "wire",
+  options: Pick<WireOptions, "deadlineSeconds"> = {},
 ): Promise<ReadonlyMap<string, LiveWire>> {
   const folder = newFolder();
   const homes = new Map<string, LiveWire>();
@@ -117,7 +122,7 @@ export async function makeHomes(
     mkdirSync(home);
     const dir = join(folder, folderOf(handle));
     const isFirst = !existsSync(dir);
-    if (isFirst) writePolicy(dir, handles, {});
+    if (isFirst) writePolicy(dir, handles, options);
     const wire = liveWire(folder, dir, envOf(home));
     const peers = handles.filter((each) => each !== handle).flatMap((each) => ["--peer", each]);
     await wire.json(handle, isFirst ? "init" : "join", "--me", handle, ...peers);
@@ -137,8 +142,6 @@ function envOf(home: string): NodeJS.ProcessEnv {
   return {
     PATH,
     HOME: home,
-    // Sockets whose own place has too long a path go here, and are removed with the rest.
-    XDG_RUNTIME_DIR: home,
     TZ: "UTC",
     ...(TMPDIR === undefined ? {} : { TMPDIR }),
   };
@@ -155,27 +158,35 @@ function writePolicy(dir: string, handles: readonly string[], options: WireOptio
     ...options.config,
   };
   writeFileSync(join(dir, "config.json"), JSON.stringify(config));
-  writeFileSync(join(dir, "tiers.json"), tiersText(options.cadenceSeconds ?? 1));
+  const text = tiersText(options.cadenceSeconds ?? 1, options.deadlineSeconds);
+  writeFileSync(join(dir, "tiers.json"), text);
 }
 
 /** The same wire from another machine: its own home, with a copy of all keys and pins. */
 export function copiedHome(wire: LiveWire): LiveWire {
   const home = join(wire.folder, "copied-home");
   cpSync(join(wire.folder, "home", ".config"), join(home, ".config"), { recursive: true });
-  return liveWire(wire.folder, wire.dir, { ...wire.env, HOME: home, XDG_RUNTIME_DIR: home });
+  return liveWire(wire.folder, wire.dir, { ...wire.env, HOME: home });
 }
 
-export function tiersText(seconds: number): string {
+/** Spec 3.4: a deadline is never shorter than T1, so beats may be faster than that. */
+export function tiersText(seconds: number, deadlineSeconds?: number): string {
   const tier = { cadence_seconds: seconds };
-  const tiers = { T0_HEADS_DOWN: tier, T1_active: tier, T2_idle: tier, T3_long_idle: tier };
+  const active = { cadence_seconds: deadlineSeconds ?? seconds };
+  const tiers = { T0_HEADS_DOWN: tier, T1_active: active, T2_idle: tier, T3_long_idle: tier };
   const { transitions } = JSON.parse(
     readFileSync(new URL("../../tiers.json", import.meta.url), "utf8"),
   ) as { transitions: unknown };
-  return JSON.stringify({ schema_version: "v1", tiers, transitions });
+  const toFast = [{ from: "*", to: "T2_idle", when: "non_heartbeat_message" }];
+  return JSON.stringify({
+    schema_version: "v1",
+    tiers,
+    transitions: deadlineSeconds === undefined ? transitions : toFast,
+  });
 }
 
 function liveWire(folder: string, dir: string, env: NodeJS.ProcessEnv): LiveWire {
-  const places = placesFrom(env, env["HOME"] ?? "", env["TMPDIR"] ?? tmpdir());
+  const places = placesFrom(env, env["HOME"] ?? "");
   const argsOf = (handle: string, [command = "", ...rest]: readonly string[]) => [
     ...[BIN, command, "--wire", dir, "--as", handle],
     ...rest,
@@ -207,7 +218,7 @@ function liveWire(folder: string, dir: string, env: NodeJS.ProcessEnv): LiveWire
         }
         return started.stdout().includes('"the daemon runs"');
       };
-      await until(`the daemon of ${handle} runs: ${started.stderr()}`, isUp, options.limitMs);
+      await until(`the daemon of ${handle} runs: ${started.stderr()}`, isUp);
       return daemon;
     },
     text: (name) => readFileSync(join(dir, name), "utf8"),

@@ -10,11 +10,11 @@ const STEP_MS = 1_000;
  * A conversation about proposals, a step a line, one second apart:
  *
  *   a proposes P [needs=b,c] [counters=Q] [thread=X] [plain]
- *   b acks P | acks [bare] | rejects P | asks R | acks R request=r1
+ *   b acks P | acks [bare] | agrees P | rejects P | asks R | acks R request=r1
  *   a reverts P
- *   a beats [b=3] [wrong=b] [refuses=b:2,b:4] [at=12]     heads cover all of the others by default
+ *   a beats [H] [b=3] [wrong=b] [refuses=b:2,b:4] [at=12]     heads cover all of the others by default
  *
- * `plain` and `bare` lines are unchained, `bare` ones name nothing either. The thread is that of the
+ * `agrees` says `approve: true`, which `acks` does not. `plain` and `bare` lines are unchained, `bare` ones name nothing either. The thread is that of the
  * first proposal unless one is named. `@5` at the end of a step dates it five seconds after noon.
  */
 export class OutcomeScript {
@@ -34,7 +34,7 @@ export class OutcomeScript {
     return log.name;
   }
 
-  private take(step: string): void {
+  take(step: string): void {
     const [agent = "", verb = "", ...rest] = step.split(" ");
     const dated = rest.find((word) => word.startsWith("@"));
     const words = rest.filter((word) => word !== dated);
@@ -43,7 +43,9 @@ export class OutcomeScript {
     const [name] = words.filter((word) => !word.includes("=") && !FLAGS.has(word));
     const log = this.logOf(agent);
     if (verb === "beats") {
-      this.order.push(this.script.beat(log, NOON + ms, this.heads(log, options)));
+      const beat = this.script.beat(log, NOON + ms, this.heads(log, options));
+      if (name !== undefined) this.names.set(name, beat.message.id);
+      this.order.push(beat);
       return;
     }
     const line = this.script.say(log, NOON + ms, {
@@ -71,8 +73,9 @@ export class OutcomeScript {
     const counters = options.get("counters");
     const request = options.get("request");
     return {
-      ...(verb === "acks" || verb === "rejects" ? (id === undefined ? {} : { acks: id }) : {}),
+      ...(TYPES[verb] === "ack" && id !== undefined ? { acks: id } : {}),
       ...(verb === "rejects" ? { approve: false } : {}),
+      ...(verb === "agrees" ? { approve: true } : {}),
       ...(verb === "reverts" ? { reverts: id } : {}),
       ...(needs === undefined ? {} : { required: needs.split(",").filter((each) => each !== "") }),
       ...(counters === undefined ? {} : { counters: this.idOf(counters) }),
@@ -144,6 +147,7 @@ const FLAGS = new Set(["plain", "bare"]);
 const TYPES: Record<string, string> = {
   proposes: "proposal",
   acks: "ack",
+  agrees: "ack",
   rejects: "ack",
   reverts: "correction",
   asks: "request",

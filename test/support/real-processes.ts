@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { CONDITION_LIMIT_MS } from "./hang-guard.ts";
 
 /** The built program: `npm test` builds before; DEADDROP_BUILT names another copy of it. */
 const BUILT = process.env["DEADDROP_BUILT"] ?? fileURLToPath(new URL("../../", import.meta.url));
@@ -59,17 +60,18 @@ export function start(
   return { pid, child, ended, stdout: () => stdout, stderr: () => stderr };
 }
 
-/** Looks again and again until there is something to see; fails when it never comes. */
+/** Looks again and again until there is something to see; fails when it does not come at all. */
 export async function until<T>(
   what: string,
   look: () => T | undefined | false | Promise<T | undefined | false>,
-  limitMs = 20_000,
 ): Promise<T> {
-  const end = Date.now() + limitMs;
+  const endMs = performance.now() + CONDITION_LIMIT_MS;
   for (;;) {
     const seen = await look();
     if (seen !== undefined && seen !== false) return seen;
-    if (Date.now() > end) throw new Error(`not within ${limitMs / 1_000} s: ${what}`);
+    if (performance.now() > endMs) {
+      throw new Error(`not within ${CONDITION_LIMIT_MS / 60_000} minutes: ${what}`);
+    }
     await pause(50);
   }
 }

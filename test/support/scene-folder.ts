@@ -2,7 +2,9 @@ import { Buffer } from "node:buffer";
 import { join } from "node:path";
 import { loadPlace } from "../../src/daemon/place.ts";
 import { makeIdentity } from "../../src/storage/identity.ts";
-import { identityPaths, placesFrom, type Places } from "../../src/storage/paths.ts";
+import { preparePrivateFolders } from "../../src/storage/private-folders.ts";
+import { savePinned } from "../../src/storage/private-store.ts";
+import { agentPaths, identityPaths, placesFrom, type Places } from "../../src/storage/paths.ts";
 import type { Tier } from "../../src/trust/tiers.ts";
 import { newPeer, type Peer, type TrustStore } from "../../src/trust/store.ts";
 import { serialiseTrustStore } from "../../src/trust/trust-file.ts";
@@ -30,6 +32,10 @@ const HOLD = { cause: "key_revoked", detail: "the operator revoked a key of it" 
 export interface SceneOptions {
   readonly layout?: "pairwise" | "outbox";
   readonly signing?: { enforce_signed: boolean; allow_unsigned_from: string[] };
+  /** Whose unsigned lines the operators take, keys or not; all whom policy lets unless said. */
+  readonly unsignedPins?: readonly string[];
+  /** Of whom no key is pinned. */
+  readonly keyless?: readonly string[];
   /** How an agent rates a peer; TRUSTED unless said: `{ forge: { scribe: "VERIFIED" } }`. */
   readonly tiers?: Readonly<Record<string, Readonly<Record<string, Tier>>>>;
   readonly domains?: object;
@@ -83,8 +89,12 @@ export function makeScene(
   const all = new Map<string, Places>();
   for (const [handle, seed] of seeds) {
     const home = `/home/${handle}`;
-    const places = placesFrom({ HOME: home }, home, `/tmp/${handle}`);
+    const places = placesFrom({ HOME: home }, home);
     makeIdentity(process, identityPaths(places, handle), handle, seed);
+    // As a join leaves it: the operator has agreed to the policy.
+    const paths = agentPaths(places, { wireDir: WIRE, wireKey: WIRE_ID, handle });
+    preparePrivateFolders(process, paths);
+    savePinned(process, paths, "config", Buffer.from(`${JSON.stringify(config)}\n`, "utf8"));
     const place = loadPlace(process, places, { wireDir: WIRE, handle });
     write(place.paths.trust, serialiseTrustStore(storeOf(handle, seeds, options)));
     all.set(handle, places);
@@ -92,7 +102,9 @@ export function makeScene(
   return all;
 }
 
-function storeOf(handle: string, seeds: Seeds, { tiers, holds }: SceneOptions): TrustStore {
+function storeOf(handle: string, seeds: Seeds, options: SceneOptions): TrustStore {
+  const { tiers, holds, signing, keyless = [] } = options;
+  const { unsignedPins = signing?.allow_unsigned_from ?? [] } = options;
   const peers = new Map<string, Peer>();
   for (const [peer, seed] of seeds) {
     if (peer === handle) continue;
@@ -105,7 +117,8 @@ function storeOf(handle: string, seeds: Seeds, { tiers, holds }: SceneOptions): 
       tier,
       tierSetAtMs: since,
       attestedSinceMs: tier === "VERIFIED" || tier === "UNTRUSTED" ? undefined : since,
-      keys: [{ keyId: keyId(peer, key), key, addedAt, active: true }],
+      keys: keyless.includes(peer) ? [] : [{ keyId: keyId(peer, key), key, addedAt, active: true }],
+      mayBeUnsigned: unsignedPins.includes(peer),
       held: holds?.[handle]?.includes(peer) === true ? { ...HOLD, sinceMs: since } : undefined,
     });
   }

@@ -17,7 +17,7 @@ import {
 import { fromPlain, type JsonObject, type JsonValue } from "../../src/wire/json.ts";
 import { makeLayout } from "../../src/wire/layout.ts";
 import { parseMessage } from "../../src/wire/message.ts";
-import { makeSigner, verifyAll, type Signer } from "../../src/wire/signature.ts";
+import { makeSigner, publicKeyOf, verifyAll, type Signer } from "../../src/wire/signature.ts";
 import { Crashed, MemoryDisk, seeded, type MemoryProcess } from "./memory-disk.ts";
 import type { PowerCut } from "./memory-inode.ts";
 import { expectAuditEquals, expectOutcomeEquals } from "./scene-audit.ts";
@@ -150,6 +150,14 @@ export class SimulatedWire {
       loadPlace(this.disk.process(), places, { wireDir: WIRE, handle }).paths;
     this.#paths.set(handle, known);
     return known;
+  }
+
+  placesOf(handle: string): Places {
+    return this.#member(handle).places;
+  }
+
+  publicKey(handle: string): Uint8Array {
+    return publicKeyOf(this.#seeds.get(handle) ?? new Uint8Array(0));
   }
 
   /** The host of all of them loses its power. */

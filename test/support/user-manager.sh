@@ -29,8 +29,11 @@ chmod 700 "/run/user/$uid"
 exec setpriv --reuid="$user" --regid="$(id -g "$user")" --init-groups \
   env XDG_RUNTIME_DIR="/run/user/$uid" sh -c '
     /usr/lib/systemd/systemd --user >/dev/null 2>&1 &
-    for attempt in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    manager=$!
+    attempts=0
+    while kill -0 "$manager" 2>/dev/null && [ "$attempts" -lt 480 ]; do
       systemctl --user is-system-running >/dev/null 2>&1 && exec "$@"
+      attempts=$((attempts + 1))
       sleep 0.25
     done
     echo "the user manager does not start" >&2

@@ -16,6 +16,7 @@ import {
   signV31,
   storeOf,
   type Fields,
+  unsignedContext,
 } from "./people.ts";
 
 /** What a line is, for a model that reads no bytes. */
@@ -26,7 +27,7 @@ interface Sample {
 }
 
 const unsigned = { enforceSigned: true, allowUnsignedFrom: ["alice"] };
-const open = context({ wireId: "w1", signing: unsigned });
+const open = unsignedContext({ wireId: "w1" });
 
 function sample(name: string, fields: Fields, flaw?: Sample["flaw"], space = ""): Sample {
   const line = Buffer.concat([Buffer.from(space), lineOf(fields)]);
@@ -169,7 +170,7 @@ test("any sequence of lines is judged as the rules say of the whole of it", () =
   const tier = fc.constantFrom("VERIFIED" as const, "ATTESTED" as const, "TRUSTED" as const);
   fc.assert(
     fc.property(steps, tier, fc.boolean(), (lines, aliceTier, allowUnchained) => {
-      const store = storeOf({ ...peer(alice, aliceTier), allowUnchained });
+      const store = storeOf({ ...peer(alice, aliceTier), allowUnchained, mayBeUnsigned: true });
       const limits = { ...DEFAULT_LIMITS, maxMessageBodyKb: 1, maxRefs: 2 };
       const ctx = context({ wireId: "w1", signing: unsigned, limits, store });
       const log = freshLog();

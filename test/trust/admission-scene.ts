@@ -20,7 +20,7 @@ export const LOG = "alice_to_bob";
 export function freshLog(name = LOG): LogAdmission {
   const log = layout.logs.get(name);
   if (log === undefined) throw new Error(`no log ${name}`);
-  return newLogAdmission(log, layout);
+  return newLogAdmission(log, layout, 1);
 }
 
 /** An authentic line of alice's; throws when it is none. */

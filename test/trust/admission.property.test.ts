@@ -8,7 +8,16 @@ import {
   type LogAdmission,
 } from "../../src/trust/log-admission.ts";
 import { freshLog, judge, LOG, verified } from "./admission-scene.ts";
-import { context, lineOf, NOON_MS, note, signV30, signV31, type Fields } from "./people.ts";
+import {
+  context,
+  lineOf,
+  NOON_MS,
+  note,
+  signV30,
+  signV31,
+  unsignedContext,
+  type Fields,
+} from "./people.ts";
 
 /** A chain of eight, a fork of it, and lines outside it: what a log could hold in any order. */
 function possibleLines(): Uint8Array[] {
@@ -72,7 +81,7 @@ test("anything at all never throws", () => {
       .tuple(fc.constantFrom(...Object.keys(signV31(note()))), fc.jsonValue())
       .map(([key, value]) => lineOf({ ...signV31(note()), [key]: value })),
   );
-  const open = context({ signing: { enforceSigned: false, allowUnsignedFrom: [] } });
+  const open = unsignedContext({ signing: { enforceSigned: false, allowUnsignedFrom: [] } });
   fc.assert(
     fc.property(anything, fc.integer({ min: 0, max: 2 * NOON_MS }), (line, atMs) => {
       const result = authenticate(line, { owner: undefined, log: undefined }, open);

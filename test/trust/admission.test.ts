@@ -23,6 +23,7 @@ import {
   signV30,
   signV31,
   storeOf,
+  unsignedContext,
   type Fields,
 } from "./people.ts";
 
@@ -50,13 +51,13 @@ describe("what is believed", () => {
   });
 
   test("an unsigned line of somebody whom policy lets", () => {
-    const ctx = context({ signing: { enforceSigned: true, allowUnsignedFrom: ["alice"] } });
+    const ctx = unsignedContext();
     expect(outcome(note(), here, ctx)).toBe("ok v2.0 alice");
     expect(outcome(note({ from: "bob" }), nowhere, ctx)).toBe("unsigned");
   });
 
   test("an unsigned line of a stranger when nothing has to be signed", () => {
-    const ctx = context({ signing: { enforceSigned: false, allowUnsignedFrom: [] } });
+    const ctx = unsignedContext({ signing: { enforceSigned: false, allowUnsignedFrom: [] } });
     expect(outcome(note({ from: "mallory" }), nowhere, ctx)).toBe("ok v2.0 mallory");
   });
 
@@ -162,7 +163,9 @@ describe("refusals that prove nothing about anyone", () => {
   });
 
   test("unsigned: only one of key id and signature, whatever policy admits", () => {
-    const ctx = context({ signing: { enforceSigned: false, allowUnsignedFrom: ["alice"] } });
+    const ctx = unsignedContext({
+      signing: { enforceSigned: false, allowUnsignedFrom: ["alice"] },
+    });
     const { signature, public_key_id, ...bare } = signV31(note());
     expect(outcome({ ...bare, signature }, here, ctx)).toBe("unsigned");
     expect(outcome({ ...bare, public_key_id }, here, ctx)).toBe("unsigned");
@@ -173,7 +176,7 @@ describe("refusals that prove nothing about anyone", () => {
   });
 
   test("event_id_mismatch: on an unsigned line too", () => {
-    const ctx = context({ signing: { enforceSigned: false, allowUnsignedFrom: [] } });
+    const ctx = unsignedContext({ signing: { enforceSigned: false, allowUnsignedFrom: [] } });
     expect(outcome(note({ event_id: "00".repeat(32) }), here, ctx)).toBe("event_id_mismatch");
   });
 

@@ -24,6 +24,7 @@ import {
   signV30,
   signV31,
   storeOf,
+  unsignedContext,
   type Fields,
 } from "./people.ts";
 
@@ -58,7 +59,7 @@ function at<T>(items: readonly T[], index: number): T {
 test("a log of which nothing has been read knows whom the author's other logs address", () => {
   const fresh = {
     chain: emptyChain(),
-    seen: new SeenIds(),
+    seen: new SeenIds(1),
     held: undefined,
     mayBeginLate: false,
   };
@@ -69,7 +70,7 @@ test("a log of which nothing has been read knows whom the author's other logs ad
     otherAddressees: ["carol"],
   });
   const outbox = makeLayout("outbox", ["alice", "bob"]);
-  expect(newLogAdmission(outbox.logs.get("alice")!, outbox)).toEqual({
+  expect(newLogAdmission(outbox.logs.get("alice")!, outbox, 1)).toEqual({
     ...fresh,
     name: "alice",
     addressee: undefined,
@@ -122,7 +123,7 @@ describe("the chain", () => {
   });
 
   test("an unsigned line is after no gap, whatever place it claims", () => {
-    const ctx = context({ signing: { enforceSigned: true, allowUnsignedFrom: ["alice"] } });
+    const ctx = unsignedContext();
     const log = freshLog();
     const lines = chain(3);
     judge(at(lines, 0), log, ctx);
@@ -217,6 +218,7 @@ describe("the chain", () => {
     const ctx = context({ store: held.store });
     expect(judge(at(chain(1), 0), freshLog(), ctx)).toEqual({
       outcome: "wait",
+      because: "held",
       detail: "alice is held since key_revoked: it was lost",
       events: [],
     });
@@ -229,6 +231,7 @@ describe("the chain", () => {
       "alice_to_bob begins with line 3: lines 1 to 2 are missing, and it needs its archive or the operator's word";
     expect(judge(at(lines, 2), log)).toEqual({
       outcome: "wait",
+      because: "late",
       detail,
       events: [{ cause: "log_gap", detail }],
     });
@@ -304,7 +307,7 @@ describe("the chain", () => {
   });
 
   test("an unsigned line that policy admits stands outside, whatever place it claims", () => {
-    const ctx = context({ signing: { enforceSigned: true, allowUnsignedFrom: ["alice"] } });
+    const ctx = unsignedContext();
     const log = freshLog();
     judge(at(chain(1), 0), log, ctx);
     const forged = note({ log: "alice_to_bob", seq: 1, body: "a fork, if it were signed" });
@@ -314,7 +317,7 @@ describe("the chain", () => {
   });
 
   test("an unsigned copy that comes first does not break the chain", () => {
-    const ctx = context({ signing: { enforceSigned: true, allowUnsignedFrom: ["alice"] } });
+    const ctx = unsignedContext();
     const log = freshLog();
     const lines = chain(3);
     judge(at(lines, 0), log, ctx);
@@ -332,7 +335,7 @@ function respelled(fields: Fields): Uint8Array {
 
 describe("an unsigned copy of a chained line", () => {
   const signing = { enforceSigned: true, allowUnsignedFrom: ["alice"] };
-  const ctx = context({ signing });
+  const ctx = unsignedContext({ signing });
   const unsigned = (line: Fields): Fields => ({
     ...line,
     event_id: undefined,
@@ -453,7 +456,7 @@ describe("replays", () => {
     const outbox = makeLayout("outbox", ["alice", "bob", "carol"]);
     const source = outbox.logs.get("alice");
     if (source === undefined) throw new Error("no outbox");
-    expect(short(judge(signV31(note({ to: ["bob"] })), newLogAdmission(source, outbox)))).toBe(
+    expect(short(judge(signV31(note({ to: ["bob"] })), newLogAdmission(source, outbox, 1)))).toBe(
       "accepted",
     );
   });

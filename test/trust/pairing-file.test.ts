@@ -5,10 +5,11 @@ import { parsePairings, serialisePairings } from "../../src/trust/pairing-file.t
 const bytes = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
 const begun = beginPairing(bytes(1), bytes(2));
 const met = {
-  ...beginPairing(bytes(3), bytes(4), 2),
+  ...beginPairing(bytes(3), bytes(4), { mismatches: 2, restarts: 7 }),
   isShown: true,
   peer: { key: bytes(5), commitment: "c".repeat(64) },
   peerNonce: bytes(6),
+  other: { key: bytes(7), commitment: "d".repeat(64) },
 };
 const PAIRINGS = new Map([
   ["scribe", begun],
@@ -39,6 +40,7 @@ describe("the file of the pairings", () => {
     ["no key", changed((peer) => delete peer["key"]), "lacks its nonce, its key"],
     ["mismatches below zero", changed((peer) => (peer["mismatches"] = -1)), "whole number"],
     ["a word for shown", changed((peer) => (peer["shown"] = "yes")), "true or false"],
+    ["half of what waits", changed((peer) => (peer["other"] = { commitment: "c" })), "other lacks"],
     ["half a peer", changed((peer) => (peer["peer"] = { commitment: "c" })), "lacks key"],
   ])("refuses %s", (_what, text, words) => {
     expect(parsed(text)).toEqual({ ok: false, detail: expect.stringContaining(words) });

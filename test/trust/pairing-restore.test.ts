@@ -11,11 +11,10 @@ const fresh = () => nonce(99);
 const NONE: ReadonlyMap<string, Pairing> = new Map();
 
 const secret = { ...beginPairing(KEY, nonce(1)), mismatches: 2 };
-const shown = advancePairing(
-  beginPairing(KEY, nonce(3)),
-  { key: PEER, commitment: sasCommitment(nonce(4), PEER) },
-  fresh,
-).pairing;
+const shown = advancePairing(beginPairing(KEY, nonce(3)), {
+  key: PEER,
+  commitment: sasCommitment(nonce(4), PEER),
+}).pairing;
 
 it("a nonce that was still secret is drawn again, and wrong digits stay counted", () => {
   expect(shown.isShown).toBe(true);
@@ -32,7 +31,17 @@ it("a nonce that was still secret is drawn again, and wrong digits stay counted"
   expect(restored.get("b")).toEqual(shown);
 });
 
-it("what is here stands, with the tries of both", () => {
+it("what either has shown stays shown: no claim but that one sees another nonce", () => {
+  const secretHere = beginPairing(KEY, nonce(5));
+  const restored = restoredPairings(new Map([["a", secretHere]]), new Map([["a", shown]]), fresh);
+  expect(restored.get("a")).toEqual(shown);
+  const both = { ...shown, nonce: nonce(6), restarts: 2 };
+  expect(restoredPairings(new Map([["a", both]]), new Map([["a", shown]]), fresh).get("a")).toEqual(
+    both,
+  );
+});
+
+it("what is here holds, with the tries of both", () => {
   const here = new Map([["a", shown]]);
   expect(restoredPairings(here, new Map([["a", secret]]), fresh).get("a")).toEqual({
     ...shown,

@@ -47,6 +47,15 @@ export function context(changes: Partial<AdmissionContext> = {}): AdmissionConte
   };
 }
 
+/** Policy lets alice write unsigned lines, and so does the operator, though a key of her is pinned. */
+export function unsignedContext(changes: Partial<AdmissionContext> = {}): AdmissionContext {
+  return context({
+    signing: { enforceSigned: true, allowUnsignedFrom: ["alice"] },
+    store: storeOf({ ...peer(alice), mayBeUnsigned: true }, peer(bob)),
+    ...changes,
+  });
+}
+
 /** Fields of a message as a test writes them: plain data, `undefined` for absent. */
 export type Fields = Readonly<Record<string, unknown>>;
 

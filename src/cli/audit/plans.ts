@@ -113,7 +113,11 @@ function advertisedKeysOf(host: SetupHost, wireDir: string): Keys {
   const parsed = bytes === undefined ? undefined : parseTrustFile(bytes, path, "UNTRUSTED");
   if (parsed?.ok !== true) return NO_KEYS;
   const { peers, version } = parsed.document;
-  return { from: "advertised", store: { version: version ?? 0, peers } };
+  // Anybody who writes there would let everybody write unsigned lines.
+  const claimed = [...peers].map(
+    ([handle, peer]) => [handle, { ...peer, mayBeUnsigned: false }] as const,
+  );
+  return { from: "advertised", store: { version: version ?? 0, peers: new Map(claimed) } };
 }
 
 function givenKeys(cli: Cli, flags: AuditFlags): Keys | undefined {

@@ -3,7 +3,7 @@ import { DeaddropError } from "../../daemon/errors.ts";
 import type { Draft } from "../../wire/compose.ts";
 import { withClient, type Cli } from "../context.ts";
 import { example } from "../example.ts";
-import { answerSubject, parentOf, type Parent } from "../parent.ts";
+import { answerSubject, MESSAGE_ID, parentOf, type Parent } from "../parent.ts";
 import { addWaitFlags, deliver, type SendFlags } from "../sending.ts";
 
 export interface Flags extends Pick<
@@ -20,7 +20,7 @@ export function command(cli: Cli): Command {
     .description(
       "Acknowledges a message to its author. Of a proposal it is agreement, with --reject refusal.",
     )
-    .argument("<id>", "event id, a prefix of 6 characters or more, or correlation id")
+    .argument("<id>", MESSAGE_ID)
     .option("--reject", "refuse instead")
     .option("--reason <text>", "why");
   return addWaitFlags(ack)
@@ -34,15 +34,16 @@ export function command(cli: Cli): Command {
     .action((id: string, flags: Flags) => run(cli, id, flags));
 }
 
-export async function run(cli: Cli, id: string, flags: Flags): Promise<void> {
+/** `named` finds what is acked, and may refuse what it is. */
+export async function run(cli: Cli, id: string, flags: Flags, named = parentOf): Promise<void> {
   await withClient(cli, flags, async (client) => {
-    const parent = await parentOf(client, id);
+    const parent = await named(client, id);
     if (parent.from === client.handle) {
       throw new DeaddropError("refused", "that message is your own; its addressees ack it", {
         hint: "`deaddrop correct <id> --revert` takes a proposal of yours back",
       });
     }
-    await deliver(cli, flags, client, ackOf(parent, flags));
+    await deliver(cli, flags, client, ackOf(parent, flags), parent);
   });
 }
 

@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from "../../wire/json.ts";
 import { addBodyFlags, readBody, type BodyFlags } from "../body-input.ts";
 import { withClient, type Cli } from "../context.ts";
 import { example } from "../example.ts";
-import { answerSubject, parentOf, type Parent } from "../parent.ts";
+import { answerSubject, MESSAGE_ID, parentOf, subjectWith, type Parent } from "../parent.ts";
 import { recipients } from "../recipients.ts";
 import { addSendFlags, deliver, draftOptions, type SendFlags } from "../sending.ts";
 
@@ -21,10 +21,10 @@ export function command(cli: Cli): Command {
       "Corrects a message; it goes to those who got the message. With --revert it takes back a\n" +
         "proposal of yours that is not decided yet.",
     )
-    .argument("<id>", "event id, a prefix of 6 characters or more, or correlation id")
+    .argument("<id>", MESSAGE_ID)
     .argument("[body]", "what is right; - reads standard input")
     .option("--revert", "take the proposal back")
-    .option("--subject <text>", 'instead of "correction: …"');
+    .option("--subject <text>", "what it is about; what it corrects is added");
   return addBodyFlags(addSendFlags(correct))
     .addHelpText(
       "after",
@@ -51,14 +51,17 @@ export async function run(
         hint: "`deaddrop ack <id> --reject` refuses a peer's",
       });
     }
-    await deliver(cli, flags, client, {
+    const { subject: own } = flags;
+    const word = reverts ? "reverted" : "correction";
+    const draft = {
       to: await recipients(client, flags.to ?? readersOf(parent, client)),
       type: "correction",
-      subject: flags.subject ?? answerSubject(reverts ? "reverted" : "correction", parent),
+      subject: own === undefined ? answerSubject(word, parent) : subjectWith(own, word, parent),
       body: correctionBody(parent.event_id, text, reverts),
       correlationId: parent.correlation_id,
       ...draftOptions(flags),
-    });
+    };
+    await deliver(cli, flags, client, draft, parent);
   });
 }
 

@@ -4,7 +4,7 @@ import { DeaddropError } from "../../daemon/errors.ts";
 import { addBodyFlags, readBody } from "../body-input.ts";
 import { withClient, type Cli } from "../context.ts";
 import { example } from "../example.ts";
-import { parentOf, type Parent } from "../parent.ts";
+import { MESSAGE_ID, parentOf, type Parent } from "../parent.ts";
 import { addProposalFlags, proposal, type ProposalFlags } from "../proposal.ts";
 import { recipients } from "../recipients.ts";
 import { addSendFlags, deliver } from "../sending.ts";
@@ -16,7 +16,7 @@ export function command(cli: Cli): Command {
       "Answers a proposal with another one. It needs those whom the first one needed, and its\n" +
         "proposer, unless --required says otherwise.",
     )
-    .argument("<id>", "event id of the proposal, a prefix of 6 characters or more, or its thread")
+    .argument("<id>", `the proposal: ${MESSAGE_ID}`)
     .argument("<subject>", "what shall be decided instead")
     .argument("[body]", "the reasons; - reads standard input");
   return addBodyFlags(addSendFlags(addProposalFlags(counter)))
@@ -40,9 +40,8 @@ export async function run(
   await withClient(cli, flags, async (client) => {
     const parent = await parentOf(client, id);
     const required = await recipients(client, flags.required ?? (await parties(client, parent)));
-    const counters = { eventId: parent.event_id, correlationId: parent.correlation_id };
-    const draft = await proposal(client, { subject, reasons, required, flags, counters });
-    await deliver(cli, flags, client, draft);
+    const draft = await proposal(client, { subject, reasons, required, flags, counters: parent });
+    await deliver(cli, flags, client, draft, parent);
   });
 }
 

@@ -27,7 +27,7 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
   // Before all that the daemon consists of is loaded: that alone makes a heap grow.
   const { keepHeapSmall } = await import("../../daemon/heap.ts");
   keepHeapSmall();
-  const { meetPeers } = await import("../../setup/first-contact.ts");
+  const { meetPeers, restartsOf } = await import("../../setup/first-contact.ts");
   const { setupHost } = await import("../../setup/host.ts");
   const { runDaemon } = await import("../../daemon/process.ts");
   cli.exitCode = await runDaemon({
@@ -36,6 +36,9 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
     once: flags.once === true,
     logLevel: flags.logLevel,
     peers: flags.peer ?? [],
-    meet: (place) => meetPeers(setupHost(cli.env, cli.nowMs()), place).pinned,
+    meet: (place) => {
+      const contact = meetPeers(setupHost(cli.env, cli.nowMs()), place);
+      return { pinned: contact.pinned, restarted: restartsOf(contact) };
+    },
   });
 }

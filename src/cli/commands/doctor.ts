@@ -6,6 +6,8 @@ import {
   checking,
   checkKey,
   checkPeers,
+  checkPolicy,
+  checkUnowned,
 } from "../../setup/agent-checks.ts";
 import {
   checkClock,
@@ -17,6 +19,7 @@ import {
   warning,
   type Finding,
 } from "../../setup/host-checks.ts";
+import { checkForeignLines } from "../../setup/log-checks.ts";
 import { setupHost, type SetupHost } from "../../setup/host.ts";
 import { DEFAULT_LIMITS } from "../../wire/limits.ts";
 import { differences } from "../config/accept.ts";
@@ -104,7 +107,10 @@ function placeFindings(host: SetupHost, place: Place): readonly Finding[] {
       const detail = `the wire's config.json or tiers.json differs: ${lines.join("; ")}`;
       return [warning("accepted configuration", detail, "deaddrop config accept")];
     }),
+    ...checkPolicy(place),
+    ...checking("unowned logs", () => checkUnowned(disk, place)),
     ...checking("peers", () => checkPeers(disk, place)),
+    ...checking("logs", () => checkForeignLines(disk, place)),
     ...checking("daemon", () => [checkDaemon(disk, place)]),
   ];
 }

@@ -7,7 +7,7 @@ import { withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { example } from "../example.ts";
 import { followIncidents, incidentRow, noticeRow } from "../incident-text.ts";
 import { emit, table } from "../output.ts";
-import { answerSubject, answerTo, parentOf } from "../parent.ts";
+import { answerSubject, answerTo, incidentNamed, MESSAGE_ID } from "../parent.ts";
 import { peersOf, recipients } from "../recipients.ts";
 import { addSendFlags, addWaitFlags, deliver, draftOptions, type SendFlags } from "../sending.ts";
 import { run as ack, type Flags as AckFlags } from "./ack.ts";
@@ -72,19 +72,19 @@ async function addressees(client: Client, given: readonly string[] | undefined):
 function ackCommand(cli: Cli): Command {
   const acknowledge = new Command("ack")
     .description("Acknowledges an incident to its author.")
-    .argument("<id>", "event id, a prefix of 6 characters or more, or correlation id")
+    .argument("<id>", MESSAGE_ID)
     .option("--reason <text>", "what you do about it");
   return addWaitFlags(acknowledge)
     .addHelpText("after", example('deaddrop incident ack 4f2a91 --reason "reverting"'))
     .action((id: string, _own: unknown, self: Command) =>
-      ack(cli, id, self.optsWithGlobals<AckFlags>()),
+      ack(cli, id, self.optsWithGlobals<AckFlags>(), incidentNamed),
     );
 }
 
 function resolveCommand(cli: Cli): Command {
   const resolve = new Command("resolve")
     .description("Says in the incident's thread that it is settled.")
-    .argument("<id>", "event id, a prefix of 6 characters or more, or correlation id")
+    .argument("<id>", MESSAGE_ID)
     .argument("[body]", "how; - reads standard input");
   return addBodyFlags(addSendFlags(resolve))
     .addHelpText("after", example('deaddrop incident resolve 4f2a91 "Reverted; main is green."'))
@@ -92,16 +92,17 @@ function resolveCommand(cli: Cli): Command {
       const flags: SendFlags & BodyFlags = self.optsWithGlobals();
       const text = await readBody(cli, flags, argument);
       await withClient(cli, flags, async (client) => {
-        const parent = await parentOf(client, id);
+        const parent = await incidentNamed(client, id);
         const names = { resolves: parent.event_id };
-        await deliver(cli, flags, client, {
+        const draft = {
           to: await recipients(client, flags.to ?? answerTo(parent, client)),
           type: "incident",
           subject: answerSubject("resolved", parent),
           body: text === "" ? names : { ...names, text },
           correlationId: parent.correlation_id,
           ...draftOptions(flags),
-        });
+        };
+        await deliver(cli, flags, client, draft, parent);
       });
     });
 }

@@ -8,6 +8,7 @@ import type { SetupReport } from "../../setup/report.ts";
 import type { Cli } from "../context.ts";
 import { example } from "../example.ts";
 import { emit } from "../output.ts";
+import { addAcceptFlags, agreementOn, type AcceptFlags } from "../policy-consent.ts";
 import {
   addPartyFlags,
   ownHandle,
@@ -19,7 +20,7 @@ import {
   type Section,
 } from "../setup-text.ts";
 
-export interface Flags extends PartyFlags {
+export interface Flags extends PartyFlags, AcceptFlags {
   layout?: "pairwise" | "outbox";
   group?: string;
   localPair?: boolean;
@@ -41,7 +42,7 @@ export function command(cli: Cli): Command {
     )
     .option("--group <group>", "let agents that are users of one group share it, a log each")
     .option("--local-pair", "make all sides on this machine, each pinned TRUSTED by the others");
-  return addPartyFlags(init)
+  return addPartyFlags(addAcceptFlags(init))
     .addHelpText(
       "after",
       example(
@@ -49,19 +50,19 @@ export function command(cli: Cli): Command {
         "deaddrop init --me forge --peer scribe --local-pair",
       ),
     )
-    .action((flags: Flags) => {
-      run(cli, flags);
-    });
+    .action((flags: Flags) => run(cli, flags));
 }
 
-export function run(cli: Cli, flags: Flags): void {
+export async function run(cli: Cli, flags: Flags): Promise<void> {
   const handle = ownHandle(cli, flags);
   const peers = peerHandles(flags);
   const wireDir = resolve(cli.cwd, flags.wire ?? join(cli.cwd, "_coordination"));
   const host = setupHost(cli.env, cli.nowMs());
+  const handles = flags.localPair === true ? [handle, ...peers] : [handle];
   const request: Omit<InitRequest, "handles"> = {
     wireDir,
     peers,
+    agrees: await agreementOn(cli, flags, host, { command: "init", wireDir, handles, peers }),
     layout: flags.layout,
     group: flags.group,
     track: flags.track,
@@ -76,6 +77,7 @@ export function run(cli: Cli, flags: Flags): void {
     const reports = initLocalPair(host, request, handle);
     emit(cli, flags, reports, (paint) =>
       setupText(reports, paint, [
+        ...reports.slice(0, 1).map((each) => policySection(each)),
         ["Run each side's daemon", ...reports.map((each) => daemonCommand(each))],
         ...reports.slice(0, 1).map((each) => helloSection(each)),
       ]),
@@ -94,7 +96,7 @@ export function run(cli: Cli, flags: Flags): void {
         "Then compare six digits with its operator, over a channel that you trust",
         ...peers.map((peer) => digitsCommand(wireDir, handle, peer)),
       ],
-      ...reports.flatMap((each) => [runSection(each), helloSection(each)]),
+      ...reports.flatMap((each) => [policySection(each), runSection(each), helloSection(each)]),
     ]),
   );
 }
@@ -106,6 +108,15 @@ function joinCommand(wireDir: string, peer: string, handle: string): string {
 /** How two operators find out that they speak of the same keys. Spec 2.3. */
 export function digitsCommand(wireDir: string, handle: string, peer: string): string {
   return shellCommand("trust", "sas", peer, ...where(wireDir, handle));
+}
+
+/** The policy that is held on to, and what of it is weaker than the defaults. Spec 1.1. */
+export function policySection({ policy, weaker }: SetupReport): Section {
+  const title =
+    weaker.length === 0
+      ? "The policy that you hold on to, whatever the folder says later (deaddrop config accept)"
+      : "The policy that you hold on to, WEAKER than the defaults, as deaddrop doctor shows it";
+  return [title, ...policy, ...weaker.map((line) => `WEAKER: ${line}`)];
 }
 
 /** How the daemon is kept running. */

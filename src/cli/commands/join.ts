@@ -3,9 +3,11 @@ import { resolve } from "node:path";
 import { DeaddropError } from "../../daemon/errors.ts";
 import { setupHost } from "../../setup/host.ts";
 import { joinWire } from "../../setup/join-wire.ts";
+import { requireWire } from "../../storage/wire-folder.ts";
 import { findWire, type Cli } from "../context.ts";
 import { example } from "../example.ts";
 import { emit } from "../output.ts";
+import { addAcceptFlags, agreementOn, type AcceptFlags } from "../policy-consent.ts";
 import {
   addPartyFlags,
   ownHandle,
@@ -15,9 +17,9 @@ import {
   type PartyFlags,
   type Section,
 } from "../setup-text.ts";
-import { helloSection, digitsCommand, runSection } from "./init.ts";
+import { helloSection, digitsCommand, policySection, runSection } from "./init.ts";
 
-export interface Flags extends PartyFlags {
+export interface Flags extends PartyFlags, AcceptFlags {
   acceptWireTrust?: boolean;
   anew?: boolean;
 }
@@ -33,14 +35,12 @@ export function command(cli: Cli): Command {
     .argument("[folder]", "the wire's folder (default: the nearest _coordination/ upward)")
     .option("--accept-wire-trust", "pin the keys that the wire claims for your peers, at UNTRUSTED")
     .option("--anew", "the wire was made anew here: leave what was remembered of the old one");
-  return addPartyFlags(join)
+  return addPartyFlags(addAcceptFlags(join))
     .addHelpText("after", example("deaddrop join ./_coordination --me scribe --peer forge"))
-    .action((folder: string | undefined, flags: Flags) => {
-      run(cli, folder, flags);
-    });
+    .action((folder: string | undefined, flags: Flags) => run(cli, folder, flags));
 }
 
-export function run(cli: Cli, folder: string | undefined, flags: Flags): void {
+export async function run(cli: Cli, folder: string | undefined, flags: Flags): Promise<void> {
   if (folder !== undefined && /^[a-z][a-z0-9+.-]*:\/\//i.test(folder)) {
     throw new DeaddropError("usage", `${folder} is a URL; join takes a folder`, {
       hint: "clone or mount it first, and give the folder",
@@ -48,19 +48,25 @@ export function run(cli: Cli, folder: string | undefined, flags: Flags): void {
   }
   const wireDir = folder === undefined ? findWire(cli, flags) : resolve(cli.cwd, folder);
   const peers = peerHandles(flags);
-  const report = joinWire(setupHost(cli.env, cli.nowMs()), {
+  const host = setupHost(cli.env, cli.nowMs());
+  const handle = ownHandle(cli, flags);
+  const { anew } = flags;
+  requireWire(host.disk, wireDir);
+  const asked = { command: "join", wireDir, handles: [handle], peers, anew };
+  const report = joinWire(host, {
     wireDir,
-    handle: ownHandle(cli, flags),
+    handle,
     peers,
+    agrees: await agreementOn(cli, flags, host, asked),
     peerKeys: peerKeys(cli, flags, peers),
     track: flags.track,
     acceptWireTrust: flags.acceptWireTrust,
-    anew: flags.anew,
+    anew,
     dryRun: flags.dryRun,
   });
   const low = report.peers.filter(({ tier }) => tier === null || tier === "UNTRUSTED");
   const digits = low.map((peer) => digitsCommand(report.wire_dir, report.handle, peer.handle));
-  const sections: Section[] = [runSection(report), helloSection(report)];
+  const sections: Section[] = [policySection(report), runSection(report), helloSection(report)];
   if (digits.length > 0) {
     sections.unshift([
       "Compare six digits with the other side's operator, over a channel that you trust",

@@ -3,7 +3,7 @@ import { addBodyFlags, readBody, type BodyFlags } from "../body-input.ts";
 import { withClient, type Cli } from "../context.ts";
 import { example } from "../example.ts";
 import { withState } from "../opening.ts";
-import { answerSubject, answerTo, parentOf } from "../parent.ts";
+import { answerSubject, answerTo, MESSAGE_ID, parentOf, subjectWith } from "../parent.ts";
 import { recipients } from "../recipients.ts";
 import { addSendFlags, deliver, draftOptions, type SendFlags } from "../sending.ts";
 
@@ -17,9 +17,9 @@ interface Flags extends SendFlags, BodyFlags {
 export function command(cli: Cli): Command {
   const reply = new Command("reply")
     .description("Answers in the thread of a message, to its author unless --to says otherwise.")
-    .argument("<id>", "event id, a prefix of 6 characters or more, or correlation id")
+    .argument("<id>", MESSAGE_ID)
     .argument("[body]", "what you have to say; - reads standard input")
-    .option("--subject <text>", 'instead of "re: …"')
+    .option("--subject <text>", "what it is about; what it answers is added")
     .addOption(
       new Option("--type <type>", "the message's type")
         .choices(["feedback", "request", "warning", "decision"])
@@ -40,13 +40,15 @@ export async function run(
   const body = withState(flags.type, await readBody(cli, flags, argument), flags.state);
   await withClient(cli, flags, async (client) => {
     const parent = await parentOf(client, id);
-    await deliver(cli, flags, client, {
+    const { subject: own } = flags;
+    const draft = {
       to: await recipients(client, flags.to ?? answerTo(parent, client)),
       type: flags.type,
-      subject: flags.subject ?? answerSubject("re", parent),
+      subject: own === undefined ? answerSubject("re", parent) : subjectWith(own, "re", parent),
       body,
       correlationId: parent.correlation_id,
       ...draftOptions(flags),
-    });
+    };
+    await deliver(cli, flags, client, draft, parent);
   });
 }

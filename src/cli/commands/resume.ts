@@ -6,6 +6,7 @@ import { agentPaths } from "../../storage/paths.ts";
 import { confirmOperator, type ConsentFlags } from "../confirm.ts";
 import { placesOf, withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { example } from "../example.ts";
+import { aboutParent, answerSubject, parentOf, type Parent } from "../parent.ts";
 import { peersOf } from "../recipients.ts";
 import { deliver } from "../sending.ts";
 import { shortId } from "../text.ts";
@@ -38,15 +39,16 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
   await withClient(cli, flags, async (client) => {
     const here = flags.here === true;
     const mode = await activeSafeMode(client, here);
-    await consent(cli, flags, client, mode);
-    const { correlation_id } = await client.view("resolve_id", { id: mode.incident_id });
-    await deliver(cli, flags, client, {
+    const incident = await parentOf(client, mode.incident_id);
+    await consent(cli, flags, client, mode, incident);
+    const draft = {
       to: await peersOf(client),
       type: "incident",
-      subject: here ? "resumed here" : "resumed",
+      subject: answerSubject(here ? "resumed here" : "resumed", incident),
       body: { [here ? "resumes_here" : "resumes"]: mode.escalation_id, reason },
-      correlationId: correlation_id,
-    });
+      correlationId: incident.correlation_id,
+    };
+    await deliver(cli, flags, client, draft, incident);
   });
 }
 
@@ -63,7 +65,13 @@ async function activeSafeMode(client: Client, here: boolean): Promise<SafeModeVi
   return mode;
 }
 
-async function consent(cli: Cli, flags: Flags, client: Client, mode: SafeModeView): Promise<void> {
+async function consent(
+  cli: Cli,
+  flags: Flags,
+  client: Client,
+  mode: SafeModeView,
+  incident: Parent,
+): Promise<void> {
   const here = flags.here === true;
   const { wire } = await client.view("whoami");
   const { wireDir, handle } = client;
@@ -73,6 +81,7 @@ async function consent(cli: Cli, flags: Flags, client: Client, mode: SafeModeVie
     target: mode.escalation_id,
     effect: [
       `${mode.of} did not ack incident ${shortId(mode.incident_id)} of ${mode.author}.`,
+      `It is ${aboutParent(incident)}`,
       `Safe mode ends ${here ? `for ${handle} alone` : "for all"}; this is signed and sent.`,
     ],
     word: "resume",

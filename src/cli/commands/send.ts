@@ -4,6 +4,7 @@ import { addBodyFlags, readBody, type BodyFlags } from "../body-input.ts";
 import { withClient, type Cli } from "../context.ts";
 import { example } from "../example.ts";
 import { withState } from "../opening.ts";
+import { threadNamed, type NamedThread } from "../parent.ts";
 import { recipients } from "../recipients.ts";
 import { addSendFlags, deliver, draftOptions, type SendFlags } from "../sending.ts";
 
@@ -43,7 +44,7 @@ export function addMessageFlags(command: Command): Command {
     .argument("<subject>", 'what it is about; the prefix "urgent:" raises its priority')
     .argument("[body]", "what you have to say; - reads standard input")
     .addOption(type.choices(types))
-    .option("--thread <correlation-id>", "write into this thread instead of a new one")
+    .option("--thread <id>", "write into the thread of this message, or of this correlation id")
     .option("--state <line>", "the line of state that a ship, warning or long request opens with");
   return addBodyFlags(said);
 }
@@ -57,14 +58,18 @@ export async function run(
   const body = withState(flags.type, await readBody(cli, flags, argument), flags.state);
   await withClient(cli, flags, async (client) => {
     const to = await recipients(client, flags.to);
-    await deliver(cli, flags, client, {
+    const thread: Partial<NamedThread> =
+      flags.thread === undefined ? {} : await threadNamed(client, flags.thread);
+    const { correlationId, continues } = thread;
+    const draft = {
       to,
       type: flags.type,
       subject,
       body,
       ...draftOptions(flags),
-      ...(flags.thread === undefined ? {} : { correlationId: flags.thread }),
+      ...(correlationId === undefined ? {} : { correlationId }),
       ...(flags.type === "proposal" ? { ackRequired: true } : {}),
-    });
+    };
+    await deliver(cli, flags, client, draft, continues);
   });
 }

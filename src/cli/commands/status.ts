@@ -1,6 +1,7 @@
 import { Command, Option } from "commander";
 import type { AgentState, StatusChange } from "../../daemon/client-types.ts";
 import type { StatusView } from "../../daemon/view-types.ts";
+import { unownedText } from "../../storage/unowned-logs.ts";
 import { DeaddropError } from "../../daemon/errors.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { example } from "../example.ts";
@@ -69,6 +70,7 @@ function statusText(cli: Cli, view: StatusView, paint: Paint): string {
   const parts = [
     `${paint("bold", view.handle)} on ${sanitise(view.wire_dir)} (${sanitise(doing)}); daemon ${daemonText(view)}`,
     safeModeText(view, paint, nowMs),
+    unownedLogsText(view, paint),
     section(
       "Peers",
       view.peers.map((peer) => peerRow(peer, nowMs)),
@@ -95,6 +97,11 @@ function statusText(cli: Cli, view: StatusView, paint: Paint): string {
     `${paint("bold", "Next")}  ${paint("green", sanitise(view.next))}`,
   ];
   return parts.filter((part) => part !== "").join("\n\n");
+}
+
+function unownedLogsText({ unowned_logs: logs }: StatusView, paint: Paint): string {
+  const names = logs === undefined ? undefined : unownedText(logs);
+  return names === undefined ? "" : paint("yellow", sanitise(`Not read, of no member: ${names}`));
 }
 
 function safeModeText({ safe_mode }: StatusView, paint: Paint, nowMs: number): string {

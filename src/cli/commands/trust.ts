@@ -6,6 +6,7 @@ import type { Cli, GlobalFlags } from "../context.ts";
 import { example } from "../example.ts";
 import type { ImportFlags } from "../trust/import.ts";
 import type { PinFlags } from "../trust/pin.ts";
+import type { SasFlags } from "../trust/sas.ts";
 import type { StandingChange, StandingFlags } from "../trust/standing.ts";
 import type { VerifyFlags } from "../trust/verify.ts";
 
@@ -38,7 +39,10 @@ export function command(cli: Cli): Command {
     )
     .addOption(new Option("--tier <tier>", "how far it is believed").choices([...TIERS]))
     .option("--fingerprint <hex>", "the 64 digits that the peer's operator has read out")
-    .option("--unsigned", "the peer has no key and signs nothing (a v2.0 peer)")
+    .option(
+      "--unsigned",
+      "take its unsigned lines, where the wire's policy lets it write any (a v2.0 peer)",
+    )
     .addHelpText(
       "after",
       example(
@@ -50,14 +54,14 @@ export function command(cli: Cli): Command {
       const { run } = await import("../trust/pin.ts");
       await run(cli, peer, key, pin.optsWithGlobals<PinFlags>());
     });
-  trust
-    .command("sas")
+  addConsent(trust.command("sas"))
     .description("the six digits to compare with a peer's operator, and how far that is")
     .argument("<peer>", "with whom")
+    .option("--again", "its operator says that it began again: new digits; wants a confirmation")
     .addHelpText("after", example("deaddrop trust sas scribe"))
     .action(async (peer: string, _flags: unknown, sas: Command) => {
       const { run } = await import("../trust/sas.ts");
-      run(cli, peer, sas.optsWithGlobals<GlobalFlags>());
+      await run(cli, peer, sas.optsWithGlobals<SasFlags>());
     });
   addConsent(trust.command("verify"))
     .description("say which digits the peer's operator has read out; the same make it VERIFIED")

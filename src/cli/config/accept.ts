@@ -1,10 +1,13 @@
 import { DeaddropError } from "../../daemon/errors.ts";
-import { checkWireTiers, parsedConfig, shippedTiersText } from "../../setup/wire-config.ts";
+import { checkWireTiers, parsedConfig } from "../../setup/wire-config.ts";
 import { readWhole } from "../../storage/disk.ts";
 import { savePinned } from "../../storage/private-store.ts";
-import { DEFAULT_CONFIG } from "../../trust/config.ts";
+import { defaultPolicyText } from "../../trust/default-policy.ts";
+import { DEFAULT_CONFIG, type WireConfig } from "../../trust/config.ts";
 import { DEFAULT_HEARTBEAT_TIERS, parseHeartbeatTiers } from "../../trust/heartbeat-tiers.ts";
-import { diffConfig, diffTiers } from "../../trust/policy-drift.ts";
+import { diffConfig, diffTiers, isLooser, lostPast } from "../../trust/policy-drift.ts";
+import { weaknesses } from "../../trust/weak-policy.ts";
+import type { Place } from "../../daemon/place.ts";
 import { agentPlace, reloadDaemon, type AgentPlace } from "../agent-place.ts";
 import { confirmOperator, type ConsentFlags } from "../confirm.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
@@ -26,8 +29,22 @@ export function differences({ host, place }: AgentPlace): Differences {
   checkWireTiers(disk, place.wire.folder);
   const parsedTiers = tiers === undefined ? undefined : parseHeartbeatTiers(tiers);
   const newTiers = parsedTiers?.ok === true ? parsedTiers.tiers : DEFAULT_HEARTBEAT_TIERS;
-  const lines = [...diffConfig(place.config, newConfig), ...diffTiers(place.tiers, newTiers)];
+  const lines = [
+    ...diffConfig(place.config, newConfig),
+    ...newWeaknesses(place, newConfig),
+    ...diffTiers(place.tiers, newTiers),
+  ];
   return { lines, config, tiers };
+}
+
+/** In what the new policy is weaker than the defaults and the held one is not. */
+function newWeaknesses({ config, layout, handle }: Place, next: WireConfig): readonly string[] {
+  const held = weaknesses(config, layout.roster, [handle]).map(({ detail }) => detail);
+  const roster = [...new Set([...layout.roster, ...next.roster])];
+  const isTold = isLooser(config.signing, next.signing);
+  return weaknesses(next, roster, [handle])
+    .filter(({ kind, detail }) => !held.includes(detail) && !(isTold && kind === "unsigned"))
+    .map(({ detail }) => `WEAKER: ${detail}`);
 }
 
 /** `deaddrop config accept`: the operator agrees to what the wire says now. */
@@ -39,7 +56,7 @@ export async function accept(cli: Cli, flags: GlobalFlags & ConsentFlags): Promi
     emit(cli, flags, { accepted: false, differences: [] }, () => "There is nothing to accept.");
     return;
   }
-  refuseWithoutUs(at, config);
+  refuseLostPast(at, config);
   const action = {
     action: "config accept",
     target: place.wire.folder,
@@ -48,18 +65,22 @@ export async function accept(cli: Cli, flags: GlobalFlags & ConsentFlags): Promi
   };
   await confirmOperator(cli, flags, action, place.paths.operatorJournal);
   // What was shown is what is kept, whatever stands in the folder by now.
-  savePinned(host.disk, place.paths, "config", config ?? Buffer.from("{}\n"));
-  savePinned(host.disk, place.paths, "tiers", tiers ?? Buffer.from(shippedTiersText()));
+  savePinned(host.disk, place.paths, "config", config ?? Buffer.from(defaultPolicyText("config")));
+  savePinned(host.disk, place.paths, "tiers", tiers ?? Buffer.from(defaultPolicyText("tiers")));
   await reloadDaemon(place.paths);
   emit(cli, flags, { accepted: true, differences: lines }, (paint) =>
     [paint("green", "accepted"), ...lines.map((line) => `  ${sanitise(line)}`)].join("\n"),
   );
 }
 
-function refuseWithoutUs({ place }: AgentPlace, bytes: Uint8Array | undefined): void {
-  const roster = bytes === undefined ? [] : parsedConfig(place.wire.config, bytes).roster;
-  if (roster.length === 0 || roster.includes(place.handle)) return;
-  throw new DeaddropError("config", `the roster there (${roster.join(", ")}) leaves you out`, {
-    hint: `ask who changed ${place.wire.config}; your daemon goes on with what you accepted before`,
+function refuseLostPast({ place }: AgentPlace, bytes: Uint8Array | undefined): void {
+  const { config, settings, wire, handle } = place;
+  const next = bytes === undefined ? DEFAULT_CONFIG : parsedConfig(wire.config, bytes);
+  const roster = next.roster.length > 0 ? next.roster : [handle, ...settings.peers];
+  const held = { ...config, roster: place.layout.roster };
+  const problem = lostPast(held, { ...next, roster }, handle);
+  if (problem === undefined) return;
+  throw new DeaddropError("config", problem, {
+    hint: `there is no command for that yet; have ${wire.config} put back as it was. Your daemon goes on with what you accepted before`,
   });
 }

@@ -35,7 +35,7 @@ export class Stage {
     this.root = root;
     this.wireDir = join(root, "_coordination");
     const home = join(root, "home");
-    for (const folder of ["home/.config", "home/.local/state", "run", "logs"]) {
+    for (const folder of ["home/.config", "home/.local/state", "logs"]) {
       mkdirSync(join(root, folder), { recursive: true, mode: 0o700 });
     }
     this.#env = {
@@ -43,7 +43,6 @@ export class Stage {
       HOME: home,
       XDG_CONFIG_HOME: join(home, ".config"),
       XDG_STATE_HOME: join(home, ".local/state"),
-      XDG_RUNTIME_DIR: join(root, "run"),
       NO_COLOR: "1",
       TZ: "UTC",
     };

@@ -24,6 +24,7 @@ interface TrustRow {
   blocked: boolean;
   held: { cause: string; detail: string; since: string } | null;
   allow_unchained: boolean;
+  allow_unsigned: boolean;
   keys: (KeyReport & { active: boolean; added_at: string })[];
   /** Of its card in the wire, when its agent has pins and this key is none: it waits for you. */
   pending: readonly KeyReport[];
@@ -55,6 +56,7 @@ export function trustRows({ host, place, peers }: AgentPlace): TrustRow[] {
       blocked: peer?.blocked ?? false,
       held: holdOf(peer),
       allow_unchained: peer?.allowUnchained ?? false,
+      allow_unsigned: peer?.mayBeUnsigned ?? false,
       keys: (peer?.keys ?? []).map((key) => ({
         ...keyReport(key.keyId, key.key),
         active: key.active,
@@ -147,6 +149,10 @@ function notesOf(row: TrustRow): Cell[][] {
   for (const { key_id: id } of row.pending) {
     const words = `${id}: from its card; accept with: deaddrop trust sas ${row.handle}, or deaddrop trust pin ${row.handle} <its card> --fingerprint <as its operator reads it out>`;
     notes.push([{ text: "pending", style: "yellow" }, { text: words }]);
+  }
+  if (row.allow_unsigned) {
+    const words = `${row.handle}: where policy lets it; ends with: deaddrop trust pin ${row.handle} <its key>`;
+    notes.push([{ text: "may be unsigned", style: "yellow" }, { text: words }]);
   }
   if (row.blocked) notes.push([{ text: "blocked", style: "red" }, { text: row.handle }]);
   if (row.held !== null) {

@@ -126,7 +126,8 @@ function effectOf(
   const tierLine = `tier: ${peer?.tier ?? "none"} → ${tier ?? peer?.tier ?? "UNTRUSTED"}`;
   if (key === undefined) {
     return [
-      `${handle} will be believed WITHOUT signatures, where the wire's policy lets it`,
+      `${handle} will be believed WITHOUT signatures, where the wire's policy lets it: anybody who can`,
+      "write in the wire's folder can then speak in its name",
       tierLine,
     ];
   }
@@ -136,6 +137,7 @@ function effectOf(
     `Have ${handle}'s operator read theirs out over a channel that you trust (deaddrop trust list).`,
     tierLine,
   ];
+  if (peer?.mayBeUnsigned === true) lines.push(`unsigned lines of ${handle}: taken → refused`);
   const others = peer?.keys.filter((each) => each.active && each.keyId !== key.keyId) ?? [];
   const proves =
     isProof(tier) || (peer?.held?.cause === "key_revoked" && isCompared(key, at, flags));

@@ -6,6 +6,7 @@ import {
   noteCard,
   pin,
   proveKey,
+  setMayBeUnsigned,
   setTier,
   type StoreChange,
 } from "../../trust/pins.ts";
@@ -33,10 +34,12 @@ export async function run(
   flags: PinFlags,
 ): Promise<void> {
   const at = agentPlace(cli, flags);
-  requirePeer(at, handle);
+  // Another program of ours may write unsigned lines into our own log.
+  if (flags.unsigned !== true || handle !== at.place.handle) requirePeer(at, handle);
   const key = flags.unsigned === true ? undefined : await subjectOf(cli, at, handle, source);
   const compared = key !== undefined && isCompared(key, at, flags);
-  const how = { tier: flags.tier, compared, nowMs: cli.nowMs() };
+  const unsigned = flags.unsigned === true;
+  const how = { tier: flags.tier, compared, unsigned, nowMs: cli.nowMs() };
   const change = (store: TrustStore) => pinned(store, handle, key, how);
   const planned = change(readPrivateTrust(at.host.disk, at.place.paths));
   if (!planned.ok) throw new DeaddropError("refused", planned.detail);
@@ -44,8 +47,15 @@ export async function run(
   changePrivateTrust(at.host.disk, at.place.paths, change);
   await reloadDaemon(at.place.paths);
   const row = trustRows(agentPlace(cli, flags)).find((each) => each.handle === handle);
-  const with_ = key === undefined ? "without a key" : `with ${key.keyId}`;
+  const with_ = key === undefined ? "and may write unsigned lines" : `with ${key.keyId}`;
   emit(cli, flags, row, (paint) => `${paint("bold", handle)} is ${row?.tier ?? ""} ${with_}`);
+}
+
+interface HowToPin {
+  readonly tier: Tier | undefined;
+  readonly compared: boolean;
+  readonly unsigned: boolean;
+  readonly nowMs: number;
 }
 
 /**
@@ -56,7 +66,7 @@ function pinned(
   store: TrustStore,
   handle: string,
   key: Subject | undefined,
-  { tier, compared, nowMs }: { tier: Tier | undefined; compared: boolean; nowMs: number },
+  { tier, compared, unsigned, nowMs }: HowToPin,
 ): StoreChange {
   const peer = store.peers.get(handle);
   const isNew = (peer?.keys.length ?? 0) === 0;
@@ -74,5 +84,6 @@ function pinned(
   if (result.ok && key?.card !== undefined) {
     result = noteCard(result.store, handle, { ...key.card, at });
   }
+  if (result.ok) result = setMayBeUnsigned(result.store, handle, unsigned);
   return result.ok && compared ? endRevocation(result.store, handle) : result;
 }

@@ -1,3 +1,4 @@
+import { DeaddropError } from "../../daemon/errors.ts";
 import { meetPeers, type Contact } from "../../setup/first-contact.ts";
 import { fingerprintOf, groupedFingerprint } from "../../setup/offered-key.ts";
 import type { Place } from "../../daemon/place.ts";
@@ -5,7 +6,8 @@ import { claimFor, signingKey } from "../../trust/card.ts";
 import { digitsOf } from "../../trust/pairing.ts";
 import { staticSas } from "../../trust/sas.ts";
 import { didOf } from "../../wire/handle.ts";
-import { agentPlace } from "../agent-place.ts";
+import { agentPlace, type AgentPlace } from "../agent-place.ts";
+import { confirmOperator, type ConsentFlags } from "../confirm.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { emit, type Paint } from "../output.ts";
 import { whereGiven } from "../setup-text.ts";
@@ -19,27 +21,75 @@ export type Standing =
   | { readonly state: "static"; readonly digits: string; readonly key: Uint8Array }
   | { readonly state: "no_card" }
   | { readonly state: "wrong_card"; readonly detail: string }
+  /** Another claim than the one that has seen our nonce: the operator has to let it see one. */
+  | { readonly state: "changed" }
   /** The peer has to look at our card before it goes on. */
   | { readonly state: "waiting" };
 
+export interface SasFlags extends GlobalFlags, ConsentFlags {
+  again?: boolean;
+}
+
 /** `deaddrop trust sas`: the digits to compare with a peer's operator. Spec 2.3. */
-export function run(cli: Cli, peer: string, flags: GlobalFlags): void {
+export async function run(cli: Cli, peer: string, flags: SasFlags): Promise<void> {
   const at = agentPlace(cli, flags);
   requirePeer(at, peer);
-  const contact = meetPeers(at.host, at.place);
+  const found = meetPeers(at.host, at.place);
+  const contact = flags.again === true ? await meetAgain(cli, at, peer, found, flags) : found;
   const standing = standingWith(at.place, contact, peer);
-  const restarted = (contact.pairings.get(peer)?.restarts ?? 0) > 0;
+  const restarts = contact.pairings.get(peer)?.restarts ?? 0;
   const { state } = standing;
   if (state === "wrong_card") cli.exitCode = 1;
   const digits = "digits" in standing ? standing.digits : null;
-  emit(cli, flags, { peer, state, digits, restarted }, (paint) =>
+  emit(cli, flags, { peer, state, digits, restarted: restarts > 0, restarts }, (paint) =>
     [
-      ...(restarted
-        ? [`${paint("yellow", peer)} has begun anew: only the latest digits count`]
-        : []),
+      ...restartLines(peer, restarts, paint),
       ...standingText(at.place.handle, peer, standing, paint, whereGiven(flags)),
     ].join("\n"),
   );
+}
+
+/** One nonce for one word of the operator. Spec 2.3. */
+async function meetAgain(
+  cli: Cli,
+  { host, place }: AgentPlace,
+  peer: string,
+  found: Contact,
+  flags: ConsentFlags,
+): Promise<Contact> {
+  const pairing = found.pairings.get(peer);
+  if (standingWith(place, found, peer).state !== "changed" || pairing === undefined) {
+    throw new DeaddropError("refused", `nothing of ${peer} waits to begin again`, {
+      hint: `--again is for a card that has changed after your number was shown to it: deaddrop trust sas ${peer}`,
+    });
+  }
+  await confirmOperator(
+    cli,
+    flags,
+    {
+      action: "trust sas --again",
+      target: `${peer} ${pairing.other?.commitment ?? ""}`,
+      effect: [
+        `${peer}'s card has changed ${times(pairing.restarts)} since this agent first showed its number.`,
+        `A new number of yours is shown to what stands there now. Somebody in between gets one more`,
+        `try at your digits by that: go on only if ${peer}'s operator says that it began again.`,
+      ],
+      word: peer,
+    },
+    place.paths.operatorJournal,
+  );
+  return meetPeers(host, place, peer);
+}
+
+function restartLines(peer: string, restarts: number, paint: Paint): string[] {
+  if (restarts === 0) return [];
+  return [
+    `${paint("yellow", `${peer}'s card has changed ${times(restarts)}`)} after your number was shown to it: only the latest digits count`,
+  ];
+}
+
+function times(count: number): string {
+  return count === 1 ? "once" : `${count} times`;
 }
 
 export function standingWith(place: Place, contact: Contact, peer: string): Standing {
@@ -54,6 +104,7 @@ export function standingWith(place: Place, contact: Contact, peer: string): Stan
     const ours = { did: own, key: place.identity.publicKey };
     return { state: "static", digits: staticSas(ours, { did: other, key }), key };
   }
+  if (pairing?.other !== undefined) return { state: "changed" };
   const digits = pairing === undefined ? undefined : digitsOf(pairing, own, other);
   const paired = pairing?.peer?.key;
   if (digits === undefined || paired === undefined) return { state: "waiting" };
@@ -88,6 +139,13 @@ function standingText(
       return [
         `${paint("red", "refused")} ${peer}'s card does not hold: ${standing.detail}`,
         `Anybody who writes in the folder can put one there. On its side: deaddrop trust sas ${own}`,
+      ];
+    case "changed":
+      return [
+        `No digits: another card of ${peer} has seen your number than the one that is there now.`,
+        `Ask ${peer}'s operator, over a channel that you trust, whether it began again. Only then:`,
+        `  deaddrop trust sas ${peer} --again${where}`,
+        "If it did not, somebody else writes that card: find out who can write in your folder.",
       ];
     case "waiting":
       return [`${peer} has yet to look at your card; on its side: deaddrop trust sas ${own}`];

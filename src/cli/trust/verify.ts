@@ -100,6 +100,11 @@ function digitsIn(
       hint: `compare the whole fingerprint (deaddrop trust pin ${peer} --tier VERIFIED), or give --accept-static-sas: somebody in between finds keys with the same digits within seconds`,
     });
   }
+  if (standing.state === "changed") {
+    throw new DeaddropError("refused", `${peer}'s card has changed: the digits are void`, {
+      hint: `run \`deaddrop trust sas ${peer}\`, which says what to do`,
+    });
+  }
   const detail = standing.state === "wrong_card" ? `: ${standing.detail}` : "";
   throw new DeaddropError("refused", `there are no digits to compare with ${peer} yet${detail}`, {
     hint: `run \`deaddrop trust sas ${peer}\` here and \`deaddrop trust sas ${place.handle}\` on its side`,

@@ -1,0 +1,99 @@
+import type { AutomaticIncident } from "../protocol/effects.ts";
+import type { LogIntake, Memory } from "./memory.ts";
+import type { World } from "./edges.ts";
+
+/**
+ * Why a log does not move, although its author is not held.
+ * - "late": it begins above line 1. Spec 1.6.
+ * - "ahead": its next line is dated far ahead of our clock. Spec 2.4.
+ * - "rate", "storage", "refusals": a limit of ours.
+ * - "hole": its author has to restore a line that a power cut has damaged.
+ * - "behind": it lacks lines that we know. Spec 1.6.
+ * - "reordered": it holds what we know in another order than we took it in. Spec 1.6.
+ * - "order": a new line comes before lines of its chain that stand behind it. Spec 1.6.
+ */
+export type WaitReason =
+  "late" | "ahead" | "rate" | "storage" | "refusals" | "hole" | "behind" | "reordered" | "order";
+
+/** A log that waits. */
+export interface LogWait {
+  readonly because: WaitReason;
+  readonly detail: string;
+  /** On the monotonic clock. */
+  readonly sinceMs: number;
+  /** What the file looked like: it is not looked through again while it looks the same. */
+  readonly look?: string;
+}
+
+/** How a log that waits is shown to the operator. */
+export interface LogWaitView {
+  log: string;
+  because: WaitReason;
+  detail: string;
+  since: string;
+}
+
+/** Spec 1.6: so long after its lines were first missed, or out of order, the operator is told. */
+const TOLD_AFTER_MS = 10 * 60_000;
+/** How long an author has to restore its log, before what waits for it goes on. */
+const WAIT_FOR_AUTHOR_MS = 60 * 60_000;
+
+/** It is not ours to end: the file has to become again what it was, or what it will be. */
+const AUTHORS: ReadonlySet<WaitReason> = new Set(["behind", "reordered", "order"]);
+
+/** The log waits from now on, or still. What its file shows may change while it waits for it. */
+export function waitOf(intake: LogIntake, now: Omit<LogWait, "sinceMs">, monoMs: number): LogWait {
+  const { wait } = intake;
+  const isSame =
+    wait !== undefined &&
+    (wait.because === now.because || (AUTHORS.has(wait.because) && AUTHORS.has(now.because)));
+  return { ...now, sinceMs: isSame ? wait.sinceMs : monoMs };
+}
+
+/** Whether an author has left its log as it is for so long that no deadline waits for it. */
+export function isLeft(sinceMs: number, monoMs: number): boolean {
+  return monoMs - sinceMs >= WAIT_FOR_AUTHOR_MS;
+}
+
+/** Whether the operator has to know of it, and may end it: sync programs need some seconds. */
+export function isLong({ because, sinceMs }: LogWait, monoMs: number): boolean {
+  return AUTHORS.has(because) && monoMs - sinceMs >= TOLD_AFTER_MS;
+}
+
+/** What the operator is told of a log that does not become again what it was. */
+export function waitIncident({ log }: LogIntake, wait: LogWait): AutomaticIncident {
+  const { name, owner } = log;
+  const isBehind = wait.because === "behind";
+  const cause = isBehind ? "log_behind" : "log_reordered";
+  return {
+    key: `${cause}:${name}:${wait.sinceMs}`,
+    cause,
+    peer: owner,
+    subject: isBehind
+      ? `${name} lacks lines that it had`
+      : `the lines of ${name} stand in another order`,
+    detail: `${wait.detail}; nothing new is taken from it until then, or until you decide: deaddrop peer show ${owner}`,
+    concernsWire: true,
+  };
+}
+
+/** The logs that wait, of one author or of all; those of a limit that has just been reached, too. */
+export function waitViews(
+  { intakes }: Memory,
+  { clock }: Pick<World, "clock">,
+  owner: string,
+): LogWaitView[] {
+  const beganMs = clock.wallMs() - clock.monoMs();
+  return [...intakes.values()].flatMap(({ log, wait }) =>
+    wait === undefined || log.owner !== owner || wait.detail === ""
+      ? []
+      : [
+          {
+            log: log.name,
+            because: wait.because,
+            detail: wait.detail,
+            since: new Date(beganMs + wait.sinceMs).toISOString(),
+          },
+        ],
+  );
+}

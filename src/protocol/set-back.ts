@@ -1,0 +1,52 @@
+import type { IncidentsState } from "./incident-state.ts";
+import { setNoticesBack } from "./notices.ts";
+import type { State } from "./state.ts";
+
+/** Anything that notes when we received it, by our wall clock. */
+interface Noted {
+  readonly at: number;
+}
+
+/**
+ * Our wall clock was set back to `at`: what was noted before happened by then at the latest. Without
+ * this a peer that was heard while the clock was ahead would look alive for as long as it was ahead,
+ * and no deadline would run. What a peer says of its own time stays as it is. Spec 4.1.
+ */
+export function setBack(state: State, at: number): void {
+  const { heartbeats, receipts } = state;
+  for (const pace of heartbeats.paces.values()) {
+    if (pace.intervalFrom !== undefined) pace.intervalFrom = Math.min(pace.intervalFrom, at);
+  }
+  if (heartbeats.agentLastSeen !== undefined) {
+    heartbeats.agentLastSeen = Math.min(heartbeats.agentLastSeen, at);
+  }
+  lower(heartbeats.peerBeats.values(), at);
+  for (const { beats } of state.logs.values()) lower(beats, at);
+  for (const { messages } of state.threads.threads.values()) lower(messages, at);
+  lower(state.proposals.proposals.values(), at);
+  for (const { unread } of receipts.taken.values()) lower(unread, at);
+  lower(receipts.sent.messages.values(), at);
+  for (const { receipts: stages } of receipts.sent.messages.values()) lower(stages.values(), at);
+  setIncidentsBack(state.incidents, at);
+  setNoticesBack(state.notices, at);
+}
+
+function setIncidentsBack({ declared, ahead }: IncidentsState, at: number): void {
+  for (const marks of ahead.values()) lower(marks.values(), at);
+  for (const incidents of declared.values()) {
+    lower(incidents.values(), at);
+    for (const { acks, covered, coveredLive, resolved } of incidents.values()) {
+      lower(acks.values(), at);
+      lower(covered.values(), at);
+      lower(coveredLive.values(), at);
+      lower(resolved === undefined ? [] : [resolved], at);
+    }
+  }
+}
+
+/** In place: the same mark may be known in several places. */
+function lower(marks: Iterable<Noted>, at: number): void {
+  for (const mark of marks) {
+    if (mark.at > at) (mark as { at: number }).at = at;
+  }
+}

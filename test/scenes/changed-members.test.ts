@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import { ack, causesOf, MINUTE, propose, SECOND, statusOf } from "../support/proposal-scene.ts";
+import { SimulatedWire } from "../support/simulated-wire.ts";
+
+const ROSTER = ["forge", "scribe", "mason"];
+
+test.each([
+  ["the roster lost a handle", { roster: ["forge", "scribe"] }],
+  ["another layout", { layout: "pairwise" }],
+  ["another wire id", { wire_id: "0011223344556677" }],
+])(
+  "config.json with %s is told once, and a running daemon goes on as before",
+  async (_, change) => {
+    const wire = new SimulatedWire(ROSTER, { layout: "outbox" });
+    await wire.start();
+    const first = await propose(wire, "forge", ["scribe", "mason"], "Use tabs");
+    await wire.pass(5 * SECOND);
+    for (const member of ["scribe", "mason"]) await ack(wire, member, first);
+    await wire.pass(MINUTE);
+    const config = JSON.parse(wire.read("config.json")) as object;
+    wire.replace("config.json", JSON.stringify({ ...config, ...change }));
+    await wire.pass(3 * MINUTE);
+    await wire.stop("forge");
+    await wire.start("forge");
+    const second = await propose(wire, "forge", ["mason"], "Use spaces");
+    await wire.pass(5 * SECOND);
+    await ack(wire, "mason", second);
+    await wire.pass(MINUTE);
+    for (const id of [first, second]) expect(await statusOf(wire, "forge", id)).toBe("ratified");
+    for (const who of ROSTER) expect(await causesOf(wire, who)).toEqual(["config_drift"]);
+  },
+);
+
+test("status names logs that nobody reads", async () => {
+  const wire = new SimulatedWire(["forge", "scribe"], {});
+  await wire.start("forge");
+  const status = () => wire.agent("forge").view("status", undefined);
+  expect((await status()).unowned_logs).toEqual({ names: [], count: 0 });
+  wire.append("forge_to_mason.jsonl", "{}\n");
+  wire.append("notes.jsonl", "{}\n");
+  expect((await status()).unowned_logs).toEqual({ names: ["forge_to_mason.jsonl"], count: 1 });
+});

@@ -1,0 +1,15 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { LiveWire } from "./live-wire.ts";
+
+const SET_CLOCK = new URL("./set-clock.js", import.meta.url);
+
+/** A wall clock that the daemons of a wire share, and that a test sets; `set` takes ms ahead. */
+export function settableClock(wire: LiveWire) {
+  const control = join(wire.folder, "clock");
+  const set = (aheadMs: number) => writeFileSync(control, String(aheadMs));
+  set(0);
+  const nodeArgs = ["--import", `${SET_CLOCK.href}?${pathToFileURL(control).href}`];
+  return { set, daemonOptions: { nodeArgs } };
+}
