@@ -6,7 +6,8 @@ import type { Disk } from "../storage/disk.ts";
 import type { Journal } from "../storage/journal.ts";
 import { cursorAt } from "../storage/tail.ts";
 import { recallVerified, type VerifiedMessage } from "../trust/admission.ts";
-import { recallLine } from "../trust/log-admission.ts";
+import { admit } from "../trust/log-admission.ts";
+import { contextOf } from "./contexts.ts";
 import type { JournalEntry, LineEntry } from "./entries.ts";
 import { openLineSource, type LineSource } from "./line-source.ts";
 import { takeLocal } from "./holds.ts";
@@ -146,7 +147,8 @@ function lineEvent(
   const noted = notedLine(replay, progress, entry);
   if (noted === undefined) return undefined;
   const { bytes, message } = noted;
-  recallLine(message, intake.admission, reason, at, replay.place.store);
+  const reading = { mode: "journal", line, noted: { reason } } as const;
+  admit(message, intake.admission, contextOf(replay.place), at, reading);
   intake.lastAt = at;
   return {
     kind: "line",

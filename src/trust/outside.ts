@@ -1,4 +1,4 @@
-import { isChained } from "../wire/chain.ts";
+import { isChained, type ChainVerdict } from "../wire/chain.ts";
 import type { AdmissionContext, VerifiedMessage } from "./admission.ts";
 
 /** Spec 1.6. A chained line that names no wire was written for one without an id. */
@@ -17,8 +17,14 @@ export function wrongWire(
 /** As `init` makes them. Anything else is free text of its author, which is told to nobody. */
 const WIRE_ID = /^[0-9a-f]{16}$/;
 
-/** Spec 1.6: v2.0 lines that policy admitted and agents marked `allow_unchained`. */
-export function mayStandOutside(message: VerifiedMessage, ctx: AdmissionContext): boolean {
-  if (message.version === "v2.0") return true;
-  return ctx.store.peers.get(message.from)?.allowUnchained ?? false;
+/** Spec 1.6: outside the chain are v2.0 lines that policy admitted and agents marked `allow_unchained`. */
+export function strayLine(
+  verdict: ChainVerdict,
+  message: VerifiedMessage,
+  ctx: AdmissionContext,
+): string | undefined {
+  if (verdict.outcome !== "unchained" || !verdict.afterChained) return undefined;
+  if (message.version === "v2.0") return undefined;
+  if (ctx.store.peers.get(message.from)?.allowUnchained === true) return undefined;
+  return `this log is chained, and the line carries no place in the chain`;
 }

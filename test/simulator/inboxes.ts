@@ -115,7 +115,8 @@ export class Inboxes {
     const { from, id, log, seq, type } = genuine;
     kept(6, !box.delivered.has(id), () => `${handle} was given ${said(genuine)} twice`);
     const last = box.lastSeq.get(log) ?? 0;
-    const inOrder = seq > last || !this.#honest.includes(from) || this.#wasLost(handle, id);
+    const inOrder =
+      seq === 0 || seq > last || !this.#honest.includes(from) || this.#wasLost(handle, id);
     kept(6, inOrder, () => `${handle} was given ${said(genuine)} after line ${last} of ${log}`);
     kept(
       9,

@@ -57,8 +57,8 @@ export const PLANTS = [
   {
     name: "replay by correlation id",
     file: "src/trust/log-admission.ts",
-    find: "log.seen.has(message.id)",
-    put: "[log.threads ??= new Set()].some((all) => all.has(message.correlationId) || !all.add(message.correlationId))",
+    find: "const tagBefore = log.seen.tagOf(message.id);",
+    put: "log.threads ??= new Map();\n  const tagBefore = log.threads.get(message.correlationId);\n  log.threads.set(message.correlationId, message.lineTag);",
     test: "test/trust/admission.property.test.ts",
   },
   {
