@@ -18,6 +18,7 @@ import {
   noteTaken,
   type RefusedLines,
 } from "./refused-lines.ts";
+import { isMail } from "./routing.ts";
 import { applySent, emptySent, type SentState } from "./sent.ts";
 
 /** Unread lines that are remembered one by one, per log; those after them only as a number. */
@@ -201,7 +202,7 @@ function takeLine(state: ReceiptsState, event: LineEvent, env: Env): void {
   if (event.message.type === "heartbeat" || !isForUs(event, env)) return;
   const taken = takenOf(state, event.log);
   if (event.live) taken.news = event.line;
-  if (event.refused !== undefined || event.line <= taken.readFloor || event.isRead) return;
+  if (!isMail(event, env) || event.line <= taken.readFloor || event.isRead) return;
   if (taken.unread.length < MAX_UNREAD && taken.more === undefined) {
     taken.unread.push({ id: event.message.id, line: event.line, at: event.at });
   } else {
