@@ -116,10 +116,13 @@ function findLines(taking: Taking, { log }: LogIntake, known: ReadonlySet<string
   const others = new Set<string>();
   const found: FoundLine[] = [];
   const holes: number[] = [];
-  scanLog(world.disk, place, log.name, (bytes, line, end) => {
+  const noteHole = (): void => {
+    holes.push(found.length);
+  };
+  const visit = (bytes: Uint8Array, line: number, end: number): "more" => {
     const parsed = parseMessage(bytes);
     if (!parsed.ok) {
-      if (isHole(bytes)) holes.push(found.length);
+      if (isHole(bytes)) noteHole();
       return "more";
     }
     const { message } = parsed;
@@ -131,7 +134,8 @@ function findLines(taking: Taking, { log }: LogIntake, known: ReadonlySet<string
     }
     found.push({ id, seq: isChained(message) ? message.seq : undefined, end, line });
     return "more";
-  });
+  };
+  scanLog(world.disk, place, log.name, visit, noteHole);
   return { found, holes };
 }
 

@@ -14,14 +14,7 @@ import { admit, type ChainEvent } from "../trust/log-admission.ts";
 import { repeats } from "../trust/shown-before.ts";
 import { BY_CONTEXT } from "../trust/reading.ts";
 import { tierOf } from "../trust/store.ts";
-import {
-  isFull,
-  namedReason,
-  noteCopy,
-  noteRefused,
-  noteTaken,
-  type RefusedLines,
-} from "../protocol/refused-lines.ts";
+import { isFull, type RefusedLines } from "../protocol/refused-lines.ts";
 import type { UnsignedPast } from "../trust/unsigned.ts";
 import type { TailLine } from "../storage/tail.ts";
 import type { ChainRange } from "../wire/chain.ts";
@@ -30,6 +23,7 @@ import { isBeingMended, mendingMs } from "./holes.ts";
 import { isOutOfTurn } from "./line-order.ts";
 import { LOOK_AGAIN_MS, type WaitReason } from "./log-waits.ts";
 import type { Allowance, LogIntake } from "./memory.ts";
+import { noteJudged } from "./next-beat.ts";
 
 /** A line of a log with all that can be said of it before its signature is checked. */
 export interface PreparedLine {
@@ -152,17 +146,10 @@ export function judgeLines(
     const verdict = line.preparation?.step === "signature" ? valid[signature++] : undefined;
     const result = judgeLine(line, verdict, round);
     if ("cause" in result) return { judged, stop: result };
-    if (named !== undefined) noteResult(named, result);
+    if (named !== undefined) noteJudged(named, result);
     judged.push(result);
   }
   return { judged, stop: undefined };
-}
-
-/** What the fold makes of it, too. */
-function noteResult(named: RefusedLines, { tail: { line }, verdict, reason }: JudgedLine): void {
-  if (reason !== undefined) noteRefused(named, { first: line, last: line }, namedReason(reason));
-  else if (verdict === "accepted") noteTaken(named, line);
-  else if (verdict === "duplicate") noteCopy(named, line);
 }
 
 function judgeLine(

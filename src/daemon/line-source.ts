@@ -67,12 +67,16 @@ function linesByLength(file: DiskFile): ReadonlyMap<number, readonly number[]> {
   return starts;
 }
 
-/** Walks the whole lines of a log from its beginning; the visitor says when it has seen enough. */
+/**
+ * Walks the whole lines of a log from its beginning; the visitor says when it has seen enough.
+ * `onHole`: a line over the limit stands there, with what a power cut leaves.
+ */
 export function scanLog(
   disk: Disk,
   place: Place,
   name: string,
   visit: (bytes: Uint8Array, line: number, end: number) => "more" | "enough",
+  onHole: () => void = () => undefined,
 ): void {
   const log = place.layout.logs.get(name);
   if (log === undefined) return;
@@ -81,6 +85,7 @@ export function scanLog(
   for (let more = true; more;) {
     const read = readNewLines(disk, path, cursor, SCAN_BYTES);
     for (const each of read.lines) {
+      if (each.kind === "oversized" && each.isHole) onHole();
       if (each.kind === "line" && visit(each.bytes, each.line, each.end) === "enough") return;
     }
     cursor = read.cursor;

@@ -292,14 +292,3 @@ export function hasHeadsBefore(state: LogsState, name: string, line: number): bo
 export function lastBeat(state: LogsState, name: string): BeatMark | undefined {
   return state.get(name)?.beats.at(-1);
 }
-
-/** How far we hold a log: what our own heads say of it, refusals and reading aside. Spec 3.2. */
-export function headOf(
-  state: LogsState,
-  name: string,
-): { lines: number; seq?: number; eventId?: string } {
-  const log = state.get(name);
-  const mark = log?.marks.at(-1);
-  if (log === undefined || mark === undefined) return { lines: log?.lines ?? 0 };
-  return { lines: log.lines, seq: mark.seq, eventId: mark.id };
-}

@@ -44,7 +44,7 @@ export interface RefusedLines {
   /** The last line that was taken in. */
   lastTaken: number;
   /**
-   * The log was begun anew: what we have had from it before is a copy to us, and the line itself to
+   * The log was read again from its beginning: what we had from it is a copy to us, and the line itself to
    * those who read the file for the first time.
    */
   isAnew?: true;

@@ -8,7 +8,6 @@ import {
   emptyLogs,
   firstBeatCovering,
   hasHeadsBefore,
-  headOf,
   lastBeat,
   mayBeMended,
   namedRefused,
@@ -27,6 +26,16 @@ function folded(events: readonly CoreEvent[], layout = LAYOUT): LogsState {
   const state = emptyLogs();
   for (const event of events) applyLogs(state, event, scriptEnv(layout, "a"));
   return state;
+}
+
+/** How far a log is held. */
+function headOf(state: LogsState, name: string): object {
+  const log = state.get(name);
+  const mark = log?.marks.at(-1);
+  return {
+    lines: log?.lines ?? 0,
+    ...(mark === undefined ? {} : { seq: mark.seq, eventId: mark.id }),
+  };
 }
 
 const take = (lines: readonly ScriptLine[]) => lines.map((line) => lineEvent(line, "a"));

@@ -229,6 +229,30 @@ test("a hole of more than 1 MiB is waited for, too, and nothing is counted wrong
   expect(await causesOf(wire, "forge")).toEqual([]);
 });
 
+test("a hole of more than 1 MiB over lines that were read is no rewriting, whatever stands behind it", async () => {
+  const wire = await scene();
+  await wire.stop("scribe");
+  const whole = wire.read(FILE);
+  const lines: Composed[] = [];
+  for (let at = 0; at < 31; at += 1) {
+    const last = lines.at(-1);
+    const after = last === undefined ? {} : { after: { seq: seqOf(last), id: last.id } };
+    lines.push(wire.forge("scribe", LOG, { subject: `${at}`, body: "x".repeat(60_000), ...after }));
+  }
+  const texts = lines.map((line) => `${textOf(line)}\n`);
+  const [read, unread] = [texts.slice(0, -1).join(""), texts.at(-1) ?? ""];
+  wire.replace(FILE, `${whole}${read}`);
+  await wire.pass(10 * SECOND);
+  expect(await inbox(wire)).toHaveLength(30);
+  wire.replace(FILE, `${whole}${"\0".repeat(read.length - 1)}\n${unread}`);
+  await wire.pass(MINUTE);
+  expect(await scribe(wire)).toMatchObject({ held: false });
+  wire.replace(FILE, `${whole}${read}${unread}`);
+  await wire.pass(MINUTE);
+  expect(await inbox(wire)).toEqual(texts.map((_, at) => `${at}`));
+  expect(await causesOf(wire, "forge")).toEqual([]);
+});
+
 function textOf({ line }: Composed): string {
   return Buffer.from(line).toString("utf8");
 }
