@@ -11,9 +11,13 @@ import { apply } from "../protocol/core.ts";
 import type { CoreEvent, Env } from "../protocol/record.ts";
 import { emptyState, type State } from "../protocol/state.ts";
 import type { AdmissionContext } from "../trust/admission.ts";
+import { freshSalt } from "../storage/salt.ts";
+import { newLogAdmission } from "../trust/log-admission.ts";
+import type { Log } from "../wire/layout.ts";
 import type { UnownedLogs } from "../storage/unowned-logs.ts";
 import type { UnsignedPast } from "../trust/unsigned.ts";
 import type { Message } from "../wire/message.ts";
+import { unsignedThen, type NotedLine } from "./journal-notes.ts";
 import {
   gapViolations,
   judgeBlank,
@@ -52,9 +56,8 @@ export interface AuditPlan {
   readonly keys: KeySource;
   /** The name of the log that a message of a file by itself belongs to. */
   logNameOf(message: Message): string;
-  receivedAt(log: string, line: number): number | undefined;
-  /** What became of an unsigned line when it was received, by the private journal. Spec 1.5. */
-  notedUnsigned(log: string, line: number): UnsignedPast["noted"];
+  /** What our journal noted of a line. */
+  noted(log: string, line: number): NotedLine | undefined;
   /** Logs of the wire that belong to nobody: they are not read. Spec 1.1. */
   unowned(): UnownedLogs;
   /** Lines of decisions.jsonl, as events; given last, since the logs prove them. */
@@ -122,7 +125,8 @@ function takeDecisions(plan: AuditPlan, state: State, count: Tally): void {
 
 function judgingOf(plan: AuditPlan, logs: ReadonlyMap<string, LogRecord>): Judging {
   const passed = (keyId: string, log: string) => logs.get(log)?.passed.has(keyId) ?? false;
-  return { ctx: { ...plan.ctx, history: { passed } }, receivedAt: plan.receivedAt };
+  const ctx = { ...plan.ctx, history: { passed } };
+  return { ctx, keys: plan.keys, noted: (log, line) => plan.noted(log, line) };
 }
 
 interface Waiting {
@@ -157,31 +161,39 @@ function* judgedLines(
   logs: Map<string, LogRecord>,
   judging: Judging,
 ): Generator<Judged> {
+  const { layout } = plan.env;
   const recordOf = (name: string, owner: string): LogRecord => {
-    const known = logs.get(name) ?? newLogRecord(name, owner);
+    const log = layout.logs.get(name) ?? outside(name, owner);
+    const known = logs.get(name) ?? newLogRecord(newLogAdmission(log, layout, freshSalt()), owner);
     logs.set(name, known);
     return known;
   };
   const signedFrom = firstSigned(source, judging.ctx);
   let line = 0;
   const unsignedPast = (author: string): UnsignedPast => ({
-    noted: source.log && plan.notedUnsigned(source.log.name, line),
+    noted: source.log && unsignedThen(plan.noted(source.log.name, line)),
     isBeforeSigned: line < (signedFrom.get(author) ?? 0),
   });
   const place = { owner: source.log?.owner, log: source.log?.name, unsignedPast };
   const fixed = source.log && recordOf(source.log.name, source.log.owner);
   // In a file of several senders, a line that says nothing of its author counts as the last one's.
-  let current = fixed ?? newLogRecord(source.name, "");
+  const nobodys = newLogAdmission(outside(source.name, ""), layout, freshSalt());
+  let current = fixed ?? newLogRecord(nobodys, "");
   for (const raw of source.lines()) {
     line += 1;
     if (raw.blank) {
       yield judgeBlank(current);
       continue;
     }
-    const read = readLine(raw.bytes, place, judging.ctx);
+    const read = readLine(raw.bytes, place, judging);
     if (fixed === undefined && read.ok) {
       current = recordOf(plan.logNameOf(read.message), read.message.from);
     }
     yield judgeRead(raw, read, current, judging);
   }
+}
+
+/** A file that is no log of the layout: it addresses nobody in particular. */
+function outside(name: string, owner: string): Log {
+  return { name, owner, addressee: undefined, path: name };
 }

@@ -1,44 +1,38 @@
 import type { Violation } from "../protocol/audit.ts";
-import type { CoreEvent, LineEvent } from "../protocol/record.ts";
+import type { CoreEvent } from "../protocol/record.ts";
 import {
   authenticate,
+  recallVerified,
   type AdmissionContext,
   type LineSource,
   type RefusalReason,
+  type VerifiedMessage,
 } from "../trust/admission.ts";
-import { freshSalt } from "../storage/salt.ts";
-import { SeenIds } from "../trust/replay.ts";
-import { beginAfterRevoked } from "../trust/turn-over.ts";
-import {
-  advance,
-  emptyChain,
-  isChained,
-  judgeLine,
-  type ChainState,
-  type ChainVerdict,
-} from "../wire/chain.ts";
-import { sha256Hex } from "../wire/canonical.ts";
-import { parseMessage, type Message } from "../wire/message.ts";
-import { quote } from "../wire/quote.ts";
+import { admit, type LogAdmission } from "../trust/log-admission.ts";
+import { repeats } from "../trust/shown-before.ts";
+import { BY_CONTEXT, type Reading } from "../trust/reading.ts";
+import type { ChainGap } from "../wire/chain.ts";
+import type { Message } from "../wire/message.ts";
+import type { NotedLine } from "./journal-notes.ts";
 import type { RawLine } from "./source.ts";
 
 /** What an audit remembers of one log while it reads it. */
 export interface LogRecord {
   readonly name: string;
   readonly owner: string;
+  readonly admission: LogAdmission;
   line: number;
   /** Receipt time of the line before, ms. */
   lastAt: number;
-  readonly chain: ChainState;
-  readonly seen: SeenIds;
+  /** What was missing when a fork ended the chain; undefined: none has. */
+  missing: readonly ChainGap[] | undefined;
   /** Keys whose last good line has been passed. Spec 2.1. */
   readonly passed: Set<string>;
 }
 
-export function newLogRecord(name: string, owner: string): LogRecord {
-  const chain = emptyChain();
-  const seen = new SeenIds(freshSalt());
-  return { name, owner, line: 0, lastAt: 0, chain, seen, passed: new Set() };
+export function newLogRecord(admission: LogAdmission, owner: string): LogRecord {
+  const { name } = admission;
+  return { name, owner, admission, line: 0, lastAt: 0, missing: undefined, passed: new Set() };
 }
 
 /** What one line is: an event for the fold, and what is wrong with it. */
@@ -51,23 +45,26 @@ export interface Judged {
 
 export interface Judging {
   readonly ctx: AdmissionContext;
-  /** The receipt time by the private journal, ms. */
-  receivedAt(log: string, line: number): number | undefined;
+  /** Whose keys those are: agents without any are believed only where the pins are not our own. */
+  readonly keys: "pinned" | "advertised" | "given" | "none";
+  /** What our private journal noted of a line, if it did. */
+  noted(log: string, line: number): NotedLine | undefined;
 }
 
 /** A line read, before it is known what it says of its log. */
 export type ReadLine =
-  | { readonly ok: true; readonly message: Message; readonly unverified: boolean }
+  | { readonly ok: true; readonly message: VerifiedMessage; readonly unverified: boolean }
   | { readonly ok: false; readonly reason: RefusalReason; readonly detail: string };
 
 /**
- * Whether a line is its author's. Where no key of the author is known, as with logs that were
- * never signed, its content is taken for what it says and counted as unverified. Spec 4.4.
+ * Whether a line is its author's. Where the pins are not our own and no key of the author is known,
+ * as with logs that were never signed, its content is taken for what it says and counted as
+ * unverified. Spec 4.4.
  */
 export function readLine(
   bytes: Uint8Array | undefined,
   source: LineSource,
-  ctx: AdmissionContext,
+  { ctx, keys }: Judging,
 ): ReadLine {
   if (bytes === undefined) {
     return { ok: false, reason: "oversized", detail: "the line is longer than 1 MiB" };
@@ -75,94 +72,90 @@ export function readLine(
   const outcome = authenticate(bytes, source, ctx);
   if (outcome.ok) return { ok: true, message: outcome.message, unverified: false };
   const { reason, detail } = outcome;
-  if (reason !== "untrusted_key") return { ok: false, reason, detail };
-  const parsed = parseMessage(bytes);
-  if (!parsed.ok) throw new Error("a line that parsed before does not parse");
-  const known = ctx.store.peers.get(parsed.message.from)?.keys.length ?? 0;
+  if (reason !== "untrusted_key" || keys === "pinned") return { ok: false, reason, detail };
+  const message = recallVerified(bytes);
+  if (message === undefined) throw new Error("a line that parsed before does not parse");
+  const known = ctx.store.peers.get(message.from)?.keys.length ?? 0;
   if (known > 0) return { ok: false, reason, detail };
-  return { ok: true, message: parsed.message, unverified: true };
+  return { ok: true, message, unverified: true };
 }
 
 /** A blank line: it counts in its log and says nothing. */
 export function judgeBlank(log: LogRecord): Judged {
   log.line += 1;
-  const event: CoreEvent = { kind: "skipped", log: log.name, line: log.line, at: log.lastAt };
+  return skipped(log);
+}
+
+function skipped({ name, line, lastAt }: LogRecord, copy: { isCopy?: true } = {}): Judged {
+  const event: CoreEvent = { kind: "skipped", log: name, line, at: lastAt, ...copy };
   return { event, violation: undefined, unverified: false };
 }
 
 /** Judges a line by what its log has shown, and takes it into that. Spec 1.6, 2.4. */
-export function judgeRead(raw: RawLine, read: ReadLine, log: LogRecord, judging: Judging): Judged {
+export function judgeRead(raw: RawLine, line: ReadLine, log: LogRecord, judging: Judging): Judged {
   log.line += 1;
   const place = { log: log.name, line: log.line };
+  const bytes = raw.bytes ?? new Uint8Array(0);
+  const noted = judging.noted(log.name, log.line);
+  const read = asNoted(line, bytes, noted);
   if (!read.ok) {
     const { reason, detail } = read;
+    if (BY_CONTEXT.has(reason) && repeats(bytes, log.admission) !== undefined) {
+      return skipped(log, { isCopy: true });
+    }
     const violation = { rule: reason, ...place, event_id: null, detail };
     const event: CoreEvent = { kind: "refused", ...place, at: log.lastAt, reason };
     return { event, violation, unverified: false };
   }
   const { message, unverified } = read;
-  const stated = judging.receivedAt(log.name, log.line);
-  log.lastAt = stated ?? Math.max(Math.floor(message.timestampMs), log.lastAt);
-  const raws = raw.bytes ?? new Uint8Array(0);
-  const tag = Number.parseInt(sha256Hex(raws).slice(0, 8), 16);
-  const tagBefore = log.seen.tagOf(message.id);
-  if (tagBefore === tag) {
-    const event: CoreEvent = { kind: "skipped", ...place, at: log.lastAt };
-    return { event, violation: undefined, unverified: false };
-  }
-  const refusal = chainRefusal(message, log, judging.ctx, tagBefore !== undefined);
-  if (refusal?.reason !== "log_forked") log.seen.add(message.id, tag);
+  log.lastAt = noted?.at ?? Math.max(Math.floor(message.timestampMs), log.lastAt);
+  const { gaps } = log.admission.chain;
+  const reading = readingOf(message.id, log.line, noted);
+  const verdict = admit(message, log.admission, judging.ctx, log.lastAt, reading);
   notePassed(message, log, judging.ctx);
-  const event: LineEvent = {
+  if (verdict.outcome === "duplicate") return skipped(log, { isCopy: true });
+  if (verdict.outcome === "wait") throw new Error("an audit waits for nothing");
+  const refused = verdict.outcome === "refused" ? verdict : undefined;
+  if (refused?.reason === "log_forked" && log.admission.chain.head === undefined) {
+    log.missing = [...(log.missing ?? []), ...missing(gaps, log)];
+  }
+  const event: CoreEvent = {
     kind: "line",
     ...place,
     at: log.lastAt,
     live: false,
     own: false,
     message,
-    raw: Buffer.from(raws).toString("utf8"),
-    refused: refusal?.reason,
-    afterGap: log.chain.gaps.some((gap) => gap.to + 1 === message.seq),
+    raw: Buffer.from(bytes).toString("utf8"),
+    refused: refused?.reason,
+    afterGap: verdict.outcome === "accepted" && verdict.afterGap,
   };
-  const violation = refusal && {
-    rule: refusal.reason,
+  const violation = refused && {
+    rule: refused.reason,
     ...place,
     event_id: message.id,
-    detail: refusal.detail,
+    detail: refused.detail,
   };
   return { event, violation, unverified };
 }
 
-interface ChainRefusal {
-  readonly reason: RefusalReason;
-  readonly detail: string;
+/** What hung on our pins and policy when the line came is as our journal noted it. */
+function asNoted(read: ReadLine, bytes: Uint8Array, noted: NotedLine | undefined): ReadLine {
+  if (noted === undefined || !noted.fits(bytes)) return read;
+  if (!read.ok) {
+    if (!noted.authentic || !BY_CONTEXT.has(read.reason)) return read;
+    const message = recallVerified(bytes);
+    return message === undefined ? read : { ok: true, message, unverified: false };
+  }
+  const { reason } = noted;
+  if (noted.authentic || reason === undefined || !BY_CONTEXT.has(reason)) return read;
+  return { ok: false, reason, detail: "it was refused when it was received" };
 }
 
-function chainRefusal(
-  message: Message,
-  log: LogRecord,
-  { wireId, store }: AdmissionContext,
-  seenBefore: boolean,
-): ChainRefusal | undefined {
-  if (wireId !== undefined && isChained(message) && message.wire !== wireId) {
-    const named = message.wire === undefined ? "no wire" : `the wire ${quote(message.wire)}`;
-    return { reason: "wrong_wire", detail: `it was written for ${named}; this one is ${wireId}` };
-  }
-  beginAfterRevoked(log.chain, log.name, message, store);
-  const head = log.chain.head?.seq ?? Infinity;
-  const known = seenBefore && isChained(message) && message.seq <= head;
-  const verdict = judgeLine(log.chain, message, known);
-  advance(log.chain, message, verdict);
-  if (verdict.outcome === "fork") return { reason: "log_forked", detail: verdict.detail };
-  if (strays(verdict, message) && !(store.peers.get(message.from)?.allowUnchained ?? false)) {
-    return { reason: "unchained", detail: "the log is chained, and the line is not" };
-  }
-  if (seenBefore) return { reason: "replayed", detail: `the log has shown ${message.id} before` };
-  return undefined;
-}
-
-function strays(verdict: ChainVerdict, message: Message): boolean {
-  return verdict.outcome === "unchained" && verdict.afterChained && message.version !== "v2.0";
+function readingOf(id: string, line: number, noted: NotedLine | undefined): Reading {
+  const base: Reading = { mode: "audit", line };
+  const isOfThis = noted?.authentic === true && noted.isOf(id);
+  return isOfThis ? { ...base, noted: { reason: noted.reason } } : base;
 }
 
 /** Spec 2.1: a deactivated key is believed up to the last line noted then. */
@@ -172,9 +165,15 @@ function notePassed(message: Message, log: LogRecord, { store }: AdmissionContex
   }
 }
 
+/** After a fork the chain begins wherever it goes on: nothing is missing before it. */
+function missing(gaps: readonly ChainGap[], log: LogRecord): readonly ChainGap[] {
+  return log.missing === undefined ? gaps : gaps.filter(({ after }) => after !== undefined);
+}
+
 /** Lines that the chain says were written and that were never met. */
 export function gapViolations(log: LogRecord): Violation[] {
-  return log.chain.gaps.map(({ from, to, before }) => ({
+  const all = [...(log.missing ?? []), ...missing(log.admission.chain.gaps, log)];
+  return all.map(({ from, to, before }) => ({
     rule: "log_gap",
     log: log.name,
     line: null,

@@ -91,7 +91,7 @@ function* messagesOf(plan: AuditPlan, source: AuditSource, key: PinnedKey): Gene
     const signedByKey = message.publicKeyId === key.keyId;
     if (!believed.ok && !signedByKey) continue;
     if (key.ends?.get(log)?.id === message.id) isPassed = true;
-    const receivedAtMs = plan.receivedAt(log, line);
+    const receivedAtMs = plan.noted(log, line)?.at;
     lastAtMs = receivedAtMs ?? Math.max(Math.floor(message.timestampMs), lastAtMs);
     yield {
       ...{ log, line, message, signedByKey },

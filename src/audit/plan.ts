@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer";
 import type { Violation } from "../protocol/audit.ts";
 import type { CoreEvent, Env } from "../protocol/record.ts";
 import { decisionEvent } from "../protocol/decision-entry.ts";
@@ -15,6 +14,7 @@ import { makeLayout, ownLogs, type Layout } from "../wire/layout.ts";
 import { MAX_ROSTER } from "../wire/limits.ts";
 import { parseMessage, type Message } from "../wire/message.ts";
 import type { AuditPlan, KeySource } from "./audit.ts";
+import { notedAt, readJournalNotes } from "./journal-notes.ts";
 import { fileSource, logSource, type AuditSource } from "./source.ts";
 
 /** Whose signatures are believed in an audit. */
@@ -34,13 +34,14 @@ export function wirePlan(
     readonly roster: readonly string[];
     /** The private journal of the agent that audits. */
     readonly journal: string | undefined;
+    /** The agent that audits: a fork in a log of its own ends no chain. */
+    readonly self?: string;
   },
 ): AuditPlan {
   const { config, roster } = by;
   const paths = wirePaths(wireDir);
   const layout = makeLayout(config.layout, roster);
-  const receipts =
-    by.journal === undefined ? new Map<string, Receipt[]>() : receiptsIn(disk, by.journal);
+  const notes = by.journal === undefined ? new Map() : readJournalNotes(disk, by.journal);
   return {
     env: auditEnv(layout, config, by.tiers, keys.store),
     sources: [...layout.logs.values()].map((log) => logSource(disk, wireDir, paths.archive, log)),
@@ -49,15 +50,11 @@ export function wirePlan(
       signing: config.signing,
       limits: config.limits,
       store: keys.store,
-      self: "",
+      self: by.self ?? "",
     },
     keys: keys.from,
     logNameOf: ({ from }) => ownLogs(layout, from)[0]?.name ?? from,
-    receivedAt: (log, line) => receipts.get(log)?.[line]?.at,
-    notedUnsigned: (log, line) => {
-      const noted = receipts.get(log)?.[line];
-      return noted && (noted.isRefusedUnsigned ? "refused" : "taken");
-    },
+    noted: (log, line) => notedAt(notes, log, line),
     unowned: () => unownedLogs(disk, wireDir, layout),
     decisions: () => decisionLines(disk, wireDir, keys.store),
   };
@@ -91,8 +88,7 @@ export function filePlan(disk: Disk, paths: readonly string[], keys: Keys): File
     },
     keys: keys.from,
     logNameOf,
-    receivedAt: () => undefined,
-    notedUnsigned: () => undefined,
+    noted: () => undefined,
     unowned: () => ({ names: [], count: 0 }),
     decisions: () => [],
   };
@@ -209,75 +205,4 @@ function unreadable(line: number, bytes: Uint8Array | undefined): Violation {
 /** What a death or a power cut leaves of an entry: its begin, or zero bytes, which no JSON has. */
 function isTorn(bytes: Uint8Array): boolean {
   return bytes[0] === 0x7b || bytes.includes(0);
-}
-
-/** What the journal says of one line. */
-interface Receipt {
-  readonly at: number;
-  readonly isRefusedUnsigned: boolean;
-}
-
-/** The receipts of each log by line; the journal is read beside a daemon that may be writing it. */
-function receiptsIn(disk: Disk, path: string): ReadonlyMap<string, readonly Receipt[]> {
-  const times = new Map<string, Receipt[]>();
-  const earlier = new Map<string, number>();
-  const file = openIfThere(disk, path);
-  if (file === undefined) return times;
-  try {
-    for (const { bytes } of wholeLines(file, 0, file.stat().size)) {
-      const value = bytes === undefined ? undefined : parsedEntry(bytes);
-      lower(times, setBack(value));
-      // A log that began anew: its file now begins after so many lines that it had.
-      for (const { log, lines } of beginnings(value)) {
-        earlier.set(log, lines);
-        times.delete(log);
-      }
-      const entry = lineEntry(value);
-      if (entry === undefined) continue;
-      const ofLog = times.get(entry.log) ?? [];
-      times.set(entry.log, ofLog);
-      ofLog[entry.line - (earlier.get(entry.log) ?? 0)] = entry;
-    }
-  } finally {
-    file.close();
-  }
-  return times;
-}
-
-function parsedEntry(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(bytes).toString("utf8"));
-  } catch {
-    return undefined; // damaged: the line's own timestamp stands in
-  }
-}
-
-/** Our clock was set back to that: nothing was received later before. Spec 4.1. */
-function setBack(value: unknown): number {
-  const { event } = (value ?? {}) as { event?: { kind?: unknown; at?: unknown } };
-  return event?.kind === "set_back" && typeof event.at === "number" ? event.at : Infinity;
-}
-
-function lower(times: ReadonlyMap<string, Receipt[]>, at: number): void {
-  if (at === Infinity) return;
-  for (const ofLog of times.values()) {
-    for (const [line, noted] of ofLog.entries()) {
-      if (noted !== undefined && noted.at > at) ofLog[line] = { ...noted, at };
-    }
-  }
-}
-
-function beginnings(value: unknown): { log: string; lines: number }[] {
-  const { event } = (value ?? {}) as { event?: { kind?: unknown; logs?: unknown } };
-  if (event?.kind !== "reset" || !Array.isArray(event.logs)) return [];
-  return (event.logs as { log: string; lines?: number }[]).flatMap(({ log, lines }) =>
-    lines === undefined ? [] : [{ log, lines }],
-  );
-}
-
-function lineEntry(value: unknown): (Receipt & { log: string; line: number }) | undefined {
-  const { k, log, line, at, reason } = (value ?? {}) as Record<string, unknown>;
-  if (k !== "line" || typeof log !== "string" || typeof at !== "number") return undefined;
-  if (typeof line !== "number" || line < 1 || line >= 2 ** 32 - 1) return undefined;
-  return { log, line, at, isRefusedUnsigned: reason === "unsigned" };
 }

@@ -40,18 +40,21 @@ export async function takeIn(taking: Taking, name: string, isPatient = false): P
   const intake = intakeOf(memory, name);
   const own = isOwn(taking, intake);
   const ahead = takeAhead(taking.ahead, intake);
-  if (world.clock.monoMs() < intake.notBeforeMs || isHeld(taking, intake)) return NOTHING;
+  if (isHeld(taking, intake)) return NOTHING;
+  const path = join(place.wire.folder, intake.log.path);
+  if (ahead === undefined) {
+    const search = await searchBehindHole(taking, intake, path, isPatient);
+    if (search === "more") return { ...NOTHING, more: true };
+    // It was left alone for the hole.
+    if (search === "found") intake.notBeforeMs = 0;
+  }
+  if (world.clock.monoMs() < intake.notBeforeMs) return NOTHING;
   const refused = unnamedRefusals(taking, intake);
   if (refused !== undefined && isFull(refused)) {
     // Spec 3.2: not read before the next beat. To read is to check signatures, forged ones too.
     intake.caughtUp = false;
     intake.heldBack = true;
     return NOTHING;
-  }
-  const path = join(place.wire.folder, intake.log.path);
-  if (ahead === undefined) {
-    const search = await searchBehindHole(taking, intake, path, isPatient);
-    if (search === "more") return { ...NOTHING, more: true };
   }
   // Of a batch that was read before, nobody knows how the file looked then.
   const isKnown = intake.hole !== undefined && ahead === undefined;

@@ -11,10 +11,13 @@ import {
   type VerifiedMessage,
 } from "../trust/admission.ts";
 import { admit, type ChainEvent } from "../trust/log-admission.ts";
+import { repeats } from "../trust/shown-before.ts";
+import { BY_CONTEXT } from "../trust/reading.ts";
 import { tierOf } from "../trust/store.ts";
 import {
   isFull,
   namedReason,
+  noteCopy,
   noteRefused,
   noteTaken,
   type RefusedLines,
@@ -159,6 +162,7 @@ export function judgeLines(
 function noteResult(named: RefusedLines, { tail: { line }, verdict, reason }: JudgedLine): void {
   if (reason !== undefined) noteRefused(named, { first: line, last: line }, namedReason(reason));
   else if (verdict === "accepted") noteTaken(named, line);
+  else if (verdict === "duplicate") noteCopy(named, line);
 }
 
 function judgeLine(
@@ -175,6 +179,13 @@ function judgeLine(
     return { ...plain, at, live, verdict: "blank", reason: undefined };
   }
   const outcome = authentication(line, valid);
+  // Spec 2.4: what was believed once and stands there again is a duplicate, whatever we believe now.
+  const isDoubted = !outcome.ok && BY_CONTEXT.has(outcome.reason) && tail.kind === "line";
+  const duplicateOf = isDoubted ? repeats(tail.bytes, intake.admission) : undefined;
+  if (duplicateOf !== undefined) {
+    const at = receiptTime(undefined, live, judging);
+    return { ...plain, at, live, verdict: "duplicate", reason: undefined, duplicateOf };
+  }
   if (!outcome.ok) {
     const at = Math.min(receiptTime(undefined, live, judging), judging.wallMs);
     const { reason, detail } = outcome;
@@ -216,15 +227,10 @@ function judgeAuthentic(
   if (limited !== undefined) return limited;
   const claimed = noted?.at ?? receiptTime(message, live, judging);
   const at = Math.min(claimed, judging.wallMs);
-  // The lines before it stand in the log and were not believed, for want of a pin: none is missing.
-  if (tail.line >= (message.seq ?? Infinity)) intake.admission.mayBeginLate = true;
-  // Of our own log nothing is held back: what forked it is known, and what follows is read, too.
-  if (judging.own && intake.admission.held?.cause === "log_forked") {
-    intake.admission.held = undefined;
-  }
   const standsBehind = (gap: ChainRange) => judging.standsBehind(tail.end, gap);
   const first = noted === undefined && !judging.own ? { standsBehind } : undefined;
-  const verdict = admit(message, intake.admission, ctx, claimed, first);
+  const reading = { mode: "live", line: tail.line, first } as const;
+  const verdict = admit(message, intake.admission, ctx, claimed, reading);
   if (verdict.outcome === "wait") {
     // It will be asked for again.
     if (allowance !== undefined) Object.assign(allowance, before);

@@ -6,7 +6,8 @@ import type { Disk } from "../storage/disk.ts";
 import type { Journal } from "../storage/journal.ts";
 import { cursorAt } from "../storage/tail.ts";
 import { recallVerified, type VerifiedMessage } from "../trust/admission.ts";
-import { recallLine } from "../trust/log-admission.ts";
+import { admit } from "../trust/log-admission.ts";
+import { contextOf } from "./contexts.ts";
 import type { JournalEntry, LineEntry } from "./entries.ts";
 import { openLineSource, type LineSource } from "./line-source.ts";
 import { takeLocal } from "./holds.ts";
@@ -136,7 +137,8 @@ function lineEvent(
 ): CoreEvent | undefined {
   const { log, line, at, verdict, reason } = entry;
   const where = { log, line, at };
-  if (verdict === "blank" || verdict === "duplicate") return { kind: "skipped", ...where };
+  if (verdict === "blank") return { kind: "skipped", ...where };
+  if (verdict === "duplicate") return { kind: "skipped", ...where, isCopy: true };
   if (verdict === "unauthentic") {
     const { first, count } = entry;
     const run = first === undefined || count === undefined ? {} : { first, count };
@@ -145,7 +147,8 @@ function lineEvent(
   const noted = notedLine(replay, progress, entry);
   if (noted === undefined) return undefined;
   const { bytes, message } = noted;
-  recallLine(message, intake.admission, reason, at, replay.place.store);
+  const reading = { mode: "journal", line, noted: { reason } } as const;
+  admit(message, intake.admission, contextOf(replay.place), at, reading);
   intake.lastAt = at;
   return {
     kind: "line",

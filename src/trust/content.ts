@@ -1,11 +1,14 @@
 import { bodyBytes } from "../wire/compose.ts";
-import type { AdmissionContext, RefusalReason, VerifiedMessage } from "./admission.ts";
+import type { AdmissionContext, VerifiedMessage } from "./admission.ts";
 import { tierOf } from "./store.ts";
 import { acceptsType } from "./tiers.ts";
 
+/** The reasons of this file, in the order in which they are asked. */
+export const CONTENT_REASONS = ["tier_refused", "body_too_large", "too_many_refs"] as const;
+
 /** Why what an authentic line says is not taken. */
 export interface ContentRefusal {
-  readonly reason: RefusalReason;
+  readonly reason: (typeof CONTENT_REASONS)[number];
   readonly detail: string;
 }
 

@@ -3,18 +3,19 @@ import {
   emptyChain,
   isChained,
   judgeLine,
-  missingBefore,
-  type ChainRange,
   type ChainState,
   type ChainVerdict,
 } from "../wire/chain.ts";
 import { ownLogs, type Layout, type Log } from "../wire/layout.ts";
 import type { AdmissionContext, RefusalReason, VerifiedMessage } from "./admission.ts";
-import { datedAhead, isHeldBack, type AheadHold } from "./ahead.ts";
-import { contentRefusal } from "./content.ts";
-import { mayStandOutside, wrongWire } from "./outside.ts";
-import { isStrayCopy, SeenIds, UNKNOWN_BYTES } from "./replay.ts";
-import type { Hold, TrustStore } from "./store.ts";
+import { datedAhead, type AheadHold } from "./ahead.ts";
+import { CONTENT_REASONS, contentRefusal } from "./content.ts";
+import { strayLine, wrongWire } from "./outside.ts";
+import { decided, LIVE, type Reading } from "./reading.ts";
+import { waitsFor } from "./line-waits.ts";
+import { SeenIds, UNKNOWN_BYTES } from "./replay.ts";
+import { replayed } from "./shown-before.ts";
+import type { Hold } from "./store.ts";
 import { beginAfterRevoked } from "./turn-over.ts";
 
 /** What admission remembers of one log. Owned by the loop, updated in place by `admit`. */
@@ -67,12 +68,6 @@ export type Verdict =
       readonly detail: string;
       readonly events: readonly ChainEvent[];
     };
-
-/** What is asked of a line that may have to wait. */
-export interface FirstLook {
-  /** Whether lines of the chain between these numbers stand in the file behind the line. Spec 1.6. */
-  standsBehind(gap: ChainRange): boolean;
-}
 
 /**
  * The state of a log of which nothing has been read.
@@ -148,77 +143,69 @@ export function acceptFromHere(log: LogAdmission, gone: Iterable<string> = []): 
  * the chain and is known from then on, whatever later checks say of it (spec 1.6).
  *
  * @param receivedAtMs our wall clock when the line was taken in
- * @param first what a line is asked when it is judged for the first time, and may have to wait
  */
 export function admit(
   message: VerifiedMessage,
   log: LogAdmission,
   ctx: AdmissionContext,
   receivedAtMs: number,
-  first?: FirstLook,
+  reading: Reading = LIVE,
 ): Verdict {
+  const { mode } = reading;
   const tagBefore = log.seen.tagOf(message.id);
-  if (tagBefore === message.lineTag || tagBefore === UNKNOWN_BYTES) return { outcome: "duplicate" };
+  const isKnown = tagBefore === message.lineTag || tagBefore === UNKNOWN_BYTES;
+  if (isKnown && mode !== "journal") return { outcome: "duplicate" };
 
-  const hold = log.held ?? ctx.store.peers.get(message.from)?.held;
+  const isOwn = message.from === ctx.self;
+  // Of our own log nothing is held back: what forked it is known, and what follows is read, too.
+  if (isOwn && log.held?.cause === "log_forked") log.held = undefined;
+  const hold = mode === "live" ? (log.held ?? ctx.store.peers.get(message.from)?.held) : undefined;
   if (hold !== undefined) {
     const detail = `${message.from} is held since ${hold.cause}: ${hold.detail}`;
     return { outcome: "wait", because: "held", detail, events: [] };
   }
-  const alien = wrongWire(message, ctx.wireId);
+  const alien = decided(reading, "wrong_wire", wrongWire(message, ctx.wireId));
   if (alien !== undefined) return refused("wrong_wire", alien);
 
+  const before = { chain: { ...log.chain }, mayBeginLate: log.mayBeginLate };
+  // The lines before it stand in the log and were not believed, for want of a pin: none is missing.
+  if ((reading.line ?? 0) >= (message.seq ?? Infinity)) log.mayBeginLate = true;
   beginAfterRevoked(log.chain, log.name, message, ctx.store);
-  const verdict = judge(message, log, tagBefore !== undefined);
-  if (verdict.outcome === "unchained" && verdict.afterChained && !mayStandOutside(message, ctx)) {
-    return refused("unchained", `this log is chained, and the line carries no place in the chain`);
+  let verdict = judge(message, log, tagBefore !== undefined);
+  const stray = decided(reading, "unchained", strayLine(verdict, message, ctx));
+  if (stray !== undefined) return refused("unchained", stray);
+  const fork = decided(
+    reading,
+    "log_forked",
+    verdict.outcome === "fork" ? verdict.detail : undefined,
+  );
+  if (fork !== undefined) {
+    const refusal = forked(message, log, fork, receivedAtMs);
+    if (mode === "audit" && !isOwn) acceptFromHere(log);
+    return refusal;
   }
-  if (verdict.outcome === "fork") return forked(message, log, verdict.detail, receivedAtMs);
-  const gap = missingBefore(verdict);
-  if (gap !== undefined && first?.standsBehind(gap) === true) {
-    const detail = `${log.name}: line ${message.seq ?? 0} of the chain stands before lines that it follows`;
-    return { outcome: "wait", because: "order", detail, events: [] };
-  }
-  if (verdict.outcome === "first" && verdict.startsAt > 1 && !log.mayBeginLate) {
-    return beginsLate(log, verdict.startsAt);
+  if (verdict.outcome === "fork") {
+    // The journal says otherwise: the chain went on from here.
+    acceptFromHere(log);
+    verdict = judge(message, log, false);
   }
   const ahead = datedAhead(message.timestampMs, receivedAtMs, ctx.limits);
-  if (first !== undefined && ahead !== undefined) {
-    if (isHeldBack(log.ahead, message.id, receivedAtMs)) {
-      const detail = `${log.name}: the next line is ${ahead}`;
-      return { outcome: "wait", because: "ahead", detail, events: [] };
-    }
+  const waits =
+    mode === "live"
+      ? waitsFor(message, log, verdict, ahead, receivedAtMs, reading.first)
+      : undefined;
+  if (waits !== undefined) {
+    // It is asked again; until then it has shown nothing.
+    Object.assign(log, before);
+    return waits;
   }
   advance(log.chain, message, verdict);
   log.seen.add(message.id, message.lineTag);
 
   const events = gapEvents(log, verdict);
-  const refusal =
-    ahead === undefined
-      ? laterRefusal(message, log, ctx, tagBefore !== undefined)
-      : refused("clock_skew", ahead);
+  const refusal = laterRefusal(message, log, ctx, ahead, tagBefore !== undefined, reading);
   if (refusal !== undefined) return { ...refusal, events };
   return { outcome: "accepted", afterGap: followsGap(message, log, verdict), events };
-}
-
-/**
- * Takes a line into what its log has shown as the journal says it was judged, so that a replay
- * knows what live admission knew. Reasons that stop before the chain move nothing. Spec 2.4.
- */
-export function recallLine(
-  message: VerifiedMessage,
-  log: LogAdmission,
-  reason: RefusalReason | undefined,
-  receivedAtMs: number,
-  store: TrustStore,
-): void {
-  if (reason === "wrong_wire" || reason === "unchained") return;
-  beginAfterRevoked(log.chain, log.name, message, store);
-  const verdict = judge(message, log, log.seen.has(message.id));
-  if (verdict.outcome === "fork") forked(message, log, verdict.detail, receivedAtMs);
-  if (verdict.outcome === "fork" || reason === "log_forked") return;
-  advance(log.chain, message, verdict);
-  log.seen.add(message.id, message.lineTag);
 }
 
 /**
@@ -255,11 +242,6 @@ function forked(
   return refused("log_forked", detail, [{ cause: "log_forked", detail }]);
 }
 
-function beginsLate(log: LogAdmission, startsAt: number): Verdict {
-  const detail = `${log.name} begins with line ${startsAt}: lines 1 to ${startsAt - 1} are missing, and it needs its archive or the operator's word`;
-  return { outcome: "wait", because: "late", detail, events: [{ cause: "log_gap", detail }] };
-}
-
 function gapEvents(log: LogAdmission, verdict: ChainVerdict): readonly ChainEvent[] {
   if (verdict.outcome === "gap") {
     const { from, to } = verdict;
@@ -279,17 +261,21 @@ function laterRefusal(
   message: VerifiedMessage,
   log: LogAdmission,
   ctx: AdmissionContext,
+  ahead: string | undefined,
   seenBefore: boolean,
+  reading: Reading,
 ): (Verdict & { outcome: "refused" }) | undefined {
-  if (seenBefore) return refused("replayed", `${log.name} has shown ${message.id} before`);
-  if (!isChained(message)) {
-    if (isStrayCopy(message.to, log.addressee, log.otherAddressees)) {
-      const detail = `unchained, and to ${message.to?.[0] ?? ""}, not to ${log.addressee ?? ""}: a copy out of another log`;
-      return refused("replayed", detail);
-    }
+  const skew = decided(reading, "clock_skew", ahead);
+  if (skew !== undefined) return refused("clock_skew", skew);
+  const replay = decided(reading, "replayed", replayed(message, log, seenBefore));
+  if (replay !== undefined) return refused("replayed", replay);
+  const content = reading.mode === "audit" ? undefined : contentRefusal(message, ctx);
+  for (const reason of CONTENT_REASONS) {
+    const detail = content?.reason === reason ? content.detail : undefined;
+    const problem = decided(reading, reason, detail);
+    if (problem !== undefined) return refused(reason, problem);
   }
-  const content = contentRefusal(message, ctx);
-  return content && refused(content.reason, content.detail);
+  return undefined;
 }
 
 function refused(

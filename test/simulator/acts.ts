@@ -100,9 +100,41 @@ async function answerProposal(play: Play, who: Member): Promise<void> {
     await send(play, who, { ...inThread(thread, ["*"], "correction"), body });
     return;
   }
-  const approve = luck.chance(0.8) ? {} : { approve: false };
-  await send(play, who, { ...inThread(thread, [proposer], "ack"), body: { acks: id, ...approve } });
+  const approve = luck.chance(0.8);
+  await send(play, who, { ...inThread(thread, [proposer], "ack"), body: { acks: id, approve } });
 }
+
+/** The threads in which somebody has proposed something, the newest last. */
+function proposedThreads({ ledger }: Play): string[] {
+  return ledger.all.flatMap(({ type, thread }) => (type === "proposal" ? [thread] : [])).slice(-6);
+}
+
+/** News in a thread that is about a proposal, by whomever. */
+async function speakInThread(play: Play, who: Member): Promise<void> {
+  const threads = proposedThreads(play);
+  if (threads.length === 0) return;
+  const type = play.luck.pick(["ship", "ship", "request"]);
+  const said = inThread(play.luck.pick(threads), ["*"], type);
+  const body = type === "ship" ? {} : { request_id: "0123456789", request_type: "review" };
+  await send(play, who, { ...said, body });
+}
+
+/** An ack of something else in such a thread: it says nothing about the proposal. */
+async function ackInThread(play: Play, who: Member): Promise<void> {
+  const threads = new Set(proposedThreads(play));
+  const others = play.ledger.all.filter(
+    ({ type, thread, from }) => TALK.has(type) && threads.has(thread) && from !== who.handle,
+  );
+  if (others.length === 0) return;
+  const { id, thread, from, type } = play.luck.pick(others.slice(-6));
+  const isAnswer = type === "request";
+  const body = isAnswer
+    ? { acks: id, request_id: "0123456789", approve: play.luck.chance(0.5) }
+    : { acks: id };
+  await send(play, who, { ...inThread(thread, [from], "ack"), body });
+}
+
+const TALK: ReadonlySet<string> = new Set(["ship", "warning", "request", "feedback"]);
 
 function inThread(correlationId: string, to: readonly string[], type: string) {
   return { to, type, subject: type, correlationId };
@@ -152,6 +184,8 @@ export const ACTS: readonly (readonly [weight: number, act: Act])[] = [
   [7, propose],
   [14, answerProposal],
   [8, answerWhatIsOwed],
+  [3, speakInThread],
+  [4, ackInThread],
   [2, alarm],
   [4, resume],
   [3, read],

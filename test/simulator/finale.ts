@@ -2,13 +2,15 @@ import { isDeepStrictEqual } from "node:util";
 import { runAudit } from "../../src/audit/audit.ts";
 import { wirePlan } from "../../src/audit/plan.ts";
 import type { Agent } from "../../src/daemon/agent.ts";
-import { loadPlace } from "../../src/daemon/place.ts";
+import { loadPlace, type Place } from "../../src/daemon/place.ts";
 import { MAX_QUARANTINE_BYTES } from "../../src/storage/quarantine.ts";
 import { FALSE_ALARMS } from "../support/false-alarms.ts";
+import { notedVerdicts, verdictDifferences } from "../support/line-verdicts.ts";
 import { WIRE } from "../support/scene-folder.ts";
 import { incidentsOf, standingOf, type Outcome } from "../support/scene-outcome.ts";
 import { Broken, kept } from "./broken.ts";
-import { HOSTILE } from "./cast.ts";
+import { HOSTILE, PLAIN } from "./cast.ts";
+import { checkDecided } from "./decided.ts";
 import { look, type Play } from "./play.ts";
 import type { Member } from "./stage.ts";
 
@@ -29,10 +31,12 @@ export async function checkFinale(play: Play): Promise<void> {
     await checkNotices(play, member);
     checkBounds(play, member);
   }
+  await checkDecided(play);
   for (const member of play.honest) {
     const live = await standingOf(agentOf(member));
     checkRecorded(play, member, live);
-    if (play.hostile === undefined) checkAudit(play, member, live);
+    checkVerdicts(play, member);
+    if (hasReadAll(play, member)) checkAudit(play, member, live);
     // What an author has taken back cannot be read again.
     if (play.hostile?.hasCut !== true) await checkReplay(play, member, live);
   }
@@ -83,7 +87,8 @@ async function checkPeers(play: Play, member: Member): Promise<void> {
   );
   for (const peer of peers.filter(({ handle: of }) => of !== HOSTILE)) {
     const { handle } = member;
-    const isSilent = peer.presence === "silent" && !member.clockWasSet;
+    const mayBeSilent = member.clockWasSet || peer.handle === PLAIN;
+    const isSilent = peer.presence === "silent" && !mayBeSilent;
     kept(10, !isSilent, () => `${handle} takes ${peer.handle} for silent`);
     kept(8, !peer.held, () => `${handle} holds ${peer.handle}, who has done nothing`);
   }
@@ -139,13 +144,43 @@ function difference(live: Standing, again: Standing): string {
   return `${key} was ${JSON.stringify(live[key])}, is ${JSON.stringify(again[key])}`.slice(0, 800);
 }
 
+function placeOf({ handle, process, places }: Member): Place {
+  return loadPlace(process, places, { wireDir: WIRE, handle });
+}
+
+/** A power cut takes back lines of those who do not sync, and some cut their logs: then others stand there. */
+function isAsItWasRead({ hostile, stage }: Play): boolean {
+  return hostile === undefined || !(hostile.hasCut || stage.powerCuts > 0);
+}
+
+/** Every line got the verdict that an audit gives it, with the journal and by the logs alone. */
+function checkVerdicts(play: Play, member: Member): void {
+  if (!isAsItWasRead(play)) return;
+  const [first] = verdictDifferences(member.process, placeOf(member));
+  kept(12, first === undefined, () => `${member.handle} and the audit differ on ${first ?? ""}`);
+}
+
+/** Nothing stands in any log that is held back from it. */
+function hasReadAll(play: Play, member: Member): boolean {
+  if (!isAsItWasRead(play)) return false;
+  const noted = notedVerdicts(member.process, placeOf(member));
+  return play.stage.logs.every((log) => {
+    const inode = play.stage.disk.lookUp(play.stage.path(log));
+    const text =
+      inode === undefined ? "" : Buffer.from(inode.read(inode.size, 0)).toString("latin1");
+    const lines = text.split("\n").length - 1;
+    return lines === 0 || noted.has(`${log.name}:${lines}`);
+  });
+}
+
 /** The logs alone say the same. */
-function checkAudit(play: Play, { handle, process, places }: Member, live: Standing): void {
-  const place = loadPlace(process, places, { wireDir: WIRE, handle });
-  const { config, tiers, layout, store } = place;
-  const by = { config, tiers, roster: layout.roster, journal: undefined };
+function checkAudit(play: Play, member: Member, live: Standing): void {
+  const { handle, process } = member;
+  const { config, tiers, layout, store } = placeOf(member);
+  const by = { config, tiers, roster: layout.roster, journal: undefined, self: handle };
   const report = runAudit(wirePlan(process, WIRE, { from: "pinned", store }, by));
-  kept(8, report.violations.length === 0, () => `audit: ${JSON.stringify(report.violations[0])}`);
+  const wrong = play.hostile === undefined ? report.violations[0] : undefined;
+  kept(8, wrong === undefined, () => `audit: ${JSON.stringify(wrong)}`);
   const ids = (list: readonly { id: string }[]): string[] => list.map(({ id }) => id).toSorted();
   const ratified = report.decisions.map(({ proposal_id: id }) => ({ id }));
   kept(

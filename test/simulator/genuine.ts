@@ -8,7 +8,9 @@ export interface Genuine {
   readonly line: string;
   readonly id: string;
   readonly from: string;
+  /** Empty for a line outside the chain, which names none. */
   readonly log: string;
+  /** 0 for a line outside the chain. */
   readonly seq: number;
   readonly prev: string | undefined;
   readonly type: string;
@@ -28,8 +30,11 @@ const UNSIGNED = new Set(["public_key_id", "signature", "event_id"]);
 export class Notary {
   readonly #keys: ReadonlyMap<string, KeyObject>;
   readonly #known = new Map<string, Genuine | undefined>();
+  readonly #unsigned: ReadonlySet<string>;
 
-  constructor(seeds: ReadonlyMap<string, Uint8Array>) {
+  /** `unsigned`: whose lines policy admits without a signature. */
+  constructor(seeds: ReadonlyMap<string, Uint8Array>, unsigned: readonly string[]) {
+    this.#unsigned = new Set(unsigned);
     const keyOf = (seed: Uint8Array): KeyObject =>
       createPublicKey({
         key: Buffer.concat([SPKI_PREFIX, publicKeyOf(seed)]),
@@ -62,14 +67,17 @@ export class Notary {
     if (!isObject(fields)) return undefined;
     const { from, log, seq, prev, type, timestamp, to, wire, body } = fields;
     const key = typeof from === "string" ? this.#keys.get(from) : undefined;
-    if (key === undefined || wire !== WIRE_ID || typeof seq !== "number") return undefined;
-    if (!isSigned(fields, key)) return undefined;
+    if (key === undefined || typeof from !== "string") return undefined;
+    const id = digestOf(fields);
+    const isChained = typeof seq === "number" && typeof log === "string";
+    if (isChained ? wire !== WIRE_ID : wire !== undefined && wire !== WIRE_ID) return undefined;
+    if (isChained ? !isSigned(fields, key) : !this.#isPlain(fields, key, from)) return undefined;
     return {
       line,
-      id: String(fields["event_id"]),
-      from: String(from),
-      log: String(log),
-      seq,
+      id,
+      from,
+      log: isChained ? log : "",
+      seq: isChained ? seq : 0,
       prev: typeof prev === "string" ? prev : undefined,
       type: String(type),
       timestamp: String(timestamp),
@@ -78,17 +86,38 @@ export class Notary {
       body: isObject(body) ? body : {},
     };
   }
+
+  /** Signed in one of the two ways, or admitted without. */
+  #isPlain(fields: Record<string, unknown>, key: KeyObject, from: string): boolean {
+    const { event_id: id, signature, public_key_id: keyId } = fields;
+    if (signature === undefined && keyId === undefined) return this.#unsigned.has(from);
+    if (id !== undefined) return isSigned(fields, key);
+    const raw = strictBase64(signature);
+    return raw !== undefined && verify(null, Buffer.from(saidIn(fields), "utf8"), key, raw);
+  }
 }
 
 function isSigned(fields: Record<string, unknown>, key: KeyObject): boolean {
-  const { signature, event_id: id } = fields;
-  if (typeof signature !== "string") return false;
+  const raw = strictBase64(fields["signature"]);
+  const digest = digestOf(fields);
+  if (raw === undefined || digest !== fields["event_id"]) return false;
+  return verify(null, Buffer.from(digest, "hex"), key, raw);
+}
+
+function strictBase64(signature: unknown): Buffer | undefined {
+  if (typeof signature !== "string") return undefined;
   const raw = Buffer.from(signature, "base64");
-  if (raw.toString("base64") !== signature) return false;
-  const said = Object.fromEntries(Object.entries(fields).filter(([name]) => !UNSIGNED.has(name)));
-  const bytes = Buffer.from(canonical(said), "utf8");
-  const digest = createHash("sha256").update(bytes).digest("hex");
-  return digest === id && verify(null, Buffer.from(digest, "hex"), key, raw);
+  return raw.toString("base64") === signature ? raw : undefined;
+}
+
+function saidIn(fields: Record<string, unknown>): string {
+  return canonical(
+    Object.fromEntries(Object.entries(fields).filter(([name]) => !UNSIGNED.has(name))),
+  );
+}
+
+function digestOf(fields: Record<string, unknown>): string {
+  return createHash("sha256").update(saidIn(fields), "utf8").digest("hex");
 }
 
 function canonical(value: unknown): string {

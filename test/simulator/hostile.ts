@@ -5,6 +5,7 @@ import { fromPlain } from "../../src/wire/json.ts";
 import { ownLogs, type Log } from "../../src/wire/layout.ts";
 import { makeSigner, type Signer } from "../../src/wire/signature.ts";
 import { WIRE, WIRE_ID } from "../support/scene-folder.ts";
+import { plainLine, type PlainSaying, type PlainVersion } from "./plain-lines.ts";
 import type { Play } from "./play.ts";
 import type { Stage } from "./stage.ts";
 
@@ -22,6 +23,7 @@ export class Hostile {
   readonly #signer: Signer;
   readonly #heads = new Map<string, ChainHead>();
   readonly #written = new Map<string, string[]>();
+  readonly #plain: string[] = [];
 
   constructor(stage: Stage, handle: string, tier: Tier) {
     this.#stage = stage;
@@ -67,6 +69,18 @@ export class Hostile {
     const { seq, event_id: id } = JSON.parse(line) as { seq: number; event_id: string };
     this.#heads.set(log.name, { seq, id });
     return line;
+  }
+
+  /** Says something outside the chain; it can be repeated as any other line. */
+  sayPlainly(log: Log, saying: PlainSaying, version: PlainVersion, atMs: number): string {
+    const line = plainLine(saying, version, this.#signer, atMs);
+    this.append(log, `${line}\n`);
+    this.#plain.push(line);
+    return line;
+  }
+
+  get saidPlainly(): readonly string[] {
+    return this.#plain;
   }
 
   /** Anybody can write into any file of the folder. */
@@ -121,7 +135,7 @@ function beat(play: Play, hostile: Hostile): void {
     play.stage.logs
       .filter(({ owner }) => owner !== hostile.handle)
       .map(({ name }) => {
-        const standing = play.ledger.standing(name);
+        const standing = play.ledger.standing(name).filter(({ seq }) => seq > 0);
         const head = standing.at(-1 - play.luck.between(0, 3));
         const lines = play.luck.between(0, standing.length + 3);
         return [name, { lines, ...(head && { seq: head.seq, event_id: head.id }), refused: [] }];

@@ -1,12 +1,13 @@
 import type { Tier } from "../../src/trust/tiers.ts";
 import type { SceneOptions } from "../support/scene-folder.ts";
 import { kept } from "./broken.ts";
-import { HOSTILE } from "./cast.ts";
+import { HOSTILE, PLAIN } from "./cast.ts";
 import { Notary } from "./genuine.ts";
 import { Hostile } from "./hostile.ts";
 import { Inboxes } from "./inboxes.ts";
 import { Ledger } from "./ledger.ts";
 import { Luck } from "./luck.ts";
+import { PlainMember } from "./plain-member.ts";
 import { SharedFiles } from "./shared-files.ts";
 import { Stage, type Member } from "./stage.ts";
 
@@ -19,6 +20,7 @@ export interface Play {
   readonly stage: Stage;
   readonly honest: readonly Member[];
   readonly hostile: Hostile | undefined;
+  readonly plain: PlainMember | undefined;
   readonly ledger: Ledger;
   readonly inboxes: Inboxes;
   readonly shared: SharedFiles;
@@ -26,7 +28,10 @@ export interface Play {
   mostOperations: number;
 }
 
-/** The cast of a seed: two to five agents, in every third run one of them hostile. */
+/**
+ * The cast of a seed: two to five agents, in every third run one of them hostile; beside them, in
+ * some pairwise wires, one that does not chain.
+ */
 export function beginPlay(seed: number): Play {
   const luck = new Luck(seed);
   luck.beginStep(-1);
@@ -39,23 +44,30 @@ export function beginPlay(seed: number): Play {
     ]),
   );
   const isHostile = luck.chance(0.35);
-  const roster = isHostile ? [...honestNames, HOSTILE] : [...honestNames];
+  const layout = luck.chance(0.5) ? "outbox" : "pairwise";
+  const isPlain = layout === "pairwise" && luck.chance(0.5);
+  const others = [...(isHostile ? [HOSTILE] : []), ...(isPlain ? [PLAIN] : [])];
+  const roster = [...honestNames, ...others];
+  const unsigned = isHostile && luck.chance(0.3) ? [HOSTILE] : [];
   const tier = luck.pick<Tier>(["TRUSTED", "TRUSTED", "ATTESTED", "VERIFIED", "UNTRUSTED"]);
   const options: SceneOptions = {
-    layout: luck.chance(0.5) ? "outbox" : "pairwise",
+    layout,
+    signing: { enforce_signed: true, allow_unsigned_from: unsigned },
     tiers: Object.fromEntries(honestNames.map((handle) => [handle, { [HOSTILE]: tier }])),
   };
   const stage = new Stage(roster, options, luck);
   const honest = honestNames.map((handle) => stage.member(handle));
-  const notary = new Notary(stage.seeds);
+  const notary = new Notary(stage.seeds, unsigned);
   const ledger = new Ledger(stage, notary, honestNames);
   const tierOf = (of: string): Tier => (of === HOSTILE ? tier : "TRUSTED");
   const inboxes = new Inboxes(stage, notary, honestNames, tierOf);
   const shared = new SharedFiles(stage, notary, ledger, honestNames);
+  const plain = isPlain ? new PlainMember(stage) : undefined;
   const hostile = isHostile ? new Hostile(stage, HOSTILE, tier) : undefined;
   // Beside a hostile writer a damaged log may have to wait for its operator: looked at in the end.
   if (!isHostile) stage.onStart = (member) => ledger.checkOwn(member);
-  return { seed, luck, stage, honest, hostile, ledger, inboxes, shared, mostOperations: 0 };
+  const cast = { honest, hostile, plain };
+  return { seed, luck, stage, ...cast, ledger, inboxes, shared, mostOperations: 0 };
 }
 
 /** What can be seen from outside, after every step. */

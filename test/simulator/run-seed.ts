@@ -1,7 +1,9 @@
 import { ACTS } from "./acts.ts";
 import { Broken } from "./broken.ts";
 import { checkFinale } from "./finale.ts";
+import { PLAIN_MISCHIEF } from "./hostile-plain.ts";
 import { MISCHIEF } from "./hostile.ts";
+import { PLAIN_DEEDS } from "./plain-member.ts";
 import { beginPlay, look, ringOnce, type Play } from "./play.ts";
 import { comeBack, TROUBLES } from "./troubles.ts";
 
@@ -84,13 +86,14 @@ function watcherDelays({ luck }: Play): number[] {
 }
 
 async function oneStep(play: Play): Promise<string> {
-  const { luck, hostile } = play;
+  const { luck, hostile, plain } = play;
   const what = luck.weighted([
     [60, "time"],
     [24, "act"],
     [2.5, "trouble"],
     [3.5, "return"],
     [hostile === undefined ? 0 : 10, "mischief"],
+    [plain === undefined ? 0 : 10, "plain deed"],
   ]);
   const who = luck.pick(play.honest);
   if (what === "act") {
@@ -108,9 +111,14 @@ async function oneStep(play: Play): Promise<string> {
     return "whoever is down comes back";
   }
   if (what === "mischief" && hostile !== undefined) {
-    const mischief = luck.weighted(MISCHIEF);
+    const mischief = luck.weighted([...MISCHIEF, ...PLAIN_MISCHIEF]);
     mischief(play, hostile);
     return `${hostile.handle} ${mischief.name}`;
+  }
+  if (what === "plain deed" && plain !== undefined) {
+    const deed = luck.weighted(PLAIN_DEEDS);
+    deed(play, plain);
+    return deed.name;
   }
   await ringOnce(play);
   return "time";

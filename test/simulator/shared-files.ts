@@ -64,20 +64,25 @@ export class SharedFiles {
   #checkProof(record: Json, id: string): void {
     const proposal = this.#ledger.byId.get(id);
     const beat = this.#ledger.byId.get(String(record["ratified_by"]));
-    const required = (proposal?.body["required"] ?? []) as string[];
+    // In a pair's log a proposal may name nobody: its reader is meant.
+    const required = (proposal?.body["required"] ?? proposal?.to ?? []) as string[];
     const covered = (beat?.body["heads"] ?? {}) as Record<string, { seq?: number }>;
     const what = `the decision on ${id.slice(0, 8)}`;
     kept(5, proposal?.type === "proposal", () => `${what} has no proposal`);
-    kept(5, beat?.type === "heartbeat", () => `${what} has no ratifying beat`);
-    kept(5, beat?.from === proposal?.from, () => `${what} was ratified by another's beat`);
+    // Of a proposer who does not chain the ack itself decides.
+    const isPlain = proposal?.seq === 0;
+    const by = isPlain ? required : [proposal?.from];
+    kept(5, beat?.type === (isPlain ? "ack" : "heartbeat"), () => `${what} has no ratifying line`);
+    kept(5, by.includes(beat?.from), () => `${what} was ratified by another's line`);
     const acks = ((record["ack_ids"] ?? []) as string[]).map((ack) => this.#ledger.byId.get(ack));
     for (const party of required) {
       const ack = acks.find((each) => each?.from === party);
       kept(5, ack?.type === "ack", () => `${what} has no ack by ${party}`);
-      kept(5, ack?.body["acks"] === id, () => `${what} rests on ${party}'s ack of something else`);
+      const named = ack?.body["acks"] ?? (ack?.seq === 0 ? id : undefined);
+      kept(5, named === id, () => `${what} rests on ${party}'s ack of something else`);
       kept(
         5,
-        (covered[String(ack?.log)]?.seq ?? 0) >= (ack?.seq ?? Infinity),
+        isPlain || (covered[String(ack?.log)]?.seq ?? 0) >= (ack?.seq ?? Infinity),
         () => `${what} rests on an ack that its beat does not cover`,
       );
     }

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { runAudit } from "../../src/audit/audit.ts";
+import { runAudit, type AuditReport } from "../../src/audit/audit.ts";
 import { wirePlan } from "../../src/audit/plan.ts";
 import type { Place } from "../../src/daemon/place.ts";
 import type { Violation } from "../../src/protocol/audit.ts";
@@ -18,15 +18,34 @@ export function expectAuditEquals(
     readonly violations: Readonly<Record<string, number>>;
   },
 ): void {
-  const { wire, config, tiers, layout, store } = by.place;
-  const plan = { config, tiers, roster: layout.roster, journal: undefined };
-  const report = runAudit(wirePlan(by.disk, wire.folder, { from: "pinned", store }, plan));
+  const report = auditOf(by.disk, by.place, undefined);
   expect(countsByRule(report.violations)).toEqual(by.violations);
+  expectSameOutcome(report, live);
+  expect(report.threads).toBe(live.threadCount);
+}
+
+/**
+ * The same of logs with hostile lines. What an agent refused for its tiers or limits begins no
+ * thread there: its journal says so.
+ */
+export function expectOutcomeEquals(live: Outcome, disk: Disk, place: Place): void {
+  const report = auditOf(disk, place, place.paths.journal);
+  expectSameOutcome(report, live);
+  expect(report.threads).toBe(live.threadCount);
+  expectSameOutcome(auditOf(disk, place, undefined), live);
+}
+
+function auditOf(disk: Disk, place: Place, journal: string | undefined): AuditReport {
+  const { wire, config, tiers, layout, store, handle: self } = place;
+  const plan = { config, tiers, roster: layout.roster, journal, self };
+  return runAudit(wirePlan(disk, wire.folder, { from: "pinned", store }, plan));
+}
+
+function expectSameOutcome(report: AuditReport, live: Outcome): void {
   const ratified = report.decisions.map(({ proposal_id: id, ratified_by: by }) => ({ id, by }));
   // By receipt or by timestamp: in which order they are told is no outcome.
   expect(byId(ratified)).toEqual(byId(live.ratified));
   expect(incidentsOf(report.incidents)).toEqual(live.incidents);
-  expect(report.threads).toBe(live.threadCount);
 }
 
 function countsByRule(violations: readonly Violation[]): Record<string, number> {

@@ -45,6 +45,9 @@ export interface SceneOptions {
   readonly rateLimit?: number;
   /** What an audit finds wrong with lines that hostile members write: how many, by rule. */
   readonly violations?: Readonly<Record<string, number>>;
+  /** Secret keys by handle, where a test has lines that they have signed; else made up. */
+  readonly keys?: Readonly<Record<string, Uint8Array>>;
+  readonly wireId?: string;
   /** Of the disk: what a power cut takes. */
   readonly seed?: number;
   /** Trouble with the disk and deaths of processes are what the scene is about: nobody is told. */
@@ -60,10 +63,10 @@ export function makeScene(
   options: SceneOptions,
   seeds: Seeds,
 ): ReadonlyMap<string, Places> {
-  const { layout = "pairwise", signing, domains = {}, rateLimit = 600 } = options;
+  const { layout = "pairwise", signing, domains = {}, rateLimit = 600, wireId } = options;
   process.makeFolder(WIRE, 0o700);
   const config = {
-    wire_id: WIRE_ID,
+    wire_id: wireId ?? WIRE_ID,
     protocol_version: "v3.1",
     layout,
     roster,

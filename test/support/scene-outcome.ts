@@ -43,9 +43,18 @@ export async function standingOf(agent: Agent): Promise<Omit<Outcome, "threadCou
 
 async function threadCountOf(agent: Agent): Promise<number> {
   const found = await agent.view("search", { text: "", limit: 10_000 });
+  return threadsOf(
+    agent,
+    found.map(({ correlation_id: id }) => id),
+  );
+}
+
+/** How many threads have one of these correlation ids; also those that begin with a refused line. */
+export async function threadsOf(agent: Agent, ids: readonly string[]): Promise<number> {
   let count = 0;
-  for (const id of new Set(found.map(({ correlation_id: id }) => id))) {
-    count += (await threadsNamed(agent, id)).length;
+  for (const id of new Set(ids)) {
+    const named = await threadsNamed(agent, id);
+    count += named.filter(({ correlation_id: of }) => of === id).length;
   }
   return count;
 }

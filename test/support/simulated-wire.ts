@@ -16,12 +16,15 @@ import {
 } from "../../src/wire/compose.ts";
 import { fromPlain, type JsonObject, type JsonValue } from "../../src/wire/json.ts";
 import { makeLayout } from "../../src/wire/layout.ts";
+import { parseMessage } from "../../src/wire/message.ts";
 import { makeSigner, publicKeyOf, verifyAll, type Signer } from "../../src/wire/signature.ts";
 import { Crashed, MemoryDisk, seeded, type MemoryProcess } from "./memory-disk.ts";
 import type { PowerCut } from "./memory-inode.ts";
-import { expectAuditEquals } from "./scene-audit.ts";
+import { expectAuditEquals, expectOutcomeEquals } from "./scene-audit.ts";
 import { BEGIN_MS, makeScene, WIRE, WIRE_ID, type SceneOptions } from "./scene-folder.ts";
-import { outcomeOf, type Outcome } from "./scene-outcome.ts";
+import { verdictDifferences } from "./line-verdicts.ts";
+import { savedAdmission } from "./saved-admission.ts";
+import { outcomeOf, threadsOf, type Outcome } from "./scene-outcome.ts";
 import { transcriptOf } from "./scene-transcript.ts";
 
 export type { Outcome, SceneOptions };
@@ -67,7 +70,9 @@ export class SimulatedWire {
   constructor(roster: readonly string[], options: SceneOptions = {}) {
     this.roster = roster;
     this.#options = options;
-    this.#seeds = new Map(roster.map((handle, at) => [handle, new Uint8Array(32).fill(at + 1)]));
+    const keyOf = (handle: string, at: number) =>
+      options.keys?.[handle] ?? new Uint8Array(32).fill(at + 1);
+    this.#seeds = new Map(roster.map((handle, at) => [handle, keyOf(handle, at)]));
     this.disk = new MemoryDisk({ seed: options.seed ?? 7, nowMs: () => this.#nowMs });
     for (const [handle, places] of makeScene(this.disk.process(), roster, options, this.#seeds)) {
       const process = this.disk.process();
@@ -254,9 +259,9 @@ export class SimulatedWire {
   }
 
   /** Another program writes there, as anybody who can write in the folder may. */
-  append(name: string, text: string): void {
+  append(name: string, text: string | Uint8Array): void {
     const file = this.disk.process().open(join(WIRE, name), "append");
-    file.append(Buffer.from(text, "utf8"));
+    file.append(typeof text === "string" ? Buffer.from(text, "utf8") : text);
     file.datasync();
     file.close();
   }
@@ -322,6 +327,8 @@ export class SimulatedWire {
   async expectReplayEqualsLive(handle: string): Promise<Outcome> {
     const live = await this.outcome(handle);
     const member = this.#member(handle);
+    const admission = await this.#admission(handle);
+    expect(verdictDifferences(member.process, this.agent(handle).place)).toEqual([]);
     member.agent?.close();
     member.process.kill();
     member.process = this.disk.process();
@@ -330,7 +337,14 @@ export class SimulatedWire {
     await agent.hold(0);
     member.agent = agent;
     expect(await outcomeOf(agent)).toEqual(live);
+    expect(await this.#admission(handle)).toEqual(admission);
     return live;
+  }
+
+  /** What an agent's admission remembers of every log, by its checkpoint. */
+  async #admission(handle: string): Promise<unknown> {
+    await this.agent(handle).settle();
+    return savedAdmission(this.disk.process(), this.paths(handle).checkpoint);
   }
 
   /**
@@ -342,6 +356,25 @@ export class SimulatedWire {
     const { process, places } = this.#member(handle);
     const place = loadPlace(process, places, { wireDir: WIRE, handle });
     expectAuditEquals(live, { disk: process, place, violations: this.#options.violations ?? {} });
+  }
+
+  /** The same where hostile members write: of violations, those of every line are compared. */
+  async expectEveryReaderAgrees(handle: string): Promise<void> {
+    const live = await this.expectReplayEqualsLive(handle);
+    const { process, places } = this.#member(handle);
+    const threadCount = await threadsOf(this.agent(handle), this.#correlationIds());
+    const place = loadPlace(process, places, { wireDir: WIRE, handle });
+    expectOutcomeEquals({ ...live, threadCount }, process, place);
+  }
+
+  #correlationIds(): string[] {
+    const layout = makeLayout(this.#options.layout ?? "pairwise", this.roster);
+    return [...layout.logs.values()].flatMap(({ path }) =>
+      this.lines(path).flatMap((line) => {
+        const parsed = parseMessage(Buffer.from(line));
+        return parsed.ok ? [parsed.message.correlationId] : [];
+      }),
+    );
   }
 
   #signer(handle: string): Signer {

@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import { authenticate } from "../../src/trust/admission.ts";
 import {
   admit,
-  recallLine,
   restoreLogAdmission,
   saveLogAdmission,
   type LogAdmission,
@@ -147,7 +146,7 @@ test("what the journal recalls leaves a log as live admission left it", () => {
         const verdict = admit(message, live, context(), NOON_MS);
         if (verdict.outcome === "wait" || verdict.outcome === "duplicate") continue;
         const reason = verdict.outcome === "refused" ? verdict.reason : undefined;
-        recallLine(message, recalled, reason, NOON_MS, context().store);
+        admit(message, recalled, context(), NOON_MS, { mode: "journal", noted: { reason } });
       }
       expect(saveLogAdmission(recalled)).toEqual(saveLogAdmission(live));
     }),

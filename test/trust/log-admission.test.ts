@@ -4,8 +4,8 @@ import { makeLayout } from "../../src/wire/layout.ts";
 import { authenticate, type RefusalReason } from "../../src/trust/admission.ts";
 import {
   acceptFromHere,
+  admit,
   newLogAdmission,
-  recallLine,
   restoreLogAdmission,
   saveLogAdmission,
   type LogAdmission,
@@ -268,7 +268,7 @@ describe("the chain", () => {
   test("wrong_wire: the line names another wire, or none", () => {
     const ctx = context({ wireId: "w1" });
     const log = freshLog();
-    const another = refused("wrong_wire", 'the line was written for the wire "w2"; this one is w1');
+    const another = refused("wrong_wire", "the line was written for another wire; this one is w1");
     const none = refused("wrong_wire", "the line names no wire; this one is w1");
     expect(judge(at(chain(1, { wire: "w2" }), 0), log, ctx)).toEqual(another);
     expect(judge(at(chain(1), 0), log, ctx)).toEqual(none);
@@ -597,7 +597,7 @@ describe("a line recalled from the journal", () => {
     for (const before of lines.slice(0, taken)) judge(before, log);
     const result = authenticate(lineOf(line), { owner: "alice", log: log.name }, context());
     if (!result.ok) throw new Error(result.detail);
-    recallLine(result.message, log, reason, NOON_MS, context().store);
+    admit(result.message, log, context(), NOON_MS, { mode: "journal", noted: { reason } });
     return log;
   }
 
@@ -606,16 +606,23 @@ describe("a line recalled from the journal", () => {
     ["that a later check refused moves it too", "tier_refused", 3],
     ["for another wire moves nothing", "wrong_wire", 2],
     ["outside the chain moves nothing", "unchained", 2],
-    ["that forked it moves nothing", "log_forked", 2],
   ] as const)("%s", (_, reason, size) => {
     const log = recalled(at(lines, 2), reason, 2);
     expect([log.chain.head?.seq, log.seen.size, log.held]).toEqual([size, size, undefined]);
   });
 
-  test.each([undefined, "log_forked"] as const)("that forks holds the log: %s", (reason) => {
+  test("that forked it holds the log", () => {
     const fork = signV31(linkTo(at(lines, 0), { seq: 3 }));
     const live = freshLog();
     for (const line of [...lines.slice(0, 2), fork]) judge(line, live);
-    expect(saveLogAdmission(recalled(fork, reason, 2))).toEqual(saveLogAdmission(live));
+    expect(saveLogAdmission(recalled(fork, "log_forked", 2))).toEqual(saveLogAdmission(live));
+  });
+
+  test("is what the journal says, whatever the chain says now", () => {
+    const fork = signV31(linkTo(at(lines, 0), { seq: 3 }));
+    const taken = recalled(fork, undefined, 2);
+    expect([taken.chain.head?.id, taken.held]).toEqual([fork["event_id"], undefined]);
+    const held = recalled(at(lines, 2), "log_forked", 2);
+    expect([held.chain.head?.seq, held.held?.cause]).toEqual([2, "log_forked"]);
   });
 });

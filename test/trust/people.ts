@@ -10,13 +10,14 @@ import type { Tier } from "../../src/trust/tiers.ts";
 /** Somebody who can sign: the same handle has the same key in every test. */
 export interface Person {
   readonly handle: string;
+  readonly secret?: Uint8Array;
   readonly key: Uint8Array;
   readonly signer: Signer;
 }
 
 export function person(handle: string, variant = ""): Person {
   const secret = Buffer.from(sha256Hex(Buffer.from(`test key of ${handle}${variant}`)), "hex");
-  return { handle, key: publicKeyOf(secret), signer: makeSigner(handle, secret) };
+  return { handle, secret, key: publicKeyOf(secret), signer: makeSigner(handle, secret) };
 }
 
 export const alice = person("alice");

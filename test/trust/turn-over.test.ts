@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { AdmissionContext } from "../../src/trust/admission.ts";
-import { recallLine, saveLogAdmission, type LogAdmission } from "../../src/trust/log-admission.ts";
+import { admit, saveLogAdmission, type LogAdmission } from "../../src/trust/log-admission.ts";
 import type { PinnedKey } from "../../src/trust/store.ts";
 import { freshLog, judge, LOG, short, verified } from "./admission-scene.ts";
 import { alice, context, NOON_MS, note, peer, person, pinned, signV31, storeOf } from "./people.ts";
@@ -56,7 +56,8 @@ describe("the first line of the new key", () => {
     const recalled = logAt(honest, forged, last);
     const first = line(renewed, 2, honest, "new");
     judge(first, live, ctx);
-    recallLine(verified(first, ctx), recalled, undefined, NOON_MS, ctx.store);
+    const noted = { reason: undefined };
+    admit(verified(first, ctx), recalled, ctx, NOON_MS, { mode: "journal", noted });
     expect(saveLogAdmission(recalled)).toEqual(saveLogAdmission(live));
     expect(recalled.held).toBeUndefined();
   });

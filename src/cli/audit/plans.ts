@@ -64,7 +64,7 @@ function planOfWire(cli: Cli, host: SetupHost, flags: AuditFlags): AuditPlan {
     const place = loadPlace(host.disk, host.places, { wireDir, handle, peers: flags.peer });
     const keys: Keys = given ?? { from: "pinned", store: place.store };
     const { config, tiers, layout, paths } = place;
-    const by = { config, tiers, roster: layout.roster, journal: paths.journal };
+    const by = { config, tiers, roster: layout.roster, journal: paths.journal, self: handle };
     return wirePlan(host.disk, place.wire.folder, keys, by);
   }
   const config = readWireConfig(host.disk, wireDir) ?? DEFAULT_CONFIG;

@@ -3,13 +3,13 @@ import { DeaddropError } from "../../daemon/errors.ts";
 import { loadPlace, type Place } from "../../daemon/place.ts";
 import {
   checkDaemon,
-  checkFolder,
   checking,
   checkKey,
   checkPeers,
   checkPolicy,
   checkUnowned,
 } from "../../setup/agent-checks.ts";
+import { checkFolder } from "../../setup/folder-checks.ts";
 import {
   checkClock,
   checkFilesystem,

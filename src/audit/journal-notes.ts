@@ -1,0 +1,193 @@
+import { openIfThere, type Disk } from "../storage/disk.ts";
+import { wholeLines } from "../storage/line-splitter.ts";
+import { REFUSAL_REASONS, type RefusalReason } from "../trust/admission.ts";
+import type { UnsignedPast } from "../trust/unsigned.ts";
+
+/** What our private journal noted of the line at one place. Spec 2.4. */
+export interface NotedLine {
+  /** Receipt time, ms. */
+  readonly at: number;
+  /** Whether it was believed to be its author's. */
+  readonly authentic: boolean;
+  readonly reason: RefusalReason | undefined;
+  /** Whether it is the line of that id. */
+  isOf(id: string): boolean;
+  /** Whether it is as long as these bytes; of one in a run of lines nobody knows. */
+  fits(bytes: Uint8Array): boolean;
+}
+
+/** What became of an unsigned line when it was received. Spec 1.5. */
+export function unsignedThen(noted: NotedLine | undefined): UnsignedPast["noted"] {
+  if (noted?.reason === "unsigned") return "refused";
+  return noted?.authentic === true ? "taken" : undefined;
+}
+
+interface Refused {
+  readonly reason: RefusalReason;
+  readonly authentic: boolean;
+}
+
+/** By line; of a log with a million of them, so only numbers for those that were accepted. */
+interface OfLog {
+  readonly at: number[];
+  readonly bytes: number[];
+  /** 32 bits of the id, 0 of lines that proved nothing. */
+  readonly tag: number[];
+  readonly refused: Map<number, Refused>;
+  /** Lines that proved nothing and are noted as one, in their order. */
+  readonly runs: Run[];
+}
+
+interface Run {
+  readonly first: number;
+  readonly last: number;
+  readonly at: number;
+  /** Undefined where they have several. */
+  readonly reason: RefusalReason | undefined;
+}
+
+/** By log; read beside a daemon that may be writing the journal. */
+export type JournalNotes = ReadonlyMap<string, OfLog>;
+
+/** What the journal says of that line, unless it was a duplicate or blank. */
+export function notedAt(notes: JournalNotes, log: string, line: number): NotedLine | undefined {
+  const ofLog = notes.get(log);
+  const at = ofLog?.at[line];
+  if (ofLog === undefined) return undefined;
+  if (at === undefined) return inRun(ofLog.runs, line);
+  const refused = ofLog.refused.get(line);
+  const tag = ofLog.tag[line] ?? 0;
+  return {
+    at,
+    authentic: refused?.authentic ?? tag !== 0,
+    reason: refused?.reason,
+    isOf: (id) => tagOf(id) === tag,
+    fits: (bytes) => bytes.length === ofLog.bytes[line],
+  };
+}
+
+function inRun(runs: readonly Run[], line: number): NotedLine | undefined {
+  let from = 0;
+  let to = runs.length;
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if ((runs[middle]?.last ?? Infinity) < line) from = middle + 1;
+    else to = middle;
+  }
+  const run = runs[from];
+  if (run === undefined || run.first > line) return undefined;
+  const { at, reason } = run;
+  return { at, authentic: false, reason, isOf: () => false, fits: () => true };
+}
+
+/** Of what is noted twice, because a power cut took it back, the last counts. */
+export function readJournalNotes(disk: Disk, path: string): JournalNotes {
+  const notes = new Map<string, OfLog>();
+  const earlier = new Map<string, number>();
+  const file = openIfThere(disk, path);
+  if (file === undefined) return notes;
+  try {
+    for (const { bytes } of wholeLines(file, 0, file.stat().size)) {
+      const value = bytes === undefined ? undefined : parsedEntry(bytes);
+      lower(notes, setBack(value));
+      // A log that began anew: its file now begins after so many lines that it had.
+      for (const { log, lines } of beginnings(value)) {
+        earlier.set(log, lines);
+        notes.delete(log);
+      }
+      const entry = lineEntry(value);
+      if (entry !== undefined) take(notes, entry, earlier.get(entry.log) ?? 0);
+    }
+  } finally {
+    file.close();
+  }
+  return notes;
+}
+
+function take(notes: Map<string, OfLog>, entry: NotedEntry, earlier: number): void {
+  const { log, at, length, id, reason, verdict } = entry;
+  const ofLog = notes.get(log) ?? { at: [], bytes: [], tag: [], refused: new Map(), runs: [] };
+  notes.set(log, ofLog);
+  const line = entry.line - earlier;
+  if (entry.first !== undefined) {
+    takeRun(ofLog, { first: entry.first - earlier, last: line, at, reason });
+    return;
+  }
+  ofLog.at[line] = at;
+  ofLog.bytes[line] = length;
+  ofLog.tag[line] = verdict === "unauthentic" ? 0 : tagOf(id);
+  if (reason === undefined) ofLog.refused.delete(line);
+  else ofLog.refused.set(line, { reason, authentic: verdict === "refused" });
+}
+
+/** Lines that were read again are noted again: what was said of them before counts no more. */
+function takeRun({ runs }: OfLog, run: Run): void {
+  while ((runs.at(-1)?.last ?? 0) >= run.first) runs.pop();
+  runs.push(run);
+}
+
+/** Our clock was set back to that: nothing was received later before. Spec 4.1. */
+function setBack(value: unknown): number {
+  const { event } = (value ?? {}) as { event?: { kind?: unknown; at?: unknown } };
+  return event?.kind === "set_back" && typeof event.at === "number" ? event.at : Infinity;
+}
+
+function lower(notes: JournalNotes, to: number): void {
+  if (to === Infinity) return;
+  for (const { at, runs } of notes.values()) {
+    for (const [line, was] of at.entries()) if (was > to) at[line] = to;
+    for (const [place, run] of runs.entries()) if (run.at > to) runs[place] = { ...run, at: to };
+  }
+}
+
+function tagOf(id: string): number {
+  return Number.parseInt(id.slice(0, 8), 16) || 0;
+}
+
+function parsedEntry(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString("utf8"));
+  } catch {
+    return undefined; // damaged: the line's own timestamp stands in
+  }
+}
+
+function beginnings(value: unknown): { log: string; lines: number }[] {
+  const { event } = (value ?? {}) as { event?: { kind?: unknown; logs?: unknown } };
+  if (event?.kind !== "reset" || !Array.isArray(event.logs)) return [];
+  return (event.logs as { log: string; lines?: number }[]).flatMap(({ log, lines }) =>
+    lines === undefined ? [] : [{ log, lines }],
+  );
+}
+
+interface NotedEntry {
+  readonly log: string;
+  readonly line: number;
+  /** Of a run of lines that prove nothing. */
+  readonly first: number | undefined;
+  readonly at: number;
+  /** Of the line without its newline. */
+  readonly length: number;
+  readonly id: string;
+  readonly reason: RefusalReason | undefined;
+  readonly verdict: unknown;
+}
+
+function lineEntry(value: unknown): NotedEntry | undefined {
+  const { k, log, line, first, at, start, end, id, reason, verdict } = (value ?? {}) as Record<
+    string,
+    unknown
+  >;
+  if (k !== "line" || typeof log !== "string" || typeof at !== "number") return undefined;
+  if (typeof line !== "number" || line <= 0 || line >= 2 ** 32 - 1) return undefined;
+  return {
+    log,
+    line,
+    first: typeof first === "number" ? first : undefined,
+    at,
+    length: Number(end) - Number(start) - 1,
+    id: typeof id === "string" ? id : "",
+    reason: REFUSAL_REASONS.find((each) => each === reason),
+    verdict,
+  };
+}
