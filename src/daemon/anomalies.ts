@@ -18,6 +18,8 @@ import { intakeOf, type LogIntake } from "./memory.ts";
 
 /** How long a log is left alone that does not hold what it held; its author may be mending it. */
 const LOOK_AGAIN_MS = 1_000;
+/** Copies of a known line that a comparison looks at: anybody can make more. */
+const MAX_COPIES = 3;
 /** A comparison costs as much as log and journal are long: at most this share of our time. */
 const SHARE_OF_TIME = 1 / 10;
 
@@ -107,17 +109,18 @@ export function compareLog(taking: Taking, name: string): ComparedHistory {
 }
 
 /**
- * What stands there now, foreign bytes left out. Of a line that we do not know the first is enough:
- * anybody can copy it.
+ * What is there now, foreign bytes left out. Of a line that we do not know the first is enough, and of
+ * one that we know a few: anybody can copy them.
  */
 function findLines(taking: Taking, { log }: LogIntake, known: ReadonlySet<string>) {
   const { world, place } = taking;
   const ctx = pastContextOf(taking.ctx);
   const others = new Set<string>();
+  const copies = new Map<string, number>();
   const found: FoundLine[] = [];
   const holes: number[] = [];
   const noteHole = (): void => {
-    holes.push(found.length);
+    if (holes.at(-1) !== found.length) holes.push(found.length);
   };
   const visit = (bytes: Uint8Array, line: number, end: number): "more" => {
     const parsed = parseMessage(bytes);
@@ -131,6 +134,10 @@ function findLines(taking: Taking, { log }: LogIntake, known: ReadonlySet<string
       if (others.has(id)) return "more";
       if (!authenticate(bytes, { owner: log.owner, log: log.name }, ctx).ok) return "more";
       others.add(id);
+    } else {
+      const count = copies.get(id) ?? 0;
+      if (count > MAX_COPIES) return "more";
+      copies.set(id, count + 1);
     }
     found.push({ id, seq: isChained(message) ? message.seq : undefined, end, line });
     return "more";

@@ -12,6 +12,9 @@ import type { Taking } from "./taking.ts";
 const SEARCH_BYTES = 64 * 1_048_576;
 /** Signatures that are checked for one answer: anybody can write lines that claim a place. */
 const MAX_CHECKED = 64;
+/** Claims that are remembered, of a file and of one line: forged lines may hold any number. */
+const MAX_CLAIMS = 131_072;
+const MAX_CLAIMS_A_LINE = 8;
 /** A search costs as much as the log is long: at most this share of our time. */
 const SHARE_OF_TIME = 1 / 10;
 const SEQ = /"seq"\s*:\s*(\d{1,15})/g;
@@ -88,10 +91,16 @@ function claimsOf(
   const to = Math.min(file.stat().size, at.offset + SEARCH_BYTES);
   for (const { bytes, start, end } of wholeLines(file, at.offset, to)) {
     if (bytes === undefined) continue;
+    if (lines.length >= MAX_CLAIMS) break;
     const { buffer, byteOffset, length } = bytes;
     const text = Buffer.from(buffer, byteOffset, length).toString("latin1");
     // A body may hold a field of that name, too.
-    for (const [, seq] of text.matchAll(SEQ)) lines.push({ seq: Number(seq), start, end });
+    const claimed = text.matchAll(SEQ);
+    for (let at = 0; at < MAX_CLAIMS_A_LINE; at += 1) {
+      const { value } = claimed.next();
+      if (value === undefined) break;
+      lines.push({ seq: Number(value[1]), start, end });
+    }
   }
   const tookMs = world.clock.monoMs() - beganMs;
   const againMs = beganMs + tookMs / SHARE_OF_TIME;

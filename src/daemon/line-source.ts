@@ -8,6 +8,11 @@ import type { Place } from "./place.ts";
 /** Bytes read at once when a log is searched for lines. */
 const SCAN_BYTES = 4 * 1_048_576;
 
+/** A message has at least six fields with their names. */
+const SHORTEST_MESSAGE_BYTES = 100;
+/** Lines of a log that are found wherever they are; anybody can make a log longer. */
+const MAX_INDEXED = 4_194_304;
+
 /** Reads lines again from where the journal says they stand; keeps the files open meanwhile. */
 export interface LineSource {
   /** The bytes from `start` to `end`, newline left out; undefined when the log lacks them now. */
@@ -56,10 +61,13 @@ export function openLineSource(disk: Disk, place: Place): LineSource {
   };
 }
 
-/** Where the lines of each length begin. */
+/** Where the lines of each length begin, of those that are long enough to be a message. */
 function linesByLength(file: DiskFile): ReadonlyMap<number, readonly number[]> {
   const starts = new Map<number, number[]>();
+  let count = 0;
   for (const { start, end } of wholeLines(file, 0, file.stat().size)) {
+    if (end - start < SHORTEST_MESSAGE_BYTES) continue;
+    if ((count += 1) > MAX_INDEXED) break;
     const same = starts.get(end - start) ?? [];
     same.push(start);
     starts.set(end - start, same);
