@@ -30,7 +30,9 @@ usage: ./install.sh [--dry-run] <command>
 
   --dry-run                   print every step, change nothing
 
-init and join take every flag of `deaddrop init` and `deaddrop join`.
+init and join take every flag of `deaddrop init` and `deaddrop join`. join shows the wire's policy; what
+is weaker than the defaults is asked on a terminal, or agreed to with --accept-unsigned HANDLE,
+--accept-limit NAME and --accept-domain NAME.
 TEXT
 }
 

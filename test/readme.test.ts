@@ -1,5 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -30,8 +38,8 @@ function copyCheckout(to: string): void {
   for (const part of parts.filter((each) => existsSync(join(checkout, each)))) {
     cpSync(join(checkout, part), join(to, part), { recursive: true, preserveTimestamps: true });
   }
-  // A copy, not a link: an `npm ci` over there must not reach these ones.
-  cpSync(join(checkout, "node_modules"), join(to, "node_modules"), {
+  // A copy, not a link, also where ours is one: an `npm ci` over there must not reach these ones.
+  cpSync(realpathSync(join(checkout, "node_modules")), join(to, "node_modules"), {
     recursive: true,
     preserveTimestamps: true,
     verbatimSymlinks: true,

@@ -86,8 +86,8 @@ export function judgeBlank(log: LogRecord): Judged {
   return skipped(log);
 }
 
-function skipped({ name, line, lastAt }: LogRecord): Judged {
-  const event: CoreEvent = { kind: "skipped", log: name, line, at: lastAt };
+function skipped({ name, line, lastAt }: LogRecord, copy: { isCopy?: true } = {}): Judged {
+  const event: CoreEvent = { kind: "skipped", log: name, line, at: lastAt, ...copy };
   return { event, violation: undefined, unverified: false };
 }
 
@@ -100,7 +100,9 @@ export function judgeRead(raw: RawLine, line: ReadLine, log: LogRecord, judging:
   const read = asNoted(line, bytes, noted);
   if (!read.ok) {
     const { reason, detail } = read;
-    if (BY_CONTEXT.has(reason) && repeats(bytes, log.admission) !== undefined) return skipped(log);
+    if (BY_CONTEXT.has(reason) && repeats(bytes, log.admission) !== undefined) {
+      return skipped(log, { isCopy: true });
+    }
     const violation = { rule: reason, ...place, event_id: null, detail };
     const event: CoreEvent = { kind: "refused", ...place, at: log.lastAt, reason };
     return { event, violation, unverified: false };
@@ -111,7 +113,7 @@ export function judgeRead(raw: RawLine, line: ReadLine, log: LogRecord, judging:
   const reading = readingOf(message.id, log.line, noted);
   const verdict = admit(message, log.admission, judging.ctx, log.lastAt, reading);
   notePassed(message, log, judging.ctx);
-  if (verdict.outcome === "duplicate") return skipped(log);
+  if (verdict.outcome === "duplicate") return skipped(log, { isCopy: true });
   if (verdict.outcome === "wait") throw new Error("an audit waits for nothing");
   const refused = verdict.outcome === "refused" ? verdict : undefined;
   if (refused?.reason === "log_forked" && log.admission.chain.head === undefined) {

@@ -85,6 +85,13 @@ async function consentByWord(cli: Cli, wanted: OperatorAction): Promise<Consent>
   return { how: "typed", reason: undefined };
 }
 
+/** A question that a terminal answers with y; without a terminal the answer is undefined. */
+export async function askYesNo(cli: Cli, question: string): Promise<boolean | undefined> {
+  if (cli.stdin.isTTY !== true || cli.stderr.isTTY !== true) return undefined;
+  cli.stderr.write(`${sanitise(question)} [y/N] `);
+  return /^y(es)?$/i.test((await typedLine(cli)).trim());
+}
+
 /** One line as the terminal hands it over; empty when the operator ends the input instead. */
 async function typedLine(cli: Cli): Promise<string> {
   let typed = "";

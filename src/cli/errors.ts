@@ -1,6 +1,6 @@
 import { CommanderError } from "commander";
 import { codeOfStorage, DeaddropError, EXIT_CODES } from "../daemon/errors.ts";
-import { painter, type Screen } from "./output.ts";
+import { painter, writeExact, type Screen } from "./output.ts";
 import { safeJson, sanitiseLines } from "./sanitise.ts";
 
 interface Report {
@@ -23,7 +23,7 @@ export async function reportError(
   if (report === undefined) return (error as CommanderError).exitCode;
   const { code, message, hint, exitCode } = report;
   if (about.json) {
-    cli.stderr.write(`${safeJson({ error: { code, message, hint: hint ?? null } })}\n`);
+    writeExact(cli.stderr, `${safeJson({ error: { code, message, hint: hint ?? null } })}\n`);
     return exitCode;
   }
   const paint = painter(cli.stderr, cli.env);

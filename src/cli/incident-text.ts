@@ -1,7 +1,7 @@
 import type { Client } from "../daemon/client-types.ts";
 import type { IncidentAddressee, IncidentView, NoticeView } from "../daemon/view-types.ts";
 import type { Cli, GlobalFlags } from "./context.ts";
-import { painter, table, type Cell, type Style } from "./output.ts";
+import { emit, table, type Cell, type Style } from "./output.ts";
 import { safeJson } from "./sanitise.ts";
 import { severityCell, shortId, when } from "./text.ts";
 
@@ -48,7 +48,6 @@ export async function followIncidents(
   client: Client,
   wanted: (incident: IncidentView) => boolean,
 ): Promise<never> {
-  const paint = painter(cli.stdout, cli.env);
   let shown = new Map<string, string>();
   for (;;) {
     const now = new Map<string, string>();
@@ -58,8 +57,9 @@ export async function followIncidents(
       // One that was shown open is shown resolved too.
       const known = shown.get(each.event_id);
       if (known === facts || (known === undefined && !wanted(each))) continue;
-      const row = table([incidentRow(each, cli.nowMs())], paint, cli.stdout.columns);
-      cli.stdout.write(`${flags.json === true ? facts : row}\n`);
+      emit(cli, flags, each, (paint) =>
+        table([incidentRow(each, cli.nowMs())], paint, cli.stdout.columns),
+      );
     }
     shown = now;
     await cli.sleep(FOLLOW_PAUSE_MS);

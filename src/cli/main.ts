@@ -2,12 +2,14 @@ import type { Command, CommanderError } from "commander";
 import { DeaddropError } from "../daemon/errors.ts";
 import { COMMANDS } from "./command-table.ts";
 import { addGlobalFlags, processCli, type Cli } from "./context.ts";
+import { onTerminals } from "./terminal.ts";
 
 /** Flags that stand before the command and take a value; `--json` takes none. */
 const LEADING_WITH_VALUE = new Set(["--wire", "--as", "--peer"]);
 
 /** Runs one command line (without node and script) and returns its exit code. Spec 4.2. */
-export async function main(args: readonly string[], cli: Cli = processCli()): Promise<number> {
+export async function main(args: readonly string[], at: Cli = processCli()): Promise<number> {
+  const cli = onTerminals(at);
   const { name, rest } = split(args);
   try {
     await dispatch(name, rest, cli);

@@ -1,4 +1,5 @@
 import type { InboxMessage, MessageFields } from "../daemon/view-types.ts";
+import type { Tier } from "../trust/tiers.ts";
 import type { Paint } from "./output.ts";
 import { sanitise, sanitiseLines } from "./sanitise.ts";
 import { shortId, when } from "./text.ts";
@@ -27,7 +28,7 @@ export function messageText(
 
 export function inboxText(message: InboxMessage, paint: Paint, nowMs: number): string {
   const { _meta } = message;
-  const notes: string[] = [];
+  const notes = tierNotes(_meta.tier);
   if (!_meta.read) notes.push("unread");
   if (!_meta.verified) notes.push("not signed");
   if (_meta.after_gap) notes.push("lines before it are missing");
@@ -37,6 +38,12 @@ export function inboxText(message: InboxMessage, paint: Paint, nowMs: number): s
     );
   }
   return messageText(_meta.id, message, notes, paint, nowMs);
+}
+
+/** Every text of a peer below VERIFIED is shown with its tier. Spec 2.3. */
+export function tierNotes(tier: Tier | null): string[] {
+  if (tier === null) return ["of no tier"];
+  return tier === "UNTRUSTED" ? [tier] : [];
 }
 
 function dueNote(dueAt: string | null, nowMs: number): string {

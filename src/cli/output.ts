@@ -1,9 +1,12 @@
 import { styleText } from "node:util";
 import { safeJson, sanitise } from "./sanitise.ts";
+import { cut, displayWidth } from "./width.ts";
 
 /** Where text goes: a terminal, a pipe, or a test. */
 export interface Screen {
   write(text: string): unknown;
+  /** On a screen that breaks rows: leaves the text as it is. */
+  writeExact?(text: string): unknown;
   readonly isTTY?: boolean;
   readonly columns?: number;
 }
@@ -36,8 +39,28 @@ export function emit(
   data: unknown,
   human: (paint: Paint) => string,
 ): void {
-  const text = flags.json === true ? safeJson(data) : human(painter(cli.stdout, cli.env));
-  if (text !== "") cli.stdout.write(`${text}\n`);
+  if (flags.json === true) {
+    writeExact(cli.stdout, `${safeJson(data)}\n`);
+    return;
+  }
+  const text = human(painter(cli.stdout, cli.env));
+  if (text === "") return;
+  const breaksRows = cli.stdout.writeExact !== undefined;
+  cli.stdout.write(`${breaksRows ? text : text.replaceAll(TO_BE_COPIED, "")}\n`);
+}
+
+/** Stands before what is ours to the end of its row. No peer's text can hold a control character. */
+export const TO_BE_COPIED = "\u0001";
+
+/** A command line to be copied: a terminal may break its row, but nothing is put into it. */
+export function toBeCopied(command: string): string {
+  return `${TO_BE_COPIED}${command}`;
+}
+
+/** Text for programs, whose lines are not to be broken: JSON, a script. */
+export function writeExact(screen: Screen, text: string): void {
+  if (screen.writeExact === undefined) screen.write(text);
+  else screen.writeExact(text);
 }
 
 /**
@@ -76,31 +99,4 @@ function line(
     return (style === undefined ? shown : paint(style, shown)) + padding;
   });
   return parts.join(GAP).trimEnd();
-}
-
-/** At most `room` columns, with an ellipsis where something was left out. */
-export function cut(text: string, room: number): string {
-  if (displayWidth(text) <= room) return text;
-  let shown = "";
-  let used = 1;
-  for (const character of text) {
-    used += displayWidth(character);
-    if (used > room) break;
-    shown += character;
-  }
-  return `${shown}…`;
-}
-
-const ZERO_WIDTH = /[\p{M}\u200c\u200d]/u;
-const WIDE =
-  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1f64f}\u{1f680}-\u{1faff}\u{20000}-\u{3fffd}]/u;
-
-/** Columns on a terminal: wide characters take two, combining ones none. */
-export function displayWidth(text: string): number {
-  let width = 0;
-  for (const character of text) {
-    if (ZERO_WIDTH.test(character)) continue;
-    width += WIDE.test(character) ? 2 : 1;
-  }
-  return width;
 }

@@ -63,7 +63,7 @@ export function answerTo(parent: Parent, client: Client): string[] {
   return parent.to.filter((handle) => handle !== client.handle);
 }
 
-/** Author, type and subject: what whoever signs an answer has to see. Spec 4.4. */
+/** Author, type and subject: what is shown with every answer that is signed. Spec 4.4. */
 export function aboutParent({ from, type, subject }: Parent): string {
   return `${from}'s ${type}: ${sanitise(subject)}`;
 }

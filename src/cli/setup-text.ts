@@ -7,7 +7,7 @@ import type { PeerReport, SetupReport } from "../setup/report.ts";
 import type { StepReport } from "../setup/steps.ts";
 import { decodeKey } from "../wire/signature.ts";
 import { collect, type Cli, type GlobalFlags } from "./context.ts";
-import { table, type Paint, type Style } from "./output.ts";
+import { table, toBeCopied, type Paint, type Style } from "./output.ts";
 import { sanitise } from "./sanitise.ts";
 
 /** Flags that `init` and `join` share. Spec 4.3. */
@@ -84,7 +84,11 @@ export function setupText(
   for (const report of reports) lines.push("", ...ownText(report, paint));
   if (reports.length === 1) lines.push(...first.peers.flatMap((peer) => peerText(peer, paint)));
   for (const [title, ...each] of sections) {
-    lines.push("", `${title}:`, ...each.map((line) => `  ${paint("cyan", sanitise(line))}`));
+    lines.push(
+      "",
+      `${title}:`,
+      ...each.map((line) => `  ${toBeCopied(paint("cyan", sanitise(line)))}`),
+    );
   }
   return lines.join("\n");
 }

@@ -14,7 +14,7 @@ interface Helping {
 /** What was written before we looked: it goes faster in large helpings, and nobody waits yet. */
 const BACKLOG: Helping = { bytes: 1_048_576, lines: 8_192 };
 /** What is written while we run. Nothing interrupts a turn: a quiet peer may wait for one. */
-const LIVE: Helping = { bytes: 16_384, lines: 256 };
+const LIVE: Helping = { bytes: 16_384, lines: 64 };
 
 /** Lines that have been read; their signatures may still be in the making. */
 export interface Batch {

@@ -44,6 +44,8 @@ interface SavedIntake {
   readonly admission: SavedLogAdmission;
   readonly historyTo?: number | undefined;
   readonly lastAt: number;
+  /** What the operator has let pass lasts until it is read, across restarts. */
+  readonly takesAnyOrder?: boolean;
 }
 
 /** What grows with a log is on lines of its own after that: a part of its ids, or of what it lacks. */
@@ -70,6 +72,7 @@ export function saveMemory(disk: Disk, place: Place, memory: Memory): void {
       admission: saveLogAdmission(intake.admission, "ids apart"),
       historyTo: intake.historyTo,
       lastAt: intake.lastAt,
+      takesAnyOrder: intake.takesAnyOrder,
     })),
     decisions: memory.decisions,
     lastTimestamp: memory.lastTimestamp,
@@ -140,6 +143,7 @@ function memoryFrom(
     intake.admission = admission;
     intake.historyTo = each.historyTo;
     intake.lastAt = each.lastAt;
+    intake.takesAnyOrder = each.takesAnyOrder === true;
     for (const entry of awaited) if (entry.id !== undefined) intake.awaited.set(entry.id, entry);
   }
   const state = readSnapshot({ [Symbol.iterator]: () => lines });

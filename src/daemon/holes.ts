@@ -89,7 +89,7 @@ function isHoleLine({ tail, preparation }: PreparedLine): boolean {
   return preparation.refusal.reason === "malformed" && isHole(tail.bytes);
 }
 
-/** How long a hole of so many bytes is left alone before it is looked at again. */
+/** How long a hole of so many bytes is left alone before it is read again; the search goes on. */
 export function mendingMs(bytes: number): number {
   return MENDING_MS * Math.max(1, Math.ceil(bytes / MENDING_BYTES));
 }

@@ -11,7 +11,7 @@ import { searchBehindHole, searchFrom } from "./hole-search.ts";
 import { isLeftOpen, isStillOpen, leaveAlone, MENDING_MS } from "./holes.ts";
 import { searchLineEnd } from "./line-end.ts";
 import { standsBehind } from "./line-order.ts";
-import { waitOf } from "./log-waits.ts";
+import { LOOK_AGAIN_MS, waitOf } from "./log-waits.ts";
 import { judgeLines, type JudgedLine, type PreparedLine, type Stop } from "./judging.ts";
 import { intakeOf, type LogIntake } from "./memory.ts";
 import { chainIncident } from "./reporting.ts";
@@ -26,8 +26,6 @@ export interface Round {
   readonly anomaly: Anomaly | undefined;
 }
 
-/** How long a log is left alone whose lines stand in another order. */
-const LOOK_AGAIN_MS = 1_000;
 /** How long a log is left alone in which the end of a line is searched for. */
 const SEARCHING_MS = 5;
 const NOTHING: Round = { lines: 0, more: false, anomaly: undefined };
@@ -42,18 +40,21 @@ export async function takeIn(taking: Taking, name: string, isPatient = false): P
   const intake = intakeOf(memory, name);
   const own = isOwn(taking, intake);
   const ahead = takeAhead(taking.ahead, intake);
-  if (world.clock.monoMs() < intake.notBeforeMs || isHeld(taking, intake)) return NOTHING;
+  if (isHeld(taking, intake)) return NOTHING;
+  const path = join(place.wire.folder, intake.log.path);
+  if (ahead === undefined) {
+    const search = await searchBehindHole(taking, intake, path, isPatient);
+    if (search === "more") return { ...NOTHING, more: true };
+    // It was left alone for the hole.
+    if (search === "found") intake.notBeforeMs = 0;
+  }
+  if (world.clock.monoMs() < intake.notBeforeMs) return NOTHING;
   const refused = unnamedRefusals(taking, intake);
   if (refused !== undefined && isFull(refused)) {
     // Spec 3.2: not read before the next beat. To read is to check signatures, forged ones too.
     intake.caughtUp = false;
     intake.heldBack = true;
     return NOTHING;
-  }
-  const path = join(place.wire.folder, intake.log.path);
-  if (ahead === undefined) {
-    const search = await searchBehindHole(taking, intake, path, isPatient);
-    if (search === "more") return { ...NOTHING, more: true };
   }
   // Of a batch that was read before, nobody knows how the file looked then.
   const isKnown = intake.hole !== undefined && ahead === undefined;
@@ -191,7 +192,7 @@ function isStillOutOfOrder(taking: Taking, intake: LogIntake, path: string): boo
   const { wait } = intake;
   if (wait?.because !== "order" || wait.look !== lookOf(disk, path)) return false;
   noteWait(taking, intake, wait);
-  intake.notBeforeMs = clock.monoMs() + LOOK_AGAIN_MS;
+  intake.notBeforeMs = clock.monoMs() + LOOK_AGAIN_MS.order;
   return true;
 }
 
@@ -205,10 +206,16 @@ function noteStop(taking: Taking, intake: LogIntake, stop: Stop, path: string): 
     return;
   }
   if (cause === "held" || cause === "reordered") return;
-  if (cause === "ahead" && id !== undefined) noteAhead(taking, intake, id);
-  intake.wait = waitOf(intake, { because: cause, detail }, clock.monoMs());
+  let sinceMs = clock.monoMs();
+  if (cause === "ahead" && id !== undefined) {
+    noteAhead(taking, intake, id);
+    // It may wait since before our last start.
+    sinceMs -= clock.wallMs() - (intake.admission.ahead?.sinceMs ?? clock.wallMs());
+  }
+  const isNew = intake.wait?.because !== cause;
+  intake.wait = waitOf(intake, { because: cause, detail }, sinceMs);
   if (cause === "refusals" || cause === "hole") return;
-  log.warn({ log: intake.log.name, cause }, detail);
+  if (isNew) log.warn({ log: intake.log.name, cause }, detail);
   for (const event of events) taking.tell(chainIncident(intake.log, event, ""));
 }
 

@@ -17,6 +17,7 @@ import { tierOf } from "../trust/store.ts";
 import {
   isFull,
   namedReason,
+  noteCopy,
   noteRefused,
   noteTaken,
   type RefusedLines,
@@ -27,7 +28,7 @@ import type { ChainRange } from "../wire/chain.ts";
 import { pastContextOf } from "./contexts.ts";
 import { isBeingMended, mendingMs } from "./holes.ts";
 import { isOutOfTurn } from "./line-order.ts";
-import type { WaitReason } from "./log-waits.ts";
+import { LOOK_AGAIN_MS, type WaitReason } from "./log-waits.ts";
 import type { Allowance, LogIntake } from "./memory.ts";
 
 /** A line of a log with all that can be said of it before its signature is checked. */
@@ -68,10 +69,6 @@ export interface Stop {
 const NOTE_BYTES = 256;
 /** How long a log is left alone whose author we wait for, or whose author has spent the day. */
 const WAIT_MS = 60_000;
-/** How long before a line that is dated ahead is looked at again: our clock may be set right. */
-const CLOCK_MS = 10_000;
-/** The same of a file that a sync program may be writing. */
-const ORDER_MS = 1_000;
 
 export function prepareLines(
   lines: readonly TailLine[],
@@ -165,6 +162,7 @@ export function judgeLines(
 function noteResult(named: RefusedLines, { tail: { line }, verdict, reason }: JudgedLine): void {
   if (reason !== undefined) noteRefused(named, { first: line, last: line }, namedReason(reason));
   else if (verdict === "accepted") noteTaken(named, line);
+  else if (verdict === "duplicate") noteCopy(named, line);
 }
 
 function judgeLine(
@@ -238,8 +236,7 @@ function judgeAuthentic(
     if (allowance !== undefined) Object.assign(allowance, before);
     const { because: cause, detail, events } = verdict;
     if (cause === "late") intake.late ??= { detail, sinceMs: judging.wallMs };
-    const forMs = cause === "ahead" ? CLOCK_MS : cause === "order" ? ORDER_MS : WAIT_MS;
-    return { cause, forMs, detail, events, id: message.id };
+    return { cause, forMs: LOOK_AGAIN_MS[cause], detail, events, id: message.id };
   }
   intake.lastAt = at;
   intake.late = undefined;

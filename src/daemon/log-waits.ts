@@ -15,6 +15,9 @@ import type { World } from "./edges.ts";
 export type WaitReason =
   "late" | "ahead" | "rate" | "storage" | "refusals" | "hole" | "behind" | "reordered" | "order";
 
+/** How long a log is left alone whose next line waits: for us, or for what may change any moment. */
+export const LOOK_AGAIN_MS = { held: 60_000, late: 60_000, ahead: 10_000, order: 1_000 } as const;
+
 /** A log that waits. */
 export interface LogWait {
   readonly because: WaitReason;

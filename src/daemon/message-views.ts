@@ -1,7 +1,8 @@
 import { unreadView } from "../protocol/receipts.ts";
+import { authorTier } from "../protocol/routing.ts";
 import { threadMessageOf, type Thread } from "../protocol/threads.ts";
 import { pendingView, threadViewsOf } from "../protocol/threads-view.ts";
-import { tierOf } from "../trust/store.ts";
+import { isState } from "../trust/tiers.ts";
 import { toPlain } from "../wire/json.ts";
 import type {
   InboxMessage,
@@ -43,7 +44,7 @@ export function inboxView(session: Session, args: ViewArgs["inbox"]): InboxMessa
 }
 
 function inboxMessage(
-  { place }: Session,
+  { env }: Session,
   { entry, message }: StoredMessage,
   unread: ReadonlySet<string>,
   obligations: readonly ObligationView[],
@@ -53,7 +54,7 @@ function inboxMessage(
     _meta: {
       id: message.id,
       received_at: new Date(entry.at).toISOString(),
-      tier: tierOf(place.store, message.from) ?? null,
+      tier: authorTier(env, message.from),
       verified: message.version !== "v2.0",
       thread: message.correlationId,
       obligations: obligations.filter(({ event_id: id }) => id === message.id),
@@ -84,10 +85,11 @@ export function threadMessagesView(session: Session, args: ViewArgs["thread"]): 
     ...thread,
     named_by: named.eventId === undefined ? "correlation_id" : "event_id",
     messages: thread.messages.flatMap((each): ThreadMessage[] => {
-      const { event_id, log, line, received_at, refused, corrections } = each;
+      const { event_id, log, line, received_at, tier, refused, corrections } = each;
       const text = texts.get(`${log}:${line}`);
       if (text === undefined) return [];
-      return [{ ...text, _meta: { id: event_id, log, line, received_at, refused, corrections } }];
+      const _meta = { id: event_id, log, line, received_at, tier, refused, corrections };
+      return [{ ...text, _meta }];
     }),
   }));
 }
@@ -115,7 +117,7 @@ export function searchView(session: Session, args: ViewArgs["search"]): ThreadMe
     args.limit ?? 100,
     ({ verdict }) => verdict === "accepted",
     ({ message }) =>
-      message.type !== "heartbeat" &&
+      !isState(message.type) &&
       [message.subject, message.from, ...message.refs, JSON.stringify(toPlain(message.body))].some(
         (text) => text.toLowerCase().includes(needle),
       ),
@@ -127,6 +129,7 @@ export function searchView(session: Session, args: ViewArgs["search"]): ThreadMe
       log: entry.log,
       line: entry.line,
       received_at: new Date(entry.at).toISOString(),
+      tier: authorTier(session.env, message.from),
       refused: entry.reason ?? null,
       corrections: [],
     },

@@ -29,6 +29,8 @@ export interface DaemonOptions {
   readonly once: boolean;
   readonly logLevel: "trace" | "debug" | "info" | "warn" | "error";
   readonly peers: readonly string[];
+  /** Makes of text the rows that are shown when the log goes to a terminal. */
+  toTerminal(text: string): string;
   /** Looks at the cards of the peers; gives whom it has pinned. Spec 2.2. */
   meet(place: Place): Meeting;
 }
@@ -42,7 +44,7 @@ const SAFETY_POLL_WITHOUT_EVENTS_MS = 5_000;
 
 /** Runs the daemon in the foreground until a signal ends it. Returns the exit code. Spec 4.2. */
 export async function runDaemon(options: DaemonOptions): Promise<number> {
-  const log = await makeLogger(options.logLevel);
+  const log = await makeLogger(options);
   const readiness = makeReadiness(process.env, process.pid, (error) => {
     log.warn({ detail: error.message }, "systemd-notify cannot be run");
   });
@@ -59,12 +61,12 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
 }
 
 /** JSON lines on stdout, pretty for a person. Synchronous: a log line is there when we die. */
-async function makeLogger(level: string): Promise<Pino> {
-  if (process.stdout.isTTY !== true) {
-    return pino({ level, base: null }, pino.destination({ dest: 1, sync: true }));
-  }
-  const { default: pretty } = await import("pino-pretty");
-  return pino({ level, base: null }, pretty({ sync: true }));
+async function makeLogger({ logLevel: level, toTerminal }: DaemonOptions): Promise<Pino> {
+  const out = pino.destination({ dest: 1, sync: true });
+  if (process.stdout.isTTY !== true) return pino({ level, base: null }, out);
+  const { prettyFactory } = await import("pino-pretty");
+  const pretty = prettyFactory({});
+  return pino({ level, base: null }, { write: (line) => out.write(toTerminal(pretty(line))) });
 }
 
 /** What a person has to mend is not mended by starting again: a closed door neither. */

@@ -4,6 +4,8 @@ import { openUnlessObstructed, StorageError, type Disk } from "../storage/disk.t
 import type { Session } from "./session.ts";
 
 const MODE = 0o640;
+/** Sessions that have said that it cannot be written: another user may keep its name occupied. */
+const told = new WeakSet<Session>();
 
 /**
  * Publishes how far we have read in `<handle>_state.json`. A convenience for people and for peers
@@ -28,6 +30,8 @@ export function publishState(session: Session): void {
     world.disk.replace(path, bytes, MODE);
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
+    if (told.has(session)) return;
+    told.add(session);
     world.log.warn({ code: error.code }, `${path}: ${error.message}`);
   }
 }

@@ -21,7 +21,7 @@ const MAX_SET_BACKS = 1_024;
 export function correctTimes({ world, memory, local }: Taking): void {
   const wallMs = world.clock.wallMs();
   if (memory.latestMs <= wallMs + TOLERANCE_MS) return;
-  world.log.warn({ by_ms: memory.latestMs - wallMs }, "our wall clock was set back");
+  world.log.info({ by_ms: memory.latestMs - wallMs }, "our wall clock was set back");
   local({ kind: "set_back", at: wallMs });
 }
 

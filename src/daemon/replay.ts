@@ -137,7 +137,8 @@ function lineEvent(
 ): CoreEvent | undefined {
   const { log, line, at, verdict, reason } = entry;
   const where = { log, line, at };
-  if (verdict === "blank" || verdict === "duplicate") return { kind: "skipped", ...where };
+  if (verdict === "blank") return { kind: "skipped", ...where };
+  if (verdict === "duplicate") return { kind: "skipped", ...where, isCopy: true };
   if (verdict === "unauthentic") {
     const { first, count } = entry;
     const run = first === undefined || count === undefined ? {} : { first, count };

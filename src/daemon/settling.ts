@@ -1,6 +1,6 @@
-import { isForUs } from "../protocol/addressing.ts";
 import { mayBeMended } from "../protocol/logs.ts";
 import type { CoreEvent, LineEvent, RewoundEvent } from "../protocol/record.ts";
+import { isMail, isWantedBeat } from "../protocol/routing.ts";
 import type { LineEntry, LocalEntry } from "./entries.ts";
 import { keepFork } from "./evidence.ts";
 import { runsOf, type JudgedRun } from "./foreign-runs.ts";
@@ -81,6 +81,7 @@ function eventOf(taking: Taking, intake: LogIntake, { line, run }: JudgedRun): C
   const { tail, at, message, reason } = line;
   const place = { log: intake.log.name, line: tail.line, at };
   if (message === undefined || tail.kind !== "line") {
+    if (line.verdict === "duplicate") return { kind: "skipped", ...place, isCopy: true };
     if (reason === undefined) return { kind: "skipped", ...place };
     return { kind: "refused", ...place, ...placeOf(run), reason };
   }
@@ -108,14 +109,14 @@ function textOf({ buffer, byteOffset, length }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, length).toString("utf8");
 }
 
-/** Spec 2.4: accepted lines addressed to us; heartbeats only when asked for. */
+/** Spec 2.4: what is a message to us, once; heartbeats only when asked for. */
 function isRouted(taking: Taking, line: JudgedLine, event: CoreEvent): event is LineEvent {
   if (line.verdict !== "accepted" || event.kind !== "line") return false;
-  if (event.own || !isForUs(event, taking.env)) return false;
   const awaited = taking.memory.intakes.get(event.log)?.awaited.get(event.message.id);
   if (awaited !== undefined && awaited.instead === undefined) return false;
   if (taking.memory.inInbox?.has(event.message.id) === true) return false;
-  return event.message.type !== "heartbeat" || taking.place.settings.includeHeartbeats;
+  const { env, place } = taking;
+  return isMail(event, env) || (place.settings.includeHeartbeats && isWantedBeat(event, env));
 }
 
 /** Where a line stands in the inbox that our journal, or its log, had lost. Spec 2.4. */

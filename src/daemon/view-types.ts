@@ -65,6 +65,8 @@ export interface ThreadMessage extends MessageFields {
     log: string;
     line: number;
     received_at: string;
+    /** How far its author is believed; null: of no tier, or blocked. */
+    tier: Tier | null;
     refused: RefusalReason | null;
     /** Event ids of the corrections of this message. */
     corrections: string[];
@@ -125,6 +127,7 @@ export interface ObligationView {
   event_id: string;
   correlation_id: string;
   type: string;
+  /** Words of ours when `from` is below VERIFIED. Spec 2.3. */
   subject: string;
   from: string;
   owed_by: string;
@@ -154,6 +157,7 @@ export interface ProposalView {
   proposal_id: string;
   correlation_id: string;
   proposer: string;
+  /** Words of ours when the proposer is below VERIFIED. Spec 2.3. */
   subject: string;
   required: string[];
   /** `void`: it can never be ratified, e.g. it names nobody whom it needs. */
@@ -171,6 +175,8 @@ export interface DecisionRecord {
   decision_id: string;
   ratified_at: string;
   proposer: string;
+  /** How far the proposer is believed here; null: of no tier, or blocked. */
+  proposer_tier?: Tier | null;
   acked_by: string[];
   decision: string;
   canonical: boolean;

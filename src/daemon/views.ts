@@ -5,6 +5,8 @@ import { keysView } from "../protocol/key-view.ts";
 import { peersView } from "../protocol/liveness.ts";
 import { proposalsView } from "../protocol/proposals-view.ts";
 import { unreadCount } from "../protocol/receipts.ts";
+import type { Env } from "../protocol/record.ts";
+import { authorTier } from "../protocol/routing.ts";
 import { safeMode } from "../protocol/safe-mode.ts";
 import { receiptView, sentView } from "../protocol/sent.ts";
 import { pendingView } from "../protocol/threads-view.ts";
@@ -43,7 +45,10 @@ const renderers: { [N in ViewName]: Render<N> } = {
   thread: (session, args) => threadMessagesView(session, args),
   search: (session, args) => searchView(session, args),
   // A proved entry has every field: that is what it was proved by.
-  decisions: ({ memory }) => decisionsView(memory.state.decisions) as unknown as DecisionsView,
+  decisions: ({ memory, env }) => {
+    const records = decisionsView(memory.state.decisions) as unknown as DecisionsView;
+    return withTiers(records, env);
+  },
   proposals: ({ memory, env }) => proposalsView(memory.state.proposals, memory.state.logs, env),
   incidents: ({ memory, env }) => incidentsView(memory.state.incidents, env, memory.state.logs),
   notices: (session) => notices(session),
@@ -54,6 +59,21 @@ const renderers: { [N in ViewName]: Render<N> } = {
   keys: ({ memory, env }) => keysView(memory.state.keyChanges, memory.state.proposals, env),
   resolve_id: (session, args) => resolveId(session, args.id),
 };
+
+/** Every text of a peer below VERIFIED is shown with its tier. Spec 2.3. */
+function withTiers(view: DecisionsView, env: Env): DecisionsView {
+  const rated = <Entry extends { proposer?: string }>(entries: readonly Entry[]) =>
+    entries.map((entry) => ({
+      ...entry,
+      proposer_tier: authorTier(env, String(entry.proposer ?? "")),
+    }));
+  return {
+    in_force: rated(view.in_force),
+    pending: rated(view.pending),
+    unproved: rated(view.unproved),
+    superseded: rated(view.superseded),
+  };
+}
 
 /** One view, by its name. Throws DeaddropError for a name or an id that there is not. */
 export function view<N extends ViewName>(

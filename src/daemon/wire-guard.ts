@@ -132,6 +132,8 @@ function safeModeSign(session: Session, guard: WireGuard): AutomaticIncident[] {
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
     world.log.warn({ code: error.code }, `SAFE_MODE: ${error.message}`);
+    // Another user's, which only they or the folder's owner can take down: it proves nothing.
+    if (mode === undefined && error.code === "denied") guard.set(path, lookOf(world.disk, path));
     return [];
   }
   if (mode !== undefined) guard.set(path, "up");

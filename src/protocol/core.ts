@@ -19,6 +19,7 @@ import { applyReciprocations } from "./reciprocations.ts";
 import type { CoreEvent, Env, Now } from "./record.ts";
 import { safeMode } from "./safe-mode.ts";
 import { setBack } from "./set-back.ts";
+import { isEarly } from "./startup.ts";
 import type { State } from "./state.ts";
 import { applyThreads } from "./threads.ts";
 
@@ -69,7 +70,7 @@ export function decide(state: State, env: Env, now: Now, timers: BeatTimers): Ef
     ...decideIncidents(state, env, now),
     ...decideLiveness(state.heartbeats, env, now.wallMs),
     ...decideTrust(state, env, now),
-  ];
+  ].filter((effect) => !isEarly(effect, state.heartbeats));
   const tells = effects.flatMap((effect) => (effect.do === "tell" ? effect.incident : []));
   const told = decideNotices(state.notices, tells, now.wallMs);
   return [

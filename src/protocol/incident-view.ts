@@ -3,6 +3,7 @@ import type { Severity } from "./incident-lines.ts";
 import { declaredIncidents, type Incident, type IncidentsState } from "./incident-state.ts";
 import type { LogsState } from "./logs.ts";
 import type { Env } from "./record.ts";
+import { listedSubject } from "./routing.ts";
 
 /** One declared incident, as `incident list` prints it. */
 export interface IncidentView {
@@ -10,6 +11,7 @@ export interface IncidentView {
   correlation_id: string;
   from: string;
   severity: Severity;
+  /** Words of ours when `from` is below VERIFIED. Spec 2.3. */
   subject: string;
   raised_at: string;
   addressees: IncidentAddressee[];
@@ -33,7 +35,7 @@ export function incidentsView(state: IncidentsState, env: Env, logs: LogsState):
     correlation_id: incident.correlationId,
     from: incident.author,
     severity: incident.severity,
-    subject: incident.subject,
+    subject: listedSubject(env, incident.author, incident.subject),
     raised_at: incident.timestamp,
     addressees: incident.to.map((handle) => addressee(incident, handle, env, logs)),
     status: statusOf(incident),

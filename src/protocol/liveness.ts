@@ -5,7 +5,8 @@ import type { Effect } from "./effects.ts";
 import type { HeartbeatsState } from "./heartbeats.ts";
 import type { LogsState } from "./logs.ts";
 import type { PeerBeat } from "./peer-beats.ts";
-import type { Env } from "./record.ts";
+import { AGENT_STATES, type Env } from "./record.ts";
+import { authorTier, isVerified } from "./routing.ts";
 
 const SILENT_AFTER_MS = 5 * 60_000;
 const SILENT_AFTER_CADENCES = 3;
@@ -102,13 +103,17 @@ export function peersView(
   const peers = env.layout.roster.filter((handle) => handle !== env.self);
   return peers.map((handle) => {
     const beat = heartbeats.peerBeats.get(handle);
+    const isBelieved = isVerified(authorTier(env, handle));
+    // Of a stranger we say what we understand, in words of ours. Spec 2.3.
+    const known = (word: string | undefined, words: readonly string[]): string | null =>
+      word !== undefined && (isBelieved || words.includes(word)) ? word : null;
     return {
       handle,
       trust_tier: env.tierOf(handle).tier ?? null,
       trusts_us: announcements.given.get(handle) ?? null,
-      heartbeat_tier: beat?.tier ?? null,
+      heartbeat_tier: known(beat?.tier, Object.keys(env.cadences)),
       presence: presenceOf(beat, env, nowMs),
-      state: beat?.state ?? null,
+      state: known(beat?.state, AGENT_STATES),
       last_seen_at: beat === undefined ? null : new Date(beat.at).toISOString(),
       agent_last_seen: beat?.agentLastSeen ?? null,
       next_eta: beat?.nextEta ?? null,

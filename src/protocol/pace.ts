@@ -5,6 +5,8 @@ import type { Env, HeartbeatTier } from "./record.ts";
 export const MAX_T0_BEATS = 20;
 /** An interval of at least this share of the cadence is a full one: beats jitter by 5 %. */
 const FULL_INTERVAL = 0.9;
+/** Spec 3.9: a daemon observes so many heartbeats before it speaks of its own account. */
+const OBSERVED_INTERVALS = 2;
 /** Conflicts remembered for one peer; more of them are one long conflict. */
 const MAX_CONFLICTS = 64;
 
@@ -22,6 +24,10 @@ export interface Pace {
   idleCycles: number;
   /** Full intervals since the daemon started. Spec 3.9. */
   observed: number;
+  /** Full intervals over all starts since the daemon had last observed enough. */
+  observedInAll: number;
+  /** When the running one of these began: a start does not end it. */
+  inAllFrom: number | undefined;
   /** Beats since T0 began. */
   beatsAtT0: number;
   /** Threads of the conflicts that led to T0; empty when that was said by hand. */
@@ -35,6 +41,8 @@ export function newPace(): Pace {
     traffic: false,
     idleCycles: 0,
     observed: 0,
+    observedInAll: 0,
+    inAllFrom: undefined,
     beatsAtT0: 0,
     conflicts: [],
   };
@@ -46,6 +54,7 @@ export function clonePace(pace: Pace): Pace {
 
 /** Takes our beat into account. An early beat neither is a cycle nor begins an interval. */
 export function takeBeat(pace: Pace, at: number, unread: boolean, env: Env): void {
+  observeInAll(pace, at, env);
   if (pace.tier === HEADS_DOWN) {
     pace.beatsAtT0 += 1;
     if (pace.beatsAtT0 >= MAX_T0_BEATS) enter(pace, ACTIVE);
@@ -55,7 +64,7 @@ export function takeBeat(pace: Pace, at: number, unread: boolean, env: Env): voi
     pace.intervalFrom = at;
     return;
   }
-  if (at - from < env.cadences[pace.tier] * FULL_INTERVAL) return;
+  if (!isFull(pace, at - from, env)) return;
   const idle = !pace.traffic && !unread;
   pace.intervalFrom = at;
   pace.traffic = false;
@@ -96,8 +105,32 @@ export function settleConflicts(
   if (over && pace.tier === HEADS_DOWN) enter(pace, ACTIVE);
 }
 
+function observeInAll(pace: Pace, at: number, env: Env): void {
+  const from = pace.inAllFrom;
+  const isOver = from !== undefined && isFull(pace, at - from, env);
+  if (isOver) pace.observedInAll += 1;
+  if (isOver || from === undefined || at < from) pace.inAllFrom = at;
+}
+
+function isFull(pace: Pace, lengthMs: number, env: Env): boolean {
+  return lengthMs >= env.cadences[pace.tier] * FULL_INTERVAL;
+}
+
+/**
+ * Whether the daemon has observed what it has to before it speaks of its own account: two full
+ * intervals since it started, or four over its starts where none of them lasted that long, so that
+ * one that is started again and again speaks in the end. Spec 3.9.
+ */
+export function hasObserved({ observed, observedInAll }: Pace): boolean {
+  return observed >= OBSERVED_INTERVALS || observedInAll >= 2 * OBSERVED_INTERVALS;
+}
+
 /** The daemon was down: that time was no heartbeat interval. */
 export function restartInterval(pace: Pace): void {
+  if (hasObserved(pace)) {
+    pace.observedInAll = 0;
+    pace.inAllFrom = undefined;
+  }
   pace.intervalFrom = undefined;
   pace.observed = 0;
 }

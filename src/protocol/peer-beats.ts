@@ -1,3 +1,4 @@
+import type { JsonValue } from "../wire/json.ts";
 import { parseTimestamp } from "../wire/timestamp.ts";
 import { countField, textField } from "./body.ts";
 import { advertisedCadence } from "./heads.ts";
@@ -23,8 +24,6 @@ export interface PeerBeat {
 
 export function takePeerBeat(beats: Map<string, PeerBeat>, event: LineEvent): void {
   const { body, from, timestampMs } = event.message;
-  const nextEta = textField(body, "next_eta");
-  const isMoment = nextEta !== undefined && parseTimestamp(nextEta) !== undefined;
   const known = beats.get(from);
   // Histories of two logs come one after the other: the later beat is the latest.
   if (known !== undefined && known.at > event.at) return;
@@ -35,10 +34,15 @@ export function takePeerBeat(beats: Map<string, PeerBeat>, event: LineEvent): vo
     cadenceMs: advertisedCadence(body, timestampMs),
     state: word(textField(body, "state")),
     tier: word(textField(body, "tier")),
-    nextEta: isMoment ? word(nextEta) : undefined,
-    agentLastSeen: word(textField(body, "agent_last_seen")),
+    nextEta: momentIn(body, "next_eta"),
+    agentLastSeen: momentIn(body, "agent_last_seen"),
     unread: countField(body, "inbox_unread_count"),
   });
+}
+
+function momentIn(body: JsonValue, name: string): string | undefined {
+  const text = textField(body, name);
+  return text !== undefined && parseTimestamp(text) !== undefined ? word(text) : undefined;
 }
 
 function word(text: string | undefined): string | undefined {

@@ -4,12 +4,14 @@ import type { Outcome, Proposal } from "./proposal.ts";
 import { caseOf } from "./proposals.ts";
 import type { ProposalsState } from "./proposals-state.ts";
 import type { Env } from "./record.ts";
+import { listedSubject } from "./routing.ts";
 import { answerLogName, voiceSoFar, type Case, type Voice } from "./support.ts";
 
 export interface ProposalView {
   proposal_id: string;
   correlation_id: string;
   proposer: string;
+  /** Words of ours when the proposer is below VERIFIED. Spec 2.3. */
   subject: string;
   required: string[];
   /** `void`: it can never be ratified, see `problem`. */
@@ -53,7 +55,7 @@ function viewOf(
     proposal_id: proposal.id,
     correlation_id: proposal.correlationId,
     proposer: proposal.from,
-    subject: proposal.subject,
+    subject: listedSubject(env, proposal.from, proposal.subject),
     required: [...proposal.required],
     status: outcome?.status ?? (isVoid ? "void" : "open"),
     problem: problem ?? null,

@@ -13,10 +13,12 @@ import {
   MAX_NAMED_REFUSALS,
   namedReason,
   noRefusedLines,
+  noteCopy,
   noteRefused,
   noteTaken,
   type RefusedLines,
 } from "./refused-lines.ts";
+import { isMail } from "./routing.ts";
 import { applySent, emptySent, type SentState } from "./sent.ts";
 
 /** Unread lines that are remembered one by one, per log; those after them only as a number. */
@@ -76,6 +78,16 @@ export function applyReceipts(
         event.reason,
         env,
       );
+      break;
+    case "skipped": {
+      const taken = state.taken.get(event.log);
+      if (event.isCopy === true && taken !== undefined) noteCopy(taken.refused, event.line);
+      break;
+    }
+    case "reset":
+      for (const { log, lines } of event.logs) {
+        if (lines !== undefined) takenOf(state, log).refused.isAnew = true;
+      }
       break;
     case "rewound": {
       // Lines that are to be read again are not named before they are.
@@ -190,7 +202,7 @@ function takeLine(state: ReceiptsState, event: LineEvent, env: Env): void {
   if (event.message.type === "heartbeat" || !isForUs(event, env)) return;
   const taken = takenOf(state, event.log);
   if (event.live) taken.news = event.line;
-  if (event.refused !== undefined || event.line <= taken.readFloor || event.isRead) return;
+  if (!isMail(event, env) || event.line <= taken.readFloor || event.isRead) return;
   if (taken.unread.length < MAX_UNREAD && taken.more === undefined) {
     taken.unread.push({ id: event.message.id, line: event.line, at: event.at });
   } else {

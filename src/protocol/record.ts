@@ -49,6 +49,7 @@ export interface SkippedEvent {
   readonly kind: "skipped";
   readonly log: string;
   readonly line: number;
+  readonly isCopy?: true;
   readonly at: number;
 }
 
@@ -153,7 +154,8 @@ export type CoreEvent =
   | { readonly kind: "started"; readonly at: number };
 
 export type { HeartbeatTier };
-export type AgentState = "idle" | "busy" | "blocked" | "paused";
+export const AGENT_STATES = ["idle", "busy", "blocked", "paused"] as const;
+export type AgentState = (typeof AGENT_STATES)[number];
 
 /** Milliseconds between the beats of each tier. Spec 3.1. */
 export type Cadences = Readonly<Record<HeartbeatTier, number>>;

@@ -36,13 +36,18 @@ interface RefusedRange extends LineRange {
 
 /**
  * Lines of one log that were refused and that no beat has named yet. Ranges rise; a range may hold
- * blank lines and duplicates, which are lines of nobody, but never one that was taken in: what a
- * beat names counts for nothing.
+ * blank lines and copies, which are lines of nobody, but never one that was taken in: what a beat
+ * names counts for nothing.
  */
 export interface RefusedLines {
   ranges: readonly RefusedRange[];
   /** The last line that was taken in. */
   lastTaken: number;
+  /**
+   * The log was begun anew: what we have had from it before is a copy to us, and the line itself to
+   * those who read the file for the first time.
+   */
+  isAnew?: true;
 }
 
 export function noRefusedLines(): RefusedLines {
@@ -52,6 +57,11 @@ export function noRefusedLines(): RefusedLines {
 /** A line of its author's was taken in. */
 export function noteTaken(lines: RefusedLines, line: number): void {
   lines.lastTaken = Math.max(lines.lastTaken, line);
+}
+
+/** A line was passed over that the log has shown before. */
+export function noteCopy(lines: RefusedLines, line: number): void {
+  if (lines.isAnew === true) noteTaken(lines, line);
 }
 
 /** Lines were refused: neighbours of one reason are one range. */

@@ -1,10 +1,12 @@
 import type { RefusalReason } from "../trust/admission.ts";
+import type { Tier } from "../trust/tiers.ts";
 import { answerLog } from "../wire/layout.ts";
 import { answerDueMs, DAY_MS } from "./deadlines.ts";
 import { deadlineCadence } from "./liveness.ts";
 import { proposalsView, type ProposalView } from "./proposals-view.ts";
 import { proposalsById } from "./proposals-state.ts";
 import type { Env } from "./record.ts";
+import { authorTier, isVerified, listedSubject } from "./routing.ts";
 import type { State } from "./state.ts";
 import {
   openObligations,
@@ -19,6 +21,7 @@ export interface ObligationView {
   event_id: string;
   correlation_id: string;
   type: string;
+  /** Words of ours when `from` is below VERIFIED. Spec 2.3. */
   subject: string;
   from: string;
   owed_by: string;
@@ -37,6 +40,8 @@ export interface ThreadMessageView {
   type: string;
   subject: string;
   timestamp: string;
+  /** How far its author is believed; null: of no tier, or blocked. */
+  tier: Tier | null;
   refused: RefusalReason | null;
   /** Event ids of the corrections of this message. Spec 1.7. */
   corrections: string[];
@@ -95,11 +100,13 @@ export function threadViewsOf(state: State, env: Env, nowMs: number, thread: Thr
     return {
       correlation_id: thread.correlationId,
       root: part.root?.id ?? null,
-      subject: (part.root ?? part.messages[0])?.subject ?? "",
+      subject: subjectOf(part, env),
       status: statusOf(part, obligations),
       waiting_on: [...new Set(obligations.map(({ owedBy }) => owedBy))],
       participants: [...new Set(part.messages.map(({ from }) => from))],
-      messages: part.messages.map((message) => messageView(part, message)),
+      messages: part.messages
+        .filter((message) => isShown(message, env))
+        .map((message) => messageView(part, message, env)),
       omitted: thread.omitted,
       obligations: obligations.map((obligation) =>
         obligationView(state, obligation, env, nowMs, thread.correlationId),
@@ -109,13 +116,23 @@ export function threadViewsOf(state: State, env: Env, nowMs: number, thread: Thr
   });
 }
 
+function subjectOf({ root, messages }: ThreadPart, env: Env): string {
+  const first = root ?? messages[0];
+  return first === undefined ? "" : listedSubject(env, first.from, first.subject);
+}
+
 /** A thread in which nothing was ever asked stays open; one that owes nothing more is closed. */
 function statusOf(part: ThreadPart, open: readonly Obligation[]): ThreadView["status"] {
   if (open.length > 0) return "waiting_on";
   return part.messages.some(({ ackRequired }) => ackRequired) ? "closed" : "open";
 }
 
-function messageView(part: ThreadPart, message: ThreadMessage): ThreadMessageView {
+/** What was refused of an agent below VERIFIED is nobody's to read here: the quarantine keeps it. */
+function isShown({ refused, from }: ThreadMessage, env: Env): boolean {
+  return refused === undefined || isVerified(authorTier(env, from));
+}
+
+function messageView(part: ThreadPart, message: ThreadMessage, env: Env): ThreadMessageView {
   const corrections = part.messages.filter((other) => corrects(other, message, part));
   return {
     event_id: message.id,
@@ -126,6 +143,7 @@ function messageView(part: ThreadPart, message: ThreadMessage): ThreadMessageVie
     type: message.type,
     subject: message.subject,
     timestamp: message.timestamp,
+    tier: authorTier(env, message.from),
     refused: message.refused ?? null,
     corrections: corrections.map(({ id }) => id),
   };
@@ -163,7 +181,7 @@ function obligationView(
     event_id: message.id,
     correlation_id: correlationId,
     type: message.type,
-    subject: message.subject,
+    subject: listedSubject(env, message.from, message.subject),
     from: message.from,
     owed_by: owedBy,
     due_at: new Date(dueMs).toISOString(),

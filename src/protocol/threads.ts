@@ -1,4 +1,5 @@
 import type { RefusalReason } from "../trust/admission.ts";
+import { isState } from "../trust/tiers.ts";
 import { addresseesOf } from "./addressing.ts";
 import { field, textField } from "./body.ts";
 import type { CoreEvent, Env, LineEvent } from "./record.ts";
@@ -58,9 +59,9 @@ export function emptyThreads(): ThreadsState {
   return { threads: new Map(), messageCount: 0, dropped: 0 };
 }
 
-/** Every authentic line but heartbeats, which are threads of one. */
+/** Every authentic line but those that say how an agent is: they are no conversation. Spec 2.3. */
 export function applyThreads(state: ThreadsState, event: CoreEvent, env: Env): void {
-  if (event.kind !== "line" || event.message.type === "heartbeat") return;
+  if (event.kind !== "line" || isState(event.message.type)) return;
   const message = threadMessageOf(event, env);
   if (message === undefined) return;
   const { correlationId } = event.message;

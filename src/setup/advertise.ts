@@ -2,7 +2,7 @@ import { DeaddropError } from "../daemon/errors.ts";
 import { readWhole, stillNamed, type Disk, type DiskFile } from "../storage/disk.ts";
 import { parseObject } from "../wire/json.ts";
 import type { Sharing } from "../storage/wire-folder.ts";
-import { share } from "./sharing.ts";
+import { isOurs, share } from "./sharing.ts";
 
 /** The public half of a key as trust files write it. Spec 2.1. */
 export interface AdvertisedKey {
@@ -21,8 +21,8 @@ const MAX_TRUST_FILE_BYTES = 4 * 1024 * 1024;
 
 /**
  * Adds our key to the wire's trust.json, which is all that Python peers read. Everything else in
- * the file stays as it is. Under the file's kernel lock; readers see the old file or the new one.
- * Spec 2.1, 4.1.
+ * the file stays as it is. Under the file's kernel lock; of our own file readers see the old one or
+ * the new one. Spec 2.1, 4.1.
  */
 export function advertiseKey(disk: Disk, path: string, key: AdvertisedKey, sharing: Sharing): void {
   const file = openLocked(disk, path, sharing);
@@ -35,6 +35,12 @@ export function advertiseKey(disk: Disk, path: string, key: AdvertisedKey, shari
       });
     }
     if (next.text === text) return;
+    // In a sticky folder nobody can replace another user's file. Readers bear a torn one: it proves
+    // nothing.
+    if (!isOurs(file.stat())) {
+      file.rewrite(Buffer.from(next.text));
+      return;
+    }
     disk.replace(path, Buffer.from(next.text), sharing.sharedMode);
     share(disk, path, sharing.sharedMode, sharing);
   } finally {

@@ -155,25 +155,6 @@ export function checkPolicy({ config, layout, store, handle }: Place): readonly 
   return [ok("policy", "nothing that you hold on to is weaker than the defaults")];
 }
 
-/** Others that can write where they should not. Spec 1.1, 2.1. */
-export function checkFolder(disk: Disk, place: Place): readonly Finding[] {
-  const { folder } = place.wire;
-  const stat = disk.stat(folder);
-  if (stat !== undefined && (stat.mode & 0o002) !== 0) {
-    return [
-      failed("folder", `every user of this host can write in ${folder}`, `chmod o-w ${folder}`),
-    ];
-  }
-  const open = ownLogs(place.layout, place.handle).filter((log) => {
-    const mode = disk.stat(join(folder, log.path))?.mode ?? 0;
-    return (mode & 0o022) !== 0;
-  });
-  const names = open.map((log) => join(folder, log.path)).join(" ");
-  return open.length === 0
-    ? [ok("folder", `${folder} can be written by those who should`)]
-    : [failed("own logs", `other users can write ${names}`, `chmod go-w ${names}`)];
-}
-
 export function checkDaemon(disk: Disk, { paths, handle, wire }: Place): Finding {
   const holder = lockHolder(disk, paths.lock);
   if (holder?.role === "daemon") return ok("daemon", `running, process ${holder.pid}`);

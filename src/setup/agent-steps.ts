@@ -8,7 +8,7 @@ import { preparePrivateFolders, rememberWire } from "../storage/private-folders.
 import { readSettings, savePinned, saveSettings } from "../storage/private-store.ts";
 import type { Sharing } from "../storage/wire-folder.ts";
 import { pin, setTier, type StoreChange } from "../trust/pins.ts";
-import type { TrustStore } from "../trust/store.ts";
+import { isPinned, type TrustStore } from "../trust/store.ts";
 import type { Tier } from "../trust/tiers.ts";
 import { makeLayout, ownLogs } from "../wire/layout.ts";
 import { advertiseKey, advertises, type AdvertisedKey } from "./advertise.ts";
@@ -17,7 +17,7 @@ import { agentPathsOn, type SetupHost } from "./host.ts";
 import type { OfferedKey } from "./offered-key.ts";
 import type { PolicyFiles } from "./policy-to-pin.ts";
 import { changePrivateTrust, readPrivateTrust } from "../daemon/private-trust.ts";
-import { share } from "./sharing.ts";
+import { refuseAnothers, share } from "./sharing.ts";
 import type { Step } from "./steps.ts";
 
 /** One agent of this machine on a wire whose folder stands, or stands once the steps before ran. */
@@ -102,7 +102,10 @@ export function ownLogSteps({ disk }: SetupHost, side: AgentSide): Step[] {
     const path = join(side.wireDir, log.path);
     return {
       what: `make the log ${path}`,
-      needed: () => disk.stat(path) === undefined,
+      needed: () => {
+        refuseAnothers(disk, path, side.sharing);
+        return disk.stat(path) === undefined;
+      },
       run: () => {
         makeOutbox(disk, side);
         disk.open(path, "append", side.sharing.logMode).close();
@@ -141,14 +144,15 @@ export function contactStep(host: SetupHost, side: AgentSide): Step {
   const peers = roster.filter((each) => each !== handle);
   const wire = wirePaths(wireDir);
   const paths = () => agentPathsOn(host, wireDir, handle, side.wireId);
-  const isStranger = (peer: string): boolean => {
-    const known = readPrivateTrust(host.disk, paths()).peers.get(peer);
-    return (known?.keys.length ?? 0) === 0 && known?.mayBeUnsigned !== true;
-  };
+  const isStranger = (peer: string): boolean =>
+    !isPinned(readPrivateTrust(host.disk, paths()).peers.get(peer));
   const hasCard = (of: string): boolean => host.disk.stat(wire.card(of)) !== undefined;
   return {
     what: `show the card of ${handle}, and look at those of ${peers.join(", ")}`,
-    needed: () => !hasCard(handle) || peers.some((peer) => hasCard(peer) && isStranger(peer)),
+    needed: () => {
+      refuseAnothers(host.disk, wire.card(handle), side.sharing);
+      return !hasCard(handle) || peers.some((peer) => hasCard(peer) && isStranger(peer));
+    },
     run: () => {
       meetPeers(host, loadPlace(host.disk, host.places, { wireDir, handle, peers }));
     },

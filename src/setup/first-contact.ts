@@ -22,7 +22,7 @@ import {
 } from "../trust/pairing.ts";
 import { parsePairings, serialisePairings, type Pairings } from "../trust/pairing-file.ts";
 import { pin } from "../trust/pins.ts";
-import type { PinnedKey } from "../trust/store.ts";
+import { isPinned, type PinnedKey } from "../trust/store.ts";
 import { NONCE_BYTES } from "../trust/sas.ts";
 import { parseObject } from "../wire/json.ts";
 import { canonicalText } from "../wire/canonical.ts";
@@ -145,13 +145,11 @@ function advance(
 
 /** Spec 2.2: a card never replaces a pin; of a stranger it pins what it is signed with. */
 function pinFirst(host: SetupHost, place: Place, peer: string, card: AgentCard): boolean {
-  const known = place.store.peers.get(peer);
-  // A peer that the operator takes unsigned is pinned already: its key waits for the operator.
-  if ((known?.keys.length ?? 0) > 0 || known?.mayBeUnsigned === true) return false;
+  if (isPinned(place.store.peers.get(peer))) return false;
   const { key } = signingKey(card);
   changePrivateTrust(host.disk, place.paths, (store) => {
-    const isKnown = (store.peers.get(peer)?.keys.length ?? 0) > 0;
     const at = new Date(host.nowMs).toISOString();
+    const isKnown = isPinned(store.peers.get(peer));
     return isKnown ? { ok: true, store } : pin(store, peer, key, at);
   });
   return true;

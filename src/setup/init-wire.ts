@@ -22,7 +22,8 @@ import { readOfferedKey } from "./offered-key.ts";
 import { holdsPolicy, readPolicy, requireAgreement, type PolicyFiles } from "./policy-to-pin.ts";
 import { protocolDocument } from "./protocol-document.ts";
 import { setupReport, type SetupReport } from "./report.ts";
-import { mendSharingSteps, ONE_USER, ownGroupId, sharedByGroup, sharingOf } from "./sharing.ts";
+import { mendSharingSteps, ONE_USER, sharedByGroup, sharingOf } from "./sharing.ts";
+import { ownGroupId } from "./unix-groups.ts";
 import { runSteps, type Step } from "./steps.ts";
 import {
   checkWireTiers,

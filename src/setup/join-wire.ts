@@ -7,7 +7,7 @@ import { requireWire } from "../storage/wire-folder.ts";
 import type { WireConfig } from "../trust/config.ts";
 import type { Weakness } from "../trust/weak-policy.ts";
 import { acceptKey, pin, type StoreChange } from "../trust/pins.ts";
-import type { TrustStore } from "../trust/store.ts";
+import { isPinned, type TrustStore } from "../trust/store.ts";
 import { parseTrustFile, type TrustDocument } from "../trust/trust-file.ts";
 import {
   advertiseStep,
@@ -182,8 +182,7 @@ function pinAdvertised(
   const now = new Date(nowMs).toISOString();
   let current = store;
   for (const handle of roster) {
-    const known = store.peers.get(handle);
-    if (handle === self || (known?.keys.length ?? 0) > 0 || known?.mayBeUnsigned === true) continue;
+    if (handle === self || isPinned(store.peers.get(handle))) continue;
     const active = peers.get(handle)?.keys.filter((key) => key.active) ?? [];
     for (const [at, { key, addedAt }] of active.entries()) {
       const add = at === 0 ? pin : acceptKey;

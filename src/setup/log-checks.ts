@@ -13,7 +13,10 @@ const LOOK_BYTES = 1_048_576;
 
 /** Whether others have written into the logs of peers. They prove nothing about anyone. Spec 2.4. */
 export function checkForeignLines(disk: Disk, place: Place): readonly Finding[] {
-  const logs = [...place.layout.logs.values()].filter(({ owner }) => owner !== place.handle);
+  // Of whom nothing is pinned, nothing is known to be signed.
+  const logs = [...place.layout.logs.values()].filter(
+    ({ owner }) => owner !== place.handle && place.store.peers.has(owner),
+  );
   return logs.flatMap((log) => {
     const found = foreignLines(disk, place, log);
     if (found === undefined) return [];

@@ -1,5 +1,3 @@
-import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { DeaddropError } from "../daemon/errors.ts";
 import { StorageError, type Disk } from "../storage/disk.ts";
 import { wirePaths } from "../storage/paths.ts";
@@ -14,9 +12,12 @@ export const ONE_USER: Sharing = {
   groupId: undefined,
 };
 
-/** Each agent is a user of its own, all of one group: the kernel keeps one writer per log. */
+/**
+ * Each agent is a user of its own, all of one group: the kernel keeps one writer per log. The folders
+ * are sticky, so that nobody but their owner removes or replaces another's file. Spec 1.1.
+ */
 export function sharedByGroup(groupId: number): Sharing {
-  return { folderMode: 0o2770, sharedMode: 0o660, logMode: 0o640, groupId };
+  return { folderMode: 0o3770, sharedMode: 0o660, logMode: 0o640, groupId };
 }
 
 /** How a folder that exists is shared, so that the side that joins follows the side that made it. */
@@ -51,6 +52,24 @@ export function isShared(disk: Disk, path: string, mode: number, sharing: Sharin
   return stat?.mode === mode && rightGroup;
 }
 
+/** Whether something belongs to the user that we run as. */
+export function isOurs({ uid }: { readonly uid: number }): boolean {
+  const ours = process.getuid?.();
+  return ours === undefined || uid === ours;
+}
+
+/**
+ * Throws when a file of another user is where one of ours belongs: its owner could change it, or keep us
+ * from writing. Spec 1.1.
+ */
+export function refuseAnothers(disk: Disk, path: string, sharing: Sharing): void {
+  const stat = disk.stat(path);
+  if (sharing.groupId === undefined || stat === undefined || isOurs(stat)) return;
+  throw new DeaddropError("config", `${path} belongs to user ${stat.uid}, and it should be yours`, {
+    hint: "have its owner, or the owner of the folder, look at it and move it away; then repeat the command",
+  });
+}
+
 /** Steps that give what is ours in a group's folder the group and the modes it should have. */
 export function mendSharingSteps(
   disk: Disk,
@@ -70,7 +89,7 @@ export function mendSharingSteps(
   const wrong = () =>
     wanted.filter(([path, mode]) => {
       const stat = disk.stat(path);
-      return stat?.uid === process.getuid?.() && !isShared(disk, path, mode, sharing);
+      return stat !== undefined && isOurs(stat) && !isShared(disk, path, mode, sharing);
     });
   return [
     {
@@ -81,38 +100,4 @@ export function mendSharingSteps(
       },
     },
   ];
-}
-
-/** The number of a group that we belong to; nobody else can give files to it. */
-export function ownGroupId(group: string): number {
-  const id = groupIdOf(group);
-  if (process.getuid?.() === 0 || process.getgroups?.().includes(id) === true) return id;
-  throw new DeaddropError("config", `--group ${group}: you are not a member of it`, {
-    hint: `sudo usermod -aG ${group} $USER, log in again, and repeat the command`,
-  });
-}
-
-/** The number of a group by its name, from the system's own group list. */
-function groupIdOf(group: string): number {
-  if (/^[0-9]{1,9}$/.test(group)) return Number(group);
-  const id = /^[^:]*:[^:]*:([0-9]+):/.exec(groupLine(group))?.[1];
-  if (id !== undefined) return Number(id);
-  throw new DeaddropError("config", `--group ${group}: this host has no such group`, {
-    hint: `make it first: sudo groupadd ${group}, then add both users to it`,
-  });
-}
-
-function groupLine(group: string): string {
-  const fromFile = readFileSync("/etc/group", "utf8")
-    .split("\n")
-    .find((line) => line.startsWith(`${group}:`));
-  if (fromFile !== undefined) return fromFile;
-  try {
-    // Groups of a directory service are not in the file.
-    return execFileSync("getent", ["group", "--", group], { encoding: "utf8", stdio: "pipe" });
-  } catch (error) {
-    const { code, status } = error as NodeJS.ErrnoException & { status?: number };
-    if (code === "ENOENT" || status === 2) return ""; // no getent here, or no such group
-    throw error;
-  }
 }

@@ -72,6 +72,12 @@ export interface DiskFile {
    * anew: what a failed sync lost stays readable and counts as written for the kernel.
    */
   overwrite(bytes: Uint8Array, position: number): void;
+  /**
+   * Other content in the place of all of it, in the same file: for a file of another user in a sticky
+   * folder, which nobody else can replace. Synced when it returns. Not atomic: under its lock, and only
+   * where a reader can bear a torn file.
+   */
+  rewrite(bytes: Uint8Array): void;
   truncate(length: number): void;
   /** Never repeated after a failure: the data may be gone while a second try succeeds. */
   datasync(): void;

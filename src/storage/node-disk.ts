@@ -13,8 +13,17 @@ import {
 import { calling, errnoOf, fromErrno } from "./errno.ts";
 import { nodeFile, statOf } from "./node-file.ts";
 
-const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } =
-  fs.constants;
+const {
+  O_APPEND,
+  O_CREAT,
+  O_DIRECTORY,
+  O_EXCL,
+  O_NOFOLLOW,
+  O_NONBLOCK,
+  O_RDONLY,
+  O_RDWR,
+  O_WRONLY,
+} = fs.constants;
 const SAFE = O_NOFOLLOW | O_NONBLOCK;
 const CLAIM_WAIT_MS = 2_000;
 
@@ -105,7 +114,12 @@ class NodeDisk implements Disk {
 
   remove(path: string): void {
     this.#guard.before(path);
-    calling(path, "removing", () => fs.rmSync(path, { force: true }));
+    try {
+      // rmSync calls a refused removal a failed listing.
+      fs.unlinkSync(path);
+    } catch (error) {
+      if (errnoOf(error) !== "ENOENT") throw fromErrno(error, path, "removing");
+    }
   }
 
   realPath(path: string): string {
@@ -118,14 +132,25 @@ class NodeDisk implements Disk {
 
   setMode(path: string, mode: number, groupId?: number): void {
     this.#guard.before(path);
-    calling(path, "setting its mode", () => {
-      const stat = fs.lstatSync(path);
-      if (stat.isSymbolicLink()) throw symlinkError(path);
-      // chown clears setgid, so the mode comes last.
-      if (groupId !== undefined && stat.gid !== groupId) fs.chownSync(path, stat.uid, groupId);
-      fs.chmodSync(path, mode);
-    });
+    const fd = openFd(path, O_RDONLY | SAFE);
+    try {
+      this.#guard.after(path, fd);
+      setModeOf(path, fd, mode, groupId);
+    } finally {
+      fs.closeSync(fd);
+    }
   }
+}
+
+/** Of what is open: nobody can put something else in its place between the look and the change. */
+function setModeOf(path: string, fd: number, mode: number, groupId?: number): void {
+  const stat = statOf(fs.fstatSync(fd));
+  if (stat.kind !== "folder") refuseUnlessPlain(path, stat);
+  calling(path, "setting its mode", () => {
+    // chown clears setgid, so the mode comes last.
+    if (groupId !== undefined && stat.gid !== groupId) fs.fchownSync(fd, stat.uid, groupId);
+    fs.fchmodSync(fd, mode);
+  });
 }
 
 function openForAppend(path: string, mode: number): number {
@@ -184,7 +209,12 @@ function makeFolder(path: string, mode: number): void {
   for (const folder of missing) {
     try {
       calling(folder, "making the folder", () => fs.mkdirSync(folder, mode));
-      calling(folder, "setting its mode", () => fs.chmodSync(folder, mode));
+      const fd = openFd(folder, O_RDONLY | SAFE | O_DIRECTORY);
+      try {
+        setModeOf(folder, fd, mode);
+      } finally {
+        fs.closeSync(fd);
+      }
       syncFolder(dirname(folder));
     } catch (error) {
       // Another process made it meanwhile.

@@ -40,6 +40,11 @@ export function nodeFile(path: string, fd: number, writable: boolean): DiskFile 
       if (!writable) throw new Error(`${path} was opened for reading`);
       calling(path, "writing", () => writeAgain(path, fd, bytes, position));
     },
+    rewrite(bytes) {
+      refuseWhenPoisoned();
+      if (!writable) throw new Error(`${path} was opened for reading`);
+      calling(path, "writing", () => rewriteWhole(path, fd, bytes));
+    },
     truncate: (length) => calling(path, "cutting", () => fs.ftruncateSync(fd, length)),
     datasync() {
       refuseWhenPoisoned();
@@ -109,17 +114,33 @@ function writeWhole(fd: number, bytes: Uint8Array, position: number | null): voi
   }
 }
 
-// With O_APPEND Linux ignores the position of a write, so this goes through a second descriptor.
-function writeAgain(path: string, fd: number, bytes: Uint8Array, position: number): void {
+/** The old content is written over first and cut last: no reader finds the file empty. */
+function rewriteWhole(path: string, fd: number, bytes: Uint8Array): void {
+  const second = secondDescriptor(path, fd);
+  try {
+    writeWhole(second, bytes, 0);
+    fs.ftruncateSync(second, bytes.length);
+    fs.fdatasyncSync(second);
+  } finally {
+    fs.closeSync(second);
+  }
+}
+
+// With O_APPEND Linux ignores the position of a write, so that goes through another descriptor.
+function secondDescriptor(path: string, fd: number): number {
   const { O_RDWR, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
   const second = fs.openSync(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
+  const [ours, named] = [fs.fstatSync(fd), fs.fstatSync(second)];
+  if (ours.ino === named.ino && ours.dev === named.dev) return second;
+  fs.closeSync(second);
+  throw new StorageError("replaced", path, "was replaced while it was open", {
+    hint: "find out which program did that; then start again",
+  });
+}
+
+function writeAgain(path: string, fd: number, bytes: Uint8Array, position: number): void {
+  const second = secondDescriptor(path, fd);
   try {
-    const [ours, named] = [fs.fstatSync(fd), fs.fstatSync(second)];
-    if (ours.ino !== named.ino || ours.dev !== named.dev) {
-      throw new StorageError("replaced", path, "was replaced while it was open", {
-        hint: "find out which program did that; then start again",
-      });
-    }
     if (!Buffer.from(bytes).equals(readUpTo(second, bytes.length, position))) {
       throw new StorageError("replaced", path, `other bytes stand at offset ${position} by now`, {
         hint: "find out which program changes it; it is read again by itself",

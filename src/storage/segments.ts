@@ -68,6 +68,7 @@ function inflated(disk: Disk, path: string): DiskFile {
     search: refuse,
     append: refuse,
     overwrite: refuse,
+    rewrite: refuse,
     truncate: refuse,
     lock: refuse,
     datasync: () => undefined,

@@ -1,5 +1,4 @@
 import { isChained, type ChainVerdict } from "../wire/chain.ts";
-import { quote } from "../wire/quote.ts";
 import type { AdmissionContext, VerifiedMessage } from "./admission.ts";
 
 /** Spec 1.6. A chained line that names no wire was written for one without an id. */
@@ -11,8 +10,12 @@ export function wrongWire(
   if (message.wire === undefined) {
     return isChained(message) ? `the line names no wire; this one is ${wireId}` : undefined;
   }
-  return `the line was written for the wire ${quote(message.wire)}; this one is ${wireId}`;
+  const other = WIRE_ID.test(message.wire) ? `the wire ${message.wire}` : "another wire";
+  return `the line was written for ${other}; this one is ${wireId}`;
 }
+
+/** As `init` makes them. Anything else is free text of its author, which is told to nobody. */
+const WIRE_ID = /^[0-9a-f]{16}$/;
 
 /** Spec 1.6: outside the chain are v2.0 lines that policy admitted and agents marked `allow_unchained`. */
 export function strayLine(

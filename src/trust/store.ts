@@ -73,6 +73,15 @@ export function tierOf(store: TrustStore, handle: string): Tier | undefined {
   return peer.blocked ? undefined : peer.tier;
 }
 
+/**
+ * Whether the operator, or a key, already says who this agent is: then a card or a claim of the wire
+ * adds nothing by itself. One that is taken unsigned has no key, and is pinned all the same. Spec 2.2.
+ */
+export function isPinned(peer: Peer | undefined): boolean {
+  if (peer === undefined) return false;
+  return peer.keys.length > 0 || peer.mayBeUnsigned || (peer.tier ?? "UNTRUSTED") !== "UNTRUSTED";
+}
+
 /** An agent of whom nothing is known but its name. */
 export function newPeer(handle: string): Peer {
   return {

@@ -6,11 +6,19 @@ export type Tier = (typeof TIERS)[number];
 export const RECIPROCATIONS_TO_ATTEST = 10;
 
 /** What a stranger may say: that it lives, who it is, and how far it trusts us. Spec 2.3. */
-const FROM_UNTRUSTED: ReadonlySet<string> = new Set([
+const STATE_TYPES: ReadonlySet<string> = new Set([
   "heartbeat",
   "agent_card",
   "trust_tier_announcement",
 ]);
+
+/**
+ * Whether a line of that type says how its agent is, and nothing to anybody. It is all that a
+ * stranger may send, and none of it is a message to the agent. Spec 2.3.
+ */
+export function isState(type: string): boolean {
+  return STATE_TYPES.has(type);
+}
 
 /** The tier of that name, or `undefined`: an unknown tier name is no tier. Spec 2.3. */
 export function tierNamed(name: string): Tier | undefined {
@@ -32,7 +40,7 @@ export function acceptsType(tier: Tier | undefined, type: string): boolean {
     case undefined:
       return false;
     case "UNTRUSTED":
-      return FROM_UNTRUSTED.has(type);
+      return isState(type);
     case "VERIFIED":
       return type !== "claim";
     case "ATTESTED":

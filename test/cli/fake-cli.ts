@@ -34,6 +34,7 @@ export interface Outside {
   views?: Scene;
   stdin?: string;
   tty?: boolean;
+  columns?: number;
   env?: NodeJS.ProcessEnv;
   cwd?: string;
   viaDaemon?: boolean;
@@ -58,13 +59,14 @@ export async function run(args: readonly string[], outside: Outside = {}): Promi
   const out: string[] = [];
   const err: string[] = [];
   let nowMs = outside.nowMs ?? NOW_MS;
-  const isTTY = outside.tty ?? false;
+  const { tty: isTTY = false, columns } = outside;
+  const size = columns === undefined ? {} : { columns };
   const cli: Cli = {
     env: { DEADDROP_WIRE: "/", DEADDROP_AS: "forge", ...outside.env },
     cwd: outside.cwd ?? "/",
     stdin: Object.assign(Readable.from([Buffer.from(outside.stdin ?? "")]), { isTTY }),
-    stdout: { write: (text) => out.push(text), isTTY },
-    stderr: { write: (text) => err.push(text), isTTY },
+    stdout: { write: (text) => out.push(text), isTTY, ...size },
+    stderr: { write: (text) => err.push(text), isTTY, ...size },
     exitCode: 0,
     nowMs: () => nowMs,
     sleep: async (durationMs) => {
@@ -171,6 +173,7 @@ export function threadWith(subject: string, body: unknown = ""): Views["thread"]
       log: "scribe_to_forge",
       line: 3,
       received_at: "2026-11-21T11:56:01Z",
+      tier: "VERIFIED" as const,
       refused: null,
       corrections: [],
     },

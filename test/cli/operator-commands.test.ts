@@ -1,4 +1,5 @@
 import {
+  appendFileSync,
   chmodSync,
   mkdirSync,
   readFileSync,
@@ -376,6 +377,26 @@ describe("doctor", () => {
     await json("init", "--me", "forge", "--peer", "scribe", "--local-pair");
     const { code, ok, wrong } = await doctor("--as", "forge");
     expect([code, ok, wrong.map(({ check }) => check)]).toEqual([0, true, ["daemon"]]);
+  });
+
+  it("says how many lines others have written into a peer's log", async () => {
+    await json("init", "--me", "forge", "--peer", "scribe", "--local-pair");
+    await json("send", "forge", "hello", "--as", "scribe");
+    const log = join(machine.wireDir, "scribe_to_forge.jsonl");
+    const found = async () => {
+      const { findings } = await doctor("--as", "forge");
+      return findings.find(({ check }) => check === "log scribe_to_forge");
+    };
+    expect(await found()).toMatchObject({ result: "ok" });
+    appendFileSync(log, "x\n".repeat(100));
+    expect(await found()).toMatchObject({
+      result: "ok",
+      detail: expect.stringMatching("100 lines"),
+    });
+    appendFileSync(log, "x\n");
+    const { result, detail, mend } = (await found()) ?? {};
+    expect([result, mend]).toEqual(["warning", expect.stringContaining(`ls -l ${log}`)]);
+    expect(detail).toContain("the log of scribe holds 101 lines that scribe did not sign");
   });
 
   it("says how to mend every fault", async () => {

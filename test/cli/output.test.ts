@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { cut, displayWidth, emit, painter, table } from "../../src/cli/output.ts";
+import { emit, painter, table } from "../../src/cli/output.ts";
+
+import { cut, displayWidth } from "../../src/cli/width.ts";
 
 const plain = painter({ write: () => {} }, {});
 

@@ -188,6 +188,12 @@ describe("a peer whose unsigned lines are taken", () => {
       "unsigned lines of forge are taken whatever key is pinned",
     );
     expect(await doctor("policy", "--as", "scribe")).toContainEqual(told);
+    // A card that anybody can make gives no key to who is believed without one.
+    const keys = async () =>
+      (await json<{ keys: unknown[] }[]>("trust", "list", ...where))[1]?.keys;
+    const known = await keys();
+    await json("join", machine.wireDir, ...JOIN);
+    expect(await keys()).toEqual(known);
     expect((await run(...pin, ...BY_FLAGS)).code).toBe(0);
     expect(await doctor("policy", "--as", "scribe")).not.toContainEqual(told);
   });

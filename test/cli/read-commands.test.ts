@@ -37,6 +37,15 @@ const owed = {
 };
 
 describe("inbox", () => {
+  it.each([
+    ["UNTRUSTED" as const, "[UNTRUSTED, unread]"],
+    [null, "[of no tier, unread]"],
+    ["VERIFIED" as const, "[unread]"],
+  ])("shows a message with the tier of its author when that is %s", async (tier, note) => {
+    const { stdout } = await run(["inbox"], { views: { inbox: [mail(1, { tier })] } });
+    expect(stdout.split("\n")[0]).toContain(note);
+  });
+
   it("prints one object a line with --json, and marks only when asked", async () => {
     const inbox = [mail(1), mail(2)];
     const { stdout, recording } = await run(["inbox", "--json"], { views: { inbox } });
@@ -235,13 +244,13 @@ describe("lists", () => {
       superseded: [record("old-00000000", "Open.")],
     };
     const { stdout } = await run(["decisions"], { views: { decisions } });
-    expect(stdout).toContain("freeze-4f2a91c7 in force");
+    expect(stdout).toContain("in force freeze-4f2a91c7");
     expect(stdout).not.toContain("old-00000000");
     expect(stdout).toContain("0 not yet provable, 1 unproved");
     const all = await run(["decisions", "--all"], { views: { decisions } });
     expect(all.recording.asked).toEqual([{ name: "decisions", args: { all: true } }]);
-    expect(all.stdout).toContain("old-00000000 superseded");
-    expect(all.stdout).toContain("(no id) unproved: nobody is bound by it");
+    expect(all.stdout).toContain("superseded old-00000000");
+    expect(all.stdout).toContain("unproved: nobody is bound by it (no id)");
     expect(all.stdout).toContain("│ By hand.\\x1b[2J");
   });
 });
@@ -280,6 +289,19 @@ describe("status", () => {
     state: { state: "busy", last_action: "parsing", heads_down: true },
     next: "deaddrop inbox --unread",
   };
+
+  it("says what others have written into a peer's log", async () => {
+    const [peer] = status.peers;
+    if (peer === undefined) throw new Error("the status names no peer");
+    for (const [lines, text] of [
+      [1, "agent -, busy; its log holds 1 line that it did not sign"],
+      [3_000, "agent -, busy; its log holds 3000 lines that it did not sign"],
+    ] as const) {
+      const peers = [{ ...peer, foreign_lines: lines }];
+      expect((await run([], { views: { status: { ...status, peers } } })).stdout).toContain(text);
+      expect((await run(["peers"], { views: { peers } })).stdout).toContain(text);
+    }
+  });
 
   it("is one screen", async () => {
     expect((await run([], { views: { status } })).stdout).toBe(

@@ -45,13 +45,14 @@ function joined(wire: string): void {
   writeFileSync(join(agentFolder, "wire.json"), JSON.stringify({ wire_dir: join(root, wire) }));
 }
 
-function refusal(why: string) {
+function refusal(why: string): unknown {
   const wire = join(root, "project/_coordination");
-  return expect.objectContaining({
+  const refused: unknown = expect.objectContaining({
     code: "config",
     message: `${wire}: ${why}, and you have not joined it`,
     hint: `if it is the wire that you mean, name it once: --wire ${wire}`,
   });
+  return refused;
 }
 
 describe("a folder that is found upward counts", () => {

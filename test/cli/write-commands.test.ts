@@ -356,9 +356,18 @@ describe("ack", () => {
       to: ["scribe"],
       type: "ack",
       subject: "ack: scribe's proposal: the plan",
-      body: { acks: ID },
+      body: { acks: ID, approve: true },
       correlationId: "thread-1",
     });
+  });
+
+  it("agrees to proposals alone", async () => {
+    const ship = { resolve_id: resolved("ship") };
+    const draft = await drafted(["ack", "4f2a91"], { views: ship });
+    expect(draft?.body).toEqual({ acks: ID });
+    expect((await refused(["ack", "4f2a91", "--reject"], { views: ship })).stderr).toBe(
+      "deaddrop: a ship asks for nothing that can be rejected\n  say what is wrong with it: deaddrop reply <id>\n",
+    );
   });
 
   it("rejects with a reason", async () => {

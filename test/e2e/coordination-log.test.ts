@@ -25,6 +25,13 @@ it("the log of a project by hand, appended with cat: delivered, and decided as i
     handles: HANDLES,
     config: { v3_signing: { enforce_signed: true, allow_unsigned_from: HANDLES } },
   });
+  // Both daemons have keys and sign their beats; the operator of each takes what people write by hand.
+  for (const handle of HANDLES) {
+    for (const author of HANDLES) {
+      const pin = ["trust", "pin", author, "--unsigned", "--yes", "--reason", "written by hand"];
+      expect(await wire.run(handle, ...pin)).toMatchObject({ code: 0 });
+    }
+  }
   const daemons = [await wire.daemon("agent_a"), await wire.daemon("agent_b")];
   const example = readFileSync(EXAMPLE, "utf8").trimEnd().split("\n");
   const linesOf = (handle: string) =>

@@ -43,70 +43,66 @@ async function impostor(user: UnixUser, folder: string, name: string, upTo: stri
   return started;
 }
 
-test(
-  "a socket that another user has made in the temporary folder is never talked to",
-  { timeout: 90_000 },
-  async ({ skip }) => {
-    skip(WHY_NOT !== undefined, WHY_NOT);
-    team = makeTeam(["022", "022"]);
-    const [me, other] = team.users as readonly [UnixUser, UnixUser];
-    const wire = join(me.home, "_coordination");
-    const state = join(me.home, "long".repeat(30));
-    const init = ["init", "--me", "anna", "--peer", "bela", "--wire", wire];
-    expect(await anna(me, state, ...init)).toMatchObject({ code: 0, stderr: "" });
-    const who = JSON.parse((await anna(me, state, "whoami", "--json", "--wire", wire)).stdout) as {
-      wire: string;
-      inbox_path: string;
-    };
-    const stateDir = join(who.inbox_path, "..");
-    // Where earlier versions looked when the path was too long.
-    const hash = createHash("sha256").update(stateDir).digest("hex").slice(0, 16);
-    const folder = join(tmpdir(), `deaddrop-${hash}`);
-    const started = await impostor(other, folder, "s", tmpdir());
-    const sent = await anna(me, state, "send", "secret", "the body", "--wire", wire);
-    expect(sent).toMatchObject({ code: 0, stderr: "" });
-    expect((await anna(me, state, "inbox", "--wire", wire)).stdout).toContain("Nothing here.");
-    expect(started.stdout()).toBe("listens\n");
+test("a socket that another user has made in the temporary folder is never talked to", async ({
+  skip,
+}) => {
+  skip(WHY_NOT !== undefined, WHY_NOT);
+  team = makeTeam(["022", "022"]);
+  const [me, other] = team.users as readonly [UnixUser, UnixUser];
+  const wire = join(me.home, "_coordination");
+  const state = join(me.home, "long".repeat(30));
+  const init = ["init", "--me", "anna", "--peer", "bela", "--wire", wire];
+  expect(await anna(me, state, ...init)).toMatchObject({ code: 0, stderr: "" });
+  const who = JSON.parse((await anna(me, state, "whoami", "--json", "--wire", wire)).stdout) as {
+    wire: string;
+    inbox_path: string;
+  };
+  const stateDir = join(who.inbox_path, "..");
+  // Where earlier versions looked when the path was too long.
+  const hash = createHash("sha256").update(stateDir).digest("hex").slice(0, 16);
+  const folder = join(tmpdir(), `deaddrop-${hash}`);
+  const started = await impostor(other, folder, "s", tmpdir());
+  const sent = await anna(me, state, "send", "secret", "the body", "--wire", wire);
+  expect(sent).toMatchObject({ code: 0, stderr: "" });
+  expect((await anna(me, state, "inbox", "--wire", wire)).stdout).toContain("Nothing here.");
+  expect(started.stdout()).toBe("listens\n");
 
-    // The daemon and its clients meet inside the private folder, however long its path is.
-    const words = [`XDG_STATE_HOME=${state}`, process.execPath, BIN, "daemon", "--wire", wire];
-    const daemon = me.start("env", ...words);
-    await until("it runs", () => daemon.stdout().includes('"the daemon runs"'));
-    expect(existsSync(join(stateDir, "daemon.sock"))).toBe(true);
-    const status = await anna(me, state, "whoami", "--json", "--wire", wire);
-    expect(JSON.parse(status.stdout)).toMatchObject({ daemon: { running: true, pid: daemon.pid } });
-    daemon.child.kill("SIGTERM");
-    await daemon.ended;
-    expect(existsSync(join(stateDir, "daemon.sock"))).toBe(false);
-    started.child.kill("SIGKILL");
-    await started.ended;
-    await other.start("rm", "-r", folder).ended;
-  },
-);
+  // The daemon and its clients meet inside the private folder, however long its path is.
+  const words = [`XDG_STATE_HOME=${state}`, process.execPath, BIN, "daemon", "--wire", wire];
+  const daemon = me.start("env", ...words);
+  await until("it runs", () => daemon.stdout().includes('"the daemon runs"'));
+  expect(existsSync(join(stateDir, "daemon.sock"))).toBe(true);
+  const status = await anna(me, state, "whoami", "--json", "--wire", wire);
+  expect(JSON.parse(status.stdout)).toMatchObject({ daemon: { running: true, pid: daemon.pid } });
+  daemon.child.kill("SIGTERM");
+  await daemon.ended;
+  expect(existsSync(join(stateDir, "daemon.sock"))).toBe(false);
+  started.child.kill("SIGKILL");
+  await started.ended;
+  await other.start("rm", "-r", folder).ended;
+});
 
-test(
-  "private state that another user has made first is refused, and nothing is told to it",
-  { timeout: 60_000 },
-  async ({ skip }) => {
-    skip(WHY_NOT !== undefined, WHY_NOT);
-    team = makeTeam(["022", "022"]);
-    const [me, other] = team.users as readonly [UnixUser, UnixUser];
-    const wire = join(me.home, "_coordination");
-    const init = ["init", "--me", "anna", "--peer", "bela", "--wire", wire];
-    expect(await me.run(...init)).toMatchObject({ code: 0 });
-    const { wire: key } = JSON.parse((await me.run("whoami", "--json", "--wire", wire)).stdout) as {
-      wire: string;
-    };
-    const state = join(team.folder, "state");
-    mkdirSync(state);
-    chmodSync(state, 0o1777);
-    const folder = join(state, "inter-agent-deaddrop", key, "anna");
-    const started = await impostor(other, folder, "daemon.sock", state);
-    for (const args of [["inbox"], ["send", "secret", "the body"]]) {
-      const ended = await anna(me, state, ...args, "--wire", wire);
-      expect(ended).toMatchObject({ code: 2, stdout: "" });
-      expect(ended.stderr).toContain("the folder of the socket is not our own");
-    }
-    expect(started.stdout()).toBe("listens\n");
-  },
-);
+test("private state that another user has made first is refused, and nothing is told to it", async ({
+  skip,
+}) => {
+  skip(WHY_NOT !== undefined, WHY_NOT);
+  team = makeTeam(["022", "022"]);
+  const [me, other] = team.users as readonly [UnixUser, UnixUser];
+  const wire = join(me.home, "_coordination");
+  const init = ["init", "--me", "anna", "--peer", "bela", "--wire", wire];
+  expect(await me.run(...init)).toMatchObject({ code: 0 });
+  const { wire: key } = JSON.parse((await me.run("whoami", "--json", "--wire", wire)).stdout) as {
+    wire: string;
+  };
+  const state = join(team.folder, "state");
+  mkdirSync(state);
+  chmodSync(state, 0o1777);
+  const folder = join(state, "inter-agent-deaddrop", key, "anna");
+  const started = await impostor(other, folder, "daemon.sock", state);
+  for (const args of [["inbox"], ["send", "secret", "the body"]]) {
+    const ended = await anna(me, state, ...args, "--wire", wire);
+    expect(ended).toMatchObject({ code: 2, stdout: "" });
+    expect(ended.stderr).toContain("the folder of the socket is not our own");
+  }
+  expect(started.stdout()).toBe("listens\n");
+});

@@ -1,4 +1,14 @@
-import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { basename, join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { jsonLines, tiersText, type Line } from "../support/live-wire.ts";
@@ -169,20 +179,20 @@ test.for(CASES)(
     const wire = wireOf(team);
     await setUp(wire, layout);
     const atFirst = {
-      "": "2770 anna",
-      archive: "2770 anna",
-      trust: "2770 anna",
+      "": "3770 anna",
+      archive: "3770 anna",
+      trust: "3770 anna",
       "PROTOCOL.md": "660 anna",
       "config.json": "660 anna",
       "decisions.jsonl": "660 anna",
       "incident_log.jsonl": "660 anna",
       "tiers.json": "660 anna",
-      "trust.json": "660 bela",
+      "trust.json": "660 anna",
       "trust/anna.card.json": "640 anna",
       "trust/bela.card.json": "640 bela",
       [logs[0]]: "640 anna",
       [logs[1]]: "640 bela",
-      ...(layout === "outbox" ? { outbox: "2770 anna" } : {}),
+      ...(layout === "outbox" ? { outbox: "3770 anna" } : {}),
     };
     expect(standing(wire)).toEqual(atFirst);
 
@@ -212,6 +222,18 @@ test.for(CASES)(
       }
     }
 
+    // Nobody takes another's file away, or puts one in its place.
+    const replace = `const fs = require("fs"); const [, path] = process.argv;
+      fs.writeFileSync(path + ".new", "x"); fs.renameSync(path + ".new", path);`;
+    const remove = `require("fs").unlinkSync(process.argv[1])`;
+    for (const code of [replace, remove]) {
+      for (const name of [logs[0], "trust/anna.card.json", "config.json", "trust.json"]) {
+        const path = wire.path(name);
+        expect((await node(wire, "bela", code, path)).stderr, name).toContain("EPERM");
+        rmSync(`${path}.new`, { force: true });
+      }
+    }
+
     // One ends in order, the other does not; both go on where they were.
     daemons.anna.child.kill("SIGTERM");
     daemons.bela.child.kill("SIGKILL");
@@ -223,7 +245,7 @@ test.for(CASES)(
     await wire.does("anna", "send", "and on");
     await hears(wire, "bela", "and on");
 
-    // bela's join has replaced trust.json; anna still can, and so on.
+    // bela's join has written into anna's trust.json, and anna goes on with it.
     const forget = `const fs = require("fs"); const [, path] = process.argv;
       const file = JSON.parse(fs.readFileSync(path)); delete file.agents.anna;
       fs.writeFileSync(path, JSON.stringify(file));`;
@@ -274,4 +296,64 @@ test("who cannot share a wire is told why, before anything is made", async ({ sk
     expect(stdout + stderr).toContain(`${basename(wire.dir)}: permission denied`);
     expect(stdout + stderr).toContain("id shows your groups");
   }
+});
+
+test("what another user has put in the place of our files stops a join, and doctor names it", async ({
+  skip,
+}) => {
+  skip(WHY_NOT !== undefined, WHY_NOT);
+  team = makeTeam(["022", "022"]);
+  const wire = wireOf(team);
+  await wire.does("anna", "init", "--group", team.group, "--me", "anna", "--peer", "bela");
+  const plant = `require("fs").writeFileSync(process.argv[1], "", { mode: 0o666 })`;
+  const join_ = () => wire.user("bela").run("join", wire.dir, "--me", "bela", "--peer", "anna");
+  for (const name of ["bela_to_anna.jsonl", "trust/bela.card.json"]) {
+    await node(wire, "anna", plant, wire.path(name));
+    const refused = await join_();
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining(`${wire.path(name)} belongs to user ${wire.user("anna").uid}`),
+    ]);
+    rmSync(wire.path(name));
+  }
+  expect(await join_()).toMatchObject({ code: 0, stderr: "" });
+  await node(wire, "anna", plant, wire.path("bela_state.json"));
+  await node(wire, "anna", `require("fs").chmodSync(process.argv[1], 0o2770)`, wire.path("trust"));
+  const { code, stdout } = await wire.user("bela").run("doctor", "--wire", wire.dir);
+  expect(code).toBe(2);
+  expect(stdout).toContain(`bela_state.json belongs to user ${wire.user("anna").uid}`);
+  expect(stdout).toContain(`can replace each other's files in ${wire.path("trust")}`);
+});
+
+test("init in a group's folder says how to share it, and its join line works as printed", async ({
+  skip,
+}) => {
+  skip(WHY_NOT !== undefined, WHY_NOT);
+  team = makeTeam(["022", "022"]);
+  const wire = wireOf(team);
+  const project = join(team.folder, "project");
+  mkdirSync(project);
+  chownSync(project, wire.user("anna").uid, team.gid);
+  chmodSync(project, 0o2770);
+  const init = ["init", "--me", "anna", "--peer", "bela", "--wire", wire.dir];
+  const told = await wire.user("anna").run(...init);
+  expect(told.code).toBe(0);
+  expect(told.stderr).toContain(
+    `belongs to group ${team.group}, and so do ${wire.user("bela").name}.`,
+  );
+  expect(told.stderr).toContain(`--group ${team.group}`);
+  rmSync(wire.dir, { recursive: true });
+
+  const made = await wire.user("anna").run(...init, "--group", team.group);
+  expect(made).toMatchObject({ code: 0, stderr: "" });
+  const line = made.stdout.split("\n").find((each) => each.includes("deaddrop join"));
+  const words = line?.trim().split(" ").slice(1) ?? [];
+  expect(words.slice(0, 2)).toEqual(["join", wire.dir]);
+  expect(await wire.user("bela").run(...words)).toMatchObject({ code: 0, stderr: "" });
+
+  // A folder on the way that the group cannot enter: said before bela finds out.
+  chmodSync(project, 0o700);
+  rmSync(wire.dir, { recursive: true });
+  const closed = await wire.user("anna").run(...init, "--group", team.group);
+  expect(closed.stderr).toContain(`members of ${team.group} cannot pass through ${project}`);
 });

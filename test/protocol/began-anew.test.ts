@@ -49,6 +49,20 @@ test("refusals are named by the number of the line as it stands now", () => {
   expect(heads()?.refused).toEqual([[2, 2, "tier_refused"]]);
 });
 
+test("a range goes over no line that we have had before: to others it is there for the first time", () => {
+  const { forge, heads } = begunAnew();
+  const refused = { kind: "refused", log: THEIRS, at: NOON + 30, reason: "malformed" } as const;
+  forge.fold({ ...refused, line: 4 });
+  forge.fold({ kind: "skipped", log: THEIRS, line: 5, at: NOON + 30, isCopy: true });
+  forge.fold({ ...refused, line: 6 });
+  forge.fold({ kind: "skipped", log: THEIRS, line: 7, at: NOON + 30 });
+  forge.fold({ ...refused, line: 8 });
+  expect(heads()?.refused).toEqual([
+    [1, 1, "foreign"],
+    [3, 5, "foreign"],
+  ]);
+});
+
 test("our beat covers the new lines, and marks nothing as read that is not", () => {
   const { forge, heads, read } = begunAnew();
   read();

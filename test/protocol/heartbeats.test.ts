@@ -4,7 +4,7 @@ import { newBeatTimers, planBeats } from "../../src/protocol/beat-timers.ts";
 import { lastBeats } from "../../src/protocol/beats.ts";
 import { paceOf, readersOf } from "../../src/protocol/heartbeats.ts";
 import { MAX_T0_BEATS } from "../../src/protocol/pace.ts";
-import { mayInitiate, schemaDrift } from "../../src/protocol/startup.ts";
+import { mayInitiate } from "../../src/protocol/startup.ts";
 import { toPlain } from "../../src/wire/json.ts";
 import { makeLayout } from "../../src/wire/layout.ts";
 import { moment, runUntil, ScriptedAgent } from "../support/scripted-agent.ts";
@@ -526,17 +526,6 @@ describe("starting up", () => {
     expect(may()).toEqual([false, false, false]);
   });
 
-  test("drift says what was found, what is expected and what to do", () => {
-    expect(schemaDrift("v9")).toEqual({
-      key: "schema_drift:v9",
-      cause: "schema_drift",
-      subject: "this wire speaks a version that we do not",
-      detail:
-        'config.json: protocol_version is "v9"; expected one of v2.0, v3.0, v3.1. Upgrade deaddrop',
-      concernsWire: true,
-    });
-  });
-
   test("two full intervals are observed before the daemon speaks on its own account", () => {
     const { forge, scribe } = pair();
     forge.fold({ kind: "started", at: NOON });
@@ -550,13 +539,5 @@ describe("starting up", () => {
     expect(may()).toBe(true);
     forge.fold({ kind: "started", at: NOON + minutes(5) });
     expect(may()).toBe(false);
-  });
-
-  test("a version that we do not speak is drift", () => {
-    for (const spoken of ["v2.0", "v3.0", "v3.1", undefined]) {
-      expect(schemaDrift(spoken)).toBeUndefined();
-    }
-    expect(schemaDrift("v4.0")).toMatchObject({ cause: "schema_drift", concernsWire: true });
-    expect(schemaDrift("v4.0")?.detail).toContain("v4.0");
   });
 });

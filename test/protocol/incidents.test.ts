@@ -85,6 +85,16 @@ describe("the sender's daemon", () => {
     expect(kinds(effects(NOON + minutes(21)))).toEqual(["not acked by scribe: disk full"]);
   });
 
+  test("waits as long as it advertised last, from the beat that covers", () => {
+    const { raise, hear, effects } = scene();
+    raise(NOON);
+    const eta = (ms: number) => ({ next_eta: new Date(ms).toISOString() });
+    hear(NOON + minutes(1), { [OURS]: { lines: 1 } }, eta(NOON + minutes(11)));
+    hear(NOON + minutes(2), { [OURS]: { lines: 1 } }, eta(NOON + minutes(4)));
+    expect(effects(NOON + minutes(3) - 1)).toEqual([]);
+    expect(kinds(effects(NOON + minutes(3)))).toEqual(["not acked by scribe: disk full"]);
+  });
+
   test("acked in time, or answered by a resolution: nothing", () => {
     for (const body of [{ acks: "id" }, undefined, { resolves: "id" }]) {
       const { raise, hear, answer, effects, forge } = scene();

@@ -276,7 +276,7 @@ describe("what we have taken in", () => {
   test("what others wrote is one range, however much it is, and never full", () => {
     const { forge } = scene();
     forge.fold({ kind: "refused", log: THEIRS, first: 1, line: 3_000, at: NOON, reason: "schema" });
-    forge.fold({ kind: "skipped", log: THEIRS, line: 3_001, at: NOON });
+    forge.fold({ kind: "skipped", log: THEIRS, line: 3_001, at: NOON, isCopy: true });
     forge.fold({ kind: "refused", log: THEIRS, line: 3_002, at: NOON, reason: "unsigned" });
     expect(mustPause(forge.receipts, THEIRS)).toBe(false);
     expect(headOf(forge)).toMatchObject({ lines: 3_002, refused: [[1, 3_002, "foreign"]] });

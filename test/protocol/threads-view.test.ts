@@ -32,7 +32,7 @@ describe("a thread is shown whole", () => {
   };
 
   test("with its messages, what is owed in it, and its proposals", () => {
-    const base = { refused: null, corrections: [] };
+    const base = { tier: "TRUSTED", refused: null, corrections: [] };
     const view = {
       correlation_id: THREAD,
       root: asked?.id,

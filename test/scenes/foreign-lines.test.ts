@@ -155,6 +155,23 @@ test("copies of a peer's lines spend nothing of what it may send", async () => {
   expect(await inbox(wire)).toEqual(["one", "two"]);
 });
 
+test("what an author says behind a hole that has been found before is read at once, however large it is", async () => {
+  const wire = await scene();
+  for (const hole of ["\0\n", `\0${"x".repeat(20 * 1_048_576)}\n`]) {
+    wire.append(FILE, hole);
+    await wire.pass(10 * SECOND);
+    await say(wire, "after");
+    await ticksToRead(wire);
+    await wire.pass(500);
+    expect((await inbox(wire)).at(-1)).toBe("after");
+    await wire.agent("forge").markRead("all");
+    await say(wire, "and on");
+    await ticksToRead(wire);
+    await wire.pass(500);
+    expect((await inbox(wire)).at(-1)).toBe("and on");
+  }
+});
+
 test("a search behind a hole goes on over restarts, and over what comes meanwhile", async () => {
   const wire = await scene();
   wire.append(FILE, `\0\n${THREE_MB}`);

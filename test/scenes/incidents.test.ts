@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { StorageError } from "../../src/storage/disk.ts";
 import { checkedScenes } from "../support/scene-checks.ts";
 import type { SceneOptions, SimulatedWire } from "../support/simulated-wire.ts";
 
@@ -27,6 +28,35 @@ function raise(wire: SimulatedWire, from: string, to: string, severity: string):
 async function isSafe(wire: SimulatedWire, handle: string): Promise<boolean> {
   return (await wire.outcome(handle)).safeMode !== null;
 }
+
+test("a SAFE_MODE sign that we may not take down is left to its owner, and told once", async () => {
+  const wire = await pair();
+  await raise(wire, "forge", "scribe", "high");
+  await wire.pass(15 * MINUTE);
+  expect(wire.read("SAFE_MODE")).toContain("scribe did not ack");
+  const { safeMode } = await wire.outcome("forge");
+  const tried = { forge: 0, scribe: 0 };
+  for (const handle of ["forge", "scribe"] as const) {
+    const process = wire.process(handle);
+    const remove = process.remove.bind(process);
+    process.remove = (path) => {
+      if (!path.endsWith("/SAFE_MODE")) return remove(path);
+      tried[handle] += 1;
+      throw new StorageError("denied", path, "permission denied", { hint: "simulated" });
+    };
+  }
+  await wire.send("forge", {
+    to: ["scribe"],
+    type: "incident",
+    subject: "resumed",
+    body: { resumes: safeMode?.escalation_id, severity: "low", reason: "talked on the phone" },
+  });
+  await wire.pass(5 * MINUTE);
+  expect(await isSafe(wire, "forge")).toBe(false);
+  await say(wire, "forge", "scribe");
+  expect(tried).toEqual({ forge: 1, scribe: 1 });
+  expect(wire.read("SAFE_MODE")).toContain("scribe did not ack");
+});
 
 function say(wire: SimulatedWire, from: string, to: string): Promise<string> {
   return wire.send(from, { to: [to], type: "feedback", subject: "hi", body: "x" });

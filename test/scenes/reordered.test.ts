@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Composed } from "../../src/wire/compose.ts";
 import { checkedScenes } from "../support/scene-checks.ts";
@@ -147,6 +148,24 @@ describe("a reader that knows the log", () => {
     expect(await waits(wire)).toEqual([]);
   });
 
+  test("may let a log go on that never gets its lines back, and takes none of them twice", async () => {
+    const wire = sceneOf(["forge", "scribe"]);
+    await wire.start("forge");
+    const lines = chainOf(wire, ...SUBJECTS);
+    wire.append(FILE, text(lines, 1, 2, 3));
+    await wire.settle();
+    wire.replace(FILE, text(lines, 1));
+    await wire.pass(11 * MINUTE);
+    expect(await causes(wire)).toEqual(["log_behind"]);
+    const { holds } = await wire.agent("forge").resetPeer("scribe");
+    expect(holds).toMatchObject([{ cause: "log_behind", taken_from: "beginning" }]);
+    await wire.pass(MINUTE);
+    wire.append(FILE, text(lines, 2, 3, 4));
+    await wire.pass(MINUTE);
+    expect(await inbox(wire)).toEqual(SUBJECTS);
+    expect(await waits(wire)).toEqual([]);
+  });
+
   test("holds the author of a log that lacks lines and has others, and names two ids", async () => {
     // What is gone cannot be replayed: this scene is not checked for that.
     const wire = new SimulatedWire(["forge", "scribe"]);
@@ -239,3 +258,68 @@ test("a peer that leaves its log out of order keeps a proposal open for a day, a
   expect(await statusOf()).toEqual(["reverted"]);
   expect(await causes(wire)).not.toContain("log_rewritten");
 });
+
+/** What a sync program may show of six lines while it works, and what happens to the reader. */
+const views = fc.array(
+  fc.oneof(
+    // The whole chain, or its beginning, in some order.
+    fc.record({
+      show: fc.constant("order" as const),
+      order: fc.integer({ min: 1, max: 6 }).chain((count) => {
+        const all = Array.from({ length: count }, (_, at) => at + 1);
+        return fc.shuffledSubarray(all, { minLength: count });
+      }),
+    }),
+    fc.record({
+      show: fc.constant("cut" as const),
+      share: fc.double({ min: 0, max: 1, noNaN: true }),
+    }),
+    fc.record({
+      show: fc.constant("hole" as const),
+      from: fc.double({ min: 0, max: 1, noNaN: true }),
+      bytes: fc.integer({ min: 1, max: 900 }),
+    }),
+    fc.record({ show: fc.constant("restart" as const), hasCheckpoint: fc.boolean() }),
+  ),
+  { minLength: 1, maxLength: 6 },
+);
+
+test("whatever is shown for a while, in the end each line came once, in order, and nobody was accused", async () => {
+  await fc.assert(
+    fc.asyncProperty(views, async (steps) => {
+      const wire = new SimulatedWire(["forge", "scribe"]);
+      const subjects = ["1", "2", "3", "4", "5", "6"];
+      const lines = chainOf(wire, ...subjects);
+      const whole = text(lines, 1, 2, 3, 4, 5, 6);
+      await wire.start("forge");
+      for (const step of steps) {
+        if (step.show === "restart") {
+          await wire.rest();
+          wire.kill("forge");
+          if (!step.hasCheckpoint) wire.disk.process().remove(wire.paths("forge").checkpoint);
+          await wire.start("forge");
+        } else wire.replace(FILE, shown(whole, lines, step));
+        await wire.pass(3 * SECOND);
+      }
+      wire.replace(FILE, whole);
+      await wire.pass(MINUTE);
+      expect(await inbox(wire)).toEqual(subjects);
+      expect(await causes(wire)).toEqual([]);
+      expect(await isHeld(wire)).toBe(false);
+      await wire.expectReplayEqualsLive("forge");
+    }),
+    { numRuns: 60 },
+  );
+});
+
+type Shown =
+  | { readonly show: "order"; readonly order: readonly number[] }
+  | { readonly show: "cut"; readonly share: number }
+  | { readonly show: "hole"; readonly from: number; readonly bytes: number };
+
+function shown(whole: string, lines: readonly Composed[], step: Shown): string {
+  if (step.show === "order") return text(lines, ...step.order);
+  if (step.show === "cut") return whole.slice(0, Math.floor(step.share * whole.length));
+  const from = Math.floor(step.from * (whole.length - step.bytes));
+  return whole.slice(0, from) + "\0".repeat(step.bytes) + whole.slice(from + step.bytes);
+}

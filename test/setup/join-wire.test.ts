@@ -5,6 +5,7 @@ import { loadPlace } from "../../src/daemon/place.ts";
 import { changePrivateTrust } from "../../src/daemon/private-trust.ts";
 import { initWire } from "../../src/setup/init-wire.ts";
 import { joinWire, type JoinRequest } from "../../src/setup/join-wire.ts";
+import { newPeer } from "../../src/trust/store.ts";
 import { setTier } from "../../src/trust/pins.ts";
 import { newMachine, type Machine } from "./machine.ts";
 
@@ -61,6 +62,24 @@ describe("join", () => {
     const { store, layout } = place();
     expect(store.peers.get("forge")?.tier).toBe("UNTRUSTED");
     expect(layout.roster).toEqual(["forge", "scribe"]);
+  });
+
+  it("gives an agent that is believed without a key none from a card", () => {
+    init();
+    joinAs();
+    const { paths } = place();
+    for (const change of [
+      { tier: "VERIFIED" as const },
+      { tier: "UNTRUSTED" as const, mayBeUnsigned: true },
+    ]) {
+      changePrivateTrust(machine.host.disk, paths, (store) => {
+        const forge = { ...newPeer("forge"), ...change };
+        const peers = new Map(store.peers).set("forge", forge);
+        return { ok: true, store: { version: store.version + 1, peers } };
+      });
+      joinAs({ acceptWireTrust: true });
+      expect(place().store.peers.get("forge")?.keys).toEqual([]);
+    }
   });
 
   it("advertises its own key beside the other's", () => {

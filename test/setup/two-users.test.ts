@@ -49,7 +49,7 @@ describe.runIf(ABLE)("two users of one host (needs root)", () => {
       ["anna_to_bela.jsonl", "640", ANNA, GROUP],
       ["bela_to_anna.jsonl", "640", BELA, GROUP],
       ["decisions.jsonl", "660", ANNA, GROUP],
-      ["trust.json", "660", BELA, GROUP],
+      ["trust.json", "660", ANNA, GROUP],
     ]);
     const append = `require("fs").appendFileSync(process.argv[1], "x\\n")`;
     const forge = as(BELA, ["-e", append, join(wire, "anna_to_bela.jsonl")]);

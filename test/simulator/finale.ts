@@ -16,6 +16,8 @@ import type { Member } from "./stage.ts";
 
 type Standing = Omit<Outcome, "threadCount">;
 
+/** Minutes in the end in which lines may be held back: a hold is for 15, and one of another log may follow. */
+const MOST_HELD_BACK = 40;
 const MINUTE_MS = 60_000;
 
 /** Disks are well, everybody comes back, time passes: then everything has to be in its place. */
@@ -49,11 +51,26 @@ async function settle(play: Play): Promise<void> {
     await stage.pass(MINUTE_MS);
     look(play);
   }
+  // Where clocks differ, lines that are dated ahead are held back for a quarter of an hour first.
+  for (let round = 0; round < MOST_HELD_BACK && (await isHeldBack(play)); round += 1) {
+    await stage.pass(MINUTE_MS);
+    look(play);
+  }
   stage.isCalm = true;
   await stage.pass(1_000);
   for (const { handle, running } of play.honest) {
     kept(12, running !== undefined, () => `${handle} does not start again`);
   }
+}
+
+/** Whether somebody holds lines back because of a clock. */
+async function isHeldBack({ stage, honest }: Play): Promise<boolean> {
+  for (const member of honest) {
+    const peers = await stage.ask(member, (agent) => agent.view("peers", undefined));
+    const waits = (peers ?? []).flatMap((peer) => peer.waits ?? []);
+    if (waits.some(({ because }) => because === "ahead")) return true;
+  }
+  return false;
 }
 
 async function answered<T>(member: Member, ask: Promise<T | undefined>): Promise<T> {

@@ -82,7 +82,7 @@ export class Inboxes {
   }
 
   #isFor(handle: string, addressee: string | undefined, { type, to }: Genuine): boolean {
-    if (type === "heartbeat" || (addressee ?? handle) !== handle) return false;
+    if (STATE.has(type) || (addressee ?? handle) !== handle) return false;
     return to.includes("*") || to.includes(handle);
   }
 
@@ -141,9 +141,12 @@ function newBox(ino: number): Box {
   return { bytes: 0, ino, delivered: new Map(), lastSeq: new Map() };
 }
 
+/** What says only how an agent is; the simulated agents ask for no heartbeats. */
+const STATE: ReadonlySet<string> = new Set(["heartbeat", "agent_card", "trust_tier_announcement"]);
+
 /** Spec 2.3, for what members of a simulation write. */
 function allows(tier: Tier, type: string): boolean {
-  if (tier === "UNTRUSTED") return type === "agent_card" || type === "trust_tier_announcement";
+  if (STATE.has(type) || tier === "UNTRUSTED") return false;
   return tier !== "VERIFIED" || type !== "claim";
 }
 

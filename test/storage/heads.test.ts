@@ -18,7 +18,7 @@ function storeAt(seq: number): { readonly store: HeadsStore; readonly process: M
 test("a head that could not be written is not remembered: the next save writes it", () => {
   const { store, process } = storeAt(1);
   process.failAt(1, "EIO");
-  expect(() => saved(store, 2)).toThrow();
+  expect(() => saved(store, 2)).toThrow("input/output error");
   expect(store.peer(LOG)).toEqual(headAt(1));
   process.heal();
   saved(store, 2);

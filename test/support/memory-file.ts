@@ -66,6 +66,14 @@ export class MemoryFile implements DiskFile {
     this.#inode.writeAgain(bytes, position);
   }
 
+  rewrite(bytes: Uint8Array): void {
+    this.#refuseWhenPoisoned();
+    this.#process.operation(this.path);
+    this.#inode.truncate(0, this.#process.now());
+    this.#write(bytes);
+    this.datasync();
+  }
+
   truncate(length: number): void {
     this.#process.operation(this.path);
     this.#inode.truncate(length, this.#process.now());

@@ -268,7 +268,7 @@ describe("the chain", () => {
   test("wrong_wire: the line names another wire, or none", () => {
     const ctx = context({ wireId: "w1" });
     const log = freshLog();
-    const another = refused("wrong_wire", 'the line was written for the wire "w2"; this one is w1');
+    const another = refused("wrong_wire", "the line was written for another wire; this one is w1");
     const none = refused("wrong_wire", "the line names no wire; this one is w1");
     expect(judge(at(chain(1, { wire: "w2" }), 0), log, ctx)).toEqual(another);
     expect(judge(at(chain(1), 0), log, ctx)).toEqual(none);

@@ -2,11 +2,12 @@ import { describe, expect, test } from "vitest";
 import {
   costsToken,
   newBucket,
+  setDayBack,
   STORAGE_BYTES_PER_DAY,
   store,
   take,
-  waitForToken,
   type Bucket,
+  waitForToken,
 } from "../../src/trust/rate.ts";
 
 const LIMIT = 60;
@@ -97,5 +98,13 @@ describe("the daily allowance", () => {
   test("is not granted twice when the clock is set back", () => {
     const full = store(none, 5 * DAY_MS, STORAGE_BYTES_PER_DAY);
     expect(store(full.use, 4 * DAY_MS, 1).ok).toBe(false);
+  });
+
+  test("waits for no day that a clock was in by mistake", () => {
+    const full = store(none, 90 * DAY_MS, STORAGE_BYTES_PER_DAY);
+    const back = setDayBack(full.use, 5 * DAY_MS);
+    expect(store(back, 5 * DAY_MS, 1).ok).toBe(false);
+    expect(store(back, 6 * DAY_MS, 1)).toEqual({ ok: true, use: { day: 6, bytes: 1 } });
+    expect(setDayBack({ day: 4, bytes: 1 }, 5 * DAY_MS)).toEqual({ day: 4, bytes: 1 });
   });
 });

@@ -1,5 +1,3 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { canonicalText } from "../../src/wire/canonical.ts";
@@ -12,6 +10,7 @@ import {
   toPlain,
   type JsonValue,
 } from "../../src/wire/json.ts";
+import { heapInUse } from "../support/memory-in-use.ts";
 import { hex, utf8, vectorFile } from "./vector-files.ts";
 
 interface SuiteCase {
@@ -81,14 +80,6 @@ function read(text: string): JsonValue {
   const parsed = parseObject(utf8(text));
   if (!parsed.ok) throw new Error(parsed.detail);
   return parsed.value;
-}
-
-setFlagsFromString("--expose-gc");
-const collectGarbage = runInNewContext("gc") as () => void;
-
-function memoryInUse(): number {
-  collectGarbage();
-  return process.memoryUsage().heapUsed;
 }
 
 function refusal(text: string): string {
@@ -233,12 +224,12 @@ describe("what is read", () => {
   ] as const) {
     it(`does not keep the line in memory for a string of ${what}`, () => {
       const line = utf8(`{"kept":"${text}","rest":"${"x".repeat(100_000)}"}`);
-      const before = memoryInUse();
+      const before = heapInUse();
       const kept = Array.from({ length: 16 }, () => {
         const parsed = parseObject(line);
         return parsed.ok ? parsed.value["kept"] : undefined;
       });
-      const grown = memoryInUse() - before;
+      const grown = heapInUse() - before;
       expect(kept).toEqual(Array(16).fill(text.replace("\\t", "\t")));
       expect(grown).toBeLessThan(800_000);
     });

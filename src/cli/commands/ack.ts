@@ -14,6 +14,8 @@ export interface Flags extends Pick<
   reason?: string;
 }
 
+const CAN_BE_REJECTED = ["proposal", "request"];
+
 /** `deaddrop ack`: the answer that settles what is owed, and that ratifies or rejects. Spec 3.4. */
 export function command(cli: Cli): Command {
   const ack = new Command("ack")
@@ -43,6 +45,11 @@ export async function run(cli: Cli, id: string, flags: Flags, named = parentOf):
         hint: "`deaddrop correct <id> --revert` takes a proposal of yours back",
       });
     }
+    if (flags.reject === true && !CAN_BE_REJECTED.includes(parent.type)) {
+      throw new DeaddropError("refused", `a ${parent.type} asks for nothing that can be rejected`, {
+        hint: "say what is wrong with it: deaddrop reply <id>",
+      });
+    }
     await deliver(cli, flags, client, ackOf(parent, flags), parent);
   });
 }
@@ -55,7 +62,8 @@ function ackOf(parent: Parent, flags: Flags): Draft {
     subject: answerSubject(rejects ? "rejected" : "ack", parent),
     body: {
       acks: parent.event_id,
-      ...(rejects ? { approve: false } : {}),
+      // Spec 3.4: agreement to a proposal is said; an ack of anything else agrees to nothing.
+      ...(parent.type === "proposal" || rejects ? { approve: !rejects } : {}),
       ...(flags.reason === undefined ? {} : { reason: flags.reason }),
     },
     correlationId: parent.correlation_id,

@@ -4,6 +4,7 @@ import { parseObject } from "../../wire/json.ts";
 import { MAX_LINE_BYTES } from "../../wire/limits.ts";
 import type { Cli } from "../context.ts";
 import { inputLines } from "../input-lines.ts";
+import { writeExact } from "../output.ts";
 import { safeJson } from "../sanitise.ts";
 
 /** `deaddrop canonical`: a fixed machine interface of spec 4.4. */
@@ -17,7 +18,7 @@ export function command(cli: Cli): Command {
     .option("--v30", "the form that v3.0 signs; it has no event id")
     .action(async (flags: { v30?: boolean }) => {
       for await (const line of inputLines(cli.stdin)) {
-        cli.stdout.write(`${safeJson(canonicalVerdict(line, flags.v30 === true))}\n`);
+        writeExact(cli.stdout, `${safeJson(canonicalVerdict(line, flags.v30 === true))}\n`);
       }
     });
 }

@@ -2,6 +2,7 @@ import { Argument, Command } from "commander";
 import { COMMANDS } from "../command-table.ts";
 import type { Cli } from "../context.ts";
 import { example } from "../example.ts";
+import { writeExact } from "../output.ts";
 
 type Shell = "bash" | "zsh" | "fish";
 
@@ -18,7 +19,7 @@ export function command(cli: Cli): Command {
       ),
     )
     .action((shell: Shell) => {
-      cli.stdout.write(SCRIPTS[shell]());
+      writeExact(cli.stdout, SCRIPTS[shell]());
     });
 }
 

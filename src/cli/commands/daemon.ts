@@ -1,6 +1,7 @@
 import { Command, Option } from "commander";
 import { findHandle, findWire, type Cli, type GlobalFlags } from "../context.ts";
 import { example } from "../example.ts";
+import { rowBreaker } from "../terminal.ts";
 
 interface Flags extends GlobalFlags {
   once?: boolean;
@@ -36,6 +37,8 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
     once: flags.once === true,
     logLevel: flags.logLevel,
     peers: flags.peer ?? [],
+    // The log of a daemon on a terminal has peers' words in it too. Spec 8.2.
+    toTerminal: rowBreaker(() => cli.stdout.columns, cli.env),
     meet: (place) => {
       const contact = meetPeers(setupHost(cli.env, cli.nowMs()), place);
       return { pinned: contact.pinned, restarted: restartsOf(contact) };

@@ -2,6 +2,7 @@ import { Command } from "commander";
 import type { DecisionRecord, DecisionsView } from "../../daemon/view-types.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { example } from "../example.ts";
+import { tierNotes } from "../message-text.ts";
 import { emit, type Paint, type Style } from "../output.ts";
 import { sanitise, sanitiseLines } from "../sanitise.ts";
 import { when } from "../text.ts";
@@ -52,10 +53,12 @@ function recordText(
   paint: Paint,
   nowMs: number,
 ): string {
-  const { decision_id, proposer, acked_by, ratified_at, affected_domains } = record;
-  const head = `${paint("bold", sanitise(decision_id ?? "(no id)"))} ${paint(style, word)}`;
+  const { decision_id, proposer, proposer_tier, acked_by, ratified_at, affected_domains } = record;
+  // Our word first: of what is not proved, the id is anybody's text.
+  const head = `${paint(style, word)} ${paint("bold", sanitise(decision_id ?? "(no id)"))}`;
+  const notes = proposer_tier === undefined ? [] : tierNotes(proposer_tier);
   const facts = [
-    `by ${proposer ?? "?"}`,
+    [`by ${proposer ?? "?"}`, ...notes].join(", "),
     `acked by ${acked_by?.join(", ") ?? "?"}`,
     when(ratified_at, nowMs),
   ];

@@ -1,14 +1,15 @@
 import { Command } from "commander";
+import { DeaddropError } from "../../daemon/errors.ts";
 import { loadPlace, type Place } from "../../daemon/place.ts";
 import {
   checkDaemon,
-  checkFolder,
   checking,
   checkKey,
   checkPeers,
   checkPolicy,
   checkUnowned,
 } from "../../setup/agent-checks.ts";
+import { checkFolder } from "../../setup/folder-checks.ts";
 import {
   checkClock,
   checkFilesystem,
@@ -23,7 +24,7 @@ import { checkForeignLines } from "../../setup/log-checks.ts";
 import { setupHost, type SetupHost } from "../../setup/host.ts";
 import { DEFAULT_LIMITS } from "../../wire/limits.ts";
 import { differences } from "../config/accept.ts";
-import { findHandle, findWire, type Cli, type GlobalFlags } from "../context.ts";
+import { findHandle, findWire, withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { emit, table, type Cell, type Paint, type Style } from "../output.ts";
 
 const EXIT_FAILED = 2;
@@ -32,14 +33,14 @@ const EXIT_FAILED = 2;
 export function command(cli: Cli): Command {
   return new Command("doctor")
     .description("Checks everything that has to hold, and says how to mend what does not.")
-    .action((flags: GlobalFlags) => {
-      run(cli, flags);
-    });
+    .action((flags: GlobalFlags) => run(cli, flags));
 }
 
-export function run(cli: Cli, flags: GlobalFlags): void {
+export async function run(cli: Cli, flags: GlobalFlags): Promise<void> {
   const host = setupHost(cli.env, cli.nowMs());
-  const findings = [...hostFindings(host, cli.env), ...wireFindings(cli, host, flags)];
+  const onDisk = [...hostFindings(host, cli.env), ...wireFindings(cli, host, flags)];
+  const isRunning = onDisk.some(({ check, result }) => check === "daemon" && result === "ok");
+  const findings = isRunning ? [...onDisk, ...(await waitFindings(cli, flags))] : onDisk;
   const failures = findings.filter(({ result }) => result === "failed").length;
   emit(cli, flags, { ok: failures === 0, findings }, (paint) => text(findings, paint));
   if (failures > 0) cli.exitCode = EXIT_FAILED;
@@ -113,6 +114,23 @@ function placeFindings(host: SetupHost, place: Place): readonly Finding[] {
     ...checking("logs", () => checkForeignLines(disk, place)),
     ...checking("daemon", () => [checkDaemon(disk, place)]),
   ];
+}
+
+/** Logs of peers that do not move, as the daemon that reads them says. Spec 2.4. */
+async function waitFindings(cli: Cli, flags: GlobalFlags): Promise<readonly Finding[]> {
+  try {
+    const peers = await withClient(cli, flags, (client) => client.view("peers"));
+    return peers.flatMap(({ handle, waits = [] }) =>
+      waits.map(({ log, because, detail }) => {
+        const clock = "compare this machine's clock with a time server, and with the peer's";
+        const mend = because === "ahead" ? clock : `deaddrop peer show ${handle}`;
+        return warning(`reading ${log}`, `it waits: ${detail}`, mend);
+      }),
+    );
+  } catch (error) {
+    if (!(error instanceof DeaddropError)) throw error;
+    return [warning("logs", error.message, error.hint ?? "see the message")];
+  }
 }
 
 const STYLES: Record<Finding["result"], Style> = { ok: "green", warning: "yellow", failed: "red" };

@@ -4,7 +4,7 @@ import type { InboxMessage, ViewArgs } from "../../daemon/view-types.ts";
 import { count, withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { example } from "../example.ts";
 import { inboxText } from "../message-text.ts";
-import { painter } from "../output.ts";
+import { emit, writeExact } from "../output.ts";
 import { safeJson } from "../sanitise.ts";
 
 interface Flags extends GlobalFlags {
@@ -45,7 +45,8 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
   await withClient(cli, flags, async (client) => {
     if (flags.path === true) {
       const { inbox_path } = await client.view("whoami");
-      cli.stdout.write(`${flags.json === true ? safeJson({ inbox_path }) : inbox_path}\n`);
+      // A path is for programs too.
+      writeExact(cli.stdout, `${flags.json === true ? safeJson({ inbox_path }) : inbox_path}\n`);
       return;
     }
     const messages = await client.view("inbox", query(flags));
@@ -84,11 +85,8 @@ async function show(
   client: Client,
   messages: readonly InboxMessage[],
 ): Promise<void> {
-  const paint = painter(cli.stdout, cli.env);
   for (const message of messages) {
-    const text =
-      flags.json === true ? safeJson(message) : `${inboxText(message, paint, cli.nowMs())}\n`;
-    cli.stdout.write(`${text}\n`);
+    emit(cli, flags, message, (paint) => `${inboxText(message, paint, cli.nowMs())}\n`);
   }
   const unread = messages.filter(({ _meta }) => !_meta.read).map(({ _meta }) => _meta.id);
   if (flags.markRead === true && unread.length > 0) await client.markRead(unread);

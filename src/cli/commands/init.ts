@@ -7,6 +7,7 @@ import { initLocalPair } from "../../setup/local-pair.ts";
 import type { SetupReport } from "../../setup/report.ts";
 import type { Cli } from "../context.ts";
 import { example } from "../example.ts";
+import { groupFor } from "../group-question.ts";
 import { emit } from "../output.ts";
 import { addAcceptFlags, agreementOn, type AcceptFlags } from "../policy-consent.ts";
 import {
@@ -64,7 +65,7 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
     peers,
     agrees: await agreementOn(cli, flags, host, { command: "init", wireDir, handles, peers }),
     layout: flags.layout,
-    group: flags.group,
+    group: await groupFor(cli, flags, host, wireDir),
     track: flags.track,
     dryRun: flags.dryRun,
   };

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { count, withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { example } from "../example.ts";
-import { messageText } from "../message-text.ts";
+import { messageText, tierNotes } from "../message-text.ts";
 import { emit } from "../output.ts";
 
 interface Flags extends GlobalFlags {
@@ -27,7 +27,10 @@ export async function run(cli: Cli, text: string, flags: Flags): Promise<void> {
     found.length === 0
       ? "Nothing found."
       : found
-          .map((message) => messageText(message._meta.id, message, [], paint, cli.nowMs()))
+          .map((message) => {
+            const { id, tier } = message._meta;
+            return messageText(id, message, tierNotes(tier), paint, cli.nowMs());
+          })
           .join("\n\n"),
   );
 }

@@ -10,6 +10,7 @@ import { agentPlace } from "../agent-place.ts";
 import { count, type Cli, type GlobalFlags } from "../context.ts";
 import { example } from "../example.ts";
 import { emit, type Paint } from "../output.ts";
+import { sanitiseLines } from "../sanitise.ts";
 import { installedInstances, systemHost, type ServicePlace } from "../service-place.ts";
 import {
   installService,
@@ -153,7 +154,7 @@ function status(cli: Cli, flags: GlobalFlags): void {
   });
 }
 
-/** The manager's own program shows them, on this terminal, until it ends. */
+/** The manager's own program reads them, until it ends. */
 function logs(cli: Cli, flags: LogFlags): Promise<void> {
   const options = { lines: flags.lines, follow: flags.follow === true };
   const argv = serviceLogs(servicePlace(cli, flags), systemHost, options);
@@ -163,7 +164,11 @@ function logs(cli: Cli, flags: LogFlags): Promise<void> {
     });
   }
   return new Promise((resolve, reject) => {
-    const child = spawn(argv.command, argv.args, { stdio: "inherit", env: cli.env });
+    const stdio = ["inherit", "pipe", "inherit"] as const;
+    const child = spawn(argv.command, argv.args, { stdio: [...stdio], env: cli.env });
+    // Peers' words are in the log: no row of this terminal begins with them. Spec 8.2.
+    child.stdout.setEncoding("utf8");
+    child.stdout.on("data", (text: string) => cli.stdout.write(sanitiseLines(text).join("\n")));
     child.on("error", (cause) => {
       reject(
         new DeaddropError("refused", `${argv.command} cannot be run: ${cause.message}`, { cause }),

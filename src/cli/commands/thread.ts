@@ -3,7 +3,7 @@ import type { ThreadView } from "../../daemon/view-types.ts";
 import { DeaddropError } from "../../daemon/errors.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { example } from "../example.ts";
-import { messageText } from "../message-text.ts";
+import { messageText, tierNotes } from "../message-text.ts";
 import { emit, table, type Paint } from "../output.ts";
 import { sanitise } from "../sanitise.ts";
 import { obligationRow, shortId } from "../text.ts";
@@ -44,8 +44,9 @@ function threadText(cli: Cli, thread: ThreadView, paint: Paint): string {
       ? paint("dim", "Named by its correlation id: no message that is held has this event id.")
       : "";
   const messages = thread.messages.map((message) => {
-    const { id, refused, corrections } = message._meta;
-    const notes = refused === null ? [] : [`refused: ${refused}`];
+    const { id, tier, refused, corrections } = message._meta;
+    const notes = tierNotes(tier);
+    if (refused !== null) notes.push(`refused: ${refused}`);
     for (const correction of corrections) notes.push(`corrected by ${shortId(correction)}`);
     return messageText(id, message, notes, paint, cli.nowMs());
   });

@@ -8,6 +8,7 @@ import { isBlank } from "../../storage/line-splitter.ts";
 import { MAX_LINE_BYTES } from "../../wire/limits.ts";
 import type { Cli } from "../context.ts";
 import { inputLines } from "../input-lines.ts";
+import { writeExact } from "../output.ts";
 import { safeJson, sanitise } from "../sanitise.ts";
 
 /** `deaddrop verify --trust FILE`: a fixed machine interface of spec 4.4. */
@@ -25,7 +26,7 @@ export function command(cli: Cli): Command {
         if (line !== undefined && isBlank(line)) continue; // Spec 1.2: blank lines are skipped
         const verdict = verdictOn(line, ctx);
         if (!verdict.ok) cli.exitCode = 1;
-        cli.stdout.write(`${safeJson(verdict)}\n`);
+        writeExact(cli.stdout, `${safeJson(verdict)}\n`);
       }
     });
 }
