@@ -1,10 +1,17 @@
 import type { JournalEntry, LineEntry } from "./entries.ts";
 import type { JudgedLine } from "./judging.ts";
 
-/** One line, or neighbours that prove nothing as one: then with the first of them, and how many. */
+/**
+ * One line, or neighbours that prove nothing as one: then with the first of them, how many they are,
+ * and whether they were refused for several reasons.
+ */
 export interface JudgedRun {
   readonly line: JudgedLine;
-  readonly run?: { readonly first: JudgedLine; readonly count: number };
+  readonly run?: {
+    readonly first: JudgedLine;
+    readonly count: number;
+    readonly isMixed: boolean;
+  };
 }
 
 /**
@@ -22,8 +29,13 @@ export function runsOf(judged: readonly JudgedLine[]): JudgedRun[] {
       continue;
     }
     if (isInRun && line.verdict === "unauthentic") {
-      const { first, count } = before.run ?? { first: before.line, count: 1 };
-      runs[runs.length - 1] = { line, run: { first, count: count + 1 } };
+      const { first, count, isMixed } = before.run ?? {
+        first: before.line,
+        count: 1,
+        isMixed: false,
+      };
+      const run = { first, count: count + 1, isMixed: isMixed || line.reason !== first.reason };
+      runs[runs.length - 1] = { line, run };
     } else runs.push(...blanks, { line });
     blanks = [];
   }

@@ -148,7 +148,7 @@ function entryOf(
     end: tail.end,
     verdict: line.verdict,
     ...idOf(line),
-    ...(line.reason === undefined ? {} : { reason: line.reason }),
+    ...(line.reason === undefined || run?.isMixed === true ? {} : { reason: line.reason }),
     ...(line.live ? {} : { old: true as const }),
     ...(isOwn(taking, intake) ? { own: true as const } : {}),
     ...(line.afterGap ? { gap: true as const } : {}),

@@ -92,7 +92,7 @@ export function makeScene(
     const places = placesFrom({ HOME: home }, home);
     makeIdentity(process, identityPaths(places, handle), handle, seed);
     // As a join leaves it: the operator has agreed to the policy.
-    const paths = agentPaths(places, { wireDir: WIRE, wireKey: WIRE_ID, handle });
+    const paths = agentPaths(places, { wireDir: WIRE, wireKey: wireId ?? WIRE_ID, handle });
     preparePrivateFolders(process, paths);
     savePinned(process, paths, "config", Buffer.from(`${JSON.stringify(config)}\n`, "utf8"));
     const place = loadPlace(process, places, { wireDir: WIRE, handle });
