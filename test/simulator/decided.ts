@@ -19,6 +19,11 @@ export async function checkDecided(play: Play): Promise<void> {
     await play.stage.pass(MINUTE_MS);
     look(play);
   }
+  // What is dated far ahead is held back by its readers for a quarter of an hour. Spec 2.4.
+  if (play.honest.some(({ clockOffMs }) => clockOffMs > 4 * MINUTE_MS)) {
+    await play.stage.pass(20 * MINUTE_MS);
+    look(play);
+  }
   const outcomes = new Map<string, { readonly by: string; readonly is: string }>();
   for (const member of play.honest) {
     for (const proposal of await proposalsOf(play, member)) {

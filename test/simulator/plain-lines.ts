@@ -21,7 +21,8 @@ export function plainLine(
   signer: Signer,
   atMs: number,
 ): string {
-  const timestamp = new Date(atMs).toISOString();
+  // Spelled as Python does: a chained agent that writes in the same moment never spells it so.
+  const timestamp = new Date(atMs).toISOString().replace("Z", "+00:00");
   const said = {
     timestamp,
     from: signer.handle,
