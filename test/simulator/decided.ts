@@ -60,8 +60,11 @@ function isDisputed({ hostile }: Play, { proposer, required }: ProposalView): bo
 
 /** Still open although nothing is left that could be waited for. */
 function hangs(play: Play, member: Member, proposal: ProposalView): boolean {
-  const { status, proposer, required, support, proposal_id: id } = proposal;
+  const { status, proposer, required, support, proposal_id: id, waits_for: reason } = proposal;
   if (status !== "open") return false;
+  // What a hostile party has cut out of its log is what the proposer's heads count, for good.
+  const isCut = play.hostile?.hasCut === true && required.includes(HOSTILE);
+  if (isCut && reason?.startsWith("lines of ") === true) return false;
   const isAgreed = required.every((party) => support[party] === id);
   // The acker's log decides: with its ack everything is said.
   if (proposer === PLAIN) return isAgreed && !required.includes(HOSTILE);
