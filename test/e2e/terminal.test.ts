@@ -61,24 +61,20 @@ async function shown(wire: LiveWire, script: string): Promise<string[]> {
   return pane().split("\n");
 }
 
-test(
-  "in a real terminal no row begins with a peer's text",
-  { timeout: 60_000 },
-  async ({ skip }) => {
-    skip(WHY_NOT !== undefined, WHY_NOT);
-    const wire = makeWire({ handles: ["forge", "scribe"] });
-    const texts = fillers();
-    write(wire, texts);
-    const at = `--wire ${wire.dir} --as forge`;
-    const commands = [`inbox --limit 100`, `search ${FORGED.slice(0, 10)} --limit 100`];
-    const run = commands.map((each) => `'${process.execPath}' '${BIN}' ${each} ${at}`);
-    const rows = await shown(wire, run.join("; "));
-    const ids = rows.filter((row) => /^[0-9a-f]{10} scribe feedback /.test(row));
-    expect(ids).toHaveLength(commands.length * texts.length);
-    // Each row is one of ours: the first of a message, or one that two spaces or more begin.
-    const others = rows.filter((row) => !ids.includes(row) && !/^(?: {2}|$|THE END)/.test(row));
-    expect(others).toEqual([]);
-    expect(rows.filter((row) => row.startsWith(FORGED.slice(0, 10)))).toEqual([]);
-    expect(rows.filter((row) => row.includes("│")).length).toBeGreaterThan(texts.length);
-  },
-);
+test("in a real terminal no row begins with a peer's text", async ({ skip }) => {
+  skip(WHY_NOT !== undefined, WHY_NOT);
+  const wire = makeWire({ handles: ["forge", "scribe"] });
+  const texts = fillers();
+  write(wire, texts);
+  const at = `--wire ${wire.dir} --as forge`;
+  const commands = [`inbox --limit 100`, `search ${FORGED.slice(0, 10)} --limit 100`];
+  const run = commands.map((each) => `'${process.execPath}' '${BIN}' ${each} ${at}`);
+  const rows = await shown(wire, run.join("; "));
+  const ids = rows.filter((row) => /^[0-9a-f]{10} scribe feedback /.test(row));
+  expect(ids).toHaveLength(commands.length * texts.length);
+  // Each row is one of ours: the first of a message, or one that two spaces or more begin.
+  const others = rows.filter((row) => !ids.includes(row) && !/^(?: {2}|$|THE END)/.test(row));
+  expect(others).toEqual([]);
+  expect(rows.filter((row) => row.startsWith(FORGED.slice(0, 10)))).toEqual([]);
+  expect(rows.filter((row) => row.includes("│")).length).toBeGreaterThan(texts.length);
+});

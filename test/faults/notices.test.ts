@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { MINUTE } from "../support/rough-scene.ts";
 import { SimulatedWire } from "../support/simulated-wire.ts";
 
 const LOG = "scribe_to_forge";
@@ -17,14 +16,10 @@ const FAULTS = [
 function misbehave(wire: SimulatedWire): void {
   const first = wire.forge("scribe", LOG, { subject: "first", after: "nothing" });
   const head = { seq: first.message.seq ?? 1, id: first.message.id };
-  const tomorrow = wire.nowMs + 24 * 60 * MINUTE;
-  const skewed = wire.forge("scribe", LOG, {
-    subject: "from tomorrow",
-    atMs: tomorrow,
-    after: head,
-  });
+  const refs = Array.from({ length: 65 }, (_, n) => `docs/${n}.md`);
+  const refused = wire.forge("scribe", LOG, { subject: "too many", refs, after: head });
   const text = ({ line }: typeof first): string => `${Buffer.from(line).toString("utf8")}\n`;
-  wire.append(`${LOG}.jsonl`, text(first) + text(skewed));
+  wire.append(`${LOG}.jsonl`, text(first) + text(refused));
 }
 
 test("a refusal is told although we die between its verdict and the notice, wherever that is", async () => {
@@ -43,7 +38,7 @@ test("a refusal is told although we die between its verdict and the notice, wher
       if (!wire.isUp("forge")) await wire.start("forge");
       await wire.settle();
       const notices = await wire.agent("forge").view("notices", undefined);
-      const told = notices.filter(({ cause }) => cause === "clock_skew");
+      const told = notices.filter(({ cause }) => cause === "too_many_refs");
       expect(told, `${fault} at operation ${at}, seed ${seed}`).toHaveLength(1);
     }
   }

@@ -89,7 +89,7 @@ for (const { name, handle, run, prepare } of CASES) {
           const before = second.operations;
           run(second, 3);
           expect(textOf(second, `${WIRE}/config.json`), where).not.toBe("");
-          expect(second.operations - before, where).toBeLessThan(60);
+          expect(second.operations - before, where).toBeLessThan(80);
         }
       }
     }

@@ -54,6 +54,7 @@ test("a proposal is remembered with all that outcomes ask, the subject cut at 20
     subject: "s".repeat(200),
     required: ["b"],
     problem: undefined,
+    awaitsRoster: false,
     chained: true,
     timestampMs: NOON,
     at: NOON + 7,
@@ -63,6 +64,7 @@ test("a proposal is remembered with all that outcomes ask, the subject cut at 20
     content,
     outcome: undefined,
     settled: false,
+    elsewhere: new Set<string>(),
     named: false,
     judgedTo: 1,
   };

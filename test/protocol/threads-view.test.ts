@@ -216,6 +216,7 @@ describe("proposals", () => {
         subject: "proposes P",
         required: ["b", "c"],
         status: "open",
+        waits_for: "the next heartbeat of a",
         support: { b: script.idOf("P"), c: "rejected" },
       },
       {
@@ -226,6 +227,7 @@ describe("proposals", () => {
         subject: "proposes Q",
         required: ["a"],
         status: "open",
+        waits_for: "an answer of a",
         support: { a: null },
       },
       {
@@ -237,6 +239,7 @@ describe("proposals", () => {
         required: [],
         status: "void",
         problem: "body.required names the proposer",
+        waits_for: null,
         support: {},
       },
     ]);

@@ -43,12 +43,14 @@ function talk(steps: readonly Step[]): { said: Said[]; script: WireScript } {
     const name = threadNames.get(each.thread);
     const from = name === undefined ? "a" : each.from;
     const type = name === undefined ? "ship" : each.type;
+    // To all of three, a proposal that names nobody needs nobody.
+    const to = type === "proposal" ? ["*"] : each.to;
     const earlier = said.filter((other) => other.step.thread === each.thread);
     const named = each.names === null ? undefined : earlier[earlier.length - 1 - each.names]?.id;
     const key = type === "correction" ? "corrects" : type === "proposal" ? "counters" : "acks";
     const line = script.say(from, name === undefined ? at + each.thread / 1_000 : at, {
       type,
-      to: each.to,
+      to,
       body: {
         nonce: said.length,
         ...(named === undefined ? {} : { [key]: named }),
@@ -61,7 +63,7 @@ function talk(steps: readonly Step[]): { said: Said[]; script: WireScript } {
       message: { ...line.message, ackRequired: each.asks || type === "proposal" },
       refused: each.refused ? "tier_refused" : undefined,
     });
-    said.push({ event, step: { ...each, from, type }, id: line.message.id, names: named });
+    said.push({ event, step: { ...each, from, to, type }, id: line.message.id, names: named });
   }
   return { said, script };
 }

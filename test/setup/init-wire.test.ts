@@ -132,8 +132,8 @@ describe("init", () => {
   it("lets one writer in per log when a group shares the folder", () => {
     const gid = String(process.getgid?.() ?? 0);
     init({ group: gid });
-    expect(mode()).toBe("2770");
-    expect(mode("trust")).toBe("2770");
+    expect(mode()).toBe("3770");
+    expect(mode("trust")).toBe("3770");
     expect(mode("forge_to_scribe.jsonl")).toBe("640");
     for (const shared of ["config.json", "tiers.json", "trust.json", "decisions.jsonl"]) {
       expect([shared, mode(shared)]).toEqual([shared, "660"]);
