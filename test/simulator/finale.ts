@@ -99,7 +99,12 @@ async function checkNotices(play: Play, member: Member): Promise<void> {
     member,
     play.stage.ask(member, (agent) => agent.view("notices", undefined)),
   );
-  const wrong = notices.find(({ cause, peer }) => FALSE_ALARMS.has(cause) && peer !== HOSTILE);
+  // Anybody can put a second copy of an unchained line into a log of its author.
+  const isCopied = ({ cause, peer }: { cause: string; peer: string | null }): boolean =>
+    cause === "replayed" && peer === PLAIN && play.hostile !== undefined;
+  const wrong = notices.find(
+    (notice) => FALSE_ALARMS.has(notice.cause) && notice.peer !== HOSTILE && !isCopied(notice),
+  );
   kept(8, wrong === undefined, () => `${member.handle} was told what is not true: ${wrong?.cause}`);
 }
 
