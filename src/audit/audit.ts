@@ -43,6 +43,8 @@ export interface AuditReport extends AuditView {
   twins: Violation[];
   /** What recorders left in decisions.jsonl that died as they wrote: the next one ends it. Spec 3.4. */
   torn: Violation[];
+  /** Lines that our journal noted as refused for want of a pin, and that would be taken by now. */
+  refused_then: Omit<Violation, "isOfThen">[];
 }
 
 /** Told, though no rule forbids them. */
@@ -91,11 +93,16 @@ export function runAudit(plan: AuditPlan): AuditReport {
   return {
     ...view,
     decisions,
-    violations: view.violations.filter(({ rule }) => !HARMLESS.has(rule)),
+    violations: view.violations.filter(
+      ({ rule, isOfThen }) => isOfThen !== true && !HARMLESS.has(rule),
+    ),
     keys: plan.keys,
     unverified,
     twins: of("decision_twice"),
     torn: of("torn"),
+    refused_then: view.violations.flatMap(({ isOfThen, ...each }) =>
+      isOfThen === true ? [each] : [],
+    ),
   };
 }
 

@@ -28,11 +28,14 @@ export interface LogRecord {
   missing: readonly ChainGap[] | undefined;
   /** Keys whose last good line has been passed. Spec 2.1. */
   readonly passed: Set<string>;
+  /** Places in the chain of lines that were refused when they came, and only then. */
+  readonly refusedThen: Set<number>;
 }
 
 export function newLogRecord(admission: LogAdmission, owner: string): LogRecord {
   const { name } = admission;
-  return { name, owner, admission, line: 0, lastAt: 0, missing: undefined, passed: new Set() };
+  const sets = { passed: new Set<string>(), refusedThen: new Set<number>() };
+  return { name, owner, admission, line: 0, lastAt: 0, missing: undefined, ...sets };
 }
 
 /** What one line is: an event for the fold, and what is wrong with it. */
@@ -54,7 +57,13 @@ export interface Judging {
 /** A line read, before it is known what it says of its log. */
 export type ReadLine =
   | { readonly ok: true; readonly message: VerifiedMessage; readonly unverified: boolean }
-  | { readonly ok: false; readonly reason: RefusalReason; readonly detail: string };
+  | {
+      readonly ok: false;
+      readonly reason: RefusalReason;
+      readonly detail: string;
+      /** It was refused when it came; what is pinned now would let it in, at this place. */
+      readonly then?: { readonly seq: number | undefined };
+    };
 
 /**
  * Whether a line is its author's. Where the pins are not our own and no key of the author is known,
@@ -99,11 +108,13 @@ export function judgeRead(raw: RawLine, line: ReadLine, log: LogRecord, judging:
   const noted = judging.noted(log.name, log.line);
   const read = asNoted(line, bytes, noted);
   if (!read.ok) {
-    const { reason, detail } = read;
+    const { reason, detail, then } = read;
     if (BY_CONTEXT.has(reason) && repeats(bytes, log.admission) !== undefined) {
       return skipped(log, { isCopy: true });
     }
-    const violation = { rule: reason, ...place, event_id: null, detail };
+    if (then?.seq !== undefined) log.refusedThen.add(then.seq);
+    const ofThen = then === undefined ? {} : { isOfThen: true as const };
+    const violation = { rule: reason, ...place, event_id: null, detail, ...ofThen };
     const event: CoreEvent = { kind: "refused", ...place, at: log.lastAt, reason };
     return { event, violation, unverified: false };
   }
@@ -149,7 +160,8 @@ function asNoted(read: ReadLine, bytes: Uint8Array, noted: NotedLine | undefined
   }
   const { reason } = noted;
   if (noted.authentic || reason === undefined || !BY_CONTEXT.has(reason)) return read;
-  return { ok: false, reason, detail: "it was refused when it was received" };
+  const then = { seq: read.message.seq };
+  return { ok: false, reason, detail: "it was refused when it was received", then };
 }
 
 function readingOf(id: string, line: number, noted: NotedLine | undefined): Reading {
@@ -173,7 +185,11 @@ function missing(gaps: readonly ChainGap[], log: LogRecord): readonly ChainGap[]
 /** Lines that the chain says were written and that were never met. */
 export function gapViolations(log: LogRecord): Violation[] {
   const all = [...(log.missing ?? []), ...missing(log.admission.chain.gaps, log)];
-  return all.map(({ from, to, before }) => ({
+  const places = [...log.refusedThen];
+  const isThere = ({ from, to }: ChainGap): boolean =>
+    places.filter((seq) => from <= seq && seq <= to).length === to - from + 1;
+  const gaps = all.filter((gap) => !isThere(gap));
+  return gaps.map(({ from, to, before }) => ({
     rule: "log_gap",
     log: log.name,
     line: null,

@@ -16,6 +16,8 @@ export interface Violation {
   readonly line: number | null;
   readonly event_id: string | null;
   readonly detail: string;
+  /** Nothing is wrong with the line by what is pinned now: it was refused when it came. */
+  readonly isOfThen?: true;
 }
 
 /** What an audit counts while it feeds events to the fold. */

@@ -76,7 +76,7 @@ function auditedRefusals(
   // Something else may stand in the place of that file, and lines are judged without it.
   const report = runAudit({ ...all, decisions: () => [] });
   return new Map(
-    report.violations
+    [...report.violations, ...report.refused_then]
       .filter(({ rule, line }) => REASONS.has(rule) && line !== null)
       .map(({ rule, log, line }) => [`${log ?? ""}:${line ?? ""}`, rule]),
   );

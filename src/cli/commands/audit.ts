@@ -99,10 +99,13 @@ function auditText(report: AuditReport, paint: Paint, width: number | undefined)
   );
   const more = violations.length - SHOWN_VIOLATIONS;
   if (more > 0) lines.push(`and ${more} more (--json shows all)`);
-  const { twins, torn } = report;
+  const { twins, torn, refused_then: refused } = report;
   if (twins.length > 0) lines.push(`decisions recorded twice, which count once: ${twins.length}`);
   if (torn.length > 0) {
     lines.push(`torn entries in decisions.jsonl, which count for nothing: ${torn.length}`);
+  }
+  if (refused.length > 0) {
+    lines.push(`lines refused when they came, before their key was pinned: ${refused.length}`);
   }
   return lines.join("\n");
 }
