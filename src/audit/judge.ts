@@ -62,7 +62,7 @@ export type ReadLine =
       readonly reason: RefusalReason;
       readonly detail: string;
       /** It was refused when it came; what is pinned now would let it in, at this place. */
-      readonly then?: { readonly seq: number | undefined };
+      readonly refusedThen?: { readonly seq: number | undefined };
     };
 
 /**
@@ -108,12 +108,12 @@ export function judgeRead(raw: RawLine, line: ReadLine, log: LogRecord, judging:
   const noted = judging.noted(log.name, log.line);
   const read = asNoted(line, bytes, noted);
   if (!read.ok) {
-    const { reason, detail, then } = read;
+    const { reason, detail, refusedThen } = read;
     if (BY_CONTEXT.has(reason) && repeats(bytes, log.admission) !== undefined) {
       return skipped(log, { isCopy: true });
     }
-    if (then?.seq !== undefined) log.refusedThen.add(then.seq);
-    const ofThen = then === undefined ? {} : { isOfThen: true as const };
+    if (refusedThen?.seq !== undefined) log.refusedThen.add(refusedThen.seq);
+    const ofThen = refusedThen === undefined ? {} : { isOfThen: true as const };
     const violation = { rule: reason, ...place, event_id: null, detail, ...ofThen };
     const event: CoreEvent = { kind: "refused", ...place, at: log.lastAt, reason };
     return { event, violation, unverified: false };
@@ -160,8 +160,8 @@ function asNoted(read: ReadLine, bytes: Uint8Array, noted: NotedLine | undefined
   }
   const { reason } = noted;
   if (noted.authentic || reason === undefined || !BY_CONTEXT.has(reason)) return read;
-  const then = { seq: read.message.seq };
-  return { ok: false, reason, detail: "it was refused when it was received", then };
+  const refusedThen = { seq: read.message.seq };
+  return { ok: false, reason, detail: "it was refused when it was received", refusedThen };
 }
 
 function readingOf(id: string, line: number, noted: NotedLine | undefined): Reading {
