@@ -74,7 +74,7 @@ export function waitIncident({ log }: LogIntake, wait: LogWait): AutomaticIncide
     peer: owner,
     subject: isBehind
       ? `${name} lacks lines that it had`
-      : `the lines of ${name} stand in another order`,
+      : `the lines of ${name} are in another order`,
     detail: `${wait.detail}; nothing new is taken from it until then, or until you decide: deaddrop peer show ${owner}`,
     concernsWire: true,
   };

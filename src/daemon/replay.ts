@@ -31,7 +31,7 @@ interface Progress {
   readonly reached: Map<string, LineEntry>;
   /** Logs that lack lines of the journal: what follows in them is awaited. */
   readonly broken: Set<string>;
-  /** Logs whose lines stand in another order: each is read where it stands. */
+  /** Logs whose lines are in another order: each is read where it is. */
   readonly reordered: Set<string>;
 }
 

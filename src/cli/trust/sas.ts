@@ -71,7 +71,7 @@ async function meetAgain(
       target: `${peer} ${pairing.other?.commitment ?? ""}`,
       effect: [
         `${peer}'s card has changed ${times(pairing.restarts)} since this agent first showed its number.`,
-        `A new number of yours is shown to what stands there now. Somebody in between gets one more`,
+        `A new number of yours is shown to the card that is there now. Somebody in between gets one more`,
         `try at your digits by that: go on only if ${peer}'s operator says that it began again.`,
       ],
       word: peer,
