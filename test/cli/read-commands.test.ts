@@ -191,7 +191,7 @@ describe("lists", () => {
       },
     ];
     expect((await run(["proposals"], { views: { proposals } })).stdout).toContain(
-      "a: agrees, b: rejects, c: for bbbbbbbbbb, d: -",
+      "a: agrees, b: rejects, c: for bbbbbbbbbb, d: -  waits for an answer of d",
     );
   });
 

@@ -36,6 +36,7 @@ function row(each: ProposalView): Cell[] {
     { text: each.status, style: STYLE_BY_STATUS[each.status] },
     { text: each.proposer, style: "cyan" },
     { text: each.required.map((party) => `${party}: ${word(each, party)}`).join(", ") },
+    { text: each.waits_for === null ? "" : `waits for ${each.waits_for}`, style: "yellow" },
     { text: each.subject },
   ];
 }
