@@ -87,7 +87,7 @@ function withdrawnBy(
  * Spec 3.4, *withdrawn*: an approving ack of another party's proposal in the thread with a lower id;
  * of an unchained proposal that the ack ratifies, whatever its id. What it names has to be within
  * what its author's heads cover, at the latest at its next beat: everybody who can judge that beat then
- * holds what was named, or knows that it is nowhere. See docs/decisions/023.
+ * holds what was named, or knows that it is nowhere. See docs/decisions/022.
  */
 function withdraws(
   of: Case,
