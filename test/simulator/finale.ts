@@ -53,6 +53,7 @@ async function settle(play: Play): Promise<void> {
   }
   // Where clocks differ, lines that are dated ahead are held back for a quarter of an hour first.
   for (let round = 0; round < MOST_HELD_BACK && (await isHeldBack(play)); round += 1) {
+    for (const member of play.honest) await stage.start(member);
     await stage.pass(MINUTE_MS);
     look(play);
   }
@@ -63,11 +64,12 @@ async function settle(play: Play): Promise<void> {
   }
 }
 
-/** Whether somebody holds lines back because of a clock. */
+/** Whether somebody holds lines back because of a clock, or is down and cannot say. */
 async function isHeldBack({ stage, honest }: Play): Promise<boolean> {
   for (const member of honest) {
     const peers = await stage.ask(member, (agent) => agent.view("peers", undefined));
-    const waits = (peers ?? []).flatMap((peer) => peer.waits ?? []);
+    if (peers === undefined) return true;
+    const waits = peers.flatMap((peer) => peer.waits ?? []);
     if (waits.some(({ because }) => because === "ahead")) return true;
   }
   return false;
