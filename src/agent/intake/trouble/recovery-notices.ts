@@ -4,6 +4,8 @@ import { identityIncident } from "./foreign-signature.ts";
 import { chainIncident } from "./chain-incidents.ts";
 import { unreadableIncident } from "./log-anomalies.ts";
 import { evidenceOf } from "./evidence.ts";
+import { intakeOf } from "../../state/agent-state.ts";
+import { observe } from "../../state/log-status.ts";
 import type { Taking } from "../intake-context.ts";
 
 /**
@@ -34,7 +36,8 @@ export function reportRecovery(taking: Taking, report: RecoveryReport): void {
   }
   for (const { log, problem } of report.obstructed) {
     // Also once it can be opened again: what stands there is read before anything follows it.
-    taking.memory.unreadable.set(log, problem);
+    const intake = intakeOf(taking.memory, log);
+    observe(intake, { saw: "obstruction", problem, forMs: 0 }, taking.world.clock.monoMs());
     taking.tell(unreadableIncident(taking, log, problem.message));
   }
   const [first] = report.unknown;
