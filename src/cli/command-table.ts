@@ -41,7 +41,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       entry("thread", "a conversation", () => import("./commands/thread.ts")),
       entry("search", "messages that contain a text", () => import("./commands/search.ts")),
       entry("decisions", "decisions in force", () => import("./commands/decisions.ts")),
-      entry("proposals", "proposals and how they stand", () => import("./commands/proposals.ts")),
+      entry("proposals", "proposals and their state", () => import("./commands/proposals.ts")),
     ],
   },
   {
