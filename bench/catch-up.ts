@@ -1,4 +1,4 @@
-import { openAgent, type Agent } from "../src/daemon/agent.ts";
+import { openAgent, type Agent } from "../src/agent/agent.ts";
 import { spread, sum, type Row } from "./figures.ts";
 import { openPeerLog, type PeerLog, type SignedLine } from "./peer-log.ts";
 import { openRawVerify } from "./raw-verify.ts";

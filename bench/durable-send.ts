@@ -1,7 +1,7 @@
 import { closeSync, fdatasyncSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { openClient } from "../src/daemon/client.ts";
-import type { Client } from "../src/daemon/client-types.ts";
+import { openClient } from "../src/client/open-client.ts";
+import type { Client } from "../src/api/client.ts";
 import type { Draft } from "../src/wire/compose.ts";
 import { percentile, sum, type Row } from "./figures.ts";
 import { makeStage, pause, PEER, READER, type Stage } from "./stage.ts";

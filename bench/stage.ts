@@ -2,11 +2,11 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { placesOf } from "../src/cli/context.ts";
-import { realWorld } from "../src/daemon/direct-client.ts";
-import { silentLogger, type World } from "../src/daemon/edges.ts";
-import { loadPlace, type Place } from "../src/daemon/place.ts";
+import { realWorld } from "../src/client/direct-client.ts";
+import { silentLogger, type World } from "../src/agent/session/world.ts";
+import { loadPlace, type AgentConfig } from "../src/agent/config/agent-config.ts";
 import { setupHost } from "../src/setup/host.ts";
-import { initLocalPair } from "../src/setup/local-pair.ts";
+import { initLocalPair } from "../src/setup/wire/local-pair.ts";
 
 /** Who is measured, and who writes to it. */
 export const READER = "forge";
@@ -18,7 +18,7 @@ export interface Stage {
   readonly wireDir: string;
   readonly env: NodeJS.ProcessEnv;
   readonly world: World;
-  place(handle: string): Place;
+  place(handle: string): AgentConfig;
   /** Starts an agent's daemon and waits until it listens. */
   startDaemon(handle: string): Promise<RunningDaemon>;
   /** Removes all of it. */
@@ -50,7 +50,8 @@ export function makeStage(): Stage {
   const wireDir = join(folder, "_coordination");
   initLocalPair(setupHost(env, Date.now()), { wireDir, peers: [PEER] }, READER);
   const world = realWorld(placesOf(env), wireDir, silentLogger);
-  const place = (handle: string): Place => loadPlace(world.disk, world.places, { wireDir, handle });
+  const place = (handle: string): AgentConfig =>
+    loadPlace(world.disk, world.places, { wireDir, handle });
   return {
     folder,
     wireDir,

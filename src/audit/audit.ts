@@ -6,16 +6,17 @@ import {
   type AuditView,
   type Tally,
   type Violation,
-} from "../protocol/audit.ts";
+} from "./report.ts";
 import { apply } from "../protocol/core.ts";
-import type { CoreEvent, Env } from "../protocol/record.ts";
+import type { CoreEvent } from "../protocol/events.ts";
+import type { Env } from "../protocol/env.ts";
 import { emptyState, type State } from "../protocol/state.ts";
-import type { AdmissionContext } from "../trust/admission.ts";
-import { freshSalt } from "../storage/salt.ts";
-import { newLogAdmission } from "../trust/log-admission.ts";
+import type { AdmissionContext } from "../admission/authenticate.ts";
+import { freshSalt } from "../storage/disk/salt.ts";
+import { newLogAdmission } from "../admission/log-admission.ts";
 import type { Log } from "../wire/layout.ts";
 import type { UnownedLogs } from "../storage/unowned-logs.ts";
-import type { UnsignedPast } from "../trust/unsigned.ts";
+import type { UnsignedPast } from "../admission/unsigned-lines.ts";
 import type { Message } from "../wire/message.ts";
 import { unsignedThen, type NotedLine } from "./journal-notes.ts";
 import {

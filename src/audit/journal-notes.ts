@@ -1,7 +1,7 @@
-import { openIfThere, type Disk } from "../storage/disk.ts";
-import { wholeLines } from "../storage/line-splitter.ts";
-import { REFUSAL_REASONS, type RefusalReason } from "../trust/admission.ts";
-import type { UnsignedPast } from "../trust/unsigned.ts";
+import { openIfThere, type Disk } from "../storage/disk/disk.ts";
+import { wholeLines } from "../storage/disk/line-splitter.ts";
+import { REFUSAL_REASONS, type RefusalReason } from "../admission/authenticate.ts";
+import type { UnsignedPast } from "../admission/unsigned-lines.ts";
 
 /** What our private journal noted of the line at one place. Spec 2.4. */
 export interface NotedLine {

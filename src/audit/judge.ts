@@ -1,5 +1,5 @@
-import type { Violation } from "../protocol/audit.ts";
-import type { CoreEvent } from "../protocol/record.ts";
+import type { Violation } from "./report.ts";
+import type { CoreEvent } from "../protocol/events.ts";
 import {
   authenticate,
   recallVerified,
@@ -7,10 +7,11 @@ import {
   type LineSource,
   type RefusalReason,
   type VerifiedMessage,
-} from "../trust/admission.ts";
-import { admit, type LogAdmission } from "../trust/log-admission.ts";
-import { repeats } from "../trust/shown-before.ts";
-import { BY_CONTEXT, type Reading } from "../trust/reading.ts";
+} from "../admission/authenticate.ts";
+import { type LogAdmission } from "../admission/log-admission.ts";
+import { admit } from "../admission/judge.ts";
+import { repeats } from "../admission/shown-before.ts";
+import { BY_CONTEXT, type Reading } from "../admission/reading.ts";
 import type { ChainGap } from "../wire/chain.ts";
 import type { Message } from "../wire/message.ts";
 import type { NotedLine } from "./journal-notes.ts";

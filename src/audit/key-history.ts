@@ -1,4 +1,4 @@
-import { authenticate } from "../trust/admission.ts";
+import { authenticate } from "../admission/authenticate.ts";
 import type { PinnedKey, TrustStore } from "../trust/store.ts";
 import type { Message } from "../wire/message.ts";
 import type { AuditPlan } from "./audit.ts";

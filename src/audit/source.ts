@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { openIfThere, type Disk, type DiskFile } from "../storage/disk.ts";
-import { isBlank, wholeLines } from "../storage/line-splitter.ts";
-import { openSegment, segmentsOf } from "../storage/segments.ts";
+import { openIfThere, type Disk, type DiskFile } from "../storage/disk/disk.ts";
+import { isBlank, wholeLines } from "../storage/disk/line-splitter.ts";
+import { openSegment, segmentsOf } from "../storage/files/segments.ts";
 import type { Log } from "../wire/layout.ts";
 
 /** One line as it is read: `undefined` bytes stand for a line over the limit, which is not kept. */

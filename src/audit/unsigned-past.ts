@@ -1,5 +1,6 @@
-import { everSignedBy, type AdmissionContext } from "../trust/admission.ts";
-import { mayBeUnsigned, mustSignByPin } from "../trust/unsigned.ts";
+import { everSignedBy, type AdmissionContext } from "../admission/authenticate.ts";
+import { mustSignByPin } from "../admission/unsigned-lines.ts";
+import { mayBeUnsigned } from "../trust/policy/config.ts";
 import type { AuditSource } from "./source.ts";
 
 /**

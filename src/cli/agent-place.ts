@@ -1,5 +1,5 @@
-import { connectDaemon } from "../daemon/socket-client.ts";
-import { loadPlace, type Place } from "../daemon/place.ts";
+import { connectDaemon } from "../client/socket-client.ts";
+import { loadPlace, type AgentConfig } from "../agent/config/agent-config.ts";
 import { setupHost, type SetupHost } from "../setup/host.ts";
 import type { AgentPaths } from "../storage/paths.ts";
 import { findHandle, findWire, type Cli, type GlobalFlags } from "./context.ts";
@@ -7,7 +7,7 @@ import { findHandle, findWire, type Cli, type GlobalFlags } from "./context.ts";
 /** An agent's configuration, keys and pins, for commands that change them without its daemon. */
 export interface AgentPlace {
   readonly host: SetupHost;
-  readonly place: Place;
+  readonly place: AgentConfig;
   readonly peers: readonly string[];
 }
 

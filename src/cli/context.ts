@@ -2,11 +2,11 @@ import { readdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { InvalidArgumentError, type Command } from "commander";
-import type { Client, ClientPlace } from "../daemon/client-types.ts";
-import { DeaddropError } from "../daemon/errors.ts";
-import { calling } from "../storage/errno.ts";
+import type { Client, ClientPlace } from "../api/client.ts";
+import { DeaddropError } from "../api/errors.ts";
+import { calling } from "../storage/disk/errno.ts";
 import { placesFrom, programFolder, type Places } from "../storage/paths.ts";
-import type { Screen } from "./output.ts";
+import type { Screen } from "./output/output.ts";
 import { wireAbove } from "./wire-search.ts";
 
 /** Where text comes from; what a terminal can do besides is only used where there is one. */
@@ -58,7 +58,7 @@ export function processCli(): Cli {
     exitCode: 0,
     nowMs: () => Date.now(),
     sleep: (durationMs) => new Promise((resolve) => setTimeout(resolve, durationMs)),
-    openClient: async (place) => (await import("../daemon/client.ts")).openClient(place),
+    openClient: async (place) => (await import("../client/open-client.ts")).openClient(place),
   };
 }
 

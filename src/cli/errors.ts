@@ -1,7 +1,7 @@
 import { CommanderError } from "commander";
-import { codeOfStorage, DeaddropError, EXIT_CODES } from "../daemon/errors.ts";
-import { painter, writeExact, type Screen } from "./output.ts";
-import { safeJson, sanitiseLines } from "./sanitise.ts";
+import { codeOfStorage, DeaddropError, EXIT_CODES } from "../api/errors.ts";
+import { painter, writeExact, type Screen } from "./output/output.ts";
+import { safeJson, sanitiseLines } from "./output/sanitise.ts";
 
 interface Report {
   code: string;
@@ -51,7 +51,7 @@ async function read(error: unknown): Promise<Report> {
     return { code, message, hint, exitCode };
   }
   // Loaded only when something went wrong: a command that works does not pay for it.
-  const { StorageError } = await import("../storage/disk.ts");
+  const { StorageError } = await import("../storage/disk/disk.ts");
   if (error instanceof StorageError) {
     const code = codeOfStorage(error.code);
     return { code, message: error.message, hint: error.hint, exitCode: EXIT_CODES[code] };

@@ -1,6 +1,6 @@
 import { COMMAND_GROUPS } from "./command-table.ts";
 import type { Cli } from "./context.ts";
-import { painter } from "./output.ts";
+import { painter } from "./output/output.ts";
 
 /** `deaddrop help`. */
 export function overview(cli: Cli): string {

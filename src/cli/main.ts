@@ -1,8 +1,8 @@
 import type { Command, CommanderError } from "commander";
-import { DeaddropError } from "../daemon/errors.ts";
+import { DeaddropError } from "../api/errors.ts";
 import { COMMANDS } from "./command-table.ts";
 import { addGlobalFlags, processCli, type Cli } from "./context.ts";
-import { onTerminals } from "./terminal.ts";
+import { onTerminals } from "./output/terminal.ts";
 
 /** Flags that stand before the command and take a value; `--json` takes none. */
 const LEADING_WITH_VALUE = new Set(["--wire", "--as", "--peer"]);

@@ -1,23 +1,9 @@
-import type { SocketFolder } from "./socket-folder.ts";
+import type { SocketFolder } from "../storage/private/socket-folder.ts";
+import type { Reply, Request } from "../api/socket-messages.ts";
 import { createServer, type Server, type Socket } from "node:net";
 
 /** Longest request line accepted, in bytes: a full group of messages and its frame. */
 const MAX_REQUEST_BYTES = 16 * 1_048_576;
-
-export interface Request {
-  readonly op: string;
-  readonly args: unknown;
-}
-
-/** A DeaddropError as it crosses the socket. */
-export interface Failure {
-  readonly code: string;
-  readonly message: string;
-  readonly hint?: string | undefined;
-}
-
-export type Reply =
-  { readonly ok: true; readonly result: unknown } | { readonly ok: false; readonly error: Failure };
 
 export type Handle = (request: Request) => Promise<Reply>;
 

@@ -1,8 +1,8 @@
-import { StorageError } from "../storage/disk.ts";
-import type { Agent } from "./agent.ts";
-import type { Logger } from "./edges.ts";
-import { DeaddropError } from "./errors.ts";
-import type { Queue } from "./queue.ts";
+import { StorageError } from "../storage/disk/disk.ts";
+import type { Agent } from "../agent/agent.ts";
+import type { Logger } from "../agent/session/world.ts";
+import { DeaddropError } from "../api/errors.ts";
+import type { Queue } from "../agent/session/queue.ts";
 
 /** Trouble with the disk is tried again, this long after it came and then twice as long. */
 const FIRST_RETRY_MS = 250;

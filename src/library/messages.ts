@@ -1,5 +1,5 @@
-import { authenticate, type Authentication } from "../trust/admission.ts";
-import { verifyContext } from "../trust/verify-lines.ts";
+import { authenticate, type Authentication } from "../admission/authenticate.ts";
+import { verifyContext } from "../admission/verify-lines.ts";
 import { composeLine, type ChainHead, type Draft } from "../wire/compose.ts";
 import { makeSigner } from "../wire/signature.ts";
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { openClient } from "../daemon/client.ts";
-import type { SendAnswer } from "../daemon/client-types.ts";
-import type { DecisionsView, InboxMessage, ThreadView } from "../daemon/view-types.ts";
-import { fromPlain } from "../wire/json.ts";
+import { openClient } from "../client/open-client.ts";
+import type { SendAnswer } from "../api/client.ts";
+import type { DecisionsView, InboxMessage, ThreadView } from "../api/views.ts";
+import { fromPlain } from "../wire/json/json.ts";
 
 export interface OpenWireOptions {
   /** Who we are: a handle whose key lies on this machine. */

@@ -1,4 +1,9 @@
-import { committedSas, staticSas, type CommittedParty, type SasParty } from "../trust/sas.ts";
+import {
+  committedSas,
+  staticSas,
+  type CommittedParty,
+  type SasParty,
+} from "../trust/pairing/sas.ts";
 
 /**
  * The six digits that two operators compare (spec 2.3): over both nonces when both sides show one,

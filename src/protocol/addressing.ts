@@ -1,6 +1,7 @@
 import type { Log } from "../wire/layout.ts";
 import type { Message } from "../wire/message.ts";
-import type { Env, LineEvent } from "./record.ts";
+import type { LineEvent } from "./events.ts";
+import type { Env } from "./env.ts";
 
 /** The agents that a line of that log is addressed to, without its author. Spec 1.2: `to`. */
 export function addresseesOf(message: Message, log: Log, env: Env): readonly string[] {

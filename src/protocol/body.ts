@@ -1,4 +1,4 @@
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../wire/json.ts";
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../wire/json/json.ts";
 
 /** A body is a peer's word: any JSON value. These readers take what is asked for, or nothing. */
 

@@ -1,27 +1,28 @@
-import { applyAnnouncements, decideAnnouncements } from "./announcements.ts";
-import { decideBeats } from "./beats.ts";
-import type { BeatTimers } from "./beat-timers.ts";
-import { pruneBeats, wantsPruning } from "./coverage.ts";
-import { decideProposals } from "./deadlines.ts";
-import { applyDecisions, decideDecisions } from "./decisions.ts";
+import { applyAnnouncements, decideAnnouncements } from "./keys/announcements.ts";
+import { decideBeats } from "./heartbeats/beats.ts";
+import type { BeatTimers } from "./heartbeats/beat-timers.ts";
+import { pruneBeats, wantsPruning } from "./logs/coverage.ts";
+import { decideProposals } from "./decisions/proposal-deadlines.ts";
+import { applyDecisions, decideDecisions } from "./decisions/decisions.ts";
 import type { Effect } from "./effects.ts";
-import { applyHeartbeats } from "./heartbeats.ts";
-import { decideIncidents } from "./incident-deadlines.ts";
-import { applyIncidents } from "./incidents.ts";
-import { applyKeyChanges, decideKeyChanges } from "./key-changes.ts";
-import { decideLiveness } from "./liveness.ts";
-import { applyLogs } from "./logs.ts";
+import { applyHeartbeats } from "./heartbeats/heartbeats.ts";
+import { decideIncidents } from "./incidents/incident-deadlines.ts";
+import { applyIncidents } from "./incidents/incidents.ts";
+import { applyKeyChanges, decideKeyChanges } from "./keys/key-changes.ts";
+import { decideLiveness } from "./heartbeats/liveness.ts";
+import { applyLogs } from "./logs/logs.ts";
 import { applyNotices, decideNotices } from "./notices.ts";
-import { beatsNeeded, isConflictOpen, settleBefore } from "./proposals-state.ts";
-import { applyProposals } from "./proposals.ts";
-import { applyReceipts, unreadCount } from "./receipts.ts";
-import { applyReciprocations } from "./reciprocations.ts";
-import type { CoreEvent, Env, Now } from "./record.ts";
-import { safeMode } from "./safe-mode.ts";
+import { beatsNeeded, isConflictOpen, settleBefore } from "./decisions/proposals-state.ts";
+import { applyProposals } from "./decisions/proposals.ts";
+import { applyReceipts, unreadCount } from "./receipts/receipts.ts";
+import { applyReciprocations } from "./keys/reciprocations.ts";
+import type { CoreEvent } from "./events.ts";
+import type { Env, Now } from "./env.ts";
+import { safeMode } from "./incidents/safe-mode.ts";
 import { setBack } from "./set-back.ts";
 import { isEarly } from "./startup.ts";
 import type { State } from "./state.ts";
-import { applyThreads } from "./threads.ts";
+import { applyThreads } from "./threads/threads.ts";
 
 /**
  * Folds one event into the state, in place. Folding is not acting: it runs on replay too and causes

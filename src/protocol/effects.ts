@@ -1,6 +1,6 @@
 import type { Draft } from "../wire/compose.ts";
-import type { UnsignedDecision } from "./decision-record.ts";
-import type { AgentState, HeartbeatTier } from "./record.ts";
+import type { UnsignedDecision } from "./decisions/decision-record.ts";
+import type { AgentState, HeartbeatTier } from "./env.ts";
 
 /** What `decide` wants done, as data. The same effect comes again until its event is folded. */
 export type Effect =

@@ -1,5 +1,5 @@
 import type { AutomaticIncident } from "./effects.ts";
-import type { CoreEvent, ResetEvent } from "./record.ts";
+import type { CoreEvent, ResetEvent } from "./events.ts";
 
 /** Spec 3.5: at most so many automatic incidents per peer and hour, then one summary. */
 export const MAX_NOTICES_PER_HOUR = 6;

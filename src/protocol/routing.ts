@@ -1,6 +1,7 @@
 import { compareTiers, isState, type Tier } from "../trust/tiers.ts";
 import { isForUs } from "./addressing.ts";
-import type { Env, LineEvent } from "./record.ts";
+import type { LineEvent } from "./events.ts";
+import type { Env } from "./env.ts";
 
 /**
  * Whether a line is a message to our agent: it goes to the inbox and is unread until it is marked.

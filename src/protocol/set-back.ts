@@ -1,4 +1,4 @@
-import type { IncidentsState } from "./incident-state.ts";
+import type { IncidentsState } from "./incidents/incident-state.ts";
 import { setNoticesBack } from "./notices.ts";
 import type { State } from "./state.ts";
 

@@ -1,6 +1,6 @@
 import type { Effect } from "./effects.ts";
-import type { HeartbeatsState } from "./heartbeats.ts";
-import { hasObserved } from "./pace.ts";
+import type { HeartbeatsState } from "./heartbeats/heartbeats.ts";
+import { hasObserved } from "./heartbeats/pace.ts";
 
 const OWN_ACCOUNT: ReadonlySet<string> = new Set(["claim", "proposal", "decision"]);
 

@@ -1,14 +1,14 @@
-import { emptyAnnouncements, type AnnouncementsState } from "./announcements.ts";
-import { emptyDecisions, type DecisionsState } from "./decisions.ts";
-import { emptyHeartbeats, type HeartbeatsState } from "./heartbeats.ts";
-import { emptyIncidents, type IncidentsState } from "./incident-state.ts";
-import { emptyKeyChanges, type KeyChangesState } from "./key-changes.ts";
-import { emptyLogs, type LogsState } from "./logs.ts";
+import { emptyAnnouncements, type AnnouncementsState } from "./keys/announcements.ts";
+import { emptyDecisions, type DecisionsState } from "./decisions/decisions.ts";
+import { emptyHeartbeats, type HeartbeatsState } from "./heartbeats/heartbeats.ts";
+import { emptyIncidents, type IncidentsState } from "./incidents/incident-state.ts";
+import { emptyKeyChanges, type KeyChangesState } from "./keys/key-changes.ts";
+import { emptyLogs, type LogsState } from "./logs/logs-state.ts";
 import { emptyNotices, type NoticesState } from "./notices.ts";
-import { emptyProposals, type ProposalsState } from "./proposals-state.ts";
-import { emptyReceipts, type ReceiptsState } from "./receipts.ts";
-import { emptyReciprocations, type ReciprocationsState } from "./reciprocations.ts";
-import { emptyThreads, type ThreadsState } from "./threads.ts";
+import { emptyProposals, type ProposalsState } from "./decisions/proposals-state.ts";
+import { emptyReceipts, type ReceiptsState } from "./receipts/receipts.ts";
+import { emptyReciprocations, type ReciprocationsState } from "./keys/reciprocations.ts";
+import { emptyThreads, type ThreadsState } from "./threads/threads.ts";
 
 /**
  * All that the fold remembers: plain data (maps, sets, arrays, objects, text, numbers) owned by one

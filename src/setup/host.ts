@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { homedir } from "node:os";
-import { nodeDisk } from "../storage/node-disk.ts";
-import type { Disk } from "../storage/disk.ts";
+import { nodeDisk } from "../storage/disk/node-disk.ts";
+import type { Disk } from "../storage/disk/disk.ts";
 import { agentPaths, placesFrom, type AgentPaths, type Places } from "../storage/paths.ts";
-import { resolveWireKey } from "../storage/private-folders.ts";
+import { resolveWireKey } from "../storage/private/private-folders.ts";
 
 /** The machine that something is set up on. */
 export interface SetupHost {

@@ -1,17 +1,17 @@
-import { readWhole } from "../storage/disk.ts";
+import { readWhole } from "../storage/disk/disk.ts";
 import { wirePaths } from "../storage/paths.ts";
-import { readPinned } from "../storage/private-store.ts";
+import { readPinned } from "../storage/private/private-store.ts";
 import { parseTrustFile } from "../trust/trust-file.ts";
 import type { Tier } from "../trust/tiers.ts";
-import { weaknesses } from "../trust/weak-policy.ts";
-import { loadSigningIdentity } from "../storage/signing-key.ts";
+import { weaknesses } from "../trust/policy/weak-policy.ts";
+import { loadSigningIdentity } from "../storage/private/signing-key.ts";
 import { agentPathsOn, type SetupHost } from "./host.ts";
-import type { AgentSide } from "./agent-steps.ts";
-import { fingerprintOf } from "./offered-key.ts";
-import { readPrivateTrust } from "../daemon/private-trust.ts";
-import { shownPolicy, type PolicyFiles } from "./policy-to-pin.ts";
+import type { AgentSide } from "./wire/agent-steps.ts";
+import { fingerprintOf } from "./contact/offered-key.ts";
+import { readPrivateTrust } from "../agent/config/trust-store.ts";
+import { shownPolicy, type PolicyFiles } from "./wire/policy-to-pin.ts";
 import type { StepReport } from "./steps.ts";
-import { parsedConfig } from "./wire-config.ts";
+import { parsedConfig } from "./wire/wire-config.ts";
 
 /** A public key as people and `--json` see it. */
 export interface KeyReport {

@@ -1,5 +1,5 @@
-import { DEFAULT_SETTINGS, readAgentSettings } from "../daemon/settings.ts";
-import { DeaddropError } from "../daemon/errors.ts";
+import { DEFAULT_SETTINGS, readAgentSettings } from "../agent/config/settings.ts";
+import { DeaddropError } from "../api/errors.ts";
 import { isHandle } from "../wire/handle.ts";
 
 /** One thing that an operator can choose for one agent on one wire. */

@@ -1,6 +1,6 @@
 import type { Layout } from "../wire/layout.ts";
 import { quote } from "../wire/quote.ts";
-import { StorageError, type Disk } from "./disk.ts";
+import { StorageError, type Disk } from "./disk/disk.ts";
 import { wirePaths } from "./paths.ts";
 
 /** Logs that nobody reads: anybody can fill a folder, so only some are named. */

@@ -1,5 +1,5 @@
 import { dirname, join } from "node:path";
-import { StorageError, type Disk } from "./disk.ts";
+import { StorageError, type Disk } from "./disk/disk.ts";
 import { wirePaths } from "./paths.ts";
 
 /** Who may do what in a wire's folder. Spec 1.1. */

@@ -1,7 +1,7 @@
 import { agentName } from "../wire/handle.ts";
-import { parseObject, toPlain, type JsonObject, type JsonValue } from "../wire/json.ts";
+import { parseObject, toPlain, type JsonObject, type JsonValue } from "../wire/json/json.ts";
 import { decodeKey, encodeBase64, isAcceptableKey, keyId } from "../wire/signature.ts";
-import { DocumentReader, shown } from "./document.ts";
+import { DocumentReader, shown } from "./policy/document.ts";
 import {
   MAX_KEYS_PER_AGENT,
   type Hold,

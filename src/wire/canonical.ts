@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { JsonDouble, isJsonArray, type JsonObject, type JsonValue } from "./json-value.ts";
+import { JsonDouble, isJsonArray, type JsonObject, type JsonValue } from "./json/json-value.ts";
 
 /** The top-level fields that a v3.0 signature does not cover. Spec 1.4. */
 export const V30_OMIT: readonly string[] = ["public_key_id", "signature"];

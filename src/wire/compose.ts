@@ -1,7 +1,13 @@
 import { canonicalText, eventId, lineText } from "./canonical.ts";
 import type { ChainHead } from "./chain.ts";
 import { isHandle } from "./handle.ts";
-import { bareObject, isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "./json.ts";
+import {
+  bareObject,
+  isJsonArray,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "./json/json.ts";
 import { MESSAGE_TYPES, isMessageType, kindOf } from "./kinds.ts";
 import {
   MAX_CORRELATION_ID_CODE_POINTS,

@@ -1,5 +1,5 @@
 import { isHandle, agentName } from "./handle.ts";
-import { isJsonArray, type JsonObject, type JsonValue } from "./json.ts";
+import { isJsonArray, type JsonObject, type JsonValue } from "./json/json.ts";
 import { MESSAGE_TYPES, isMessageType, typeOf } from "./kinds.ts";
 import {
   MAX_CORRELATION_ID_CODE_POINTS,

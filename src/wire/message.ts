@@ -1,6 +1,6 @@
 import { V31_OMIT, canonicalBytes, sha256Hex } from "./canonical.ts";
 import { agentName } from "./handle.ts";
-import { parseObject, type JsonObject, type JsonValue } from "./json.ts";
+import { parseObject, type JsonObject, type JsonValue } from "./json/json.ts";
 import { kindOf, typeOf } from "./kinds.ts";
 import { MAX_LINE_BYTES } from "./limits.ts";
 import { schemaProblem } from "./message-schema.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AuditReport } from "../../src/audit/audit.ts";
-import type { UnsignedDecision } from "../../src/protocol/decision-record.ts";
+import type { UnsignedDecision } from "../../src/protocol/decisions/decision-record.ts";
 import { NO_KEYS, PINNED, signerOf, WireOnDisk } from "./wire-on-disk.ts";
 
 let wire: WireOnDisk;

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runAudit } from "../../src/audit/audit.ts";
 import { wirePlan } from "../../src/audit/plan.ts";
-import { nodeDisk } from "../../src/storage/node-disk.ts";
-import { parseConfig } from "../../src/trust/config.ts";
-import { DEFAULT_HEARTBEAT_TIERS } from "../../src/trust/heartbeat-tiers.ts";
+import { nodeDisk } from "../../src/storage/disk/node-disk.ts";
+import { parseConfig } from "../../src/trust/policy/config.ts";
+import { DEFAULT_HEARTBEAT_TIERS } from "../../src/trust/policy/heartbeat-tiers.ts";
 import { parseTrustStore } from "../../src/trust/trust-file.ts";
 
 /** Wires as small as can be, signed by an implementation that is not ours. */

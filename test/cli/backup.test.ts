@@ -12,11 +12,15 @@ import {
 import { join } from "node:path";
 import { Encrypter } from "age-encryption";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { collectBackup } from "../../src/setup/backup.ts";
-import { unseal } from "../../src/setup/sealed-file.ts";
+import { collectBackup } from "../../src/setup/backup/backup.ts";
+import { unseal } from "../../src/setup/backup/sealed-file.ts";
 import { agentPathsOn } from "../../src/setup/host.ts";
-import { parseBackup, serialiseBackup, type Backup } from "../../src/storage/backup-file.ts";
-import { openHeads } from "../../src/storage/heads.ts";
+import {
+  parseBackup,
+  serialiseBackup,
+  type Backup,
+} from "../../src/storage/private/backup-file.ts";
+import { openHeads } from "../../src/storage/own-log/heads.ts";
 import type { AgentPaths } from "../../src/storage/paths.ts";
 import { composeLine } from "../../src/wire/compose.ts";
 import { keyId, makeSigner, publicKeyOf, type Signer } from "../../src/wire/signature.ts";

@@ -1,7 +1,7 @@
 import { chmodSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { fingerprintOf } from "../../src/setup/offered-key.ts";
+import { fingerprintOf } from "../../src/setup/contact/offered-key.ts";
 import { encodeBase64 } from "../../src/wire/signature.ts";
 import { newMachine, type Machine } from "../setup/machine.ts";
 import { cardOf, keyFrom } from "../support/foreign-card.ts";

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
-import type { Client, StatusChange } from "../../src/daemon/client-types.ts";
-import type { ViewName, ViewParameters, Views } from "../../src/daemon/view-types.ts";
-import { DeaddropError } from "../../src/daemon/errors.ts";
+import type { Client, StatusChange } from "../../src/api/client.ts";
+import type { ViewName, ViewParameters, Views } from "../../src/api/views.ts";
+import { DeaddropError } from "../../src/api/errors.ts";
 import type { Cli } from "../../src/cli/context.ts";
 import { main } from "../../src/cli/main.ts";
 import type { Draft } from "../../src/wire/compose.ts";

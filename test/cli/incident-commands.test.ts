@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { IncidentView, SafeModeView } from "../../src/daemon/view-types.ts";
+import type { IncidentView, SafeModeView } from "../../src/api/views.ts";
 import { ESCALATION, ID, resolved, run, whoami } from "./fake-cli.ts";
 
 const THREE = { whoami: whoami("forge", "scribe", "mason") };

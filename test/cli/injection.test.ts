@@ -5,12 +5,18 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { COMMANDS } from "../../src/cli/command-table.ts";
 import type { Cli } from "../../src/cli/context.ts";
 import { main } from "../../src/cli/main.ts";
-import { openClient } from "../../src/daemon/client.ts";
-import { DeaddropError } from "../../src/daemon/errors.ts";
-import { buildCard } from "../../src/trust/card-build.ts";
+import { openClient } from "../../src/client/open-client.ts";
+import { DeaddropError } from "../../src/api/errors.ts";
+import { buildCard } from "../../src/trust/cards/card-build.ts";
 import { makeSigner, publicKeyOf } from "../../src/wire/signature.ts";
-import { EVIL, hostileWire, STEERS, takeIn, type HostileLine } from "../support/hostile-wire.ts";
-import { removeWires, type LiveWire } from "../support/live-wire.ts";
+import {
+  EVIL,
+  hostileWire,
+  STEERS,
+  takeIn,
+  type HostileLine,
+} from "../support/scenes/hostile-wire.ts";
+import { removeWires, type LiveWire } from "../support/processes/live-wire.ts";
 
 // Everything that a trusted peer can say, and everything that anybody can put into the folder,
 // through every command that shows something.

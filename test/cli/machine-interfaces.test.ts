@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { BIN, killChildren, start } from "../support/real-processes.ts";
+import { BIN, killChildren, start } from "../support/processes/real-processes.ts";
 
 afterEach(killChildren);
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { COMMANDS } from "../../src/cli/command-table.ts";
-import { DeaddropError } from "../../src/daemon/errors.ts";
-import { StorageError } from "../../src/storage/disk.ts";
+import { DeaddropError } from "../../src/api/errors.ts";
+import { StorageError } from "../../src/storage/disk/disk.ts";
 import { run, whoami } from "./fake-cli.ts";
 
 describe("the command line", () => {

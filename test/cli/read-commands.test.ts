@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { InboxMessage, StatusView, Views } from "../../src/daemon/view-types.ts";
+import type { InboxMessage, StatusView, Views } from "../../src/api/views.ts";
 import { ID, NOW_MS, run, threadWith, whoami } from "./fake-cli.ts";
 
 function mail(number: number, fields: Partial<InboxMessage["_meta"]> = {}): InboxMessage {

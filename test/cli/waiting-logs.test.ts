@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { loadPlace } from "../../src/daemon/place.ts";
-import type { PeerView } from "../../src/daemon/view-types.ts";
-import { takeLock } from "../../src/storage/lock.ts";
+import { loadPlace } from "../../src/agent/config/agent-config.ts";
+import type { PeerView } from "../../src/api/views.ts";
+import { takeLock } from "../../src/storage/disk/lock.ts";
 import { newMachine, type Machine } from "../setup/machine.ts";
 import { NOW_MS, run } from "./fake-cli.ts";
 import { commandsOn } from "./on-machine.ts";

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { DeaddropError } from "../../src/daemon/errors.ts";
-import { JsonDouble } from "../../src/wire/json.ts";
+import { DeaddropError } from "../../src/api/errors.ts";
+import { JsonDouble } from "../../src/wire/json/json.ts";
 import { ID, resolved, run, whoami, type Outside } from "./fake-cli.ts";
 
 const PROPOSAL = {

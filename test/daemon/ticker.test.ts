@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import type { Agent } from "../../src/daemon/agent.ts";
-import { makeQueue } from "../../src/daemon/queue.ts";
+import type { Agent } from "../../src/agent/agent.ts";
+import { makeQueue } from "../../src/agent/session/queue.ts";
 import { makeTicker, type Ticker } from "../../src/daemon/ticker.ts";
 
 beforeEach(() => {

@@ -15,8 +15,13 @@ import {
 import { join } from "node:path";
 import { afterEach, describe, expect, it, type TestContext } from "vitest";
 import { brokenPlaces } from "../support/chain-check.ts";
-import { until } from "../support/real-processes.ts";
-import { makeWire, removeWires, type Daemon, type LiveWire } from "../support/live-wire.ts";
+import { until } from "../support/processes/real-processes.ts";
+import {
+  makeWire,
+  removeWires,
+  type Daemon,
+  type LiveWire,
+} from "../support/processes/live-wire.ts";
 
 afterEach(removeWires);
 

@@ -7,9 +7,9 @@ import type { RequestListener, Server as PlainServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { fingerprintOf } from "../../src/setup/offered-key.ts";
+import { fingerprintOf } from "../../src/setup/contact/offered-key.ts";
 import { cardOf, keyFrom } from "../support/foreign-card.ts";
-import { makeWire, removeWires, type LiveWire } from "../support/live-wire.ts";
+import { makeWire, removeWires, type LiveWire } from "../support/processes/live-wire.ts";
 
 // `trust pin <peer> https://…` as an operator runs it: another process, a real server, a certificate
 // that the process accepts because its environment says so.

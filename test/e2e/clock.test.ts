@@ -1,8 +1,8 @@
 import { afterEach, expect, it } from "vitest";
 import { brokenPlaces } from "../support/chain-check.ts";
-import { makeWire, removeWires, type Line, type LiveWire } from "../support/live-wire.ts";
-import { until } from "../support/real-processes.ts";
-import { settableClock } from "../support/settable-clock.ts";
+import { makeWire, removeWires, type Line, type LiveWire } from "../support/processes/live-wire.ts";
+import { until } from "../support/processes/real-processes.ts";
+import { settableClock } from "../support/processes/settable-clock.ts";
 
 const HOUR_MS = 3_600_000;
 const CADENCE_SECONDS = 1;

@@ -3,8 +3,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, it } from "vitest";
-import { until } from "../support/real-processes.ts";
-import { makeWire, removeWires, type Line } from "../support/live-wire.ts";
+import { until } from "../support/processes/real-processes.ts";
+import { makeWire, removeWires, type Line } from "../support/processes/live-wire.ts";
 
 const EXAMPLE = fileURLToPath(new URL("../data/example-coordination.jsonl", import.meta.url));
 const HANDLES = ["agent_a", "agent_b"] as const;

@@ -2,7 +2,13 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { BIN, killChildren, start, until, type Started } from "../support/real-processes.ts";
+import {
+  BIN,
+  killChildren,
+  start,
+  until,
+  type Started,
+} from "../support/processes/real-processes.ts";
 
 let folder: string;
 beforeEach(() => {

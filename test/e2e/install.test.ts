@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync }
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { jsonLines, type Line } from "../support/live-wire.ts";
+import { jsonLines, type Line } from "../support/processes/live-wire.ts";
 import {
   BIN,
   killChildren,
@@ -11,7 +11,7 @@ import {
   until,
   type Ended,
   type Started,
-} from "../support/real-processes.ts";
+} from "../support/processes/real-processes.ts";
 
 const SCRIPT = join(dirname(dirname(BIN)), "install.sh");
 

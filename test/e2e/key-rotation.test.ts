@@ -3,8 +3,8 @@ import { dirname, join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { composeLine } from "../../src/wire/compose.ts";
 import { makeSigner } from "../../src/wire/signature.ts";
-import { until } from "../support/real-processes.ts";
-import { makeWire, removeWires, WIRE_ID, type LiveWire } from "../support/live-wire.ts";
+import { until } from "../support/processes/real-processes.ts";
+import { makeWire, removeWires, WIRE_ID, type LiveWire } from "../support/processes/live-wire.ts";
 
 afterEach(removeWires);
 

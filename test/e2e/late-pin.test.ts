@@ -1,8 +1,8 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
-import { makeWire, removeWires, type LiveWire } from "../support/live-wire.ts";
-import { until } from "../support/real-processes.ts";
+import { makeWire, removeWires, type LiveWire } from "../support/processes/live-wire.ts";
+import { until } from "../support/processes/real-processes.ts";
 
 afterEach(removeWires);
 

@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from "vitest";
 import { openWire } from "../../src/library/open-wire.ts";
 import { brokenPlaces } from "../support/chain-check.ts";
-import { makeWire, removeWires } from "../support/live-wire.ts";
+import { makeWire, removeWires } from "../support/processes/live-wire.ts";
 
 afterEach(removeWires);
 

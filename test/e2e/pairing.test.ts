@@ -1,14 +1,14 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
-import { buildCard } from "../../src/trust/card-build.ts";
-import { claimFor, verifyCard } from "../../src/trust/card.ts";
-import type { SasClaim } from "../../src/trust/pairing.ts";
-import { committedSas, sasCommitment, staticSas } from "../../src/trust/sas.ts";
+import { buildCard } from "../../src/trust/cards/card-build.ts";
+import { claimFor, verifyCard } from "../../src/trust/cards/card.ts";
+import type { SasClaim } from "../../src/trust/pairing/pairing.ts";
+import { committedSas, sasCommitment, staticSas } from "../../src/trust/pairing/sas.ts";
 import { didOf } from "../../src/wire/handle.ts";
 import { makeSigner, publicKeyOf } from "../../src/wire/signature.ts";
-import { makeHomes, removeWires, type LiveWire } from "../support/live-wire.ts";
-import { until } from "../support/real-processes.ts";
+import { makeHomes, removeWires, type LiveWire } from "../support/processes/live-wire.ts";
+import { until } from "../support/processes/real-processes.ts";
 
 afterEach(removeWires);
 

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
-import { until } from "../support/real-processes.ts";
-import { makeWire, removeWires, type LiveWire } from "../support/live-wire.ts";
+import { until } from "../support/processes/real-processes.ts";
+import { makeWire, removeWires, type LiveWire } from "../support/processes/live-wire.ts";
 
 interface Receipt {
   readonly to: string;

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { until } from "../support/real-processes.ts";
-import { settableClock } from "../support/settable-clock.ts";
-import { makeWire, removeWires, type LiveWire } from "../support/live-wire.ts";
+import { until } from "../support/processes/real-processes.ts";
+import { settableClock } from "../support/processes/settable-clock.ts";
+import { makeWire, removeWires, type LiveWire } from "../support/processes/live-wire.ts";
 
 interface SafeModeView {
   readonly author: string;

@@ -2,11 +2,11 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
-import { LIBRARY, start, until } from "../support/real-processes.ts";
+import { LIBRARY, start, until } from "../support/processes/real-processes.ts";
 import { brokenPlaces } from "../support/chain-check.ts";
-import { jsonLines, makeWire, removeWires, type Daemon } from "../support/live-wire.ts";
+import { jsonLines, makeWire, removeWires, type Daemon } from "../support/processes/live-wire.ts";
 
-const SENDER = fileURLToPath(new URL("../support/sender-process.js", import.meta.url));
+const SENDER = fileURLToPath(new URL("../support/processes/sender-process.js", import.meta.url));
 
 afterEach(removeWires);
 

@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from "vitest";
-import { until } from "../support/real-processes.ts";
-import { makeWire, removeWires } from "../support/live-wire.ts";
+import { until } from "../support/processes/real-processes.ts";
+import { makeWire, removeWires } from "../support/processes/live-wire.ts";
 
 afterEach(removeWires);
 

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { Composed } from "../../src/wire/compose.ts";
-import type { Agent } from "../../src/daemon/agent.ts";
-import { MINUTE } from "../support/rough-scene.ts";
-import { SimulatedWire } from "../support/simulated-wire.ts";
-import { AFTERMATHS, FAULTS } from "../support/plain-faults.ts";
+import type { Agent } from "../../src/agent/agent.ts";
+import { MINUTE } from "../support/scenes/rough-scene.ts";
+import { SimulatedWire } from "../support/scenes/simulated-wire.ts";
+import { AFTERMATHS, FAULTS } from "../support/disk/plain-faults.ts";
 
 const THEIRS = "scribe_to_forge";
 const OURS = "forge_to_scribe";

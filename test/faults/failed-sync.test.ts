@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { StorageError } from "../../src/storage/disk.ts";
-import { openInbox } from "../../src/storage/inbox.ts";
-import { openJournal } from "../../src/storage/journal.ts";
-import { appendShared } from "../../src/storage/shared-file.ts";
-import { agree, PEER, VICTIM } from "../support/fault-points.ts";
-import { MemoryDisk, type MemoryProcess } from "../support/memory-disk.ts";
-import { aftermath, roughScene, SECOND } from "../support/rough-scene.ts";
+import { StorageError } from "../../src/storage/disk/disk.ts";
+import { openInbox } from "../../src/storage/files/inbox.ts";
+import { openJournal } from "../../src/storage/files/journal.ts";
+import { appendShared } from "../../src/storage/files/shared-file.ts";
+import { agree, PEER, VICTIM } from "../support/disk/fault-points.ts";
+import { MemoryDisk, type MemoryProcess } from "../support/disk/memory-disk.ts";
+import { aftermath, roughScene, SECOND } from "../support/scenes/rough-scene.ts";
 
 // A failed sync loses its data although it can still be read, and a later one succeeds. What was
 // left so, because it could not be cut off again either, must be written anew before it counts.

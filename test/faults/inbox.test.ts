@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { StorageError } from "../../src/storage/disk.ts";
-import { openInbox } from "../../src/storage/inbox.ts";
-import { fromPlain } from "../../src/wire/json.ts";
-import { PEER, VICTIM } from "../support/fault-points.ts";
-import { Crashed, MemoryDisk } from "../support/memory-disk.ts";
-import { AFTERMATHS, FAULTS } from "../support/plain-faults.ts";
+import { StorageError } from "../../src/storage/disk/disk.ts";
+import { openInbox } from "../../src/storage/files/inbox.ts";
+import { fromPlain } from "../../src/wire/json/json.ts";
+import { PEER, VICTIM } from "../support/disk/fault-points.ts";
+import { Crashed, MemoryDisk } from "../support/disk/memory-disk.ts";
+import { AFTERMATHS, FAULTS } from "../support/disk/plain-faults.ts";
 import {
   aftermath,
   roughScene,
@@ -12,7 +12,7 @@ import {
   SECOND,
   send,
   type RoughScene,
-} from "../support/rough-scene.ts";
+} from "../support/scenes/rough-scene.ts";
 
 const PATH = "/state/inbox.jsonl";
 const lineOf = (number: number): Uint8Array => Buffer.from(`{"n":${number}}`);

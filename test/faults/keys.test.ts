@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { loadIdentity, makeIdentity } from "../../src/storage/identity.ts";
+import { loadIdentity, makeIdentity } from "../../src/storage/private/identity.ts";
 import { agentPaths, identityPaths, placesFrom } from "../../src/storage/paths.ts";
-import { preparePrivateFolders } from "../../src/storage/private-folders.ts";
+import { preparePrivateFolders } from "../../src/storage/private/private-folders.ts";
 import {
   adoptNextIdentity,
   isNextUrgent,
@@ -9,10 +9,10 @@ import {
   loadSigningIdentity,
   prepareNextIdentity,
   prepareUrgentIdentity,
-} from "../../src/storage/signing-key.ts";
+} from "../../src/storage/private/signing-key.ts";
 import { keyId, publicKeyOf } from "../../src/wire/signature.ts";
-import { MemoryDisk, type MemoryProcess } from "../support/memory-disk.ts";
-import { AFTERMATHS, attempt, FAULTS } from "../support/plain-faults.ts";
+import { MemoryDisk, type MemoryProcess } from "../support/disk/memory-disk.ts";
+import { AFTERMATHS, attempt, FAULTS } from "../support/disk/plain-faults.ts";
 
 const PLACES = placesFrom({ HOME: "/home/forge" }, "/home/forge");
 const PATHS = identityPaths(PLACES, "forge");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { SimulatedWire } from "../support/simulated-wire.ts";
+import { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 
 const LOG = "scribe_to_forge";
 

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { nodeDisk } from "../../src/storage/node-disk.ts";
-import { ownLine, startWriter } from "../storage/own-lines.ts";
-import { MINUTE, SECOND } from "../support/rough-scene.ts";
-import { SimulatedWire } from "../support/simulated-wire.ts";
+import { nodeDisk } from "../../src/storage/disk/node-disk.ts";
+import { ownLine, startWriter } from "../storage/own-log/own-lines.ts";
+import { MINUTE, SECOND } from "../support/scenes/rough-scene.ts";
+import { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 
 test("a link in the place of one own log is refused at start, and the other log goes on", () => {
   const folder = mkdtempSync(join(tmpdir(), "deaddrop-link-"));

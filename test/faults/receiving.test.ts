@@ -1,5 +1,5 @@
-import { PEER, settle, testFaults, tick, VICTIM } from "../support/fault-points.ts";
-import { say, send } from "../support/rough-scene.ts";
+import { PEER, settle, testFaults, tick, VICTIM } from "../support/disk/fault-points.ts";
+import { say, send } from "../support/scenes/rough-scene.ts";
 
 testFaults([
   {

@@ -3,11 +3,11 @@ import {
   loadSigningIdentity,
   prepareNextIdentity,
   prepareUrgentIdentity,
-} from "../../src/storage/signing-key.ts";
-import { fromPlain } from "../../src/wire/json.ts";
+} from "../../src/storage/private/signing-key.ts";
+import { fromPlain } from "../../src/wire/json/json.ts";
 import { encodeBase64, keyId, publicKeyOf } from "../../src/wire/signature.ts";
-import { PEER, testFaults, tick, VICTIM } from "../support/fault-points.ts";
-import { ack, say, SECOND, send, type RoughScene } from "../support/rough-scene.ts";
+import { PEER, testFaults, tick, VICTIM } from "../support/disk/fault-points.ts";
+import { ack, say, SECOND, send, type RoughScene } from "../support/scenes/rough-scene.ts";
 
 const SEED = new Uint8Array(32).fill(99);
 const PUBLIC = publicKeyOf(SEED);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { PEER, testFaults, tick, VICTIM } from "../support/fault-points.ts";
-import { aftermath, roughScene, say, send } from "../support/rough-scene.ts";
+import { PEER, testFaults, tick, VICTIM } from "../support/disk/fault-points.ts";
+import { aftermath, roughScene, say, send } from "../support/scenes/rough-scene.ts";
 
 testFaults([
   {

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
-import { loadPlace } from "../../src/daemon/place.ts";
-import { DeaddropError } from "../../src/daemon/errors.ts";
+import { loadPlace } from "../../src/agent/config/agent-config.ts";
+import { DeaddropError } from "../../src/api/errors.ts";
 import type { SetupHost } from "../../src/setup/host.ts";
-import { initWire } from "../../src/setup/init-wire.ts";
-import { joinWire } from "../../src/setup/join-wire.ts";
-import { StorageError } from "../../src/storage/disk.ts";
+import { initWire } from "../../src/setup/wire/init-wire.ts";
+import { joinWire } from "../../src/setup/wire/join-wire.ts";
+import { StorageError } from "../../src/storage/disk/disk.ts";
 import { placesFrom } from "../../src/storage/paths.ts";
-import { Crashed, MemoryDisk, type MemoryProcess } from "../support/memory-disk.ts";
-import { FAULTS } from "../support/plain-faults.ts";
-import { BEGIN_MS, WIRE } from "../support/scene-folder.ts";
+import { Crashed, MemoryDisk, type MemoryProcess } from "../support/disk/memory-disk.ts";
+import { FAULTS } from "../support/disk/plain-faults.ts";
+import { BEGIN_MS, WIRE } from "../support/scenes/scene-folder.ts";
 
 /** A machine on which every set-up draws other random bytes than the one before. */
 function host(disk: MemoryProcess, handle: string, draw: number): SetupHost {

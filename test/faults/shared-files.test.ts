@@ -1,7 +1,7 @@
 import { expect } from "vitest";
-import { agree, PEER, testFaults, tick, VICTIM } from "../support/fault-points.ts";
-import { ack, incident, SECOND, send, type RoughScene } from "../support/rough-scene.ts";
-import { fromPlain } from "../../src/wire/json.ts";
+import { agree, PEER, testFaults, tick, VICTIM } from "../support/disk/fault-points.ts";
+import { ack, incident, SECOND, send, type RoughScene } from "../support/scenes/rough-scene.ts";
+import { fromPlain } from "../../src/wire/json/json.ts";
 
 /** The id of the incident that was declared while a scene was prepared. */
 const declared = new WeakMap<RoughScene, string>();

@@ -8,9 +8,9 @@ import {
   tick,
   VICTIM,
   type Work,
-} from "../support/fault-points.ts";
-import { incident, roughScene, say, send, up } from "../support/rough-scene.ts";
-import { Witness } from "../support/witness.ts";
+} from "../support/disk/fault-points.ts";
+import { incident, roughScene, say, send, up } from "../support/scenes/rough-scene.ts";
+import { Witness } from "../support/disk/witness.ts";
 
 const START: Work = {
   name: "starting after a power cut",

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
-import { StorageError } from "../../src/storage/disk.ts";
+import { StorageError } from "../../src/storage/disk/disk.ts";
 import { agentPaths, placesFrom } from "../../src/storage/paths.ts";
-import { preparePrivateFolders } from "../../src/storage/private-folders.ts";
-import { changePrivateTrust, readPrivateTrust } from "../../src/daemon/private-trust.ts";
+import { preparePrivateFolders } from "../../src/storage/private/private-folders.ts";
+import { changePrivateTrust, readPrivateTrust } from "../../src/agent/config/trust-store.ts";
 import { pin, setTier } from "../../src/trust/pins.ts";
 import type { TrustStore } from "../../src/trust/store.ts";
 import { serialiseTrustStore } from "../../src/trust/trust-file.ts";
 import { publicKeyOf } from "../../src/wire/signature.ts";
-import { Crashed, MemoryDisk, type MemoryProcess } from "../support/memory-disk.ts";
-import { AFTERMATHS, FAULTS } from "../support/plain-faults.ts";
+import { Crashed, MemoryDisk, type MemoryProcess } from "../support/disk/memory-disk.ts";
+import { AFTERMATHS, FAULTS } from "../support/disk/plain-faults.ts";
 
 const PLACES = placesFrom({ HOME: "/home/forge" }, "/home/forge");
 const PATHS = agentPaths(PLACES, { wireDir: "/wire", wireKey: "5ce9e0f1", handle: "forge" });

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { verify as nobleVerify } from "@noble/ed25519";
 import { describe, expect, test } from "vitest";
 import { verifySignature } from "../../src/wire/signature.ts";
-import { REFUSAL_REASONS, prepare } from "../../src/trust/admission.ts";
+import { REFUSAL_REASONS, prepare } from "../../src/admission/authenticate.ts";
 import { TEST_LIMIT_MS } from "../support/hang-guard.ts";
 import { CORPUS } from "./corpus.ts";
 import { hunt, shrink, type Judge } from "./hunt.ts";

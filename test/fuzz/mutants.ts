@@ -1,5 +1,5 @@
 import { MAX_LINE_BYTES } from "../../src/wire/limits.ts";
-import { slowCanonical, type Tree } from "../wire/slow-json.ts";
+import { slowCanonical, type Tree } from "../wire/json/slow-json.ts";
 import { utf8 } from "../wire/vector-files.ts";
 import { CORPUS, FREQUENT, type Seed } from "./corpus.ts";
 import { mutateBytes } from "./mutate-bytes.ts";

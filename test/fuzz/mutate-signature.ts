@@ -9,7 +9,7 @@ import {
   smallOrderPoints,
   strictPoint,
 } from "../wire/point-verdict.ts";
-import { slowCanonical, type Tree } from "../wire/slow-json.ts";
+import { slowCanonical, type Tree } from "../wire/json/slow-json.ts";
 import { unsignedOf } from "./mutate-tree.ts";
 import type { Picker } from "./picker.ts";
 import { member } from "./slow-reader.ts";

@@ -1,4 +1,4 @@
-import { spell, type Tree } from "../wire/slow-json.ts";
+import { spell, type Tree } from "../wire/json/slow-json.ts";
 import { V30_OMIT, V31_OMIT } from "../../src/wire/canonical.ts";
 import { CHAIN } from "./situations.ts";
 import { KINDS } from "./slow-shape.ts";

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { V30_OMIT, V31_OMIT, canonicalBytes } from "../../src/wire/canonical.ts";
-import { parseObject } from "../../src/wire/json.ts";
-import { authenticate, type VerifiedMessage } from "../../src/trust/admission.ts";
-import { contentRefusal } from "../../src/trust/content.ts";
-import { admit, restoreLogAdmission } from "../../src/trust/log-admission.ts";
+import { parseObject } from "../../src/wire/json/json.ts";
+import { authenticate, type VerifiedMessage } from "../../src/admission/authenticate.ts";
+import { contentRefusal } from "../../src/admission/content-rules.ts";
+import { restoreLogAdmission } from "../../src/admission/log-admission.ts";
+import { admit } from "../../src/admission/judge.ts";
 import type { Situation } from "./situations.ts";
 import { sayingOf, type Judgement } from "./slow-admission.ts";
 

@@ -1,6 +1,6 @@
 import { lineOf, signV30, signV31, type Fields, type Person } from "../trust/people.ts";
 import { sha256Hex, V31_OMIT, canonicalBytes } from "../../src/wire/canonical.ts";
-import { fromPlain, type JsonObject } from "../../src/wire/json.ts";
+import { fromPlain, type JsonObject } from "../../src/wire/json/json.ts";
 import type { Picker } from "./picker.ts";
 
 /** A line that stands in one of an author's logs, or may be copied into another. */

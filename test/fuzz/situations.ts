@@ -1,14 +1,18 @@
 import { makeLayout } from "../../src/wire/layout.ts";
 import { DEFAULT_LIMITS } from "../../src/wire/limits.ts";
-import { authenticate, type AdmissionContext, type LineSource } from "../../src/trust/admission.ts";
+import {
+  authenticate,
+  type AdmissionContext,
+  type LineSource,
+} from "../../src/admission/authenticate.ts";
 import {
   acceptFromHere,
-  admit,
   newLogAdmission,
   saveLogAdmission,
   type LogAdmission,
   type SavedLogAdmission,
-} from "../../src/trust/log-admission.ts";
+} from "../../src/admission/log-admission.ts";
+import { admit } from "../../src/admission/judge.ts";
 import { parseTrustFile } from "../../src/trust/trust-file.ts";
 import type { Peer, PinnedKey } from "../../src/trust/store.ts";
 import { alice, bob, context, lineOf, NOON_MS, note, pinned, signV31 } from "../trust/people.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { PinnedKey } from "../../src/trust/store.ts";
 import { pointVerdict } from "../wire/point-verdict.ts";
-import { compareCodePoints, slowCanonical, type Tree } from "../wire/slow-json.ts";
+import { compareCodePoints, slowCanonical, type Tree } from "../wire/json/slow-json.ts";
 import type { Situation } from "./situations.ts";
 import { slowRead } from "./slow-reader.ts";
 import { slowShape, type Said } from "./slow-shape.ts";

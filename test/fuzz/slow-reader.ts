@@ -1,4 +1,4 @@
-import type { Tree } from "../wire/slow-json.ts";
+import type { Tree } from "../wire/json/slow-json.ts";
 
 /**
  * A second reader of Spec 1.4, written from RFC 3629 and RFC 8259 alone: bytes to code points by

@@ -1,5 +1,5 @@
 import { member } from "./slow-reader.ts";
-import type { Tree } from "../wire/slow-json.ts";
+import type { Tree } from "../wire/json/slow-json.ts";
 
 /** What a line says, as Spec 1.2 reads it: the oracle's own view of a message. */
 export interface Said {

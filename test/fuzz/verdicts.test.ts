@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "vitest";
-import type { RefusalReason } from "../../src/trust/admission.ts";
-import { SimulatedWire, type SceneOptions } from "../support/simulated-wire.ts";
-import { notedVerdicts } from "../support/line-verdicts.ts";
+import type { RefusalReason } from "../../src/admission/authenticate.ts";
+import { SimulatedWire, type SceneOptions } from "../support/scenes/simulated-wire.ts";
+import { notedVerdicts } from "../support/scenes/line-verdicts.ts";
 import { alice, bob, carol, lineOf, type Person } from "../trust/people.ts";
 import { CHAIN } from "./situations.ts";
 import { CORPUS } from "./corpus.ts";

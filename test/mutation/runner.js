@@ -19,7 +19,7 @@ process.env.DEADDROP_PROPERTY_RUNS ??= "60";
  */
 const LEFT_OUT =
   /Python|fuzz|all who hold the same lines|says what the reader says|any sequence of lines is judged|whom we believe follows|threads are what their lines say/;
-const LAYERS = ["wire", "trust", "protocol"];
+const LAYERS = ["wire", "trust", "admission", "protocol"];
 
 /**
  * Shows mutants to the tests of their own layer inside one process, for Stryker: a run costs the
@@ -96,7 +96,7 @@ class InProcessRunner {
   async #load() {
     this.#loads += 1;
     const paths = this.#layers.flatMap((layer) =>
-      readdirSync(`test/${layer}`)
+      readdirSync(`test/${layer}`, { recursive: true, encoding: "utf8" })
         .filter((name) => name.endsWith(".test.ts") && !LEFT_OUT.test(name))
         .map((name) => resolve("test", layer, name)),
     );

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { addresseesOf, isForUs } from "../../src/protocol/addressing.ts";
-import type { Env } from "../../src/protocol/record.ts";
+import type { Env } from "../../src/protocol/env.ts";
 import { makeLayout } from "../../src/wire/layout.ts";
 import type { Message } from "../../src/wire/message.ts";
-import { lineEvent, NOON, scriptEnv, WireScript } from "../support/wire-script.ts";
+import { lineEvent, NOON, scriptEnv, WireScript } from "../support/scripts/wire-script.ts";
 
 const ROSTER = ["ada", "bob", "eve"];
 

@@ -1,12 +1,18 @@
 import { expect, test } from "vitest";
 import { apply } from "../../src/protocol/core.ts";
-import type { LineEvent } from "../../src/protocol/record.ts";
+import type { LineEvent } from "../../src/protocol/events.ts";
 import { writeSnapshot } from "../../src/protocol/snapshot.ts";
 import { emptyState, type State } from "../../src/protocol/state.ts";
-import { sizeOf } from "../../src/protocol/topic.ts";
+import { sizeOf } from "../../src/protocol/decisions/proposal-thread.ts";
 import { makeLayout } from "../../src/wire/layout.ts";
 import type { Message } from "../../src/wire/message.ts";
-import { lineEvent, NOON, scriptEnv, WireScript, type Saying } from "../support/wire-script.ts";
+import {
+  lineEvent,
+  NOON,
+  scriptEnv,
+  WireScript,
+  type Saying,
+} from "../support/scripts/wire-script.ts";
 
 // However long the logs are: what is remembered of them stops growing. Lines are copies of one, with
 // what makes them different, because a hundred thousand of them take long to compose.

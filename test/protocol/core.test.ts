@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { newBeatTimers } from "../../src/protocol/beat-timers.ts";
+import { newBeatTimers } from "../../src/protocol/heartbeats/beat-timers.ts";
 import { apply, decide } from "../../src/protocol/core.ts";
 import type { Effect } from "../../src/protocol/effects.ts";
 import { toldEvent } from "../../src/protocol/notices.ts";
 import { emptyState, type State } from "../../src/protocol/state.ts";
-import { OutcomeScript } from "../support/outcome-script.ts";
-import { moment } from "../support/scripted-agent.ts";
+import { OutcomeScript } from "../support/scripts/outcome-script.ts";
+import { moment } from "../support/scripts/scripted-agent.ts";
 import {
   hours,
   lineEvent,
@@ -14,7 +14,7 @@ import {
   seconds,
   WireScript,
   type ScriptLine,
-} from "../support/wire-script.ts";
+} from "../support/scripts/wire-script.ts";
 
 const names = (effects: readonly Effect[]): string[] =>
   effects.map((effect) => {

@@ -9,7 +9,7 @@ import {
   toldEvent,
   type NoticesState,
 } from "../../src/protocol/notices.ts";
-import { hours, minutes, NOON } from "../support/wire-script.ts";
+import { hours, minutes, NOON } from "../support/scripts/wire-script.ts";
 
 function matter(key: string, peer?: string): AutomaticIncident {
   return {

@@ -1,12 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { newBeatTimers } from "../../src/protocol/beat-timers.ts";
+import { newBeatTimers } from "../../src/protocol/heartbeats/beat-timers.ts";
 import { apply, decide } from "../../src/protocol/core.ts";
-import type { CoreEvent, Env } from "../../src/protocol/record.ts";
+import type { CoreEvent } from "../../src/protocol/events.ts";
+import type { Env } from "../../src/protocol/env.ts";
 import { readSnapshot, writeSnapshot } from "../../src/protocol/snapshot.ts";
 import { mayInitiate } from "../../src/protocol/startup.ts";
 import { emptyState, type State } from "../../src/protocol/state.ts";
 import { encodeBase64, keyId, publicKeyOf } from "../../src/wire/signature.ts";
-import { lineEvent, NOON, scriptEnv, WireScript } from "../support/wire-script.ts";
+import { lineEvent, NOON, scriptEnv, WireScript } from "../support/scripts/wire-script.ts";
 
 const LOG = "forge_to_scribe";
 const [OLD_KEY, NEW_KEY] = [1, 2].map((fill) => publicKeyOf(new Uint8Array(32).fill(fill)));

@@ -1,6 +1,13 @@
 import { expect, test } from "vitest";
-import { ack, causesOf, MINUTE, propose, SECOND, statusOf } from "../support/proposal-scene.ts";
-import { SimulatedWire } from "../support/simulated-wire.ts";
+import {
+  ack,
+  causesOf,
+  MINUTE,
+  propose,
+  SECOND,
+  statusOf,
+} from "../support/scripts/proposal-scene.ts";
+import { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 
 const ROSTER = ["forge", "scribe", "mason"];
 

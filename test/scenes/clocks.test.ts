@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { Crashed } from "../support/memory-disk.ts";
-import { roughScene, say, send, aftermath } from "../support/rough-scene.ts";
-import { BEGIN_MS } from "../support/scene-folder.ts";
-import { checkedScenes } from "../support/scene-checks.ts";
-import type { SimulatedWire } from "../support/simulated-wire.ts";
+import { Crashed } from "../support/disk/memory-disk.ts";
+import { roughScene, say, send, aftermath } from "../support/scenes/rough-scene.ts";
+import { BEGIN_MS } from "../support/scenes/scene-folder.ts";
+import { checkedScenes } from "../support/scenes/scene-checks.ts";
+import type { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 
 // What clocks do to a wire: one that is wrong, one that is set, time zones, the turn of a year.
 

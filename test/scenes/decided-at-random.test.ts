@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { ChainHead, Composed } from "../../src/wire/compose.ts";
-import { seeded } from "../support/memory-disk.ts";
-import { MINUTE } from "../support/rough-scene.ts";
-import { SimulatedWire } from "../support/simulated-wire.ts";
+import { seeded } from "../support/disk/memory-disk.ts";
+import { MINUTE } from "../support/scenes/rough-scene.ts";
+import { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 
 // Whatever a peer writes and whatever the operator decides, in any order. Spec 1.6, 2.4.
 

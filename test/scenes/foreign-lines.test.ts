@@ -9,9 +9,9 @@ import {
   propose,
   SECOND,
   statusOf,
-} from "../support/proposal-scene.ts";
-import { checkedScenes } from "../support/scene-checks.ts";
-import type { SceneOptions, SimulatedWire } from "../support/simulated-wire.ts";
+} from "../support/scripts/proposal-scene.ts";
+import { checkedScenes } from "../support/scenes/scene-checks.ts";
+import type { SceneOptions, SimulatedWire } from "../support/scenes/simulated-wire.ts";
 
 const sceneOf = checkedScenes("replay");
 

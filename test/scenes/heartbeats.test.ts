@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { checkedScenes } from "../support/scene-checks.ts";
+import { checkedScenes } from "../support/scenes/scene-checks.ts";
 
 const sceneOf = checkedScenes("replay and audit");
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Composed } from "../../src/wire/compose.ts";
-import { SimulatedWire } from "../support/simulated-wire.ts";
+import { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 
 const MINUTE = 60_000;
 const LOG = "scribe_to_forge";

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { signFields, type Composed } from "../../src/wire/compose.ts";
-import { fromPlain, type JsonObject } from "../../src/wire/json.ts";
+import { fromPlain, type JsonObject } from "../../src/wire/json/json.ts";
 import { keyId, makeSigner, publicKeyOf } from "../../src/wire/signature.ts";
-import type { MemoryProcess } from "../support/memory-disk.ts";
-import { checkedScenes } from "../support/scene-checks.ts";
-import type { SimulatedWire } from "../support/simulated-wire.ts";
+import type { MemoryProcess } from "../support/disk/memory-disk.ts";
+import { checkedScenes } from "../support/scenes/scene-checks.ts";
+import type { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 
 const sceneOf = checkedScenes("replay");
 

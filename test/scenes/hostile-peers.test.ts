@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Composed } from "../../src/wire/compose.ts";
-import { checkedScenes } from "../support/scene-checks.ts";
-import { SimulatedWire, type SceneOptions } from "../support/simulated-wire.ts";
+import { checkedScenes } from "../support/scenes/scene-checks.ts";
+import { SimulatedWire, type SceneOptions } from "../support/scenes/simulated-wire.ts";
 
 const sceneOf = checkedScenes("replay");
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { StorageError } from "../../src/storage/disk.ts";
-import { checkedScenes } from "../support/scene-checks.ts";
-import type { SceneOptions, SimulatedWire } from "../support/simulated-wire.ts";
+import { StorageError } from "../../src/storage/disk/disk.ts";
+import { checkedScenes } from "../support/scenes/scene-checks.ts";
+import type { SceneOptions, SimulatedWire } from "../support/scenes/simulated-wire.ts";
 
 const sceneOf = checkedScenes("replay and audit");
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { fromPlain } from "../../src/wire/json.ts";
-import { checkedScenes } from "../support/scene-checks.ts";
-import type { SimulatedWire } from "../support/simulated-wire.ts";
+import { fromPlain } from "../../src/wire/json/json.ts";
+import { checkedScenes } from "../support/scenes/scene-checks.ts";
+import type { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 
 // What two daemons, or two agents that answer everything, could do to each other for ever.
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { AgentPaths } from "../../src/storage/paths.ts";
-import { SimulatedWire } from "../support/simulated-wire.ts";
+import { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 import {
   ack,
   aftermath,
@@ -14,7 +14,7 @@ import {
   send,
   up,
   type RoughScene,
-} from "../support/rough-scene.ts";
+} from "../support/scenes/rough-scene.ts";
 
 const PAIR = ["forge", "scribe"];
 const SEEN_IN = "/wire/_coordination";

@@ -12,7 +12,7 @@ import {
   send,
   up,
   type RoughScene,
-} from "../support/rough-scene.ts";
+} from "../support/scenes/rough-scene.ts";
 
 // More of it, or one seed again: DEADDROP_CRASH_SEEDS=1000 DEADDROP_CRASH_STEPS=200,
 // DEADDROP_CRASH_SEED=17.

@@ -2,8 +2,8 @@ import { Buffer } from "node:buffer";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Composed } from "../../src/wire/compose.ts";
-import { checkedScenes } from "../support/scene-checks.ts";
-import { SimulatedWire } from "../support/simulated-wire.ts";
+import { checkedScenes } from "../support/scenes/scene-checks.ts";
+import { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 
 // A folder that another program synchronises shows a log as it never was, for seconds: its lines in
 // another order, an older version, a hole, a torn beginning. After that it shows the true file.

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { saveSettings } from "../../src/storage/private-store.ts";
-import type { ViewName } from "../../src/daemon/view-types.ts";
-import { checkedScenes } from "../support/scene-checks.ts";
-import type { SceneOptions, SimulatedWire } from "../support/simulated-wire.ts";
+import { saveSettings } from "../../src/storage/private/private-store.ts";
+import type { ViewName } from "../../src/api/views.ts";
+import { checkedScenes } from "../support/scenes/scene-checks.ts";
+import type { SceneOptions, SimulatedWire } from "../support/scenes/simulated-wire.ts";
 
 const sceneOf = checkedScenes("replay");
 const SECOND = 1_000;

@@ -1,9 +1,9 @@
 import { Buffer } from "node:buffer";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { fromPlain } from "../../src/wire/json.ts";
-import { checkedScenes } from "../support/scene-checks.ts";
-import { SimulatedWire } from "../support/simulated-wire.ts";
+import { fromPlain } from "../../src/wire/json/json.ts";
+import { checkedScenes } from "../support/scenes/scene-checks.ts";
+import { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 
 // Ends of logs that are torn, and bytes in them that are no longer what they were.
 

@@ -2,12 +2,12 @@ import { Buffer } from "node:buffer";
 import { expect, test } from "vitest";
 import { runAudit } from "../../src/audit/audit.ts";
 import { wirePlan } from "../../src/audit/plan.ts";
-import { loadPlace } from "../../src/daemon/place.ts";
+import { loadPlace } from "../../src/agent/config/agent-config.ts";
 import { parseTrustStore, serialiseTrustStore } from "../../src/trust/trust-file.ts";
 import { acceptKey, deactivateKey } from "../../src/trust/pins.ts";
 import type { TrustStore } from "../../src/trust/store.ts";
-import { MINUTE, propose, SECOND, statusOf, threadOf } from "../support/proposal-scene.ts";
-import { SimulatedWire, type SceneOptions } from "../support/simulated-wire.ts";
+import { MINUTE, propose, SECOND, statusOf, threadOf } from "../support/scripts/proposal-scene.ts";
+import { SimulatedWire, type SceneOptions } from "../support/scenes/simulated-wire.ts";
 
 const LOG = "scribe_to_forge.jsonl";
 /** Policy lets scribe write unsigned lines. */

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { plainLine, type PlainSaying } from "../simulator/plain-lines.ts";
-import { SimulatedWire } from "../support/simulated-wire.ts";
+import { plainLine, type PlainSaying } from "../simulator/stage/plain-lines.ts";
+import { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 import { makeSigner } from "../../src/wire/signature.ts";
-import { WIRE_ID } from "../support/scene-folder.ts";
+import { WIRE_ID } from "../support/scenes/scene-folder.ts";
 
 const ROSTER = ["forge", "scribe", "quill"] as const;
 const OTHER_WIRE = "0123456789abcdef";

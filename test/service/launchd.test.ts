@@ -7,7 +7,7 @@ import {
   serviceLogs,
   serviceStatus,
   uninstallService,
-} from "../../src/cli/service.ts";
+} from "../../src/cli/service/install-service.ts";
 import { checkout, fakeHost, makePlace, missing } from "./place.ts";
 
 const noPython = missing("python3", "--version");

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { onTestFinished } from "vitest";
-import type { Host, HostAnswer, ServicePlace } from "../../src/cli/service-place.ts";
+import type { Host, HostAnswer, ServicePlace } from "../../src/cli/service/service-place.ts";
 import { agentPaths, placesFrom } from "../../src/storage/paths.ts";
 
 export const checkout = resolve(import.meta.dirname, "../..");

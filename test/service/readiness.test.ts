@@ -3,7 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { rotateLog } from "../../src/daemon/log-rotation.ts";
-import { type Launch, makeReadiness, supervisedExitCode } from "../../src/daemon/readiness.ts";
+import {
+  type Launch,
+  makeReadiness,
+  supervisedExitCode,
+} from "../../src/daemon/service-manager.ts";
 
 const unexpected = (error: Error): void => {
   throw error;

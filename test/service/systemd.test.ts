@@ -2,15 +2,15 @@ import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { installedInstances, type ServicePlace } from "../../src/cli/service-place.ts";
+import { installedInstances, type ServicePlace } from "../../src/cli/service/service-place.ts";
 import {
   foregroundCommand,
   installService,
   serviceLogs,
   serviceStatus,
   uninstallService,
-} from "../../src/cli/service.ts";
-import { dropInText } from "../../src/cli/service-systemd.ts";
+} from "../../src/cli/service/install-service.ts";
+import { dropInText } from "../../src/cli/service/service-systemd.ts";
 import { agentPaths } from "../../src/storage/paths.ts";
 import { checkout, fakeHost, makePlace, missing } from "./place.ts";
 

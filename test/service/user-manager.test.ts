@@ -3,11 +3,11 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, test } from "vitest";
-import { jsonLines, type Line } from "../support/live-wire.ts";
-import { BIN, killChildren, start } from "../support/real-processes.ts";
-import { makeTeam, whyNoUsers, type UnixTeam } from "../support/unix-users.ts";
+import { jsonLines, type Line } from "../support/processes/live-wire.ts";
+import { BIN, killChildren, start } from "../support/processes/real-processes.ts";
+import { makeTeam, whyNoUsers, type UnixTeam } from "../support/processes/unix-users.ts";
 
-const MANAGER = fileURLToPath(new URL("../support/user-manager.sh", import.meta.url));
+const MANAGER = fileURLToPath(new URL("../support/processes/user-manager.sh", import.meta.url));
 
 let team: UnixTeam | undefined;
 afterEach(async () => {

@@ -1,17 +1,17 @@
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { loadPlace } from "../../src/daemon/place.ts";
-import { meetPeers, type Contact } from "../../src/setup/first-contact.ts";
+import { loadPlace } from "../../src/agent/config/agent-config.ts";
+import { meetPeers, type Contact } from "../../src/setup/contact/first-contact.ts";
 import type { SetupHost } from "../../src/setup/host.ts";
-import { initWire } from "../../src/setup/init-wire.ts";
-import { readWhole } from "../../src/storage/disk.ts";
+import { initWire } from "../../src/setup/wire/init-wire.ts";
+import { readWhole } from "../../src/storage/disk/disk.ts";
 import { placesFrom } from "../../src/storage/paths.ts";
-import { verifyCard } from "../../src/trust/card.ts";
-import type { SasClaim } from "../../src/trust/pairing.ts";
-import { sasCommitment } from "../../src/trust/sas.ts";
+import { verifyCard } from "../../src/trust/cards/card.ts";
+import type { SasClaim } from "../../src/trust/pairing/pairing.ts";
+import { sasCommitment } from "../../src/trust/pairing/sas.ts";
 import { cardOf, keyFrom } from "../support/foreign-card.ts";
-import { Crashed, MemoryDisk, type MemoryProcess } from "../support/memory-disk.ts";
-import { BEGIN_MS, WIRE } from "../support/scene-folder.ts";
+import { Crashed, MemoryDisk, type MemoryProcess } from "../support/disk/memory-disk.ts";
+import { BEGIN_MS, WIRE } from "../support/scenes/scene-folder.ts";
 
 /** Cards that one hostile writer puts in the place of a peer's. */
 const CHANGES = 1_000;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { DEFAULT_SETTINGS, readAgentSettings } from "../../src/daemon/settings.ts";
+import { DEFAULT_SETTINGS, readAgentSettings } from "../../src/agent/config/settings.ts";
 import {
   checkSettings,
   SETTINGS,

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { BIN } from "../support/real-processes.ts";
+import { BIN } from "../support/processes/real-processes.ts";
 
 const GROUP = 61_000;
 const ANNA = 61_001;

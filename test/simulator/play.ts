@@ -1,15 +1,15 @@
 import type { Tier } from "../../src/trust/tiers.ts";
-import type { SceneOptions } from "../support/scene-folder.ts";
-import { kept } from "./broken.ts";
-import { HOSTILE, PLAIN } from "./cast.ts";
-import { Notary } from "./genuine.ts";
-import { Hostile } from "./hostile.ts";
-import { Inboxes } from "./inboxes.ts";
-import { Ledger } from "./ledger.ts";
-import { Luck } from "./luck.ts";
-import { PlainMember } from "./plain-member.ts";
-import { SharedFiles } from "./shared-files.ts";
-import { Stage, type Member } from "./stage.ts";
+import type { SceneOptions } from "../support/scenes/scene-folder.ts";
+import { kept } from "./checks/broken.ts";
+import { HOSTILE, PLAIN } from "./stage/cast.ts";
+import { Notary } from "./checks/genuine.ts";
+import { Hostile } from "./stage/hostile.ts";
+import { Inboxes } from "./checks/inboxes.ts";
+import { Ledger } from "./checks/ledger.ts";
+import { Luck } from "./stage/luck.ts";
+import { PlainMember } from "./stage/plain-member.ts";
+import { SharedFiles } from "./checks/shared-files.ts";
+import { Stage, type Member } from "./stage/stage.ts";
 
 const NAMES = ["forge", "scribe", "quill", "anvil"] as const;
 

@@ -1,11 +1,11 @@
-import { ACTS } from "./acts.ts";
-import { Broken } from "./broken.ts";
-import { checkFinale } from "./finale.ts";
-import { PLAIN_MISCHIEF } from "./hostile-plain.ts";
-import { MISCHIEF } from "./hostile.ts";
-import { PLAIN_DEEDS } from "./plain-member.ts";
+import { ACTS } from "./stage/acts.ts";
+import { Broken } from "./checks/broken.ts";
+import { checkFinale } from "./checks/finale.ts";
+import { PLAIN_MISCHIEF } from "./stage/hostile-plain.ts";
+import { MISCHIEF } from "./stage/hostile.ts";
+import { PLAIN_DEEDS } from "./stage/plain-member.ts";
 import { beginPlay, look, ringOnce, type Play } from "./play.ts";
-import { comeBack, TROUBLES } from "./troubles.ts";
+import { comeBack, TROUBLES } from "./stage/troubles.ts";
 
 export interface Run {
   readonly seed: number;

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { filesystemKind, fuseKind, typeOfMount } from "../../src/storage/fs-kind.ts";
-import { nodeDisk } from "../../src/storage/node-disk.ts";
+import { filesystemKind, fuseKind, typeOfMount } from "../../src/storage/disk/fs-kind.ts";
+import { nodeDisk } from "../../src/storage/disk/node-disk.ts";
 import { createWire, isWire, requireWire, type NewWire } from "../../src/storage/wire-folder.ts";
 
 const WIRE: NewWire = {

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { authenticate, type AdmissionContext } from "../../src/trust/admission.ts";
-import { DEFAULT_SIGNING } from "../../src/trust/config.ts";
+import { authenticate, type AdmissionContext } from "../../src/admission/authenticate.ts";
+import { DEFAULT_SIGNING } from "../../src/trust/policy/config.ts";
 import { newPeer } from "../../src/trust/store.ts";
 import { DEFAULT_LIMITS } from "../../src/wire/limits.ts";
-import { WIRE_ID, type LiveWire } from "./live-wire.ts";
+import { WIRE_ID, type LiveWire } from "./processes/live-wire.ts";
 
 /** Where a log of `owner` is not one signed chain without a gap: in words, a line each. */
 export function brokenPlaces(wire: LiveWire, owner: string, log: string): string[] {

@@ -1,5 +1,5 @@
-import { buildCard, type CardDraft } from "../../src/trust/card-build.ts";
-import type { CardKey } from "../../src/trust/card.ts";
+import { buildCard, type CardDraft } from "../../src/trust/cards/card-build.ts";
+import type { CardKey } from "../../src/trust/cards/card.ts";
 import { makeSigner, publicKeyOf } from "../../src/wire/signature.ts";
 
 /** The key that a test's `seed` stands for. */

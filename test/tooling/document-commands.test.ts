@@ -14,7 +14,7 @@ import {
   type Block,
 } from "../support/document-blocks.ts";
 import { TEST_LIMIT_MS } from "../support/hang-guard.ts";
-import { BIN } from "../support/real-processes.ts";
+import { BIN } from "../support/processes/real-processes.ts";
 
 /** README.md has a test of its own, which also installs. */
 const PLAYED = documents().filter((path) => path !== "README.md");

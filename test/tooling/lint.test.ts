@@ -24,19 +24,28 @@ export const here = process.cwd(); // no-restricted-globals
   "src/wire/limits.ts": `export const limit = 1;`,
   "src/trust/pins.ts": `
 import { limit } from "../wire/limits.ts";
-import { fold } from "../protocol/fold.ts"; // no-restricted-imports
-export const pins = [limit, fold];
+import { judge } from "../admission/judge.ts"; // no-restricted-imports
+export const pins = [limit, judge];
 `,
-  "src/protocol/fold.ts": `
+  "src/admission/judge.ts": `
 import { limit } from "../wire/limits.ts";
-import { open } from "../storage/open.ts"; // no-restricted-imports
-import { beside } from "../anything/else.ts"; // no-restricted-imports
-export const fold = [limit, open, beside];
+import { fold } from "../protocol/decisions/fold.ts"; // no-restricted-imports
+export const judge = [limit, fold];
 `,
-  "src/anything/else.ts": `export const beside = 1;`,
-  "src/storage/open.ts": `
-import { limit } from "../wire/limits.ts";
-import { loop } from "../daemon/loop.ts"; // no-restricted-imports
+  "src/protocol/decisions/fold.ts": `
+import { limit } from "../../wire/limits.ts";
+import type { Log } from "../logs/log.ts"; // no-cycle
+import { open } from "../../storage/disk/open.ts"; // no-restricted-imports
+export const fold = [limit, open];
+export type Fold = readonly Log[];
+`,
+  "src/protocol/logs/log.ts": `
+import type { Fold } from "../decisions/fold.ts"; // no-cycle
+export type Log = readonly Fold[];
+`,
+  "src/storage/disk/open.ts": `
+import { limit } from "../../wire/limits.ts";
+import { loop } from "../../daemon/loop.ts"; // no-restricted-imports
 export const open = [limit, loop];
 `,
   "src/daemon/loop.ts": `

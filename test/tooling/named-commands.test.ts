@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { expect, test } from "vitest";
 import { COMMANDS } from "../../src/cli/command-table.ts";
 import { addGlobalFlags, processCli } from "../../src/cli/context.ts";
-import { EXIT_CODES } from "../../src/daemon/errors.ts";
+import { EXIT_CODES } from "../../src/api/errors.ts";
 import { blocksOf, documents, documentText } from "../support/document-blocks.ts";
 
 const SPECIFICATION = "docs/spec/04-daemon.md";

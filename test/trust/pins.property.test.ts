@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { authenticate } from "../../src/trust/admission.ts";
+import { authenticate } from "../../src/admission/authenticate.ts";
 import {
   acceptKey,
   confirmSas,

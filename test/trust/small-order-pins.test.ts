@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { authenticate } from "../../src/trust/admission.ts";
-import { importTrust } from "../../src/trust/advertised.ts";
+import { authenticate } from "../../src/admission/authenticate.ts";
+import { importTrust } from "../../src/trust/cards/advertised.ts";
 import { acceptKey, pin } from "../../src/trust/pins.ts";
 import { EMPTY_STORE } from "../../src/trust/store.ts";
-import { verifyCard } from "../../src/trust/card.ts";
+import { verifyCard } from "../../src/trust/cards/card.ts";
 import { cardOf } from "../support/foreign-card.ts";
 import { parseTrustFile, parseTrustStore } from "../../src/trust/trust-file.ts";
 import { encodeBase64, keyId } from "../../src/wire/signature.ts";

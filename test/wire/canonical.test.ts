@@ -10,9 +10,9 @@ import {
   lineText,
   sha256Hex,
 } from "../../src/wire/canonical.ts";
-import { JsonDouble, parseObject, type JsonObject } from "../../src/wire/json.ts";
-import { anyDouble, spelledObject } from "./json-arbitraries.ts";
-import { compareCodePoints, slowCanonical } from "./slow-json.ts";
+import { JsonDouble, parseObject, type JsonObject } from "../../src/wire/json/json.ts";
+import { anyDouble, spelledObject } from "./json/json-arbitraries.ts";
+import { compareCodePoints, slowCanonical } from "./json/slow-json.ts";
 import { textOf, utf8, vectorLines } from "./vector-files.ts";
 
 function read(line: string): JsonObject {

@@ -15,7 +15,7 @@ import {
   toPlain,
   type JsonObject,
   type JsonValue,
-} from "../../src/wire/json.ts";
+} from "../../src/wire/json/json.ts";
 import { MESSAGE_TYPES, kindOf } from "../../src/wire/kinds.ts";
 import { DEFAULT_LIMITS, MAX_LINE_BYTES } from "../../src/wire/limits.ts";
 import { parseMessage } from "../../src/wire/message.ts";

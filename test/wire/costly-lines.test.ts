@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { canonicalBytes } from "../../src/wire/canonical.ts";
-import { parseObject } from "../../src/wire/json.ts";
+import { parseObject } from "../../src/wire/json/json.ts";
 import { MAX_LINE_BYTES } from "../../src/wire/limits.ts";
 import { parseMessage } from "../../src/wire/message.ts";
 import { randomFrom } from "../support/random.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { fromPlain, parseObject, toPlain, type JsonObject } from "../../src/wire/json.ts";
+import { fromPlain, parseObject, toPlain, type JsonObject } from "../../src/wire/json/json.ts";
 import { MESSAGE_TYPES, kindOf } from "../../src/wire/kinds.ts";
 import { MAX_LINE_BYTES } from "../../src/wire/limits.ts";
 import { schemaProblem } from "../../src/wire/message-schema.ts";

@@ -1,13 +1,13 @@
 import { keyHistory, type KeyLine } from "../../audit/key-history.ts";
 import type { AuditPlan } from "../../audit/audit.ts";
-import { DeaddropError } from "../../daemon/errors.ts";
+import { DeaddropError } from "../../api/errors.ts";
 import type { PinnedKey } from "../../trust/store.ts";
 import { quote } from "../../wire/quote.ts";
 import { parseKeyId } from "../../wire/signature.ts";
 import { parseTimestamp } from "../../wire/timestamp.ts";
 import type { Cli } from "../context.ts";
-import { emit, table, type Cell, type Paint } from "../output.ts";
-import { shortId } from "../text.ts";
+import { emit, table, type Cell, type Paint } from "../output/output.ts";
+import { shortId } from "../output/text.ts";
 import { auditPlan, type AuditFlags } from "./plans.ts";
 
 /** Lines that are listed for a person; `--json` has all of them. */

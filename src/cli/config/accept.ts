@@ -1,18 +1,21 @@
-import { DeaddropError } from "../../daemon/errors.ts";
-import { checkWireTiers, parsedConfig } from "../../setup/wire-config.ts";
-import { readWhole } from "../../storage/disk.ts";
-import { savePinned } from "../../storage/private-store.ts";
-import { defaultPolicyText } from "../../trust/default-policy.ts";
-import { DEFAULT_CONFIG, type WireConfig } from "../../trust/config.ts";
-import { DEFAULT_HEARTBEAT_TIERS, parseHeartbeatTiers } from "../../trust/heartbeat-tiers.ts";
-import { diffConfig, diffTiers, isLooser, lostPast } from "../../trust/policy-drift.ts";
-import { weaknesses } from "../../trust/weak-policy.ts";
-import type { Place } from "../../daemon/place.ts";
+import { DeaddropError } from "../../api/errors.ts";
+import { checkWireTiers, parsedConfig } from "../../setup/wire/wire-config.ts";
+import { readWhole } from "../../storage/disk/disk.ts";
+import { savePinned } from "../../storage/private/private-store.ts";
+import { defaultPolicyText } from "../../trust/policy/default-policy.ts";
+import { DEFAULT_CONFIG, type WireConfig } from "../../trust/policy/config.ts";
+import {
+  DEFAULT_HEARTBEAT_TIERS,
+  parseHeartbeatTiers,
+} from "../../trust/policy/heartbeat-tiers.ts";
+import { diffConfig, diffTiers, isLooser, lostPast } from "../../trust/policy/policy-drift.ts";
+import { weaknesses } from "../../trust/policy/weak-policy.ts";
+import type { AgentConfig } from "../../agent/config/agent-config.ts";
 import { agentPlace, reloadDaemon, type AgentPlace } from "../agent-place.ts";
-import { confirmOperator, type ConsentFlags } from "../confirm.ts";
+import { confirmOperator, type ConsentFlags } from "../input/confirm.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
-import { emit } from "../output.ts";
-import { sanitise } from "../sanitise.ts";
+import { emit } from "../output/output.ts";
+import { sanitise } from "../output/sanitise.ts";
 
 /** What the wire says now, against what this agent holds on to. Spec 1.1. */
 interface Differences {
@@ -38,7 +41,10 @@ export function differences({ host, place }: AgentPlace): Differences {
 }
 
 /** In what the new policy is weaker than the defaults and the held one is not. */
-function newWeaknesses({ config, layout, handle }: Place, next: WireConfig): readonly string[] {
+function newWeaknesses(
+  { config, layout, handle }: AgentConfig,
+  next: WireConfig,
+): readonly string[] {
   const held = weaknesses(config, layout.roster, [handle]).map(({ detail }) => detail);
   const roster = [...new Set([...layout.roster, ...next.roster])];
   const isTold = isLooser(config.signing, next.signing);

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DeaddropError } from "../../daemon/errors.ts";
+import { DeaddropError } from "../../api/errors.ts";
 import {
   checkSettings,
   settingNamed,
@@ -10,10 +10,10 @@ import {
   settingValue,
   withSetting,
 } from "../../setup/settings-table.ts";
-import { readSettings, saveSettings } from "../../storage/private-store.ts";
+import { readSettings, saveSettings } from "../../storage/private/private-store.ts";
 import { agentPlace, reloadDaemon, type AgentPlace } from "../agent-place.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
-import { emit, table } from "../output.ts";
+import { emit, table } from "../output/output.ts";
 import { differences } from "./accept.ts";
 
 /** `deaddrop config list`: the settings, and how the wire's policy stands against the pinned one. */

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AuditReport } from "../../audit/audit.ts";
-import type { SendAnswer } from "../../daemon/client-types.ts";
-import type { DecisionsView, IncidentView, SentView, StatusView } from "../../daemon/view-types.ts";
-import { shortId } from "../text.ts";
+import type { SendAnswer } from "../../api/client.ts";
+import type { DecisionsView, IncidentView, SentView, StatusView } from "../../api/views.ts";
+import { shortId } from "../output/text.ts";
 import { proveDecision } from "./proof.ts";
 import { DemoFailure, type Stage } from "./stage.ts";
 import {

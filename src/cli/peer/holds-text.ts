@@ -1,6 +1,6 @@
-import type { HoldsView, HoldView } from "../../daemon/hold-types.ts";
-import { table, type Cell, type Paint } from "../output.ts";
-import { sanitise } from "../sanitise.ts";
+import type { HoldsView, HoldView } from "../../api/holds.ts";
+import { table, type Cell, type Paint } from "../output/output.ts";
+import { sanitise } from "../output/sanitise.ts";
 
 /** What is held of a peer, for a person. */
 export function holdsText(view: HoldsView, paint: Paint): string {

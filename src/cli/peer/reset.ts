@@ -1,9 +1,9 @@
-import { changePrivateTrust } from "../../daemon/private-trust.ts";
+import { changePrivateTrust } from "../../agent/config/trust-store.ts";
 import { release } from "../../trust/pins.ts";
 import { agentPlace } from "../agent-place.ts";
-import { confirmOperator, type ConsentFlags } from "../confirm.ts";
+import { confirmOperator, type ConsentFlags } from "../input/confirm.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
-import { emit } from "../output.ts";
+import { emit } from "../output/output.ts";
 import { requirePeer } from "../trust/peer.ts";
 import { resetEffect, silenceOf } from "./holds-text.ts";
 

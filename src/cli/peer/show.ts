@@ -1,6 +1,6 @@
 import { agentPlace } from "../agent-place.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
-import { emit } from "../output.ts";
+import { emit } from "../output/output.ts";
 import { requirePeer } from "../trust/peer.ts";
 import { holdsText } from "./holds-text.ts";
 

@@ -1,9 +1,9 @@
-import { changePrivateTrust } from "../../daemon/private-trust.ts";
+import { changePrivateTrust } from "../../agent/config/trust-store.ts";
 import { setAllowUnchained } from "../../trust/pins.ts";
 import { agentPlace, reloadDaemon } from "../agent-place.ts";
-import { confirmOperator, type ConsentFlags } from "../confirm.ts";
+import { confirmOperator, type ConsentFlags } from "../input/confirm.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
-import { emit } from "../output.ts";
+import { emit } from "../output/output.ts";
 import { requirePeer } from "../trust/peer.ts";
 
 export type Unchained = "allow" | "refuse";

@@ -1,15 +1,15 @@
 import { resolve } from "node:path";
-import { DeaddropError } from "../../daemon/errors.ts";
-import { changePrivateTrust, readPrivateTrust } from "../../daemon/private-trust.ts";
-import { readWhole } from "../../storage/disk.ts";
-import { importTrust } from "../../trust/advertised.ts";
+import { DeaddropError } from "../../api/errors.ts";
+import { changePrivateTrust, readPrivateTrust } from "../../agent/config/trust-store.ts";
+import { readWhole } from "../../storage/disk/disk.ts";
+import { importTrust } from "../../trust/cards/advertised.ts";
 import type { StoreChange } from "../../trust/pins.ts";
 import type { TrustStore } from "../../trust/store.ts";
 import { agentPlace, reloadDaemon } from "../agent-place.ts";
-import { confirmOperator, type ConsentFlags } from "../confirm.ts";
+import { confirmOperator, type ConsentFlags } from "../input/confirm.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
-import { emit } from "../output.ts";
-import { sanitise } from "../sanitise.ts";
+import { emit } from "../output/output.ts";
+import { sanitise } from "../output/sanitise.ts";
 
 export interface ImportFlags extends GlobalFlags, ConsentFlags {
   acceptWireTrust?: boolean;

@@ -1,19 +1,19 @@
 import { join } from "node:path";
-import type { Place } from "../../daemon/place.ts";
+import type { AgentConfig } from "../../agent/config/agent-config.ts";
 import type { SetupHost } from "../../setup/host.ts";
-import { evidenceFor } from "../../storage/evidence.ts";
+import { evidenceFor } from "../../storage/files/evidence.ts";
 import { ownLogs } from "../../wire/layout.ts";
-import { readWhole } from "../../storage/disk.ts";
-import { lookAt } from "../../setup/first-contact.ts";
-import { signingKey } from "../../trust/card.ts";
-import { trustDrift, type Drift } from "../../trust/advertised.ts";
+import { readWhole } from "../../storage/disk/disk.ts";
+import { lookAt } from "../../setup/contact/first-contact.ts";
+import { signingKey } from "../../trust/cards/card.ts";
+import { trustDrift, type Drift } from "../../trust/cards/advertised.ts";
 import type { Peer } from "../../trust/store.ts";
 import { parseTrustFile } from "../../trust/trust-file.ts";
 import type { Tier } from "../../trust/tiers.ts";
 import { advertisedKeys, keyReport, type KeyReport } from "../../setup/report.ts";
 import { agentPlace, type AgentPlace } from "../agent-place.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
-import { emit, table, type Cell, type Paint } from "../output.ts";
+import { emit, table, type Cell, type Paint } from "../output/output.ts";
 
 /** A row of `deaddrop trust list --json`. */
 interface TrustRow {
@@ -82,7 +82,11 @@ function pendingKeys({ host, place, peers }: AgentPlace, peer: Peer | undefined)
   return isKnown ? [] : [keyReport(keyId, key)];
 }
 
-function evidenceFiles({ disk }: SetupHost, { layout, paths }: Place, handle: string): string[] {
+function evidenceFiles(
+  { disk }: SetupHost,
+  { layout, paths }: AgentConfig,
+  handle: string,
+): string[] {
   const { evidence } = paths;
   if (!layout.roster.includes(handle)) return [];
   return ownLogs(layout, handle).flatMap(({ name }) =>

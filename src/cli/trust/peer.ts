@@ -1,4 +1,4 @@
-import { DeaddropError } from "../../daemon/errors.ts";
+import { DeaddropError } from "../../api/errors.ts";
 import type { AgentPlace } from "../agent-place.ts";
 
 /** Throws unless it is a peer of this wire. */

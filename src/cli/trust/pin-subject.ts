@@ -1,14 +1,18 @@
 import { resolve } from "node:path";
-import { DeaddropError } from "../../daemon/errors.ts";
-import { isUrl } from "../../setup/fetch-card.ts";
-import { readOffer, type Offer } from "../../setup/offered-card.ts";
-import { fingerprintOf, groupedFingerprint, readOfferedKey } from "../../setup/offered-key.ts";
+import { DeaddropError } from "../../api/errors.ts";
+import { isUrl } from "../../setup/contact/fetch-card.ts";
+import { readOffer, type Offer } from "../../setup/contact/offered-card.ts";
+import {
+  fingerprintOf,
+  groupedFingerprint,
+  readOfferedKey,
+} from "../../setup/contact/offered-key.ts";
 import { advertisedKeys } from "../../setup/report.ts";
 import type { Peer } from "../../trust/store.ts";
 import type { Tier } from "../../trust/tiers.ts";
 import { decodeKey } from "../../wire/signature.ts";
 import type { AgentPlace } from "../agent-place.ts";
-import { confirmOperator } from "../confirm.ts";
+import { confirmOperator } from "../input/confirm.ts";
 import type { Cli } from "../context.ts";
 import type { PinFlags } from "./pin.ts";
 

@@ -1,5 +1,5 @@
-import { DeaddropError } from "../../daemon/errors.ts";
-import { changePrivateTrust, readPrivateTrust } from "../../daemon/private-trust.ts";
+import { DeaddropError } from "../../api/errors.ts";
+import { changePrivateTrust, readPrivateTrust } from "../../agent/config/trust-store.ts";
 import {
   acceptKey,
   endRevocation,
@@ -13,9 +13,9 @@ import {
 import type { TrustStore } from "../../trust/store.ts";
 import type { Tier } from "../../trust/tiers.ts";
 import { agentPlace, reloadDaemon } from "../agent-place.ts";
-import type { ConsentFlags } from "../confirm.ts";
+import type { ConsentFlags } from "../input/confirm.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
-import { emit } from "../output.ts";
+import { emit } from "../output/output.ts";
 import { trustRows } from "./list.ts";
 import { requirePeer } from "./peer.ts";
 import { askForPin, isCompared, isProof, subjectOf, type Subject } from "./pin-subject.ts";

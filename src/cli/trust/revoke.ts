@@ -1,16 +1,16 @@
-import { DeaddropError } from "../../daemon/errors.ts";
-import { lastMessage } from "../../setup/last-message.ts";
-import { changePrivateTrust } from "../../daemon/private-trust.ts";
-import { openHeads } from "../../storage/heads.ts";
+import { DeaddropError } from "../../api/errors.ts";
+import { lastMessage } from "../../setup/checks/last-message.ts";
+import { changePrivateTrust } from "../../agent/config/trust-store.ts";
+import { openHeads } from "../../storage/own-log/heads.ts";
 import { revokeKey } from "../../trust/pins.ts";
 import type { KeyEnd } from "../../trust/store.ts";
 import { ownLogs } from "../../wire/layout.ts";
 import { parseKeyId } from "../../wire/signature.ts";
 import { join } from "node:path";
 import { agentPlace, reloadDaemon, type AgentPlace } from "../agent-place.ts";
-import { confirmOperator, type ConsentFlags } from "../confirm.ts";
+import { confirmOperator, type ConsentFlags } from "../input/confirm.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
-import { emit } from "../output.ts";
+import { emit } from "../output/output.ts";
 
 /** `deaddrop trust revoke`: stops a key at once and holds its agent. Spec 2.5. */
 export async function run(

@@ -1,16 +1,16 @@
-import { DeaddropError } from "../../daemon/errors.ts";
-import { meetPeers, type Contact } from "../../setup/first-contact.ts";
-import { fingerprintOf, groupedFingerprint } from "../../setup/offered-key.ts";
-import type { Place } from "../../daemon/place.ts";
-import { claimFor, signingKey } from "../../trust/card.ts";
-import { digitsOf } from "../../trust/pairing.ts";
-import { staticSas } from "../../trust/sas.ts";
+import { DeaddropError } from "../../api/errors.ts";
+import { meetPeers, type Contact } from "../../setup/contact/first-contact.ts";
+import { fingerprintOf, groupedFingerprint } from "../../setup/contact/offered-key.ts";
+import type { AgentConfig } from "../../agent/config/agent-config.ts";
+import { claimFor, signingKey } from "../../trust/cards/card.ts";
+import { digitsOf } from "../../trust/pairing/pairing.ts";
+import { staticSas } from "../../trust/pairing/sas.ts";
 import { didOf } from "../../wire/handle.ts";
 import { agentPlace, type AgentPlace } from "../agent-place.ts";
-import { confirmOperator, type ConsentFlags } from "../confirm.ts";
+import { confirmOperator, type ConsentFlags } from "../input/confirm.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
-import { emit, type Paint } from "../output.ts";
-import { whereGiven } from "../setup-text.ts";
+import { emit, type Paint } from "../output/output.ts";
+import { whereGiven } from "../output/setup-text.ts";
 import { requirePeer } from "./peer.ts";
 
 /** How far the pairing with one peer has come. */
@@ -92,7 +92,7 @@ function times(count: number): string {
   return count === 1 ? "once" : `${count} times`;
 }
 
-export function standingWith(place: Place, contact: Contact, peer: string): Standing {
+export function standingWith(place: AgentConfig, contact: Contact, peer: string): Standing {
   const problem = contact.problems.get(peer);
   if (problem !== undefined) return { state: "wrong_card", detail: problem };
   const card = contact.cards.get(peer);

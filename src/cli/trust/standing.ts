@@ -1,14 +1,14 @@
-import { DeaddropError } from "../../daemon/errors.ts";
-import { changePrivateTrust, readPrivateTrust } from "../../daemon/private-trust.ts";
-import { updatePairings } from "../../storage/pairing-store.ts";
-import { parsePairings, serialisePairings } from "../../trust/pairing-file.ts";
+import { DeaddropError } from "../../api/errors.ts";
+import { changePrivateTrust, readPrivateTrust } from "../../agent/config/trust-store.ts";
+import { updatePairings } from "../../storage/private/pairing-store.ts";
+import { parsePairings, serialisePairings } from "../../trust/pairing/pairing-file.ts";
 import { setBlocked, setTier, type StoreChange } from "../../trust/pins.ts";
 import type { TrustStore } from "../../trust/store.ts";
 import { compareTiers, TIERS, type Tier } from "../../trust/tiers.ts";
 import { agentPlace, reloadDaemon, type AgentPlace } from "../agent-place.ts";
-import { confirmOperator, type ConsentFlags } from "../confirm.ts";
+import { confirmOperator, type ConsentFlags } from "../input/confirm.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
-import { emit } from "../output.ts";
+import { emit } from "../output/output.ts";
 import { standingOf, trustRows } from "./list.ts";
 import { requirePeer } from "./peer.ts";
 

@@ -1,9 +1,9 @@
-import { DeaddropError } from "../../daemon/errors.ts";
-import { meetPeers } from "../../setup/first-contact.ts";
-import { changePrivateTrust } from "../../daemon/private-trust.ts";
-import { updatePairings } from "../../storage/pairing-store.ts";
-import { isExhausted, MAX_MISMATCHES, noteMismatch } from "../../trust/pairing.ts";
-import { parsePairings, serialisePairings } from "../../trust/pairing-file.ts";
+import { DeaddropError } from "../../api/errors.ts";
+import { meetPeers } from "../../setup/contact/first-contact.ts";
+import { changePrivateTrust } from "../../agent/config/trust-store.ts";
+import { updatePairings } from "../../storage/private/pairing-store.ts";
+import { isExhausted, MAX_MISMATCHES, noteMismatch } from "../../trust/pairing/pairing.ts";
+import { parsePairings, serialisePairings } from "../../trust/pairing/pairing-file.ts";
 import {
   confirmSas,
   endRevocation,
@@ -13,9 +13,9 @@ import {
 } from "../../trust/pins.ts";
 import type { TrustStore } from "../../trust/store.ts";
 import { agentPlace, reloadDaemon, type AgentPlace } from "../agent-place.ts";
-import { confirmOperator, type ConsentFlags } from "../confirm.ts";
+import { confirmOperator, type ConsentFlags } from "../input/confirm.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
-import { emit } from "../output.ts";
+import { emit } from "../output/output.ts";
 import { standingOf, trustRows } from "./list.ts";
 import { requirePeer } from "./peer.ts";
 import { standingWith, type Standing } from "./sas.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { fromPlain } from "../../../src/wire/json.ts";
-import { ack, HOUR, MINUTE, SECOND } from "../../support/proposal-scene.ts";
-import { checkedScenes } from "../../support/scene-checks.ts";
-import type { Outcome, SimulatedWire } from "../../support/simulated-wire.ts";
+import { fromPlain } from "../../../src/wire/json/json.ts";
+import { ack, HOUR, MINUTE, SECOND } from "../../support/scripts/proposal-scene.ts";
+import { checkedScenes } from "../../support/scenes/scene-checks.ts";
+import type { Outcome, SimulatedWire } from "../../support/scenes/simulated-wire.ts";
 
 // Each of these holds live, and by itself once more at its end: replayed without a checkpoint, and
 // by an audit of the logs alone.

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { Composed } from "../../../src/wire/compose.ts";
-import { checkedScenes } from "../../support/scene-checks.ts";
-import { proposalDraft, propose } from "../../support/proposal-scene.ts";
-import type { SimulatedWire } from "../../support/simulated-wire.ts";
+import { checkedScenes } from "../../support/scenes/scene-checks.ts";
+import { proposalDraft, propose } from "../../support/scripts/proposal-scene.ts";
+import type { SimulatedWire } from "../../support/scenes/simulated-wire.ts";
 
 const sceneOf = checkedScenes("replay");
 const ROSTER = ["bob", "forge", "mallory"];

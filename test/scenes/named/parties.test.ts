@@ -10,10 +10,10 @@ import {
   SECOND,
   statusOf,
   threadOf,
-} from "../../support/proposal-scene.ts";
-import { fromPlain } from "../../../src/wire/json.ts";
-import { checkedScenes } from "../../support/scene-checks.ts";
-import type { SceneOptions, SimulatedWire } from "../../support/simulated-wire.ts";
+} from "../../support/scripts/proposal-scene.ts";
+import { fromPlain } from "../../../src/wire/json/json.ts";
+import { checkedScenes } from "../../support/scenes/scene-checks.ts";
+import type { SceneOptions, SimulatedWire } from "../../support/scenes/simulated-wire.ts";
 
 // Each of these holds live, and by itself once more at its end: replayed without a checkpoint, and
 // by an audit of the logs alone, which finds wrong what the scene says and nothing else.

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { causesOf, MINUTE, SECOND } from "../../support/proposal-scene.ts";
-import { say } from "../../support/rough-scene.ts";
-import { checkedScenes } from "../../support/scene-checks.ts";
-import type { SimulatedWire } from "../../support/simulated-wire.ts";
-import { Witness } from "../../support/witness.ts";
+import { causesOf, MINUTE, SECOND } from "../../support/scripts/proposal-scene.ts";
+import { say } from "../../support/scenes/rough-scene.ts";
+import { checkedScenes } from "../../support/scenes/scene-checks.ts";
+import type { SimulatedWire } from "../../support/scenes/simulated-wire.ts";
+import { Witness } from "../../support/disk/witness.ts";
 
 // Each of these holds live, and by itself once more at its end: replayed without a checkpoint, and
 // by an audit of the logs alone.

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fromPlain } from "../../../src/wire/json.ts";
+import { fromPlain } from "../../../src/wire/json/json.ts";
 import type { Composed } from "../../../src/wire/compose.ts";
 import {
   ack,
@@ -11,9 +11,9 @@ import {
   propose,
   SECOND,
   statusOf,
-} from "../../support/proposal-scene.ts";
-import { checkedScenes } from "../../support/scene-checks.ts";
-import { SimulatedWire, type SceneOptions } from "../../support/simulated-wire.ts";
+} from "../../support/scripts/proposal-scene.ts";
+import { checkedScenes } from "../../support/scenes/scene-checks.ts";
+import { SimulatedWire, type SceneOptions } from "../../support/scenes/simulated-wire.ts";
 
 // Each of these holds live, and by itself once more at its end: replayed without a checkpoint, and
 // by an audit of the logs alone, which finds wrong what the scene says and nothing else.

@@ -1,0 +1,125 @@
+import { emptyChain, type ChainState } from "../wire/chain.ts";
+import { ownLogs, type Layout, type Log } from "../wire/layout.ts";
+import type { RefusalReason } from "./authenticate.ts";
+import type { AheadHold } from "./dated-ahead.ts";
+import { SeenIds, UNKNOWN_BYTES } from "./seen-ids.ts";
+import type { Hold } from "../trust/store.ts";
+
+/** What admission remembers of one log. Owned by the loop, updated in place by `admit`. */
+export interface LogAdmission {
+  readonly name: string;
+  readonly addressee: string | undefined;
+  /** Whom the other logs of the same author address. */
+  readonly otherAddressees: readonly string[];
+  chain: ChainState;
+  seen: SeenIds;
+  /** Set by a fork; `acceptFromHere` ends it. */
+  held: Hold | undefined;
+  /** The operator's word that a chain may begin above 1 without its archive. Spec 1.6. */
+  mayBeginLate: boolean;
+  /** The last line that was held back because it is dated ahead of our clock. Spec 2.4. */
+  ahead: AheadHold | undefined;
+}
+
+/** Something that a chain showed and that the operator is told. Spec 1.6. */
+export interface ChainEvent {
+  readonly cause: "log_gap" | "log_forked" | "log_rewritten";
+  readonly detail: string;
+}
+
+/**
+ * What became of an authentic line.
+ * - `accepted`: `afterGap` when the line before it is missing.
+ * - `duplicate`: byte for byte a line that this log has shown before; dropped and counted.
+ * - `refused`: taken in all the same (the cursor moves past it).
+ * - `wait`: not taken; the cursor stays before it until the operator decides ("held"), until the
+ *   archive is there that the log begins with ("late"), until our clock may have been corrected
+ *   ("ahead"), or until the file shows the chain in its order ("order").
+ */
+export type Verdict =
+  | {
+      readonly outcome: "accepted";
+      readonly afterGap: boolean;
+      readonly events: readonly ChainEvent[];
+    }
+  | { readonly outcome: "duplicate" }
+  | {
+      readonly outcome: "refused";
+      readonly reason: RefusalReason;
+      readonly detail: string;
+      readonly events: readonly ChainEvent[];
+    }
+  | {
+      readonly outcome: "wait";
+      readonly because: "held" | "late" | "ahead" | "order";
+      readonly detail: string;
+      readonly events: readonly ChainEvent[];
+    };
+
+/**
+ * The state of a log of which nothing has been read.
+ *
+ * @param salt of `SeenIds`: 32 random bits
+ */
+export function newLogAdmission(log: Log, layout: Layout, salt: number): LogAdmission {
+  const others = ownLogs(layout, log.owner).filter((other) => other.name !== log.name);
+  return {
+    name: log.name,
+    addressee: log.addressee,
+    otherAddressees: others.flatMap((other) => other.addressee ?? []),
+    chain: emptyChain(),
+    seen: new SeenIds(salt),
+    held: undefined,
+    mayBeginLate: false,
+    ahead: undefined,
+  };
+}
+
+/** What of a log's admission goes into the checkpoint: plain JSON. */
+export interface SavedLogAdmission {
+  readonly chain: ChainState;
+  /** Empty where the ids are written apart: those of a long log are many megabytes. */
+  readonly seen: string;
+  readonly held?: Hold;
+  readonly mayBeginLate: boolean;
+  readonly ahead?: AheadHold;
+}
+
+export function saveLogAdmission(
+  log: LogAdmission,
+  ids: "with ids" | "ids apart" = "with ids",
+): SavedLogAdmission {
+  const { chain, held, mayBeginLate, ahead } = log;
+  const seen = ids === "with ids" ? log.seen.serialise() : "";
+  return {
+    chain: { ...chain },
+    seen,
+    mayBeginLate,
+    ...(held === undefined ? {} : { held }),
+    ...(ahead === undefined ? {} : { ahead }),
+  };
+}
+
+/** `fresh` with what was saved of it, or `undefined` when the ids in it are damaged. */
+export function restoreLogAdmission(
+  fresh: LogAdmission,
+  saved: SavedLogAdmission,
+): LogAdmission | undefined {
+  const seen = SeenIds.restore(saved.seen, fresh.seen.salt);
+  if (seen === undefined) return undefined;
+  const { chain, held, mayBeginLate, ahead } = saved;
+  // A checkpoint is JSON, which drops the fields that are undefined.
+  const head = chain.head;
+  return { ...fresh, chain: { head, gaps: chain.gaps }, seen, held, mayBeginLate, ahead };
+}
+
+/**
+ * The operator has decided: the chain goes on from whatever line comes next. Lines that it has shown
+ * stay known, and so do `gone`: ids of lines that were taken in and that the log lacks now. Spec 1.6.
+ */
+export function acceptFromHere(log: LogAdmission, gone: Iterable<string> = []): void {
+  for (const id of gone) log.seen.add(id, UNKNOWN_BYTES);
+  log.chain = emptyChain();
+  log.held = undefined;
+  log.mayBeginLate = true;
+}

@@ -1,0 +1,28 @@
+import { isChained, type ChainState } from "../wire/chain.ts";
+import type { Message } from "../wire/message.ts";
+import type { TrustStore } from "../trust/store.ts";
+
+/**
+ * Where the chain of a revoked key ends, that of the key proved in its place begins, wherever its
+ * agent stands: it need never have taken in what the thief wrote last, and would fork the chain
+ * with its first word. That the new key is its agent's was the operator's decision. Spec 1.6, 2.5.
+ *
+ * @param message authentic, so its key is pinned and active
+ */
+export function beginAfterRevoked(
+  chain: ChainState,
+  log: string,
+  message: Message,
+  store: TrustStore,
+): void {
+  const { head } = chain;
+  if (head === undefined || !isChained(message)) return;
+  const { seq, prev } = message;
+  // What is wrong by itself stays wrong.
+  if (seq > 1 !== (prev !== undefined)) return;
+  const keys = store.peers.get(message.from)?.keys ?? [];
+  const lost = keys.find((key) => key.revoked === true && key.ends?.get(log)?.id === head.id);
+  if (lost === undefined || lost.keyId === message.publicKeyId) return;
+  chain.head = prev === undefined ? undefined : { seq: seq - 1, id: prev };
+  chain.gaps = [];
+}

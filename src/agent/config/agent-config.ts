@@ -1,0 +1,247 @@
+import { Buffer } from "node:buffer";
+import type { Cadences, Domains } from "../../protocol/env.ts";
+import {
+  readPinned,
+  readSettings,
+  readTrust,
+  savePinned,
+} from "../../storage/private/private-store.ts";
+import { readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
+import type { Identity } from "../../storage/private/identity.ts";
+import {
+  earlierIdentities,
+  isNextUrgent,
+  loadNextIdentity,
+  loadSigningIdentity,
+} from "../../storage/private/signing-key.ts";
+import {
+  agentPaths,
+  wirePaths,
+  type AgentPaths,
+  type Places,
+  type WirePaths,
+} from "../../storage/paths.ts";
+import {
+  preparePrivateFolders,
+  rememberWire,
+  resolveWireKey,
+} from "../../storage/private/private-folders.ts";
+import { requireWire } from "../../storage/wire-folder.ts";
+import { DEFAULT_CONFIG, parseConfig, type WireConfig } from "../../trust/policy/config.ts";
+import {
+  DEFAULT_HEARTBEAT_TIERS,
+  parseHeartbeatTiers,
+  type HeartbeatTiers,
+} from "../../trust/policy/heartbeat-tiers.ts";
+import { defaultPolicyText } from "../../trust/policy/default-policy.ts";
+import { weaknesses } from "../../trust/policy/weak-policy.ts";
+import { EMPTY_STORE, newPeer, type PinnedKey, type TrustStore } from "../../trust/store.ts";
+import { parseTrustStore } from "../../trust/trust-file.ts";
+import { rosterProblems } from "../../wire/handle.ts";
+import { makeLayout, type Layout } from "../../wire/layout.ts";
+import { DeaddropError } from "../../api/errors.ts";
+import { requireDocument } from "./schema-checks.ts";
+import { readAgentSettings, type AgentSettings } from "./settings.ts";
+
+/** A longer config.json or tiers.json is none. */
+const MAX_CONFIG_BYTES = 4 * 1_048_576;
+
+/** Where an agent is asked to work. `peers` stands in for a roster that the wire lacks (1.1). */
+export interface PlaceRequest {
+  readonly wireDir: string;
+  readonly handle: string;
+  readonly peers?: readonly string[] | undefined;
+}
+
+/** Everything of an agent that the operator decides and that no peer can change. Spec 1.1, 2.1. */
+export interface AgentConfig {
+  readonly handle: string;
+  readonly paths: AgentPaths;
+  readonly wire: WirePaths;
+  /** What we sign with on this wire. */
+  readonly identity: Identity;
+  /** The key that a rotation is to bring in. Spec 2.5. */
+  readonly nextIdentity: Identity | undefined;
+  /** It is to be used at once: the one in use may be in other hands. */
+  readonly nextIsUrgent: boolean;
+  readonly config: WireConfig;
+  readonly tiers: HeartbeatTiers;
+  readonly layout: Layout;
+  readonly domains: Domains;
+  readonly cadences: Cadences;
+  readonly settings: AgentSettings;
+  /** The private store, with our own key in it at TRUSTED. */
+  readonly store: TrustStore;
+}
+
+/** Loads and checks all of it; throws what the operator has to mend. Spec 3.9. */
+export function loadPlace(disk: Disk, places: Places, request: PlaceRequest): AgentConfig {
+  requireWire(disk, request.wireDir);
+  const wireDir = disk.realPath(request.wireDir);
+  const wire = wirePaths(wireDir);
+  const wireKey = resolveWireKey(disk, places, request.handle, wireDir, claimedWireId(disk, wire));
+  const paths = agentPaths(places, { wireDir, wireKey, handle: request.handle });
+  preparePrivateFolders(disk, paths);
+  const identity = loadSigningIdentity(disk, paths);
+  const settings = readAgentSettings(readSettings(disk, paths), paths.settings);
+  const config = configOf(wire.config, pinned(disk, paths, "config", wire.config, request));
+  rememberWire(disk, paths, config.wireId);
+  const tiers = tiersOf(wire.tiers, pinned(disk, paths, "tiers", wire.tiers, request));
+  const layout = layoutOf(config, request, settings);
+  return {
+    handle: request.handle,
+    paths,
+    wire,
+    identity,
+    nextIdentity: loadNextIdentity(disk, paths),
+    nextIsUrgent: isNextUrgent(disk, paths),
+    config,
+    tiers,
+    layout,
+    domains: config.domains,
+    cadences: tiers.cadencesMs,
+    settings,
+    store: storeOf(disk, paths, identity),
+  };
+}
+
+/** The same place with its pins and keys as they stand now. */
+export function withTrustReread(disk: Disk, place: AgentConfig): AgentConfig {
+  const { paths } = place;
+  const identity = loadSigningIdentity(disk, paths);
+  const nextIdentity = loadNextIdentity(disk, paths);
+  const nextIsUrgent = isNextUrgent(disk, paths);
+  return { ...place, identity, nextIdentity, nextIsUrgent, store: storeOf(disk, paths, identity) };
+}
+
+/**
+ * The id that the folder claims; only names private folders that do not exist yet. A file that is
+ * broken or obstructed claims none: once there is a pinned one, it stops nobody. Spec 1.1.
+ */
+function claimedWireId(disk: Disk, wire: WirePaths): string | undefined {
+  try {
+    const bytes = readWhole(disk, wire.config, MAX_CONFIG_BYTES);
+    const parsed = bytes === undefined ? undefined : parseConfig(bytes);
+    return parsed?.ok === true ? parsed.config.wireId : undefined;
+  } catch (error) {
+    if (error instanceof StorageError) return undefined;
+    throw error;
+  }
+}
+
+/** Spec 1.1: copied privately at the first start; what peers write there later changes nothing. */
+function pinned(
+  disk: Disk,
+  paths: AgentPaths,
+  which: "config" | "tiers",
+  wirePath: string,
+  request: PlaceRequest,
+): Uint8Array {
+  const stored = readPinned(disk, paths, which);
+  if (stored !== undefined) return stored;
+  const bytes =
+    readWhole(disk, wirePath, MAX_CONFIG_BYTES) ?? Buffer.from(defaultPolicyText(which));
+  // Refused before it is pinned: a broken file must not become what we hold on to.
+  if (which === "config") refuseWeak(configOf(wirePath, bytes), request);
+  else tiersOf(wirePath, bytes);
+  savePinned(disk, paths, which, bytes);
+  return bytes;
+}
+
+/** A policy that is weaker than the defaults is pinned by `init` and `join` alone, which ask. Spec 1.1. */
+function refuseWeak(config: WireConfig, { wireDir, handle, peers = [] }: PlaceRequest): void {
+  const roster = config.roster.length > 0 ? config.roster : peers;
+  const weak = weaknesses(config, roster, [handle]);
+  if (weak.length === 0) return;
+  const what = weak.map(({ detail }) => detail).join("\n");
+  throw new DeaddropError("config", `this wire's policy is weaker than the defaults:\n${what}`, {
+    hint: `join the wire first, and agree to each there: deaddrop join ${wireDir} --me ${handle}`,
+  });
+}
+
+/** The wire's policy as a file has it; throws what has to be mended there. */
+export function configOf(path: string, bytes: Uint8Array | undefined): WireConfig {
+  if (bytes === undefined) return DEFAULT_CONFIG;
+  const parsed = parseConfig(bytes);
+  if (parsed.ok) {
+    requireDocument("config", path, bytes);
+    return parsed.config;
+  }
+  const hint =
+    parsed.reason === "schema_drift"
+      ? "upgrade deaddrop, or ask the wire's operator which version it is meant to speak"
+      : `correct ${path}, then start again`;
+  throw new DeaddropError("config", parsed.detail, { hint });
+}
+
+function tiersOf(path: string, bytes: Uint8Array | undefined): HeartbeatTiers {
+  if (bytes === undefined) return DEFAULT_HEARTBEAT_TIERS;
+  const parsed = parseHeartbeatTiers(bytes);
+  if (parsed.ok) {
+    requireDocument("tiers", path, bytes);
+    return parsed.tiers;
+  }
+  throw new DeaddropError("config", parsed.detail, { hint: `correct ${path}, then start again` });
+}
+
+/** The logs of the wire, from its roster or from the peers that are named. Spec 1.1. */
+export function layoutOf(
+  config: WireConfig,
+  request: PlaceRequest,
+  settings: AgentSettings,
+): Layout {
+  const named = [...(request.peers ?? []), ...settings.peers];
+  const roster =
+    config.roster.length > 0 ? config.roster : [...new Set([request.handle, ...named])];
+  const problems = rosterProblems(roster);
+  if (problems.length > 0) throw new DeaddropError("config", problems.join("\n"));
+  if (!roster.includes(request.handle)) {
+    throw new DeaddropError("config", `"${request.handle}" is not in the wire's roster`, {
+      hint: `the roster is ${roster.join(", ")}; use one of these handles with --as`,
+    });
+  }
+  if (roster.length < 2) {
+    throw new DeaddropError("config", "the wire names no peers", {
+      hint: "say who is on it: --peer <handle>, once for each",
+    });
+  }
+  return makeLayout(config.layout, roster);
+}
+
+/**
+ * Our own keys are believed too, so that our log is judged like any other: those whose private
+ * halves lie here, whatever the store says of us. It notes which of them are retired. Spec 2.5.
+ */
+function storeOf(disk: Disk, paths: AgentPaths, identity: Identity): TrustStore {
+  const store = parsedStore(disk, paths);
+  const { handle } = identity.signer;
+  const noted = store.peers.get(handle)?.keys ?? [];
+  const held = [identity, ...earlierIdentities(disk, paths)].map(({ signer, publicKey }) => {
+    const isNoted = ({ key }: PinnedKey) => Buffer.compare(key, publicKey) === 0;
+    const unnoted = { keyId: signer.keyId, key: publicKey, addedAt: "", active: true };
+    return noted.find(isNoted) ?? unnoted;
+  });
+  const own = {
+    ...newPeer(handle),
+    tier: "TRUSTED" as const,
+    tierSetAtMs: 0,
+    attestedSinceMs: 0,
+    keys: held,
+    mayBeUnsigned: store.peers.get(handle)?.mayBeUnsigned ?? false,
+  };
+  return { ...store, peers: new Map([...store.peers, [handle, own]]) };
+}
+
+function parsedStore(disk: Disk, paths: AgentPaths): TrustStore {
+  const text = readTrust(disk, paths);
+  if (text === undefined) return EMPTY_STORE;
+  const bytes = Buffer.from(text, "utf8");
+  const parsed = parseTrustStore(bytes, 0);
+  if (parsed.ok) {
+    requireDocument("trust", paths.trust, bytes);
+    return parsed.store;
+  }
+  throw new StorageError("corrupt", paths.trust, parsed.detail, {
+    hint: "correct it by hand, or restore it from a backup",
+  });
+}

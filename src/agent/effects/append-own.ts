@@ -1,0 +1,192 @@
+import { refusalsOf } from "../../protocol/keys/announcements.ts";
+import { textsField } from "../../protocol/body.ts";
+import { ownersNeeded } from "../../protocol/decisions/required-parties.ts";
+import { maySend, safeMode, type SafeMode } from "../../protocol/incidents/safe-mode.ts";
+import { StorageError } from "../../storage/disk/disk.ts";
+import type { OwnLine } from "../../storage/own-log/log-writer.ts";
+import { checkDraft, composeLine, nextTimestamp, type Draft } from "../../wire/compose.ts";
+import { logsTo, ownLogs, type Log } from "../../wire/layout.ts";
+import type { ChainHead } from "../../wire/chain.ts";
+import type { SendAnswer, SentLine, TierRefusal } from "../../api/client.ts";
+import { DeaddropError } from "../../api/errors.ts";
+import { assertShape } from "../config/schema-checks.ts";
+import type { Session } from "../session/session.ts";
+
+/** A draft with the logs into which it goes. */
+interface Addressed {
+  readonly draft: Draft;
+  readonly logs: readonly Log[];
+}
+
+/**
+ * Signs drafts into our own logs as one write and one sync: all of it is promised or nothing is.
+ * Each group is what one caller sends, and gets an answer of its own. Spec 4.1, Append. Throws
+ * DeaddropError when nothing was sent.
+ */
+export function sendGroups(session: Session, groups: readonly (readonly Draft[])[]): SendAnswer[] {
+  const { memory, env } = session;
+  const safe = safeMode(memory.state.incidents, env);
+  const addressed = groups.map((drafts) => drafts.map((draft) => address(session, draft, safe)));
+  const { outcome, messages } = write(session, addressed.flat());
+  let at = 0;
+  return addressed.map((group, index) => {
+    const count = group.reduce((sum, { logs }) => sum + logs.length, 0);
+    at += count;
+    const refusedBy = refusals(session, groups[index] ?? []);
+    return {
+      outcome,
+      messages: messages.slice(at - count, at),
+      ...(refusedBy.length === 0 ? {} : { refused_by: refusedBy }),
+    };
+  });
+}
+
+/** Each recipient once that has said of our tier that it takes no such lines. Spec 2.3. */
+function refusals({ memory, env }: Session, drafts: readonly Draft[]): TierRefusal[] {
+  const { announcements } = memory.state;
+  const all = drafts.flatMap(({ type, to }) => refusalsOf(announcements, env, type, to));
+  return [...new Map(all.map((each) => [each.peer, each])).values()];
+}
+
+/** The daemon's own words: they go into one named log, and safe mode has been asked before. */
+export function sendInto(
+  session: Session,
+  items: readonly { readonly draft: Draft; readonly log: string }[],
+): SendAnswer {
+  const addressed = items.map(({ draft, log }) => {
+    const into = session.place.layout.logs.get(log);
+    if (into === undefined) throw new Error(`${log} is no log of this wire`);
+    return { draft, logs: [into] };
+  });
+  return write(session, addressed);
+}
+
+function address(session: Session, draft: Draft, safe: SafeMode | undefined): Addressed {
+  const { layout, config, handle } = session.place;
+  if (!maySend(draft.type, safe)) throw safeModeError(draft.type, safe);
+  const checked = checkDraft(draft, config.limits);
+  if (!checked.ok) throw new DeaddropError("bad_draft", `not sent: ${checked.detail}`);
+  for (const to of draft.to) {
+    if (to === "*" || (layout.roster.includes(to) && to !== handle)) continue;
+    const peers = layout.roster.filter((peer) => peer !== handle).join(", ");
+    const why = to === handle ? "that is you" : "it is not in the wire's roster";
+    throw new DeaddropError("unknown_recipient", `not sent to "${to}": ${why}`, {
+      hint: `on this wire are: ${peers}`,
+    });
+  }
+  const logs = logsTo(layout, handle, draft.to);
+  if (draft.type === "proposal") checkOwners(session, draft, logs);
+  return { draft, logs };
+}
+
+/** Spec 3.4: a proposal names every owner of what it touches, by the pinned configuration. */
+function checkOwners(session: Session, { body }: Draft, logs: readonly Log[]): void {
+  const { domains, handle } = session.place;
+  const readers = logs.flatMap(({ addressee }) => addressee ?? []);
+  const required = textsField(body, "required") ?? readers;
+  const missing = ownersNeeded(body, domains, handle).filter((owner) => !required.includes(owner));
+  if (missing.length === 0) return;
+  throw new DeaddropError("bad_draft", `not sent: this needs ${missing.join(", ")} as well`, {
+    hint: "they own a domain that the proposal touches: name them with --required; several parties need layout outbox",
+  });
+}
+
+function safeModeError(type: string, safe: SafeMode | undefined): DeaddropError {
+  const why =
+    safe === undefined ? "" : `: ${safe.of} has not acked the incident ${safe.incident_id} in time`;
+  return new DeaddropError("safe_mode", `safe mode: "${type}" is not sent${why}`, {
+    hint: "ack or answer the incident (deaddrop incident list); an operator ends it with: deaddrop resume --reason …",
+  });
+}
+
+/** What blocks one of our logs may have been put right: what waits for it goes out now. */
+export function mendBlocked(session: Session): void {
+  const { layout, handle } = session.place;
+  const isBlocked = ownLogs(layout, handle).some(({ name }) => session.writer.blocked(name));
+  if (isBlocked) mend(session);
+}
+
+/** Why that log of ours alone takes nothing now. */
+export function troubleOf({ memory, writer }: Session, log: string): StorageError | undefined {
+  return writer.blocked(log) ?? memory.unreadable.get(log);
+}
+
+function mend(session: Session): void {
+  try {
+    session.mendLogs();
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    throw notSent(error);
+  }
+}
+
+interface Written {
+  readonly line: OwnLine;
+  readonly sent: SentLine;
+}
+
+function write(session: Session, items: readonly Addressed[]): SendAnswer {
+  const { memory, writer } = session;
+  if (memory.ownTrouble !== undefined) throw notSent(memory.ownTrouble);
+  mend(session);
+  const names = items.flatMap(({ logs }) => logs.map(({ name }) => name));
+  const [trouble] = names.flatMap((name) => troubleOf(session, name) ?? []);
+  if (trouble !== undefined) throw notSent(trouble);
+  const written = compose(session, items);
+  const answers = writer.append(written.map(({ line }) => line));
+  const refused = answers.find((answer) => answer.answer === "not sent");
+  if (refused?.answer === "not sent") throw notSent(refused.error);
+  for (const { line } of written) session.written.add(line.id);
+  memory.lastTimestamp = written.at(-1)?.sent.timestamp ?? memory.lastTimestamp;
+  const isQueued = answers.some((answer) => answer.answer === "queued");
+  return { outcome: isQueued ? "queued" : "sent", messages: written.map(({ sent }) => sent) };
+}
+
+/** Nothing is remembered of these lines until they are promised. */
+function compose(session: Session, items: readonly Addressed[]): Written[] {
+  const { world, place, memory, writer } = session;
+  const heads = new Map<string, ChainHead | undefined>();
+  const written: Written[] = [];
+  let last = memory.lastTimestamp;
+  for (const { draft, logs } of items) {
+    let correlationId = draft.correlationId;
+    for (const { name } of logs) {
+      const [wallMs, micros] = [world.clock.wallMs(), world.clock.micros()];
+      let timestamp = nextTimestamp(wallMs, micros, last);
+      // Spec 1.2: an ack in the very microsecond that names its thread would be refused.
+      if (timestamp === correlationId) timestamp = nextTimestamp(wallMs, micros, timestamp);
+      last = timestamp;
+      // One thread, although each log has a line of its own with a time of its own.
+      correlationId ??= timestamp;
+      const head = heads.has(name) ? heads.get(name) : writer.head(name);
+      const composed = composeLine(
+        { ...draft, correlationId },
+        { timestamp, log: name, wireId: place.config.wireId, head },
+        place.identity.signer,
+      );
+      assertShape("message", composed.message.fields);
+      const seq = (head?.seq ?? 0) + 1;
+      const { id, line } = composed;
+      heads.set(name, { seq, id });
+      written.push({
+        line: { log: name, seq, id, line },
+        sent: {
+          event_id: id,
+          log: name,
+          seq,
+          timestamp,
+          correlation_id: correlationId,
+          to: [...draft.to],
+        },
+      });
+    }
+  }
+  return written;
+}
+
+function notSent(error: StorageError): DeaddropError {
+  return new DeaddropError("storage", `not sent: ${error.message}`, {
+    hint: error.hint,
+    cause: error,
+  });
+}

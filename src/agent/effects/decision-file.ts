@@ -1,0 +1,72 @@
+import { Buffer } from "node:buffer";
+import { decisionEvent } from "../../protocol/decisions/decision-entry.ts";
+import type { UnsignedDecision } from "../../protocol/decisions/decision-record.ts";
+import type { CoreEvent } from "../../protocol/events.ts";
+import type { Disk } from "../../storage/disk/disk.ts";
+import { segmentsOf } from "../../storage/files/segments.ts";
+import { appendShared, type SharedAppend } from "../../storage/files/shared-file.ts";
+import { readNewLines } from "../../storage/files/tail.ts";
+import { signFields } from "../../wire/compose.ts";
+import { fromPlain, type JsonObject } from "../../wire/json/json.ts";
+import type { Signer } from "../../wire/signature.ts";
+import type { AgentConfig } from "../config/agent-config.ts";
+import { assertShape } from "../config/schema-checks.ts";
+
+const BYTES_PER_TURN = 65_536;
+const SHARED_MODE = 0o660;
+
+/** One line of decisions.jsonl, signed by its recorder like a message. Spec 3.4. */
+function signDecision(decision: UnsignedDecision, signer: Signer): Uint8Array {
+  const unsigned = fromPlain(decision) as JsonObject;
+  assertShape("decision", unsigned);
+  return signFields(unsigned, signer).line;
+}
+
+/**
+ * Records a decision unless `isProved` knows an entry of the live file or its archive: under the
+ * file's kernel lock, so that of two recorders one finds the other's line. Spec 3.4, 4.1.
+ */
+export function recordDecision(
+  disk: Disk,
+  place: AgentConfig,
+  decision: UnsignedDecision,
+  isProved: (event: CoreEvent) => boolean,
+): SharedAppend {
+  const { wire, store, identity } = place;
+  return appendShared(disk, wire.decisions, signDecision(decision, identity.signer), {
+    mode: SHARED_MODE,
+    segments: segmentsOf(disk, wire.archive, "decisions"),
+    find: (line) => {
+      // Most lines are of other proposals: those need no signature check.
+      if (!Buffer.from(line).includes(decision.proposal_id)) return false;
+      const event = decisionEvent(line, store, 0);
+      return event !== undefined && isProved(event);
+    },
+  });
+}
+
+/**
+ * What is new in decisions.jsonl. It is not noted in the journal: entries prove themselves or not,
+ * whenever they are read, and anybody can write there as much as they like.
+ */
+export function newDecisions(
+  disk: Disk,
+  place: AgentConfig,
+  cursor: Parameters<typeof readNewLines>[2],
+  at: number,
+) {
+  const { decisions } = place.wire;
+  // Whoever wrote it may have died before its sync: what we rely on has to stay.
+  const sync = { sync: true };
+  const read = readNewLines(disk, decisions, cursor, BYTES_PER_TURN, sync);
+  // A file that was cut or replaced is read again: entries that are known change nothing.
+  const again =
+    read.anomaly === undefined
+      ? read
+      : readNewLines(disk, decisions, undefined, BYTES_PER_TURN, sync);
+  const events = again.lines.flatMap((line) => {
+    if (line.kind !== "line") return [];
+    return decisionEvent(line.bytes, place.store, at) ?? [];
+  });
+  return { events, cursor: again.cursor, more: again.more, anomaly: read.anomaly };
+}

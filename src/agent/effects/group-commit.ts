@@ -1,0 +1,63 @@
+import type { Draft } from "../../wire/compose.ts";
+import type { Agent } from "../agent.ts";
+import type { SendAnswer } from "../../api/client.ts";
+import { DeaddropError } from "../../api/errors.ts";
+import type { Queue } from "../session/queue.ts";
+
+/** Groups beyond this many messages go out in turns. */
+const MAX_GROUP = 256;
+
+export interface SendQueue {
+  /** All of these or none, together with what others send at the same moment. */
+  send(drafts: readonly Draft[]): Promise<SendAnswer>;
+}
+
+interface Waiting {
+  readonly drafts: readonly Draft[];
+  resolve(answer: SendAnswer): void;
+  reject(error: unknown): void;
+}
+
+/** Group commit: what waits when the agent is free is signed, written and synced as one group. */
+export function makeSendQueue(agent: Agent, queue: Queue): SendQueue {
+  const waiting: Waiting[] = [];
+
+  async function sendWaiting(): Promise<void> {
+    const group = takeGroup();
+    if (group.length === 0) return;
+    try {
+      const answers = await agent.send(group.map(({ drafts }) => drafts));
+      for (const [at, each] of group.entries()) each.resolve(answers[at] as SendAnswer);
+    } catch (error) {
+      if (group.length === 1 || !(error instanceof DeaddropError) || error.code === "storage") {
+        for (const each of group) each.reject(error);
+        return;
+      }
+      // One of them is refused: that is no reason to refuse the others.
+      for (const each of group) {
+        await agent
+          .send([each.drafts])
+          .then(([answer]) => each.resolve(answer as SendAnswer), each.reject);
+      }
+    }
+  }
+
+  function takeGroup(): Waiting[] {
+    const group: Waiting[] = [];
+    let size = 0;
+    while (waiting.length > 0 && (group.length === 0 || size < MAX_GROUP)) {
+      const next = waiting.shift() as Waiting;
+      group.push(next);
+      size += next.drafts.length;
+    }
+    return group;
+  }
+
+  return {
+    send: (drafts) =>
+      new Promise((resolve, reject) => {
+        waiting.push({ drafts, resolve, reject });
+        queue(sendWaiting).catch(reject);
+      }),
+  };
+}

@@ -1,0 +1,62 @@
+import { Buffer } from "node:buffer";
+import type { AutomaticIncident } from "../../protocol/effects.ts";
+import { StorageError } from "../../storage/disk/disk.ts";
+import { segmentsOf } from "../../storage/files/segments.ts";
+import { appendShared } from "../../storage/files/shared-file.ts";
+import { signFields } from "../../wire/compose.ts";
+import { fromPlain, type JsonObject } from "../../wire/json/json.ts";
+import type { World } from "../session/world.ts";
+import type { AgentConfig } from "../config/agent-config.ts";
+
+const SHARED_MODE = 0o660;
+
+/** Appends a line to incident_log.jsonl unless one with that id stands there. Spec 3.5. */
+export function mirrorIncident(world: World, place: AgentConfig, id: string, raw: string): void {
+  const { wire } = place;
+  const needle = `"${id}"`;
+  appendShared(world.disk, wire.incidents, Buffer.from(raw, "utf8"), {
+    mode: SHARED_MODE,
+    segments: segmentsOf(world.disk, wire.archive, "incident_log"),
+    // An id also stands in lines that answer it, so the whole line decides.
+    find: (line) => Buffer.from(line).includes(needle) && Buffer.from(line).toString() === raw,
+  });
+}
+
+/**
+ * One signed line in incident_log.jsonl about an automatic incident that concerns the wire. It is
+ * for people: it stands in no log, has no place in a chain, and asks nobody for anything. Spec 3.5.
+ */
+export function publishNotice(world: World, place: AgentConfig, incident: AutomaticIncident): void {
+  const timestamp = new Date(world.clock.wallMs()).toISOString();
+  const unsigned = fromPlain({
+    timestamp,
+    from: place.handle,
+    to: ["*"],
+    type: "incident",
+    kind: 1400,
+    subject: cut(incident.subject, 200),
+    body: {
+      cause: incident.cause,
+      detail: cut(incident.detail, 2_000),
+      severity: "low",
+      ...(incident.peer === undefined ? {} : { peer: incident.peer }),
+    },
+    refs: [],
+    priority: "medium",
+    correlation_id: timestamp,
+    ack_required: false,
+  }) as JsonObject;
+  const { line } = signFields(unsigned, place.identity.signer);
+  try {
+    appendShared(world.disk, place.wire.incidents, line, { mode: SHARED_MODE });
+  } catch (error) {
+    // The operator has it in the local log; a locked or full wire folder must not stop the loop.
+    if (!(error instanceof StorageError)) throw error;
+    world.log.warn({ code: error.code }, `incident_log.jsonl: ${error.message}`);
+  }
+}
+
+/** By code points: half of one is no text. */
+function cut(text: string, length: number): string {
+  return Array.from(text).slice(0, length).join("");
+}

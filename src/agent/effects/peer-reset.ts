@@ -1,0 +1,106 @@
+import { join } from "node:path";
+import type { ResetEvent, ResetLog } from "../../protocol/events.ts";
+import { ownLogs } from "../../wire/layout.ts";
+import type { HoldsView, HoldView } from "../../api/holds.ts";
+import { DeaddropError } from "../../api/errors.ts";
+import { evidenceOf } from "../intake/trouble/evidence.ts";
+import { isLong, waitViews } from "../intake/trouble/log-waits.ts";
+import { intakeOf, type LogIntake } from "../state/agent-state.ts";
+import type { Session } from "../session/session.ts";
+
+/** What of a peer is held back until the operator decides, and why. Spec 1.6, 2.5. */
+export function holdsView(session: Session, peer: string): HoldsView {
+  const { place, memory } = session;
+  requirePeer(session, peer);
+  const known = place.store.peers.get(peer);
+  const keys = known?.keys ?? [];
+  const holds: HoldView[] = [];
+  if (known?.held !== undefined) {
+    const { cause, detail, sinceMs } = known.held;
+    const since = new Date(sinceMs).toISOString();
+    holds.push({ log: null, cause, detail, since, taken_from: null, evidence: [] });
+  }
+  for (const { name } of ownLogs(place.layout, peer)) {
+    const intake = intakeOf(memory, name);
+    const hold = logHold(session, intake) ?? longWait(session, intake);
+    if (hold !== undefined) holds.push(hold);
+  }
+  return {
+    peer,
+    holds,
+    blocked: known?.blocked ?? false,
+    can_speak: keys.length === 0 || keys.some(({ active }) => active),
+    evidence: ownLogs(place.layout, peer).flatMap(({ name }) => evidenceOf(session, name)),
+  };
+}
+
+function logHold(session: Session, intake: LogIntake): HoldView | undefined {
+  const { held } = intake.admission;
+  const { late, log } = intake;
+  const evidence = evidenceOf(session, log.name);
+  if (held !== undefined) {
+    const { cause, detail, sinceMs } = held;
+    const since = new Date(sinceMs).toISOString();
+    const taken_from = cause === "log_rewritten" ? "beginning" : "here";
+    return { log: log.name, cause, detail, since, taken_from, evidence };
+  }
+  if (late === undefined) return undefined;
+  const since = new Date(late.sinceMs).toISOString();
+  const { detail } = late;
+  return { log: log.name, cause: "log_gap", detail, since, taken_from: "here", evidence };
+}
+
+/** Of a log that lacks lines, or shows another order, the operator decides once it was told of it. */
+function longWait(session: Session, { log, wait }: LogIntake): HoldView | undefined {
+  const { world } = session;
+  if (wait === undefined || !isLong(wait, world.clock.monoMs())) return undefined;
+  const [view] = waitViews(session.memory, world, log.owner).filter(
+    (each) => each.log === log.name,
+  );
+  if (view === undefined) return undefined;
+  return {
+    log: log.name,
+    cause: wait.because === "behind" ? "log_behind" : "log_reordered",
+    detail: wait.detail,
+    since: view.since,
+    taken_from: wait.because === "order" ? "here" : "beginning",
+    evidence: evidenceOf(session, log.name),
+  };
+}
+
+/**
+ * Takes a peer's lines again where its logs are held or begin late: one durable event, so that a
+ * crash leaves all of it done or nothing. A hold in the trust store is not ended here. Answers what
+ * was held. Spec 1.6.
+ */
+export async function resetPeer(session: Session, peer: string): Promise<HoldsView> {
+  const { memory, place, world, files } = session;
+  const view = holdsView(session, peer);
+  // Beats that we wrote until now count the lines of a rewritten log as they stood before.
+  await session.takeInOwn();
+  const logs = view.holds.flatMap(({ log, taken_from }): ResetLog[] => {
+    if (log === null) return [];
+    const lines = memory.state.logs.get(log)?.lines ?? 0;
+    return [{ log, ...(taken_from === "beginning" ? { lines } : {}) }];
+  });
+  if (view.holds.length === 0) return view;
+  const event: ResetEvent = { kind: "reset", at: session.now().wallMs, peer, logs };
+  session.local(event);
+  const anew = logs.filter(({ lines }) => lines !== undefined);
+  // What its head was says nothing of a log that has begun anew.
+  files.heads.save({ peers: new Map(anew.map(({ log }) => [log, undefined])) });
+  for (const { log } of anew) {
+    const intake = intakeOf(memory, log);
+    // What we have had must not use up what its author may send us.
+    intake.unlimitedTo = world.disk.stat(join(place.wire.folder, intake.log.path))?.size ?? 0;
+  }
+  return view;
+}
+
+function requirePeer({ place }: Session, handle: string): void {
+  const peers = place.layout.roster.filter((each) => each !== place.handle);
+  if (peers.includes(handle)) return;
+  throw new DeaddropError("unknown_recipient", `"${handle}" is no peer on this wire`, {
+    hint: `on this wire are: ${peers.join(", ")}`,
+  });
+}

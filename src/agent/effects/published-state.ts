@@ -1,0 +1,48 @@
+import { Buffer } from "node:buffer";
+import { unreadCount } from "../../protocol/receipts/receipts.ts";
+import { openUnlessObstructed, StorageError, type Disk } from "../../storage/disk/disk.ts";
+import type { Session } from "../session/session.ts";
+
+const MODE = 0o640;
+/** Sessions that have said that it cannot be written: another user may keep its name occupied. */
+const told = new WeakSet<Session>();
+
+/**
+ * Publishes how far we have read in `<handle>_state.json`. A convenience for people and for peers
+ * without receipts: it proves nothing, and whoever wants proof reads our signed beats. Spec 1.1.
+ */
+export function publishState(session: Session): void {
+  const { world, place, memory, env } = session;
+  const positions = [...memory.intakes.values()].flatMap(({ log, cursor }) =>
+    log.owner === place.handle
+      ? []
+      : [[log.name, { lines: cursor?.lines ?? 0, offset: cursor?.offset ?? 0 }] as const],
+  );
+  const state = {
+    agent: place.handle,
+    inbox_unread_count: unreadCount(memory.state.receipts, env),
+    read: Object.fromEntries(positions),
+  };
+  const bytes = Buffer.from(`${JSON.stringify(state)}\n`, "utf8");
+  const path = place.wire.state(place.handle);
+  try {
+    if (stands(world.disk, path, bytes)) return;
+    world.disk.replace(path, bytes, MODE);
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    if (told.has(session)) return;
+    told.add(session);
+    world.log.warn({ code: error.code }, `${path}: ${error.message}`);
+  }
+}
+
+/** Anybody may have put something else there, of any size. */
+function stands(disk: Disk, path: string, bytes: Buffer): boolean {
+  const file = openUnlessObstructed(disk, path);
+  if (file === undefined || file === "obstructed") return false;
+  try {
+    return file.stat().size === bytes.length && bytes.equals(file.read(bytes.length, 0));
+  } finally {
+    file.close();
+  }
+}

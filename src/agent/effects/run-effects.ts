@@ -1,0 +1,104 @@
+import { beatWritten, type BeatTimers } from "../../protocol/heartbeats/beat-timers.ts";
+import type { Effect } from "../../protocol/effects.ts";
+import { judgeEntry } from "../../protocol/decisions/decisions.ts";
+import type { CoreEvent } from "../../protocol/events.ts";
+import { StorageError } from "../../storage/disk/disk.ts";
+import type { Draft } from "../../wire/compose.ts";
+import { fromPlain } from "../../wire/json/json.ts";
+import { recordDecision } from "./decision-file.ts";
+import { mirrorIncident } from "./incident-file.ts";
+import { sendInto, troubleOf } from "./append-own.ts";
+import type { Session } from "../session/session.ts";
+
+/** How long a shared file is left alone that somebody keeps locked, or that cannot be written. */
+const SHARED_RETRY_MS = 2_000;
+
+/**
+ * Does what the core decided. Lines of our own go out as one group and are folded when they are
+ * read back from our log, so that a crash anywhere leaves only work that is decided again.
+ */
+export async function perform(
+  session: Session,
+  effects: readonly Effect[],
+  timers: BeatTimers,
+): Promise<BeatTimers> {
+  const lines = doable(session, effects).flatMap((effect) => lineOf(session, effect));
+  let next = timers;
+  if (lines.length > 0) {
+    sendInto(session, lines);
+    await session.takeInOwn();
+    const now = session.now();
+    for (const effect of effects) {
+      if (effect.do !== "beat" || !isOpen(session, effect.log)) continue;
+      const { heartbeats } = session.memory.state;
+      const jitter = session.world.random();
+      next = beatWritten(next, effect.log, heartbeats, session.env, now, jitter);
+    }
+  }
+  // One failure is enough: each attempt waits a little for the lock.
+  for (const effect of effects) {
+    if (doNow(session, [effect]).length > 0) performShared(session, effect);
+  }
+  return next;
+}
+
+/** Without what goes into shared files while those are left alone: it is decided again. */
+export function doNow({ shared, world }: Session, effects: readonly Effect[]): readonly Effect[] {
+  if (world.clock.monoMs() >= shared.notBeforeMs) return effects;
+  return effects.filter((effect) => effect.do !== "record" && effect.do !== "mirror");
+}
+
+/** Our own logs may be closed to us (damaged, our key in use elsewhere): the rest goes on. */
+export function doable(session: Session, effects: readonly Effect[]): readonly Effect[] {
+  return effects.filter(
+    (effect) => (effect.do !== "send" && effect.do !== "beat") || isOpen(session, effect.log),
+  );
+}
+
+/** Whether that log of ours takes lines now. */
+export function isOpen(session: Session, log: string): boolean {
+  const { ownTrouble } = session.memory;
+  return ownTrouble === undefined && troubleOf(session, log) === undefined;
+}
+
+function lineOf(session: Session, effect: Effect): { draft: Draft; log: string }[] {
+  if (effect.do === "send") return [{ draft: effect.draft, log: effect.log }];
+  if (effect.do !== "beat") return [];
+  const addressee = session.place.layout.logs.get(effect.log)?.addressee;
+  const { last_action: _private, ...quiet } = effect.body;
+  const body = session.place.settings.showLastAction ? effect.body : quiet;
+  const draft: Draft = {
+    to: [addressee ?? "*"],
+    type: "heartbeat",
+    subject: effect.body.state === "paused" ? "paused" : "alive",
+    body: fromPlain(body),
+    priority: "low",
+  };
+  return [{ draft, log: effect.log }];
+}
+
+/** Shared files are written under a lock that others may hold: what fails is decided again. */
+function performShared(session: Session, effect: Effect): void {
+  try {
+    if (effect.do === "record") record(session, effect);
+    else if (effect.do === "mirror") {
+      mirrorIncident(session.world, session.place, effect.id, effect.raw);
+      session.local({ kind: "mirrored", id: effect.id, at: session.now().wallMs });
+    } else if (effect.do === "tell") session.tell(effect.incident);
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    session.shared.notBeforeMs = session.world.clock.monoMs() + SHARED_RETRY_MS;
+    session.world.log.warn({ effect: effect.do, code: error.code }, error.message);
+  }
+}
+
+function record(session: Session, effect: Extract<Effect, { do: "record" }>): void {
+  const { world, place, memory, env } = session;
+  const { proposals, logs } = memory.state;
+  const isProved = (event: CoreEvent): boolean =>
+    event.kind === "entry" && judgeEntry(proposals, logs, env, event.entry).is === "proved";
+  const written = recordDecision(world.disk, place, effect.decision, isProved);
+  const { decision_id: id } = effect.decision;
+  world.log.info({ decision: id, outcome: written.outcome }, "decision recorded");
+  session.takeInDecisions();
+}

@@ -1,0 +1,44 @@
+import { join } from "node:path";
+import { everSignedBy } from "../../admission/authenticate.ts";
+import { mustSignByPin } from "../../admission/unsigned-lines.ts";
+import { mayBeUnsigned } from "../../trust/policy/config.ts";
+import type { JournalEntry } from "../state/journal-entries.ts";
+import { scanLog } from "../state/log-reader.ts";
+import type { LogIntake } from "../state/agent-state.ts";
+import type { Taking } from "./intake-context.ts";
+
+/**
+ * Notes for every log that the journal does not follow yet how much of it stands there already:
+ * that is history. Spec 2.4. What was written while we were down is live, but not rate limited.
+ */
+export function beginLogs(taking: Taking): void {
+  const { world, place, memory } = taking;
+  const entries: JournalEntry[] = [];
+  for (const intake of memory.intakes.values()) {
+    const stat = world.disk.stat(join(place.wire.folder, intake.log.path));
+    const size = stat?.kind === "file" ? stat.size : 0;
+    intake.unlimitedTo = size;
+    if (intake.historyTo === undefined) {
+      intake.historyTo = size;
+      entries.push({ k: "began", at: world.clock.wallMs(), log: intake.log.name, size });
+    }
+    if ((intake.cursor?.offset ?? 0) < intake.historyTo) intake.signedTo = signedTo(taking, intake);
+  }
+  if (entries.length > 0) taking.note(entries, "now");
+}
+
+/**
+ * Where the first line ends that the log's author has signed; 0 when there is none, or when nothing
+ * depends on it. Spec 1.5: history before it may be unsigned.
+ */
+function signedTo({ world, place, ctx }: Taking, { log }: LogIntake): number {
+  if (!mayBeUnsigned(ctx.signing, log.owner) || !mustSignByPin(ctx.store, log.owner)) return 0;
+  const source = { owner: log.owner, log: log.name };
+  let found = 0;
+  scanLog(world.disk, place, log.name, (bytes, _line, end) => {
+    if (everSignedBy(bytes, source, ctx) === undefined) return "more";
+    found = end;
+    return "enough";
+  });
+  return found;
+}

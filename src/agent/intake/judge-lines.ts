@@ -1,0 +1,295 @@
+import { costsToken, store as charge, take, waitForToken } from "../../admission/rate-limits.ts";
+import {
+  confirm,
+  isAuthentic,
+  prepare,
+  type AdmissionContext,
+  type Authentication,
+  type Preparation,
+  type Prepared,
+  type RefusalReason,
+  type VerifiedMessage,
+} from "../../admission/authenticate.ts";
+import { type ChainEvent } from "../../admission/log-admission.ts";
+import { admit } from "../../admission/judge.ts";
+import { repeats } from "../../admission/shown-before.ts";
+import { BY_CONTEXT } from "../../admission/reading.ts";
+import { tierOf } from "../../trust/store.ts";
+import { isFull, type RefusedLines } from "../../admission/refused-lines.ts";
+import type { UnsignedPast } from "../../admission/unsigned-lines.ts";
+import type { TailLine } from "../../storage/files/tail.ts";
+import type { ChainRange } from "../../wire/chain.ts";
+import { pastContextOf } from "../session/environment.ts";
+import { isBeingMended, mendingMs } from "./trouble/torn-line.ts";
+import { isOutOfTurn } from "./trouble/line-order.ts";
+import type { WaitReason } from "../../api/holds.ts";
+import { LOOK_AGAIN_MS } from "./trouble/log-waits.ts";
+import type { Allowance, LogIntake } from "../state/agent-state.ts";
+import { noteJudged } from "./next-beat.ts";
+
+/** A line of a log with all that can be said of it before its signature is checked. */
+export interface PreparedLine {
+  readonly tail: TailLine;
+  /** Undefined for blank and oversized lines. */
+  readonly preparation: Preparation | undefined;
+}
+
+/** What became of one line, in the order of its log. */
+export interface JudgedLine {
+  readonly tail: TailLine;
+  readonly at: number;
+  readonly live: boolean;
+  readonly verdict: "accepted" | "refused" | "unauthentic" | "duplicate" | "blank";
+  /** Undefined unless authentic. */
+  readonly message: VerifiedMessage | undefined;
+  readonly reason: RefusalReason | undefined;
+  readonly detail: string;
+  readonly afterGap: boolean;
+  readonly events: readonly ChainEvent[];
+  /** Of a line that the log has shown before. */
+  readonly duplicateOf?: string;
+}
+
+/** Why a log is not read further for now; the line stays unread. */
+export interface Stop {
+  readonly cause: "held" | WaitReason;
+  /** Until when, in ms from now; the log is looked at again then. */
+  readonly forMs: number;
+  readonly detail: string;
+  readonly events: readonly ChainEvent[];
+  /** The line that waits, if it is an authentic one. */
+  readonly id?: string;
+}
+
+/** What the journal notes of one line, about. */
+const NOTE_BYTES = 256;
+/** How long a log is left alone whose author we wait for, or whose author has spent the day. */
+const WAIT_MS = 60_000;
+
+export function prepareLines(
+  lines: readonly TailLine[],
+  intake: LogIntake,
+  ctx: AdmissionContext,
+): PreparedLine[] {
+  const { owner, name: log } = intake.log;
+  const past = pastContextOf(ctx);
+  return lines.map((tail) => {
+    const live = isLive(tail, intake);
+    const unsignedPast = live ? undefined : () => unsignedPastOf(tail, intake);
+    const source = { owner, log, unsignedPast };
+    const preparation =
+      tail.kind === "line" ? prepare(tail.bytes, source, live ? ctx : past) : undefined;
+    return { tail, preparation };
+  });
+}
+
+/** Whether a line came after our journal began to follow its log. Spec 2.4. */
+function isLive({ end }: TailLine, { historyTo }: LogIntake): boolean {
+  return historyTo === undefined || end > historyTo;
+}
+
+/** History that is read now has no verdict in the journal yet. Spec 1.5. */
+function unsignedPastOf({ end }: TailLine, { signedTo }: LogIntake): UnsignedPast {
+  return { noted: undefined, isBeforeSigned: end < signedTo };
+}
+
+/** The signatures that these lines wait for, in their order. */
+export function signaturesOf(lines: readonly PreparedLine[]): Prepared[] {
+  return lines.flatMap(({ preparation }) =>
+    preparation?.step === "signature" ? [preparation] : [],
+  );
+}
+
+export interface Judging {
+  readonly intake: LogIntake;
+  readonly ctx: AdmissionContext;
+  readonly wallMs: number;
+  readonly monoMs: number;
+  /** Our own log: its receipt time is the time at which we wrote. */
+  readonly own: boolean;
+  /** Of the log's author; undefined for our own logs, which nothing limits. */
+  readonly allowance: Allowance | undefined;
+  /** What the next beat names already of the log; undefined when no beat of ours speaks of it. */
+  readonly refused: RefusedLines | undefined;
+  /** Whether lines of the chain between these numbers stand in the file behind that offset. */
+  standsBehind(offset: number, range: ChainRange): boolean;
+  /** The log has been found to hold all that we know, in order: awaited lines and new ones. */
+  readonly isOrdered: boolean;
+}
+
+/** What one round of judging remembers. */
+interface Judgement extends Judging {
+  /** Awaited lines that stand there again. */
+  readonly returned: Set<string>;
+}
+
+/**
+ * Judges lines in order until one has to stay unread. Admission is taken into the intake line by
+ * line; the caller makes the verdicts durable before it goes on. Spec 2.4.
+ */
+export function judgeLines(
+  lines: readonly PreparedLine[],
+  valid: readonly boolean[],
+  judging: Judging,
+): { readonly judged: readonly JudgedLine[]; readonly stop: Stop | undefined } {
+  const judged: JudgedLine[] = [];
+  const round: Judgement = { ...judging, returned: new Set() };
+  let signature = 0;
+  const named = judging.refused === undefined ? undefined : { ...judging.refused };
+  for (const [at, line] of lines.entries()) {
+    // Spec 3.2: heads never pass a refusal that is not named.
+    if (named !== undefined && isFull(named)) {
+      return { judged, stop: { cause: "refusals", forMs: 0, detail: "", events: [] } };
+    }
+    if (!judging.own && isBeingMended(lines, at, valid, judging)) {
+      const forMs = mendingMs(line.tail.end - line.tail.start);
+      return { judged, stop: { cause: "hole", forMs, detail: "", events: [] } };
+    }
+    const verdict = line.preparation?.step === "signature" ? valid[signature++] : undefined;
+    const result = judgeLine(line, verdict, round);
+    if ("cause" in result) return { judged, stop: result };
+    if (named !== undefined) noteJudged(named, result);
+    judged.push(result);
+  }
+  return { judged, stop: undefined };
+}
+
+function judgeLine(
+  line: PreparedLine,
+  valid: boolean | undefined,
+  judging: Judgement,
+): JudgedLine | Stop {
+  const { tail } = line;
+  const { intake } = judging;
+  const live = isLive(tail, intake);
+  const plain = { tail, message: undefined, afterGap: false, events: [], detail: "" } as const;
+  if (tail.kind === "blank") {
+    const at = Math.min(receiptTime(undefined, live, judging), judging.wallMs);
+    return { ...plain, at, live, verdict: "blank", reason: undefined };
+  }
+  const outcome = authentication(line, valid);
+  // Spec 2.4: what was believed once and stands there again is a duplicate, whatever we believe now.
+  const isDoubted = !outcome.ok && BY_CONTEXT.has(outcome.reason) && tail.kind === "line";
+  const duplicateOf = isDoubted ? repeats(tail.bytes, intake.admission) : undefined;
+  if (duplicateOf !== undefined) {
+    const at = receiptTime(undefined, live, judging);
+    return { ...plain, at, live, verdict: "duplicate", reason: undefined, duplicateOf };
+  }
+  if (!outcome.ok) {
+    const at = Math.min(receiptTime(undefined, live, judging), judging.wallMs);
+    const { reason, detail } = outcome;
+    return { ...plain, at, live, verdict: "unauthentic", reason, detail };
+  }
+  return judgeAuthentic(outcome.message, tail, live, judging);
+}
+
+function authentication(line: PreparedLine, valid: boolean | undefined): Authentication {
+  const { preparation } = line;
+  if (preparation === undefined) {
+    return { ok: false, reason: "oversized", detail: "the line is longer than 1 MiB" };
+  }
+  if (preparation.step === "refused") return preparation.refusal;
+  if (preparation.step === "done") return { ok: true, message: preparation.message };
+  return confirm(preparation, valid === true);
+}
+
+function judgeAuthentic(
+  message: VerifiedMessage,
+  tail: TailLine,
+  fresh: boolean,
+  judging: Judgement,
+): JudgedLine | Stop {
+  const { intake, ctx, returned, allowance } = judging;
+  if (!judging.isOrdered && isOutOfTurn(message.id, intake, returned)) {
+    return { cause: "reordered", forMs: 0, detail: "", events: [] };
+  }
+  // A line that a power cut took back and that its author has appended again: the first receipt
+  // and the first verdict stand.
+  const noted = intake.awaited.get(message.id);
+  if (noted !== undefined) returned.add(message.id);
+  const live = noted === undefined ? fresh : noted.old !== true;
+  const before = { ...allowance };
+  // Anybody can copy a line: a second one of it is not charged to its author.
+  const isCopy = intake.admission.seen.has(message.id);
+  const isCharged = noted === undefined && !isCopy;
+  const limited = isCharged ? limit(message, tail, live, judging) : undefined;
+  if (limited !== undefined) return limited;
+  const claimed = noted?.at ?? receiptTime(message, live, judging);
+  const at = Math.min(claimed, judging.wallMs);
+  const standsBehind = (gap: ChainRange) => judging.standsBehind(tail.end, gap);
+  const first = noted === undefined && !judging.own ? { standsBehind } : undefined;
+  const reading = { mode: "live", line: tail.line, first } as const;
+  const verdict = admit(message, intake.admission, ctx, claimed, reading);
+  if (verdict.outcome === "wait") {
+    // It will be asked for again.
+    if (allowance !== undefined) Object.assign(allowance, before);
+    const { because: cause, detail, events } = verdict;
+    if (cause === "late") intake.late ??= { detail, sinceMs: judging.wallMs };
+    return { cause, forMs: LOOK_AGAIN_MS[cause], detail, events, id: message.id };
+  }
+  intake.lastAt = at;
+  intake.late = undefined;
+  const base = { tail, at, live, message, afterGap: false, events: [], detail: "" } as const;
+  if (verdict.outcome === "duplicate") {
+    const duplicateOf = message.id;
+    return { ...base, message: undefined, verdict: "duplicate", reason: undefined, duplicateOf };
+  }
+  if (verdict.outcome === "refused") {
+    const { reason, detail, events } = verdict;
+    return { ...base, verdict: "refused", reason, detail, events };
+  }
+  const { afterGap, events } = verdict;
+  return { ...base, verdict: "accepted", reason: undefined, afterGap, events };
+}
+
+/** Spec 2.4: rate is no refusal; the line stays where it is and is taken up later. */
+function limit(
+  message: VerifiedMessage,
+  tail: TailLine,
+  live: boolean,
+  judging: Judging,
+): Stop | undefined {
+  const { allowance, ctx, intake, monoMs, wallMs } = judging;
+  if (allowance === undefined || !live || tail.end <= intake.unlimitedTo) return undefined;
+  const perMinute = ctx.limits.rateLimitMsgPerMin;
+  if (costsToken(message.type, live, tierOf(ctx.store, message.from))) {
+    const taken = take(allowance.bucket, monoMs, perMinute);
+    allowance.bucket = taken.bucket;
+    if (!taken.ok) {
+      const forMs = Math.min(waitForToken(taken.bucket, monoMs, perMinute), WAIT_MS);
+      const detail = `${message.from} sends more than ${perMinute} messages a minute`;
+      return { cause: "rate", forMs, detail, events: [] };
+    }
+  }
+  const stored = charge(allowance.use, wallMs, storedBytes(tail));
+  if (!stored.ok) {
+    const detail = `${message.from} has made us store as much as it may in a day`;
+    return { cause: "storage", forMs: WAIT_MS, detail, events: [] };
+  }
+  allowance.use = stored.use;
+  return undefined;
+}
+
+/** Of a line of two bytes we note a hundred. */
+function storedBytes({ start, end }: TailLine): number {
+  return end - start + NOTE_BYTES;
+}
+
+/**
+ * By which a line is judged. Live lines: our clock. History: never before the line that stands before
+ * it. Spec 2.4. It is noted as no later than now (spec 4.1).
+ */
+function receiptTime(
+  message: VerifiedMessage | undefined,
+  live: boolean,
+  { intake, wallMs, own }: Judging,
+): number {
+  if (own && message?.seq !== undefined) return Math.floor(message.timestampMs);
+  if (live) return wallMs;
+  return Math.max(Math.floor(message?.timestampMs ?? 0), intake.lastAt);
+}
+
+/** Whether a refusal proves something about the log's author. */
+export function provesSomething(line: JudgedLine): boolean {
+  return line.reason !== undefined && isAuthentic(line.reason);
+}

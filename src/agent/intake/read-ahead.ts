@@ -1,0 +1,91 @@
+import { readNewLines, type Cursor, type TailRead } from "../../storage/files/tail.ts";
+import type { AdmissionContext } from "../../admission/authenticate.ts";
+import type { World } from "../session/world.ts";
+import type { LineEndSearch } from "./trouble/oversized-line.ts";
+import { prepareLines, signaturesOf, type PreparedLine } from "./judge-lines.ts";
+import type { LogIntake } from "../state/agent-state.ts";
+
+/** What one turn of a log takes at most; the line that reaches the bytes is the last. */
+interface Helping {
+  readonly bytes: number;
+  readonly lines: number;
+}
+
+/** What was written before we looked: it goes faster in large helpings, and nobody waits yet. */
+const BACKLOG: Helping = { bytes: 1_048_576, lines: 8_192 };
+/** What is written while we run. Nothing interrupts a turn: a quiet peer may wait for one. */
+const LIVE: Helping = { bytes: 16_384, lines: 64 };
+
+/** Lines that have been read; their signatures may still be in the making. */
+export interface Batch {
+  readonly log: string;
+  readonly isLive: boolean;
+  /** Where the read began: a batch is of use only while the log stands there. */
+  readonly from: Cursor | undefined;
+  readonly read: TailRead;
+  readonly prepared: readonly PreparedLine[];
+  readonly valid: Promise<readonly boolean[]>;
+}
+
+/**
+ * The one batch, of whatever log, that is read and waits for its signatures or its turn; the one
+ * search for the end of a line.
+ */
+export interface Ahead {
+  batch?: Batch | undefined;
+  search?: LineEndSearch | undefined;
+}
+
+/** What a batch is read and checked with. */
+interface Reading {
+  readonly world: World;
+  readonly ctx: AdmissionContext;
+  /** Lines that this process has just written itself: their signatures are known to be ours. */
+  readonly written: Set<string>;
+}
+
+/** Reads what follows `from`, and starts what takes longest. `own`: a log of ours. */
+export function beginBatch(
+  { world, ctx, written }: Reading,
+  intake: LogIntake,
+  at: { readonly path: string; readonly from: Cursor | undefined; readonly own: boolean },
+): Batch {
+  const { path, from, own } = at;
+  const isLive = (from?.offset ?? 0) >= intake.unlimitedTo;
+  const { bytes, lines } = isLive ? LIVE : BACKLOG;
+  // What we wrote ourselves is promised in pending already: one sync a send. Spec 4.1, Append.
+  const read = readNewLines(world.disk, path, from, bytes, { sync: !own, maxLines: lines });
+  const prepared = prepareLines(read.lines, intake, ctx);
+  const valid = verdicts(world, written, prepared);
+  // Nobody waits for a batch that is given up.
+  valid.catch(() => undefined);
+  return { log: intake.log.name, isLive, from, read, prepared, valid };
+}
+
+/** The batch of that log, if one was begun and the log still stands where it began. */
+export function takeAhead(ahead: Ahead, intake: LogIntake): Batch | undefined {
+  const { batch } = ahead;
+  if (batch?.log !== intake.log.name) return undefined;
+  ahead.batch = undefined;
+  return batch.from === intake.cursor ? batch : undefined;
+}
+
+/** Asks only for signatures that this process has not made itself. */
+async function verdicts(
+  world: World,
+  written: Set<string>,
+  prepared: readonly PreparedLine[],
+): Promise<readonly boolean[]> {
+  const signatures = signaturesOf(prepared);
+  // Each id once: a second line that carries it is somebody's copy, and is checked.
+  const claimed = new Set<string>();
+  const isOurs = signatures.map(({ message: { id } }) => {
+    if (!written.has(id) || claimed.has(id)) return false;
+    claimed.add(id);
+    return true;
+  });
+  const valid = await world.verifyAll(signatures.filter((_, at) => isOurs[at] !== true));
+  for (const id of claimed) written.delete(id);
+  let next = 0;
+  return isOurs.map((ours) => ours || valid[next++] === true);
+}

@@ -1,0 +1,44 @@
+import type { AutomaticIncident } from "../../../protocol/effects.ts";
+import { refusalKey } from "../../../protocol/notices.ts";
+import type { ChainEvent } from "../../../admission/log-admission.ts";
+import type { Log } from "../../../wire/layout.ts";
+import { provesSomething, type JudgedLine } from "../judge-lines.ts";
+import type { LogIntake } from "../../state/agent-state.ts";
+
+/** Spec 2.4: an authentic line that is refused is told, once per peer, reason and hour. */
+export function incidentsOf(
+  { log }: LogIntake,
+  line: JudgedLine,
+  evidence: string | false,
+): AutomaticIncident[] {
+  if (line.events.length > 0) {
+    return line.events.map((event) => chainIncident(log, event, evidence || ""));
+  }
+  if (!line.live || line.reason === undefined || !provesSomething(line)) return [];
+  const peer = log.owner;
+  return [
+    {
+      key: refusalKey(peer, line.reason, line.at),
+      cause: line.reason,
+      peer,
+      subject: `a line of ${peer} was refused: ${line.reason}`,
+      detail: `${log.name} line ${line.tail.line}: ${line.detail}`,
+      concernsWire: false,
+    },
+  ];
+}
+
+/** Spec 1.6: what a chain has shown, to our operator and for the wire; once. */
+export function chainIncident(
+  log: Log,
+  { cause, detail: what }: ChainEvent,
+  evidence: string,
+): AutomaticIncident {
+  const subject = `${cause} in ${log.name}`;
+  const isHold = cause !== "log_gap";
+  const hold = isHold
+    ? `; nothing more of ${log.owner} is taken until you decide: deaddrop peer show ${log.owner}`
+    : "";
+  const detail = `${what}${hold}${evidence === "" ? "" : `; ${evidence}`}`;
+  return { key: `${cause}:${what}`, cause, peer: log.owner, subject, detail, concernsWire: true };
+}

@@ -1,0 +1,39 @@
+import type { AutomaticIncident } from "../../../protocol/effects.ts";
+import type { HeldEvent } from "../../../protocol/events.ts";
+import { takeLocal } from "./log-holds.ts";
+import type { JudgedLine } from "../judge-lines.ts";
+import type { LogIntake } from "../../state/agent-state.ts";
+import type { Taking } from "../intake-context.ts";
+
+/**
+ * A line that carries our signature and that we did not write, or one that forks our log, means
+ * that our key is used elsewhere: we stop sending until the operator decides, also after a restart.
+ * Spec 1.6.
+ */
+export function watchIdentity(
+  taking: Taking,
+  intake: LogIntake,
+  { message, reason }: JudgedLine,
+): void {
+  const { memory, world } = taking;
+  const { name } = intake.log;
+  if (memory.inUse !== undefined) return;
+  if (message?.seq === undefined || message.version === "v2.0" || reason === "replayed") return;
+  if (reason !== "log_forked" && taking.wroteOurselves(name, message.seq, message.id)) return;
+  const detail = `${name}: line ${message.seq} (${message.id}) carries our signature, and we did not write it`;
+  const at = world.clock.wallMs();
+  const event: HeldEvent = { kind: "held", at, log: name, cause: "identity_in_use", detail };
+  taking.noteAndTell([{ k: "local", event }], [identityIncident(name, message.id, detail)]);
+  takeLocal(memory, event);
+  taking.fold(event);
+}
+
+export function identityIncident(log: string, id: string, detail: string): AutomaticIncident {
+  return {
+    key: `identity_in_use:${log}:${id}`,
+    cause: "identity_in_use",
+    subject: "our key is used elsewhere",
+    detail: `${detail}; nothing more is sent until you decide: stop the other copy, then: deaddrop reclaim`,
+    concernsWire: true,
+  };
+}

@@ -1,0 +1,109 @@
+import { Buffer } from "node:buffer";
+import { join } from "node:path";
+import { lookOf, openUnlessObstructed, type DiskFile } from "../../../storage/disk/disk.ts";
+import { wholeLines } from "../../../storage/disk/line-splitter.ts";
+import { authenticate } from "../../../admission/authenticate.ts";
+import type { ChainRange } from "../../../wire/chain.ts";
+import { pastContextOf } from "../../session/environment.ts";
+import type { LogIntake } from "../../state/agent-state.ts";
+import type { Taking } from "../intake-context.ts";
+
+/** How far behind a line those that it follows are searched for. */
+const SEARCH_BYTES = 64 * 1_048_576;
+/** Signatures that are checked for one answer: anybody can write lines that claim a place. */
+const MAX_CHECKED = 64;
+/** Claims that are remembered, of a file and of one line: forged lines may hold any number. */
+const MAX_CLAIMS = 131_072;
+const MAX_CLAIMS_A_LINE = 8;
+/** A search costs as much as the log is long: at most this share of our time. */
+const SHARE_OF_TIME = 1 / 10;
+const SEQ = /"seq"\s*:\s*(\d{1,15})/g;
+
+/** Which lines of a file claim which place in the chain, while the file looks so. */
+export interface ChainClaims {
+  readonly look: string;
+  readonly from: number;
+  readonly lines: readonly { readonly seq: number; readonly start: number; readonly end: number }[];
+  /** No other search is made before, on the monotonic clock. */
+  readonly againMs: number;
+}
+
+/**
+ * Whether lines of the chain between these numbers stand in the log behind an offset: then a sync
+ * program is writing it, and they are no gap. Spec 1.6. Asked too often, it answers yes: the line is
+ * asked for again in a second.
+ */
+export function standsBehind(
+  taking: Taking,
+  intake: LogIntake,
+  offset: number,
+  range: ChainRange,
+): boolean {
+  const { world, place, ctx } = taking;
+  const path = join(place.wire.folder, intake.log.path);
+  const file = openUnlessObstructed(world.disk, path);
+  if (file === undefined || file === "obstructed") return false;
+  try {
+    const claims = claimsOf(taking, intake, file, { look: lookOf(world.disk, path), offset });
+    if (claims === undefined) return true;
+    const source = { owner: intake.log.owner, log: intake.log.name };
+    const candidates = claims.lines.filter(
+      ({ seq, start }) => start >= offset && range.from <= seq && seq <= range.to,
+    );
+    return candidates.slice(0, MAX_CHECKED).some(({ seq, start, end }) => {
+      const found = authenticate(file.read(end - start - 1, start), source, pastContextOf(ctx));
+      return found.ok && found.message.seq === seq && !intake.admission.seen.has(found.message.id);
+    });
+  } finally {
+    file.close();
+  }
+}
+
+/**
+ * Whether a line comes before one that our journal knows and that the log has lacked. Lines come back
+ * in the order in which we took them in, and new ones follow them; what else it may be says a
+ * comparison of the whole log. Spec 1.6.
+ *
+ * @param returned those that are there again and not yet noted
+ */
+export function isOutOfTurn(
+  id: string,
+  { awaited, admission }: LogIntake,
+  returned: ReadonlySet<string>,
+): boolean {
+  if (awaited.size === returned.size || returned.has(id) || admission.seen.has(id)) return false;
+  for (const next of awaited.keys()) if (!returned.has(next)) return next !== id;
+  return false;
+}
+
+/** Undefined while it is too early to look through the log again. */
+function claimsOf(
+  { world }: Taking,
+  intake: LogIntake,
+  file: DiskFile,
+  at: { readonly look: string; readonly offset: number },
+): ChainClaims | undefined {
+  const { claims } = intake;
+  if (claims?.look === at.look && claims.from <= at.offset) return claims;
+  const beganMs = world.clock.monoMs();
+  if (claims !== undefined && beganMs < claims.againMs) return undefined;
+  const lines: { seq: number; start: number; end: number }[] = [];
+  const to = Math.min(file.stat().size, at.offset + SEARCH_BYTES);
+  for (const { bytes, start, end } of wholeLines(file, at.offset, to)) {
+    if (bytes === undefined) continue;
+    if (lines.length >= MAX_CLAIMS) break;
+    const { buffer, byteOffset, length } = bytes;
+    const text = Buffer.from(buffer, byteOffset, length).toString("latin1");
+    // A body may hold a field of that name, too.
+    const claimed = text.matchAll(SEQ);
+    for (let at = 0; at < MAX_CLAIMS_A_LINE; at += 1) {
+      const { value } = claimed.next();
+      if (value === undefined) break;
+      lines.push({ seq: Number(value[1]), start, end });
+    }
+  }
+  const tookMs = world.clock.monoMs() - beganMs;
+  const againMs = beganMs + tookMs / SHARE_OF_TIME;
+  intake.claims = { look: at.look, from: at.offset, lines, againMs };
+  return intake.claims;
+}

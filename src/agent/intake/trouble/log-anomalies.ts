@@ -1,0 +1,211 @@
+import { join } from "node:path";
+import type { AutomaticIncident } from "../../../protocol/effects.ts";
+import { hourlyKey } from "../../../protocol/notices.ts";
+import { lookOf, StorageError } from "../../../storage/disk/disk.ts";
+import {
+  compareHistory,
+  type ComparedHistory,
+  type FoundLine,
+} from "../../../storage/files/history.ts";
+import { cursorAt, type Anomaly, type Cursor } from "../../../storage/files/tail.ts";
+import { authenticate } from "../../../admission/authenticate.ts";
+import { isChained } from "../../../wire/chain.ts";
+import { parseMessage } from "../../../wire/message.ts";
+import type { Taking } from "../intake-context.ts";
+import { pastContextOf } from "../../session/environment.ts";
+import { knownEntries } from "./evidence.ts";
+import { holdRewritten } from "./log-holds.ts";
+import { isHole } from "./torn-line.ts";
+import { scanLog } from "../../state/log-reader.ts";
+import { isLeft, isLong, waitIncident, waitOf, type LogWait } from "./log-waits.ts";
+import { intakeOf, type LogIntake } from "../../state/agent-state.ts";
+
+/** How long a log is left alone that does not hold what it held; its author may be mending it. */
+const LOOK_AGAIN_MS = 1_000;
+/** Copies of a known line that a comparison looks at: anybody can make more. */
+const MAX_COPIES = 3;
+/** A comparison costs as much as log and journal are long: at most this share of our time. */
+const SHARE_OF_TIME = 1 / 10;
+
+/**
+ * What was read of a log no longer stands as it was read. Spec 1.6: one that only lacks lines is
+ * behind, or that has them in another order, and we wait; one that has others in their place was
+ * rewritten, and its author is held.
+ */
+export function judgeAnomaly(taking: Taking, name: string, anomaly: Anomaly): void {
+  const { world, memory, place } = taking;
+  const intake = intakeOf(memory, name);
+  const beganMs = world.clock.monoMs();
+  intake.notBeforeMs = beganMs + LOOK_AGAIN_MS;
+  intake.caughtUp = false;
+  intake.heldBack = false;
+  if (anomaly === "obstructed") {
+    tellObstructed(taking, intake);
+    return;
+  }
+  const look = lookOf(world.disk, join(place.wire.folder, intake.log.path));
+  const isOurs = intake.log.owner === place.handle;
+  if (look === intake.wait?.look && !isOurs) {
+    noteWait(taking, intake, intake.wait);
+    return;
+  }
+  const compared = compareLog(taking, name);
+  const tookMs = world.clock.monoMs() - beganMs;
+  intake.notBeforeMs = beganMs + Math.max(LOOK_AGAIN_MS, tookMs / SHARE_OF_TIME);
+  if (compared.verdict === "same") {
+    intake.cursor = cursorAfter(taking, intake, compared.inOrder);
+    intake.wait = undefined;
+    intake.orderedLook = look;
+    if (tookMs < LOOK_AGAIN_MS) intake.notBeforeMs = 0;
+  } else if (isOurs) stopWriting(taking, intake, anomaly);
+  else if (compared.verdict === "rewritten") {
+    holdRewritten(taking, intake, whatIsMissing(intake, compared, anomaly));
+  } else {
+    noteWait(taking, intake, {
+      because: compared.verdict,
+      detail: waitDetail(intake, compared),
+      look,
+    });
+  }
+}
+
+/** Anybody who can write in the folder can do that: it says nothing of the log's author. */
+function tellObstructed(taking: Taking, { log }: LogIntake): void {
+  const { world, place, memory } = taking;
+  const path = join(place.wire.folder, log.path);
+  const stat = world.disk.stat(path);
+  const what =
+    stat?.kind === "file" ? "a file that is closed to us, or has several names" : "no plain file";
+  const detail = `in its place is ${what}; we look again every second. See: ls -l ${path}`;
+  if (log.owner === place.handle) {
+    const hint = `put the log itself back, readable to us: ls -l ${path}`;
+    // That one alone: our other logs go on.
+    memory.unreadable.set(log.name, new StorageError("not_a_file", path, detail, { hint }));
+  }
+  taking.tell(unreadableIncident(taking, log.name, detail));
+}
+
+/** A log, a peer's or ours, that something else stands in the place of. Once an hour. */
+export function unreadableIncident(
+  { world }: Taking,
+  log: string,
+  detail: string,
+): AutomaticIncident {
+  return {
+    key: hourlyKey(`log_unreadable:${log}`, world.clock.wallMs()),
+    cause: "log_unreadable",
+    subject: `${log} cannot be read`,
+    detail,
+    concernsWire: false,
+  };
+}
+
+/** The ids of a log's authentic lines in the order in which we received them. */
+function* idsOf(taking: Taking, name: string): Generator<string> {
+  for (const { id } of knownEntries(taking, name)) if (id !== undefined) yield id;
+}
+
+/** How a log as it stands now relates to what our journal knows of it. Spec 1.6. */
+export function compareLog(taking: Taking, name: string): ComparedHistory {
+  const known = [...idsOf(taking, name)];
+  const { found, holes } = findLines(taking, intakeOf(taking.memory, name), new Set(known));
+  return compareHistory(known, found, holes);
+}
+
+/**
+ * What is there now, foreign bytes left out. Of a line that we do not know the first is enough, and of
+ * one that we know a few: anybody can copy them.
+ */
+function findLines(taking: Taking, { log }: LogIntake, known: ReadonlySet<string>) {
+  const { world, place } = taking;
+  const ctx = pastContextOf(taking.ctx);
+  const others = new Set<string>();
+  const copies = new Map<string, number>();
+  const found: FoundLine[] = [];
+  const holes: number[] = [];
+  const noteHole = (): void => {
+    if (holes.at(-1) !== found.length) holes.push(found.length);
+  };
+  const visit = (bytes: Uint8Array, line: number, end: number): "more" => {
+    const parsed = parseMessage(bytes);
+    if (!parsed.ok) {
+      if (isHole(bytes)) noteHole();
+      return "more";
+    }
+    const { message } = parsed;
+    const { id } = message;
+    if (!known.has(id)) {
+      if (others.has(id)) return "more";
+      if (!authenticate(bytes, { owner: log.owner, log: log.name }, ctx).ok) return "more";
+      others.add(id);
+    } else {
+      const count = copies.get(id) ?? 0;
+      if (count > MAX_COPIES) return "more";
+      copies.set(id, count + 1);
+    }
+    found.push({ id, seq: isChained(message) ? message.seq : undefined, end, line });
+    return "more";
+  };
+  scanLog(world.disk, place, log.name, visit, noteHole);
+  return { found, holes };
+}
+
+/** Behind the last line that we folded: what a replay did not find, and what follows it, has yet to be. */
+function cursorAfter(
+  { world, place, memory }: Taking,
+  { log, awaited }: LogIntake,
+  inOrder: readonly FoundLine[],
+): Cursor | undefined {
+  const { earlier = 0 } = memory.state.logs.get(log.name) ?? {};
+  const path = join(place.wire.folder, log.path);
+  if (world.disk.stat(path)?.kind !== "file") return undefined;
+  const firstAwaited = inOrder.findIndex(({ id }) => awaited.has(id));
+  const folded = firstAwaited < 0 ? inOrder : inOrder.slice(0, firstAwaited);
+  const { end = 0, line = 0 } = folded.at(-1) ?? {};
+  return cursorAt(world.disk, path, end, earlier + line);
+}
+
+/** The log waits for what it was to be there again; the operator is told when that takes long. */
+export function noteWait(
+  taking: Taking,
+  intake: LogIntake,
+  wait: Pick<LogWait, "because" | "detail" | "look">,
+): void {
+  const monoMs = taking.world.clock.monoMs();
+  intake.wait = waitOf(intake, wait, monoMs);
+  intake.heldBack = isLeft(intake.wait.sinceMs, monoMs);
+  if (isLong(intake.wait, monoMs)) taking.tell(waitIncident(intake, intake.wait));
+}
+
+function waitDetail({ log }: LogIntake, { verdict }: ComparedHistory): string {
+  return verdict === "behind"
+    ? `lines that we received from ${log.owner} are not in ${log.name} any more; we wait for them to be appended again`
+    : `${log.name} holds what we received from ${log.owner} in another order; we wait for the order that it had`;
+}
+
+function whatIsMissing(
+  { log }: LogIntake,
+  { missing = "", other = "" }: ComparedHistory,
+  anomaly: Anomaly,
+): string {
+  return `${log.name} lacks lines that we received from ${log.owner} (first ${missing}) and has others in their place (first ${other}; ${anomaly})`;
+}
+
+/** Our own log was cut or changed by somebody: writing on would make two histories. */
+export function stopWriting(taking: Taking, intake: LogIntake, anomaly: Anomaly): void {
+  const { memory, world } = taking;
+  const { name, path } = intake.log;
+  memory.ownTrouble = new StorageError(
+    "log_damaged",
+    path,
+    `the log was changed by another program (${anomaly}); nothing is written to it`,
+    { hint: "put it back from a backup or a peer's copy of the wire, then start again" },
+  );
+  taking.tell({
+    key: hourlyKey(`log_damaged:${name}`, world.clock.wallMs()),
+    cause: "log_damaged",
+    subject: `our own log ${name} was changed by another program`,
+    detail: `what we wrote is no longer there (${anomaly}); nothing is sent until it is put back`,
+    concernsWire: false,
+  });
+}

@@ -1,0 +1,85 @@
+import type { HeldBackEvent, HeldEvent, ResetEvent } from "../../../protocol/events.ts";
+import { StorageError } from "../../../storage/disk/disk.ts";
+import { IDENTITY_HINT } from "../../../storage/own-log/recovery-report.ts";
+import { beginningAfter } from "../../../storage/files/tail.ts";
+import { acceptFromHere } from "../../../admission/log-admission.ts";
+import type { LocalEvent } from "../../state/journal-entries.ts";
+import { keepRewriting } from "./evidence.ts";
+import { readAwaited, type LogIntake, type Memory } from "../../state/agent-state.ts";
+import { takeSetBack } from "../../state/receipt-times.ts";
+import { chainIncident } from "./chain-incidents.ts";
+import type { Taking } from "../intake-context.ts";
+
+/** What a local event changes beside the fold, live and in a replay. */
+export function takeLocal(memory: Memory, event: LocalEvent): void {
+  readAwaited(memory, event);
+  if (event.kind === "held") takeHold(memory, event);
+  if (event.kind === "held_back") takeHeldBack(memory, event);
+  if (event.kind === "set_back") takeSetBack(memory, event);
+  if (event.kind === "reset") takeReset(memory, event);
+}
+
+function takeHold(memory: Memory, { log, cause, detail, at }: HeldEvent): void {
+  const intake = memory.intakes.get(log);
+  // A log that the accepted configuration no longer has.
+  if (intake === undefined) return;
+  if (cause === "identity_in_use") {
+    memory.inUse ??= { log, detail, sinceMs: at };
+    memory.ownTrouble = identityTrouble(memory);
+  } else intake.admission.held ??= { cause, detail, sinceMs: at };
+}
+
+function takeHeldBack({ intakes }: Memory, { log, id, at }: HeldBackEvent): void {
+  const intake = intakes.get(log);
+  if (intake !== undefined) intake.admission.ahead = { id, sinceMs: at };
+}
+
+function takeReset(memory: Memory, { logs, peer }: ResetEvent): void {
+  const { inUse, intakes } = memory;
+  if (inUse !== undefined && intakes.get(inUse.log)?.log.owner === peer) {
+    memory.inUse = undefined;
+    if (memory.ownTrouble?.code === "identity_in_use") memory.ownTrouble = undefined;
+  }
+  for (const { log, lines } of logs) {
+    const intake = intakes.get(log);
+    if (intake === undefined) continue;
+    if (lines === undefined) acceptFromHere(intake.admission);
+    else beginAnew(intake, lines);
+    intake.late = undefined;
+    intake.notBeforeMs = 0;
+    intake.wait = undefined;
+    intake.takesAnyOrder = true;
+  }
+}
+
+/** What stands in the log is read as what follows the lines that it had; what is known stays so. */
+function beginAnew(intake: LogIntake, lines: number): void {
+  acceptFromHere(intake.admission, intake.awaited.keys());
+  intake.awaited.clear();
+  intake.cursor = beginningAfter(lines);
+  intake.historyTo = 0;
+  intake.hole = undefined;
+}
+
+/** Why we write nothing while another copy of our key is about. Spec 1.6. */
+export function identityTrouble({ inUse, intakes }: Memory): StorageError | undefined {
+  if (inUse === undefined) return undefined;
+  const path = intakes.get(inUse.log)?.log.path ?? inUse.log;
+  return new StorageError("identity_in_use", path, inUse.detail, { hint: IDENTITY_HINT });
+}
+
+/**
+ * A log holds other lines in the place of ones that we know: its author is held until the operator
+ * decides, also after a restart. Spec 1.6.
+ */
+export function holdRewritten(taking: Taking, intake: LogIntake, detail: string): void {
+  const { memory, world } = taking;
+  const evidence = keepRewriting(taking, intake, detail);
+  const at = world.clock.wallMs();
+  const { name: log } = intake.log;
+  const event: HeldEvent = { kind: "held", log, at, cause: "log_rewritten", detail };
+  const incident = chainIncident(intake.log, { cause: "log_rewritten", detail }, evidence);
+  taking.noteAndTell([{ k: "local", event }], [incident]);
+  takeLocal(memory, event);
+  taking.fold(event);
+}

@@ -1,0 +1,49 @@
+import { basename } from "node:path";
+import type { RecoveryReport } from "../../../storage/own-log/log-writer.ts";
+import { identityIncident } from "./foreign-signature.ts";
+import { chainIncident } from "./chain-incidents.ts";
+import { unreadableIncident } from "./log-anomalies.ts";
+import { evidenceOf } from "./evidence.ts";
+import type { Taking } from "../intake-context.ts";
+
+/**
+ * A fork or a rewriting is never silently passed over (spec 1.6): one that found no room among the
+ * notices of its hour is told at the next start that has some. What was told is not told again.
+ */
+export function reportHolds(taking: Taking): void {
+  for (const { admission, log } of taking.memory.intakes.values()) {
+    const { held } = admission;
+    if (held === undefined || log.owner === taking.place.handle) continue;
+    if (held.cause !== "log_forked" && held.cause !== "log_rewritten") continue;
+    const path = evidenceOf(taking, log.name).at(-1);
+    const evidence = path === undefined ? "" : `evidence: ${basename(path)}`;
+    taking.tell(chainIncident(log, { cause: held.cause, detail: held.detail }, evidence));
+  }
+}
+
+/** Tells the operator what was found in our own logs when they were looked at. Spec 1.6, 4.1. */
+export function reportRecovery(taking: Taking, report: RecoveryReport): void {
+  for (const { log, offset, detail } of report.damaged) {
+    taking.tell({
+      key: `log_damaged:${log}:${offset}`,
+      cause: "log_damaged",
+      subject: `our own log ${log} is damaged`,
+      detail: `from offset ${offset}: ${detail}; nothing is written to it until it is repaired`,
+      concernsWire: false,
+    });
+  }
+  for (const { log, problem } of report.obstructed) {
+    // Also once it can be opened again: what stands there is read before anything follows it.
+    taking.memory.unreadable.set(log, problem);
+    taking.tell(unreadableIncident(taking, log, problem.message));
+  }
+  const [first] = report.unknown;
+  if (first !== undefined && taking.memory.inUse === undefined) {
+    const { log, seq, id } = first;
+    const detail = `${log}: line ${seq} (${id}) carries our signature, and we did not write it`;
+    taking.tell(identityIncident(log, id, detail));
+  }
+  for (const { log, offset, bytes } of report.cut) {
+    taking.world.log.warn({ log, offset, bytes }, "a torn end of our own log was cut and restored");
+  }
+}

@@ -1,0 +1,94 @@
+import type { OwnKeys } from "../../protocol/keys/own-keys.ts";
+import type { Env } from "../../protocol/env.ts";
+import { authenticate, type AdmissionContext } from "../../admission/authenticate.ts";
+import { tierOf } from "../../trust/store.ts";
+import { isChained, type ChainHead } from "../../wire/chain.ts";
+import type { Memory } from "../state/agent-state.ts";
+import type { AgentConfig } from "../config/agent-config.ts";
+
+const HOUR_MS = 3_600_000;
+
+/** By what lines are judged. Spec 2.4. */
+export function contextOf(place: AgentConfig): AdmissionContext {
+  const { config, store, handle } = place;
+  return {
+    wireId: config.wireId,
+    signing: config.signing,
+    limits: config.limits,
+    store,
+    self: handle,
+  };
+}
+
+/**
+ * The same for lines that are no news: a key that has been deactivated since is believed up to the
+ * line noted then, by its place in the chain. Spec 2.1.
+ */
+export function pastContextOf(ctx: AdmissionContext): AdmissionContext {
+  // Outside a chain nothing says on which side of that line one stands.
+  return { ...ctx, history: { passed: () => true } };
+}
+
+/** What the protocol asks of the rest of the agent. */
+export function envOf(place: AgentConfig, memory: Memory): Env {
+  const { layout, store } = place;
+  const held = (handle: string): boolean => {
+    if (store.peers.get(handle)?.held !== undefined) return true;
+    return [...memory.intakes.values()].some(
+      (intake) => intake.log.owner === handle && intake.admission.held !== undefined,
+    );
+  };
+  return {
+    self: place.handle,
+    layout,
+    domains: place.domains,
+    cadences: place.cadences,
+    transitions: place.tiers.transitions,
+    wireId: place.config.wireId,
+    tierOf: (handle) => {
+      const peer = store.peers.get(handle);
+      return {
+        tier: tierOf(store, handle),
+        sinceMs: peer?.attestedSinceMs,
+        setAtMs: peer?.tierSetAtMs,
+        reciprocations: peer?.reciprocations ?? 0,
+      };
+    },
+    ownKeys: ownKeysOf(place),
+    get heldPeers() {
+      return new Set(layout.roster.filter((handle) => handle !== place.handle && held(handle)));
+    },
+    holdsBack: (log) => {
+      const intake = memory.intakes.get(log);
+      return intake !== undefined && (intake.heldBack || held(intake.log.owner));
+    },
+    caughtUp: (log) => memory.intakes.get(log)?.caughtUp ?? false,
+  };
+}
+
+function ownKeysOf(place: AgentConfig): OwnKeys {
+  const { handle, identity, nextIdentity, nextIsUrgent, store, settings } = place;
+  const current = identity.signer.keyId;
+  const keys = store.peers.get(handle)?.keys ?? [];
+  const addedAt = keys.find(({ keyId }) => keyId === current)?.addedAt ?? "";
+  const earlier = keys.filter(({ keyId, active }) => active && keyId !== current);
+  return {
+    current,
+    sinceMs: addedAt === "" ? undefined : Date.parse(addedAt),
+    next: nextIdentity?.signer.keyId,
+    nextIsUrgent,
+    earlier: earlier.map(({ keyId }) => keyId),
+    graceMs: settings.keyGraceHours * HOUR_MS,
+  };
+}
+
+/** Whether a line of one of our logs is chained there and signed by us, and where in the chain. */
+export function ownLine(
+  log: string,
+  line: Uint8Array,
+  ctx: AdmissionContext,
+): ChainHead | undefined {
+  const result = authenticate(line, { owner: ctx.self, log }, pastContextOf(ctx));
+  if (!result.ok || !isChained(result.message)) return undefined;
+  return { seq: result.message.seq, id: result.message.id };
+}

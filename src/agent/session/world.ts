@@ -1,0 +1,44 @@
+import type { Disk } from "../../storage/disk/disk.ts";
+import type { HeadsStore } from "../../storage/own-log/heads.ts";
+import type { Inbox } from "../../storage/files/inbox.ts";
+import type { Journal } from "../../storage/files/journal.ts";
+import type { Places } from "../../storage/paths.ts";
+import type { Quarantine } from "../../storage/files/quarantine.ts";
+import type { SignatureCheck } from "../../wire/signature.ts";
+import type { Clock } from "./clock.ts";
+import type { JournalEntry } from "../state/journal-entries.ts";
+
+/** What an agent needs of the world, passed in so that a simulator can own all of it. */
+export interface World {
+  readonly disk: Disk;
+  readonly places: Places;
+  readonly clock: Clock;
+  /** In [0, 1). */
+  random(): number;
+  /** The strict verdict on many signatures, in order. Spec 1.5. */
+  verifyAll(items: readonly SignatureCheck[]): Promise<boolean[]>;
+  readonly log: Logger;
+}
+
+/** The part of pino that is used here; bodies and keys are never passed to it. */
+export interface Logger {
+  debug(facts: object, message: string): void;
+  info(facts: object, message: string): void;
+  warn(facts: object, message: string): void;
+  error(facts: object, message: string): void;
+}
+
+export const silentLogger: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
+
+/** An agent's own files, open for as long as it holds its identity's lock. */
+export interface Files {
+  readonly journal: Journal<JournalEntry>;
+  readonly inbox: Inbox;
+  readonly quarantine: Quarantine;
+  readonly heads: HeadsStore;
+}

@@ -1,0 +1,208 @@
+import { readSnapshot, writeSnapshot } from "../../protocol/snapshot.ts";
+import { loadCheckpoint, saveCheckpoint } from "../../storage/files/checkpoint.ts";
+import { prefixHash, readNewLines, type Cursor } from "../../storage/files/tail.ts";
+import { openIfThere, type Disk } from "../../storage/disk/disk.ts";
+import {
+  restoreLogAdmission,
+  saveLogAdmission,
+  type SavedLogAdmission,
+} from "../../admission/log-admission.ts";
+import type { LineEntry } from "./journal-entries.ts";
+import { emptyMemory, type Memory } from "./agent-state.ts";
+import type { AgentConfig } from "../config/agent-config.ts";
+
+const VERSION = 6;
+/** Journal entries on one line. */
+const ENTRIES_A_LINE = 256;
+/** A checkpoint of a long history costs more to write than what has come since costs to replay. */
+const SMALL_BYTES = 1_048_576;
+const SHARE_TO_REPLAY = 1 / 8;
+/** Between what is kept of the memory and the state, which is lines of its own. */
+const STATE_FOLLOWS = "";
+
+/** What of the memory is kept; all of it follows from journal and logs as well. Spec 4.1. */
+interface SavedMemory {
+  readonly version: number;
+  /** The logs and the configuration that it was folded under: another one needs another fold. */
+  readonly folded: string;
+  readonly intakes: readonly SavedIntake[];
+  readonly decisions?: Cursor | undefined;
+  readonly lastTimestamp?: string | undefined;
+  readonly journalEnd: number;
+  /** Tells whether the journal is still the one that this was folded from. */
+  readonly journalHash: string;
+  readonly inboxEnd: number;
+  readonly inboxFrom: number;
+  readonly inUse?: Memory["inUse"];
+  readonly latestMs: number;
+  readonly setBacks: Memory["setBacks"];
+}
+
+interface SavedIntake {
+  readonly name: string;
+  readonly cursor?: Cursor | undefined;
+  readonly admission: SavedLogAdmission;
+  readonly historyTo?: number | undefined;
+  readonly lastAt: number;
+  /** What the operator has let pass lasts until it is read, across restarts. */
+  readonly takesAnyOrder?: boolean;
+}
+
+/** What grows with a log is on lines of its own after that: a part of its ids, or of what it lacks. */
+interface SavedPart {
+  readonly log: string;
+  readonly seen?: string;
+  readonly awaited?: readonly LineEntry[];
+}
+
+/** Whether the journal has grown by so much that another checkpoint pays when it is quiet, or we stop. */
+export function isWorthSaving(disk: Disk, path: string, grown: number): boolean {
+  const { size } = disk.stat(path) ?? { size: 0 };
+  return grown > 0 && (size <= SMALL_BYTES || grown >= size * SHARE_TO_REPLAY);
+}
+
+/** Atomically replaces the checkpoint; the journal must be flushed before. */
+export function saveMemory(disk: Disk, place: AgentConfig, memory: Memory): void {
+  const saved: SavedMemory = {
+    version: VERSION,
+    folded: foldedUnder(place),
+    intakes: [...memory.intakes.values()].map((intake) => ({
+      name: intake.log.name,
+      cursor: intake.cursor,
+      admission: saveLogAdmission(intake.admission, "ids apart"),
+      historyTo: intake.historyTo,
+      lastAt: intake.lastAt,
+      takesAnyOrder: intake.takesAnyOrder,
+    })),
+    decisions: memory.decisions,
+    lastTimestamp: memory.lastTimestamp,
+    journalEnd: memory.journalEnd,
+    journalHash: journalHash(disk, place, memory.journalEnd) ?? "",
+    // What stands in the inbox and in no journal has to be found again.
+    inboxEnd: memory.inInbox === undefined ? memory.inboxEnd : 0,
+    inboxFrom: memory.inInbox === undefined ? memory.inboxFrom : 0,
+    inUse: memory.inUse,
+    latestMs: memory.latestMs,
+    setBacks: memory.setBacks,
+  };
+  saveCheckpoint(disk, place.paths.checkpoint, linesOf(saved, memory));
+}
+
+/** Line by line, so that a long history is not in memory a second time while it is written. */
+function* linesOf(saved: SavedMemory, memory: Memory): Generator<string> {
+  yield JSON.stringify(saved);
+  for (const { log, admission, awaited } of memory.intakes.values()) {
+    const part = (of: Omit<SavedPart, "log">) => JSON.stringify({ log: log.name, ...of });
+    for (const seen of admission.seen.pieces()) yield part({ seen });
+    let entries: LineEntry[] = [];
+    for (const entry of awaited.values()) {
+      entries.push(entry);
+      if (entries.length < ENTRIES_A_LINE) continue;
+      yield part({ awaited: entries });
+      entries = [];
+    }
+    if (entries.length > 0) yield part({ awaited: entries });
+  }
+  yield STATE_FOLLOWS;
+  yield* writeSnapshot(memory.state);
+}
+
+/**
+ * The memory of the last checkpoint, or an empty one when there is none that fits: the journal is
+ * then replayed from its beginning. One of a journal that was lost or cut since fits no more.
+ */
+export function loadMemory(disk: Disk, place: AgentConfig, monoMs: number): Memory {
+  const loaded = loadCheckpoint(disk, place.paths.checkpoint, (lines) =>
+    memoryFrom(lines, disk, place, monoMs),
+  );
+  return loaded ?? emptyMemory(place, monoMs);
+}
+
+function memoryFrom(
+  all: Iterable<string>,
+  disk: Disk,
+  place: AgentConfig,
+  monoMs: number,
+): Memory | undefined {
+  const empty = emptyMemory(place, monoMs);
+  const lines = all[Symbol.iterator]();
+  const saved = JSON.parse(textOf(lines.next()) ?? "null") as SavedMemory | null;
+  if (saved?.version !== VERSION || saved.folded !== foldedUnder(place)) return undefined;
+  if (saved.journalHash !== journalHash(disk, place, saved.journalEnd)) return undefined;
+  if (!stillRecorded(disk, place, saved.decisions)) return { ...empty, decisions: saved.decisions };
+  const parts = partsFrom(lines);
+  for (const each of saved.intakes) {
+    const intake = empty.intakes.get(each.name);
+    const { seen, awaited } = parts.get(each.name) ?? { seen: [], awaited: [] };
+    const admission =
+      intake === undefined
+        ? undefined
+        : restoreLogAdmission(intake.admission, { ...each.admission, seen: seen.join("") });
+    if (intake === undefined || admission === undefined) return undefined;
+    intake.cursor = each.cursor;
+    intake.admission = admission;
+    intake.historyTo = each.historyTo;
+    intake.lastAt = each.lastAt;
+    intake.takesAnyOrder = each.takesAnyOrder === true;
+    for (const entry of awaited) if (entry.id !== undefined) intake.awaited.set(entry.id, entry);
+  }
+  const state = readSnapshot({ [Symbol.iterator]: () => lines });
+  if (state === undefined) return undefined;
+  return {
+    ...empty,
+    state,
+    decisions: saved.decisions,
+    lastTimestamp: saved.lastTimestamp,
+    journalEnd: saved.journalEnd,
+    inboxEnd: saved.inboxEnd,
+    inboxFrom: saved.inboxFrom,
+    inUse: saved.inUse,
+    latestMs: saved.latestMs,
+    setBacks: saved.setBacks,
+  };
+}
+
+/** The lines of the logs, up to where the state begins. */
+function partsFrom(lines: Iterator<string>) {
+  const parts = new Map<string, { readonly seen: string[]; readonly awaited: LineEntry[] }>();
+  for (let line = textOf(lines.next()); line !== undefined && line !== STATE_FOLLOWS;) {
+    const { log, seen, awaited = [] } = JSON.parse(line) as SavedPart;
+    const part = parts.get(log) ?? { seen: [], awaited: [] };
+    parts.set(log, part);
+    if (seen !== undefined) part.seen.push(seen);
+    part.awaited.push(...awaited);
+    line = textOf(lines.next());
+  }
+  return parts;
+}
+
+function textOf(step: IteratorResult<string>): string | undefined {
+  return step.done === true ? undefined : step.value;
+}
+
+/** Of the journal's last bytes before an offset; undefined when it does not reach there. */
+function journalHash(disk: Disk, place: AgentConfig, end: number): string | undefined {
+  const file = openIfThere(disk, place.paths.journal);
+  if (file === undefined) return undefined;
+  try {
+    return file.stat().size < end ? undefined : prefixHash(file, end);
+  } finally {
+    file.close();
+  }
+}
+
+/**
+ * Whether the decisions that the checkpoint knows to be recorded still stand in their file: a power
+ * cut can take back one whose sync had failed. It is then folded anew, and recorded again.
+ */
+function stillRecorded(disk: Disk, place: AgentConfig, cursor: Cursor | undefined): boolean {
+  if (cursor === undefined) return true;
+  const { anomaly } = readNewLines(disk, place.wire.decisions, cursor, 1);
+  return anomaly === undefined || anomaly === "obstructed";
+}
+
+function foldedUnder(place: AgentConfig): string {
+  const { layout, config, cadences, handle } = place;
+  const domains = [...config.domains];
+  return JSON.stringify([handle, layout.kind, layout.roster, config.wireId, domains, cadences]);
+}

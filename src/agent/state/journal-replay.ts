@@ -1,0 +1,182 @@
+import { Buffer } from "node:buffer";
+import { join } from "node:path";
+import { mayBeMended } from "../../protocol/logs/logs.ts";
+import type { CoreEvent } from "../../protocol/events.ts";
+import type { Disk } from "../../storage/disk/disk.ts";
+import type { Journal } from "../../storage/files/journal.ts";
+import { cursorAt } from "../../storage/files/tail.ts";
+import { recallVerified, type VerifiedMessage } from "../../admission/authenticate.ts";
+import { admit } from "../../admission/judge.ts";
+import { contextOf } from "../session/environment.ts";
+import type { JournalEntry, LineEntry } from "./journal-entries.ts";
+import { openLineSource, type LineSource } from "./log-reader.ts";
+import { takeLocal } from "../intake/trouble/log-holds.ts";
+import type { LogIntake, Memory } from "./agent-state.ts";
+import type { AgentConfig } from "../config/agent-config.ts";
+
+/** Where a replay reads, and whom it tells. */
+export interface Replay {
+  readonly disk: Disk;
+  readonly place: AgentConfig;
+  readonly memory: Memory;
+  fold(event: CoreEvent): void;
+  /** Whether the log holds all that the journal knows of it, in another order. Spec 1.6. */
+  isReordered(log: string): boolean;
+}
+
+/** How far one replay has come. */
+interface Progress {
+  readonly source: LineSource;
+  /** Where each log has been replayed to: the last line whose bytes are still in the log. */
+  readonly reached: Map<string, LineEntry>;
+  /** Logs that lack lines of the journal: what follows in them is awaited. */
+  readonly broken: Set<string>;
+  /** Logs whose lines are in another order: each is read where it is. */
+  readonly reordered: Set<string>;
+}
+
+/**
+ * Folds what the journal holds beyond `memory.journalEnd`, in its order, with the receipt times and
+ * verdicts that it noted: replay equals live. Spec 2.4. Signatures are not checked again.
+ */
+export function replayJournal(replay: Replay, journal: Journal<JournalEntry>): void {
+  const { memory, place, disk } = replay;
+  const progress: Progress = {
+    source: openLineSource(disk, place),
+    reached: new Map(),
+    broken: new Set(),
+    reordered: new Set(),
+  };
+  try {
+    for (const { entry, end } of journal.read(memory.journalEnd)) {
+      replayEntry(replay, progress, entry);
+      memory.journalEnd = end;
+    }
+  } finally {
+    progress.source.close();
+  }
+  for (const [name, { end, line }] of progress.reached) {
+    const intake = memory.intakes.get(name);
+    if (intake === undefined) continue;
+    const cursor = cursorAt(disk, join(place.wire.folder, intake.log.path), end, line);
+    // The bytes before that place are not the ones that were read: the next look compares the log.
+    intake.cursor = progress.reordered.has(name) ? { ...cursor, prefixHash: "" } : cursor;
+  }
+}
+
+function replayEntry(replay: Replay, progress: Progress, entry: JournalEntry): void {
+  const { reached, broken, reordered } = progress;
+  switch (entry.k) {
+    case "local": {
+      const { event } = entry;
+      takeLocal(replay.memory, event);
+      replay.fold(event);
+      // What follows in the journal is of what was put in the place of the lines before.
+      for (const { log, lines } of event.kind === "reset" ? event.logs : []) {
+        if (lines === undefined) continue;
+        broken.delete(log);
+        reordered.delete(log);
+        reached.delete(log);
+      }
+      return;
+    }
+    case "began": {
+      const intake = replay.memory.intakes.get(entry.log);
+      if (intake !== undefined) intake.historyTo = entry.size;
+      return;
+    }
+    case "line": {
+      const intake = replay.memory.intakes.get(entry.log);
+      // A log that the accepted configuration no longer has.
+      if (intake === undefined) return;
+      const event = broken.has(entry.log) ? undefined : lineEvent(replay, progress, intake, entry);
+      if (event !== undefined) {
+        foldMended(replay, entry);
+        replay.fold(event);
+        // The checkpoint may be of a time at which the log lacked it.
+        if (event.kind === "line") intake.awaited.delete(event.message.id);
+        // What proves nothing may have been mended since: it is read again.
+        if (event.kind === "line") reached.set(entry.log, entry);
+        return;
+      }
+      // The log lacks it now. What was said of it holds when it comes back. Spec 1.6.
+      broken.add(entry.log);
+      if (entry.reason === "log_forked") {
+        const detail = `${entry.log}: the line ${entry.id ?? ""} forked it, and the log lacks it now`;
+        intake.admission.held = { cause: "log_forked", detail, sinceMs: entry.at };
+      }
+      // Of one that was noted twice, the first may be folded already, or be awaited.
+      const { id } = entry;
+      if (id === undefined || entry.verdict === "duplicate") return;
+      if (intake.admission.seen.has(id)) return;
+      const known = intake.awaited.get(id);
+      intake.awaited.set(id, known === undefined ? entry : { ...known, ...placeOf(entry) });
+    }
+  }
+}
+
+function placeOf({ inbox }: LineEntry): Pick<LineEntry, "inbox"> {
+  return inbox === undefined ? {} : { inbox };
+}
+
+/**
+ * What stood at that line before was no line of its author's. Who saw this live may not have held
+ * that line any more, so that nothing was noted of it.
+ */
+function foldMended({ memory, fold }: Replay, { log, line, first = line, at }: LineEntry): void {
+  if (mayBeMended(memory.state.logs, log, first)) {
+    fold({ kind: "rewound", log, line: first - 1, at });
+  }
+}
+
+function lineEvent(
+  replay: Replay,
+  progress: Progress,
+  intake: LogIntake,
+  entry: LineEntry,
+): CoreEvent | undefined {
+  const { log, line, at, verdict, reason } = entry;
+  const where = { log, line, at };
+  if (verdict === "blank") return { kind: "skipped", ...where };
+  if (verdict === "duplicate") return { kind: "skipped", ...where, isCopy: true };
+  if (verdict === "unauthentic") {
+    const { first, count } = entry;
+    const run = first === undefined || count === undefined ? {} : { first, count };
+    return { kind: "refused", ...where, ...run, reason: reason ?? "malformed" };
+  }
+  const noted = notedLine(replay, progress, entry);
+  if (noted === undefined) return undefined;
+  const { bytes, message } = noted;
+  const reading = { mode: "journal", line, noted: { reason } } as const;
+  admit(message, intake.admission, contextOf(replay.place), at, reading);
+  intake.lastAt = at;
+  return {
+    kind: "line",
+    ...where,
+    live: entry.old !== true,
+    own: intake.log.owner === message.from && entry.own === true,
+    message,
+    raw: Buffer.from(bytes).toString("utf8"),
+    refused: reason,
+    afterGap: entry.gap === true,
+  };
+}
+
+/** The line of an entry, from its place, or from anywhere while the log shows another order. */
+function notedLine(
+  { isReordered }: Replay,
+  { source, reordered }: Progress,
+  { log, start, end, id = "" }: LineEntry,
+): { readonly bytes: Uint8Array; readonly message: VerifiedMessage } | undefined {
+  const noted = (bytes: Uint8Array | undefined) => {
+    const message = bytes === undefined ? undefined : recallVerified(bytes);
+    return bytes === undefined || message?.id !== id ? undefined : { bytes, message };
+  };
+  const there = noted(source.at(log, start, end));
+  if (there !== undefined) return there;
+  if (!reordered.has(log)) {
+    if (!isReordered(log)) return undefined;
+    reordered.add(log);
+  }
+  return noted(source.anywhere(log, end - start, id));
+}

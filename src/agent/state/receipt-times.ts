@@ -1,0 +1,64 @@
+import type { LocalEvent } from "./journal-entries.ts";
+import type { AwaitedLine, LogIntake, Memory } from "./agent-state.ts";
+import { setDayBack } from "../../admission/rate-limits.ts";
+import type { Taking } from "../intake/intake-context.ts";
+
+/** Our wall clock was set back to `at`; what the journal notes before that offset was not later. */
+export interface SetBack {
+  readonly before: number;
+  readonly at: number;
+}
+
+/** A clock that is slowed down by its keeper goes back by less. */
+const TOLERANCE_MS = 1_000;
+/** The oldest are forgotten: their entries are shown with the time that was noted. */
+const MAX_SET_BACKS = 1_024;
+
+/**
+ * Receipt times never lie in the future: after the clock was set back they are corrected, once, by an
+ * entry of the journal, so that a replay comes to the same. Spec 4.1.
+ */
+export function correctTimes({ world, memory, local }: Taking): void {
+  const wallMs = world.clock.wallMs();
+  if (memory.latestMs <= wallMs + TOLERANCE_MS) return;
+  world.log.info({ by_ms: memory.latestMs - wallMs }, "our wall clock was set back");
+  local({ kind: "set_back", at: wallMs });
+}
+
+/** What was noted with a later time before, beside the fold: live and in a replay. */
+export function takeSetBack(memory: Memory, event: LocalEvent & { kind: "set_back" }): void {
+  const { at } = event;
+  memory.latestMs = at;
+  // Earlier corrections to a later time say no more than this one.
+  const others = memory.setBacks.filter((each) => each.at < at);
+  memory.setBacks = [...others, { before: memory.journalEnd, at }].slice(-MAX_SET_BACKS);
+  for (const intake of memory.intakes.values()) setIntakeBack(intake, at);
+  for (const allowance of memory.allowances.values()) {
+    allowance.use = setDayBack(allowance.use, at);
+  }
+  if (memory.inUse !== undefined) {
+    memory.inUse = { ...memory.inUse, sinceMs: Math.min(memory.inUse.sinceMs, at) };
+  }
+}
+
+/** When an entry of the journal that begins at `start` was noted, as far as we know now. */
+export function notedAt(setBacks: readonly SetBack[], start: number, at: number): number {
+  // In order of both: the first that comes after the entry is the lowest.
+  const next = setBacks.find(({ before }) => before > start);
+  return next === undefined ? at : Math.min(at, next.at);
+}
+
+function setIntakeBack(intake: LogIntake, at: number): void {
+  const { admission, awaited } = intake;
+  intake.lastAt = Math.min(intake.lastAt, at);
+  if (admission.ahead !== undefined) admission.ahead = earlier(admission.ahead, at);
+  if (admission.held !== undefined) admission.held = earlier(admission.held, at);
+  if (intake.late !== undefined) intake.late = earlier(intake.late, at);
+  for (const [id, line] of awaited) {
+    if (line.at > at) awaited.set(id, { ...line, at } satisfies AwaitedLine);
+  }
+}
+
+function earlier<T extends { readonly sinceMs: number }>(of: T, at: number): T {
+  return of.sinceMs <= at ? of : { ...of, sinceMs: at };
+}

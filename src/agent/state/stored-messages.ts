@@ -1,0 +1,61 @@
+import { recallVerified, type VerifiedMessage } from "../../admission/authenticate.ts";
+import type { LineEntry } from "./journal-entries.ts";
+import { openLineSource } from "./log-reader.ts";
+import { notedAt } from "./receipt-times.ts";
+import type { Session } from "../session/session.ts";
+
+/** A line that was taken in, with what the journal says of it. */
+export interface StoredMessage {
+  readonly entry: LineEntry;
+  readonly message: VerifiedMessage;
+}
+
+/**
+ * Authentic lines in the order of their receipt, read again from where they stand. `wanted` is
+ * asked before a line is read. A line whose log lacks it now is left out.
+ */
+export function* storedMessages(
+  session: Session,
+  wanted: (entry: LineEntry) => boolean,
+): Generator<StoredMessage> {
+  session.flush();
+  const source = openLineSource(session.world.disk, session.place);
+  try {
+    const { setBacks } = session.memory;
+    for (const { entry, start } of session.files.journal.read()) {
+      if (entry.k !== "line" || entry.id === undefined) continue;
+      if (entry.verdict === "duplicate" || !wanted(entry)) continue;
+      const bytes = deliveredBytes(session, entry) ?? source.at(entry.log, entry.start, entry.end);
+      const message = bytes === undefined ? undefined : recallVerified(bytes);
+      if (message?.id !== entry.id) continue;
+      const at = notedAt(setBacks, start, entry.at);
+      yield { entry: at === entry.at ? entry : { ...entry, at }, message };
+    }
+  } finally {
+    source.close();
+  }
+}
+
+/** The newest `limit` that pass, oldest first. */
+export function newestMessages(
+  session: Session,
+  limit: number,
+  wanted: (entry: LineEntry) => boolean,
+  passes: (stored: StoredMessage) => boolean,
+): StoredMessage[] {
+  let kept: StoredMessage[] = [];
+  for (const stored of storedMessages(session, wanted)) {
+    if (!passes(stored)) continue;
+    kept.push(stored);
+    if (kept.length >= 2 * limit) kept = kept.slice(-limit);
+  }
+  return kept.slice(-limit);
+}
+
+/** What was delivered stays readable, whatever its author has done to the log since. */
+function deliveredBytes(
+  { files }: Session,
+  { inbox, start, end }: LineEntry,
+): Uint8Array | undefined {
+  return inbox === undefined ? undefined : files.inbox.read(inbox, end - start - 1);
+}

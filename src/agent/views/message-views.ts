@@ -1,0 +1,137 @@
+import { unreadView } from "../../protocol/receipts/receipts.ts";
+import { authorTier } from "../../protocol/routing.ts";
+import { threadMessageOf, type Thread } from "../../protocol/threads/threads.ts";
+import { pendingView, threadViewsOf } from "../../protocol/threads/threads-view.ts";
+import { isState } from "../../trust/tiers.ts";
+import { toPlain } from "../../wire/json/json.ts";
+import type {
+  InboxMessage,
+  MessageFields,
+  ObligationView,
+  ThreadMessage,
+  ThreadView,
+  ViewArgs,
+} from "../../api/views.ts";
+import { resolveThread, type NamedThread } from "./resolve-id.ts";
+import type { Session } from "../session/session.ts";
+import { newestMessages, storedMessages, type StoredMessage } from "../state/stored-messages.ts";
+
+const DEFAULT_LIMIT = 1_000;
+
+/** What was routed to the agent, oldest first. Spec 4.4: the message plus `_meta`. */
+export function inboxView(session: Session, args: ViewArgs["inbox"]): InboxMessage[] {
+  const { memory, env } = session;
+  const unread = new Set(unreadView(memory.state.receipts).map(({ id }) => id));
+  const obligations = pendingView(memory.state, env, session.now().wallMs);
+  const limit = args.limit ?? DEFAULT_LIMIT;
+  // Whoever waits for news asks again and again: the journal is read only when there is any.
+  if (args.unread === true && unread.size === 0) return [];
+  const placed = new Set<number>();
+  const stored = newestMessages(
+    session,
+    limit,
+    ({ inbox, id = "" }) => {
+      // A line that was gone for a while is noted again, with the place that it has had.
+      if (inbox === undefined || placed.has(inbox)) return false;
+      placed.add(inbox);
+      return args.unread !== true || unread.has(id);
+    },
+    ({ message }) =>
+      (args.from === undefined || message.from === args.from) &&
+      (args.thread === undefined || message.correlationId === args.thread),
+  );
+  return stored.map((each) => inboxMessage(session, each, unread, obligations));
+}
+
+function inboxMessage(
+  { env }: Session,
+  { entry, message }: StoredMessage,
+  unread: ReadonlySet<string>,
+  obligations: readonly ObligationView[],
+): InboxMessage {
+  return {
+    ...(toPlain(message.fields) as MessageFields),
+    _meta: {
+      id: message.id,
+      received_at: new Date(entry.at).toISOString(),
+      tier: authorTier(env, message.from),
+      verified: message.version !== "v2.0",
+      thread: message.correlationId,
+      obligations: obligations.filter(({ event_id: id }) => id === message.id),
+      read: !unread.has(message.id),
+      after_gap: entry.gap === true,
+    },
+  };
+}
+
+/** The threads of a correlation id, or of the message that is named, with their texts. */
+export function threadMessagesView(session: Session, args: ViewArgs["thread"]): ThreadView[] {
+  const { memory, env } = session;
+  const nowMs = session.now().wallMs;
+  const named = resolveThread(session, args);
+  const threads = threadViewsOf(memory.state, env, nowMs, threadNamed(session, named));
+  const places = new Map<string, ReadonlySet<number>>();
+  for (const { log, line } of threads.flatMap(({ messages }) => messages)) {
+    places.set(log, new Set([...(places.get(log) ?? []), line]));
+  }
+  const texts = new Map<string, MessageFields>();
+  for (const { entry, message } of storedMessages(
+    session,
+    ({ log, line }) => places.get(log)?.has(line) === true,
+  )) {
+    texts.set(`${entry.log}:${entry.line}`, toPlain(message.fields) as MessageFields);
+  }
+  return threads.map((thread) => ({
+    ...thread,
+    named_by: named.eventId === undefined ? "correlation_id" : "event_id",
+    messages: thread.messages.flatMap((each): ThreadMessage[] => {
+      const { event_id, log, line, received_at, tier, refused, corrections } = each;
+      const text = texts.get(`${log}:${line}`);
+      if (text === undefined) return [];
+      const _meta = { id: event_id, log, line, received_at, tier, refused, corrections };
+      return [{ ...text, _meta }];
+    }),
+  }));
+}
+
+/** As it is in memory or, once memory has dropped the message that named it, in the files. */
+function threadNamed(session: Session, { correlationId, eventId }: NamedThread): Thread {
+  const held = session.memory.state.threads.threads.get(correlationId);
+  const isHeld = eventId === undefined || held?.messages.some(({ id }) => id === eventId) === true;
+  if (held !== undefined && isHeld) return held;
+  const messages = [];
+  for (const { entry, message } of storedMessages(session, ({ id }) => id !== undefined)) {
+    if (message.correlationId !== correlationId || message.type === "heartbeat") continue;
+    const { log, line, at, reason: refused } = entry;
+    const kept = threadMessageOf({ message, log, line, at, refused }, session.env);
+    if (kept !== undefined) messages.push(kept);
+  }
+  return { correlationId, messages, omitted: 0 };
+}
+
+/** Messages to or from us, and those that we have seen between others, whose text holds `text`. */
+export function searchView(session: Session, args: ViewArgs["search"]): ThreadMessage[] {
+  const needle = args.text.toLowerCase();
+  const found = newestMessages(
+    session,
+    args.limit ?? 100,
+    ({ verdict }) => verdict === "accepted",
+    ({ message }) =>
+      !isState(message.type) &&
+      [message.subject, message.from, ...message.refs, JSON.stringify(toPlain(message.body))].some(
+        (text) => text.toLowerCase().includes(needle),
+      ),
+  );
+  return found.map(({ entry, message }) => ({
+    ...(toPlain(message.fields) as MessageFields),
+    _meta: {
+      id: message.id,
+      log: entry.log,
+      line: entry.line,
+      received_at: new Date(entry.at).toISOString(),
+      tier: authorTier(session.env, message.from),
+      refused: entry.reason ?? null,
+      corrections: [],
+    },
+  }));
+}

@@ -1,0 +1,177 @@
+import { ownLogs } from "../../wire/layout.ts";
+import { decisionsView } from "../../protocol/decisions/decisions-view.ts";
+import { incidentsView, unresolvedIncidents } from "../../protocol/incidents/incident-view.ts";
+import { keysView } from "../../protocol/keys/key-view.ts";
+import { peersView } from "../../protocol/heartbeats/liveness.ts";
+import { proposalsView } from "../../protocol/decisions/proposals-view.ts";
+import { unreadCount } from "../../protocol/receipts/receipts.ts";
+import type { Env } from "../../protocol/env.ts";
+import { authorTier } from "../../protocol/routing.ts";
+import { safeMode } from "../../protocol/incidents/safe-mode.ts";
+import { receiptView, sentView } from "../../protocol/receipts/sent.ts";
+import { pendingView } from "../../protocol/threads/threads-view.ts";
+import type {
+  DecisionsView,
+  NoticeView,
+  PeerView,
+  StatusView,
+  ViewArgs,
+  ViewName,
+  Views,
+  WhoamiView,
+} from "../../api/views.ts";
+import { unownedLogs } from "../../storage/unowned-logs.ts";
+import { DeaddropError } from "../../api/errors.ts";
+import { inboxView, searchView, threadMessagesView } from "./message-views.ts";
+import { waitViews } from "../intake/trouble/log-waits.ts";
+import { holdsView } from "../effects/peer-reset.ts";
+import { resolveId } from "./resolve-id.ts";
+import type { Session } from "../session/session.ts";
+import { statsView } from "./stats.ts";
+
+type Render<N extends ViewName> = (
+  session: Session,
+  args: ViewArgs[N],
+  isDaemon: boolean,
+) => Views[N];
+
+const renderers: { [N in ViewName]: Render<N> } = {
+  whoami: (session, _args, isDaemon) => whoami(session, isDaemon),
+  status: (session, _args, isDaemon) => status(session, isDaemon),
+  peers: (session) => peers(session),
+  inbox: (session, args) => inboxView(session, args),
+  sent: ({ memory }, args) => sentView(memory.state.receipts.sent, args?.limit),
+  pending: ({ memory, env, now }) => pendingView(memory.state, env, now().wallMs),
+  thread: (session, args) => threadMessagesView(session, args),
+  search: (session, args) => searchView(session, args),
+  // A proved entry has every field: that is what it was proved by.
+  decisions: ({ memory, env }) => {
+    const records = decisionsView(memory.state.decisions) as unknown as DecisionsView;
+    return withTiers(records, env);
+  },
+  proposals: ({ memory, env }) => proposalsView(memory.state.proposals, memory.state.logs, env),
+  incidents: ({ memory, env }) => incidentsView(memory.state.incidents, env, memory.state.logs),
+  notices: (session) => notices(session),
+  holds: (session, args) => holdsView(session, args.peer),
+  safe_mode: ({ memory, env }) => safeMode(memory.state.incidents, env) ?? null,
+  receipt: (session, args) => receipts(session, args.event_id),
+  stats: (session) => statsView(session),
+  keys: ({ memory, env }) => keysView(memory.state.keyChanges, memory.state.proposals, env),
+  resolve_id: (session, args) => resolveId(session, args.id),
+};
+
+/** Every text of a peer below VERIFIED is shown with its tier. Spec 2.3. */
+function withTiers(view: DecisionsView, env: Env): DecisionsView {
+  const rated = <Entry extends { proposer?: string }>(entries: readonly Entry[]) =>
+    entries.map((entry) => ({
+      ...entry,
+      proposer_tier: authorTier(env, String(entry.proposer ?? "")),
+    }));
+  return {
+    in_force: rated(view.in_force),
+    pending: rated(view.pending),
+    unproved: rated(view.unproved),
+    superseded: rated(view.superseded),
+  };
+}
+
+/** One view, by its name. Throws DeaddropError for a name or an id that there is not. */
+export function view<N extends ViewName>(
+  session: Session,
+  name: N,
+  args: ViewArgs[N],
+  isDaemon: boolean,
+): Views[N] {
+  if (!Object.hasOwn(renderers, name)) {
+    throw new DeaddropError("usage", `there is no view "${name}"`, {
+      hint: `views: ${Object.keys(renderers).join(", ")}`,
+    });
+  }
+  const render: Render<N> = renderers[name];
+  return render(session, args ?? ({} as ViewArgs[N]), isDaemon);
+}
+
+function whoami({ place, memory, writer }: Session, isDaemon: boolean): WhoamiView {
+  const { handle, paths, config, layout, identity } = place;
+  const blocked = ownLogs(layout, handle)
+    .map(({ name }) => writer.blocked(name))
+    .find((trouble) => trouble?.code === "identity_in_use");
+  return {
+    handle,
+    wire: paths.wireKey,
+    wire_dir: paths.wireDir,
+    wire_id: config.wireId ?? null,
+    key_id: identity.signer.keyId,
+    layout: layout.kind,
+    roster: [...layout.roster],
+    daemon: isDaemon ? { running: true, pid: process.pid } : { running: false },
+    inbox_path: paths.inbox,
+    in_use: memory.inUse?.detail ?? blocked?.message ?? null,
+  };
+}
+
+function status(session: Session, isDaemon: boolean): StatusView {
+  const { memory, env, now } = session;
+  const { state } = memory;
+  const { wallMs } = now();
+  const pending = pendingView(state, env, wallMs);
+  const view: Omit<StatusView, "next"> = {
+    ...whoami(session, isDaemon),
+    peers: peers(session),
+    unread: unreadCount(state.receipts, env),
+    owed_to_me: pending.filter(({ from, owed_by }) => from === env.self && owed_by !== env.self),
+    owed_by_me: pending.filter(({ owed_by }) => owed_by === env.self),
+    incidents: unresolvedIncidents(state.incidents, env, state.logs),
+    safe_mode: safeMode(state.incidents, env) ?? null,
+    unowned_logs: unownedLogs(session.world.disk, session.place.wire.folder, env.layout),
+    state: {
+      state: state.heartbeats.status,
+      last_action: state.heartbeats.lastAction ?? null,
+      heads_down: state.heartbeats.headsDown,
+    },
+  };
+  return { ...view, next: nextCommand(view) };
+}
+
+/** What its beats say of each peer, and why a log of it does not move. */
+function peers({ memory, env, now, world }: Session): PeerView[] {
+  return peersView(memory.state, env, now().wallMs).map((peer) => ({
+    ...peer,
+    waits: waitViews(memory, world, peer.handle),
+  }));
+}
+
+/** The most urgent first. */
+function nextCommand(view: Omit<StatusView, "next">): string {
+  if (view.in_use !== null) return "deaddrop reclaim";
+  const held = view.peers.find((peer) => peer.held);
+  if (held !== undefined) return `deaddrop peer show ${held.handle}`;
+  const incident = view.owed_by_me.find(({ type }) => type === "incident");
+  if (incident !== undefined) return `deaddrop incident ack ${incident.event_id.slice(0, 12)}`;
+  if (view.safe_mode !== null) return "deaddrop incident list";
+  const proposal = view.owed_by_me[0];
+  if (proposal !== undefined) return `deaddrop ack ${proposal.event_id.slice(0, 12)}`;
+  if (view.unread > 0) return "deaddrop inbox --unread --mark-read";
+  if (!view.daemon.running) return "deaddrop service install";
+  const stranger = view.peers.find(({ trust_tier }) => trust_tier === "UNTRUSTED");
+  if (stranger !== undefined) return `deaddrop trust sas ${stranger.handle}`;
+  return "deaddrop inbox --follow";
+}
+
+function notices({ memory }: Session): NoticeView[] {
+  return memory.state.notices.notices.map(({ at, cause, peer, subject, detail }) => ({
+    at: new Date(at).toISOString(),
+    cause,
+    peer: peer ?? null,
+    subject,
+    detail,
+  }));
+}
+
+function receipts({ memory }: Session, id: string): Views["receipt"] {
+  const sent = receiptView(memory.state.receipts.sent, id);
+  if (sent !== undefined) return { receipts: sent.receipts };
+  throw new DeaddropError("unknown_id", `no message of yours has the event id "${id}"`, {
+    hint: "deaddrop sent lists what you sent",
+  });
+}

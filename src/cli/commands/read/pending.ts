@@ -1,0 +1,27 @@
+import { Command } from "commander";
+import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
+import { example } from "../../output/example.ts";
+import { emit, table } from "../../output/output.ts";
+import { obligationRow } from "../../output/text.ts";
+
+/** `deaddrop pending`: open obligations, oldest first. Spec 3.3. */
+export function command(cli: Cli): Command {
+  return new Command("pending")
+    .description("Lists what has been asked for and not been answered, the oldest first.")
+    .addHelpText("after", example("deaddrop pending"))
+    .action((flags: GlobalFlags) => run(cli, flags));
+}
+
+export async function run(cli: Cli, flags: GlobalFlags): Promise<void> {
+  const pending = await withClient(cli, flags, (client) => client.view("pending"));
+  const nowMs = cli.nowMs();
+  emit(cli, flags, pending, (paint) =>
+    pending.length === 0
+      ? "Nothing is owed."
+      : table(
+          pending.map((each) => obligationRow(each, nowMs)),
+          paint,
+          cli.stdout.columns,
+        ),
+  );
+}

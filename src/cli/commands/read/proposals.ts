@@ -1,0 +1,49 @@
+import { Command } from "commander";
+import type { ProposalStatus, ProposalView } from "../../../api/views.ts";
+import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
+import { example } from "../../output/example.ts";
+import { emit, table, type Cell, type Style } from "../../output/output.ts";
+import { shortId } from "../../output/text.ts";
+
+const STYLE_BY_STATUS: Record<ProposalStatus, Style> = {
+  open: "yellow",
+  ratified: "green",
+  rejected: "red",
+  reverted: "dim",
+  superseded: "dim",
+  withdrawn: "dim",
+  void: "red",
+};
+
+/** `deaddrop proposals`: how each stands, and whom it waits for. Spec 3.4. */
+export function command(cli: Cli): Command {
+  return new Command("proposals")
+    .description("Lists proposals, their state, and what each required party said last.")
+    .addHelpText("after", example("deaddrop proposals"))
+    .action((flags: GlobalFlags) => run(cli, flags));
+}
+
+export async function run(cli: Cli, flags: GlobalFlags): Promise<void> {
+  const proposals = await withClient(cli, flags, (client) => client.view("proposals"));
+  emit(cli, flags, proposals, (paint) =>
+    proposals.length === 0 ? "No proposals." : table(proposals.map(row), paint, cli.stdout.columns),
+  );
+}
+
+function row(each: ProposalView): Cell[] {
+  return [
+    { text: shortId(each.proposal_id), style: "bold" },
+    { text: each.status, style: STYLE_BY_STATUS[each.status] },
+    { text: each.proposer, style: "cyan" },
+    { text: each.required.map((party) => `${party}: ${word(each, party)}`).join(", ") },
+    { text: each.waits_for === null ? "" : `waits for ${each.waits_for}`, style: "yellow" },
+    { text: each.subject },
+  ];
+}
+
+function word({ support, proposal_id }: ProposalView, party: string): string {
+  const last = support[party];
+  if (last === undefined || last === null) return "-";
+  if (last === proposal_id) return "agrees";
+  return last === "rejected" ? "rejects" : `for ${shortId(last)}`;
+}

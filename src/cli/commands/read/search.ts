@@ -1,0 +1,36 @@
+import { Command } from "commander";
+import { count, withClient, type Cli, type GlobalFlags } from "../../context.ts";
+import { example } from "../../output/example.ts";
+import { messageText, tierNotes } from "../../output/message-text.ts";
+import { emit } from "../../output/output.ts";
+
+interface Flags extends GlobalFlags {
+  limit?: number;
+}
+
+const DEFAULT_LIMIT = 20;
+
+/** `deaddrop search`: messages of all threads whose subject or body contains the text. */
+export function command(cli: Cli): Command {
+  return new Command("search")
+    .description("Finds messages whose subject or body contains the text, the newest last.")
+    .argument("<text>", "what to look for")
+    .option("--limit <n>", `at most so many (default ${DEFAULT_LIMIT})`, count)
+    .addHelpText("after", example('deaddrop search "wire format" --limit 5'))
+    .action((text: string, flags: Flags) => run(cli, text, flags));
+}
+
+export async function run(cli: Cli, text: string, flags: Flags): Promise<void> {
+  const args = { text, limit: flags.limit ?? DEFAULT_LIMIT };
+  const found = await withClient(cli, flags, (client) => client.view("search", args));
+  emit(cli, flags, found, (paint) =>
+    found.length === 0
+      ? "Nothing found."
+      : found
+          .map((message) => {
+            const { id, tier } = message._meta;
+            return messageText(id, message, tierNotes(tier), paint, cli.nowMs());
+          })
+          .join("\n\n"),
+  );
+}

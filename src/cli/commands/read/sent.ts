@@ -1,0 +1,54 @@
+import { Command } from "commander";
+import type { ReceiptState, SentView } from "../../../api/views.ts";
+import { count, withClient, type Cli, type GlobalFlags } from "../../context.ts";
+import { example } from "../../output/example.ts";
+import { emit, table, type Paint, type Style } from "../../output/output.ts";
+import { shortId, when } from "../../output/text.ts";
+
+interface Flags extends GlobalFlags {
+  limit?: number;
+}
+
+const SHOWN_TO_PEOPLE = 20;
+const STYLE_BY_STATE: Record<ReceiptState, Style> = {
+  stored: "dim",
+  delivered: "cyan",
+  read: "green",
+  answered: "green",
+  refused: "red",
+};
+
+/** `deaddrop sent`: what you sent, and what is proved of it. Spec 3.2. */
+export function command(cli: Cli): Command {
+  return new Command("sent")
+    .description("Lists your messages with their receipts: stored, delivered, read, answered.")
+    .option("--limit <n>", `at most so many (people see ${SHOWN_TO_PEOPLE}, --json all)`, count)
+    .addHelpText("after", example("deaddrop sent --limit 5"))
+    .action((flags: Flags) => run(cli, flags));
+}
+
+export async function run(cli: Cli, flags: Flags): Promise<void> {
+  const limit = flags.limit ?? (flags.json === true ? undefined : SHOWN_TO_PEOPLE);
+  const args = limit === undefined ? {} : { limit };
+  const sent = await withClient(cli, flags, (client) => client.view("sent", args));
+  emit(cli, flags, sent, (paint) =>
+    sent.length === 0 ? "Nothing sent yet." : sentTable(cli, sent, paint),
+  );
+}
+
+function sentTable(cli: Cli, sent: readonly SentView[], paint: Paint): string {
+  const rows = sent.flatMap((each) =>
+    each.receipts.map(({ to, state, reason }) => [
+      { text: shortId(each.event_id), style: "bold" as const },
+      { text: when(each.timestamp, cli.nowMs()), style: "dim" as const },
+      { text: each.type },
+      { text: to, style: "cyan" as const },
+      {
+        text: reason === undefined ? state : `${state}: ${reason}`,
+        style: STYLE_BY_STATE[state],
+      },
+      { text: each.subject },
+    ]),
+  );
+  return table(rows, paint, cli.stdout.columns);
+}

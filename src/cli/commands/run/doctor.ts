@@ -1,0 +1,149 @@
+import { Command } from "commander";
+import { DeaddropError } from "../../../api/errors.ts";
+import { loadPlace, type AgentConfig } from "../../../agent/config/agent-config.ts";
+import {
+  checkDaemon,
+  checking,
+  checkKey,
+  checkPeers,
+  checkPolicy,
+  checkUnowned,
+} from "../../../setup/checks/agent-checks.ts";
+import { checkFolder } from "../../../setup/checks/folder-checks.ts";
+import {
+  checkClock,
+  checkFilesystem,
+  checkLocks,
+  checkNode,
+  checkSpace,
+  ok,
+  warning,
+  type Finding,
+} from "../../../setup/checks/host-checks.ts";
+import { checkForeignLines } from "../../../setup/checks/log-checks.ts";
+import { setupHost, type SetupHost } from "../../../setup/host.ts";
+import { DEFAULT_LIMITS } from "../../../wire/limits.ts";
+import { differences } from "../../config/accept.ts";
+import { findHandle, findWire, withClient, type Cli, type GlobalFlags } from "../../context.ts";
+import { emit, table, type Cell, type Paint, type Style } from "../../output/output.ts";
+
+const EXIT_FAILED = 2;
+
+/** `deaddrop doctor`: every precondition, and how to mend what does not hold. Spec 4.4. */
+export function command(cli: Cli): Command {
+  return new Command("doctor")
+    .description("Checks everything that deaddrop needs, and says how to fix what is wrong.")
+    .action((flags: GlobalFlags) => run(cli, flags));
+}
+
+export async function run(cli: Cli, flags: GlobalFlags): Promise<void> {
+  const host = setupHost(cli.env, cli.nowMs());
+  const onDisk = [...hostFindings(host, cli.env), ...wireFindings(cli, host, flags)];
+  const isRunning = onDisk.some(({ check, result }) => check === "daemon" && result === "ok");
+  const findings = isRunning ? [...onDisk, ...(await waitFindings(cli, flags))] : onDisk;
+  const failures = findings.filter(({ result }) => result === "failed").length;
+  emit(cli, flags, { ok: failures === 0, findings }, (paint) => text(findings, paint));
+  if (failures > 0) cli.exitCode = EXIT_FAILED;
+}
+
+function hostFindings(host: SetupHost, env: NodeJS.ProcessEnv): readonly Finding[] {
+  return [
+    checkNode(process.version),
+    ...checking("kernel locks", () => [checkLocks()]),
+    ...checking("disk space", () => [checkSpace(existing(host, host.places.stateHome), "private")]),
+    ...(env["DEADDROP_WIRE"] === undefined ? [] : [ok("DEADDROP_WIRE", env["DEADDROP_WIRE"])]),
+  ];
+}
+
+/** The folder itself, or the nearest one above it that is there already. */
+function existing({ disk }: SetupHost, folder: string): string {
+  if (disk.stat(folder) !== undefined) return folder;
+  const above = folder.slice(0, Math.max(folder.lastIndexOf("/"), 1));
+  return above === folder ? "/" : existing({ disk } as SetupHost, above);
+}
+
+function wireFindings(cli: Cli, host: SetupHost, flags: GlobalFlags): readonly Finding[] {
+  const { disk, places, nowMs } = host;
+  let wireDir: string | undefined;
+  let place: AgentConfig | undefined;
+  const found = checking("wire", () => {
+    wireDir = findWire(cli, flags);
+    return [];
+  });
+  if (wireDir === undefined) {
+    return [...found, checkClock(nowMs, undefined, DEFAULT_LIMITS.maxClockSkewSeconds)];
+  }
+  const folder = wireDir;
+  const loaded = checking("agent", () => {
+    const handle = findHandle(cli, flags);
+    place = loadPlace(disk, places, { wireDir: folder, handle, peers: flags.peer });
+    const { config, layout, paths } = place;
+    return [
+      ok(
+        "wire",
+        `${folder}, ${config.protocolVersion}, ${config.layout}: ${layout.roster.join(", ")}`,
+      ),
+      ok("agent", `${handle}, private folder ${paths.configDir}`),
+    ];
+  });
+  const onDisk = [
+    ...checking("filesystem", () => [checkFilesystem(folder)]),
+    ...checking("disk space", () => [checkSpace(folder, "wire")]),
+    ...checking("clock", () => [
+      checkClock(nowMs, folder, place?.config.limits.maxClockSkewSeconds ?? 300),
+    ]),
+  ];
+  return [...loaded, ...onDisk, ...(place === undefined ? [] : placeFindings(host, place))];
+}
+
+function placeFindings(host: SetupHost, place: AgentConfig): readonly Finding[] {
+  const { disk, nowMs } = host;
+  const peers = place.layout.roster.filter((handle) => handle !== place.handle);
+  return [
+    ...checking("folder", () => checkFolder(disk, place)),
+    ...checking("key", () => checkKey(disk, place, nowMs)),
+    ...checking("accepted configuration", () => {
+      const { lines } = differences({ host, place, peers });
+      if (lines.length === 0) return [ok("accepted configuration", "the wire's own is the same")];
+      const detail = `the wire's config.json or tiers.json differs: ${lines.join("; ")}`;
+      return [warning("accepted configuration", detail, "deaddrop config accept")];
+    }),
+    ...checkPolicy(place),
+    ...checking("unowned logs", () => checkUnowned(disk, place)),
+    ...checking("peers", () => checkPeers(disk, place)),
+    ...checking("logs", () => checkForeignLines(disk, place)),
+    ...checking("daemon", () => [checkDaemon(disk, place)]),
+  ];
+}
+
+/** Logs of peers that do not move, as the daemon that reads them says. Spec 2.4. */
+async function waitFindings(cli: Cli, flags: GlobalFlags): Promise<readonly Finding[]> {
+  try {
+    const peers = await withClient(cli, flags, (client) => client.view("peers"));
+    return peers.flatMap(({ handle, waits = [] }) =>
+      waits.map(({ log, because, detail }) => {
+        const clock = "compare this machine's clock with a time server, and with the peer's";
+        const mend = because === "ahead" ? clock : `deaddrop peer show ${handle}`;
+        return warning(`reading ${log}`, `it waits: ${detail}`, mend);
+      }),
+    );
+  } catch (error) {
+    if (!(error instanceof DeaddropError)) throw error;
+    return [warning("logs", error.message, error.hint ?? "see the message")];
+  }
+}
+
+const STYLES: Record<Finding["result"], Style> = { ok: "green", warning: "yellow", failed: "red" };
+
+function text(findings: readonly Finding[], paint: Paint): string {
+  const rows = findings.flatMap(({ check, result, detail, mend }): Cell[][] => {
+    const row: Cell[] = [
+      { text: result, style: STYLES[result] },
+      { text: check },
+      { text: detail },
+    ];
+    if (mend === undefined) return [row];
+    return [row, [{ text: "" }, { text: "" }, { text: `→ ${mend}`, style: "bold" }]];
+  });
+  return table(rows, paint, undefined);
+}

@@ -1,0 +1,144 @@
+import { Command, Option } from "commander";
+import { join, resolve } from "node:path";
+import { DeaddropError } from "../../../api/errors.ts";
+import { setupHost } from "../../../setup/host.ts";
+import { initWire, type InitRequest } from "../../../setup/wire/init-wire.ts";
+import { initLocalPair } from "../../../setup/wire/local-pair.ts";
+import type { SetupReport } from "../../../setup/report.ts";
+import type { Cli } from "../../context.ts";
+import { example } from "../../output/example.ts";
+import { groupFor } from "../../input/group-question.ts";
+import { emit } from "../../output/output.ts";
+import { addAcceptFlags, agreementOn, type AcceptFlags } from "../../input/policy-consent.ts";
+import {
+  addPartyFlags,
+  ownHandle,
+  peerHandles,
+  peerKeys,
+  setupText,
+  shellCommand,
+  type PartyFlags,
+  type Section,
+} from "../../output/setup-text.ts";
+
+export interface Flags extends PartyFlags, AcceptFlags {
+  layout?: "pairwise" | "outbox";
+  group?: string;
+  localPair?: boolean;
+}
+
+/** `deaddrop init`: makes a wire. Spec 4.3. */
+export function command(cli: Cli): Command {
+  const init = new Command("init")
+    .description(
+      "Makes a wire: the folder that the agents share, your key, and what you keep to yourself.\n" +
+        "Running it again is safe: what is there stays as it is.",
+    )
+    .option("--wire <folder>", "the folder to make (default: _coordination here)")
+    .addOption(
+      new Option("--layout <layout>", "one log for each pair, or one for each agent").choices([
+        "pairwise",
+        "outbox",
+      ]),
+    )
+    .option("--group <group>", "let agents that are users of one group share it, a log each")
+    .option("--local-pair", "make all sides on this machine, each pinned TRUSTED by the others");
+  return addPartyFlags(addAcceptFlags(init))
+    .addHelpText(
+      "after",
+      example(
+        "deaddrop init --me forge --peer scribe",
+        "deaddrop init --me forge --peer scribe --local-pair",
+      ),
+    )
+    .action((flags: Flags) => run(cli, flags));
+}
+
+export async function run(cli: Cli, flags: Flags): Promise<void> {
+  const handle = ownHandle(cli, flags);
+  const peers = peerHandles(flags);
+  const wireDir = resolve(cli.cwd, flags.wire ?? join(cli.cwd, "_coordination"));
+  const host = setupHost(cli.env, cli.nowMs());
+  const handles = flags.localPair === true ? [handle, ...peers] : [handle];
+  const request: Omit<InitRequest, "handles"> = {
+    wireDir,
+    peers,
+    agrees: await agreementOn(cli, flags, host, { command: "init", wireDir, handles, peers }),
+    layout: flags.layout,
+    group: await groupFor(cli, flags, host, wireDir),
+    track: flags.track,
+    dryRun: flags.dryRun,
+  };
+  if (flags.localPair === true) {
+    if (flags.peerKey !== undefined) {
+      throw new DeaddropError("usage", "--local-pair makes all keys itself", {
+        hint: "leave out --peer-key",
+      });
+    }
+    const reports = initLocalPair(host, request, handle);
+    emit(cli, flags, reports, (paint) =>
+      setupText(reports, paint, [
+        ...reports.slice(0, 1).map((each) => policySection(each)),
+        ["Run each side's daemon", ...reports.map((each) => daemonCommand(each))],
+        ...reports.slice(0, 1).map((each) => helloSection(each)),
+      ]),
+    );
+    return;
+  }
+  const keys = peerKeys(cli, flags, peers);
+  const reports = initWire(host, { ...request, handles: [handle], peerKeys: keys });
+  emit(cli, flags, reports[0], (paint) =>
+    setupText(reports, paint, [
+      [
+        "The other side runs (from a clone of the program: ./install.sh in the place of deaddrop)",
+        ...peers.map((peer) => joinCommand(wireDir, peer, handle)),
+      ],
+      [
+        "Then compare six digits with its operator, over a channel that you trust",
+        ...peers.map((peer) => digitsCommand(wireDir, handle, peer)),
+      ],
+      ...reports.flatMap((each) => [policySection(each), runSection(each), helloSection(each)]),
+    ]),
+  );
+}
+
+function joinCommand(wireDir: string, peer: string, handle: string): string {
+  return shellCommand("join", wireDir, "--me", peer, "--peer", handle);
+}
+
+/** How two operators find out that they speak of the same keys. Spec 2.3. */
+export function digitsCommand(wireDir: string, handle: string, peer: string): string {
+  return shellCommand("trust", "sas", peer, ...where(wireDir, handle));
+}
+
+/** The policy that is held on to, and what of it is weaker than the defaults. Spec 1.1. */
+export function policySection({ policy, weaker }: SetupReport): Section {
+  const title =
+    weaker.length === 0
+      ? "The policy that you hold on to, whatever the folder says later (deaddrop config accept)"
+      : "The policy that you hold on to, WEAKER than the defaults, as deaddrop doctor shows it";
+  return [title, ...policy, ...weaker.map((line) => `WEAKER: ${line}`)];
+}
+
+/** How the daemon is kept running. */
+export function runSection(at: SetupReport): Section {
+  return ["Run your daemon", daemonCommand(at)];
+}
+
+/** How the first word is said, and where the peer's first answer shows. Spec 4.3. */
+export function helloSection({ wire_dir: wireDir, handle, peers }: SetupReport): Section {
+  const to = peers.slice(0, 1).flatMap((peer) => ["--to", peer.handle]);
+  return [
+    "Say hello, and see what becomes of it until the other side has acked it",
+    shellCommand("send", "hello", ...to, ...where(wireDir, handle)),
+    shellCommand("sent", ...where(wireDir, handle)),
+  ];
+}
+
+function daemonCommand(at: { readonly wire_dir: string; readonly handle: string }): string {
+  return shellCommand("service", "install", ...where(at.wire_dir, at.handle));
+}
+
+function where(wireDir: string, handle: string): string[] {
+  return ["--wire", wireDir, "--as", handle];
+}

@@ -1,0 +1,141 @@
+import { resolve } from "node:path";
+import { Command } from "commander";
+import { DeaddropError } from "../../../api/errors.ts";
+import { setupHost, type SetupHost } from "../../../setup/host.ts";
+import type { RestorePlan } from "../../../setup/backup/restore-plan.ts";
+import { checkRestore, isGoingOn, restore, shownReasons } from "../../../setup/backup/restore.ts";
+import { unseal } from "../../../setup/backup/sealed-file.ts";
+import {
+  MAX_DOCUMENT_BYTES,
+  parseBackup,
+  type Backup,
+} from "../../../storage/private/backup-file.ts";
+import { readWhole } from "../../../storage/disk/disk.ts";
+import { confirmOperator, type ConsentFlags } from "../../input/confirm.ts";
+import { addConsent } from "../../input/consent-flags.ts";
+import { findWire, type Cli, type GlobalFlags } from "../../context.ts";
+import { example } from "../../output/example.ts";
+import { emit } from "../../output/output.ts";
+import { addPassphrase, readPassphrase, type PassphraseFlags } from "../../input/passphrase.ts";
+import { sanitise } from "../../output/sanitise.ts";
+
+interface RestoreFlags extends GlobalFlags, ConsentFlags, PassphraseFlags {
+  acceptOlder?: boolean;
+  replaceKey?: boolean;
+}
+
+/** The encryption adds a header and a tag for every 64 KiB. */
+const MAX_SEALED_BYTES = MAX_DOCUMENT_BYTES + 1024 * 1024;
+
+/** `deaddrop restore`: puts a backup back, on the same or a new machine. Spec 2.1, 4.4. */
+export function command(cli: Cli): Command {
+  return addConsent(addPassphrase(new Command("restore")))
+    .description(
+      "Puts back what `deaddrop backup` wrote: keys, pins, settings and remembered heads of one agent\n" +
+        "on one wire. Everything is checked before anything is written. The daemon must not run.",
+    )
+    .argument("<file>", "the backup")
+    .option("--accept-older", "although what is here is newer (operator; wants consent)")
+    .option("--replace-key", "although another key is here (operator; wants consent)")
+    .addHelpText("after", example("deaddrop restore ~/forge.backup.age --wire ./_coordination"))
+    .action(async (file: string, flags: RestoreFlags) => {
+      await run(cli, file, flags);
+    });
+}
+
+async function run(cli: Cli, named: string, flags: RestoreFlags): Promise<void> {
+  const host = setupHost(cli.env, cli.nowMs());
+  const wireDir = findWire(cli, flags);
+  const backup = await openBackup(cli, host, resolve(cli.cwd, named), flags);
+  requireHandle(backup, flags.as ?? cli.env["DEADDROP_AS"]);
+  const request = { wireDir, peers: flags.peer };
+  const agreed = {
+    acceptOlder: flags.acceptOlder === true,
+    replaceKey: flags.replaceKey === true,
+  };
+  const planned = checkRestore(host, backup, request, agreed);
+  await consent(cli, host, planned, backup, flags);
+  const { paths, steps, notes, older, replaced } = restore(host, backup, request, agreed);
+  const kept = replaced.map(({ keptAs }) => keptAs);
+  const written = steps.flatMap((step) => (step.do === "write" ? [step.path] : []));
+  const report = {
+    handle: backup.handle,
+    wire: paths.wireKey,
+    wire_dir: paths.wireDir,
+    made_at: backup.madeAt,
+    went_back: older,
+    kept_keys: kept,
+    written,
+    notes,
+  };
+  emit(cli, flags, report, (paint) =>
+    [
+      written.length === 0
+        ? `${paint("bold", backup.handle)}: everything is as the backup has it already`
+        : `${paint("bold", backup.handle)} is restored as of ${backup.madeAt}: ${written.length} files`,
+      ...kept.map((path) => `the key that was here is kept as ${path}`),
+      ...notes.map((note) => `${paint("yellow", "look at")} ${sanitise(note)}`),
+      `next: deaddrop doctor --wire ${paths.wireDir} --as ${backup.handle}`,
+    ].join("\n"),
+  );
+}
+
+async function openBackup(
+  cli: Cli,
+  { disk }: SetupHost,
+  file: string,
+  flags: RestoreFlags,
+): Promise<Backup> {
+  const sealed = readWhole(disk, file, MAX_SEALED_BYTES);
+  if (sealed === undefined) {
+    throw new DeaddropError("usage", `${file}: no such file`, {
+      hint: "give the file that `deaddrop backup` wrote",
+    });
+  }
+  const passphrase = await readPassphrase(cli, disk, flags, false);
+  const parsed = parseBackup(await unseal(sealed, passphrase, file));
+  if (parsed.ok) return parsed.backup;
+  throw new DeaddropError("refused", `${file}: ${parsed.detail}; nothing was written`, {
+    hint: "take another copy of it, or an older backup",
+  });
+}
+
+function requireHandle({ handle }: Backup, named: string | undefined): void {
+  if (named === undefined || named === "" || named === handle) return;
+  throw new DeaddropError("refused", `this is a backup of ${handle}, not of ${named}`, {
+    hint: `restore it with --as ${handle}, or give the backup of ${named}`,
+  });
+}
+
+/** Going back in time and giving up a key are the operator's to decide, and recorded. */
+async function consent(
+  cli: Cli,
+  host: SetupHost,
+  plan: RestorePlan,
+  backup: Backup,
+  flags: RestoreFlags,
+): Promise<void> {
+  const { older, replaced, paths } = plan;
+  if ((older.length === 0 && replaced.length === 0) || isGoingOn(host, plan)) return;
+  const back = [
+    "What is here is newer than the backup:",
+    ...shownReasons(plan),
+    "Newer heads, stopped keys, blocked and held peers stay as they are; nobody is believed further",
+    "than both say. Policy, settings and the rest become as they were.",
+  ];
+  const keys = replaced.flatMap(({ here, backup: other, keptAs }) => [
+    `The key ${other} takes the place of ${here}, which is kept as ${keptAs}.`,
+    `Peers that have pinned ${here} alone will not believe ${backup.handle} any more.`,
+  ]);
+  await confirmOperator(
+    cli,
+    flags,
+    {
+      action: "restore",
+      target: `${backup.handle} as of ${backup.madeAt}`,
+      effect: [...(older.length === 0 ? [] : back), ...keys],
+      word: backup.handle,
+    },
+    paths.operatorJournal,
+  );
+}

@@ -1,0 +1,182 @@
+import { spawn } from "node:child_process";
+import { homedir } from "node:os";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Command } from "commander";
+import { DeaddropError } from "../../../api/errors.ts";
+import { setupHost, type SetupHost } from "../../../setup/host.ts";
+import { agentPaths, type AgentPaths } from "../../../storage/paths.ts";
+import { agentPlace } from "../../agent-place.ts";
+import { count, type Cli, type GlobalFlags } from "../../context.ts";
+import { example } from "../../output/example.ts";
+import { emit, type Paint } from "../../output/output.ts";
+import { sanitiseLines } from "../../output/sanitise.ts";
+import { installedInstances, systemHost, type ServicePlace } from "../../service/service-place.ts";
+import {
+  installService,
+  serviceLogs,
+  serviceStatus,
+  uninstallService,
+  type ServiceReport,
+} from "../../service/install-service.ts";
+import { stepsText } from "../../output/setup-text.ts";
+import { userName } from "../../input/user-name.ts";
+
+interface ChangeFlags extends GlobalFlags {
+  all?: boolean;
+  dryRun?: boolean;
+}
+
+interface InstallFlags extends ChangeFlags {
+  linger?: boolean;
+}
+
+interface LogFlags extends GlobalFlags {
+  lines: number;
+  follow?: boolean;
+}
+
+/** `deaddrop service`: the daemon as a service of systemd or launchd. Spec 4.3. */
+export function command(cli: Cli): Command {
+  const service = new Command("service").description(
+    "Runs the daemon of one agent on one wire as a service of your user: systemd on Linux,\n" +
+      "launchd on macOS. Elsewhere it prints the command that runs it in the foreground.",
+  );
+  service
+    .command("install")
+    .description("install, enable and start it; again after an upgrade")
+    .option("--linger", "keep it running while you are not logged in (Linux)")
+    .option("--all", "every service that is installed here, once more")
+    .option("--dry-run", "say what would be done, and do nothing")
+    .addHelpText("after", example("deaddrop service install --wire ./_coordination --as forge"))
+    .action((_own: unknown, self: Command) => {
+      const flags = self.optsWithGlobals<InstallFlags>();
+      const options = { dryRun: flags.dryRun === true, linger: flags.linger === true };
+      change(cli, flags, (place) => installService(place, systemHost, options));
+    });
+  service
+    .command("uninstall")
+    .description("stop and remove it; keys, logs and inbox stay")
+    .option("--all", "every service that is installed here")
+    .option("--dry-run", "say what would be done, and do nothing")
+    .action((_own: unknown, self: Command) => {
+      const flags = self.optsWithGlobals<ChangeFlags>();
+      const options = { dryRun: flags.dryRun === true };
+      change(cli, flags, (place) => uninstallService(place, systemHost, options));
+    });
+  service
+    .command("status")
+    .description("whether it is installed and runs")
+    .action((_own: unknown, self: Command) => {
+      status(cli, self.optsWithGlobals<GlobalFlags>());
+    });
+  service
+    .command("logs")
+    .description("what the daemon has logged")
+    .option("--lines <count>", "how many lines", count, 100)
+    .option("--follow", "go on")
+    .action((_own: unknown, self: Command) => logs(cli, self.optsWithGlobals<LogFlags>()));
+  service
+    .command("list")
+    .description("the services that are installed here")
+    .action((_own: unknown, self: Command) => {
+      const installed = installedInstances(setupHost(cli.env, cli.nowMs()).places);
+      emit(cli, self.optsWithGlobals<GlobalFlags>(), installed, () =>
+        installed.map(({ wireKey, handle }) => `${wireKey}  ${handle}`).join("\n"),
+      );
+    });
+  return service;
+}
+
+function servicePlace(cli: Cli, flags: GlobalFlags): ServicePlace {
+  const { host, place } = agentPlace(cli, flags);
+  return placeOf(cli, host, place.paths);
+}
+
+function placeOf(cli: Cli, host: SetupHost, agent: AgentPaths): ServicePlace {
+  const packageDir = dirname(fileURLToPath(new URL("../../../../package.json", import.meta.url)));
+  return {
+    platform: process.platform,
+    home: cli.env["HOME"] ?? homedir(),
+    uid: process.getuid?.() ?? 0,
+    user: userName(),
+    places: host.places,
+    agent,
+    path: cli.env["PATH"] ?? "/usr/bin:/bin",
+    node: process.execPath,
+    program: `${packageDir}/bin/deaddrop.js`,
+    packageDir,
+  };
+}
+
+/** One service, or with --all each: a wire that is gone, or one that fails, stops no other. */
+function change(cli: Cli, flags: ChangeFlags, act: (place: ServicePlace) => ServiceReport): void {
+  if (flags.all !== true) {
+    const done = act(servicePlace(cli, flags));
+    emit(cli, flags, done, (paint) => reportText(done, paint));
+    return;
+  }
+  const host = setupHost(cli.env, cli.nowMs());
+  const failures: DeaddropError[] = [];
+  const reports = installedInstances(host.places).flatMap(({ wireKey, handle, wireDir }) => {
+    const agent = agentPaths(host.places, { wireDir, wireKey, handle });
+    try {
+      return [{ handle, wire_dir: wireDir, ...act(placeOf(cli, host, agent)) }];
+    } catch (error) {
+      if (!(error instanceof DeaddropError)) throw error;
+      failures.push(error);
+      return [];
+    }
+  });
+  emit(cli, flags, reports, (paint) =>
+    reports
+      .map(
+        (each) => `${paint("bold", each.handle)} on ${each.wire_dir}\n${reportText(each, paint)}`,
+      )
+      .join("\n\n"),
+  );
+  const [first] = failures;
+  if (first !== undefined) throw first;
+}
+
+function reportText({ steps, notes }: ServiceReport, paint: Paint): string {
+  return [...(steps.length === 0 ? [] : [stepsText(steps, paint)]), ...notes].join("\n");
+}
+
+function status(cli: Cli, flags: GlobalFlags): void {
+  const now = serviceStatus(servicePlace(cli, flags), systemHost);
+  emit(cli, flags, now, (paint) => {
+    if (now.service === "none") return now.detail;
+    const state = now.running ? paint("green", "running") : paint("yellow", "not running");
+    const pid = now.pid === null ? "" : `, process ${now.pid}`;
+    const installed = now.installed ? "installed" : "not installed";
+    return `${now.service}: ${installed}, ${state}${pid}\n${now.detail}`;
+  });
+}
+
+/** The manager's own program reads them, until it ends. */
+function logs(cli: Cli, flags: LogFlags): Promise<void> {
+  const options = { lines: flags.lines, follow: flags.follow === true };
+  const argv = serviceLogs(servicePlace(cli, flags), systemHost, options);
+  if (argv === undefined) {
+    throw new DeaddropError("refused", "there is no service manager here that keeps a log", {
+      hint: "the daemon in the foreground logs to standard output",
+    });
+  }
+  return new Promise((resolve, reject) => {
+    const stdio = ["inherit", "pipe", "inherit"] as const;
+    const child = spawn(argv.command, argv.args, { stdio: [...stdio], env: cli.env });
+    // Peers' words are in the log: no row of this terminal begins with them. Spec 8.2.
+    child.stdout.setEncoding("utf8");
+    child.stdout.on("data", (text: string) => cli.stdout.write(sanitiseLines(text).join("\n")));
+    child.on("error", (cause) => {
+      reject(
+        new DeaddropError("refused", `${argv.command} cannot be run: ${cause.message}`, { cause }),
+      );
+    });
+    child.on("close", (code) => {
+      cli.exitCode = code ?? 1;
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,148 @@
+import { Command, Option } from "commander";
+import type { Client } from "../../../api/client.ts";
+import type { IncidentView } from "../../../api/views.ts";
+import type { JsonObject } from "../../../wire/json/json.ts";
+import { addBodyFlags, readBody, type BodyFlags } from "../../input/body-input.ts";
+import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
+import { example } from "../../output/example.ts";
+import { followIncidents, incidentRow, noticeRow } from "../../output/incident-text.ts";
+import { emit, table } from "../../output/output.ts";
+import { answerSubject, answerTo, incidentNamed, MESSAGE_ID } from "../../sending/parent.ts";
+import { peersOf, recipients } from "../../sending/recipients.ts";
+import {
+  addSendFlags,
+  addWaitFlags,
+  deliver,
+  draftOptions,
+  type SendFlags,
+} from "../../sending/send-draft.ts";
+import { run as ack, type Flags as AckFlags } from "../write/ack.ts";
+
+interface RaiseFlags extends SendFlags, BodyFlags {
+  severity: IncidentView["severity"];
+}
+
+interface ListFlags extends GlobalFlags {
+  follow?: boolean;
+  all?: boolean;
+}
+
+/** `deaddrop incident raise|ack|resolve|list|notices`. Spec 3.5. */
+export function command(cli: Cli): Command {
+  const incident = new Command("incident").description(
+    "Raises incidents, answers and settles them. An incident that is not acked in time escalates.",
+  );
+  incident.addCommand(raiseCommand(cli));
+  incident.addCommand(ackCommand(cli));
+  incident.addCommand(resolveCommand(cli));
+  incident.addCommand(listCommand(cli));
+  incident.addCommand(noticesCommand(cli));
+  return incident.addHelpText("after", example("deaddrop incident list"));
+}
+
+function raiseCommand(cli: Cli): Command {
+  const severity = new Option("--severity <level>", "how bad it is").default("medium");
+  const raise = new Command("raise")
+    .description("Tells peers, and asks each for an ack within one heartbeat (default: all peers).")
+    .argument("<subject>", "what is wrong")
+    .argument("[body]", "what there is to know; - reads standard input")
+    .addOption(severity.choices(["low", "medium", "high", "critical"]));
+  return addBodyFlags(addSendFlags(raise))
+    .addHelpText(
+      "after",
+      example('deaddrop incident raise --severity high "main is broken" "4f2a91c lost a test."'),
+    )
+    .action(async (subject: string, argument: string | undefined, _own: unknown, self: Command) => {
+      const flags: RaiseFlags = self.optsWithGlobals();
+      const text = await readBody(cli, flags, argument);
+      await withClient(cli, flags, async (client) => {
+        const body: JsonObject = { severity: flags.severity, ...(text === "" ? {} : { text }) };
+        await deliver(cli, flags, client, {
+          to: await addressees(client, flags.to),
+          type: "incident",
+          subject,
+          body,
+          ...draftOptions(flags),
+          ackRequired: true,
+        });
+      });
+    });
+}
+
+/** Each by its handle: who owes an ack is part of what is signed. */
+async function addressees(client: Client, given: readonly string[] | undefined): Promise<string[]> {
+  const to = await recipients(client, given ?? ["*"]);
+  return to.includes("*") ? peersOf(client) : to;
+}
+
+function ackCommand(cli: Cli): Command {
+  const acknowledge = new Command("ack")
+    .description("Acknowledges an incident to its author.")
+    .argument("<id>", MESSAGE_ID)
+    .option("--reason <text>", "what you do about it");
+  return addWaitFlags(acknowledge)
+    .addHelpText("after", example('deaddrop incident ack 4f2a91 --reason "reverting"'))
+    .action((id: string, _own: unknown, self: Command) =>
+      ack(cli, id, self.optsWithGlobals<AckFlags>(), incidentNamed),
+    );
+}
+
+function resolveCommand(cli: Cli): Command {
+  const resolve = new Command("resolve")
+    .description("Says in the incident's thread that it is settled.")
+    .argument("<id>", MESSAGE_ID)
+    .argument("[body]", "how; - reads standard input");
+  return addBodyFlags(addSendFlags(resolve))
+    .addHelpText("after", example('deaddrop incident resolve 4f2a91 "Reverted; main is green."'))
+    .action(async (id: string, argument: string | undefined, _own: unknown, self: Command) => {
+      const flags: SendFlags & BodyFlags = self.optsWithGlobals();
+      const text = await readBody(cli, flags, argument);
+      await withClient(cli, flags, async (client) => {
+        const parent = await incidentNamed(client, id);
+        const names = { resolves: parent.event_id };
+        const draft = {
+          to: await recipients(client, flags.to ?? answerTo(parent, client)),
+          type: "incident",
+          subject: answerSubject("resolved", parent),
+          body: text === "" ? names : { ...names, text },
+          correlationId: parent.correlation_id,
+          ...draftOptions(flags),
+        };
+        await deliver(cli, flags, client, draft, parent);
+      });
+    });
+}
+
+function listCommand(cli: Cli): Command {
+  return new Command("list")
+    .description("Lists the incidents that are open, the oldest first.")
+    .option("--all", "also those resolved")
+    .option("--follow", "go on, and show each as it comes or changes")
+    .addHelpText("after", example("deaddrop incident list --follow"))
+    .action(async (_own: unknown, self: Command) => {
+      const flags: ListFlags = self.optsWithGlobals();
+      const wanted = ({ status }: IncidentView) => flags.all === true || status !== "resolved";
+      await withClient(cli, flags, async (client) => {
+        if (flags.follow === true) return followIncidents(cli, flags, client, wanted);
+        const incidents = (await client.view("incidents")).filter(wanted);
+        const rows = incidents.map((each) => incidentRow(each, cli.nowMs()));
+        emit(cli, flags, incidents, (paint) =>
+          rows.length === 0 ? "No open incidents." : table(rows, paint, cli.stdout.columns),
+        );
+      });
+    });
+}
+
+function noticesCommand(cli: Cli): Command {
+  return new Command("notices")
+    .description("Lists what your daemon noticed by itself: it asks nobody for an ack.")
+    .addHelpText("after", example("deaddrop incident notices"))
+    .action(async (_own: unknown, self: Command) => {
+      const flags: GlobalFlags = self.optsWithGlobals();
+      const notices = await withClient(cli, flags, (client) => client.view("notices"));
+      const rows = notices.map((each) => noticeRow(each, cli.nowMs()));
+      emit(cli, flags, notices, (paint) =>
+        rows.length === 0 ? "Nothing noticed." : table(rows, paint, cli.stdout.columns),
+      );
+    });
+}

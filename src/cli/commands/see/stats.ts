@@ -1,0 +1,37 @@
+import { Command } from "commander";
+import type { StatsView } from "../../../api/views.ts";
+import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
+import { example } from "../../output/example.ts";
+import { emit, table, type Paint } from "../../output/output.ts";
+
+/** `deaddrop stats`: the record of a wire. Spec 4.4. */
+export function command(cli: Cli): Command {
+  return new Command("stats")
+    .description("Counts what happened on this wire: messages, decisions, incidents.")
+    .addHelpText("after", example("deaddrop stats --json"))
+    .action((flags: GlobalFlags) => run(cli, flags));
+}
+
+export async function run(cli: Cli, flags: GlobalFlags): Promise<void> {
+  const stats = await withClient(cli, flags, (client) => client.view("stats"));
+  emit(cli, flags, stats, (paint) => statsText(stats, paint));
+}
+
+function statsText(stats: StatsView, paint: Paint): string {
+  const byType = Object.entries(stats.by_type).sort(([, a], [, b]) => b - a);
+  const rows: [string, string][] = [
+    ["days", String(stats.days)],
+    ["messages", String(stats.messages)],
+    ["heartbeats", `${Math.round(stats.heartbeat_share * 100)} %`],
+    ["by type", byType.map(([type, number]) => `${type} ${number}`).join(", ") || "-"],
+    ["proposals acked", String(stats.proposal_ack_pairs)],
+    ["decisions", String(stats.decisions)],
+    ["incidents", `${stats.incidents}, acked in time ${stats.incidents_acked_in_time}`],
+    ["disagreements", String(stats.disagreements)],
+  ];
+  return table(
+    rows.map(([name, value]) => [{ text: name, style: "dim" as const }, { text: value }]),
+    paint,
+    undefined,
+  );
+}

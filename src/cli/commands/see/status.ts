@@ -1,0 +1,111 @@
+import { Command, Option } from "commander";
+import type { AgentState, StatusChange } from "../../../api/client.ts";
+import type { StatusView } from "../../../api/views.ts";
+import { unownedText } from "../../../storage/unowned-logs.ts";
+import { DeaddropError } from "../../../api/errors.ts";
+import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
+import { example } from "../../output/example.ts";
+import { emit, table, type Cell, type Paint } from "../../output/output.ts";
+import { peerRow } from "../../output/peer-text.ts";
+import { sanitise } from "../../output/sanitise.ts";
+import { obligationRow, severityCell, shortId, when } from "../../output/text.ts";
+import { daemonText } from "./whoami.ts";
+
+interface SetFlags extends GlobalFlags {
+  state?: AgentState;
+  lastAction?: string;
+  headsDown?: boolean;
+}
+
+/** `deaddrop status`, which bare `deaddrop` is too: one screen. `status set`: 3.1. Spec 4.4. */
+export function command(cli: Cli): Command {
+  const status = new Command("status")
+    .description("Everything on one screen: who, where, peers, unread, owed, incidents, what next.")
+    .addHelpText("after", example("deaddrop status", "deaddrop status set --state busy"))
+    .action((flags: GlobalFlags) => run(cli, flags));
+  status
+    .command("set")
+    .description("Says what you are doing; it goes out with the next heartbeat.")
+    .addOption(
+      new Option("--state <state>", "what you are").choices(["idle", "busy", "blocked", "paused"]),
+    )
+    .option("--last-action <text>", "what you did last, in a few words")
+    .option("--heads-down", "several edits at once: send heartbeats at the fastest tier")
+    .option("--no-heads-down", "that is over")
+    .addHelpText(
+      "after",
+      example('deaddrop status set --state busy --last-action "splitting the parser"'),
+    )
+    .action((_flags: SetFlags, self: Command) => set(cli, self.optsWithGlobals()));
+  return status;
+}
+
+export async function run(cli: Cli, flags: GlobalFlags): Promise<void> {
+  const view = await withClient(cli, flags, (client) => client.view("status"));
+  emit(cli, flags, view, (paint) => statusText(cli, view, paint));
+}
+
+async function set(cli: Cli, flags: SetFlags): Promise<void> {
+  const change: StatusChange = {
+    ...(flags.state === undefined ? {} : { state: flags.state }),
+    ...(flags.lastAction === undefined ? {} : { lastAction: flags.lastAction }),
+    ...(flags.headsDown === undefined ? {} : { headsDown: flags.headsDown }),
+  };
+  if (Object.keys(change).length === 0) {
+    throw new DeaddropError("usage", "nothing to set", {
+      hint: "give --state, --last-action or --heads-down",
+    });
+  }
+  await withClient(cli, flags, (client) => client.setStatus(change));
+  emit(cli, flags, { ok: true }, () => "Set; it goes out with the next heartbeat.");
+}
+
+function statusText(cli: Cli, view: StatusView, paint: Paint): string {
+  const nowMs = cli.nowMs();
+  const width = cli.stdout.columns;
+  const section = (title: string, rows: readonly Cell[][]): string =>
+    rows.length === 0 ? "" : `${paint("bold", title)}\n${table(rows, paint, width)}`;
+  const { state, last_action, heads_down } = view.state;
+  const doing = `${state}${last_action === null ? "" : `, last: ${last_action}`}${heads_down ? ", heads down" : ""}`;
+  const parts = [
+    `${paint("bold", view.handle)} on ${sanitise(view.wire_dir)} (${sanitise(doing)}); daemon ${daemonText(view)}`,
+    safeModeText(view, paint, nowMs),
+    unownedLogsText(view, paint),
+    section(
+      "Peers",
+      view.peers.map((peer) => peerRow(peer, nowMs)),
+    ),
+    `${paint("bold", "Unread")} ${view.unread}`,
+    section(
+      "You owe",
+      view.owed_by_me.map((each) => obligationRow(each, nowMs)),
+    ),
+    section(
+      "Owed to you",
+      view.owed_to_me.map((each) => obligationRow(each, nowMs)),
+    ),
+    section(
+      "Incidents",
+      view.incidents.map((each) => [
+        { text: shortId(each.event_id), style: "bold" },
+        severityCell(each.severity),
+        { text: each.status },
+        { text: each.from },
+        { text: each.subject },
+      ]),
+    ),
+    `${paint("bold", "Next")}  ${paint("green", sanitise(view.next))}`,
+  ];
+  return parts.filter((part) => part !== "").join("\n\n");
+}
+
+function unownedLogsText({ unowned_logs: logs }: StatusView, paint: Paint): string {
+  const names = logs === undefined ? undefined : unownedText(logs);
+  return names === undefined ? "" : paint("yellow", sanitise(`Not read, of no member: ${names}`));
+}
+
+function safeModeText({ safe_mode }: StatusView, paint: Paint, nowMs: number): string {
+  if (safe_mode === null || !safe_mode.active) return "";
+  const words = `SAFE MODE since ${when(safe_mode.since, nowMs)}: ${safe_mode.of} did not ack an incident of ${safe_mode.author} (${shortId(safe_mode.incident_id)})`;
+  return paint("red", sanitise(words));
+}

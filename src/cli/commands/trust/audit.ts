@@ -1,0 +1,115 @@
+import { Command } from "commander";
+import { runAudit, type AuditReport } from "../../../audit/audit.ts";
+import { DeaddropError } from "../../../api/errors.ts";
+import { auditPlan, type AuditFlags } from "../../audit/plans.ts";
+import type { Cli } from "../../context.ts";
+import { example } from "../../output/example.ts";
+import { emit, table, type Cell, type Paint } from "../../output/output.ts";
+import { shortId } from "../../output/text.ts";
+
+export interface Flags extends AuditFlags {
+  key?: string;
+  since?: string;
+}
+
+/** Violations that are listed for a person; `--json` has all of them. */
+const SHOWN_VIOLATIONS = 50;
+
+/** `deaddrop audit`: everything again, from the logs alone. Spec 4.4. */
+export function command(cli: Cli): Command {
+  return new Command("audit")
+    .description(
+      "Derives messages, threads, decisions and incidents again from the logs alone, and checks\n" +
+        "lines, signatures, chains and recorded decisions. Exits 1 when anything is violated.",
+    )
+    .argument("[files...]", "logs to read (default: all logs of the wire)")
+    .option("--trust <file>", "believe the keys of this trust file (default: your pins)")
+    .option("--key <key-id>", "list what this key has signed, believed or not, and exit 0")
+    .option(
+      "--since <when>",
+      "with --key: from this time on (ISO 8601), or so long ago (30m, 2h, 5d)",
+    )
+    .addHelpText(
+      "after",
+      example(
+        "deaddrop audit --wire ./_coordination --json",
+        "deaddrop audit old/*.jsonl",
+        "deaddrop audit --key scribe:1a2b3c4d --since 2h",
+      ),
+    )
+    .action(async (files: string[], { key, since, ...flags }: Flags) => {
+      if (key !== undefined) {
+        const { run: runKey } = await import("../../audit/key.ts");
+        runKey(cli, files, { keyId: key, since }, flags);
+        return;
+      }
+      if (since !== undefined) {
+        throw new DeaddropError("usage", "--since goes with --key", {
+          hint: "deaddrop trust list shows the ids of keys",
+        });
+      }
+      run(cli, files, flags);
+    });
+}
+
+export function run(cli: Cli, files: readonly string[], flags: Flags): void {
+  const report = runAudit(auditPlan(cli, files, flags));
+  emit(cli, flags, report, (paint) => auditText(report, paint, cli.stdout.columns));
+  if (report.violations.length > 0) cli.exitCode = 1;
+}
+
+function auditText(report: AuditReport, paint: Paint, width: number | undefined): string {
+  const { messages, threads, by_type: byType, decisions, incidents, violations } = report;
+  const types = Object.entries(byType).map(([type, count]) => `${count} ${type}`);
+  const lines = [
+    `${counted(messages, "message")} in ${counted(threads, "thread")}: ${types.join(", ")}`,
+    `keys: ${report.keys}${report.unverified === 0 ? "" : `; ${report.unverified} lines of agents without a known key`}`,
+  ];
+  const section = (title: string, rows: Cell[][]) => {
+    lines.push("", paint("bold", title));
+    if (rows.length > 0) lines.push(table(rows, paint, width));
+  };
+  section(
+    counted(decisions.length, "decision"),
+    decisions.map((each) => [
+      { text: each.ratified_at },
+      { text: each.decision_id },
+      { text: each.acked_by.join(", ") },
+      { text: each.decision },
+    ]),
+  );
+  section(
+    counted(incidents.length, "incident"),
+    incidents.map((each) => [
+      { text: shortId(each.event_id) },
+      { text: each.severity },
+      { text: each.status },
+      { text: each.subject },
+    ]),
+  );
+  section(
+    counted(violations.length, "violation"),
+    violations
+      .slice(0, SHOWN_VIOLATIONS)
+      .map((each) => [
+        { text: each.rule, style: "red" },
+        { text: `${each.log ?? "decisions"}${each.line === null ? "" : `:${each.line}`}` },
+        { text: each.detail },
+      ]),
+  );
+  const more = violations.length - SHOWN_VIOLATIONS;
+  if (more > 0) lines.push(`and ${more} more (--json shows all)`);
+  const { twins, torn, refused_then: refused } = report;
+  if (twins.length > 0) lines.push(`decisions recorded twice, which count once: ${twins.length}`);
+  if (torn.length > 0) {
+    lines.push(`torn entries in decisions.jsonl, which count for nothing: ${torn.length}`);
+  }
+  if (refused.length > 0) {
+    lines.push(`lines refused when they came, before their key was pinned: ${refused.length}`);
+  }
+  return lines.join("\n");
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,120 @@
+import { Command } from "commander";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { DeaddropError } from "../../../api/errors.ts";
+import { meetPeers } from "../../../setup/contact/first-contact.ts";
+import { fingerprintOf, groupedFingerprint } from "../../../setup/contact/offered-key.ts";
+import { verifyCard, type AgentCard } from "../../../trust/cards/card.ts";
+import { toPlain } from "../../../wire/json/json.ts";
+import { quote } from "../../../wire/quote.ts";
+import { agentPlace } from "../../agent-place.ts";
+import type { ExportFlags } from "../../trust/card-export.ts";
+import type { Cli, GlobalFlags } from "../../context.ts";
+import { example } from "../../output/example.ts";
+import { emit, type Paint } from "../../output/output.ts";
+
+/** `deaddrop card`: who an agent says that it is, signed by itself. Spec 2.2. */
+export function command(cli: Cli): Command {
+  const card = new Command("card").description(
+    "What an agent says of itself, signed with its own key. A card proves that its author has " +
+      "that key, but not who the author is: compare digits or the fingerprint for that.",
+  );
+  card
+    .command("verify")
+    .description("check that a card is signed by one of its own keys; exits 1 when it is not")
+    .argument("<file>", "the card")
+    .addHelpText("after", example("deaddrop card verify _coordination/trust/scribe.card.json"))
+    .action((file: string, _flags: unknown, verify: Command) => {
+      const read = cardIn(cli, file);
+      const { handle, signedBy, issuedAt } = read;
+      const answer = { ok: true, handle, signed_by: signedBy, issued_at: issuedAt };
+      emit(cli, verify.optsWithGlobals<GlobalFlags>(), answer, (paint) =>
+        [
+          `${paint("green", "ok")}  signed by ${signedBy}, ${issuedAt}`,
+          "It has that key; who it is, the card does not prove.",
+        ].join("\n"),
+      );
+    });
+  card
+    .command("show")
+    .description("what a card says, once its signature holds")
+    .argument("<file>", "the card")
+    .action((file: string, _flags: unknown, show: Command) => {
+      const read = cardIn(cli, file);
+      const flags = show.optsWithGlobals<GlobalFlags>();
+      emit(cli, flags, toPlain(read.fields), (paint) => cardText(read, paint));
+    });
+  card
+    .command("build")
+    .description("write your own card into the wire, and look at those of your peers")
+    .action((_flags: unknown, build: Command) => {
+      const flags = build.optsWithGlobals<GlobalFlags>();
+      const { host, place, peers } = agentPlace(cli, flags);
+      const { problems } = meetPeers(host, place);
+      const path = place.wire.card(place.handle);
+      const refused = Object.fromEntries(problems);
+      emit(cli, flags, { path, refused }, (paint) =>
+        [
+          paint("bold", path),
+          ...[...problems].map(([peer, detail]) => `${peer}'s card is refused: ${detail}`),
+          ...peers.map((peer) => `Compare digits with ${peer}: deaddrop trust sas ${peer}`),
+        ].join("\n"),
+      );
+    });
+  card
+    .command("export")
+    .description("your own card, to be put where peers can fetch it; --a2a for A2A's format")
+    .argument("[file]", "where to write it (default: standard output)")
+    .option("--a2a", "as an A2A AgentCard (0.3 and 1.0), signed with your key")
+    .addHelpText("after", example("deaddrop card export --a2a agent-card.json"))
+    .action(async (file: string | undefined, _flags: unknown, exporting: Command) => {
+      const { run } = await import("../../trust/card-export.ts");
+      run(cli, file, exporting.optsWithGlobals<ExportFlags>());
+    });
+  return card;
+}
+
+/** Throws "refused" for a card that does not verify. */
+function cardIn(cli: Cli, file: string): AgentCard {
+  const path = resolve(cli.cwd, file);
+  const verdict = verifyCard(readCardFile(path), cli.nowMs());
+  if (verdict.ok) return verdict.card;
+  throw new DeaddropError("refused", `${path}: ${verdict.detail}`, {
+    hint: "nothing of it is believed; ask its agent's operator for the card again",
+  });
+}
+
+function readCardFile(path: string): Uint8Array {
+  try {
+    return readFileSync(path);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code !== "ENOENT" && code !== "EISDIR") throw cause;
+    throw new DeaddropError(
+      "usage",
+      `${path}: ${code === "ENOENT" ? "no such file" : "a folder"}`,
+      {
+        hint: "cards are in the wire's folder: trust/<handle>.card.json",
+        cause,
+      },
+    );
+  }
+}
+
+function cardText(card: AgentCard, paint: Paint): string {
+  const { keys, oldKeys, host, url, capabilities } = card;
+  const lines = [
+    `${paint("bold", card.handle)}  ${quote(card.name)}`,
+    ...keys.map(({ keyId, key }) => `${keyId}  ${groupedFingerprint(fingerprintOf(key))}`),
+    ...oldKeys.map(({ keyId }) => `${keyId}  ${paint("dim", "no longer in use")}`),
+    `offers ${card.tierOffered ?? "no tier"}, asks for ${card.tierRequired ?? "no tier"}`,
+  ];
+  if (host !== "") lines.push(`host ${quote(host)}`);
+  if (url !== "") lines.push(quote(url));
+  if (capabilities.length > 0) lines.push(capabilities.map((each) => quote(each)).join(", "));
+  for (const [peer, { nonce }] of card.claims) {
+    const whom = peer === "" ? "whoever reads this" : peer;
+    lines.push(`digits with ${whom}: committed${nonce === undefined ? "" : ", nonce shown"}`);
+  }
+  return [...lines, `signed by ${card.signedBy}, ${card.issuedAt}`].join("\n");
+}

@@ -1,0 +1,17 @@
+import { Command } from "commander";
+import type { Cli } from "../../context.ts";
+import { example } from "../../output/example.ts";
+import { addDeliveryFlags } from "../../sending/send-draft.ts";
+import { addMessageFlags, run, type Flags } from "./send.ts";
+
+/** `deaddrop broadcast`: `send` to everybody. */
+export function command(cli: Cli): Command {
+  const broadcast = new Command("broadcast").description(
+    "Sends a message to every peer, as `deaddrop send --to '*'` does.",
+  );
+  return addMessageFlags(addDeliveryFlags(broadcast))
+    .addHelpText("after", example('deaddrop broadcast "main is frozen until 17:00 UTC"'))
+    .action((subject: string, body: string | undefined, flags: Flags) =>
+      run(cli, subject, body, { ...flags, to: ["*"] }),
+    );
+}

@@ -1,0 +1,114 @@
+import { closeSync, fdatasyncSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import { DeaddropError } from "../../api/errors.ts";
+import type { Cli } from "../context.ts";
+import { painter } from "../output/output.ts";
+import { safeJson, sanitise } from "../output/sanitise.ts";
+import { userName } from "./user-name.ts";
+
+const MAX_TYPED_LENGTH = 1_024;
+
+/** Flags of every operator command. */
+export interface ConsentFlags {
+  yes?: boolean;
+  reason?: string;
+}
+
+/** What the operator is about to do. */
+export interface OperatorAction {
+  /** The command, e.g. "trust promote". */
+  readonly action: string;
+  /** Whom or what it concerns: a handle, a key id, an event id. */
+  readonly target: string;
+  /** What will happen, in lines; a peer's words among them are sanitised here. */
+  readonly effect: readonly string[];
+  /** What has to be typed. */
+  readonly word: string;
+  /** What stands in for typing; `--yes --reason …` unless more is wanted. */
+  readonly flags?: string;
+}
+
+export interface Consent {
+  readonly how: "typed" | "flags";
+  readonly reason: string | undefined;
+}
+
+/**
+ * An operator's yes: typed on a terminal, or `--yes --reason …`. An agent's shell is not an
+ * operator (spec 4.4). What was agreed to is recorded in the agent's `operatorJournal`
+ * (storage/paths.ts), synced, before this returns; so nothing is done that is not recorded.
+ */
+export async function confirmOperator(
+  cli: Cli,
+  flags: ConsentFlags,
+  action: OperatorAction,
+  journalPath: string,
+): Promise<Consent> {
+  const consent = flags.yes === true ? consentByFlags(flags) : await consentByWord(cli, action);
+  const reason = consent.reason ?? flags.reason;
+  record(journalPath, {
+    at: new Date(cli.nowMs()).toISOString(),
+    action: action.action,
+    target: action.target,
+    consent: consent.how,
+    reason: reason ?? null,
+    user: userName(),
+  });
+  return { how: consent.how, reason };
+}
+
+function consentByFlags(flags: ConsentFlags): Consent {
+  if (flags.reason === undefined || flags.reason.trim() === "") {
+    throw new DeaddropError("usage", "--yes needs --reason", {
+      hint: 'say why, e.g. --yes --reason "digits compared by phone"; it is recorded',
+    });
+  }
+  return { how: "flags", reason: flags.reason };
+}
+
+async function consentByWord(cli: Cli, wanted: OperatorAction): Promise<Consent> {
+  const { action, effect, word, flags = "--yes --reason …" } = wanted;
+  if (cli.stdin.isTTY !== true || cli.stderr.isTTY !== true) {
+    throw new DeaddropError("refused", `\`deaddrop ${action}\` is the operator's to decide`, {
+      hint: `run it on a terminal and type the confirmation, or give ${flags}`,
+    });
+  }
+  const paint = painter(cli.stderr, cli.env);
+  for (const line of effect) cli.stderr.write(`${sanitise(line)}\n`);
+  cli.stderr.write(`Type ${paint("bold", sanitise(word))} to go on: `);
+  const answer = await typedLine(cli);
+  if (answer.trim() !== word) {
+    throw new DeaddropError("refused", "not confirmed; nothing was changed", {
+      hint: `it takes exactly: ${word}`,
+    });
+  }
+  return { how: "typed", reason: undefined };
+}
+
+/** A question that a terminal answers with y; without a terminal the answer is undefined. */
+export async function askYesNo(cli: Cli, question: string): Promise<boolean | undefined> {
+  if (cli.stdin.isTTY !== true || cli.stderr.isTTY !== true) return undefined;
+  cli.stderr.write(`${sanitise(question)} [y/N] `);
+  return /^y(es)?$/i.test((await typedLine(cli)).trim());
+}
+
+/** One line as the terminal hands it over; empty when the operator ends the input instead. */
+async function typedLine(cli: Cli): Promise<string> {
+  let typed = "";
+  for await (const chunk of cli.stdin) {
+    typed += typeof chunk === "string" ? chunk : Buffer.from(chunk).toString("utf8");
+    if (typed.includes("\n") || typed.length > MAX_TYPED_LENGTH) break;
+  }
+  return typed.split("\n", 1)[0] ?? "";
+}
+
+function record(journalPath: string, entry: Record<string, string | null>): void {
+  mkdirSync(dirname(journalPath), { recursive: true, mode: 0o700 });
+  const file = openSync(journalPath, "a", 0o600);
+  try {
+    writeSync(file, `${safeJson(entry)}\n`);
+    fdatasyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}

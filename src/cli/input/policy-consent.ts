@@ -1,0 +1,74 @@
+import type { Command } from "commander";
+import type { SetupHost } from "../../setup/host.ts";
+import { agentPathsOn } from "../../setup/host.ts";
+import { acceptFlag, openQuestions } from "../../setup/wire/policy-to-pin.ts";
+import { readWireConfig } from "../../setup/wire/wire-config.ts";
+import type { Weakness } from "../../trust/policy/weak-policy.ts";
+import { confirmOperator } from "./confirm.ts";
+import { collect, type Cli } from "../context.ts";
+
+/** What the operator agrees to when a policy is pinned for the first time. Spec 1.1. */
+export interface AcceptFlags {
+  acceptUnsigned?: string[];
+  acceptLimit?: string[];
+  acceptDomain?: string[];
+  dryRun?: boolean;
+}
+
+export function addAcceptFlags(command: Command): Command {
+  return command
+    .option(
+      "--accept-unsigned <handle>",
+      "agree that the wire's policy takes unsigned lines of this agent (repeatable)",
+      collect,
+    )
+    .option(
+      "--accept-limit <name>",
+      "agree to a limit above the default, e.g. max_refs (repeatable)",
+      collect,
+    )
+    .option(
+      "--accept-domain <name>",
+      "agree that this domain belongs to another agent (repeatable)",
+      collect,
+    );
+}
+
+/**
+ * Asks about whatever in the wire's policy is weaker than the defaults, unless this agent holds a copy
+ * already. The answer covers what was shown and nothing else: the folder may change meanwhile.
+ */
+export async function agreementOn(
+  cli: Cli,
+  flags: AcceptFlags,
+  host: SetupHost,
+  at: Parameters<typeof openQuestions>[1] & { readonly command: string },
+): Promise<(weakness: Weakness) => boolean> {
+  const asked = openQuestions(host, at);
+  const given = {
+    unsigned: flags.acceptUnsigned ?? [],
+    limit: flags.acceptLimit ?? [],
+    domain: flags.acceptDomain ?? [],
+  };
+  const byFlag = ({ kind, name }: Weakness): boolean => given[kind].includes(name);
+  const open = asked.filter((weakness) => !byFlag(weakness));
+  const isTerminal = cli.stdin.isTTY === true && cli.stderr.isTTY === true;
+  // Without a terminal the set-up itself refuses, and names the flags.
+  if (asked.length === 0 || flags.dryRun === true || (open.length > 0 && !isTerminal))
+    return byFlag;
+  const action = {
+    action: at.command,
+    target: at.wireDir,
+    effect: [
+      "This wire's policy is weaker than the defaults:",
+      ...asked.map(({ detail }) => `  ${detail}`),
+    ],
+    word: "accept",
+  };
+  const consent = open.length > 0 ? {} : { yes: true, reason: asked.map(acceptFlag).join(" ") };
+  const wireId = readWireConfig(host.disk, at.wireDir)?.wireId;
+  const [handle = ""] = at.handles;
+  const { operatorJournal } = agentPathsOn(host, at.wireDir, handle, wireId);
+  await confirmOperator(cli, consent, action, operatorJournal);
+  return ({ detail }) => asked.some((weakness) => weakness.detail === detail);
+}

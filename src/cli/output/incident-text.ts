@@ -1,0 +1,69 @@
+import type { Client } from "../../api/client.ts";
+import type { IncidentAddressee, IncidentView, NoticeView } from "../../api/views.ts";
+import type { Cli, GlobalFlags } from "../context.ts";
+import { emit, table, type Cell, type Style } from "./output.ts";
+import { safeJson } from "./sanitise.ts";
+import { severityCell, shortId, when } from "./text.ts";
+
+const FOLLOW_PAUSE_MS = 1_000;
+
+const STYLE_BY_STATUS: Record<IncidentView["status"], Style> = {
+  open: "yellow",
+  acked: "cyan",
+  escalated: "red",
+  resolved: "green",
+};
+
+export function incidentRow(each: IncidentView, nowMs: number): Cell[] {
+  return [
+    { text: shortId(each.event_id), style: "bold" },
+    severityCell(each.severity),
+    { text: each.status, style: STYLE_BY_STATUS[each.status] },
+    { text: each.automatic ? `${each.from}, automatic` : each.from, style: "cyan" },
+    { text: when(each.raised_at, nowMs), style: "dim" },
+    { text: each.addressees.map((who) => addresseeText(who, nowMs)).join(", ") || "-" },
+    { text: each.subject },
+  ];
+}
+
+function addresseeText(who: IncidentAddressee, nowMs: number): string {
+  if (who.acked) return `${who.handle}: acked`;
+  if (who.escalated) return `${who.handle}: escalated`;
+  return `${who.handle}: ${who.due_at === null ? "not seen yet" : `due ${when(who.due_at, nowMs)}`}`;
+}
+
+export function noticeRow(each: NoticeView, nowMs: number): Cell[] {
+  return [
+    { text: when(each.at, nowMs), style: "dim" },
+    { text: each.cause, style: "yellow" },
+    { text: each.peer ?? "-", style: "cyan" },
+    { text: each.detail === "" ? each.subject : `${each.subject}: ${each.detail}` },
+  ];
+}
+
+/** Shows each incident when it comes and whenever it changes, until it is interrupted. */
+export async function followIncidents(
+  cli: Cli,
+  flags: GlobalFlags,
+  client: Client,
+  wanted: (incident: IncidentView) => boolean,
+): Promise<never> {
+  let shown = new Map<string, string>();
+  for (;;) {
+    const now = new Map<string, string>();
+    for (const each of await client.view("incidents")) {
+      const facts = safeJson(each);
+      now.set(each.event_id, facts);
+      // One that was shown open is shown resolved too.
+      const known = shown.get(each.event_id);
+      if (known === facts || (known === undefined && !wanted(each))) continue;
+      emit(cli, flags, each, (paint) =>
+        table([incidentRow(each, cli.nowMs())], paint, cli.stdout.columns),
+      );
+    }
+    shown = now;
+    await cli.sleep(FOLLOW_PAUSE_MS);
+    // Without a daemon nobody but us takes in what peers write.
+    if (!client.viaDaemon) await client.tick();
+  }
+}

@@ -1,0 +1,24 @@
+import type { PeerView } from "../../api/views.ts";
+import type { Cell } from "./output.ts";
+import { presenceCell, when } from "./text.ts";
+
+/** One peer as a table row. A hold is shown everywhere, before anything else. Spec 3. */
+export function peerRow(peer: PeerView, nowMs: number): Cell[] {
+  const state = peer.state === null ? "" : `, ${peer.state}`;
+  return [
+    { text: peer.handle, style: "bold" },
+    peer.held ? { text: "HELD", style: "red" } : presenceCell(peer.presence),
+    { text: peer.trust_tier ?? "no tier" },
+    { text: `heartbeat ${when(peer.last_seen_at, nowMs)}` },
+    { text: `agent ${when(peer.agent_last_seen, nowMs)}${state}${foreignText(peer)}` },
+    ...(peer.waits ?? []).map(({ detail, since }): Cell => {
+      return { text: `waits since ${when(since, nowMs)}: ${detail}`, style: "yellow" };
+    }),
+  ];
+}
+
+/** What others have written into its logs is not its word, and is shown as such. Spec 2.4. */
+function foreignText({ foreign_lines: lines }: PeerView): string {
+  if (lines === 0) return "";
+  return `; its log holds ${lines} ${lines === 1 ? "line" : "lines"} that it did not sign`;
+}

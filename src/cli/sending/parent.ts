@@ -1,0 +1,85 @@
+import type { Client } from "../../api/client.ts";
+import { DeaddropError } from "../../api/errors.ts";
+import type { ResolvedId } from "../../api/views.ts";
+import { MAX_SUBJECT_CODE_POINTS } from "../../wire/limits.ts";
+import { sanitise } from "../output/sanitise.ts";
+
+/** The message that another one answers. */
+export type Parent = ResolvedId;
+
+const MIN_PREFIX_LENGTH = 6;
+const LIKE_AN_ID = /^[0-9a-f]{6,64}$/i;
+/** What our own replies begin with, so that a long conversation does not pile it up. */
+const REPLY_TO = /^(?:re: (?:[A-Za-z0-9][A-Za-z0-9._-]{0,127}'s [a-z_]+(?::[0-9]+)?: )?)+/i;
+
+/** The help of an argument that names a message. */
+export const MESSAGE_ID = "event id, or a prefix of it of 6 characters or more";
+
+/**
+ * The message named by event id or unique prefix of it, never by correlation id (spec 4.4). Throws
+ * DeaddropError `unknown_id` or `ambiguous_id`.
+ */
+export async function parentOf(client: Client, id: string): Promise<Parent> {
+  try {
+    return await client.view("resolve_id", { id });
+  } catch (error) {
+    const short = id.length < MIN_PREFIX_LENGTH && /^[0-9a-f]+$/.test(id);
+    if (!short || !(error instanceof DeaddropError) || error.code !== "unknown_id") throw error;
+    throw new DeaddropError("unknown_id", error.message, {
+      hint: `a part of an event id needs at least ${MIN_PREFIX_LENGTH} characters`,
+    });
+  }
+}
+
+/** The same, for a command that answers incidents alone. */
+export async function incidentNamed(client: Client, id: string): Promise<Parent> {
+  const parent = await parentOf(client, id);
+  if (parent.type === "incident") return parent;
+  throw new DeaddropError("refused", `${id} is no incident: it is ${aboutParent(parent)}`, {
+    hint: "`deaddrop incident list` shows the incidents",
+  });
+}
+
+/** Where a message with `--thread` goes. */
+export interface NamedThread {
+  readonly correlationId: string;
+  /** The message by which the thread was named. */
+  readonly continues: Parent | undefined;
+}
+
+/**
+ * The thread that `--thread` names: by a message in it, as everywhere, or by its correlation id as
+ * it is. What could be an event id is taken for one and never for a correlation id. Spec 4.4.
+ */
+export async function threadNamed(client: Client, name: string): Promise<NamedThread> {
+  if (!LIKE_AN_ID.test(name)) return { correlationId: name, continues: undefined };
+  const continues = await parentOf(client, name);
+  return { correlationId: continues.correlation_id, continues };
+}
+
+/** Whom an answer goes to: the author; for our own message those whom it went to. */
+export function answerTo(parent: Parent, client: Client): string[] {
+  if (parent.from !== client.handle) return [parent.from];
+  return parent.to.filter((handle) => handle !== client.handle);
+}
+
+/** Author, type and subject: what is shown with every answer that is signed. Spec 4.4. */
+export function aboutParent({ from, type, subject }: Parent): string {
+  return `${from}'s ${type}: ${sanitise(subject)}`;
+}
+
+/** "ack: scribe's proposal: …", within what a subject may have. */
+export function answerSubject(word: string, parent: Parent): string {
+  const subject = word === "re" ? parent.subject.replace(REPLY_TO, "") : parent.subject;
+  return cutSubject(`${word}: ${aboutParent({ ...parent, subject })}`);
+}
+
+/** A subject of one's own, followed by what it answers as far as there is room. */
+export function subjectWith(own: string, word: string, parent: Parent): string {
+  const whole = `${own} (${answerSubject(word, parent)})`;
+  return Array.from(own).length > MAX_SUBJECT_CODE_POINTS ? own : cutSubject(whole);
+}
+
+function cutSubject(text: string): string {
+  return Array.from(text).slice(0, MAX_SUBJECT_CODE_POINTS).join("");
+}

@@ -1,0 +1,54 @@
+import type { Client } from "../../api/client.ts";
+import { DeaddropError } from "../../api/errors.ts";
+import { handleFromDid } from "../../wire/handle.ts";
+
+/** Everybody on the wire but us. */
+export async function peersOf(client: Client): Promise<string[]> {
+  const { roster } = await client.view("whoami");
+  return roster.filter((handle) => handle !== client.handle);
+}
+
+/**
+ * Whom a message goes to: the handles given, each in the roster (`*` is all), or in a pair the
+ * peer. Throws DeaddropError otherwise, before anything is sent. Spec 3.2.
+ */
+export async function recipients(
+  client: Client,
+  given: readonly string[] | undefined,
+): Promise<string[]> {
+  const peers = await peersOf(client);
+  if (given !== undefined) {
+    const known = await Promise.all(given.map((name) => knownHandle(name, client, peers)));
+    return [...new Set(known)];
+  }
+  const [only, another] = peers;
+  if (only !== undefined && another === undefined) return [only];
+  throw new DeaddropError("usage", "to whom?", {
+    hint:
+      only === undefined
+        ? "nobody else is on this wire yet"
+        : `name them with --to: ${peers.join(", ")}, or "*" for all`,
+  });
+}
+
+async function knownHandle(
+  name: string,
+  client: Client,
+  peers: readonly string[],
+): Promise<string> {
+  const handle = handleFromDid(name) ?? name;
+  if (handle === "*" || peers.includes(handle)) return handle;
+  if (handle === client.handle) {
+    throw new DeaddropError("unknown_recipient", `"${name}" is you`, {
+      hint: `the others are ${peers.join(", ")}`,
+    });
+  }
+  const { closest } = await import("../suggest.ts");
+  const meant = closest(handle, peers);
+  throw new DeaddropError("unknown_recipient", `"${name}" is not on this wire`, {
+    hint:
+      meant === undefined
+        ? `the roster has ${peers.length === 0 ? "nobody else" : peers.join(", ")}`
+        : `did you mean ${meant}?`,
+  });
+}

@@ -1,0 +1,177 @@
+import { InvalidArgumentError, Option, type Command } from "commander";
+import type { Client, SendAnswer } from "../../api/client.ts";
+import type { ReceiptState, ReceiptView } from "../../api/views.ts";
+import { DeaddropError } from "../../api/errors.ts";
+import type { Draft } from "../../wire/compose.ts";
+import { collect, type Cli, type GlobalFlags } from "../context.ts";
+import { emit, type Paint } from "../output/output.ts";
+import { aboutParent, type Parent } from "./parent.ts";
+import { sanitise } from "../output/sanitise.ts";
+import { shortId } from "../output/text.ts";
+
+/** What `--wait` can wait for. */
+type WaitFor = "delivered" | "read" | "answered";
+
+/** Flags of every command that sends. */
+export interface SendFlags extends GlobalFlags {
+  to?: string[];
+  ref?: string[];
+  priority?: "low" | "medium" | "high";
+  ackRequired?: boolean;
+  wait?: WaitFor;
+  timeout?: number;
+}
+
+/** What was sent and, of an answer, the message that it answers. */
+type Answer = SendAnswer & { answers?: Parent };
+
+type Waited = ReceiptView & { event_id: string };
+
+const DEFAULT_TIMEOUT_SECONDS = 120;
+const NAMES: Record<WaitFor, string> = {
+  delivered: "delivery receipt",
+  read: "read receipt",
+  answered: "answer",
+};
+const FIRST_POLL_MS = 100;
+const SLOWEST_POLL_MS = 1_000;
+const RANK: Record<ReceiptState, number> = {
+  refused: -1,
+  stored: 0,
+  delivered: 1,
+  read: 2,
+  answered: 3,
+};
+
+export function addSendFlags(command: Command): Command {
+  const about = 'a recipient, "*" for all (repeatable; in a pair the peer)';
+  return addDeliveryFlags(command.option("--to <handle>", about, collect));
+}
+
+/** The flags of a message whose recipients are fixed. */
+export function addDeliveryFlags(command: Command): Command {
+  const priority = new Option("--priority <level>", "how much it matters");
+  return addWaitFlags(
+    command
+      .option("--ref <path>", "a path or git:<sha> that it is about (repeatable)", collect)
+      .addOption(priority.choices(["low", "medium", "high"]))
+      .option("--ack-required", "ask for an ack"),
+  );
+}
+
+export function addWaitFlags(command: Command): Command {
+  const wait = new Option("--wait <state>", "wait until this is proved");
+  return command
+    .addOption(wait.choices(["delivered", "read", "answered"]))
+    .option("--timeout <seconds>", "how long --wait waits (exit 3 after it; default 120)", seconds);
+}
+
+function seconds(value: string): number {
+  const number = Number(value);
+  if (/^\d{1,7}(\.\d{1,3})?$/.test(value) && number > 0) return number;
+  throw new InvalidArgumentError("Give a number of seconds above 0.");
+}
+
+/** What the flags add to a draft. */
+export function draftOptions(flags: SendFlags): Pick<Draft, "refs" | "priority" | "ackRequired"> {
+  return {
+    ...(flags.ref === undefined ? {} : { refs: flags.ref }),
+    ...(flags.priority === undefined ? {} : { priority: flags.priority }),
+    ...(flags.ackRequired === undefined ? {} : { ackRequired: flags.ackRequired }),
+  };
+}
+
+/**
+ * Sends one draft, waits when --wait asks for it, and prints the answer: `{outcome, messages}`,
+ * with `receipts` when it waited, and with `answers` when it is an answer. Spec 3.2: never claims
+ * more than is proved.
+ */
+export async function deliver(
+  cli: Cli,
+  flags: SendFlags,
+  client: Client,
+  draft: Draft,
+  answered?: Parent,
+): Promise<void> {
+  const sent = await client.send([draft]);
+  const answer: Answer = answered === undefined ? sent : { ...sent, answers: answered };
+  if (flags.wait === undefined) {
+    emit(cli, flags, answer, (paint) => sentText(answer, paint));
+    return;
+  }
+  const limitMs = (flags.timeout ?? DEFAULT_TIMEOUT_SECONDS) * 1_000;
+  const receipts = await waitFor(cli, client, answer, flags.wait, limitMs);
+  emit(cli, flags, { ...answer, receipts }, (paint) =>
+    [sentText(answer, paint), ...receipts.map((each) => receiptText(each, paint))].join("\n"),
+  );
+  complain(receipts, flags.wait, limitMs);
+}
+
+async function waitFor(
+  cli: Cli,
+  client: Client,
+  answer: SendAnswer,
+  wanted: ReceiptState,
+  limitMs: number,
+): Promise<Waited[]> {
+  const endMs = cli.nowMs() + limitMs;
+  for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(pauseMs * 2, SLOWEST_POLL_MS)) {
+    // Without a daemon nobody but us reads the peers' receipts.
+    if (!client.viaDaemon) await client.tick();
+    const receipts: Waited[] = [];
+    for (const { event_id } of answer.messages) {
+      const view = await client.view("receipt", { event_id });
+      receipts.push(...view.receipts.map((each) => ({ event_id, ...each })));
+    }
+    const undecided = receipts.some(
+      ({ state }) => state !== "refused" && RANK[state] < RANK[wanted],
+    );
+    const leftMs = endMs - cli.nowMs();
+    if ((!undecided && receipts.length > 0) || leftMs <= 0) return receipts;
+    await cli.sleep(Math.min(pauseMs, leftMs));
+  }
+}
+
+function complain(receipts: readonly Waited[], wanted: WaitFor, limitMs: number): void {
+  const refused = receipts.find(({ state }) => state === "refused");
+  if (refused !== undefined) {
+    throw new DeaddropError(
+      "refused",
+      `${refused.to} refused it: ${refused.reason ?? "no reason"}`,
+    );
+  }
+  const missing = receipts.filter(({ state }) => RANK[state] < RANK[wanted]);
+  if (missing.length === 0 && receipts.length > 0) return;
+  const whose = missing.map(({ to, state }) => `${to} (${state})`).join(", ");
+  throw new DeaddropError(
+    "timeout",
+    `no ${NAMES[wanted]} within ${limitMs / 1_000} s${whose === "" ? "" : `: ${whose}`}`,
+    { hint: "the message is sent, do not send it again; `deaddrop sent` shows its receipts" },
+  );
+}
+
+function sentText(answer: Answer, paint: Paint): string {
+  const lines = answer.messages.map(
+    ({ event_id, to, correlation_id }) =>
+      `${paint("green", answer.outcome)} ${paint("bold", shortId(event_id))} to ${to.join(", ")}, thread ${sanitise(correlation_id)}`,
+  );
+  const { answers } = answer;
+  if (answers !== undefined) {
+    lines.push(`  to ${paint("bold", shortId(answers.event_id))}, ${aboutParent(answers)}`);
+  }
+  if (answer.outcome === "queued") {
+    lines.push("It is stored here and goes out by itself: do not send it again.");
+  }
+  for (const { peer, tier } of answer.refused_by ?? []) {
+    lines.push(
+      `${paint("yellow", peer)} will refuse it: you are ${tier} there, since its operator has not confirmed who you are.`,
+      `Compare digits: deaddrop trust sas ${peer} here, and on its side with you.`,
+    );
+  }
+  return lines.join("\n");
+}
+
+function receiptText({ to, state, reason }: Waited, paint: Paint): string {
+  const style = state === "refused" ? "red" : "cyan";
+  return `  ${to}: ${paint(style, state)}${reason === undefined ? "" : ` (${reason})`}`;
+}

@@ -1,0 +1,45 @@
+import { resolve } from "node:path";
+import { DeaddropError } from "../../api/errors.ts";
+import { lookAt } from "../../setup/contact/first-contact.ts";
+import { buildA2aCard } from "../../trust/cards/a2a-card.ts";
+import type { AgentCard } from "../../trust/cards/card.ts";
+import { agentPlace, type AgentPlace } from "../agent-place.ts";
+import type { Cli, GlobalFlags } from "../context.ts";
+import { emit } from "../output/output.ts";
+import { version } from "../version.ts";
+
+export interface ExportFlags extends GlobalFlags {
+  a2a?: boolean;
+}
+
+/** `deaddrop card export`: our own card for others to fetch, or as an A2A AgentCard. Spec 2.2. */
+export function run(cli: Cli, file: string | undefined, flags: ExportFlags): void {
+  const at = agentPlace(cli, flags);
+  const { card, bytes } = ownCard(at);
+  const { signer } = at.place.identity;
+  const out = flags.a2a === true ? buildA2aCard(card, version(), signer) : bytes;
+  if (file === undefined) {
+    const text = Buffer.from(out).toString("utf8");
+    emit(cli, flags, JSON.parse(text), () => text.trimEnd());
+    return;
+  }
+  const path = resolve(cli.cwd, file);
+  at.host.disk.replace(path, out, 0o644);
+  emit(cli, flags, { path, format: flags.a2a === true ? "a2a" : "deaddrop" }, () => path);
+}
+
+function ownCard({ host, place }: AgentPlace): { card: AgentCard; bytes: Uint8Array } {
+  const { handle, identity } = place;
+  const look = lookAt(host, place, handle);
+  const hint = "write it again: deaddrop card build";
+  if (look.is === "absent") {
+    throw new DeaddropError("refused", `${handle} has no card on this wire yet`, { hint });
+  }
+  if (look.is === "wrong") {
+    throw new DeaddropError("refused", `${place.wire.card(handle)}: ${look.detail}`, { hint });
+  }
+  const { card, bytes } = look;
+  if (card.signedBy === identity.signer.keyId) return { card, bytes };
+  const message = `${place.wire.card(handle)} is signed with ${card.signedBy}, which is not your key`;
+  throw new DeaddropError("refused", message, { hint });
+}

@@ -1,0 +1,88 @@
+import { StorageError } from "../storage/disk/disk.ts";
+import type { Agent } from "../agent/agent.ts";
+import type { Logger } from "../agent/session/world.ts";
+import { DeaddropError } from "../api/errors.ts";
+import type { AgentConfig } from "../agent/config/agent-config.ts";
+import type { Queue } from "../agent/session/queue.ts";
+
+/** How often all cards are looked at, whatever the watcher says. */
+const LOOK_EVERY_MS = 30_000;
+/** A card that is written again and again is looked at no more often than this. */
+const REST_MS = 1_000;
+
+/** A card that changes again and again fills no log: a peer's is told no more often than this. */
+const TOLD_EVERY_MS = 3_600_000;
+
+/** What a look at the cards of the peers has come to. */
+export interface Meeting {
+  /** Whose first key is pinned now, at UNTRUSTED. */
+  readonly pinned: readonly string[];
+  /** Whose card has changed since our nonce was shown to it, and how often. Spec 2.3. */
+  readonly restarted: ReadonlyMap<string, number>;
+}
+
+/** Keeps the pairings with our peers going while the daemon runs. Spec 2.2, 2.3. */
+export interface ContactKeeper {
+  /** The watcher has seen that file of the wire change. */
+  changed(name: string): void;
+  stop(): void;
+}
+
+export function keepContact(
+  agent: Agent,
+  queue: Queue,
+  log: Logger,
+  meet: (place: AgentConfig) => Meeting,
+): ContactKeeper {
+  let resting: NodeJS.Timeout | undefined;
+  let isDue = false;
+  let shownKey = "";
+  const toldMs = new Map<string, number>();
+
+  async function look(): Promise<void> {
+    shownKey = agent.place.identity.signer.keyId;
+    const { pinned, restarted } = meet(agent.place);
+    for (const [peer, restarts] of restarted) tell(peer, restarts);
+    if (pinned.length === 0) return;
+    log.info({ peers: pinned }, "pinned at UNTRUSTED by their cards");
+    await agent.reload();
+  }
+
+  function tell(peer: string, restarts: number): void {
+    const nowMs = agent.monoMs();
+    if (nowMs < (toldMs.get(peer) ?? -Infinity) + TOLD_EVERY_MS) return;
+    toldMs.set(peer, nowMs);
+    log.warn(
+      { peer, restarts },
+      `the card of ${peer} has changed after our number was shown to it: deaddrop trust sas ${peer}`,
+    );
+  }
+
+  function soon(): void {
+    isDue = resting !== undefined;
+    if (isDue) return;
+    resting = setTimeout(() => {
+      resting = undefined;
+      if (isDue) soon();
+    }, REST_MS);
+    queue(look).catch((error: unknown) => {
+      // A peer's card, or the folder that it stands in, must not stop the daemon.
+      if (!(error instanceof DeaddropError) && !(error instanceof StorageError)) throw error;
+      log.warn({ code: error.code }, `the cards were not looked at: ${error.message}`);
+    });
+  }
+
+  const timer = setInterval(soon, LOOK_EVERY_MS);
+  soon();
+  return {
+    changed(name) {
+      // A key that we have begun to sign with is shown before anybody has to look for it.
+      const isAnother = agent.place.identity.signer.keyId !== shownKey;
+      if (isAnother || name.endsWith(".card.json")) soon();
+    },
+    stop() {
+      clearInterval(timer);
+      clearTimeout(resting);
+    },
+  };
+}

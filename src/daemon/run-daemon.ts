@@ -1,0 +1,209 @@
+import { unlinkSync } from "node:fs";
+import { homedir } from "node:os";
+import { basename } from "node:path";
+import { pino, type Logger as Pino } from "pino";
+import { StorageError } from "../storage/disk/disk.ts";
+import { filesystemKind } from "../storage/disk/fs-kind.ts";
+import { placesFrom } from "../storage/paths.ts";
+import { ownLogs } from "../wire/layout.ts";
+import { quote } from "../wire/quote.ts";
+import { openAgent, type Agent } from "../agent/agent.ts";
+import { scheduleChores } from "./scheduled-tasks.ts";
+import { keepContact, type ContactKeeper, type Meeting } from "./card-watcher.ts";
+import { realWorld } from "../client/direct-client.ts";
+import { codeOfStorage, DeaddropError, EXIT_CODES } from "../api/errors.ts";
+import type { AgentConfig } from "../agent/config/agent-config.ts";
+import { makeQueue, type Queue } from "../agent/session/queue.ts";
+import { makeReadiness, supervisedExitCode, type Readiness } from "./service-manager.ts";
+import { makeSendQueue } from "../agent/effects/group-commit.ts";
+import { requestHandler } from "./request-handler.ts";
+import { openSocketFolder } from "../storage/private/socket-folder.ts";
+import { serveSocket, type SocketServer } from "./socket-server.ts";
+import { makeTicker, type Ticker } from "./ticker.ts";
+import { watchWire, type Watcher } from "./watch-wire.ts";
+
+export interface DaemonOptions {
+  readonly wireDir: string;
+  readonly handle: string;
+  /** One round, then end. */
+  readonly once: boolean;
+  readonly logLevel: "trace" | "debug" | "info" | "warn" | "error";
+  readonly peers: readonly string[];
+  /** Makes of text the rows that are shown when the log goes to a terminal. */
+  toTerminal(text: string): string;
+  /** Looks at the cards of the peers; gives whom it has pinned. Spec 2.2. */
+  meet(place: AgentConfig): Meeting;
+}
+
+const LOCK_WAIT_MS = 15_000;
+/** Spec 4.2: everything is down within five seconds of the first signal. */
+const SHUTDOWN_LIMIT_MS = 4_500;
+/** Spec 4.1, Tail: how often all logs are looked at, whatever the watcher says. */
+const SAFETY_POLL_MS = 30_000;
+const SAFETY_POLL_WITHOUT_EVENTS_MS = 5_000;
+
+/** Runs the daemon in the foreground until a signal ends it. Returns the exit code. Spec 4.2. */
+export async function runDaemon(options: DaemonOptions): Promise<number> {
+  const log = await makeLogger(options);
+  const readiness = makeReadiness(process.env, process.pid, (error) => {
+    log.warn({ detail: error.message }, "systemd-notify cannot be run");
+  });
+  try {
+    const code = await run(options, log, readiness);
+    return supervisedExitCode(code, process.env);
+  } catch (error) {
+    if (!(error instanceof DeaddropError) && !(error instanceof StorageError)) throw error;
+    const code = error instanceof DeaddropError ? error.exitCode : storageExitCode(error);
+    const { hint } = error;
+    log.error({ code: error.code, ...(hint === undefined ? {} : { hint }) }, error.message);
+    return supervisedExitCode(code, process.env);
+  }
+}
+
+/** JSON lines on stdout, pretty for a person. Synchronous: a log line is there when we die. */
+async function makeLogger({ logLevel: level, toTerminal }: DaemonOptions): Promise<Pino> {
+  const out = pino.destination({ dest: 1, sync: true });
+  if (process.stdout.isTTY !== true) return pino({ level, base: null }, out);
+  const { prettyFactory } = await import("pino-pretty");
+  const pretty = prettyFactory({});
+  return pino({ level, base: null }, { write: (line) => out.write(toTerminal(pretty(line))) });
+}
+
+/** What a person has to mend is not mended by starting again: a closed door neither. */
+function storageExitCode({ code }: StorageError): number {
+  return EXIT_CODES[code === "denied" ? "config" : codeOfStorage(code)];
+}
+
+async function run(options: DaemonOptions, log: Pino, readiness: Readiness): Promise<number> {
+  const { handle, peers } = options;
+  const places = placesFrom(process.env, process.env["HOME"] ?? homedir());
+  const world = realWorld(places, options.wireDir, log);
+  const agent = openAgent(world, { wireDir: options.wireDir, handle, peers });
+  await agent.hold(LOCK_WAIT_MS);
+  try {
+    if (options.once) {
+      await agent.tick();
+      await agent.settle();
+      return 0;
+    }
+    return await serve(agent, options, log, readiness);
+  } finally {
+    agent.close();
+  }
+}
+
+async function serve(
+  agent: Agent,
+  options: DaemonOptions,
+  log: Pino,
+  readiness: Readiness,
+): Promise<number> {
+  const { paths, handle } = agent.place;
+  const queue = makeQueue();
+  const filesystem = filesystemKind(paths.wireDir);
+  const ticker = makeTicker(agent, queue, log, {
+    pollMs: filesystem.events ? SAFETY_POLL_MS : SAFETY_POLL_WITHOUT_EVENTS_MS,
+    alive: () => readiness.alive(),
+    aliveEveryMs: readiness.watchdogEveryMs,
+  });
+  const failed = ticker.failed;
+  const server = await openSocket(agent, queue, ticker);
+  const own = ownLogs(agent.place.layout, handle);
+  const ownNames = new Set(own.map((log) => basename(log.path)));
+  let contact: ContactKeeper | undefined;
+  const watcher = watchWire(
+    paths.wireDir,
+    {
+      usePolling: !filesystem.events,
+      intervalMs: SAFETY_POLL_WITHOUT_EVENTS_MS,
+      onError: (error) => log.warn({ detail: String(error) }, "the watcher failed; we poll"),
+    },
+    (name) => {
+      if (name !== undefined) contact?.changed(name);
+      if (name !== undefined && ownNames.has(name)) ticker.later();
+      else ticker.soon();
+    },
+  );
+  const chores = scheduleChores(agent, log);
+  const ending = endSignal(agent, queue, ticker, log);
+  log.info({ handle, wire: paths.wireKey, filesystem: filesystem.name }, "the daemon runs");
+  try {
+    await ticker.now();
+    await listIncidents(agent, queue, log);
+    contact = keepContact(agent, queue, log, (place) => options.meet(place));
+    readiness.ready(`${handle} on ${paths.wireDir}`);
+    const signal = await Promise.race([ending, failed]);
+    log.info({ signal }, "the daemon ends");
+  } finally {
+    readiness.stopping();
+    contact?.stop();
+    chores.stop();
+    await closeAll(watcher, server, ticker);
+  }
+  await queue(() => agent.farewell());
+  return 0;
+}
+
+/** Spec 3.9: what a daemon that starts shows its operator. */
+async function listIncidents(agent: Agent, queue: Queue, log: Pino): Promise<void> {
+  const incidents = await queue(() => agent.view("status", undefined)).then(
+    (status) => status.incidents,
+    (error: unknown) => {
+      // Trouble that the first round met too, and that the ticker tries to outlast.
+      if (!(error instanceof DeaddropError) && !(error instanceof StorageError)) throw error;
+      return [];
+    },
+  );
+  for (const { event_id: id, from, severity, status, subject } of incidents) {
+    log.warn(
+      { incident: id, from, severity, status, subject: quote(subject) },
+      "unresolved incident",
+    );
+  }
+}
+
+async function openSocket(agent: Agent, queue: Queue, ticker: Ticker): Promise<SocketServer> {
+  const { paths } = agent.place;
+  const folder = openSocketFolder(paths.stateDir);
+  if (folder === undefined) throw new Error(`${paths.stateDir} was there a moment ago`);
+  // We hold the identity's lock, so a socket that stands there was left by a daemon that died.
+  try {
+    unlinkSync(paths.socket);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+  const sends = makeSendQueue(agent, queue);
+  return serveSocket(
+    folder,
+    requestHandler(agent, queue, sends, () => ticker.later()),
+  );
+}
+
+/** Waits for a signal that ends the daemon; a second one ends it at once. Spec 4.2. */
+function endSignal(agent: Agent, queue: Queue, ticker: Ticker, log: Pino): Promise<string> {
+  process.on("SIGHUP", () => {
+    queue(() => agent.reload()).then(
+      () => ticker.soon(),
+      (error: unknown) =>
+        log.error({ detail: String(error) }, "not reloaded; the old settings hold"),
+    );
+  });
+  process.on("SIGUSR1", () => ticker.soon());
+  return new Promise((resolve) => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      process.once(signal, () => {
+        resolve(signal);
+        for (const again of ["SIGTERM", "SIGINT"] as const) {
+          process.once(again, () => process.exit(0));
+        }
+        setTimeout(() => process.exit(0), SHUTDOWN_LIMIT_MS).unref();
+      });
+    }
+  });
+}
+
+async function closeAll(watcher: Watcher, server: SocketServer, ticker: Ticker): Promise<void> {
+  ticker.stop();
+  await watcher.close();
+  await server.close();
+}

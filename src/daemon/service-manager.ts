@@ -1,0 +1,96 @@
+import { spawn } from "node:child_process";
+import { EXIT_CODES } from "../api/errors.ts";
+
+/**
+ * Tells the service manager how the daemon stands. Node cannot open Unix datagram sockets, so each
+ * word goes through `systemd-notify` (a child, hence NotifyAccess=all in the unit), which stays
+ * until the manager has read it: the manager cannot tell whose word came from a process that has
+ * gone, and would drop it (docs/decisions/011). We wait for nobody.
+ * Without NOTIFY_SOCKET every call does nothing. Spec 4.2, 4.3.
+ */
+export interface Readiness {
+  /** The daemon has started up (spec 3.9); `status` is one line for `systemctl status`. */
+  ready(status: string): void;
+  /** To be called every `watchdogEveryMs`, and only from a loop that really turns. */
+  alive(): void;
+  stopping(): void;
+  /** Half of the manager's patience; undefined when it does not watch us. */
+  readonly watchdogEveryMs: number | undefined;
+}
+
+/** Starts a program that nobody waits for; `failed` hears why it could not be started. */
+export type Launch = (
+  command: string,
+  args: readonly string[],
+  failed: (error: Error) => void,
+) => void;
+
+const SILENT: Readiness = {
+  ready: () => undefined,
+  alive: () => undefined,
+  stopping: () => undefined,
+  watchdogEveryMs: undefined,
+};
+
+/** `trouble` is called at most once: readiness is a courtesy, and never stops the daemon. */
+export function makeReadiness(
+  env: NodeJS.ProcessEnv,
+  pid: number,
+  trouble: (error: Error) => void,
+  launch: Launch = launchDetached,
+): Readiness {
+  if (!env["NOTIFY_SOCKET"]) return SILENT;
+  let told = false;
+  const notify = (...words: readonly string[]): void => {
+    launch("systemd-notify", words, (error) => {
+      if (!told) trouble(error);
+      told = true;
+    });
+  };
+  return {
+    ready: (status) => {
+      notify("READY=1", `STATUS=${status.replaceAll(/\p{Cc}+/gu, " ")}`);
+    },
+    alive: () => {
+      notify("WATCHDOG=1");
+    },
+    stopping: () => {
+      notify("STOPPING=1");
+    },
+    watchdogEveryMs: watchdogEveryMs(env, pid),
+  };
+}
+
+function watchdogEveryMs(env: NodeJS.ProcessEnv, pid: number): number | undefined {
+  const watched = env["WATCHDOG_PID"];
+  if (watched !== undefined && watched !== String(pid)) return undefined;
+  const patienceMicros = Number(env["WATCHDOG_USEC"]);
+  if (!Number.isSafeInteger(patienceMicros) || patienceMicros <= 0) return undefined;
+  return Math.max(1, Math.floor(patienceMicros / 2_000));
+}
+
+function launchDetached(
+  command: string,
+  args: readonly string[],
+  failed: (error: Error) => void,
+): void {
+  const child = spawn(command, args, { stdio: "ignore" });
+  child.on("error", failed);
+  child.unref();
+}
+
+/** Starting again mends none of these; systemd/deaddrop@.service lists the same codes. */
+const PERMANENT: ReadonlySet<number> = new Set([
+  EXIT_CODES.usage,
+  EXIT_CODES.config,
+  EXIT_CODES.safe_mode,
+  EXIT_CODES.already_running,
+]);
+
+/**
+ * The code to leave with. launchd restarts on any failure and cannot be told which ones are
+ * permanent, so under it (the plist sets DEADDROP_SUPERVISOR) those end as success. Spec 3.9.
+ */
+export function supervisedExitCode(code: number, env: NodeJS.ProcessEnv): number {
+  return env["DEADDROP_SUPERVISOR"] === "launchd" && PERMANENT.has(code) ? 0 : code;
+}

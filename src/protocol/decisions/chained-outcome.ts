@@ -1,0 +1,138 @@
+import { readersOf } from "../logs/coverage.ts";
+import { beatsFrom, coverageAt, namedRefused } from "../logs/logs.ts";
+import type { BeatMark } from "../logs/logs-state.ts";
+import { knownLine } from "../logs/known-lines.ts";
+import { outcomeBy, type Judgement, type Proposal } from "./proposal.ts";
+import { answerLogName, voiceOf, type Case, type Voice } from "./party-position.ts";
+import { linesOf, type TopicLine } from "./proposal-thread.ts";
+import { ratifiesUnchained } from "./unchained-outcome.ts";
+
+/** A judgement that has to wait for lines that we do not hold yet. */
+const WAITS = "waits";
+type Verdict = Judgement | typeof WAITS | undefined;
+
+const OPEN: Judgement = { outcome: undefined, settled: false };
+
+/**
+ * Reads the proposer's log on from where it was judged last; the first line that decides, decides
+ * for good. Spec 3.4, "One log decides: the proposer's". Moves `judgedTo` over what does not.
+ */
+export function judgeChained(of: Case, proposal: Proposal): Judgement {
+  // Acks whose author's next beat tells whether it had read what they name.
+  let pending: TopicLine[] = [];
+  for (const step of stepsAfter(of, proposal)) {
+    let verdict: Verdict;
+    if ("says" in step) {
+      verdict = ownWord(of, proposal, step);
+      if (mayWithdraw(proposal, step)) pending.push(step);
+    } else {
+      verdict = withdrawnBy(of, proposal, pending, step.line) ?? judgeBeat(of, proposal, step);
+      pending = [];
+    }
+    if (verdict === WAITS) return OPEN;
+    if (verdict !== undefined) return verdict;
+    if (pending.length === 0) proposal.judgedTo = step.line;
+  }
+  const ratifies = pending.find((ack) => ratifiesUnchained(of, proposal, ack));
+  return ratifies === undefined ? OPEN : { ...withdrawn(ratifies), settled: false };
+}
+
+/** The lines of the thread and the beats in the proposer's log, from where it was judged last. */
+function stepsAfter({ logs, topic }: Case, { log, judgedTo, problem }: Proposal) {
+  const own = linesOf(topic, log).filter((line) => line.line > judgedTo);
+  const beats = problem === undefined ? beatsFrom(logs, log, judgedTo + 1) : [];
+  return [...own, ...beats].sort((a, b) => a.line - b.line);
+}
+
+/** What a line of the proposer's own decides. */
+function ownWord(of: Case, proposal: Proposal, line: TopicLine): Verdict {
+  switch (line.says) {
+    case "revert":
+      if (line.target !== proposal.id) return undefined;
+      return { outcome: outcomeBy("reverted", line, []), settled: true };
+    case "proposal":
+      return { outcome: outcomeBy("superseded", line, []), settled: true };
+    case "ack":
+      return withdrawnBy(of, proposal, mayWithdraw(proposal, line) ? [line] : [], line.line);
+    case "nothing":
+      return undefined;
+  }
+}
+
+/** Only in a thread between two can an ack of a higher id withdraw: of an unchained proposal. */
+function mayWithdraw(proposal: Proposal, ack: TopicLine): boolean {
+  const { approves, target, namesOwn } = ack;
+  if (!approves || target === undefined || namesOwn !== undefined) return false;
+  return target < proposal.id || proposal.required.length === 1;
+}
+
+function withdrawn(ack: TopicLine): Judgement {
+  return { outcome: outcomeBy("withdrawn", ack, []), settled: true };
+}
+
+/** The first of these acks that withdraws, by the author's heads up to that line. */
+function withdrawnBy(
+  of: Case,
+  proposal: Proposal,
+  acks: readonly TopicLine[],
+  upTo: number,
+): Verdict {
+  for (const ack of acks) {
+    const verdict = withdraws(of, proposal, ack, upTo);
+    if (verdict !== false) return verdict === undefined ? WAITS : withdrawn(ack);
+  }
+  return undefined;
+}
+
+/**
+ * Spec 3.4, *withdrawn*: an approving ack of another party's proposal in the thread with a lower id;
+ * of an unchained proposal that the ack ratifies, whatever its id. What it names has to be within
+ * what its author's heads cover, at the latest at its next beat: everybody who can judge that beat then
+ * holds what was named, or knows that it is nowhere. See docs/decisions/022.
+ */
+function withdraws(
+  of: Case,
+  proposal: Proposal,
+  ack: TopicLine,
+  upTo: number,
+): boolean | undefined {
+  const covered = (log: string) => coverageAt(of.logs, proposal.log, upTo, log);
+  const logs = readersOf(of.layout, proposal.log).map(({ name }) => name);
+  const log = logs.find((name) => knownLine(of.names, name, ack.target ?? "") !== undefined);
+  const named = log === undefined ? undefined : knownLine(of.names, log, ack.target ?? "");
+  if (log === undefined || named === undefined) {
+    return logs.some((name) => covered(name) === undefined) ? undefined : false;
+  }
+  if (!named.isProposal || named.topic !== of.topic.key) return false;
+  const lines = covered(log);
+  if (lines === undefined) return undefined;
+  if (named.line > lines) return false;
+  return (ack.target ?? "") < proposal.id || ratifiesUnchained(of, proposal, ack);
+}
+
+function judgeBeat(of: Case, proposal: Proposal, beat: BeatMark): Verdict {
+  const voices: Voice[] = [];
+  for (const party of proposal.required) {
+    const voice = voiceAt(of, proposal, answerLogName(of.layout, proposal, party), beat);
+    if (voice === undefined) return WAITS;
+    voices.push(voice);
+  }
+  for (const id of voices.flatMap(({ elsewhere }) => elsewhere)) proposal.elsewhere.add(id);
+  const by = { id: beat.id, log: proposal.log, line: beat.line, timestamp: beat.timestamp };
+  if (voices.some((voice) => voice.rejection !== undefined)) {
+    return { outcome: outcomeBy("rejected", by, []), settled: true };
+  }
+  const acks = voices.flatMap((voice) => voice.ack ?? []);
+  if (acks.length < voices.length) return undefined;
+  return { outcome: outcomeBy("ratified", by, acks), settled: true };
+}
+
+/** A party's voice among the lines that the beat's heads cover; `undefined`: not all are held. */
+function voiceAt(of: Case, proposal: Proposal, answers: string, beat: BeatMark): Voice | undefined {
+  const covered = coverageAt(of.logs, proposal.log, beat.line, answers);
+  if (covered === undefined) return undefined;
+  const lines = linesOf(of.topic, answers).filter(
+    ({ line }) => line <= covered && !namedRefused(of.logs, proposal.log, beat.line, answers, line),
+  );
+  return voiceOf(of, proposal, lines, beat.line);
+}

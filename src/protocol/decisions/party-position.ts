@@ -1,0 +1,165 @@
+import { answerLog, type Layout } from "../../wire/layout.ts";
+import { firstBeatCovering, isBeatOf, namedRefused } from "../logs/logs.ts";
+import type { LogsState } from "../logs/logs-state.ts";
+import { knownLine, type KnownLines } from "../logs/known-lines.ts";
+import type { Proposal } from "./proposal.ts";
+import { linesOf, type Topic, type TopicLine } from "./proposal-thread.ts";
+
+/** What a proposal is judged by: the lines of its thread, and all logs' beats. Spec 3.4. */
+export interface Case {
+  readonly logs: LogsState;
+  readonly layout: Layout;
+  readonly names: KnownLines;
+  readonly topic: Topic;
+  /** Those of the thread. */
+  proposals(): readonly Proposal[];
+}
+
+/** What one party has said of a proposal, among lines that count. Spec 3.4, "Answering". */
+export interface Voice {
+  /** The proposal that it supports, by the last of its approving acks and own proposals. */
+  readonly support: string | undefined;
+  /** The ack that supports this very proposal. */
+  readonly ack: string | undefined;
+  /** Its last word on this very proposal is a rejection. */
+  readonly rejection: string | undefined;
+  /** Acks that name what is in neither log: that is settled once a beat has been judged by it. */
+  readonly elsewhere: readonly string[];
+}
+
+/** The log in which a required party answers that proposal. */
+export function answerLogName(layout: Layout, proposal: Proposal, party: string): string {
+  const log = layout.logs.get(proposal.log);
+  const answer = log === undefined ? undefined : answerLog(layout, log, party);
+  if (answer === undefined) throw new Error(`${party} has no log that answers ${proposal.log}`);
+  return answer.name;
+}
+
+/**
+ * The voice of a party. Outcome, deadline and view all ask this, so they never differ.
+ *
+ * @param lines those lines of the party that count, in the order of its log
+ * @param before the line of the beat that is judged: of the proposer's log only what comes before
+ *   it is there to be named. What an ack named elsewhere by then stays elsewhere, or the proposer
+ *   could add that line later and change what its beat had decided.
+ */
+export function voiceOf(
+  of: Case,
+  proposal: Proposal,
+  lines: readonly TopicLine[],
+  before: number,
+): Voice {
+  let support: string | undefined;
+  let ack: string | undefined;
+  let rejection: string | undefined;
+  const elsewhere: string[] = [];
+  for (const line of lines) {
+    if (line.says === "proposal") {
+      support = line.id;
+      ack = undefined;
+    }
+    const target = line.says === "ack" ? ackTarget(of, proposal, line) : undefined;
+    if (target === undefined) continue;
+    if (target === proposal.id) {
+      rejection = line.approves ? undefined : line.id;
+      if (line.approves) [support, ack] = [target, line.id];
+    } else if (line.approves) {
+      const place = placeOf(of, proposal, line, target, before);
+      if (place === "elsewhere") elsewhere.push(line.id);
+      if (place === "other" || (place === "elsewhere" && !line.explicit)) continue;
+      [support, ack] = [target, undefined];
+    }
+  }
+  return { support, ack, rejection, elsewhere };
+}
+
+/** What an ack names; of a bare one the proposal that it means. */
+export function ackTarget(of: Case, proposal: Proposal, ack: TopicLine): string | undefined {
+  if (!ack.bare) return ack.target;
+  return bareAckMeans(of, proposal, ack) ? proposal.id : undefined;
+}
+
+/**
+ * What an ack names, as far as the log that it is in and the proposer's log tell: every reader who
+ * judges the beat holds both. Spec 3.4: what is elsewhere supports only when the ack says so.
+ */
+function placeOf(
+  { logs, names }: Case,
+  proposal: Proposal,
+  ack: TopicLine,
+  target: string,
+  before: number,
+): "proposal" | "other" | "elsewhere" {
+  if (ack.namesOwn !== undefined) return ack.namesOwn;
+  if (proposal.elsewhere.has(ack.id)) return "elsewhere";
+  const named = knownLine(names, proposal.log, target);
+  if (named !== undefined && named.line < before) return named.isProposal ? "proposal" : "other";
+  return isBeatOf(logs, proposal.log, target, before) ? "other" : "elsewhere";
+}
+
+/**
+ * The voice of a required party in all that we hold now: what the proposer's next beat would count
+ * if it covered that. Spec 3.4: silence is judged by nothing else.
+ */
+export function voiceSoFar(of: Case, proposal: Proposal, party: string): Voice {
+  const answers = answerLogName(of.layout, proposal, party);
+  if (!proposal.chained) return voiceOfAnswer(firstAnswer(of, proposal, answers), proposal);
+  const lines = linesOf(of.topic, answers).filter(
+    ({ line, refusedByUs }) =>
+      !(proposal.own && refusedByUs) &&
+      !namedRefused(of.logs, proposal.log, Infinity, answers, line),
+  );
+  return voiceOf(of, proposal, lines, Infinity);
+}
+
+function voiceOfAnswer(answer: TopicLine | undefined, { id }: Proposal): Voice {
+  const none = { support: undefined, ack: undefined, rejection: undefined, elsewhere: [] };
+  if (answer === undefined) return none;
+  return answer.approves
+    ? { ...none, support: id, ack: answer.id }
+    : { ...none, rejection: answer.id };
+}
+
+/** An unchained proposal is decided by the first ack or rejection of it in the acker's log. */
+export function firstAnswer(of: Case, proposal: Proposal, answers: string): TopicLine | undefined {
+  return linesOf(of.topic, answers).find(
+    (line) => line.says === "ack" && ackTarget(of, proposal, line) === proposal.id,
+  );
+}
+
+/** The proposer's proposals in the thread, in the order of its log. */
+function siblingsOf(topic: Topic, proposal: Proposal): TopicLine[] {
+  return linesOf(topic, proposal.log).filter((line) => line.says === "proposal");
+}
+
+/** Whether a bare ack means that proposal. Spec 3.4, "Answering". */
+function bareAckMeans(of: Case, proposal: Proposal, ack: TopicLine): boolean {
+  return proposal.chained ? meansByBeats(of, proposal, ack) : meansByTime(of, proposal, ack);
+}
+
+/** A chained one: if it was the proposer's only one before its first beat that covers the ack. */
+function meansByBeats({ logs, topic }: Case, proposal: Proposal, ack: TopicLine): boolean {
+  const covering = firstBeatCovering(logs, proposal.log, ack.log, ack.line, { liveOnly: false });
+  const before = covering?.line ?? Infinity;
+  return isOnly(
+    siblingsOf(topic, proposal).filter((line) => line.line < before),
+    proposal,
+  );
+}
+
+/**
+ * The same for an unchained proposer, who has no heads: by timestamps. After a chained proposal of
+ * the same agent in the thread it means none that is unchained, so that one ack never means two.
+ */
+function meansByTime({ topic }: Case, proposal: Proposal, ack: TopicLine): boolean {
+  const siblings = siblingsOf(topic, proposal);
+  if (siblings.some((line) => line.chained && line.line < proposal.line)) return false;
+  return isOnly(
+    siblings.filter((line) => line.timestampMs <= ack.timestampMs),
+    proposal,
+  );
+}
+
+function isOnly(lines: readonly TopicLine[], proposal: Proposal): boolean {
+  return lines.length === 1 && lines[0]?.id === proposal.id;
+}

@@ -1,0 +1,101 @@
+import { awaitedLine, readersOf } from "../logs/coverage.ts";
+import type { LogsState } from "../logs/logs-state.ts";
+import type { Outcome, Proposal } from "./proposal.ts";
+import { caseOf } from "./proposals.ts";
+import type { ProposalsState } from "./proposals-state.ts";
+import type { Env } from "../env.ts";
+import { listedSubject } from "../routing.ts";
+import { answerLogName, voiceSoFar, type Case, type Voice } from "./party-position.ts";
+
+export interface ProposalView {
+  proposal_id: string;
+  correlation_id: string;
+  proposer: string;
+  /** Words of ours when the proposer is below VERIFIED. Spec 2.3. */
+  subject: string;
+  required: string[];
+  /** `void`: it can never be ratified, see `problem`. */
+  status: Outcome["status"] | "open" | "void";
+  problem: string | null;
+  /** What an open one waits for, as a sentence's object; null when it has ended. */
+  waits_for: string | null;
+  /** Event id of the line that decided. */
+  decided_by: string | null;
+  /** By required party: the proposal that it supports, "rejected", or null. */
+  support: Record<string, string | null>;
+}
+
+/** Proposals, oldest first; of those long decided only the ratified ones are remembered. */
+export function proposalsView(
+  state: ProposalsState,
+  logs: LogsState,
+  env: Env,
+  correlationId?: string,
+): ProposalView[] {
+  return [...state.proposals.values()]
+    .filter((proposal) => correlationId === undefined || proposal.correlationId === correlationId)
+    .sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1))
+    .map((proposal) => viewOf(state, proposal, logs, env));
+}
+
+function viewOf(
+  state: ProposalsState,
+  proposal: Proposal,
+  logs: LogsState,
+  env: Env,
+): ProposalView {
+  const { outcome, problem, awaitsRoster } = proposal;
+  const topic = state.topics.get(proposal.topic);
+  const of = topic === undefined ? undefined : caseOf(state, topic, env, logs);
+  const isVoid = problem !== undefined && !awaitsRoster;
+  const voices = new Map(
+    proposal.required.map((party) => [party, of && voiceSoFar(of, proposal, party)]),
+  );
+  return {
+    proposal_id: proposal.id,
+    correlation_id: proposal.correlationId,
+    proposer: proposal.from,
+    subject: listedSubject(env, proposal.from, proposal.subject),
+    required: [...proposal.required],
+    status: outcome?.status ?? (isVoid ? "void" : "open"),
+    problem: problem ?? null,
+    waits_for: outcome !== undefined || isVoid ? null : waitsFor(of, proposal, voices),
+    decided_by: outcome?.by ?? null,
+    support: Object.fromEntries(
+      [...voices].map(([party, voice]) => [party, supportOf(proposal, voice)]),
+    ),
+  };
+}
+
+function supportOf({ id, outcome }: Proposal, voice: Voice | undefined): string | null {
+  if (voice === undefined) return outcome?.status === "ratified" ? id : null;
+  return voice.rejection === undefined ? (voice.support ?? null) : "rejected";
+}
+
+/** Every proposal that has not ended says why. Spec 3.4. */
+function waitsFor(
+  of: Case | undefined,
+  proposal: Proposal,
+  voices: ReadonlyMap<string, Voice | undefined>,
+): string {
+  const { from, log, problem, required, chained } = proposal;
+  if (problem !== undefined) return `\`config accept\`: ${problem}`;
+  if (of === undefined) return "lines of its thread that are no longer remembered";
+  const answers = required.map((party) => answerLogName(of.layout, proposal, party));
+  if ([log, ...answers].some((name) => of.topic.full.has(name))) {
+    return "nothing that can come: its thread is too long; propose again in a new one";
+  }
+  const [reader, targets] = chained
+    ? [log, readersOf(of.layout, log).map(({ name }) => name)]
+    : [answers[0] ?? log, [log]];
+  for (const target of targets) {
+    const line = awaitedLine(of.logs.get(reader), target);
+    if (line !== undefined)
+      return `lines of ${target} up to ${line}, which heads in ${reader} count`;
+  }
+  const silent = [...voices].filter(
+    ([, voice]) => voice?.ack === undefined && voice?.rejection === undefined,
+  );
+  if (silent.length > 0) return `an answer of ${silent.map(([party]) => party).join(", ")}`;
+  return `the next heartbeat of ${chained ? from : required.join(", ")}`;
+}

@@ -1,0 +1,239 @@
+import {
+  beatsFrom,
+  coverageAt,
+  firstBeatCovering,
+  hasHeadsBefore,
+  namedRefused,
+} from "../logs/logs.ts";
+import { knownLine } from "../logs/known-lines.ts";
+import { outcomeBy, type Judgement, type Outcome, type Proposal } from "./proposal.ts";
+import { ackTarget, answerLogName, firstAnswer, type Case } from "./party-position.ts";
+import { linesOf, type TopicLine } from "./proposal-thread.ts";
+
+/**
+ * A proposer without heads: the acker's log decides. Where the acker has no heads either, and has
+ * proposed nothing on a chained line, timestamps do. Spec 3.4.
+ */
+export function judgeUnchained(of: Case, proposal: Proposal): Judgement {
+  const [party] = proposal.required;
+  if (party === undefined) return { outcome: undefined, settled: false };
+  const answers = answerLogName(of.layout, proposal, party);
+  const answer = firstAnswer(of, proposal, answers);
+  const before = answer?.line ?? Infinity;
+  const decidesByLog =
+    answer?.chained === true ||
+    hasHeadsBefore(of.logs, answers, before) ||
+    isMixed(of, answers, proposal.log, before);
+  if (!decidesByLog) return byTimestamps(of, proposal, answers, answer);
+  const judged = readAckersLog(of, answers, proposal.log).get(proposal.key);
+  if (judged === undefined) return { outcome: undefined, settled: false };
+  // What a bare ack means depends on timestamps of lines that may still come.
+  const isBareBefore = linesOf(of.topic, answers).some(
+    ({ bare, line }) => bare && line <= judged.place,
+  );
+  return { outcome: judged.outcome, settled: judged.settled && !isBareBefore };
+}
+
+/** Whether that ack in a chained proposer's log ratifies an unchained proposal of the other party. */
+export function ratifiesUnchained(of: Case, proposal: Proposal, ack: TopicLine): boolean {
+  const [party, ...more] = proposal.required;
+  if (party === undefined || more.length > 0) return false;
+  const judged = readAckersLog(of, proposal.log, answerLogName(of.layout, proposal, party));
+  return [...judged.values()].some(
+    ({ outcome }) => outcome.status === "ratified" && outcome.by === ack.id,
+  );
+}
+
+interface Judged {
+  readonly outcome: Outcome;
+  /** The line of the acker's log that decided. */
+  readonly place: number;
+  readonly settled: boolean;
+}
+
+type Decided = readonly (readonly [key: string, judged: Judged])[];
+
+/** A line of the acker's log that may decide. Of one line, what takes back comes first. */
+interface Step {
+  readonly line: number;
+  readonly order: number;
+  /** What it decides of those that are open; `undefined`: lines that are not held would tell. */
+  take(open: ReadonlyMap<string, Proposal>): Decided | undefined;
+}
+
+/**
+ * The unchained proposals of one party, by the log of the one who answers them: its first answer to
+ * each, unless its heads before that cover what takes the proposal back. When it has proposed on
+ * chained lines itself the thread is *mixed*: the first proposal that this log ratifies, of whichever
+ * side, withdraws the others that are open. Spec 3.4.
+ */
+function readAckersLog(
+  of: Case,
+  answers: string,
+  proposerLog: string,
+): ReadonlyMap<string, Judged> {
+  const proposals = of
+    .proposals()
+    .filter((each) => !each.chained && each.problem === undefined && each.log === proposerLog);
+  const open = new Map(proposals.map((each) => [each.key, each]));
+  const judged = new Map<string, Judged>();
+  const steps = [
+    ...proposals.flatMap((each) => takenBack(of, each, answers)),
+    ...rivalsIn(of, answers, proposerLog).flatMap((rival) => rivalRatified(of, rival, proposerLog)),
+    ...acksIn(of, answers).map((ack) => answered(of, ack, proposerLog)),
+  ];
+  for (const { line, take } of steps.sort((a, b) => a.line - b.line || a.order - b.order)) {
+    if (coverageAt(of.logs, answers, line - 1, proposerLog) === undefined) break;
+    const decided = take(open);
+    if (decided === undefined) break;
+    for (const [key, each] of decided) {
+      judged.set(key, each);
+      open.delete(key);
+    }
+  }
+  return judged;
+}
+
+function acksIn({ topic }: Case, log: string): TopicLine[] {
+  return linesOf(topic, log).filter(({ says }) => says === "ack");
+}
+
+/** The chained proposals of the acker that ask the other party alone. */
+function rivalsIn(of: Case, answers: string, proposerLog: string): Proposal[] {
+  return of.proposals().filter((each) => {
+    const [party, ...more] = each.required;
+    if (!each.chained || each.log !== answers || party === undefined || more.length > 0)
+      return false;
+    return answerLogName(of.layout, each, party) === proposerLog;
+  });
+}
+
+function isMixed(of: Case, answers: string, proposerLog: string, before: number): boolean {
+  return rivalsIn(of, answers, proposerLog).some(({ line }) => line < before);
+}
+
+/** The proposer's first revert or newer proposal that the acker's heads cover. */
+function takenBack(of: Case, proposal: Proposal, answers: string): Step[] {
+  for (const stop of stopsOf(of, proposal)) {
+    const question = { liveOnly: false };
+    const beat = firstBeatCovering(of.logs, answers, proposal.log, stop.line, question);
+    if (beat === undefined) break;
+    if (namedRefused(of.logs, answers, beat.line, proposal.log, stop.line)) continue;
+    const outcome = outcomeBy(STOPPED[stop.says], stop, []);
+    const judged = { outcome, place: beat.line, settled: true };
+    const take: Step["take"] = (open) => (open.has(proposal.key) ? [[proposal.key, judged]] : []);
+    return [{ line: beat.line, order: 0, take }];
+  }
+  return [];
+}
+
+/** The acker's beat that ratifies a proposal of its own withdraws those that its heads cover. */
+function rivalRatified(of: Case, { outcome, log }: Proposal, proposerLog: string): Step[] {
+  if (outcome?.status !== "ratified") return [];
+  const { by: id, line, at: timestamp } = outcome;
+  const covered = coverageAt(of.logs, log, line, proposerLog) ?? 0;
+  const withdrawn = outcomeBy("withdrawn", { id, log, line, timestamp }, []);
+  const judged = { outcome: withdrawn, place: line, settled: true };
+  const take: Step["take"] = (open) =>
+    [...open.values()].filter((each) => each.line <= covered).map(({ key }) => [key, judged]);
+  return [{ line, order: 1, take }];
+}
+
+function answered(of: Case, ack: TopicLine, proposerLog: string): Step {
+  const take: Step["take"] = (open) => {
+    const all = [...open.values()];
+    const proposal = all.find((each) => ackTarget(of, each, ack) === each.id);
+    if (proposal === undefined) return [];
+    const { log, line } = ack;
+    const decided = (outcome: Outcome, settled = true): Judged => ({
+      outcome,
+      place: line,
+      settled,
+    });
+    if (!ack.approves) return [[proposal.key, decided(outcomeBy("rejected", ack, []))]];
+    const ratified = outcomeBy("ratified", ack, [ack.id]);
+    if (!isMixed(of, log, proposerLog, line)) return [[proposal.key, decided(ratified)]];
+    const read = wasRead(of, ack, proposal);
+    if (read === undefined) return undefined;
+    if (read === false) return [];
+    const isSettled = read === true;
+    const covered = coverageAt(of.logs, log, line, proposerLog) ?? 0;
+    const others = all.filter((each) => each !== proposal && each.line <= covered);
+    const withdrawn = decided(outcomeBy("withdrawn", ack, []), isSettled);
+    return [
+      [proposal.key, decided(ratified, isSettled)],
+      ...others.map(({ key }) => [key, withdrawn] as const),
+    ];
+  };
+  return { line: ack.line, order: 2, take };
+}
+
+/**
+ * Whether the author of an ack had read that proposal: its heads cover it by then, or at its next
+ * beat. `undefined`: not to be told yet, for want of lines.
+ */
+function wasRead(
+  { logs }: Case,
+  ack: TopicLine,
+  proposal: Proposal,
+): boolean | "no beat yet" | undefined {
+  const [next] = beatsFrom(logs, ack.log, ack.line + 1);
+  const isCovered = (line: number): boolean | undefined => {
+    const covered = coverageAt(logs, ack.log, line, proposal.log);
+    return covered === undefined ? undefined : proposal.line <= covered;
+  };
+  if (isCovered(ack.line) === true) return true;
+  return next === undefined ? "no beat yet" : isCovered(next.line);
+}
+
+/** The proposer's lines that take the proposal back: its reverts and newer proposals. */
+function stopsOf({ topic }: Case, proposal: Proposal): Stop[] {
+  return linesOf(topic, proposal.log).filter((line): line is Stop => {
+    if (line.line <= proposal.line) return false;
+    return line.says === "revert" ? line.target === proposal.id : line.says === "proposal";
+  });
+}
+
+type Stop = TopicLine & { readonly says: keyof typeof STOPPED };
+const STOPPED = { revert: "reverted", proposal: "superseded", ack: "withdrawn" } as const;
+
+/** Two parties without heads: what is dated first decides. They can shift it, and docs say so. */
+function byTimestamps(
+  of: Case,
+  proposal: Proposal,
+  answers: string,
+  answer: TopicLine | undefined,
+): Judgement {
+  const until = answer?.timestampMs ?? Infinity;
+  const stops = [...stopsOf(of, proposal), ...withdrawals(of, proposal, answers)];
+  const [first] = stops
+    .filter((line) => line.timestampMs < until)
+    .sort((a, b) => a.timestampMs - b.timestampMs || a.line - b.line);
+  if (first !== undefined) {
+    return { outcome: outcomeBy(STOPPED[first.says], first, []), settled: false };
+  }
+  if (answer === undefined) return { outcome: undefined, settled: false };
+  const outcome = answer.approves
+    ? outcomeBy("ratified", answer, [answer.id])
+    : outcomeBy("rejected", answer, []);
+  return { outcome, settled: false };
+}
+
+/** The proposer's approving acks of the other's proposals in the thread with a lower id. */
+function withdrawals(of: Case, proposal: Proposal, answers: string): Stop[] {
+  return linesOf(of.topic, proposal.log).filter((line): line is Stop => {
+    if (line.says !== "ack" || !line.approves || line.line <= proposal.line) return false;
+    const target = line.bare ? soleRival(of, answers, line) : line.target;
+    if (target === undefined || target >= proposal.id) return false;
+    const named = knownLine(of.names, answers, target);
+    return named?.isProposal === true && named.topic === of.topic.key;
+  });
+}
+
+/** The other party's only proposal in the thread by the time of a bare ack. */
+function soleRival({ topic }: Case, answers: string, ack: TopicLine): string | undefined {
+  const rivals = linesOf(topic, answers).filter(
+    (line) => line.says === "proposal" && line.timestampMs <= ack.timestampMs,
+  );
+  return rivals.length === 1 ? rivals[0]?.id : undefined;
+}

@@ -1,0 +1,168 @@
+import type { RefusalReason } from "../admission/authenticate.ts";
+import type { Message } from "../wire/message.ts";
+import type { AgentState } from "./env.ts";
+import type { DecisionEntry } from "./decisions/decision-record.ts";
+
+/** One authentic line of a log, as it reaches the fold. Events of one log come in its order. */
+export interface LineEvent {
+  readonly kind: "line";
+  readonly log: string;
+  /** 1-based count of whole lines in that log, archives included. */
+  readonly line: number;
+  /** Our receipt time in ms; for historical lines max(timestamp, that of the line before). */
+  readonly at: number;
+  /** False for history: it starts no deadlines, wakes or incidents. Spec 2.4. */
+  readonly live: boolean;
+  readonly own: boolean;
+  readonly message: Message;
+  /** The line as it stands, without its newline. */
+  readonly raw: string;
+  /** Authentic, but refused by us. */
+  readonly refused: RefusalReason | undefined;
+  readonly afterGap: boolean;
+  /** A power cut took it back after the agent had read it, and its author has put it there again. */
+  readonly isRead?: true;
+}
+
+/**
+ * Lines that are not authentic: they prove nothing, they are counted and named in our heads. Blank
+ * lines may stand among them.
+ */
+export interface RefusedEvent {
+  readonly kind: "refused";
+  readonly log: string;
+  /** The last of them. */
+  readonly line: number;
+  /** The first of them, and how many they are, when they are several. */
+  readonly first?: number;
+  readonly count?: number;
+  readonly at: number;
+  readonly reason: RefusalReason;
+}
+
+/** A blank line or a byte-identical duplicate. */
+export interface SkippedEvent {
+  readonly kind: "skipped";
+  readonly log: string;
+  readonly line: number;
+  readonly isCopy?: true;
+  readonly at: number;
+}
+
+/**
+ * What was read of a log after that line is no line of it: its author has mended it since, and it
+ * is read again from there. None of what is taken back was authentic.
+ */
+export interface RewoundEvent {
+  readonly kind: "rewound";
+  readonly log: string;
+  readonly line: number;
+  readonly at: number;
+}
+
+/** Nothing more of a log's author is taken until the operator decides. Spec 1.6. */
+export interface HeldEvent {
+  readonly kind: "held";
+  readonly log: string;
+  readonly at: number;
+  readonly cause: string;
+  readonly detail: string;
+}
+
+/**
+ * The next line of a log is dated far ahead of our clock and was first seen then: it waits for a
+ * while, since the clock that is wrong may be ours. Spec 2.4.
+ */
+export interface HeldBackEvent {
+  readonly kind: "held_back";
+  readonly log: string;
+  readonly id: string;
+  readonly at: number;
+}
+
+/** Our wall clock was set back: none of the times noted before lies after this one. Spec 4.1. */
+export interface SetBackEvent {
+  readonly kind: "set_back";
+  readonly at: number;
+}
+
+/**
+ * The operator has decided about these logs of an agent: its lines are taken again, or, of our own,
+ * written again. Spec 1.6.
+ */
+export interface ResetEvent {
+  readonly kind: "reset";
+  readonly at: number;
+  readonly peer: string;
+  readonly logs: readonly ResetLog[];
+}
+
+export interface ResetLog {
+  readonly log: string;
+  /**
+   * Of a log that was rewritten: what stands in it is read from its beginning, as the continuation
+   * of so many lines.
+   */
+  readonly lines?: number;
+}
+
+/** Everything that the fold is ever told. Applying it causes nothing. */
+export type CoreEvent =
+  | LineEvent
+  | RefusedEvent
+  | SkippedEvent
+  | RewoundEvent
+  | HeldEvent
+  | HeldBackEvent
+  | SetBackEvent
+  | ResetEvent
+  | {
+      readonly kind: "entry";
+      readonly file: "decisions";
+      readonly at: number;
+      readonly entry: DecisionEntry;
+    }
+  /** The incident line of that id stands in incident_log.jsonl. */
+  | { readonly kind: "mirrored"; readonly id: string; readonly at: number }
+  /** The agent marked routed lines read. */
+  | { readonly kind: "read"; readonly ids: readonly string[] | "all"; readonly at: number }
+  | {
+      readonly kind: "status";
+      readonly at: number;
+      readonly state?: AgentState;
+      readonly lastAction?: string;
+      readonly headsDown?: boolean;
+    }
+  /** An automatic incident was told to the operator. */
+  | {
+      readonly kind: "told";
+      readonly key: string;
+      readonly at: number;
+      /** What was said, for the list of notices and the limit per peer. */
+      readonly cause?: string;
+      readonly peer?: string;
+      readonly subject?: string;
+      readonly detail?: string;
+    }
+  /** A peer's change of its keys, which we had acked, was made here. Spec 2.5. */
+  | { readonly kind: "key_changed"; readonly id: string; readonly at: number }
+  /** The daemon started. Spec 3.9. */
+  | { readonly kind: "started"; readonly at: number };
+
+/**
+ * Authentic lines that we refuse for a reason of ours still speak for their author: outcomes,
+ * incidents and safe mode are folded from them all the same. Spec 3.4. A line of another wire, of a
+ * fork, or said twice does not.
+ */
+const FOLDED_REFUSALS: ReadonlySet<RefusalReason> = new Set<RefusalReason>([
+  "clock_skew",
+  "unchained",
+  "tier_refused",
+  "body_too_large",
+  "too_many_refs",
+]);
+
+/** Whether a line counts for outcomes, records and safe mode, whether or not we refused it. */
+export function isFolded(event: LineEvent): boolean {
+  return event.refused === undefined || FOLDED_REFUSALS.has(event.refused);
+}

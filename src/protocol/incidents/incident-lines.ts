@@ -1,0 +1,54 @@
+import type { Message } from "../../wire/message.ts";
+import { field, textField } from "../body.ts";
+
+export const SEVERITIES = ["low", "medium", "high", "critical"] as const;
+export type Severity = (typeof SEVERITIES)[number];
+
+/** What a line is to incidents. Ids are event ids. Spec 3.5. */
+export type IncidentLine =
+  | { readonly is: "declared"; readonly severity: Severity }
+  | { readonly is: "escalation"; readonly incident: string; readonly of: string }
+  | { readonly is: "resolution"; readonly incident: string }
+  | { readonly is: "resume"; readonly escalation: string }
+  /** Without `body.acks` an ack answers what its thread is about. */
+  | { readonly is: "ack"; readonly incident: string | undefined; readonly thread: string }
+  | { readonly is: "other" };
+
+const OTHER: IncidentLine = { is: "other" };
+
+export function incidentLine(message: Message): IncidentLine {
+  const { body, type, correlationId } = message;
+  if (type === "ack") {
+    // The answer to a request (3.8) speaks of nothing else.
+    if (textField(body, "request_id") !== undefined) return OTHER;
+    return { is: "ack", incident: textField(body, "acks"), thread: correlationId };
+  }
+  if (type !== "incident") return OTHER;
+  const escalated = textField(body, "escalates");
+  if (escalated !== undefined) {
+    const of = textField(body, "of");
+    return of === undefined ? OTHER : { is: "escalation", incident: escalated, of };
+  }
+  const resolved = textField(body, "resolves");
+  if (resolved !== undefined) return { is: "resolution", incident: resolved };
+  const resumed = textField(body, "resumes");
+  if (resumed !== undefined) return { is: "resume", escalation: resumed };
+  // An automatic incident asks nothing of anyone, wherever it stands.
+  const asks = field(body, "resumes_here") === undefined && field(body, "cause") === undefined;
+  return asks ? { is: "declared", severity: severityOf(message) } : OTHER;
+}
+
+/** The escalation that a signed line ends for its author alone. Spec 3.5. */
+export function resumedHere(message: Message): string | undefined {
+  return isSigned(message) ? textField(message.body, "resumes_here") : undefined;
+}
+
+export function isSigned(message: Message): boolean {
+  return message.version !== "v2.0";
+}
+
+/** Unsaid, or a word that we do not know, is medium: no safe mode without saying so. */
+function severityOf(message: Message): Severity {
+  const said = textField(message.body, "severity");
+  return SEVERITIES.find((severity) => severity === said) ?? "medium";
+}

@@ -1,0 +1,92 @@
+import { ackDueMs } from "./incident-deadlines.ts";
+import type { Severity } from "./incident-lines.ts";
+import { declaredIncidents, type Incident, type IncidentsState } from "./incident-state.ts";
+import type { LogsState } from "../logs/logs-state.ts";
+import type { Env } from "../env.ts";
+import { listedSubject } from "../routing.ts";
+
+/** One declared incident, as `incident list` prints it. */
+export interface IncidentView {
+  event_id: string;
+  correlation_id: string;
+  from: string;
+  severity: Severity;
+  /** Words of ours when `from` is below VERIFIED. Spec 2.3. */
+  subject: string;
+  raised_at: string;
+  addressees: IncidentAddressee[];
+  status: "open" | "acked" | "escalated" | "resolved";
+  automatic: false;
+}
+
+export interface IncidentAddressee {
+  handle: string;
+  acked: boolean;
+  acked_at: string | null;
+  due_at: string | null;
+  escalated: boolean;
+}
+
+/** Oldest first. */
+export function incidentsView(state: IncidentsState, env: Env, logs: LogsState): IncidentView[] {
+  const incidents = [...declaredIncidents(state)].sort((a, b) => a.at - b.at);
+  return incidents.map((incident) => ({
+    event_id: incident.id,
+    correlation_id: incident.correlationId,
+    from: incident.author,
+    severity: incident.severity,
+    subject: listedSubject(env, incident.author, incident.subject),
+    raised_at: incident.timestamp,
+    addressees: incident.to.map((handle) => addressee(incident, handle, env, logs)),
+    status: statusOf(incident),
+    automatic: false,
+  }));
+}
+
+/** Spec 3.9: what a daemon that starts shows its operator. */
+export function unresolvedIncidents(
+  state: IncidentsState,
+  env: Env,
+  logs: LogsState,
+): IncidentView[] {
+  return incidentsView(state, env, logs).filter(({ status }) => status !== "resolved");
+}
+
+/** Incidents that our own agent has not acked although its time is over. Spec 8.3. */
+export function overdueIncidents(
+  state: IncidentsState,
+  env: Env,
+  logs: LogsState,
+  nowMs: number,
+): IncidentView[] {
+  return unresolvedIncidents(state, env, logs).filter(({ addressees }) =>
+    addressees.some(
+      ({ handle, acked, due_at }) =>
+        handle === env.self && !acked && due_at !== null && Date.parse(due_at) <= nowMs,
+    ),
+  );
+}
+
+function addressee(
+  incident: Incident,
+  handle: string,
+  env: Env,
+  logs: LogsState,
+): IncidentAddressee {
+  const ack = incident.acks.get(handle);
+  const dueMs = ackDueMs(incident, handle, env, logs);
+  return {
+    handle,
+    acked: ack !== undefined,
+    acked_at: ack === undefined ? null : new Date(ack.at).toISOString(),
+    due_at: dueMs === undefined ? null : new Date(dueMs).toISOString(),
+    escalated: incident.escalations.has(handle),
+  };
+}
+
+function statusOf(incident: Incident): IncidentView["status"] {
+  if (incident.resolved !== undefined) return "resolved";
+  if (incident.escalations.size > 0) return "escalated";
+  const acked = incident.to.length > 0 && incident.to.every((handle) => incident.acks.has(handle));
+  return acked ? "acked" : "open";
+}

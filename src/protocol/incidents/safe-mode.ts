@@ -1,0 +1,137 @@
+import type { Log } from "../../wire/layout.ts";
+import type { Breach, Incident, IncidentsState } from "./incident-state.ts";
+import { deadlineCadence } from "../heartbeats/liveness.ts";
+import { beatsFrom, firstBeatCovering, namedRefused } from "../logs/logs.ts";
+import type { LogsState } from "../logs/logs-state.ts";
+import type { Env } from "../env.ts";
+
+/** Spec 3.5: an author's next escalation counts only so long after the last that was honoured. */
+const BETWEEN_HONOURED_MS = 24 * 3_600_000;
+/** Unheeded escalations that are remembered; those that are over are forgotten first. */
+const MAX_BREACHES = 1_024;
+
+/** Spec 3.5: all that a daemon sends in safe mode. */
+const SAFE_MODE_TYPES: ReadonlySet<string> = new Set([
+  "heartbeat",
+  "ack",
+  "incident",
+  "correction",
+  "release",
+  "agent_card",
+  "shutdown",
+]);
+
+/** Why a daemon stands in safe mode, as `deaddrop status` prints it. */
+export interface SafeMode {
+  active: true;
+  /** The second beat's own date. */
+  since: string;
+  /** Who raised the incident, and can end safe mode for all. */
+  author: string;
+  incident_id: string;
+  escalation_id: string;
+  /** The addressee that did not ack. */
+  of: string;
+}
+
+export function isGrave(incident: Pick<Incident, "severity">): boolean {
+  return incident.severity === "high" || incident.severity === "critical";
+}
+
+/**
+ * Judges the first escalation of an incident by the log of the addressee that it names. Spec 3.5:
+ * a beat that covers the incident; then a second one, the first that covers the escalation and is
+ * dated one cadence after it or later; and no ack before that. All of it stands in logs and none of
+ * it can change, so it is judged once.
+ */
+export function settleEscalation(
+  state: IncidentsState,
+  incident: Incident,
+  answers: Log,
+  env: Env,
+  logs: LogsState,
+): void {
+  const { first, line, log } = incident;
+  if (first === undefined || first.settled || first.of !== answers.owner) return;
+  const covering = incident.covered.get(first.of);
+  if (covering === undefined) return;
+  const seen = firstBeatCovering(logs, answers.name, log, first.line, { liveOnly: false });
+  if (seen === undefined) return;
+  const dueMs = covering.timestampMs + deadlineCadence(covering.cadenceMs, env);
+  const second = beatsFrom(logs, answers.name, Math.max(seen.line, covering.line + 1)).find(
+    (beat) => beat.timestampMs >= dueMs,
+  );
+  if (second === undefined) return;
+  first.settled = true;
+  const acked = (incident.acks.get(first.of)?.line ?? Infinity) < second.line;
+  const refused = [line, first.line].some((each) =>
+    namedRefused(logs, answers.name, second.line, log, each),
+  );
+  if (acked || refused) return;
+  addBreach(state, {
+    author: incident.author,
+    of: first.of,
+    incident: incident.id,
+    escalation: first.id,
+    log,
+    line: first.line,
+    secondBeatMs: second.timestampMs,
+    resumed: first.resumed,
+  });
+}
+
+/** Whether and why we are in safe mode; of several reasons the oldest. Spec 3.5. */
+export function safeMode(state: IncidentsState, env: Env): SafeMode | undefined {
+  const endedHere = state.resumedHere.get(env.self) ?? [];
+  const standing = honoured(state, env).find(
+    ({ resumed, escalation }) => !resumed && !endedHere.includes(escalation),
+  );
+  if (standing === undefined) return undefined;
+  return {
+    active: true,
+    since: new Date(standing.secondBeatMs).toISOString(),
+    author: standing.author,
+    incident_id: standing.incident,
+    escalation_id: standing.escalation,
+    of: standing.of,
+  };
+}
+
+/** Whether a message of that type may be sent now. */
+export function maySend(type: string, safe: SafeMode | undefined): boolean {
+  return safe === undefined || SAFE_MODE_TYPES.has(type);
+}
+
+/** The escalations that all who hold these lines honour, in the order of their second beats. */
+function honoured(state: IncidentsState, env: Env): Breach[] {
+  const lastByAuthor = new Map<string, number>();
+  return [...state.breaches].sort(inOrder).filter((breach) => {
+    if (!isTrusted(breach, env)) return false;
+    const last = lastByAuthor.get(breach.author);
+    if (last !== undefined && breach.secondBeatMs - last < BETWEEN_HONOURED_MS) return false;
+    lastByAuthor.set(breach.author, breach.secondBeatMs);
+    return true;
+  });
+}
+
+/** Ties are broken by where the escalations stand: log, then line. */
+function inOrder(a: Breach, b: Breach): number {
+  if (a.secondBeatMs !== b.secondBeatMs) return a.secondBeatMs - b.secondBeatMs;
+  if (a.log !== b.log) return a.log < b.log ? -1 : 1;
+  return a.line - b.line;
+}
+
+/** Spec 3.5: ATTESTED or TRUSTED for us since before the second beat. We trust ourselves. */
+function isTrusted(breach: Breach, env: Env): boolean {
+  if (breach.author === env.self) return true;
+  const { tier, sinceMs } = env.tierOf(breach.author);
+  if (tier !== "ATTESTED" && tier !== "TRUSTED") return false;
+  return sinceMs === undefined || sinceMs < breach.secondBeatMs;
+}
+
+function addBreach(state: IncidentsState, breach: Breach): void {
+  state.breaches.push(breach);
+  if (state.breaches.length <= MAX_BREACHES) return;
+  const over = state.breaches.findIndex(({ resumed }) => resumed);
+  state.breaches.splice(Math.max(over, 0), 1);
+}

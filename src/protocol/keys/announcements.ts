@@ -1,0 +1,74 @@
+import { fromPlain } from "../../wire/json/json.ts";
+import { logsTo } from "../../wire/layout.ts";
+import { acceptsType, tierNamed, type Tier } from "../../trust/tiers.ts";
+import { isForUs } from "../addressing.ts";
+import { textField } from "../body.ts";
+import type { Effect } from "../effects.ts";
+import type { CoreEvent } from "../events.ts";
+import type { Env } from "../env.ts";
+
+/** What agents have said of how far they trust each other. Spec 2.3. */
+export interface AnnouncementsState {
+  /** Peers whose lines to us were refused for their tier. */
+  readonly refused: Set<string>;
+  /** The tier that we told a peer last. */
+  readonly said: Map<string, string>;
+  /** The tier that a peer gives us, by its last word. */
+  readonly given: Map<string, Tier>;
+}
+
+export function emptyAnnouncements(): AnnouncementsState {
+  return { refused: new Set(), said: new Map(), given: new Map() };
+}
+
+export function applyAnnouncements(state: AnnouncementsState, event: CoreEvent, env: Env): void {
+  if (event.kind !== "line") return;
+  const { type, from, body } = event.message;
+  if (event.refused === "tier_refused" && event.live && isForUs(event, env)) {
+    state.refused.add(from);
+  }
+  if (type !== "trust_tier_announcement" || event.refused !== undefined) return;
+  const about = textField(body, "about");
+  const tier = textField(body, "tier");
+  if (about === undefined || tier === undefined) return;
+  if (event.own && env.layout.roster.includes(about)) state.said.set(about, tier);
+  const given = tierNamed(tier);
+  if (!event.own && about === env.self && given !== undefined) state.given.set(from, given);
+}
+
+/** Which of these recipients have announced that they refuse lines of that type from us. */
+export function refusalsOf(
+  state: AnnouncementsState,
+  env: Env,
+  type: string,
+  to: readonly string[],
+): { peer: string; tier: Tier }[] {
+  const isAddressed = (peer: string) => to.includes("*") || to.includes(peer);
+  return [...state.given]
+    .filter(([peer, tier]) => env.layout.roster.includes(peer) && !acceptsType(tier, type))
+    .flatMap(([peer, tier]) => (isAddressed(peer) ? [{ peer, tier }] : []));
+}
+
+/**
+ * A tier refusal is answered once, and again only when the tier has changed: then whoever was
+ * refused knows that it may speak. Spec 2.3.
+ */
+export function decideAnnouncements(state: AnnouncementsState, env: Env): Effect[] {
+  const peers = new Set([...state.refused, ...state.said.keys()]);
+  return [...peers].flatMap((peer) => {
+    const { tier } = env.tierOf(peer);
+    if (tier === undefined || state.said.get(peer) === tier || env.heldPeers.has(peer)) return [];
+    return logsTo(env.layout, env.self, [peer]).map(({ name }): Effect => ({
+      do: "send",
+      key: `announce:${peer}:${tier}`,
+      log: name,
+      draft: {
+        to: [peer],
+        type: "trust_tier_announcement",
+        subject: `${peer} is ${tier} here`,
+        body: fromPlain({ about: peer, tier }),
+        priority: "low",
+      },
+    }));
+  });
+}

@@ -1,0 +1,204 @@
+import { answerLog, type Layout, type Log } from "../../wire/layout.ts";
+import type { Head } from "./heads.ts";
+import type { ChainMark, ClaimedHead, Coverage, LogState, LogsState } from "./logs-state.ts";
+import { beatNaming, withNamed, type LineRange } from "../../admission/line-ranges.ts";
+import { lastAtOrBelow } from "../../admission/sorted.ts";
+
+/** Heads of one reader over lines that we do not hold; we read round-robin, so few are honest. */
+const MAX_WAITING = 65_536;
+/** Ranges of refusals that count, per reader and target: the first ones. */
+const MAX_REFUSED = 16_384;
+const MAX_MISMATCHES = 64;
+const MAX_MARKS = 16_384;
+/** Beats that are never pruned: the newest of each log. */
+const BEATS_KEPT = 512;
+const SETTLED_BEFORE_SPLICE = 1_024;
+
+/** What the author of `log` covers of `target`, to be written to. */
+export function openCoverage(log: LogState, target: string): Coverage {
+  let coverage = log.covers.get(target);
+  if (coverage === undefined) {
+    coverage = { steps: [], waiting: [], next: 0, refused: [] };
+    log.covers.set(target, coverage);
+  }
+  return coverage;
+}
+
+/**
+ * What a beat names as refused. Beyond the bound no more is named in that log: whether a beat has
+ * named a line depends on its log up to that beat alone, so that all readers agree, whenever they
+ * ask. To forget old ranges instead would change answers that were given before.
+ */
+export function nameRefused(coverage: Coverage, ranges: readonly LineRange[], beat: number): void {
+  if (ranges.length === 0) return;
+  const named = withNamed(coverage.refused, ranges, beat);
+  if (named.length <= MAX_REFUSED) coverage.refused = named;
+}
+
+/** Spec 3.4: heads that fall back count as the largest before them, so they add nothing. */
+export function claim(coverage: Coverage, beat: number, head: Head): void {
+  if (coverage.overflow !== undefined) return;
+  const last = coverage.waiting.at(-1);
+  if (last === undefined ? head.lines <= covered(coverage) : sameHead(last.head, head)) return;
+  if (coverage.waiting.length - coverage.next >= MAX_WAITING) {
+    coverage.overflow = beat;
+    return;
+  }
+  const { lines, seq, eventId } = head;
+  coverage.waiting.push({
+    beat,
+    head: {
+      lines,
+      ...(seq === undefined ? {} : { seq }),
+      ...(eventId === undefined ? {} : { eventId }),
+    },
+  });
+}
+
+function sameHead(a: ClaimedHead, b: ClaimedHead): boolean {
+  return a.lines === b.lines && a.seq === b.seq && a.eventId === b.eventId;
+}
+
+function covered(coverage: Coverage): number {
+  return coverage.steps.at(-1)?.lines ?? 0;
+}
+
+/**
+ * Judges waiting heads in the order of their beats, as far as we hold what they count. A later head
+ * never overtakes an earlier one: nothing at or after that beat can be judged without it.
+ */
+export function settle(
+  state: LogsState,
+  reader: LogState,
+  target: string,
+  coverage: Coverage,
+): boolean {
+  const held = state.get(target);
+  let changed = false;
+  for (;;) {
+    const first = coverage.waiting[coverage.next];
+    if (first === undefined || first.head.lines > (held?.lines ?? 0)) break;
+    coverage.next += 1;
+    changed = true;
+    if (first.head.lines <= covered(coverage)) continue;
+    const lines = standsAt(held, first.head)
+      ? first.head.lines
+      : (believedUpTo(held, coverage, first) ?? 0);
+    if (lines > covered(coverage)) {
+      coverage.steps.push({ beat: first.beat, lines });
+    } else if (contradicts(held, first.head)) {
+      reader.mismatches.push({ beat: first.beat, target, lines: first.head.lines });
+      if (reader.mismatches.length > MAX_MISMATCHES) reader.mismatches.shift();
+    }
+  }
+  if (coverage.next === coverage.waiting.length || coverage.next >= SETTLED_BEFORE_SPLICE) {
+    coverage.waiting.splice(0, coverage.next);
+    coverage.next = 0;
+  }
+  return changed;
+}
+
+/** The line of `target` up to which a reader's beat counts what we do not hold; else `undefined`. */
+export function awaitedLine(reader: LogState | undefined, target: string): number | undefined {
+  const coverage = reader?.covers.get(target);
+  return coverage?.waiting[coverage.next]?.head.lines;
+}
+
+/** Spec 3.4: heads that name an event id which does not stand at that place cover nothing. */
+function standsAt(held: LogState | undefined, head: ClaimedHead): boolean {
+  const mark = held === undefined ? undefined : markAt(held, head.lines);
+  if (mark === undefined) return head.eventId === undefined && head.seq === undefined;
+  return head.eventId === mark.id && (head.seq === undefined || head.seq === mark.seq);
+}
+
+/**
+ * A line that a reader has refused may be mended after a power cut, and then stands in the chain. A
+ * head over it still covers what it names, when all chained lines after that are among its author's
+ * refusals: else a decision would lose the beat that made it. See docs/decisions/009.
+ */
+function believedUpTo(
+  held: LogState | undefined,
+  { refused }: Coverage,
+  { beat, head }: Coverage["waiting"][number],
+): number | undefined {
+  const marks = held?.marks ?? [];
+  const at = marks.findLastIndex(({ id, seq }) => id === head.eventId && seq === head.seq);
+  const named = marks[at];
+  if (named === undefined || named.line > head.lines) return undefined;
+  const later = marks.slice(at + 1).filter(({ line }) => line <= head.lines);
+  return later.every(({ line }) => (beatNaming(refused, line) ?? Infinity) <= beat)
+    ? named.line
+    : undefined;
+}
+
+/**
+ * Whether a head says something untrue. One that names no event, or an older one, covers nothing but
+ * may be honest: its author did not believe the lines after that, for want of a pin. A mark that was
+ * pruned cannot be held against anyone.
+ */
+function contradicts(held: LogState | undefined, head: ClaimedHead): boolean {
+  if (head.eventId === undefined) return false;
+  const marks = held?.marks ?? [];
+  const named = marks.find((mark) => mark.id === head.eventId);
+  if (named === undefined) return head.seq === undefined || head.seq >= (marks[0]?.seq ?? 0);
+  return named.line > head.lines || (head.seq !== undefined && head.seq !== named.seq);
+}
+
+/** The last chained line among the first `lines`. */
+export function markAt(log: LogState, lines: number): ChainMark | undefined {
+  return log.marks[lastAtOrBelow(log.marks, lines, (mark) => mark.line)];
+}
+
+/**
+ * Exact: a head at or below what every reader has covered can only fall back, and falling back
+ * covers nothing new, so the marks below are asked for by nobody. Past MAX_MARKS (a reader that
+ * never reads) the oldest go too, and heads over them cover nothing.
+ */
+export function pruneMarks(state: LogsState, layout: Layout, name: string): void {
+  const log = state.get(name);
+  if (log === undefined) return;
+  let base = Infinity;
+  for (const reader of readersOf(layout, name)) {
+    const coverage = state.get(reader.name)?.covers.get(name);
+    base = Math.min(base, coverage === undefined ? 0 : covered(coverage));
+  }
+  const keepFrom = Math.max(
+    lastAtOrBelow(log.marks, base, (mark) => mark.line),
+    log.marks.length - MAX_MARKS,
+    0,
+  );
+  log.marks = log.marks.slice(keepFrom);
+}
+
+/** The logs whose beats may cover that log. */
+export function readersOf(layout: Layout, name: string): Log[] {
+  const log = layout.logs.get(name);
+  if (log === undefined) return [];
+  return layout.roster.flatMap((handle) => answerLog(layout, log, handle) ?? []);
+}
+
+/**
+ * Bounded memory: drops the beats of a log below `keepFrom`, the lowest line that an open
+ * proposal still asks about, but never the newest, nor one whose heads still wait. Returns the
+ * line below which they are forgotten.
+ */
+export function pruneBeats(state: LogsState, name: string, keepFrom: number): number {
+  const log = state.get(name);
+  if (log === undefined) return 0;
+  let lowest = Math.min(keepFrom, log.beats[log.beats.length - BEATS_KEPT]?.line ?? 0);
+  for (const coverage of log.covers.values()) {
+    lowest = Math.min(lowest, coverage.waiting[coverage.next]?.beat ?? Infinity);
+  }
+  log.beats = log.beats.slice(lastAtOrBelow(log.beats, lowest - 1, (beat) => beat.line) + 1);
+  for (const coverage of log.covers.values()) {
+    const first = lastAtOrBelow(coverage.steps, lowest, (step) => step.beat);
+    coverage.steps = coverage.steps.slice(Math.max(first, 0));
+  }
+  return lowest;
+}
+
+/** Whether it is time to prune: seldom enough to cost nothing. */
+export function wantsPruning(state: LogsState, name: string): boolean {
+  const beats = state.get(name)?.beats.length ?? 0;
+  return beats > 2 * BEATS_KEPT && beats % BEATS_KEPT === 0;
+}

@@ -1,0 +1,73 @@
+import type { NamedRange } from "../../admission/line-ranges.ts";
+import type { Head } from "./heads.ts";
+
+/**
+ * What is held of each log, and what its author has covered of the others (spec 3.2, and "How
+ * heads count" in 3.4). Coverage is judged once, in the order of the reader's log, as soon as we
+ * hold the lines that a head counts, so it depends on the logs alone and not on arrival.
+ */
+export type LogsState = Map<string, LogState>;
+
+export interface LogState {
+  /** Whole lines held, refused and blank ones included. */
+  lines: number;
+  /** Lines among them that its author did not sign. */
+  foreign: number;
+  /** Of a log that was rewritten: so many of them stood in it before it began anew. */
+  earlier?: number;
+  /** Chained lines in order, `seq` rising: the last chained line among the first n is in here. */
+  marks: ChainMark[];
+  beats: BeatMark[];
+  /** The line of its first beat that carries heads. */
+  headsFrom: number | undefined;
+  /** What this log's author covers of other logs, by target log. */
+  readonly covers: Map<string, Coverage>;
+  /** Heads of this log that named an event id which does not stand at that place, newest last. */
+  readonly mismatches: HeadMismatch[];
+}
+
+export interface ChainMark {
+  readonly line: number;
+  readonly seq: number;
+  readonly id: string;
+}
+
+/** One heartbeat. Beats that we refused count for outcomes all the same. */
+export interface BeatMark {
+  readonly line: number;
+  readonly id: string;
+  readonly timestamp: string;
+  readonly timestampMs: number;
+  readonly at: number;
+  readonly live: boolean;
+  /** `next_eta` − `timestamp`, as advertised and unbounded. */
+  readonly cadenceMs: number | undefined;
+  /** Of the newest beat; older ones keep only heads that name refusals. */
+  readonly heads: ReadonlyMap<string, Head>;
+  readonly state: string | undefined;
+  readonly refusedByUs: boolean;
+}
+
+export interface HeadMismatch {
+  readonly beat: number;
+  readonly target: string;
+  readonly lines: number;
+}
+
+export interface Coverage {
+  /** Both columns rise: from the beat at line `beat` on, so many lines of the target are covered. */
+  steps: { readonly beat: number; readonly lines: number }[];
+  /** Heads over lines that we do not hold yet, in the order of their beats; from `next` on. */
+  waiting: { readonly beat: number; readonly head: ClaimedHead }[];
+  next: number;
+  /** Beats from this line on can never be judged: too many heads were waiting. */
+  overflow?: number;
+  /** Target lines named as refused, with the line of the first beat that names them. */
+  refused: readonly NamedRange[];
+}
+
+export type ClaimedHead = Pick<Head, "lines" | "seq" | "eventId">;
+
+export function emptyLogs(): LogsState {
+  return new Map();
+}

@@ -1,0 +1,225 @@
+import { isChained } from "../../wire/chain.ts";
+import type { JsonValue } from "../../wire/json/json.ts";
+import type { Layout } from "../../wire/layout.ts";
+import { textField } from "../body.ts";
+import type { LogsState, LogState, BeatMark } from "./logs-state.ts";
+import { claim, nameRefused, openCoverage, pruneMarks, settle } from "./coverage.ts";
+import { advertisedCadence, counted, parseHeads, type Head } from "./heads.ts";
+import { beatNaming } from "../../admission/line-ranges.ts";
+import { isFolded, type CoreEvent, type LineEvent, type ResetLog } from "../events.ts";
+import type { Env } from "../env.ts";
+import { lastAtOrBelow } from "../../admission/sorted.ts";
+
+export type { Head } from "./heads.ts";
+
+const MARKS_BETWEEN_PRUNES = 1_024;
+/** However long something asks about them, no more beats of one log than this. */
+const MAX_BEATS = 16_384;
+const MAX_STATE_TEXT = 32;
+
+/** The logs whose authors' coverage this event may have changed: its own, when it is a beat, too. */
+export function applyLogs(state: LogsState, event: CoreEvent, env: Env): ReadonlySet<string> {
+  const touched = new Set<string>();
+  if (event.kind === "rewound") {
+    const log = state.get(event.log);
+    // None of what is taken back was authentic.
+    if (log !== undefined && log.lines > event.line) {
+      log.foreign = Math.max(0, log.foreign - (log.lines - event.line));
+      log.lines = event.line;
+    }
+  }
+  if (event.kind === "reset") for (const each of event.logs) beginAnew(state, each);
+  if (event.kind !== "line" && event.kind !== "refused" && event.kind !== "skipped") return touched;
+  const log = openLog(state, event.log);
+  // Of lines that are told again the others count.
+  const more = Math.max(0, event.line - log.lines);
+  if (event.kind === "refused") log.foreign += Math.min(event.count ?? 1, more);
+  log.lines = Math.max(log.lines, event.line);
+  if (event.kind === "line" && isFolded(event)) {
+    addMark(log, event);
+    if (event.message.type === "heartbeat") {
+      addBeat(state, log, event, env.layout);
+      touched.add(event.log);
+    }
+  }
+  for (const [reader, read] of state) {
+    const coverage = read.covers.get(event.log);
+    if (coverage !== undefined && settle(state, read, event.log, coverage)) touched.add(reader);
+  }
+  if (log.lines % MARKS_BETWEEN_PRUNES === 0) pruneMarks(state, env.layout, event.log);
+  return touched;
+}
+
+/** What its author has put in the place of known lines continues them: their numbers go on. */
+function beginAnew(state: LogsState, { log: name, lines }: ResetLog): void {
+  if (lines === undefined) return;
+  const log = openLog(state, name);
+  log.lines = Math.max(log.lines, lines);
+  log.earlier = log.lines;
+}
+
+function openLog(state: LogsState, name: string): LogState {
+  let log = state.get(name);
+  if (log === undefined) {
+    log = {
+      lines: 0,
+      foreign: 0,
+      marks: [],
+      beats: [],
+      headsFrom: undefined,
+      covers: new Map(),
+      mismatches: [],
+    };
+    state.set(name, log);
+  }
+  return log;
+}
+
+/**
+ * From which line on a line that is told again has to be heard: after the last authentic one. What
+ * stood there before was no line of its author's, who may have put its own in its place since.
+ */
+export function mayBeMended(state: LogsState, name: string, line: number): boolean {
+  const log = state.get(name);
+  return log !== undefined && line <= log.lines && (log.marks.at(-1)?.line ?? 0) < line;
+}
+
+/** The heads of a beat, in our count of lines: an agent counts those that stand in a log now. */
+export function headsOf(body: JsonValue, state: LogsState, layout: Layout): Map<string, Head> {
+  const heads = parseHeads(body, layout);
+  for (const [target, head] of heads) {
+    const { earlier = 0, marks } = state.get(target) ?? { marks: [] };
+    if (earlier === 0) continue;
+    const named = marks.find(({ id }) => id === head.eventId);
+    // Who names a line of before has not begun anew with it.
+    if (named === undefined || named.line > earlier) heads.set(target, counted(head, earlier));
+  }
+  return heads;
+}
+
+/** A filler of an old gap has a lower `seq` and is the last chained line of no prefix. */
+function addMark(log: LogState, event: LineEvent): void {
+  const { message, line } = event;
+  const last = log.marks.at(-1);
+  const seqBefore = last !== undefined && last.line > (log.earlier ?? 0) ? last.seq : 0;
+  if (!isChained(message) || message.seq <= seqBefore) return;
+  log.marks.push({ line, seq: message.seq, id: message.id });
+}
+
+function addBeat(state: LogsState, log: LogState, event: LineEvent, layout: Layout): void {
+  const { message } = event;
+  // Spec 3.2: heads are a receipt because they are signed with the beat.
+  const heads =
+    message.version === "v2.0" ? new Map<string, Head>() : headsOf(message.body, state, layout);
+  heads.delete(event.log);
+  const before = log.beats.pop();
+  if (before !== undefined) log.beats.push(withoutPlainHeads(before));
+  log.beats.push({
+    line: event.line,
+    id: message.id,
+    timestamp: message.timestamp,
+    timestampMs: message.timestampMs,
+    at: event.at,
+    live: event.live,
+    cadenceMs: advertisedCadence(message.body, message.timestampMs),
+    heads,
+    state: textField(message.body, "state")?.slice(0, MAX_STATE_TEXT),
+    refusedByUs: event.refused !== undefined,
+  });
+  if (log.beats.length > MAX_BEATS) log.beats.splice(0, MAX_BEATS / 64);
+  if (heads.size > 0) log.headsFrom ??= event.line;
+  for (const [target, head] of heads) {
+    const coverage = openCoverage(log, target);
+    nameRefused(coverage, head.refused, event.line);
+    claim(coverage, event.line, head);
+    settle(state, log, target, coverage);
+  }
+}
+
+/**
+ * How many lines of `target` are validly covered by the beats of `reader` at or before the line
+ * `beat`: the largest of them. `undefined`: it cannot be judged yet, because we do not hold the
+ * lines that one of those beats counts. Spec 3.4, "How heads count".
+ */
+export function coverageAt(
+  state: LogsState,
+  reader: string,
+  beat: number,
+  target: string,
+): number | undefined {
+  const coverage = state.get(reader)?.covers.get(target);
+  if (coverage === undefined) return 0;
+  if ((coverage.waiting[coverage.next]?.beat ?? Infinity) <= beat) return undefined;
+  if ((coverage.overflow ?? Infinity) <= beat) return undefined;
+  const step = coverage.steps[lastAtOrBelow(coverage.steps, beat, (each) => each.beat)];
+  return step?.lines ?? 0;
+}
+
+/** Whether any beat of `reader` at or before the line `beat` has named that line as refused. */
+export function namedRefused(
+  state: LogsState,
+  reader: string,
+  beat: number,
+  target: string,
+  line: number,
+): boolean {
+  const named = beatNaming(state.get(reader)?.covers.get(target)?.refused ?? [], line);
+  return named !== undefined && named <= beat;
+}
+
+export interface CoveringQuestion {
+  readonly liveOnly: boolean;
+  /**
+   * When the line was written, in ms: for a reader whose beats carry no heads, its next beat after
+   * that counts as covering (spec 3). Without it such readers cover nothing.
+   */
+  readonly writtenAt?: number;
+}
+
+/** Coverage has taken in what an older beat's heads say; only the refusals that it names stay. */
+function withoutPlainHeads(beat: BeatMark): BeatMark {
+  const naming = [...beat.heads].filter(([, { refused }]) => refused.length > 0);
+  return { ...beat, heads: new Map(naming) };
+}
+
+/** The first beat of `reader` that covers that line of `target`; once covered, always covered. */
+export function firstBeatCovering(
+  state: LogsState,
+  reader: string,
+  target: string,
+  line: number,
+  question: CoveringQuestion,
+): BeatMark | undefined {
+  const log = state.get(reader);
+  if (log === undefined) return undefined;
+  const { liveOnly, writtenAt } = question;
+  if (log.headsFrom === undefined) {
+    if (writtenAt === undefined) return undefined;
+    return log.beats.find((beat) => beat.at > writtenAt && (beat.live || !liveOnly));
+  }
+  const steps = log.covers.get(target)?.steps ?? [];
+  const step = steps[lastAtOrBelow(steps, line - 1, (each) => each.lines) + 1];
+  if (step === undefined) return undefined;
+  return beatsFrom(state, reader, step.beat).find((beat) => beat.live || !liveOnly);
+}
+
+/** The beats of a log at or after that line, in its order. */
+export function beatsFrom(state: LogsState, name: string, line: number): readonly BeatMark[] {
+  const beats = state.get(name)?.beats ?? [];
+  return beats.slice(lastAtOrBelow(beats, line - 1, (beat) => beat.line) + 1);
+}
+
+/** Whether that id is one of the beats that we remember of a log, before that line. */
+export function isBeatOf(state: LogsState, name: string, id: string, before: number): boolean {
+  const beats = state.get(name)?.beats ?? [];
+  return beats.some((beat) => beat.line < before && beat.id === id);
+}
+
+/** Whether a beat of that log before that line carries heads. */
+export function hasHeadsBefore(state: LogsState, name: string, line: number): boolean {
+  return (state.get(name)?.headsFrom ?? Infinity) < line;
+}
+
+export function lastBeat(state: LogsState, name: string): BeatMark | undefined {
+  return state.get(name)?.beats.at(-1);
+}

@@ -1,0 +1,210 @@
+import type { RefusalReason } from "../../admission/authenticate.ts";
+import type { Tier } from "../../trust/tiers.ts";
+import { answerLog } from "../../wire/layout.ts";
+import { answerDueMs, DAY_MS } from "../decisions/proposal-deadlines.ts";
+import { deadlineCadence } from "../heartbeats/liveness.ts";
+import { proposalsView, type ProposalView } from "../decisions/proposals-view.ts";
+import { proposalsById } from "../decisions/proposals-state.ts";
+import type { Env } from "../env.ts";
+import { authorTier, isVerified, listedSubject } from "../routing.ts";
+import type { State } from "../state.ts";
+import {
+  openObligations,
+  splitThread,
+  type Obligation,
+  type Thread,
+  type ThreadMessage,
+  type ThreadPart,
+} from "./threads.ts";
+
+export interface ObligationView {
+  event_id: string;
+  correlation_id: string;
+  type: string;
+  /** Words of ours when `from` is below VERIFIED. Spec 2.3. */
+  subject: string;
+  from: string;
+  owed_by: string;
+  due_at: string;
+  overdue: boolean;
+  since: string;
+}
+
+/** A message as the fold knows it; its text stands in `log` at `line`. */
+export interface ThreadMessageView {
+  event_id: string;
+  log: string;
+  line: number;
+  received_at: string;
+  from: string;
+  type: string;
+  subject: string;
+  timestamp: string;
+  /** How far its author is believed; null: of no tier, or blocked. */
+  tier: Tier | null;
+  refused: RefusalReason | null;
+  /** Event ids of the corrections of this message. Spec 1.7. */
+  corrections: string[];
+}
+
+export interface ThreadView {
+  correlation_id: string;
+  /** Event id of the root; null when we do not hold it. */
+  root: string | null;
+  subject: string;
+  status: "open" | "waiting_on" | "closed";
+  waiting_on: string[];
+  participants: string[];
+  messages: ThreadMessageView[];
+  /** Older messages that are not listed any more. */
+  omitted: number;
+  obligations: ObligationView[];
+  proposals: ProposalView[];
+}
+
+/** What is owed by anybody to anybody, oldest first. Spec 3.3. */
+export function pendingView(state: State, env: Env, nowMs: number): ObligationView[] {
+  return [...state.threads.threads.values()]
+    .flatMap((thread) =>
+      obligationsOf(state, thread.messages, env).map((obligation) =>
+        obligationView(state, obligation, env, nowMs, thread.correlationId),
+      ),
+    )
+    .sort((a, b) => compareText(a.since, b.since) || compareText(a.event_id, b.event_id));
+}
+
+/** The threads of that correlation id: several when several agents began one. Spec 3.3. */
+export function threadView(
+  state: State,
+  env: Env,
+  nowMs: number,
+  correlationId: string,
+): ThreadView[] {
+  const thread = state.threads.threads.get(correlationId);
+  return thread === undefined ? [] : threadViewsOf(state, env, nowMs, thread);
+}
+
+/** All threads, the most recently touched last. */
+export function threadsView(state: State, env: Env, nowMs: number): ThreadView[] {
+  return [...state.threads.threads.values()].flatMap((thread) =>
+    threadViewsOf(state, env, nowMs, thread),
+  );
+}
+
+/** The views of a thread that the state need not hold any more. */
+export function threadViewsOf(state: State, env: Env, nowMs: number, thread: Thread): ThreadView[] {
+  const proposals = proposalsView(state.proposals, state.logs, env, thread.correlationId);
+  return splitThread(thread).map((part) => {
+    const ids = new Set(part.messages.map(({ id }) => id));
+    const obligations = obligationsOf(state, part.messages, env);
+    return {
+      correlation_id: thread.correlationId,
+      root: part.root?.id ?? null,
+      subject: subjectOf(part, env),
+      status: statusOf(part, obligations),
+      waiting_on: [...new Set(obligations.map(({ owedBy }) => owedBy))],
+      participants: [...new Set(part.messages.map(({ from }) => from))],
+      messages: part.messages
+        .filter((message) => isShown(message, env))
+        .map((message) => messageView(part, message, env)),
+      omitted: thread.omitted,
+      obligations: obligations.map((obligation) =>
+        obligationView(state, obligation, env, nowMs, thread.correlationId),
+      ),
+      proposals: proposals.filter(({ proposal_id: id }) => ids.has(id)),
+    };
+  });
+}
+
+function subjectOf({ root, messages }: ThreadPart, env: Env): string {
+  const first = root ?? messages[0];
+  return first === undefined ? "" : listedSubject(env, first.from, first.subject);
+}
+
+/** A thread in which nothing was ever asked stays open; one that owes nothing more is closed. */
+function statusOf(part: ThreadPart, open: readonly Obligation[]): ThreadView["status"] {
+  if (open.length > 0) return "waiting_on";
+  return part.messages.some(({ ackRequired }) => ackRequired) ? "closed" : "open";
+}
+
+/** What was refused of an agent below VERIFIED is nobody's to read here: the quarantine keeps it. */
+function isShown({ refused, from }: ThreadMessage, env: Env): boolean {
+  return refused === undefined || isVerified(authorTier(env, from));
+}
+
+function messageView(part: ThreadPart, message: ThreadMessage, env: Env): ThreadMessageView {
+  const corrections = part.messages.filter((other) => corrects(other, message, part));
+  return {
+    event_id: message.id,
+    log: message.log,
+    line: message.line,
+    received_at: new Date(message.at).toISOString(),
+    from: message.from,
+    type: message.type,
+    subject: message.subject,
+    timestamp: message.timestamp,
+    tier: authorTier(env, message.from),
+    refused: message.refused ?? null,
+    corrections: corrections.map(({ id }) => id),
+  };
+}
+
+/** One's own word alone; without an event id the correction is of the thread's root. Spec 1.7. */
+function corrects(other: ThreadMessage, message: ThreadMessage, part: ThreadPart): boolean {
+  if (other.type !== "correction" || other.from !== message.from) return false;
+  return (other.target ?? part.root?.id) === message.id;
+}
+
+/** A decided proposal and a resolved incident ask for nothing any more. */
+function obligationsOf(state: State, messages: readonly ThreadMessage[], env: Env): Obligation[] {
+  return openObligations(messages).filter(({ message, owedBy }) => {
+    if (message.type === "incident") {
+      const incident = state.incidents.declared.get(message.log)?.get(message.id);
+      return incident?.resolved === undefined;
+    }
+    if (message.type !== "proposal") return true;
+    const proposal = proposalsById(state.proposals, message.id, env)[0];
+    if (proposal === undefined) return false;
+    return proposal.outcome === undefined && proposal.required.includes(owedBy);
+  });
+}
+
+function obligationView(
+  state: State,
+  { message, owedBy }: Obligation,
+  env: Env,
+  nowMs: number,
+  correlationId: string,
+): ObligationView {
+  const dueMs = dueOf(state, message, owedBy, env);
+  return {
+    event_id: message.id,
+    correlation_id: correlationId,
+    type: message.type,
+    subject: listedSubject(env, message.from, message.subject),
+    from: message.from,
+    owed_by: owedBy,
+    due_at: new Date(dueMs).toISOString(),
+    overdue: nowMs >= dueMs,
+    since: new Date(message.at).toISOString(),
+  };
+}
+
+/** By type: an incident within one cadence, a proposal as it will be reverted, else a day. */
+function dueOf(state: State, message: ThreadMessage, owedBy: string, env: Env): number {
+  if (message.type === "incident") {
+    const cadence = state.heartbeats.peerBeats.get(owedBy)?.cadenceMs;
+    return message.at + deadlineCadence(cadence, env);
+  }
+  const [proposal] = proposalsById(state.proposals, message.id, env);
+  const log = env.layout.logs.get(message.log);
+  const answers = log === undefined ? undefined : answerLog(env.layout, log, owedBy);
+  const day = message.at + DAY_MS;
+  if (proposal === undefined || answers === undefined) return day;
+  return Math.min(day, answerDueMs(proposal, state.logs, env, answers.name));
+}
+
+function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

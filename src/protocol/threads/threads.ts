@@ -1,0 +1,242 @@
+import type { RefusalReason } from "../../admission/authenticate.ts";
+import { isState } from "../../trust/tiers.ts";
+import { addresseesOf } from "../addressing.ts";
+import { field, textField } from "../body.ts";
+import type { CoreEvent, LineEvent } from "../events.ts";
+import type { Env } from "../env.ts";
+
+/** Threads remembered; beyond, the one untouched for longest goes. */
+const MAX_THREADS = 4_096;
+/** The same where the oldest still wait for somebody: these go last. */
+const MAX_WAITING_THREADS = 16_384;
+/** So many go at once: a map that is eaten away from its front is slow to walk. */
+const EVICTION_BATCH = 256;
+/** Messages remembered of one thread: beyond, the oldest that nobody waits for go. */
+const MAX_MESSAGES = 1_024;
+/** Messages remembered in all: beyond, whole threads go as above, until there is room again. */
+const MAX_ALL_MESSAGES = 65_536;
+const MAX_ALL_WAITING_MESSAGES = 4 * MAX_ALL_MESSAGES;
+const ROOM = 8_192;
+const MAX_SUBJECT = 200;
+
+/** Threads by correlation id: only what is needed to list and to owe, never bodies. Spec 3.3. */
+export interface ThreadsState {
+  /** Least recently touched first. */
+  readonly threads: Map<string, Thread>;
+  /** In all threads. */
+  messageCount: number;
+  /** Threads forgotten to stay within bounds. */
+  dropped: number;
+}
+
+/** All messages with one correlation id; several threads when several agents began one. */
+export interface Thread {
+  readonly correlationId: string;
+  messages: ThreadMessage[];
+  omitted: number;
+}
+
+export interface ThreadMessage {
+  readonly id: string;
+  readonly log: string;
+  readonly line: number;
+  readonly at: number;
+  readonly from: string;
+  /** The agents who can be owing an answer. */
+  readonly to: readonly string[];
+  readonly type: string;
+  readonly subject: string;
+  readonly timestamp: string;
+  readonly root: boolean;
+  readonly ackRequired: boolean;
+  /** The event id that it answers or corrects. */
+  readonly target: string | undefined;
+  /** Whether it answers what was asked of its author: an ack, a counter, an answer to a request. */
+  readonly answers: boolean;
+  readonly refused: RefusalReason | undefined;
+}
+
+export function emptyThreads(): ThreadsState {
+  return { threads: new Map(), messageCount: 0, dropped: 0 };
+}
+
+/** Every authentic line but those that say how an agent is: they are no conversation. Spec 2.3. */
+export function applyThreads(state: ThreadsState, event: CoreEvent, env: Env): void {
+  if (event.kind !== "line" || isState(event.message.type)) return;
+  const message = threadMessageOf(event, env);
+  if (message === undefined) return;
+  const { correlationId } = event.message;
+  const thread = state.threads.get(correlationId) ?? { correlationId, messages: [], omitted: 0 };
+  state.threads.delete(correlationId);
+  state.threads.set(correlationId, thread);
+  const isKnown = thread.messages.some(({ id, log }) => id === message.id && log === message.log);
+  if (isKnown) return;
+  thread.messages.push(message);
+  state.messageCount += 1;
+  if (thread.messages.length > MAX_MESSAGES) dropMessage(state, thread);
+  else keepMessagesBounded(state);
+  keepThreadsBounded(state);
+}
+
+/** What a thread keeps of a line; undefined when no log of the layout has that name. */
+export function threadMessageOf(
+  event: Pick<LineEvent, "message" | "log" | "line" | "at" | "refused">,
+  env: Env,
+): ThreadMessage | undefined {
+  const { message } = event;
+  const log = env.layout.logs.get(event.log);
+  if (log === undefined) return undefined;
+  const { body, type } = message;
+  return {
+    id: message.id,
+    log: event.log,
+    line: event.line,
+    at: event.at,
+    from: log.owner,
+    to: addresseesOf(message, log, env),
+    type,
+    subject: Array.from(message.subject).slice(0, MAX_SUBJECT).join(""),
+    timestamp: message.timestamp,
+    root: message.correlationId === message.timestamp,
+    ackRequired: message.ackRequired,
+    target: TARGETS.map((name) => textField(body, name)).find((id) => id !== undefined),
+    answers:
+      type === "ack" || type === "proposal" || field(body, "request_id") !== undefined
+        ? type !== "request"
+        : false,
+    refused: event.refused,
+  };
+}
+
+/** False for a subject that may have been cut to stay within bounds. */
+export function isWholeSubject({ subject }: ThreadMessage): boolean {
+  return Array.from(subject).length < MAX_SUBJECT;
+}
+
+const TARGETS = ["acks", "counters", "reverts", "corrects", "resolves", "escalates", "resumes"];
+
+function dropMessage(state: ThreadsState, thread: Thread): void {
+  const oldest = thread.messages.findIndex(({ root, ackRequired }) => !root && !ackRequired);
+  thread.messages.splice(Math.max(oldest, 1), 1);
+  thread.omitted += 1;
+  state.messageCount -= 1;
+}
+
+function keepThreadsBounded(state: ThreadsState): void {
+  const { size } = state.threads;
+  if (size <= MAX_THREADS || size % EVICTION_BATCH !== 0) return;
+  const isEnough = (dropped: number): boolean => dropped === EVICTION_BATCH;
+  dropThreads(state, isEnough, size > MAX_WAITING_THREADS);
+}
+
+function keepMessagesBounded(state: ThreadsState): void {
+  const { messageCount } = state;
+  if (messageCount <= MAX_ALL_MESSAGES || messageCount % EVICTION_BATCH !== 0) return;
+  const isEnough = (): boolean => state.messageCount <= MAX_ALL_MESSAGES - ROOM;
+  dropThreads(state, isEnough, messageCount > MAX_ALL_WAITING_MESSAGES);
+}
+
+/** The one untouched for longest first; those that wait for somebody only when they may go too. */
+function dropThreads(
+  state: ThreadsState,
+  isEnough: (dropped: number) => boolean,
+  mayDropWaiting: boolean,
+): void {
+  const waiting: Thread[] = [];
+  let dropped = 0;
+  function drop({ correlationId, messages }: Thread): void {
+    state.threads.delete(correlationId);
+    state.messageCount -= messages.length;
+    dropped += 1;
+  }
+  for (const thread of state.threads.values()) {
+    if (isEnough(dropped) || waiting.length === EVICTION_BATCH) break;
+    if (openObligations(thread.messages).length > 0) waiting.push(thread);
+    else drop(thread);
+  }
+  for (const thread of mayDropWaiting ? waiting : []) {
+    if (isEnough(dropped)) break;
+    drop(thread);
+  }
+  state.dropped += dropped;
+}
+
+/** A message that asked for an ack, and one addressee who has not answered it. */
+export interface Obligation {
+  readonly message: ThreadMessage;
+  readonly owedBy: string;
+}
+
+/**
+ * Answered: by a later ack, counter-proposal or answer of that addressee in the thread (spec 3.3),
+ * later by our receipt, or naming it. What we refused asks for nothing and answers nothing.
+ */
+export function openObligations(messages: readonly ThreadMessage[]): Obligation[] {
+  const taken = messages.filter(({ refused }) => refused === undefined);
+  return taken
+    .filter(({ ackRequired }) => ackRequired)
+    .flatMap((message) =>
+      message.to
+        .filter((party) => !taken.some((answer) => isAnswer(answer, message, party)))
+        .map((owedBy) => ({ message, owedBy })),
+    );
+}
+
+function isAnswer(answer: ThreadMessage, asked: ThreadMessage, party: string): boolean {
+  if (!answer.answers || answer.from !== party) return false;
+  return answer.target === asked.id || answer.at >= asked.at;
+}
+
+/** One thread, by who began it; several share a correlation id. Spec 3.3. */
+export interface ThreadPart {
+  readonly root: ThreadMessage | undefined;
+  /** In the order of receipt, log and line. */
+  readonly messages: readonly ThreadMessage[];
+}
+
+/**
+ * The threads that share this name. A message belongs to the thread of what it names, else to the
+ * one that its author began before in the same log, else to all of them.
+ */
+export function splitThread(thread: Thread): ThreadPart[] {
+  const messages = [...thread.messages].sort(inOrder);
+  const roots = new Map<string, ThreadMessage>();
+  for (const message of messages) {
+    if (message.root && !roots.has(message.from)) roots.set(message.from, message);
+  }
+  if (roots.size < 2) return [{ root: [...roots.values()][0], messages }];
+  const byId = new Map(messages.map((message) => [message.id, message]));
+  return [...roots].map(([author, root]) => ({
+    root,
+    messages: messages.filter((message) => {
+      const began = beganBy(message, byId, roots);
+      return began === undefined || began === author;
+    }),
+  }));
+}
+
+function beganBy(
+  message: ThreadMessage,
+  byId: ReadonlyMap<string, ThreadMessage>,
+  roots: ReadonlyMap<string, ThreadMessage>,
+): string | undefined {
+  const named = message.target === undefined ? undefined : byId.get(message.target);
+  // What it names stands before it, so this ends; the bound is for ids that name each other.
+  let subject = message;
+  let next = named;
+  for (let depth = 0; next !== undefined && depth < MAX_MESSAGES; depth++) {
+    subject = next;
+    next = subject.target === undefined ? undefined : byId.get(subject.target);
+  }
+  if (subject.root) return subject.from;
+  const own = roots.get(subject.from);
+  const isBareAck = subject.type === "ack" && subject.target === undefined;
+  if (own === undefined || isBareAck || own.log !== subject.log) return undefined;
+  return own.line < subject.line ? subject.from : undefined;
+}
+
+function inOrder(a: ThreadMessage, b: ThreadMessage): number {
+  if (a.at !== b.at) return a.at - b.at;
+  if (a.log !== b.log) return a.log < b.log ? -1 : 1;
+  return a.line - b.line;
+}

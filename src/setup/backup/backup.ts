@@ -1,0 +1,95 @@
+import { join } from "node:path";
+import { DeaddropError } from "../../api/errors.ts";
+import {
+  boundsProblem,
+  isBackupName,
+  MAX_FILE_BYTES,
+  type Backup,
+  type BackupFile,
+  type BackupPlace,
+} from "../../storage/private/backup-file.ts";
+import { lookOf, readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
+import type { AgentPaths } from "../../storage/paths.ts";
+import { parseTrustStore } from "../../trust/trust-file.ts";
+import { fileIn, readContents } from "./backup-contents.ts";
+
+/** What a daemon or a command changes meanwhile is read again so often. */
+const MAX_TRIES = 5;
+
+/**
+ * All that is private to an agent on one wire and cannot be made again: its keys, and its private
+ * folder but for the locks. No name is left out because it is not known here. Of the state, which is
+ * derived or large, only the version of the trust store that was seen last.
+ */
+export function collectBackup(
+  disk: Disk,
+  paths: AgentPaths,
+  about: { readonly wireId: string | undefined; readonly nowMs: number },
+): Backup {
+  const files = steadyFiles(disk, paths);
+  const problem = boundsProblem(files);
+  if (problem !== undefined) {
+    throw new DeaddropError("refused", `${paths.configDir}: ${problem}`, {
+      hint: "look what does not belong into that folder, and move it away",
+    });
+  }
+  const backup: Backup = {
+    handle: paths.handle,
+    wireKey: paths.wireKey,
+    wireId: about.wireId,
+    wireDir: paths.wireDir,
+    madeAt: new Date(about.nowMs).toISOString(),
+    storeVersion: 0,
+    files,
+  };
+  const trust = fileIn(backup, "config", "trust.json");
+  const store = trust === undefined ? undefined : parseTrustStore(trust, 0);
+  const whole = { ...backup, storeVersion: store?.ok === true ? store.store.version : 0 };
+  // What could not be restored is no backup: it is told now, and not when it is needed.
+  readContents(whole, paths.configDir);
+  return whole;
+}
+
+interface Found {
+  readonly place: BackupPlace;
+  readonly name: string;
+  readonly path: string;
+}
+
+/** The files as they all were at one moment; heads.json alone may be newer, which takes nothing away. */
+function steadyFiles(disk: Disk, paths: AgentPaths): readonly BackupFile[] {
+  for (let left = MAX_TRIES; left > 0; left -= 1) {
+    const found = backupPaths(disk, paths);
+    const looks = looksOf(disk, paths, found);
+    const files = found.flatMap(({ place, name, path }) => {
+      const bytes = readWhole(disk, path, MAX_FILE_BYTES);
+      return bytes === undefined ? [] : [{ place, name, bytes }];
+    });
+    if (files.length === found.length && looksOf(disk, paths, backupPaths(disk, paths)) === looks) {
+      return files;
+    }
+  }
+  throw new StorageError("locked", paths.configDir, "is being changed again and again", {
+    hint: "wait for the commands that change keys, pins or settings to end, then repeat this one",
+  });
+}
+
+function looksOf(disk: Disk, paths: AgentPaths, found: readonly Found[]): string {
+  const steady = found.filter(({ path }) => path !== paths.heads);
+  return steady.map(({ path }) => `${path} ${lookOf(disk, path)}`).join("\n");
+}
+
+function backupPaths(disk: Disk, paths: AgentPaths): readonly Found[] {
+  const folders = [
+    ["identity", paths.identity.folder],
+    ["config", paths.configDir],
+    ["state", paths.stateDir],
+  ] as const;
+  return folders.flatMap(([place, folder]) =>
+    disk
+      .list(folder)
+      .filter((name) => isBackupName(paths.handle, place, name))
+      .map((name) => ({ place, name, path: join(folder, name) }))
+      .filter(({ path }) => disk.stat(path)?.kind === "file"),
+  );
+}

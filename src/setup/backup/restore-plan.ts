@@ -1,0 +1,139 @@
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { serialiseBackup, type Backup } from "../../storage/private/backup-file.ts";
+import { readWhole, type Disk } from "../../storage/disk/disk.ts";
+import { aheadOf, newerHeads } from "../../storage/own-log/heads-merge.ts";
+import { serialiseHeads, type Heads } from "../../storage/own-log/heads.ts";
+import { wirePaths, type AgentPaths } from "../../storage/paths.ts";
+import { serialisePairings } from "../../trust/pairing/pairing-file.ts";
+import { restoredPairings } from "../../trust/pairing/pairing-restore.ts";
+import type { TrustStore } from "../../trust/store.ts";
+import { serialiseTrustStore } from "../../trust/trust-file.ts";
+import { fileIn, readContents } from "./backup-contents.ts";
+import type { SetupHost } from "../host.ts";
+import { isKeyName, readHere, seedsHere } from "./restore-here.ts";
+import { planKeys, type ReplacedKey } from "./restore-keys.ts";
+import { followOwnLogs } from "./restore-logs.ts";
+import { restorePlace } from "./restore-place.ts";
+import { stillToDo, write, type RestoreStep } from "./restore-step.ts";
+import { planTrust } from "./restore-trust.ts";
+
+export interface RestoreRequest {
+  readonly wireDir: string;
+  /** Stand in for a roster that the wire lacks. Spec 1.1. */
+  readonly peers?: readonly string[] | undefined;
+}
+
+/** What a restore would do; nothing is written yet. */
+export interface RestorePlan {
+  readonly paths: AgentPaths;
+  /** In this order; what is as it should be already is left out. */
+  readonly steps: readonly RestoreStep[];
+  /** Why this goes back in time, in words; empty if it does not. */
+  readonly older: readonly string[];
+  readonly replaced: readonly ReplacedKey[];
+  /** Logs of ours whose daemon will not write to them, and why. */
+  readonly notes: readonly string[];
+  /** Of the backup's document: tells an interrupted restore of the same one. */
+  readonly digest: string;
+}
+
+/** What is merged with what is here, or written anew, instead of being put back as it was. */
+const MERGED: ReadonlySet<string> = new Set([
+  "trust.json",
+  "heads.json",
+  "pairing.json",
+  "wire.json",
+]);
+
+/** Checks all of a backup against this machine and its wire. Throws what has to be mended first. */
+export function planRestore(host: SetupHost, backup: Backup, request: RestoreRequest): RestorePlan {
+  const { disk } = host;
+  const contents = readContents(backup, "the backup");
+  const paths = restorePlace(host, backup, request.wireDir);
+  const here = readHere(disk, paths);
+  const trust = planTrust(here, contents.store);
+  const heads = newerHeads(here.heads, contents.heads);
+  const settings = planSettings(disk, paths, backup);
+  const logs = followOwnLogs(disk, paths, {
+    config: fileIn(backup, "config", "config.json") ?? policyHere(disk, paths),
+    settings: fileIn(backup, "config", "settings.json") ?? readWhole(disk, paths.settings),
+    peers: request.peers,
+    seeds: [...seedsIn(backup), ...seedsHere(disk, paths)],
+    remembered: heads.own,
+  });
+  const pairings = restoredPairings(here.pairings, contents.pairings, () => host.random(32));
+  const keys = planKeys(disk, paths, backup);
+  const steps = [
+    // The heads first: whatever comes of the rest, they keep us from signing a `seq` twice.
+    ...headSteps(paths, { peers: heads.peers, own: logs.own }),
+    ...trustSteps(paths, trust.store),
+    ...(pairings.size === 0 ? [] : [write(paths.pairing, bytesOf(serialisePairings(pairings)))]),
+    ...settings.steps,
+    ...keys.steps,
+  ];
+  return {
+    paths,
+    steps: stillToDo(disk, steps),
+    older: [
+      ...(trust.older === undefined ? [] : [trust.older]),
+      ...aheadOf(here.heads, contents.heads),
+      ...here.damaged,
+      ...logs.older,
+      ...settings.differing,
+    ],
+    replaced: keys.replaced,
+    notes: logs.notes,
+    digest: createHash("sha256").update(serialiseBackup(backup)).digest("hex"),
+  };
+}
+
+function headSteps(paths: AgentPaths, heads: Heads): readonly RestoreStep[] {
+  if (heads.peers.size + heads.own.size === 0) return [];
+  return [write(paths.heads, serialiseHeads(heads))];
+}
+
+/** The store before its version: a crash between leaves one that is newer than the last seen. */
+function trustSteps(paths: AgentPaths, store: TrustStore): readonly RestoreStep[] {
+  if (store.version === 0) return [];
+  const seen = `${JSON.stringify({ version: store.version })}\n`;
+  return [
+    write(paths.trust, bytesOf(serialiseTrustStore(store))),
+    write(paths.trustSeen, bytesOf(seen)),
+  ];
+}
+
+/** Pinned policy, settings, and whatever else lay in the folder. */
+function planSettings(
+  disk: Disk,
+  paths: AgentPaths,
+  backup: Backup,
+): { readonly steps: readonly RestoreStep[]; readonly differing: readonly string[] } {
+  const steps: RestoreStep[] = [];
+  const differing: string[] = [];
+  for (const { place, name, bytes } of backup.files) {
+    if (place !== "config" || MERGED.has(name) || isKeyName(name)) continue;
+    const path = join(paths.configDir, name);
+    const here = readWhole(disk, path);
+    steps.push(write(path, bytes));
+    // Nothing in them tells which is the newer one.
+    if (here !== undefined && Buffer.compare(here, bytes) !== 0) {
+      differing.push(`${name} here is another one, and would be replaced`);
+    }
+  }
+  return { steps, differing };
+}
+
+function policyHere(disk: Disk, paths: AgentPaths): Uint8Array | undefined {
+  return readWhole(disk, paths.pinnedConfig) ?? readWhole(disk, wirePaths(paths.wireDir).config);
+}
+
+function seedsIn(backup: Backup): readonly Uint8Array[] {
+  return backup.files
+    .filter(({ name, bytes }) => isKeyName(name) && bytes.length === 32)
+    .map(({ bytes }) => bytes);
+}
+
+function bytesOf(text: string): Uint8Array {
+  return Buffer.from(text, "utf8");
+}

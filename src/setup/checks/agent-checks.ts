@@ -1,0 +1,170 @@
+import { join } from "node:path";
+import { DeaddropError } from "../../api/errors.ts";
+import type { AgentConfig } from "../../agent/config/agent-config.ts";
+import { readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
+import { lockHolder } from "../../storage/disk/lock.ts";
+import { unownedLogs, unownedText } from "../../storage/unowned-logs.ts";
+import { trustDrift } from "../../trust/cards/advertised.ts";
+import { parseTrustFile } from "../../trust/trust-file.ts";
+import { mayBeUnsigned } from "../../trust/policy/config.ts";
+import { weaknesses } from "../../trust/policy/weak-policy.ts";
+import { isChained } from "../../wire/chain.ts";
+import { ownLogs } from "../../wire/layout.ts";
+import { failed, ok, warning, type Finding } from "./host-checks.ts";
+import { lastMessage } from "./last-message.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const KEY_AGE_DAYS = 180;
+
+/** Runs a check; trouble on the way is a finding too, with the hint that came with it. */
+export function checking(check: string, run: () => readonly Finding[]): readonly Finding[] {
+  try {
+    return run();
+  } catch (error) {
+    if (!(error instanceof StorageError) && !(error instanceof DeaddropError)) throw error;
+    return [failed(check, error.message, error.hint ?? "see the message")];
+  }
+}
+
+/** The agent's own key: how old it is, and whether Python peers can find it. Spec 2.1, 2.5. */
+export function checkKey(disk: Disk, place: AgentConfig, nowMs: number): readonly Finding[] {
+  const { handle, identity, paths, wire } = place;
+  const { keyId } = identity.signer;
+  const made = disk.stat(paths.signing.key) ?? disk.stat(paths.identity.key);
+  const madeMs = made?.mtimeMs ?? nowMs;
+  const days = Math.floor((nowMs - madeMs) / DAY_MS);
+  const age =
+    days > KEY_AGE_DAYS
+      ? warning(
+          "key",
+          `${keyId} is ${days} days old`,
+          "change keys twice a year: deaddrop key rotate",
+        )
+      : ok("key", `${keyId}, ${days} days old`);
+  const advertised = readWhole(disk, wire.trust);
+  const parsed = advertised && parseTrustFile(advertised, wire.trust, "UNTRUSTED");
+  if (parsed?.ok === false) {
+    return [age, failed("advertised keys", parsed.detail, `correct ${wire.trust}`)];
+  }
+  const keys = parsed?.document.peers.get(handle)?.keys ?? [];
+  const stands = keys.some((key) => key.keyId === keyId && key.active);
+  return [
+    age,
+    stands
+      ? ok("advertised key", `${keyId} is in the wire's trust.json`)
+      : warning(
+          "advertised key",
+          `${keyId} is not in ${wire.trust}`,
+          `peers cannot find it there: deaddrop join ${wire.folder} --me ${handle}`,
+        ),
+  ];
+}
+
+/** Whom we believe: pins, tiers, holds, and where the wire claims something else. Spec 2.1, 2.3. */
+export function checkPeers(disk: Disk, place: AgentConfig): readonly Finding[] {
+  const peers = place.layout.roster.filter((handle) => handle !== place.handle);
+  return [
+    ...peers.map((handle) => checkPeer(place, handle)),
+    ...driftFindings(disk, place),
+    ...peers.flatMap((handle) => chainFindings(disk, place, handle)),
+  ];
+}
+
+function checkPeer({ store, wire, handle: self }: AgentConfig, handle: string): Finding {
+  const check = `peer ${handle}`;
+  const peer = store.peers.get(handle);
+  const pin = `deaddrop trust pin ${handle} --tier VERIFIED --wire ${wire.folder} --as ${self}`;
+  if (peer === undefined)
+    return warning(check, "nothing is pinned, so nothing it says is taken", pin);
+  if (peer.blocked)
+    return warning(check, "blocked", `decide whether it stays so: deaddrop trust list`);
+  if (peer.held !== undefined) {
+    const mend =
+      "find out what happened, then decide: deaddrop trust list, deaddrop incident notices";
+    return warning(check, `held: ${peer.held.detail}`, mend);
+  }
+  if (peer.tier === undefined) return warning(check, "of a tier that does not exist", pin);
+  if (peer.tier === "UNTRUSTED") {
+    return warning(check, "UNTRUSTED: only its heartbeats are taken", pin);
+  }
+  const keys = peer.keys.filter((key) => key.active).length;
+  return ok(check, `${peer.tier}, ${keys} ${keys === 1 ? "key" : "keys"}`);
+}
+
+function driftFindings(disk: Disk, { store, wire }: AgentConfig): readonly Finding[] {
+  const bytes = readWhole(disk, wire.trust);
+  const parsed = bytes && parseTrustFile(bytes, wire.trust, "UNTRUSTED");
+  if (parsed?.ok !== true) return [];
+  const mend = "it is not used; ask its owner, over another channel, whether it is theirs";
+  return trustDrift(store, parsed.document)
+    .filter(({ cause }) => cause !== "unknown_agent")
+    .map(({ detail }) => warning("advertised keys", detail, mend));
+}
+
+/** Replay of unchained lines from another wire cannot be told apart. Spec 1.6. */
+function chainFindings(
+  disk: Disk,
+  { layout, wire }: AgentConfig,
+  handle: string,
+): readonly Finding[] {
+  return ownLogs(layout, handle).flatMap((log) => {
+    const last = lastMessage(disk, join(wire.folder, log.path));
+    if (last === undefined || isChained(last)) return [];
+    return [
+      warning(
+        `chain of ${log.name}`,
+        `${handle} does not chain its lines: what it wrote on another wire could be replayed here`,
+        `have ${handle} use deaddrop, or give it a key of its own for each wire`,
+      ),
+    ];
+  });
+}
+
+/** Logs that nobody reads. Spec 1.1. */
+export function checkUnowned(disk: Disk, { wire, layout }: AgentConfig): readonly Finding[] {
+  const names = unownedText(unownedLogs(disk, wire.folder, layout));
+  if (names === undefined) return [];
+  return [
+    warning(
+      "unowned logs",
+      `they belong to no handle of the roster (${layout.kind}: ${layout.roster.join(", ")}) and are not read: ${names}`,
+      `find out who wrote them; a roster or layout that changed in ${wire.config} hides what was said there`,
+    ),
+  ];
+}
+
+/** What the operator has agreed to that is weaker than the defaults, listed ever after. Spec 1.1, 1.5. */
+export function checkPolicy({ config, layout, store, handle }: AgentConfig): readonly Finding[] {
+  const weak = weaknesses(config, layout.roster, [handle]).map(({ detail }) =>
+    warning(
+      "policy",
+      detail,
+      "you agreed to it; it ends when the wire's config.json is changed and you accept that: deaddrop config accept",
+    ),
+  );
+  const unsigned = [...store.peers.values()].filter(
+    (peer) => peer.mayBeUnsigned && mayBeUnsigned(config.signing, peer.handle),
+  );
+  const findings = [
+    ...weak,
+    ...unsigned.map((peer) =>
+      warning(
+        "policy",
+        `unsigned lines of ${peer.handle} are taken whatever key is pinned: anybody who can write in the folder can speak as ${peer.handle}`,
+        `pin its key, once it signs: deaddrop trust pin ${peer.handle}`,
+      ),
+    ),
+  ];
+  if (findings.length > 0) return findings;
+  return [ok("policy", "nothing that you hold on to is weaker than the defaults")];
+}
+
+export function checkDaemon(disk: Disk, { paths, handle, wire }: AgentConfig): Finding {
+  const holder = lockHolder(disk, paths.lock);
+  if (holder?.role === "daemon") return ok("daemon", `running, process ${holder.pid}`);
+  return warning(
+    "daemon",
+    "not running: nothing is received, and no heartbeat is sent",
+    `deaddrop service install --wire ${wire.folder} --as ${handle}, or deaddrop daemon in the foreground`,
+  );
+}

@@ -1,0 +1,66 @@
+import { join } from "node:path";
+import type { AgentConfig } from "../../agent/config/agent-config.ts";
+import type { Disk } from "../../storage/disk/disk.ts";
+import { ownLogs } from "../../wire/layout.ts";
+import { failed, ok, warning, type Finding } from "./host-checks.ts";
+import { isOurs } from "../wire/sharing.ts";
+
+/** Others that can write, or replace files, where they should not. Spec 1.1, 2.1. */
+export function checkFolder(disk: Disk, place: AgentConfig): readonly Finding[] {
+  const { folder, outbox, trustFolder, archive } = place.wire;
+  const folders = [folder, outbox, trustFolder, archive].flatMap((path) =>
+    folderFindings(disk, path),
+  );
+  // In a folder that everybody can write, the modes of files protect nothing: that comes first.
+  if (folders.some(({ result }) => result === "failed")) return folders;
+  const findings = [...folders, ...ownFileFindings(disk, place)];
+  if (findings.length > 0) return findings;
+  const stat = disk.stat(folder);
+  // Neither modes nor the sticky bit bind the owner of a folder.
+  const owner =
+    stat === undefined || isOurs(stat)
+      ? ""
+      : `; user ${stat.uid} owns it, and can remove any file in it`;
+  return [ok("folder", `${folder} can be written by those who should${owner}`)];
+}
+
+function folderFindings(disk: Disk, path: string): readonly Finding[] {
+  const stat = disk.stat(path);
+  if (stat === undefined) return [];
+  if (stat.kind !== "folder") {
+    return [
+      failed("folder", `${path} is no folder`, `look at it and move it away: ls -ld ${path}`),
+    ];
+  }
+  if ((stat.mode & 0o002) !== 0) {
+    return [failed("folder", `every user of this host can write in ${path}`, `chmod o-w ${path}`)];
+  }
+  const isGroups = (stat.mode & 0o020) !== 0;
+  if (isGroups && (stat.mode & 0o1000) === 0) {
+    const what = `members of group ${stat.gid} can replace each other's files in ${path}: it is not sticky`;
+    return [warning("folder", what, `its owner runs: chmod 3770 ${path}`)];
+  }
+  return [];
+}
+
+/** What this agent alone may write: its logs, its card, its published state. */
+function ownFileFindings(disk: Disk, { wire, layout, handle }: AgentConfig): readonly Finding[] {
+  const logs = ownLogs(layout, handle).map((log) => join(wire.folder, log.path));
+  const others = [wire.card(handle), wire.state(handle)];
+  return [...logs, ...others].flatMap((path) => {
+    const stat = disk.stat(path);
+    if (stat === undefined) return [];
+    const check = logs.includes(path) ? "own logs" : "own files";
+    if (!isOurs(stat)) {
+      return [
+        failed(
+          check,
+          `${path} belongs to user ${stat.uid}, who can change or replace it`,
+          "find out how that came about; then have its owner, or the folder's, move it away",
+        ),
+      ];
+    }
+    if ((stat.mode & 0o022) === 0) return [];
+    return [failed(check, `other users can write ${path}`, `chmod go-w ${path}`)];
+  });
+}

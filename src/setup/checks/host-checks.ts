@@ -1,0 +1,121 @@
+import { closeSync, lstatSync, openSync, readdirSync, statfsSync, unlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { filesystemKind, type FilesystemKind } from "../../storage/disk/fs-kind.ts";
+import { lockDescriptor } from "../../storage/disk/kernel-lock.ts";
+
+/** One precondition: how it stands, and how to mend it when it does not hold. */
+export interface Finding {
+  readonly check: string;
+  readonly result: "ok" | "warning" | "failed";
+  readonly detail: string;
+  /** What to do; present unless the result is ok. */
+  readonly mend?: string;
+}
+
+export const ok = (check: string, detail: string): Finding => ({ check, result: "ok", detail });
+
+export const warning = (check: string, detail: string, mend: string): Finding => ({
+  check,
+  result: "warning",
+  detail,
+  mend,
+});
+
+export const failed = (check: string, detail: string, mend: string): Finding => ({
+  check,
+  result: "failed",
+  detail,
+  mend,
+});
+
+const NODE_AT_LEAST = [20, 19] as const;
+
+export function checkNode(version: string): Finding {
+  const [major = 0, minor = 0] = version.replace(/^v/, "").split(".").map(Number);
+  const [needMajor, needMinor] = NODE_AT_LEAST;
+  return major > needMajor || (major === needMajor && minor >= needMinor)
+    ? ok("node", version)
+    : failed(
+        "node",
+        `${version}; ${NODE_AT_LEAST.join(".")} or newer is needed`,
+        "install a current Node.js: https://nodejs.org",
+      );
+}
+
+/** Without kernel locks neither sending nor a daemon is possible: one is taken, on a file of its own. */
+export function checkLocks(folder = tmpdir()): Finding {
+  const path = join(folder, `deaddrop-doctor-${process.pid}-${Date.now()}`);
+  const fd = openSync(path, "wx", 0o600);
+  try {
+    lockDescriptor(fd, 0);
+    return ok("kernel locks", "they can be taken");
+  } catch (error) {
+    return failed(
+      "kernel locks",
+      (error as Error).message,
+      "install flock: it is part of util-linux (apt install util-linux); perl serves as well",
+    );
+  } finally {
+    closeSync(fd);
+    unlinkSync(path);
+  }
+}
+
+/** Below the first nothing can be promised; below the second it is time to do something. */
+const NEED_FREE_MIB = 64;
+const WANT_FREE_MIB = 1024;
+
+export function checkSpace(folder: string, what: string): Finding {
+  const { bavail, bsize } = statfsSync(folder);
+  return judgeSpace(what, folder, Math.floor((bavail * bsize) / 1024 ** 2));
+}
+
+export function judgeSpace(what: string, folder: string, freeMib: number): Finding {
+  const check = `disk space, ${what}`;
+  const detail = `${freeMib} MiB free in ${folder}`;
+  const mend = "free some space: a full disk stops sending and receiving";
+  if (freeMib < NEED_FREE_MIB) return failed(check, detail, mend);
+  return freeMib < WANT_FREE_MIB ? warning(check, detail, mend) : ok(check, detail);
+}
+
+/** Changes made on another machine cause no events here, and its locks are a matter of luck. */
+export function checkFilesystem(folder: string): Finding {
+  return judgeFilesystem(folder, filesystemKind(folder));
+}
+
+export function judgeFilesystem(folder: string, { name, events }: FilesystemKind): Finding {
+  return events
+    ? ok("filesystem", `${folder} is on ${name}`)
+    : warning(
+        "filesystem",
+        `${folder} is on ${name}: changes made on other machines cause no events here, so the daemon looks every 5 seconds`,
+        "expect messages a few seconds later; only one machine may write each log",
+      );
+}
+
+const CLOCK_NOT_BEFORE_MS = Date.UTC(2026, 0, 1);
+
+/** A clock that is behind what others have already written, or behind this program, is wrong. */
+export function checkClock(
+  nowMs: number,
+  wireDir: string | undefined,
+  skewSeconds: number,
+): Finding {
+  const now = new Date(nowMs).toISOString();
+  const mend = "set the clock (timedatectl set-ntp true): peers refuse lines from the future";
+  if (nowMs < CLOCK_NOT_BEFORE_MS) return failed("clock", `it says ${now}`, mend);
+  const newest = wireDir === undefined ? 0 : newestChangeMs(wireDir);
+  if (newest > nowMs + skewSeconds * 1000) {
+    return failed(
+      "clock",
+      `it says ${now}, but the wire was changed at ${new Date(newest).toISOString()}`,
+      mend,
+    );
+  }
+  return ok("clock", now);
+}
+
+function newestChangeMs(folder: string): number {
+  return Math.max(0, ...readdirSync(folder).map((name) => lstatSync(join(folder, name)).mtimeMs));
+}

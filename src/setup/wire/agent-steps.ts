@@ -1,0 +1,198 @@
+import { join } from "node:path";
+import type { Disk } from "../../storage/disk/disk.ts";
+import { loadPlace } from "../../agent/config/agent-config.ts";
+import { makeIdentity } from "../../storage/private/identity.ts";
+import { loadSigningIdentity } from "../../storage/private/signing-key.ts";
+import { identityPaths, wirePaths } from "../../storage/paths.ts";
+import { preparePrivateFolders, rememberWire } from "../../storage/private/private-folders.ts";
+import { readSettings, savePinned, saveSettings } from "../../storage/private/private-store.ts";
+import type { Sharing } from "../../storage/wire-folder.ts";
+import { pin, setTier, type StoreChange } from "../../trust/pins.ts";
+import { isPinned, type TrustStore } from "../../trust/store.ts";
+import type { Tier } from "../../trust/tiers.ts";
+import { makeLayout, ownLogs } from "../../wire/layout.ts";
+import { advertiseKey, advertises, type AdvertisedKey } from "../contact/advertise.ts";
+import { meetPeers } from "../contact/first-contact.ts";
+import { agentPathsOn, type SetupHost } from "../host.ts";
+import type { OfferedKey } from "../contact/offered-key.ts";
+import type { PolicyFiles } from "./policy-to-pin.ts";
+import { changePrivateTrust, readPrivateTrust } from "../../agent/config/trust-store.ts";
+import { refuseAnothers, share } from "./sharing.ts";
+import type { Step } from "../steps.ts";
+
+/** One agent of this machine on a wire whose folder stands, or stands once the steps before ran. */
+export interface AgentSide {
+  readonly wireDir: string;
+  readonly handle: string;
+  readonly wireId: string | undefined;
+  readonly layout: "pairwise" | "outbox";
+  readonly roster: readonly string[];
+  /** The wire's own configuration names no roster: the peers are remembered privately. Spec 1.1. */
+  readonly rememberPeers: boolean;
+  readonly sharing: Sharing;
+  /** The bytes of config.json and tiers.json that were shown, and that are pinned. Spec 1.1. */
+  readonly policy: PolicyFiles;
+}
+
+/** Makes the key, unless the agent has one: an identity is one for all of its wires. Spec 2.5. */
+export function keyStep({ disk, places, random }: SetupHost, handle: string): Step {
+  const paths = identityPaths(places, handle);
+  return {
+    what: `make the key ${paths.key}`,
+    needed: () => (disk.stat(paths.key)?.size ?? 0) === 0,
+    run: () => {
+      makeIdentity(disk, paths, handle, random(32));
+    },
+  };
+}
+
+/** The agent's own key on that wire as others may know it. Throws when it cannot be read. */
+function ownKey(host: SetupHost, { wireDir, handle, wireId }: AgentSide): AdvertisedKey {
+  const paths = agentPathsOn(host, wireDir, handle, wireId);
+  const { key_id: keyId, key } = loadSigningIdentity(host.disk, paths).publicIdentity;
+  return { handle, keyId, key, addedAt: new Date(host.nowMs).toISOString() };
+}
+
+/** What the agent keeps to itself: folders, and the configuration it holds on to. Spec 1.1. */
+export function privateSteps(host: SetupHost, side: AgentSide): Step[] {
+  const { disk } = host;
+  const paths = () => agentPathsOn(host, side.wireDir, side.handle, side.wireId);
+  const pinned = (which: "config" | "tiers"): Step => ({
+    what: `keep a private copy of ${which}.json for ${side.handle}`,
+    needed: () => {
+      const { pinnedConfig, pinnedTiers } = paths();
+      return disk.stat(which === "config" ? pinnedConfig : pinnedTiers) === undefined;
+    },
+    run: () => {
+      savePinned(disk, paths(), which, side.policy[which]);
+    },
+  });
+  const steps: Step[] = [
+    {
+      what: `make the private folders of ${side.handle}`,
+      needed: () => disk.stat(paths().remembered) === undefined,
+      run: () => {
+        preparePrivateFolders(disk, paths());
+        rememberWire(disk, paths(), side.wireId);
+      },
+    },
+    pinned("config"),
+    pinned("tiers"),
+  ];
+  return side.rememberPeers ? [...steps, peersStep(host, side)] : steps;
+}
+
+function peersStep(host: SetupHost, side: AgentSide): Step {
+  const { disk } = host;
+  const peers = side.roster.filter((handle) => handle !== side.handle);
+  const paths = () => agentPathsOn(host, side.wireDir, side.handle, side.wireId);
+  const settings = () => (readSettings(disk, paths()) ?? {}) as Record<string, unknown>;
+  return {
+    what: `remember the peers: ${peers.join(", ")}`,
+    needed: () => JSON.stringify(settings()["peers"]) !== JSON.stringify(peers),
+    run: () => {
+      saveSettings(disk, paths(), { ...settings(), peers });
+    },
+  };
+}
+
+/** Our own logs, empty, so that their group and mode are right from the first line on. */
+export function ownLogSteps({ disk }: SetupHost, side: AgentSide): Step[] {
+  return ownLogs(makeLayout(side.layout, side.roster), side.handle).map((log) => {
+    const path = join(side.wireDir, log.path);
+    return {
+      what: `make the log ${path}`,
+      needed: () => {
+        refuseAnothers(disk, path, side.sharing);
+        return disk.stat(path) === undefined;
+      },
+      run: () => {
+        makeOutbox(disk, side);
+        disk.open(path, "append", side.sharing.logMode).close();
+        share(disk, path, side.sharing.logMode, side.sharing);
+      },
+    };
+  });
+}
+
+function makeOutbox(disk: Disk, { wireDir, layout, sharing }: AgentSide): void {
+  const { outbox } = wirePaths(wireDir);
+  if (layout !== "outbox" || disk.stat(outbox) !== undefined) return;
+  disk.makeFolder(outbox, sharing.folderMode);
+  share(disk, outbox, sharing.folderMode, sharing);
+}
+
+/** Our key in the wire's trust.json, which is all that Python peers read. Spec 2.1. */
+export function advertiseStep(host: SetupHost, side: AgentSide): Step {
+  const path = wirePaths(side.wireDir).trust;
+  const hasKey = () => host.disk.stat(identityPaths(host.places, side.handle).key) !== undefined;
+  return {
+    what: `advertise the key of ${side.handle} in ${path}`,
+    needed: () => !hasKey() || !advertises(host.disk, path, ownKey(host, side)),
+    run: () => {
+      advertiseKey(host.disk, path, ownKey(host, side), side.sharing);
+    },
+  };
+}
+
+/**
+ * First contact: our card stands in the wire, and whoever has shown one and is not pinned yet is
+ * pinned by it, at UNTRUSTED. Spec 2.2, 4.3.
+ */
+export function contactStep(host: SetupHost, side: AgentSide): Step {
+  const { wireDir, handle, roster } = side;
+  const peers = roster.filter((each) => each !== handle);
+  const wire = wirePaths(wireDir);
+  const paths = () => agentPathsOn(host, wireDir, handle, side.wireId);
+  const isStranger = (peer: string): boolean =>
+    !isPinned(readPrivateTrust(host.disk, paths()).peers.get(peer));
+  const hasCard = (of: string): boolean => host.disk.stat(wire.card(of)) !== undefined;
+  return {
+    what: `show the card of ${handle}, and look at those of ${peers.join(", ")}`,
+    needed: () => {
+      refuseAnothers(host.disk, wire.card(handle), side.sharing);
+      return !hasCard(handle) || peers.some((peer) => hasCard(peer) && isStranger(peer));
+    },
+    run: () => {
+      meetPeers(host, loadPlace(host.disk, host.places, { wireDir, handle, peers }));
+    },
+  };
+}
+
+/** Pins a key that the operator gave, at a tier; a pin that stands is never replaced. Spec 2.1. */
+export function pinStep(
+  host: SetupHost,
+  side: AgentSide,
+  tier: Tier,
+  offered: () => OfferedKey,
+  what: string,
+): Step {
+  const paths = () => agentPathsOn(host, side.wireDir, side.handle, side.wireId);
+  const apply = (store: TrustStore) => pinAt(store, offered(), tier, host.nowMs);
+  return {
+    what,
+    needed: () => {
+      const store = readPrivateTrust(host.disk, paths());
+      const changed = apply(store);
+      return !changed.ok || changed.store !== store;
+    },
+    run: () => {
+      changePrivateTrust(host.disk, paths(), apply);
+    },
+  };
+}
+
+/** Pins a key and lifts its agent to the tier, step by step as spec 2.3 has it. Pure. */
+export function pinAt(
+  store: TrustStore,
+  offered: OfferedKey,
+  tier: Tier,
+  nowMs: number,
+): StoreChange {
+  const pinned = pin(store, offered.handle, offered.key, new Date(nowMs).toISOString());
+  if (!pinned.ok || tier === "UNTRUSTED") return pinned;
+  const peer = pinned.store.peers.get(offered.handle);
+  const rises = tier !== "TRUSTED" || peer?.tier === "ATTESTED" || peer?.tier === "TRUSTED";
+  const attested = rises ? pinned : setTier(pinned.store, offered.handle, "ATTESTED", nowMs);
+  return attested.ok ? setTier(attested.store, offered.handle, tier, nowMs) : attested;
+}

@@ -1,0 +1,252 @@
+import { resolve } from "node:path";
+import { DeaddropError } from "../../api/errors.ts";
+import { readWhole } from "../../storage/disk/disk.ts";
+import { identityPaths, wirePaths } from "../../storage/paths.ts";
+import { forgetWire } from "../../storage/private/private-folders.ts";
+import { createWire, isWire, type Sharing } from "../../storage/wire-folder.ts";
+import { DEFAULT_CONFIG, parseConfig } from "../../trust/policy/config.ts";
+import type { Weakness } from "../../trust/policy/weak-policy.ts";
+import { rosterProblems } from "../../wire/handle.ts";
+import {
+  advertiseStep,
+  contactStep,
+  keyStep,
+  ownLogSteps,
+  pinStep,
+  privateSteps,
+  type AgentSide,
+} from "./agent-steps.ts";
+import { addExclude, gitExcludeFor, isExcluded } from "./git-exclude.ts";
+import type { SetupHost } from "../host.ts";
+import { readOfferedKey } from "../contact/offered-key.ts";
+import { holdsPolicy, readPolicy, requireAgreement, type PolicyFiles } from "./policy-to-pin.ts";
+import { protocolDocument } from "./protocol-document.ts";
+import { setupReport, type SetupReport } from "../report.ts";
+import { mendSharingSteps, ONE_USER, sharedByGroup, sharingOf } from "./sharing.ts";
+import { ownGroupId } from "./unix-groups.ts";
+import { runSteps, type Step } from "../steps.ts";
+import {
+  checkWireTiers,
+  MAX_CONFIG_BYTES,
+  newConfigText,
+  protocolSubject,
+  readWireConfig,
+  shippedTiersText,
+} from "./wire-config.ts";
+
+/** A key that the operator gives for a peer: base64, or the path of its .pub.json. */
+export interface PeerKey {
+  readonly handle: string;
+  readonly source: string;
+}
+
+export interface InitRequest {
+  readonly wireDir: string;
+  /** The agents of this machine; the first is "we". Two for `--local-pair`. */
+  readonly handles: readonly string[];
+  readonly peers: readonly string[];
+  /** By default pairwise for two agents, outbox for more. Spec 1.1. */
+  readonly layout?: "pairwise" | "outbox" | undefined;
+  readonly group?: string | undefined;
+  /** Leave the folder to the project's commits. */
+  readonly track?: boolean | undefined;
+  readonly peerKeys?: readonly PeerKey[] | undefined;
+  /** Whether the operator agrees to a policy that is weaker than the defaults in this. Spec 1.1. */
+  readonly agrees?: ((weakness: Weakness) => boolean) | undefined;
+  readonly dryRun?: boolean | undefined;
+}
+
+/**
+ * Makes a wire, or completes one that is there already: folder, configuration, keys, private
+ * copies, pins. Running it again changes nothing that stands. Spec 1.1, 4.3.
+ */
+export function initWire(host: SetupHost, request: InitRequest): readonly SetupReport[] {
+  const plan = planWire(host, request);
+  const sides = request.handles.map((handle): AgentSide => ({ ...plan, handle }));
+  const steps: Step[] = [
+    ...request.handles.map((handle) => keyStep(host, handle)),
+    wireStep(host, plan, request.handles),
+    ...mendSharingSteps(host.disk, plan),
+    ...sides.flatMap((side) => [
+      ...privateSteps(host, side),
+      ...ownLogSteps(host, side),
+      advertiseStep(host, side),
+      ...offeredPinSteps(host, side, request.peerKeys ?? []),
+    ]),
+    ...(request.handles.length > 1 ? mutualPins(host, sides) : []),
+    ...sides.map((side) => contactStep(host, side)),
+    ...(request.track === true ? [] : excludeSteps(plan.wireDir)),
+  ];
+  const dryRun = request.dryRun === true;
+  const reports = runSteps(steps, dryRun);
+  return sides.map((side) => setupReport(host, side, reports, dryRun));
+}
+
+type WirePlan = Omit<AgentSide, "handle"> & { readonly configText: string };
+
+function planWire(host: SetupHost, request: InitRequest): WirePlan {
+  const wireDir = resolve(request.wireDir);
+  const named = [...request.handles, ...request.peers];
+  refuseRoster(named);
+  const config = readWireConfig(host.disk, wireDir);
+  if (config === undefined) refuseForeignWire(host, wireDir);
+  checkWireTiers(host.disk, wireDir);
+  if (config !== undefined && config.roster.length === 0) throw joinInstead(wireDir);
+  const outside = named.find((handle) => config !== undefined && !config.roster.includes(handle));
+  if (outside !== undefined) {
+    throw new DeaddropError(
+      "config",
+      `${wireDir} is a wire already, of ${config?.roster.join(", ")}; "${outside}" is not among them`,
+      { hint: "use these handles, or give another folder for a new wire" },
+    );
+  }
+  const layout = config?.layout ?? request.layout ?? (named.length > 2 ? "outbox" : "pairwise");
+  if (request.layout !== undefined && request.layout !== layout) {
+    throw new DeaddropError("config", `${wireDir} is a wire already, of layout ${layout}`, {
+      hint: "leave out --layout, or give another folder for a new wire",
+    });
+  }
+  const wireId = config === undefined ? newWireId(host) : config.wireId;
+  const roster = config?.roster ?? named;
+  const configText = newConfigText(wireId ?? "", layout, roster);
+  const policy = policyOf(host, wireDir, config === undefined ? configText : undefined);
+  const pinning = request.handles.filter(
+    (handle) => !holdsPolicy(host, { wireDir, handle, wireId }),
+  );
+  // One operator holds all of these handles: only what is others' is foreign.
+  if (config !== undefined && request.dryRun !== true && pinning.length > 0) {
+    requireAgreement(config, roster, request.handles, request.agrees);
+  }
+  const sharing = sharingFor(host, wireDir, request.group);
+  return { wireDir, wireId, layout, roster, rememberPeers: false, sharing, policy, configText };
+}
+
+/** What is pinned: what we write now, not what somebody puts there while we make the wire. */
+function policyOf(host: SetupHost, wireDir: string, configText: string | undefined): PolicyFiles {
+  const { config } = readPolicy(host, wireDir);
+  const tiers = readWhole(host.disk, wirePaths(wireDir).tiers, MAX_CONFIG_BYTES);
+  return {
+    config: configText === undefined ? config : Buffer.from(configText),
+    tiers: tiers ?? Buffer.from(shippedTiersText()),
+  };
+}
+
+/** Throws every fault of a roster at once. Spec 1.1. */
+export function refuseRoster(roster: readonly string[]): void {
+  const problems = rosterProblems(roster);
+  if (problems.length > 0) throw new DeaddropError("config", problems.join("\n"));
+  if (roster.length < 2) {
+    throw new DeaddropError("usage", "a wire needs two agents at least", {
+      hint: "name the other side: --peer <handle>, once for each",
+    });
+  }
+}
+
+/** A folder with logs that others wrote, but no configuration, is theirs: it is joined, not made. */
+function refuseForeignWire({ disk }: SetupHost, wireDir: string): void {
+  if (!isWire(disk, wireDir)) return;
+  const written = disk
+    .list(wireDir)
+    .find((name) => name.endsWith(".jsonl") && (disk.stat(`${wireDir}/${name}`)?.size ?? 0) > 0);
+  if (written !== undefined) throw joinInstead(wireDir);
+}
+
+function joinInstead(wireDir: string): DeaddropError {
+  return new DeaddropError("config", `${wireDir} is a wire that others have made`, {
+    hint: `join it: deaddrop join ${wireDir} --me <handle> --peer <handle>`,
+  });
+}
+
+function newWireId(host: SetupHost): string {
+  return Buffer.from(host.random(8)).toString("hex");
+}
+
+function sharingFor(host: SetupHost, wireDir: string, group: string | undefined): Sharing {
+  if (group !== undefined) return sharedByGroup(ownGroupId(group));
+  return host.disk.stat(wireDir) === undefined ? ONE_USER : sharingOf(host.disk, wireDir);
+}
+
+function wireStep(host: SetupHost, plan: WirePlan, handles: readonly string[]): Step {
+  const { disk, places } = host;
+  const { wireDir, layout, sharing, configText } = plan;
+  const made = wirePaths(wireDir);
+  const needed = [
+    ...[made.config, made.tiers, made.protocol, made.decisions, made.incidents],
+    ...[made.trustFolder, made.archive],
+  ];
+  return {
+    what: `make the wire ${wireDir}`,
+    needed: () => needed.some((path) => disk.stat(path) === undefined),
+    run: () => {
+      const isNew = disk.stat(made.config) === undefined;
+      const config = isNew ? parseConfig(Buffer.from(configText)) : undefined;
+      const shown =
+        config?.ok === true ? config.config : (readWireConfig(disk, wireDir) ?? DEFAULT_CONFIG);
+      createWire(
+        disk,
+        wireDir,
+        {
+          config: configText,
+          tiers: shippedTiersText(),
+          protocol: protocolDocument(protocolSubject(shown)),
+          logs: [],
+          layout,
+        },
+        sharing,
+      );
+      if (!isNew) return;
+      // Another wire lay at this path once: its pins and heads are not this one's.
+      for (const handle of handles) forgetWire(disk, places, handle, disk.realPath(wireDir));
+    },
+  };
+}
+
+/** A step for each key that the operator gave; the keys are read and checked before any step runs. */
+export function offeredPinSteps(
+  host: SetupHost,
+  side: AgentSide,
+  peerKeys: readonly PeerKey[],
+): Step[] {
+  return peerKeys.map(({ handle, source }) => {
+    if (!side.roster.includes(handle) || handle === side.handle) {
+      throw new DeaddropError("usage", `--peer-key: "${handle}" is no peer on this wire`, {
+        hint: `the peers of ${side.handle} are ${side.roster.filter((each) => each !== side.handle).join(", ")}`,
+      });
+    }
+    const offered = readOfferedKey(host.disk, handle, source);
+    return pinStep(host, side, "UNTRUSTED", () => offered, `pin the key ${offered.keyId}`);
+  });
+}
+
+/** Both sides are this operator's own: each is told of the other's key directly. Spec 4.3. */
+function mutualPins(host: SetupHost, sides: readonly AgentSide[]): Step[] {
+  return sides.flatMap((side) =>
+    sides
+      .filter((other) => other.handle !== side.handle)
+      .map(({ handle }) => {
+        const { publicKey } = identityPaths(host.places, handle);
+        const offered = () => readOfferedKey(host.disk, handle, publicKey);
+        return pinStep(
+          host,
+          side,
+          "TRUSTED",
+          offered,
+          `pin ${handle} for ${side.handle} at TRUSTED`,
+        );
+      }),
+  );
+}
+
+export function excludeSteps(wireDir: string): Step[] {
+  const exclude = gitExcludeFor(wireDir);
+  if (exclude === undefined) return [];
+  return [
+    {
+      what: `keep ${exclude.pattern} out of commits (${exclude.file})`,
+      needed: () => !isExcluded(exclude),
+      run: () => {
+        addExclude(exclude);
+      },
+    },
+  ];
+}

@@ -1,0 +1,195 @@
+import { resolve } from "node:path";
+import { DeaddropError } from "../../api/errors.ts";
+import { readWhole } from "../../storage/disk/disk.ts";
+import { wireKeyOf, wirePaths } from "../../storage/paths.ts";
+import { forgetWire, resolveWireKey } from "../../storage/private/private-folders.ts";
+import { requireWire } from "../../storage/wire-folder.ts";
+import type { WireConfig } from "../../trust/policy/config.ts";
+import type { Weakness } from "../../trust/policy/weak-policy.ts";
+import { acceptKey, pin, type StoreChange } from "../../trust/pins.ts";
+import { isPinned, type TrustStore } from "../../trust/store.ts";
+import { parseTrustFile, type TrustDocument } from "../../trust/trust-file.ts";
+import {
+  advertiseStep,
+  contactStep,
+  keyStep,
+  ownLogSteps,
+  privateSteps,
+  type AgentSide,
+} from "./agent-steps.ts";
+import { agentPathsOn, type SetupHost } from "../host.ts";
+import { excludeSteps, offeredPinSteps, refuseRoster, type PeerKey } from "./init-wire.ts";
+import { changePrivateTrust, readPrivateTrust } from "../../agent/config/trust-store.ts";
+import { setupReport, type SetupReport } from "../report.ts";
+import { mendSharingSteps, sharingOf } from "./sharing.ts";
+import { runSteps, type Step } from "../steps.ts";
+import { holdsPolicy, readPolicy, requireAgreement } from "./policy-to-pin.ts";
+import { checkWireTiers, parsedConfig } from "./wire-config.ts";
+
+export interface JoinRequest {
+  readonly wireDir: string;
+  readonly handle: string;
+  /** Needed where the wire names no roster; otherwise each must stand in it. Spec 1.1. */
+  readonly peers: readonly string[];
+  /** Leave the folder to the project's commits. */
+  readonly track?: boolean | undefined;
+  readonly peerKeys?: readonly PeerKey[] | undefined;
+  /** Pin the keys that the wire advertises for our peers, at UNTRUSTED. */
+  readonly acceptWireTrust?: boolean | undefined;
+  /** Another wire lay at this path before: begin with nothing that was remembered of it. */
+  readonly anew?: boolean | undefined;
+  /** Whether the operator agrees to a policy that is weaker than the defaults in this. Spec 1.1. */
+  readonly agrees?: ((weakness: Weakness) => boolean) | undefined;
+  readonly dryRun?: boolean | undefined;
+}
+
+/**
+ * Takes an agent of this machine onto a wire that is there: key, private copies, own logs. Nobody
+ * is pinned but by the operator's word. Running it again changes nothing that stands. Spec 4.3.
+ */
+export function joinWire(host: SetupHost, request: JoinRequest): SetupReport {
+  const side = planSide(host, request);
+  const steps: Step[] = [
+    ...(request.anew === true ? forgetSteps(host, side) : []),
+    keyStep(host, side.handle),
+    ...mendSharingSteps(host.disk, side),
+    ...privateSteps(host, side),
+    ...ownLogSteps(host, side),
+    advertiseStep(host, side),
+    ...offeredPinSteps(host, side, request.peerKeys ?? []),
+    ...(request.acceptWireTrust === true ? [wireTrustStep(host, side)] : []),
+    contactStep(host, side),
+    ...(request.track === true ? [] : excludeSteps(side.wireDir)),
+  ];
+  const dryRun = request.dryRun === true;
+  return setupReport(host, side, runSteps(steps, dryRun), dryRun);
+}
+
+function planSide(host: SetupHost, request: JoinRequest): AgentSide {
+  const { disk } = host;
+  const named = resolve(request.wireDir);
+  requireWire(disk, named);
+  const wireDir = disk.realPath(named);
+  const policy = readPolicy(host, wireDir);
+  const config = parsedConfig(wirePaths(wireDir).config, policy.config);
+  checkWireTiers(disk, wireDir);
+  const { handle } = request;
+  const roster = rosterOf(config, request);
+  if (request.anew !== true) refuseAnotherWire(host, handle, wireDir, config);
+  const isPinned = holdsPolicy(host, { wireDir, handle, wireId: config.wireId }, request.anew);
+  if (!isPinned && request.dryRun !== true) {
+    requireAgreement(config, roster, [handle], request.agrees);
+  }
+  return {
+    wireDir,
+    handle,
+    policy,
+    wireId: config.wireId,
+    layout: config.layout,
+    roster,
+    rememberPeers: config.roster.length === 0,
+    sharing: sharingOf(disk, wireDir),
+  };
+}
+
+function rosterOf(config: WireConfig, { handle, peers }: JoinRequest): readonly string[] {
+  if (config.roster.length === 0) {
+    if (peers.length === 0) {
+      throw new DeaddropError("usage", "this wire does not say who is on it", {
+        hint: "name the other side: --peer <handle>, once for each",
+      });
+    }
+    const roster = [handle, ...peers];
+    refuseRoster(roster);
+    return roster;
+  }
+  refuseRoster([...new Set([handle, ...config.roster])]);
+  const stranger = [handle, ...peers].find((each) => !config.roster.includes(each));
+  if (stranger !== undefined) {
+    throw new DeaddropError(
+      "config",
+      `"${stranger}" is not in the roster of this wire: ${config.roster.join(", ")}`,
+      {
+        hint: "join as one of these; or have the one who made the wire add the handle to config.json, which each side then accepts (deaddrop config accept)",
+      },
+    );
+  }
+  return config.roster;
+}
+
+/** Pins and heads of one wire must not be taken for another's that lies at the same path. */
+function refuseAnotherWire(
+  { disk, places }: SetupHost,
+  handle: string,
+  wireDir: string,
+  { wireId }: WireConfig,
+): void {
+  const remembered = resolveWireKey(disk, places, handle, wireDir, wireId);
+  if (wireId === undefined || remembered === wireKeyOf(wireId, wireDir)) return;
+  throw new DeaddropError(
+    "config",
+    `${wireDir} has the wire id ${wireId}, but ${handle} knew the wire there as ${remembered}`,
+    {
+      hint: "if this is a new wire, join with --anew: what was remembered of the old one is then ignored; otherwise somebody changed config.json",
+    },
+  );
+}
+
+function forgetSteps({ disk, places }: SetupHost, side: AgentSide): Step[] {
+  const { handle, wireDir, wireId } = side;
+  return [
+    {
+      what: `leave what ${handle} remembered of an older wire at ${wireDir}`,
+      needed: () =>
+        resolveWireKey(disk, places, handle, wireDir, wireId) !== wireKeyOf(wireId, wireDir),
+      run: () => {
+        forgetWire(disk, places, handle, wireDir);
+      },
+    },
+  ];
+}
+
+function wireTrustStep(host: SetupHost, side: AgentSide): Step {
+  const paths = () => agentPathsOn(host, side.wireDir, side.handle, side.wireId);
+  const file = wirePaths(side.wireDir).trust;
+  const apply = (store: TrustStore): StoreChange => {
+    const bytes = readWhole(host.disk, file);
+    if (bytes === undefined) return { ok: true, store };
+    const parsed = parseTrustFile(bytes, file, "UNTRUSTED");
+    if (!parsed.ok) return parsed;
+    return pinAdvertised(store, parsed.document, side, host.nowMs);
+  };
+  return {
+    what: `pin what ${file} advertises for the peers, at UNTRUSTED`,
+    needed: () => {
+      const store = readPrivateTrust(host.disk, paths());
+      const changed = apply(store);
+      return !changed.ok || changed.store !== store;
+    },
+    run: () => {
+      changePrivateTrust(host.disk, paths(), apply);
+    },
+  };
+}
+
+/** Peers of the roster only, and only those of whom nothing is pinned: a pin is never added to. */
+function pinAdvertised(
+  store: TrustStore,
+  { peers }: TrustDocument,
+  { roster, handle: self }: AgentSide,
+  nowMs: number,
+): StoreChange {
+  const now = new Date(nowMs).toISOString();
+  let current = store;
+  for (const handle of roster) {
+    if (handle === self || isPinned(store.peers.get(handle))) continue;
+    const active = peers.get(handle)?.keys.filter((key) => key.active) ?? [];
+    for (const [at, { key, addedAt }] of active.entries()) {
+      const add = at === 0 ? pin : acceptKey;
+      const added = add(current, handle, key, addedAt || now);
+      if (!added.ok) return added;
+      current = added.store;
+    }
+  }
+  return { ok: true, store: current };
+}

@@ -1,0 +1,80 @@
+import { readFileSync } from "node:fs";
+import { DeaddropError } from "../../api/errors.ts";
+import { readWhole, type Disk } from "../../storage/disk/disk.ts";
+import { wirePaths } from "../../storage/paths.ts";
+import { parseConfig, type WireConfig } from "../../trust/policy/config.ts";
+import { parseHeartbeatTiers } from "../../trust/policy/heartbeat-tiers.ts";
+import { DEFAULT_LIMITS } from "../../wire/limits.ts";
+import type { ProtocolSubject } from "./protocol-document.ts";
+
+/** A longer config.json or tiers.json is none. */
+export const MAX_CONFIG_BYTES = 1024 * 1024;
+
+/** The text of config.json for a new wire. Spec 1.1. */
+export function newConfigText(
+  wireId: string,
+  layout: "pairwise" | "outbox",
+  roster: readonly string[],
+): string {
+  const config = {
+    wire_id: wireId,
+    protocol_version: "v3.1",
+    layout,
+    roster,
+    v3_signing: { enforce_signed: true, allow_unsigned_from: [] },
+    domains: {},
+    limits: {
+      max_message_body_kb: DEFAULT_LIMITS.maxMessageBodyKb,
+      max_clock_skew_seconds: DEFAULT_LIMITS.maxClockSkewSeconds,
+      rate_limit_msg_per_min: DEFAULT_LIMITS.rateLimitMsgPerMin,
+      max_refs: DEFAULT_LIMITS.maxRefs,
+    },
+  };
+  return `${JSON.stringify(config, null, 2)}\n`;
+}
+
+/** tiers.json as it is published with the program. Spec 3.1. */
+export function shippedTiersText(): string {
+  return readFileSync(new URL("../../../tiers.json", import.meta.url), "utf8");
+}
+
+/** What config.json of a wire says; undefined when the wire has none. Throws when it is invalid. */
+export function readWireConfig(disk: Disk, wireDir: string): WireConfig | undefined {
+  const path = wirePaths(wireDir).config;
+  const bytes = readWhole(disk, path, MAX_CONFIG_BYTES);
+  return bytes === undefined ? undefined : parsedConfig(path, bytes);
+}
+
+/** The same of bytes that were read already. */
+export function parsedConfig(path: string, bytes: Uint8Array): WireConfig {
+  const parsed = parseConfig(bytes);
+  if (parsed.ok) return parsed.config;
+  const hint =
+    parsed.reason === "schema_drift"
+      ? "upgrade deaddrop, or ask the wire's operator which version it is meant to speak"
+      : `correct ${path}, then repeat the command`;
+  throw new DeaddropError("config", parsed.detail, { hint });
+}
+
+/** Throws when the wire has a tiers.json that no daemon would start with. */
+export function checkWireTiers(disk: Disk, wireDir: string): void {
+  const path = wirePaths(wireDir).tiers;
+  const bytes = readWhole(disk, path, MAX_CONFIG_BYTES);
+  const parsed = bytes === undefined ? undefined : parseHeartbeatTiers(bytes);
+  if (parsed?.ok !== false) return;
+  throw new DeaddropError("config", parsed.detail, {
+    hint: `correct ${path}, or remove it: then the tiers that come with deaddrop apply`,
+  });
+}
+
+/** What PROTOCOL.md is made from. */
+export function protocolSubject(config: WireConfig): ProtocolSubject {
+  return {
+    wireId: config.wireId,
+    layout: config.layout,
+    roster: config.roster,
+    enforceSigned: config.signing.enforceSigned,
+    domains: [...config.domains].map(([name, domain]) => ({ name, ...domain })),
+    limits: config.limits,
+  };
+}

@@ -1,0 +1,75 @@
+import { join } from "node:path";
+import { readWhole, type Disk } from "../disk/disk.ts";
+
+/** What is kept of one incident: for people, and to be shown to others. */
+export interface Evidence {
+  readonly peer: string;
+  readonly log: string;
+  /** Digits that tell it from others of the same log: a `seq`, or a time. */
+  readonly mark: string;
+  /** The same incident has the same matter, also when it is found again after a crash. */
+  readonly matter: string;
+  /** What the first line of the file says besides. */
+  readonly about: object;
+  readonly lines: readonly object[];
+}
+
+/** The peer can cause as many incidents as it likes: beyond, the first ones stay. */
+export const MAX_EVIDENCE_FILES = 16;
+/** Of one file; two of the longest lines fit, and what JSON makes of them. */
+export const MAX_EVIDENCE_BYTES = 8 * 1024 * 1024;
+const MODE = 0o600;
+const FOLDER_MODE = 0o700;
+
+/**
+ * Keeps evidence in a file of its own, durably, and returns the file's name; undefined when there
+ * is no more room for that log. What lies there is never overwritten.
+ */
+export function keepEvidence(disk: Disk, folder: string, evidence: Evidence): string | undefined {
+  const { peer, log, mark, matter, about, lines } = evidence;
+  const names = evidenceFor(disk, folder, peer, log);
+  const known = names.find((name) => matterOf(disk, join(folder, name)) === matter);
+  if (known !== undefined) return known;
+  if (names.length >= MAX_EVIDENCE_FILES) return undefined;
+  disk.makeFolder(folder, FOLDER_MODE);
+  const name = freeName(names, `${peer}-${log}-${mark}`);
+  const texts = [{ matter, peer, log, ...about }, ...lines].map((each) => JSON.stringify(each));
+  disk.replace(join(folder, name), Buffer.from(withinBound(texts), "utf8"), MODE);
+  return name;
+}
+
+/** The names of the files that lie there about one log of a peer, sorted. */
+export function evidenceFor(disk: Disk, folder: string, peer: string, log: string): string[] {
+  const prefix = `${peer}-${log}-`;
+  return disk
+    .list(folder)
+    .filter(
+      (name) => name.startsWith(prefix) && /^\d[\dTZ.]*\.jsonl$/.test(name.slice(prefix.length)),
+    );
+}
+
+function freeName(names: readonly string[], base: string): string {
+  for (let number = 1; ; number += 1) {
+    const name = number === 1 ? `${base}.jsonl` : `${base}.${number}.jsonl`;
+    if (!names.includes(name)) return name;
+  }
+}
+
+function withinBound(texts: readonly string[]): string {
+  let bytes = 0;
+  const kept = texts.filter((text) => (bytes += Buffer.byteLength(text) + 1) <= MAX_EVIDENCE_BYTES);
+  return kept.map((text) => `${text}\n`).join("");
+}
+
+function matterOf(disk: Disk, path: string): string | undefined {
+  const bytes = readWhole(disk, path, 2 * MAX_EVIDENCE_BYTES);
+  const text = Buffer.from(bytes ?? []).toString("utf8");
+  try {
+    const { matter } = JSON.parse(text.split("\n", 1)[0] ?? "") as { matter?: string };
+    return matter;
+  } catch (error) {
+    // Somebody has edited it; then it is none of ours.
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,193 @@
+import { basename, dirname, join } from "node:path";
+import { readWhole, StorageError, stillNamed, type Disk, type DiskFile } from "../disk/disk.ts";
+import { restoreLines, type InboxRepair, type RoutedLine } from "./inbox-repair.ts";
+import { joinLines, wholeLines } from "../disk/line-splitter.ts";
+
+/**
+ * The agent's inbox.jsonl. Lines are known by their logical offset, which goes on across
+ * rotations: `base` is that of the file's first byte.
+ */
+export interface Inbox {
+  readonly base: number;
+  /** The logical offset of the next line. */
+  readonly end: number;
+  /** The logical offsets that these lines would get: the journal notes them before they are written. */
+  place(lines: readonly Uint8Array[]): number[];
+  /** All of them, synced, or it throws and holds none. "replaced": recover first. */
+  append(lines: readonly Uint8Array[]): void;
+  /** Whether the file is as we left it: another program can remove or change it at any time. */
+  stands(): boolean;
+  /** Bytes of the present file; undefined for what was rotated away. */
+  read(offset: number, length: number): Uint8Array | undefined;
+  /**
+   * Makes the file hold exactly what the journal says, whatever a crash, or its deletion, left.
+   * `durable`: a logical offset up to which it was synced (0 when unknown). `expected` streams the
+   * journal's routed lines at or after a logical offset, in order; `bytesOf` reads one from its log,
+   * without newline (undefined when the log has it no more).
+   */
+  recover<Entry extends RoutedLine>(
+    durable: number,
+    expected: (from: number) => Iterable<Entry>,
+    bytesOf: (entry: Entry) => Uint8Array | undefined,
+  ): InboxRepair<Entry>;
+  /** Every whole line of the rotated files that are kept, oldest first, by logical offset. */
+  rotated(): Generator<{ readonly at: number; readonly bytes: Uint8Array }>;
+  /** Spec 4.1: rotated by rename at 64 MiB, when all of it has been read. True when it was. */
+  rotate(readUpTo: number): boolean;
+  close(): void;
+}
+
+export const ROTATE_BYTES = 64 * 1024 * 1024;
+/** Rotated files that stay for who is still reading one. */
+const KEPT_ROTATED = 2;
+const OFFSET_DIGITS = 16;
+
+/** Opens it as it stands; after a start or a failure `recover` comes first. */
+export function openInbox(disk: Disk, path: string, rotateBytes = ROTATE_BYTES): Inbox {
+  return new InboxFile(disk, path, rotateBytes);
+}
+
+class InboxFile implements Inbox {
+  readonly #disk: Disk;
+  readonly #path: string;
+  readonly #basePath: string;
+  readonly #rotateBytes: number;
+  #file: DiskFile;
+  #base: number;
+  #size: number;
+
+  constructor(disk: Disk, path: string, rotateBytes: number) {
+    this.#disk = disk;
+    this.#path = path;
+    this.#basePath = path.replace(/(\.jsonl)?$/, ".base.json");
+    this.#rotateBytes = rotateBytes;
+    const ends = rotatedFiles(disk, path).map((old) => old.end);
+    this.#base = Math.max(readBase(disk, this.#basePath), ...ends);
+    this.#file = disk.open(path, "append", 0o600);
+    this.#size = this.#file.stat().size;
+  }
+
+  get base(): number {
+    return this.#base;
+  }
+
+  get end(): number {
+    return this.#base + this.#size;
+  }
+
+  place(lines: readonly Uint8Array[]): number[] {
+    let at = this.end;
+    return lines.map((line) => {
+      const offset = at;
+      at += line.length + 1;
+      return offset;
+    });
+  }
+
+  append(lines: readonly Uint8Array[]): void {
+    if (lines.length === 0) return;
+    this.#refuseWhenTouched();
+    const bytes = joinLines(lines);
+    try {
+      this.#file.append(bytes);
+      this.#file.datasync();
+    } catch (error) {
+      // Its lines are in the journal: what stays here in spite of this is found by `recover`.
+      this.#file.truncate(this.#size);
+      throw error;
+    }
+    this.#size += bytes.length;
+  }
+
+  read(offset: number, length: number): Uint8Array | undefined {
+    return offset < this.#base ? undefined : this.#file.read(length, offset - this.#base);
+  }
+
+  recover<Entry extends RoutedLine>(
+    durable: number,
+    expected: (from: number) => Iterable<Entry>,
+    bytesOf: (entry: Entry) => Uint8Array | undefined,
+  ): InboxRepair<Entry> {
+    this.#file.close();
+    this.#file = this.#disk.open(this.#path, "append", 0o600);
+    const present = this.#base + this.#file.stat().size;
+    // Shorter than what was synced: deleted or cut, so all of it is compared.
+    const from = durable >= this.#base && durable <= present ? durable : this.#base;
+    const repair = restoreLines(this.#file, this.#base, from, expected(from), bytesOf);
+    this.#size = this.#file.stat().size;
+    return repair;
+  }
+
+  *rotated(): Generator<{ readonly at: number; readonly bytes: Uint8Array }> {
+    for (const { path, start } of rotatedFiles(this.#disk, this.#path)) {
+      const file = this.#disk.open(path, "read");
+      try {
+        for (const { bytes, start: at } of wholeLines(file, 0, file.stat().size)) {
+          if (bytes !== undefined) yield { at: start + at, bytes };
+        }
+      } finally {
+        file.close();
+      }
+    }
+  }
+
+  rotate(readUpTo: number): boolean {
+    if (this.#size < this.#rotateBytes || readUpTo < this.end) return false;
+    this.#refuseWhenTouched();
+    const number = String(this.#base).padStart(OFFSET_DIGITS, "0");
+    const rotated = this.#path.replace(/(\.jsonl)?$/, `.${number}.jsonl`);
+    // The name carries the base, so a crash after the rename loses no offset.
+    this.#disk.renameExclusive(this.#path, rotated);
+    this.#file.close();
+    this.#base = this.end;
+    this.#size = 0;
+    this.#file = this.#disk.open(this.#path, "append", 0o600);
+    saveBase(this.#disk, this.#basePath, this.#base);
+    const old = rotatedFiles(this.#disk, this.#path).slice(0, -KEPT_ROTATED);
+    for (const { path } of old) this.#disk.remove(path);
+    return true;
+  }
+
+  close(): void {
+    this.#file.close();
+  }
+
+  stands(): boolean {
+    return stillNamed(this.#disk, this.#file) && this.#file.stat().size === this.#size;
+  }
+
+  #refuseWhenTouched(): void {
+    if (this.stands()) return;
+    throw new StorageError("replaced", this.#path, "was changed or removed by another program", {
+      hint: "it is rebuilt by itself; let agents only read the inbox",
+    });
+  }
+}
+
+function rotatedFiles(disk: Disk, path: string): { path: string; start: number; end: number }[] {
+  const folder = dirname(path);
+  const stem = basename(path).replace(/\.jsonl$/, "");
+  return disk.list(folder).flatMap((name) => {
+    if (!name.startsWith(`${stem}.`)) return [];
+    const start = /^([0-9]{16})\.jsonl$/.exec(name.slice(stem.length + 1))?.[1];
+    if (start === undefined) return [];
+    const at = join(folder, name);
+    return [{ path: at, start: Number(start), end: Number(start) + (disk.stat(at)?.size ?? 0) }];
+  });
+}
+
+function readBase(disk: Disk, path: string): number {
+  const bytes = readWhole(disk, path);
+  if (bytes === undefined) return 0;
+  const found = /^\{"base":([0-9]{1,16})\}\n$/.exec(Buffer.from(bytes).toString("utf8"));
+  if (found?.[1] !== undefined) return Number(found[1]);
+  throw new StorageError("corrupt", path, "is not what we wrote", {
+    hint: "remove it: the inbox is then rebuilt from the journal",
+  });
+}
+
+function saveBase(disk: Disk, path: string, base: number): void {
+  disk.replace(path, Buffer.from(`{"base":${base}}\n`, "utf8"), 0o600);
+}
+
+export type { InboxRepair };

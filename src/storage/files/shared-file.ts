@@ -1,0 +1,142 @@
+import { openIfThere, StorageError, stillNamed, type Disk, type DiskFile } from "../disk/disk.ts";
+import { endsLine, joinLines, wholeLines, type WholeLine } from "../disk/line-splitter.ts";
+import { openSegment } from "./segments.ts";
+import { writeAnew } from "../disk/rewrite.ts";
+
+export type SharedAppend =
+  /** Durable; `end` is the offset just after it. */
+  | { readonly outcome: "appended"; readonly end: number }
+  /** `find` knew this line: nothing was written. */
+  | { readonly outcome: "found"; readonly line: Uint8Array };
+
+export interface SharedOptions {
+  /**
+   * True for a line that makes ours superfluous; asked of every whole line, segments included.
+   * Without it nothing is read: anybody may have made the file as long as they like.
+   */
+  readonly find?: (line: Uint8Array) => boolean;
+  /** Archived segments of the same file, oldest first. */
+  readonly segments?: readonly string[];
+  /** Of a file that has to be made. */
+  readonly mode?: number;
+  readonly waitMs?: number;
+}
+
+/** Spec 4.1 allows 2 s, but whoever waits here does nothing else meanwhile; it is tried again. */
+const WAIT_MS = 200;
+const MAX_REOPENS = 3;
+const NEWLINE = Uint8Array.of(0x0a);
+
+/**
+ * Appends one line to a file that every agent writes (decisions.jsonl, incident_log.jsonl), once.
+ * Spec 3.4, 4.1, Shared files: under the file's kernel lock, the inode checked again, the
+ * unterminated last line of whoever left it ended and never cut; only then is ours looked for, since
+ * that line may be it. Throws "locked" when the lock is not free in time.
+ */
+export function appendShared(
+  disk: Disk,
+  path: string,
+  line: Uint8Array,
+  options: SharedOptions,
+): SharedAppend {
+  const file = openLocked(disk, path, options);
+  try {
+    const archived = findArchived(disk, options);
+    if (archived !== undefined) return { outcome: "found", line: archived };
+    const { size } = file.stat();
+    if (!endsLine(file, size)) file.append(NEWLINE);
+    const present = findLine(file, options.find);
+    if (present !== undefined) {
+      // Whoever wrote it may have died before its sync, or could not cut it after a failed one.
+      writeAnew(file, present.start, present.end);
+      file.datasync();
+      return { outcome: "found", line: present.bytes };
+    }
+    appendOrUndo(file, size, joinLines([line]));
+    return { outcome: "appended", end: file.stat().size };
+  } finally {
+    file.close();
+  }
+}
+
+function openLocked(disk: Disk, path: string, options: SharedOptions): DiskFile {
+  for (let attempt = 0; attempt < MAX_REOPENS; attempt += 1) {
+    const file = disk.open(path, "append", options.mode ?? 0o644);
+    try {
+      if (!file.lock(options.waitMs ?? WAIT_MS)) throw lockedError(path);
+      // Archived while we waited: the lock that we hold is of the segment.
+      if (stillNamed(disk, file)) return file;
+      file.close();
+    } catch (error) {
+      file.close();
+      throw error;
+    }
+  }
+  throw lockedError(path);
+}
+
+function lockedError(path: string): StorageError {
+  return new StorageError("locked", path, "another program keeps it locked", {
+    hint: "it is tried again by itself; if this lasts, find the holder with: lslocks",
+  });
+}
+
+function findArchived(disk: Disk, options: SharedOptions): Uint8Array | undefined {
+  const { find, segments = [] } = options;
+  for (const path of find === undefined ? [] : segments) {
+    const segment = openSegment(disk, path);
+    try {
+      const found = findLine(segment, find);
+      if (found !== undefined) return found.bytes;
+    } finally {
+      segment.close();
+    }
+  }
+  return undefined;
+}
+
+function findLine(file: DiskFile, find: SharedOptions["find"]) {
+  if (find === undefined) return undefined;
+  for (const line of wholeLines(file, 0, file.stat().size)) {
+    if (isFound(line, find)) return line;
+  }
+  return undefined;
+}
+
+function isFound(
+  line: WholeLine,
+  find: (line: Uint8Array) => boolean,
+): line is WholeLine & { readonly bytes: Uint8Array } {
+  return line.bytes !== undefined && find(line.bytes);
+}
+
+/** A failed append leaves nothing of ours: nobody else writes while we hold the lock. */
+function appendOrUndo(file: DiskFile, size: number, bytes: Uint8Array): void {
+  try {
+    file.append(bytes);
+    file.datasync();
+  } catch (error) {
+    // Also after a failed sync: what it lost must not be found here and taken for durable.
+    file.truncate(size);
+    throw error;
+  }
+}
+
+/** The whole lines of a shared file with its segments, oldest first; oversized ones are left out. */
+export function* sharedLines(
+  disk: Disk,
+  path: string,
+  segments: readonly string[] = [],
+): Generator<Uint8Array> {
+  for (const at of [...segments, path]) {
+    const file = at === path ? openIfThere(disk, path) : openSegment(disk, at);
+    if (file === undefined) continue;
+    try {
+      for (const { bytes } of wholeLines(file, 0, file.stat().size)) {
+        if (bytes !== undefined) yield bytes;
+      }
+    } finally {
+      file.close();
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import { StorageError } from "../disk/disk.ts";
+import type { OwnLog, OwnLogRepair } from "./recover-own-log.ts";
+
+/** What an operator does when our key is used elsewhere. Spec 1.6. */
+export const IDENTITY_HINT =
+  "our key is used elsewhere: stop the other copy, then: deaddrop reclaim. If it was stolen, have each peer revoke it (deaddrop trust revoke)";
+
+/** What recovery found and did, over all logs of an identity. */
+export interface RecoveryReport {
+  /** Torn ends of ours that were cut (a copy is in the quarantine). */
+  readonly cut: readonly { log: string; offset: number; bytes: number }[];
+  /** Promised lines that a log lacked and has now. */
+  readonly restored: readonly { log: string; seq: number; id: string; line: Uint8Array }[];
+  /** Damage that cannot be restored: nothing is written to that log. */
+  readonly damaged: readonly { log: string; offset: number; detail: string }[];
+  /** In whose place something else stands: nothing is written to that log. */
+  readonly obstructed: readonly { log: string; problem: StorageError }[];
+  /** Lines with our signature that we did not write: nothing is written to that log. */
+  readonly unknown: readonly { log: string; seq: number; id: string }[];
+}
+
+export const NOTHING_OWED: RecoveryReport = {
+  cut: [],
+  restored: [],
+  damaged: [],
+  obstructed: [],
+  unknown: [],
+};
+
+export function reportOf(repairs: ReadonlyMap<string, OwnLogRepair>): RecoveryReport {
+  const all = [...repairs];
+  return {
+    cut: all.flatMap(([log, { cut }]) => (cut === undefined ? [] : [{ log, ...cut }])),
+    restored: all.flatMap(([log, { restored }]) =>
+      restored.map(({ seq, id, line }) => ({ log, seq, id, line })),
+    ),
+    damaged: all.flatMap(([log, { damaged }]) =>
+      damaged === undefined ? [] : [{ log, ...damaged }],
+    ),
+    obstructed: all.flatMap(([log, { obstructed: problem }]) =>
+      problem === undefined ? [] : [{ log, problem }],
+    ),
+    unknown: all.flatMap(([log, { unknown }]) => unknown.map(({ seq, id }) => ({ log, seq, id }))),
+  };
+}
+
+/** Why nothing may be appended to a log after its recovery; undefined when all is well. */
+export function blockedBy(
+  log: OwnLog,
+  { damaged, obstructed, unknown }: OwnLogRepair,
+): StorageError | undefined {
+  if (obstructed !== undefined) return obstructed;
+  if (damaged !== undefined) {
+    return new StorageError(
+      "log_damaged",
+      log.path,
+      `${damaged.detail}; nothing is written to it`,
+      {
+        hint: "put the log back from a backup or a peer's copy of the wire, then start again",
+      },
+    );
+  }
+  const [first] = unknown;
+  if (first === undefined) return undefined;
+  const problem = `line ${first.seq} carries our signature, but we did not write it`;
+  return new StorageError("identity_in_use", log.path, problem, {
+    hint: IDENTITY_HINT,
+  });
+}

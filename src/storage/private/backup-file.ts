@@ -1,0 +1,189 @@
+import { createHash } from "node:crypto";
+import { DocumentReader, shown } from "../../trust/policy/document.ts";
+import { isHandle } from "../../wire/handle.ts";
+import { parseObject, type JsonObject, type JsonValue } from "../../wire/json/json.ts";
+
+/** Where a file belongs: beside the key, in the wire's private folder, or in its state. Spec 1.1. */
+const PLACES = ["identity", "config", "state"] as const;
+export type BackupPlace = (typeof PLACES)[number];
+
+export interface BackupFile {
+  readonly place: BackupPlace;
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
+/** One agent's private files on one wire, as they were at one moment. */
+export interface Backup {
+  readonly handle: string;
+  readonly wireKey: string;
+  /** Undefined on a wire without an id. */
+  readonly wireId: string | undefined;
+  /** Where the wire's folder lay: for a person to know it by. */
+  readonly wireDir: string;
+  /** ISO-8601. */
+  readonly madeAt: string;
+  /** `version` of the trust store; 0 when nothing was pinned. */
+  readonly storeVersion: number;
+  readonly files: readonly BackupFile[];
+}
+
+export type BackupParse =
+  { readonly ok: true; readonly backup: Backup } | { readonly ok: false; readonly detail: string };
+
+const FORMAT = "deaddrop-backup";
+const VERSION = 1;
+const MAX_FILES = 256;
+export const MAX_FILE_BYTES = 16 * 1024 * 1024;
+const MAX_ALL_BYTES = 32 * 1024 * 1024;
+/** Base64 takes a third more, names and sums a little. */
+export const MAX_DOCUMENT_BYTES = 48 * 1024 * 1024;
+
+/** Whether a backup holds a file of that name there; nothing else is ever written. */
+export function isBackupName(handle: string, place: BackupPlace, name: string): boolean {
+  switch (place) {
+    case "identity":
+      if (name === `${handle}.key` || name === `${handle}.pub.json`) return true;
+      return (
+        name.startsWith(`${handle}.key.`) &&
+        /^[0-9a-f]{1,64}\.old$/.test(name.slice(handle.length + 5))
+      );
+    case "config":
+      // A lock holds nothing; a name with a dot before it is a file that is just being written.
+      return /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(name) && !/\.(lock|new|tmp)$/.test(name);
+    case "state":
+      return name === "trust_seen.json";
+  }
+}
+
+/** Why these files make no backup: there are too many, or they are too long. */
+export function boundsProblem(
+  files: readonly Pick<BackupFile, "name" | "bytes">[],
+): string | undefined {
+  if (files.length > MAX_FILES) return `${files.length} files; at most ${MAX_FILES} are kept`;
+  const long = files.find(({ bytes }) => bytes.length > MAX_FILE_BYTES);
+  if (long !== undefined) {
+    return `${long.name} has ${long.bytes.length} bytes; at most ${MAX_FILE_BYTES} are kept`;
+  }
+  const all = files.reduce((sum, { bytes }) => sum + bytes.length, 0);
+  return all > MAX_ALL_BYTES ? `${all} bytes in all; at most ${MAX_ALL_BYTES} are kept` : undefined;
+}
+
+/** The document that is encrypted. */
+export function serialiseBackup(backup: Backup): Uint8Array {
+  const document = {
+    format: FORMAT,
+    version: VERSION,
+    handle: backup.handle,
+    wire_key: backup.wireKey,
+    wire_id: backup.wireId,
+    wire_dir: backup.wireDir,
+    made_at: backup.madeAt,
+    store_version: backup.storeVersion,
+    files: backup.files.map(({ place, name, bytes }) => ({
+      place,
+      name,
+      sha256: sum(bytes),
+      data: Buffer.from(bytes).toString("base64"),
+    })),
+  };
+  return Buffer.from(`${JSON.stringify(document, null, 1)}\n`, "utf8");
+}
+
+/** Reads the document. Whoever made it knew the passphrase, and is believed no further than that. */
+export function parseBackup(bytes: Uint8Array): BackupParse {
+  const parsed = parseObject(bytes);
+  if (!parsed.ok) return { ok: false, detail: `the document inside: ${parsed.detail}` };
+  const { value } = parsed;
+  if (value["format"] !== FORMAT) {
+    return { ok: false, detail: `what is inside is no backup of deaddrop (no format ${FORMAT})` };
+  }
+  if (value["version"] !== VERSION) {
+    const found = shown(value["version"] ?? null);
+    return { ok: false, detail: `it has version ${found}; this deaddrop reads ${VERSION}` };
+  }
+  const reader = new DocumentReader("backup");
+  const backup = readBackup(reader, value);
+  const bounds = backup && boundsProblem(backup.files);
+  if (bounds !== undefined) reader.problem("files", bounds);
+  const [problem] = reader.problems;
+  if (problem !== undefined) return { ok: false, detail: problem };
+  return backup === undefined ? { ok: false, detail: "it lacks a field" } : { ok: true, backup };
+}
+
+function readBackup(reader: DocumentReader, value: JsonObject): Backup | undefined {
+  const handle = required(reader, value, "handle");
+  const wireKey = required(reader, value, "wire_key");
+  const wireDir = required(reader, value, "wire_dir");
+  const madeAt = required(reader, value, "made_at");
+  const wireId = reader.text(value["wire_id"], "wire_id");
+  const max = Number.MAX_SAFE_INTEGER;
+  const storeVersion = reader.wholeNumber(value["store_version"], "store_version", 0, max);
+  if (storeVersion === undefined) reader.problem("store_version", "is missing");
+  if (handle !== undefined && !isHandle(handle)) reader.problem("handle", "is not a handle");
+  if (wireKey !== undefined && !/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(wireKey)) {
+    reader.problem("wire_key", `is ${shown(wireKey)}; expected letters, digits, "-" and "_"`);
+  }
+  if (madeAt !== undefined && Number.isNaN(Date.parse(madeAt))) {
+    reader.problem("made_at", "is no time");
+  }
+  if (reader.problems.length > 0 || handle === undefined || wireKey === undefined) return undefined;
+  if (wireDir === undefined || madeAt === undefined || storeVersion === undefined) return undefined;
+  const files = readFiles(reader, value["files"], handle);
+  return { handle, wireKey, wireId, wireDir, madeAt, storeVersion, files };
+}
+
+function required(reader: DocumentReader, value: JsonObject, field: string): string | undefined {
+  if (value[field] === undefined) reader.problem(field, "is missing");
+  return reader.text(value[field], field);
+}
+
+function readFiles(
+  reader: DocumentReader,
+  value: JsonValue | undefined,
+  handle: string,
+): readonly BackupFile[] {
+  const list = reader.list(value, "files") ?? [];
+  if (list.length > MAX_FILES) reader.problem("files", `are ${list.length}, at most ${MAX_FILES}`);
+  const seen = new Set<string>();
+  return list.slice(0, MAX_FILES).flatMap((item, at): BackupFile[] => {
+    const file = readFile(reader, item, `files[${at}]`, handle);
+    if (file === undefined) return [];
+    const key = `${file.place}/${file.name}`;
+    if (seen.has(key)) reader.problem(`files[${at}]`, `names ${key} a second time`);
+    seen.add(key);
+    return [file];
+  });
+}
+
+function readFile(
+  reader: DocumentReader,
+  item: JsonValue,
+  path: string,
+  handle: string,
+): BackupFile | undefined {
+  const fields = reader.object(item, path);
+  const name = reader.text(fields?.["name"], `${path}.name`);
+  const placed = reader.text(fields?.["place"], `${path}.place`);
+  const place = PLACES.find((each) => each === placed);
+  const expected = reader.text(fields?.["sha256"], `${path}.sha256`);
+  const data = reader.text(fields?.["data"], `${path}.data`);
+  if (name === undefined || place === undefined || data === undefined) {
+    reader.problem(path, `lacks its name, its data or a place (${PLACES.join(", ")})`);
+    return undefined;
+  }
+  if (!isBackupName(handle, place, name)) {
+    reader.problem(`${path}.name`, `is ${shown(name)}, which no backup holds in ${place}`);
+    return undefined;
+  }
+  const bytes = Buffer.from(data, "base64");
+  if (bytes.toString("base64") !== data || sum(bytes) !== expected) {
+    reader.problem(path, `(${name}) is damaged: its data does not have the SHA-256 beside it`);
+    return undefined;
+  }
+  return { place, name, bytes };
+}
+
+function sum(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}

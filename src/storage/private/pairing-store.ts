@@ -1,0 +1,31 @@
+import { readWhole, StorageError, type Disk } from "../disk/disk.ts";
+import type { AgentPaths } from "../paths.ts";
+import { checkPrivate } from "./private-store.ts";
+
+const LOCK_WAIT_MS = 2_000;
+
+/**
+ * Changes the private file of the pairings under its own lock, durably; returns what `change` makes
+ * of its bytes (undefined when there is none). Nonces that were not shown yet stand in it, so it is
+ * refused when others can read it.
+ */
+export function updatePairings(
+  disk: Disk,
+  paths: AgentPaths,
+  change: (current: Uint8Array | undefined) => string,
+): void {
+  const lock = disk.open(paths.pairingLock, "append", 0o600);
+  try {
+    if (!lock.lock(LOCK_WAIT_MS)) {
+      throw new StorageError("locked", paths.pairing, "another program is changing it", {
+        hint: "wait for that command to end, then repeat this one",
+      });
+    }
+    checkPrivate(disk, paths.pairing, "not_readable_by_others");
+    const current = readWhole(disk, paths.pairing);
+    const next = Buffer.from(change(current), "utf8");
+    if (current === undefined || !next.equals(current)) disk.replace(paths.pairing, next, 0o600);
+  } finally {
+    lock.close();
+  }
+}

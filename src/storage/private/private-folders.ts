@@ -1,0 +1,91 @@
+import { join } from "node:path";
+import { readWhole, StorageError, type Disk } from "../disk/disk.ts";
+import { programFolder, wireKeyOf, type AgentPaths, type Places } from "../paths.ts";
+
+const PRIVATE_FOLDER = 0o700;
+
+/** Makes an agent's private folders, and refuses those that others can write. Spec 1.1, 2.1. */
+export function preparePrivateFolders(disk: Disk, paths: AgentPaths): void {
+  for (const folder of [paths.configDir, paths.stateDir]) {
+    disk.makeFolder(folder, PRIVATE_FOLDER);
+    const mode = disk.stat(folder)?.mode ?? 0;
+    if ((mode & 0o022) !== 0) {
+      throw new StorageError("unsafe_mode", folder, "other users can write there", {
+        hint: `chmod 700 ${folder}`,
+      });
+    }
+  }
+}
+
+/**
+ * The key under which a wire's private folders lie: the one remembered for this path (a peer that
+ * edits `wire_id`, or an id given later, must not make us forget pins and heads), else by id or path.
+ */
+export function resolveWireKey(
+  disk: Disk,
+  places: Places,
+  handle: string,
+  realWireDir: string,
+  wireId: string | undefined,
+): string {
+  const computed = wireKeyOf(wireId, realWireDir);
+  const keys = rememberedKeys(disk, places, handle, realWireDir);
+  return keys.includes(computed) ? computed : (keys[0] ?? computed);
+}
+
+/** Notes which wire folder the private folder belongs to. */
+export function rememberWire(disk: Disk, paths: AgentPaths, wireId: string | undefined): void {
+  const note = { wire_dir: paths.wireDir, ...(wireId === undefined ? {} : { wire_id: wireId }) };
+  const bytes = Buffer.from(`${JSON.stringify(note)}\n`, "utf8");
+  const current = readWhole(disk, paths.remembered);
+  if (current !== undefined && bytes.equals(current)) return;
+  disk.replace(paths.remembered, bytes, 0o600);
+}
+
+/** Whether an agent of this user, whichever, has been on the wire in that folder. Spec 1.1. */
+export function isRememberedWire(disk: Disk, places: Places, realWireDir: string): boolean {
+  const folder = programFolder(places);
+  return disk.list(folder).some((key) => {
+    if (disk.stat(join(folder, key))?.kind !== "folder") return false;
+    return disk
+      .list(join(folder, key))
+      .some((handle) => isOf(disk, join(folder, key, handle), realWireDir));
+  });
+}
+
+function isOf(disk: Disk, agentFolder: string, realWireDir: string): boolean {
+  if (disk.stat(agentFolder)?.kind !== "folder") return false;
+  const bytes = readWhole(disk, join(agentFolder, "wire.json"));
+  return bytes !== undefined && wireDirOf(Buffer.from(bytes).toString("utf8")) === realWireDir;
+}
+
+/** A new wire was made where another one lay: the old one's private folders stay, unattached. */
+export function forgetWire(disk: Disk, places: Places, handle: string, realWireDir: string): void {
+  for (const key of rememberedKeys(disk, places, handle, realWireDir)) {
+    disk.remove(join(programFolder(places), key, handle, "wire.json"));
+  }
+}
+
+function rememberedKeys(
+  disk: Disk,
+  places: Places,
+  handle: string,
+  realWireDir: string,
+): readonly string[] {
+  const folder = programFolder(places);
+  return disk.list(folder).filter((key) => {
+    if (disk.stat(join(folder, key))?.kind !== "folder") return false;
+    return isOf(disk, join(folder, key, handle), realWireDir);
+  });
+}
+
+function wireDirOf(text: string): string | undefined {
+  let note: unknown;
+  try {
+    note = JSON.parse(text);
+  } catch {
+    return undefined; // it is written atomically; a person edited it, and the computed key serves
+  }
+  if (typeof note !== "object" || note === null || !("wire_dir" in note)) return undefined;
+  return typeof note.wire_dir === "string" ? note.wire_dir : undefined;
+}

@@ -1,0 +1,117 @@
+import { quote } from "../../wire/quote.ts";
+import type { HeartbeatTiers } from "./heartbeat-tiers.ts";
+import type { SigningPolicy, WireConfig } from "./config.ts";
+
+/**
+ * The stricter of two signing policies: only those stay unsigned whom both let. What is remembered
+ * privately is the strictest ever seen, so the wire's file can tighten it and never loosen it; the
+ * operator loosens it by replacing what is remembered. Spec 1.5.
+ */
+export function tighten(remembered: SigningPolicy, seen: SigningPolicy): SigningPolicy {
+  if (!remembered.enforceSigned) return seen;
+  if (!seen.enforceSigned) return remembered;
+  const allowUnsignedFrom = remembered.allowUnsignedFrom.filter((handle) =>
+    seen.allowUnsignedFrom.includes(handle),
+  );
+  return { enforceSigned: true, allowUnsignedFrom };
+}
+
+/** Whether `to` lets somebody write unsigned whom `from` does not. */
+export function isLooser(from: SigningPolicy, to: SigningPolicy): boolean {
+  if (!from.enforceSigned) return false;
+  if (!to.enforceSigned) return true;
+  return to.allowUnsignedFrom.some((handle) => !from.allowUnsignedFrom.includes(handle));
+}
+
+/** What of a policy names the logs that are read. */
+type Naming = Pick<WireConfig, "layout" | "roster" | "wireId">;
+
+/**
+ * What would go unread if `to` held in the place of `from`: every log of a handle that the roster
+ * lost, or all logs of another layout or wire, and what was decided there with them. Spec 1.1: no
+ * change of policy does that. Undefined when nothing is lost.
+ */
+export function lostPast(from: Naming, to: Naming, self: string): string | undefined {
+  if (to.layout !== from.layout) {
+    return `the layout would change from ${from.layout} to ${to.layout}: none of the logs would be read any more`;
+  }
+  if (!to.roster.includes(self)) {
+    return `the roster there (${listed(to.roster)}) leaves you out`;
+  }
+  const lost = from.roster.filter((handle) => !to.roster.includes(handle));
+  if (lost.length > 0) {
+    return `the roster would lose ${listed(lost)}: every decision that they took part in would be void`;
+  }
+  if (to.wireId === from.wireId) return undefined;
+  return `the wire id would change from ${from.wireId ?? "none"} to ${to.wireId ?? "none"}: no line of the logs would belong to this wire any more`;
+}
+
+/**
+ * What applying `to` over `from` would change, a line for each setting, for `config accept`; empty
+ * when nothing. Spec 1.1 (pinned configuration).
+ */
+export function diffConfig(from: WireConfig, to: WireConfig): readonly string[] {
+  const lines = diffSettings(configSettings(from), configSettings(to));
+  if (isLooser(from.signing, to.signing)) {
+    lines.push("WEAKER: lines that had to be signed would be taken unsigned");
+  }
+  return lines;
+}
+
+/** The same for `tiers.json`. */
+export function diffTiers(from: HeartbeatTiers, to: HeartbeatTiers): readonly string[] {
+  return diffSettings(tierSettings(from), tierSettings(to));
+}
+
+/** A line for each setting of a policy: what `init` and `join` show before they pin it. Spec 1.1. */
+export function policyLines(config: WireConfig, tiers: HeartbeatTiers): readonly string[] {
+  const { transitions: _, ...cadences } = Object.fromEntries(tierSettings(tiers));
+  const settings = [...configSettings(config), ...Object.entries(cadences)];
+  return settings.map(([name, value]) => `${name}: ${value}`);
+}
+
+/** Settings by name, each as the text that a person compares. */
+type Settings = ReadonlyMap<string, string>;
+
+function diffSettings(from: Settings, to: Settings): string[] {
+  const names = [...new Set([...from.keys(), ...to.keys()])];
+  return names
+    .filter((name) => from.get(name) !== to.get(name))
+    .map((name) => `${name}: ${from.get(name) ?? "(none)"} → ${to.get(name) ?? "(none)"}`);
+}
+
+function configSettings(config: WireConfig): Settings {
+  const { signing, limits } = config;
+  return new Map([
+    ["wire_id", config.wireId ?? "(none)"],
+    ["protocol_version", config.protocolVersion],
+    ["layout", config.layout],
+    ["roster", listed(config.roster)],
+    ["v3_signing.enforce_signed", String(signing.enforceSigned)],
+    ["v3_signing.allow_unsigned_from", listed([...signing.allowUnsignedFrom].sort())],
+    ["limits.max_message_body_kb", String(limits.maxMessageBodyKb)],
+    ["limits.max_clock_skew_seconds", String(limits.maxClockSkewSeconds)],
+    ["limits.rate_limit_msg_per_min", String(limits.rateLimitMsgPerMin)],
+    ["limits.max_refs", String(limits.maxRefs)],
+    ...[...config.domains].map(
+      ([name, { owner, paths }]) =>
+        [`domains[${quote(name)}]`, `${owner} owns ${patterns(paths)}`] as const,
+    ),
+  ]);
+}
+
+function tierSettings(tiers: HeartbeatTiers): Settings {
+  const cadences = Object.entries(tiers.cadencesMs);
+  return new Map([
+    ...cadences.map(([tier, ms]) => [`tiers.${tier}.cadence_seconds`, String(ms / 1_000)] as const),
+    ["transitions", JSON.stringify(tiers.transitions)],
+  ]);
+}
+
+function patterns(paths: readonly string[]): string {
+  return paths.length === 0 ? "no paths" : paths.map((path) => quote(path)).join(", ");
+}
+
+function listed(items: readonly string[]): string {
+  return items.length === 0 ? "(nobody)" : items.join(", ");
+}

@@ -1,0 +1,185 @@
+import { describe, expect, test } from "vitest";
+import { knownLine, learnLine, type KnownLines } from "../../../src/protocol/logs/known-lines.ts";
+import type { LineEvent } from "../../../src/protocol/events.ts";
+import {
+  addLine,
+  linesOf,
+  newTopic,
+  sizeOf,
+  topicKey,
+  type Topic,
+  type TopicLine,
+} from "../../../src/protocol/decisions/proposal-thread.ts";
+import { makeLayout } from "../../../src/wire/layout.ts";
+import { lineEvent, NOON, WireScript, type Saying } from "../../support/scripts/wire-script.ts";
+
+test("those who see all of a log share its threads", () => {
+  const pairs = makeLayout("pairwise", ["a", "b", "c"]);
+  expect(topicKey(pairs, "a_to_b", "X")).toBe("a_to_b b_to_a X");
+  expect(topicKey(pairs, "b_to_a", "X")).toBe("a_to_b b_to_a X");
+  expect(topicKey(pairs, "a_to_c", "X")).toBe("a_to_c c_to_a X");
+  const outbox = makeLayout("outbox", ["a", "b", "c"]);
+  expect(["a", "b"].map((log) => topicKey(outbox, log, "X"))).toEqual([" X", " X"]);
+  expect(topicKey(pairs, "nowhere", "X")).toBe(" X");
+});
+
+describe("a line is taken", () => {
+  const THREAD = "the thread";
+  const said = (saying: Saying, change: Partial<LineEvent> = {}): LineEvent => {
+    const script = new WireScript("pairwise", ["a", "b"]);
+    return lineEvent(script.say("a_to_b", NOON, { thread: THREAD, ...saying }), "b", change);
+  };
+  const FIXED = {
+    log: "a_to_b",
+    line: 1,
+    from: "a",
+    timestamp: "2026-11-20T12:00:00.000000Z",
+    timestampMs: NOON,
+  };
+
+  const noBeat = (): boolean => false;
+  const taken = (topic: Topic, event: LineEvent, names: KnownLines = new Map()) =>
+    addLine(topic, event, names, noBeat);
+
+  test.each<[string, Saying, Partial<TopicLine>]>([
+    ["a proposal", { type: "proposal" }, { says: "proposal" }],
+    ["a counter", { type: "proposal", body: { counters: "x" } }, { says: "proposal", target: "x" }],
+    ["an ack", { type: "ack", body: { acks: "x" } }, { says: "ack", target: "x", approves: true }],
+    ["an ack that names nothing", { type: "ack" }, { says: "ack", approves: true }],
+    [
+      "a rejection",
+      { type: "ack", body: { acks: "x", approve: false } },
+      { says: "ack", target: "x" },
+    ],
+    [
+      "an agreement",
+      { type: "ack", body: { acks: "x", approve: true } },
+      { says: "ack", target: "x", approves: true, explicit: true },
+    ],
+    [
+      "an ack that says neither",
+      { type: "ack", body: { acks: "x", approve: "no" } },
+      { says: "ack", target: "x", approves: true },
+    ],
+    [
+      "a bare ack",
+      { type: "ack", unsigned: true },
+      { says: "ack", approves: true, bare: true, chained: false },
+    ],
+    [
+      "an unchained ack that names something",
+      { type: "ack", body: { acks: "x" }, unsigned: true },
+      { says: "ack", approves: true, target: "x", chained: false },
+    ],
+    [
+      "an unchained ack that names what is no id",
+      { type: "ack", body: { acks: 7 }, unsigned: true },
+      { says: "ack", approves: true, chained: false },
+    ],
+    [
+      "an unchained answer to a request",
+      { type: "ack", body: { request_id: "0badcafe" }, unsigned: true },
+      { says: "nothing", chained: false },
+    ],
+    [
+      "an answer to a request, whatever else it says",
+      { type: "ack", body: { acks: "x", approve: true, request_id: "0badcafe" } },
+      { says: "nothing", target: "x" },
+    ],
+    [
+      "a correction that reverts nothing",
+      { type: "correction", body: { corrects: "x" } },
+      { says: "nothing", target: "x" },
+    ],
+    [
+      "an unchained proposal",
+      { type: "proposal", unsigned: true },
+      { says: "proposal", chained: false },
+    ],
+    [
+      "a revert",
+      { type: "correction", body: { corrects: "y", reverts: "x" } },
+      { says: "revert", target: "x" },
+    ],
+  ])("as %s", (_name, saying, expected) => {
+    const topic = newTopic("key", THREAD);
+    const event = said(saying, { refused: "clock_skew" });
+    const defaults = {
+      target: undefined,
+      approves: false,
+      explicit: false,
+      namesOwn: undefined,
+      bare: false,
+      chained: true,
+    };
+    const names: KnownLines = new Map();
+    const line = { ...FIXED, id: event.message.id, ...defaults, refusedByUs: true, ...expected };
+    expect(taken(topic, event, names)).toEqual(line);
+    expect(linesOf(topic, "a_to_b")).toEqual([line]);
+    const isProposal = line.says === "proposal";
+    expect(knownLine(names, "a_to_b", line.id)).toEqual({ line: 1, topic: "key", isProposal });
+    expect(taken(newTopic("key", THREAD), said(saying))?.refusedByUs).toBe(false);
+  });
+
+  test("as one that decides nothing, and that an ack may name", () => {
+    const topic = newTopic("key", THREAD);
+    const names: KnownLines = new Map();
+    const event = said({ type: "feedback", body: { reverts: "x", corrects: "y", acks: "z" } });
+    expect(taken(topic, event, names)).toBeUndefined();
+    expect([...topic.others]).toEqual([["a_to_b", [event.message.id]]]);
+    const place = { line: 1, topic: "key", isProposal: false };
+    expect(knownLine(names, "a_to_b", event.message.id)).toEqual(place);
+    expect(linesOf(topic, "a_to_b")).toEqual([]);
+  });
+
+  test("with what it names in its own log, of whichever thread", () => {
+    const names: KnownLines = new Map();
+    learnLine(names, "a_to_b", "p", { line: 1, topic: "another", isProposal: true });
+    learnLine(names, "a_to_b", "s", { line: 2, topic: "another", isProposal: false });
+    learnLine(names, "b_to_a", "q", { line: 2, topic: "another", isProposal: true });
+    const naming = (acks: string) =>
+      addLine(
+        newTopic("key", THREAD),
+        said({ type: "ack", body: { acks } }),
+        names,
+        (id) => id === "beat",
+      )?.namesOwn;
+    expect(["p", "s", "beat", "q", "x"].map(naming)).toEqual([
+      "proposal",
+      "other",
+      "other",
+      undefined,
+      undefined,
+    ]);
+  });
+
+  test("once, however often it is told", () => {
+    const topic = newTopic("key", THREAD);
+    const names: KnownLines = new Map();
+    for (const type of ["proposal", "feedback"]) {
+      taken(topic, said({ type }), names);
+      expect(taken(topic, said({ type }, { line: 2 }), names)).toBeUndefined();
+    }
+    expect(linesOf(topic, "a_to_b").map(({ line }) => line)).toEqual([1]);
+    expect(sizeOf(topic)).toBe(2);
+  });
+
+  test("up to 1,024 that decide and 4,096 that do not, of each log", () => {
+    const topic = newTopic("key", THREAD);
+    const first = taken(topic, said({ type: "proposal" }));
+    if (first === undefined) throw new Error("one line");
+    const filled = (count: number) =>
+      topic.lines.set("a_to_b", Array<TopicLine>(count).fill({ ...first, id: "filler" }));
+    const second = said({ type: "proposal", subject: "second" });
+    filled(1_023);
+    expect(taken(topic, second)?.id).toBe(second.message.id);
+    expect([...topic.full]).toEqual([]);
+    filled(1_024);
+    expect(taken(topic, second)).toBeUndefined();
+    expect([...topic.full]).toEqual(["a_to_b"]);
+    topic.others.set("a_to_b", Array<string>(4_095).fill("filler"));
+    const others = ["one", "two"].map((subject) => said({ type: "ship", subject }));
+    for (const other of others) taken(topic, other);
+    expect(topic.others.get("a_to_b")?.slice(4_095)).toEqual([others[0]?.message.id]);
+  });
+});

@@ -1,0 +1,84 @@
+import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import {
+  checkClock,
+  checkFilesystem,
+  checkLocks,
+  checkNode,
+  checkSpace,
+  judgeFilesystem,
+  judgeSpace,
+} from "../../../src/setup/checks/host-checks.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "deaddrop-checks-"));
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe("preconditions of a host", () => {
+  it.each([
+    ["v20.18.9", "failed"],
+    ["v18.20.0", "failed"],
+    ["v20.19.0", "ok"],
+    ["v24.0.0", "ok"],
+  ])("Node.js %s is %s", (version, result) => {
+    expect(checkNode(version).result).toBe(result);
+  });
+
+  it("a kernel lock can be taken, and the try leaves nothing behind", () => {
+    expect(checkLocks(folder)).toEqual({
+      check: "kernel locks",
+      result: "ok",
+      detail: "they can be taken",
+    });
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it("says what to install where no program can take a lock", () => {
+    const path = process.env["PATH"];
+    process.env["PATH"] = folder;
+    try {
+      expect(checkLocks(folder)).toMatchObject({
+        result: "failed",
+        mend: expect.stringContaining("install flock"),
+      });
+    } finally {
+      process.env["PATH"] = path;
+    }
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it.each([
+    [63, "failed"],
+    [64, "warning"],
+    [1_023, "warning"],
+    [1_024, "ok"],
+  ])("%i MiB of free space are %s", (freeMib, result) => {
+    expect(judgeSpace("wire", "/x", freeMib).result).toBe(result);
+  });
+
+  it("warns of filesystems without events, and names them", () => {
+    const nfs = judgeFilesystem("/x", { name: "NFS", events: false, network: true });
+    expect(nfs).toMatchObject({ result: "warning", detail: expect.stringContaining("NFS") });
+    expect(checkFilesystem(folder).result).toBe("ok");
+    expect(checkSpace(folder, "wire").detail).toContain(folder);
+  });
+
+  it("compares the clock with what others have written", () => {
+    const nowMs = Date.UTC(2027, 0, 1);
+    const file = join(folder, "a.jsonl");
+    writeFileSync(file, "");
+    const touched = (aheadSeconds: number) => {
+      const at = nowMs / 1_000 + aheadSeconds;
+      utimesSync(file, at, at);
+      return checkClock(nowMs, folder, 300).result;
+    };
+    expect([touched(299), touched(301)]).toEqual(["ok", "failed"]);
+    expect(checkClock(Date.UTC(1970, 0, 2), undefined, 300).result).toBe("failed");
+  });
+});

@@ -1,0 +1,203 @@
+import { isDeepStrictEqual } from "node:util";
+import { runAudit } from "../../../src/audit/audit.ts";
+import { wirePlan } from "../../../src/audit/plan.ts";
+import type { Agent } from "../../../src/agent/agent.ts";
+import { loadPlace, type AgentConfig } from "../../../src/agent/config/agent-config.ts";
+import { MAX_QUARANTINE_BYTES } from "../../../src/storage/files/quarantine.ts";
+import { FALSE_ALARMS } from "../../support/scenes/false-alarms.ts";
+import { notedVerdicts, verdictDifferences } from "../../support/scenes/line-verdicts.ts";
+import { WIRE } from "../../support/scenes/scene-folder.ts";
+import { incidentsOf, standingOf, type Outcome } from "../../support/scenes/scene-outcome.ts";
+import { Broken, kept } from "./broken.ts";
+import { HOSTILE, PLAIN } from "../stage/cast.ts";
+import { checkDecided } from "./decided.ts";
+import { look, type Play } from "../play.ts";
+import type { Member } from "../stage/stage.ts";
+
+type Standing = Omit<Outcome, "threadCount">;
+
+/** Minutes in the end in which lines may be held back: a hold is for 15, and one of another log may follow. */
+const MOST_HELD_BACK = 40;
+const MINUTE_MS = 60_000;
+
+/** Disks are well, everybody comes back, time passes: then everything has to be in its place. */
+export async function checkFinale(play: Play): Promise<void> {
+  await settle(play);
+  for (const member of play.honest) play.ledger.checkOwn(member);
+  play.inboxes.checkComplete(play.ledger);
+  play.shared.checkMirrors();
+  for (const member of play.honest) {
+    await checkPeers(play, member);
+    await checkNotices(play, member);
+    checkBounds(play, member);
+  }
+  await checkDecided(play);
+  for (const member of play.honest) {
+    const live = await standingOf(agentOf(member));
+    checkRecorded(play, member, live);
+    checkVerdicts(play, member);
+    if (hasReadAll(play, member)) checkAudit(play, member, live);
+    // What an author has taken back cannot be read again.
+    if (play.hostile?.hasCut !== true) await checkReplay(play, member, live);
+  }
+  look(play);
+}
+
+async function settle(play: Play): Promise<void> {
+  const { stage } = play;
+  for (const { process } of play.honest) process.heal();
+  for (let round = 0; round < 6; round += 1) {
+    for (const member of play.honest) await stage.start(member);
+    await stage.pass(MINUTE_MS);
+    look(play);
+  }
+  // Where clocks differ, lines that are dated ahead are held back for a quarter of an hour first.
+  for (let round = 0; round < MOST_HELD_BACK && (await isHeldBack(play)); round += 1) {
+    for (const member of play.honest) await stage.start(member);
+    await stage.pass(MINUTE_MS);
+    look(play);
+  }
+  stage.isCalm = true;
+  await stage.pass(1_000);
+  for (const { handle, running } of play.honest) {
+    kept(12, running !== undefined, () => `${handle} does not start again`);
+  }
+}
+
+/** Whether somebody holds lines back because of a clock, or is down and cannot say. */
+async function isHeldBack({ stage, honest }: Play): Promise<boolean> {
+  for (const member of honest) {
+    const peers = await stage.ask(member, (agent) => agent.view("peers", undefined));
+    if (peers === undefined) return true;
+    const waits = peers.flatMap((peer) => peer.waits ?? []);
+    if (waits.some(({ because }) => because === "ahead")) return true;
+  }
+  return false;
+}
+
+async function answered<T>(member: Member, ask: Promise<T | undefined>): Promise<T> {
+  const answer = await ask;
+  if (answer === undefined) throw new Broken(12, `${member.handle} gives no answer`);
+  return answer;
+}
+
+/** A sender's clock may be an hour off: who beats is here. */
+async function checkPeers(play: Play, member: Member): Promise<void> {
+  const peers = await answered(
+    member,
+    play.stage.ask(member, (agent) => agent.view("peers", undefined)),
+  );
+  for (const peer of peers.filter(({ handle: of }) => of !== HOSTILE)) {
+    const { handle } = member;
+    const mayBeSilent = member.clockWasSet || peer.handle === PLAIN;
+    const isSilent = peer.presence === "silent" && !mayBeSilent;
+    kept(10, !isSilent, () => `${handle} takes ${peer.handle} for silent`);
+    kept(8, !peer.held, () => `${handle} holds ${peer.handle}, who has done nothing`);
+  }
+}
+
+async function checkNotices(play: Play, member: Member): Promise<void> {
+  const notices = await answered(
+    member,
+    play.stage.ask(member, (agent) => agent.view("notices", undefined)),
+  );
+  // Anybody can put a second copy of an unchained line into a log of its author.
+  const isCopied = ({ cause, peer }: { cause: string; peer: string | null }): boolean =>
+    cause === "replayed" && peer === PLAIN && play.hostile !== undefined;
+  const wrong = notices.find(
+    (notice) => FALSE_ALARMS.has(notice.cause) && notice.peer !== HOSTILE && !isCopied(notice),
+  );
+  kept(8, wrong === undefined, () => `${member.handle} was told what is not true: ${wrong?.cause}`);
+}
+
+function checkBounds(play: Play, member: Member): void {
+  const { quarantine } = play.stage.paths(member);
+  const size = play.stage.disk.lookUp(quarantine)?.size ?? 0;
+  kept(11, size <= MAX_QUARANTINE_BYTES, () => `${member.handle}'s quarantine has ${size} bytes`);
+}
+
+/** What is ratified between honest agents is recorded. */
+function checkRecorded(play: Play, { handle }: Member, outcome: Standing): void {
+  for (const { id } of outcome.ratified) {
+    const proposal = play.ledger.byId.get(id);
+    const parties = [proposal?.from, ...((proposal?.body["required"] ?? []) as string[])];
+    if (parties.includes(HOSTILE)) continue;
+    const isRecorded = play.shared.recorded.has(id);
+    kept(5, isRecorded, () => `${handle} sees ${id.slice(0, 8)} ratified; it is not recorded`);
+  }
+}
+
+async function checkReplay(play: Play, member: Member, live: Standing): Promise<void> {
+  play.stage.kill(member);
+  play.stage.disk.process().remove(play.stage.paths(member).checkpoint);
+  await play.stage.start(member);
+  const again = await standingOf(agentOf(member));
+  kept(
+    12,
+    isDeepStrictEqual(again, live),
+    () => `${member.handle}'s replay differs: ${difference(live, again)}`,
+  );
+}
+
+function agentOf({ handle, running }: Member): Agent {
+  if (running === undefined) throw new Broken(12, `${handle} does not start again`);
+  return running.agent;
+}
+
+function difference(live: Standing, again: Standing): string {
+  const keys = Object.keys(live) as (keyof Standing)[];
+  const key = keys.find((each) => !isDeepStrictEqual(live[each], again[each]));
+  if (key === undefined) return "nowhere";
+  return `${key} was ${JSON.stringify(live[key])}, is ${JSON.stringify(again[key])}`.slice(0, 800);
+}
+
+function placeOf({ handle, process, places }: Member): AgentConfig {
+  return loadPlace(process, places, { wireDir: WIRE, handle });
+}
+
+/** A power cut takes back lines of those who do not sync, and some cut their logs: then others stand there. */
+function isAsItWasRead({ hostile, stage }: Play): boolean {
+  return hostile === undefined || !(hostile.hasCut || stage.powerCuts > 0);
+}
+
+/** Every line got the verdict that an audit gives it, with the journal and by the logs alone. */
+function checkVerdicts(play: Play, member: Member): void {
+  if (!isAsItWasRead(play)) return;
+  const [first] = verdictDifferences(member.process, placeOf(member));
+  kept(12, first === undefined, () => `${member.handle} and the audit differ on ${first ?? ""}`);
+}
+
+/** Nothing stands in any log that is held back from it. */
+function hasReadAll(play: Play, member: Member): boolean {
+  if (!isAsItWasRead(play)) return false;
+  const noted = notedVerdicts(member.process, placeOf(member));
+  return play.stage.logs.every((log) => {
+    const inode = play.stage.disk.lookUp(play.stage.path(log));
+    const text =
+      inode === undefined ? "" : Buffer.from(inode.read(inode.size, 0)).toString("latin1");
+    const lines = text.split("\n").length - 1;
+    return lines === 0 || noted.has(`${log.name}:${lines}`);
+  });
+}
+
+/** The logs alone say the same. */
+function checkAudit(play: Play, member: Member, live: Standing): void {
+  const { handle, process } = member;
+  const { config, tiers, layout, store } = placeOf(member);
+  const by = { config, tiers, roster: layout.roster, journal: undefined, self: handle };
+  const report = runAudit(wirePlan(process, WIRE, { from: "pinned", store }, by));
+  const wrong = play.hostile === undefined ? report.violations[0] : undefined;
+  kept(8, wrong === undefined, () => `audit: ${JSON.stringify(wrong)}`);
+  const ids = (list: readonly { id: string }[]): string[] => list.map(({ id }) => id).toSorted();
+  const ratified = report.decisions.map(({ proposal_id: id }) => ({ id }));
+  kept(
+    5,
+    isDeepStrictEqual(ids(ratified), ids(live.ratified)),
+    () => `${handle} sees other decisions than the audit`,
+  );
+  kept(
+    12,
+    isDeepStrictEqual(incidentsOf(report.incidents), live.incidents),
+    () => `${handle} sees other incidents than the audit`,
+  );
+}

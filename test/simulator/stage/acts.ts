@@ -1,0 +1,194 @@
+import type { Agent } from "../../../src/agent/agent.ts";
+import type { Draft } from "../../../src/wire/compose.ts";
+import { fromPlain } from "../../../src/wire/json/json.ts";
+import type { Play } from "../play.ts";
+import type { Member } from "./stage.ts";
+
+type PlainDraft = Omit<Draft, "body"> & { readonly body: unknown };
+
+const SEVERITIES = ["low", "medium", "high", "critical"] as const;
+
+/** An agent says something; what it is answered is a promise from then on. */
+async function send(play: Play, who: Member, ...drafts: readonly PlainDraft[]): Promise<void> {
+  const group = drafts.map((draft) => ({ ...draft, body: fromPlain(draft.body) }));
+  await play.stage.tell(
+    who,
+    (agent) => agent.send([group]),
+    ([answer]) => {
+      for (const { log, event_id: id } of answer?.messages ?? []) play.ledger.promise(log, id);
+    },
+  );
+}
+
+/** Several agents of one host ask at once: their groups go out as one write. */
+async function sendTogether(play: Play, who: Member): Promise<void> {
+  const groups = [note(play, who), note(play, who), note(play, who)].map((draft) => [
+    { ...draft, body: fromPlain(draft.body) },
+  ]);
+  await play.stage.tell(
+    who,
+    (agent) => agent.send(groups),
+    (answers) => {
+      for (const { log, event_id: id } of answers.flatMap(({ messages }) => messages)) {
+        play.ledger.promise(log, id);
+      }
+    },
+  );
+}
+
+function others(play: Play, who: Member): string[] {
+  return [...play.stage.members.keys()].filter((handle) => handle !== who.handle);
+}
+
+function note(play: Play, who: Member): PlainDraft {
+  const { luck } = play;
+  const size = luck.weighted([
+    [96, luck.between(0, 200)],
+    [3, luck.between(200, 3_000)],
+    [1, luck.between(3_000, 40_000)],
+  ]);
+  return {
+    to: luck.chance(0.5) ? ["*"] : luck.some(others(play, who)),
+    type: luck.pick(["feedback", "ship", "warning", "request"]),
+    subject: luck.pick(["Hallo", "Zażółć gęślą", "𝒯 is astral", 'a "quoted" \\ subject']),
+    // In UTF-16 the second of these keys would come before the first.
+    body: { text: "x".repeat(size), "～": 1, "😀": 2, nested: { b: [1, 2], a: null } },
+    ...(luck.chance(0.2) ? { ackRequired: true } : {}),
+  };
+}
+
+async function speak(play: Play, who: Member): Promise<void> {
+  const notes = Array.from({ length: play.luck.between(1, 4) }, () => note(play, who));
+  await send(play, who, ...notes);
+}
+
+async function propose(play: Play, who: Member): Promise<void> {
+  const { luck, stage } = play;
+  const all = others(play, who);
+  const required = stage.layout.kind === "outbox" ? luck.some(all) : [luck.pick(all)];
+  const threads = luck.chance(0.3) ? await proposalsOf(who, play) : [];
+  const counter = threads.length > 0 ? luck.pick(threads) : undefined;
+  await send(play, who, {
+    to: required,
+    type: "proposal",
+    subject: "Let us",
+    body: {
+      required,
+      decision: `as ${who.handle} says`,
+      ...(counter === undefined ? {} : { counters: counter.proposal_id }),
+    },
+    ackRequired: true,
+    ...(counter === undefined ? {} : { correlationId: counter.correlation_id }),
+  });
+}
+
+async function proposalsOf(who: Member, { stage }: Play) {
+  const all = await stage.ask(who, (agent) => agent.view("proposals", undefined));
+  return all?.filter(({ status }) => status === "open") ?? [];
+}
+
+/** Acks, rejections and reverts, of what is open and now and then of what is not. */
+async function answerProposal(play: Play, who: Member): Promise<void> {
+  const { luck, stage } = play;
+  const all = await stage.ask(who, (agent) => agent.view("proposals", undefined));
+  const open = all?.filter(({ status }) => status === "open" || luck.chance(0.05)) ?? [];
+  if (open.length === 0) return;
+  const { proposal_id: id, correlation_id: thread, proposer } = luck.pick(open.slice(-6));
+  if (proposer === who.handle) {
+    if (!luck.chance(0.2)) return;
+    const body = { reverts: id };
+    await send(play, who, { ...inThread(thread, ["*"], "correction"), body });
+    return;
+  }
+  const approve = luck.chance(0.8);
+  await send(play, who, { ...inThread(thread, [proposer], "ack"), body: { acks: id, approve } });
+}
+
+/** The threads in which somebody has proposed something, the newest last. */
+function proposedThreads({ ledger }: Play): string[] {
+  return ledger.all.flatMap(({ type, thread }) => (type === "proposal" ? [thread] : [])).slice(-6);
+}
+
+/** News in a thread that is about a proposal, by whomever. */
+async function speakInThread(play: Play, who: Member): Promise<void> {
+  const threads = proposedThreads(play);
+  if (threads.length === 0) return;
+  const type = play.luck.pick(["ship", "ship", "request"]);
+  const said = inThread(play.luck.pick(threads), ["*"], type);
+  const body = type === "ship" ? {} : { request_id: "0123456789", request_type: "review" };
+  await send(play, who, { ...said, body });
+}
+
+/** An ack of something else in such a thread: it says nothing about the proposal. */
+async function ackInThread(play: Play, who: Member): Promise<void> {
+  const threads = new Set(proposedThreads(play));
+  const others = play.ledger.all.filter(
+    ({ type, thread, from }) => TALK.has(type) && threads.has(thread) && from !== who.handle,
+  );
+  if (others.length === 0) return;
+  const { id, thread, from, type } = play.luck.pick(others.slice(-6));
+  const isAnswer = type === "request";
+  const body = isAnswer
+    ? { acks: id, request_id: "0123456789", approve: play.luck.chance(0.5) }
+    : { acks: id };
+  await send(play, who, { ...inThread(thread, [from], "ack"), body });
+}
+
+const TALK: ReadonlySet<string> = new Set(["ship", "warning", "request", "feedback"]);
+
+function inThread(correlationId: string, to: readonly string[], type: string) {
+  return { to, type, subject: type, correlationId };
+}
+
+async function answerWhatIsOwed(play: Play, who: Member): Promise<void> {
+  const owed = await play.stage.ask(who, (agent) => agent.view("pending", undefined));
+  const mine = owed?.filter(({ owed_by: by }) => by === who.handle) ?? [];
+  if (mine.length === 0) return;
+  const { event_id: id, correlation_id: thread, from } = play.luck.pick(mine);
+  await send(play, who, { ...inThread(thread, [from], "ack"), body: { acks: id } });
+}
+
+async function alarm(play: Play, who: Member): Promise<void> {
+  const to = play.luck.some(others(play, who));
+  const body = { severity: play.luck.pick(SEVERITIES) };
+  await send(play, who, { to, type: "incident", subject: "it burns", body });
+}
+
+async function resume(play: Play, who: Member): Promise<void> {
+  const safe = await play.stage.ask(who, (agent) => agent.view("safe_mode", undefined));
+  if (safe === undefined || safe === null) return;
+  const key = safe.author === who.handle ? "resumes" : "resumes_here";
+  const body = { [key]: safe.escalation_id, reason: "looked at" };
+  await send(play, who, { to: ["*"], type: "incident", subject: "on with it", body });
+}
+
+async function read(play: Play, who: Member): Promise<void> {
+  await play.stage.ask(who, (agent: Agent) => agent.markRead("all"));
+}
+
+async function stateOf(play: Play, who: Member): Promise<void> {
+  const state = play.luck.pick(["idle", "busy", "blocked"] as const);
+  await play.stage.ask(who, (agent) => agent.setStatus({ state, headsDown: state === "busy" }));
+}
+
+async function reload(play: Play, who: Member): Promise<void> {
+  await play.stage.ask(who, (agent) => agent.reload());
+}
+
+type Act = (play: Play, who: Member) => Promise<void>;
+
+/** What agents do, and how often. */
+export const ACTS: readonly (readonly [weight: number, act: Act])[] = [
+  [20, speak],
+  [3, sendTogether],
+  [7, propose],
+  [14, answerProposal],
+  [8, answerWhatIsOwed],
+  [3, speakInThread],
+  [4, ackInThread],
+  [2, alarm],
+  [4, resume],
+  [3, read],
+  [2, stateOf],
+  [1, reload],
+];

@@ -1,0 +1,86 @@
+import type { MemoryProcess } from "../../support/disk/memory-disk.ts";
+import type { Play } from "../play.ts";
+import type { Member } from "./stage.ts";
+
+const FAULTS = ["crash", "crash", "EIO", "ENOSPC"] as const;
+const CUTS = ["drop", "tear", "keep"] as const;
+const HOUR_MS = 3_600_000;
+
+/** The nth operation of a process from now on fails, or is its last. */
+function breakSoon(play: Play, process: MemoryProcess, within: number): void {
+  process.failAt(play.luck.between(1, within), play.luck.pick(FAULTS));
+}
+
+async function breakDisk(play: Play, who: Member): Promise<void> {
+  breakSoon(play, who.process, 60);
+  return Promise.resolve();
+}
+
+async function kill(play: Play, who: Member): Promise<void> {
+  play.stage.kill(who);
+  return Promise.resolve();
+}
+
+async function cutPower(play: Play): Promise<void> {
+  play.stage.powerCut(play.luck.pick(CUTS));
+  for (const member of play.honest) play.inboxes.forget(member);
+  return Promise.resolve();
+}
+
+async function leave(play: Play, who: Member): Promise<void> {
+  await play.stage.leave(who);
+}
+
+/** Derived state can be deleted at any time. */
+async function loseState(play: Play, who: Member): Promise<void> {
+  play.stage.kill(who);
+  const paths = play.stage.paths(who);
+  if (play.luck.chance(0.3)) {
+    play.stage.disk.process().remove(paths.inbox);
+    play.inboxes.forget(who);
+  } else {
+    play.stage.disk.process().remove(paths.checkpoint);
+  }
+  return Promise.resolve();
+}
+
+async function jumpClock(play: Play, who: Member): Promise<void> {
+  const offMs = play.luck.weighted([
+    [5, 0],
+    [5, play.luck.between(-140_000, 140_000)],
+    [1, play.luck.pick([HOUR_MS, -HOUR_MS])],
+  ]);
+  who.clockWasSet ||= Math.abs(offMs - who.clockOffMs) > 60_000;
+  who.clockOffMs = offMs;
+  // Several small steps back count, too.
+  who.mostAheadMs = Math.max(who.mostAheadMs, offMs);
+  who.clockSetBack ||= offMs < who.mostAheadMs - 60_000;
+  return Promise.resolve();
+}
+
+/** The host sleeps: nobody is woken meanwhile. */
+async function suspend(play: Play): Promise<void> {
+  play.stage.timers.skip(play.luck.pick([5_000, 60_000, HOUR_MS]));
+  return Promise.resolve();
+}
+
+export async function comeBack(play: Play): Promise<void> {
+  for (const who of play.honest) {
+    if (who.running !== undefined || play.luck.chance(0.2)) continue;
+    const process = play.stage.disk.process();
+    if (play.luck.chance(0.25)) breakSoon(play, process, 80);
+    await play.stage.start(who, process);
+  }
+}
+
+type Trouble = (play: Play, who: Member) => Promise<void>;
+
+export const TROUBLES: readonly (readonly [weight: number, trouble: Trouble])[] = [
+  [8, breakDisk],
+  [4, kill],
+  [3, cutPower],
+  [2, leave],
+  [2, loseState],
+  [2, jumpClock],
+  [1, suspend],
+];

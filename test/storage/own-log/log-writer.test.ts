@@ -1,0 +1,329 @@
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { LogWriter } from "../../../src/storage/own-log/log-writer.ts";
+import { nodeDisk } from "../../../src/storage/disk/node-disk.ts";
+import { MemoryDisk } from "../../support/disk/memory-disk.ts";
+import { ownLine, startWriter, type WriterPlace } from "./own-lines.ts";
+
+const LOG = "forge_to_scribe";
+const disk = nodeDisk();
+let folder: string;
+let place: WriterPlace;
+let log: string;
+let pending: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "deaddrop-writer-"));
+  place = { wire: join(folder, "wire"), state: join(folder, "state") };
+  log = join(place.wire, `${LOG}.jsonl`);
+  pending = join(place.state, "pending.jsonl");
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function started(): LogWriter {
+  const writer = startWriter(disk, place);
+  writer.recover();
+  return writer;
+}
+
+function text(...seqs: number[]): string {
+  return seqs.map((seq) => `${Buffer.from(ownLine(LOG, seq).line).toString()}\n`).join("");
+}
+
+function read(): string {
+  return readFileSync(log, "utf8");
+}
+
+/** Lines 1 and 2 durable, 3 and 4 promised in one group, and the process gone. */
+function killedAfterFour(): void {
+  const writer = started();
+  writer.append([ownLine(LOG, 1), ownLine(LOG, 2)]);
+  writer.flush();
+  writer.append([ownLine(LOG, 3), ownLine(LOG, 4)]);
+  writer.close();
+}
+
+describe("append", () => {
+  it("answers sent, writes the lines as they are, and counts on after a restart", () => {
+    const first = started();
+    expect(first.head(LOG)).toBeUndefined();
+    expect(first.append([ownLine(LOG, 1)])).toMatchObject([{ answer: "sent", seq: 1 }]);
+    first.close();
+    const second = started();
+    expect(second.head(LOG)).toEqual({ seq: 1, id: ownLine(LOG, 1).id });
+    expect(second.append([ownLine(LOG, 2)])).toMatchObject([{ answer: "sent", seq: 2 }]);
+    second.close();
+    expect(read()).toBe(text(1, 2));
+  });
+
+  it("writes a group over several logs with one promise", () => {
+    const writer = startWriter(disk, place, ["a", "b"]);
+    writer.recover();
+    const answers = writer.append([ownLine("a", 1), ownLine("b", 1), ownLine("a", 2)]);
+    expect(answers.map((answer) => answer.answer)).toEqual(["sent", "sent", "sent"]);
+    expect(readFileSync(pending, "utf8").split("\n")).toHaveLength(2);
+    expect(readFileSync(join(place.wire, "a.jsonl"), "utf8").split("\n")).toHaveLength(3);
+    writer.close();
+  });
+
+  it("empties pending only at a flush, and flushes by itself after 1 MiB", () => {
+    const writer = started();
+    writer.append([ownLine(LOG, 1, "x".repeat(900_000))]);
+    writer.append([ownLine(LOG, 2, "x".repeat(900_000))]);
+    expect(writer.pendingBytes).toBeGreaterThan(1_800_000);
+    writer.append([ownLine(LOG, 3)]);
+    expect(writer.pendingBytes).toBeLessThan(2_000);
+    writer.flush();
+    expect(writer.pendingBytes).toBe(0);
+    expect(statSync(pending).size).toBe(0);
+    writer.close();
+  });
+
+  it("ends the unterminated line of another program before its own", () => {
+    const writer = started();
+    writer.append([ownLine(LOG, 1)]);
+    appendFileSync(log, '{"half":');
+    writer.append([ownLine(LOG, 2)]);
+    writer.close();
+    expect(read()).toBe(`${text(1)}{"half":\n${text(2)}`);
+  });
+
+  it("does not write into a log that was put in the place of ours", () => {
+    const writer = started();
+    writer.append([ownLine(LOG, 1)]);
+    renameSync(log, `${log}.away`);
+    writeFileSync(log, "");
+    expect(writer.append([ownLine(LOG, 2)])).toMatchObject([
+      { answer: "not sent", error: { code: "replaced" } },
+    ]);
+    expect(read()).toBe("");
+    writer.close();
+  });
+
+  it("finds the head of a log that has history when heads.json is gone", () => {
+    killedAfterFour();
+    rmSync(join(place.state, "heads.json"));
+    const writer = started();
+    expect(writer.head(LOG)?.seq).toBe(4);
+    expect(read()).toBe(text(1, 2, 3, 4));
+    writer.close();
+  });
+
+  it("knows its own lines and no others", () => {
+    killedAfterFour();
+    const writer = started();
+    writer.append([ownLine(LOG, 5)]);
+    expect(writer.knows(LOG, 5, ownLine(LOG, 5).id)).toBe(true);
+    expect(writer.knows(LOG, 5, ownLine(LOG, 5, "other").id)).toBe(false);
+    expect(writer.knows(LOG, 6, ownLine(LOG, 6).id)).toBe(false);
+    expect(writer.knows(LOG, 2, ownLine(LOG, 2).id)).toBe(true);
+    writer.close();
+  });
+});
+
+describe("recovery of our own log", () => {
+  it("restores a log cut at every byte of its last two lines as identical bytes", () => {
+    const durable = text(1, 2).length;
+    const whole = Buffer.from(text(1, 2, 3, 4));
+    killedAfterFour();
+    const promised = readFileSync(pending);
+    const heads = readFileSync(join(place.state, "heads.json"));
+    for (let length = durable; length < whole.length; length += 1) {
+      const memory = new MemoryDisk().process();
+      for (const at of [place.wire, place.state]) memory.makeFolder(at, 0o700);
+      memory.open(log, "append").append(whole.subarray(0, length));
+      memory.open(pending, "append").append(promised);
+      memory.open(join(place.state, "heads.json"), "append").append(heads);
+      const writer = startWriter(memory, place);
+      expect(writer.recover().damaged).toEqual([]);
+      expect(Buffer.from(memory.open(log, "read").read(10_000, 0))).toEqual(whole);
+      expect(writer.head(LOG)?.seq).toBe(4);
+    }
+  });
+
+  it.each([0, 1, 2, 150, 300, 462])("restores a real file cut after %i more bytes", (more) => {
+    killedAfterFour();
+    truncateSync(log, text(1, 2).length + more);
+    started().close();
+    expect(read()).toBe(text(1, 2, 3, 4));
+  });
+
+  it("keeps what it cut in the quarantine", () => {
+    killedAfterFour();
+    truncateSync(log, text(1, 2, 3).length + 20);
+    const writer = startWriter(disk, place);
+    expect(writer.recover()).toMatchObject({
+      cut: [{ log: LOG, offset: text(1, 2, 3).length, bytes: 20 }],
+      restored: [{ seq: 4 }],
+    });
+    writer.close();
+    const evidence = readFileSync(join(place.state, "quarantine.jsonl"), "utf8");
+    expect(JSON.parse(evidence)).toMatchObject({ reason: "torn", line: text(4).slice(0, 20) });
+  });
+
+  it("mends a group torn inside: the first line lost, the second there", () => {
+    killedAfterFour();
+    writeFileSync(log, text(1, 2) + text(4));
+    started().close();
+    expect(read()).toBe(text(1, 2, 3, 4));
+  });
+
+  it.each([0, 1, 40, 200])("mends a hole of zero bytes that begins at byte %i of line 3", (at) => {
+    killedAfterFour();
+    const bytes = Buffer.from(text(1, 2, 3, 4));
+    const start = text(1, 2).length + at;
+    bytes.fill(0, start, start + 90);
+    writeFileSync(log, bytes);
+    started().close();
+    expect(read()).toBe(text(1, 2, 3, 4));
+  });
+
+  it("mends a flipped bit in a line that was not durable yet", () => {
+    killedAfterFour();
+    const bytes = Buffer.from(text(1, 2, 3, 4));
+    const at = text(1, 2).length + text(3).indexOf("hello");
+    bytes[at] = (bytes[at] ?? 0) ^ 1;
+    writeFileSync(log, bytes);
+    started().close();
+    expect(read()).toBe(text(1, 2, 3, 4));
+  });
+
+  it("refuses to write after a flipped bit before the durable offset, and leaves the log alone", () => {
+    killedAfterFour();
+    const bytes = Buffer.from(text(1, 2, 3, 4));
+    const at = text(1).indexOf("hello");
+    bytes[at] = (bytes[at] ?? 0) ^ 1;
+    writeFileSync(log, bytes);
+    const writer = startWriter(disk, place);
+    expect(writer.recover().damaged).toMatchObject([{ log: LOG }]);
+    expect(writer.append([ownLine(LOG, 5)])).toMatchObject([
+      { answer: "not sent", error: { code: "log_damaged" } },
+    ]);
+    writer.close();
+    expect(readFileSync(log).equals(bytes)).toBe(true);
+    // What was promised and cannot be written yet is not thrown away.
+    expect(statSync(pending).size).toBeGreaterThan(0);
+    writeFileSync(log, text(1, 2));
+    started().close();
+    expect(read()).toBe(text(1, 2, 3, 4));
+  });
+
+  it.each(["shorter than it was durable", "missing"])("refuses a log that is %s", (how) => {
+    killedAfterFour();
+    if (how === "missing") rmSync(log);
+    else truncateSync(log, text(1).length + 10);
+    const writer = startWriter(disk, place);
+    expect(writer.recover().damaged).toHaveLength(1);
+    expect(writer.blocked(LOG)?.code).toBe("log_damaged");
+    writer.close();
+    expect(existsSync(log)).toBe(how !== "missing");
+  });
+
+  const BY_HAND = '{"from":"forge","by":"hand"}\n';
+  const hole = (...seqs: number[]) => "\0".repeat(text(...seqs).length);
+  it.each([
+    ["a torn line", text(1, 2) + `${text(3).slice(0, 100)}\n${BY_HAND}`],
+    ["a hole", text(1, 2) + hole(3) + BY_HAND],
+    ["a hole, and the line after it stands", text(1, 2) + hole(3) + BY_HAND + text(4)],
+    ["a line that is missing, and the one after it stands", text(1, 2) + BY_HAND + text(4)],
+  ])("mends our damage and keeps what others wrote behind it: %s", (how, damaged) => {
+    killedAfterFour();
+    writeFileSync(log, damaged);
+    started().close();
+    const isBefore = how.startsWith("a line");
+    expect(read()).toBe(text(1, 2) + (isBefore ? BY_HAND + text(3) : text(3) + BY_HAND) + text(4));
+  });
+
+  it("fills a hole with as many lines of ours as it has room for", () => {
+    killedAfterFour();
+    writeFileSync(log, text(1, 2) + hole(3, 4) + BY_HAND);
+    started().close();
+    expect(read()).toBe(text(1, 2, 3, 4) + BY_HAND);
+  });
+
+  it("refuses to cut our damage when others wrote megabytes behind it", () => {
+    killedAfterFour();
+    const flood = `{"text":"${"x".repeat(900_000)}"}\n`.repeat(5);
+    const damaged = `${text(1, 2) + text(3).slice(0, 100)}\n${flood}`;
+    writeFileSync(log, damaged);
+    const writer = startWriter(disk, place);
+    expect(writer.recover().damaged).toMatchObject([{ offset: text(1, 2).length }]);
+    writer.close();
+    expect(read()).toBe(damaged);
+  });
+
+  it("keeps lines and fragments of other programs between ours", () => {
+    killedAfterFour();
+    const mixed = `${text(1, 2)}{"from":"forge","by":"hand"}\nnot json\n${text(3)}\n{"from":"x"}\n`;
+    writeFileSync(log, mixed);
+    started().close();
+    expect(read()).toBe(mixed + text(4));
+  });
+
+  it("stops when the log has a line with our signature that we did not write", () => {
+    killedAfterFour();
+    writeFileSync(
+      log,
+      text(1, 2) + `${Buffer.from(ownLine(LOG, 3, "elsewhere").line).toString()}\n`,
+    );
+    const before = read();
+    const writer = startWriter(disk, place);
+    expect(writer.recover().unknown).toEqual([
+      { log: LOG, seq: 3, id: ownLine(LOG, 3, "elsewhere").id },
+    ]);
+    expect(writer.append([ownLine(LOG, 5)])).toMatchObject([
+      { answer: "not sent", error: { code: "identity_in_use" } },
+    ]);
+    expect(read()).toBe(before);
+    // The operator's word: it was ours after all. What it replaced is not sent.
+    expect(writer.unplaced(LOG).map(({ seq }) => seq)).toEqual([3, 4]);
+    writer.adopt(LOG, { seq: 3, id: ownLine(LOG, 3, "elsewhere").id });
+    expect(writer.head(LOG)?.id).toBe(ownLine(LOG, 3, "elsewhere").id);
+    writer.append([ownLine(LOG, 4, "after")]);
+    writer.close();
+    expect(read()).toBe(`${before}${Buffer.from(ownLine(LOG, 4, "after").line).toString()}\n`);
+  });
+
+  it("knows an archived log by its segment when the note of it was lost", () => {
+    killedAfterFour();
+    const segment = join(folder, "segment.jsonl");
+    started().close();
+    renameSync(log, segment);
+    const writer = startWriter(disk, place, [LOG], [segment]);
+    expect(writer.recover().damaged).toEqual([]);
+    expect(writer.head(LOG)?.seq).toBe(4);
+    writer.append([ownLine(LOG, 5)]);
+    writer.close();
+    expect(read()).toBe(text(5));
+  });
+
+  it("archives: the segment holds every line, the live file goes on with the chain", () => {
+    const segment = join(place.wire, "archive", "2026", `${LOG}.jsonl`);
+    killedAfterFour();
+    mkdirSync(join(place.wire, "archive", "2026"), { recursive: true });
+    const writer = started();
+    writer.archive(LOG, segment);
+    writer.append([ownLine(LOG, 5)]);
+    writer.close();
+    expect(readFileSync(segment, "utf8")).toBe(text(1, 2, 3, 4));
+    const again = startWriter(disk, place, [LOG], [segment]);
+    expect(again.recover().damaged).toEqual([]);
+    expect(again.head(LOG)?.seq).toBe(5);
+    again.close();
+    expect(read()).toBe(text(5));
+  });
+});

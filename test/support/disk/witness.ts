@@ -1,0 +1,167 @@
+import { Buffer } from "node:buffer";
+import { expect } from "vitest";
+import { makeLayout, type Log } from "../../../src/wire/layout.ts";
+import { parseMessage, type Message } from "../../../src/wire/message.ts";
+import { FALSE_ALARMS } from "../scenes/false-alarms.ts";
+import type { SimulatedWire } from "../scenes/simulated-wire.ts";
+
+interface Standing {
+  readonly log: Log;
+  readonly line: string;
+  readonly message: Message;
+}
+
+/**
+ * Somebody who remembers every byte that stood in a log and every word that was promised, also
+ * what a power cut took back, and who holds the daemons to the promises made in reliability.
+ */
+export class Witness {
+  readonly #wire: SimulatedWire;
+  readonly #logs: readonly Log[];
+  readonly #bytesAt = new Map<string, string>();
+  readonly #promised: { readonly log: string; readonly id: string }[] = [];
+
+  constructor(wire: SimulatedWire, kind: "pairwise" | "outbox" = "pairwise") {
+    this.#wire = wire;
+    this.#logs = [...makeLayout(kind, wire.roster).logs.values()];
+  }
+
+  /** An answer that a sender was given: these lines have to stay. */
+  promised(lines: readonly { readonly log: string; readonly event_id: string }[]): void {
+    for (const { log, event_id: id } of lines) this.#promised.push({ log, id });
+  }
+
+  /** No seq twice with different bytes, also where the first of them were never durable. */
+  look(): void {
+    for (const log of this.#logs) {
+      for (const line of this.#wire.lines(log.path)) {
+        const parsed = parseMessage(Buffer.from(line, "utf8"));
+        if (!parsed.ok) continue;
+        const key = `${log.name} ${parsed.message.seq}`;
+        const before = this.#bytesAt.get(key) ?? line;
+        expect(line, `${key} has other bytes than before`).toBe(before);
+        this.#bytesAt.set(key, line);
+      }
+    }
+  }
+
+  /** Everything that must be true when all run and nothing is left to do. */
+  async check(): Promise<void> {
+    this.look();
+    const standing = this.#logs.flatMap((log) => this.#chain(log));
+    const ids = standing.map(({ log, message }) => `${log.name} ${message.id}`);
+    for (const { log, id } of this.#promised) {
+      expect(ids, "a promised line is missing").toContain(`${log} ${id}`);
+    }
+    for (const handle of this.#wire.roster) {
+      this.#checkInbox(handle, standing);
+      const notices = await this.#wire.agent(handle).view("notices", undefined);
+      const alarms = notices.filter(({ cause }) => FALSE_ALARMS.has(cause));
+      expect(alarms, `${handle} was told what is not true`).toEqual([]);
+    }
+    this.#checkShared(standing);
+  }
+
+  /** What a beat has claimed is in the inbox, before the first tick after a restart. */
+  checkClaims(handle: string): void {
+    const claims = this.#lastClaims(handle);
+    const inbox = new Set(this.inbox(handle));
+    for (const log of this.#logs) {
+      const covered = this.#wire.lines(log.path).slice(0, claims[log.name]?.lines ?? 0);
+      for (const line of covered) {
+        const parsed = parseMessage(Buffer.from(line, "utf8"));
+        if (!parsed.ok || !this.#isFor(handle, { log, line, message: parsed.message })) continue;
+        expect(inbox.has(line), `${handle} claims a line that it has not delivered`).toBe(true);
+      }
+    }
+  }
+
+  inbox(handle: string): string[] {
+    const text = this.#wire.read(this.#wire.paths(handle).inbox);
+    expect(text === "" || text.endsWith("\n"), `${handle}'s inbox is torn`).toBe(true);
+    return text.split("\n").slice(0, -1);
+  }
+
+  #chain(log: Log): Standing[] {
+    const text = this.#wire.read(log.path);
+    expect(text === "" || text.endsWith("\n"), `${log.name} is torn`).toBe(true);
+    let head: Message | undefined;
+    return this.#wire.lines(log.path).map((line) => {
+      const parsed = parseMessage(Buffer.from(line, "utf8"));
+      if (!parsed.ok) throw new Error(`${log.name}: ${parsed.detail}: ${line.slice(0, 80)}`);
+      const { message } = parsed;
+      expect(message.seq, `${log.name} has a gap or a fork`).toBe((head?.seq ?? 0) + 1);
+      expect(message.prev, `${log.name} is no chain`).toBe(head?.id);
+      if (head !== undefined) {
+        expect(message.timestamp > head.timestamp, `${log.name}: time stands still`).toBe(true);
+      }
+      head = message;
+      return { log, line, message };
+    });
+  }
+
+  #isFor(handle: string, { log, message }: Standing): boolean {
+    if (log.owner === handle || message.type === "heartbeat") return false;
+    const isNamed = message.to?.some((to) => to === "*" || to === handle) ?? true;
+    return (log.addressee ?? handle) === handle && isNamed;
+  }
+
+  #checkInbox(handle: string, standing: readonly Standing[]): void {
+    const routed = standing.filter((each) => this.#isFor(handle, each));
+    const found = this.inbox(handle);
+    const expected = routed.map(({ line }) => line);
+    expect(found.map(short).toSorted(), `${handle}'s inbox`).toEqual(
+      expected.map(short).toSorted(),
+    );
+    for (const { name } of this.#logs) {
+      const ofLog = routed.filter(({ log }) => log.name === name).map(({ line }) => line);
+      expect(found.filter((line) => ofLog.includes(line))).toEqual(ofLog);
+    }
+  }
+
+  #checkShared(standing: readonly Standing[]): void {
+    const decided = this.#wire.lines("decisions.jsonl").filter((line) => line !== "");
+    const proposals = decided.map((line) => {
+      try {
+        return (JSON.parse(line) as { proposal_id: string }).proposal_id;
+      } catch {
+        return undefined; // a torn line of who died in it: readers count and skip it
+      }
+    });
+    const whole = proposals.filter((id) => id !== undefined);
+    expect(new Set(whole).size, "a decision is recorded twice").toBe(whole.length);
+    const incidents = this.#wire.lines("incident_log.jsonl").filter(isJson);
+    expect(new Set(incidents).size, "an incident is mirrored twice").toBe(incidents.length);
+    const raised = standing.filter(({ message }) => message.type === "incident");
+    for (const { line } of raised) expect(incidents, "an incident is not mirrored").toContain(line);
+  }
+
+  #lastClaims(handle: string): Record<string, { lines: number }> {
+    const claims: Record<string, { lines: number }> = {};
+    for (const { path } of this.#logs.filter(({ owner }) => owner === handle)) {
+      const beat = this.#wire.lines(path).findLast((line) => line.includes('"heads":'));
+      const { heads } = beat === undefined ? {} : bodyOf(beat);
+      Object.assign(claims, heads);
+    }
+    return claims;
+  }
+}
+
+function bodyOf(beat: string): { heads?: Record<string, { lines: number }> } {
+  return (JSON.parse(beat) as { body: { heads?: Record<string, { lines: number }> } }).body;
+}
+
+function isJson(line: string): boolean {
+  try {
+    JSON.parse(line);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Enough of a line to know it by in a report. */
+function short(line: string): string {
+  const { from, type, subject, seq, event_id: id } = JSON.parse(line) as Record<string, unknown>;
+  return [from, type, subject, seq, id].map(String).join(" ").slice(0, 90);
+}

@@ -1,0 +1,81 @@
+import type { Agent } from "../../../src/agent/agent.ts";
+import { DeaddropError } from "../../../src/api/errors.ts";
+import type { IncidentView, SafeModeView, ThreadView } from "../../../src/api/views.ts";
+
+export interface Outcome {
+  readonly proposals: { id: string; status: string; decidedBy: string | null }[];
+  readonly ratified: { id: string; by: string }[];
+  readonly recorded: string[];
+  readonly incidents: unknown[];
+  readonly safeMode: SafeModeView | null;
+  readonly pending: unknown[];
+  readonly threadCount: number;
+  readonly unread: number;
+}
+
+/** What follows from the wire for one agent, in plain JSON. */
+export async function outcomeOf(agent: Agent): Promise<Outcome> {
+  return { ...(await standingOf(agent)), threadCount: await threadCountOf(agent) };
+}
+
+/** The same without its threads, each of which costs a walk through the journal. */
+export async function standingOf(agent: Agent): Promise<Omit<Outcome, "threadCount">> {
+  const proposals = await agent.view("proposals", undefined);
+  const decisions = await agent.view("decisions", {});
+  const status = await agent.view("status", undefined);
+  const pending = await agent.view("pending", undefined);
+  return {
+    proposals: proposals.map(({ proposal_id: id, status: is, decided_by: decidedBy }) => ({
+      id,
+      status: is,
+      decidedBy,
+    })),
+    ratified: proposals.flatMap(({ proposal_id: id, status: is, decided_by: by }) =>
+      is === "ratified" && by !== null ? [{ id, by }] : [],
+    ),
+    recorded: [...decisions.in_force, ...decisions.superseded].map((entry) => entry.proposal_id),
+    incidents: incidentsOf(await agent.view("incidents", undefined)),
+    safeMode: status.safe_mode,
+    pending: pending.map(({ event_id: id, owed_by: by }) => ({ id, by })),
+    unread: status.unread,
+  };
+}
+
+async function threadCountOf(agent: Agent): Promise<number> {
+  const found = await agent.view("search", { text: "", limit: 10_000 });
+  return threadsOf(
+    agent,
+    found.map(({ correlation_id: id }) => id),
+  );
+}
+
+/** How many threads have one of these correlation ids; also those that begin with a refused line. */
+export async function threadsOf(agent: Agent, ids: readonly string[]): Promise<number> {
+  let count = 0;
+  for (const id of new Set(ids)) {
+    const named = await threadsNamed(agent, id);
+    count += named.filter(({ correlation_id: of }) => of === id).length;
+  }
+  return count;
+}
+
+/** A line that is refused may begin no thread: then there is none of that name. */
+async function threadsNamed(agent: Agent, id: string): Promise<ThreadView[]> {
+  try {
+    return await agent.view("thread", { id });
+  } catch (error) {
+    if (error instanceof DeaddropError) return [];
+    throw error;
+  }
+}
+
+/** What does not depend on who looks or when, nor on who was heard first: due times are by the looker's own clock. */
+export function incidentsOf(incidents: readonly IncidentView[]): unknown[] {
+  const inOrder = incidents.toSorted((a, b) => (a.event_id < b.event_id ? -1 : 1));
+  return inOrder.map(({ event_id, status, severity, addressees }) => ({
+    event_id,
+    status,
+    severity,
+    addressees: addressees.map(({ handle, acked, escalated }) => ({ handle, acked, escalated })),
+  }));
+}

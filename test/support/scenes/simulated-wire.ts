@@ -1,0 +1,419 @@
+import { Buffer } from "node:buffer";
+import { join, resolve } from "node:path";
+import { expect } from "vitest";
+import { openAgent, type Agent } from "../../../src/agent/agent.ts";
+import { silentLogger, type World } from "../../../src/agent/session/world.ts";
+import { DeaddropError } from "../../../src/api/errors.ts";
+import { StorageError } from "../../../src/storage/disk/disk.ts";
+import { wirePaths, type AgentPaths, type Places } from "../../../src/storage/paths.ts";
+import { loadPlace } from "../../../src/agent/config/agent-config.ts";
+import {
+  composeLine,
+  signFields,
+  type ChainHead,
+  type Composed,
+  type Draft,
+} from "../../../src/wire/compose.ts";
+import { fromPlain, type JsonObject, type JsonValue } from "../../../src/wire/json/json.ts";
+import { makeLayout } from "../../../src/wire/layout.ts";
+import { parseMessage } from "../../../src/wire/message.ts";
+import { makeSigner, publicKeyOf, verifyAll, type Signer } from "../../../src/wire/signature.ts";
+import { Crashed, MemoryDisk, seeded, type MemoryProcess } from "../disk/memory-disk.ts";
+import type { PowerCut } from "../disk/memory-inode.ts";
+import { expectAuditEquals, expectOutcomeEquals } from "./scene-audit.ts";
+import { BEGIN_MS, makeScene, WIRE, WIRE_ID, type SceneOptions } from "./scene-folder.ts";
+import { verdictDifferences } from "./line-verdicts.ts";
+import { savedAdmission } from "./saved-admission.ts";
+import { outcomeOf, threadsOf, type Outcome } from "./scene-outcome.ts";
+import { transcriptOf } from "./scene-transcript.ts";
+
+export type { Outcome, SceneOptions };
+
+const POLL_MS = 30_000;
+/** What of a hand-made line departs from an honest one. */
+export interface HandMade extends Partial<Omit<Draft, "body">> {
+  readonly body?: JsonValue;
+  readonly wireId?: string;
+  readonly atMs?: number;
+  readonly after?: ChainHead | "nothing";
+}
+
+/** A draft with its body as plain JSON. */
+export type PlainDraft = Omit<Draft, "body"> & { readonly body: unknown };
+
+/** Whoever takes part: an agent with its daemon running, or switched off. */
+interface Member {
+  readonly handle: string;
+  readonly places: Places;
+  process: MemoryProcess;
+  agent: Agent | undefined;
+  /** By how much its wall clock is wrong. */
+  wallOffMs: number;
+}
+
+/**
+ * Several real agents in one process, on one simulated disk and clock: what runs is the daemon's
+ * own composition, only the edges are ours. Time moves when the scene says so.
+ */
+export class SimulatedWire {
+  readonly disk: MemoryDisk;
+  readonly wirePath = WIRE;
+  readonly roster: readonly string[];
+  readonly #seeds: ReadonlyMap<string, Uint8Array>;
+  readonly #members = new Map<string, Member>();
+  readonly #paths = new Map<string, AgentPaths>();
+  readonly #options: SceneOptions;
+  #nowMs = BEGIN_MS;
+  #monoMs = 0;
+  #shown = new Map<string, number>();
+
+  constructor(roster: readonly string[], options: SceneOptions = {}) {
+    this.roster = roster;
+    this.#options = options;
+    const keyOf = (handle: string, at: number) =>
+      options.keys?.[handle] ?? new Uint8Array(32).fill(at + 1);
+    this.#seeds = new Map(roster.map((handle, at) => [handle, keyOf(handle, at)]));
+    this.disk = new MemoryDisk({ seed: options.seed ?? 7, nowMs: () => this.#nowMs });
+    for (const [handle, places] of makeScene(this.disk.process(), roster, options, this.#seeds)) {
+      const process = this.disk.process();
+      this.#members.set(handle, { handle, places, process, agent: undefined, wallOffMs: 0 });
+    }
+  }
+
+  /** Milliseconds since the scene began. */
+  get elapsedMs(): number {
+    return this.#nowMs - BEGIN_MS;
+  }
+
+  get nowMs(): number {
+    return this.#nowMs;
+  }
+
+  /** Starts the daemons of these agents; of all of them when none is named. */
+  async start(...handles: readonly string[]): Promise<void> {
+    for (const handle of handles.length === 0 ? this.roster : handles) {
+      await this.begin(handle, this.disk.process());
+    }
+    await this.settle();
+  }
+
+  /** Starts one daemon as this process, which may have faults ahead; nothing else happens yet. */
+  async begin(handle: string, process: MemoryProcess): Promise<void> {
+    const member = this.#member(handle);
+    member.process = process;
+    const agent = openAgent(this.#world(member), { wireDir: WIRE, handle });
+    try {
+      await agent.hold(0);
+    } catch (error) {
+      if (process.alive) agent.close();
+      throw error;
+    }
+    member.agent = agent;
+  }
+
+  /** What a command uses while no daemon runs: the lock is its own only during a call. */
+  command(handle: string, process: MemoryProcess): Agent {
+    const member = this.#member(handle);
+    member.process = process;
+    return openAgent(this.#world(member), { wireDir: WIRE, handle });
+  }
+
+  async stop(handle: string): Promise<void> {
+    const member = this.#member(handle);
+    await member.agent?.farewell();
+    member.agent?.close();
+    member.agent = undefined;
+    await this.settle();
+  }
+
+  /** Whether its daemon runs: in rough scenes it may have died. */
+  isUp(handle: string): boolean {
+    return this.#member(handle).agent !== undefined;
+  }
+
+  /** The disk as this agent's process sees it: where faults are put. */
+  process(handle: string): MemoryProcess {
+    return this.#member(handle).process;
+  }
+
+  /** The process as which an agent is started next. */
+  give(handle: string, process: MemoryProcess): void {
+    this.#member(handle).process = process;
+  }
+
+  /** Where an agent keeps what is its own. */
+  paths(handle: string): AgentPaths {
+    const { places } = this.#member(handle);
+    // They never change, and to load a place is slow.
+    const known =
+      this.#paths.get(handle) ??
+      loadPlace(this.disk.process(), places, { wireDir: WIRE, handle }).paths;
+    this.#paths.set(handle, known);
+    return known;
+  }
+
+  placesOf(handle: string): Places {
+    return this.#member(handle).places;
+  }
+
+  publicKey(handle: string): Uint8Array {
+    return publicKeyOf(this.#seeds.get(handle) ?? new Uint8Array(0));
+  }
+
+  /** The host of all of them loses its power. */
+  powerCut(how: PowerCut): void {
+    this.disk.powerCut(how);
+    for (const member of this.#members.values()) member.agent = undefined;
+  }
+
+  /** Does something with an agent; in rough scenes trouble is its answer, and death its end. */
+  async attempt<T>(handle: string, act: (agent: Agent) => Promise<T>): Promise<T | undefined> {
+    const member = this.#member(handle);
+    if (member.agent === undefined) return undefined;
+    try {
+      return await act(member.agent);
+    } catch (error) {
+      if (this.#options.rough !== true) throw error;
+      if (error instanceof Crashed) member.agent = undefined;
+      else if (!(error instanceof StorageError) && !isStorageTrouble(error)) throw error;
+      return undefined;
+    }
+  }
+
+  /** Nothing has come for a while: what a daemon does then. */
+  async rest(): Promise<void> {
+    for (const handle of this.roster) await this.attempt(handle, (agent) => agent.settle());
+  }
+
+  /** The process dies without a word. */
+  kill(handle: string): void {
+    const member = this.#member(handle);
+    member.process.kill();
+    member.agent = undefined;
+  }
+
+  agent(handle: string): Agent {
+    const { agent } = this.#member(handle);
+    if (agent === undefined) throw new Error(`${handle}'s daemon does not run in this scene`);
+    return agent;
+  }
+
+  /** An agent sends, and everybody reads it; returns the event id of its (first) line. */
+  async send(from: string, draft: PlainDraft): Promise<string> {
+    const id = await this.post(from, draft);
+    await this.settle();
+    return id;
+  }
+
+  /** An agent sends, and nobody has read it yet. */
+  async post(from: string, draft: PlainDraft): Promise<string> {
+    const [answer] = await this.agent(from).send([[{ ...draft, body: fromPlain(draft.body) }]]);
+    const id = answer?.messages[0]?.event_id;
+    if (id === undefined) throw new Error("nothing was sent");
+    return id;
+  }
+
+  /** Ticks all daemons until none of them has anything to do at this moment. */
+  async settle(): Promise<void> {
+    for (let quiet = 0; quiet < 2;) {
+      const before = this.#sizes();
+      for (const handle of this.roster) await this.attempt(handle, (agent) => agent.tick());
+      quiet = this.#sizes() === before ? quiet + 1 : 0;
+    }
+  }
+
+  /** Lets time pass: daemons tick when a beat is due, and otherwise at their safety poll. */
+  async pass(ms: number): Promise<void> {
+    const endMs = this.#monoMs + ms;
+    while (this.#monoMs < endMs) {
+      const due = [...this.#members.values()].map(({ agent }) => agent?.nextDueMs() ?? Infinity);
+      const next = Math.max(this.#monoMs + 1, Math.min(endMs, this.#monoMs + POLL_MS, ...due));
+      this.#nowMs += next - this.#monoMs;
+      this.#monoMs = next;
+      await this.settle();
+    }
+  }
+
+  /** The host sleeps: wall and monotonic clocks go on, nobody ticks meanwhile. */
+  suspend(ms: number): void {
+    this.#nowMs += ms;
+    this.#monoMs += ms;
+  }
+
+  /** Somebody sets an agent's wall clock to what is so much wrong; its monotonic one goes on. */
+  setClock(handle: string, wrongByMs: number): void {
+    this.#member(handle).wallOffMs = wrongByMs;
+  }
+
+  /** Bytes of a file of the wire, by its name; of any other by its whole path. */
+  read(name: string): string {
+    const process = this.disk.process();
+    const file = process.open(resolve(WIRE, name), "read");
+    const text = Buffer.from(file.read(file.stat().size, 0)).toString("utf8");
+    file.close();
+    return text;
+  }
+
+  lines(name: string): string[] {
+    return this.read(name).split("\n").slice(0, -1);
+  }
+
+  /** Another program writes there, as anybody who can write in the folder may. */
+  append(name: string, text: string | Uint8Array): void {
+    const file = this.disk.process().open(join(WIRE, name), "append");
+    file.append(typeof text === "string" ? Buffer.from(text, "utf8") : text);
+    file.datasync();
+    file.close();
+  }
+
+  /**
+   * A line signed with an agent's own key and written by hand: what a hostile member can make.
+   * `after`: the line that it claims to follow; by default the last chained one of that log.
+   */
+  forge(handle: string, log: string, draft: HandMade): Composed {
+    const { wireId = WIRE_ID, atMs = this.#nowMs, after, ...rest } = draft;
+    const head = after === "nothing" ? undefined : (after ?? this.head(log));
+    return composeLine(
+      { to: ["*"], type: "feedback", subject: "by hand", body: "x", ...rest },
+      { timestamp: new Date(atMs).toISOString(), log, wireId, head },
+      this.#signer(handle),
+    );
+  }
+
+  /** Any object, signed with an agent's own key as entries of decisions.jsonl are. */
+  sign(handle: string, fields: object): string {
+    const { line } = signFields(fromPlain(fields) as JsonObject, this.#signer(handle));
+    return Buffer.from(line).toString("utf8");
+  }
+
+  /** The last chained line that stands in a log. */
+  head(log: string): ChainHead | undefined {
+    const path = makeLayout(this.#options.layout ?? "pairwise", this.roster).logs.get(log)?.path;
+    const line = this.lines(path ?? "").findLast((each) => each.includes('"seq":'));
+    if (line === undefined) return undefined;
+    const { seq, event_id: id } = JSON.parse(line) as { seq: number; event_id: string };
+    return { seq, id };
+  }
+
+  /** Another process holds the kernel lock of a shared file until it closes it. */
+  lock(name: string): { close(): void } {
+    const file = this.disk.process().open(join(WIRE, name), "append");
+    if (!file.lock(0)) throw new Error(`${name} is locked already`);
+    return file;
+  }
+
+  replace(name: string, text: string): void {
+    this.disk.process().replace(join(WIRE, name), Buffer.from(text, "utf8"), 0o644);
+  }
+
+  /** The lines written since the last call, a row each; beats only when asked for. */
+  transcript(options: { beats?: boolean } = {}): string {
+    const layout = makeLayout(this.#options.layout ?? "pairwise", this.roster);
+    const fresh = [...layout.logs.values()].flatMap(({ name, path }) => {
+      const lines = this.lines(path);
+      const shown = this.#shown.get(name) ?? 0;
+      this.#shown.set(name, lines.length);
+      return lines.slice(shown);
+    });
+    return transcriptOf(fresh, options.beats === true);
+  }
+
+  /** What follows from the wire for one agent, in plain JSON. */
+  async outcome(handle: string): Promise<Outcome> {
+    return outcomeOf(this.agent(handle));
+  }
+
+  /** A replay of the journal without checkpoint gives what was seen live. Spec 2.4. */
+  async expectReplayEqualsLive(handle: string): Promise<Outcome> {
+    const live = await this.outcome(handle);
+    const member = this.#member(handle);
+    const admission = await this.#admission(handle);
+    expect(verdictDifferences(member.process, this.agent(handle).place)).toEqual([]);
+    member.agent?.close();
+    member.process.kill();
+    member.process = this.disk.process();
+    member.process.remove(this.paths(handle).checkpoint);
+    const agent = openAgent(this.#world(member), { wireDir: WIRE, handle });
+    await agent.hold(0);
+    member.agent = agent;
+    expect(await outcomeOf(agent)).toEqual(live);
+    expect(await this.#admission(handle)).toEqual(admission);
+    return live;
+  }
+
+  /** What an agent's admission remembers of every log, by its checkpoint. */
+  async #admission(handle: string): Promise<unknown> {
+    await this.agent(handle).settle();
+    return savedAdmission(this.disk.process(), this.paths(handle).checkpoint);
+  }
+
+  /**
+   * And an audit of the logs alone gives the same threads, decisions and incidents, and finds wrong
+   * what hostile members wrote and nothing else. Spec 4.4.
+   */
+  async expectReplayAndAuditEqualLive(handle: string): Promise<void> {
+    const live = await this.expectReplayEqualsLive(handle);
+    const { process, places } = this.#member(handle);
+    const place = loadPlace(process, places, { wireDir: WIRE, handle });
+    expectAuditEquals(live, { disk: process, place, violations: this.#options.violations ?? {} });
+  }
+
+  /** The same where hostile members write: of violations, those of every line are compared. */
+  async expectEveryReaderAgrees(handle: string): Promise<void> {
+    const live = await this.expectReplayEqualsLive(handle);
+    const { process, places } = this.#member(handle);
+    const threadCount = await threadsOf(this.agent(handle), this.#correlationIds());
+    const place = loadPlace(process, places, { wireDir: WIRE, handle });
+    expectOutcomeEquals({ ...live, threadCount }, process, place);
+  }
+
+  #correlationIds(): string[] {
+    const layout = makeLayout(this.#options.layout ?? "pairwise", this.roster);
+    return [...layout.logs.values()].flatMap(({ path }) =>
+      this.lines(path).flatMap((line) => {
+        const parsed = parseMessage(Buffer.from(line));
+        return parsed.ok ? [parsed.message.correlationId] : [];
+      }),
+    );
+  }
+
+  #signer(handle: string): Signer {
+    const seed = this.#seeds.get(handle);
+    if (seed === undefined) throw new Error(`${handle} is not in this scene`);
+    return makeSigner(handle, seed);
+  }
+
+  #member(handle: string): Member {
+    const member = this.#members.get(handle);
+    if (member === undefined) throw new Error(`${handle} is not in this scene`);
+    return member;
+  }
+
+  #world(member: Member): World {
+    const random = seeded(member.handle.length);
+    return {
+      disk: member.process,
+      places: member.places,
+      clock: {
+        wallMs: () => this.#nowMs + member.wallOffMs,
+        micros: () => 0,
+        monoMs: () => this.#monoMs,
+      },
+      random,
+      verifyAll,
+      log: silentLogger,
+    };
+  }
+
+  #sizes(): string {
+    const process = this.disk.process();
+    const layout = makeLayout(this.#options.layout ?? "pairwise", this.roster);
+    const paths = [...layout.logs.values()].map(({ path }) => join(WIRE, path));
+    const shared = [wirePaths(WIRE).decisions, wirePaths(WIRE).incidents];
+    return [...paths, ...shared].map((path) => process.stat(path)?.size ?? 0).join(" ");
+  }
+}
+
+function isStorageTrouble(error: unknown): boolean {
+  return error instanceof DeaddropError && error.code === "storage";
+}

@@ -1,0 +1,182 @@
+import { apply } from "../../../src/protocol/core.ts";
+import { proposalsView } from "../../../src/protocol/decisions/proposals-view.ts";
+import type { LineEvent } from "../../../src/protocol/events.ts";
+import type { Env } from "../../../src/protocol/env.ts";
+import { emptyState, type State } from "../../../src/protocol/state.ts";
+import { lineEvent, NOON, scriptEnv, WireScript, type ScriptLine } from "./wire-script.ts";
+
+const STEP_MS = 1_000;
+
+/**
+ * A conversation about proposals, a step a line, one second apart:
+ *
+ *   a proposes P [needs=b,c] [counters=Q] [thread=X] [plain]
+ *   b acks P | acks [bare] | agrees P | rejects P | asks R | acks R request=r1
+ *   a reverts P
+ *   a beats [H] [b=3] [wrong=b] [refuses=b:2,b:4] [at=12]     heads cover all of the others by default
+ *
+ * `agrees` says `approve: true`, which `acks` does not. `plain` and `bare` lines are unchained, `bare` ones name nothing either. The thread is that of the
+ * first proposal unless one is named. `@5` at the end of a step dates it five seconds after noon.
+ */
+export class OutcomeScript {
+  readonly script: WireScript;
+  readonly names = new Map<string, string>();
+  readonly order: ScriptLine[] = [];
+  private thread: string | undefined;
+
+  constructor(kind: "pairwise" | "outbox", roster: readonly string[], steps: readonly string[]) {
+    this.script = new WireScript(kind, roster);
+    for (const step of steps) this.take(step);
+  }
+
+  logOf(agent: string): string {
+    const [log] = [...this.script.layout.logs.values()].filter(({ owner }) => owner === agent);
+    if (log === undefined) throw new Error(`no agent ${agent}`);
+    return log.name;
+  }
+
+  take(step: string): void {
+    const [agent = "", verb = "", ...rest] = step.split(" ");
+    const dated = rest.find((word) => word.startsWith("@"));
+    const words = rest.filter((word) => word !== dated);
+    const ms = dated === undefined ? this.order.length * STEP_MS : Number(dated.slice(1)) * STEP_MS;
+    const options = new Map(words.filter((word) => word.includes("=")).map(split));
+    const [name] = words.filter((word) => !word.includes("=") && !FLAGS.has(word));
+    const log = this.logOf(agent);
+    if (verb === "beats") {
+      const beat = this.script.beat(log, NOON + ms, this.heads(log, options));
+      if (name !== undefined) this.names.set(name, beat.message.id);
+      this.order.push(beat);
+      return;
+    }
+    const line = this.script.say(log, NOON + ms, {
+      type: TYPES[verb] ?? verb,
+      subject: `${verb} ${name ?? ""}`,
+      body: this.body(verb, name, options),
+      ...this.threadOf(options),
+      unsigned: words.includes("plain") || words.includes("bare"),
+    });
+    if (name !== undefined && !this.names.has(name)) this.names.set(name, line.message.id);
+    this.thread ??= line.message.correlationId;
+    this.order.push(line);
+  }
+
+  private threadOf(options: ReadonlyMap<string, string>): { thread?: string } {
+    const named = options.get("thread");
+    if (named === "new") return {};
+    const thread = named ?? this.thread;
+    return thread === undefined ? {} : { thread };
+  }
+
+  private body(verb: string, name: string | undefined, options: ReadonlyMap<string, string>) {
+    const id = name === undefined ? undefined : this.idOf(name);
+    const needs = options.get("needs");
+    const counters = options.get("counters");
+    const request = options.get("request");
+    return {
+      ...(TYPES[verb] === "ack" && id !== undefined ? { acks: id } : {}),
+      ...(verb === "rejects" ? { approve: false } : {}),
+      ...(verb === "agrees" ? { approve: true } : {}),
+      ...(verb === "reverts" ? { reverts: id } : {}),
+      ...(needs === undefined ? {} : { required: needs.split(",").filter((each) => each !== "") }),
+      ...(counters === undefined ? {} : { counters: this.idOf(counters) }),
+      ...(request === undefined ? {} : { request_id: request }),
+      ...(verb === "proposes" ? { decision: `text of ${name}` } : {}),
+    };
+  }
+
+  idOf(name: string): string {
+    return this.names.get(name) ?? name;
+  }
+
+  private heads(log: string, options: ReadonlyMap<string, string>) {
+    const answers = [...this.script.layout.logs.values()].filter(
+      (other) =>
+        other.name !== log &&
+        (other.addressee === undefined ||
+          other.addressee === this.script.layout.logs.get(log)?.owner),
+    );
+    if (options.has("none")) return {};
+    const refused = (options.get("refuses") ?? "").split(",").filter((each) => each !== "");
+    return Object.fromEntries(
+      answers.map(({ name, owner }) => [
+        name,
+        {
+          lines: Number(options.get(owner) ?? this.script.lines.get(name)?.length ?? 0),
+          wrong: options.get("wrong") === owner,
+          refused: refused
+            .map((each) => each.split(":"))
+            .filter(([who]) => who === owner)
+            .map(([, line]): [number, string] => [Number(line), "tier_refused"]),
+        },
+      ]),
+    );
+  }
+
+  env(self: string, change: Partial<Env> = {}): Env {
+    return scriptEnv(this.script.layout, self, {}, change);
+  }
+
+  events(self: string, change: (line: ScriptLine) => Partial<LineEvent> = () => ({})): LineEvent[] {
+    return this.order.map((line) => lineEvent(line, self, change(line)));
+  }
+
+  fold(self: string, events: readonly LineEvent[] = this.events(self)): State {
+    const state = emptyState();
+    for (const event of events) apply(state, event, this.env(self));
+    return state;
+  }
+
+  /** `P ratified by a:3` for each proposal, in the order of their names. */
+  outcomes(state: State, self = this.script.layout.roster[0] ?? ""): string[] {
+    const names = new Map([...this.names].map(([name, id]) => [id, name]));
+    return proposalsView(state.proposals, state.logs, this.env(self))
+      .map((view) => {
+        const by = view.decided_by === null ? "" : ` by ${this.place(view.decided_by)}`;
+        return `${names.get(view.proposal_id)} ${view.status}${by}`;
+      })
+      .sort();
+  }
+
+  place(id: string): string {
+    const line = this.order.find(({ message }) => message.id === id);
+    return line === undefined ? "?" : `${line.message.from}:${line.line}`;
+  }
+}
+
+const FLAGS = new Set(["plain", "bare"]);
+const TYPES: Record<string, string> = {
+  proposes: "proposal",
+  acks: "ack",
+  agrees: "ack",
+  rejects: "ack",
+  reverts: "correction",
+  asks: "request",
+};
+
+function split(word: string): [string, string] {
+  const at = word.indexOf("=");
+  return [word.slice(0, at), word.slice(at + 1)];
+}
+
+/** The outcomes that everybody who holds all lines agrees on. */
+export function outcomesOf(
+  steps: readonly string[],
+  kind: "pairwise" | "outbox" = "pairwise",
+  roster: readonly string[] = ["a", "b"],
+): string[] {
+  const script = new OutcomeScript(kind, roster, steps);
+  return script.outcomes(script.fold(roster[0] ?? ""));
+}
+
+/** The same read as written, and one whole log after another, in both directions. */
+export function outcomesInAnyOrder(
+  steps: readonly string[],
+  roster: readonly string[] = ["a", "b"],
+): string[][] {
+  const script = new OutcomeScript(roster.length > 2 ? "outbox" : "pairwise", roster, steps);
+  const events = script.events("a");
+  const byLog = [...events].sort((a, b) => (a.log < b.log ? -1 : a.log > b.log ? 1 : 0));
+  const backwards = [...events].sort((a, b) => (a.log < b.log ? 1 : a.log > b.log ? -1 : 0));
+  return [events, byLog, backwards].map((order) => script.outcomes(script.fold("a", order)));
+}

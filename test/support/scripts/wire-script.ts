@@ -1,0 +1,172 @@
+import { fromPlain } from "../../../src/wire/json/json.ts";
+import { composeLine, type ChainHead } from "../../../src/wire/compose.ts";
+import { makeLayout, type Layout } from "../../../src/wire/layout.ts";
+import type { Message } from "../../../src/wire/message.ts";
+import { keyId } from "../../../src/wire/signature.ts";
+import { formatMicros } from "../../../src/wire/timestamp.ts";
+import type { LineEvent } from "../../../src/protocol/events.ts";
+import type { Env } from "../../../src/protocol/env.ts";
+import { DEFAULT_HEARTBEAT_TIERS } from "../../../src/trust/policy/heartbeat-tiers.ts";
+import type { Tier } from "../../../src/trust/tiers.ts";
+
+/** Noon of an ordinary day: where scripted conversations begin. */
+export const NOON = Date.UTC(2026, 10, 20, 12);
+export const seconds = (count: number): number => count * 1_000;
+export const minutes = (count: number): number => count * 60_000;
+export const hours = (count: number): number => count * 3_600_000;
+
+export interface Saying {
+  type: string;
+  body?: unknown;
+  subject?: string;
+  to?: readonly string[];
+  thread?: string;
+  /** Makes a line as from a peer that neither signs nor chains. */
+  unsigned?: boolean;
+}
+
+export interface ScriptLine {
+  readonly log: string;
+  readonly line: number;
+  readonly at: number;
+  readonly message: Message;
+  readonly raw: string;
+}
+
+export type ScriptHeads = Record<
+  string,
+  { lines: number; read?: number; refused?: [number, string][]; wrong?: boolean }
+>;
+
+/**
+ * Logs of a wire, written line by line: what is signed is chained as the real thing, but the
+ * signatures are blank, because nothing here verifies them.
+ */
+export class WireScript {
+  readonly layout: Layout;
+  readonly lines = new Map<string, ScriptLine[]>();
+  private readonly heads = new Map<string, ChainHead>();
+
+  constructor(kind: Layout["kind"], roster: readonly string[]) {
+    this.layout = makeLayout(kind, roster);
+  }
+
+  say(log: string, at: number, saying: Saying): ScriptLine {
+    const owner = this.layout.logs.get(log)?.owner;
+    if (owner === undefined) throw new Error(`no log ${log}`);
+    const lines = this.lines.get(log) ?? [];
+    this.lines.set(log, lines);
+    const composed = composeLine(
+      {
+        to: saying.to ?? ["*"],
+        type: saying.type,
+        subject: saying.subject ?? saying.type,
+        body: fromPlain(saying.body ?? {}),
+        ackRequired: saying.type === "proposal",
+        ...(saying.thread === undefined ? {} : { correlationId: saying.thread }),
+      },
+      {
+        timestamp: formatMicros(Math.round(at * 1_000)),
+        log,
+        wireId: undefined,
+        head: this.heads.get(log),
+      },
+      { handle: owner, keyId: keyId(owner, new Uint8Array(32)), sign: () => new Uint8Array(64) },
+    );
+    const signed = saying.unsigned !== true;
+    if (signed) this.heads.set(log, { seq: composed.message.seq ?? 0, id: composed.id });
+    const line: ScriptLine = {
+      log,
+      line: lines.length + 1,
+      at,
+      message: signed ? composed.message : unsigned(composed.message),
+      raw: new TextDecoder().decode(composed.line),
+    };
+    lines.push(line);
+    return line;
+  }
+
+  beat(log: string, at: number, heads: ScriptHeads = {}, extra: object = {}): ScriptLine {
+    const nextEta = new Date(at + DEFAULT_HEARTBEAT_TIERS.cadencesMs.T1_active).toISOString();
+    const stated = Object.entries(heads).map(([name, head]) => [name, this.head(name, head)]);
+    const body = {
+      wakeup_count: 1,
+      state: "idle",
+      next_eta: nextEta,
+      inbox_unread_count: 0,
+      ...(stated.length === 0 ? {} : { heads: Object.fromEntries(stated) as object }),
+      ...extra,
+    };
+    return this.say(log, at, { type: "heartbeat", body });
+  }
+
+  private head(name: string, head: ScriptHeads[string]): object {
+    const chained = (this.lines.get(name) ?? [])
+      .slice(0, head.lines)
+      .findLast(({ message }) => message.seq !== undefined)?.message;
+    return {
+      lines: head.lines,
+      ...(chained === undefined
+        ? {}
+        : { seq: chained.seq, event_id: head.wrong === true ? "0".repeat(64) : chained.id }),
+      read_lines: head.read ?? 0,
+      refused: head.refused ?? [],
+    };
+  }
+}
+
+export function lineEvent(
+  line: ScriptLine,
+  self: string,
+  change: Partial<LineEvent> = {},
+): LineEvent {
+  return {
+    kind: "line",
+    log: line.log,
+    line: line.line,
+    at: line.at,
+    live: true,
+    own: line.message.from === self,
+    message: line.message,
+    raw: line.raw,
+    refused: undefined,
+    afterGap: false,
+    ...change,
+  };
+}
+
+export function scriptEnv(
+  layout: Layout,
+  self: string,
+  tiers: Record<string, { tier: Tier; sinceMs?: number }> = {},
+  change: Partial<Env> = {},
+): Env {
+  return {
+    self,
+    layout,
+    domains: new Map(),
+    cadences: DEFAULT_HEARTBEAT_TIERS.cadencesMs,
+    wireId: undefined,
+    tierOf: (handle) => ({
+      tier: tiers[handle]?.tier ?? "TRUSTED",
+      sinceMs: tiers[handle]?.sinceMs ?? 0,
+    }),
+    heldPeers: new Set(),
+    holdsBack: () => false,
+    caughtUp: () => true,
+    ...change,
+  };
+}
+
+function unsigned(message: Message): Message {
+  return {
+    ...message,
+    version: "v2.0",
+    eventId: undefined,
+    publicKeyId: undefined,
+    signature: undefined,
+    seq: undefined,
+    prev: undefined,
+    log: undefined,
+  };
+}

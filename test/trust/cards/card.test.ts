@@ -1,0 +1,189 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it, test } from "vitest";
+import { buildCard, type CardDraft } from "../../../src/trust/cards/card-build.ts";
+import { claimFor, MAX_CARD_BYTES, verifyCard } from "../../../src/trust/cards/card.ts";
+import { fingerprintOf } from "../../../src/setup/contact/offered-key.ts";
+import { sasCommitment } from "../../../src/trust/pairing/sas.ts";
+import { didOf, handleFromDid } from "../../../src/wire/handle.ts";
+import {
+  decodeKey,
+  isAcceptableKey,
+  keyId,
+  makeSigner,
+  publicKeyOf,
+} from "../../../src/wire/signature.ts";
+
+interface Vector {
+  readonly card: Record<string, unknown>;
+  readonly ok: boolean;
+}
+
+const NOW_MS = Date.UTC(2026, 4, 10);
+const utf8 = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value), "utf8");
+const vectors = readFileSync(new URL("../../vectors/cards.jsonl", import.meta.url), "utf8")
+  .trimEnd()
+  .split("\n")
+  .map((text) => JSON.parse(text) as Vector);
+
+test("the vectors are all there", () => {
+  expect(vectors).toHaveLength(15);
+});
+
+test.each(vectors)("a card of $card.did called $card.name: $ok", ({ card, ok }) => {
+  expect(verifyCard(utf8(card), NOW_MS).ok).toBe(ok);
+});
+
+const secret = new Uint8Array(32).fill(1);
+const publicKey = publicKeyOf(secret);
+const signer = makeSigner("forge", secret);
+const key = {
+  keyId: signer.keyId,
+  key: publicKey,
+  validFrom: "2026-05-09T00:00:00Z",
+  validUntil: undefined,
+};
+const nonce = new Uint8Array(32).fill(9);
+const draft: CardDraft = {
+  handle: "forge",
+  keys: [key],
+  tierOffered: "ATTESTED",
+  tierRequired: "VERIFIED",
+  policies: { maxMessageBodyKb: 64, maxClockSkewSeconds: 300, rateLimitMsgPerMin: 60 },
+  issuedAt: "2026-05-09T00:00:00Z",
+  claims: new Map([["scribe", { commitment: sasCommitment(nonce, publicKey), seen: null, nonce }]]),
+};
+
+/** The card with these fields instead, signed again by the same key. */
+function signedWith(change: Partial<CardDraft>): Uint8Array {
+  return buildCard({ ...draft, ...change }, signer);
+}
+
+/** The card with these fields instead, and the signature of the one before. */
+function changed(change: object): Uint8Array {
+  return utf8({
+    ...(JSON.parse(Buffer.from(buildCard(draft, signer)).toString()) as object),
+    ...change,
+  });
+}
+
+function refusal(bytes: Uint8Array, nowMs = NOW_MS): string {
+  const verdict = verifyCard(bytes, nowMs);
+  return verdict.ok ? "accepted" : verdict.detail;
+}
+
+describe("a card of ours", () => {
+  it("verifies, and says who its agent is and what was committed", () => {
+    expect(verifyCard(buildCard(draft, signer), NOW_MS)).toMatchObject({
+      ok: true,
+      card: {
+        handle: "forge",
+        keys: [{ keyId: signer.keyId }],
+        signedBy: signer.keyId,
+        tierOffered: "ATTESTED",
+      },
+    });
+  });
+
+  it("shows each peer what is meant for it, and a single one where cards of two have it", () => {
+    const other = { commitment: "b".repeat(64), seen: "a".repeat(64) };
+    const read = (claims: CardDraft["claims"]) => {
+      const verdict = verifyCard(signedWith(claims === undefined ? {} : { claims }), NOW_MS);
+      if (!verdict.ok) throw new Error(verdict.detail);
+      return verdict.card;
+    };
+    const alone = read(draft.claims);
+    const commitment = sasCommitment(nonce, publicKey);
+    expect(alone.fields).toMatchObject({ sas_commitment: commitment });
+    expect(claimFor(alone, "scribe")).toEqual({ commitment, seen: null, nonce });
+    expect(claimFor(alone, "quill")?.commitment).toBe(commitment);
+    const both = read(new Map([...(draft.claims ?? []), ["quill", other]]));
+    expect(both.fields["sas_commitment"]).toBeUndefined();
+    expect(claimFor(both, "quill")).toMatchObject(other);
+    expect(claimFor(both, "vane")).toBeUndefined();
+  });
+
+  it("is signed by a key that it shows", () => {
+    const other = makeSigner("forge", new Uint8Array(32).fill(2));
+    expect(() => buildCard(draft, other)).toThrow(TypeError);
+  });
+});
+
+// The Python reference's own example. Its private key is nobody's here, so only its names and its
+// key can be checked: no vector holds a card of it.
+describe("the reference's agent-a", () => {
+  const text = "QC0+qqMoHMS1Q21NeDrfEOiX3Hg/dAx98O7xS7/lrWE=";
+  const cardNaming = (name: string) =>
+    changed({
+      did: "did:wire:agent-a",
+      verify_keys: { [name]: { key: text, valid_from: null, valid_until: null } },
+    });
+
+  it("has the key id that follows from its key, and the did that follows from its handle", () => {
+    const bytes = decodeKey(text) ?? new Uint8Array(0);
+    expect(isAcceptableKey(bytes)).toBe(true);
+    expect(keyId("agent-a", bytes)).toBe("agent-a:42ca7e76");
+    expect(fingerprintOf(bytes).slice(0, 8)).toBe("42ca7e76");
+    expect([didOf("agent-a"), handleFromDid("did:wire:agent-a")]).toEqual([
+      "did:wire:agent-a",
+      "agent-a",
+    ]);
+  });
+
+  it("may show that key under that name alone", () => {
+    // All but the signature is right.
+    expect(refusal(cardNaming("ed25519:agent-a:42ca7e76"))).toContain("not signed by any");
+    expect(refusal(cardNaming("ed25519:agent-a:42ca7e77"))).toContain("another key");
+    expect(refusal(cardNaming("ed25519:agent-b:42ca7e76"))).toContain("another key");
+  });
+});
+
+describe("refuses", () => {
+  const small = Buffer.alloc(32);
+  small[0] = 1;
+  it.each([
+    ["what is no JSON", Buffer.from("{"), "no JSON object"],
+    ["a card too large to be one", Buffer.alloc(MAX_CARD_BYTES + 1, 32), "at most 65536"],
+    ["another schema", changed({ schema_version: "v9" }), "schema_version"],
+    ["an agent without a name", changed({ did: "did:web:forge" }), "did:wire:<handle>"],
+    ["no key", changed({ verify_keys: {} }), "verify_keys has no key"],
+    [
+      "a key under another's name",
+      changed({ verify_keys: { "ed25519:forge:00000000": plainKey() } }),
+      "another key",
+    ],
+    [
+      "a key of small order",
+      changed({ verify_keys: { "ed25519:forge:x": plainKey(small) } }),
+      "no usable Ed25519",
+    ],
+    [
+      "a key of 31 bytes",
+      changed({ verify_keys: { "ed25519:forge:x": plainKey(small.subarray(1)) } }),
+      "no usable Ed25519",
+    ],
+    ["a changed name", changed({ name: "Evil" }), "not signed by any"],
+    ["no signature", changed({ signature: 7 }), "signature"],
+    ["a date that is none", changed({ issued_at: "soon" }), "issued_at"],
+    ["a commitment that is none", changed({ sas_commitment: "ABC" }), "64 lower-case hex"],
+    [
+      "one for a peer that is none",
+      changed({ sas: { a: { commitment: 7 } } }),
+      "expected a string",
+    ],
+    ["a commitment seen that is none", changed({ sas: { a: { seen: "f" } } }), "64 lower-case hex"],
+    ["a nonce of another length", changed({ sas_nonce: "AAAA" }), "32 bytes"],
+  ])("%s", (_what, bytes, words) => {
+    expect(refusal(bytes)).toContain(words);
+  });
+
+  it("a card whose keys are valid no more, or not yet", () => {
+    const over = signedWith({ keys: [{ ...key, validUntil: "2026-05-09T12:00:00Z" }] });
+    expect(refusal(over)).toContain("none of its verify_keys is valid now");
+    expect(refusal(over, Date.UTC(2026, 4, 9, 6))).toBe("accepted");
+    expect(refusal(signedWith({}), Date.UTC(2026, 4, 8))).toContain("valid now");
+  });
+
+  function plainKey(bytes: Uint8Array = publicKey) {
+    return { key: Buffer.from(bytes).toString("base64"), valid_from: null, valid_until: null };
+  }
+});

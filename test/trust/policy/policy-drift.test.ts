@@ -1,0 +1,122 @@
+import { describe, expect, test } from "vitest";
+import {
+  DEFAULT_CONFIG,
+  type SigningPolicy,
+  type WireConfig,
+} from "../../../src/trust/policy/config.ts";
+import { DEFAULT_HEARTBEAT_TIERS } from "../../../src/trust/policy/heartbeat-tiers.ts";
+import {
+  diffConfig,
+  diffTiers,
+  isLooser,
+  tighten,
+} from "../../../src/trust/policy/policy-drift.ts";
+
+const open: SigningPolicy = { enforceSigned: false, allowUnsignedFrom: [] };
+const strict: SigningPolicy = { enforceSigned: true, allowUnsignedFrom: [] };
+const only = (...allowUnsignedFrom: string[]): SigningPolicy => ({
+  enforceSigned: true,
+  allowUnsignedFrom,
+});
+
+describe("the strictest signing policy ever seen", () => {
+  test.each([
+    ["open stays open", open, open, open],
+    ["the file tightens", open, only("a"), only("a")],
+    ["the file tightens further", only("a", "b"), only("b"), only("b")],
+    ["the file cannot loosen", strict, open, strict],
+    ["the file cannot open what is strict but for one", only("a"), open, only("a")],
+    ["the file cannot let one more", only("a"), only("a", "b"), only("a")],
+    ["only those whom both let", only("a", "b"), only("b", "c"), only("b")],
+  ])("%s", (_, remembered, seen, expected) => {
+    expect(tighten(remembered, seen)).toEqual(expected);
+    expect(isLooser(remembered, tighten(remembered, seen))).toBe(false);
+    expect(isLooser(seen, tighten(remembered, seen))).toBe(false);
+  });
+
+  test.each([
+    [strict, open, true],
+    [strict, only("a"), true],
+    [only("a"), only("a", "b"), true],
+    [open, strict, false],
+    [open, open, false],
+    [only("a", "b"), only("a"), false],
+    [only("a"), only("a"), false],
+  ])("from %j to %j: looser %s", (from, to, expected) => {
+    expect(isLooser(from, to)).toBe(expected);
+  });
+});
+
+describe("what config accept shows", () => {
+  const from: WireConfig = {
+    ...DEFAULT_CONFIG,
+    roster: ["a", "b"],
+    domains: new Map([
+      ["docs", { owner: "a", paths: ["docs/**", "*.md"] }],
+      ["old", { owner: "b", paths: ["old/**"] }],
+    ]),
+  };
+
+  test("is nothing when nothing changes", () => {
+    expect(diffConfig(from, { ...from })).toEqual([]);
+  });
+
+  test("is nothing when the same agents stand in another order", () => {
+    const signing = [only("a", "b"), only("b", "a")] as const;
+    const [one, other] = signing.map((policy) => ({ ...from, signing: policy }));
+    expect([diffConfig(one!, other!), diffConfig(other!, one!)]).toEqual([[], []]);
+  });
+
+  test("is a line for each setting", () => {
+    const to: WireConfig = {
+      wireId: "w1",
+      protocolVersion: "v3.0",
+      layout: "outbox",
+      roster: ["a", "b", "c"],
+      signing: { enforceSigned: false, allowUnsignedFrom: ["c"] },
+      domains: new Map([
+        ["docs", { owner: "b", paths: ["docs/**"] }],
+        ["new", { owner: "a", paths: [] }],
+      ]),
+      limits: {
+        maxMessageBodyKb: 1,
+        maxClockSkewSeconds: 2,
+        rateLimitMsgPerMin: 3,
+        maxRefs: 4,
+      },
+    };
+    expect(diffConfig(from, to)).toEqual([
+      "wire_id: (none) → w1",
+      "protocol_version: v3.1 → v3.0",
+      "layout: pairwise → outbox",
+      "roster: a, b → a, b, c",
+      "v3_signing.enforce_signed: true → false",
+      "v3_signing.allow_unsigned_from: (nobody) → c",
+      "limits.max_message_body_kb: 64 → 1",
+      "limits.max_clock_skew_seconds: 300 → 2",
+      "limits.rate_limit_msg_per_min: 60 → 3",
+      "limits.max_refs: 64 → 4",
+      'domains["docs"]: a owns "docs/**", "*.md" → b owns "docs/**"',
+      'domains["old"]: b owns "old/**" → (none)',
+      'domains["new"]: (none) → a owns no paths',
+      "WEAKER: lines that had to be signed would be taken unsigned",
+    ]);
+  });
+
+  test("carries no control characters of the file", () => {
+    const name = "\u001b[2J\u202e";
+    const to = { ...from, domains: new Map([[name, { owner: "a", paths: [name] }]]) };
+    expect(diffConfig(from, to).join("")).toMatch(/^[ -~→]*$/);
+  });
+
+  test("of tiers.json, too", () => {
+    const { cadencesMs, transitions } = DEFAULT_HEARTBEAT_TIERS;
+    const to = { cadencesMs: { ...cadencesMs, T2_idle: 60_000 }, transitions };
+    expect(diffTiers(DEFAULT_HEARTBEAT_TIERS, to)).toEqual([
+      "tiers.T2_idle.cadence_seconds: 270 → 60",
+    ]);
+    expect(diffTiers(to, { ...to, transitions: [] })).toEqual([
+      expect.stringMatching(/^transitions: .* → \[\]$/),
+    ]);
+  });
+});
