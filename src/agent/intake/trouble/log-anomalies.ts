@@ -76,7 +76,7 @@ function tellObstructed(taking: Taking, { log }: LogIntake): void {
   const stat = world.disk.stat(path);
   const what =
     stat?.kind === "file" ? "a file that is closed to us, or has several names" : "no plain file";
-  const detail = `in its place stands ${what}; we look again every second. See: ls -l ${path}`;
+  const detail = `in its place is ${what}; we look again every second. See: ls -l ${path}`;
   if (log.owner === place.handle) {
     const hint = `put the log itself back, readable to us: ls -l ${path}`;
     // That one alone: our other logs go on.
@@ -205,7 +205,7 @@ export function stopWriting(taking: Taking, intake: LogIntake, anomaly: Anomaly)
     key: hourlyKey(`log_damaged:${name}`, world.clock.wallMs()),
     cause: "log_damaged",
     subject: `our own log ${name} was changed by another program`,
-    detail: `what we wrote no longer stands there (${anomaly}); nothing is sent until it is mended`,
+    detail: `what we wrote is no longer there (${anomaly}); nothing is sent until it is put back`,
     concernsWire: false,
   });
 }
