@@ -45,7 +45,7 @@ async function problemOf(words: readonly string[]): Promise<string | undefined> 
   const subs = next.split("|").map((name) => subOf(command, name));
   const takesSub = command.commands.length > 0 && NAMES.test(next);
   if (takesSub && subs.includes(undefined)) return `${names} has no ${next}`;
-  const flags = words.flatMap((word) => /^--[a-z][a-z-]*/.exec(word)?.[0] ?? []);
+  const flags = words.flatMap((word) => /^--[a-z][a-z0-9-]*/.exec(word)?.[0] ?? []);
   const known = [command, ...subs].flatMap((each) => each?.options.map(({ long }) => long) ?? []);
   const wrong = flags.find((flag) => ![...known, "--help"].includes(flag));
   return wrong === undefined ? undefined : `${names} does not take ${wrong}`;
