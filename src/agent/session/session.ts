@@ -276,7 +276,7 @@ function decisionsChanged(anomaly: string, wallMs: number): AutomaticIncident {
     key: hourlyKey("decisions_changed", wallMs),
     cause: "decisions_changed",
     subject: "decisions.jsonl was changed",
-    detail: `lines that were read are no longer there (${anomaly}); decisions are derived from the logs and stand`,
+    detail: `lines that were read are no longer there (${anomaly}); decisions follow from the logs and stay as they are`,
     concernsWire: false,
   };
 }

@@ -74,7 +74,7 @@ function tellObstructed(taking: Taking, intake: LogIntake): void {
   const stat = world.disk.stat(path);
   const what =
     stat?.kind === "file" ? "a file that is closed to us, or has several names" : "no plain file";
-  const detail = `in its place stands ${what}; we look again every second. See: ls -l ${path}`;
+  const detail = `in its place is ${what}; we look again every second. See: ls -l ${path}`;
   // Of ours that one alone takes nothing: our other logs go on.
   const hint = `put the log itself back, readable to us: ls -l ${path}`;
   const isOurs = log.owner === place.handle;
@@ -193,7 +193,7 @@ function stopWriting(taking: Taking, intake: LogIntake, anomaly: Anomaly, forMs:
     key: hourlyKey(`log_damaged:${name}`, world.clock.wallMs()),
     cause: "log_damaged",
     subject: `our own log ${name} was changed by another program`,
-    detail: `what we wrote no longer stands there (${anomaly}); nothing is sent until it is mended`,
+    detail: `what we wrote is no longer there (${anomaly}); nothing is sent until it is put back`,
     concernsWire: false,
   });
 }

@@ -30,7 +30,7 @@ export function reportRecovery(taking: Taking, report: RecoveryReport): void {
       key: `log_damaged:${log}:${offset}`,
       cause: "log_damaged",
       subject: `our own log ${log} is damaged`,
-      detail: `from offset ${offset}: ${detail}; nothing is written to it until it is mended`,
+      detail: `from offset ${offset}: ${detail}; nothing is written to it until it is repaired`,
       concernsWire: false,
     });
   }
