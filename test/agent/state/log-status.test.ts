@@ -26,13 +26,23 @@ const problem = new StorageError("not_a_file", "/wire/log.jsonl", "no plain file
   hint: "put it back",
 });
 
-const torn = {
-  ...{ kind: "torn", at: 70, sinceMs: 1, dueMs: 2, look: "torn look", lookedMs: 3 },
+const torn: LogStatus & { kind: "torn" } = {
+  kind: "torn",
+  at: 70,
+  sinceMs: 1,
+  dueMs: 2,
+  look: "torn look",
+  lookedMs: 3,
   searched: upTo(90),
-} as const;
-const behind = {
-  ...{ kind: "behind", why: "behind", detail: "lacks lines", sinceMs: 1, dueMs: 2, look: "a look" },
-} as const;
+};
+const behind: LogStatus & { kind: "behind" } = {
+  kind: "behind",
+  why: "behind",
+  detail: "lacks lines",
+  sinceMs: 1,
+  dueMs: 2,
+  look: "a look",
+};
 
 const STATUSES = {
   unread: UNREAD,
