@@ -1,3 +1,4 @@
+import type { AgentState } from "../protocol/env.ts";
 import type { Tier } from "../trust/tiers.ts";
 import type { Draft } from "../wire/compose.ts";
 import type { HoldsView } from "./holds.ts";
@@ -29,6 +30,8 @@ export interface Client {
   close(): void;
 }
 
+export type { AgentState } from "../protocol/env.ts";
+
 /** Where a client belongs. `peers` stands in for a roster on wires that declare none (1.1). */
 export interface ClientPlace {
   wireDir: string;
@@ -36,8 +39,6 @@ export interface ClientPlace {
   env?: NodeJS.ProcessEnv;
   peers?: readonly string[];
 }
-
-export type AgentState = "idle" | "busy" | "blocked" | "paused";
 
 export interface StatusChange {
   state?: AgentState;

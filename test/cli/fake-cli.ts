@@ -183,6 +183,8 @@ export function threadWith(subject: string, body: unknown = ""): Views["thread"]
       correlation_id: "thread-1",
       named_by: "event_id",
       root: ID,
+      subject,
+      omitted: 0,
       status: "open",
       waiting_on: [],
       participants: ["forge", "scribe"],

@@ -3,7 +3,7 @@ import { CHUNK_BYTES, LineSplitter } from "../../storage/disk/line-splitter.ts";
 import { parseMessage } from "../../wire/message.ts";
 import type { Files } from "../session/world.ts";
 import type { LineEntry } from "./journal-entries.ts";
-import { openLineSource } from "./log-reader.ts";
+import { openLineReader } from "./log-reader.ts";
 import type { Memory } from "./agent-state.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 
@@ -21,7 +21,7 @@ interface Recovery {
  * stands there and in no journal (it was lost, or its tail) stays, and is not routed again.
  */
 export function restoreInbox({ disk, place, memory, files }: Recovery): void {
-  const source = openLineSource(disk, place);
+  const source = openLineReader(disk, place);
   // Without a checkpoint nothing says that the journal is the one that the inbox was written by.
   const isUnknown = memory.inboxEnd === 0;
   let voided: ReadonlySet<number> = new Set();

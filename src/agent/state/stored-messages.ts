@@ -1,6 +1,6 @@
 import { recallVerified, type VerifiedMessage } from "../../admission/authenticate.ts";
 import type { LineEntry } from "./journal-entries.ts";
-import { openLineSource } from "./log-reader.ts";
+import { openLineReader } from "./log-reader.ts";
 import { notedAt } from "./receipt-times.ts";
 import type { Session } from "../session/session.ts";
 
@@ -19,7 +19,7 @@ export function* storedMessages(
   wanted: (entry: LineEntry) => boolean,
 ): Generator<StoredMessage> {
   session.flush();
-  const source = openLineSource(session.world.disk, session.place);
+  const source = openLineReader(session.world.disk, session.place);
   try {
     const { setBacks } = session.memory;
     for (const { entry, start } of session.files.journal.read()) {

@@ -1,5 +1,6 @@
 import { ownLogs } from "../../wire/layout.ts";
-import { decisionsView } from "../../protocol/decisions/decisions-view.ts";
+import type { EntryRecord } from "../../protocol/decisions/decision-record.ts";
+import { decisionsView, type SortedEntries } from "../../protocol/decisions/decisions-view.ts";
 import { incidentsView, unresolvedIncidents } from "../../protocol/incidents/incident-view.ts";
 import { keysView } from "../../protocol/keys/key-view.ts";
 import { peersView } from "../../protocol/heartbeats/liveness.ts";
@@ -14,6 +15,7 @@ import type {
   DecisionsView,
   NoticeView,
   PeerView,
+  Rated,
   StatusView,
   ViewArgs,
   ViewName,
@@ -44,11 +46,7 @@ const renderers: { [N in ViewName]: Render<N> } = {
   pending: ({ memory, env, now }) => pendingView(memory.state, env, now().wallMs),
   thread: (session, args) => threadMessagesView(session, args),
   search: (session, args) => searchView(session, args),
-  // A proved entry has every field: that is what it was proved by.
-  decisions: ({ memory, env }) => {
-    const records = decisionsView(memory.state.decisions) as unknown as DecisionsView;
-    return withTiers(records, env);
-  },
+  decisions: ({ memory, env }) => withTiers(decisionsView(memory.state.decisions), env),
   proposals: ({ memory, env }) => proposalsView(memory.state.proposals, memory.state.logs, env),
   incidents: ({ memory, env }) => incidentsView(memory.state.incidents, env, memory.state.logs),
   notices: (session) => notices(session),
@@ -61,8 +59,8 @@ const renderers: { [N in ViewName]: Render<N> } = {
 };
 
 /** Every text of a peer below VERIFIED is shown with its tier. Spec 2.3. */
-function withTiers(view: DecisionsView, env: Env): DecisionsView {
-  const rated = <Entry extends { proposer?: string }>(entries: readonly Entry[]) =>
+function withTiers(view: SortedEntries, env: Env): DecisionsView {
+  const rated = <Entry extends EntryRecord>(entries: readonly Entry[]): Rated<Entry>[] =>
     entries.map((entry) => ({
       ...entry,
       proposer_tier: authorTier(env, String(entry.proposer ?? "")),

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 import type { Client, SendAnswer } from "../../api/client.ts";
-import type { ReceiptState, ReceiptView } from "../../api/views.ts";
+import type { ReceiptStage, ReceiptView } from "../../api/views.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import type { Draft } from "../../wire/compose.ts";
 import { collect, type Cli, type GlobalFlags } from "../context.ts";
@@ -35,7 +35,7 @@ const NAMES: Record<WaitFor, string> = {
 };
 const FIRST_POLL_MS = 100;
 const SLOWEST_POLL_MS = 1_000;
-const RANK: Record<ReceiptState, number> = {
+const RANK: Record<ReceiptStage, number> = {
   refused: -1,
   stored: 0,
   delivered: 1,
@@ -111,7 +111,7 @@ async function waitFor(
   cli: Cli,
   client: Client,
   answer: SendAnswer,
-  wanted: ReceiptState,
+  wanted: ReceiptStage,
   limitMs: number,
 ): Promise<Waited[]> {
   const endMs = cli.nowMs() + limitMs;
@@ -132,7 +132,7 @@ async function waitFor(
   }
 }
 
-function complain(receipts: readonly Waited[], wanted: WaitFor, limitMs: number): void {
+function complain(receipts: readonly Waited[], wanted: ReceiptStage, limitMs: number): void {
   const refused = receipts.find(({ state }) => state === "refused");
   if (refused !== undefined) {
     throw new DeaddropError(

@@ -7,6 +7,9 @@ import type { Env } from "../env.ts";
 import { listedSubject } from "../routing.ts";
 import { answerLogName, voiceSoFar, type Case, type Voice } from "./party-position.ts";
 
+export type ProposalStatus = Outcome["status"] | "open" | "void";
+
+/** One proposal, as `deaddrop proposals` prints it. */
 export interface ProposalView {
   proposal_id: string;
   correlation_id: string;
@@ -15,7 +18,7 @@ export interface ProposalView {
   subject: string;
   required: string[];
   /** `void`: it can never be ratified, see `problem`. */
-  status: Outcome["status"] | "open" | "void";
+  status: ProposalStatus;
   problem: string | null;
   /** What an open one waits for, as a sentence's object; null when it has ended. */
   waits_for: string | null;

@@ -17,6 +17,7 @@ import {
   type ThreadPart,
 } from "./threads.ts";
 
+/** An answer that somebody owes. Spec 3.3. */
 export interface ObligationView {
   event_id: string;
   correlation_id: string;
@@ -25,7 +26,7 @@ export interface ObligationView {
   subject: string;
   from: string;
   owed_by: string;
-  due_at: string;
+  due_at: string | null;
   overdue: boolean;
   since: string;
 }
@@ -47,7 +48,8 @@ export interface ThreadMessageView {
   corrections: string[];
 }
 
-export interface ThreadView {
+/** A thread without the texts of its messages. */
+export interface ThreadOutline {
   correlation_id: string;
   /** Event id of the root; null when we do not hold it. */
   root: string | null;
@@ -79,20 +81,25 @@ export function threadView(
   env: Env,
   nowMs: number,
   correlationId: string,
-): ThreadView[] {
+): ThreadOutline[] {
   const thread = state.threads.threads.get(correlationId);
   return thread === undefined ? [] : threadViewsOf(state, env, nowMs, thread);
 }
 
 /** All threads, the most recently touched last. */
-export function threadsView(state: State, env: Env, nowMs: number): ThreadView[] {
+export function threadsView(state: State, env: Env, nowMs: number): ThreadOutline[] {
   return [...state.threads.threads.values()].flatMap((thread) =>
     threadViewsOf(state, env, nowMs, thread),
   );
 }
 
 /** The views of a thread that the state need not hold any more. */
-export function threadViewsOf(state: State, env: Env, nowMs: number, thread: Thread): ThreadView[] {
+export function threadViewsOf(
+  state: State,
+  env: Env,
+  nowMs: number,
+  thread: Thread,
+): ThreadOutline[] {
   const proposals = proposalsView(state.proposals, state.logs, env, thread.correlationId);
   return splitThread(thread).map((part) => {
     const ids = new Set(part.messages.map(({ id }) => id));
@@ -122,7 +129,7 @@ function subjectOf({ root, messages }: ThreadPart, env: Env): string {
 }
 
 /** A thread in which nothing was ever asked stays open; one that owes nothing more is closed. */
-function statusOf(part: ThreadPart, open: readonly Obligation[]): ThreadView["status"] {
+function statusOf(part: ThreadPart, open: readonly Obligation[]): ThreadOutline["status"] {
   if (open.length > 0) return "waiting_on";
   return part.messages.some(({ ackRequired }) => ackRequired) ? "closed" : "open";
 }

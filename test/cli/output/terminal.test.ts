@@ -148,7 +148,8 @@ function* screens(text: string): Generator<[string[], Partial<Views>, RegExp]> {
     obligations: [owed],
   }));
   yield [["thread", "4f2a91"], { thread }, /^(?:4f2a91c700|thread | {2}|Owed|$)/];
-  const unproved = [{ decision_id: text, proposer: text, decision: text }];
+  const entry = { decision_id: text, proposer: text, decision: text };
+  const unproved = [{ ...entry, detail: "not signed", proposer_tier: null }];
   const decisions = { in_force: [], pending: [], unproved, superseded: [] };
   yield [["decisions", "--all"], { decisions }, /^(?:unproved|No decision| {2}|$)/];
   const notice = { at: "2026-11-21T11:56:00Z", cause: "log_gap", peer: "scribe" };
