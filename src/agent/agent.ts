@@ -1,3 +1,5 @@
+import { takeInOwn, takeInAll } from "./intake/take-in.ts";
+import { nowOf } from "./session/clock.ts";
 import { newBeatTimers, nextBeatDueMs, planBeats } from "../protocol/heartbeats/beat-timers.ts";
 import { lastBeats } from "../protocol/heartbeats/beats.ts";
 import { decide } from "../protocol/core.ts";
@@ -84,15 +86,15 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
 
   /** What we have written is folded before anybody looks at what follows from it. */
   async function readBack(session: Session): Promise<void> {
-    if (session.written.size > 0) await session.takeInOwn();
+    if (session.files.own.written.size > 0) await takeInOwn(session);
   }
 
   async function act(session: Session): Promise<boolean> {
     mendBlocked(session);
-    const more = await session.takeInAll(TAKE_IN_MS);
-    for (const incident of guardWire(session, guard)) session.tell(incident);
+    const more = await takeInAll(session, TAKE_IN_MS);
+    for (const incident of guardWire(session, guard)) session.recorder.tell(incident);
     for (let pass = 0; pass < MAX_PASSES; pass += 1) {
-      const now = session.now();
+      const now = nowOf(session.world.clock);
       timers = planBeats(timers, session.memory.state.receipts, session.env, now);
       const effects = doable(session, decide(session.memory.state, session.env, now, timers));
       if (effects.length === 0) break;
@@ -104,7 +106,7 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
   /** One that was deleted is written again; spec 4.1: rotated only when all of it has been read. */
   function keepInbox({ files, memory: known, env }: Session): void {
     const { inbox } = files;
-    const isKnown = known.inInbox === undefined;
+    const isKnown = known.inbox.unnoted === undefined;
     if (isKnown && !inbox.stands())
       restoreInbox({ disk: world.disk, place: keeper.place, memory: known, files });
     if (unreadCount(known.state.receipts, env) === 0) inbox.rotate(inbox.end);
@@ -119,7 +121,7 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
     async hold(waitMs) {
       keeper.hold(waitMs);
       await using(async (session) => {
-        session.local({ kind: "started", at: session.now().wallMs });
+        session.recorder.local({ kind: "started", at: session.world.clock.wallMs() });
         return Promise.resolve();
       });
     },
@@ -134,7 +136,7 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
     },
     takeIn: () =>
       using(async (session) => {
-        await session.takeInAll();
+        await takeInAll(session);
       }),
     async send(groups) {
       let answers: SendAnswer[] | undefined;
@@ -146,7 +148,7 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
           }
           answers = sendGroups(session, groups);
           // A daemon's next round reads it back; who asks before that does it.
-          if (!keeper.isHeld) await session.takeInOwn();
+          if (!keeper.isHeld) await takeInOwn(session);
           return answers;
         });
       } catch (error) {
@@ -164,12 +166,17 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
     markRead: (ids) =>
       using(async (session) => {
         const before = unreadIds(session.memory.state.receipts, ids);
-        if (before > 0) session.local({ kind: "read", ids, at: session.now().wallMs });
+        if (before > 0)
+          session.recorder.local({ kind: "read", ids, at: session.world.clock.wallMs() });
         return Promise.resolve({ read: before });
       }),
     setStatus: (status) =>
       using(async (session) => {
-        session.local({ kind: "status", at: session.now().wallMs, ...status });
+        session.recorder.local({
+          kind: "status",
+          at: session.world.clock.wallMs(),
+          ...status,
+        });
         return Promise.resolve();
       }),
     resetPeer: (peer) => using((session) => resetPeer(session, peer)),
@@ -186,7 +193,7 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
       if (session === undefined) return Infinity;
       const { state, intakes } = session.memory;
       const dueMs = [...intakes.values()].map(({ status }) => status.dueMs);
-      const waits = [...dueMs, session.shared.notBeforeMs].filter(
+      const waits = [...dueMs, session.files.shared.notBeforeMs].filter(
         (atMs) => atMs > world.clock.monoMs(),
       );
       const isOurs = (log: string): boolean => isOpen(session, log);
@@ -195,7 +202,7 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
     },
     settle: () =>
       using(async (session) => {
-        session.writer.flush();
+        session.files.own.writer.flush();
         publishState(session);
         keepInbox(session);
         checkpoint(session, "if it pays");
@@ -203,10 +210,14 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
       }),
     farewell: () =>
       using(async (session) => {
-        await session.takeInAll();
+        await takeInAll(session);
         const { state } = session.memory;
-        timers = await perform(session, lastBeats(state, session.env, session.now()), timers);
-        session.writer.flush();
+        timers = await perform(
+          session,
+          lastBeats(state, session.env, nowOf(session.world.clock)),
+          timers,
+        );
+        session.files.own.writer.flush();
         publishState(session);
         checkpoint(session, "if it pays");
       }),

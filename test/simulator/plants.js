@@ -12,7 +12,7 @@ export const PLANTS = [
   },
   {
     name: "cursor before inbox",
-    file: "src/agent/session/session.ts",
+    file: "src/agent/session/open-session.ts",
     find: "restoreInbox({ disk, place, memory, files });",
     put: "",
   },
@@ -56,7 +56,7 @@ export const PLANTS = [
   },
   {
     name: "replay by correlation id",
-    file: "src/admission/log-admission.ts",
+    file: "src/admission/judge.ts",
     find: "const tagBefore = log.seen.tagOf(message.id);",
     put: "log.threads ??= new Map();\n  const tagBefore = log.threads.get(message.correlationId);\n  log.threads.set(message.correlationId, message.lineTag);",
     test: "test/admission/admission.property.test.ts",
@@ -130,8 +130,8 @@ export const PLANTS = [
   {
     name: "a hold is of one log",
     file: "src/agent/intake/read-log.ts",
-    find: "!isOwn(taking, intake) && taking.env.heldPeers.has(intake.log.owner)",
-    put: "!isOwn(taking, intake) && intake.admission.held !== undefined",
+    find: "!isOwn(session, intake) && session.env.heldPeers.has(intake.log.owner)",
+    put: "!isOwn(session, intake) && intake.admission.held !== undefined",
     test: "test/scenes/holds.test.ts",
     title: "a peer that forked the log of another reader is held: its log to us is not read either",
   },
@@ -172,7 +172,7 @@ export const PLANTS = [
   {
     name: "checkpoint forgets the last receipt",
     file: "src/agent/state/checkpoint.ts",
-    find: "    intake.lastAt = each.lastAt;\n",
+    find: "    intake.past.lastAt = each.lastAt;\n",
     put: "",
     test: "test/agent/state/checkpoint.test.ts",
     title: "a checkpoint keeps all of the memory that is not of the moment",
@@ -180,7 +180,7 @@ export const PLANTS = [
   {
     name: "checkpoint forgets where history ends",
     file: "src/agent/state/checkpoint.ts",
-    find: "    intake.historyTo = each.historyTo;\n",
+    find: "    intake.past.historyTo = each.historyTo;\n",
     put: "",
     test: "test/agent/state/checkpoint.test.ts",
     title: "a checkpoint keeps all of the memory that is not of the moment",

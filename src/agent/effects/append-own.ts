@@ -1,3 +1,4 @@
+import { mendOwnLogs } from "../session/own-logs.ts";
 import { refusalsOf } from "../../protocol/keys/announcements.ts";
 import { textsField } from "../../protocol/body.ts";
 import { ownersNeeded } from "../../protocol/decisions/required-parties.ts";
@@ -103,18 +104,23 @@ function safeModeError(type: string, safe: SafeMode | undefined): DeaddropError 
 /** What blocks one of our logs may have been put right: what waits for it goes out now. */
 export function mendBlocked(session: Session): void {
   const { layout, handle } = session.place;
-  const isBlocked = ownLogs(layout, handle).some(({ name }) => session.writer.blocked(name));
+  const isBlocked = ownLogs(layout, handle).some(({ name }) =>
+    session.files.own.writer.blocked(name),
+  );
   if (isBlocked) mend(session);
 }
 
 /** Why that log of ours alone takes nothing now. */
-export function troubleOf({ memory, writer }: Session, log: string): StorageError | undefined {
-  return writer.blocked(log) ?? obstructionOf(memory.intakes.get(log)?.status);
+export function troubleOf(
+  { memory, files }: Pick<Session, "memory" | "files">,
+  log: string,
+): StorageError | undefined {
+  return files.own.writer.blocked(log) ?? obstructionOf(memory.intakes.get(log)?.status);
 }
 
 function mend(session: Session): void {
   try {
-    session.mendLogs();
+    mendOwnLogs(session);
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
     throw notSent(error);
@@ -127,7 +133,8 @@ interface Written {
 }
 
 function write(session: Session, items: readonly Addressed[]): SendAnswer {
-  const { memory, writer } = session;
+  const { memory, files } = session;
+  const { writer, written: unread } = files.own;
   const closed = ownTrouble(memory);
   if (closed !== undefined) throw notSent(closed);
   mend(session);
@@ -138,18 +145,19 @@ function write(session: Session, items: readonly Addressed[]): SendAnswer {
   const answers = writer.append(written.map(({ line }) => line));
   const refused = answers.find((answer) => answer.answer === "not sent");
   if (refused?.answer === "not sent") throw notSent(refused.error);
-  for (const { line } of written) session.written.add(line.id);
-  memory.lastTimestamp = written.at(-1)?.sent.timestamp ?? memory.lastTimestamp;
+  for (const { line } of written) unread.add(line.id);
+  memory.times.lastSent = written.at(-1)?.sent.timestamp ?? memory.times.lastSent;
   const isQueued = answers.some((answer) => answer.answer === "queued");
   return { outcome: isQueued ? "queued" : "sent", messages: written.map(({ sent }) => sent) };
 }
 
 /** Nothing is remembered of these lines until they are promised. */
 function compose(session: Session, items: readonly Addressed[]): Written[] {
-  const { world, place, memory, writer } = session;
+  const { world, place, memory, files } = session;
+  const { writer } = files.own;
   const heads = new Map<string, ChainHead | undefined>();
   const written: Written[] = [];
-  let last = memory.lastTimestamp;
+  let last = memory.times.lastSent;
   for (const { draft, logs } of items) {
     let correlationId = draft.correlationId;
     for (const { name } of logs) {

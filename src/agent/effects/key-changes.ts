@@ -31,7 +31,7 @@ export function keepTrust(session: Session): boolean {
 }
 
 function countReciprocations(session: Session, peer: string, count: number): void {
-  const { wallMs } = session.now();
+  const wallMs = session.world.clock.wallMs();
   const store = change(session, (before) => setReciprocations(before, peer, count, wallMs));
   const tier = store.peers.get(peer)?.tier;
   session.world.log.info({ peer, count, tier }, "decisions acked by this peer are counted");
@@ -48,7 +48,7 @@ function makeKeyChange(session: Session, due: DueKeyChange): boolean {
     if (!(error instanceof DeaddropError)) throw error;
     const keyId = due.due === "peer" ? due.change.keyId : due.keyId;
     const subject = `${keyId} is not changed`;
-    session.tell({
+    session.recorder.tell({
       key: `key_change_refused:${keyId}`,
       cause: "key_change_refused",
       subject,
@@ -62,7 +62,7 @@ function makeKeyChange(session: Session, due: DueKeyChange): boolean {
 /** What the store refuses is told and not tried again. */
 function makePeerChange(session: Session, asked: KeyChange): void {
   const { id, from, keyId, action } = asked;
-  const at = session.now().wallMs;
+  const at = session.world.clock.wallMs();
   let detail: string | undefined;
   try {
     change(session, (store) => peerChange(session, store, asked));
@@ -72,7 +72,7 @@ function makePeerChange(session: Session, asked: KeyChange): void {
   }
   const done = action === "add_key" ? "added" : "deactivated";
   const cause = detail === undefined ? `key_${done}` : "key_change_refused";
-  session.tell({
+  session.recorder.tell({
     key: `${cause}:${id}`,
     cause,
     peer: from,
@@ -80,7 +80,7 @@ function makePeerChange(session: Session, asked: KeyChange): void {
     detail: detail ?? `${from} asked for it with a key that is pinned, and we have acked it`,
     concernsWire: false,
   });
-  session.local({ kind: "key_changed", id, at });
+  session.recorder.local({ kind: "key_changed", id, at });
 }
 
 function peerChange(session: Session, store: TrustStore, asked: KeyChange): StoreChange {
@@ -100,7 +100,7 @@ function signWithNext(session: Session): void {
   const { nextIdentity: next, identity, handle } = place;
   if (next === undefined) return;
   // Lines of ours that the journal does not know yet would be read again, with a key that has ended.
-  session.flush();
+  session.recorder.flush();
   change(session, (store) => {
     const at = isoNow(session);
     const old = noted(store, handle, identity.publicKey, at);
@@ -110,7 +110,7 @@ function signWithNext(session: Session): void {
   // What waits for its next sync was signed with the old one; it goes out as it is.
   adoptNextIdentity(world.disk, place.paths);
   const { keyId } = next.signer;
-  session.tell({
+  session.recorder.tell({
     key: `key_in_use:${keyId}`,
     cause: "key_in_use",
     subject: `we sign with ${keyId}`,
@@ -157,9 +157,9 @@ function peerEnds({ place, files }: Session, peer: string): ReadonlyMap<string, 
   return new Map(ends.flatMap(([name, head]) => (head === undefined ? [] : [[name, head]])));
 }
 
-function ownEnds({ place, writer }: Session): ReadonlyMap<string, KeyEnd> {
+function ownEnds({ place, files }: Pick<Session, "place" | "files">): ReadonlyMap<string, KeyEnd> {
   const ends = ownLogs(place.layout, place.handle).map(
-    ({ name }) => [name, writer.head(name)] as const,
+    ({ name }) => [name, files.own.writer.head(name)] as const,
   );
   return new Map(ends.flatMap(([name, head]) => (head === undefined ? [] : [[name, head]])));
 }
@@ -169,5 +169,5 @@ function change(session: Session, make: (store: TrustStore) => StoreChange): Tru
 }
 
 function isoNow(session: Session): string {
-  return new Date(session.now().wallMs).toISOString();
+  return new Date(session.world.clock.wallMs()).toISOString();
 }

@@ -1,3 +1,5 @@
+import { takeInOwn } from "../intake/take-in.ts";
+import { nowOf } from "../session/clock.ts";
 import { join } from "node:path";
 import type { ResetEvent, ResetLog } from "../../protocol/events.ts";
 import { ownLogs } from "../../wire/layout.ts";
@@ -81,15 +83,15 @@ export async function resetPeer(session: Session, peer: string): Promise<HoldsVi
   const { memory, place, world, files } = session;
   const view = holdsView(session, peer);
   // Beats that we wrote until now count the lines of a rewritten log as they stood before.
-  await session.takeInOwn();
+  await takeInOwn(session);
   const logs = view.holds.flatMap(({ log, taken_from }): ResetLog[] => {
     if (log === null) return [];
     const lines = memory.state.logs.get(log)?.lines ?? 0;
     return [{ log, ...(taken_from === "beginning" ? { lines } : {}) }];
   });
   if (view.holds.length === 0) return view;
-  const event: ResetEvent = { kind: "reset", at: session.now().wallMs, peer, logs };
-  session.local(event);
+  const event: ResetEvent = { kind: "reset", at: session.world.clock.wallMs(), peer, logs };
+  session.recorder.local(event);
   const anew = logs.filter(({ lines }) => lines !== undefined);
   // What its head was says nothing of a log that has begun anew.
   files.heads.save({ peers: new Map(anew.map(({ log }) => [log, undefined])) });

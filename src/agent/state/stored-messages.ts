@@ -18,10 +18,10 @@ export function* storedMessages(
   session: Session,
   wanted: (entry: LineEntry) => boolean,
 ): Generator<StoredMessage> {
-  session.flush();
+  session.recorder.flush();
   const source = openLineReader(session.world.disk, session.place);
   try {
-    const { setBacks } = session.memory;
+    const { setBacks } = session.memory.times;
     for (const { entry, start } of session.files.journal.read()) {
       if (entry.k !== "line" || entry.id === undefined) continue;
       if (entry.verdict === "duplicate" || !wanted(entry)) continue;

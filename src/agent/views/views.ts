@@ -43,7 +43,7 @@ const renderers: { [N in ViewName]: Render<N> } = {
   peers: (session) => peers(session),
   inbox: (session, args) => inboxView(session, args),
   sent: ({ memory }, args) => sentView(memory.state.receipts.sent, args?.limit),
-  pending: ({ memory, env, now }) => pendingView(memory.state, env, now().wallMs),
+  pending: ({ memory, env, world }) => pendingView(memory.state, env, world.clock.wallMs()),
   thread: (session, args) => threadMessagesView(session, args),
   search: (session, args) => searchView(session, args),
   decisions: ({ memory, env }) => withTiers(decisionsView(memory.state.decisions), env),
@@ -89,10 +89,10 @@ export function view<N extends ViewName>(
   return render(session, args ?? ({} as ViewArgs[N]), isDaemon);
 }
 
-function whoami({ place, memory, writer }: Session, isDaemon: boolean): WhoamiView {
+function whoami({ place, memory, files }: Session, isDaemon: boolean): WhoamiView {
   const { handle, paths, config, layout, identity } = place;
   const blocked = ownLogs(layout, handle)
-    .map(({ name }) => writer.blocked(name))
+    .map(({ name }) => files.own.writer.blocked(name))
     .find((trouble) => trouble?.code === "identity_in_use");
   return {
     handle,
@@ -109,9 +109,9 @@ function whoami({ place, memory, writer }: Session, isDaemon: boolean): WhoamiVi
 }
 
 function status(session: Session, isDaemon: boolean): StatusView {
-  const { memory, env, now } = session;
+  const { memory, env, world } = session;
   const { state } = memory;
-  const { wallMs } = now();
+  const wallMs = world.clock.wallMs();
   const pending = pendingView(state, env, wallMs);
   const view: Omit<StatusView, "next"> = {
     ...whoami(session, isDaemon),
@@ -132,8 +132,8 @@ function status(session: Session, isDaemon: boolean): StatusView {
 }
 
 /** What its beats say of each peer, and why a log of it does not move. */
-function peers({ memory, env, now, world }: Session): PeerView[] {
-  return peersView(memory.state, env, now().wallMs).map((peer) => ({
+function peers({ memory, env, world }: Session): PeerView[] {
+  return peersView(memory.state, env, world.clock.wallMs()).map((peer) => ({
     ...peer,
     waits: waitViews(memory, world, peer.handle),
   }));

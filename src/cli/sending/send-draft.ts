@@ -132,7 +132,7 @@ async function waitFor(
   }
 }
 
-function complain(receipts: readonly Waited[], wanted: ReceiptStage, limitMs: number): void {
+function complain(receipts: readonly Waited[], wanted: WaitFor, limitMs: number): void {
   const refused = receipts.find(({ state }) => state === "refused");
   if (refused !== undefined) {
     throw new DeaddropError(

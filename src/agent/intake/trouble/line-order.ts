@@ -6,7 +6,7 @@ import { authenticate } from "../../../admission/authenticate.ts";
 import type { ChainRange } from "../../../wire/chain.ts";
 import { pastContextOf } from "../../session/environment.ts";
 import type { LogIntake } from "../../state/agent-state.ts";
-import type { Taking } from "../intake-context.ts";
+import type { Session } from "../../session/session.ts";
 
 /** How far behind a line those that it follows are searched for. */
 const SEARCH_BYTES = 64 * 1_048_576;
@@ -34,17 +34,17 @@ export interface ChainClaims {
  * asked for again in a second.
  */
 export function standsBehind(
-  taking: Taking,
+  session: Session,
   intake: LogIntake,
   offset: number,
   range: ChainRange,
 ): boolean {
-  const { world, place, ctx } = taking;
+  const { world, place, ctx } = session;
   const path = join(place.wire.folder, intake.log.path);
   const file = openUnlessObstructed(world.disk, path);
   if (file === undefined || file === "obstructed") return false;
   try {
-    const claims = claimsOf(taking, intake, file, { look: lookOf(world.disk, path), offset });
+    const claims = claimsOf(session, intake, file, { look: lookOf(world.disk, path), offset });
     if (claims === undefined) return true;
     const source = { owner: intake.log.owner, log: intake.log.name };
     const candidates = claims.lines.filter(
@@ -78,7 +78,7 @@ export function isOutOfTurn(
 
 /** Undefined while it is too early to look through the log again. */
 function claimsOf(
-  { world }: Taking,
+  { world }: Session,
   intake: LogIntake,
   file: DiskFile,
   at: { readonly look: string; readonly offset: number },
