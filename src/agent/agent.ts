@@ -104,7 +104,11 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
   }
 
   /** One that was deleted is written again; spec 4.1: rotated only when all of it has been read. */
-  function keepInbox({ files, memory: known, env }: Session): void {
+  function keepInbox({
+    files,
+    memory: known,
+    env,
+  }: Pick<Session, "memory" | "env" | "files">): void {
     const { inbox } = files;
     const isKnown = known.inbox.unnoted === undefined;
     if (isKnown && !inbox.stands())

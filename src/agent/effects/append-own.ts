@@ -44,7 +44,10 @@ export function sendGroups(session: Session, groups: readonly (readonly Draft[])
 }
 
 /** Each recipient once that has said of our tier that it takes no such lines. Spec 2.3. */
-function refusals({ memory, env }: Session, drafts: readonly Draft[]): TierRefusal[] {
+function refusals(
+  { memory, env }: Pick<Session, "memory" | "env">,
+  drafts: readonly Draft[],
+): TierRefusal[] {
   const { announcements } = memory.state;
   const all = drafts.flatMap(({ type, to }) => refusalsOf(announcements, env, type, to));
   return [...new Map(all.map((each) => [each.peer, each])).values()];
@@ -52,7 +55,7 @@ function refusals({ memory, env }: Session, drafts: readonly Draft[]): TierRefus
 
 /** The daemon's own words: they go into one named log, and safe mode has been asked before. */
 export function sendInto(
-  session: Session,
+  session: Pick<Session, "world" | "place" | "memory" | "files" | "recorder">,
   items: readonly { readonly draft: Draft; readonly log: string }[],
 ): SendAnswer {
   const addressed = items.map(({ draft, log }) => {
@@ -63,7 +66,11 @@ export function sendInto(
   return write(session, addressed);
 }
 
-function address(session: Session, draft: Draft, safe: SafeMode | undefined): Addressed {
+function address(
+  session: Pick<Session, "place">,
+  draft: Draft,
+  safe: SafeMode | undefined,
+): Addressed {
   const { layout, config, handle } = session.place;
   if (!maySend(draft.type, safe)) throw safeModeError(draft.type, safe);
   const checked = checkDraft(draft, config.limits);
@@ -82,7 +89,7 @@ function address(session: Session, draft: Draft, safe: SafeMode | undefined): Ad
 }
 
 /** Spec 3.4: a proposal names every owner of what it touches, by the pinned configuration. */
-function checkOwners(session: Session, { body }: Draft, logs: readonly Log[]): void {
+function checkOwners(session: Pick<Session, "place">, { body }: Draft, logs: readonly Log[]): void {
   const { domains, handle } = session.place;
   const readers = logs.flatMap(({ addressee }) => addressee ?? []);
   const required = textsField(body, "required") ?? readers;
@@ -102,7 +109,9 @@ function safeModeError(type: string, safe: SafeMode | undefined): DeaddropError 
 }
 
 /** What blocks one of our logs may have been put right: what waits for it goes out now. */
-export function mendBlocked(session: Session): void {
+export function mendBlocked(
+  session: Pick<Session, "world" | "place" | "memory" | "files" | "recorder">,
+): void {
   const { layout, handle } = session.place;
   const isBlocked = ownLogs(layout, handle).some(({ name }) =>
     session.files.own.writer.blocked(name),
@@ -118,7 +127,7 @@ export function troubleOf(
   return files.own.writer.blocked(log) ?? obstructionOf(memory.intakes.get(log)?.status);
 }
 
-function mend(session: Session): void {
+function mend(session: Pick<Session, "world" | "memory" | "files" | "recorder">): void {
   try {
     mendOwnLogs(session);
   } catch (error) {
@@ -132,7 +141,10 @@ interface Written {
   readonly sent: SentLine;
 }
 
-function write(session: Session, items: readonly Addressed[]): SendAnswer {
+function write(
+  session: Pick<Session, "world" | "place" | "memory" | "files" | "recorder">,
+  items: readonly Addressed[],
+): SendAnswer {
   const { memory, files } = session;
   const { writer, written: unread } = files.own;
   const closed = ownTrouble(memory);
@@ -152,7 +164,10 @@ function write(session: Session, items: readonly Addressed[]): SendAnswer {
 }
 
 /** Nothing is remembered of these lines until they are promised. */
-function compose(session: Session, items: readonly Addressed[]): Written[] {
+function compose(
+  session: Pick<Session, "world" | "place" | "memory" | "files">,
+  items: readonly Addressed[],
+): Written[] {
   const { world, place, memory, files } = session;
   const { writer } = files.own;
   const heads = new Map<string, ChainHead | undefined>();

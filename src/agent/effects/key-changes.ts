@@ -30,7 +30,11 @@ export function keepTrust(session: Session): boolean {
   return counts.size + made.length > 0;
 }
 
-function countReciprocations(session: Session, peer: string, count: number): void {
+function countReciprocations(
+  session: Pick<Session, "world" | "place">,
+  peer: string,
+  count: number,
+): void {
   const wallMs = session.world.clock.wallMs();
   const store = change(session, (before) => setReciprocations(before, peer, count, wallMs));
   const tier = store.peers.get(peer)?.tier;
@@ -38,7 +42,10 @@ function countReciprocations(session: Session, peer: string, count: number): voi
 }
 
 /** False when the store refuses it: that is told, and our own keys stay as they are. */
-function makeKeyChange(session: Session, due: DueKeyChange): boolean {
+function makeKeyChange(
+  session: Pick<Session, "world" | "place" | "files" | "recorder">,
+  due: DueKeyChange,
+): boolean {
   try {
     if (due.due === "switch") signWithNext(session);
     else if (due.due === "retire") retire(session, due.keyId);
@@ -60,7 +67,10 @@ function makeKeyChange(session: Session, due: DueKeyChange): boolean {
 }
 
 /** What the store refuses is told and not tried again. */
-function makePeerChange(session: Session, asked: KeyChange): void {
+function makePeerChange(
+  session: Pick<Session, "world" | "place" | "files" | "recorder">,
+  asked: KeyChange,
+): void {
   const { id, from, keyId, action } = asked;
   const at = session.world.clock.wallMs();
   let detail: string | undefined;
@@ -83,7 +93,11 @@ function makePeerChange(session: Session, asked: KeyChange): void {
   session.recorder.local({ kind: "key_changed", id, at });
 }
 
-function peerChange(session: Session, store: TrustStore, asked: KeyChange): StoreChange {
+function peerChange(
+  session: Pick<Session, "world" | "place" | "files">,
+  store: TrustStore,
+  asked: KeyChange,
+): StoreChange {
   const { from, keyId, key } = asked;
   const at = isoNow(session);
   if (asked.action === "deactivate_key") {
@@ -95,7 +109,7 @@ function peerChange(session: Session, store: TrustStore, asked: KeyChange): Stor
 }
 
 /** From here on we sign with the next key; the store notes since when. */
-function signWithNext(session: Session): void {
+function signWithNext(session: Pick<Session, "world" | "place" | "files" | "recorder">): void {
   const { world, place } = session;
   const { nextIdentity: next, identity, handle } = place;
   if (next === undefined) return;
@@ -129,7 +143,11 @@ function noted(store: TrustStore, handle: string, key: Uint8Array, at: string): 
 }
 
 /** What may be in other hands is ours up to here. */
-function withoutEarlier(session: Session, store: TrustStore, next: Identity): StoreChange {
+function withoutEarlier(
+  session: Pick<Session, "world" | "place" | "files">,
+  store: TrustStore,
+  next: Identity,
+): StoreChange {
   const keys = store.peers.get(session.place.handle)?.keys ?? [];
   let current: StoreChange = { ok: true, store };
   for (const { keyId } of keys) {
@@ -139,7 +157,7 @@ function withoutEarlier(session: Session, store: TrustStore, next: Identity): St
   return current;
 }
 
-function retire(session: Session, keyId: string): void {
+function retire(session: Pick<Session, "world" | "place" | "files">, keyId: string): void {
   const { place } = session;
   const { handle, store } = place;
   const key = store.peers.get(handle)?.keys.find((each) => each.keyId === keyId);
@@ -150,7 +168,10 @@ function retire(session: Session, keyId: string): void {
   });
 }
 
-function peerEnds({ place, files }: Session, peer: string): ReadonlyMap<string, KeyEnd> {
+function peerEnds(
+  { place, files }: Pick<Session, "place" | "files">,
+  peer: string,
+): ReadonlyMap<string, KeyEnd> {
   const ends = ownLogs(place.layout, peer).map(
     ({ name }) => [name, files.heads.peer(name)] as const,
   );
@@ -164,10 +185,13 @@ function ownEnds({ place, files }: Pick<Session, "place" | "files">): ReadonlyMa
   return new Map(ends.flatMap(([name, head]) => (head === undefined ? [] : [[name, head]])));
 }
 
-function change(session: Session, make: (store: TrustStore) => StoreChange): TrustStore {
+function change(
+  session: Pick<Session, "world" | "place">,
+  make: (store: TrustStore) => StoreChange,
+): TrustStore {
   return changePrivateTrust(session.world.disk, session.place.paths, make);
 }
 
-function isoNow(session: Session): string {
+function isoNow(session: Pick<Session, "world">): string {
   return new Date(session.world.clock.wallMs()).toISOString();
 }

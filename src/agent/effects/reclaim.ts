@@ -54,7 +54,10 @@ export async function reclaim(session: Session): Promise<ReclaimAnswer> {
  * The line of ours with the highest `seq` that stands in a log, whoever wrote it. Throws when the log
  * cannot be read, or lacks what we have read in it: to go on from there would fork it.
  */
-function highestLine({ world, place, memory }: Session, name: string): ChainHead | undefined {
+function highestLine(
+  { world, place, memory }: Pick<Session, "world" | "place" | "memory">,
+  name: string,
+): ChainHead | undefined {
   const { admission, log } = intakeOf(memory, name);
   const path = join(place.wire.folder, log.path);
   const file = openIfThere(world.disk, path);

@@ -55,18 +55,21 @@ export function doNow(
 }
 
 /** Our own logs may be closed to us (damaged, our key in use elsewhere): the rest goes on. */
-export function doable(session: Session, effects: readonly Effect[]): readonly Effect[] {
+export function doable(
+  session: Pick<Session, "memory" | "files">,
+  effects: readonly Effect[],
+): readonly Effect[] {
   return effects.filter(
     (effect) => (effect.do !== "send" && effect.do !== "beat") || isOpen(session, effect.log),
   );
 }
 
 /** Whether that log of ours takes lines now. */
-export function isOpen(session: Session, log: string): boolean {
+export function isOpen(session: Pick<Session, "memory" | "files">, log: string): boolean {
   return ownTrouble(session.memory) === undefined && troubleOf(session, log) === undefined;
 }
 
-function lineOf(session: Session, effect: Effect): { draft: Draft; log: string }[] {
+function lineOf(session: Pick<Session, "place">, effect: Effect): { draft: Draft; log: string }[] {
   if (effect.do === "send") return [{ draft: effect.draft, log: effect.log }];
   if (effect.do !== "beat") return [];
   const addressee = session.place.layout.logs.get(effect.log)?.addressee;
@@ -101,7 +104,10 @@ function performShared(session: Session, effect: Effect): void {
   }
 }
 
-function record(session: Session, effect: Extract<Effect, { do: "record" }>): void {
+function record(
+  session: Pick<Session, "world" | "place" | "memory" | "env" | "recorder">,
+  effect: Extract<Effect, { do: "record" }>,
+): void {
   const { world, place, memory, env } = session;
   const { proposals, logs } = memory.state;
   const isProved = (event: CoreEvent): boolean =>

@@ -81,7 +81,7 @@ function provesNothing({ verdict }: JudgedLine): boolean {
 
 /** One for each line, in order; runs of lines that prove nothing are one. */
 function outcomesOf(
-  session: Session,
+  session: Pick<Session, "world" | "place" | "memory" | "env" | "files">,
   intake: LogIntake,
   judged: readonly JudgedLine[],
 ): readonly Outcome[] {
@@ -101,7 +101,11 @@ function outcomesOf(
 }
 
 /** What was awaited is there again. */
-function forget({ memory }: Session, intake: LogIntake, { message }: JudgedLine): void {
+function forget(
+  { memory }: Pick<Session, "memory">,
+  intake: LogIntake,
+  { message }: JudgedLine,
+): void {
   if (message === undefined) return;
   intake.awaited.delete(message.id);
   memory.inbox.unnoted?.delete(message.id);
@@ -112,7 +116,7 @@ function forget({ memory }: Session, intake: LogIntake, { message }: JudgedLine)
  * it may be read again, too, and are the same.
  */
 function rewoundBefore(
-  { memory }: Session,
+  { memory }: Pick<Session, "memory">,
   { log }: LogIntake,
   judged: readonly JudgedLine[],
 ): RewoundEvent[] {
@@ -124,7 +128,7 @@ function rewoundBefore(
 }
 
 /** Remembered heads never go back: history that is read again does not undo what was seen. */
-function saveHead({ files }: Session, intake: LogIntake): void {
+function saveHead({ files }: Pick<Session, "files">, intake: LogIntake): void {
   const { name } = intake.log;
   const { head } = intake.admission.chain;
   if (head === undefined || head.seq <= (files.heads.peer(name)?.seq ?? 0)) return;
@@ -132,7 +136,11 @@ function saveHead({ files }: Session, intake: LogIntake): void {
 }
 
 /** The event of a judged line, as the fold takes it. */
-function eventOf(session: Session, intake: LogIntake, { line, run }: JudgedRun): CoreEvent {
+function eventOf(
+  session: Pick<Session, "place">,
+  intake: LogIntake,
+  { line, run }: JudgedRun,
+): CoreEvent {
   const { tail, at, message, reason } = line;
   const place = { log: intake.log.name, line: tail.line, at };
   if (message === undefined || tail.kind !== "line") {
@@ -165,7 +173,11 @@ function textOf({ buffer, byteOffset, length }: Uint8Array): string {
 }
 
 /** What of a line is a message to us, once; heartbeats only when asked for. Spec 2.4. */
-function mailOf(session: Session, line: JudgedLine, event: CoreEvent): Uint8Array | undefined {
+function mailOf(
+  session: Pick<Session, "place" | "memory" | "env">,
+  line: JudgedLine,
+  event: CoreEvent,
+): Uint8Array | undefined {
   const { tail } = line;
   if (line.verdict !== "accepted" || event.kind !== "line" || tail.kind !== "line") {
     return undefined;
@@ -191,7 +203,7 @@ function deliveredAt(
 }
 
 function entryOf(
-  session: Session,
+  session: Pick<Session, "place">,
   intake: LogIntake,
   { line, run }: JudgedRun,
   inbox: number | undefined,
@@ -223,7 +235,11 @@ function idOf({ message, duplicateOf }: JudgedLine): Pick<LineEntry, "id"> {
   return id === undefined ? {} : { id };
 }
 
-function quarantine(session: Session, intake: LogIntake, judged: readonly JudgedLine[]): void {
+function quarantine(
+  session: Pick<Session, "files">,
+  intake: LogIntake,
+  judged: readonly JudgedLine[],
+): void {
   const refused = judged.filter((line) => line.reason !== undefined);
   if (refused.length === 0) return;
   session.files.quarantine.add(

@@ -11,7 +11,9 @@ import type { Session } from "../session/session.ts";
  * Notes for every log that the journal does not follow yet how much of it stands there already:
  * that is history. Spec 2.4. What was written while we were down is live, but not rate limited.
  */
-export function beginLogs(session: Session): void {
+export function beginLogs(
+  session: Pick<Session, "world" | "place" | "memory" | "ctx" | "recorder">,
+): void {
   const { world, place, memory } = session;
   const entries: JournalEntry[] = [];
   for (const intake of memory.intakes.values()) {
@@ -32,7 +34,10 @@ export function beginLogs(session: Session): void {
  * Where the first line ends that the log's author has signed; 0 when there is none, or when nothing
  * depends on it. Spec 1.5: history before it may be unsigned.
  */
-function signedTo({ world, place, ctx }: Session, { log }: LogIntake): number {
+function signedTo(
+  { world, place, ctx }: Pick<Session, "world" | "place" | "ctx">,
+  { log }: LogIntake,
+): number {
   if (!mayBeUnsigned(ctx.signing, log.owner) || !mustSignByPin(ctx.store, log.owner)) return 0;
   const source = { owner: log.owner, log: log.name };
   let found = 0;

@@ -75,7 +75,7 @@ export async function takeIn(session: Session, name: string, isPatient = false):
  * A hold is of a peer: a fork in one of its logs stops all of them. Spec 1.6. Our own are always read:
  * what others write there with our key has to be known.
  */
-function isHeld(session: Session, intake: LogIntake): boolean {
+function isHeld(session: Pick<Session, "place" | "env">, intake: LogIntake): boolean {
   return !isOwn(session, intake) && session.env.heldPeers.has(intake.log.owner);
 }
 
@@ -85,7 +85,7 @@ function isHeld(session: Session, intake: LogIntake): boolean {
  * long line is being searched for.
  */
 function lookFirst(
-  session: Session,
+  session: Pick<Session, "world" | "recorder" | "ahead">,
   intake: LogIntake,
   path: string,
   isPatient: boolean,
@@ -109,7 +109,7 @@ function lookFirst(
 }
 
 /** There is more where a live batch comes from: others have a turn before it is made durable. */
-async function isLeftForLater({ ahead }: Session, batch: Batch): Promise<boolean> {
+async function isLeftForLater({ ahead }: Pick<Session, "ahead">, batch: Batch): Promise<boolean> {
   if (!batch.read.more || !batch.isLive || ahead.batch !== undefined) return false;
   ahead.batch = batch;
   await batch.valid;
@@ -149,7 +149,7 @@ async function takeBatch(
 }
 
 function judge(
-  session: Session,
+  session: Pick<Session, "world" | "place" | "memory" | "ctx">,
   intake: LogIntake,
   refused: RefusedLines | undefined,
   prepared: readonly PreparedLine[],
@@ -174,7 +174,7 @@ function judge(
 
 /** Where reading goes on: behind all that was read, or behind the last line before a stop. */
 function cursorBehind(
-  { world }: Session,
+  { world }: Pick<Session, "world">,
   path: string,
   end: Cursor | undefined,
   last: JudgedLine | undefined,
@@ -186,7 +186,7 @@ function cursorBehind(
 
 /** Spec 2.4: what others have written into a log is told once an hour. */
 function noteForeign(
-  session: Session,
+  session: Pick<Session, "world" | "memory" | "recorder">,
   intake: LogIntake,
   judged: readonly JudgedLine[],
   isMore: boolean,
@@ -206,7 +206,12 @@ function noteRead(intake: LogIntake, isAll: boolean): void {
   intake.order.claims = undefined;
 }
 
-function noteStop(session: Session, intake: LogIntake, stop: Stop, path: string): void {
+function noteStop(
+  session: Pick<Session, "world" | "recorder">,
+  intake: LogIntake,
+  stop: Stop,
+  path: string,
+): void {
   const { clock, disk } = session.world;
   const { cause, detail, forMs } = stop;
   switch (cause) {

@@ -42,7 +42,7 @@ export async function takeInOwn(session: Session): Promise<void> {
 
 /** Reads what is new in decisions.jsonl; true when more waits. */
 export function takeInDecisions(
-  { world, place, memory, recorder }: Session,
+  { world, place, memory, recorder }: Pick<Session, "world" | "place" | "memory" | "recorder">,
   untilMs = Infinity,
 ): boolean {
   const { clock, disk } = world;

@@ -57,7 +57,9 @@ export function openOwnLogs(
 }
 
 /** After trouble with our own logs: looks at them again and restores them. Throws while it lasts. */
-export function mendOwnLogs(session: Session): void {
+export function mendOwnLogs(
+  session: Pick<Session, "world" | "memory" | "files" | "recorder">,
+): void {
   const { world, memory, files } = session;
   const report: RecoveryReport = files.own.writer.recover();
   for (const { line } of report.restored) noteRestored(memory, line, world.clock.wallMs());

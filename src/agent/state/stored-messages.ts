@@ -15,7 +15,7 @@ export interface StoredMessage {
  * asked before a line is read. A line whose log lacks it now is left out.
  */
 export function* storedMessages(
-  session: Session,
+  session: Pick<Session, "world" | "place" | "memory" | "files" | "recorder">,
   wanted: (entry: LineEntry) => boolean,
 ): Generator<StoredMessage> {
   session.recorder.flush();
@@ -38,7 +38,7 @@ export function* storedMessages(
 
 /** The newest `limit` that pass, oldest first. */
 export function newestMessages(
-  session: Session,
+  session: Pick<Session, "world" | "place" | "memory" | "files" | "recorder">,
   limit: number,
   wanted: (entry: LineEntry) => boolean,
   passes: (stored: StoredMessage) => boolean,
@@ -54,7 +54,7 @@ export function newestMessages(
 
 /** What was delivered stays readable, whatever its author has done to the log since. */
 function deliveredBytes(
-  { files }: Session,
+  { files }: Pick<Session, "files">,
   { inbox, start, end }: LineEntry,
 ): Uint8Array | undefined {
   return inbox === undefined ? undefined : files.inbox.read(inbox, end - start - 1);

@@ -44,7 +44,7 @@ export function inboxView(session: Session, args: ViewArgs["inbox"]): InboxMessa
 }
 
 function inboxMessage(
-  { env }: Session,
+  { env }: Pick<Session, "env">,
   { entry, message }: StoredMessage,
   unread: ReadonlySet<string>,
   obligations: readonly ObligationView[],

@@ -89,7 +89,10 @@ export function view<N extends ViewName>(
   return render(session, args ?? ({} as ViewArgs[N]), isDaemon);
 }
 
-function whoami({ place, memory, files }: Session, isDaemon: boolean): WhoamiView {
+function whoami(
+  { place, memory, files }: Pick<Session, "place" | "memory" | "files">,
+  isDaemon: boolean,
+): WhoamiView {
   const { handle, paths, config, layout, identity } = place;
   const blocked = ownLogs(layout, handle)
     .map(({ name }) => files.own.writer.blocked(name))
@@ -108,7 +111,10 @@ function whoami({ place, memory, files }: Session, isDaemon: boolean): WhoamiVie
   };
 }
 
-function status(session: Session, isDaemon: boolean): StatusView {
+function status(
+  session: Pick<Session, "world" | "place" | "memory" | "env" | "files">,
+  isDaemon: boolean,
+): StatusView {
   const { memory, env, world } = session;
   const { state } = memory;
   const wallMs = world.clock.wallMs();
@@ -132,7 +138,7 @@ function status(session: Session, isDaemon: boolean): StatusView {
 }
 
 /** What its beats say of each peer, and why a log of it does not move. */
-function peers({ memory, env, world }: Session): PeerView[] {
+function peers({ memory, env, world }: Pick<Session, "world" | "memory" | "env">): PeerView[] {
   return peersView(memory.state, env, world.clock.wallMs()).map((peer) => ({
     ...peer,
     waits: waitViews(memory, world, peer.handle),
@@ -156,7 +162,7 @@ function nextCommand(view: Omit<StatusView, "next">): string {
   return "deaddrop inbox --follow";
 }
 
-function notices({ memory }: Session): NoticeView[] {
+function notices({ memory }: Pick<Session, "memory">): NoticeView[] {
   return memory.state.notices.notices.map(({ at, cause, peer, subject, detail }) => ({
     at: new Date(at).toISOString(),
     cause,
@@ -166,7 +172,7 @@ function notices({ memory }: Session): NoticeView[] {
   }));
 }
 
-function receipts({ memory }: Session, id: string): Views["receipt"] {
+function receipts({ memory }: Pick<Session, "memory">, id: string): Views["receipt"] {
   const sent = receiptView(memory.state.receipts.sent, id);
   if (sent !== undefined) return { receipts: sent.receipts };
   throw new DeaddropError("unknown_id", `no message of yours has the event id "${id}"`, {

@@ -31,7 +31,11 @@ interface KeptLine {
 }
 
 /** Keeps both lines of a fork, before anybody is told of it; says where. Spec 1.6. */
-export function keepFork(session: Session, intake: LogIntake, forking: JudgedLine): string {
+export function keepFork(
+  session: Pick<Session, "world" | "place" | "files">,
+  intake: LogIntake,
+  forking: JudgedLine,
+): string {
   const { message, tail } = forking;
   if (message?.seq === undefined || tail.kind !== "line") return "";
   const held = contradicted(session, intake, message, tail.start);
@@ -52,7 +56,11 @@ export function keepFork(session: Session, intake: LogIntake, forking: JudgedLin
 }
 
 /** Keeps what a rewritten log held and what it holds instead; says where. Spec 1.6. */
-export function keepRewriting(session: Session, intake: LogIntake, detail: string): string {
+export function keepRewriting(
+  session: Pick<Session, "world" | "place" | "memory" | "files">,
+  intake: LogIntake,
+  detail: string,
+): string {
   const at = new Date(session.world.clock.wallMs()).toISOString();
   return kept(session, intake, {
     mark: at.replace(/[-:]|\.\d+/g, ""),
@@ -76,7 +84,11 @@ interface Kept {
   readonly lines: readonly KeptLine[];
 }
 
-function kept({ world, place }: Session, { log }: LogIntake, what: Kept): string {
+function kept(
+  { world, place }: Pick<Session, "world" | "place">,
+  { log }: LogIntake,
+  what: Kept,
+): string {
   const about = { ...what, peer: log.owner, log: log.name };
   const name = keepEvidence(world.disk, place.paths.evidence, about);
   // The file's name alone: what is told may be published on the wire.
@@ -87,7 +99,7 @@ function kept({ world, place }: Session, { log }: LogIntake, what: Kept): string
 
 /** The line that we hold in that place of the chain, or beside it where the place is empty. */
 function contradicted(
-  session: Session,
+  session: Pick<Session, "world" | "place" | "files">,
   intake: LogIntake,
   { seq = 0, id }: Message,
   before: number,
@@ -119,7 +131,11 @@ function contradicted(
   }
 }
 
-function entryOf({ files }: Session, { log }: LogIntake, id: string): LineEntry | undefined {
+function entryOf(
+  { files }: Pick<Session, "files">,
+  { log }: LogIntake,
+  id: string,
+): LineEntry | undefined {
   for (const { entry } of files.journal.read()) {
     if (entry.k === "line" && entry.log === log.name && entry.id === id) return entry;
   }
@@ -127,7 +143,10 @@ function entryOf({ files }: Session, { log }: LogIntake, id: string): LineEntry 
 }
 
 /** What the journal knows of the log and the log lacks; its words where they were delivered. */
-function missingLines(session: Session, { log }: LogIntake): KeptLine[] {
+function missingLines(
+  session: Pick<Session, "world" | "place" | "memory" | "files">,
+  { log }: LogIntake,
+): KeptLine[] {
   const { world, place, files } = session;
   const there = new Set<string>();
   scanLog(world.disk, place, log.name, (bytes) => {
@@ -152,7 +171,10 @@ function missingLines(session: Session, { log }: LogIntake): KeptLine[] {
 }
 
 /** What stands in the log and was never taken in from it. */
-function otherLines({ world, place }: Session, { log, admission, awaited }: LogIntake): KeptLine[] {
+function otherLines(
+  { world, place }: Pick<Session, "world" | "place">,
+  { log, admission, awaited }: LogIntake,
+): KeptLine[] {
   const others: KeptLine[] = [];
   scanLog(world.disk, place, log.name, (bytes, _line, end) => {
     const parsed = parseMessage(bytes);

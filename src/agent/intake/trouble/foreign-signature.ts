@@ -11,7 +11,7 @@ import type { Session } from "../../session/session.ts";
  * Spec 1.6.
  */
 export function watchIdentity(
-  session: Session,
+  session: Pick<Session, "world" | "memory" | "files" | "recorder">,
   intake: LogIntake,
   { message, reason }: JudgedLine,
 ): void {

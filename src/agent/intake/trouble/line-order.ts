@@ -34,7 +34,7 @@ export interface ChainClaims {
  * asked for again in a second.
  */
 export function standsBehind(
-  session: Session,
+  session: Pick<Session, "world" | "place" | "ctx">,
   intake: LogIntake,
   offset: number,
   range: ChainRange,
@@ -78,7 +78,7 @@ export function isOutOfTurn(
 
 /** Undefined while it is too early to look through the log again. */
 function claimsOf(
-  { world }: Session,
+  { world }: Pick<Session, "world">,
   intake: LogIntake,
   file: DiskFile,
   at: { readonly look: string; readonly offset: number },

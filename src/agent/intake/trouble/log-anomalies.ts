@@ -67,7 +67,10 @@ export function judgeAnomaly(session: Session, name: string, anomaly: Anomaly): 
 }
 
 /** Anybody who can write in the folder can do that: it says nothing of the log's author. */
-function tellObstructed(session: Session, intake: LogIntake): void {
+function tellObstructed(
+  session: Pick<Session, "world" | "place" | "recorder">,
+  intake: LogIntake,
+): void {
   const { world, place } = session;
   const { log } = intake;
   const path = join(place.wire.folder, log.path);
@@ -86,7 +89,7 @@ function tellObstructed(session: Session, intake: LogIntake): void {
 
 /** A log, a peer's or ours, that something else stands in the place of. Once an hour. */
 export function unreadableIncident(
-  { world }: Session,
+  { world }: Pick<Session, "world">,
   log: string,
   detail: string,
 ): AutomaticIncident {
@@ -100,12 +103,15 @@ export function unreadableIncident(
 }
 
 /** The ids of a log's authentic lines in the order in which we received them. */
-function* idsOf(session: Session, name: string): Generator<string> {
+function* idsOf(session: Pick<Session, "memory" | "files">, name: string): Generator<string> {
   for (const { id } of knownEntries(session, name)) if (id !== undefined) yield id;
 }
 
 /** How a log as it stands now relates to what our journal knows of it. Spec 1.6. */
-export function compareLog(session: Session, name: string): ComparedHistory {
+export function compareLog(
+  session: Pick<Session, "world" | "place" | "memory" | "ctx" | "files">,
+  name: string,
+): ComparedHistory {
   const known = [...idsOf(session, name)];
   const { found, holes } = findLines(session, intakeOf(session.memory, name), new Set(known));
   return compareHistory(known, found, holes);
@@ -115,7 +121,11 @@ export function compareLog(session: Session, name: string): ComparedHistory {
  * What is there now, foreign bytes left out. Of a line that we do not know the first is enough, and of
  * one that we know a few: anybody can copy them.
  */
-function findLines(session: Session, { log }: LogIntake, known: ReadonlySet<string>) {
+function findLines(
+  session: Pick<Session, "world" | "place" | "ctx">,
+  { log }: LogIntake,
+  known: ReadonlySet<string>,
+) {
   const { world, place } = session;
   const ctx = pastContextOf(session.ctx);
   const others = new Set<string>();
@@ -151,7 +161,7 @@ function findLines(session: Session, { log }: LogIntake, known: ReadonlySet<stri
 
 /** Behind the last line that we folded: what a replay did not find, and what follows it, has yet to be. */
 function cursorAfter(
-  { world, place, memory }: Session,
+  { world, place, memory }: Pick<Session, "world" | "place" | "memory">,
   { log, awaited }: LogIntake,
   inOrder: readonly FoundLine[],
 ): Cursor | undefined {
@@ -179,7 +189,12 @@ function whatIsMissing(
 }
 
 /** Our own log was cut or changed by somebody: writing on would make two histories. */
-function stopWriting(session: Session, intake: LogIntake, anomaly: Anomaly, forMs: number): void {
+function stopWriting(
+  session: Pick<Session, "world" | "recorder">,
+  intake: LogIntake,
+  anomaly: Anomaly,
+  forMs: number,
+): void {
   const { world } = session;
   const { name, path } = intake.log;
   const problem = new StorageError(

@@ -84,7 +84,11 @@ function identityTrouble({
  * A log holds other lines in the place of ones that we know: its author is held until the operator
  * decides, also after a restart. Spec 1.6.
  */
-export function holdRewritten(session: Session, intake: LogIntake, detail: string): void {
+export function holdRewritten(
+  session: Pick<Session, "world" | "place" | "memory" | "files" | "recorder">,
+  intake: LogIntake,
+  detail: string,
+): void {
   const { memory, world } = session;
   const evidence = keepRewriting(session, intake, detail);
   const at = world.clock.wallMs();

@@ -12,7 +12,9 @@ import type { Session } from "../../session/session.ts";
  * A fork or a rewriting is never silently passed over (spec 1.6): one that found no room among the
  * notices of its hour is told at the next start that has some. What was told is not told again.
  */
-export function reportHolds(session: Session): void {
+export function reportHolds(
+  session: Pick<Session, "world" | "place" | "memory" | "recorder">,
+): void {
   for (const { admission, log } of session.memory.intakes.values()) {
     const { held } = admission;
     if (held === undefined || log.owner === session.place.handle) continue;
@@ -24,7 +26,10 @@ export function reportHolds(session: Session): void {
 }
 
 /** Tells the operator what was found in our own logs when they were looked at. Spec 1.6, 4.1. */
-export function reportRecovery(session: Session, report: RecoveryReport): void {
+export function reportRecovery(
+  session: Pick<Session, "world" | "memory" | "recorder">,
+  report: RecoveryReport,
+): void {
   for (const { log, offset, detail } of report.damaged) {
     session.recorder.tell({
       key: `log_damaged:${log}:${offset}`,
