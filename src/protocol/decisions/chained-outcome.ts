@@ -1,9 +1,9 @@
 import { readersOf } from "../logs/coverage.ts";
-import { beatsFrom, coverageAt, namedRefused } from "../logs/logs.ts";
+import { beatsFrom, coverageAt } from "../logs/logs.ts";
 import type { BeatMark } from "../logs/logs-state.ts";
 import { knownLine } from "../logs/known-lines.ts";
 import { outcomeBy, type Judgement, type Proposal } from "./proposal.ts";
-import { answerLogName, voiceOf, type Case, type Voice } from "./party-position.ts";
+import { answerLogName, linesHeard, voiceOf, type Case, type Voice } from "./party-position.ts";
 import { linesOf, type TopicLine } from "./proposal-thread.ts";
 import { ratifiesUnchained } from "./unchained-outcome.ts";
 
@@ -158,8 +158,7 @@ function judgeBeat(of: Case, proposal: Proposal, beat: BeatMark): Verdict {
 function voiceAt(of: Case, proposal: Proposal, answers: string, beat: BeatMark): Voice | undefined {
   const covered = coverageAt(of.logs, proposal.log, beat.line, answers);
   if (covered === undefined) return undefined;
-  const lines = linesOf(of.topic, answers).filter(
-    ({ line }) => line <= covered && !namedRefused(of.logs, proposal.log, beat.line, answers, line),
-  );
+  const heard = linesHeard(of, proposal, answers, beat.line);
+  const lines = heard.filter(({ line }) => line <= covered);
   return voiceOf(of, proposal, lines, beat.line);
 }
