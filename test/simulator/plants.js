@@ -102,7 +102,7 @@ export const PLANTS = [
     name: "a refused rival withdraws nothing",
     file: "src/protocol/decisions/chained-outcome.ts",
     find: "if (line === undefined || line > (covered[0] ?? 0)) return false;",
-    put: 'if (line === undefined || line > (covered[0] ?? 0) || namedRefused(of.logs, proposal.log, upTo, logs[0] ?? "", line)) return false;',
+    put: "if (line === undefined || line > (covered[0] ?? 0) || (of.logs.get(proposal.log)?.covers.get(logs[0])?.refused ?? []).some(({ first, last }) => first <= line && line <= last)) return false;",
     test: "test/protocol/decisions/refused-rivals.test.ts",
   },
   {
