@@ -99,6 +99,27 @@ export const PLANTS = [
     test: "test/protocol/decisions/agreement.property.test.ts",
   },
   {
+    name: "a refused rival withdraws nothing",
+    file: "src/protocol/decisions/chained-outcome.ts",
+    find: "if (line === undefined || line > (covered[0] ?? 0)) return false;",
+    put: "if (line === undefined || line > (covered[0] ?? 0) || (of.logs.get(proposal.log)?.covers.get(logs[0])?.refused ?? []).some(({ first, last }) => first <= line && line <= last)) return false;",
+    test: "test/protocol/decisions/refused-rivals.test.ts",
+  },
+  {
+    name: "an ack waits for every log, whatever it may name",
+    file: "src/protocol/decisions/chained-outcome.ts",
+    find: "if (target < proposal.id) return readersOf(",
+    put: "if (target < proposal.id || proposal.required.length === 1) return readersOf(",
+    test: "test/protocol/decisions/awaited-lines.test.ts",
+  },
+  {
+    name: "a refused counter moves no support",
+    file: "src/protocol/decisions/party-position.ts",
+    find: '(line) => (line.says === "proposal" && agreedTo.has(line.id)) || !isRefused(line),',
+    put: "(line) => !isRefused(line),",
+    test: "test/protocol/decisions/refused-rivals.test.ts",
+  },
+  {
     name: "mixed proposals by the lower id",
     file: "src/protocol/decisions/chained-outcome.ts",
     find: '(ack.target ?? "") < proposal.id || ratifiesUnchained(of, proposal, ack)',

@@ -1,5 +1,6 @@
-import { awaitedLine, readersOf } from "../logs/coverage.ts";
+import { awaitedLine } from "../logs/coverage.ts";
 import type { LogsState } from "../logs/logs-state.ts";
+import { logsAskedFor } from "./chained-outcome.ts";
 import type { Outcome, Proposal } from "./proposal.ts";
 import { caseOf } from "./proposals.ts";
 import type { ProposalsState } from "./proposals-state.ts";
@@ -89,7 +90,7 @@ function waitsFor(
     return "nothing that can come: its thread is too long; propose again in a new one";
   }
   const [reader, targets] = chained
-    ? [log, readersOf(of.layout, log).map(({ name }) => name)]
+    ? [log, logsAskedFor(of, proposal)]
     : [answers[0] ?? log, [log]];
   for (const target of targets) {
     const line = awaitedLine(of.logs.get(reader), target);
