@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Composed } from "../../src/wire/compose.ts";
 import type { Agent } from "../../src/agent/agent.ts";
+import { nextPoint } from "../support/amounts.ts";
 import { MINUTE } from "../support/scenes/rough-scene.ts";
 import { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 import { AFTERMATHS, FAULTS } from "../support/disk/plain-faults.ts";
@@ -115,7 +116,7 @@ for (const { name, prepare, run, isDone, check } of CASES) {
   test(`${name}: each disk operation fails, or is the last`, async () => {
     for (const fault of FAULTS) {
       for (const power of AFTERMATHS) {
-        for (let at = 1, isThrough = false; !isThrough; at += 1) {
+        for (let at = 1, isThrough = false; !isThrough; at = nextPoint(at)) {
           const where = `${fault} at operation ${at}, power ${power}`;
           try {
             const wire = new SimulatedWire(["forge", "scribe"], { rough: true, seed: at });

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { StorageError } from "../../src/storage/disk/disk.ts";
 import { openInbox } from "../../src/storage/files/inbox.ts";
 import { fromPlain } from "../../src/wire/json/json.ts";
+import { nextPoint } from "../support/amounts.ts";
 import { PEER, VICTIM } from "../support/disk/fault-points.ts";
 import { Crashed, MemoryDisk } from "../support/disk/memory-disk.ts";
 import { AFTERMATHS, FAULTS } from "../support/disk/plain-faults.ts";
@@ -20,7 +21,7 @@ const lineOf = (number: number): Uint8Array => Buffer.from(`{"n":${number}}`);
 test("a rotation that fails at any operation loses and repeats no line, and no offset", () => {
   for (const fault of FAULTS) {
     for (const power of AFTERMATHS) {
-      for (let at = 1, isThrough = false; !isThrough; at += 1) {
+      for (let at = 1, isThrough = false; !isThrough; at = nextPoint(at)) {
         const world = new MemoryDisk({ seed: at });
         const process = world.process();
         process.makeFolder("/state", 0o700);
@@ -82,7 +83,7 @@ test("a deleted inbox is written again at the next start, without another line",
 });
 
 test("a lost journal repeats nothing of what stands in a rotated inbox, wherever we die", async () => {
-  for (let at = 1, died = true; died; at += 1) {
+  for (let at = 1, died = true; died; at = nextPoint(at)) {
     const scene = await delivered("one", "two");
     const { wire } = scene;
     const { inbox, journal, checkpoint } = wire.paths(VICTIM);

@@ -9,6 +9,7 @@ import {
   VICTIM,
   type Work,
 } from "../support/disk/fault-points.ts";
+import { pointsOf } from "../support/amounts.ts";
 import { incident, roughScene, say, send, up } from "../support/scenes/rough-scene.ts";
 import { Witness } from "../support/disk/witness.ts";
 
@@ -38,7 +39,7 @@ testFaults([START]);
 
 test("recovery is killed at each operation, and so is the recovery from that", async () => {
   const operations = await operationsOf(START);
-  for (let at = 1; at <= operations; at += 1) {
+  for (const at of pointsOf(operations)) {
     const again = 1 + ((at * 37) % operations);
     await diesTwice(START, at, again, (["drop", "tear", "keep"] as const)[at % 3] ?? "drop");
   }

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { AgentPaths } from "../../src/storage/paths.ts";
+import { nextPoint } from "../support/amounts.ts";
 import { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 import {
   ack,
@@ -104,7 +105,7 @@ test("the journal loses its tail: what is in the inbox does not come twice", asy
 });
 
 test("after a lost journal the daemon dies at each operation: nothing comes twice", async () => {
-  for (let at = 1; ; at += 1) {
+  for (let at = 1; ; at = nextPoint(at)) {
     const scene = await busyScene();
     const { wire } = scene;
     wire.kill("forge");

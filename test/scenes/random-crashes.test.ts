@@ -1,4 +1,5 @@
 import { test } from "vitest";
+import { amount } from "../support/amounts.ts";
 import { randomFrom } from "../support/random.ts";
 import {
   ack,
@@ -16,7 +17,7 @@ import {
 
 // More of it, or one seed again: DEADDROP_CRASH_SEEDS=1000 DEADDROP_CRASH_STEPS=200,
 // DEADDROP_CRASH_SEED=17.
-const SEEDS = Number(process.env["DEADDROP_CRASH_SEEDS"] ?? 40);
+const SEEDS = Number(process.env["DEADDROP_CRASH_SEEDS"] ?? amount(8, 40));
 const STEPS = Number(process.env["DEADDROP_CRASH_STEPS"] ?? 60);
 const ONE = process.env["DEADDROP_CRASH_SEED"];
 
