@@ -18,7 +18,7 @@ import { keyId, makeSigner, publicKeyOf } from "../../src/wire/signature.ts";
 import { nextPoint } from "../support/amounts.ts";
 import { MemoryDisk, type Fault, type MemoryProcess } from "../support/disk/memory-disk.ts";
 import type { PowerCut } from "../support/disk/memory-inode.ts";
-import { attempt } from "../support/disk/plain-faults.ts";
+import { attempt } from "../support/disk/faults.ts";
 
 const WIRE_ID = "5ce9e0f1";
 const LOG = "forge_to_scribe";

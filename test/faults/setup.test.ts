@@ -8,7 +8,7 @@ import { StorageError } from "../../src/storage/disk/disk.ts";
 import { placesFrom } from "../../src/storage/paths.ts";
 import { nextPoint } from "../support/amounts.ts";
 import { Crashed, MemoryDisk, type MemoryProcess } from "../support/disk/memory-disk.ts";
-import { FAULTS } from "../support/disk/plain-faults.ts";
+import { FAULTS } from "../support/disk/faults.ts";
 import { BEGIN_MS, WIRE } from "../support/scenes/scene-folder.ts";
 
 /** A machine on which every set-up draws other random bytes than the one before. */

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { ChainHead, Composed } from "../../src/wire/compose.ts";
 import { amount } from "../support/amounts.ts";
 import { seeded } from "../support/disk/memory-disk.ts";
-import { MINUTE } from "../support/scenes/rough-scene.ts";
+import { MINUTE } from "../support/scenes/fault-scene.ts";
 import { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 
 // Whatever a peer writes and whatever the operator decides, in any order. Spec 1.6, 2.4.
