@@ -48,9 +48,8 @@ export function makeRounds(): Rounds {
     nextDueMs(session) {
       const { state, intakes } = session.memory;
       const { monoMs } = session.now();
-      const waits = [...intakes.values(), session.shared].flatMap(({ notBeforeMs }) =>
-        notBeforeMs > monoMs ? [notBeforeMs] : [],
-      );
+      const dueMs = [...intakes.values()].map(({ status }) => status.dueMs);
+      const waits = [...dueMs, session.shared.notBeforeMs].filter((atMs) => atMs > monoMs);
       const isOurs = (log: string): boolean => isOpen(session, log);
       const beats = nextBeatDueMs(timers, state.heartbeats, session.env, isOurs);
       return Math.min(beats, ...waits);
