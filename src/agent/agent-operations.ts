@@ -37,7 +37,7 @@ export function sessionOperations(keeper: SessionKeeper): Omit<OperatedAgent, "l
   };
 }
 
-/** Each group is what one caller sends; all go out as one write, and each has its answer. */
+/** The groups of SendingAgent.send; what was sent is read back where no daemon does it. */
 export async function sendAndReadBack(
   { log }: World,
   keeper: SessionKeeper,

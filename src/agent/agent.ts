@@ -1,12 +1,10 @@
 import { unreadCount } from "../protocol/receipts/receipts.ts";
 import type { Disk } from "../storage/disk/disk.ts";
 import { lostPast } from "../trust/policy/policy-drift.ts";
-import type { Draft } from "../wire/compose.ts";
-import type { SendAnswer } from "../api/client.ts";
 import { DeaddropError } from "../api/errors.ts";
-import type { OperatedAgent } from "../api/operations.ts";
 import { sendAndReadBack, sessionOperations } from "./agent-operations.ts";
 import { loadPlace, type AgentConfig, type PlaceRequest } from "./config/agent-config.ts";
+import type { SendingAgent } from "./effects/group-commit.ts";
 import { publishState } from "./effects/published-state.ts";
 import { makeRounds, readBack } from "./effects/rounds.ts";
 import { keepSessions } from "./session/session-lifecycle.ts";
@@ -18,7 +16,7 @@ import { restoreInbox } from "./state/inbox-recovery.ts";
  * One identity on one wire, without a process around it: the daemon, the command line, the library
  * and the simulator all work through this. Calls do not overlap; the caller queues them.
  */
-export interface Agent extends OperatedAgent {
+export interface Agent extends SendingAgent {
   readonly place: AgentConfig;
   readonly disk: Disk;
   monoMs(): number;
@@ -29,8 +27,6 @@ export interface Agent extends OperatedAgent {
   hold(waitMs: number): Promise<void>;
   /** One round: take in, decide, act. True when more waits to be read. */
   tick(): Promise<boolean>;
-  /** Each group is what one caller sends; all go out as one write, and each has its answer. */
-  send(groups: readonly (readonly Draft[])[]): Promise<SendAnswer[]>;
   /** When the next tick is due: a beat of ours, or a log that may be read again. Monotonic ms. */
   nextDueMs(): number;
   /** Syncs our logs and writes a checkpoint: when idle. */
@@ -48,6 +44,12 @@ function refuseLostPast({ config, layout, handle }: AgentConfig, next: AgentConf
   throw new DeaddropError("config", problem, {
     hint: `put ${next.paths.pinnedConfig} back as it was; until then the old settings hold`,
   });
+}
+
+/** Our logs are on disk, and how far we have read is published. */
+function syncLogs(session: Session): void {
+  session.writer.flush();
+  publishState(session);
 }
 
 /** One that was deleted is written again; spec 4.1: rotated only when all of it has been read. */
@@ -72,12 +74,6 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
       checkpoint(session, "if it has to");
       return more;
     });
-  }
-
-  /** Everything that we have done is on disk, and a start has little to replay. */
-  function sync(session: Session): void {
-    session.writer.flush();
-    publishState(session);
   }
 
   return {
@@ -107,7 +103,7 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
     nextDueMs: () => (keeper.current === undefined ? Infinity : rounds.nextDueMs(keeper.current)),
     settle: () =>
       using(async (session) => {
-        sync(session);
+        syncLogs(session);
         keepInbox(session);
         checkpoint(session, "if it pays");
         return Promise.resolve();
@@ -115,7 +111,7 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
     farewell: () =>
       using(async (session) => {
         await rounds.last(session);
-        sync(session);
+        syncLogs(session);
         checkpoint(session, "if it pays");
       }),
     close: () => keeper.close(),

@@ -8,7 +8,7 @@ import type { Queue } from "../session/queue.ts";
 const MAX_GROUP = 256;
 
 /** An agent that operations can be run on. */
-interface SendingAgent extends OperatedAgent {
+export interface SendingAgent extends OperatedAgent {
   /** Each group is what one caller sends; all go out as one write, and each has its answer. */
   send(groups: readonly (readonly Draft[])[]): Promise<SendAnswer[]>;
 }
