@@ -237,7 +237,7 @@ beforeAll(async () => {
   await alarm(scene);
   await harm(scene, scribes);
   await lookAround(scene);
-}, 600_000);
+});
 afterAll(removeWires);
 
 /** All views once more, when everything has happened. */
