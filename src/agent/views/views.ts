@@ -73,18 +73,13 @@ function withTiers(view: SortedEntries, env: Env): DecisionsView {
   };
 }
 
-/** One view, by its name. Throws DeaddropError for a name or an id that there is not. */
+/** One view, by its name. Throws DeaddropError for an id that there is not. */
 export function view<N extends ViewName>(
   session: Session,
   name: N,
   args: ViewArgs[N],
   isDaemon: boolean,
 ): Views[N] {
-  if (!Object.hasOwn(renderers, name)) {
-    throw new DeaddropError("usage", `there is no view "${name}"`, {
-      hint: `views: ${Object.keys(renderers).join(", ")}`,
-    });
-  }
   const render: Render<N> = renderers[name];
   return render(session, args ?? ({} as ViewArgs[N]), isDaemon);
 }

@@ -93,7 +93,7 @@ export async function deliver(
   draft: Draft,
   answered?: Parent,
 ): Promise<void> {
-  const sent = await client.send([draft]);
+  const sent = await client.ask("send", { drafts: [draft] });
   const answer: Answer = answered === undefined ? sent : { ...sent, answers: answered };
   if (flags.wait === undefined) {
     emit(cli, flags, answer, (paint) => sentText(answer, paint));
@@ -117,7 +117,7 @@ async function waitFor(
   const endMs = cli.nowMs() + limitMs;
   for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(pauseMs * 2, SLOWEST_POLL_MS)) {
     // Without a daemon nobody but us reads the peers' receipts.
-    if (!client.viaDaemon) await client.tick();
+    if (!client.viaDaemon) await client.ask("tick");
     const receipts: Waited[] = [];
     for (const { event_id } of answer.messages) {
       const view = await client.view("receipt", { event_id });
