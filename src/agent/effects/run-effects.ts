@@ -43,7 +43,7 @@ export async function perform(
 }
 
 /** Without what goes into shared files while those are left alone: it is decided again. */
-export function doNow({ shared, world }: Session, effects: readonly Effect[]): readonly Effect[] {
+function doNow({ shared, world }: Session, effects: readonly Effect[]): readonly Effect[] {
   if (world.clock.monoMs() >= shared.notBeforeMs) return effects;
   return effects.filter((effect) => effect.do !== "record" && effect.do !== "mirror");
 }

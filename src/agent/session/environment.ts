@@ -5,8 +5,7 @@ import { tierOf } from "../../trust/store.ts";
 import { isChained, type ChainHead } from "../../wire/chain.ts";
 import type { Memory } from "../state/agent-state.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
-
-const HOUR_MS = 3_600_000;
+import { HOUR_MS } from "../../wire/durations.ts";
 
 /** By what lines are judged. Spec 2.4. */
 export function contextOf(place: AgentConfig): AdmissionContext {

@@ -19,13 +19,12 @@ import { isHole } from "./torn-line.ts";
 import { scanLog } from "../../state/log-reader.ts";
 import { isLeft, isLong, waitIncident, waitOf, type LogWait } from "./log-waits.ts";
 import { intakeOf, type LogIntake } from "../../state/agent-state.ts";
+import { SHARE_OF_TIME } from "./search-bounds.ts";
 
 /** How long a log is left alone that does not hold what it held; its author may be mending it. */
 const LOOK_AGAIN_MS = 1_000;
 /** Copies of a known line that a comparison looks at: anybody can make more. */
 const MAX_COPIES = 3;
-/** A comparison costs as much as log and journal are long: at most this share of our time. */
-const SHARE_OF_TIME = 1 / 10;
 
 /**
  * What was read of a log no longer stands as it was read. Spec 1.6: one that only lacks lines is
@@ -192,7 +191,7 @@ function whatIsMissing(
 }
 
 /** Our own log was cut or changed by somebody: writing on would make two histories. */
-export function stopWriting(taking: Taking, intake: LogIntake, anomaly: Anomaly): void {
+function stopWriting(taking: Taking, intake: LogIntake, anomaly: Anomaly): void {
   const { memory, world } = taking;
   const { name, path } = intake.log;
   memory.ownTrouble = new StorageError(
