@@ -15,7 +15,7 @@ export function waitsFor(
 ): Verdict | undefined {
   const gap = missingBefore(verdict);
   if (gap !== undefined && first?.standsBehind(gap) === true) {
-    const detail = `${log.name}: line ${message.seq ?? 0} of the chain stands before lines that it follows`;
+    const detail = `${log.name}: line ${message.seq ?? 0} of the chain comes before lines that it follows`;
     return { outcome: "wait", because: "order", detail, events: [] };
   }
   if (verdict.outcome === "first" && verdict.startsAt > 1 && !log.mayBeginLate) {

@@ -82,7 +82,7 @@ function replayEntry(replay: Replay, progress: Progress, entry: JournalEntry): v
     }
     case "began": {
       const intake = replay.memory.intakes.get(entry.log);
-      if (intake !== undefined) intake.historyTo = entry.size;
+      if (intake !== undefined) intake.past.historyTo = entry.size;
       return;
     }
     case "line": {
@@ -149,7 +149,7 @@ function lineEvent(
   const { bytes, message } = noted;
   const reading = { mode: "journal", line, noted: { reason } } as const;
   admit(message, intake.admission, contextOf(replay.place), at, reading);
-  intake.lastAt = at;
+  intake.past.lastAt = at;
   return {
     kind: "line",
     ...where,

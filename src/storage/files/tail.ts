@@ -1,11 +1,6 @@
 import { createHash } from "node:crypto";
 import { MAX_LINE_BYTES } from "../../wire/limits.ts";
-import {
-  openUnlessObstructed,
-  type Disk,
-  type DiskFile,
-  type FileStat,
-} from "../disk/disk.ts";
+import { openUnlessObstructed, type Disk, type DiskFile, type FileStat } from "../disk/disk.ts";
 import {
   bytesBefore,
   CHUNK_BYTES,
