@@ -11,12 +11,11 @@ import type { ViewName, ViewParameters, Views } from "../api/views.ts";
 import { DeaddropError } from "../api/errors.ts";
 import { packerOf } from "./pack-arguments.ts";
 import { connectDaemon, type Connection } from "./socket-client.ts";
+import { MAX_CONFIG_BYTES } from "../wire/limits.ts";
 
 /** How long a call waits for other processes of the same identity, the start of its daemon included. */
 const PATIENCE_MS = 30_000;
 const TRY_AGAIN_MS = 50;
-/** A longer config.json is none. */
-const MAX_CONFIG_BYTES = 4 * 1_048_576;
 
 /**
  * Opens the way to an agent: its daemon's socket when one runs, else the agent itself in this

@@ -46,7 +46,7 @@ export async function perform(
 }
 
 /** Without what goes into shared files while those are left alone: it is decided again. */
-export function doNow(
+function doNow(
   { files: { shared }, world }: Pick<Session, "files" | "world">,
   effects: readonly Effect[],
 ): readonly Effect[] {

@@ -10,7 +10,7 @@ import { sha256Hex } from "../../wire/canonical.ts";
 import type { Session } from "../session/session.ts";
 
 /** Files beyond this are no configuration; they are not read. */
-const MAX_BYTES = 4 * 1_048_576;
+const MAX_SHARED_FILE_BYTES = 4 * 1_048_576;
 
 /** What the shared files looked like when they were last compared, by path. */
 export type WireGuard = Map<string, string>;
@@ -51,7 +51,7 @@ function whenChanged(
 /** Its bytes; a symlink, a device or a huge file in its place is as good as a changed one. */
 function bytesOf(disk: Disk, path: string): Uint8Array | undefined | "unreadable" {
   try {
-    return readWhole(disk, path, MAX_BYTES);
+    return readWhole(disk, path, MAX_SHARED_FILE_BYTES);
   } catch (error) {
     if (error instanceof StorageError) return "unreadable";
     throw error;

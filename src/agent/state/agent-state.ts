@@ -129,7 +129,7 @@ export function emptyMemory(place: AgentConfig, monoMs: number): Memory {
   };
 }
 
-export function newIntake(log: Log, place: AgentConfig): LogIntake {
+function newIntake(log: Log, place: AgentConfig): LogIntake {
   return {
     log,
     cursor: undefined,

@@ -51,7 +51,7 @@ export function silenceMs(cadenceMs: number | undefined, env: Env): number {
 }
 
 /** Whether a peer's daemon lives, by our receipt of its last beat. Spec 3.1. */
-export function presenceOf(beat: PeerBeat | undefined, env: Env, nowMs: number): Presence {
+function presenceOf(beat: PeerBeat | undefined, env: Env, nowMs: number): Presence {
   if (beat === undefined) return "unknown";
   // Who said that it pauses is not late.
   if (beat.state === "paused") return "paused";

@@ -52,21 +52,6 @@ export function unresolvedIncidents(
   return incidentsView(state, env, logs).filter(({ status }) => status !== "resolved");
 }
 
-/** Incidents that our own agent has not acked although its time is over. Spec 8.3. */
-export function overdueIncidents(
-  state: IncidentsState,
-  env: Env,
-  logs: LogsState,
-  nowMs: number,
-): IncidentView[] {
-  return unresolvedIncidents(state, env, logs).filter(({ addressees }) =>
-    addressees.some(
-      ({ handle, acked, due_at }) =>
-        handle === env.self && !acked && due_at !== null && Date.parse(due_at) <= nowMs,
-    ),
-  );
-}
-
 function addressee(
   incident: Incident,
   handle: string,

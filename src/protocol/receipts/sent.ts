@@ -6,7 +6,7 @@ import { beatNaming } from "../../admission/line-ranges.ts";
 import { isFolded, type CoreEvent, type LineEvent } from "../events.ts";
 import type { Env } from "../env.ts";
 
-/** Sent messages whose fate is remembered, the newest ones. */
+/** Sent messages whose fate is remembered, the newest ones. @internal */
 export const MAX_SENT = 2_048;
 
 export type ReceiptStage = "stored" | "delivered" | "read" | "answered" | "refused";

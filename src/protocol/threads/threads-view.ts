@@ -1,7 +1,7 @@
 import type { RefusalReason } from "../../admission/authenticate.ts";
 import type { Tier } from "../../trust/tiers.ts";
 import { answerLog } from "../../wire/layout.ts";
-import { answerDueMs, DAY_MS } from "../decisions/proposal-deadlines.ts";
+import { answerDueMs } from "../decisions/proposal-deadlines.ts";
 import { deadlineCadence } from "../heartbeats/liveness.ts";
 import { proposalsView, type ProposalView } from "../decisions/proposals-view.ts";
 import { proposalsById } from "../decisions/proposals-state.ts";
@@ -16,6 +16,7 @@ import {
   type ThreadMessage,
   type ThreadPart,
 } from "./threads.ts";
+import { DAY_MS } from "../../wire/durations.ts";
 
 /** An answer that somebody owes. Spec 3.3. */
 export interface ObligationView {
@@ -75,25 +76,7 @@ export function pendingView(state: State, env: Env, nowMs: number): ObligationVi
     .sort((a, b) => compareText(a.since, b.since) || compareText(a.event_id, b.event_id));
 }
 
-/** The threads of that correlation id: several when several agents began one. Spec 3.3. */
-export function threadView(
-  state: State,
-  env: Env,
-  nowMs: number,
-  correlationId: string,
-): ThreadOutline[] {
-  const thread = state.threads.threads.get(correlationId);
-  return thread === undefined ? [] : threadViewsOf(state, env, nowMs, thread);
-}
-
-/** All threads, the most recently touched last. */
-export function threadsView(state: State, env: Env, nowMs: number): ThreadOutline[] {
-  return [...state.threads.threads.values()].flatMap((thread) =>
-    threadViewsOf(state, env, nowMs, thread),
-  );
-}
-
-/** The views of a thread that the state need not hold any more. */
+/** A thread as views: several when several agents began one by that correlation id. Spec 3.3. */
 export function threadViewsOf(
   state: State,
   env: Env,

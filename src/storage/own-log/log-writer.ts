@@ -1,5 +1,5 @@
 import type { ChainHead } from "../../wire/chain.ts";
-import { StorageError, stillNamed, type Disk, type DiskFile } from "../disk/disk.ts";
+import { StorageError, stillNamed, type Disk, type DiskFile, LOCK_WAIT_MS } from "../disk/disk.ts";
 import type { HeadsStore, OwnHead } from "./heads.ts";
 import { appendOwnLines } from "./own-log-append.ts";
 import { adoptOwnLog, notStanding } from "./own-log-adopt.ts";
@@ -83,7 +83,6 @@ interface LogState {
 }
 
 const FLUSH_BYTES = 1024 * 1024;
-const ARCHIVE_LOCK_WAIT_MS = 2_000;
 
 class OwnLogsWriter implements LogWriter {
   readonly #options: LogWriterOptions;
@@ -152,7 +151,7 @@ class OwnLogsWriter implements LogWriter {
     const { log, head, blocked } = state;
     if (blocked !== undefined) throw blocked;
     const closing = openFileOf(state);
-    if (!closing.lock(ARCHIVE_LOCK_WAIT_MS)) {
+    if (!closing.lock(LOCK_WAIT_MS)) {
       throw new StorageError("locked", log.path, "another program writes to our own log", {
         hint: "wait until it has ended, then archive again",
       });

@@ -1,9 +1,6 @@
 import { describe, expect, test } from "vitest";
-import {
-  pendingView,
-  threadsView,
-  threadView,
-} from "../../../src/protocol/threads/threads-view.ts";
+import { pendingView } from "../../../src/protocol/threads/threads-view.ts";
+import { threadsView, threadView } from "./all-threads.ts";
 import { proposalsView } from "../../../src/protocol/decisions/proposals-view.ts";
 import { OutcomeScript } from "../../support/scripts/outcome-script.ts";
 import { apply } from "../../../src/protocol/core.ts";

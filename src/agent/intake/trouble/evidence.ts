@@ -9,9 +9,8 @@ import type { JudgedLine } from "../judge-lines.ts";
 import { scanLog } from "../../state/log-reader.ts";
 import type { LogIntake } from "../../state/agent-state.ts";
 import type { Session } from "../../session/session.ts";
+import { SEARCH_BYTES } from "./search-bounds.ts";
 
-/** How far before a forking line the one that it contradicts is searched for. */
-const SEARCH_BYTES = 64 * 1024 * 1024;
 /** Of a rewritten log, so many of the lines that it lacks are kept, and of those in their place. */
 const MAX_LINES_KEPT = 64;
 /** A line that stands there now is still there to be read: a copy to look at is enough. */

@@ -7,16 +7,13 @@ import type { ChainRange } from "../../../wire/chain.ts";
 import { pastContextOf } from "../../session/environment.ts";
 import type { LogIntake } from "../../state/agent-state.ts";
 import type { Session } from "../../session/session.ts";
+import { SEARCH_BYTES, SHARE_OF_TIME } from "./search-bounds.ts";
 
-/** How far behind a line those that it follows are searched for. */
-const SEARCH_BYTES = 64 * 1_048_576;
 /** Signatures that are checked for one answer: anybody can write lines that claim a place. */
 const MAX_CHECKED = 64;
 /** Claims that are remembered, of a file and of one line: forged lines may hold any number. */
 const MAX_CLAIMS = 131_072;
 const MAX_CLAIMS_A_LINE = 8;
-/** A search costs as much as the log is long: at most this share of our time. */
-const SHARE_OF_TIME = 1 / 10;
 const SEQ = /"seq"\s*:\s*(\d{1,15})/g;
 
 /** Which lines of a file claim which place in the chain, while the file looks so. */

@@ -20,13 +20,12 @@ import { scanLog } from "../../state/log-reader.ts";
 import { noteDisorder } from "./log-waits.ts";
 import { observe } from "../../state/log-status.ts";
 import { intakeOf, type LogIntake } from "../../state/agent-state.ts";
+import { SHARE_OF_TIME } from "./search-bounds.ts";
 
 /** How long a log is left alone that does not hold what it held; its author may be mending it. */
 const LOOK_AGAIN_MS = 1_000;
 /** Copies of a known line that a comparison looks at: anybody can make more. */
 const MAX_COPIES = 3;
-/** A comparison costs as much as log and journal are long: at most this share of our time. */
-const SHARE_OF_TIME = 1 / 10;
 
 /**
  * What was read of a log no longer stands as it was read. Spec 1.6: one that only lacks lines is

@@ -6,6 +6,7 @@ import { example } from "../../output/example.ts";
 import { inboxText } from "../../output/message-text.ts";
 import { emit, writeExact } from "../../output/output.ts";
 import { safeJson } from "../../output/sanitise.ts";
+import { SHOWN_TO_PEOPLE, FOLLOW_PAUSE_MS } from "../../output/listing.ts";
 
 interface Flags extends GlobalFlags {
   follow?: boolean;
@@ -17,9 +18,6 @@ interface Flags extends GlobalFlags {
   limit?: number;
 }
 
-/** People see the newest; a script gets all. */
-const SHOWN_TO_PEOPLE = 20;
-const FOLLOW_PAUSE_MS = 1_000;
 const FIRST_FETCH = 50;
 const MAX_FETCH = 10_000;
 
