@@ -1,41 +1,34 @@
 import { bodyBytes } from "../wire/compose.ts";
-import type { AdmissionContext, VerifiedMessage } from "./authenticate.ts";
+import type { AdmissionContext } from "./claim-checks.ts";
+import type { AdmittedMessage } from "./admitted-message.ts";
 import { tierOf } from "../trust/store.ts";
 import { acceptsType } from "../trust/tiers.ts";
 
-/** The reasons of this file, in the order in which they are asked. */
-export const CONTENT_REASONS = ["tier_refused", "body_too_large", "too_many_refs"] as const;
-
-/** Why what an authentic line says is not taken. */
-export interface ContentRefusal {
-  readonly reason: (typeof CONTENT_REASONS)[number];
-  readonly detail: string;
+/** An authentic line, and what we take of its author. */
+export interface Statement {
+  readonly message: AdmittedMessage;
+  readonly ctx: AdmissionContext;
 }
 
-/** The checks that need the sender's tier alone: these `deaddrop verify` runs too. Spec 2.3, 2.4. */
-export function contentRefusal(
-  message: VerifiedMessage,
-  ctx: AdmissionContext,
-): ContentRefusal | undefined {
-  const tier = tierOf(ctx.store, message.from);
-  if (!acceptsType(tier, message.type)) {
-    const blocked = ctx.store.peers.get(message.from)?.blocked ?? false;
-    const standing = blocked ? "blocked" : (tier ?? "of no known tier");
-    const detail = `${message.from} is ${standing}: ${message.type} is not taken`;
-    return { reason: "tier_refused", detail };
-  }
+/** Spec 2.3: a tier decides which types are taken. */
+export function tierRefusal({ message: { from, type }, ctx }: Statement): string | undefined {
+  const tier = tierOf(ctx.store, from);
+  if (acceptsType(tier, type)) return undefined;
+  const blocked = ctx.store.peers.get(from)?.blocked ?? false;
+  return `${from} is ${blocked ? "blocked" : (tier ?? "of no known tier")}: ${type} is not taken`;
+}
+
+export function longBody({ message, ctx }: Statement): string | undefined {
   const maxBytes = ctx.limits.maxMessageBodyKb * 1_024;
   // The body is part of the canonical bytes, so most lines need not be measured.
-  if (tier !== "TRUSTED" && message.canonical.length > maxBytes) {
-    const bytes = bodyBytes(message.body);
-    if (bytes > maxBytes) {
-      const detail = `body has ${bytes} bytes; at most ${maxBytes} are taken`;
-      return { reason: "body_too_large", detail };
-    }
-  }
-  if (message.refs.length > ctx.limits.maxRefs) {
-    const detail = `refs has ${message.refs.length} entries; at most ${ctx.limits.maxRefs} are taken`;
-    return { reason: "too_many_refs", detail };
-  }
-  return undefined;
+  if (message.canonical.length <= maxBytes) return undefined;
+  if (tierOf(ctx.store, message.from) === "TRUSTED") return undefined;
+  const bytes = bodyBytes(message.body);
+  return bytes > maxBytes ? `body has ${bytes} bytes; at most ${maxBytes} are taken` : undefined;
+}
+
+export function manyRefs({ message: { refs }, ctx }: Statement): string | undefined {
+  const { maxRefs } = ctx.limits;
+  if (refs.length <= maxRefs) return undefined;
+  return `refs has ${refs.length} entries; at most ${maxRefs} are taken`;
 }

@@ -1,4 +1,4 @@
-import type { RefusalReason } from "../admission/authenticate.ts";
+import type { RefusalReason } from "../admission/checks.ts";
 import type { HoldsView, LogWaitView } from "./holds.ts";
 import type { KeysView } from "../protocol/keys/key-view.ts";
 import type { PeerView as PeerLife } from "../protocol/heartbeats/liveness.ts";

@@ -1,4 +1,4 @@
-import type { RefusalReason } from "../admission/authenticate.ts";
+import type { RefusalReason } from "../admission/checks.ts";
 import type { Message } from "../wire/message.ts";
 import type { AgentState } from "./env.ts";
 import type { DecisionEntry } from "./decisions/decision-record.ts";

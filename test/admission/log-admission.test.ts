@@ -1,19 +1,19 @@
 import { describe, expect, test } from "vitest";
 import { emptyChain } from "../../src/wire/chain.ts";
 import { makeLayout } from "../../src/wire/layout.ts";
-import { authenticate, type RefusalReason } from "../../src/admission/authenticate.ts";
+import { authenticate } from "../../src/admission/authenticate.ts";
+import type { RefusalReason } from "../../src/admission/checks.ts";
+import type { Verdict } from "../../src/admission/judge.ts";
 import {
   acceptFromHere,
   newLogAdmission,
   restoreLogAdmission,
   saveLogAdmission,
   type LogAdmission,
-  type Verdict,
 } from "../../src/admission/log-admission.ts";
-import { admit } from "../../src/admission/judge.ts";
 import { hold, setAllowUnchained } from "../../src/trust/pins.ts";
 import { SeenIds } from "../../src/admission/seen-ids.ts";
-import { freshLog, judge, short } from "./admission-scene.ts";
+import { admit, freshLog, judge, short } from "./admission-scene.ts";
 import {
   alice,
   context,
@@ -597,7 +597,7 @@ describe("a line recalled from the journal", () => {
     for (const before of lines.slice(0, taken)) judge(before, log);
     const result = authenticate(lineOf(line), { owner: "alice", log: log.name }, context());
     if (!result.ok) throw new Error(result.detail);
-    admit(result.message, log, context(), NOON_MS, { mode: "journal", noted: { reason } });
+    admit(result.message, log, context(), NOON_MS, { mode: "recall", noted: { reason } });
     return log;
   }
 

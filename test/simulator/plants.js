@@ -56,7 +56,7 @@ export const PLANTS = [
   },
   {
     name: "replay by correlation id",
-    file: "src/admission/log-admission.ts",
+    file: "src/admission/judge.ts",
     find: "const tagBefore = log.seen.tagOf(message.id);",
     put: "log.threads ??= new Map();\n  const tagBefore = log.threads.get(message.correlationId);\n  log.threads.set(message.correlationId, message.lineTag);",
     test: "test/admission/admission.property.test.ts",

@@ -1,5 +1,9 @@
 import { join } from "node:path";
-import { noRefusedLines, isFull, type RefusedLines } from "../../admission/refused-lines.ts";
+import {
+  noRefusedLines,
+  isFull,
+  type RefusedLines,
+} from "../../protocol/receipts/refused-lines.ts";
 import { lookOf } from "../../storage/disk/disk.ts";
 import { cursorAt, type Anomaly, type Cursor } from "../../storage/files/tail.ts";
 import { answerLog } from "../../wire/layout.ts";
