@@ -76,7 +76,7 @@ quietly() {
     cat "$transcript" >&2
     rm -f "$transcript"
     shift
-    fail "failed: $*" "what it printed stands above"
+    fail "failed: $*" "see its output above"
   fi
 }
 

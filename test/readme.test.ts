@@ -1,57 +1,36 @@
 import { spawnSync } from "node:child_process";
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-} from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import {
+  CHECKOUT,
+  documentText,
+  scriptOf,
+  shellBlocks,
+  tellNotPlayed,
+} from "./support/document-blocks.ts";
 import { TEST_LIMIT_MS } from "./support/hang-guard.ts";
-
-const checkout = resolve(import.meta.dirname, "..");
-
-interface Block {
-  readonly line: number;
-  readonly text: string;
-  /** Why it is left out, from the comment before it. */
-  readonly notPlayed: string | undefined;
-}
-
-function shellBlocks(markdown: string): Block[] {
-  const fence = /(?:^<!-- not played: (.*?) -->\n+)?^```sh\n([^]*?)^```$/gm;
-  return [...markdown.matchAll(fence)].map(({ index, 1: notPlayed, 2: text = "" }) => ({
-    line: markdown.slice(0, index).split("\n").length,
-    text,
-    notPlayed,
-  }));
-}
 
 /** A checkout to play in, so that no file of this one is made or changed. */
 function copyCheckout(to: string): void {
   const parts = ["bin", "dist", "schemas", "src", "systemd", "launchd", "tiers.json", "install.sh"];
   parts.push("package.json", "package-lock.json", "tsconfig.json", "tsconfig.build.json", ".npmrc");
-  for (const part of parts.filter((each) => existsSync(join(checkout, each)))) {
-    cpSync(join(checkout, part), join(to, part), { recursive: true, preserveTimestamps: true });
+  for (const part of parts.filter((each) => existsSync(join(CHECKOUT, each)))) {
+    cpSync(join(CHECKOUT, part), join(to, part), { recursive: true, preserveTimestamps: true });
   }
   // A copy, not a link, also where ours is one: an `npm ci` over there must not reach these ones.
-  cpSync(realpathSync(join(checkout, "node_modules")), join(to, "node_modules"), {
+  cpSync(realpathSync(join(CHECKOUT, "node_modules")), join(to, "node_modules"), {
     recursive: true,
     preserveTimestamps: true,
     verbatimSymlinks: true,
   });
 }
 
-const blocks = shellBlocks(readFileSync(join(checkout, "README.md"), "utf8"));
+const blocks = shellBlocks(documentText("README.md"));
 
 test("every command of README.md works, in order, in a clean home", () => {
-  for (const { line, notPlayed } of blocks) {
-    if (notPlayed !== undefined) console.log(`README.md:${line} is not played: ${notPlayed}`);
-  }
+  tellNotPlayed("README.md", blocks);
   const root = mkdtempSync(join(tmpdir(), "deaddrop-readme-"));
   onTestFinished(() => {
     rmSync(root, { recursive: true, force: true, maxRetries: 5 });
@@ -62,10 +41,7 @@ test("every command of README.md works, in order, in a clean home", () => {
   mkdirSync(folder);
   copyCheckout(folder);
   const played = blocks.filter(({ notPlayed }) => notPlayed === undefined);
-  // Daemons that a failed block leaves behind must not outlive the test.
-  const start = "set -eu\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n";
-  const script = played.map(({ line, text }) => `echo "--- README.md:${line}"\n${text}`);
-  const run = spawnSync("bash", ["-c", start + script.join("")], {
+  const run = spawnSync("bash", ["-c", scriptOf("README.md", blocks)], {
     cwd: folder,
     encoding: "utf8",
     env: { PATH: process.env["PATH"], HOME: home, LANG: "C.UTF-8", NO_COLOR: "1" },
@@ -79,7 +55,8 @@ test("every command of README.md works, in order, in a clean home", () => {
 });
 
 test("a block that is not played says why", () => {
-  expect(shellBlocks("<!-- not played: too long -->\n\n```sh\nx\n```\n\n```sh\ny\n```\n")).toEqual([
+  const two = shellBlocks("<!-- not played: too long -->\n\n```sh\nx\n```\n\n```sh\ny\n```\n");
+  expect(two.map(({ line, text, notPlayed }) => ({ line, text, notPlayed }))).toEqual([
     { line: 1, text: "x\n", notPlayed: "too long" },
     { line: 7, text: "y\n", notPlayed: undefined },
   ]);

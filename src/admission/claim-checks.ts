@@ -73,7 +73,7 @@ export function wrongFile({ message, source }: Claim): string | undefined {
     return `from is ${message.from}, but this log is written by ${source.owner} alone`;
   }
   if (source.log !== undefined && message.log !== undefined && message.log !== source.log) {
-    return `the line was signed for the log ${quote(message.log)}, but stands in ${source.log}`;
+    return `the line was signed for the log ${quote(message.log)}, but is in ${source.log}`;
   }
   return undefined;
 }

@@ -35,7 +35,7 @@ export function waitsFor(line: LineInLog, { first, end = 0 }: LiveReading): Wait
   const { message, log, verdict, mayBeginLate, receivedAtMs } = line;
   const gap = missingBefore(verdict);
   if (gap !== undefined && first?.standsBehind(end, gap) === true) {
-    const detail = `${log.name}: line ${message.seq ?? 0} of the chain stands before lines that it follows`;
+    const detail = `${log.name}: line ${message.seq ?? 0} of the chain comes before lines that it follows`;
     return { outcome: "wait", because: "order", detail, events: [] };
   }
   if (verdict.outcome === "first" && verdict.startsAt > 1 && !mayBeginLate) {

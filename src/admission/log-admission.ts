@@ -1,4 +1,5 @@
-import { emptyChain, type ChainState } from "../wire/chain.ts";
+import { emptyChain, judgeLine, type ChainState } from "../wire/chain.ts";
+import type { Message } from "../wire/message.ts";
 import { ownLogs, type Layout, type Log } from "../wire/layout.ts";
 import { SeenIds, UNKNOWN_BYTES } from "./seen-ids.ts";
 import type { Hold } from "../trust/store.ts";
@@ -98,4 +99,11 @@ export function acceptFromHere(log: LogAdmission, gone: Iterable<string> = []): 
   log.chain = emptyChain();
   log.held = undefined;
   log.mayBeginLate = true;
+}
+
+/** Whether a line is the next one of its log, as far as the log is chained. */
+export function nothingIsMissingBefore(message: Message, { chain }: LogAdmission): boolean {
+  const verdict = judgeLine(chain, message, false);
+  if (verdict.outcome === "first") return verdict.startsAt === 1;
+  return verdict.outcome === "next" || (verdict.outcome === "unchained" && !verdict.afterChained);
 }

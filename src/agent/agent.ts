@@ -185,8 +185,9 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
       const session = keeper.current;
       if (session === undefined) return Infinity;
       const { state, intakes } = session.memory;
-      const waits = [...intakes.values(), session.shared].flatMap(({ notBeforeMs }) =>
-        notBeforeMs > world.clock.monoMs() ? [notBeforeMs] : [],
+      const dueMs = [...intakes.values()].map(({ status }) => status.dueMs);
+      const waits = [...dueMs, session.shared.notBeforeMs].filter(
+        (atMs) => atMs > world.clock.monoMs(),
       );
       const isOurs = (log: string): boolean => isOpen(session, log);
       const beats = nextBeatDueMs(timers, state.heartbeats, session.env, isOurs);

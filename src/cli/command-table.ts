@@ -53,11 +53,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       entry("thread", "a conversation", () => import("./commands/read/thread.ts")),
       entry("search", "messages that contain a text", () => import("./commands/read/search.ts")),
       entry("decisions", "decisions in force", () => import("./commands/read/decisions.ts")),
-      entry(
-        "proposals",
-        "proposals and how they stand",
-        () => import("./commands/read/proposals.ts"),
-      ),
+      entry("proposals", "proposals and their state", () => import("./commands/read/proposals.ts")),
     ],
   },
   {

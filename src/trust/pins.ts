@@ -64,7 +64,7 @@ export function acceptKey(
   }
   if (peer.keys.length >= MAX_KEYS_PER_AGENT) {
     return refused(
-      `${peer.keys.length} keys of ${handle} are known, and no more are kept: whoever changes keys so often is best revoked and paired anew under another handle`,
+      `${peer.keys.length} keys of ${handle} are known, and no more are kept: an agent that changes keys so often is best revoked and paired again under another handle`,
     );
   }
   const pinned: PinnedKey = { keyId: id, key: new Uint8Array(key), addedAt: at, active: true };

@@ -87,7 +87,7 @@ describe("refusals say in words", () => {
     [
       "wrong_file",
       signV31({ ...chained, log: "alice_to_carol" }),
-      'the line was signed for the log "alice_to_carol", but stands in alice_to_bob',
+      'the line was signed for the log "alice_to_carol", but is in alice_to_bob',
     ],
     ["unsigned", bare, "lines of alice have to be signed"],
     ["unsigned", { ...bare, public_key_id }, "public_key_id without signature"],

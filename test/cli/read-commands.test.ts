@@ -311,7 +311,7 @@ describe("status", () => {
         "SAFE MODE since 1 h ago: scribe did not ack an incident of mason (4f2a91c700)",
         "",
         "Peers",
-        "scribe  HELD  VERIFIED  beat 30 s ago  agent -, busy",
+        "scribe  HELD  VERIFIED  heartbeat 30 s ago  agent -, busy",
         "",
         "Unread 3",
         "",

@@ -209,7 +209,7 @@ describe("send --wait", () => {
     expect(JSON.parse(stdout).receipts).toMatchObject([{ state: "delivered" }]);
     expect(JSON.parse(stderr).error).toMatchObject({
       code: "timeout",
-      message: "not proved read within 5 s: scribe (delivered)",
+      message: "no read receipt within 5 s: scribe (delivered)",
     });
   });
 

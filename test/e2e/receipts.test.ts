@@ -77,7 +77,7 @@ describe("receipts", () => {
     );
     expect(ended.code).toBe(3);
     expect(ended.stdout).toContain("scribe: stored");
-    expect(ended.stderr).toContain("not proved delivered within 1 s: scribe (stored)");
+    expect(ended.stderr).toContain("no delivery receipt within 1 s: scribe (stored)");
     expect(ended.stderr).toContain("do not send it again");
   });
 

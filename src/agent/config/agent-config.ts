@@ -170,7 +170,7 @@ export function configOf(path: string, bytes: Uint8Array | undefined): WireConfi
   const hint =
     parsed.reason === "schema_drift"
       ? "upgrade deaddrop, or ask the wire's operator which version it is meant to speak"
-      : `mend ${path}, then start again`;
+      : `correct ${path}, then start again`;
   throw new DeaddropError("config", parsed.detail, { hint });
 }
 
@@ -181,7 +181,7 @@ function tiersOf(path: string, bytes: Uint8Array | undefined): HeartbeatTiers {
     requireDocument("tiers", path, bytes);
     return parsed.tiers;
   }
-  throw new DeaddropError("config", parsed.detail, { hint: `mend ${path}, then start again` });
+  throw new DeaddropError("config", parsed.detail, { hint: `correct ${path}, then start again` });
 }
 
 /** The logs of the wire, from its roster or from the peers that are named. Spec 1.1. */
@@ -242,6 +242,6 @@ function parsedStore(disk: Disk, paths: AgentPaths): TrustStore {
     return parsed.store;
   }
   throw new StorageError("corrupt", paths.trust, parsed.detail, {
-    hint: "mend it by hand, or restore it from a backup",
+    hint: "correct it by hand, or restore it from a backup",
   });
 }

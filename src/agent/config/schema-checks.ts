@@ -16,7 +16,7 @@ export function requireDocument(
   const checked = parsed.ok ? check(name, toPlain(parsed.value)) : parsed;
   if (checked.ok) return;
   throw new DeaddropError("config", `${path}: ${checked.detail}`, {
-    hint: `mend ${path}, then start again; schemas/${name}.json says what belongs there`,
+    hint: `correct ${path}, then start again; schemas/${name}.json says what belongs there`,
   });
 }
 

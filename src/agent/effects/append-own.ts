@@ -10,6 +10,7 @@ import type { ChainHead } from "../../wire/chain.ts";
 import type { SendAnswer, SentLine, TierRefusal } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { assertShape } from "../config/schema-checks.ts";
+import { obstructionOf, ownTrouble } from "../intake/trouble/log-holds.ts";
 import type { Session } from "../session/session.ts";
 
 /** A draft with the logs into which it goes. */
@@ -108,7 +109,7 @@ export function mendBlocked(session: Session): void {
 
 /** Why that log of ours alone takes nothing now. */
 export function troubleOf({ memory, writer }: Session, log: string): StorageError | undefined {
-  return writer.blocked(log) ?? memory.unreadable.get(log);
+  return writer.blocked(log) ?? obstructionOf(memory.intakes.get(log)?.status);
 }
 
 function mend(session: Session): void {
@@ -127,7 +128,8 @@ interface Written {
 
 function write(session: Session, items: readonly Addressed[]): SendAnswer {
   const { memory, writer } = session;
-  if (memory.ownTrouble !== undefined) throw notSent(memory.ownTrouble);
+  const closed = ownTrouble(memory);
+  if (closed !== undefined) throw notSent(closed);
   mend(session);
   const names = items.flatMap(({ logs }) => logs.map(({ name }) => name));
   const [trouble] = names.flatMap((name) => troubleOf(session, name) ?? []);

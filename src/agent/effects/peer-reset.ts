@@ -4,9 +4,18 @@ import { ownLogs } from "../../wire/layout.ts";
 import type { HoldsView, HoldView } from "../../api/holds.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { evidenceOf } from "../intake/trouble/evidence.ts";
-import { isLong, waitViews } from "../intake/trouble/log-waits.ts";
+import { waitViews } from "../intake/trouble/log-waits.ts";
+import { isLong, type LogStatus } from "../state/log-status.ts";
 import { intakeOf, type LogIntake } from "../state/agent-state.ts";
 import type { Session } from "../session/session.ts";
+
+/** What the operator decides about a log that waits. */
+const HOLD_OF = {
+  late: { cause: "log_gap", taken_from: "here" },
+  behind: { cause: "log_behind", taken_from: "beginning" },
+  reordered: { cause: "log_reordered", taken_from: "beginning" },
+  order: { cause: "log_reordered", taken_from: "here" },
+} as const;
 
 /** What of a peer is held back until the operator decides, and why. Spec 1.6, 2.5. */
 export function holdsView(session: Session, peer: string): HoldsView {
@@ -34,38 +43,33 @@ export function holdsView(session: Session, peer: string): HoldsView {
   };
 }
 
-function logHold(session: Session, intake: LogIntake): HoldView | undefined {
-  const { held } = intake.admission;
-  const { late, log } = intake;
+function logHold(session: Session, { admission, log }: LogIntake): HoldView | undefined {
+  const { held } = admission;
+  if (held === undefined) return undefined;
+  const { cause, detail, sinceMs } = held;
+  const since = new Date(sinceMs).toISOString();
+  const taken_from = cause === "log_rewritten" ? "beginning" : "here";
   const evidence = evidenceOf(session, log.name);
-  if (held !== undefined) {
-    const { cause, detail, sinceMs } = held;
-    const since = new Date(sinceMs).toISOString();
-    const taken_from = cause === "log_rewritten" ? "beginning" : "here";
-    return { log: log.name, cause, detail, since, taken_from, evidence };
-  }
-  if (late === undefined) return undefined;
-  const since = new Date(late.sinceMs).toISOString();
-  const { detail } = late;
-  return { log: log.name, cause: "log_gap", detail, since, taken_from: "here", evidence };
+  return { log: log.name, cause, detail, since, taken_from, evidence };
 }
 
-/** Of a log that lacks lines, or shows another order, the operator decides once it was told of it. */
-function longWait(session: Session, { log, wait }: LogIntake): HoldView | undefined {
-  const { world } = session;
-  if (wait === undefined || !isLong(wait, world.clock.monoMs())) return undefined;
-  const [view] = waitViews(session.memory, world, log.owner).filter(
-    (each) => each.log === log.name,
-  );
+/**
+ * Of a log that begins late, or that has lacked lines or shown another order for so long that the
+ * operator was told of it, the operator decides.
+ */
+function longWait(session: Session, { log, status }: LogIntake): HoldView | undefined {
+  const { world, memory } = session;
+  const why = isLong(status, world.clock.monoMs()) ? status.why : lateness(status);
+  if (why === undefined) return undefined;
+  const view = waitViews(memory, world, log.owner).find((each) => each.log === log.name);
   if (view === undefined) return undefined;
-  return {
-    log: log.name,
-    cause: wait.because === "behind" ? "log_behind" : "log_reordered",
-    detail: wait.detail,
-    since: view.since,
-    taken_from: wait.because === "order" ? "here" : "beginning",
-    evidence: evidenceOf(session, log.name),
-  };
+  const { detail, since } = view;
+  const evidence = evidenceOf(session, log.name);
+  return { log: log.name, ...HOLD_OF[why], detail, since, evidence };
+}
+
+function lateness(status: LogStatus): "late" | undefined {
+  return status.kind === "waiting" && status.why === "late" ? "late" : undefined;
 }
 
 /**
@@ -92,7 +96,7 @@ export async function resetPeer(session: Session, peer: string): Promise<HoldsVi
   for (const { log } of anew) {
     const intake = intakeOf(memory, log);
     // What we have had must not use up what its author may send us.
-    intake.unlimitedTo = world.disk.stat(join(place.wire.folder, intake.log.path))?.size ?? 0;
+    intake.past.unlimitedTo = world.disk.stat(join(place.wire.folder, intake.log.path))?.size ?? 0;
   }
   return view;
 }

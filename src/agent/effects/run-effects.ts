@@ -8,6 +8,7 @@ import { fromPlain } from "../../wire/json/json.ts";
 import { recordDecision } from "./decision-file.ts";
 import { mirrorIncident } from "./incident-file.ts";
 import { sendInto, troubleOf } from "./append-own.ts";
+import { ownTrouble } from "../intake/trouble/log-holds.ts";
 import type { Session } from "../session/session.ts";
 
 /** How long a shared file is left alone that somebody keeps locked, or that cannot be written. */
@@ -57,8 +58,7 @@ export function doable(session: Session, effects: readonly Effect[]): readonly E
 
 /** Whether that log of ours takes lines now. */
 export function isOpen(session: Session, log: string): boolean {
-  const { ownTrouble } = session.memory;
-  return ownTrouble === undefined && troubleOf(session, log) === undefined;
+  return ownTrouble(session.memory) === undefined && troubleOf(session, log) === undefined;
 }
 
 function lineOf(session: Session, effect: Effect): { draft: Draft; log: string }[] {

@@ -145,7 +145,7 @@ function safeModeSign(session: Session, guard: WireGuard): AutomaticIncident[] {
     {
       key: `safe_mode_sign:${look}`,
       cause: "safe_mode_sign",
-      subject: "a SAFE_MODE file stands in the wire without a reason",
+      subject: "a SAFE_MODE file is in the wire without a reason",
       detail: "safe mode follows from signed lines alone, and none calls for it; sending goes on",
       concernsWire: false,
     },

@@ -1,8 +1,10 @@
 import { lineEvent } from "../../protocol/line-event.ts";
 import { mayBeMended } from "../../protocol/logs/logs.ts";
-import type { CoreEvent, LineEvent, RewoundEvent } from "../../protocol/events.ts";
+import type { CoreEvent, RewoundEvent } from "../../protocol/events.ts";
 import { isMail, isWantedBeat } from "../../protocol/routing.ts";
-import type { LineEntry, LocalEntry } from "../state/journal-entries.ts";
+import type { AutomaticIncident } from "../../protocol/effects.ts";
+import type { Cursor } from "../../storage/files/tail.ts";
+import type { JournalEntry, LineEntry, LocalEntry } from "../state/journal-entries.ts";
 import { keepFork } from "./trouble/evidence.ts";
 import { runsOf, type JudgedRun } from "../state/line-runs.ts";
 import type { JudgedLine } from "./judge-lines.ts";
@@ -11,46 +13,100 @@ import { watchIdentity } from "./trouble/foreign-signature.ts";
 import { incidentsOf } from "./trouble/chain-incidents.ts";
 import { isOwn, type Taking } from "./intake-context.ts";
 
-/** Makes verdicts durable, in the order that a crash anywhere can be mended from, and folds them. */
-export function settle(taking: Taking, intake: LogIntake, judged: readonly JudgedLine[]): void {
-  if (judged.length === 0) return;
+/** All that follows from one line, or from one run of lines that prove nothing. */
+interface Outcome {
+  readonly line: JudgedLine;
+  readonly event: CoreEvent;
+  /** What the journal notes. */
+  readonly entry: LineEntry;
+  /** What the inbox gets. */
+  readonly mail: Uint8Array | undefined;
+  readonly incidents: readonly AutomaticIncident[];
+}
+
+/**
+ * Makes verdicts durable and folds them. Each step is done, and synced where it says so, before the
+ * next: a crash between any two of them repeats work and never loses or doubles a line. Spec 4.1.
+ *
+ * 1. The log itself was synced as it was read (`beginBatch`).
+ * 2. The quarantine gets what is refused, the evidence folder both lines of a fork.
+ * 3. The journal gets every verdict with its receipt time, and the notices that follow (synced).
+ * 4. The remembered head of the log moves (synced).
+ * 5. The inbox gets what is mail to us (synced).
+ * 6. The events are folded.
+ * 7. The cursor moves.
+ *
+ * Our own lines were promised before they were written, and lines that prove nothing are read again
+ * when their note is lost: their entries wait for the next journal sync, and no head follows.
+ *
+ * @param cursorBehind where reading goes on: "same" when nothing was taken in
+ */
+export function persist(
+  taking: Taking,
+  intake: LogIntake,
+  judged: readonly JudgedLine[],
+  cursorBehind: () => Cursor | undefined | "same",
+): void {
   const { files, memory } = taking;
   const rewound = rewoundBefore(taking, intake, judged);
-  const runs = runsOf(judged);
-  const events = runs.map((run) => eventOf(taking, intake, run));
-  const routed = runs.map(({ line }, at) => isRouted(taking, line, events[at] as CoreEvent));
-  const bytes = runs.flatMap(({ line: { tail } }, at) =>
-    routed[at] === true && tail.kind === "line" ? [tail.bytes] : [],
-  );
-  const offsets = files.inbox.place(bytes);
-  const lines = runs.map((run, at) => {
-    const inbox = routed[at] === true ? offsets.shift() : deliveredAt(memory, intake, run.line);
-    return entryOf(taking, intake, run, inbox);
-  });
-  const entries = [...rewound.map((event): LocalEntry => ({ k: "local", event })), ...lines];
   quarantine(taking, intake, judged);
-  // Nothing follows from lines that prove nothing; they are read again when their note is lost.
-  const isPassed = judged.every(({ verdict }) => verdict === "unauthentic" || verdict === "blank");
-  if (isOwn(taking, intake) || (isPassed && rewound.length === 0)) taking.note(entries, "later");
-  else {
-    const incidents = judged.flatMap((line) =>
-      incidentsOf(intake, line, line.reason === "log_forked" && keepFork(taking, intake, line)),
+  const outcomes = outcomesOf(taking, intake, judged);
+  const entries: JournalEntry[] = [
+    ...rewound.map((event): LocalEntry => ({ k: "local", event })),
+    ...outcomes.map(({ entry }) => entry),
+  ];
+  if (isOwn(taking, intake) || (rewound.length === 0 && judged.every(provesNothing))) {
+    taking.note(entries, "later");
+  } else {
+    taking.noteAndTell(
+      entries,
+      outcomes.flatMap(({ incidents }) => incidents),
     );
-    taking.noteAndTell(entries, incidents);
     saveHead(taking, intake);
   }
-  files.inbox.append(bytes);
+  files.inbox.append(outcomes.flatMap(({ mail }) => mail ?? []));
   memory.inboxEnd = files.inbox.end;
   memory.inboxFrom = memory.journalEnd;
   for (const event of rewound) taking.fold(event);
-  for (const [at, { line }] of runs.entries()) {
-    if (line.message !== undefined) {
-      intake.awaited.delete(line.message.id);
-      memory.inInbox?.delete(line.message.id);
-    }
-    taking.fold(events[at] as CoreEvent);
+  for (const { line, event } of outcomes) {
+    forget(taking, intake, line);
+    taking.fold(event);
   }
+  const cursor = cursorBehind();
+  if (cursor !== "same") intake.cursor = cursor;
   if (isOwn(taking, intake)) for (const line of judged) watchIdentity(taking, intake, line);
+}
+
+function provesNothing({ verdict }: JudgedLine): boolean {
+  return verdict === "unauthentic" || verdict === "blank";
+}
+
+/** One for each line, in order; runs of lines that prove nothing are one. */
+function outcomesOf(
+  taking: Taking,
+  intake: LogIntake,
+  judged: readonly JudgedLine[],
+): readonly Outcome[] {
+  const { memory, files } = taking;
+  let inboxEnd = files.inbox.end;
+  return runsOf(judged).map((run): Outcome => {
+    const { line } = run;
+    const event = eventOf(taking, intake, run);
+    const mail = mailOf(taking, line, event);
+    const inbox = mail === undefined ? deliveredAt(memory, intake, line) : inboxEnd;
+    if (mail !== undefined) inboxEnd += mail.length + 1;
+    const entry = entryOf(taking, intake, run, inbox);
+    const evidence = line.reason === "log_forked" && keepFork(taking, intake, line);
+    const incidents = isOwn(taking, intake) ? [] : incidentsOf(intake, line, evidence);
+    return { line, event, entry, mail, incidents };
+  });
+}
+
+/** What was awaited is there again. */
+function forget({ memory }: Taking, intake: LogIntake, { message }: JudgedLine): void {
+  if (message === undefined) return;
+  intake.awaited.delete(message.id);
+  memory.inInbox?.delete(message.id);
 }
 
 /**
@@ -91,14 +147,20 @@ function placeOf(run: JudgedRun["run"]): Pick<LineEntry, "first" | "count"> {
   return run === undefined ? {} : { first: run.first.tail.line, count: run.count };
 }
 
-/** Spec 2.4: what is a message to us, once; heartbeats only when asked for. */
-function isRouted(taking: Taking, line: JudgedLine, event: CoreEvent): event is LineEvent {
-  if (line.verdict !== "accepted" || event.kind !== "line") return false;
-  const awaited = taking.memory.intakes.get(event.log)?.awaited.get(event.message.id);
-  if (awaited !== undefined && awaited.instead === undefined) return false;
-  if (taking.memory.inInbox?.has(event.message.id) === true) return false;
-  const { env, place } = taking;
-  return isMail(event, env) || (place.settings.includeHeartbeats && isWantedBeat(event, env));
+/** What of a line is a message to us, once; heartbeats only when asked for. Spec 2.4. */
+function mailOf(taking: Taking, line: JudgedLine, event: CoreEvent): Uint8Array | undefined {
+  const { tail } = line;
+  if (line.verdict !== "accepted" || event.kind !== "line" || tail.kind !== "line") {
+    return undefined;
+  }
+  const { env, place, memory } = taking;
+  const { id } = event.message;
+  const awaited = memory.intakes.get(event.log)?.awaited.get(id);
+  if (awaited !== undefined && awaited.instead === undefined) return undefined;
+  if (memory.inInbox?.has(id) === true) return undefined;
+  const isWanted =
+    isMail(event, env) || (place.settings.includeHeartbeats && isWantedBeat(event, env));
+  return isWanted ? tail.bytes : undefined;
 }
 
 /** Where a line stands in the inbox that our journal, or its log, had lost. Spec 2.4. */

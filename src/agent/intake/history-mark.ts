@@ -17,12 +17,13 @@ export function beginLogs(taking: Taking): void {
   for (const intake of memory.intakes.values()) {
     const stat = world.disk.stat(join(place.wire.folder, intake.log.path));
     const size = stat?.kind === "file" ? stat.size : 0;
-    intake.unlimitedTo = size;
-    if (intake.historyTo === undefined) {
-      intake.historyTo = size;
+    const { past } = intake;
+    past.unlimitedTo = size;
+    if (past.historyTo === undefined) {
+      past.historyTo = size;
       entries.push({ k: "began", at: world.clock.wallMs(), log: intake.log.name, size });
     }
-    if ((intake.cursor?.offset ?? 0) < intake.historyTo) intake.signedTo = signedTo(taking, intake);
+    if ((intake.cursor?.offset ?? 0) < past.historyTo) past.signedTo = signedTo(taking, intake);
   }
   if (entries.length > 0) taking.note(entries, "now");
 }

@@ -17,10 +17,9 @@ import type { UnsignedPast } from "../../admission/unsigned-lines.ts";
 import type { TailLine } from "../../storage/files/tail.ts";
 import type { ChainRange } from "../../wire/chain.ts";
 import { pastContextOf } from "../session/environment.ts";
-import { isBeingMended, mendingMs } from "./trouble/torn-line.ts";
+import { mendingMs, tornLine } from "./trouble/torn-line.ts";
 import { isOutOfTurn } from "./trouble/line-order.ts";
-import type { WaitReason } from "../../api/holds.ts";
-import { LOOK_AGAIN_MS } from "./trouble/log-waits.ts";
+import type { Disorder, Limit } from "../state/log-status.ts";
 import type { Allowance, LogIntake } from "../state/agent-state.ts";
 import { noteJudged } from "./next-beat.ts";
 
@@ -47,17 +46,24 @@ export interface JudgedLine {
   readonly duplicateOf?: string;
 }
 
-/** Why a log is not read further for now; the line stays unread. */
+/**
+ * Why a log is not read further for now; the line stays unread. "refusals": our next beat can name
+ * no more of them (spec 3.2); "reordered": a known line is missing before it (spec 1.6).
+ */
 export interface Stop {
-  readonly cause: "held" | WaitReason;
+  readonly cause: "held" | "refusals" | "torn" | Limit | Disorder;
   /** Until when, in ms from now; the log is looked at again then. */
   readonly forMs: number;
   readonly detail: string;
   readonly events: readonly ChainEvent[];
   /** The line that waits, if it is an authentic one. */
   readonly id?: string;
+  /** The offset of a torn line. */
+  readonly at?: number;
 }
 
+/** How long a log is left alone whose next line waits: for us, or for what may change any moment. */
+const LOOK_AGAIN_MS = { held: 60_000, late: 60_000, ahead: 10_000, order: 1_000 } as const;
 /** What the journal notes of one line, about. */
 const NOTE_BYTES = 256;
 /** How long a log is left alone whose author we wait for, or whose author has spent the day. */
@@ -81,13 +87,13 @@ export function prepareLines(
 }
 
 /** Whether a line came after our journal began to follow its log. Spec 2.4. */
-function isLive({ end }: TailLine, { historyTo }: LogIntake): boolean {
+function isLive({ end }: TailLine, { past: { historyTo } }: LogIntake): boolean {
   return historyTo === undefined || end > historyTo;
 }
 
 /** History that is read now has no verdict in the journal yet. Spec 1.5. */
-function unsignedPastOf({ end }: TailLine, { signedTo }: LogIntake): UnsignedPast {
-  return { noted: undefined, isBeforeSigned: end < signedTo };
+function unsignedPastOf({ end }: TailLine, { past }: LogIntake): UnsignedPast {
+  return { noted: undefined, isBeforeSigned: end < past.signedTo };
 }
 
 /** The signatures that these lines wait for, in their order. */
@@ -138,10 +144,13 @@ export function judgeLines(
     if (named !== undefined && isFull(named)) {
       return { judged, stop: { cause: "refusals", forMs: 0, detail: "", events: [] } };
     }
-    if (!judging.own && isBeingMended(lines, at, valid, judging)) {
-      const forMs = mendingMs(line.tail.end - line.tail.start);
-      return { judged, stop: { cause: "hole", forMs, detail: "", events: [] } };
+    const tear = judging.own ? undefined : tornLine(lines, at, valid, judging.intake);
+    if (tear === "torn") {
+      const { start, end } = line.tail;
+      const forMs = mendingMs(end - start);
+      return { judged, stop: { cause: "torn", at: start, forMs, detail: "", events: [] } };
     }
+    if (tear !== undefined) judging.intake.order.goesOn = tear;
     const verdict = line.preparation?.step === "signature" ? valid[signature++] : undefined;
     const result = judgeLine(line, verdict, round);
     if ("cause" in result) return { judged, stop: result };
@@ -219,11 +228,9 @@ function judgeAuthentic(
     // It will be asked for again.
     if (allowance !== undefined) Object.assign(allowance, before);
     const { because: cause, detail, events } = verdict;
-    if (cause === "late") intake.late ??= { detail, sinceMs: judging.wallMs };
     return { cause, forMs: LOOK_AGAIN_MS[cause], detail, events, id: message.id };
   }
-  intake.lastAt = at;
-  intake.late = undefined;
+  intake.past.lastAt = at;
   const base = { tail, at, live, message, afterGap: false, events: [], detail: "" } as const;
   if (verdict.outcome === "duplicate") {
     const duplicateOf = message.id;
@@ -245,7 +252,7 @@ function limit(
   judging: Judging,
 ): Stop | undefined {
   const { allowance, ctx, intake, monoMs, wallMs } = judging;
-  if (allowance === undefined || !live || tail.end <= intake.unlimitedTo) return undefined;
+  if (allowance === undefined || !live || tail.end <= intake.past.unlimitedTo) return undefined;
   const perMinute = ctx.limits.rateLimitMsgPerMin;
   if (costsToken(message.type, live, tierOf(ctx.store, message.from))) {
     const taken = take(allowance.bucket, monoMs, perMinute);
@@ -281,7 +288,7 @@ function receiptTime(
 ): number {
   if (own && message?.seq !== undefined) return Math.floor(message.timestampMs);
   if (live) return wallMs;
-  return Math.max(Math.floor(message?.timestampMs ?? 0), intake.lastAt);
+  return Math.max(Math.floor(message?.timestampMs ?? 0), intake.past.lastAt);
 }
 
 /** Whether a refusal proves something about the log's author. */

@@ -51,7 +51,7 @@ export function beginBatch(
   at: { readonly path: string; readonly from: Cursor | undefined; readonly own: boolean },
 ): Batch {
   const { path, from, own } = at;
-  const isLive = (from?.offset ?? 0) >= intake.unlimitedTo;
+  const isLive = (from?.offset ?? 0) >= intake.past.unlimitedTo;
   const { bytes, lines } = isLive ? LIVE : BACKLOG;
   // What we wrote ourselves is promised in pending already: one sync a send. Spec 4.1, Append.
   const read = readNewLines(world.disk, path, from, bytes, { sync: !own, maxLines: lines });

@@ -1,26 +1,21 @@
 import { join } from "node:path";
-import {
-  noRefusedLines,
-  isFull,
-  type RefusedLines,
-} from "../../protocol/receipts/refused-lines.ts";
+import { isFull, type RefusedLines } from "../../protocol/receipts/refused-lines.ts";
 import { lookOf } from "../../storage/disk/disk.ts";
 import { cursorAt, type Anomaly, type Cursor } from "../../storage/files/tail.ts";
-import { answerLog } from "../../wire/layout.ts";
-import { beginBatch, takeAhead } from "./read-ahead.ts";
-import { noteWait } from "./trouble/log-anomalies.ts";
-import { identityTrouble } from "./trouble/log-holds.ts";
-import { foreignIncident, withForeign } from "./trouble/foreign-lines.ts";
-import { searchBehindHole, searchFrom } from "./trouble/torn-line-search.ts";
-import { isLeftOpen, isStillOpen, leaveAlone, MENDING_MS } from "./trouble/torn-line.ts";
-import { searchLineEnd } from "./trouble/oversized-line.ts";
-import { standsBehind } from "./trouble/line-order.ts";
-import { LOOK_AGAIN_MS, waitOf } from "./trouble/log-waits.ts";
-import { judgeLines, type JudgedLine, type PreparedLine, type Stop } from "./judge-lines.ts";
+import { unnamedRefusals } from "../session/environment.ts";
 import { intakeOf, type LogIntake } from "../state/agent-state.ts";
-import { chainIncident } from "./trouble/chain-incidents.ts";
-import { settle } from "./commit-batch.ts";
+import { isStillTorn, observe, type Limit } from "../state/log-status.ts";
+import { persist } from "./commit-batch.ts";
 import { isOwn, type Taking } from "./intake-context.ts";
+import { judgeLines, type JudgedLine, type PreparedLine, type Stop } from "./judge-lines.ts";
+import { beginBatch, takeAhead, type Batch } from "./read-ahead.ts";
+import { chainIncident } from "./trouble/chain-incidents.ts";
+import { foreignIncident, withForeign } from "./trouble/foreign-lines.ts";
+import { standsBehind } from "./trouble/line-order.ts";
+import { noteDisorder } from "./trouble/log-waits.ts";
+import { searchLineEnd } from "./trouble/oversized-line.ts";
+import { MENDING_MS } from "./trouble/torn-line.ts";
+import { searchBehindTear } from "./trouble/torn-line-search.ts";
 
 export interface Round {
   /** Lines that were taken in. */
@@ -32,88 +27,160 @@ export interface Round {
 
 /** How long a log is left alone in which the end of a line is searched for. */
 const SEARCHING_MS = 5;
+/** The same for one in which lines of the chain come too early. */
+const ORDER_MS = 1_000;
 const NOTHING: Round = { lines: 0, more: false, anomaly: undefined };
 
 /**
- * Takes in what is new in one peer's log: read whole lines → authenticate → admit → make durable →
- * fold. Spec 4.1. The cursor moves only when log, journal, heads and inbox are synced. `isPatient`:
- * it comes again for what takes its time.
+ * Takes in what is new in one log: read whole lines → authenticate → admit → make durable → fold.
+ * Spec 4.1. The cursor moves only when log, journal, heads and inbox are synced. `isPatient`: it
+ * comes again for what takes its time.
  */
 export async function takeIn(taking: Taking, name: string, isPatient = false): Promise<Round> {
   const { world, place, memory } = taking;
   const intake = intakeOf(memory, name);
-  const own = isOwn(taking, intake);
+  const path = join(place.wire.folder, intake.log.path);
   const ahead = takeAhead(taking.ahead, intake);
   if (isHeld(taking, intake)) return NOTHING;
-  const path = join(place.wire.folder, intake.log.path);
   if (ahead === undefined) {
-    const search = await searchBehindHole(taking, intake, path, isPatient);
+    const search = await searchBehindTear(taking, intake, path, isPatient);
     if (search === "more") return { ...NOTHING, more: true };
-    // It was left alone for the hole.
-    if (search === "found") intake.notBeforeMs = 0;
   }
-  if (world.clock.monoMs() < intake.notBeforeMs) return NOTHING;
-  const refused = unnamedRefusals(taking, intake);
-  if (refused !== undefined && isFull(refused)) {
-    // Spec 3.2: not read before the next beat. To read is to check signatures, forged ones too.
-    intake.caughtUp = false;
-    intake.heldBack = true;
-    return NOTHING;
-  }
+  if (world.clock.monoMs() < intake.status.dueMs) return NOTHING;
+  const refused = unnamedRefusals(memory, place.layout, place.handle, name);
+  // Spec 3.2: not read before the next beat. To read is to check signatures, forged ones too.
+  if (refused !== undefined && isFull(refused)) return NOTHING;
   // Of a batch that was read before, nobody knows how the file looked then.
-  const isKnown = intake.hole !== undefined && ahead === undefined;
-  const look = isKnown ? lookOf(world.disk, path) : "";
-  if (look !== "" && isStillOpen(intake, look, world.clock.monoMs())) {
-    intake.heldBack = isLeftOpen(intake, world.clock.monoMs());
-    intake.notBeforeMs = world.clock.monoMs() + MENDING_MS;
-    return NOTHING;
-  }
-  if (ahead === undefined && isStillOutOfOrder(taking, intake, path)) return NOTHING;
-  if (isPatient && ahead === undefined && searchLineEnd(world.disk, path, intake, taking.ahead)) {
-    intake.notBeforeMs = world.clock.monoMs() + SEARCHING_MS;
-    return NOTHING;
-  }
+  const look = ahead === undefined ? lookFirst(taking, intake, path, isPatient) : "";
+  if (look === undefined) return NOTHING;
+  const own = isOwn(taking, intake);
   const batch = ahead ?? beginBatch(taking, intake, { path, from: intake.cursor, own });
-  const { read, prepared } = batch;
+  const { read } = batch;
   if (read.anomaly !== undefined) return { ...NOTHING, anomaly: read.anomaly };
-  memory.unreadable.delete(name);
-  // What was cut or changed in our own log stands there again.
-  if (isOwn(taking, intake) && memory.ownTrouble?.code === "log_damaged") {
-    memory.ownTrouble = identityTrouble(memory);
-  }
   if (read.lines.length === 0) {
     intake.cursor = read.cursor;
-    intake.heldBack = false;
-    noteCaughtUp(intake, !read.more);
+    noteRead(intake, !read.more);
     return { ...NOTHING, more: read.more };
   }
-  if (read.more && batch.isLive && ahead === undefined && taking.ahead.batch === undefined) {
-    // There is more where this comes from. Others have a turn before it is made durable.
-    taking.ahead.batch = batch;
-    await batch.valid;
+  if (ahead === undefined && (await isLeftForLater(taking, batch)))
     return { ...NOTHING, more: true };
-  }
   // The pool has work while what it has finished is made durable and folded.
   if (read.more && !batch.isLive) {
     taking.ahead.batch ??= beginBatch(taking, intake, { path, from: read.cursor, own });
   }
-  const { judged, stop } = judge(taking, intake, refused, prepared, await batch.valid);
-  settle(taking, intake, judged);
+  return takeBatch(taking, intake, batch, { path, look, refused });
+}
+
+/**
+ * A hold is of a peer: a fork in one of its logs stops all of them. Spec 1.6. Our own are always read:
+ * what others write there with our key has to be known.
+ */
+function isHeld(taking: Taking, intake: LogIntake): boolean {
+  return !isOwn(taking, intake) && taking.env.heldPeers.has(intake.log.owner);
+}
+
+/**
+ * What the file looks like, where that is asked of it later ("" where not), or undefined when there is
+ * nothing to be read: it has not changed since it was found torn or out of order, or the end of a
+ * long line is being searched for.
+ */
+function lookFirst(
+  taking: Taking,
+  intake: LogIntake,
+  path: string,
+  isPatient: boolean,
+): string | undefined {
+  const { disk, clock } = taking.world;
+  const { status } = intake;
+  const look = status.kind === "torn" || status.kind === "behind" ? lookOf(disk, path) : "";
+  if (isStillTorn(status, look, clock.monoMs())) {
+    observe(intake, { saw: "no change", forMs: MENDING_MS }, clock.monoMs());
+    return undefined;
+  }
+  if (status.kind === "behind" && status.why === "order" && status.look === look) {
+    noteDisorder(taking, intake, { saw: "no change", forMs: ORDER_MS });
+    return undefined;
+  }
+  if (isPatient && searchLineEnd(disk, path, intake, taking.ahead)) {
+    observe(intake, { saw: "long line", forMs: SEARCHING_MS }, clock.monoMs());
+    return undefined;
+  }
+  return status.kind === "torn" ? look : "";
+}
+
+/** There is more where a live batch comes from: others have a turn before it is made durable. */
+async function isLeftForLater({ ahead }: Taking, batch: Batch): Promise<boolean> {
+  if (!batch.read.more || !batch.isLive || ahead.batch !== undefined) return false;
+  ahead.batch = batch;
+  await batch.valid;
+  return true;
+}
+
+/** How the file was read, and what of it has to be named. */
+interface ReadAs {
+  readonly path: string;
+  readonly look: string;
+  readonly refused: RefusedLines | undefined;
+}
+
+async function takeBatch(
+  taking: Taking,
+  intake: LogIntake,
+  { read, prepared, valid }: Batch,
+  { path, look, refused }: ReadAs,
+): Promise<Round> {
+  const { world } = taking;
+  const { judged, stop } = judge(taking, intake, refused, prepared, await valid);
+  persist(taking, intake, judged, () =>
+    cursorBehind(taking, path, read.cursor, judged.at(-1), stop),
+  );
   noteForeign(taking, intake, judged, read.more);
-  moveCursor(taking, intake, path, read.cursor, judged.at(-1), stop);
-  // A hole is its author's to mend, and most authors come back soon.
-  intake.heldBack =
-    stop !== undefined && (stop.cause !== "hole" || isLeftOpen(intake, world.clock.monoMs()));
-  if (stop?.cause !== "hole") intake.hole = undefined;
-  else if (look !== "") leaveAlone(intake, look, world.clock.monoMs());
-  if (stop === undefined) noteCaughtUp(intake, !read.more);
-  else noteStop(taking, intake, stop, path);
-  // What goes on behind a hole is searched for in what was not read with it, and at once.
-  const isSearch = stop?.cause === "hole" && searchFrom(intake, read.cursor) && read.more;
-  if (isSearch) intake.notBeforeMs = 0;
+  if (stop === undefined) noteRead(intake, !read.more);
+  else if (stop.cause === "torn") {
+    const { at = 0, forMs } = stop;
+    const { cursor: rest, more: isMore } = read;
+    observe(intake, { saw: "tear", at, look, forMs, rest, isMore }, world.clock.monoMs());
+  } else noteStop(taking, intake, stop, path);
+  // A search goes on at once.
+  const isSearch = intake.status.kind === "torn" && intake.status.dueMs === 0;
   const more = read.more && (stop === undefined || isSearch);
-  const isMoved = stop?.cause === "reordered";
-  return { lines: judged.length, more, anomaly: isMoved ? "rewritten" : undefined };
+  const anomaly = stop?.cause === "reordered" ? "rewritten" : undefined;
+  return { lines: judged.length, more, anomaly };
+}
+
+function judge(
+  taking: Taking,
+  intake: LogIntake,
+  refused: RefusedLines | undefined,
+  prepared: readonly PreparedLine[],
+  valid: readonly boolean[],
+) {
+  const { world, memory, ctx, place } = taking;
+  const path = join(place.wire.folder, intake.log.path);
+  const { order, awaited } = intake;
+  return judgeLines(prepared, valid, {
+    intake,
+    ctx,
+    wallMs: world.clock.wallMs(),
+    monoMs: world.clock.monoMs(),
+    own: isOwn(taking, intake),
+    allowance: isOwn(taking, intake) ? undefined : memory.allowances.get(intake.log.owner),
+    refused,
+    standsBehind: (offset, range) => !order.takesAny && standsBehind(taking, intake, offset, range),
+    isOrdered: awaited.size > 0 && order.look === lookOf(world.disk, path),
+  });
+}
+
+/** Where reading goes on: behind all that was read, or behind the last line before a stop. */
+function cursorBehind(
+  { world }: Taking,
+  path: string,
+  end: Cursor | undefined,
+  last: JudgedLine | undefined,
+  stop: Stop | undefined,
+): Cursor | undefined | "same" {
+  if (stop === undefined) return end;
+  return last === undefined ? "same" : cursorAt(world.disk, path, last.tail.end, last.tail.line);
 }
 
 /** Spec 2.4: what others have written into a log is told once an hour. */
@@ -130,101 +197,54 @@ function noteForeign(
   if (incident !== undefined) taking.tell(incident);
 }
 
-/**
- * A hold is of a peer: a fork in one of its logs stops all of them. Spec 1.6. Our own are always read:
- * what others write there with our key has to be known.
- */
-function isHeld(taking: Taking, intake: LogIntake): boolean {
-  return !isOwn(taking, intake) && taking.env.heldPeers.has(intake.log.owner);
-}
-
-/** The refusals that our next beat has to name; undefined when no beat of ours speaks of that log. */
-function unnamedRefusals({ memory, env }: Taking, { log }: LogIntake): RefusedLines | undefined {
-  if (answerLog(env.layout, log, env.self) === undefined) return undefined;
-  return memory.state.receipts.taken.get(log.name)?.refused ?? noRefusedLines();
-}
-
-function judge(
-  taking: Taking,
-  intake: LogIntake,
-  refused: RefusedLines | undefined,
-  prepared: readonly PreparedLine[],
-  valid: readonly boolean[],
-) {
-  const { world, memory, ctx, place } = taking;
-  const path = join(place.wire.folder, intake.log.path);
-  return judgeLines(prepared, valid, {
-    intake,
-    ctx,
-    wallMs: world.clock.wallMs(),
-    monoMs: world.clock.monoMs(),
-    own: isOwn(taking, intake),
-    allowance: isOwn(taking, intake) ? undefined : memory.allowances.get(intake.log.owner),
-    refused,
-    standsBehind: (offset, range) =>
-      !intake.takesAnyOrder && standsBehind(taking, intake, offset, range),
-    isOrdered: intake.awaited.size > 0 && intake.orderedLook === lookOf(world.disk, path),
-  });
-}
-
-function moveCursor(
-  { world }: Taking,
-  intake: LogIntake,
-  path: string,
-  end: Cursor | undefined,
-  last: JudgedLine | undefined,
-  stop: Stop | undefined,
-): void {
-  if (stop === undefined) intake.cursor = end;
-  else if (last !== undefined) {
-    intake.cursor = cursorAt(world.disk, path, last.tail.end, last.tail.line);
-  }
-}
-
 /** Nothing stopped the reading. */
-function noteCaughtUp(intake: LogIntake, isAll: boolean): void {
-  intake.caughtUp = isAll;
-  intake.wait = undefined;
+function noteRead(intake: LogIntake, isAll: boolean): void {
+  observe(intake, { saw: "lines", isAll }, 0);
   if (!isAll) return;
-  intake.takesAnyOrder = false;
-  intake.claims = undefined;
-}
-
-/** Whether a log in which lines of the chain stood too early looks as it did then. Spec 1.6. */
-function isStillOutOfOrder(taking: Taking, intake: LogIntake, path: string): boolean {
-  const { disk, clock } = taking.world;
-  const { wait } = intake;
-  if (wait?.because !== "order" || wait.look !== lookOf(disk, path)) return false;
-  noteWait(taking, intake, wait);
-  intake.notBeforeMs = clock.monoMs() + LOOK_AGAIN_MS.order;
-  return true;
+  intake.order.takesAny = false;
+  intake.order.claims = undefined;
 }
 
 function noteStop(taking: Taking, intake: LogIntake, stop: Stop, path: string): void {
-  const { clock, disk, log } = taking.world;
-  const { cause, detail, events, id } = stop;
-  intake.caughtUp = false;
-  intake.notBeforeMs = clock.monoMs() + stop.forMs;
-  if (cause === "order") {
-    noteWait(taking, intake, { because: cause, detail, look: lookOf(disk, path) });
-    return;
+  const { clock, disk } = taking.world;
+  const { cause, detail, forMs } = stop;
+  switch (cause) {
+    case "order":
+      noteDisorder(taking, intake, {
+        saw: "disorder",
+        why: cause,
+        detail,
+        look: lookOf(disk, path),
+        forMs,
+      });
+      return;
+    case "late":
+    case "ahead":
+    case "rate":
+    case "storage":
+      noteLimit(taking, intake, { ...stop, cause });
+      return;
+    default:
+      observe(intake, { saw: "stop", forMs }, clock.monoMs());
   }
-  if (cause === "held" || cause === "reordered") return;
-  let sinceMs = clock.monoMs();
-  if (cause === "ahead" && id !== undefined) {
-    noteAhead(taking, intake, id);
-    // It may wait since before our last start.
-    sinceMs -= clock.wallMs() - (intake.admission.ahead?.sinceMs ?? clock.wallMs());
-  }
-  const isNew = intake.wait?.because !== cause;
-  intake.wait = waitOf(intake, { because: cause, detail }, sinceMs);
-  if (cause === "refusals" || cause === "hole") return;
-  if (isNew) log.warn({ log: intake.log.name, cause }, detail);
-  for (const event of events) taking.tell(chainIncident(intake.log, event, ""));
 }
 
-/** From now on a line waits for our clock to be corrected, also after a restart. Spec 2.4. */
-function noteAhead({ local, world }: Taking, { log, admission }: LogIntake, id: string): void {
-  if (admission.ahead?.id === id) return;
-  local({ kind: "held_back", log: log.name, id, at: world.clock.wallMs() });
+function noteLimit(
+  { world, local, tell }: Taking,
+  intake: LogIntake,
+  { cause, detail, forMs, id, events }: Stop & { readonly cause: Limit },
+): void {
+  const { log, admission } = intake;
+  // From now on a line waits for our clock to be corrected, also after a restart. Spec 2.4.
+  if (cause === "ahead" && id !== undefined && admission.ahead?.id !== id) {
+    local({ kind: "held_back", log: log.name, id, at: world.clock.wallMs() });
+  }
+  const wallMs = world.clock.wallMs();
+  const waitedMs = cause === "ahead" ? wallMs - (admission.ahead?.sinceMs ?? wallMs) : 0;
+  const before = intake.status;
+  observe(intake, { saw: "limit", why: cause, detail, forMs, waitedMs }, world.clock.monoMs());
+  if (before.kind !== "waiting" || before.why !== cause) {
+    world.log.warn({ log: log.name, cause }, detail);
+  }
+  for (const event of events) tell(chainIncident(log, event, ""));
 }

@@ -4,7 +4,14 @@ import { authenticate } from "../../admission/authenticate.ts";
 import type { AdmissionContext } from "../../admission/claim-checks.ts";
 import { tierOf } from "../../trust/store.ts";
 import { isChained, type ChainHead } from "../../wire/chain.ts";
+import {
+  isFull as isFullOf,
+  noRefusedLines,
+  type RefusedLines,
+} from "../../protocol/receipts/refused-lines.ts";
+import { answerLog, type Layout } from "../../wire/layout.ts";
 import type { Memory } from "../state/agent-state.ts";
+import { isCaughtUp, isHeldBack } from "../state/log-status.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 
 const HOUR_MS = 3_600_000;
@@ -30,17 +37,33 @@ export function pastContextOf(ctx: AdmissionContext): AdmissionContext {
   return { ...ctx, history: { passed: () => true } };
 }
 
+/** The refusals that our next beat has to name; undefined when no beat of ours speaks of that log. */
+export function unnamedRefusals(
+  { state }: Memory,
+  layout: Layout,
+  self: string,
+  log: string,
+): RefusedLines | undefined {
+  const known = layout.logs.get(log);
+  if (known === undefined || answerLog(layout, known, self) === undefined) return undefined;
+  return state.receipts.taken.get(log)?.refused ?? noRefusedLines();
+}
+
 /** What the protocol asks of the rest of the agent. */
-export function envOf(place: AgentConfig, memory: Memory): Env {
-  const { layout, store } = place;
+export function envOf(place: AgentConfig, memory: Memory, monoMs: () => number): Env {
+  const { layout, store, handle: self } = place;
   const held = (handle: string): boolean => {
     if (store.peers.get(handle)?.held !== undefined) return true;
     return [...memory.intakes.values()].some(
       (intake) => intake.log.owner === handle && intake.admission.held !== undefined,
     );
   };
+  const isFull = (log: string): boolean => {
+    const refused = unnamedRefusals(memory, layout, self, log);
+    return refused !== undefined && isFullOf(refused);
+  };
   return {
-    self: place.handle,
+    self,
     layout,
     domains: place.domains,
     cadences: place.cadences,
@@ -61,9 +84,13 @@ export function envOf(place: AgentConfig, memory: Memory): Env {
     },
     holdsBack: (log) => {
       const intake = memory.intakes.get(log);
-      return intake !== undefined && (intake.heldBack || held(intake.log.owner));
+      if (intake === undefined) return false;
+      return held(intake.log.owner) || isFull(log) || isHeldBack(intake.status, monoMs());
     },
-    caughtUp: (log) => memory.intakes.get(log)?.caughtUp ?? false,
+    caughtUp: (log) => {
+      const intake = memory.intakes.get(log);
+      return intake !== undefined && isCaughtUp(intake.status) && !isFull(log);
+    },
   };
 }
 

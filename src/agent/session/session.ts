@@ -18,10 +18,11 @@ import { addEntry } from "../state/line-runs.ts";
 import { takeIn } from "../intake/read-log.ts";
 import type { Taking } from "../intake/intake-context.ts";
 import { publishNotice } from "../effects/incident-file.ts";
-import { identityTrouble, takeLocal } from "../intake/trouble/log-holds.ts";
+import { takeLocal } from "../intake/trouble/log-holds.ts";
 import type { Memory } from "../state/agent-state.ts";
 import { beginLogs } from "../intake/history-mark.ts";
 import { compareLog, judgeAnomaly } from "../intake/trouble/log-anomalies.ts";
+import { isCaughtUp } from "../state/log-status.ts";
 import { openFiles } from "./open-files.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import { reportHolds, reportRecovery } from "../intake/trouble/recovery-notices.ts";
@@ -92,7 +93,7 @@ export function openSession(world: World, place: AgentConfig, memory: Memory): S
     at: () => new Date(world.clock.wallMs()).toISOString(),
   });
 
-  const env = envOf(place, memory);
+  const env = envOf(place, memory, () => world.clock.monoMs());
   const written = new Set<string>();
   let later: JournalEntry[] = [];
 
@@ -180,7 +181,9 @@ export function openSession(world: World, place: AgentConfig, memory: Memory): S
     const isOver = (turns: number) => turns >= mostTurns || world.clock.monoMs() >= untilMs;
     const isPatient = withinMs < Infinity;
     const more = await takeTurns(names, (name) => takeInOne(name, isPatient), isOver);
-    if ([...memory.intakes.values()].every(({ caughtUp }) => caughtUp)) memory.inInbox = undefined;
+    if ([...memory.intakes.values()].every(({ status }) => isCaughtUp(status))) {
+      memory.inInbox = undefined;
+    }
     return takeInDecisions(untilMs) || more;
   }
 
@@ -226,7 +229,6 @@ export function openSession(world: World, place: AgentConfig, memory: Memory): S
     const isReordered = (name: string) => compareLog(taking, name).verdict === "reordered";
     replayJournal({ disk, place, memory, fold, isReordered }, journal);
     correctTimes(taking);
-    memory.ownTrouble ??= identityTrouble(memory);
     restoreInbox({ disk, place, memory, files });
     beginLogs(taking);
     reportRecovery(taking, repair);
@@ -274,7 +276,7 @@ function decisionsChanged(anomaly: string, wallMs: number): AutomaticIncident {
     key: hourlyKey("decisions_changed", wallMs),
     cause: "decisions_changed",
     subject: "decisions.jsonl was changed",
-    detail: `lines that were read are no longer there (${anomaly}); decisions are derived from the logs and stand`,
+    detail: `lines that were read are no longer there (${anomaly}); decisions follow from the logs and stay as they are`,
     concernsWire: false,
   };
 }

@@ -1,5 +1,4 @@
 import { emptyState, type State } from "../../protocol/state.ts";
-import type { StorageError } from "../../storage/disk/disk.ts";
 import { freshSalt } from "../../storage/disk/salt.ts";
 import type { Cursor } from "../../storage/files/tail.ts";
 import { newLogAdmission, type LogAdmission } from "../../admission/log-admission.ts";
@@ -7,18 +6,30 @@ import { newBucket, type Bucket, type StorageUse } from "../../admission/rate-li
 import type { Log } from "../../wire/layout.ts";
 import type { LineEntry, LocalEvent } from "./journal-entries.ts";
 import { NOTHING_FOREIGN, type ForeignUse } from "../intake/trouble/foreign-lines.ts";
-import type { Continuation, Hole } from "../intake/trouble/torn-line.ts";
+import type { Continuation } from "../intake/trouble/torn-line.ts";
 import type { ChainClaims } from "../intake/trouble/line-order.ts";
-import type { LogWait } from "../intake/trouble/log-waits.ts";
+import { UNREAD, type LogStatus } from "./log-status.ts";
 import type { SetBack } from "./receipt-times.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 
-/** How far one log has been taken in, and what stands in the way of more. */
+/** How far one log has been taken in, and what is in the way of more. */
 export interface LogIntake {
   readonly log: Log;
+  /** Moved by `persist`, and where a look at the whole log finds another place for it. */
   cursor: Cursor | undefined;
   admission: LogAdmission;
-  /** Lines that end at or before this offset stood there when the journal began: history. */
+  status: LogStatus;
+  readonly past: LogPast;
+  /** What the journal noted of lines that the log lacks just now, by id: a power cut took them back. */
+  readonly awaited: Map<string, AwaitedLine>;
+  /** What others have written into it within the hour. */
+  foreign: ForeignUse;
+  readonly order: LogOrder;
+}
+
+/** Which lines of a log are no news. Offsets in its file. */
+export interface LogPast {
+  /** Lines that end at or before this offset were there when the journal began: history. */
   historyTo: number | undefined;
   /** Where the first line ends that its author has signed; lines before it may be unsigned. Spec 1.5. */
   signedTo: number;
@@ -26,30 +37,18 @@ export interface LogIntake {
   unlimitedTo: number;
   /** Receipt time of the line before, for history. */
   lastAt: number;
-  /** Everything that stands in the log now is taken in. */
-  caughtUp: boolean;
-  /** What stands in the log and is not taken in waits for a limit that we set, or the operator. */
-  heldBack: boolean;
-  /** The log begins above line 1 and waits for its archive or the operator's word. Spec 1.6. */
-  late: { readonly detail: string; readonly sinceMs: number } | undefined;
-  /** Monotonic time before which the log is not read: its author is limited, held, or in doubt. */
-  notBeforeMs: number;
-  /** The journal's word on lines that the log lacks just now, by id: a power cut took them back. */
-  readonly awaited: Map<string, AwaitedLine>;
-  /** What others have written into it within the hour. */
-  foreign: ForeignUse;
-  /** A line that a power cut has damaged, and that its author has to mend. */
-  hole: Hole | undefined;
-  /** Where its chain goes on behind holes that others have left. */
-  goesOn: Continuation | undefined;
-  /** Why the log does not move, if it waits. */
-  wait: LogWait | undefined;
+}
+
+/** What is known of the order of a log's lines, so that it need not be looked for again. Spec 1.6. */
+export interface LogOrder {
   /** What the log looked like when it was found to hold all that we know, in order. */
-  orderedLook: string | undefined;
+  look: string | undefined;
   /** Which lines behind a gap claim which place in the chain. */
   claims: ChainClaims | undefined;
-  /** The operator has let it be taken in the order in which it stands now, to its end. */
-  takesAnyOrder: boolean;
+  /** The operator has let it be taken in the order in which it is now, to its end. */
+  takesAny: boolean;
+  /** Where its chain goes on behind tears that others have left. */
+  goesOn: Continuation | undefined;
 }
 
 /** What the journal noted of a line; `isRead`: the agent has read it since, in its inbox. */
@@ -83,10 +82,6 @@ export interface Memory {
   decisions: Cursor | undefined;
   /** A line of ours that we did not write: nothing is sent until the operator decides. Spec 1.6. */
   inUse: { readonly log: string; readonly detail: string; readonly sinceMs: number } | undefined;
-  /** Why nothing can be written to our own logs now. */
-  ownTrouble: StorageError | undefined;
-  /** Logs of ours that cannot be read, by name: what comes next must follow what stands there. */
-  readonly unreadable: Map<string, StorageError>;
   /** The latest time of our wall clock that was noted, of receipts and of all else. */
   latestMs: number;
   /** Where in the journal our clock was set back, and to what. Spec 4.1. */
@@ -119,8 +114,6 @@ export function emptyMemory(place: AgentConfig, monoMs: number): Memory {
     ),
     decisions: undefined,
     inUse: undefined,
-    ownTrouble: undefined,
-    unreadable: new Map(),
     latestMs: 0,
     setBacks: [],
     lastTimestamp: undefined,
@@ -136,22 +129,11 @@ export function newIntake(log: Log, place: AgentConfig): LogIntake {
     log,
     cursor: undefined,
     admission: newLogAdmission(log, place.layout, freshSalt()),
-    historyTo: undefined,
-    signedTo: 0,
-    unlimitedTo: 0,
-    lastAt: 0,
-    caughtUp: false,
-    heldBack: false,
-    late: undefined,
-    notBeforeMs: 0,
+    status: UNREAD,
+    past: { historyTo: undefined, signedTo: 0, unlimitedTo: 0, lastAt: 0 },
     awaited: new Map(),
     foreign: NOTHING_FOREIGN,
-    hole: undefined,
-    wait: undefined,
-    orderedLook: undefined,
-    claims: undefined,
-    takesAnyOrder: false,
-    goesOn: undefined,
+    order: { look: undefined, claims: undefined, takesAny: false, goesOn: undefined },
   };
 }
 

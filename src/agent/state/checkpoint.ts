@@ -70,9 +70,9 @@ export function saveMemory(disk: Disk, place: AgentConfig, memory: Memory): void
       name: intake.log.name,
       cursor: intake.cursor,
       admission: saveLogAdmission(intake.admission, "ids apart"),
-      historyTo: intake.historyTo,
-      lastAt: intake.lastAt,
-      takesAnyOrder: intake.takesAnyOrder,
+      historyTo: intake.past.historyTo,
+      lastAt: intake.past.lastAt,
+      takesAnyOrder: intake.order.takesAny,
     })),
     decisions: memory.decisions,
     lastTimestamp: memory.lastTimestamp,
@@ -141,9 +141,9 @@ function memoryFrom(
     if (intake === undefined || admission === undefined) return undefined;
     intake.cursor = each.cursor;
     intake.admission = admission;
-    intake.historyTo = each.historyTo;
-    intake.lastAt = each.lastAt;
-    intake.takesAnyOrder = each.takesAnyOrder === true;
+    intake.past.historyTo = each.historyTo;
+    intake.past.lastAt = each.lastAt;
+    intake.order.takesAny = each.takesAnyOrder === true;
     for (const entry of awaited) if (entry.id !== undefined) intake.awaited.set(entry.id, entry);
   }
   const state = readSnapshot({ [Symbol.iterator]: () => lines });

@@ -83,7 +83,7 @@ function replayEntry(replay: Replay, progress: Progress, entry: JournalEntry): v
     }
     case "began": {
       const intake = replay.memory.intakes.get(entry.log);
-      if (intake !== undefined) intake.historyTo = entry.size;
+      if (intake !== undefined) intake.past.historyTo = entry.size;
       return;
     }
     case "line": {
@@ -148,7 +148,7 @@ function eventOf(
   const { bytes, message } = noted;
   const reading = { mode: "recall", receivedAtMs: at, line, noted: { reason } } as const;
   judge({ ok: true, message }, intake.admission, contextOf(replay.place), reading);
-  intake.lastAt = at;
+  intake.past.lastAt = at;
   const own = intake.log.owner === message.from && entry.own === true;
   return lineEvent({ log, line, own }, { ...taken, message }, bytes);
 }

@@ -49,11 +49,10 @@ export function notedAt(setBacks: readonly SetBack[], start: number, at: number)
 }
 
 function setIntakeBack(intake: LogIntake, at: number): void {
-  const { admission, awaited } = intake;
-  intake.lastAt = Math.min(intake.lastAt, at);
+  const { admission, awaited, past } = intake;
+  past.lastAt = Math.min(past.lastAt, at);
   if (admission.ahead !== undefined) admission.ahead = earlier(admission.ahead, at);
   if (admission.held !== undefined) admission.held = earlier(admission.held, at);
-  if (intake.late !== undefined) intake.late = earlier(intake.late, at);
   for (const [id, line] of awaited) {
     if (line.at > at) awaited.set(id, { ...line, at } satisfies AwaitedLine);
   }

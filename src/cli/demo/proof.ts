@@ -35,7 +35,7 @@ function lineOf({ wireDir }: Stage, what: string, id: string): string {
     const line = lines.find((each) => (JSON.parse(each) as { event_id?: string }).event_id === id);
     if (line !== undefined) return line;
   }
-  throw new DemoFailure(`the ${what} ${id} stands in no log`);
+  throw new DemoFailure(`the ${what} ${id} is in no log`);
 }
 
 /** Both public keys in one trust file, as an auditor would be handed them. */

@@ -78,6 +78,6 @@ function refuseWeak(passphrase: string): void {
       ? `has ${length} characters; it takes ${MIN_LENGTH} at least`
       : "repeats itself";
   throw new DeaddropError("refused", `the passphrase ${why}`, {
-    hint: "whoever has the file can try passphrases for years: take five or six words at random, and keep them where the file is not",
+    hint: "somebody who has the file can try passphrases for years: take five or six random words, and keep them apart from the file",
   });
 }

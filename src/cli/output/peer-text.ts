@@ -9,7 +9,7 @@ export function peerRow(peer: PeerView, nowMs: number): Cell[] {
     { text: peer.handle, style: "bold" },
     peer.held ? { text: "HELD", style: "red" } : presenceCell(peer.presence),
     { text: peer.trust_tier ?? "no tier" },
-    { text: `beat ${when(peer.last_seen_at, nowMs)}` },
+    { text: `heartbeat ${when(peer.last_seen_at, nowMs)}` },
     { text: `agent ${when(peer.agent_last_seen, nowMs)}${state}${foreignText(peer)}` },
     ...(peer.waits ?? []).map(({ detail, since }): Cell => {
       return { text: `waits since ${when(since, nowMs)}: ${detail}`, style: "yellow" };

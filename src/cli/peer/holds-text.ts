@@ -66,7 +66,7 @@ export function resetEffect(view: HoldsView): string[] {
 function consequenceOf(peer: string, { log, cause, taken_from }: HoldView): string {
   if (log === null) return `The hold of ${peer} ends; a key that was stopped stays stopped.`;
   if (taken_from === "beginning") {
-    return `${log} is read again from its beginning: what stands in the place of lines that you had is delivered, and what you have had is not.`;
+    return `${log} is read again from its beginning: new lines in it are delivered, lines that you have had already are not.`;
   }
   return cause === "log_gap"
     ? `${log} is taken from where it begins; lines before that are taken if they come.`

@@ -9,13 +9,16 @@ import { aboutParent, type Parent } from "./parent.ts";
 import { sanitise } from "../output/sanitise.ts";
 import { shortId } from "../output/text.ts";
 
+/** What `--wait` can wait for. */
+type WaitFor = "delivered" | "read" | "answered";
+
 /** Flags of every command that sends. */
 export interface SendFlags extends GlobalFlags {
   to?: string[];
   ref?: string[];
   priority?: "low" | "medium" | "high";
   ackRequired?: boolean;
-  wait?: "delivered" | "read" | "answered";
+  wait?: WaitFor;
   timeout?: number;
 }
 
@@ -25,6 +28,11 @@ type Answer = SendAnswer & { answers?: Parent };
 type Waited = ReceiptView & { event_id: string };
 
 const DEFAULT_TIMEOUT_SECONDS = 120;
+const NAMES: Record<WaitFor, string> = {
+  delivered: "delivery receipt",
+  read: "read receipt",
+  answered: "answer",
+};
 const FIRST_POLL_MS = 100;
 const SLOWEST_POLL_MS = 1_000;
 const RANK: Record<ReceiptState, number> = {
@@ -124,7 +132,7 @@ async function waitFor(
   }
 }
 
-function complain(receipts: readonly Waited[], wanted: ReceiptState, limitMs: number): void {
+function complain(receipts: readonly Waited[], wanted: WaitFor, limitMs: number): void {
   const refused = receipts.find(({ state }) => state === "refused");
   if (refused !== undefined) {
     throw new DeaddropError(
@@ -137,8 +145,8 @@ function complain(receipts: readonly Waited[], wanted: ReceiptState, limitMs: nu
   const whose = missing.map(({ to, state }) => `${to} (${state})`).join(", ");
   throw new DeaddropError(
     "timeout",
-    `not proved ${wanted} within ${limitMs / 1_000} s${whose === "" ? "" : `: ${whose}`}`,
-    { hint: "it is sent all the same, do not send it again; `deaddrop sent` shows how it stands" },
+    `no ${NAMES[wanted]} within ${limitMs / 1_000} s${whose === "" ? "" : `: ${whose}`}`,
+    { hint: "the message is sent, do not send it again; `deaddrop sent` shows its receipts" },
   );
 }
 

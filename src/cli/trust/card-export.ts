@@ -31,7 +31,7 @@ export function run(cli: Cli, file: string | undefined, flags: ExportFlags): voi
 function ownCard({ host, place }: AgentPlace): { card: AgentCard; bytes: Uint8Array } {
   const { handle, identity } = place;
   const look = lookAt(host, place, handle);
-  const hint = "write it anew: deaddrop card build";
+  const hint = "write it again: deaddrop card build";
   if (look.is === "absent") {
     throw new DeaddropError("refused", `${handle} has no card on this wire yet`, { hint });
   }

@@ -29,7 +29,7 @@ export function readContents(backup: Backup, where: string): BackupContents {
   } catch (error) {
     if (!(error instanceof DeaddropError) && !(error instanceof StorageError)) throw error;
     throw new DeaddropError("refused", `${where}: ${error.message}`, {
-      hint: error.hint ?? "mend that file first, or take another backup",
+      hint: error.hint ?? "correct that file first, or take another backup",
       cause: error,
     });
   }

@@ -44,17 +44,17 @@ export function checkKey(disk: Disk, place: AgentConfig, nowMs: number): readonl
   const advertised = readWhole(disk, wire.trust);
   const parsed = advertised && parseTrustFile(advertised, wire.trust, "UNTRUSTED");
   if (parsed?.ok === false) {
-    return [age, failed("advertised keys", parsed.detail, `mend ${wire.trust}`)];
+    return [age, failed("advertised keys", parsed.detail, `correct ${wire.trust}`)];
   }
   const keys = parsed?.document.peers.get(handle)?.keys ?? [];
   const stands = keys.some((key) => key.keyId === keyId && key.active);
   return [
     age,
     stands
-      ? ok("advertised key", `${keyId} stands in the wire's trust.json`)
+      ? ok("advertised key", `${keyId} is in the wire's trust.json`)
       : warning(
           "advertised key",
-          `${keyId} does not stand in ${wire.trust}`,
+          `${keyId} is not in ${wire.trust}`,
           `peers cannot find it there: deaddrop join ${wire.folder} --me ${handle}`,
         ),
   ];

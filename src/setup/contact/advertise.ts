@@ -31,7 +31,7 @@ export function advertiseKey(disk: Disk, path: string, key: AdvertisedKey, shari
     const next = withAdvertisedKey(text, key);
     if (!next.ok) {
       throw new DeaddropError("config", `${path}: ${next.detail}`, {
-        hint: "mend the file by hand; it only advertises keys, so it can also be moved aside and written anew",
+        hint: "correct the file by hand; it only advertises keys, so it can also be moved away and written again",
       });
     }
     if (next.text === text) return;

@@ -123,7 +123,7 @@ function pairingsIn(bytes: Uint8Array | undefined, path: string): Pairings {
   const parsed = parsePairings(bytes, path);
   if (parsed.ok) return parsed.pairings;
   throw new DeaddropError("config", parsed.detail, {
-    hint: `nothing of it can be trusted: move it away, and every pairing begins anew (rm ${path})`,
+    hint: `nothing of it can be trusted: move it away, and every pairing starts again (rm ${path})`,
   });
 }
 

@@ -110,7 +110,7 @@ function rosterOf(config: WireConfig, { handle, peers }: JoinRequest): readonly 
       "config",
       `"${stranger}" is not in the roster of this wire: ${config.roster.join(", ")}`,
       {
-        hint: "join as one of these; or have whoever made the wire add the handle to config.json, which each side then accepts (deaddrop config accept)",
+        hint: "join as one of these; or have the one who made the wire add the handle to config.json, which each side then accepts (deaddrop config accept)",
       },
     );
   }
@@ -130,7 +130,7 @@ function refuseAnotherWire(
     "config",
     `${wireDir} has the wire id ${wireId}, but ${handle} knew the wire there as ${remembered}`,
     {
-      hint: "if it was made anew, join with --anew: what was remembered of the old one is left unused; otherwise somebody changed config.json",
+      hint: "if this is a new wire, join with --anew: what was remembered of the old one is then ignored; otherwise somebody changed config.json",
     },
   );
 }

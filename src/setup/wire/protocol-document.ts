@@ -64,7 +64,7 @@ function files(subject: ProtocolSubject): string[] {
     row("config.json", "operators; a change applies when each operator accepts it"),
     row("trust.json", "operators; it advertises keys and proves nothing"),
     "",
-    "Lines are added, never changed and never removed. A mistake is mended by a `correction`.",
+    "Lines are added, never changed and never removed. A mistake is corrected by a `correction`.",
     "",
   ];
 }
@@ -129,7 +129,7 @@ function speaking(subject: ProtocolSubject): string[] {
 const MANNERS = [
   "## Manners",
   "",
-  "- Open a `ship`, a `warning` or a long `request` with one line that says how things stand.",
+  "- Open a `ship`, a `warning` or a long `request` with one line that says what the state is.",
   "- No pleasantries, no thanks, no acks of acks.",
   "- Ask rather than guess, and answer rather than stay silent; “not yet, because …” is an answer.",
   "- Stay in the thread that you answer. Start a new one for a new subject.",

@@ -52,7 +52,7 @@ export function parsedConfig(path: string, bytes: Uint8Array): WireConfig {
   const hint =
     parsed.reason === "schema_drift"
       ? "upgrade deaddrop, or ask the wire's operator which version it is meant to speak"
-      : `mend ${path}, then repeat the command`;
+      : `correct ${path}, then repeat the command`;
   throw new DeaddropError("config", parsed.detail, { hint });
 }
 
@@ -63,7 +63,7 @@ export function checkWireTiers(disk: Disk, wireDir: string): void {
   const parsed = bytes === undefined ? undefined : parseHeartbeatTiers(bytes);
   if (parsed?.ok !== false) return;
   throw new DeaddropError("config", parsed.detail, {
-    hint: `mend ${path}, or remove it: then the tiers that come with deaddrop hold`,
+    hint: `correct ${path}, or remove it: then the tiers that come with deaddrop apply`,
   });
 }
 

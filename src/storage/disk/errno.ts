@@ -19,7 +19,7 @@ const DENIED: Meaning = {
 const NOT_A_FILE: Meaning = {
   code: "not_a_file",
   problem: "not a regular file",
-  hint: "something else stands where a file belongs; look at it and move it away",
+  hint: "there is something else where a file belongs; look at it and move it away",
 };
 
 const MEANINGS: Readonly<Record<string, Meaning>> = {

@@ -232,7 +232,7 @@ const IS_NOT: Readonly<Record<Exclude<FileKind, "file">, string>> = {
 function refuseUnlessPlain(path: string, stat: FileStat): void {
   if (stat.kind !== "file") {
     throw new StorageError("not_a_file", path, IS_NOT[stat.kind], {
-      hint: "something else stands where a file belongs; look at it and move it away",
+      hint: "there is something else where a file belongs; look at it and move it away",
     });
   }
   if (stat.nlink !== 1) {

@@ -142,7 +142,7 @@ function writeAgain(path: string, fd: number, bytes: Uint8Array, position: numbe
   const second = secondDescriptor(path, fd);
   try {
     if (!Buffer.from(bytes).equals(readUpTo(second, bytes.length, position))) {
-      throw new StorageError("replaced", path, `other bytes stand at offset ${position} by now`, {
+      throw new StorageError("replaced", path, `there are other bytes at offset ${position} now`, {
         hint: "find out which program changes it; it is read again by itself",
       });
     }

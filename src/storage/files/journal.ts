@@ -63,7 +63,7 @@ export function openJournal<Entry extends object>(
     append(entries) {
       if (broken) {
         throw new StorageError("io", path, "an entry that failed could not be cut off again", {
-          hint: "restart the daemon: it mends the file when it opens it",
+          hint: "restart the daemon: it repairs the file when it opens it",
         });
       }
       if (entries.length === 0) return end;

@@ -143,7 +143,7 @@ function isOwnHead(head: unknown): head is OwnHead {
 
 function damaged(path: string, cause: unknown): StorageError {
   return new StorageError("corrupt", path, "is damaged and cannot be rebuilt from the logs", {
-    hint: "restore it from a backup (deaddrop restore); without one, move it away: heads are then learnt anew and rewriting done meanwhile goes unnoticed",
+    hint: "restore it from a backup (deaddrop restore); without one, move it away: heads are then learnt again, and a log that was rewritten meanwhile is not noticed",
     cause,
   });
 }

@@ -214,7 +214,7 @@ function cutFrom(
   try {
     if (!held.lock(LOCK_WAIT_MS) || held.stat().size !== size) {
       throw new StorageError("locked", log.path, "another program writes to our own log", {
-        hint: "stop it, then start deaddrop again: the log has a torn end that must be mended first",
+        hint: "stop it, then start deaddrop again: the log has a torn end that must be repaired first",
       });
     }
     keepEvidence(file, offset, size, context);

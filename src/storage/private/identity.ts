@@ -134,6 +134,6 @@ function mismatch(path: string, problem: string, cause?: unknown): StorageError 
 
 function exists(path: string, handle: string): StorageError {
   return new StorageError("exists", path, `"${handle}" has a key already; nothing was changed`, {
-    hint: `to change keys use: deaddrop key rotate; to begin anew, move ${path} away first`,
+    hint: `to change keys use: deaddrop key rotate; to start again, move ${path} away first`,
   });
 }

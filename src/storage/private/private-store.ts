@@ -116,7 +116,7 @@ function parseJson(path: string, text: string): unknown {
     return JSON.parse(text);
   } catch (cause) {
     throw new StorageError("corrupt", path, "is not JSON", {
-      hint: "mend it by hand, or restore it from a backup",
+      hint: "correct it by hand, or restore it from a backup",
       cause,
     });
   }

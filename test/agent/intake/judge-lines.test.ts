@@ -4,6 +4,7 @@ import { runsOf } from "../../../src/agent/state/line-runs.ts";
 import { judgeLines, prepareLines, type Judging } from "../../../src/agent/intake/judge-lines.ts";
 import type { LogIntake } from "../../../src/agent/state/agent-state.ts";
 import { noRefusedLines } from "../../../src/protocol/receipts/refused-lines.ts";
+import { UNREAD } from "../../../src/agent/state/log-status.ts";
 import type { TailLine } from "../../../src/storage/files/tail.ts";
 import { newBucket } from "../../../src/admission/rate-limits.ts";
 import { newLogAdmission } from "../../../src/admission/log-admission.ts";
@@ -31,22 +32,11 @@ function intake(): LogIntake {
     log: log as NonNullable<typeof log>,
     cursor: undefined,
     admission: newLogAdmission(log as NonNullable<typeof log>, layout, 1),
-    historyTo: 0,
-    signedTo: 0,
-    unlimitedTo: 0,
-    lastAt: 0,
-    caughtUp: false,
-    heldBack: false,
-    late: undefined,
-    notBeforeMs: 0,
+    status: UNREAD,
+    past: { historyTo: 0, signedTo: 0, unlimitedTo: 0, lastAt: 0 },
     awaited: new Map(),
     foreign: NOTHING_FOREIGN,
-    wait: undefined,
-    orderedLook: undefined,
-    claims: undefined,
-    takesAnyOrder: false,
-    hole: undefined,
-    goesOn: undefined,
+    order: { look: undefined, claims: undefined, takesAny: false, goesOn: undefined },
   };
 }
 

@@ -22,12 +22,11 @@ test.each<[string, number | undefined, number, boolean]>([
 
 /** What is true of the moment only, and what the caller gives: a start finds it out again. */
 const MOMENTARY = new Set([
-  ...["log", "signedTo", "unlimitedTo", "caughtUp", "heldBack", "late", "notBeforeMs", "foreign"],
-  ...["hole", "goesOn", "wait", "orderedLook", "claims"],
-  ...["allowances", "ownTrouble", "unreadable", "inInbox"],
+  ...["log", "status", "foreign", "signedTo", "unlimitedTo", "look", "claims", "goesOn"],
+  ...["allowances", "inInbox"],
 ]);
 /** Kept in ways of their own, which other tests look at. */
-const APART = new Set(["intakes", "state"]);
+const APART = new Set(["intakes", "state", "past", "order"]);
 
 test("a checkpoint keeps all of the memory that is not of the moment", async () => {
   const wire = new SimulatedWire(["forge", "scribe"]);
@@ -58,9 +57,9 @@ test("a checkpoint keeps all of the memory that is not of the moment", async () 
     size: 300,
     mtimeMs: 3,
   };
-  intake.historyTo = 100;
-  intake.lastAt = 4_000;
-  intake.takesAnyOrder = true;
+  intake.past.historyTo = 100;
+  intake.past.lastAt = 4_000;
+  intake.order.takesAny = true;
   intake.awaited.set(id, {
     ...{ k: "line", at: 4_000, log, line: 2, start: 100, end: 200, verdict: "accepted", id },
     isRead: true,
@@ -84,7 +83,9 @@ test("a checkpoint keeps all of the memory that is not of the moment", async () 
     return kept(now, apart).filter(([field, value]) => isDeepStrictEqual(value, fresh.get(field)));
   };
   expect(unset(memory, empty, APART)).toEqual([["decisions", undefined]]);
-  expect(unset(intake, intakeOf(empty, log))).toEqual([]);
+  expect(unset(intake, intakeOf(empty, log), APART)).toEqual([]);
+  expect(unset(intake.past, intakeOf(empty, log).past)).toEqual([]);
+  expect(unset(intake.order, intakeOf(empty, log).order)).toEqual([]);
   // What the layout gives, and what is compared by its contents.
   const others = unset(admission, intakeOf(empty, log).admission).map(([field]) => field);
   expect(others).toEqual(["name", "addressee", "otherAddressees", "seen"]);

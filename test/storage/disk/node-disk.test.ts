@@ -148,7 +148,9 @@ describe("writing", () => {
     const file = nodeDisk().open(path, "append");
     file.append(Buffer.from("one\ntwo\n"));
     file.overwrite(Buffer.from("two\n"), 4);
-    expect(() => file.overwrite(Buffer.from("six\n"), 4)).toThrow("other bytes stand at offset 4");
+    expect(() => file.overwrite(Buffer.from("six\n"), 4)).toThrow(
+      "there are other bytes at offset 4",
+    );
     expect(readFileSync(path, "utf8")).toBe("one\ntwo\n");
     file.close();
   });

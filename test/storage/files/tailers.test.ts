@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, type ChildProcess } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -73,9 +73,17 @@ interface Running {
   readonly ended: Promise<{ readonly code: number | null; readonly said: string }>;
 }
 
+const running = new Set<ChildProcess>();
+afterEach(() => {
+  // Tailers wait for lines that a writer which failed never writes.
+  for (const child of running) child.kill("SIGKILL");
+  running.clear();
+});
+
 function run(script: string, ...args: readonly string[]): Running {
   const all = ["--input-type=module", "-e", script, builtForChildren(), ...args];
   const child = spawn(process.execPath, all, { stdio: ["ignore", "pipe", "inherit"] });
+  running.add(child);
   let said = "";
   const ready = new Promise<void>((resolve) => child.stdout.once("data", () => resolve()));
   child.stdout.setEncoding("utf8").on("data", (text: string) => (said += text));

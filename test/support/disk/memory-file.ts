@@ -61,7 +61,7 @@ export class MemoryFile implements DiskFile {
     this.#refuseWhenPoisoned();
     this.#process.operation(this.path);
     if (!Buffer.from(bytes).equals(this.#inode.read(bytes.length, position))) {
-      throw failure("replaced", this.path, `other bytes stand at offset ${position} by now`);
+      throw failure("replaced", this.path, `there are other bytes at offset ${position} now`);
     }
     this.#inode.writeAgain(bytes, position);
   }

@@ -83,7 +83,7 @@ function claimsOf(
   file: DiskFile,
   at: { readonly look: string; readonly offset: number },
 ): ChainClaims | undefined {
-  const { claims } = intake;
+  const { claims } = intake.order;
   if (claims?.look === at.look && claims.from <= at.offset) return claims;
   const beganMs = world.clock.monoMs();
   if (claims !== undefined && beganMs < claims.againMs) return undefined;
@@ -104,6 +104,6 @@ function claimsOf(
   }
   const tookMs = world.clock.monoMs() - beganMs;
   const againMs = beganMs + tookMs / SHARE_OF_TIME;
-  intake.claims = { look: at.look, from: at.offset, lines, againMs };
-  return intake.claims;
+  intake.order.claims = { look: at.look, from: at.offset, lines, againMs };
+  return intake.order.claims;
 }

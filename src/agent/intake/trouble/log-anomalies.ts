@@ -17,7 +17,8 @@ import { knownEntries } from "./evidence.ts";
 import { holdRewritten } from "./log-holds.ts";
 import { isHole } from "./torn-line.ts";
 import { scanLog } from "../../state/log-reader.ts";
-import { isLeft, isLong, waitIncident, waitOf, type LogWait } from "./log-waits.ts";
+import { noteDisorder } from "./log-waits.ts";
+import { observe } from "../../state/log-status.ts";
 import { intakeOf, type LogIntake } from "../../state/agent-state.ts";
 
 /** How long a log is left alone that does not hold what it held; its author may be mending it. */
@@ -36,52 +37,50 @@ export function judgeAnomaly(taking: Taking, name: string, anomaly: Anomaly): vo
   const { world, memory, place } = taking;
   const intake = intakeOf(memory, name);
   const beganMs = world.clock.monoMs();
-  intake.notBeforeMs = beganMs + LOOK_AGAIN_MS;
-  intake.caughtUp = false;
-  intake.heldBack = false;
   if (anomaly === "obstructed") {
     tellObstructed(taking, intake);
     return;
   }
   const look = lookOf(world.disk, join(place.wire.folder, intake.log.path));
   const isOurs = intake.log.owner === place.handle;
-  if (look === intake.wait?.look && !isOurs) {
-    noteWait(taking, intake, intake.wait);
+  const { status } = intake;
+  if (status.kind === "behind" && look === status.look) {
+    noteDisorder(taking, intake, { saw: "no change", forMs: LOOK_AGAIN_MS });
     return;
   }
   const compared = compareLog(taking, name);
   const tookMs = world.clock.monoMs() - beganMs;
-  intake.notBeforeMs = beganMs + Math.max(LOOK_AGAIN_MS, tookMs / SHARE_OF_TIME);
+  const forMs = Math.max(LOOK_AGAIN_MS - tookMs, tookMs / SHARE_OF_TIME - tookMs);
+  const monoMs = world.clock.monoMs();
   if (compared.verdict === "same") {
     intake.cursor = cursorAfter(taking, intake, compared.inOrder);
-    intake.wait = undefined;
-    intake.orderedLook = look;
-    if (tookMs < LOOK_AGAIN_MS) intake.notBeforeMs = 0;
-  } else if (isOurs) stopWriting(taking, intake, anomaly);
+    intake.order.look = look;
+    observe(intake, { saw: "order", forMs: tookMs < LOOK_AGAIN_MS ? 0 : forMs }, monoMs);
+  } else if (isOurs) stopWriting(taking, intake, anomaly, forMs);
   else if (compared.verdict === "rewritten") {
+    observe(intake, { saw: "stop", forMs }, monoMs);
     holdRewritten(taking, intake, whatIsMissing(intake, compared, anomaly));
   } else {
-    noteWait(taking, intake, {
-      because: compared.verdict,
-      detail: waitDetail(intake, compared),
-      look,
-    });
+    const detail = waitDetail(intake, compared);
+    noteDisorder(taking, intake, { saw: "disorder", why: compared.verdict, detail, look, forMs });
   }
 }
 
 /** Anybody who can write in the folder can do that: it says nothing of the log's author. */
-function tellObstructed(taking: Taking, { log }: LogIntake): void {
-  const { world, place, memory } = taking;
+function tellObstructed(taking: Taking, intake: LogIntake): void {
+  const { world, place } = taking;
+  const { log } = intake;
   const path = join(place.wire.folder, log.path);
   const stat = world.disk.stat(path);
   const what =
     stat?.kind === "file" ? "a file that is closed to us, or has several names" : "no plain file";
-  const detail = `in its place stands ${what}; we look again every second. See: ls -l ${path}`;
-  if (log.owner === place.handle) {
-    const hint = `put the log itself back, readable to us: ls -l ${path}`;
-    // That one alone: our other logs go on.
-    memory.unreadable.set(log.name, new StorageError("not_a_file", path, detail, { hint }));
-  }
+  const detail = `in its place is ${what}; we look again every second. See: ls -l ${path}`;
+  // Of ours that one alone takes nothing: our other logs go on.
+  const hint = `put the log itself back, readable to us: ls -l ${path}`;
+  const isOurs = log.owner === place.handle;
+  const problem = isOurs ? new StorageError("not_a_file", path, detail, { hint }) : undefined;
+  const seen = { saw: "obstruction", forMs: LOOK_AGAIN_MS, ...(problem && { problem }) } as const;
+  observe(intake, seen, world.clock.monoMs());
   taking.tell(unreadableIncident(taking, log.name, detail));
 }
 
@@ -165,18 +164,6 @@ function cursorAfter(
   return cursorAt(world.disk, path, end, earlier + line);
 }
 
-/** The log waits for what it was to be there again; the operator is told when that takes long. */
-export function noteWait(
-  taking: Taking,
-  intake: LogIntake,
-  wait: Pick<LogWait, "because" | "detail" | "look">,
-): void {
-  const monoMs = taking.world.clock.monoMs();
-  intake.wait = waitOf(intake, wait, monoMs);
-  intake.heldBack = isLeft(intake.wait.sinceMs, monoMs);
-  if (isLong(intake.wait, monoMs)) taking.tell(waitIncident(intake, intake.wait));
-}
-
 function waitDetail({ log }: LogIntake, { verdict }: ComparedHistory): string {
   return verdict === "behind"
     ? `lines that we received from ${log.owner} are not in ${log.name} any more; we wait for them to be appended again`
@@ -192,20 +179,21 @@ function whatIsMissing(
 }
 
 /** Our own log was cut or changed by somebody: writing on would make two histories. */
-export function stopWriting(taking: Taking, intake: LogIntake, anomaly: Anomaly): void {
-  const { memory, world } = taking;
+function stopWriting(taking: Taking, intake: LogIntake, anomaly: Anomaly, forMs: number): void {
+  const { world } = taking;
   const { name, path } = intake.log;
-  memory.ownTrouble = new StorageError(
+  const problem = new StorageError(
     "log_damaged",
     path,
     `the log was changed by another program (${anomaly}); nothing is written to it`,
     { hint: "put it back from a backup or a peer's copy of the wire, then start again" },
   );
+  observe(intake, { saw: "damage", problem, forMs }, world.clock.monoMs());
   taking.tell({
     key: hourlyKey(`log_damaged:${name}`, world.clock.wallMs()),
     cause: "log_damaged",
     subject: `our own log ${name} was changed by another program`,
-    detail: `what we wrote no longer stands there (${anomaly}); nothing is sent until it is mended`,
+    detail: `what we wrote is no longer there (${anomaly}); nothing is sent until it is put back`,
     concernsWire: false,
   });
 }

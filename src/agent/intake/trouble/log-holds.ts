@@ -5,6 +5,7 @@ import { beginningAfter } from "../../../storage/files/tail.ts";
 import { acceptFromHere } from "../../../admission/log-admission.ts";
 import type { LocalEvent } from "../../state/journal-entries.ts";
 import { keepRewriting } from "./evidence.ts";
+import { observe, type LogStatus } from "../../state/log-status.ts";
 import { readAwaited, type LogIntake, type Memory } from "../../state/agent-state.ts";
 import { takeSetBack } from "../../state/receipt-times.ts";
 import { chainIncident } from "./chain-incidents.ts";
@@ -25,7 +26,6 @@ function takeHold(memory: Memory, { log, cause, detail, at }: HeldEvent): void {
   if (intake === undefined) return;
   if (cause === "identity_in_use") {
     memory.inUse ??= { log, detail, sinceMs: at };
-    memory.ownTrouble = identityTrouble(memory);
   } else intake.admission.held ??= { cause, detail, sinceMs: at };
 }
 
@@ -38,17 +38,14 @@ function takeReset(memory: Memory, { logs, peer }: ResetEvent): void {
   const { inUse, intakes } = memory;
   if (inUse !== undefined && intakes.get(inUse.log)?.log.owner === peer) {
     memory.inUse = undefined;
-    if (memory.ownTrouble?.code === "identity_in_use") memory.ownTrouble = undefined;
   }
   for (const { log, lines } of logs) {
     const intake = intakes.get(log);
     if (intake === undefined) continue;
     if (lines === undefined) acceptFromHere(intake.admission);
     else beginAnew(intake, lines);
-    intake.late = undefined;
-    intake.notBeforeMs = 0;
-    intake.wait = undefined;
-    intake.takesAnyOrder = true;
+    observe(intake, { saw: "decision", isAnew: lines !== undefined }, 0);
+    intake.order.takesAny = true;
   }
 }
 
@@ -57,12 +54,27 @@ function beginAnew(intake: LogIntake, lines: number): void {
   acceptFromHere(intake.admission, intake.awaited.keys());
   intake.awaited.clear();
   intake.cursor = beginningAfter(lines);
-  intake.historyTo = 0;
-  intake.hole = undefined;
+  intake.past.historyTo = 0;
+}
+
+/** Why nothing is written to our own logs now: one was changed, or our key is used elsewhere. */
+export function ownTrouble(memory: Pick<Memory, "inUse" | "intakes">): StorageError | undefined {
+  for (const { status } of memory.intakes.values()) {
+    if (status.kind === "damaged") return status.problem;
+  }
+  return identityTrouble(memory);
+}
+
+/** Why that log of ours alone takes nothing now; what is to be written must follow what is there. */
+export function obstructionOf(status: LogStatus | undefined): StorageError | undefined {
+  return status?.kind === "obstructed" ? status.problem : undefined;
 }
 
 /** Why we write nothing while another copy of our key is about. Spec 1.6. */
-export function identityTrouble({ inUse, intakes }: Memory): StorageError | undefined {
+function identityTrouble({
+  inUse,
+  intakes,
+}: Pick<Memory, "inUse" | "intakes">): StorageError | undefined {
   if (inUse === undefined) return undefined;
   const path = intakes.get(inUse.log)?.log.path ?? inUse.log;
   return new StorageError("identity_in_use", path, inUse.detail, { hint: IDENTITY_HINT });

@@ -4,6 +4,8 @@ import { identityIncident } from "./foreign-signature.ts";
 import { chainIncident } from "./chain-incidents.ts";
 import { unreadableIncident } from "./log-anomalies.ts";
 import { evidenceOf } from "./evidence.ts";
+import { intakeOf } from "../../state/agent-state.ts";
+import { observe } from "../../state/log-status.ts";
 import type { Taking } from "../intake-context.ts";
 
 /**
@@ -28,13 +30,14 @@ export function reportRecovery(taking: Taking, report: RecoveryReport): void {
       key: `log_damaged:${log}:${offset}`,
       cause: "log_damaged",
       subject: `our own log ${log} is damaged`,
-      detail: `from offset ${offset}: ${detail}; nothing is written to it until it is mended`,
+      detail: `from offset ${offset}: ${detail}; nothing is written to it until it is repaired`,
       concernsWire: false,
     });
   }
   for (const { log, problem } of report.obstructed) {
     // Also once it can be opened again: what stands there is read before anything follows it.
-    taking.memory.unreadable.set(log, problem);
+    const intake = intakeOf(taking.memory, log);
+    observe(intake, { saw: "obstruction", problem, forMs: 0 }, taking.world.clock.monoMs());
     taking.tell(unreadableIncident(taking, log, problem.message));
   }
   const [first] = report.unknown;

@@ -33,7 +33,7 @@ export function command(cli: Cli): Command {
     .option("--path", "print the file that holds your messages, to tail")
     .option("--from <handle>", "only from this peer")
     .option("--thread <correlation-id>", "only of this thread")
-    .option("--limit <n>", `at most so many (people see ${SHOWN_TO_PEOPLE}, --json all)`, count)
+    .option("--limit <n>", `at most so many (people see ${SHOWN_TO_PEOPLE}, --json 1,000)`, count)
     .addHelpText(
       "after",
       example("deaddrop inbox --unread --mark-read", 'tail -F "$(deaddrop inbox --path)"'),

@@ -18,7 +18,7 @@ const STYLE_BY_STATUS: Record<ProposalStatus, Style> = {
 /** `deaddrop proposals`: how each stands, and whom it waits for. Spec 3.4. */
 export function command(cli: Cli): Command {
   return new Command("proposals")
-    .description("Lists proposals, how they stand, and what each required party said last.")
+    .description("Lists proposals, their state, and what each required party said last.")
     .addHelpText("after", example("deaddrop proposals"))
     .action((flags: GlobalFlags) => run(cli, flags));
 }

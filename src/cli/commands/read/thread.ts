@@ -41,7 +41,7 @@ function threadText(cli: Cli, thread: ThreadView, paint: Paint): string {
   const head = `${paint("bold", "thread")} ${sanitise(thread.correlation_id)}: ${sanitise(status)}; ${sanitise(thread.participants.join(", "))}`;
   const note =
     thread.named_by === "correlation_id"
-      ? paint("dim", "Named by its correlation id: no message that is held has this event id.")
+      ? paint("dim", "Named by its correlation id: no message here has this event id.")
       : "";
   const messages = thread.messages.map((message) => {
     const { id, tier, refused, corrections } = message._meta;

@@ -32,7 +32,7 @@ const EXIT_FAILED = 2;
 /** `deaddrop doctor`: every precondition, and how to mend what does not hold. Spec 4.4. */
 export function command(cli: Cli): Command {
   return new Command("doctor")
-    .description("Checks everything that has to hold, and says how to mend what does not.")
+    .description("Checks everything that deaddrop needs, and says how to fix what is wrong.")
     .action((flags: GlobalFlags) => run(cli, flags));
 }
 

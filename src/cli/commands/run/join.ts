@@ -34,7 +34,10 @@ export function command(cli: Cli): Command {
     )
     .argument("[folder]", "the wire's folder (default: the nearest _coordination/ upward)")
     .option("--accept-wire-trust", "pin the keys that the wire claims for your peers, at UNTRUSTED")
-    .option("--anew", "the wire was made anew here: leave what was remembered of the old one");
+    .option(
+      "--anew",
+      "this is a new wire at the old place: ignore what was remembered of the old one",
+    );
   return addPartyFlags(addAcceptFlags(join))
     .addHelpText("after", example("deaddrop join ./_coordination --me scribe --peer forge"))
     .action((folder: string | undefined, flags: Flags) => run(cli, folder, flags));

@@ -21,7 +21,7 @@ export function command(cli: Cli): Command {
       await run(cli, handle, show.optsWithGlobals<GlobalFlags>());
     });
   addConsent(peer.command("reset"))
-    .description("take a peer's lines again from where its logs stand, after a hold")
+    .description("take a peer's lines again after a hold")
     .argument("<peer>", "whose")
     .addHelpText("after", example('deaddrop peer reset scribe --yes --reason "put back by phone"'))
     .action(async (handle: string, _flags: unknown, reset: Command) => {
@@ -29,7 +29,7 @@ export function command(cli: Cli): Command {
       await run(cli, handle, reset.optsWithGlobals<GlobalFlags & ConsentFlags>());
     });
   addConsent(peer.command("unchained"))
-    .description("take lines of a peer that stand outside its chain, or refuse them")
+    .description("take lines of a peer that are outside its chain, or refuse them")
     .argument("<peer>", "whose")
     .addArgument(new Argument("<word>", "what to do with them").choices(["allow", "refuse"]))
     .addHelpText("after", example("deaddrop peer unchained scribe allow"))

@@ -25,12 +25,12 @@ export function command(cli: Cli): Command {
     .action((flags: GlobalFlags) => run(cli, flags));
   status
     .command("set")
-    .description("Says what you are doing; it goes out with the next beat.")
+    .description("Says what you are doing; it goes out with the next heartbeat.")
     .addOption(
       new Option("--state <state>", "what you are").choices(["idle", "busy", "blocked", "paused"]),
     )
     .option("--last-action <text>", "what you did last, in a few words")
-    .option("--heads-down", "several edits at once: beat at the fastest tier")
+    .option("--heads-down", "several edits at once: send heartbeats at the fastest tier")
     .option("--no-heads-down", "that is over")
     .addHelpText(
       "after",
@@ -57,7 +57,7 @@ async function set(cli: Cli, flags: SetFlags): Promise<void> {
     });
   }
   await withClient(cli, flags, (client) => client.setStatus(change));
-  emit(cli, flags, { ok: true }, () => "Set; it goes out with the next beat.");
+  emit(cli, flags, { ok: true }, () => "Set; it goes out with the next heartbeat.");
 }
 
 function statusText(cli: Cli, view: StatusView, paint: Paint): string {

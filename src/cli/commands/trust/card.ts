@@ -16,8 +16,8 @@ import { emit, type Paint } from "../../output/output.ts";
 /** `deaddrop card`: who an agent says that it is, signed by itself. Spec 2.2. */
 export function command(cli: Cli): Command {
   const card = new Command("card").description(
-    "What an agent says of itself, signed with its own key. A card proves that whoever wrote it has " +
-      "that key, and not who that is: this is what the digits and the fingerprint are for.",
+    "What an agent says of itself, signed with its own key. A card proves that its author has " +
+      "that key, but not who the author is: compare digits or the fingerprint for that.",
   );
   card
     .command("verify")
@@ -94,7 +94,7 @@ function readCardFile(path: string): Uint8Array {
       "usage",
       `${path}: ${code === "ENOENT" ? "no such file" : "a folder"}`,
       {
-        hint: "cards stand in the wire's folder: trust/<handle>.card.json",
+        hint: "cards are in the wire's folder: trust/<handle>.card.json",
         cause,
       },
     );

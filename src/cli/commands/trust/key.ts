@@ -41,7 +41,7 @@ export function command(cli: Cli): Command {
     .description(
       "make a new key and ask every peer to accept it; it is used once all have acked, and a day later they are asked to believe the old one no longer. Repeat it to ask again whom the first time has not reached.",
     )
-    .option("--without <handle>", "begin anew, and do not ask this peer (repeatable)", collect)
+    .option("--without <handle>", "start again, and do not ask this peer (repeatable)", collect)
     .option("--now", "the key may be in other hands: sign with another at once, and ask nobody")
     .addHelpText("after", example("deaddrop key rotate", "deaddrop key rotate --now"))
     .action(async (_flags: unknown, rotate: Command) => {

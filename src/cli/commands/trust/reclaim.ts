@@ -28,7 +28,7 @@ async function run(cli: Cli, flags: GlobalFlags & ConsentFlags): Promise<void> {
         effect: [
           in_use,
           "Is the other copy stopped? If it still writes, both of you will be stopped again.",
-          "Your logs go on after the last line in them that carries your signature, whoever wrote it.",
+          "Your logs go on after the last line in them that carries your signature, no matter who wrote it.",
           "A peer that has seen two lines in one place holds you: its operator types deaddrop peer reset.",
         ],
         word: place.handle,

@@ -17,7 +17,7 @@ export function command(cli: Cli): Command {
         "proposer, unless --required says otherwise.",
     )
     .argument("<id>", `the proposal: ${MESSAGE_ID}`)
-    .argument("<subject>", "what shall be decided instead")
+    .argument("<subject>", "what is to be decided instead")
     .argument("[body]", "the reasons; - reads standard input");
   return addBodyFlags(addSendFlags(addProposalFlags(counter)))
     .addHelpText(

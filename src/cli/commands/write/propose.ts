@@ -10,9 +10,9 @@ import { addSendFlags, deliver } from "../../sending/send-draft.ts";
 export function command(cli: Cli): Command {
   const propose = new Command("propose")
     .description(
-      "Proposes a decision. It stands in decisions.jsonl once every required party has acked it.",
+      "Proposes a decision. It is recorded in decisions.jsonl once every required party has acked it.",
     )
-    .argument("<subject>", "what shall be decided")
+    .argument("<subject>", "what is to be decided")
     .argument("[body]", "the reasons; - reads standard input");
   return addBodyFlags(addSendFlags(addProposalFlags(propose)))
     .addHelpText(
