@@ -1,4 +1,3 @@
-import { sha256Hex } from "../wire/canonical.ts";
 import type { Message } from "../wire/message.ts";
 
 declare const proof: unique symbol;
@@ -23,12 +22,3 @@ export type RecalledMessage = Proved<"recalled">;
 export type ClaimedMessage = Proved<"claimed">;
 
 export type AdmittedMessage = VerifiedMessage | RecalledMessage | ClaimedMessage;
-
-/** The message of a line, with what is known of where it came from. Only for this folder. */
-export function proved<Kind extends AdmittedMessage>(message: Message, lineTag: number): Kind {
-  return Object.freeze({ ...message, lineTag }) as Kind;
-}
-
-export function lineTagOf(line: Uint8Array): number {
-  return Number.parseInt(sha256Hex(line).slice(0, 8), 16);
-}

@@ -4,23 +4,17 @@ import { parseMessage, type Message, type MessageParse } from "../wire/message.t
 import { decodeSignature, parseKeyId, verifySignature } from "../wire/signature.ts";
 import { DEFAULT_SIGNING } from "../trust/policy/config.ts";
 import type { TrustStore } from "../trust/store.ts";
-import {
-  lineTagOf,
-  proved,
-  type AdmittedMessage,
-  type ClaimedMessage,
-  type RecalledMessage,
-  type VerifiedMessage,
+import { lineTagOf, proved } from "./rules/proved.ts";
+import type {
+  AdmittedMessage,
+  ClaimedMessage,
+  RecalledMessage,
+  VerifiedMessage,
 } from "./admitted-message.ts";
-import { isOfThen, NOTED_REFUSAL, problemOfBytes, problemOfClaim, type Problem } from "./checks.ts";
-import {
-  claimOf,
-  hasKeys,
-  pinnedKey,
-  type AdmissionContext,
-  type Claim,
-  type LineSource,
-} from "./claim-checks.ts";
+import { isOfThen, type Problem } from "./checks.ts";
+import { NOTED_REFUSAL, problemOfBytes, problemOfClaim } from "./rules/first-problem.ts";
+import { claimOf, hasKeys, pinnedKey, type Claim } from "./rules/claim-checks.ts";
+import type { AdmissionContext, LineSource } from "./context.ts";
 import type { NotedLine } from "./reading.ts";
 
 /** A line that is not shown to be its author's. It proves nothing about anyone. */
@@ -134,7 +128,7 @@ export function authenticateInAudit(
   if (read.ok) return noted === undefined ? read : (refusedThen(read.message, line, noted) ?? read);
   const { reason, claimed } = read;
   if (claimed === undefined) return read;
-  if (noted?.authentic === true && noted.fits(line)) {
+  if (noted?.authentic === true && noted.isOf(claimed.id)) {
     return { ok: true, message: proved<RecalledMessage>(claimed, claimed.lineTag) };
   }
   const isClaim = takesClaims && reason === "untrusted_key" && !hasKeys(ctx.store, claimed.from);

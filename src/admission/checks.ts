@@ -8,10 +8,10 @@ import {
   wrongEventId,
   wrongFile,
   type Claim,
-} from "./claim-checks.ts";
-import { manyRefs, longBody, tierRefusal, type Statement } from "./content-rules.ts";
-import { datedAhead, forksLog, outsideChain, shownBefore, wrongWire } from "./log-checks.ts";
-import type { LineInLog } from "./log-checks.ts";
+} from "./rules/claim-checks.ts";
+import { manyRefs, longBody, tierRefusal, type Statement } from "./rules/content-rules.ts";
+import { datedAhead, forksLog, outsideChain, shownBefore, wrongWire } from "./rules/log-checks.ts";
+import type { LineInLog } from "./rules/log-checks.ts";
 
 /**
  * Who judges a line: a daemon that reads on (`live`), a daemon that reads its own journal again
@@ -24,7 +24,7 @@ export type Mode = "live" | "recall" | "audit" | "verify";
  * check is not asked where there is no note; `noted or asked`: it is asked there.
  */
 type Use = "asked" | "noted" | "noted or asked" | "left out";
-type Uses = Readonly<Record<Mode, Use>>;
+export type Uses = Readonly<Record<Mode, Use>>;
 
 /** The line itself decides, and its bytes do not change. A recalled line passed these when it came. */
 const BY_LINE: Uses = { live: "asked", recall: "left out", audit: "asked", verify: "asked" };
@@ -86,10 +86,13 @@ export type RefusalReason = Check["reason"];
 
 export const REFUSAL_REASONS: readonly RefusalReason[] = CHECKS.map(({ reason }) => reason);
 
-const partOf = <Of extends Check["of"]>(of: Of) =>
+/** The checks of one part, in their order. */
+export const checksOf = <Of extends Check["of"]>(of: Of) =>
   CHECKS.filter((check): check is Extract<Check, { of: Of }> => check.of === of);
 const AUTHENTIC = new Set<RefusalReason>(
-  [...partOf("chain"), ...partOf("receipt"), ...partOf("content")].map(({ reason }) => reason),
+  [...checksOf("chain"), ...checksOf("receipt"), ...checksOf("content")].map(
+    ({ reason }) => reason,
+  ),
 );
 const BY_NOTES = new Set<RefusalReason>(
   CHECKS.filter(({ in: { audit } }) => audit !== "asked").map(({ reason }) => reason),
@@ -118,33 +121,3 @@ export interface Problem {
 export interface NotedReason {
   readonly reason: RefusalReason | undefined;
 }
-
-/** In words, where only the journal knows. */
-export const NOTED_REFUSAL = "it was refused when it was received";
-
-/** The first problem that one part of the table finds. */
-function finder<Subject>(checks: readonly FinderCheck<Subject>[]) {
-  return (subject: Subject, mode: Mode, noted?: NotedReason): Problem | undefined => {
-    for (const check of checks) {
-      const use = check.in[mode];
-      const isNoted = noted !== undefined && (use === "noted" || use === "noted or asked");
-      if (isNoted ? noted.reason !== check.reason : use === "noted" || use === "left out") continue;
-      const found = check.finds(subject);
-      const detail = isNoted ? (found ?? NOTED_REFUSAL) : found;
-      if (detail !== undefined) return { reason: check.reason, detail };
-    }
-    return undefined;
-  };
-}
-
-interface FinderCheck<Subject> {
-  readonly reason: RefusalReason;
-  readonly finds: (subject: Subject) => string | undefined;
-  readonly in: Uses;
-}
-
-export const problemOfBytes = finder<MessageParse>(partOf("bytes"));
-export const problemOfClaim = finder<Claim>(partOf("claim"));
-export const problemOfChain = finder<LineInLog>(partOf("chain"));
-export const problemOfReceipt = finder<LineInLog>(partOf("receipt"));
-export const problemOfContent = finder<Statement>(partOf("content"));

@@ -1,22 +1,20 @@
-import { advance } from "../wire/chain.ts";
+import { advance } from "../wire/chain-rules.ts";
 import type { AdmittedMessage } from "./admitted-message.ts";
 import type { Authentication, Refusal } from "./authenticate.ts";
 import {
   isOfThen,
-  problemOfChain,
-  problemOfContent,
-  problemOfReceipt,
   type Mode,
   type NotedReason,
   type Problem,
   type RefusalReason,
 } from "./checks.ts";
-import type { AdmissionContext } from "./claim-checks.ts";
-import { waitsFor, waitsForOperator, type Wait } from "./line-waits.ts";
+import { problemOfChain, problemOfContent, problemOfReceipt } from "./rules/first-problem.ts";
+import type { AdmissionContext } from "./context.ts";
+import { waitsFor, waitsForOperator, type Wait } from "./rules/line-waits.ts";
 import { acceptFromHere, type ChainEvent, type LogAdmission } from "./log-admission.ts";
-import { goesOnFromHere, lineInLog, type LineInLog } from "./log-checks.ts";
+import { goesOnFromHere, lineInLog, type LineInLog } from "./rules/log-checks.ts";
 import type { Reading } from "./reading.ts";
-import { UNKNOWN_BYTES } from "./seen-ids.ts";
+import { UNKNOWN_BYTES } from "./rules/seen-ids.ts";
 
 /**
  * What becomes of a line.

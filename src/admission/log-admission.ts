@@ -1,7 +1,8 @@
-import { emptyChain, judgeLine, type ChainState } from "../wire/chain.ts";
+import { emptyChain, type ChainState } from "../wire/chain.ts";
+import { judgeLine } from "../wire/chain-rules.ts";
 import type { Message } from "../wire/message.ts";
 import { ownLogs, type Layout, type Log } from "../wire/layout.ts";
-import { SeenIds, UNKNOWN_BYTES } from "./seen-ids.ts";
+import { SeenIds, UNKNOWN_BYTES } from "./rules/seen-ids.ts";
 import type { Hold } from "../trust/store.ts";
 
 /** The last line of a log that was held back because it is dated ahead of our clock. Spec 2.4. */

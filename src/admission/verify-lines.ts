@@ -1,6 +1,6 @@
 import { DEFAULT_LIMITS } from "../wire/limits.ts";
 import { authenticate } from "./authenticate.ts";
-import type { AdmissionContext } from "./claim-checks.ts";
+import type { AdmissionContext } from "./context.ts";
 import type { RefusalReason } from "./checks.ts";
 import { DEFAULT_SIGNING } from "../trust/policy/config.ts";
 import type { VerifiedMessage } from "./admitted-message.ts";

@@ -12,7 +12,7 @@ import type { CoreEvent } from "../protocol/events.ts";
 import type { Env } from "../protocol/env.ts";
 import { emptyState, type State } from "../protocol/state.ts";
 import { authenticateInAudit } from "../admission/authenticate.ts";
-import type { AdmissionContext } from "../admission/claim-checks.ts";
+import type { AdmissionContext } from "../admission/context.ts";
 import { freshSalt } from "../storage/disk/salt.ts";
 import { newLogAdmission } from "../admission/log-admission.ts";
 import type { Log } from "../wire/layout.ts";

@@ -2,7 +2,7 @@ import type { Violation } from "./report.ts";
 import type { CoreEvent } from "../protocol/events.ts";
 import { lineEvent } from "../protocol/line-event.ts";
 import type { Authentication } from "../admission/authenticate.ts";
-import type { AdmissionContext } from "../admission/claim-checks.ts";
+import type { AdmissionContext } from "../admission/context.ts";
 import type { Problem } from "../admission/checks.ts";
 import type { LogAdmission } from "../admission/log-admission.ts";
 import { judge } from "../admission/judge.ts";

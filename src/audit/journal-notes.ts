@@ -24,7 +24,7 @@ interface Refused {
 interface OfLog {
   readonly at: number[];
   readonly bytes: number[];
-  /** 32 bits of the id, 0 of lines that proved nothing. */
+  /** 52 bits of the id, as a number holds them; 0 of lines that proved nothing. */
   readonly tag: number[];
   readonly refused: Map<number, Refused>;
   /** Lines that proved nothing and are noted as one, in their order. */
@@ -134,7 +134,7 @@ function lower(notes: JournalNotes, to: number): void {
 }
 
 function tagOf(id: string): number {
-  return Number.parseInt(id.slice(0, 8), 16) || 0;
+  return Number.parseInt(id.slice(0, 13), 16) || 0;
 }
 
 function parsedEntry(bytes: Uint8Array): unknown {

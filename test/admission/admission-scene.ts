@@ -1,6 +1,6 @@
 import { makeLayout } from "../../src/wire/layout.ts";
 import { authenticate } from "../../src/admission/authenticate.ts";
-import type { AdmissionContext } from "../../src/admission/claim-checks.ts";
+import type { AdmissionContext } from "../../src/admission/context.ts";
 import type { AdmittedMessage, VerifiedMessage } from "../../src/admission/admitted-message.ts";
 import type { Verdict } from "../../src/admission/judge.ts";
 import { newLogAdmission, type LogAdmission } from "../../src/admission/log-admission.ts";

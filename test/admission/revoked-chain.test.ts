@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { AdmissionContext } from "../../src/admission/claim-checks.ts";
+import type { AdmissionContext } from "../../src/admission/context.ts";
 import { saveLogAdmission, type LogAdmission } from "../../src/admission/log-admission.ts";
 import type { PinnedKey } from "../../src/trust/store.ts";
 import { admit, freshLog, judge, LOG, short, verified } from "./admission-scene.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { authenticate } from "../../src/admission/authenticate.ts";
-import type { AdmissionContext } from "../../src/admission/claim-checks.ts";
+import type { AdmissionContext } from "../../src/admission/context.ts";
 import { TIERS } from "../../src/trust/tiers.ts";
 import { parseTrustStore } from "../../src/trust/trust-file.ts";
 import { kindOf, MESSAGE_TYPES } from "../../src/wire/kinds.ts";

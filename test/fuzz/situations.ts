@@ -1,7 +1,7 @@
 import { makeLayout } from "../../src/wire/layout.ts";
 import { DEFAULT_LIMITS } from "../../src/wire/limits.ts";
 import { authenticate } from "../../src/admission/authenticate.ts";
-import type { AdmissionContext, LineSource } from "../../src/admission/claim-checks.ts";
+import type { AdmissionContext, LineSource } from "../../src/admission/context.ts";
 import {
   acceptFromHere,
   newLogAdmission,

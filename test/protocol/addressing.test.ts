@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { addresseesOf, isForUs } from "../../src/protocol/addressing.ts";
 import type { Env } from "../../src/protocol/env.ts";
-import { proved } from "../../src/admission/admitted-message.ts";
+import { proved } from "../../src/admission/rules/proved.ts";
 import { makeLayout } from "../../src/wire/layout.ts";
 import type { Message } from "../../src/wire/message.ts";
 import { lineEvent, NOON, scriptEnv, WireScript } from "../support/scripts/wire-script.ts";

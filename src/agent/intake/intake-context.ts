@@ -1,7 +1,7 @@
 import type { AutomaticIncident } from "../../protocol/effects.ts";
 import type { CoreEvent } from "../../protocol/events.ts";
 import type { Env } from "../../protocol/env.ts";
-import type { AdmissionContext } from "../../admission/claim-checks.ts";
+import type { AdmissionContext } from "../../admission/context.ts";
 import type { Ahead } from "./read-ahead.ts";
 import type { Files, World } from "../session/world.ts";
 import type { JournalEntry, LocalEvent } from "../state/journal-entries.ts";

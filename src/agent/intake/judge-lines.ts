@@ -7,7 +7,7 @@ import {
   type Prepared,
 } from "../../admission/authenticate.ts";
 import { isAuthentic, type RefusalReason } from "../../admission/checks.ts";
-import type { AdmissionContext } from "../../admission/claim-checks.ts";
+import type { AdmissionContext } from "../../admission/context.ts";
 import type { VerifiedMessage } from "../../admission/admitted-message.ts";
 import { type ChainEvent } from "../../admission/log-admission.ts";
 import { judge } from "../../admission/judge.ts";

@@ -1,5 +1,5 @@
 import { readNewLines, type Cursor, type TailRead } from "../../storage/files/tail.ts";
-import type { AdmissionContext } from "../../admission/claim-checks.ts";
+import type { AdmissionContext } from "../../admission/context.ts";
 import type { World } from "../session/world.ts";
 import type { LineEndSearch } from "./trouble/oversized-line.ts";
 import { prepareLines, signaturesOf, type PreparedLine } from "./judge-lines.ts";

@@ -1,7 +1,7 @@
 import type { OwnKeys } from "../../protocol/keys/own-keys.ts";
 import type { Env } from "../../protocol/env.ts";
 import { authenticate } from "../../admission/authenticate.ts";
-import type { AdmissionContext } from "../../admission/claim-checks.ts";
+import type { AdmissionContext } from "../../admission/context.ts";
 import { tierOf } from "../../trust/store.ts";
 import { isChained, type ChainHead } from "../../wire/chain.ts";
 import {

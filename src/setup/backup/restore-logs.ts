@@ -7,7 +7,7 @@ import { endOfOwnLog, type OwnClaim } from "../../storage/own-log/own-log-end.ts
 import { wirePaths, type AgentPaths } from "../../storage/paths.ts";
 import { segmentsOf } from "../../storage/files/segments.ts";
 import { authenticate } from "../../admission/authenticate.ts";
-import type { AdmissionContext } from "../../admission/claim-checks.ts";
+import type { AdmissionContext } from "../../admission/context.ts";
 import { newPeer } from "../../trust/store.ts";
 import { isChained } from "../../wire/chain.ts";
 import { ownLogs } from "../../wire/layout.ts";

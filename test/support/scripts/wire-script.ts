@@ -1,7 +1,8 @@
 import { fromPlain } from "../../../src/wire/json/json.ts";
 import { composeLine, type ChainHead } from "../../../src/wire/compose.ts";
 import { makeLayout, type Layout } from "../../../src/wire/layout.ts";
-import { proved, type AdmittedMessage } from "../../../src/admission/admitted-message.ts";
+import { proved } from "../../../src/admission/rules/proved.ts";
+import type { AdmittedMessage } from "../../../src/admission/admitted-message.ts";
 import type { Message } from "../../../src/wire/message.ts";
 import { keyId } from "../../../src/wire/signature.ts";
 import { formatMicros } from "../../../src/wire/timestamp.ts";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { DeaddropError } from "../../../api/errors.ts";
 import { verifyContext, verifyLine } from "../../../admission/verify-lines.ts";
-import type { AdmissionContext } from "../../../admission/claim-checks.ts";
+import type { AdmissionContext } from "../../../admission/context.ts";
 import { isBlank } from "../../../storage/disk/line-splitter.ts";
 import type { Cli } from "../../context.ts";
 import { inputLines } from "../../input/input-lines.ts";

@@ -1,7 +1,7 @@
-import { missingBefore } from "../wire/chain.ts";
+import { missingBefore } from "../../wire/chain-rules.ts";
 import { datedAhead, type LineInLog } from "./log-checks.ts";
-import type { AheadHold, ChainEvent, LogAdmission } from "./log-admission.ts";
-import type { Reading } from "./reading.ts";
+import type { AheadHold, ChainEvent, LogAdmission } from "../log-admission.ts";
+import type { Reading } from "../reading.ts";
 
 /** How long a line that is dated far ahead is held back: the clock that is wrong may be ours. */
 const HOLD_BACK_MS = 15 * 60_000;

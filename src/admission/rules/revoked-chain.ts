@@ -1,6 +1,6 @@
-import { isChained, type ChainState } from "../wire/chain.ts";
-import type { Message } from "../wire/message.ts";
-import type { TrustStore } from "../trust/store.ts";
+import { isChained, type ChainState } from "../../wire/chain.ts";
+import type { Message } from "../../wire/message.ts";
+import type { TrustStore } from "../../trust/store.ts";
 
 /**
  * Where the chain of a revoked key ends, that of the key proved in its place begins, wherever its

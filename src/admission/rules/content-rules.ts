@@ -1,8 +1,8 @@
-import { bodyBytes } from "../wire/compose.ts";
-import type { AdmissionContext } from "./claim-checks.ts";
-import type { AdmittedMessage } from "./admitted-message.ts";
-import { tierOf } from "../trust/store.ts";
-import { acceptsType } from "../trust/tiers.ts";
+import { bodyBytes } from "../../wire/compose.ts";
+import type { AdmissionContext } from "../context.ts";
+import type { AdmittedMessage } from "../admitted-message.ts";
+import { tierOf } from "../../trust/store.ts";
+import { acceptsType } from "../../trust/tiers.ts";
 
 /** An authentic line, and what we take of its author. */
 export interface Statement {

@@ -1,8 +1,9 @@
-import { isChained, judgeLine, type ChainState, type ChainVerdict } from "../wire/chain.ts";
-import type { AdmittedMessage } from "./admitted-message.ts";
-import type { AdmissionContext } from "./claim-checks.ts";
+import { isChained, type ChainState, type ChainVerdict } from "../../wire/chain.ts";
+import { judgeLine } from "../../wire/chain-rules.ts";
+import type { AdmittedMessage } from "../admitted-message.ts";
+import type { AdmissionContext } from "../context.ts";
 import type { Statement } from "./content-rules.ts";
-import type { LogAdmission } from "./log-admission.ts";
+import type { LogAdmission } from "../log-admission.ts";
 import { chainAfterRevoked } from "./revoked-chain.ts";
 import { isStrayCopy } from "./seen-ids.ts";
 
