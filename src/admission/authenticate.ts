@@ -11,7 +11,7 @@ import type {
   RecalledMessage,
   VerifiedMessage,
 } from "./admitted-message.ts";
-import { isOfThen, type Problem } from "./checks.ts";
+import { isOfThen, REFUSAL_REASONS, type Problem, type RefusalReason } from "./checks.ts";
 import { NOTED_REFUSAL, problemOfBytes, problemOfClaim } from "./rules/first-problem.ts";
 import { claimOf, hasKeys, pinnedKey, type Claim } from "./rules/claim-checks.ts";
 import type { AdmissionContext, LineSource } from "./context.ts";
@@ -125,9 +125,9 @@ export function authenticateInAudit(
 ): Authentication {
   const read = authenticate(line, source, ctx);
   if (line === undefined) return read;
-  if (read.ok) return noted === undefined ? read : (refusedThen(read.message, line, noted) ?? read);
+  if (noted?.authentic === false && noted.fits(line)) return refusedAsNoted(read, noted.reason);
+  if (read.ok || read.claimed === undefined) return read;
   const { reason, claimed } = read;
-  if (claimed === undefined) return read;
   if (noted?.authentic === true && noted.isOf(claimed.id)) {
     return { ok: true, message: proved<RecalledMessage>(claimed, claimed.lineTag) };
   }
@@ -135,20 +135,21 @@ export function authenticateInAudit(
   return isClaim ? { ok: true, message: claimed, isUnproved: true } : read;
 }
 
-/** A line that today's pins let in, and that was refused for want of a pin when it came. */
-function refusedThen(
-  message: VerifiedMessage,
-  line: Uint8Array,
-  { authentic, reason, fits }: NotedLine,
-): Refusal | undefined {
-  if (authentic || reason === undefined || !isOfThen(reason) || !fits(line)) return undefined;
-  return {
-    ok: false,
-    reason,
-    detail: NOTED_REFUSAL,
-    claimed: proved<ClaimedMessage>(message, message.lineTag),
-    refusedThen: { seq: message.seq },
-  };
+/** A line that was refused when it came, for a reason that may be another one by today's pins. */
+function refusedAsNoted(
+  read: Authentication<VerifiedMessage>,
+  reason: RefusalReason | undefined,
+): Authentication {
+  if (reason === undefined) return read;
+  if (!read.ok) {
+    const first = REFUSAL_REASONS.find((each) => each === reason || each === read.reason);
+    if (first === undefined || !isOfThen(first) || reason === read.reason) return read;
+    return { ok: false, reason, detail: NOTED_REFUSAL };
+  }
+  if (!isOfThen(reason)) return read;
+  const { message } = read;
+  const claimed = proved<ClaimedMessage>(message, message.lineTag);
+  return { ok: false, reason, detail: NOTED_REFUSAL, claimed, refusedThen: { seq: message.seq } };
 }
 
 /**
