@@ -59,7 +59,7 @@ type AnyCheck =
  * A line that passes the checks of its chain moves the chain and is known to its log from then on,
  * whatever the checks after them say of it. Spec 1.6.
  */
-export const CHECKS = [
+const CHECKS = [
   { reason: "oversized", of: "bytes", finds: unreadable("oversized"), in: BY_LINE },
   { reason: "malformed", of: "bytes", finds: unreadable("malformed"), in: BY_LINE },
   { reason: "schema", of: "bytes", finds: unreadable("schema"), in: BY_LINE },

@@ -1,13 +1,11 @@
 import type { Tier } from "../trust/tiers.ts";
+import { MINUTE_MS, DAY_MS } from "../wire/durations.ts";
 
 /** After silence a peer may send this many minutes' worth at once. Spec 2.4. */
-export const BURST_MINUTES = 10;
+const BURST_MINUTES = 10;
 
-/** What one peer may make us store in a day. Spec 2.4. */
+/** What one peer may make us store in a day. Spec 2.4. @internal */
 export const STORAGE_BYTES_PER_DAY = 64 * 1024 * 1024;
-
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /**
  * One peer's token bucket. It gains `limitPerMinute` tokens a minute and holds at most

@@ -6,9 +6,9 @@ import type { AgentConfig } from "../agent/config/agent-config.ts";
 import type { Queue } from "../agent/session/queue.ts";
 
 /** How often all cards are looked at, whatever the watcher says. */
-const LOOK_EVERY_MS = 30_000;
+const CARDS_EVERY_MS = 30_000;
 /** A card that is written again and again is looked at no more often than this. */
-const REST_MS = 1_000;
+const CARDS_REST_MS = 1_000;
 
 /** A card that changes again and again fills no log: a peer's is told no more often than this. */
 const TOLD_EVERY_MS = 3_600_000;
@@ -64,7 +64,7 @@ export function keepContact(
     resting = setTimeout(() => {
       resting = undefined;
       if (isDue) soon();
-    }, REST_MS);
+    }, CARDS_REST_MS);
     queue(look).catch((error: unknown) => {
       // A peer's card, or the folder that it stands in, must not stop the daemon.
       if (!(error instanceof DeaddropError) && !(error instanceof StorageError)) throw error;
@@ -72,7 +72,7 @@ export function keepContact(
     });
   }
 
-  const timer = setInterval(soon, LOOK_EVERY_MS);
+  const timer = setInterval(soon, CARDS_EVERY_MS);
   soon();
   return {
     changed(name) {

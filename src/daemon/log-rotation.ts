@@ -2,8 +2,16 @@ import { copyFileSync, renameSync, statSync, truncateSync } from "node:fs";
 import { errnoOf } from "../storage/disk/errno.ts";
 
 /** What launchd's log may take: the live file and five closed ones. Spec 4.3. */
-export const LOG_MAX_BYTES = 10 * 1024 * 1024;
-export const LOGS_KEPT = 5;
+const LOG_MAX_BYTES = 10 * 1024 * 1024;
+const LOGS_KEPT = 5;
+
+/**
+ * The log that we keep small ourselves: launchd appends our output to a file and never rotates it.
+ * The plist names the file; systemd has a journal and a terminal has no file.
+ */
+export function launchdLog(env: NodeJS.ProcessEnv): string | undefined {
+  return env["DEADDROP_SUPERVISOR"] === "launchd" ? env["DEADDROP_LOG_FILE"] : undefined;
+}
 
 /**
  * Moves a log that has grown past `maxBytes` to `<path>.1`, the older ones up by one, and forgets

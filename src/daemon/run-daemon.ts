@@ -8,14 +8,14 @@ import { placesFrom } from "../storage/paths.ts";
 import { ownLogs } from "../wire/layout.ts";
 import { quote } from "../wire/quote.ts";
 import { openAgent, type Agent } from "../agent/agent.ts";
-import { scheduleChores } from "./scheduled-tasks.ts";
+import { scheduleTasks } from "./scheduled-tasks.ts";
 import { keepContact, type ContactKeeper, type Meeting } from "./card-watcher.ts";
 import { realWorld } from "../client/direct-client.ts";
 import { codeOfStorage, DeaddropError, EXIT_CODES } from "../api/errors.ts";
 import type { AgentConfig } from "../agent/config/agent-config.ts";
 import { makeQueue, type Queue } from "../agent/session/queue.ts";
 import { makeReadiness, supervisedExitCode, type Readiness } from "./service-manager.ts";
-import { makeSendQueue } from "../agent/effects/group-commit.ts";
+import { makeService } from "../agent/effects/group-commit.ts";
 import { requestHandler } from "./request-handler.ts";
 import { openSocketFolder } from "../storage/private/socket-folder.ts";
 import { serveSocket, type SocketServer } from "./socket-server.ts";
@@ -35,7 +35,7 @@ export interface DaemonOptions {
   meet(place: AgentConfig): Meeting;
 }
 
-const LOCK_WAIT_MS = 15_000;
+const DAEMON_LOCK_WAIT_MS = 15_000;
 /** Spec 4.2: everything is down within five seconds of the first signal. */
 const SHUTDOWN_LIMIT_MS = 4_500;
 /** Spec 4.1, Tail: how often all logs are looked at, whatever the watcher says. */
@@ -79,7 +79,7 @@ async function run(options: DaemonOptions, log: Pino, readiness: Readiness): Pro
   const places = placesFrom(process.env, process.env["HOME"] ?? homedir());
   const world = realWorld(places, options.wireDir, log);
   const agent = openAgent(world, { wireDir: options.wireDir, handle, peers });
-  await agent.hold(LOCK_WAIT_MS);
+  await agent.hold(DAEMON_LOCK_WAIT_MS);
   try {
     if (options.once) {
       await agent.tick();
@@ -124,7 +124,7 @@ async function serve(
       else ticker.soon();
     },
   );
-  const chores = scheduleChores(agent, log);
+  const tasks = scheduleTasks(agent, log, process.env);
   const ending = endSignal(agent, queue, ticker, log);
   log.info({ handle, wire: paths.wireKey, filesystem: filesystem.name }, "the daemon runs");
   try {
@@ -137,7 +137,7 @@ async function serve(
   } finally {
     readiness.stopping();
     contact?.stop();
-    chores.stop();
+    tasks.stop();
     await closeAll(watcher, server, ticker);
   }
   await queue(() => agent.farewell());
@@ -172,10 +172,10 @@ async function openSocket(agent: Agent, queue: Queue, ticker: Ticker): Promise<S
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
-  const sends = makeSendQueue(agent, queue);
+  const service = makeService(agent, queue);
   return serveSocket(
     folder,
-    requestHandler(agent, queue, sends, () => ticker.later()),
+    requestHandler(service, () => ticker.later()),
   );
 }
 

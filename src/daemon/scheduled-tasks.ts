@@ -1,21 +1,28 @@
 import { schedule } from "node-cron";
 import type { Agent } from "../agent/agent.ts";
 import type { Logger } from "../agent/session/world.ts";
+import { DAY_MS } from "../wire/durations.ts";
+import { launchdLog, rotateLog } from "./log-rotation.ts";
+import { MAX_KEY_AGE_DAYS } from "../trust/store.ts";
 
-/** A key older than this is named once a day. Spec 2.5. */
-const OLD_KEY_DAYS = 180;
-const DAY_MS = 24 * 60 * 60_000;
-
-/** Calendar work: what belongs to a time of day and not to the loop. Spec 4.2. */
-export function scheduleChores(agent: Agent, log: Logger): { stop(): void } {
-  const task = schedule("17 3 * * *", () => warnOfOldKeys(agent, log, Date.now()), {
-    timezone: "UTC",
-  });
+/** Work that belongs to a time of day or a minute and not to the loop. Spec 4.2, 4.3. */
+export function scheduleTasks(agent: Agent, log: Logger, env: NodeJS.ProcessEnv): { stop(): void } {
+  const tasks = [
+    schedule("17 3 * * *", () => warnOfOldKeys(agent, log, Date.now()), { timezone: "UTC" }),
+  ];
+  const logFile = launchdLog(env);
+  if (logFile !== undefined) {
+    // At once as well: a daemon that starts again and again lives for less than a minute.
+    keepSmall(logFile, log);
+    tasks.push(schedule("* * * * *", () => keepSmall(logFile, log)));
+  }
   return {
     stop: () => {
-      Promise.resolve(task.stop()).catch((error: unknown) => {
-        log.warn({ detail: String(error) }, "the calendar could not be stopped");
-      });
+      for (const task of tasks) {
+        Promise.resolve(task.stop()).catch((error: unknown) => {
+          log.warn({ detail: String(error) }, "a scheduled task could not be stopped");
+        });
+      }
     },
   };
 }
@@ -24,9 +31,18 @@ function warnOfOldKeys(agent: Agent, log: Logger, nowMs: number): void {
   for (const { handle, keys } of agent.place.store.peers.values()) {
     for (const { keyId, active, addedAt } of keys) {
       const ageDays = Math.floor((nowMs - Date.parse(addedAt)) / DAY_MS);
-      if (active && ageDays > OLD_KEY_DAYS) {
+      if (active && ageDays > MAX_KEY_AGE_DAYS) {
         log.warn({ handle, key_id: keyId, age_days: ageDays }, "this key is due to be rotated");
       }
     }
+  }
+}
+
+function keepSmall(path: string, log: Logger): void {
+  try {
+    rotateLog(path);
+  } catch (error) {
+    // The daemon works on with a log that grows; the next minute tries again.
+    log.warn({ detail: String(error) }, "the log file could not be rotated");
   }
 }

@@ -15,8 +15,8 @@ const SECOND_LOOK_MS = 60;
  */
 const MAX_REPORTS = 256;
 const MOMENT_MS = 100;
-const REST_MS = 1_000;
-const LOOK_EVERY_MS = 10;
+const FLOODED_REST_MS = 1_000;
+const FLOODED_LOOK_MS = 10;
 
 export interface Watcher {
   close(): Promise<void>;
@@ -58,7 +58,7 @@ export function watchWire(
     watcher?.close().catch(options.onError);
     watcher = undefined;
     clearInterval(looking);
-    looking = setInterval(() => dirty(), LOOK_EVERY_MS);
+    looking = setInterval(() => dirty(), FLOODED_LOOK_MS);
     resting = setTimeout(() => {
       const begun = begin();
       watcher = begun;
@@ -66,7 +66,7 @@ export function watchWire(
       begun.once("ready", () => {
         if (watcher === begun) clearInterval(looking);
       });
-    }, REST_MS);
+    }, FLOODED_REST_MS);
   }
 
   function begin(): FSWatcher {

@@ -6,8 +6,8 @@ import type { AgentState, HeartbeatTier } from "./env.ts";
 export type Effect =
   /** Our heartbeat in that log. */
   | { readonly do: "beat"; readonly log: string; readonly body: HeartbeatBody }
-  /** A message of the daemon's own; `key` is stable, so that it is not made twice in flight. */
-  | { readonly do: "send"; readonly draft: Draft; readonly log: string; readonly key: string }
+  /** A message of the daemon's own. */
+  | { readonly do: "send"; readonly draft: Draft; readonly log: string }
   /** One line for decisions.jsonl, unless a proved entry for the proposal stands there. */
   | { readonly do: "record"; readonly decision: UnsignedDecision }
   /** One line for incident_log.jsonl, unless that id stands there. */

@@ -1,9 +1,9 @@
 import type { AutomaticIncident } from "./effects.ts";
 import type { CoreEvent, ResetEvent } from "./events.ts";
+import { HOUR_MS } from "../wire/durations.ts";
 
-/** Spec 3.5: at most so many automatic incidents per peer and hour, then one summary. */
+/** Spec 3.5: at most so many automatic incidents per peer and hour, then one summary. @internal */
 export const MAX_NOTICES_PER_HOUR = 6;
-const HOUR_MS = 3_600_000;
 /** Keys of told matters that are remembered, oldest forgotten first. */
 const MAX_TOLD = 4_096;
 /** Notices kept for the operator's list. */

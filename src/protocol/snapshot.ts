@@ -1,7 +1,7 @@
 import type { State } from "./state.ts";
 
 /** Any change of what State holds changes this; an older checkpoint is then replayed instead. */
-const VERSION = 5;
+const SNAPSHOT_VERSION = 5;
 const MAP = "$map";
 const SET = "$set";
 const OBJECT = "$object";
@@ -25,7 +25,7 @@ type Holder = Map<unknown, unknown> | Set<unknown> | unknown[];
 export function* writeSnapshot(state: State): Generator<string> {
   const larges: Large[] = [];
   const rest = packed(state, { path: [], larges });
-  yield JSON.stringify({ version: VERSION, state: rest });
+  yield JSON.stringify({ version: SNAPSHOT_VERSION, state: rest });
   for (const { path, holder } of larges) {
     let entries: string[] = [];
     let length = 0;
@@ -55,7 +55,7 @@ export function readSnapshot(lines: Iterable<string>): State | undefined {
       continue;
     }
     if (typeof parsed !== "object" || parsed === null) return undefined;
-    if (!("version" in parsed) || parsed.version !== VERSION) return undefined;
+    if (!("version" in parsed) || parsed.version !== SNAPSHOT_VERSION) return undefined;
     if (!("state" in parsed)) return undefined;
     state = parsed.state as State;
   }

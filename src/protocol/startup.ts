@@ -7,6 +7,7 @@ const OWN_ACCOUNT: ReadonlySet<string> = new Set(["claim", "proposal", "decision
 /**
  * Whether the daemon may send a message of that type of its own account: it has observed two of its
  * heartbeats since it started. What the agent or its operator sends is not delayed. Spec 3.9.
+ * @internal
  */
 export function mayInitiate(type: string, { paces }: HeartbeatsState): boolean {
   return !OWN_ACCOUNT.has(type) || [...paces.values()].some(hasObserved);

@@ -3,7 +3,6 @@ import { isAcceptableKey, keyId, parseKeyId } from "../wire/signature.ts";
 import {
   MAX_KEYS_PER_AGENT,
   newPeer,
-  type Hold,
   type KeyEnd,
   type Peer,
   type PinnedKey,
@@ -157,12 +156,6 @@ export function noteCard(
 ): StoreChange {
   const peer = store.peers.get(handle) ?? newPeer(handle);
   return changed(store, { ...peer, cardUrl: url, cardFetchedAt: at });
-}
-
-/** Takes nothing more of an agent until the operator decides; the first reason stands. Spec 3. */
-export function hold(store: TrustStore, handle: string, why: Hold): StoreChange {
-  const peer = store.peers.get(handle) ?? newPeer(handle);
-  return peer.held === undefined ? changed(store, { ...peer, held: why }) : { ok: true, store };
 }
 
 /** The operator has decided: lines of this agent are taken again. */

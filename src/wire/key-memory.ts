@@ -6,7 +6,7 @@ const SLOTS = 512;
 const MAX_LENGTH = 32;
 const keys = Array.from<string | undefined>({ length: SLOTS });
 
-const QUOTE = 0x22;
+export const QUOTE = 0x22;
 
 /** The remembered key that stands at `start` in `text` with a closing quote after it. */
 export function recallKey(text: string, start: number): string | undefined {

@@ -39,15 +39,3 @@ export function kindOf(type: string): number | undefined {
 export function typeOf(kind: number): string {
   return typeByKind.get(kind) ?? `kind:${kind}`;
 }
-
-export type KindClass = "heartbeat" | "regular" | "replaceable" | "ephemeral" | "addressable";
-
-/** How views treat a kind; files keep every line. */
-export function classOf(kind: number): KindClass | undefined {
-  if (kind === 100) return "heartbeat";
-  if (kind === 1 || (kind >= 1_000 && kind <= 9_999)) return "regular";
-  if (kind >= 10_000 && kind <= 19_999) return "replaceable";
-  if (kind >= 20_000 && kind <= 29_999) return "ephemeral";
-  if (kind >= 30_000 && kind <= 39_999) return "addressable";
-  return undefined;
-}

@@ -8,6 +8,8 @@ export const MAX_DEPTH = 64;
 export const MAX_INTEGER_DIGITS = 4_300;
 export const MAX_SUBJECT_CODE_POINTS = 500;
 export const MAX_CORRELATION_ID_CODE_POINTS = 256;
+/** Hex digits of an event id that people have to give. */
+export const MIN_ID_PREFIX = 6;
 /** Recipients that one message may name. */
 export const MAX_RECIPIENTS = 1_024;
 /** Agents of one wire. */
@@ -16,6 +18,9 @@ export const MAX_ROSTER = 256;
 export const MAX_OPEN_GAPS = 1_024;
 /** Public keys whose verdict and KeyObject are remembered. */
 export const MAX_CACHED_KEYS = 1_024;
+
+/** A longer config.json or tiers.json is not read. */
+export const MAX_CONFIG_BYTES = 4 * 1_048_576;
 
 /** What `config.json` may set under `limits`. Spec 1.1. */
 export interface Limits {

@@ -6,7 +6,7 @@ import { MAX_CACHED_KEYS } from "./limits.ts";
 hashes.sha512 = (message) => new Uint8Array(createHash("sha512").update(message).digest());
 
 export const PUBLIC_KEY_BYTES = 32;
-export const SIGNATURE_BYTES = 64;
+const SIGNATURE_BYTES = 64;
 
 // 32 bytes leave two unused bits in the last base64 digit, 64 leave four: they must be zero.
 const BASE64_OF_32 = /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/;

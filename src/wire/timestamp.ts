@@ -65,7 +65,7 @@ function microseconds(text: string): number {
   return micros;
 }
 
-/** How we write a moment: UTC, microseconds, `Z`. Takes whole microseconds since 1970. */
+/** How we write a moment: UTC, microseconds, `Z`. Takes whole microseconds since 1970. @internal */
 export function formatMicros(micros: number): string {
   const ms = Math.floor(micros / 1_000);
   const rest = String(micros - ms * 1_000).padStart(3, "0");

@@ -9,7 +9,7 @@ import type { NotedReason } from "../../src/admission/checks.ts";
 import { context, lineOf, NOON_MS, type Fields } from "../trust/people.ts";
 
 /** Where alice speaks to bob; carol is on the wire, too. */
-export const layout = makeLayout("pairwise", ["alice", "bob", "carol"]);
+const layout = makeLayout("pairwise", ["alice", "bob", "carol"]);
 export const LOG = "alice_to_bob";
 
 /** A log that has shown nothing yet. */

@@ -11,7 +11,7 @@ import {
   saveLogAdmission,
   type LogAdmission,
 } from "../../src/admission/log-admission.ts";
-import { hold, setAllowUnchained } from "../../src/trust/pins.ts";
+import { setAllowUnchained } from "../../src/trust/pins.ts";
 import { SeenIds } from "../../src/admission/rules/seen-ids.ts";
 import { admit, freshLog, judge, short, verified } from "./admission-scene.ts";
 import {
@@ -25,6 +25,7 @@ import {
   signV31,
   storeOf,
   unsignedContext,
+  withHold,
   type Fields,
 } from "../trust/people.ts";
 
@@ -209,13 +210,8 @@ describe("the chain", () => {
   });
 
   test("a hold in the store stops every log of the author", () => {
-    const held = hold(storeOf(peer(alice)), "alice", {
-      cause: "key_revoked",
-      detail: "it was lost",
-      sinceMs: 0,
-    });
-    if (!held.ok) throw new Error(held.detail);
-    const ctx = context({ store: held.store });
+    const why = { cause: "key_revoked", detail: "it was lost", sinceMs: 0 };
+    const ctx = context({ store: withHold(storeOf(peer(alice)), "alice", why) });
     expect(judge(at(chain(1), 0), freshLog(), ctx)).toEqual({
       outcome: "wait",
       because: "held",

@@ -15,7 +15,7 @@ import { fromPlain, type JsonObject, type JsonValue } from "../../src/wire/json/
 import { keyId, makeSigner, publicKeyOf } from "../../src/wire/signature.ts";
 
 export const WIRE_ID = "7c3a91e2b4d05f16";
-export const ROSTER = ["forge", "scribe"];
+const ROSTER = ["forge", "scribe"];
 const BEGIN_MS = Date.UTC(2026, 5, 1, 10);
 
 const SEEDS: Record<string, Uint8Array> = {

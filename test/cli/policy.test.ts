@@ -56,6 +56,18 @@ async function doctor(check: string, ...as: readonly string[]): Promise<string[]
     .map(({ result, detail }) => `${result}: ${detail}`);
 }
 
+it("a config.json as long as a daemon takes it joins and audits too", async () => {
+  await wire();
+  writeFileSync(path("config.json"), JSON.stringify(readConfig()) + " ".repeat(2 * 1_048_576));
+  const joined = await join_();
+  expect([joined.code, joined.stderr]).toEqual([0, ""]);
+  expect((await run("audit", "--wire", machine.wireDir, "--as", "scribe")).code).toBe(0);
+  const env = { PATH: machine.env["PATH"], HOME: machine.root, DEADDROP_AS: undefined };
+  const stranger = ["audit", "--wire", machine.wireDir];
+  const audit = await runCli(stranger, { env, cwd: machine.root, nowMs: Date.now() });
+  expect([audit.exitCode, audit.stderr]).toEqual([0, ""]);
+});
+
 describe("the policy that a first join pins", () => {
   it("is shown", async () => {
     await wire();

@@ -159,7 +159,7 @@ const TIMESTAMP =
   /^(?<date>\d{4}-\d{2}-\d{2})T(?<time>\d{2}:\d{2})(?::(?<second>\d{2})(?:[.](?<fraction>\d{1,18}))?)?(?:Z|(?<sign>[-+])(?<hours>\d{2})(?::?(?<minutes>\d{2}))?)$/s;
 
 /** Microseconds since 1970, digits beyond the sixth cut; undefined for what no calendar has. */
-export function microsOf(text: string): bigint | undefined {
+function microsOf(text: string): bigint | undefined {
   const parts = TIMESTAMP.exec(text)?.groups;
   if (parts === undefined || text.length > 64) return undefined;
   const { date = "", time = "", second = "00", fraction = "", sign = "+" } = parts;

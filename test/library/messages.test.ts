@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { signMessage, verifyMessage } from "../../src/library/messages.ts";
 import { encodeBase64 } from "../../src/wire/signature.ts";
-import { alice, lineOf, NOON } from "../trust/people.ts";
+import { alice, lineOf, NOON_MS } from "../trust/people.ts";
 
 const { line, eventId } = signMessage(
   { to: ["bob"], type: "feedback", subject: "hello", body: "how are you" },
   {
     handle: "alice",
     secret: alice.secret ?? new Uint8Array(),
-    timestamp: NOON,
+    timestamp: new Date(NOON_MS).toISOString(),
     log: "alice_to_bob",
   },
 );

@@ -3,7 +3,7 @@
  * with. Here only a failed test kills: an assertion, or an error thrown in the code. A mutant that
  * loops is stopped by how often its code was hit, which is the same on every machine.
  */
-export const LEAST_SCORE = 85;
+const LEAST_SCORE = 85;
 const HIT_LIMIT = /^Hit limit reached/;
 
 /** Of the mutants of each layer (`src/<layer>/`), how many ended how; the last row is all of them. */

@@ -14,7 +14,7 @@ export interface Machine {
   remove(): void;
 }
 
-export const NOW_MS = Date.UTC(2026, 5, 1, 10);
+const NOW_MS = Date.UTC(2026, 5, 1, 10);
 
 export function newMachine(): Machine {
   const root = mkdtempSync(join(tmpdir(), "deaddrop-setup-"));

@@ -6,10 +6,10 @@ import {
   checkSettings,
   SETTINGS,
   settingNamed,
-  settingsDocument,
   settingValue,
   withSetting,
 } from "../../src/setup/settings-table.ts";
+import { settingsDocument } from "./settings-document.ts";
 
 describe("the table of settings", () => {
   it("is what docs/settings.md says", () => {

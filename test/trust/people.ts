@@ -4,7 +4,13 @@ import { DEFAULT_LIMITS } from "../../src/wire/limits.ts";
 import { encodeBase64, makeSigner, publicKeyOf, type Signer } from "../../src/wire/signature.ts";
 import type { AdmissionContext } from "../../src/admission/context.ts";
 import { DEFAULT_SIGNING } from "../../src/trust/policy/config.ts";
-import { newPeer, type Peer, type PinnedKey, type TrustStore } from "../../src/trust/store.ts";
+import {
+  newPeer,
+  type Hold,
+  type Peer,
+  type PinnedKey,
+  type TrustStore,
+} from "../../src/trust/store.ts";
 import type { Tier } from "../../src/trust/tiers.ts";
 
 /** Somebody who can sign: the same handle has the same key in every test. */
@@ -56,10 +62,17 @@ export function unsignedContext(changes: Partial<AdmissionContext> = {}): Admiss
   });
 }
 
+/** A store as its file may say it: an agent is held, for a reason that the operator ends. */
+export function withHold(store: TrustStore, handle: string, held: Hold): TrustStore {
+  const peers = new Map(store.peers);
+  peers.set(handle, { ...(store.peers.get(handle) ?? newPeer(handle)), held });
+  return { ...store, peers, version: store.version + 1 };
+}
+
 /** Fields of a message as a test writes them: plain data, `undefined` for absent. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-export const NOON = "2026-06-01T12:00:00.000000Z";
+const NOON = "2026-06-01T12:00:00.000000Z";
 export const NOON_MS = Date.parse(NOON);
 
 export function note(fields: Fields = {}): Fields {

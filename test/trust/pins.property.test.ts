@@ -5,7 +5,6 @@ import {
   acceptKey,
   confirmSas,
   deactivateKey,
-  hold,
   pin,
   release,
   revokeKey,
@@ -16,7 +15,16 @@ import {
 } from "../../src/trust/pins.ts";
 import { EMPTY_STORE, tierOf, type TrustStore } from "../../src/trust/store.ts";
 import { TIERS, type Tier } from "../../src/trust/tiers.ts";
-import { context, lineOf, NOON_MS, note, person, signV31, type Person } from "./people.ts";
+import {
+  context,
+  lineOf,
+  NOON_MS,
+  note,
+  person,
+  signV31,
+  withHold,
+  type Person,
+} from "./people.ts";
 
 /** Two agents with three keys each. */
 const AGENTS = ["alice", "bob"].map((handle) =>
@@ -84,7 +92,14 @@ function change(store: TrustStore, step: Step, nowMs: number): StoreChange {
     case "unblock":
       return setBlocked(store, handle, false);
     case "hold":
-      return hold(store, handle, { cause: "log_forked", detail: "two lines", sinceMs: nowMs });
+      return {
+        ok: true,
+        store: withHold(store, handle, {
+          cause: "log_forked",
+          detail: "two lines",
+          sinceMs: nowMs,
+        }),
+      };
     case "release":
       return release(store, handle);
   }

@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import { encodeBase64 } from "../../src/wire/signature.ts";
 import {
   deactivateKey,
-  hold,
   setAllowUnchained,
   setBlocked,
   type StoreChange,
@@ -14,7 +13,17 @@ import {
   serialiseTrustStore,
   type TrustDocument,
 } from "../../src/trust/trust-file.ts";
-import { alice, bob, carol, peer, person, pinned, storeOf, type Person } from "./people.ts";
+import {
+  alice,
+  bob,
+  carol,
+  peer,
+  person,
+  pinned,
+  storeOf,
+  withHold,
+  type Person,
+} from "./people.ts";
 
 function bytesOf(document: unknown): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(document));
@@ -277,7 +286,7 @@ describe("the private store", () => {
     const why = { cause: "log_forked", detail: "why", sinceMs: 1_000 };
     const steps: ((store: TrustStore) => StoreChange)[] = [
       (s) => deactivateKey(s, alice.signer.keyId, "2026-06-01T00:00:00Z", ends),
-      (s) => hold(s, "alice", why),
+      (s) => ({ ok: true, store: withHold(s, "alice", why) }),
       (s) => setBlocked(s, "bob", true),
       (s) => setAllowUnchained(s, "bob", true),
     ];

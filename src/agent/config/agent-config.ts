@@ -42,9 +42,7 @@ import { makeLayout, type Layout } from "../../wire/layout.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { requireDocument } from "./schema-checks.ts";
 import { readAgentSettings, type AgentSettings } from "./settings.ts";
-
-/** A longer config.json or tiers.json is none. */
-const MAX_CONFIG_BYTES = 4 * 1_048_576;
+import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
 
 /** Where an agent is asked to work. `peers` stands in for a roster that the wire lacks (1.1). */
 export interface PlaceRequest {

@@ -4,7 +4,7 @@ import type { UnsignedDecision } from "../../protocol/decisions/decision-record.
 import type { CoreEvent } from "../../protocol/events.ts";
 import type { Disk } from "../../storage/disk/disk.ts";
 import { segmentsOf } from "../../storage/files/segments.ts";
-import { appendShared, type SharedAppend } from "../../storage/files/shared-file.ts";
+import { appendShared, type SharedAppend, SHARED_MODE } from "../../storage/files/shared-file.ts";
 import { readNewLines } from "../../storage/files/tail.ts";
 import { signFields } from "../../wire/compose.ts";
 import { fromPlain, type JsonObject } from "../../wire/json/json.ts";
@@ -13,7 +13,6 @@ import type { AgentConfig } from "../config/agent-config.ts";
 import { assertShape } from "../config/schema-checks.ts";
 
 const BYTES_PER_TURN = 65_536;
-const SHARED_MODE = 0o660;
 
 /** One line of decisions.jsonl, signed by its recorder like a message. Spec 3.4. */
 function signDecision(decision: UnsignedDecision, signer: Signer): Uint8Array {

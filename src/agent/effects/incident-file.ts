@@ -2,13 +2,11 @@ import { Buffer } from "node:buffer";
 import type { AutomaticIncident } from "../../protocol/effects.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 import { segmentsOf } from "../../storage/files/segments.ts";
-import { appendShared } from "../../storage/files/shared-file.ts";
+import { appendShared, SHARED_MODE } from "../../storage/files/shared-file.ts";
 import { signFields } from "../../wire/compose.ts";
 import { fromPlain, type JsonObject } from "../../wire/json/json.ts";
 import type { World } from "../session/world.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
-
-const SHARED_MODE = 0o660;
 
 /** Appends a line to incident_log.jsonl unless one with that id stands there. Spec 3.5. */
 export function mirrorIncident(world: World, place: AgentConfig, id: string, raw: string): void {

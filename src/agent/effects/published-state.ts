@@ -3,7 +3,7 @@ import { unreadCount } from "../../protocol/receipts/receipts.ts";
 import { openUnlessObstructed, StorageError, type Disk } from "../../storage/disk/disk.ts";
 import type { Session } from "../session/session.ts";
 
-const MODE = 0o640;
+const STATE_MODE = 0o640;
 /** Sessions that have said that it cannot be written: another user may keep its name occupied. */
 const told = new WeakSet<Session>();
 
@@ -27,7 +27,7 @@ export function publishState(session: Session): void {
   const path = place.wire.state(place.handle);
   try {
     if (stands(world.disk, path, bytes)) return;
-    world.disk.replace(path, bytes, MODE);
+    world.disk.replace(path, bytes, STATE_MODE);
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
     if (told.has(session)) return;

@@ -13,8 +13,7 @@ import { answerLog, type Layout } from "../../wire/layout.ts";
 import type { Memory } from "../state/agent-state.ts";
 import { isCaughtUp, isHeldBack } from "../state/log-status.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
-
-const HOUR_MS = 3_600_000;
+import { HOUR_MS } from "../../wire/durations.ts";
 
 /** By what lines are judged. Spec 2.4. */
 export function contextOf(place: AgentConfig): AdmissionContext {

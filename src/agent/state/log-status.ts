@@ -118,7 +118,7 @@ const TOLD_AFTER_MS = 10 * 60_000;
 const READ_AGAIN_MS = 60_000;
 
 /** The status of a log after an observation. Pure; called by `observe` alone. */
-export function next(status: LogStatus, seen: Observation, nowMs: number): LogStatus {
+function next(status: LogStatus, seen: Observation, nowMs: number): LogStatus {
   const dueMs = nowMs + ("forMs" in seen ? seen.forMs : 0);
   switch (seen.saw) {
     case "lines":

@@ -4,8 +4,8 @@ import { DeaddropError } from "../../api/errors.ts";
 import type { Session } from "../session/session.ts";
 import { storedMessages, type StoredMessage } from "../state/stored-messages.ts";
 import type { ResolvedId, ViewArgs } from "../../api/views.ts";
+import { MIN_ID_PREFIX } from "../../wire/limits.ts";
 
-const MIN_PREFIX = 6;
 const ID_LENGTH = 64;
 const HEX = /^[0-9a-f]+$/;
 /** Meanings that an error lists. */
@@ -59,7 +59,7 @@ export function resolveThread(session: Session, { id, by }: ViewArgs["thread"]):
  */
 function messagesNamed(session: Session, id: string): ResolvedId[] {
   const prefix = id.toLowerCase();
-  if (prefix.length < MIN_PREFIX || prefix.length > ID_LENGTH || !HEX.test(prefix)) return [];
+  if (prefix.length < MIN_ID_PREFIX || prefix.length > ID_LENGTH || !HEX.test(prefix)) return [];
   const found = new Map<string, ResolvedId>();
   for (const { correlationId, messages } of session.memory.state.threads.threads.values()) {
     for (const message of messages) {
@@ -83,7 +83,10 @@ function resolved(message: ThreadMessage, correlationId: string): ResolvedId {
   return { event_id: id, correlation_id: correlationId, from, type, subject, log, to: [...to] };
 }
 
-function resolvedLine(session: Session, stored: StoredMessage): ResolvedId | undefined {
+function resolvedLine(
+  session: Pick<Session, "place" | "env">,
+  stored: StoredMessage,
+): ResolvedId | undefined {
   const { entry, message } = stored;
   const log = session.place.layout.logs.get(entry.log);
   if (log === undefined) return undefined;
@@ -122,6 +125,6 @@ function ambiguous(id: string, meanings: readonly string[], isName = false): Dea
 
 function unknown(id: string, orName = false): DeaddropError {
   return new DeaddropError("unknown_id", `no message is named "${id}"`, {
-    hint: `give an event id, or the first ${MIN_PREFIX} or more characters of one${orName ? ", or a correlation id" : ""}; deaddrop inbox and deaddrop sent list them`,
+    hint: `give an event id, or the first ${MIN_ID_PREFIX} or more characters of one${orName ? ", or a correlation id" : ""}; deaddrop inbox and deaddrop sent list them`,
   });
 }

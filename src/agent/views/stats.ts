@@ -4,8 +4,7 @@ import { proposalsView } from "../../protocol/decisions/proposals-view.ts";
 import type { StatsView } from "../../api/views.ts";
 import type { Session } from "../session/session.ts";
 import { storedMessages } from "../state/stored-messages.ts";
-
-const DAY_MS = 24 * 60 * 60_000;
+import { DAY_MS } from "../../wire/durations.ts";
 
 /** The record of a wire as we have seen it. Spec 4.4, `stats`. */
 export function statsView(session: Session): StatsView {

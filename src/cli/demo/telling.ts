@@ -8,7 +8,7 @@ export const FORGE = "forge";
 export const SCRIBE = "scribe";
 
 /** How long one thing is waited for, and how often it is looked at. */
-const PATIENCE_MS = 12_000;
+const STORY_PATIENCE_MS = 12_000;
 const LOOK_EVERY_MS = 300;
 
 export type Say = (line: string) => void;
@@ -69,14 +69,14 @@ export async function until<T>(
   look: () => Promise<T>,
   isSo: (seen: T) => boolean,
 ): Promise<T> {
-  const endMs = Date.now() + PATIENCE_MS;
+  const endMs = Date.now() + STORY_PATIENCE_MS;
   for (;;) {
     refuseDeadDaemon(told);
     const seen = await look();
     if (isSo(seen)) return seen;
     if (Date.now() > endMs) {
       throw new DemoFailure(
-        `${what}: not within ${PATIENCE_MS / 1_000} s; last seen:\n${JSON.stringify(seen, null, 2).slice(0, 2_000)}`,
+        `${what}: not within ${STORY_PATIENCE_MS / 1_000} s; last seen:\n${JSON.stringify(seen, null, 2).slice(0, 2_000)}`,
       );
     }
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));

@@ -12,7 +12,7 @@ export interface PassphraseFlags {
 
 const VARIABLE = "DEADDROP_PASSPHRASE";
 const MIN_LENGTH = 10;
-const MAX_BYTES = 1_024;
+const MAX_PASSPHRASE_BYTES = 1_024;
 
 /** A passphrase is never an argument: those stand in the list of processes and in the history. */
 export function addPassphrase(command: Command): Command {
@@ -42,7 +42,7 @@ export async function readPassphrase(
 }
 
 function inFile(disk: Disk, path: string): string {
-  const bytes = readWhole(disk, path, MAX_BYTES);
+  const bytes = readWhole(disk, path, MAX_PASSPHRASE_BYTES);
   if (bytes === undefined) {
     throw new DeaddropError("usage", `--passphrase-file ${path}: no such file`);
   }
@@ -57,7 +57,7 @@ async function typed(cli: Cli, isNew: boolean): Promise<string> {
       hint: `give --passphrase-file FILE (readable by you alone), or set ${VARIABLE}`,
     });
   }
-  const prompt = secretPrompt(cli, MAX_BYTES);
+  const prompt = secretPrompt(cli, MAX_PASSPHRASE_BYTES);
   try {
     const first = await prompt.ask("Passphrase: ");
     if (!isNew) return first;

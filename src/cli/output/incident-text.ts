@@ -4,8 +4,7 @@ import type { Cli, GlobalFlags } from "../context.ts";
 import { emit, table, type Cell, type Style } from "./output.ts";
 import { safeJson } from "./sanitise.ts";
 import { severityCell, shortId, when } from "./text.ts";
-
-const FOLLOW_PAUSE_MS = 1_000;
+import { FOLLOW_PAUSE_MS } from "./listing.ts";
 
 const STYLE_BY_STATUS: Record<IncidentView["status"], Style> = {
   open: "yellow",
@@ -64,6 +63,6 @@ export async function followIncidents(
     shown = now;
     await cli.sleep(FOLLOW_PAUSE_MS);
     // Without a daemon nobody but us takes in what peers write.
-    if (!client.viaDaemon) await client.tick();
+    if (!client.viaDaemon) await client.ask("tick");
   }
 }

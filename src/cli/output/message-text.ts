@@ -51,7 +51,7 @@ function dueNote(dueAt: string | null, nowMs: number): string {
 }
 
 /** Unknown kinds come without a type. Spec 1.3. */
-export function typeOf(message: MessageFields): string {
+function typeOf(message: MessageFields): string {
   return message.type ?? `kind:${message.kind ?? "?"}`;
 }
 

@@ -1,10 +1,6 @@
 import type { ObligationView, Presence } from "../../api/views.ts";
 import type { Cell, Style } from "./output.ts";
-
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
+import { SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS } from "../../wire/durations.ts";
 
 /** Enough of an id to name a message by (6 characters or more do). Spec 4.4. */
 export function shortId(id: string): string {

@@ -1,13 +1,12 @@
 import type { Client } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import type { ResolvedId } from "../../api/views.ts";
-import { MAX_SUBJECT_CODE_POINTS } from "../../wire/limits.ts";
+import { MAX_SUBJECT_CODE_POINTS, MIN_ID_PREFIX } from "../../wire/limits.ts";
 import { sanitise } from "../output/sanitise.ts";
 
 /** The message that another one answers. */
 export type Parent = ResolvedId;
 
-const MIN_PREFIX_LENGTH = 6;
 const LIKE_AN_ID = /^[0-9a-f]{6,64}$/i;
 /** What our own replies begin with, so that a long conversation does not pile it up. */
 const REPLY_TO = /^(?:re: (?:[A-Za-z0-9][A-Za-z0-9._-]{0,127}'s [a-z_]+(?::[0-9]+)?: )?)+/i;
@@ -23,10 +22,10 @@ export async function parentOf(client: Client, id: string): Promise<Parent> {
   try {
     return await client.view("resolve_id", { id });
   } catch (error) {
-    const short = id.length < MIN_PREFIX_LENGTH && /^[0-9a-f]+$/.test(id);
+    const short = id.length < MIN_ID_PREFIX && /^[0-9a-f]+$/.test(id);
     if (!short || !(error instanceof DeaddropError) || error.code !== "unknown_id") throw error;
     throw new DeaddropError("unknown_id", error.message, {
-      hint: `a part of an event id needs at least ${MIN_PREFIX_LENGTH} characters`,
+      hint: `a part of an event id needs at least ${MIN_ID_PREFIX} characters`,
     });
   }
 }

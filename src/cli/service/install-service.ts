@@ -36,7 +36,10 @@ export interface Argv {
 
 type Manager = "systemd" | "launchd" | "none";
 
-/** How the daemon is run by hand; also what is printed where there is no service manager. */
+/**
+ * How the daemon is run by hand; also what is printed where there is no service manager.
+ * @internal
+ */
 export function foregroundCommand(place: ServicePlace): string {
   const words = [place.node, place.program, "daemon"];
   words.push("--wire", place.agent.wireDir, "--as", place.agent.handle);

@@ -95,7 +95,7 @@ function unitText(place: ServicePlace): string {
     .replace(/^EnvironmentFile=.*$/m, () => `EnvironmentFile=${specifier(records)}/%i.env`);
 }
 
-/** What this instance may write; everything else is read-only to it. */
+/** What this instance may write; everything else is read-only to it. @internal */
 export function dropInText(place: ServicePlace): string {
   const { places, agent } = place;
   const writable = [agent.wireDir, programFolder(places), dirname(dirname(agent.stateDir))];

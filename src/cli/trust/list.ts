@@ -101,7 +101,7 @@ export function standingOf(row: TrustRow | undefined): string {
 }
 
 /** Where the wire's trust.json departs from what is pinned. Spec 2.1. */
-export function driftsOf({ host, place }: AgentPlace): readonly Drift[] {
+function driftsOf({ host, place }: AgentPlace): readonly Drift[] {
   const bytes = readWhole(host.disk, place.wire.trust);
   if (bytes === undefined) return [];
   const parsed = parseTrustFile(bytes, place.wire.trust, "UNTRUSTED");

@@ -15,28 +15,6 @@ export function patternsOverlap(a: string, b: string): boolean {
   );
 }
 
-/** Whether that path, whose characters stand for themselves, matches a pattern. */
-export function matchesPath(pattern: string, path: string): boolean {
-  const left = segments(pattern);
-  const right = segments(path);
-  if (left === undefined || right === undefined) return false;
-  return overlap(
-    left.map((segment) => ({ text: segment, any: segment === "**" })),
-    right.map((segment) => ({ text: segment, any: false })),
-    (segment) => segment.any,
-    (x, y) => segmentMatches(x.text, y.text),
-  );
-}
-
-function segmentMatches(pattern: string, name: string): boolean {
-  return overlap(
-    Array.from(pattern, (text) => ({ text, literal: false })),
-    Array.from(name, (text) => ({ text, literal: true })),
-    (one) => !one.literal && one.text === "*",
-    (x, y) => x.text === y.text || (!x.literal && x.text === "?"),
-  );
-}
-
 function isStar(character: string): boolean {
   return character === "*";
 }

@@ -10,8 +10,8 @@ import type { Env, Now } from "../env.ts";
 import { caseOf } from "./proposals.ts";
 import { answerLogName, voiceSoFar } from "./party-position.ts";
 import { linesOf, type Topic } from "./proposal-thread.ts";
+import { DAY_MS } from "../../wire/durations.ts";
 
-export const DAY_MS = 24 * 60 * 60_000;
 const CADENCES_TO_ANSWER = 2;
 
 /** Our proposals whose time is over, and threads that do not converge. Spec 3.4, "Deadlines". */
@@ -89,7 +89,6 @@ function revert(proposal: Proposal, silent: string): Effect[] {
     {
       do: "send",
       log: proposal.log,
-      key: `revert:${proposal.key}`,
       draft: {
         to: proposal.required,
         type: "correction",

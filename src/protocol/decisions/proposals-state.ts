@@ -2,6 +2,7 @@ import { forgetLine, type KnownLines } from "../logs/known-lines.ts";
 import type { Proposal } from "./proposal.ts";
 import type { Env } from "../env.ts";
 import { sizeOf, topicKey, type Topic } from "./proposal-thread.ts";
+import { EVICTION_BATCH, ROOM } from "../bounds.ts";
 
 /** Threads kept for outcomes; beyond, the one untouched for longest goes. */
 const MAX_TOPICS = 4_096;
@@ -10,9 +11,6 @@ const MAX_OPEN_TOPICS = 16_384;
 /** Lines remembered in all threads: beyond, whole threads go as above, until there is room again. */
 const MAX_ALL_LINES = 131_072;
 const MAX_ALL_OPEN_LINES = 2 * MAX_ALL_LINES;
-const ROOM = 8_192;
-/** So many go at once: a map that is eaten away from its front is slow to walk. */
-const EVICTION_BATCH = 256;
 /** Texts kept of open proposals by peers. Ours stay: no peer makes us forget what we record. */
 const MAX_CONTENTS = 1_024;
 

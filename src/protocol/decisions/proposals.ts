@@ -22,10 +22,10 @@ import { requiredOf } from "./required-parties.ts";
 import { answerLogName, type Case } from "./party-position.ts";
 import { addLine, linesOf, newTopic, sizeOf, topicKey, type Topic } from "./proposal-thread.ts";
 import { judgeUnchained } from "./unchained-outcome.ts";
+import { MAX_KEPT_SUBJECT } from "../bounds.ts";
 
 /** Open proposals of one log that are judged with every beat; beyond, the oldest wait for a line. */
 const MAX_WATCHED = 4_096;
-const MAX_SUBJECT = 200;
 /** Spec 3.4: so many round trips of counters, and both operators are told. */
 const MAX_ROUND_TRIPS = 3;
 
@@ -107,7 +107,7 @@ function addProposal(
     log: event.log,
     line: event.line,
     from: log.owner,
-    subject: message.subject.slice(0, MAX_SUBJECT),
+    subject: message.subject.slice(0, MAX_KEPT_SUBJECT),
     required: parties,
     problem,
     awaitsRoster,

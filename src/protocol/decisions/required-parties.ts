@@ -9,7 +9,7 @@ import { patternsOverlap } from "./path-match.ts";
 import type { Domains } from "../env.ts";
 
 /** Names and paths beyond these are not looked at. */
-const MAX_DOMAINS = 64;
+const MAX_NAMED_DOMAINS = 64;
 const MAX_PATHS = 256;
 const MAX_NAME = 128;
 
@@ -89,7 +89,7 @@ export function touchedDomains(
   domains: Domains,
 ): { names: string[]; owners: [domain: string, owner: string][] } {
   const named = (textsField(body, "domains") ?? []).filter((name) => name.length <= MAX_NAME);
-  const names = new Set(named.slice(0, MAX_DOMAINS));
+  const names = new Set(named.slice(0, MAX_NAMED_DOMAINS));
   const paths = (textsField(body, "paths") ?? []).slice(0, MAX_PATHS);
   for (const [name, domain] of domains) {
     const touched = domain.paths.some((owned) =>

@@ -3,12 +3,12 @@ import { readersOf, type HeartbeatsState } from "./heartbeats.ts";
 import { newPace, type Pace } from "./pace.ts";
 import { owesBeat, type ReceiptsState } from "../receipts/receipts.ts";
 import type { Env, HeartbeatTier, Now } from "../env.ts";
+import { MINUTE_MS } from "../../wire/durations.ts";
 
 /** Spec 3.2: news bring the next beat forward to within 2 s; a burst has this long to be one. */
 const EARLY_DELAY_MS = 1_000;
 /** Spec 3.2: at most so many beats a minute are brought forward, in all logs together. */
 const MAX_EARLY_PER_MINUTE = 6;
-const MINUTE_MS = 60_000;
 const JITTER = 0.05;
 
 /**
@@ -47,7 +47,7 @@ export function tierOfLog(
   return rest.reduce((a, b) => (env.cadences[b] < env.cadences[a] ? b : a), first);
 }
 
-export function logCadence(state: HeartbeatsState, ownLog: string, env: Env): number {
+function logCadence(state: HeartbeatsState, ownLog: string, env: Env): number {
   const tier = tierOfLog(ownLog, env, (peer) => state.paces.get(peer) ?? newPace());
   return env.cadences[tier];
 }

@@ -92,6 +92,7 @@ export function applyHeartbeats(
   if (!down) state.headsDown = false;
 }
 
+/** @internal */
 export function paceOf(state: HeartbeatsState, peer: string): Pace {
   let pace = state.paces.get(peer);
   if (pace === undefined) {

@@ -13,8 +13,8 @@ const SILENT_AFTER_CADENCES = 3;
 
 export type Presence = "online" | "late" | "silent" | "paused" | "unknown";
 
-/** One peer, as `peers` prints it: daemon alive and agent alive apart. Spec 3.1. */
-export interface PeerView {
+/** What is known of one peer: daemon alive and agent alive apart. Spec 3.1. */
+export interface PeerLife {
   handle: string;
   trust_tier: Tier | null;
   /** How far it trusts us, by its last announcement. Spec 2.3. */
@@ -51,7 +51,7 @@ export function silenceMs(cadenceMs: number | undefined, env: Env): number {
 }
 
 /** Whether a peer's daemon lives, by our receipt of its last beat. Spec 3.1. */
-export function presenceOf(beat: PeerBeat | undefined, env: Env, nowMs: number): Presence {
+function presenceOf(beat: PeerBeat | undefined, env: Env, nowMs: number): Presence {
   if (beat === undefined) return "unknown";
   // Who said that it pauses is not late.
   if (beat.state === "paused") return "paused";
@@ -99,7 +99,7 @@ export function peersView(
   { heartbeats, announcements, logs }: PeerFacts,
   env: Env,
   nowMs: number,
-): PeerView[] {
+): PeerLife[] {
   const peers = env.layout.roster.filter((handle) => handle !== env.self);
   return peers.map((handle) => {
     const beat = heartbeats.peerBeats.get(handle);

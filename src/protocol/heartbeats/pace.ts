@@ -1,7 +1,7 @@
 import { DEFAULT_HEARTBEAT_TIERS, type Transition } from "../../trust/policy/heartbeat-tiers.ts";
 import type { Env, HeartbeatTier } from "../env.ts";
 
-/** Spec 3.1: T0 ends after so many beats. */
+/** Spec 3.1: T0 ends after so many beats. @internal */
 export const MAX_T0_BEATS = 20;
 /** An interval of at least this share of the cadence is a full one: beats jitter by 5 %. */
 const FULL_INTERVAL = 0.9;

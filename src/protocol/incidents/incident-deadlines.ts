@@ -79,7 +79,6 @@ function escalation(incident: Incident, of: string): Effect {
   const body = { escalates: id, of, severity };
   return {
     do: "send",
-    key: `escalate:${log}:${id}:${of}`,
     log,
     draft: {
       to,

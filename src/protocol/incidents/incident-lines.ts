@@ -1,7 +1,7 @@
 import type { Message } from "../../wire/message.ts";
 import { field, textField } from "../body.ts";
 
-export const SEVERITIES = ["low", "medium", "high", "critical"] as const;
+const SEVERITIES = ["low", "medium", "high", "critical"] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
 /** What a line is to incidents. Ids are event ids. Spec 3.5. */

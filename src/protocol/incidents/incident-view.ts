@@ -16,7 +16,7 @@ export interface IncidentView {
   raised_at: string;
   addressees: IncidentAddressee[];
   status: "open" | "acked" | "escalated" | "resolved";
-  automatic: false;
+  automatic: boolean;
 }
 
 export interface IncidentAddressee {
@@ -50,21 +50,6 @@ export function unresolvedIncidents(
   logs: LogsState,
 ): IncidentView[] {
   return incidentsView(state, env, logs).filter(({ status }) => status !== "resolved");
-}
-
-/** Incidents that our own agent has not acked although its time is over. Spec 8.3. */
-export function overdueIncidents(
-  state: IncidentsState,
-  env: Env,
-  logs: LogsState,
-  nowMs: number,
-): IncidentView[] {
-  return unresolvedIncidents(state, env, logs).filter(({ addressees }) =>
-    addressees.some(
-      ({ handle, acked, due_at }) =>
-        handle === env.self && !acked && due_at !== null && Date.parse(due_at) <= nowMs,
-    ),
-  );
 }
 
 function addressee(

@@ -14,9 +14,9 @@ import { isFolded, type CoreEvent, type LineEvent } from "../events.ts";
 import type { Env } from "../env.ts";
 import { isGrave } from "./safe-mode.ts";
 
-export { emptyIncidents, type IncidentsState } from "./incident-state.ts";
+export type { IncidentsState } from "./incident-state.ts";
 
-/** Declared incidents remembered per log: the newest, counted in that log's own order. */
+/** Declared incidents remembered per log: the newest, counted in that log's own order. @internal */
 export const MAX_INCIDENTS = 256;
 /** Answers remembered per log that may be to an incident which we do not hold yet. */
 const MAX_ANSWERS_AHEAD = 4_096;

@@ -60,7 +60,6 @@ export function decideAnnouncements(state: AnnouncementsState, env: Env): Effect
     if (tier === undefined || state.said.get(peer) === tier || env.heldPeers.has(peer)) return [];
     return logsTo(env.layout, env.self, [peer]).map(({ name }): Effect => ({
       do: "send",
-      key: `announce:${peer}:${tier}`,
       log: name,
       draft: {
         to: [peer],

@@ -122,7 +122,6 @@ export function decideKeyChanges(state: KeyChangesState, env: Env, now: Now): Ef
     if (askedFor(state, env, "deactivate_key", keyId).length > 0) return [];
     return asked.map(({ log, required }): Effect => ({
       do: "send",
-      key: `deactivate_key:${log}:${keyId}`,
       log,
       draft: {
         to: [...required],
@@ -140,7 +139,10 @@ export function decideKeyChanges(state: KeyChangesState, env: Env, now: Now): Ef
   });
 }
 
-/** What we have proposed about that key: of each log the last, which a repeated command renews. */
+/**
+ * What we have proposed about that key: of each log the last, which a repeated command renews.
+ * @internal
+ */
 export function askedFor(
   state: KeyChangesState,
   env: Env,
@@ -153,6 +155,6 @@ export function askedFor(
   return [...new Map(own.map((change) => [change.log, change])).values()];
 }
 
-export function isRatified(proposals: ProposalsState, env: Env, { id }: KeyChange): boolean {
+function isRatified(proposals: ProposalsState, env: Env, { id }: KeyChange): boolean {
   return proposalsById(proposals, id, env).some(({ outcome }) => outcome?.status === "ratified");
 }

@@ -8,7 +8,7 @@ import { lastAtOrBelow } from "./sorted.ts";
 const MAX_WAITING = 65_536;
 /** Ranges of refusals that count, per reader and target: the first ones. */
 const MAX_REFUSED = 16_384;
-const MAX_MISMATCHES = 64;
+const MAX_HEAD_MISMATCHES = 64;
 const MAX_MARKS = 16_384;
 /** Beats that are never pruned: the newest of each log. */
 const BEATS_KEPT = 512;
@@ -88,7 +88,7 @@ export function settle(
       coverage.steps.push({ beat: first.beat, lines });
     } else if (contradicts(held, first.head)) {
       reader.mismatches.push({ beat: first.beat, target, lines: first.head.lines });
-      if (reader.mismatches.length > MAX_MISMATCHES) reader.mismatches.shift();
+      if (reader.mismatches.length > MAX_HEAD_MISMATCHES) reader.mismatches.shift();
     }
   }
   if (coverage.next === coverage.waiting.length || coverage.next >= SETTLED_BEFORE_SPLICE) {

@@ -23,7 +23,10 @@ import {
 import { isMail } from "../routing.ts";
 import { applySent, emptySent, type SentState } from "./sent.ts";
 
-/** Unread lines that are remembered one by one, per log; those after them only as a number. */
+/**
+ * Unread lines that are remembered one by one, per log; those after them only as a number.
+ * @internal
+ */
 export const MAX_UNREAD = 8_192;
 
 /** What we have taken in of the peers' logs, and what became of what we sent. Spec 3.2. */
@@ -105,7 +108,10 @@ export function applyReceipts(
   applySent(state.sent, event, env, logs, touched);
 }
 
-/** Spec 3.2: when the list of refusals is full, reading of that log stops until our next beat. */
+/**
+ * Spec 3.2: when the list of refusals is full, reading of that log stops until our next beat.
+ * @internal
+ */
 export function mustPause(state: ReceiptsState, logName: string): boolean {
   const taken = state.taken.get(logName);
   return taken !== undefined && isFull(taken.refused);

@@ -1,7 +1,7 @@
 import type { RefusalReason } from "../../admission/checks.ts";
 import type { Tier } from "../../trust/tiers.ts";
 import { answerLog } from "../../wire/layout.ts";
-import { answerDueMs, DAY_MS } from "../decisions/proposal-deadlines.ts";
+import { answerDueMs } from "../decisions/proposal-deadlines.ts";
 import { deadlineCadence } from "../heartbeats/liveness.ts";
 import { proposalsView, type ProposalView } from "../decisions/proposals-view.ts";
 import { proposalsById } from "../decisions/proposals-state.ts";
@@ -16,7 +16,9 @@ import {
   type ThreadMessage,
   type ThreadPart,
 } from "./threads.ts";
+import { DAY_MS } from "../../wire/durations.ts";
 
+/** An answer that somebody owes. Spec 3.3. */
 export interface ObligationView {
   event_id: string;
   correlation_id: string;
@@ -25,7 +27,7 @@ export interface ObligationView {
   subject: string;
   from: string;
   owed_by: string;
-  due_at: string;
+  due_at: string | null;
   overdue: boolean;
   since: string;
 }
@@ -47,7 +49,8 @@ export interface ThreadMessageView {
   corrections: string[];
 }
 
-export interface ThreadView {
+/** A thread without the texts of its messages. */
+export interface ThreadOutline {
   correlation_id: string;
   /** Event id of the root; null when we do not hold it. */
   root: string | null;
@@ -73,26 +76,13 @@ export function pendingView(state: State, env: Env, nowMs: number): ObligationVi
     .sort((a, b) => compareText(a.since, b.since) || compareText(a.event_id, b.event_id));
 }
 
-/** The threads of that correlation id: several when several agents began one. Spec 3.3. */
-export function threadView(
+/** A thread as views: several when several agents began one by that correlation id. Spec 3.3. */
+export function threadViewsOf(
   state: State,
   env: Env,
   nowMs: number,
-  correlationId: string,
-): ThreadView[] {
-  const thread = state.threads.threads.get(correlationId);
-  return thread === undefined ? [] : threadViewsOf(state, env, nowMs, thread);
-}
-
-/** All threads, the most recently touched last. */
-export function threadsView(state: State, env: Env, nowMs: number): ThreadView[] {
-  return [...state.threads.threads.values()].flatMap((thread) =>
-    threadViewsOf(state, env, nowMs, thread),
-  );
-}
-
-/** The views of a thread that the state need not hold any more. */
-export function threadViewsOf(state: State, env: Env, nowMs: number, thread: Thread): ThreadView[] {
+  thread: Thread,
+): ThreadOutline[] {
   const proposals = proposalsView(state.proposals, state.logs, env, thread.correlationId);
   return splitThread(thread).map((part) => {
     const ids = new Set(part.messages.map(({ id }) => id));
@@ -122,7 +112,7 @@ function subjectOf({ root, messages }: ThreadPart, env: Env): string {
 }
 
 /** A thread in which nothing was ever asked stays open; one that owes nothing more is closed. */
-function statusOf(part: ThreadPart, open: readonly Obligation[]): ThreadView["status"] {
+function statusOf(part: ThreadPart, open: readonly Obligation[]): ThreadOutline["status"] {
   if (open.length > 0) return "waiting_on";
   return part.messages.some(({ ackRequired }) => ackRequired) ? "closed" : "open";
 }

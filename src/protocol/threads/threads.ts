@@ -4,20 +4,17 @@ import { addresseesOf } from "../addressing.ts";
 import { field, textField } from "../body.ts";
 import type { CoreEvent, LineEvent } from "../events.ts";
 import type { Env } from "../env.ts";
+import { EVICTION_BATCH, ROOM, MAX_KEPT_SUBJECT } from "../bounds.ts";
 
 /** Threads remembered; beyond, the one untouched for longest goes. */
 const MAX_THREADS = 4_096;
 /** The same where the oldest still wait for somebody: these go last. */
 const MAX_WAITING_THREADS = 16_384;
-/** So many go at once: a map that is eaten away from its front is slow to walk. */
-const EVICTION_BATCH = 256;
 /** Messages remembered of one thread: beyond, the oldest that nobody waits for go. */
 const MAX_MESSAGES = 1_024;
 /** Messages remembered in all: beyond, whole threads go as above, until there is room again. */
 const MAX_ALL_MESSAGES = 65_536;
 const MAX_ALL_WAITING_MESSAGES = 4 * MAX_ALL_MESSAGES;
-const ROOM = 8_192;
-const MAX_SUBJECT = 200;
 
 /** Threads by correlation id: only what is needed to list and to owe, never bodies. Spec 3.3. */
 export interface ThreadsState {
@@ -95,7 +92,7 @@ export function threadMessageOf(
     from: log.owner,
     to: addresseesOf(message, log, env),
     type,
-    subject: Array.from(message.subject).slice(0, MAX_SUBJECT).join(""),
+    subject: Array.from(message.subject).slice(0, MAX_KEPT_SUBJECT).join(""),
     timestamp: message.timestamp,
     root: message.correlationId === message.timestamp,
     ackRequired: message.ackRequired,
@@ -110,7 +107,7 @@ export function threadMessageOf(
 
 /** False for a subject that may have been cut to stay within bounds. */
 export function isWholeSubject({ subject }: ThreadMessage): boolean {
-  return Array.from(subject).length < MAX_SUBJECT;
+  return Array.from(subject).length < MAX_KEPT_SUBJECT;
 }
 
 const TARGETS = ["acks", "counters", "reverts", "corrects", "resolves", "escalates", "resumes"];

@@ -6,8 +6,7 @@ import { resolveWireKey } from "../../storage/private/private-folders.ts";
 import { requireWire } from "../../storage/wire-folder.ts";
 import { parseConfig } from "../../trust/policy/config.ts";
 import type { SetupHost } from "../host.ts";
-
-const MAX_CONFIG_BYTES = 4 * 1_048_576;
+import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
 
 /**
  * Where the files of a backup belong on this machine. The wire may lie at another path than before;

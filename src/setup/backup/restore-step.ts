@@ -1,11 +1,10 @@
 import { readWhole, type Disk } from "../../storage/disk/disk.ts";
+import { PRIVATE_FILE } from "../../storage/private/private-folders.ts";
 
 /** One change of a restore. A file is the old or the new one, whenever the machine dies. */
 export type RestoreStep =
   | { readonly do: "write"; readonly path: string; readonly bytes: Uint8Array }
   | { readonly do: "remove"; readonly path: string };
-
-const PRIVATE_FILE = 0o600;
 
 export function write(path: string, bytes: Uint8Array): RestoreStep {
   return { do: "write", path, bytes };

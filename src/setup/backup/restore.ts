@@ -1,6 +1,6 @@
 import { DeaddropError } from "../../api/errors.ts";
 import type { Backup } from "../../storage/private/backup-file.ts";
-import { readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
+import { readWhole, StorageError, type Disk, LOCK_WAIT_MS } from "../../storage/disk/disk.ts";
 import { lockHolder, takeLock, type HeldLock, type LockNote } from "../../storage/disk/lock.ts";
 import type { AgentPaths } from "../../storage/paths.ts";
 import { preparePrivateFolders, rememberWire } from "../../storage/private/private-folders.ts";
@@ -14,7 +14,6 @@ export interface Agreed {
   readonly replaceKey: boolean;
 }
 
-const LOCK_WAIT_MS = 2_000;
 const MAX_SHOWN = 8;
 /** After that it has to be agreed to once more: meanwhile the agent may have gone on. */
 const INTERRUPTED_LIMIT_MS = 24 * 60 * 60 * 1_000;

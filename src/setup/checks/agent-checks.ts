@@ -12,9 +12,8 @@ import { isChained } from "../../wire/chain.ts";
 import { ownLogs } from "../../wire/layout.ts";
 import { failed, ok, warning, type Finding } from "./host-checks.ts";
 import { lastMessage } from "./last-message.ts";
-
-const DAY_MS = 24 * 60 * 60 * 1000;
-const KEY_AGE_DAYS = 180;
+import { DAY_MS } from "../../wire/durations.ts";
+import { MAX_KEY_AGE_DAYS } from "../../trust/store.ts";
 
 /** Runs a check; trouble on the way is a finding too, with the hint that came with it. */
 export function checking(check: string, run: () => readonly Finding[]): readonly Finding[] {
@@ -34,7 +33,7 @@ export function checkKey(disk: Disk, place: AgentConfig, nowMs: number): readonl
   const madeMs = made?.mtimeMs ?? nowMs;
   const days = Math.floor((nowMs - madeMs) / DAY_MS);
   const age =
-    days > KEY_AGE_DAYS
+    days > MAX_KEY_AGE_DAYS
       ? warning(
           "key",
           `${keyId} is ${days} days old`,

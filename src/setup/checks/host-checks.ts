@@ -71,6 +71,7 @@ export function checkSpace(folder: string, what: string): Finding {
   return judgeSpace(what, folder, Math.floor((bavail * bsize) / 1024 ** 2));
 }
 
+/** @internal */
 export function judgeSpace(what: string, folder: string, freeMib: number): Finding {
   const check = `disk space, ${what}`;
   const detail = `${freeMib} MiB free in ${folder}`;
@@ -84,6 +85,7 @@ export function checkFilesystem(folder: string): Finding {
   return judgeFilesystem(folder, filesystemKind(folder));
 }
 
+/** @internal */
 export function judgeFilesystem(folder: string, { name, events }: FilesystemKind): Finding {
   return events
     ? ok("filesystem", `${folder} is on ${name}`)

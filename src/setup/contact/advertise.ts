@@ -1,5 +1,11 @@
 import { DeaddropError } from "../../api/errors.ts";
-import { readWhole, stillNamed, type Disk, type DiskFile } from "../../storage/disk/disk.ts";
+import {
+  readWhole,
+  stillNamed,
+  type Disk,
+  type DiskFile,
+  LOCK_WAIT_MS,
+} from "../../storage/disk/disk.ts";
 import { parseObject } from "../../wire/json/json.ts";
 import type { Sharing } from "../../storage/wire-folder.ts";
 import { isOurs, share } from "../wire/sharing.ts";
@@ -16,7 +22,6 @@ export interface AdvertisedKey {
   readonly retired?: readonly string[];
 }
 
-const LOCK_WAIT_MS = 2_000;
 const MAX_TRUST_FILE_BYTES = 4 * 1024 * 1024;
 
 /**
@@ -72,7 +77,7 @@ interface AgentFields {
 
 type AdvertisedEntry = { key_id?: unknown; active?: unknown } | null | undefined;
 
-/** The file's text with our key in it; the same text when it is there already. Pure. */
+/** The file's text with our key in it; the same text when it is there already. Pure. @internal */
 export function withAdvertisedKey(text: string, key: AdvertisedKey): Advertised {
   const blank = text.trim() === "";
   const parsed = parseObject(Buffer.from(blank ? "{}" : text));

@@ -183,12 +183,7 @@ export function pinStep(
 }
 
 /** Pins a key and lifts its agent to the tier, step by step as spec 2.3 has it. Pure. */
-export function pinAt(
-  store: TrustStore,
-  offered: OfferedKey,
-  tier: Tier,
-  nowMs: number,
-): StoreChange {
+function pinAt(store: TrustStore, offered: OfferedKey, tier: Tier, nowMs: number): StoreChange {
   const pinned = pin(store, offered.handle, offered.key, new Date(nowMs).toISOString());
   if (!pinned.ok || tier === "UNTRUSTED") return pinned;
   const peer = pinned.store.peers.get(offered.handle);

@@ -27,12 +27,12 @@ import { ownGroupId } from "./unix-groups.ts";
 import { runSteps, type Step } from "../steps.ts";
 import {
   checkWireTiers,
-  MAX_CONFIG_BYTES,
   newConfigText,
   protocolSubject,
   readWireConfig,
   shippedTiersText,
 } from "./wire-config.ts";
+import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
 
 /** A key that the operator gives for a peer: base64, or the path of its .pub.json. */
 export interface PeerKey {

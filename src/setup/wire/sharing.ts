@@ -46,7 +46,7 @@ export function share(disk: Disk, path: string, mode: number, sharing: Sharing):
   }
 }
 
-export function isShared(disk: Disk, path: string, mode: number, sharing: Sharing): boolean {
+function isShared(disk: Disk, path: string, mode: number, sharing: Sharing): boolean {
   const stat = disk.stat(path);
   const rightGroup = sharing.groupId === undefined || stat?.gid === sharing.groupId;
   return stat?.mode === mode && rightGroup;

@@ -4,11 +4,8 @@ import { readWhole, type Disk } from "../../storage/disk/disk.ts";
 import { wirePaths } from "../../storage/paths.ts";
 import { parseConfig, type WireConfig } from "../../trust/policy/config.ts";
 import { parseHeartbeatTiers } from "../../trust/policy/heartbeat-tiers.ts";
-import { DEFAULT_LIMITS } from "../../wire/limits.ts";
+import { DEFAULT_LIMITS, MAX_CONFIG_BYTES } from "../../wire/limits.ts";
 import type { ProtocolSubject } from "./protocol-document.ts";
-
-/** A longer config.json or tiers.json is none. */
-export const MAX_CONFIG_BYTES = 1024 * 1024;
 
 /** The text of config.json for a new wire. Spec 1.1. */
 export function newConfigText(

@@ -115,6 +115,9 @@ export function piecesOf(bytes: Uint8Array | Iterable<Uint8Array>): Iterable<Uin
   return bytes instanceof Uint8Array ? [bytes] : bytes;
 }
 
+/** How long a short change waits for the lock of a file. */
+export const LOCK_WAIT_MS = 2_000;
+
 /** Far above any file that is read whole: configuration, stores, heads, pending lines. */
 const MAX_WHOLE_BYTES = 256 * 1024 * 1024;
 

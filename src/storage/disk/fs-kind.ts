@@ -45,7 +45,7 @@ export function filesystemKind(path: string): FilesystemKind {
   return BY_MAGIC.get(type) ?? local("unknown");
 }
 
-/** FUSE hides many filesystems behind one number; the mount table names them. */
+/** FUSE hides many filesystems behind one number; the mount table names them. @internal */
 export function fuseKind(mountedAs: string | undefined): FilesystemKind {
   const subtype = mountedAs?.replace(/^fuse\.?/, "") ?? "";
   if (subtype === "sshfs") return remote("SSHFS");
@@ -63,7 +63,10 @@ function mountType(realPath: string): string | undefined {
   return typeOfMount(table, realPath);
 }
 
-/** The type of the innermost mount that holds a path, from the text of /proc/self/mountinfo. */
+/**
+ * The type of the innermost mount that holds a path, from the text of /proc/self/mountinfo.
+ * @internal
+ */
 export function typeOfMount(table: string, realPath: string): string | undefined {
   const types = new Map<string, string>();
   for (const row of table.split("\n")) {

@@ -31,7 +31,7 @@ export function lockDescriptor(fd: number, waitMs: number): boolean {
   return lockBy([withFlock, withPerl], fd, waitMs);
 }
 
-/** `lockDescriptor` by the first of these ways that this machine has. */
+/** `lockDescriptor` by the first of these ways that this machine has. @internal */
 export function lockBy(ways: readonly Way[], fd: number, waitMs: number): boolean {
   for (const way of ways) {
     const outcome = way(fd, waitMs);
@@ -44,13 +44,13 @@ export function lockBy(ways: readonly Way[], fd: number, waitMs: number): boolea
   throw new Error("cannot take a kernel lock: neither flock(1) nor perl was found in PATH");
 }
 
-/** flock(1) of util-linux. */
+/** flock(1) of util-linux. @internal */
 export function withFlock(fd: number, waitMs: number): Outcome {
   const patience = waitMs <= 0 ? ["-n"] : ["-w", (waitMs / 1000).toFixed(3)];
   return run("flock", ["-x", "-E", String(CONFLICT), ...patience, "3"], fd, waitMs);
 }
 
-/** perl's flock, for machines without flock(1). */
+/** perl's flock, for machines without flock(1). @internal */
 export function withPerl(fd: number, waitMs: number): Outcome {
   return run("perl", ["-e", PERL, String(Math.max(0, waitMs))], fd, waitMs);
 }

@@ -9,7 +9,9 @@ export interface WholeLine {
   readonly end: number;
 }
 
-const NEWLINE = 0x0a;
+/** The byte that ends a line, and the same as bytes to write. */
+export const NEWLINE = 0x0a;
+export const LINE_END = Uint8Array.of(NEWLINE);
 export const CHUNK_BYTES = 256 * 1024;
 const NOTHING = new Uint8Array(0);
 
@@ -111,6 +113,5 @@ export function endsLine(file: DiskFile, size: number): boolean {
 
 /** Lines with their newlines, as one piece of bytes. */
 export function joinLines(lines: readonly Uint8Array[]): Uint8Array {
-  const newline = Uint8Array.of(NEWLINE);
-  return Buffer.concat(lines.flatMap((line) => [line, newline]));
+  return Buffer.concat(lines.flatMap((line) => [line, LINE_END]));
 }

@@ -9,6 +9,7 @@ import {
   type DiskFile,
   type FileKind,
   type FileStat,
+  LOCK_WAIT_MS,
 } from "./disk.ts";
 import { calling, errnoOf, fromErrno } from "./errno.ts";
 import { nodeFile, statOf } from "./node-file.ts";
@@ -25,7 +26,6 @@ const {
   O_WRONLY,
 } = fs.constants;
 const SAFE = O_NOFOLLOW | O_NONBLOCK;
-const CLAIM_WAIT_MS = 2_000;
 
 /**
  * The real disk, synchronous. Below `wireDir` no parent folder may be a symlink either (spec 4.1:
@@ -99,7 +99,7 @@ class NodeDisk implements Disk {
     // only its holder renames over. A crash leaves the empty file, which the next one takes over.
     const claim = this.open(to, "append", 0o600);
     try {
-      if (!claim.lock(CLAIM_WAIT_MS) || !stillNamed(this, claim) || claim.stat().size > 0) {
+      if (!claim.lock(LOCK_WAIT_MS) || !stillNamed(this, claim) || claim.stat().size > 0) {
         throw new StorageError("exists", to, "exists already", {
           hint: "nothing was overwritten; move it away first if it is not needed",
         });

@@ -1,13 +1,12 @@
 import { createHash } from "node:crypto";
 import { openIfThere, type Disk, type DiskFile } from "../disk/disk.ts";
-import { chunksOf, wholeLines } from "../disk/line-splitter.ts";
+import { chunksOf, wholeLines, NEWLINE } from "../disk/line-splitter.ts";
 
 // Lines of JSON, which are not looked at here, and one more: the checksum over the bytes before it.
 const END = /^\{"sha256":"([0-9a-f]{64})"\}\n$/;
 const END_LENGTH = '{"sha256":"'.length + 64 + '"}\n'.length;
 /** What is written, and read, at once: a checkpoint may be many times larger. */
 const PIECE_BYTES = 256 * 1024;
-const NEWLINE = 0x0a;
 
 /** Atomically replaces the checkpoint by these lines; no more than a piece of it is in memory. */
 export function saveCheckpoint(disk: Disk, path: string, lines: Iterable<string>): void {

@@ -16,7 +16,7 @@ export interface Evidence {
 
 /** The peer can cause as many incidents as it likes: beyond, the first ones stay. */
 export const MAX_EVIDENCE_FILES = 16;
-/** Of one file; two of the longest lines fit, and what JSON makes of them. */
+/** Of one file; two of the longest lines fit, and what JSON makes of them. @internal */
 export const MAX_EVIDENCE_BYTES = 8 * 1024 * 1024;
 const MODE = 0o600;
 const FOLDER_MODE = 0o700;

@@ -1,5 +1,5 @@
 import type { DiskFile } from "../disk/disk.ts";
-import { endsLine, isBlank, joinLines, wholeLines } from "../disk/line-splitter.ts";
+import { endsLine, isBlank, joinLines, wholeLines, NEWLINE } from "../disk/line-splitter.ts";
 import { writeAnew } from "../disk/rewrite.ts";
 import { MAX_LINE_BYTES } from "../../wire/limits.ts";
 
@@ -23,7 +23,6 @@ export interface RoutedLine {
 }
 
 const BATCH_BYTES = 1024 * 1024;
-const NEWLINE = 0x0a;
 
 /**
  * Walks the journal's routed lines beside the file. The first one that the file does not hold byte

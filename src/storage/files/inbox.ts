@@ -37,7 +37,7 @@ export interface Inbox {
   close(): void;
 }
 
-export const ROTATE_BYTES = 64 * 1024 * 1024;
+const ROTATE_BYTES = 64 * 1024 * 1024;
 /** Rotated files that stay for who is still reading one. */
 const KEPT_ROTATED = 2;
 const OFFSET_DIGITS = 16;

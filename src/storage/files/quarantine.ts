@@ -1,5 +1,5 @@
 import { openIfThere, type Disk, type DiskFile } from "../disk/disk.ts";
-import { endsLine, wholeLines } from "../disk/line-splitter.ts";
+import { endsLine, wholeLines, LINE_END } from "../disk/line-splitter.ts";
 
 /** A line that was refused, or bytes that were cut. Spec 2.4. */
 export interface QuarantineEntry {
@@ -23,11 +23,11 @@ export interface Quarantine {
   close(): void;
 }
 
+/** @internal */
 export const MAX_QUARANTINE_BYTES = 16 * 1024 * 1024;
 const MAX_KEPT_LINE_BYTES = 4 * 1024;
 /** Two halves, so that the newest evidence survives a flood: the older half goes as a whole. */
 const HALF_BYTES = MAX_QUARANTINE_BYTES / 2;
-const NEWLINE = Uint8Array.of(0x0a);
 
 /** Opens `quarantine.jsonl`; its older half lies beside it as `quarantine.1.jsonl`. */
 export function openQuarantine(disk: Disk, path: string): Quarantine {
@@ -88,7 +88,7 @@ interface Half {
 function openHalf(disk: Disk, path: string): Half {
   const file = disk.open(path, "append", 0o600);
   const { size } = file.stat();
-  if (!endsLine(file, size)) file.append(NEWLINE);
+  if (!endsLine(file, size)) file.append(LINE_END);
   return { file, size: file.stat().size, dropped: droppedBefore(file, size) };
 }
 

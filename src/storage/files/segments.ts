@@ -21,14 +21,6 @@ export function segmentsOf(disk: Disk, archive: string, name: string): string[] 
   return segments;
 }
 
-/** The path that the next segment of a year gets. */
-export function nextSegment(disk: Disk, archive: string, year: string, name: string): string {
-  const folder = join(archive, year);
-  const last = inYear(disk, folder, name).at(-1);
-  const number = last === undefined ? 1 : (numberOf(last.slice(folder.length + 1), name) ?? 0) + 1;
-  return join(folder, number === 1 ? `${name}.jsonl` : `${name}.${number}.jsonl`);
-}
-
 function inYear(disk: Disk, folder: string, name: string): string[] {
   const byNumber = new Map<number, string>();
   for (const entry of disk.list(folder)) {

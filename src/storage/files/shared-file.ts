@@ -1,5 +1,11 @@
-import { openIfThere, StorageError, stillNamed, type Disk, type DiskFile } from "../disk/disk.ts";
-import { endsLine, joinLines, wholeLines, type WholeLine } from "../disk/line-splitter.ts";
+import { StorageError, stillNamed, type Disk, type DiskFile } from "../disk/disk.ts";
+import {
+  endsLine,
+  joinLines,
+  wholeLines,
+  type WholeLine,
+  LINE_END,
+} from "../disk/line-splitter.ts";
 import { openSegment } from "./segments.ts";
 import { writeAnew } from "../disk/rewrite.ts";
 
@@ -23,9 +29,10 @@ export interface SharedOptions {
 }
 
 /** Spec 4.1 allows 2 s, but whoever waits here does nothing else meanwhile; it is tried again. */
-const WAIT_MS = 200;
+/** Every agent of the wire writes it. */
+export const SHARED_MODE = 0o660;
+const SHARED_LOCK_WAIT_MS = 200;
 const MAX_REOPENS = 3;
-const NEWLINE = Uint8Array.of(0x0a);
 
 /**
  * Appends one line to a file that every agent writes (decisions.jsonl, incident_log.jsonl), once.
@@ -44,7 +51,7 @@ export function appendShared(
     const archived = findArchived(disk, options);
     if (archived !== undefined) return { outcome: "found", line: archived };
     const { size } = file.stat();
-    if (!endsLine(file, size)) file.append(NEWLINE);
+    if (!endsLine(file, size)) file.append(LINE_END);
     const present = findLine(file, options.find);
     if (present !== undefined) {
       // Whoever wrote it may have died before its sync, or could not cut it after a failed one.
@@ -63,7 +70,7 @@ function openLocked(disk: Disk, path: string, options: SharedOptions): DiskFile 
   for (let attempt = 0; attempt < MAX_REOPENS; attempt += 1) {
     const file = disk.open(path, "append", options.mode ?? 0o644);
     try {
-      if (!file.lock(options.waitMs ?? WAIT_MS)) throw lockedError(path);
+      if (!file.lock(options.waitMs ?? SHARED_LOCK_WAIT_MS)) throw lockedError(path);
       // Archived while we waited: the lock that we hold is of the segment.
       if (stillNamed(disk, file)) return file;
       file.close();
@@ -119,24 +126,5 @@ function appendOrUndo(file: DiskFile, size: number, bytes: Uint8Array): void {
     // Also after a failed sync: what it lost must not be found here and taken for durable.
     file.truncate(size);
     throw error;
-  }
-}
-
-/** The whole lines of a shared file with its segments, oldest first; oversized ones are left out. */
-export function* sharedLines(
-  disk: Disk,
-  path: string,
-  segments: readonly string[] = [],
-): Generator<Uint8Array> {
-  for (const at of [...segments, path]) {
-    const file = at === path ? openIfThere(disk, path) : openSegment(disk, at);
-    if (file === undefined) continue;
-    try {
-      for (const { bytes } of wholeLines(file, 0, file.stat().size)) {
-        if (bytes !== undefined) yield bytes;
-      }
-    } finally {
-      file.close();
-    }
   }
 }

@@ -1,18 +1,13 @@
 import { createHash } from "node:crypto";
 import { MAX_LINE_BYTES } from "../../wire/limits.ts";
-import {
-  openIfThere,
-  openUnlessObstructed,
-  type Disk,
-  type DiskFile,
-  type FileStat,
-} from "../disk/disk.ts";
+import { openUnlessObstructed, type Disk, type DiskFile, type FileStat } from "../disk/disk.ts";
 import {
   bytesBefore,
   CHUNK_BYTES,
   chunksOf,
   isBlank,
   LineSplitter,
+  NEWLINE,
 } from "../disk/line-splitter.ts";
 
 /** How far a log has been read; plain JSON. Spec 4.1, Tail. */
@@ -65,7 +60,6 @@ export interface TailRead {
 }
 
 const PREFIX_BYTES = 64 * 1024;
-const NEWLINE = 0x0a;
 const SMALLEST_CHUNK_BYTES = 4 * 1024;
 /** What is read only to be skipped stands here: a buffer each would be gigabytes of garbage. */
 let skipped: Buffer | undefined;
@@ -109,7 +103,7 @@ export function readNewLines(
   }
 }
 
-/** `readNewLines` on a file that is open. */
+/** `readNewLines` on a file that is open. @internal */
 export function readLinesFrom(
   file: DiskFile,
   cursor: Cursor | undefined,
@@ -221,33 +215,6 @@ export function prefixHash(file: DiskFile, offset: number): string {
   return createHash("sha256")
     .update(bytesBefore(file, offset, PREFIX_BYTES))
     .digest("hex");
-}
-
-/**
- * The archived segment (oldest to newest in `segments`) that a cursor stood in before the live
- * file began anew; undefined when none has the bytes that were read. Spec 3.10.
- */
-export function continuation(
-  disk: Disk,
-  cursor: Cursor,
-  segments: readonly string[],
-): string | undefined {
-  return segments.findLast((path) => {
-    const file = openIfThere(disk, path);
-    if (file === undefined) return false;
-    try {
-      const { size, dev, ino } = file.stat();
-      if (cursor.offset === 0) return dev === cursor.dev && ino === cursor.ino;
-      return size >= cursor.offset && prefixHash(file, cursor.offset) === cursor.prefixHash;
-    } finally {
-      file.close();
-    }
-  });
-}
-
-/** The beginning of the file that follows the one of `cursor`; lines count on. */
-export function nextFile(cursor: Cursor): Cursor {
-  return beginningAfter(cursor.lines);
 }
 
 /** The beginning of a file whose lines continue so many others. */

@@ -1,9 +1,6 @@
-import { StorageError, type Disk, type DiskFile } from "../disk/disk.ts";
-import { endsLine, joinLines } from "../disk/line-splitter.ts";
+import { StorageError, type Disk, type DiskFile, LOCK_WAIT_MS } from "../disk/disk.ts";
+import { endsLine, joinLines, LINE_END, NEWLINE } from "../disk/line-splitter.ts";
 import type { OwnLine } from "./pending.ts";
-
-const LOCK_WAIT_MS = 2_000;
-const NEWLINE = 0x0a;
 
 /**
  * Appends lines in one write, on a fresh line whatever stands before, and returns the size of the
@@ -32,7 +29,7 @@ export function appendOwnLines(
   try {
     if (!held.lock(LOCK_WAIT_MS)) throw lockedByOther(file.path);
     const isFresh = endsLine(held, held.stat().size);
-    held.append(isFresh ? bytes : Buffer.concat([Uint8Array.of(NEWLINE), bytes]));
+    held.append(isFresh ? bytes : Buffer.concat([LINE_END, bytes]));
   } finally {
     held.close();
   }

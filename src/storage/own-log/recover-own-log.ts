@@ -5,6 +5,7 @@ import {
   StorageError,
   type Disk,
   type DiskFile,
+  LOCK_WAIT_MS,
 } from "../disk/disk.ts";
 import type { OwnHead } from "./heads.ts";
 import { endsLine, wholeLines } from "../disk/line-splitter.ts";
@@ -53,10 +54,9 @@ export interface RecoveryContext {
   readonly at: string;
 }
 
-const LOCK_WAIT_MS = 2_000;
-const PIECE_BYTES = 4 * 1024;
+const COPIED_BYTES = 4 * 1024;
 /** Of the cut bytes, how many are kept as evidence; pending has the lines themselves. */
-const MAX_EVIDENCE_BYTES = 256 * 1024;
+const MAX_CUT_BYTES_KEPT = 256 * 1024;
 const NO_REPAIR = {
   cut: undefined,
   restored: [],
@@ -228,14 +228,14 @@ function cutFrom(
 
 function keepEvidence(file: DiskFile, from: number, to: number, context: RecoveryContext): void {
   const entries = [];
-  for (let at = from; at < to && at - from < MAX_EVIDENCE_BYTES; at += PIECE_BYTES) {
+  for (let at = from; at < to && at - from < MAX_CUT_BYTES_KEPT; at += COPIED_BYTES) {
     entries.push({
       at: context.at,
       file: file.path,
       offset: at,
       reason: "torn",
       detail: "cut from our own log and restored from pending.jsonl",
-      line: file.read(Math.min(PIECE_BYTES, to - at), at),
+      line: file.read(Math.min(COPIED_BYTES, to - at), at),
     });
   }
   try {

@@ -32,7 +32,7 @@ export type BackupParse =
   { readonly ok: true; readonly backup: Backup } | { readonly ok: false; readonly detail: string };
 
 const FORMAT = "deaddrop-backup";
-const VERSION = 1;
+const BACKUP_VERSION = 1;
 const MAX_FILES = 256;
 export const MAX_FILE_BYTES = 16 * 1024 * 1024;
 const MAX_ALL_BYTES = 32 * 1024 * 1024;
@@ -73,7 +73,7 @@ export function boundsProblem(
 export function serialiseBackup(backup: Backup): Uint8Array {
   const document = {
     format: FORMAT,
-    version: VERSION,
+    version: BACKUP_VERSION,
     handle: backup.handle,
     wire_key: backup.wireKey,
     wire_id: backup.wireId,
@@ -98,9 +98,9 @@ export function parseBackup(bytes: Uint8Array): BackupParse {
   if (value["format"] !== FORMAT) {
     return { ok: false, detail: `what is inside is no backup of deaddrop (no format ${FORMAT})` };
   }
-  if (value["version"] !== VERSION) {
+  if (value["version"] !== BACKUP_VERSION) {
     const found = shown(value["version"] ?? null);
-    return { ok: false, detail: `it has version ${found}; this deaddrop reads ${VERSION}` };
+    return { ok: false, detail: `it has version ${found}; this deaddrop reads ${BACKUP_VERSION}` };
   }
   const reader = new DocumentReader("backup");
   const backup = readBackup(reader, value);

@@ -8,7 +8,7 @@ import {
   type Signer,
 } from "../../wire/signature.ts";
 import { readWhole, StorageError, type Disk } from "../disk/disk.ts";
-import { identityPaths, programFolder, type IdentityPaths, type Places } from "../paths.ts";
+import type { IdentityPaths } from "../paths.ts";
 import { checkPrivate } from "./private-store.ts";
 
 /** `<handle>.pub.json`, the Python reference's format. Spec 1.1. */
@@ -72,16 +72,6 @@ export function loadIdentity(disk: Disk, paths: IdentityPaths, handle: string): 
     checkPublic(paths.publicKey, Buffer.from(stored).toString("utf8"), identity.publicIdentity);
   }
   return identity;
-}
-
-/** The handles that have a key here, sorted. */
-export function listIdentities(disk: Disk, places: Places): string[] {
-  return disk
-    .list(programFolder(places))
-    .filter((name) => name.endsWith(".key"))
-    .map((name) => name.slice(0, -".key".length))
-    .filter((handle) => isHandle(handle))
-    .filter((handle) => (disk.stat(identityPaths(places, handle).key)?.size ?? 0) > 0);
 }
 
 /** The eight hex digits that a key id ends in. */

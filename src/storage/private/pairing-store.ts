@@ -1,8 +1,6 @@
-import { readWhole, StorageError, type Disk } from "../disk/disk.ts";
+import { readWhole, StorageError, type Disk, LOCK_WAIT_MS } from "../disk/disk.ts";
 import type { AgentPaths } from "../paths.ts";
 import { checkPrivate } from "./private-store.ts";
-
-const LOCK_WAIT_MS = 2_000;
 
 /**
  * Changes the private file of the pairings under its own lock, durably; returns what `change` makes

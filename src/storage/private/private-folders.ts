@@ -3,6 +3,8 @@ import { readWhole, StorageError, type Disk } from "../disk/disk.ts";
 import { programFolder, wireKeyOf, type AgentPaths, type Places } from "../paths.ts";
 
 const PRIVATE_FOLDER = 0o700;
+/** Of a file that only its owner reads and writes. */
+export const PRIVATE_FILE = 0o600;
 
 /** Makes an agent's private folders, and refuses those that others can write. Spec 1.1, 2.1. */
 export function preparePrivateFolders(disk: Disk, paths: AgentPaths): void {

@@ -1,10 +1,9 @@
-import { readWhole, StorageError, type Disk } from "../disk/disk.ts";
+import { readWhole, StorageError, type Disk, LOCK_WAIT_MS } from "../disk/disk.ts";
 import type { AgentPaths } from "../paths.ts";
 
 /** Which users must be kept out of a private file. */
 export type Privacy = "not_writable_by_others" | "not_readable_by_others";
 
-const LOCK_WAIT_MS = 2_000;
 const FORBIDDEN_BITS: Readonly<Record<Privacy, number>> = {
   not_writable_by_others: 0o022,
   not_readable_by_others: 0o077,

@@ -11,12 +11,12 @@ export type PairingsParse =
   | { readonly ok: true; readonly pairings: Pairings }
   | { readonly ok: false; readonly detail: string };
 
-const VERSION = 1;
+const PAIRING_VERSION = 1;
 
 /** The private file of the pairings. It holds nonces that nobody has seen yet. */
 export function serialisePairings(pairings: Pairings): string {
   const peers = [...pairings].map(([handle, pairing]) => [handle, plain(pairing)] as const);
-  return `${JSON.stringify({ version: VERSION, peers: Object.fromEntries(peers) }, null, 2)}\n`;
+  return `${JSON.stringify({ version: PAIRING_VERSION, peers: Object.fromEntries(peers) }, null, 2)}\n`;
 }
 
 function plain(pairing: Pairing) {
@@ -43,7 +43,7 @@ export function parsePairings(bytes: Uint8Array, file: string): PairingsParse {
   if (!parsed.ok) return { ok: false, detail: `${file}: ${parsed.detail}` };
   const reader = new DocumentReader(file);
   const { version, peers } = parsed.value;
-  if (version !== VERSION) reader.problem("version", `is not ${VERSION}`);
+  if (version !== PAIRING_VERSION) reader.problem("version", `is not ${PAIRING_VERSION}`);
   const pairings = new Map<string, Pairing>();
   for (const [handle, value] of Object.entries(reader.object(peers, "peers") ?? {})) {
     const pairing = readPairing(reader, value, `peers.${handle}`);

@@ -19,7 +19,7 @@ export interface Domain {
   readonly paths: readonly string[];
 }
 
-export const PROTOCOL_VERSIONS = ["v2.0", "v3.0", "v3.1"] as const;
+const PROTOCOL_VERSIONS = ["v2.0", "v3.0", "v3.1"] as const;
 export type ProtocolVersion = (typeof PROTOCOL_VERSIONS)[number];
 
 /** What `config.json` says, with every default filled in. Spec 1.1. */

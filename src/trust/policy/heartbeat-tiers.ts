@@ -7,7 +7,7 @@ import {
 import { DocumentReader, shown } from "./document.ts";
 
 /** The heartbeat tiers of spec 3.1, fastest first. */
-export const HEARTBEAT_TIERS = ["T0_HEADS_DOWN", "T1_active", "T2_idle", "T3_long_idle"] as const;
+const HEARTBEAT_TIERS = ["T0_HEADS_DOWN", "T1_active", "T2_idle", "T3_long_idle"] as const;
 export type HeartbeatTier = (typeof HEARTBEAT_TIERS)[number];
 
 const CONDITIONS = [

@@ -2,20 +2,6 @@ import { quote } from "../../wire/quote.ts";
 import type { HeartbeatTiers } from "./heartbeat-tiers.ts";
 import type { SigningPolicy, WireConfig } from "./config.ts";
 
-/**
- * The stricter of two signing policies: only those stay unsigned whom both let. What is remembered
- * privately is the strictest ever seen, so the wire's file can tighten it and never loosen it; the
- * operator loosens it by replacing what is remembered. Spec 1.5.
- */
-export function tighten(remembered: SigningPolicy, seen: SigningPolicy): SigningPolicy {
-  if (!remembered.enforceSigned) return seen;
-  if (!seen.enforceSigned) return remembered;
-  const allowUnsignedFrom = remembered.allowUnsignedFrom.filter((handle) =>
-    seen.allowUnsignedFrom.includes(handle),
-  );
-  return { enforceSigned: true, allowUnsignedFrom };
-}
-
 /** Whether `to` lets somebody write unsigned whom `from` does not. */
 export function isLooser(from: SigningPolicy, to: SigningPolicy): boolean {
   if (!from.enforceSigned) return false;

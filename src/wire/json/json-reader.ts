@@ -1,4 +1,4 @@
-import { recallKey, rememberKey } from "../key-memory.ts";
+import { recallKey, rememberKey, QUOTE } from "../key-memory.ts";
 import { JsonDouble, bareObject, type JsonObject, type JsonValue } from "./json-value.ts";
 import { MAX_DEPTH, MAX_INTEGER_DIGITS } from "../limits.ts";
 import { quote } from "../quote.ts";
@@ -8,7 +8,6 @@ export class Malformed extends Error {}
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const COLON = 0x3a;

@@ -68,7 +68,6 @@ describe("the time to answer", () => {
       {
         do: "send",
         log: "a_to_b",
-        key: `revert:${id}`,
         draft: {
           to: ["b"],
           type: "correction",

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { MAX_INCIDENTS } from "../../../src/protocol/incidents/incidents.ts";
 import {
   incidentsView,
-  overdueIncidents,
   unresolvedIncidents,
+  type IncidentView,
 } from "../../../src/protocol/incidents/incident-view.ts";
 import type { Effect } from "../../../src/protocol/effects.ts";
 import { fromPlain } from "../../../src/wire/json/json.ts";
@@ -18,6 +18,16 @@ import {
   WireScript,
   type ScriptHeads,
 } from "../../support/scripts/wire-script.ts";
+
+/** Incidents that the agent itself has not acked by that time, though it was due. */
+function overdueFor({ incidents, env, logs }: ScriptedAgent, at: number): IncidentView[] {
+  const owes = ({ addressees }: IncidentView): boolean =>
+    addressees.some(
+      ({ handle, acked, due_at: due }) =>
+        handle === env.self && !acked && due !== null && Date.parse(due) <= at,
+    );
+  return unresolvedIncidents(incidents, env, logs).filter(owes);
+}
 
 const OURS = "forge_to_scribe";
 const THEIRS = "scribe_to_forge";
@@ -60,7 +70,6 @@ describe("the sender's daemon", () => {
     const body = { escalates: id, of: "scribe", severity: "high" };
     expect(escalation).toEqual({
       do: "send",
-      key: `escalate:${OURS}:${id}:scribe`,
       log: OURS,
       draft: {
         to: ["scribe"],
@@ -399,8 +408,7 @@ describe("views", () => {
     for (const log of ["ada", "eve"]) {
       agent.fold(lineEvent(script.beat(log, NOON + 1, { bob: { lines: 3 } }), "ada"));
     }
-    const overdue = (at: number) =>
-      overdueIncidents(agent.incidents, agent.env, agent.logs, at).map(({ event_id: id }) => id);
+    const overdue = (at: number) => overdueFor(agent, at).map(({ event_id: id }) => id);
     expect(overdue(NOON + seconds(90))).toEqual([]);
     expect(overdue(NOON + 1 + seconds(90))).toEqual([owed.id]);
     expect(overdue(NOON + hours(9))).toEqual([owed.id]);
@@ -409,8 +417,7 @@ describe("views", () => {
   test("what our own agent owes is overdue by our own beats", () => {
     const { forge, answer } = scene();
     answer(NOON, { type: "incident", subject: "help", body: { severity: "low" } });
-    const overdue = (at: number) =>
-      overdueIncidents(forge.incidents, forge.env, forge.logs, at).map(({ subject }) => subject);
+    const overdue = (at: number) => overdueFor(forge, at).map(({ subject }) => subject);
     forge.beat(moment(NOON + 1));
     expect(overdue(NOON + seconds(89))).toEqual([]);
     expect(overdue(NOON + seconds(91))).toEqual(["help"]);

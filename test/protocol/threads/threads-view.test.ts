@@ -1,9 +1,6 @@
 import { describe, expect, test } from "vitest";
-import {
-  pendingView,
-  threadsView,
-  threadView,
-} from "../../../src/protocol/threads/threads-view.ts";
+import { pendingView } from "../../../src/protocol/threads/threads-view.ts";
+import { threadsView, threadView } from "./all-threads.ts";
 import { proposalsView } from "../../../src/protocol/decisions/proposals-view.ts";
 import { OutcomeScript } from "../../support/scripts/outcome-script.ts";
 import { apply } from "../../../src/protocol/core.ts";
@@ -109,7 +106,7 @@ describe("what is owed", () => {
     const state = script.fold("a");
     return pendingView(state, script.env("a"), NOON).map(
       ({ subject, owed_by: who, due_at: at }) =>
-        `${who} on ${subject} in ${(Date.parse(at) - NOON) / 1_000} s`,
+        `${who} on ${subject} in ${(Date.parse(at ?? "") - NOON) / 1_000} s`,
     );
   };
 
@@ -141,7 +138,7 @@ describe("what is owed", () => {
     const owed = () =>
       pendingView(state, env, NOON).map(({ owed_by: who, due_at: at }) => [
         who,
-        (Date.parse(at) - NOON) / 1_000,
+        (Date.parse(at ?? "") - NOON) / 1_000,
       ]);
     return { wire, state, env, say, asked, owed };
   };

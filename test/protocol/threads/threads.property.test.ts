@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import { apply } from "../../../src/protocol/core.ts";
 import type { LineEvent } from "../../../src/protocol/events.ts";
 import { emptyState } from "../../../src/protocol/state.ts";
-import { pendingView, threadsView } from "../../../src/protocol/threads/threads-view.ts";
+import { pendingView } from "../../../src/protocol/threads/threads-view.ts";
+import { threadsView } from "./all-threads.ts";
 import { interleave } from "../../support/scripts/outcome-arbitraries.ts";
 import {
   hours,

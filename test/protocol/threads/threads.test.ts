@@ -4,11 +4,8 @@ import { applyThreads } from "../../../src/protocol/threads/threads.ts";
 import type { LineEvent } from "../../../src/protocol/events.ts";
 import type { Env } from "../../../src/protocol/env.ts";
 import { emptyState, type State } from "../../../src/protocol/state.ts";
-import {
-  pendingView,
-  threadView,
-  threadsView,
-} from "../../../src/protocol/threads/threads-view.ts";
+import { pendingView } from "../../../src/protocol/threads/threads-view.ts";
+import { threadsView, threadView } from "./all-threads.ts";
 import {
   hours,
   lineEvent,

@@ -42,7 +42,7 @@ export interface WriterPlace {
   readonly state: string;
 }
 
-export function logOf(place: WriterPlace, name: string, segments: readonly string[] = []): OwnLog {
+function logOf(place: WriterPlace, name: string, segments: readonly string[] = []): OwnLog {
   return { name, path: join(place.wire, `${name}.jsonl`), mode: 0o600, segments };
 }
 

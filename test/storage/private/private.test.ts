@@ -2,11 +2,7 @@ import { describe, expect, it } from "vitest";
 import { loadCheckpoint, saveCheckpoint } from "../../../src/storage/files/checkpoint.ts";
 import { piecesOf, StorageError } from "../../../src/storage/disk/disk.ts";
 import { openHeads } from "../../../src/storage/own-log/heads.ts";
-import {
-  listIdentities,
-  loadIdentity,
-  makeIdentity,
-} from "../../../src/storage/private/identity.ts";
+import { loadIdentity, makeIdentity } from "../../../src/storage/private/identity.ts";
 import {
   agentPaths,
   identityPaths,
@@ -123,7 +119,6 @@ describe("the identity", () => {
     expect(failureOf(() => makeIdentity(disk, KEYS, "forge", new Uint8Array(32))).code).toBe(
       "exists",
     );
-    expect(listIdentities(disk, PLACES)).toEqual(["forge"]);
   });
 
   it("says what is wrong with a key", () => {

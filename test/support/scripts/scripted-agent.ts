@@ -7,7 +7,8 @@ import {
 import { decideBeats } from "../../../src/protocol/heartbeats/beats.ts";
 import { applyHeartbeats, emptyHeartbeats } from "../../../src/protocol/heartbeats/heartbeats.ts";
 import { decideIncidents } from "../../../src/protocol/incidents/incident-deadlines.ts";
-import { applyIncidents, emptyIncidents } from "../../../src/protocol/incidents/incidents.ts";
+import { applyIncidents } from "../../../src/protocol/incidents/incidents.ts";
+import { emptyIncidents } from "../../../src/protocol/incidents/incident-state.ts";
 import { applyLogs } from "../../../src/protocol/logs/logs.ts";
 import { emptyLogs } from "../../../src/protocol/logs/logs-state.ts";
 import { applyNotices, emptyNotices } from "../../../src/protocol/notices.ts";

@@ -1,7 +1,7 @@
 import { createPublicKey, verify } from "node:crypto";
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
-import { A2A_BINDING, A2A_EXTENSION, buildA2aCard } from "../../../src/trust/cards/a2a-card.ts";
+import { buildA2aCard } from "../../../src/trust/cards/a2a-card.ts";
 import { verifyCard, type AgentCard } from "../../../src/trust/cards/card.ts";
 import { encodeBase64, makeSigner } from "../../../src/wire/signature.ts";
 import { cardOf, keyFrom } from "../../support/foreign-card.ts";
@@ -103,10 +103,10 @@ describe("an A2A card", () => {
   it("says who the agent is on its wire, in an extension", () => {
     const { capabilities, ...card } = exported({ url: "https://scribe.example/card.json" });
     expect(card).toMatchObject({ name: "scribe", url: "did:wire:scribe", version: "1.2.3" });
-    expect(card["preferredTransport"]).toBe(A2A_BINDING);
+    expect(card["preferredTransport"]).toBe("urn:deaddrop:a2a:binding:wire");
     expect(capabilities.extensions).toMatchObject([
       {
-        uri: A2A_EXTENSION,
+        uri: "urn:deaddrop:a2a:wire",
         required: true,
         params: {
           did: "did:wire:scribe",

@@ -1,5 +1,6 @@
 import type { AutomaticIncident } from "../../../protocol/effects.ts";
 import type { JudgedLine } from "../judge-lines.ts";
+import { HOUR_MS } from "../../../wire/durations.ts";
 
 /** Live bytes of one log within one hour (since 1970) that its author did not sign. */
 export interface ForeignUse {
@@ -15,7 +16,6 @@ export const QUIET_LINES = 100;
 export const QUIET_BYTES = 64 * 1024;
 /** What is told is how many there are: so many are not waited for. */
 const MANY_LINES = 10_000;
-const HOUR_MS = 3_600_000;
 
 /** What has been written by others after these lines, too. */
 export function withForeign(

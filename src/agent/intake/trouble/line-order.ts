@@ -6,17 +6,14 @@ import { authenticate } from "../../../admission/authenticate.ts";
 import type { ChainRange } from "../../../wire/chain.ts";
 import { pastContextOf } from "../../session/environment.ts";
 import type { LogIntake } from "../../state/agent-state.ts";
-import type { Taking } from "../intake-context.ts";
+import type { Session } from "../../session/session.ts";
+import { SEARCH_BYTES, SHARE_OF_TIME } from "./search-bounds.ts";
 
-/** How far behind a line those that it follows are searched for. */
-const SEARCH_BYTES = 64 * 1_048_576;
 /** Signatures that are checked for one answer: anybody can write lines that claim a place. */
 const MAX_CHECKED = 64;
 /** Claims that are remembered, of a file and of one line: forged lines may hold any number. */
 const MAX_CLAIMS = 131_072;
 const MAX_CLAIMS_A_LINE = 8;
-/** A search costs as much as the log is long: at most this share of our time. */
-const SHARE_OF_TIME = 1 / 10;
 const SEQ = /"seq"\s*:\s*(\d{1,15})/g;
 
 /** Which lines of a file claim which place in the chain, while the file looks so. */
@@ -34,17 +31,17 @@ export interface ChainClaims {
  * asked for again in a second.
  */
 export function standsBehind(
-  taking: Taking,
+  session: Pick<Session, "world" | "place" | "ctx">,
   intake: LogIntake,
   offset: number,
   range: ChainRange,
 ): boolean {
-  const { world, place, ctx } = taking;
+  const { world, place, ctx } = session;
   const path = join(place.wire.folder, intake.log.path);
   const file = openUnlessObstructed(world.disk, path);
   if (file === undefined || file === "obstructed") return false;
   try {
-    const claims = claimsOf(taking, intake, file, { look: lookOf(world.disk, path), offset });
+    const claims = claimsOf(session, intake, file, { look: lookOf(world.disk, path), offset });
     if (claims === undefined) return true;
     const source = { owner: intake.log.owner, log: intake.log.name };
     const candidates = claims.lines.filter(
@@ -78,7 +75,7 @@ export function isOutOfTurn(
 
 /** Undefined while it is too early to look through the log again. */
 function claimsOf(
-  { world }: Taking,
+  { world }: Pick<Session, "world">,
   intake: LogIntake,
   file: DiskFile,
   at: { readonly look: string; readonly offset: number },

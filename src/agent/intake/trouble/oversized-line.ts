@@ -1,6 +1,7 @@
 import { openUnlessObstructed, StorageError, type Disk } from "../../../storage/disk/disk.ts";
 import type { Cursor } from "../../../storage/files/tail.ts";
 import type { LogIntake } from "../../state/agent-state.ts";
+import { NEWLINE } from "../../../storage/disk/line-splitter.ts";
 
 /** The one search that goes on, in whatever log. */
 export interface LineEndSearch {
@@ -17,7 +18,6 @@ interface Result {
   readonly isFound: boolean;
 }
 
-const NEWLINE = 0x0a;
 /** Bytes of one search. */
 const STRETCH_BYTES = 8 * 1_048_576;
 

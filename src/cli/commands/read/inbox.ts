@@ -6,6 +6,7 @@ import { example } from "../../output/example.ts";
 import { inboxText } from "../../output/message-text.ts";
 import { emit, writeExact } from "../../output/output.ts";
 import { safeJson } from "../../output/sanitise.ts";
+import { SHOWN_TO_PEOPLE, FOLLOW_PAUSE_MS } from "../../output/listing.ts";
 
 interface Flags extends GlobalFlags {
   follow?: boolean;
@@ -17,9 +18,6 @@ interface Flags extends GlobalFlags {
   limit?: number;
 }
 
-/** People see the newest; a script gets all. */
-const SHOWN_TO_PEOPLE = 20;
-const FOLLOW_PAUSE_MS = 1_000;
 const FIRST_FETCH = 50;
 const MAX_FETCH = 10_000;
 
@@ -89,7 +87,7 @@ async function show(
     emit(cli, flags, message, (paint) => `${inboxText(message, paint, cli.nowMs())}\n`);
   }
   const unread = messages.filter(({ _meta }) => !_meta.read).map(({ _meta }) => _meta.id);
-  if (flags.markRead === true && unread.length > 0) await client.markRead(unread);
+  if (flags.markRead === true && unread.length > 0) await client.ask("read", { ids: unread });
 }
 
 /** Until it is interrupted. What was shown once is not shown again. */
@@ -103,7 +101,7 @@ async function follow(
   for (;;) {
     await cli.sleep(FOLLOW_PAUSE_MS);
     // Without a daemon nobody but us takes in what peers write.
-    if (!client.viaDaemon) await client.tick();
+    if (!client.viaDaemon) await client.ask("tick");
     const fresh = await after(lastId, flags, client);
     await show(cli, flags, client, flags.unread === true ? fresh.filter(isUnread) : fresh);
     lastId = fresh.at(-1)?._meta.id ?? lastId;

@@ -8,20 +8,20 @@ interface Flags extends GlobalFlags {
   limit?: number;
 }
 
-const DEFAULT_LIMIT = 20;
+const DEFAULT_RESULTS = 20;
 
 /** `deaddrop search`: messages of all threads whose subject or body contains the text. */
 export function command(cli: Cli): Command {
   return new Command("search")
     .description("Finds messages whose subject or body contains the text, the newest last.")
     .argument("<text>", "what to look for")
-    .option("--limit <n>", `at most so many (default ${DEFAULT_LIMIT})`, count)
+    .option("--limit <n>", `at most so many (default ${DEFAULT_RESULTS})`, count)
     .addHelpText("after", example('deaddrop search "wire format" --limit 5'))
     .action((text: string, flags: Flags) => run(cli, text, flags));
 }
 
 export async function run(cli: Cli, text: string, flags: Flags): Promise<void> {
-  const args = { text, limit: flags.limit ?? DEFAULT_LIMIT };
+  const args = { text, limit: flags.limit ?? DEFAULT_RESULTS };
   const found = await withClient(cli, flags, (client) => client.view("search", args));
   emit(cli, flags, found, (paint) =>
     found.length === 0

@@ -1,16 +1,16 @@
 import { Command } from "commander";
-import type { ReceiptState, SentView } from "../../../api/views.ts";
+import type { ReceiptStage, SentView } from "../../../api/views.ts";
 import { count, withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { emit, table, type Paint, type Style } from "../../output/output.ts";
 import { shortId, when } from "../../output/text.ts";
+import { SHOWN_TO_PEOPLE } from "../../output/listing.ts";
 
 interface Flags extends GlobalFlags {
   limit?: number;
 }
 
-const SHOWN_TO_PEOPLE = 20;
-const STYLE_BY_STATE: Record<ReceiptState, Style> = {
+const STYLE_BY_STATE: Record<ReceiptStage, Style> = {
   stored: "dim",
   delivered: "cyan",
   read: "green",

@@ -10,12 +10,11 @@ import type { Cli, GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { emit } from "../../output/output.ts";
 import { addPassphrase, readPassphrase, type PassphraseFlags } from "../../input/passphrase.ts";
+import { PRIVATE_FILE } from "../../../storage/private/private-folders.ts";
 
 interface BackupFlags extends GlobalFlags, PassphraseFlags {
   force?: boolean;
 }
-
-const PRIVATE_FILE = 0o600;
 
 /** `deaddrop backup`: all that cannot be made again of one agent on one wire, encrypted. Spec 4.4. */
 export function command(cli: Cli): Command {
