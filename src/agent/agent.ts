@@ -18,8 +18,8 @@
  * - **Settle.** When nothing happens for two seconds our logs are synced, the pending file is
  *   emptied, and a checkpoint is written.
  *
- * After a crash the next start replays it: pending lines that the log lacks are appended again, the
- * checkpoint is loaded, the journal after it is folded against the logs, and the inbox gets what the
+ * After a crash the next start loads the checkpoint, appends pending lines that our log lacks, folds
+ * the journal after the checkpoint again with the lines of the logs, and gives the inbox what the
  * journal says it must hold (`session/open-session.ts`). What was not yet in the journal is read
  * again. So these survive: every line that was answered with "sent", every verdict with its receipt
  * time, every notice. Beat timers, the status of each log and the rate limits do not, and begin again.
