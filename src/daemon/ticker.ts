@@ -4,17 +4,23 @@ import type { Logger } from "../agent/session/world.ts";
 import { DeaddropError } from "../api/errors.ts";
 import type { Queue } from "../agent/session/queue.ts";
 
-/** Trouble with the disk is tried again, this long after it came and then twice as long. */
+/**
+ * After trouble with the disk the next attempt comes after this time, then after twice that, and so
+ * on.
+ */
 const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 30_000;
-/** What we write ourselves reaches peers without us; what follows from it may wait so long. */
+/**
+ * Peers see our lines without a round of ours; what follows from those lines here may wait this
+ * long.
+ */
 const OWN_WORDS_MS = 25;
 /** Quiet for so long: logs are synced and a checkpoint is written. */
 const SETTLE_AFTER_MS = 2_000;
 /** The same on a wire that is never quiet. */
 const SETTLE_AT_LATEST_MS = 30_000;
 
-/** What wakes a ticker: the process, or whoever simulates one. Returns how to call it off. */
+/** What wakes a ticker: a timer of the process, or the simulator. Returns what cancels it. */
 export type Wake = (inMs: number, wake: () => void) => () => void;
 
 const processWakes: Wake = (inMs, wake) => {
@@ -32,11 +38,11 @@ export interface TickerOptions {
   readonly aliveEveryMs: number | undefined;
 }
 
-/** Decides when the agent's next round is. Whoever asks for one soon gets one; many get one. */
+/** Decides when the agent's next round is. Requests that come together get one round. */
 export interface Ticker {
   /** As soon as the agent is free. */
   soon(): void;
-  /** After what we did ourselves: soon enough, and many of them get one. */
+  /** After an act of ours: a little later, so that many acts get one round. */
   later(): void;
   /** The same as `soon`, and waits for its end. */
   now(): Promise<void>;
@@ -63,7 +69,7 @@ export function makeTicker(
   const failed = new Promise<never>((_resolve, reject) => {
     fail = reject;
   });
-  // Nobody may be listening yet, or any more.
+  // There may be no listener yet, or no longer.
   failed.catch(() => undefined);
 
   async function tick(): Promise<void> {

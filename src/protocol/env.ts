@@ -50,7 +50,7 @@ export interface WirePolicy {
 export interface ReadingProgress {
   /** Peers whose lines we do not take until the operator decides. */
   readonly heldPeers: ReadonlySet<string>;
-  /** Whether it is we who leave lines of that log unread: its author is held, or over a limit. */
+  /** Whether we ourselves leave lines of that log unread: its author is held, or over a limit. */
   holdsBack(log: string): boolean;
   /** Whether we have read all that is in that log now. */
   caughtUp(log: string): boolean;
