@@ -59,7 +59,7 @@ export interface Agent {
   /** When the next tick is due: a beat of ours, or a log that may be read again. Monotonic ms. */
   nextDueMs(): number;
   /** Syncs our logs and writes a checkpoint: when idle. */
-  settle(): Promise<void>;
+  sync(): Promise<void>;
   /** One last beat `paused`, everything synced. */
   farewell(): Promise<void>;
   close(): void;
@@ -193,7 +193,7 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
       const beats = nextBeatDueMs(timers, state.heartbeats, session.env, isOurs);
       return Math.min(beats, ...waits);
     },
-    settle: () =>
+    sync: () =>
       using(async (session) => {
         session.writer.flush();
         publishState(session);

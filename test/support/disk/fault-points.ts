@@ -194,4 +194,4 @@ export async function agree(scene: RoughScene): Promise<void> {
 export const tick = ({ wire }: RoughScene): Promise<unknown> =>
   wire.attempt(VICTIM, (agent) => agent.tick());
 export const settle = ({ wire }: RoughScene): Promise<unknown> =>
-  wire.attempt(VICTIM, (agent) => agent.settle());
+  wire.attempt(VICTIM, (agent) => agent.sync());
