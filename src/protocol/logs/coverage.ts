@@ -15,7 +15,7 @@ const MAX_HEAD_MISMATCHES = 64;
 const MAX_MARKS = 16_384;
 /** Beats that are never pruned: the newest of each log. */
 const BEATS_KEPT = 512;
-const SETTLED_BEFORE_SPLICE = 1_024;
+const JUDGED_BEFORE_SPLICE = 1_024;
 
 /** What the author of `log` covers of `target`, to be written to. */
 export function openCoverage(log: LogState, target: string): Coverage {
@@ -70,7 +70,7 @@ function covered(coverage: Coverage): number {
  * Judges waiting heads in the order of their beats, as far as we hold what they count. A later head
  * never overtakes an earlier one: nothing at or after that beat can be judged without it.
  */
-export function settle(
+export function judgeWaiting(
   state: LogsState,
   reader: LogState,
   target: string,
@@ -94,7 +94,7 @@ export function settle(
       if (reader.mismatches.length > MAX_HEAD_MISMATCHES) reader.mismatches.shift();
     }
   }
-  if (coverage.next === coverage.waiting.length || coverage.next >= SETTLED_BEFORE_SPLICE) {
+  if (coverage.next === coverage.waiting.length || coverage.next >= JUDGED_BEFORE_SPLICE) {
     coverage.waiting.splice(0, coverage.next);
     coverage.next = 0;
   }

@@ -3,7 +3,7 @@ import type { JsonValue } from "../../wire/json/json.ts";
 import type { Layout } from "../../wire/layout.ts";
 import { textField } from "../body.ts";
 import type { LogsState, LogState, BeatMark } from "./logs-state.ts";
-import { claim, nameRefused, openCoverage, pruneMarks, settle } from "./coverage.ts";
+import { claim, nameRefused, openCoverage, pruneMarks, judgeWaiting } from "./coverage.ts";
 import { advertisedCadence, counted, parseHeads, type Head } from "./heads.ts";
 import { beatNaming } from "./line-ranges.ts";
 import { isFolded, type CoreEvent, type LineEvent, type ResetLog } from "../events.ts";
@@ -44,7 +44,8 @@ export function applyLogs(state: LogsState, event: CoreEvent, env: Env): Readonl
   }
   for (const [reader, read] of state) {
     const coverage = read.covers.get(event.log);
-    if (coverage !== undefined && settle(state, read, event.log, coverage)) touched.add(reader);
+    if (coverage !== undefined && judgeWaiting(state, read, event.log, coverage))
+      touched.add(reader);
   }
   if (log.lines % MARKS_BETWEEN_PRUNES === 0) pruneMarks(state, env.layout, event.log);
   return touched;
@@ -132,7 +133,7 @@ function addBeat(state: LogsState, log: LogState, event: LineEvent, layout: Layo
     const coverage = openCoverage(log, target);
     nameRefused(coverage, head.refused, event.line);
     claim(coverage, event.line, head);
-    settle(state, log, target, coverage);
+    judgeWaiting(state, log, target, coverage);
   }
 }
 
