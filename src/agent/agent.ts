@@ -1,3 +1,33 @@
+/**
+ * The loop of an agent, from a wake to sleep. This folder does it; what runs it is outside: a daemon
+ * (`daemon/ticker.ts`), a command, or the simulator.
+ *
+ * - **Wake.** A watcher, a timer or a command calls `tick`. A command without a daemon opens a session
+ *   for its one call and takes everything in first (`session/session-lifecycle.ts`).
+ * - **Take in** (`intake/take-in.ts`). Each log gets turns of bounded size: the whole lines behind its
+ *   cursor are read and synced, and their signatures are checked on other threads.
+ * - **Judge** (`intake/judge-lines.ts`, `admission/`). Line by line: accepted, refused with a reason,
+ *   or left unread for now. What is left unread is in `state/log-status.ts`.
+ * - **Persist** (`intake/commit-batch.ts`). Quarantine, journal, heads, inbox, in this order.
+ * - **Fold** (`session/recorder.ts`, `protocol/core.ts`). What is durable changes the state, and
+ *   nothing else happens. Then the cursor of the log moves.
+ * - **Decide** (`protocol/core.ts`). From state and time: beats that are due, decisions to record,
+ *   incidents to mirror, notices for the operator. The answer is data.
+ * - **Act** (`effects/run-effects.ts`). Lines of ours are promised in the pending file, appended, and
+ *   read back from our own log like a peer's. Decide and act repeat until nothing is left to do.
+ * - **Settle.** When nothing happens for two seconds our logs are synced, the pending file is
+ *   emptied, and a checkpoint is written.
+ *
+ * After a crash the next start loads the checkpoint, appends pending lines that our log lacks, folds
+ * the journal after the checkpoint again with the lines of the logs, and gives the inbox what the
+ * journal says it must hold (`session/open-session.ts`). What was not yet in the journal is read
+ * again. So these survive: every line that was answered with "sent", every verdict with its receipt
+ * time, every notice. Beat timers, the status of each log and the rate limits do not, and begin again.
+ *
+ * Time, randomness, files, threads and the log come from `World` (`session/world.ts`) alone. Heartbeats
+ * and waits use monotonic time; lines and receipts carry wall time. Calls do not overlap
+ * (`session/queue.ts`), so no state is locked in memory.
+ */
 import { unreadCount } from "../protocol/receipts/receipts.ts";
 import type { Disk } from "../storage/disk/disk.ts";
 import { lostPast } from "../trust/policy/policy-drift.ts";
@@ -31,7 +61,7 @@ export interface Agent extends SendingAgent {
   /** When the next tick is due: a beat of ours, or a log that may be read again. Monotonic ms. */
   nextDueMs(): number;
   /** Syncs our logs and writes a checkpoint: when idle. */
-  settle(): Promise<void>;
+  sync(): Promise<void>;
   /** One last beat `paused`, everything synced. */
   farewell(): Promise<void>;
   close(): void;
@@ -102,7 +132,7 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
       return Promise.resolve();
     },
     nextDueMs: () => (keeper.current === undefined ? Infinity : rounds.nextDueMs(keeper.current)),
-    settle: () =>
+    sync: () =>
       using(async (session) => {
         syncLogs(session);
         keepInbox(session);

@@ -12,8 +12,9 @@ export interface Connection {
 }
 
 /**
- * Connects to the daemon whose private folder that is. Undefined when nobody listens there. Throws
- * StorageError when the folder is not ours alone: who answers there need not be our daemon.
+ * Connects to the daemon whose private folder that is. Undefined when no daemon listens there.
+ * Throws StorageError when the folder is not ours alone: a process that answers there need not be
+ * our daemon.
  */
 export async function connectDaemon(stateDir: string): Promise<Connection | undefined> {
   const folder = openSocketFolder(stateDir);

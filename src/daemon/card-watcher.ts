@@ -10,10 +10,13 @@ const CARDS_EVERY_MS = 30_000;
 /** A card that is written again and again is looked at no more often than this. */
 const CARDS_REST_MS = 1_000;
 
-/** A card that changes again and again fills no log: a peer's is told no more often than this. */
+/**
+ * A card that changes again and again does not fill the log: the changes of one peer's are logged
+ * no more often than this.
+ */
 const TOLD_EVERY_MS = 3_600_000;
 
-/** What a look at the cards of the peers has come to. */
+/** What a look at the cards of the peers has found or done. */
 export interface Meeting {
   /** Whose first key is pinned now, at UNTRUSTED. */
   readonly pinned: readonly string[];
@@ -66,7 +69,7 @@ export function keepContact(
       if (isDue) soon();
     }, CARDS_REST_MS);
     queue(look).catch((error: unknown) => {
-      // A peer's card, or the folder that it stands in, must not stop the daemon.
+      // A peer's card, or the folder that it is in, must not stop the daemon.
       if (!(error instanceof DeaddropError) && !(error instanceof StorageError)) throw error;
       log.warn({ code: error.code }, `the cards were not looked at: ${error.message}`);
     });
@@ -76,7 +79,7 @@ export function keepContact(
   soon();
   return {
     changed(name) {
-      // A key that we have begun to sign with is shown before anybody has to look for it.
+      // A new key of ours is published as soon as we sign with it.
       const isAnother = agent.place.identity.signer.keyId !== shownKey;
       if (isAnother || name.endsWith(".card.json")) soon();
     },

@@ -29,9 +29,9 @@ export interface DaemonOptions {
   readonly once: boolean;
   readonly logLevel: "trace" | "debug" | "info" | "warn" | "error";
   readonly peers: readonly string[];
-  /** Makes of text the rows that are shown when the log goes to a terminal. */
+  /** Turns text into the rows to show when the log goes to a terminal. */
   toTerminal(text: string): string;
-  /** Looks at the cards of the peers; gives whom it has pinned. Spec 2.2. */
+  /** Looks at the cards of the peers; returns whom it has pinned. Spec 2.2. */
   meet(place: AgentConfig): Meeting;
 }
 
@@ -60,7 +60,7 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
   }
 }
 
-/** JSON lines on stdout, pretty for a person. Synchronous: a log line is there when we die. */
+/** JSON lines on stdout, pretty for a person. Synchronous: no log line is lost when we die. */
 async function makeLogger({ logLevel: level, toTerminal }: DaemonOptions): Promise<Pino> {
   const out = pino.destination({ dest: 1, sync: true });
   if (process.stdout.isTTY !== true) return pino({ level, base: null }, out);
@@ -69,7 +69,7 @@ async function makeLogger({ logLevel: level, toTerminal }: DaemonOptions): Promi
   return pino({ level, base: null }, { write: (line) => out.write(toTerminal(pretty(line))) });
 }
 
-/** What a person has to mend is not mended by starting again: a closed door neither. */
+/** A restart does not correct what a person has to correct, nor a folder that is closed to us. */
 function storageExitCode({ code }: StorageError): number {
   return EXIT_CODES[code === "denied" ? "config" : codeOfStorage(code)];
 }
@@ -83,7 +83,7 @@ async function run(options: DaemonOptions, log: Pino, readiness: Readiness): Pro
   try {
     if (options.once) {
       await agent.tick();
-      await agent.settle();
+      await agent.sync();
       return 0;
     }
     return await serve(agent, options, log, readiness);
@@ -149,7 +149,7 @@ async function listIncidents(agent: Agent, queue: Queue, log: Pino): Promise<voi
   const incidents = await queue(() => agent.view("status", undefined)).then(
     (status) => status.incidents,
     (error: unknown) => {
-      // Trouble that the first round met too, and that the ticker tries to outlast.
+      // The first round had the same trouble, and the ticker tries again.
       if (!(error instanceof DeaddropError) && !(error instanceof StorageError)) throw error;
       return [];
     },
@@ -166,7 +166,7 @@ async function openSocket(agent: Agent, queue: Queue, ticker: Ticker): Promise<S
   const { paths } = agent.place;
   const folder = openSocketFolder(paths.stateDir);
   if (folder === undefined) throw new Error(`${paths.stateDir} was there a moment ago`);
-  // We hold the identity's lock, so a socket that stands there was left by a daemon that died.
+  // We hold the identity's lock, so a socket that is there was left by a daemon that died.
   try {
     unlinkSync(paths.socket);
   } catch (error) {

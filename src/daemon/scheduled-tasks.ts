@@ -42,7 +42,7 @@ function keepSmall(path: string, log: Logger): void {
   try {
     rotateLog(path);
   } catch (error) {
-    // The daemon works on with a log that grows; the next minute tries again.
+    // The daemon goes on with a log that grows; the next minute tries again.
     log.warn({ detail: String(error) }, "the log file could not be rotated");
   }
 }

@@ -2,16 +2,16 @@ import { basename } from "node:path";
 import { watch as watchFolder, type FSWatcher } from "chokidar";
 
 /**
- * chokidar's own events come after a look at the folder, and only the first of several changes to a
- * path within 50 ms is reported; what the system says (`raw`) comes at once. Not every system says
- * it, so each report is followed by one more look a little later. The file is the truth; this is
- * only a hint.
+ * chokidar looks at the folder before it reports, and of several changes to a path within 50 ms it
+ * reports only the first. The system's own events (`raw`) come at once, but not on every system. So
+ * each report is followed by one more look a little later. The file is the truth; this is only a
+ * hint.
  */
 const SECOND_LOOK_MS = 60;
 
 /**
  * More reports than this in a moment tell nothing new, and each costs time: a peer that appends a
- * byte a time would keep us busy with them. So the watcher is put down for a rest, and we look.
+ * byte a time would keep us busy with them. So the watcher is closed for a while, and we poll.
  */
 const MAX_REPORTS = 256;
 const MOMENT_MS = 100;
@@ -42,17 +42,7 @@ export function watchWire(
   let secondLook: NodeJS.Timeout | undefined;
   let looking: NodeJS.Timeout | undefined;
   let resting: NodeJS.Timeout | undefined;
-  let reports = 0;
-  let momentMs = 0;
-
-  /** False when there are too many: what is reported is then found by looking. */
-  function isBearable(): boolean {
-    const nowMs = performance.now();
-    if (nowMs - momentMs > MOMENT_MS) [momentMs, reports] = [nowMs, 0];
-    reports += 1;
-    if (reports > MAX_REPORTS && watcher !== undefined) rest();
-    return reports <= MAX_REPORTS;
-  }
+  const isFlood = countReports();
 
   function rest(): void {
     watcher?.close().catch(options.onError);
@@ -62,7 +52,7 @@ export function watchWire(
     resting = setTimeout(() => {
       const begun = begin();
       watcher = begun;
-      // Flooded again before it was ready: the looking goes on.
+      // Flooded again before it was ready: the polling goes on.
       begun.once("ready", () => {
         if (watcher === begun) clearInterval(looking);
       });
@@ -79,7 +69,10 @@ export function watchWire(
       ignored: isTemporary,
     });
     begun.on("raw", (_event, path) => {
-      if (isBearable() && !isTemporary(path)) dirty(basename(path));
+      // What a flood reports is found by looking.
+      if (isFlood()) {
+        if (watcher !== undefined) rest();
+      } else if (!isTemporary(path)) dirty(basename(path));
     });
     begun.on("all", (_event, path) => {
       dirty(basename(path));
@@ -100,6 +93,18 @@ export function watchWire(
       clearInterval(looking);
       await watcher?.close();
     },
+  };
+}
+
+/** Counts one report with each call: true when there are too many of them in a moment. */
+function countReports(): () => boolean {
+  let reports = 0;
+  let momentMs = 0;
+  return () => {
+    const nowMs = performance.now();
+    if (nowMs - momentMs > MOMENT_MS) [momentMs, reports] = [nowMs, 0];
+    reports += 1;
+    return reports > MAX_REPORTS;
   };
 }
 

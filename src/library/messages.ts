@@ -11,9 +11,9 @@ export interface SignedMessage {
 /**
  * Signs one v3.1 line. Spec 1.5, 1.6. `secret`: the 32 bytes of `<handle>.key`; `timestamp`:
  * ISO-8601 UTC; `log`: the name of the log into which the line will go; `head`: the last chained
- * line there. Throws when the draft cannot be said in a line.
+ * line there. Throws when the draft does not fit in a line.
  *
- * Whoever appends by hand keeps the chain by hand: prefer `openWire(...).send`.
+ * If you append lines yourself, you keep the chain yourself: prefer `openWire(...).send`.
  */
 export function signMessage(
   draft: Draft,

@@ -52,15 +52,15 @@ export function apply(state: State, event: CoreEvent, env: Env): void {
   }
 }
 
-/** A line that is told again, as after a crash between journal and checkpoint, changes nothing. */
+/** A line that is folded already changes nothing, e.g. one of the journal that the checkpoint holds. */
 function isKnown(state: State, event: CoreEvent): boolean {
   if (event.kind !== "line" && event.kind !== "refused" && event.kind !== "skipped") return false;
   return event.line <= (state.logs.get(event.log)?.lines ?? 0);
 }
 
 /**
- * What is to be done now. It changes nothing: an effect comes again until the event that says that
- * it was done has been folded.
+ * What to do now. It changes nothing: an effect comes again until the event that says it was done
+ * is folded.
  */
 export function decide(state: State, env: Env, now: Now, timers: BeatTimers): Effect[] {
   const { logs, proposals } = state;

@@ -77,7 +77,7 @@ export async function takeIn(session: Session, name: string, isPatient = false):
  * what others write there with our key has to be known.
  */
 function isHeld(session: Pick<Session, "place" | "env">, intake: LogIntake): boolean {
-  return !isOwn(session, intake) && session.env.heldPeers.has(intake.log.owner);
+  return !isOwn(session, intake) && session.env.reading.heldPeers.has(intake.log.owner);
 }
 
 /**

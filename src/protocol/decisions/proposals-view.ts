@@ -15,13 +15,13 @@ export interface ProposalView {
   proposal_id: string;
   correlation_id: string;
   proposer: string;
-  /** Words of ours when the proposer is below VERIFIED. Spec 2.3. */
+  /** A text of ours when the proposer is below VERIFIED. Spec 2.3. */
   subject: string;
   required: string[];
   /** `void`: it can never be ratified, see `problem`. */
   status: ProposalStatus;
   problem: string | null;
-  /** What an open one waits for, as a sentence's object; null when it has ended. */
+  /** What an open one waits for, to follow "waits for"; null when it has ended. */
   waits_for: string | null;
   /** Event id of the line that decided. */
   decided_by: string | null;

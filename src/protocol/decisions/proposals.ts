@@ -74,7 +74,7 @@ function takeLine(
   const line = addLine(topic, event, state.names, isOwnBeat);
   state.lineCount += sizeOf(topic) - sizeBefore;
   boundLines(state, topic);
-  // A message that decides nothing may still be what an ack was waiting to know.
+  // A message that decides nothing may still be the one that an ack names.
   if (line === undefined) return topic;
   if (line.says === "proposal") {
     addProposal(state, topic, event, log, env);
@@ -96,7 +96,7 @@ function addProposal(
   const chained = isChained(message);
   const { parties, problem, awaitsRoster } = requiredOf(message, log, env.layout);
   const key = proposalKey(message.id, event.log, chained);
-  const content = decisionContent(message, env.domains);
+  const content = decisionContent(message, env.policy.domains);
   const isParty = log.owner === env.self || parties.includes(env.self);
   const mayRecord = problem === undefined && (isParty || !env.layout.roster.includes(env.self));
   state.proposals.set(key, {

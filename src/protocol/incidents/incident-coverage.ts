@@ -6,8 +6,8 @@ import type { Env } from "../env.ts";
 import { isGrave, settleEscalation } from "./safe-mode.ts";
 
 /**
- * Asks the beats of an addressee about an incident from now on. Nobody's clock runs on an incident
- * between others, and only a grave one can lead to safe mode.
+ * Asks the beats of an addressee about an incident from now on. No clock of ours runs on an
+ * incident between other agents, and only a grave one can lead to safe mode.
  */
 export function askBeats(
   state: IncidentsState,
@@ -65,8 +65,8 @@ function takeCoverage(incident: Incident, answers: Log, env: Env, logs: LogsStat
     if (beat !== undefined) covered.set(answers.owner, beat);
   }
   if (incident.live && !coveredLive.has(answers.owner)) {
-    // Spec 3: who beats without heads covers with its next beat what we wrote. That starts our
-    // clock, but no log proves it, so it leads to no safe mode.
+    // Spec 3: a peer whose beats carry no heads covers with its next beat what we wrote. That
+    // starts our clock, but no log proves it, so it leads to no safe mode.
     const ours = incident.author === env.self;
     const beat = ask({ liveOnly: true, ...(ours ? { writtenAt: incident.at } : {}) });
     if (beat !== undefined) coveredLive.set(answers.owner, beat);

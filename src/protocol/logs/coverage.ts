@@ -4,7 +4,10 @@ import type { ChainMark, ClaimedHead, Coverage, LogState, LogsState } from "./lo
 import { beatNaming, withNamed, type LineRange } from "./line-ranges.ts";
 import { lastAtOrBelow } from "./sorted.ts";
 
-/** Heads of one reader over lines that we do not hold; we read round-robin, so few are honest. */
+/**
+ * Waiting heads of one reader, over lines that we do not hold. We read round-robin, so an honest
+ * reader has few.
+ */
 const MAX_WAITING = 65_536;
 /** Ranges of refusals that count, per reader and target: the first ones. */
 const MAX_REFUSED = 16_384;
@@ -12,7 +15,7 @@ const MAX_HEAD_MISMATCHES = 64;
 const MAX_MARKS = 16_384;
 /** Beats that are never pruned: the newest of each log. */
 const BEATS_KEPT = 512;
-const SETTLED_BEFORE_SPLICE = 1_024;
+const JUDGED_BEFORE_SPLICE = 1_024;
 
 /** What the author of `log` covers of `target`, to be written to. */
 export function openCoverage(log: LogState, target: string): Coverage {
@@ -67,7 +70,7 @@ function covered(coverage: Coverage): number {
  * Judges waiting heads in the order of their beats, as far as we hold what they count. A later head
  * never overtakes an earlier one: nothing at or after that beat can be judged without it.
  */
-export function settle(
+export function judgeWaiting(
   state: LogsState,
   reader: LogState,
   target: string,
@@ -91,7 +94,7 @@ export function settle(
       if (reader.mismatches.length > MAX_HEAD_MISMATCHES) reader.mismatches.shift();
     }
   }
-  if (coverage.next === coverage.waiting.length || coverage.next >= SETTLED_BEFORE_SPLICE) {
+  if (coverage.next === coverage.waiting.length || coverage.next >= JUDGED_BEFORE_SPLICE) {
     coverage.waiting.splice(0, coverage.next);
     coverage.next = 0;
   }
@@ -104,7 +107,7 @@ export function awaitedLine(reader: LogState | undefined, target: string): numbe
   return coverage?.waiting[coverage.next]?.head.lines;
 }
 
-/** Spec 3.4: heads that name an event id which does not stand at that place cover nothing. */
+/** Spec 3.4: a head that names an event id which is not at that place covers nothing. */
 function standsAt(held: LogState | undefined, head: ClaimedHead): boolean {
   const mark = held === undefined ? undefined : markAt(held, head.lines);
   if (mark === undefined) return head.eventId === undefined && head.seq === undefined;
@@ -112,9 +115,10 @@ function standsAt(held: LogState | undefined, head: ClaimedHead): boolean {
 }
 
 /**
- * A line that a reader has refused may be mended after a power cut, and then stands in the chain. A
- * head over it still covers what it names, when all chained lines after that are among its author's
- * refusals: else a decision would lose the beat that made it. See docs/decisions/009.
+ * A reader may have refused a torn line that its author restores later; the line is then in the
+ * chain. A head over it still covers what it names, if the author of the head has refused all
+ * chained lines after that. Otherwise a decision would lose the beat that made it. See
+ * docs/decisions/009.
  */
 function believedUpTo(
   held: LogState | undefined,
@@ -132,9 +136,9 @@ function believedUpTo(
 }
 
 /**
- * Whether a head says something untrue. One that names no event, or an older one, covers nothing but
- * may be honest: its author did not believe the lines after that, for want of a pin. A mark that was
- * pruned cannot be held against anyone.
+ * Whether a head says something untrue. One that names no event, or an older one, covers nothing
+ * but may be honest: its author had no pin for the lines after that. A mark that was pruned cannot
+ * be held against anyone.
  */
 function contradicts(held: LogState | undefined, head: ClaimedHead): boolean {
   if (head.eventId === undefined) return false;
@@ -151,7 +155,7 @@ export function markAt(log: LogState, lines: number): ChainMark | undefined {
 
 /**
  * Exact: a head at or below what every reader has covered can only fall back, and falling back
- * covers nothing new, so the marks below are asked for by nobody. Past MAX_MARKS (a reader that
+ * covers nothing new, so the marks below are never needed again. Past MAX_MARKS (a reader that
  * never reads) the oldest go too, and heads over them cover nothing.
  */
 export function pruneMarks(state: LogsState, layout: Layout, name: string): void {
