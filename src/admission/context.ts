@@ -20,7 +20,7 @@ export interface AdmissionContext {
   };
 }
 
-/** Where a line stands: `undefined` where there is no file to compare with (`deaddrop verify`). */
+/** Where a line is: `undefined` where there is no file to compare with (`deaddrop verify`). */
 export interface LineSource {
   readonly owner: string | undefined;
   readonly log: string | undefined;

@@ -50,7 +50,7 @@ const DUPLICATE: Verdict = { outcome: "duplicate" };
  * the checks of `checks.ts` in their order, and takes the line into what its log has shown. Spec 2.4.
  *
  * @param line what the checks up to its signature said of it: see `authenticate.ts`
- * @param log undefined where the line stands in no log
+ * @param log undefined where the line is in no log
  */
 export function judge(
   line: Authentication,
