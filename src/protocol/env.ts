@@ -30,14 +30,24 @@ export interface Standing {
 export interface Env {
   readonly self: string;
   readonly layout: Layout;
+  readonly wireId: string | undefined;
+  readonly policy: WirePolicy;
+  tierOf(handle: string): Standing;
+  /** Our own keys, where they may change. Spec 2.5. */
+  readonly ownKeys?: OwnKeys;
+  readonly reading: ReadingProgress;
+}
+
+/** What of the pinned configuration the protocol goes by. */
+export interface WirePolicy {
   readonly domains: Domains;
   readonly cadences: Cadences;
   /** Between the tiers, by the pinned `tiers.json`; the defaults when absent. */
   readonly transitions?: readonly Transition[];
-  readonly wireId: string | undefined;
-  tierOf(handle: string): Standing;
-  /** Our own keys, where they may change. Spec 2.5. */
-  readonly ownKeys?: OwnKeys;
+}
+
+/** What is unread, and why. */
+export interface ReadingProgress {
   /** Peers whose lines we do not take until the operator decides. */
   readonly heldPeers: ReadonlySet<string>;
   /** Whether we ourselves leave lines of that log unread: its author is held, or over a limit. */

@@ -11,6 +11,7 @@ import type { LogIntake, Memory } from "../state/agent-state.ts";
 import { watchIdentity } from "./trouble/foreign-signature.ts";
 import { incidentsOf } from "./trouble/chain-incidents.ts";
 import { isOwn, type Session } from "../session/session.ts";
+import { moveCursor } from "../state/log-cursor.ts";
 
 /** All that follows from one line, or from one run of lines that prove nothing. */
 interface Outcome {
@@ -71,7 +72,7 @@ export function persist(
     session.recorder.fold(event);
   }
   const cursor = cursorBehind();
-  if (cursor !== "same") intake.cursor = cursor;
+  if (cursor !== "same") moveCursor(intake, cursor, "persisted");
   if (isOwn(session, intake)) for (const line of judged) watchIdentity(session, intake, line);
 }
 

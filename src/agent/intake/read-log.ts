@@ -16,6 +16,7 @@ import { noteDisorder } from "./trouble/log-waits.ts";
 import { searchLineEnd } from "./trouble/oversized-line.ts";
 import { MENDING_MS } from "./trouble/torn-line.ts";
 import { searchBehindTear } from "./trouble/torn-line-search.ts";
+import { moveCursor } from "../state/log-cursor.ts";
 
 export interface Round {
   /** Lines that were taken in. */
@@ -58,7 +59,7 @@ export async function takeIn(session: Session, name: string, isPatient = false):
   const { read } = batch;
   if (read.anomaly !== undefined) return { ...NOTHING, anomaly: read.anomaly };
   if (read.lines.length === 0) {
-    intake.cursor = read.cursor;
+    moveCursor(intake, read.cursor, "nothing there");
     noteRead(intake, !read.more);
     return { ...NOTHING, more: read.more };
   }
@@ -76,7 +77,7 @@ export async function takeIn(session: Session, name: string, isPatient = false):
  * what others write there with our key has to be known.
  */
 function isHeld(session: Pick<Session, "place" | "env">, intake: LogIntake): boolean {
-  return !isOwn(session, intake) && session.env.heldPeers.has(intake.log.owner);
+  return !isOwn(session, intake) && session.env.reading.heldPeers.has(intake.log.owner);
 }
 
 /**

@@ -13,6 +13,7 @@ import { openLineReader, type LineReader } from "./log-reader.ts";
 import { takeLocal } from "../intake/trouble/log-holds.ts";
 import type { LogIntake, Memory } from "./agent-state.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
+import { moveCursor } from "./log-cursor.ts";
 
 /** Where a replay reads, and whom it tells. */
 export interface Replay {
@@ -60,7 +61,8 @@ export function replayJournal(replay: Replay, journal: Journal<JournalEntry>): v
     if (intake === undefined) continue;
     const cursor = cursorAt(disk, join(place.wire.folder, intake.log.path), end, line);
     // The bytes before that place are not the ones that were read: the next look compares the log.
-    intake.cursor = progress.reordered.has(name) ? { ...cursor, prefixHash: "" } : cursor;
+    const isReordered = progress.reordered.has(name);
+    moveCursor(intake, isReordered ? { ...cursor, prefixHash: "" } : cursor, "replayed");
   }
 }
 

@@ -244,7 +244,7 @@ function isOursToRecord(proposal: Proposal, logs: LogsState, env: Env, now: Now)
   const log = proposal.chained
     ? proposal.log
     : answerLogName(env.layout, proposal, proposal.required[0] ?? "");
-  if (!env.caughtUp(log)) return false;
+  if (!env.reading.caughtUp(log)) return false;
   const since = proposal.outcome?.line ?? Infinity;
   if (beatsFrom(logs, log, since + 1).length >= BEATS_WITHOUT_ENTRY) return true;
   const last = lastBeat(logs, log);

@@ -55,7 +55,9 @@ function overdueParty(
     log: answerLogName(env.layout, proposal, party),
   }));
   // Spec 2.4, 3.4: no deadline but the 24 h runs against a peer whose lines we hold back.
-  const isRead = answers.every(({ log }) => (env.holdsBack(log) ? isLastCall : env.caughtUp(log)));
+  const isRead = answers.every(({ log }) =>
+    env.reading.holdsBack(log) ? isLastCall : env.reading.caughtUp(log),
+  );
   if (!isRead) return undefined;
   const of = caseOf(state, topic, env, logs);
   const open = answers.filter(({ party }) => {

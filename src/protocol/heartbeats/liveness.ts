@@ -37,12 +37,12 @@ export interface PeerLife {
 
 /** What a peer advertised as the time between its beats, at most T3; T1 when nothing. */
 export function advertisedCadence(cadenceMs: number | undefined, env: Env): number {
-  return Math.min(cadenceMs ?? env.cadences.T1_active, env.cadences.T3_long_idle);
+  return Math.min(cadenceMs ?? env.policy.cadences.T1_active, env.policy.cadences.T3_long_idle);
 }
 
 /** Spec 3.4, 3.5: how long one cadence of a peer is for a deadline: at least T1, at most T3. */
 export function deadlineCadence(advertisedMs: number | undefined, env: Env): number {
-  return Math.max(env.cadences.T1_active, advertisedCadence(advertisedMs, env));
+  return Math.max(env.policy.cadences.T1_active, advertisedCadence(advertisedMs, env));
 }
 
 /** How long after a beat its sender counts as silent. */
@@ -70,8 +70,8 @@ export function decideLiveness(state: HeartbeatsState, env: Env, nowMs: number):
       env.layout.roster.includes(handle) &&
       beat.live &&
       presenceOf(beat, env, nowMs) === "silent" &&
-      !env.heldPeers.has(handle) &&
-      ownLogs(env.layout, handle).every((log) => env.caughtUp(log.name)),
+      !env.reading.heldPeers.has(handle) &&
+      ownLogs(env.layout, handle).every((log) => env.reading.caughtUp(log.name)),
   );
   return silent.map(([handle, beat]) => ({
     do: "tell",
@@ -111,13 +111,13 @@ export function peersView(
       handle,
       trust_tier: env.tierOf(handle).tier ?? null,
       trusts_us: announcements.given.get(handle) ?? null,
-      heartbeat_tier: known(beat?.tier, Object.keys(env.cadences)),
+      heartbeat_tier: known(beat?.tier, Object.keys(env.policy.cadences)),
       presence: presenceOf(beat, env, nowMs),
       state: known(beat?.state, AGENT_STATES),
       last_seen_at: beat === undefined ? null : new Date(beat.at).toISOString(),
       agent_last_seen: beat?.agentLastSeen ?? null,
       next_eta: beat?.nextEta ?? null,
-      held: env.heldPeers.has(handle),
+      held: env.reading.heldPeers.has(handle),
       inbox_unread_count: beat?.unread ?? null,
       foreign_lines: ownLogs(env.layout, handle).reduce(
         (sum, { name }) => sum + (logs.get(name)?.foreign ?? 0),

@@ -63,7 +63,7 @@ function decideAddressee(
   const answers = log === undefined ? undefined : answerLog(env.layout, log, handle);
   if (answers === undefined || incident.acks.has(handle)) return [];
   // A deadline runs out only when we have read all that the addressee has written.
-  if (env.heldPeers.has(handle) || !env.caughtUp(answers.name)) return [];
+  if (env.reading.heldPeers.has(handle) || !env.reading.caughtUp(answers.name)) return [];
   const dueMs = ackDueMs(incident, handle, env, facts.logs);
   if (dueMs !== undefined) {
     if (now.wallMs < dueMs || incident.escalations.has(handle)) return [];

@@ -57,7 +57,8 @@ export function decideAnnouncements(state: AnnouncementsState, env: Env): Effect
   const peers = new Set([...state.refused, ...state.said.keys()]);
   return [...peers].flatMap((peer) => {
     const { tier } = env.tierOf(peer);
-    if (tier === undefined || state.said.get(peer) === tier || env.heldPeers.has(peer)) return [];
+    if (tier === undefined || state.said.get(peer) === tier || env.reading.heldPeers.has(peer))
+      return [];
     return logsTo(env.layout, env.self, [peer]).map(({ name }): Effect => ({
       do: "send",
       log: name,

@@ -135,26 +135,35 @@ export function lineEvent(
   };
 }
 
+/** What of an environment a test sets; policy and progress by their fields. */
+export type EnvChange = Partial<Omit<Env, "policy" | "reading"> & Env["policy"] & Env["reading"]>;
+
 export function scriptEnv(
   layout: Layout,
   self: string,
   tiers: Record<string, { tier: Tier; sinceMs?: number }> = {},
-  change: Partial<Env> = {},
+  change: EnvChange = {},
 ): Env {
+  const { domains, cadences, transitions, heldPeers, holdsBack, caughtUp, ...rest } = change;
   return {
     self,
     layout,
-    domains: new Map(),
-    cadences: DEFAULT_HEARTBEAT_TIERS.cadencesMs,
     wireId: undefined,
+    policy: {
+      domains: domains ?? new Map(),
+      cadences: cadences ?? DEFAULT_HEARTBEAT_TIERS.cadencesMs,
+      ...(transitions === undefined ? {} : { transitions }),
+    },
     tierOf: (handle) => ({
       tier: tiers[handle]?.tier ?? "TRUSTED",
       sinceMs: tiers[handle]?.sinceMs ?? 0,
     }),
-    heldPeers: new Set(),
-    holdsBack: () => false,
-    caughtUp: () => true,
-    ...change,
+    reading: {
+      heldPeers: heldPeers ?? new Set(),
+      holdsBack: holdsBack ?? (() => false),
+      caughtUp: caughtUp ?? (() => true),
+    },
+    ...rest,
   };
 }
 
