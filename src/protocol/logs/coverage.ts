@@ -15,7 +15,7 @@ const MAX_HEAD_MISMATCHES = 64;
 const MAX_MARKS = 16_384;
 /** Beats that are never pruned: the newest of each log. */
 const BEATS_KEPT = 512;
-const SETTLED_BEFORE_SPLICE = 1_024;
+const JUDGED_BEFORE_SPLICE = 1_024;
 
 /** What the author of `log` covers of `target`, to be written to. */
 export function openCoverage(log: LogState, target: string): Coverage {
@@ -70,7 +70,7 @@ function covered(coverage: Coverage): number {
  * Judges waiting heads in the order of their beats, as far as we hold what they count. A later head
  * never overtakes an earlier one: nothing at or after that beat can be judged without it.
  */
-export function settle(
+export function judgeHeads(
   state: LogsState,
   reader: LogState,
   target: string,
@@ -84,7 +84,7 @@ export function settle(
     coverage.next += 1;
     changed = true;
     if (first.head.lines <= covered(coverage)) continue;
-    const lines = standsAt(held, first.head)
+    const lines = isInPlace(held, first.head)
       ? first.head.lines
       : (believedUpTo(held, coverage, first) ?? 0);
     if (lines > covered(coverage)) {
@@ -94,7 +94,7 @@ export function settle(
       if (reader.mismatches.length > MAX_HEAD_MISMATCHES) reader.mismatches.shift();
     }
   }
-  if (coverage.next === coverage.waiting.length || coverage.next >= SETTLED_BEFORE_SPLICE) {
+  if (coverage.next === coverage.waiting.length || coverage.next >= JUDGED_BEFORE_SPLICE) {
     coverage.waiting.splice(0, coverage.next);
     coverage.next = 0;
   }
@@ -108,7 +108,7 @@ export function awaitedLine(reader: LogState | undefined, target: string): numbe
 }
 
 /** Spec 3.4: a head that names an event id which is not at that place covers nothing. */
-function standsAt(held: LogState | undefined, head: ClaimedHead): boolean {
+function isInPlace(held: LogState | undefined, head: ClaimedHead): boolean {
   const mark = held === undefined ? undefined : markAt(held, head.lines);
   if (mark === undefined) return head.eventId === undefined && head.seq === undefined;
   return head.eventId === mark.id && (head.seq === undefined || head.seq === mark.seq);

@@ -3,7 +3,7 @@ import type { JsonValue } from "../../wire/json/json.ts";
 import type { Layout } from "../../wire/layout.ts";
 import { textField } from "../body.ts";
 import type { LogsState, LogState, BeatMark } from "./logs-state.ts";
-import { claim, nameRefused, openCoverage, pruneMarks, settle } from "./coverage.ts";
+import { claim, nameRefused, openCoverage, pruneMarks, judgeHeads } from "./coverage.ts";
 import { advertisedCadence, counted, parseHeads, type Head } from "./heads.ts";
 import { beatNaming } from "../../admission/line-ranges.ts";
 import { isFolded, type CoreEvent, type LineEvent, type ResetLog } from "../events.ts";
@@ -28,7 +28,7 @@ export function applyLogs(state: LogsState, event: CoreEvent, env: Env): Readonl
       log.lines = event.line;
     }
   }
-  if (event.kind === "reset") for (const each of event.logs) beginAnew(state, each);
+  if (event.kind === "reset") for (const each of event.logs) beginRewritten(state, each);
   if (event.kind !== "line" && event.kind !== "refused" && event.kind !== "skipped") return touched;
   const log = openLog(state, event.log);
   // Lines that are read again are counted once.
@@ -44,14 +44,14 @@ export function applyLogs(state: LogsState, event: CoreEvent, env: Env): Readonl
   }
   for (const [reader, read] of state) {
     const coverage = read.covers.get(event.log);
-    if (coverage !== undefined && settle(state, read, event.log, coverage)) touched.add(reader);
+    if (coverage !== undefined && judgeHeads(state, read, event.log, coverage)) touched.add(reader);
   }
   if (log.lines % MARKS_BETWEEN_PRUNES === 0) pruneMarks(state, env.layout, event.log);
   return touched;
 }
 
 /** The lines that its author has put in the place of known ones follow them: the count goes on. */
-function beginAnew(state: LogsState, { log: name, lines }: ResetLog): void {
+function beginRewritten(state: LogsState, { log: name, lines }: ResetLog): void {
   if (lines === undefined) return;
   const log = openLog(state, name);
   log.lines = Math.max(log.lines, lines);
@@ -132,7 +132,7 @@ function addBeat(state: LogsState, log: LogState, event: LineEvent, layout: Layo
     const coverage = openCoverage(log, target);
     nameRefused(coverage, head.refused, event.line);
     claim(coverage, event.line, head);
-    settle(state, log, target, coverage);
+    judgeHeads(state, log, target, coverage);
   }
 }
 

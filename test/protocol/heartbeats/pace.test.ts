@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import {
   clonePace,
   newPace,
-  settleConflicts,
+  endConflicts,
   takeBeat,
   takeConflict,
   takeStateChange,
@@ -78,7 +78,7 @@ describe("a conflict", () => {
       beatsAtT0: 7,
       ...change,
     });
-    settleConflicts(pace, headsDown, (thread) => open.includes(thread));
+    endConflicts(pace, headsDown, (thread) => open.includes(thread));
     expect(pace).toMatchObject(expected);
   });
 
