@@ -60,7 +60,7 @@ async function catchUp(stage: Stage, expected: number): Promise<number> {
     await agent.hold(1_000);
     while (await agent.tick());
     const tookMs = performance.now() - startedMs;
-    await agent.settle();
+    await agent.sync();
     await checkTaken(agent, expected);
     return tookMs;
   } finally {

@@ -61,7 +61,7 @@ export interface Agent extends SendingAgent {
   /** When the next tick is due: a beat of ours, or a log that may be read again. Monotonic ms. */
   nextDueMs(): number;
   /** Syncs our logs and writes a checkpoint: when idle. */
-  settle(): Promise<void>;
+  sync(): Promise<void>;
   /** One last beat `paused`, everything synced. */
   farewell(): Promise<void>;
   close(): void;
@@ -132,7 +132,7 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
       return Promise.resolve();
     },
     nextDueMs: () => (keeper.current === undefined ? Infinity : rounds.nextDueMs(keeper.current)),
-    settle: () =>
+    sync: () =>
       using(async (session) => {
         syncLogs(session);
         keepInbox(session);

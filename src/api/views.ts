@@ -1,4 +1,4 @@
-import type { RefusalReason } from "../admission/authenticate.ts";
+import type { RefusalReason } from "../admission/checks.ts";
 import type { SortedEntries } from "../protocol/decisions/decisions-view.ts";
 import type { ProposalView } from "../protocol/decisions/proposals-view.ts";
 import type { AgentState } from "../protocol/env.ts";

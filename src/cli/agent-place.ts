@@ -12,7 +12,7 @@ export interface AgentPlace {
 }
 
 export function agentPlace(cli: Cli, flags: GlobalFlags): AgentPlace {
-  const host = setupHost(cli.env, cli.nowMs());
+  const host = setupHost(cli.env, cli.clock.nowMs());
   const place = loadPlace(host.disk, host.places, {
     wireDir: findWire(cli, flags),
     handle: findHandle(cli, flags),

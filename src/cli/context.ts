@@ -28,9 +28,13 @@ export interface Cli {
   readonly stderr: Screen;
   /** What the process ends with when nothing is thrown. */
   exitCode: number;
+  readonly clock: CliClock;
+  openClient(place: ClientPlace): Promise<Client>;
+}
+
+export interface CliClock {
   nowMs(): number;
   sleep(durationMs: number): Promise<void>;
-  openClient(place: ClientPlace): Promise<Client>;
 }
 
 /** Flags that every command takes. */
@@ -56,8 +60,10 @@ export function processCli(): Cli {
       return closable(process.stderr);
     },
     exitCode: 0,
-    nowMs: () => Date.now(),
-    sleep: (durationMs) => new Promise((resolve) => setTimeout(resolve, durationMs)),
+    clock: {
+      nowMs: () => Date.now(),
+      sleep: (durationMs) => new Promise((resolve) => setTimeout(resolve, durationMs)),
+    },
     openClient: async (place) => (await import("../client/open-client.ts")).openClient(place),
   };
 }

@@ -83,7 +83,7 @@ async function run(options: DaemonOptions, log: Pino, readiness: Readiness): Pro
   try {
     if (options.once) {
       await agent.tick();
-      await agent.settle();
+      await agent.sync();
       return 0;
     }
     return await serve(agent, options, log, readiness);

@@ -3,6 +3,8 @@ import type { Agent } from "../agent/agent.ts";
 import type { Logger } from "../agent/session/world.ts";
 import { DeaddropError } from "../api/errors.ts";
 import type { Queue } from "../agent/session/queue.ts";
+import { syncWhenQuiet } from "./sync-when-quiet.ts";
+import { processWakes, makeAlarm, type Wake } from "./wake.ts";
 
 /**
  * After trouble with the disk the next attempt comes after this time, then after twice that, and so
@@ -10,24 +12,8 @@ import type { Queue } from "../agent/session/queue.ts";
  */
 const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 30_000;
-/**
- * Peers see our lines without a round of ours; what follows from those lines here may wait this
- * long.
- */
-const OWN_WORDS_MS = 25;
-/** Quiet for so long: logs are synced and a checkpoint is written. */
-const SETTLE_AFTER_MS = 2_000;
-/** The same on a wire that is never quiet. */
-const SETTLE_AT_LATEST_MS = 30_000;
-
-/** What wakes a ticker: a timer of the process, or the simulator. Returns what cancels it. */
-export type Wake = (inMs: number, wake: () => void) => () => void;
-
-const processWakes: Wake = (inMs, wake) => {
-  // Monotonic: setTimeout does not follow the wall clock.
-  const timer = setTimeout(wake, Math.ceil(inMs));
-  return () => clearTimeout(timer);
-};
+/** Peers read what we write ourselves without our help; what follows from it may wait so long. */
+const AFTER_OWN_LINES_MS = 25;
 
 export interface TickerOptions {
   readonly wake?: Wake;
@@ -58,19 +44,12 @@ export function makeTicker(
   options: TickerOptions,
 ): Ticker {
   const { wake = processWakes } = options;
-  let callOff = (): void => undefined;
-  let callOffSettling = (): void => undefined;
-  let dueMs = Infinity;
-  let unsettledSinceMs: number | undefined;
+  const alarm = makeAlarm(() => agent.monoMs(), wake);
+  const syncing = syncWhenQuiet(agent, queue, log, wake);
+  const failure = makeFailure();
   let pending: Promise<void> | undefined;
   let stopped = false;
   let retryMs = FIRST_RETRY_MS;
-  let fail: (error: unknown) => void = () => undefined;
-  const failed = new Promise<never>((_resolve, reject) => {
-    fail = reject;
-  });
-  // There may be no listener yet, or no longer.
-  failed.catch(() => undefined);
 
   async function tick(): Promise<void> {
     pending = undefined;
@@ -79,11 +58,11 @@ export function makeTicker(
       const more = await agent.tick();
       retryMs = FIRST_RETRY_MS;
       options.alive();
-      plan(more ? 0 : nextMs());
-      planSettling();
+      plan(more ? 0 : untilNextMs(agent, options));
+      if (!stopped) syncing.after();
     } catch (error) {
       if (!(error instanceof StorageError) && !(error instanceof DeaddropError)) {
-        fail(error);
+        failure.fail(error);
         return;
       }
       log.error({ code: error.code, retry_ms: retryMs }, error.message);
@@ -92,39 +71,12 @@ export function makeTicker(
     }
   }
 
-  function nextMs(): number {
-    const untilBeat = agent.nextDueMs() - agent.monoMs();
-    const bounds = [options.pollMs, options.aliveEveryMs ?? Infinity, untilBeat];
-    return Math.max(0, Math.min(...bounds));
-  }
-
   function plan(inMs: number): void {
-    callOff();
-    if (stopped) return;
-    dueMs = agent.monoMs() + inMs;
-    callOff = wake(inMs, soon);
-  }
-
-  function later(): void {
-    if (pending === undefined && agent.monoMs() + OWN_WORDS_MS < dueMs) plan(OWN_WORDS_MS);
-  }
-
-  function planSettling(): void {
-    callOffSettling();
-    if (stopped) return;
-    unsettledSinceMs ??= agent.monoMs();
-    const atLatestMs = unsettledSinceMs + SETTLE_AT_LATEST_MS - agent.monoMs();
-    const inMs = Math.max(0, Math.min(SETTLE_AFTER_MS, atLatestMs));
-    callOffSettling = wake(inMs, () => {
-      unsettledSinceMs = undefined;
-      queue(() => agent.settle()).catch((error: unknown) => {
-        log.warn({ detail: String(error) }, "not synced; it is tried again after the next round");
-      });
-    });
+    if (!stopped) alarm.set(inMs, soon);
   }
 
   function soon(): void {
-    now().catch(fail);
+    now().catch(failure.fail);
   }
 
   function now(): Promise<void> {
@@ -134,13 +86,31 @@ export function makeTicker(
 
   return {
     soon,
-    later,
+    later() {
+      if (pending === undefined && alarm.leftMs() > AFTER_OWN_LINES_MS) plan(AFTER_OWN_LINES_MS);
+    },
     now,
     stop() {
       stopped = true;
-      callOff();
-      callOffSettling();
+      alarm.callOff();
+      syncing.stop();
     },
-    failed,
+    failed: failure.failed,
   };
+}
+
+/** Until a log, a heartbeat of ours or the service manager wants us again. */
+function untilNextMs(agent: Agent, { pollMs, aliveEveryMs = Infinity }: TickerOptions): number {
+  const untilBeat = agent.nextDueMs() - agent.monoMs();
+  return Math.max(0, Math.min(pollMs, aliveEveryMs, untilBeat));
+}
+
+/** A promise that only rejects, whether or not somebody listens yet, or any more. */
+function makeFailure(): { readonly failed: Promise<never>; fail(error: unknown): void } {
+  let fail: (error: unknown) => void = () => undefined;
+  const failed = new Promise<never>((_resolve, reject) => {
+    fail = reject;
+  });
+  failed.catch(() => undefined);
+  return { failed, fail: (error) => fail(error) };
 }

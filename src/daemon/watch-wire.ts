@@ -42,17 +42,7 @@ export function watchWire(
   let secondLook: NodeJS.Timeout | undefined;
   let looking: NodeJS.Timeout | undefined;
   let resting: NodeJS.Timeout | undefined;
-  let reports = 0;
-  let momentMs = 0;
-
-  /** False when there are too many reports: polling then finds the changes. */
-  function isBearable(): boolean {
-    const nowMs = performance.now();
-    if (nowMs - momentMs > MOMENT_MS) [momentMs, reports] = [nowMs, 0];
-    reports += 1;
-    if (reports > MAX_REPORTS && watcher !== undefined) rest();
-    return reports <= MAX_REPORTS;
-  }
+  const isFlood = countReports();
 
   function rest(): void {
     watcher?.close().catch(options.onError);
@@ -79,7 +69,10 @@ export function watchWire(
       ignored: isTemporary,
     });
     begun.on("raw", (_event, path) => {
-      if (isBearable() && !isTemporary(path)) dirty(basename(path));
+      // What a flood reports is found by looking.
+      if (isFlood()) {
+        if (watcher !== undefined) rest();
+      } else if (!isTemporary(path)) dirty(basename(path));
     });
     begun.on("all", (_event, path) => {
       dirty(basename(path));
@@ -100,6 +93,18 @@ export function watchWire(
       clearInterval(looking);
       await watcher?.close();
     },
+  };
+}
+
+/** Counts one report with each call: true when there are too many of them in a moment. */
+function countReports(): () => boolean {
+  let reports = 0;
+  let momentMs = 0;
+  return () => {
+    const nowMs = performance.now();
+    if (nowMs - momentMs > MOMENT_MS) [momentMs, reports] = [nowMs, 0];
+    reports += 1;
+    return reports > MAX_REPORTS;
   };
 }
 

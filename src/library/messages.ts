@@ -1,5 +1,4 @@
-import { authenticate, type Authentication } from "../admission/authenticate.ts";
-import { verifyContext } from "../admission/verify-lines.ts";
+import { admitLine, verifyContext, type AdmittedLine } from "../admission/verify-lines.ts";
 import { composeLine, type ChainHead, type Draft } from "../wire/compose.ts";
 import { makeSigner } from "../wire/signature.ts";
 
@@ -37,8 +36,8 @@ export function signMessage(
  * Checks one line by a trust file (the bytes of a `trust.json`): every check of spec 2.4 that needs
  * no log, clock or history, signature included. Throws when the trust file cannot be read.
  */
-export function verifyMessage(line: Uint8Array, trustFile: Uint8Array): Authentication {
+export function verifyMessage(line: Uint8Array, trustFile: Uint8Array): AdmittedLine {
   const context = verifyContext(trustFile, "trust.json");
   if (!context.ok) throw new TypeError(context.detail);
-  return authenticate(line, { owner: undefined, log: undefined }, context.ctx);
+  return admitLine(line, context.ctx);
 }

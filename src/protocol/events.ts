@@ -1,5 +1,5 @@
-import type { RefusalReason } from "../admission/authenticate.ts";
-import type { Message } from "../wire/message.ts";
+import type { RefusalReason } from "../admission/checks.ts";
+import type { AdmittedMessage } from "../admission/admitted-message.ts";
 import type { AgentState } from "./env.ts";
 import type { DecisionEntry } from "./decisions/decision-record.ts";
 
@@ -14,7 +14,7 @@ export interface LineEvent {
   /** False for history: it starts no deadlines, wakes or incidents. Spec 2.4. */
   readonly live: boolean;
   readonly own: boolean;
-  readonly message: Message;
+  readonly message: AdmittedMessage;
   /** The line as it is in the log, without its newline. */
   readonly raw: string;
   /** Authentic, but refused by us. */

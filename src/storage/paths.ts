@@ -144,8 +144,16 @@ export interface WirePaths {
   readonly decisions: string;
   readonly incidents: string;
   readonly safeMode: string;
-  card(handle: string): string;
-  state(handle: string): string;
+}
+
+/** The card that an agent shows on a wire. */
+export function cardPath(wire: WirePaths, handle: string): string {
+  return join(wire.trustFolder, `${handle}.card.json`);
+}
+
+/** Where an agent publishes how far it has read. */
+export function statePath(wire: WirePaths, handle: string): string {
+  return join(wire.folder, `${handle}_state.json`);
 }
 
 export function wirePaths(wireDir: string): WirePaths {
@@ -162,8 +170,6 @@ export function wirePaths(wireDir: string): WirePaths {
     decisions: join(wireDir, "decisions.jsonl"),
     incidents: join(wireDir, "incident_log.jsonl"),
     safeMode: join(wireDir, "SAFE_MODE"),
-    card: (handle) => join(trustFolder, `${handle}.card.json`),
-    state: (handle) => join(wireDir, `${handle}_state.json`),
   };
 }
 

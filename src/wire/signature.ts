@@ -77,7 +77,7 @@ export function verifyAll(items: readonly SignatureCheck[]): Promise<boolean[]> 
   return new Promise((resolve, reject) => {
     const verdicts = Array.from(items, () => false);
     let pending = 1;
-    const settle = (): void => {
+    const finishOne = (): void => {
       if (--pending === 0) resolve(verdicts);
     };
     for (const [index, { publicKey, bytes, signature }] of items.entries()) {
@@ -87,10 +87,10 @@ export function verifyAll(items: readonly SignatureCheck[]): Promise<boolean[]> 
       verifyEquation(null, bytes, key, signature, (error, valid) => {
         if (error !== null) return reject(error);
         verdicts[index] = valid;
-        settle();
+        finishOne();
       });
     }
-    settle();
+    finishOne();
   });
 }
 

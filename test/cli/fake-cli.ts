@@ -69,9 +69,11 @@ export async function run(args: readonly string[], outside: Outside = {}): Promi
     stdout: { write: (text) => out.push(text), isTTY, ...size },
     stderr: { write: (text) => err.push(text), isTTY, ...size },
     exitCode: 0,
-    nowMs: () => nowMs,
-    sleep: async (durationMs) => {
-      nowMs += durationMs;
+    clock: {
+      nowMs: () => nowMs,
+      sleep: async (durationMs) => {
+        nowMs += durationMs;
+      },
     },
     openClient: async ({ handle, wireDir }) =>
       recorder(recording, outside, { handle, wireDir, viaDaemon: outside.viaDaemon ?? true }),

@@ -63,8 +63,10 @@ async function show(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Sh
     stdout: { write: (text) => out.push(text), isTTY: true, columns: 100 },
     stderr: { write: (text) => err.push(text), isTTY: true, columns: 100 },
     exitCode: 0,
-    nowMs: () => Date.now(),
-    sleep: () => Promise.reject(new DeaddropError("usage", "enough was followed")),
+    clock: {
+      nowMs: () => Date.now(),
+      sleep: () => Promise.reject(new DeaddropError("usage", "enough was followed")),
+    },
     openClient,
   };
   await main(args, cli);

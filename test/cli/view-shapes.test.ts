@@ -86,8 +86,10 @@ class Scene {
       stdout: { write: (text: string) => out.push(text) },
       stderr: { write: (text: string) => err.push(text) },
       exitCode: 0,
-      nowMs: () => Date.now(),
-      sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+      clock: {
+        nowMs: () => Date.now(),
+        sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+      },
       openClient,
     };
     const [command = "", ...rest] = args;

@@ -10,10 +10,10 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function tickerOf(settled: number[]): Ticker {
+function tickerOf(synced: number[]): Ticker {
   const agent = {
     tick: () => Promise.resolve(false),
-    settle: () => Promise.resolve(void settled.push(Date.now() - began)),
+    sync: () => Promise.resolve(void synced.push(Date.now() - began)),
     nextDueMs: () => Infinity,
     monoMs: () => Date.now(),
   } as unknown as Agent;
@@ -23,24 +23,24 @@ function tickerOf(settled: number[]): Ticker {
   return makeTicker(agent, makeQueue(), log, options);
 }
 
-it("settles two seconds after the last round, once", async () => {
-  const settled: number[] = [];
-  const ticker = tickerOf(settled);
+it("syncs two seconds after the last round, once", async () => {
+  const synced: number[] = [];
+  const ticker = tickerOf(synced);
   await ticker.now();
   await vi.advanceTimersByTimeAsync(1_000);
   await ticker.now();
   await vi.advanceTimersByTimeAsync(10_000);
-  expect(settled).toEqual([3_000]);
+  expect(synced).toEqual([3_000]);
   ticker.stop();
 });
 
-it("settles every half minute on a wire that is never quiet", async () => {
-  const settled: number[] = [];
-  const ticker = tickerOf(settled);
+it("syncs every half minute on a wire that is never quiet", async () => {
+  const synced: number[] = [];
+  const ticker = tickerOf(synced);
   for (let second = 0; second < 65; second += 1) {
     await ticker.now();
     await vi.advanceTimersByTimeAsync(1_000);
   }
-  expect(settled).toEqual([30_000, 60_000]);
+  expect(synced).toEqual([30_000, 60_000]);
   ticker.stop();
 });

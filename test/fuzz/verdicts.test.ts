@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "vitest";
-import type { RefusalReason } from "../../src/admission/authenticate.ts";
+import type { RefusalReason } from "../../src/admission/checks.ts";
 import { amount } from "../support/amounts.ts";
 import { SimulatedWire, type SceneOptions } from "../support/scenes/simulated-wire.ts";
 import { notedVerdicts } from "../support/scenes/line-verdicts.ts";

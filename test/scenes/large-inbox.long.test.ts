@@ -24,10 +24,10 @@ test("an inbox of 64 MiB is rotated once all of it has been read, and not before
     // A peer may make us store 64 MiB a day.
     wire.suspend(25 * 60 * MINUTE);
   }
-  await wire.agent("forge").settle();
+  await wire.agent("forge").sync();
   expect(disk.stat(paths.inbox)?.size).toBeGreaterThan(70_000_000);
   await wire.agent("forge").markRead("all");
-  await wire.agent("forge").settle();
+  await wire.agent("forge").sync();
   expect(disk.stat(paths.inbox)?.size).toBe(0);
   wire.append(FILE, textOf(wire.forge("scribe", LOG, { subject: "new" })));
   await wire.settle();

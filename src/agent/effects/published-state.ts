@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import { unreadCount } from "../../protocol/receipts/receipts.ts";
 import { openUnlessObstructed, StorageError, type Disk } from "../../storage/disk/disk.ts";
 import type { Session } from "../session/session.ts";
+import { statePath } from "../../storage/paths.ts";
 
 const STATE_MODE = 0o640;
 /** Sessions that have said that it cannot be written: another user may keep its name occupied. */
@@ -24,7 +25,7 @@ export function publishState(session: Session): void {
     read: Object.fromEntries(positions),
   };
   const bytes = Buffer.from(`${JSON.stringify(state)}\n`, "utf8");
-  const path = place.wire.state(place.handle);
+  const path = statePath(place.wire, place.handle);
   try {
     if (stands(world.disk, path, bytes)) return;
     world.disk.replace(path, bytes, STATE_MODE);

@@ -1,21 +1,18 @@
 import { costsToken, store as charge, take, waitForToken } from "../../admission/rate-limits.ts";
 import {
   confirm,
-  isAuthentic,
   prepare,
-  type AdmissionContext,
   type Authentication,
   type Preparation,
   type Prepared,
-  type RefusalReason,
-  type VerifiedMessage,
 } from "../../admission/authenticate.ts";
+import { isAuthentic, type RefusalReason } from "../../admission/checks.ts";
+import type { AdmissionContext } from "../../admission/context.ts";
+import type { VerifiedMessage } from "../../admission/admitted-message.ts";
 import { type ChainEvent } from "../../admission/log-admission.ts";
-import { admit } from "../../admission/judge.ts";
-import { repeats } from "../../admission/shown-before.ts";
-import { BY_CONTEXT } from "../../admission/reading.ts";
+import { judge } from "../../admission/judge.ts";
 import { tierOf } from "../../trust/store.ts";
-import { isFull, type RefusedLines } from "../../admission/refused-lines.ts";
+import { isFull, type RefusedLines } from "../../protocol/receipts/refused-lines.ts";
 import type { UnsignedPast } from "../../admission/unsigned-lines.ts";
 import type { TailLine } from "../../storage/files/tail.ts";
 import type { ChainRange } from "../../wire/chain.ts";
@@ -29,7 +26,7 @@ import { noteJudged } from "./next-beat.ts";
 /** A line of a log with all that can be said of it before its signature is checked. */
 export interface PreparedLine {
   readonly tail: TailLine;
-  /** Undefined for blank and oversized lines. */
+  /** Undefined for blank lines. */
   readonly preparation: Preparation | undefined;
 }
 
@@ -83,9 +80,9 @@ export function prepareLines(
     const live = isLive(tail, intake);
     const unsignedPast = live ? undefined : () => unsignedPastOf(tail, intake);
     const source = { owner, log, unsignedPast };
-    const preparation =
-      tail.kind === "line" ? prepare(tail.bytes, source, live ? ctx : past) : undefined;
-    return { tail, preparation };
+    if (tail.kind === "blank") return { tail, preparation: undefined };
+    const bytes = tail.kind === "line" ? tail.bytes : undefined;
+    return { tail, preparation: prepare(bytes, source, live ? ctx : past) };
   });
 }
 
@@ -168,47 +165,44 @@ function judgeLine(
   valid: boolean | undefined,
   judging: Judgement,
 ): JudgedLine | Stop {
-  const { tail } = line;
+  const { tail, preparation } = line;
   const { intake } = judging;
   const live = isLive(tail, intake);
   const plain = { tail, message: undefined, afterGap: false, events: [], detail: "" } as const;
-  if (tail.kind === "blank") {
+  if (tail.kind === "blank" || preparation === undefined) {
     const at = Math.min(receiptTime(undefined, live, judging), judging.wallMs);
     return { ...plain, at, live, verdict: "blank", reason: undefined };
   }
-  const outcome = authentication(line, valid);
-  // Spec 2.4: what was believed once and stands there again is a duplicate, whatever we believe now.
-  const isDoubted = !outcome.ok && BY_CONTEXT.has(outcome.reason) && tail.kind === "line";
-  const duplicateOf = isDoubted ? repeats(tail.bytes, intake.admission) : undefined;
-  if (duplicateOf !== undefined) {
-    const at = receiptTime(undefined, live, judging);
+  const authentic = authentication(preparation, valid);
+  if (authentic.ok) return judgeAuthentic(authentic, tail, live, judging);
+  const at = Math.min(receiptTime(undefined, live, judging), judging.wallMs);
+  const reading = { mode: "live", receivedAtMs: at } as const;
+  const verdict = judge(authentic, intake.admission, judging.ctx, reading);
+  const { reason, detail, claimed } = authentic;
+  if (verdict.outcome === "duplicate" && claimed !== undefined) {
+    const duplicateOf = claimed.id;
     return { ...plain, at, live, verdict: "duplicate", reason: undefined, duplicateOf };
   }
-  if (!outcome.ok) {
-    const at = Math.min(receiptTime(undefined, live, judging), judging.wallMs);
-    const { reason, detail } = outcome;
-    return { ...plain, at, live, verdict: "unauthentic", reason, detail };
-  }
-  return judgeAuthentic(outcome.message, tail, live, judging);
+  return { ...plain, at, live, verdict: "unauthentic", reason, detail };
 }
 
-function authentication(line: PreparedLine, valid: boolean | undefined): Authentication {
-  const { preparation } = line;
-  if (preparation === undefined) {
-    return { ok: false, reason: "oversized", detail: "the line is longer than 1 MiB" };
-  }
+function authentication(
+  preparation: Preparation,
+  valid: boolean | undefined,
+): Authentication<VerifiedMessage> {
   if (preparation.step === "refused") return preparation.refusal;
   if (preparation.step === "done") return { ok: true, message: preparation.message };
   return confirm(preparation, valid === true);
 }
 
 function judgeAuthentic(
-  message: VerifiedMessage,
+  authentic: Extract<Authentication<VerifiedMessage>, { ok: true }>,
   tail: TailLine,
   fresh: boolean,
   judging: Judgement,
 ): JudgedLine | Stop {
   const { intake, ctx, returned, allowance } = judging;
+  const { message } = authentic;
   if (!judging.isOrdered && isOutOfTurn(message.id, intake, returned)) {
     return { cause: "reordered", forMs: 0, detail: "", events: [] };
   }
@@ -225,10 +219,11 @@ function judgeAuthentic(
   if (limited !== undefined) return limited;
   const claimed = noted?.at ?? receiptTime(message, live, judging);
   const at = Math.min(claimed, judging.wallMs);
-  const standsBehind = (gap: ChainRange) => judging.standsBehind(tail.end, gap);
-  const first = noted === undefined && !judging.own ? { standsBehind } : undefined;
-  const reading = { mode: "live", line: tail.line, first } as const;
-  const verdict = admit(message, intake.admission, ctx, claimed, reading);
+  const { line, end } = tail;
+  // A line that was noted once, or is ours, has no reason to wait.
+  const first = noted === undefined && !judging.own ? judging : undefined;
+  const reading = { mode: "live", receivedAtMs: claimed, line, end, first } as const;
+  const verdict = judge(authentic, intake.admission, ctx, reading);
   if (verdict.outcome === "wait") {
     // It will be asked for again.
     if (allowance !== undefined) Object.assign(allowance, before);

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { isFull, type RefusedLines } from "../../admission/refused-lines.ts";
+import { isFull, type RefusedLines } from "../../protocol/receipts/refused-lines.ts";
 import { lookOf } from "../../storage/disk/disk.ts";
 import { cursorAt, type Anomaly, type Cursor } from "../../storage/files/tail.ts";
 import { unnamedRefusals } from "../session/environment.ts";

@@ -1,13 +1,14 @@
 import type { OwnKeys } from "../../protocol/keys/own-keys.ts";
 import type { Env, ReadingProgress } from "../../protocol/env.ts";
-import { authenticate, type AdmissionContext } from "../../admission/authenticate.ts";
+import { authenticate } from "../../admission/authenticate.ts";
+import type { AdmissionContext } from "../../admission/context.ts";
 import { tierOf } from "../../trust/store.ts";
 import { isChained, type ChainHead } from "../../wire/chain.ts";
 import {
   isFull as isFullOf,
   noRefusedLines,
   type RefusedLines,
-} from "../../admission/refused-lines.ts";
+} from "../../protocol/receipts/refused-lines.ts";
 import { answerLog, type Layout } from "../../wire/layout.ts";
 import type { Memory } from "../state/agent-state.ts";
 import { isCaughtUp, isHeldBack } from "../state/log-status.ts";

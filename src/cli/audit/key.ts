@@ -26,7 +26,7 @@ export function run(
   asked: { readonly keyId: string; readonly since: string | undefined },
   flags: AuditFlags,
 ): void {
-  const sinceMs = asked.since === undefined ? undefined : sinceOf(asked.since, cli.nowMs());
+  const sinceMs = asked.since === undefined ? undefined : sinceOf(asked.since, cli.clock.nowMs());
   const plan = auditPlan(cli, files, flags);
   const key = keyOf(plan, asked.keyId);
   const lines = keyHistory(plan, key, sinceMs ?? -Infinity);

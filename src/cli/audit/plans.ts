@@ -21,7 +21,7 @@ export interface AuditFlags extends GlobalFlags {
 
 /** What is audited and by whose keys: the files given, else all logs of the wire. */
 export function auditPlan(cli: Cli, files: readonly string[], flags: AuditFlags): AuditPlan {
-  const host = setupHost(cli.env, cli.nowMs());
+  const host = setupHost(cli.env, cli.clock.nowMs());
   return files.length === 0 ? planOfWire(cli, host, flags) : planOfFiles(cli, host, files, flags);
 }
 

@@ -47,7 +47,7 @@ export async function confirmOperator(
   const consent = flags.yes === true ? consentByFlags(flags) : await consentByWord(cli, action);
   const reason = consent.reason ?? flags.reason;
   record(journalPath, {
-    at: new Date(cli.nowMs()).toISOString(),
+    at: new Date(cli.clock.nowMs()).toISOString(),
     action: action.action,
     target: action.target,
     consent: consent.how,

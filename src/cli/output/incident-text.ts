@@ -57,11 +57,11 @@ export async function followIncidents(
       const known = shown.get(each.event_id);
       if (known === facts || (known === undefined && !wanted(each))) continue;
       emit(cli, flags, each, (paint) =>
-        table([incidentRow(each, cli.nowMs())], paint, cli.stdout.columns),
+        table([incidentRow(each, cli.clock.nowMs())], paint, cli.stdout.columns),
       );
     }
     shown = now;
-    await cli.sleep(FOLLOW_PAUSE_MS);
+    await cli.clock.sleep(FOLLOW_PAUSE_MS);
     // Without a daemon nobody but us takes in what peers write.
     if (!client.viaDaemon) await client.ask("tick");
   }

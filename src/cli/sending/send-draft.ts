@@ -114,7 +114,7 @@ async function waitFor(
   wanted: ReceiptStage,
   limitMs: number,
 ): Promise<Waited[]> {
-  const endMs = cli.nowMs() + limitMs;
+  const endMs = cli.clock.nowMs() + limitMs;
   for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(pauseMs * 2, SLOWEST_POLL_MS)) {
     // Without a daemon nobody but us reads the peers' receipts.
     if (!client.viaDaemon) await client.ask("tick");
@@ -126,9 +126,9 @@ async function waitFor(
     const undecided = receipts.some(
       ({ state }) => state !== "refused" && RANK[state] < RANK[wanted],
     );
-    const leftMs = endMs - cli.nowMs();
+    const leftMs = endMs - cli.clock.nowMs();
     if ((!undecided && receipts.length > 0) || leftMs <= 0) return receipts;
-    await cli.sleep(Math.min(pauseMs, leftMs));
+    await cli.clock.sleep(Math.min(pauseMs, leftMs));
   }
 }
 

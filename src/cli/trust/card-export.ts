@@ -7,6 +7,7 @@ import { agentPlace, type AgentPlace } from "../agent-place.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { emit } from "../output/output.ts";
 import { version } from "../version.ts";
+import { cardPath } from "../../storage/paths.ts";
 
 export interface ExportFlags extends GlobalFlags {
   a2a?: boolean;
@@ -36,10 +37,10 @@ function ownCard({ host, place }: AgentPlace): { card: AgentCard; bytes: Uint8Ar
     throw new DeaddropError("refused", `${handle} has no card on this wire yet`, { hint });
   }
   if (look.is === "wrong") {
-    throw new DeaddropError("refused", `${place.wire.card(handle)}: ${look.detail}`, { hint });
+    throw new DeaddropError("refused", `${cardPath(place.wire, handle)}: ${look.detail}`, { hint });
   }
   const { card, bytes } = look;
   if (card.signedBy === identity.signer.keyId) return { card, bytes };
-  const message = `${place.wire.card(handle)} is signed with ${card.signedBy}, which is not your key`;
+  const message = `${cardPath(place.wire, handle)} is signed with ${card.signedBy}, which is not your key`;
   throw new DeaddropError("refused", message, { hint });
 }

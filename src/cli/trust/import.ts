@@ -27,7 +27,7 @@ export async function run(cli: Cli, named: string, flags: ImportFlags): Promise<
       hint: "give a trust file, such as trust.json of the wire",
     });
   }
-  const how = { acceptWireTrust: flags.acceptWireTrust === true, nowMs: cli.nowMs() };
+  const how = { acceptWireTrust: flags.acceptWireTrust === true, nowMs: cli.clock.nowMs() };
   let lines: readonly string[] = [];
   const change = (store: TrustStore): StoreChange => {
     const imported = importTrust(store, bytes, file, how);

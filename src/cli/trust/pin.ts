@@ -39,7 +39,7 @@ export async function run(
   const key = flags.unsigned === true ? undefined : await subjectOf(cli, at, handle, source);
   const compared = key !== undefined && isCompared(key, at, flags);
   const unsigned = flags.unsigned === true;
-  const how = { tier: flags.tier, compared, unsigned, nowMs: cli.nowMs() };
+  const how = { tier: flags.tier, compared, unsigned, nowMs: cli.clock.nowMs() };
   const change = (store: TrustStore) => pinned(store, handle, key, how);
   const planned = change(readPrivateTrust(at.host.disk, at.place.paths));
   if (!planned.ok) throw new DeaddropError("refused", planned.detail);

@@ -37,7 +37,7 @@ export async function run(
   );
   const ends = endsOf(at, handle);
   changePrivateTrust(at.host.disk, at.place.paths, (store) =>
-    revokeKey(store, keyId, cli.nowMs(), ends),
+    revokeKey(store, keyId, cli.clock.nowMs(), ends),
   );
   const told = await reloadDaemon(at.place.paths);
   const logs = Object.fromEntries(ends);

@@ -34,7 +34,7 @@ export async function run(
 ): Promise<void> {
   const at = agentPlace(cli, flags);
   requirePeer(at, peer);
-  const planned = changeOf(change, peer, flags.to, cli.nowMs());
+  const planned = changeOf(change, peer, flags.to, cli.clock.nowMs());
   const outcome = planned(readPrivateTrust(at.host.disk, at.place.paths));
   if (!outcome.ok) throw new DeaddropError("refused", outcome.detail);
   const tier = outcome.store.peers.get(peer)?.tier;

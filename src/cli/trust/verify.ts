@@ -63,7 +63,7 @@ export async function run(
   );
   if (digits !== standing.digits) await mismatch(at, peer);
   changePrivateTrust(at.host.disk, at.place.paths, (store) =>
-    verified(store, peer, standing.key, cli.nowMs()),
+    verified(store, peer, standing.key, cli.clock.nowMs()),
   );
   await reloadDaemon(at.place.paths);
   const row = trustRows(agentPlace(cli, flags)).find((each) => each.handle === peer);

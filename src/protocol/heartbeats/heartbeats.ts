@@ -4,7 +4,7 @@ import { countField, textField } from "../body.ts";
 import {
   newPace,
   restartInterval,
-  endConflicts,
+  dropEndedConflicts,
   takeBeat,
   takeConflict,
   takeStateChange,
@@ -86,7 +86,7 @@ export function applyHeartbeats(
       return;
   }
   for (const pace of state.paces.values()) {
-    endConflicts(pace, state.headsDown, (thread) => context.isConflictOpen(thread));
+    dropEndedConflicts(pace, state.headsDown, (thread) => context.isConflictOpen(thread));
   }
   const down = [...state.paces.values()].some((pace) => pace.tier === "T0_HEADS_DOWN");
   if (!down) state.headsDown = false;

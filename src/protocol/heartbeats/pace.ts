@@ -97,7 +97,7 @@ export function takeConflict(pace: Pace, thread: string | undefined, env: Env): 
 }
 
 /** Forgets conflicts that are over; T0 that was due to them alone ends with the last. Spec 3.1. */
-export function endConflicts(
+export function dropEndedConflicts(
   pace: Pace,
   headsDown: boolean,
   isOpen: (thread: string) => boolean,

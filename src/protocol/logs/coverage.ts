@@ -1,8 +1,8 @@
 import { answerLog, type Layout, type Log } from "../../wire/layout.ts";
 import type { Head } from "./heads.ts";
 import type { ChainMark, ClaimedHead, Coverage, LogState, LogsState } from "./logs-state.ts";
-import { beatNaming, withNamed, type LineRange } from "../../admission/line-ranges.ts";
-import { lastAtOrBelow } from "../../admission/sorted.ts";
+import { beatNaming, withNamed, type LineRange } from "./line-ranges.ts";
+import { lastAtOrBelow } from "./sorted.ts";
 
 /**
  * Waiting heads of one reader, over lines that we do not hold. We read round-robin, so an honest
@@ -70,7 +70,7 @@ function covered(coverage: Coverage): number {
  * Judges waiting heads in the order of their beats, as far as we hold what they count. A later head
  * never overtakes an earlier one: nothing at or after that beat can be judged without it.
  */
-export function judgeHeads(
+export function judgeWaiting(
   state: LogsState,
   reader: LogState,
   target: string,

@@ -2,8 +2,8 @@ import { isJsonArray, type JsonValue } from "../../wire/json/json.ts";
 import type { Layout } from "../../wire/layout.ts";
 import { parseTimestamp } from "../../wire/timestamp.ts";
 import { bodyObject, countField, field, textField } from "../body.ts";
-import type { LineRange } from "../../admission/line-ranges.ts";
-import { MAX_NAMED_REFUSALS, readReason, type NamedReason } from "../../admission/refused-lines.ts";
+import type { LineRange } from "./line-ranges.ts";
+import { MAX_NAMED_REFUSALS, readReason, type NamedReason } from "../receipts/refused-lines.ts";
 
 const EVENT_ID = /^[0-9a-f]{64}$/u;
 

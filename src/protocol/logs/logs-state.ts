@@ -1,4 +1,4 @@
-import type { NamedRange } from "../../admission/line-ranges.ts";
+import type { NamedRange } from "./line-ranges.ts";
 import type { Head } from "./heads.ts";
 
 /**

@@ -3,12 +3,12 @@ import type { JsonValue } from "../../wire/json/json.ts";
 import type { Layout } from "../../wire/layout.ts";
 import { textField } from "../body.ts";
 import type { LogsState, LogState, BeatMark } from "./logs-state.ts";
-import { claim, nameRefused, openCoverage, pruneMarks, judgeHeads } from "./coverage.ts";
+import { claim, nameRefused, openCoverage, pruneMarks, judgeWaiting } from "./coverage.ts";
 import { advertisedCadence, counted, parseHeads, type Head } from "./heads.ts";
-import { beatNaming } from "../../admission/line-ranges.ts";
+import { beatNaming } from "./line-ranges.ts";
 import { isFolded, type CoreEvent, type LineEvent, type ResetLog } from "../events.ts";
 import type { Env } from "../env.ts";
-import { lastAtOrBelow } from "../../admission/sorted.ts";
+import { lastAtOrBelow } from "./sorted.ts";
 
 export type { Head } from "./heads.ts";
 
@@ -44,7 +44,8 @@ export function applyLogs(state: LogsState, event: CoreEvent, env: Env): Readonl
   }
   for (const [reader, read] of state) {
     const coverage = read.covers.get(event.log);
-    if (coverage !== undefined && judgeHeads(state, read, event.log, coverage)) touched.add(reader);
+    if (coverage !== undefined && judgeWaiting(state, read, event.log, coverage))
+      touched.add(reader);
   }
   if (log.lines % MARKS_BETWEEN_PRUNES === 0) pruneMarks(state, env.layout, event.log);
   return touched;
@@ -132,7 +133,7 @@ function addBeat(state: LogsState, log: LogState, event: LineEvent, layout: Layo
     const coverage = openCoverage(log, target);
     nameRefused(coverage, head.refused, event.line);
     claim(coverage, event.line, head);
-    judgeHeads(state, log, target, coverage);
+    judgeWaiting(state, log, target, coverage);
   }
 }
 

@@ -1,11 +1,11 @@
-import type { RefusalReason } from "../../admission/authenticate.ts";
+import type { RefusalReason } from "../../admission/checks.ts";
 import { answerLog } from "../../wire/layout.ts";
 import { isForUs } from "../addressing.ts";
 import { markAt } from "../logs/coverage.ts";
 import type { HeadBody } from "../effects.ts";
 import { headsOf } from "../logs/logs.ts";
 import type { LogsState } from "../logs/logs-state.ts";
-import type { LineRange } from "../../admission/line-ranges.ts";
+import type { LineRange } from "../logs/line-ranges.ts";
 import type { CoreEvent, LineEvent } from "../events.ts";
 import type { Env } from "../env.ts";
 import {
@@ -19,7 +19,7 @@ import {
   noteRefused,
   noteTaken,
   type RefusedLines,
-} from "../../admission/refused-lines.ts";
+} from "./refused-lines.ts";
 import { isMail } from "../routing.ts";
 import { applySent, emptySent, type SentState } from "./sent.ts";
 

@@ -2,7 +2,7 @@ import { answerLog, ownLogs } from "../../wire/layout.ts";
 import { addresseesOf } from "../addressing.ts";
 import { textField } from "../body.ts";
 import type { LogsState } from "../logs/logs-state.ts";
-import { beatNaming } from "../../admission/line-ranges.ts";
+import { beatNaming } from "../logs/line-ranges.ts";
 import { isFolded, type CoreEvent, type LineEvent } from "../events.ts";
 import type { Env } from "../env.ts";
 

@@ -1,4 +1,4 @@
-import type { RefusalReason } from "../../admission/authenticate.ts";
+import type { RefusalReason } from "../../admission/checks.ts";
 import type { Tier } from "../../trust/tiers.ts";
 import { answerLog } from "../../wire/layout.ts";
 import { answerDueMs } from "../decisions/proposal-deadlines.ts";

@@ -1,4 +1,4 @@
-import type { RefusalReason } from "../../admission/authenticate.ts";
+import type { RefusalReason } from "../../admission/checks.ts";
 import { isState } from "../../trust/tiers.ts";
 import { addresseesOf } from "../addressing.ts";
 import { field, textField } from "../body.ts";

@@ -4,6 +4,7 @@ import type { Disk } from "../../storage/disk/disk.ts";
 import { ownLogs } from "../../wire/layout.ts";
 import { failed, ok, warning, type Finding } from "./host-checks.ts";
 import { isOurs } from "../wire/sharing.ts";
+import { cardPath, statePath } from "../../storage/paths.ts";
 
 /** Others that can write, or replace files, where they should not. Spec 1.1, 2.1. */
 export function checkFolder(disk: Disk, place: AgentConfig): readonly Finding[] {
@@ -46,7 +47,7 @@ function folderFindings(disk: Disk, path: string): readonly Finding[] {
 /** What this agent alone may write: its logs, its card, its published state. */
 function ownFileFindings(disk: Disk, { wire, layout, handle }: AgentConfig): readonly Finding[] {
   const logs = ownLogs(layout, handle).map((log) => join(wire.folder, log.path));
-  const others = [wire.card(handle), wire.state(handle)];
+  const others = [cardPath(wire, handle), statePath(wire, handle)];
   return [...logs, ...others].flatMap((path) => {
     const stat = disk.stat(path);
     if (stat === undefined) return [];

@@ -34,6 +34,7 @@ import { advertiseKey, advertises } from "./advertise.ts";
 import { changePrivateTrust } from "../../agent/config/trust-store.ts";
 import type { SetupHost } from "../host.ts";
 import { share, sharingOf } from "../wire/sharing.ts";
+import { cardPath } from "../../storage/paths.ts";
 
 /** What a look at the cards of the peers has come to. */
 export interface Contact {
@@ -101,7 +102,7 @@ export function restartsOf({ news, pairings }: Contact): ReadonlyMap<string, num
 
 /** Reads a peer's card in the wire, and changes nothing. */
 export function lookAt({ disk, nowMs }: SetupHost, { wire }: AgentConfig, peer: string): Look {
-  const path = wire.card(peer);
+  const path = cardPath(wire, peer);
   let bytes: Uint8Array | undefined;
   try {
     bytes = readWhole(disk, path, MAX_CARD_BYTES);
@@ -178,7 +179,7 @@ function showCard(host: SetupHost, place: AgentConfig, pairings: Pairings): void
   const { wire, handle, identity } = place;
   const claims = new Map([...pairings].map(([peer, pairing]) => [peer, claimOf(pairing)]));
   const bytes = buildCard(draftOf(place, claims, nowMs), identity.signer);
-  const path = wire.card(handle);
+  const path = cardPath(wire, handle);
   const standing = readWhole(disk, path, MAX_CARD_BYTES);
   if (standing !== undefined && saysTheSame(standing, bytes)) return;
   const sharing = sharingOf(disk, wire.folder);

@@ -3,7 +3,7 @@ import type { Disk } from "../../storage/disk/disk.ts";
 import { loadPlace } from "../../agent/config/agent-config.ts";
 import { makeIdentity } from "../../storage/private/identity.ts";
 import { loadSigningIdentity } from "../../storage/private/signing-key.ts";
-import { identityPaths, wirePaths } from "../../storage/paths.ts";
+import { identityPaths, wirePaths, cardPath } from "../../storage/paths.ts";
 import { preparePrivateFolders, rememberWire } from "../../storage/private/private-folders.ts";
 import { readSettings, savePinned, saveSettings } from "../../storage/private/private-store.ts";
 import type { Sharing } from "../../storage/wire-folder.ts";
@@ -146,11 +146,11 @@ export function contactStep(host: SetupHost, side: AgentSide): Step {
   const paths = () => agentPathsOn(host, wireDir, handle, side.wireId);
   const isStranger = (peer: string): boolean =>
     !isPinned(readPrivateTrust(host.disk, paths()).peers.get(peer));
-  const hasCard = (of: string): boolean => host.disk.stat(wire.card(of)) !== undefined;
+  const hasCard = (of: string): boolean => host.disk.stat(cardPath(wire, of)) !== undefined;
   return {
     what: `show the card of ${handle}, and look at those of ${peers.join(", ")}`,
     needed: () => {
-      refuseAnothers(host.disk, wire.card(handle), side.sharing);
+      refuseAnothers(host.disk, cardPath(wire, handle), side.sharing);
       return !hasCard(handle) || peers.some((peer) => hasCard(peer) && isStranger(peer));
     },
     run: () => {

@@ -5,7 +5,6 @@ import { identityPaths, wirePaths } from "../../storage/paths.ts";
 import { forgetWire } from "../../storage/private/private-folders.ts";
 import { createWire, isWire, type Sharing } from "../../storage/wire-folder.ts";
 import { DEFAULT_CONFIG, parseConfig } from "../../trust/policy/config.ts";
-import type { Weakness } from "../../trust/policy/weak-policy.ts";
 import { rosterProblems } from "../../wire/handle.ts";
 import {
   advertiseStep,
@@ -19,7 +18,14 @@ import {
 import { addExclude, gitExcludeFor, isExcluded } from "./git-exclude.ts";
 import type { SetupHost } from "../host.ts";
 import { readOfferedKey } from "../contact/offered-key.ts";
-import { holdsPolicy, readPolicy, requireAgreement, type PolicyFiles } from "./policy-to-pin.ts";
+import {
+  holdsPolicy,
+  readPolicy,
+  requireAgreement,
+  type PolicyFiles,
+  NO_AGREEMENT,
+  type Agreement,
+} from "./policy-to-pin.ts";
 import { protocolDocument } from "./protocol-document.ts";
 import { setupReport, type SetupReport } from "../report.ts";
 import { mendSharingSteps, ONE_USER, sharedByGroup, sharingOf } from "./sharing.ts";
@@ -51,8 +57,6 @@ export interface InitRequest {
   /** Leave the folder to the project's commits. */
   readonly track?: boolean | undefined;
   readonly peerKeys?: readonly PeerKey[] | undefined;
-  /** Whether the operator agrees to a policy that is weaker than the defaults in this. Spec 1.1. */
-  readonly agrees?: ((weakness: Weakness) => boolean) | undefined;
   readonly dryRun?: boolean | undefined;
 }
 
@@ -60,8 +64,12 @@ export interface InitRequest {
  * Makes a wire, or completes one that is there already: folder, configuration, keys, private
  * copies, pins. Running it again changes nothing that stands. Spec 1.1, 4.3.
  */
-export function initWire(host: SetupHost, request: InitRequest): readonly SetupReport[] {
-  const plan = planWire(host, request);
+export function initWire(
+  host: SetupHost,
+  request: InitRequest,
+  agrees: Agreement = NO_AGREEMENT,
+): readonly SetupReport[] {
+  const plan = planWire(host, request, agrees);
   const sides = request.handles.map((handle): AgentSide => ({ ...plan, handle }));
   const steps: Step[] = [
     ...request.handles.map((handle) => keyStep(host, handle)),
@@ -84,7 +92,7 @@ export function initWire(host: SetupHost, request: InitRequest): readonly SetupR
 
 type WirePlan = Omit<AgentSide, "handle"> & { readonly configText: string };
 
-function planWire(host: SetupHost, request: InitRequest): WirePlan {
+function planWire(host: SetupHost, request: InitRequest, agrees: Agreement): WirePlan {
   const wireDir = resolve(request.wireDir);
   const named = [...request.handles, ...request.peers];
   refuseRoster(named);
@@ -115,7 +123,7 @@ function planWire(host: SetupHost, request: InitRequest): WirePlan {
   );
   // One operator holds all of these handles: only what is others' is foreign.
   if (config !== undefined && request.dryRun !== true && pinning.length > 0) {
-    requireAgreement(config, roster, request.handles, request.agrees);
+    requireAgreement(config, roster, request.handles, agrees);
   }
   const sharing = sharingFor(host, wireDir, request.group);
   return { wireDir, wireId, layout, roster, rememberPeers: false, sharing, policy, configText };

@@ -5,7 +5,6 @@ import { wireKeyOf, wirePaths } from "../../storage/paths.ts";
 import { forgetWire, resolveWireKey } from "../../storage/private/private-folders.ts";
 import { requireWire } from "../../storage/wire-folder.ts";
 import type { WireConfig } from "../../trust/policy/config.ts";
-import type { Weakness } from "../../trust/policy/weak-policy.ts";
 import { acceptKey, pin, type StoreChange } from "../../trust/pins.ts";
 import { isPinned, type TrustStore } from "../../trust/store.ts";
 import { parseTrustFile, type TrustDocument } from "../../trust/trust-file.ts";
@@ -23,7 +22,13 @@ import { changePrivateTrust, readPrivateTrust } from "../../agent/config/trust-s
 import { setupReport, type SetupReport } from "../report.ts";
 import { mendSharingSteps, sharingOf } from "./sharing.ts";
 import { runSteps, type Step } from "../steps.ts";
-import { holdsPolicy, readPolicy, requireAgreement } from "./policy-to-pin.ts";
+import {
+  holdsPolicy,
+  readPolicy,
+  requireAgreement,
+  NO_AGREEMENT,
+  type Agreement,
+} from "./policy-to-pin.ts";
 import { checkWireTiers, parsedConfig } from "./wire-config.ts";
 
 export interface JoinRequest {
@@ -38,8 +43,6 @@ export interface JoinRequest {
   readonly acceptWireTrust?: boolean | undefined;
   /** Another wire lay at this path before: begin with nothing that was remembered of it. */
   readonly anew?: boolean | undefined;
-  /** Whether the operator agrees to a policy that is weaker than the defaults in this. Spec 1.1. */
-  readonly agrees?: ((weakness: Weakness) => boolean) | undefined;
   readonly dryRun?: boolean | undefined;
 }
 
@@ -47,8 +50,12 @@ export interface JoinRequest {
  * Takes an agent of this machine onto a wire that is there: key, private copies, own logs. Nobody
  * is pinned but by the operator's word. Running it again changes nothing that stands. Spec 4.3.
  */
-export function joinWire(host: SetupHost, request: JoinRequest): SetupReport {
-  const side = planSide(host, request);
+export function joinWire(
+  host: SetupHost,
+  request: JoinRequest,
+  agrees: Agreement = NO_AGREEMENT,
+): SetupReport {
+  const side = planSide(host, request, agrees);
   const steps: Step[] = [
     ...(request.anew === true ? forgetSteps(host, side) : []),
     keyStep(host, side.handle),
@@ -65,7 +72,7 @@ export function joinWire(host: SetupHost, request: JoinRequest): SetupReport {
   return setupReport(host, side, runSteps(steps, dryRun), dryRun);
 }
 
-function planSide(host: SetupHost, request: JoinRequest): AgentSide {
+function planSide(host: SetupHost, request: JoinRequest, agrees: Agreement): AgentSide {
   const { disk } = host;
   const named = resolve(request.wireDir);
   requireWire(disk, named);
@@ -78,7 +85,7 @@ function planSide(host: SetupHost, request: JoinRequest): AgentSide {
   if (request.anew !== true) refuseAnotherWire(host, handle, wireDir, config);
   const isPinned = holdsPolicy(host, { wireDir, handle, wireId: config.wireId }, request.anew);
   if (!isPinned && request.dryRun !== true) {
-    requireAgreement(config, roster, [handle], request.agrees);
+    requireAgreement(config, roster, [handle], agrees);
   }
   return {
     wireDir,

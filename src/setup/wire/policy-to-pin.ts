@@ -65,6 +65,12 @@ export function openQuestions(
   return weaknesses(config, config.roster.length > 0 ? config.roster : peers, handles);
 }
 
+/** Whether the operator agrees to a policy that is weaker than the defaults in this. Spec 1.1. */
+export type Agreement = (weakness: Weakness) => boolean;
+
+/** An operator who has not been asked agrees to nothing. */
+export const NO_AGREEMENT: Agreement = () => false;
+
 /**
  * Throws unless the operator agrees to everything in which the policy is weaker than the defaults.
  * Spec 1.1.
@@ -75,7 +81,7 @@ export function requireAgreement(
   config: WireConfig,
   roster: readonly string[],
   own: readonly string[],
-  agrees: (weakness: Weakness) => boolean = () => false,
+  agrees: Agreement,
 ): void {
   if (own.length === 0) return;
   const open = weaknesses(config, roster, own).filter((weakness) => !agrees(weakness));

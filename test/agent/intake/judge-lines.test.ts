@@ -3,8 +3,8 @@ import { NOTHING_FOREIGN } from "../../../src/agent/intake/trouble/foreign-lines
 import { runsOf } from "../../../src/agent/state/line-runs.ts";
 import { judgeLines, prepareLines, type Judging } from "../../../src/agent/intake/judge-lines.ts";
 import type { LogIntake } from "../../../src/agent/state/agent-state.ts";
+import { noRefusedLines } from "../../../src/protocol/receipts/refused-lines.ts";
 import { UNREAD } from "../../../src/agent/state/log-status.ts";
-import { noRefusedLines } from "../../../src/admission/refused-lines.ts";
 import type { TailLine } from "../../../src/storage/files/tail.ts";
 import { newBucket } from "../../../src/admission/rate-limits.ts";
 import { newLogAdmission } from "../../../src/admission/log-admission.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import {
   clonePace,
   newPace,
-  endConflicts,
+  dropEndedConflicts,
   takeBeat,
   takeConflict,
   takeStateChange,
@@ -78,7 +78,7 @@ describe("a conflict", () => {
       beatsAtT0: 7,
       ...change,
     });
-    endConflicts(pace, headsDown, (thread) => open.includes(thread));
+    dropEndedConflicts(pace, headsDown, (thread) => open.includes(thread));
     expect(pace).toMatchObject(expected);
   });
 

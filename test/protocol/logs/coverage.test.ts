@@ -6,7 +6,7 @@ import {
   pruneBeats,
   pruneMarks,
   readersOf,
-  judgeHeads,
+  judgeWaiting,
   wantsPruning,
 } from "../../../src/protocol/logs/coverage.ts";
 import type { Head } from "../../../src/protocol/logs/heads.ts";
@@ -182,7 +182,7 @@ describe("settling", () => {
     ]);
     const waiting = heads.map((head, at) => ({ beat: at + 1, head: headOf(1, head) }));
     const coverage = coverageOf({ waiting, ...change });
-    const changed = judgeHeads(state, reader, THEIRS, coverage);
+    const changed = judgeWaiting(state, reader, THEIRS, coverage);
     return { changed, coverage, mismatches: reader.mismatches.map(({ beat }) => beat) };
   };
   const marks = [mark(3, 10), mark(5, 11), mark(7, 12)];
@@ -224,7 +224,7 @@ describe("settling", () => {
     const { coverage, changed } = settled({ lines: 4 }, [{ lines: 5 }, { lines: 2 }]);
     expect(changed).toBe(false);
     expect(coverage.waiting).toHaveLength(2);
-    const none = judgeHeads(new Map(), logOf(), THEIRS, coverageOf());
+    const none = judgeWaiting(new Map(), logOf(), THEIRS, coverageOf());
     expect(none).toBe(false);
   });
 

@@ -205,4 +205,4 @@ export async function agree(scene: FaultScene): Promise<void> {
 export const tick = ({ wire }: FaultScene): Promise<unknown> =>
   wire.attempt(VICTIM, (agent) => agent.tick());
 export const settle = ({ wire }: FaultScene): Promise<unknown> =>
-  wire.attempt(VICTIM, (agent) => agent.settle());
+  wire.attempt(VICTIM, (agent) => agent.sync());

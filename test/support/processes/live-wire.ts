@@ -101,8 +101,8 @@ export function makeWire(options: WireOptions = {}): LiveWire {
   mkdirSync(home);
   const env = { ...envOf(home), ...options.env?.(home) };
   writePolicy(dir, handles, options);
-  const agrees = (): boolean => true;
-  initWire(setupHost(env, Date.now()), { wireDir: dir, handles, peers: [], track: true, agrees });
+  const request = { wireDir: dir, handles, peers: [], track: true };
+  initWire(setupHost(env, Date.now()), request, () => true);
   return liveWire(folder, dir, env);
 }
 

@@ -182,7 +182,7 @@ export class SimulatedWire {
 
   /** Nothing has come for a while: what a daemon does then. */
   async rest(): Promise<void> {
-    for (const handle of this.roster) await this.attempt(handle, (agent) => agent.settle());
+    for (const handle of this.roster) await this.attempt(handle, (agent) => agent.sync());
   }
 
   /** The process dies without a word. */
@@ -343,7 +343,7 @@ export class SimulatedWire {
 
   /** What an agent's admission remembers of every log, by its checkpoint. */
   async #admission(handle: string): Promise<unknown> {
-    await this.agent(handle).settle();
+    await this.agent(handle).sync();
     return savedAdmission(this.disk.process(), this.paths(handle).checkpoint);
   }
 

@@ -1,6 +1,8 @@
 import { fromPlain } from "../../../src/wire/json/json.ts";
 import { composeLine, type ChainHead } from "../../../src/wire/compose.ts";
 import { makeLayout, type Layout } from "../../../src/wire/layout.ts";
+import { proved } from "../../../src/admission/rules/proved.ts";
+import type { AdmittedMessage } from "../../../src/admission/admitted-message.ts";
 import type { Message } from "../../../src/wire/message.ts";
 import { keyId } from "../../../src/wire/signature.ts";
 import { formatMicros } from "../../../src/wire/timestamp.ts";
@@ -29,7 +31,7 @@ export interface ScriptLine {
   readonly log: string;
   readonly line: number;
   readonly at: number;
-  readonly message: Message;
+  readonly message: AdmittedMessage;
   readonly raw: string;
 }
 
@@ -79,7 +81,7 @@ export class WireScript {
       log,
       line: lines.length + 1,
       at,
-      message: signed ? composed.message : unsigned(composed.message),
+      message: proved(signed ? composed.message : unsigned(composed.message), lines.length + 1),
       raw: new TextDecoder().decode(composed.line),
     };
     lines.push(line);

@@ -27,7 +27,7 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
 }
 
 function decisionsText(cli: Cli, view: DecisionsView, all: boolean, paint: Paint): string {
-  const nowMs = cli.nowMs();
+  const nowMs = cli.clock.nowMs();
   const parts = view.in_force.map((each) => recordText(each, "in force", "green", paint, nowMs));
   if (view.in_force.length === 0) parts.push("No decision is in force.");
   if (all) {

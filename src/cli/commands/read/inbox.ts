@@ -84,7 +84,7 @@ async function show(
   messages: readonly InboxMessage[],
 ): Promise<void> {
   for (const message of messages) {
-    emit(cli, flags, message, (paint) => `${inboxText(message, paint, cli.nowMs())}\n`);
+    emit(cli, flags, message, (paint) => `${inboxText(message, paint, cli.clock.nowMs())}\n`);
   }
   const unread = messages.filter(({ _meta }) => !_meta.read).map(({ _meta }) => _meta.id);
   if (flags.markRead === true && unread.length > 0) await client.ask("read", { ids: unread });
@@ -99,7 +99,7 @@ async function follow(
 ): Promise<never> {
   let lastId = shown.at(-1)?._meta.id;
   for (;;) {
-    await cli.sleep(FOLLOW_PAUSE_MS);
+    await cli.clock.sleep(FOLLOW_PAUSE_MS);
     // Without a daemon nobody but us takes in what peers write.
     if (!client.viaDaemon) await client.ask("tick");
     const fresh = await after(lastId, flags, client);

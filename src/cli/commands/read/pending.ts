@@ -14,7 +14,7 @@ export function command(cli: Cli): Command {
 
 export async function run(cli: Cli, flags: GlobalFlags): Promise<void> {
   const pending = await withClient(cli, flags, (client) => client.view("pending"));
-  const nowMs = cli.nowMs();
+  const nowMs = cli.clock.nowMs();
   emit(cli, flags, pending, (paint) =>
     pending.length === 0
       ? "Nothing is owed."

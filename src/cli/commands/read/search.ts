@@ -29,7 +29,7 @@ export async function run(cli: Cli, text: string, flags: Flags): Promise<void> {
       : found
           .map((message) => {
             const { id, tier } = message._meta;
-            return messageText(id, message, tierNotes(tier), paint, cli.nowMs());
+            return messageText(id, message, tierNotes(tier), paint, cli.clock.nowMs());
           })
           .join("\n\n"),
   );

@@ -40,7 +40,7 @@ function sentTable(cli: Cli, sent: readonly SentView[], paint: Paint): string {
   const rows = sent.flatMap((each) =>
     each.receipts.map(({ to, state, reason }) => [
       { text: shortId(each.event_id), style: "bold" as const },
-      { text: when(each.timestamp, cli.nowMs()), style: "dim" as const },
+      { text: when(each.timestamp, cli.clock.nowMs()), style: "dim" as const },
       { text: each.type },
       { text: to, style: "cyan" as const },
       {

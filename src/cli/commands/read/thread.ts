@@ -48,13 +48,13 @@ function threadText(cli: Cli, thread: ThreadView, paint: Paint): string {
     const notes = tierNotes(tier);
     if (refused !== null) notes.push(`refused: ${refused}`);
     for (const correction of corrections) notes.push(`corrected by ${shortId(correction)}`);
-    return messageText(id, message, notes, paint, cli.nowMs());
+    return messageText(id, message, notes, paint, cli.clock.nowMs());
   });
   const proposals = thread.proposals.map(
     (each) =>
       `proposal ${paint("bold", shortId(each.proposal_id))} by ${sanitise(each.proposer)}: ${each.status}`,
   );
-  const owed = thread.obligations.map((each) => obligationRow(each, cli.nowMs()));
+  const owed = thread.obligations.map((each) => obligationRow(each, cli.clock.nowMs()));
   const parts = [note, head, ...messages, proposals.join("\n")];
   parts.push(owed.length === 0 ? "" : `Owed\n${table(owed, paint, cli.stdout.columns)}`);
   return parts.filter((part) => part !== "").join("\n\n");

@@ -38,7 +38,7 @@ async function run(cli: Cli, named: string, flags: BackupFlags): Promise<void> {
   refuseTarget(disk, file, place.paths.wireDir, flags.force === true);
   const passphrase = await readPassphrase(cli, disk, flags, true);
   const { wireId } = place.config;
-  const backup = collectBackup(disk, place.paths, { wireId, nowMs: cli.nowMs() });
+  const backup = collectBackup(disk, place.paths, { wireId, nowMs: cli.clock.nowMs() });
   const sealed = await seal(serialiseBackup(backup), passphrase);
   save(disk, file, sealed, flags.force === true);
   const report = {

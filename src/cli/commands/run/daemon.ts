@@ -40,7 +40,7 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
     // The log of a daemon on a terminal has peers' words in it too. Spec 8.2.
     toTerminal: rowBreaker(() => cli.stdout.columns, cli.env),
     meet: (place) => {
-      const contact = meetPeers(setupHost(cli.env, cli.nowMs()), place);
+      const contact = meetPeers(setupHost(cli.env, cli.clock.nowMs()), place);
       return { pinned: contact.pinned, restarted: restartsOf(contact) };
     },
   });

@@ -37,7 +37,7 @@ export function command(cli: Cli): Command {
 }
 
 export async function run(cli: Cli, flags: GlobalFlags): Promise<void> {
-  const host = setupHost(cli.env, cli.nowMs());
+  const host = setupHost(cli.env, cli.clock.nowMs());
   const onDisk = [...hostFindings(host, cli.env), ...wireFindings(cli, host, flags)];
   const isRunning = onDisk.some(({ check, result }) => check === "daemon" && result === "ok");
   const findings = isRunning ? [...onDisk, ...(await waitFindings(cli, flags))] : onDisk;

@@ -58,12 +58,13 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
   const handle = ownHandle(cli, flags);
   const peers = peerHandles(flags);
   const wireDir = resolve(cli.cwd, flags.wire ?? join(cli.cwd, "_coordination"));
-  const host = setupHost(cli.env, cli.nowMs());
+  const host = setupHost(cli.env, cli.clock.nowMs());
   const handles = flags.localPair === true ? [handle, ...peers] : [handle];
+  const asked = { command: "init", wireDir, handles, peers };
+  const agrees = await agreementOn(cli, flags, host, asked);
   const request: Omit<InitRequest, "handles"> = {
     wireDir,
     peers,
-    agrees: await agreementOn(cli, flags, host, { command: "init", wireDir, handles, peers }),
     layout: flags.layout,
     group: await groupFor(cli, flags, host, wireDir),
     track: flags.track,
@@ -75,7 +76,7 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
         hint: "leave out --peer-key",
       });
     }
-    const reports = initLocalPair(host, request, handle);
+    const reports = initLocalPair(host, request, handle, agrees);
     emit(cli, flags, reports, (paint) =>
       setupText(reports, paint, [
         ...reports.slice(0, 1).map((each) => policySection(each)),
@@ -86,7 +87,7 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
     return;
   }
   const keys = peerKeys(cli, flags, peers);
-  const reports = initWire(host, { ...request, handles: [handle], peerKeys: keys });
+  const reports = initWire(host, { ...request, handles: [handle], peerKeys: keys }, agrees);
   emit(cli, flags, reports[0], (paint) =>
     setupText(reports, paint, [
       [

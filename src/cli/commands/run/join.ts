@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { resolve } from "node:path";
 import { DeaddropError } from "../../../api/errors.ts";
 import { setupHost } from "../../../setup/host.ts";
-import { joinWire } from "../../../setup/wire/join-wire.ts";
+import { joinWire, type JoinRequest } from "../../../setup/wire/join-wire.ts";
 import { requireWire } from "../../../storage/wire-folder.ts";
 import { findWire, type Cli } from "../../context.ts";
 import { example } from "../../output/example.ts";
@@ -51,22 +51,23 @@ export async function run(cli: Cli, folder: string | undefined, flags: Flags): P
   }
   const wireDir = folder === undefined ? findWire(cli, flags) : resolve(cli.cwd, folder);
   const peers = peerHandles(flags);
-  const host = setupHost(cli.env, cli.nowMs());
+  const host = setupHost(cli.env, cli.clock.nowMs());
   const handle = ownHandle(cli, flags);
   const { anew } = flags;
   requireWire(host.disk, wireDir);
   const asked = { command: "join", wireDir, handles: [handle], peers, anew };
-  const report = joinWire(host, {
+  const agrees = await agreementOn(cli, flags, host, asked);
+  const request: JoinRequest = {
     wireDir,
     handle,
     peers,
-    agrees: await agreementOn(cli, flags, host, asked),
     peerKeys: peerKeys(cli, flags, peers),
     track: flags.track,
     acceptWireTrust: flags.acceptWireTrust,
     anew,
     dryRun: flags.dryRun,
-  });
+  };
+  const report = joinWire(host, request, agrees);
   const low = report.peers.filter(({ tier }) => tier === null || tier === "UNTRUSTED");
   const digits = low.map((peer) => digitsCommand(report.wire_dir, report.handle, peer.handle));
   const sections: Section[] = [policySection(report), runSection(report), helloSection(report)];

@@ -44,7 +44,7 @@ export function command(cli: Cli): Command {
 }
 
 async function run(cli: Cli, named: string, flags: RestoreFlags): Promise<void> {
-  const host = setupHost(cli.env, cli.nowMs());
+  const host = setupHost(cli.env, cli.clock.nowMs());
   const wireDir = findWire(cli, flags);
   const backup = await openBackup(cli, host, resolve(cli.cwd, named), flags);
   requireHandle(backup, flags.as ?? cli.env["DEADDROP_AS"]);

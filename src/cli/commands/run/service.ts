@@ -80,7 +80,7 @@ export function command(cli: Cli): Command {
     .command("list")
     .description("the services that are installed here")
     .action((_own: unknown, self: Command) => {
-      const installed = installedInstances(setupHost(cli.env, cli.nowMs()).places);
+      const installed = installedInstances(setupHost(cli.env, cli.clock.nowMs()).places);
       emit(cli, self.optsWithGlobals<GlobalFlags>(), installed, () =>
         installed.map(({ wireKey, handle }) => `${wireKey}  ${handle}`).join("\n"),
       );
@@ -116,7 +116,7 @@ function change(cli: Cli, flags: ChangeFlags, act: (place: ServicePlace) => Serv
     emit(cli, flags, done, (paint) => reportText(done, paint));
     return;
   }
-  const host = setupHost(cli.env, cli.nowMs());
+  const host = setupHost(cli.env, cli.clock.nowMs());
   const failures: DeaddropError[] = [];
   const reports = installedInstances(host.places).flatMap(({ wireKey, handle, wireDir }) => {
     const agent = agentPaths(host.places, { wireDir, wireKey, handle });

@@ -125,7 +125,7 @@ function listCommand(cli: Cli): Command {
       await withClient(cli, flags, async (client) => {
         if (flags.follow === true) return followIncidents(cli, flags, client, wanted);
         const incidents = (await client.view("incidents")).filter(wanted);
-        const rows = incidents.map((each) => incidentRow(each, cli.nowMs()));
+        const rows = incidents.map((each) => incidentRow(each, cli.clock.nowMs()));
         emit(cli, flags, incidents, (paint) =>
           rows.length === 0 ? "No open incidents." : table(rows, paint, cli.stdout.columns),
         );
@@ -140,7 +140,7 @@ function noticesCommand(cli: Cli): Command {
     .action(async (_own: unknown, self: Command) => {
       const flags: GlobalFlags = self.optsWithGlobals();
       const notices = await withClient(cli, flags, (client) => client.view("notices"));
-      const rows = notices.map((each) => noticeRow(each, cli.nowMs()));
+      const rows = notices.map((each) => noticeRow(each, cli.clock.nowMs()));
       emit(cli, flags, notices, (paint) =>
         rows.length === 0 ? "Nothing noticed." : table(rows, paint, cli.stdout.columns),
       );

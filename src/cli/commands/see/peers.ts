@@ -15,7 +15,7 @@ export function command(cli: Cli): Command {
 
 export async function run(cli: Cli, flags: GlobalFlags): Promise<void> {
   const peers: PeerView[] = await withClient(cli, flags, (client) => client.view("peers"));
-  const nowMs = cli.nowMs();
+  const nowMs = cli.clock.nowMs();
   emit(cli, flags, peers, (paint) =>
     peers.length === 0
       ? "Nobody else is on this wire."

@@ -61,7 +61,7 @@ async function set(cli: Cli, flags: SetFlags): Promise<void> {
 }
 
 function statusText(cli: Cli, view: StatusView, paint: Paint): string {
-  const nowMs = cli.nowMs();
+  const nowMs = cli.clock.nowMs();
   const width = cli.stdout.columns;
   const section = (title: string, rows: readonly Cell[][]): string =>
     rows.length === 0 ? "" : `${paint("bold", title)}\n${table(rows, paint, width)}`;

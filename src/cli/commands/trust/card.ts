@@ -12,6 +12,7 @@ import type { ExportFlags } from "../../trust/card-export.ts";
 import type { Cli, GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { emit, type Paint } from "../../output/output.ts";
+import { cardPath } from "../../../storage/paths.ts";
 
 /** `deaddrop card`: who an agent says that it is, signed by itself. Spec 2.2. */
 export function command(cli: Cli): Command {
@@ -51,7 +52,7 @@ export function command(cli: Cli): Command {
       const flags = build.optsWithGlobals<GlobalFlags>();
       const { host, place, peers } = agentPlace(cli, flags);
       const { problems } = meetPeers(host, place);
-      const path = place.wire.card(place.handle);
+      const path = cardPath(place.wire, place.handle);
       const refused = Object.fromEntries(problems);
       emit(cli, flags, { path, refused }, (paint) =>
         [
@@ -77,7 +78,7 @@ export function command(cli: Cli): Command {
 /** Throws "refused" for a card that does not verify. */
 function cardIn(cli: Cli, file: string): AgentCard {
   const path = resolve(cli.cwd, file);
-  const verdict = verifyCard(readCardFile(path), cli.nowMs());
+  const verdict = verifyCard(readCardFile(path), cli.clock.nowMs());
   if (verdict.ok) return verdict.card;
   throw new DeaddropError("refused", `${path}: ${verdict.detail}`, {
     hint: "nothing of it is believed; ask its agent's operator for the card again",

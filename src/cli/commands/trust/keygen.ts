@@ -24,7 +24,7 @@ export function run(cli: Cli, handle: string, flags: GlobalFlags): void {
   if (problem !== undefined) {
     throw new DeaddropError("usage", problem.replace(/^roster\[0\]: /, "keygen: "));
   }
-  const { disk, places, random } = setupHost(cli.env, cli.nowMs());
+  const { disk, places, random } = setupHost(cli.env, cli.clock.nowMs());
   const paths = identityPaths(places, handle);
   const { publicKey, signer } = makeIdentity(disk, paths, handle, random(32));
   const report = keyReport(signer.keyId, publicKey);

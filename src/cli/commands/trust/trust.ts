@@ -23,6 +23,13 @@ export function command(cli: Cli): Command {
     "Whose keys are believed, and how far. What the wire advertises is never believed by itself.\n" +
       "All but list and sas want a terminal and a typed confirmation, or --yes --reason.",
   );
+  for (const add of [addList, addPin, addSas, addVerify, addStanding, addRevoke, addImport]) {
+    add(trust, cli);
+  }
+  return trust;
+}
+
+function addList(trust: Command, cli: Cli): void {
   trust
     .command("list")
     .description("the pins, their tiers, and where the wire claims something else")
@@ -30,6 +37,9 @@ export function command(cli: Cli): Command {
       const { run } = await import("../../trust/list.ts");
       run(cli, list.optsWithGlobals<GlobalFlags>());
     });
+}
+
+function addPin(trust: Command, cli: Cli): void {
   addConsent(trust.command("pin"))
     .description("pin a peer's key, or raise its tier, after comparing the fingerprint")
     .argument("<peer>", "whose key it is")
@@ -54,6 +64,9 @@ export function command(cli: Cli): Command {
       const { run } = await import("../../trust/pin.ts");
       await run(cli, peer, key, pin.optsWithGlobals<PinFlags>());
     });
+}
+
+function addSas(trust: Command, cli: Cli): void {
   addConsent(trust.command("sas"))
     .description("the six digits to compare with a peer's operator, and how far that is")
     .argument("<peer>", "with whom")
@@ -63,6 +76,9 @@ export function command(cli: Cli): Command {
       const { run } = await import("../../trust/sas.ts");
       await run(cli, peer, sas.optsWithGlobals<SasFlags>());
     });
+}
+
+function addVerify(trust: Command, cli: Cli): void {
   addConsent(trust.command("verify"))
     .description("say which digits the peer's operator has read out; the same make it VERIFIED")
     .argument("<peer>", "whose identity is proved")
@@ -76,6 +92,9 @@ export function command(cli: Cli): Command {
       const { run } = await import("../../trust/verify.ts");
       await run(cli, peer, digits, verify.optsWithGlobals<VerifyFlags>());
     });
+}
+
+function addStanding(trust: Command, cli: Cli): void {
   for (const [name, what] of STANDING_CHANGES) {
     const change = addConsent(trust.command(name))
       .description(what)
@@ -88,6 +107,9 @@ export function command(cli: Cli): Command {
       change.addOption(new Option("--to <tier>", "which tier").choices([...TIERS]));
     }
   }
+}
+
+function addRevoke(trust: Command, cli: Cli): void {
   addConsent(trust.command("revoke"))
     .description("stop a key at once, and hold its agent")
     .argument("<key-id>", "as trust list shows it")
@@ -96,6 +118,9 @@ export function command(cli: Cli): Command {
       const { run } = await import("../../trust/revoke.ts");
       await run(cli, keyId, revoke.optsWithGlobals<GlobalFlags & ConsentFlags>());
     });
+}
+
+function addImport(trust: Command, cli: Cli): void {
   addConsent(trust.command("import"))
     .description("pin the agents of a trust file, v3.0 or v3.1")
     .argument("<file>", "the trust file")
@@ -104,5 +129,4 @@ export function command(cli: Cli): Command {
       const { run } = await import("../../trust/import.ts");
       await run(cli, file, command.optsWithGlobals<ImportFlags>());
     });
-  return trust;
 }
