@@ -54,7 +54,7 @@ function converse(socket: Socket): Connection {
   socket.on("data", (chunk: string) => {
     held += chunk;
     for (let end = held.indexOf("\n"); end !== -1; end = held.indexOf("\n")) {
-      settle(waiting, held.slice(0, end));
+      answerRequest(waiting, held.slice(0, end));
       held = held.slice(end + 1);
     }
   });
@@ -86,7 +86,7 @@ function converse(socket: Socket): Connection {
   };
 }
 
-function settle(waiting: Map<number, Waiting>, line: string): void {
+function answerRequest(waiting: Map<number, Waiting>, line: string): void {
   const reply = JSON.parse(line) as Reply & { id: number };
   const each = waiting.get(reply.id);
   if (each === undefined) return;

@@ -12,7 +12,7 @@ import { applyKeyChanges, decideKeyChanges } from "./keys/key-changes.ts";
 import { decideLiveness } from "./heartbeats/liveness.ts";
 import { applyLogs } from "./logs/logs.ts";
 import { applyNotices, decideNotices } from "./notices.ts";
-import { beatsNeeded, isConflictOpen, settleBefore } from "./decisions/proposals-state.ts";
+import { beatsNeeded, isConflictOpen, makeFinalBefore } from "./decisions/proposals-state.ts";
 import { applyProposals } from "./decisions/proposals.ts";
 import { applyReceipts, unreadCount } from "./receipts/receipts.ts";
 import { applyReciprocations } from "./keys/reciprocations.ts";
@@ -48,7 +48,7 @@ export function apply(state: State, event: CoreEvent, env: Env): void {
   applyAnnouncements(state.announcements, event, env);
   for (const log of touched) {
     if (!wantsPruning(logs, log)) continue;
-    settleBefore(proposals, log, pruneBeats(logs, log, beatsNeeded(proposals, log)));
+    makeFinalBefore(proposals, log, pruneBeats(logs, log, beatsNeeded(proposals, log)));
   }
 }
 

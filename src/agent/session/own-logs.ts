@@ -57,7 +57,7 @@ export function openOwnLogs(
 }
 
 /** After trouble with our own logs: looks at them again and restores them. Throws while it lasts. */
-export function mendOwnLogs(
+export function recoverOwnLogs(
   session: Pick<Session, "world" | "memory" | "files" | "recorder">,
 ): void {
   const { world, memory, files } = session;

@@ -3,7 +3,13 @@ import { beatsFrom, coverageAt } from "../logs/logs.ts";
 import type { BeatMark } from "../logs/logs-state.ts";
 import { knownLine } from "../logs/known-lines.ts";
 import { outcomeBy, type Judgement, type Proposal } from "./proposal.ts";
-import { answerLogName, linesHeard, voiceOf, type Case, type Voice } from "./party-position.ts";
+import {
+  answerLogName,
+  linesCounted,
+  positionOf,
+  type Case,
+  type Position,
+} from "./party-position.ts";
 import { linesOf, type TopicLine } from "./proposal-thread.ts";
 import { ratifiesUnchained } from "./unchained-outcome.ts";
 
@@ -141,19 +147,19 @@ export function logsAskedFor(of: Case, proposal: Proposal): readonly string[] {
 }
 
 function judgeBeat(of: Case, proposal: Proposal, beat: BeatMark): Verdict {
-  const voices: Voice[] = [];
+  const positions: Position[] = [];
   for (const party of proposal.required) {
-    const voice = voiceAt(of, proposal, answerLogName(of.layout, proposal, party), beat);
-    if (voice === undefined) return WAITS;
-    voices.push(voice);
+    const position = positionAt(of, proposal, answerLogName(of.layout, proposal, party), beat);
+    if (position === undefined) return WAITS;
+    positions.push(position);
   }
-  for (const id of voices.flatMap(({ elsewhere }) => elsewhere)) proposal.elsewhere.add(id);
+  for (const id of positions.flatMap(({ elsewhere }) => elsewhere)) proposal.elsewhere.add(id);
   const by = { id: beat.id, log: proposal.log, line: beat.line, timestamp: beat.timestamp };
-  if (voices.some((voice) => voice.rejection !== undefined)) {
+  if (positions.some((position) => position.rejection !== undefined)) {
     return { outcome: outcomeBy("rejected", by, []), settled: true };
   }
-  const acks = voices.flatMap((voice) => voice.ack ?? []);
-  if (acks.length < voices.length) return undefined;
+  const acks = positions.flatMap((position) => position.ack ?? []);
+  if (acks.length < positions.length) return undefined;
   return { outcome: outcomeBy("ratified", by, acks), settled: true };
 }
 
@@ -161,10 +167,15 @@ function judgeBeat(of: Case, proposal: Proposal, beat: BeatMark): Verdict {
  * A party's position by the lines that the beat's heads cover; `undefined`: we do not hold all of
  * them.
  */
-function voiceAt(of: Case, proposal: Proposal, answers: string, beat: BeatMark): Voice | undefined {
+function positionAt(
+  of: Case,
+  proposal: Proposal,
+  answers: string,
+  beat: BeatMark,
+): Position | undefined {
   const covered = coverageAt(of.logs, proposal.log, beat.line, answers);
   if (covered === undefined) return undefined;
-  const heard = linesHeard(of, proposal, answers, beat.line);
-  const lines = heard.filter(({ line }) => line <= covered);
-  return voiceOf(of, proposal, lines, beat.line);
+  const counted = linesCounted(of, proposal, answers, beat.line);
+  const lines = counted.filter(({ line }) => line <= covered);
+  return positionOf(of, proposal, lines, beat.line);
 }

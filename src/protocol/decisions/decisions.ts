@@ -67,7 +67,7 @@ export function applyDecisions(
     const verdict = judgeEntry(proposals, logs, env, event.entry);
     state.entries.push({ id, record, signedBy, signatureValid, verdict });
     if (state.entries.length > MAX_DOUBTFUL) boundEntries(state);
-    for (const proposal of named) settleRecord(state, proposals, proposal, env);
+    for (const proposal of named) noteWhetherRecorded(state, proposals, proposal, env);
   }
   for (const proposal of changed) {
     for (const entry of state.entries) {
@@ -75,7 +75,7 @@ export function applyDecisions(
       nameProposal(proposals, proposal, env, logs);
       entry.verdict = judgeEntry(proposals, logs, env, entry);
     }
-    settleRecord(state, proposals, proposal, env);
+    noteWhetherRecorded(state, proposals, proposal, env);
   }
 }
 
@@ -111,7 +111,7 @@ function boundEntries(state: DecisionsState): void {
   }
 }
 
-function settleRecord(
+function noteWhetherRecorded(
   state: DecisionsState,
   proposals: ProposalsState,
   proposal: Proposal,

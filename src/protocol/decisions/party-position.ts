@@ -16,7 +16,7 @@ export interface Case {
 }
 
 /** What a party thinks of a proposal, by those of its lines that count. Spec 3.4, "Answering". */
-export interface Voice {
+export interface Position {
   /** The proposal that it supports, by the last of its approving acks and own proposals. */
   readonly support: string | undefined;
   /** The ack that supports this very proposal. */
@@ -43,12 +43,12 @@ export function answerLogName(layout: Layout, proposal: Proposal, party: string)
  *   proposer's log that come before it. What is elsewhere by then stays elsewhere. Otherwise the
  *   proposer could add that line later and change what its beat has decided.
  */
-export function voiceOf(
+export function positionOf(
   of: Case,
   proposal: Proposal,
   lines: readonly TopicLine[],
   before: number,
-): Voice {
+): Position {
   let support: string | undefined;
   let ack: string | undefined;
   let rejection: string | undefined;
@@ -101,10 +101,10 @@ function placeOf(
  * The position of a required party by all that we hold now: what the proposer's next beat would
  * count if it covered all of that. Spec 3.4: silence is judged by nothing else.
  */
-export function voiceSoFar(of: Case, proposal: Proposal, party: string): Voice {
+export function positionSoFar(of: Case, proposal: Proposal, party: string): Position {
   const answers = answerLogName(of.layout, proposal, party);
-  if (!proposal.chained) return voiceOfAnswer(firstAnswer(of, proposal, answers), proposal);
-  return voiceOf(of, proposal, linesHeard(of, proposal, answers, Infinity), Infinity);
+  if (!proposal.chained) return positionByAnswer(firstAnswer(of, proposal, answers), proposal);
+  return positionOf(of, proposal, linesCounted(of, proposal, answers, Infinity), Infinity);
 }
 
 /**
@@ -113,7 +113,7 @@ export function voiceSoFar(of: Case, proposal: Proposal, party: string): Voice {
  * case: if a refusal hid the party's change of mind, both proposals could be ratified. See
  * docs/decisions/023.
  */
-export function linesHeard(
+export function linesCounted(
   { logs, topic }: Case,
   proposal: Proposal,
   answers: string,
@@ -132,7 +132,7 @@ export function linesHeard(
   );
 }
 
-function voiceOfAnswer(answer: TopicLine | undefined, { id }: Proposal): Voice {
+function positionByAnswer(answer: TopicLine | undefined, { id }: Proposal): Position {
   const none = { support: undefined, ack: undefined, rejection: undefined, elsewhere: [] };
   if (answer === undefined) return none;
   return answer.approves

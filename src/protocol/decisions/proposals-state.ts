@@ -93,7 +93,7 @@ export function beatsNeeded(state: ProposalsState, log: string): number {
  * Beats below that line are forgotten, so what they decided, or timestamps before them, is final
  * now: no honest line comes as late as that.
  */
-export function settleBefore(state: ProposalsState, log: string, line: number): void {
+export function makeFinalBefore(state: ProposalsState, log: string, line: number): void {
   for (const proposal of watchedIn(state, log)) {
     const { chained, outcome, key } = proposal;
     if (chained || outcome === undefined || outcome.line >= line) continue;

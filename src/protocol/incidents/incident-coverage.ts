@@ -3,7 +3,7 @@ import type { CoveringBeat, Incident, IncidentsState } from "./incident-state.ts
 import { firstBeatCovering, namedRefused, type CoveringQuestion } from "../logs/logs.ts";
 import type { BeatMark, LogsState } from "../logs/logs-state.ts";
 import type { Env } from "../env.ts";
-import { isGrave, settleEscalation } from "./safe-mode.ts";
+import { isGrave, judgeEscalation } from "./safe-mode.ts";
 
 /**
  * Asks the beats of an addressee about an incident from now on. No clock of ours runs on an
@@ -39,7 +39,7 @@ export function judgeCoverage(
     const incident = state.declared.get(log)?.get(id);
     if (incident === undefined) return false;
     takeCoverage(incident, answers, env, logs);
-    settleEscalation(state, incident, answers, env, logs);
+    judgeEscalation(state, incident, answers, env, logs);
     return isAsking(incident, answers.owner);
   });
   state.asking.set(answers.name, still);

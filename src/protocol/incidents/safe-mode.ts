@@ -44,7 +44,7 @@ export function isGrave(incident: Pick<Incident, "severity">): boolean {
  * dated one cadence after it or later; and no ack before that. All of it is in logs and none of it
  * can change, so it is judged once.
  */
-export function settleEscalation(
+export function judgeEscalation(
   state: IncidentsState,
   incident: Incident,
   answers: Log,

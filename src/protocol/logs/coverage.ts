@@ -84,7 +84,7 @@ export function judgeWaiting(
     coverage.next += 1;
     changed = true;
     if (first.head.lines <= covered(coverage)) continue;
-    const lines = standsAt(held, first.head)
+    const lines = isInPlace(held, first.head)
       ? first.head.lines
       : (believedUpTo(held, coverage, first) ?? 0);
     if (lines > covered(coverage)) {
@@ -108,7 +108,7 @@ export function awaitedLine(reader: LogState | undefined, target: string): numbe
 }
 
 /** Spec 3.4: a head that names an event id which is not at that place covers nothing. */
-function standsAt(held: LogState | undefined, head: ClaimedHead): boolean {
+function isInPlace(held: LogState | undefined, head: ClaimedHead): boolean {
   const mark = held === undefined ? undefined : markAt(held, head.lines);
   if (mark === undefined) return head.eventId === undefined && head.seq === undefined;
   return head.eventId === mark.id && (head.seq === undefined || head.seq === mark.seq);

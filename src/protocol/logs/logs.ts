@@ -28,7 +28,7 @@ export function applyLogs(state: LogsState, event: CoreEvent, env: Env): Readonl
       log.lines = event.line;
     }
   }
-  if (event.kind === "reset") for (const each of event.logs) beginAnew(state, each);
+  if (event.kind === "reset") for (const each of event.logs) beginRewritten(state, each);
   if (event.kind !== "line" && event.kind !== "refused" && event.kind !== "skipped") return touched;
   const log = openLog(state, event.log);
   // Lines that are read again are counted once.
@@ -52,7 +52,7 @@ export function applyLogs(state: LogsState, event: CoreEvent, env: Env): Readonl
 }
 
 /** The lines that its author has put in the place of known ones follow them: the count goes on. */
-function beginAnew(state: LogsState, { log: name, lines }: ResetLog): void {
+function beginRewritten(state: LogsState, { log: name, lines }: ResetLog): void {
   if (lines === undefined) return;
   const log = openLog(state, name);
   log.lines = Math.max(log.lines, lines);

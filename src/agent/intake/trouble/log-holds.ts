@@ -44,14 +44,14 @@ function takeReset(memory: Memory, { logs, peer }: ResetEvent): void {
     const intake = intakes.get(log);
     if (intake === undefined) continue;
     if (lines === undefined) acceptFromHere(intake.admission);
-    else beginAnew(intake, lines);
+    else beginRewritten(intake, lines);
     observe(intake, { saw: "decision", isAnew: lines !== undefined }, 0);
     intake.order.takesAny = true;
   }
 }
 
 /** What stands in the log is read as what follows the lines that it had; what is known stays so. */
-function beginAnew(intake: LogIntake, lines: number): void {
+function beginRewritten(intake: LogIntake, lines: number): void {
   acceptFromHere(intake.admission, intake.awaited.keys());
   intake.awaited.clear();
   moveCursor(intake, beginningAfter(lines), "begun again");
