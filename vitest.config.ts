@@ -1,4 +1,5 @@
-import { defineConfig } from "vitest/config";
+import { availableParallelism } from "node:os";
+import { configDefaults, defineConfig } from "vitest/config";
 import { plantedHere, withPlant } from "./test/simulator/plants.js";
 import { TEST_LIMIT_MS } from "./test/support/hang-guard.ts";
 
@@ -8,6 +9,9 @@ const closingLine = "./test/support/closing-line.ts";
 
 /** A mistake that a test has to find: it is put in as the file is loaded. */
 const plant = plantedHere();
+
+/** Tests that are long, whatever they try; `vitest.long.config.ts` runs them. */
+export const LONG_FILES = "test/**/*.long.test.ts";
 
 export default defineConfig({
   plugins: [
@@ -19,7 +23,10 @@ export default defineConfig({
   ],
   test: {
     include: ["test/**/*.test.ts"],
+    exclude: [...configDefaults.exclude, LONG_FILES],
     pool: "forks",
+    // Many tests wait for processes of theirs, and leave a core to others meanwhile.
+    maxWorkers: availableParallelism() + 2,
     // No test has a limit of its own: a test that is slow is not wrong.
     testTimeout: TEST_LIMIT_MS,
     hookTimeout: TEST_LIMIT_MS,

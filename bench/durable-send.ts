@@ -90,7 +90,7 @@ async function oneByOne(client: Client, count: number): Promise<number[]> {
   const tookMs: number[] = [];
   for (let at = 0; at < count; at += 1) {
     const startedMs = performance.now();
-    await client.send([draft]);
+    await client.ask("send", { drafts: [draft] });
     tookMs.push(performance.now() - startedMs);
   }
   return tookMs;
@@ -98,7 +98,7 @@ async function oneByOne(client: Client, count: number): Promise<number[]> {
 
 async function allAtOnce(client: Client): Promise<number> {
   const startedMs = performance.now();
-  await Promise.all(Array.from({ length: AT_ONCE }, () => client.send([draft])));
+  await Promise.all(Array.from({ length: AT_ONCE }, () => client.ask("send", { drafts: [draft] })));
   return performance.now() - startedMs;
 }
 

@@ -1,33 +1,29 @@
+import type { AgentState } from "../protocol/env.ts";
 import type { Tier } from "../trust/tiers.ts";
-import type { Draft } from "../wire/compose.ts";
-import type { HoldsView } from "./holds.ts";
+import type { Ask } from "./operations.ts";
 import type { ViewName, ViewParameters, Views } from "./views.ts";
 
+/** A way to an agent: its daemon's socket, or the agent opened in this process for each call. */
+export interface AgentReach {
+  readonly viaDaemon: boolean;
+  /** Any operation of the table, e.g. `ask("read", { ids })`. Throws DeaddropError. */
+  readonly ask: Ask;
+  close(): void;
+}
+
 /**
- * What commands, MCP and the library say to an agent, whether its daemon answers over the socket
- * or the agent is opened in this process for the moment of the call. Spec 4.1, 4.4.
+ * What commands, MCP and the library say to an agent, whichever way it is reached. Spec 4.1, 4.4.
  * Views are plain JSON in snake_case and are what `--json` prints: fields may be added, never
  * renamed or removed. Times are ISO-8601 in UTC. Lists are oldest first.
  */
-export interface Client {
+export interface Client extends AgentReach {
   readonly handle: string;
   readonly wireDir: string;
-  readonly viaDaemon: boolean;
-  /** All or nothing, one group. Throws DeaddropError when nothing was sent. */
-  send(drafts: readonly Draft[]): Promise<SendAnswer>;
+  /** The operation "view", with the type of that view. */
   view<N extends ViewName>(name: N, ...args: ViewParameters<N>): Promise<Views[N]>;
-  markRead(ids: readonly string[] | "all"): Promise<{ read: number }>;
-  setStatus(status: StatusChange): Promise<void>;
-  /** The operator's word: a peer's held logs are taken again. Answers what was held. */
-  resetPeer(peer: string): Promise<HoldsView>;
-  /** The operator's word that the other copy of our key is stopped: we write again. */
-  reclaim(): Promise<ReclaimAnswer>;
-  /** Takes in what is new in the peers' logs now. */
-  tick(): Promise<void>;
-  /** Reads configuration, pins and tiers again after the operator has changed them. */
-  reload(): Promise<void>;
-  close(): void;
 }
+
+export type { AgentState } from "../protocol/env.ts";
 
 /** Where a client belongs. `peers` stands in for a roster on wires that declare none (1.1). */
 export interface ClientPlace {
@@ -36,8 +32,6 @@ export interface ClientPlace {
   env?: NodeJS.ProcessEnv;
   peers?: readonly string[];
 }
-
-export type AgentState = "idle" | "busy" | "blocked" | "paused";
 
 export interface StatusChange {
   state?: AgentState;

@@ -1,20 +1,33 @@
 import type { RefusalReason } from "../admission/authenticate.ts";
-import type { HoldsView, LogWaitView } from "./holds.ts";
+import type { SortedEntries } from "../protocol/decisions/decisions-view.ts";
+import type { ProposalView } from "../protocol/decisions/proposals-view.ts";
+import type { AgentState } from "../protocol/env.ts";
+import type { PeerLife } from "../protocol/heartbeats/liveness.ts";
+import type { IncidentView } from "../protocol/incidents/incident-view.ts";
+import type { SafeMode } from "../protocol/incidents/safe-mode.ts";
 import type { KeysView } from "../protocol/keys/key-view.ts";
-import type { PeerView as PeerLife } from "../protocol/heartbeats/liveness.ts";
+import type { ReceiptView, SentView } from "../protocol/receipts/sent.ts";
+import type { ObligationView, ThreadOutline } from "../protocol/threads/threads-view.ts";
 import type { UnownedLogs } from "../storage/unowned-logs.ts";
 import type { Tier } from "../trust/tiers.ts";
-import type { AgentState } from "./client.ts";
+import type { HoldsView, LogWaitView } from "./holds.ts";
 
-export type { KeysView } from "../protocol/keys/key-view.ts";
+// What the core makes is declared there, once.
+export type { ProposalStatus, ProposalView } from "../protocol/decisions/proposals-view.ts";
 export type { Presence } from "../protocol/heartbeats/liveness.ts";
-/** `waits`: why logs of that peer do not move; a daemon of an older version does not say. */
-export type PeerView = PeerLife & { waits?: LogWaitView[] };
+export type { IncidentAddressee, IncidentView } from "../protocol/incidents/incident-view.ts";
+export type { SafeMode } from "../protocol/incidents/safe-mode.ts";
+export type { KeysView } from "../protocol/keys/key-view.ts";
+export type { ReceiptStage, ReceiptView, SentView } from "../protocol/receipts/sent.ts";
+export type { ObligationView } from "../protocol/threads/threads-view.ts";
 
 /**
  * What an agent can be asked, and the answers: plain JSON in snake_case, which is what `--json`
  * prints. Fields may be added, never renamed or removed. Times are ISO-8601 in UTC. Spec 4.4.
  */
+
+/** `waits`: why logs of that peer do not move; a daemon of an older version does not say. */
+export type PeerView = PeerLife & { waits?: LogWaitView[] };
 
 /** A message as it stands on the wire: its own fields, unknown ones included. Spec 1.2. */
 export interface MessageFields {
@@ -94,7 +107,7 @@ export interface StatusView extends WhoamiView {
   owed_by_me: ObligationView[];
   /** Open ones only. */
   incidents: IncidentView[];
-  safe_mode: SafeModeView | null;
+  safe_mode: SafeMode | null;
   /** Logs in the wire that nobody reads. Spec 1.1. */
   unowned_logs?: UnownedLogs;
   state: { state: AgentState; last_action: string | null; heads_down: boolean };
@@ -102,124 +115,22 @@ export interface StatusView extends WhoamiView {
   next: string;
 }
 
-export type ReceiptState = "stored" | "delivered" | "read" | "answered" | "refused";
-
-export interface ReceiptView {
-  to: string;
-  state: ReceiptState;
-  reason?: string;
-  /** When the state was proved to us. */
-  at: string | null;
-}
-
-export interface SentView {
-  event_id: string;
-  timestamp: string;
-  to: string[];
-  type: string;
-  subject: string;
-  correlation_id: string;
-  receipts: ReceiptView[];
-}
-
-export interface ObligationView {
-  event_id: string;
-  correlation_id: string;
-  type: string;
-  /** Words of ours when `from` is below VERIFIED. Spec 2.3. */
-  subject: string;
-  from: string;
-  owed_by: string;
-  due_at: string | null;
-  overdue: boolean;
-  since: string;
-}
-
-export interface ThreadView {
-  correlation_id: string;
+export interface ThreadView extends Omit<ThreadOutline, "messages"> {
   /** What it was asked by: one of its messages, or its own name when nobody's event id is like that. */
   named_by: "event_id" | "correlation_id";
-  /** Event id of the root; null when we do not hold it. */
-  root: string | null;
-  status: "open" | "waiting_on" | "closed";
-  waiting_on: string[];
-  participants: string[];
   messages: ThreadMessage[];
-  obligations: ObligationView[];
-  proposals: ProposalView[];
 }
 
-export type ProposalStatus =
-  "open" | "ratified" | "rejected" | "reverted" | "superseded" | "withdrawn" | "void";
+/** The entries of decisions.jsonl, each with how far its proposer is believed here. Spec 3.4. */
+export type DecisionsView = {
+  [Group in keyof SortedEntries]: Rated<SortedEntries[Group][number]>[];
+};
 
-export interface ProposalView {
-  proposal_id: string;
-  correlation_id: string;
-  proposer: string;
-  /** Words of ours when the proposer is below VERIFIED. Spec 2.3. */
-  subject: string;
-  required: string[];
-  /** `void`: it can never be ratified, e.g. it names nobody whom it needs. */
-  status: ProposalStatus;
-  /** What an open one waits for; null when it has ended. */
-  waits_for: string | null;
-  /** Event id of the line that decided. */
-  decided_by: string | null;
-  /** What each required party's last word is: the event id it supports, "rejected", or null. */
-  support: Record<string, string | null>;
-}
+/** One decision that is proved. */
+export type DecisionRecord = DecisionsView["in_force"][number];
 
-/** One line of decisions.jsonl. Spec 3.4. Hand-written entries may lack anything but the text. */
-export interface DecisionRecord {
-  decision_id: string;
-  ratified_at: string;
-  proposer: string;
-  /** How far the proposer is believed here; null: of no tier, or blocked. */
-  proposer_tier?: Tier | null;
-  acked_by: string[];
-  decision: string;
-  canonical: boolean;
-  refs: string[];
-  affected_domains: string[];
-  domain_owners: Record<string, string>;
-  correlation_id: string;
-  proposal_id: string;
-  ack_ids: string[];
-  ratified_by: string;
-  supersedes: string | null;
-  recorded_by: string;
-  event_id: string;
-  public_key_id: string;
-  signature: string;
-}
-
-export interface DecisionsView {
-  in_force: DecisionRecord[];
-  pending: Partial<DecisionRecord>[];
-  unproved: Partial<DecisionRecord>[];
-  superseded: DecisionRecord[];
-}
-
-export interface IncidentView {
-  event_id: string;
-  correlation_id: string;
-  from: string;
-  severity: "low" | "medium" | "high" | "critical";
-  subject: string;
-  raised_at: string;
-  addressees: IncidentAddressee[];
-  status: "open" | "acked" | "escalated" | "resolved";
-  automatic: boolean;
-  cause?: string;
-}
-
-export interface IncidentAddressee {
-  handle: string;
-  acked: boolean;
-  acked_at: string | null;
-  due_at: string | null;
-  escalated: boolean;
-}
+/** Every text of a peer below VERIFIED is shown with its tier; null: of no tier, or blocked. Spec 2.3. */
+export type Rated<Entry> = Entry & { proposer_tier: Tier | null };
 
 /** An automatic incident that our own operator was told. */
 export interface NoticeView {
@@ -228,17 +139,6 @@ export interface NoticeView {
   peer: string | null;
   subject: string;
   detail: string;
-}
-
-export interface SafeModeView {
-  active: boolean;
-  since: string;
-  /** Author of the incident and of its escalation: who can end it for all. */
-  author: string;
-  incident_id: string;
-  escalation_id: string;
-  /** The addressee who did not ack. */
-  of: string;
 }
 
 export interface StatsView {
@@ -278,7 +178,7 @@ export interface Views {
   incidents: IncidentView[];
   notices: NoticeView[];
   holds: HoldsView;
-  safe_mode: SafeModeView | null;
+  safe_mode: SafeMode | null;
   receipt: { receipts: ReceiptView[] };
   stats: StatsView;
   keys: KeysView;

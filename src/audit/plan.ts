@@ -154,10 +154,11 @@ function auditEnv(
   return {
     self: "",
     layout,
-    domains: config.domains,
-    cadences: tiers.cadencesMs,
-    transitions: tiers.transitions,
-    wireId: config.wireId,
+    policy: {
+      domains: config.domains,
+      cadences: tiers.cadencesMs,
+      transitions: tiers.transitions,
+    },
     tierOf: (handle) => {
       const peer = store.peers.get(handle);
       return { tier: peer?.tier, sinceMs: peer?.attestedSinceMs };

@@ -6,7 +6,7 @@ export interface PackedDraft extends Omit<Draft, "body"> {
   readonly body: string;
 }
 
-/** What `unpackDrafts` reads; apart from it, so that a command loads no more than it needs. */
+/** What `parseDrafts` reads; apart from it, so that a command loads no more than it needs. */
 export function packDrafts(drafts: readonly Draft[]): { drafts: PackedDraft[] } {
   return { drafts: drafts.map((draft) => ({ ...draft, body: canonicalText(draft.body) })) };
 }

@@ -5,10 +5,11 @@ import { nodeDisk } from "../storage/disk/node-disk.ts";
 import { agentPaths, placesFrom, type Places } from "../storage/paths.ts";
 import { resolveWireKey } from "../storage/private/private-folders.ts";
 import { readWhole, StorageError, type Disk } from "../storage/disk/disk.ts";
-import type { Client, ClientPlace, ReclaimAnswer, SendAnswer } from "../api/client.ts";
-import type { HoldsView } from "../api/holds.ts";
-import type { ViewArgs, ViewName, ViewParameters, Views } from "../api/views.ts";
+import type { AgentReach, Client, ClientPlace } from "../api/client.ts";
+import type { Answer, Arguments, Ask, OperationName } from "../api/operations.ts";
+import type { ViewName, ViewParameters, Views } from "../api/views.ts";
 import { DeaddropError } from "../api/errors.ts";
+import { packerOf } from "./pack-arguments.ts";
 import { connectDaemon, type Connection } from "./socket-client.ts";
 import { MAX_CONFIG_BYTES } from "../wire/limits.ts";
 
@@ -25,32 +26,32 @@ export async function openClient(at: ClientPlace): Promise<Client> {
   const env = at.env ?? process.env;
   const places = placesFrom(env, env["HOME"] ?? homedir());
   const stateDir = stateDirOf(places, at);
-  let current: Client | undefined;
+  let current: AgentReach | undefined;
   let connection: Connection | undefined;
-  let finding: Promise<Client> | undefined;
+  let finding: Promise<AgentReach> | undefined;
 
   /** The daemon, as soon as there is one; without it the agent in this process. */
-  async function reached(): Promise<Client> {
+  async function reached(): Promise<AgentReach> {
     if (current !== undefined && connection?.isOpen === true) return current;
     finding ??= find().finally(() => (finding = undefined));
     return finding;
   }
 
-  async function find(): Promise<Client> {
+  async function find(): Promise<AgentReach> {
     connection = stateDir === undefined ? undefined : await connectDaemon(stateDir);
     if (connection !== undefined) {
       current?.close();
-      current = viaDaemon(connection, at);
+      current = reachDaemon(connection);
     } else if (current === undefined || current.viaDaemon) {
       // Without a daemon the whole agent is needed; with one, none of its code is loaded.
-      const { openDirectClient } = await import("./direct-client.ts");
-      current = openDirectClient(places, at);
+      const { reachDirectly } = await import("./direct-client.ts");
+      current = reachDirectly(places, at);
     }
     return current;
   }
 
   /** A lock that another holds is not waited for blindly: its holder may be a daemon that starts. */
-  async function calling<T>(call: (client: Client) => Promise<T>): Promise<T> {
+  async function calling<T>(call: (reach: AgentReach) => Promise<T>): Promise<T> {
     const end = performance.now() + PATIENCE_MS;
     for (;;) {
       try {
@@ -63,6 +64,8 @@ export async function openClient(at: ClientPlace): Promise<Client> {
     }
   }
 
+  const ask: Ask = (name, ...args) => calling((reach) => reach.ask(name, ...args));
+
   await reached();
   return {
     handle: at.handle,
@@ -70,14 +73,9 @@ export async function openClient(at: ClientPlace): Promise<Client> {
     get viaDaemon() {
       return current?.viaDaemon === true;
     },
-    send: (drafts) => calling((client) => client.send(drafts)),
-    view: (name, ...args) => calling((client) => client.view(name, ...args)),
-    markRead: (ids) => calling((client) => client.markRead(ids)),
-    setStatus: (status) => calling((client) => client.setStatus(status)),
-    resetPeer: (peer) => calling((client) => client.resetPeer(peer)),
-    reclaim: () => calling((client) => client.reclaim()),
-    tick: () => calling((client) => client.tick()),
-    reload: () => calling((client) => client.reload()),
+    ask,
+    view: async <N extends ViewName>(name: N, ...[args]: ViewParameters<N>) =>
+      (await ask("view", { name, args } as Arguments<"view">)) as Views[N],
     close: () => current?.close(),
   };
 }
@@ -110,25 +108,14 @@ function claimedWireId(disk: Disk, wireDir: string): string | undefined {
   }
 }
 
-function viaDaemon(connection: Connection, { wireDir, handle }: ClientPlace): Client {
-  const call = async <T>(op: string, args: unknown): Promise<T> =>
-    (await connection.call(op, args)) as T;
+function reachDaemon(connection: Connection): AgentReach {
   return {
-    handle,
-    wireDir,
     viaDaemon: true,
-    send: async (drafts) => {
-      const { packDrafts } = await import("./draft-codec.ts");
-      return call<SendAnswer>("send", packDrafts(drafts));
+    ask: async <N extends OperationName>(name: N, ...[args]: readonly unknown[]) => {
+      const pack = packerOf(name);
+      const json = pack === undefined ? (args ?? {}) : await pack(args);
+      return (await connection.call(name, json)) as Answer<N>;
     },
-    view: <N extends ViewName>(name: N, ...[args]: ViewParameters<N>) =>
-      call<Views[N]>("view", { name, args: args as ViewArgs[N] }),
-    markRead: (ids) => call<{ read: number }>("read", { ids }),
-    setStatus: (status) => call<undefined>("status", status).then(() => undefined),
-    resetPeer: (peer) => call<HoldsView>("reset_peer", { peer }),
-    reclaim: () => call<ReclaimAnswer>("reclaim", {}),
-    tick: () => call<undefined>("tick", {}).then(() => undefined),
-    reload: () => call<undefined>("reload", {}).then(() => undefined),
     close: () => connection.close(),
   };
 }

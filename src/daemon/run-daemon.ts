@@ -15,7 +15,7 @@ import { codeOfStorage, DeaddropError, EXIT_CODES } from "../api/errors.ts";
 import type { AgentConfig } from "../agent/config/agent-config.ts";
 import { makeQueue, type Queue } from "../agent/session/queue.ts";
 import { makeReadiness, supervisedExitCode, type Readiness } from "./service-manager.ts";
-import { makeSendQueue } from "../agent/effects/group-commit.ts";
+import { makeService } from "../agent/effects/group-commit.ts";
 import { requestHandler } from "./request-handler.ts";
 import { openSocketFolder } from "../storage/private/socket-folder.ts";
 import { serveSocket, type SocketServer } from "./socket-server.ts";
@@ -172,10 +172,10 @@ async function openSocket(agent: Agent, queue: Queue, ticker: Ticker): Promise<S
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
-  const sends = makeSendQueue(agent, queue);
+  const service = makeService(agent, queue);
   return serveSocket(
     folder,
-    requestHandler(agent, queue, sends, () => ticker.later()),
+    requestHandler(service, () => ticker.later()),
   );
 }
 

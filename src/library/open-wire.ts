@@ -56,11 +56,11 @@ export async function openWire(dir: string, options: OpenWireOptions): Promise<W
   async function* inbox({ signal }: { readonly signal?: AbortSignal } = {}) {
     const ended = (): boolean => signal?.aborted === true;
     while (!ended()) {
-      if (!client.viaDaemon) await client.tick();
+      if (!client.viaDaemon) await client.ask("tick");
       const unread = await client.view("inbox", { unread: true, limit: BATCH });
       for (const message of unread) {
         yield message;
-        await client.markRead([message._meta.id]);
+        await client.ask("read", { ids: [message._meta.id] });
         if (ended()) return;
       }
       if (unread.length === 0) await pause(signal);
@@ -69,7 +69,9 @@ export async function openWire(dir: string, options: OpenWireOptions): Promise<W
 
   return {
     send: (...messages) =>
-      client.send(messages.map((message) => ({ ...message, body: fromPlain(message.body) }))),
+      client.ask("send", {
+        drafts: messages.map((message) => ({ ...message, body: fromPlain(message.body) })),
+      }),
     inbox,
     threads: (id) => client.view("thread", { id }),
     decisions: () => client.view("decisions"),

@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import type { Client, StatusChange } from "../../src/api/client.ts";
-import type { ViewName, ViewParameters, Views } from "../../src/api/views.ts";
+import { askDirectly, type Arguments, type OperatedAgent } from "../../src/api/operations.ts";
+import type { ViewArgs, ViewName, ViewParameters, Views } from "../../src/api/views.ts";
 import { DeaddropError } from "../../src/api/errors.ts";
 import type { Cli } from "../../src/cli/context.ts";
 import { main } from "../../src/cli/main.ts";
@@ -86,8 +87,9 @@ function recorder(
   outside: Outside,
   who: Pick<Client, "handle" | "wireDir" | "viaDaemon">,
 ): Client {
-  return {
-    ...who,
+  const agent = recordedAgent(recording, outside);
+  const ask = askDirectly({
+    inTurn: (work) => work(agent),
     send: async (drafts) => {
       await outside.send?.();
       recording.drafts.push(...drafts);
@@ -101,8 +103,22 @@ function recorder(
       }));
       return { outcome: "sent", messages };
     },
-    view: async <N extends ViewName>(name: N, ...args: ViewParameters<N>): Promise<Views[N]> => {
-      recording.asked.push({ name, args: args[0] });
+  });
+  return {
+    ...who,
+    ask,
+    view: async <N extends ViewName>(name: N, ...[args]: ViewParameters<N>) =>
+      (await ask("view", { name, args } as Arguments<"view">)) as Views[N],
+    close: () => {
+      recording.closed++;
+    },
+  };
+}
+
+function recordedAgent(recording: Recording, outside: Outside): OperatedAgent {
+  return {
+    view: async <N extends ViewName>(name: N, args: ViewArgs[N]): Promise<Views[N]> => {
+      recording.asked.push({ name, args });
       const scene: Scene = { ...pair, ...outside.views };
       if (!Object.hasOwn(scene, name)) throw new DeaddropError("unknown_id", `no ${name} here`);
       const answer = scene[name] as Views[N] | (() => Views[N]);
@@ -123,13 +139,11 @@ function recorder(
       recording.decided.push("reclaim");
       return { logs: [], given_up: [], kept_in: null };
     },
-    tick: async () => {
+    look: async () => {
       recording.ticks++;
+      return false;
     },
     reload: async () => {},
-    close: () => {
-      recording.closed++;
-    },
   };
 }
 
@@ -185,6 +199,8 @@ export function threadWith(subject: string, body: unknown = ""): Views["thread"]
       correlation_id: "thread-1",
       named_by: "event_id",
       root: ID,
+      subject,
+      omitted: 0,
       status: "open",
       waiting_on: [],
       participants: ["forge", "scribe"],

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { IncidentView, SafeModeView } from "../../src/api/views.ts";
+import type { IncidentView, SafeMode } from "../../src/api/views.ts";
 import { ESCALATION, ID, resolved, run, whoami } from "./fake-cli.ts";
 
 const THREE = { whoami: whoami("forge", "scribe", "mason") };
@@ -141,7 +141,7 @@ describe("resume", () => {
   });
   afterEach(() => rmSync(home, { recursive: true }));
 
-  const mode: SafeModeView = {
+  const mode: SafeMode = {
     active: true,
     since: "2026-11-21T11:00:00Z",
     author: "forge",
@@ -152,7 +152,7 @@ describe("resume", () => {
   const journal = () => join(home, "inter-agent-deaddrop/7c3a91e2b4d05f16/forge/operator.jsonl");
   const resume = (
     args: readonly string[],
-    safe_mode: SafeModeView | null = mode,
+    safe_mode: SafeMode | null = mode,
     terminal: { tty?: boolean; stdin?: string } = {},
   ) =>
     run(["resume", ...args], {

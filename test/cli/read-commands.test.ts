@@ -185,6 +185,7 @@ describe("lists", () => {
         subject: "freeze",
         required: ["a", "b", "c", "d"],
         status: "open",
+        problem: null,
         waits_for: "an answer of d",
         decided_by: null,
         support: { a: ID, b: "rejected", c: other, d: null },
@@ -240,7 +241,7 @@ describe("lists", () => {
     const decisions: Views["decisions"] = {
       in_force: [record("freeze-4f2a91c7", "Frozen.")],
       pending: [],
-      unproved: [{ decision: "By hand.\u001b[2J" }],
+      unproved: [{ decision: "By hand.\u001b[2J", detail: "not signed", proposer_tier: null }],
       superseded: [record("old-00000000", "Open.")],
     };
     const { stdout } = await run(["decisions"], { views: { decisions } });
@@ -379,5 +380,6 @@ function record(decision_id: string, decision: string): Views["decisions"]["in_f
     event_id: ID,
     public_key_id: "forge:1a2b3c4d",
     signature: "",
+    proposer_tier: "VERIFIED",
   };
 }

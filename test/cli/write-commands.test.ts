@@ -14,6 +14,7 @@ const PROPOSAL = {
   subject: "s",
   required: ["forge", "scribe"],
   status: "open" as const,
+  problem: null,
   waits_for: "an answer of d",
   decided_by: null,
   support: {},

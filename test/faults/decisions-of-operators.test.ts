@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 import type { Composed } from "../../src/wire/compose.ts";
 import type { Agent } from "../../src/agent/agent.ts";
-import { MINUTE } from "../support/scenes/rough-scene.ts";
+import { nextPoint } from "../support/amounts.ts";
+import { MINUTE } from "../support/scenes/fault-scene.ts";
 import { SimulatedWire } from "../support/scenes/simulated-wire.ts";
-import { AFTERMATHS, FAULTS } from "../support/disk/plain-faults.ts";
+import { POWER_CUTS, FAULTS } from "../support/disk/faults.ts";
 
 const THEIRS = "scribe_to_forge";
 const OURS = "forge_to_scribe";
@@ -114,11 +115,11 @@ const CASES: readonly Case[] = [
 for (const { name, prepare, run, isDone, check } of CASES) {
   test(`${name}: each disk operation fails, or is the last`, async () => {
     for (const fault of FAULTS) {
-      for (const power of AFTERMATHS) {
-        for (let at = 1, isThrough = false; !isThrough; at += 1) {
+      for (const power of POWER_CUTS) {
+        for (let at = 1, isThrough = false; !isThrough; at = nextPoint(at)) {
           const where = `${fault} at operation ${at}, power ${power}`;
           try {
-            const wire = new SimulatedWire(["forge", "scribe"], { rough: true, seed: at });
+            const wire = new SimulatedWire(["forge", "scribe"], { withFaults: true, seed: at });
             await prepare(wire);
             const process = wire.process("forge");
             const before = process.operations;

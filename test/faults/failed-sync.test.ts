@@ -5,7 +5,7 @@ import { openJournal } from "../../src/storage/files/journal.ts";
 import { appendShared } from "../../src/storage/files/shared-file.ts";
 import { agree, PEER, VICTIM } from "../support/disk/fault-points.ts";
 import { MemoryDisk, type MemoryProcess } from "../support/disk/memory-disk.ts";
-import { aftermath, roughScene, SECOND } from "../support/scenes/rough-scene.ts";
+import { recoverAndCheck, faultScene, SECOND } from "../support/scenes/fault-scene.ts";
 
 // A failed sync loses its data although it can still be read, and a later one succeeds. What was
 // left so, because it could not be cut off again either, must be written anew before it counts.
@@ -72,7 +72,7 @@ const decisions = (lines: readonly string[]): number =>
 test("a decision that was read before its sync failed is recorded again after the power cut", async () => {
   let isLost = false;
   for (let at = 1; at < 70; at += 1) {
-    const scene = await roughScene([VICTIM, PEER]);
+    const scene = await faultScene([VICTIM, PEER]);
     const { wire } = scene;
     await agree(scene);
     const process = wire.process(VICTIM);
@@ -87,7 +87,7 @@ test("a decision that was read before its sync failed is recorded again after th
     expect(decisions(wire.lines("decisions.jsonl")), `failed at ${at}`).toBe(1);
     wire.powerCut("drop");
     isLost ||= decisions(wire.lines("decisions.jsonl")) === 0;
-    await aftermath(scene);
+    await recoverAndCheck(scene);
     expect(decisions(wire.lines("decisions.jsonl")), `failed at ${at}`).toBe(1);
   }
   expect(isLost, "the case came up").toBe(true);

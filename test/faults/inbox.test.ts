@@ -2,25 +2,26 @@ import { expect, test } from "vitest";
 import { StorageError } from "../../src/storage/disk/disk.ts";
 import { openInbox } from "../../src/storage/files/inbox.ts";
 import { fromPlain } from "../../src/wire/json/json.ts";
+import { nextPoint } from "../support/amounts.ts";
 import { PEER, VICTIM } from "../support/disk/fault-points.ts";
 import { Crashed, MemoryDisk } from "../support/disk/memory-disk.ts";
-import { AFTERMATHS, FAULTS } from "../support/disk/plain-faults.ts";
+import { POWER_CUTS, FAULTS } from "../support/disk/faults.ts";
 import {
-  aftermath,
-  roughScene,
+  recoverAndCheck,
+  faultScene,
   say,
   SECOND,
   send,
-  type RoughScene,
-} from "../support/scenes/rough-scene.ts";
+  type FaultScene,
+} from "../support/scenes/fault-scene.ts";
 
 const PATH = "/state/inbox.jsonl";
 const lineOf = (number: number): Uint8Array => Buffer.from(`{"n":${number}}`);
 
 test("a rotation that fails at any operation loses and repeats no line, and no offset", () => {
   for (const fault of FAULTS) {
-    for (const power of AFTERMATHS) {
-      for (let at = 1, isThrough = false; !isThrough; at += 1) {
+    for (const power of POWER_CUTS) {
+      for (let at = 1, isThrough = false; !isThrough; at = nextPoint(at)) {
         const world = new MemoryDisk({ seed: at });
         const process = world.process();
         process.makeFolder("/state", 0o700);
@@ -49,8 +50,8 @@ test("a rotation that fails at any operation loses and repeats no line, and no o
   }
 });
 
-async function delivered(...subjects: readonly string[]): Promise<RoughScene> {
-  const scene = await roughScene([VICTIM, PEER]);
+async function delivered(...subjects: readonly string[]): Promise<FaultScene> {
+  const scene = await faultScene([VICTIM, PEER]);
   for (const subject of subjects) await send(scene, PEER, say(subject));
   await scene.wire.pass(3 * SECOND);
   await scene.wire.rest();
@@ -68,7 +69,7 @@ test("a deleted inbox is written again when it is next quiet, without another li
   scene.wire.disk.process().remove(inbox);
   await scene.wire.rest();
   expect(subjects(scene.wire.read(inbox))).toEqual(["before", "one", "two"]);
-  await aftermath(scene);
+  await recoverAndCheck(scene);
 });
 
 test("a deleted inbox is written again at the next start, without another line", async () => {
@@ -78,11 +79,11 @@ test("a deleted inbox is written again at the next start, without another line",
   scene.wire.disk.process().remove(inbox);
   await scene.wire.begin(VICTIM, scene.wire.disk.process());
   expect(subjects(scene.wire.read(inbox))).toEqual(["before", "one", "two"]);
-  await aftermath(scene);
+  await recoverAndCheck(scene);
 });
 
 test("a lost journal repeats nothing of what stands in a rotated inbox, wherever we die", async () => {
-  for (let at = 1, died = true; died; at += 1) {
+  for (let at = 1, died = true; died; at = nextPoint(at)) {
     const scene = await delivered("one", "two");
     const { wire } = scene;
     const { inbox, journal, checkpoint } = wire.paths(VICTIM);

@@ -12,7 +12,7 @@ import {
 } from "../../src/storage/private/signing-key.ts";
 import { keyId, publicKeyOf } from "../../src/wire/signature.ts";
 import { MemoryDisk, type MemoryProcess } from "../support/disk/memory-disk.ts";
-import { AFTERMATHS, attempt, FAULTS } from "../support/disk/plain-faults.ts";
+import { POWER_CUTS, attempt, FAULTS } from "../support/disk/faults.ts";
 
 const PLACES = placesFrom({ HOME: "/home/forge" }, "/home/forge");
 const PATHS = identityPaths(PLACES, "forge");
@@ -36,7 +36,7 @@ function everyFault(
   atLeast = 6,
 ): void {
   for (const fault of FAULTS) {
-    for (const power of AFTERMATHS) {
+    for (const power of POWER_CUTS) {
       let operations = 0;
       for (let at = 1; at === 1 || at <= operations; at += 1) {
         const world = new MemoryDisk({ seed: at });

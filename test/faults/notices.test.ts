@@ -26,7 +26,7 @@ test("a refusal is told although we die between its verdict and the notice, wher
   // By the seed a write is torn at one place or another, between verdict and notice as well.
   for (const [fault, seed] of FAULTS) {
     for (let at = 1, isThrough = false; !isThrough; at += 1) {
-      const wire = new SimulatedWire(["forge", "scribe"], { rough: true, seed });
+      const wire = new SimulatedWire(["forge", "scribe"], { withFaults: true, seed });
       await wire.start("forge");
       misbehave(wire);
       const process = wire.process("forge");

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { nodeDisk } from "../../src/storage/disk/node-disk.ts";
 import { ownLine, startWriter } from "../storage/own-log/own-lines.ts";
-import { MINUTE, SECOND } from "../support/scenes/rough-scene.ts";
+import { MINUTE, SECOND } from "../support/scenes/fault-scene.ts";
 import { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 
 test("a link in the place of one own log is refused at start, and the other log goes on", () => {
@@ -33,7 +33,7 @@ test("a link in the place of one own log is refused at start, and the other log 
 
 test("a daemon that finds something else in the place of one of its logs serves the other peer", async () => {
   for (const when of ["before it starts", "while it runs"] as const) {
-    const wire = new SimulatedWire(["forge", "quill", "scribe"], { rough: true });
+    const wire = new SimulatedWire(["forge", "quill", "scribe"], { withFaults: true });
     await wire.start();
     await wire.send("forge", { to: ["*"], type: "feedback", subject: "before", body: "x" });
     await wire.pass(5 * SECOND);

@@ -1,5 +1,5 @@
 import { PEER, settle, testFaults, tick, VICTIM } from "../support/disk/fault-points.ts";
-import { say, send } from "../support/scenes/rough-scene.ts";
+import { say, send } from "../support/scenes/fault-scene.ts";
 
 testFaults([
   {

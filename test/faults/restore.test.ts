@@ -15,9 +15,10 @@ import { pin, revokeKey, setBlocked, setTier } from "../../src/trust/pins.ts";
 import { serialiseTrustStore } from "../../src/trust/trust-file.ts";
 import { composeLine } from "../../src/wire/compose.ts";
 import { keyId, makeSigner, publicKeyOf } from "../../src/wire/signature.ts";
+import { nextPoint } from "../support/amounts.ts";
 import { MemoryDisk, type Fault, type MemoryProcess } from "../support/disk/memory-disk.ts";
 import type { PowerCut } from "../support/disk/memory-inode.ts";
-import { attempt } from "../support/disk/plain-faults.ts";
+import { attempt } from "../support/disk/faults.ts";
 
 const WIRE_ID = "5ce9e0f1";
 const LOG = "forge_to_scribe";
@@ -180,7 +181,7 @@ function preparedFor(scene: number): MemoryProcess {
 for (const scene of SCENES) {
   test(`${scene.name}: whatever fails, each file is the old or the new one, and a repeated restore completes`, () => {
     for (const [fault, power] of TROUBLES) {
-      for (let at = 1, isThrough = false; !isThrough; at += 1) {
+      for (let at = 1, isThrough = false; !isThrough; at = nextPoint(at)) {
         const where = `${fault} at operation ${at}, power ${power}`;
         const world = new MemoryDisk({ seed: at });
         const before = world.process();

@@ -7,13 +7,13 @@ import {
 import { fromPlain } from "../../src/wire/json/json.ts";
 import { encodeBase64, keyId, publicKeyOf } from "../../src/wire/signature.ts";
 import { PEER, testFaults, tick, VICTIM } from "../support/disk/fault-points.ts";
-import { ack, say, SECOND, send, type RoughScene } from "../support/scenes/rough-scene.ts";
+import { ack, say, SECOND, send, type FaultScene } from "../support/scenes/fault-scene.ts";
 
 const SEED = new Uint8Array(32).fill(99);
 const PUBLIC = publicKeyOf(SEED);
 
 /** The id of the proposal to sign with another key from now on. */
-async function ask(scene: RoughScene, from: string, to: string): Promise<string> {
+async function ask(scene: FaultScene, from: string, to: string): Promise<string> {
   const { wire } = scene;
   prepareNextIdentity(wire.disk.process(), wire.paths(from), SEED);
   await wire.attempt(from, (agent) => agent.reload());
@@ -31,7 +31,7 @@ async function ask(scene: RoughScene, from: string, to: string): Promise<string>
   return sent ?? "";
 }
 
-const pinned = ({ wire }: RoughScene, of: string, by: string): (string | undefined)[] => {
+const pinned = ({ wire }: FaultScene, of: string, by: string): (string | undefined)[] => {
   const text = Buffer.from(wire.disk.process().open(wire.paths(by).trust, "read").read(65_536, 0));
   const { agents } = JSON.parse(text.toString()) as {
     agents: Record<string, { public_keys: { key_id: string; active: boolean }[] }>;
@@ -40,19 +40,19 @@ const pinned = ({ wire }: RoughScene, of: string, by: string): (string | undefin
 };
 
 /** Whose key was changed signs with it, and is believed. */
-async function checkChanged(scene: RoughScene, of: string, by: string): Promise<void> {
-  const { wire, witness } = scene;
+async function checkChanged(scene: FaultScene, of: string, by: string): Promise<void> {
+  const { wire, checker } = scene;
   // The deadlines of a proposal are longer than what came after it.
   const { keyId: inUse } = loadSigningIdentity(wire.disk.process(), wire.paths(of)).signer;
   expect(inUse).toBe(keyId(of, PUBLIC));
   expect(pinned(scene, of, by)).toContain(inUse);
   await send(scene, of, say("with the new key"));
   await wire.pass(3 * SECOND);
-  await witness.check();
+  await checker.check();
 }
 
 /** Our own words stay ours, whatever key has ended meanwhile. */
-async function checkUrgent({ wire }: RoughScene): Promise<void> {
+async function checkUrgent({ wire }: FaultScene): Promise<void> {
   const { keyId: inUse } = loadSigningIdentity(wire.disk.process(), wire.paths(VICTIM)).signer;
   expect(inUse).toBe(keyId(VICTIM, PUBLIC));
   const sent = await wire.attempt(VICTIM, (agent) => agent.view("sent", {}));

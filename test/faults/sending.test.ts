@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { PEER, testFaults, tick, VICTIM } from "../support/disk/fault-points.ts";
-import { aftermath, roughScene, say, send } from "../support/scenes/rough-scene.ts";
+import { recoverAndCheck, faultScene, say, send } from "../support/scenes/fault-scene.ts";
 
 testFaults([
   {
@@ -22,20 +22,20 @@ testFaults([
 
 test("a disk that is full for a while, however long, makes us no stranger to our own words", async () => {
   for (let lasts = 1; lasts <= 16; lasts += 1) {
-    const scene = await roughScene([VICTIM, PEER]);
+    const scene = await faultScene([VICTIM, PEER]);
     await send(scene, VICTIM, say("one"), say("two"));
     for (let later = 1; later <= lasts; later += 1) {
       scene.wire.process(VICTIM).failAt(later, "ENOSPC");
     }
     await send(scene, VICTIM, say("in trouble"));
     await send(scene, VICTIM, say("still in trouble"));
-    await aftermath(scene);
+    await recoverAndCheck(scene);
   }
 });
 
 test("a command that sends says so when the line is promised, whatever fails afterwards", async () => {
   for (let at = 1, isThrough = false; !isThrough; at += 1) {
-    const scene = await roughScene([VICTIM, PEER]);
+    const scene = await faultScene([VICTIM, PEER]);
     const { wire } = scene;
     wire.kill(VICTIM);
     const process = wire.disk.process();
@@ -48,7 +48,7 @@ test("a command that sends says so when the line is promised, whatever fails aft
     );
     isThrough = process.operations - before < at;
     process.heal();
-    await aftermath(scene);
+    await recoverAndCheck(scene);
     const found = wire.lines("forge_to_scribe.jsonl").filter((line) => line.includes("only once"));
     expect(found.length, `failed at operation ${at}`).toBe(isSent ? 1 : 0);
   }

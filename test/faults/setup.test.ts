@@ -6,8 +6,9 @@ import { initWire } from "../../src/setup/wire/init-wire.ts";
 import { joinWire } from "../../src/setup/wire/join-wire.ts";
 import { StorageError } from "../../src/storage/disk/disk.ts";
 import { placesFrom } from "../../src/storage/paths.ts";
+import { nextPoint } from "../support/amounts.ts";
 import { Crashed, MemoryDisk, type MemoryProcess } from "../support/disk/memory-disk.ts";
-import { FAULTS } from "../support/disk/plain-faults.ts";
+import { FAULTS } from "../support/disk/faults.ts";
 import { BEGIN_MS, WIRE } from "../support/scenes/scene-folder.ts";
 
 /** A machine on which every set-up draws other random bytes than the one before. */
@@ -60,7 +61,7 @@ for (const { name, handle, run, prepare } of CASES) {
   test(`${name} that fails at any operation is finished by a second run, with the same key`, () => {
     for (const fault of FAULTS) {
       for (const isCut of fault === "crash" ? [false, true] : [false]) {
-        for (let at = 1, isThrough = false; !isThrough; at += 1) {
+        for (let at = 1, isThrough = false; !isThrough; at = nextPoint(at)) {
           const power = isCut ? (["drop", "tear", "keep"] as const)[at % 3] : undefined;
           const world = new MemoryDisk({ seed: at });
           prepare(world.process());

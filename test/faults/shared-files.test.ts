@@ -1,17 +1,17 @@
 import { expect } from "vitest";
 import { agree, PEER, testFaults, tick, VICTIM } from "../support/disk/fault-points.ts";
-import { ack, incident, SECOND, send, type RoughScene } from "../support/scenes/rough-scene.ts";
+import { ack, incident, SECOND, send, type FaultScene } from "../support/scenes/fault-scene.ts";
 import { fromPlain } from "../../src/wire/json/json.ts";
 
 /** The id of the incident that was declared while a scene was prepared. */
-const declared = new WeakMap<RoughScene, string>();
+const declared = new WeakMap<FaultScene, string>();
 
-async function declare(scene: RoughScene, from: string, to: string): Promise<void> {
+async function declare(scene: FaultScene, from: string, to: string): Promise<void> {
   declared.set(scene, (await send(scene, from, incident(to))) ?? "");
   await scene.wire.pass(5 * SECOND);
 }
 
-async function resolve(scene: RoughScene, from: string, to: string): Promise<void> {
+async function resolve(scene: FaultScene, from: string, to: string): Promise<void> {
   const body = fromPlain({ resolves: declared.get(scene) ?? "" });
   await send(scene, from, { to: [to], type: "incident", subject: "resolved", body });
 }

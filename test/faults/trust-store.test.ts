@@ -8,7 +8,7 @@ import type { TrustStore } from "../../src/trust/store.ts";
 import { serialiseTrustStore } from "../../src/trust/trust-file.ts";
 import { publicKeyOf } from "../../src/wire/signature.ts";
 import { Crashed, MemoryDisk, type MemoryProcess } from "../support/disk/memory-disk.ts";
-import { AFTERMATHS, FAULTS } from "../support/disk/plain-faults.ts";
+import { POWER_CUTS, FAULTS } from "../support/disk/faults.ts";
 
 const PLACES = placesFrom({ HOME: "/home/forge" }, "/home/forge");
 const PATHS = agentPaths(PLACES, { wireDir: "/wire", wireKey: "5ce9e0f1", handle: "forge" });
@@ -38,7 +38,7 @@ const textOn = (process: MemoryProcess): string =>
 for (const [what, change] of CHANGES) {
   test(`${what}: the store is the old or the new one, and a second run finishes`, () => {
     for (const fault of FAULTS) {
-      for (const power of AFTERMATHS) {
+      for (const power of POWER_CUTS) {
         for (let at = 1, isThrough = false; !isThrough; at += 1) {
           const { world, before } = prepared(at);
           const process = world.process();

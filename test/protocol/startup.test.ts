@@ -44,7 +44,7 @@ class Daemon {
   /** Its next heartbeat, so many cadences of its own pace after the one before. */
   beat(cadences = 1): void {
     const tier = this.state.heartbeats.paces.get("scribe")?.tier ?? "T1_active";
-    this.#at += cadences * this.env.cadences[tier];
+    this.#at += cadences * this.env.policy.cadences[tier];
     this.fold(lineEvent(this.script.beat(LOG, this.#at, {}), "forge", { at: this.#at }));
   }
 

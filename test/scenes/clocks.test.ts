@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { Crashed } from "../support/disk/memory-disk.ts";
-import { roughScene, say, send, aftermath } from "../support/scenes/rough-scene.ts";
+import { faultScene, say, send, recoverAndCheck } from "../support/scenes/fault-scene.ts";
 import { BEGIN_MS } from "../support/scenes/scene-folder.ts";
 import { checkedScenes } from "../support/scenes/scene-checks.ts";
 import type { SimulatedWire } from "../support/scenes/simulated-wire.ts";
@@ -436,8 +436,8 @@ test("the year ends in mid-append, and the process with it at any operation: one
   const yearEnd = Date.UTC(2027, 0, 1);
   let at = 1;
   for (let isThrough = false; !isThrough; at += 1) {
-    const scene = await roughScene(["forge", "scribe"], { seed: at });
-    const { wire, witness } = scene;
+    const scene = await faultScene(["forge", "scribe"], { seed: at });
+    const { wire, checker } = scene;
     wire.suspend(yearEnd - 1 - BEGIN_MS - wire.elapsedMs);
     await send(scene, "forge", say("last of the year"));
     const process = wire.process("forge");
@@ -450,11 +450,11 @@ test("the year ends in mid-append, and the process with it at any operation: one
     }
     isThrough = process.operations - before < at;
     process.heal();
-    witness.look();
+    checker.look();
     wire.suspend(1);
     if (!wire.isUp("forge")) await wire.start("forge");
     await send(scene, "forge", say("first of the year"));
-    await aftermath(scene);
+    await recoverAndCheck(scene);
     const years = lines(wire, "forge_to_scribe").map(({ timestamp }) => timestamp.slice(0, 4));
     expect(new Set(years)).toEqual(new Set(["2026", "2027"]));
   }

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { ChainHead, Composed } from "../../src/wire/compose.ts";
+import { amount } from "../support/amounts.ts";
 import { seeded } from "../support/disk/memory-disk.ts";
-import { MINUTE } from "../support/scenes/rough-scene.ts";
+import { MINUTE } from "../support/scenes/fault-scene.ts";
 import { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 
 // Whatever a peer writes and whatever the operator decides, in any order. Spec 1.6, 2.4.
@@ -9,7 +10,7 @@ import { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 const LOG = "scribe_to_forge";
 const FILE = `${LOG}.jsonl`;
 const STEPS = 24;
-const SEEDS = 60;
+const SEEDS = amount(15, 60);
 
 const text = ({ line }: Composed): string => `${Buffer.from(line).toString("utf8")}\n`;
 const headOf = ({ message }: Composed): ChainHead => ({ seq: message.seq ?? 0, id: message.id });

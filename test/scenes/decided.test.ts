@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Composed } from "../../src/wire/compose.ts";
 import { checkedScenes } from "../support/scenes/scene-checks.ts";
-import { MINUTE, SECOND } from "../support/scenes/rough-scene.ts";
+import { MINUTE, SECOND } from "../support/scenes/fault-scene.ts";
 import { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 
 // Logs that forked, were rewritten or begin late, and what the operator decides. Spec 1.6.

@@ -224,31 +224,3 @@ test("while no beat has room to name more refusals, the log is not read at all",
   });
   expect(flooded).toBe(quiet);
 });
-
-test("an inbox of 64 MiB is rotated once all of it has been read, and not before", async () => {
-  const wire = sceneOf(["forge", "scribe"]);
-  await wire.start("forge");
-  const { paths } = wire.agent("forge").place;
-  const { disk } = wire.agent("forge");
-  const body = "x".repeat(1_000_000);
-  for (let day = 0; day < 2; day += 1) {
-    for (let at = 0; at < 35; at += 1) {
-      wire.append(FILE, `${textOf(wire.forge("scribe", LOG, { body }))}\n`);
-      await wire.agent("forge").tick();
-    }
-    // A peer may make us store 64 MiB a day.
-    wire.suspend(25 * 60 * MINUTE);
-  }
-  await wire.agent("forge").sync();
-  expect(disk.stat(paths.inbox)?.size).toBeGreaterThan(70_000_000);
-  await wire.agent("forge").markRead("all");
-  await wire.agent("forge").sync();
-  expect(disk.stat(paths.inbox)?.size).toBe(0);
-  wire.append(FILE, `${textOf(wire.forge("scribe", LOG, { subject: "new" }))}\n`);
-  await wire.settle();
-  const [unread, ...others] = await wire.agent("forge").view("inbox", { unread: true });
-  expect([unread?.subject, others]).toEqual(["new", []]);
-  wire.kill("forge");
-  await wire.start("forge");
-  expect(disk.stat(paths.inbox)?.size).toBeLessThan(2_000);
-});

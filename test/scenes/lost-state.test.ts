@@ -1,27 +1,28 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { AgentPaths } from "../../src/storage/paths.ts";
+import { nextPoint } from "../support/amounts.ts";
 import { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 import {
   ack,
-  aftermath,
+  recoverAndCheck,
   incident,
   MINUTE,
   proposal,
-  roughScene,
+  faultScene,
   say,
   SECOND,
   send,
   up,
-  type RoughScene,
-} from "../support/scenes/rough-scene.ts";
+  type FaultScene,
+} from "../support/scenes/fault-scene.ts";
 
 const PAIR = ["forge", "scribe"];
 const SEEN_IN = "/wire/_coordination";
 
 /** Some of everything has happened between forge and scribe. */
-async function busyScene(): Promise<RoughScene> {
-  const scene = await roughScene(PAIR);
+async function busyScene(): Promise<FaultScene> {
+  const scene = await faultScene(PAIR);
   const { wire } = scene;
   const id = await send(scene, "forge", proposal("scribe", "Use tabs"));
   await wire.pass(5 * SECOND);
@@ -35,7 +36,7 @@ async function busyScene(): Promise<RoughScene> {
   return scene;
 }
 
-function change(scene: RoughScene, path: string, to: (bytes: Buffer) => Buffer): void {
+function change(scene: FaultScene, path: string, to: (bytes: Buffer) => Buffer): void {
   const process = scene.wire.disk.process();
   const file = process.open(path, "read");
   const bytes = to(Buffer.from(file.read(file.stat().size, 0)));
@@ -43,7 +44,7 @@ function change(scene: RoughScene, path: string, to: (bytes: Buffer) => Buffer):
   process.replace(path, bytes, 0o600);
 }
 
-function remove(scene: RoughScene, path: string): void {
+function remove(scene: FaultScene, path: string): void {
   scene.wire.disk.process().remove(path);
 }
 
@@ -58,9 +59,9 @@ for (const name of FILES) {
     const scene = await busyScene();
     scene.wire.kill("forge");
     remove(scene, scene.wire.paths("forge")[name]);
-    await aftermath(scene);
+    await recoverAndCheck(scene);
     await scene.wire.expectReplayAndAuditEqualLive("forge");
-    await scene.witness.check();
+    await scene.checker.check();
   });
 }
 
@@ -69,7 +70,7 @@ test("the inbox is deleted while the daemon runs", async () => {
   remove(scene, scene.wire.paths("forge").inbox);
   await send(scene, "scribe", say("four"));
   await scene.wire.settle();
-  await aftermath(scene);
+  await recoverAndCheck(scene);
 });
 
 test("the inbox is cut anywhere: it is completed", async () => {
@@ -77,7 +78,7 @@ test("the inbox is cut anywhere: it is completed", async () => {
     const scene = await busyScene();
     scene.wire.kill("forge");
     change(scene, scene.wire.paths("forge").inbox, (bytes) => bytes.subarray(0, keep));
-    await aftermath(scene);
+    await recoverAndCheck(scene);
   }
 });
 
@@ -89,7 +90,7 @@ test("a checkpoint is damaged anywhere: it is not believed", async () => {
       bytes[at] = (bytes[at] ?? 0) ^ 1;
       return bytes;
     });
-    await aftermath(scene);
+    await recoverAndCheck(scene);
   }
 });
 
@@ -99,12 +100,12 @@ test("the journal loses its tail: what is in the inbox does not come twice", asy
     scene.wire.kill("forge");
     const { journal } = scene.wire.paths("forge");
     change(scene, journal, (bytes) => bytes.subarray(0, Math.max(0, bytes.length - lost)));
-    await aftermath(scene);
+    await recoverAndCheck(scene);
   }
 });
 
 test("after a lost journal the daemon dies at each operation: nothing comes twice", async () => {
-  for (let at = 1; ; at += 1) {
+  for (let at = 1; ; at = nextPoint(at)) {
     const scene = await busyScene();
     const { wire } = scene;
     wire.kill("forge");
@@ -114,7 +115,7 @@ test("after a lost journal the daemon dies at each operation: nothing comes twic
     if (await up(scene, "forge", process)) await wire.attempt("forge", (agent) => agent.tick());
     const died = !wire.isUp("forge");
     process.heal();
-    await aftermath(scene);
+    await recoverAndCheck(scene);
     await wire.expectReplayAndAuditEqualLive("forge");
     if (!died) return;
   }
@@ -131,17 +132,17 @@ test("a checkpoint of a journal that is lost is not mixed with the one that foll
     await wire.settle();
   }
   wire.kill("forge");
-  await aftermath(scene);
+  await recoverAndCheck(scene);
   await wire.expectReplayAndAuditEqualLive("forge");
 });
 
 test("what is sent right after a restart is dated after all that was sent before", async () => {
-  const scene = await roughScene(PAIR);
+  const scene = await faultScene(PAIR);
   await send(scene, "forge", say("one"), say("two"));
   scene.wire.kill("forge");
   await up(scene, "forge");
   await send(scene, "forge", say("three"));
-  await aftermath(scene);
+  await recoverAndCheck(scene);
 });
 
 test("an inbox that is rebuilt holds no bytes that were never verified", async () => {
@@ -187,7 +188,7 @@ test("a journal does not grow by being read again", async () => {
 });
 
 test("a line that a power cut left as a hole is waited for, and told as nothing else", async () => {
-  const scene = await roughScene(PAIR);
+  const scene = await faultScene(PAIR);
   const { wire } = scene;
   const log = join(SEEN_IN, "scribe_to_forge.jsonl");
   wire.kill("forge");
@@ -198,7 +199,7 @@ test("a line that a power cut left as a hole is waited for, and told as nothing 
   await up(scene, "forge");
   await wire.pass(2 * MINUTE);
   wire.replace("scribe_to_forge.jsonl", whole);
-  await aftermath(scene);
+  await recoverAndCheck(scene);
   const { receipts } = await wire.agent("scribe").view("receipt", { event_id: id ?? "" });
   expect(receipts).not.toContainEqual(expect.objectContaining({ state: "refused" }));
 });
@@ -214,7 +215,7 @@ test("zero bytes that somebody else wrote into a log hold up nothing", async () 
 
 test("a fork is told once and stands in incident_log.jsonl at most once, wherever we die", async () => {
   for (let at = 1; ; at += 1) {
-    const wire = new SimulatedWire(PAIR, { rough: true });
+    const wire = new SimulatedWire(PAIR, { withFaults: true });
     await wire.start("forge");
     const log = "scribe_to_forge";
     const lines = [wire.forge("scribe", log, {}), wire.forge("scribe", log, { subject: "other" })];

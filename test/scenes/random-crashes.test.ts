@@ -1,29 +1,30 @@
 import { test } from "vitest";
+import { amount } from "../support/amounts.ts";
 import { randomFrom } from "../support/random.ts";
 import {
   ack,
-  aftermath,
+  recoverAndCheck,
   incident,
   MINUTE,
   proposal,
-  roughScene,
+  faultScene,
   say,
   SECOND,
   send,
   up,
-  type RoughScene,
-} from "../support/scenes/rough-scene.ts";
+  type FaultScene,
+} from "../support/scenes/fault-scene.ts";
 
 // More of it, or one seed again: DEADDROP_CRASH_SEEDS=1000 DEADDROP_CRASH_STEPS=200,
 // DEADDROP_CRASH_SEED=17.
-const SEEDS = Number(process.env["DEADDROP_CRASH_SEEDS"] ?? 40);
+const SEEDS = Number(process.env["DEADDROP_CRASH_SEEDS"] ?? amount(8, 40));
 const STEPS = Number(process.env["DEADDROP_CRASH_STEPS"] ?? 60);
 const ONE = process.env["DEADDROP_CRASH_SEED"];
 
 const FAULTS = ["crash", "crash", "EIO", "ENOSPC"] as const;
 const CUTS = ["drop", "tear", "keep"] as const;
 
-interface Play extends RoughScene {
+interface Play extends FaultScene {
   readonly roster: readonly string[];
   random(): number;
   pick<T>(from: readonly T[]): T;
@@ -89,7 +90,7 @@ async function die(play: Play): Promise<void> {
 }
 
 async function cutPower(play: Play): Promise<void> {
-  play.witness.look();
+  play.checker.look();
   play.wire.powerCut(play.pick(CUTS));
   return Promise.resolve();
 }
@@ -116,7 +117,7 @@ async function comeBack(play: Play): Promise<void> {
     if (play.random() < 0.3) {
       process.failAt(1 + Math.floor(play.random() * 60), play.pick(FAULTS));
     }
-    if (await up(play, who, process)) play.witness.checkClaims(who);
+    if (await up(play, who, process)) play.checker.checkClaims(who);
   }
 }
 
@@ -134,7 +135,7 @@ async function play(seed: number, told: string[]): Promise<void> {
   const random = randomFrom(seed);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
   const roster = ["forge", "scribe", "quill"].slice(0, seed % 3 === 0 ? 3 : 2);
-  const scene = await roughScene(roster, {
+  const scene = await faultScene(roster, {
     seed,
     layout: seed % 4 === 0 ? "outbox" : "pairwise",
   });
@@ -143,12 +144,12 @@ async function play(seed: number, told: string[]): Promise<void> {
     const happen = nextEvent(random);
     told.push(`${step} ${happen.name}`);
     await happen(scenery);
-    scene.witness.look();
+    scene.checker.look();
   }
   for (const handle of roster) scene.wire.process(handle).heal();
-  await aftermath(scene);
+  await recoverAndCheck(scene);
   for (const handle of roster) await scene.wire.expectReplayAndAuditEqualLive(handle);
-  await scene.witness.check();
+  await scene.checker.check();
 }
 
 const seeds = ONE === undefined ? Array.from({ length: SEEDS }, (_, at) => at + 1) : [Number(ONE)];

@@ -101,7 +101,7 @@ describe("a bit flips before the durable offset of our own log", () => {
   test.each(["while the daemon is down", "while it runs"])(
     "%s: nothing more is sent, the operator is told, the log is left alone, and mended it goes on",
     async (when) => {
-      const wire = new SimulatedWire(["forge", "scribe"], { rough: true });
+      const wire = new SimulatedWire(["forge", "scribe"], { withFaults: true });
       await wire.start();
       await tell(wire, "forge", "one");
       await tell(wire, "forge", "two");

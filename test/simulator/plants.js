@@ -12,7 +12,7 @@ export const PLANTS = [
   },
   {
     name: "cursor before inbox",
-    file: "src/agent/session/session.ts",
+    file: "src/agent/session/open-session.ts",
     find: "restoreInbox({ disk, place, memory, files });",
     put: "",
   },
@@ -56,7 +56,7 @@ export const PLANTS = [
   },
   {
     name: "replay by correlation id",
-    file: "src/admission/log-admission.ts",
+    file: "src/admission/judge.ts",
     find: "const tagBefore = log.seen.tagOf(message.id);",
     put: "log.threads ??= new Map();\n  const tagBefore = log.threads.get(message.correlationId);\n  log.threads.set(message.correlationId, message.lineTag);",
     test: "test/admission/admission.property.test.ts",
@@ -99,6 +99,27 @@ export const PLANTS = [
     test: "test/protocol/decisions/agreement.property.test.ts",
   },
   {
+    name: "a refused rival withdraws nothing",
+    file: "src/protocol/decisions/chained-outcome.ts",
+    find: "if (line === undefined || line > (covered[0] ?? 0)) return false;",
+    put: "if (line === undefined || line > (covered[0] ?? 0) || (of.logs.get(proposal.log)?.covers.get(logs[0])?.refused ?? []).some(({ first, last }) => first <= line && line <= last)) return false;",
+    test: "test/protocol/decisions/refused-rivals.test.ts",
+  },
+  {
+    name: "an ack waits for every log, whatever it may name",
+    file: "src/protocol/decisions/chained-outcome.ts",
+    find: "if (target < proposal.id) return readersOf(",
+    put: "if (target < proposal.id || proposal.required.length === 1) return readersOf(",
+    test: "test/protocol/decisions/awaited-lines.test.ts",
+  },
+  {
+    name: "a refused counter moves no support",
+    file: "src/protocol/decisions/party-position.ts",
+    find: '(line) => (line.says === "proposal" && agreedTo.has(line.id)) || !isRefused(line),',
+    put: "(line) => !isRefused(line),",
+    test: "test/protocol/decisions/refused-rivals.test.ts",
+  },
+  {
     name: "mixed proposals by the lower id",
     file: "src/protocol/decisions/chained-outcome.ts",
     find: '(ack.target ?? "") < proposal.id || ratifiesUnchained(of, proposal, ack)',
@@ -130,8 +151,8 @@ export const PLANTS = [
   {
     name: "a hold is of one log",
     file: "src/agent/intake/read-log.ts",
-    find: "!isOwn(taking, intake) && taking.env.heldPeers.has(intake.log.owner)",
-    put: "!isOwn(taking, intake) && intake.admission.held !== undefined",
+    find: "!isOwn(session, intake) && session.env.heldPeers.has(intake.log.owner)",
+    put: "!isOwn(session, intake) && intake.admission.held !== undefined",
     test: "test/scenes/holds.test.ts",
     title: "a peer that forked the log of another reader is held: its log to us is not read either",
   },
@@ -172,7 +193,7 @@ export const PLANTS = [
   {
     name: "checkpoint forgets the last receipt",
     file: "src/agent/state/checkpoint.ts",
-    find: "    intake.lastAt = each.lastAt;\n",
+    find: "    intake.past.lastAt = each.lastAt;\n",
     put: "",
     test: "test/agent/state/checkpoint.test.ts",
     title: "a checkpoint keeps all of the memory that is not of the moment",
@@ -180,7 +201,7 @@ export const PLANTS = [
   {
     name: "checkpoint forgets where history ends",
     file: "src/agent/state/checkpoint.ts",
-    find: "    intake.historyTo = each.historyTo;\n",
+    find: "    intake.past.historyTo = each.historyTo;\n",
     put: "",
     test: "test/agent/state/checkpoint.test.ts",
     title: "a checkpoint keeps all of the memory that is not of the moment",

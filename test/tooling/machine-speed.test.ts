@@ -12,6 +12,7 @@ interface Habit {
 
 const HABITS: readonly Habit[] = [
   { what: "a limit of its own for one test", found: /^\s*\}, [0-9][0-9_]*\);$/m },
+  { what: "a limit of its own for one test", found: /^\s*\},\n\s*[0-9][0-9_]{3,},\n\s*\);$/m },
   { what: "a limit of its own for one test", found: /\{ timeout: [0-9]/ },
   {
     what: "an assertion about elapsed time",
@@ -43,6 +44,7 @@ test("no test measures the machine", () => {
 
 test.each([
   ["}, 60_000);"],
+  ["  },\n  60_000,\n);"],
   ["}, { timeout: 5_000 }, () => 1);".replace("}, ", "")],
   ["expect(performance.now() - began).toBeLessThan(1_000);"],
   ["expect(Math.abs(Date.now() - at)).toBeLessThan(1_000);"],

@@ -1,3 +1,4 @@
+import { mendOwnLogs } from "../session/own-logs.ts";
 import { refusalsOf } from "../../protocol/keys/announcements.ts";
 import { textsField } from "../../protocol/body.ts";
 import { ownersNeeded } from "../../protocol/decisions/required-parties.ts";
@@ -43,7 +44,10 @@ export function sendGroups(session: Session, groups: readonly (readonly Draft[])
 }
 
 /** Each recipient once that has said of our tier that it takes no such lines. Spec 2.3. */
-function refusals({ memory, env }: Session, drafts: readonly Draft[]): TierRefusal[] {
+function refusals(
+  { memory, env }: Pick<Session, "memory" | "env">,
+  drafts: readonly Draft[],
+): TierRefusal[] {
   const { announcements } = memory.state;
   const all = drafts.flatMap(({ type, to }) => refusalsOf(announcements, env, type, to));
   return [...new Map(all.map((each) => [each.peer, each])).values()];
@@ -51,7 +55,7 @@ function refusals({ memory, env }: Session, drafts: readonly Draft[]): TierRefus
 
 /** The daemon's own words: they go into one named log, and safe mode has been asked before. */
 export function sendInto(
-  session: Session,
+  session: Pick<Session, "world" | "place" | "memory" | "files" | "recorder">,
   items: readonly { readonly draft: Draft; readonly log: string }[],
 ): SendAnswer {
   const addressed = items.map(({ draft, log }) => {
@@ -62,7 +66,11 @@ export function sendInto(
   return write(session, addressed);
 }
 
-function address(session: Session, draft: Draft, safe: SafeMode | undefined): Addressed {
+function address(
+  session: Pick<Session, "place">,
+  draft: Draft,
+  safe: SafeMode | undefined,
+): Addressed {
   const { layout, config, handle } = session.place;
   if (!maySend(draft.type, safe)) throw safeModeError(draft.type, safe);
   const checked = checkDraft(draft, config.limits);
@@ -81,7 +89,7 @@ function address(session: Session, draft: Draft, safe: SafeMode | undefined): Ad
 }
 
 /** Spec 3.4: a proposal names every owner of what it touches, by the pinned configuration. */
-function checkOwners(session: Session, { body }: Draft, logs: readonly Log[]): void {
+function checkOwners(session: Pick<Session, "place">, { body }: Draft, logs: readonly Log[]): void {
   const { domains, handle } = session.place;
   const readers = logs.flatMap(({ addressee }) => addressee ?? []);
   const required = textsField(body, "required") ?? readers;
@@ -101,20 +109,27 @@ function safeModeError(type: string, safe: SafeMode | undefined): DeaddropError 
 }
 
 /** What blocks one of our logs may have been put right: what waits for it goes out now. */
-export function mendBlocked(session: Session): void {
+export function mendBlocked(
+  session: Pick<Session, "world" | "place" | "memory" | "files" | "recorder">,
+): void {
   const { layout, handle } = session.place;
-  const isBlocked = ownLogs(layout, handle).some(({ name }) => session.writer.blocked(name));
+  const isBlocked = ownLogs(layout, handle).some(({ name }) =>
+    session.files.own.writer.blocked(name),
+  );
   if (isBlocked) mend(session);
 }
 
 /** Why that log of ours alone takes nothing now. */
-export function troubleOf({ memory, writer }: Session, log: string): StorageError | undefined {
-  return writer.blocked(log) ?? obstructionOf(memory.intakes.get(log)?.status);
+export function troubleOf(
+  { memory, files }: Pick<Session, "memory" | "files">,
+  log: string,
+): StorageError | undefined {
+  return files.own.writer.blocked(log) ?? obstructionOf(memory.intakes.get(log)?.status);
 }
 
-function mend(session: Session): void {
+function mend(session: Pick<Session, "world" | "memory" | "files" | "recorder">): void {
   try {
-    session.mendLogs();
+    mendOwnLogs(session);
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
     throw notSent(error);
@@ -126,8 +141,12 @@ interface Written {
   readonly sent: SentLine;
 }
 
-function write(session: Session, items: readonly Addressed[]): SendAnswer {
-  const { memory, writer } = session;
+function write(
+  session: Pick<Session, "world" | "place" | "memory" | "files" | "recorder">,
+  items: readonly Addressed[],
+): SendAnswer {
+  const { memory, files } = session;
+  const { writer, written: unread } = files.own;
   const closed = ownTrouble(memory);
   if (closed !== undefined) throw notSent(closed);
   mend(session);
@@ -138,18 +157,22 @@ function write(session: Session, items: readonly Addressed[]): SendAnswer {
   const answers = writer.append(written.map(({ line }) => line));
   const refused = answers.find((answer) => answer.answer === "not sent");
   if (refused?.answer === "not sent") throw notSent(refused.error);
-  for (const { line } of written) session.written.add(line.id);
-  memory.lastTimestamp = written.at(-1)?.sent.timestamp ?? memory.lastTimestamp;
+  for (const { line } of written) unread.add(line.id);
+  memory.times.lastSent = written.at(-1)?.sent.timestamp ?? memory.times.lastSent;
   const isQueued = answers.some((answer) => answer.answer === "queued");
   return { outcome: isQueued ? "queued" : "sent", messages: written.map(({ sent }) => sent) };
 }
 
 /** Nothing is remembered of these lines until they are promised. */
-function compose(session: Session, items: readonly Addressed[]): Written[] {
-  const { world, place, memory, writer } = session;
+function compose(
+  session: Pick<Session, "world" | "place" | "memory" | "files">,
+  items: readonly Addressed[],
+): Written[] {
+  const { world, place, memory, files } = session;
+  const { writer } = files.own;
   const heads = new Map<string, ChainHead | undefined>();
   const written: Written[] = [];
-  let last = memory.lastTimestamp;
+  let last = memory.times.lastSent;
   for (const { draft, logs } of items) {
     let correlationId = draft.correlationId;
     for (const { name } of logs) {

@@ -1,15 +1,16 @@
 import type { Draft } from "../../wire/compose.ts";
-import type { Agent } from "../agent.ts";
 import type { SendAnswer } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
+import type { OperatedAgent, Service } from "../../api/operations.ts";
 import type { Queue } from "../session/queue.ts";
 
 /** Groups beyond this many messages go out in turns. */
 const MAX_GROUP = 256;
 
-export interface SendQueue {
-  /** All of these or none, together with what others send at the same moment. */
-  send(drafts: readonly Draft[]): Promise<SendAnswer>;
+/** An agent that operations can be run on. */
+export interface SendingAgent extends OperatedAgent {
+  /** Each group is what one caller sends; all go out as one write, and each has its answer. */
+  send(groups: readonly (readonly Draft[])[]): Promise<SendAnswer[]>;
 }
 
 interface Waiting {
@@ -18,8 +19,11 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** Group commit: what waits when the agent is free is signed, written and synced as one group. */
-export function makeSendQueue(agent: Agent, queue: Queue): SendQueue {
+/**
+ * Operations in turn. Group commit: what waits to be sent when the agent is free is signed, written
+ * and synced as one group.
+ */
+export function makeService(agent: SendingAgent, queue: Queue): Service {
   const waiting: Waiting[] = [];
 
   async function sendWaiting(): Promise<void> {
@@ -54,6 +58,7 @@ export function makeSendQueue(agent: Agent, queue: Queue): SendQueue {
   }
 
   return {
+    inTurn: (work) => queue(() => work(agent)),
     send: (drafts) =>
       new Promise((resolve, reject) => {
         waiting.push({ drafts, resolve, reject });

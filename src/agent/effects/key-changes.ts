@@ -30,15 +30,22 @@ export function keepTrust(session: Session): boolean {
   return counts.size + made.length > 0;
 }
 
-function countReciprocations(session: Session, peer: string, count: number): void {
-  const { wallMs } = session.now();
+function countReciprocations(
+  session: Pick<Session, "world" | "place">,
+  peer: string,
+  count: number,
+): void {
+  const wallMs = session.world.clock.wallMs();
   const store = change(session, (before) => setReciprocations(before, peer, count, wallMs));
   const tier = store.peers.get(peer)?.tier;
   session.world.log.info({ peer, count, tier }, "decisions acked by this peer are counted");
 }
 
 /** False when the store refuses it: that is told, and our own keys stay as they are. */
-function makeKeyChange(session: Session, due: DueKeyChange): boolean {
+function makeKeyChange(
+  session: Pick<Session, "world" | "place" | "files" | "recorder">,
+  due: DueKeyChange,
+): boolean {
   try {
     if (due.due === "switch") signWithNext(session);
     else if (due.due === "retire") retire(session, due.keyId);
@@ -48,7 +55,7 @@ function makeKeyChange(session: Session, due: DueKeyChange): boolean {
     if (!(error instanceof DeaddropError)) throw error;
     const keyId = due.due === "peer" ? due.change.keyId : due.keyId;
     const subject = `${keyId} is not changed`;
-    session.tell({
+    session.recorder.tell({
       key: `key_change_refused:${keyId}`,
       cause: "key_change_refused",
       subject,
@@ -60,9 +67,12 @@ function makeKeyChange(session: Session, due: DueKeyChange): boolean {
 }
 
 /** What the store refuses is told and not tried again. */
-function makePeerChange(session: Session, asked: KeyChange): void {
+function makePeerChange(
+  session: Pick<Session, "world" | "place" | "files" | "recorder">,
+  asked: KeyChange,
+): void {
   const { id, from, keyId, action } = asked;
-  const at = session.now().wallMs;
+  const at = session.world.clock.wallMs();
   let detail: string | undefined;
   try {
     change(session, (store) => peerChange(session, store, asked));
@@ -72,7 +82,7 @@ function makePeerChange(session: Session, asked: KeyChange): void {
   }
   const done = action === "add_key" ? "added" : "deactivated";
   const cause = detail === undefined ? `key_${done}` : "key_change_refused";
-  session.tell({
+  session.recorder.tell({
     key: `${cause}:${id}`,
     cause,
     peer: from,
@@ -80,10 +90,14 @@ function makePeerChange(session: Session, asked: KeyChange): void {
     detail: detail ?? `${from} asked for it with a key that is pinned, and we have acked it`,
     concernsWire: false,
   });
-  session.local({ kind: "key_changed", id, at });
+  session.recorder.local({ kind: "key_changed", id, at });
 }
 
-function peerChange(session: Session, store: TrustStore, asked: KeyChange): StoreChange {
+function peerChange(
+  session: Pick<Session, "world" | "place" | "files">,
+  store: TrustStore,
+  asked: KeyChange,
+): StoreChange {
   const { from, keyId, key } = asked;
   const at = isoNow(session);
   if (asked.action === "deactivate_key") {
@@ -95,12 +109,12 @@ function peerChange(session: Session, store: TrustStore, asked: KeyChange): Stor
 }
 
 /** From here on we sign with the next key; the store notes since when. */
-function signWithNext(session: Session): void {
+function signWithNext(session: Pick<Session, "world" | "place" | "files" | "recorder">): void {
   const { world, place } = session;
   const { nextIdentity: next, identity, handle } = place;
   if (next === undefined) return;
   // Lines of ours that the journal does not know yet would be read again, with a key that has ended.
-  session.flush();
+  session.recorder.flush();
   change(session, (store) => {
     const at = isoNow(session);
     const old = noted(store, handle, identity.publicKey, at);
@@ -110,7 +124,7 @@ function signWithNext(session: Session): void {
   // What waits for its next sync was signed with the old one; it goes out as it is.
   adoptNextIdentity(world.disk, place.paths);
   const { keyId } = next.signer;
-  session.tell({
+  session.recorder.tell({
     key: `key_in_use:${keyId}`,
     cause: "key_in_use",
     subject: `we sign with ${keyId}`,
@@ -129,7 +143,11 @@ function noted(store: TrustStore, handle: string, key: Uint8Array, at: string): 
 }
 
 /** What may be in other hands is ours up to here. */
-function withoutEarlier(session: Session, store: TrustStore, next: Identity): StoreChange {
+function withoutEarlier(
+  session: Pick<Session, "world" | "place" | "files">,
+  store: TrustStore,
+  next: Identity,
+): StoreChange {
   const keys = store.peers.get(session.place.handle)?.keys ?? [];
   let current: StoreChange = { ok: true, store };
   for (const { keyId } of keys) {
@@ -139,7 +157,7 @@ function withoutEarlier(session: Session, store: TrustStore, next: Identity): St
   return current;
 }
 
-function retire(session: Session, keyId: string): void {
+function retire(session: Pick<Session, "world" | "place" | "files">, keyId: string): void {
   const { place } = session;
   const { handle, store } = place;
   const key = store.peers.get(handle)?.keys.find((each) => each.keyId === keyId);
@@ -150,24 +168,30 @@ function retire(session: Session, keyId: string): void {
   });
 }
 
-function peerEnds({ place, files }: Session, peer: string): ReadonlyMap<string, KeyEnd> {
+function peerEnds(
+  { place, files }: Pick<Session, "place" | "files">,
+  peer: string,
+): ReadonlyMap<string, KeyEnd> {
   const ends = ownLogs(place.layout, peer).map(
     ({ name }) => [name, files.heads.peer(name)] as const,
   );
   return new Map(ends.flatMap(([name, head]) => (head === undefined ? [] : [[name, head]])));
 }
 
-function ownEnds({ place, writer }: Session): ReadonlyMap<string, KeyEnd> {
+function ownEnds({ place, files }: Pick<Session, "place" | "files">): ReadonlyMap<string, KeyEnd> {
   const ends = ownLogs(place.layout, place.handle).map(
-    ({ name }) => [name, writer.head(name)] as const,
+    ({ name }) => [name, files.own.writer.head(name)] as const,
   );
   return new Map(ends.flatMap(([name, head]) => (head === undefined ? [] : [[name, head]])));
 }
 
-function change(session: Session, make: (store: TrustStore) => StoreChange): TrustStore {
+function change(
+  session: Pick<Session, "world" | "place">,
+  make: (store: TrustStore) => StoreChange,
+): TrustStore {
   return changePrivateTrust(session.world.disk, session.place.paths, make);
 }
 
-function isoNow(session: Session): string {
-  return new Date(session.now().wallMs).toISOString();
+function isoNow(session: Pick<Session, "world">): string {
+  return new Date(session.world.clock.wallMs()).toISOString();
 }

@@ -1,3 +1,4 @@
+import { takeInOwn } from "../intake/take-in.ts";
 import { join } from "node:path";
 import type { ResetEvent, ResetLog } from "../../protocol/events.ts";
 import { ownLogs } from "../../wire/layout.ts";
@@ -18,7 +19,10 @@ const HOLD_OF = {
 } as const;
 
 /** What of a peer is held back until the operator decides, and why. Spec 1.6, 2.5. */
-export function holdsView(session: Session, peer: string): HoldsView {
+export function holdsView(
+  session: Pick<Session, "world" | "place" | "memory">,
+  peer: string,
+): HoldsView {
   const { place, memory } = session;
   requirePeer(session, peer);
   const known = place.store.peers.get(peer);
@@ -43,7 +47,10 @@ export function holdsView(session: Session, peer: string): HoldsView {
   };
 }
 
-function logHold(session: Session, { admission, log }: LogIntake): HoldView | undefined {
+function logHold(
+  session: Pick<Session, "world" | "place">,
+  { admission, log }: LogIntake,
+): HoldView | undefined {
   const { held } = admission;
   if (held === undefined) return undefined;
   const { cause, detail, sinceMs } = held;
@@ -57,7 +64,10 @@ function logHold(session: Session, { admission, log }: LogIntake): HoldView | un
  * Of a log that begins late, or that has lacked lines or shown another order for so long that the
  * operator was told of it, the operator decides.
  */
-function longWait(session: Session, { log, status }: LogIntake): HoldView | undefined {
+function longWait(
+  session: Pick<Session, "world" | "place" | "memory">,
+  { log, status }: LogIntake,
+): HoldView | undefined {
   const { world, memory } = session;
   const why = isLong(status, world.clock.monoMs()) ? status.why : lateness(status);
   if (why === undefined) return undefined;
@@ -81,15 +91,15 @@ export async function resetPeer(session: Session, peer: string): Promise<HoldsVi
   const { memory, place, world, files } = session;
   const view = holdsView(session, peer);
   // Beats that we wrote until now count the lines of a rewritten log as they stood before.
-  await session.takeInOwn();
+  await takeInOwn(session);
   const logs = view.holds.flatMap(({ log, taken_from }): ResetLog[] => {
     if (log === null) return [];
     const lines = memory.state.logs.get(log)?.lines ?? 0;
     return [{ log, ...(taken_from === "beginning" ? { lines } : {}) }];
   });
   if (view.holds.length === 0) return view;
-  const event: ResetEvent = { kind: "reset", at: session.now().wallMs, peer, logs };
-  session.local(event);
+  const event: ResetEvent = { kind: "reset", at: session.world.clock.wallMs(), peer, logs };
+  session.recorder.local(event);
   const anew = logs.filter(({ lines }) => lines !== undefined);
   // What its head was says nothing of a log that has begun anew.
   files.heads.save({ peers: new Map(anew.map(({ log }) => [log, undefined])) });
@@ -101,7 +111,7 @@ export async function resetPeer(session: Session, peer: string): Promise<HoldsVi
   return view;
 }
 
-function requirePeer({ place }: Session, handle: string): void {
+function requirePeer({ place }: Pick<Session, "place">, handle: string): void {
   const peers = place.layout.roster.filter((each) => each !== place.handle);
   if (peers.includes(handle)) return;
   throw new DeaddropError("unknown_recipient", `"${handle}" is no peer on this wire`, {

@@ -1,3 +1,5 @@
+import { mendOwnLogs } from "../session/own-logs.ts";
+import { takeInOwn } from "../intake/take-in.ts";
 import { join } from "node:path";
 import type { ResetEvent } from "../../protocol/events.ts";
 import { openIfThere, StorageError } from "../../storage/disk/disk.ts";
@@ -17,15 +19,16 @@ import type { Session } from "../session/session.ts";
  * is safe.
  */
 export async function reclaim(session: Session): Promise<ReclaimAnswer> {
-  const { memory, place, writer, world } = session;
+  const { memory, place, files, world } = session;
+  const { writer } = files.own;
   const logs = ownLogs(place.layout, place.handle);
   const isBlocked = (name: string) => writer.blocked(name)?.code === "identity_in_use";
   if (memory.inUse === undefined && !logs.some(({ name }) => isBlocked(name)))
     return { logs: [], given_up: [], kept_in: null };
   // Also what the other copy has written since then is known before we follow it.
-  await session.takeInOwn();
-  session.flush();
-  session.mendLogs();
+  await takeInOwn(session);
+  session.recorder.flush();
+  mendOwnLogs(session);
   const answer: ReclaimAnswer = { logs: [], given_up: [], kept_in: null };
   for (const { name } of logs) {
     const head = highestLine(session, name);
@@ -43,7 +46,7 @@ export async function reclaim(session: Session): Promise<ReclaimAnswer> {
     peer: place.handle,
     logs: logs.map(({ name }) => ({ log: name })),
   };
-  session.local(event);
+  session.recorder.local(event);
   return answer;
 }
 
@@ -51,7 +54,10 @@ export async function reclaim(session: Session): Promise<ReclaimAnswer> {
  * The line of ours with the highest `seq` that stands in a log, whoever wrote it. Throws when the log
  * cannot be read, or lacks what we have read in it: to go on from there would fork it.
  */
-function highestLine({ world, place, memory }: Session, name: string): ChainHead | undefined {
+function highestLine(
+  { world, place, memory }: Pick<Session, "world" | "place" | "memory">,
+  name: string,
+): ChainHead | undefined {
   const { admission, log } = intakeOf(memory, name);
   const path = join(place.wire.folder, log.path);
   const file = openIfThere(world.disk, path);
@@ -84,7 +90,7 @@ function lineAbove(seq: number, bytes: Uint8Array): ChainHead | undefined {
 
 /** Promised lines whose place is taken now are kept for the operator, to be sent again. */
 function keepPromises(
-  { world, place, tell }: Session,
+  { world, place, recorder }: Pick<Session, "world" | "place" | "recorder">,
   log: string,
   lost: readonly OwnLine[],
 ): string | undefined {
@@ -103,7 +109,7 @@ function keepPromises(
       hint: "move the oldest of them away, then reclaim again: queued lines of ours have to be kept",
     });
   }
-  tell({
+  recorder.tell({
     key: `promises_given_up:${log}:${first.id}`,
     cause: "promises_given_up",
     subject: `${lost.length} queued lines of ours have lost their place`,

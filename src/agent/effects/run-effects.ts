@@ -1,3 +1,5 @@
+import { takeInDecisions, takeInOwn } from "../intake/take-in.ts";
+import { nowOf } from "../session/clock.ts";
 import { beatWritten, type BeatTimers } from "../../protocol/heartbeats/beat-timers.ts";
 import type { Effect } from "../../protocol/effects.ts";
 import { judgeEntry } from "../../protocol/decisions/decisions.ts";
@@ -27,8 +29,8 @@ export async function perform(
   let next = timers;
   if (lines.length > 0) {
     sendInto(session, lines);
-    await session.takeInOwn();
-    const now = session.now();
+    await takeInOwn(session);
+    const now = nowOf(session.world.clock);
     for (const effect of effects) {
       if (effect.do !== "beat" || !isOpen(session, effect.log)) continue;
       const { heartbeats } = session.memory.state;
@@ -44,24 +46,30 @@ export async function perform(
 }
 
 /** Without what goes into shared files while those are left alone: it is decided again. */
-function doNow({ shared, world }: Session, effects: readonly Effect[]): readonly Effect[] {
+function doNow(
+  { files: { shared }, world }: Pick<Session, "files" | "world">,
+  effects: readonly Effect[],
+): readonly Effect[] {
   if (world.clock.monoMs() >= shared.notBeforeMs) return effects;
   return effects.filter((effect) => effect.do !== "record" && effect.do !== "mirror");
 }
 
 /** Our own logs may be closed to us (damaged, our key in use elsewhere): the rest goes on. */
-export function doable(session: Session, effects: readonly Effect[]): readonly Effect[] {
+export function doable(
+  session: Pick<Session, "memory" | "files">,
+  effects: readonly Effect[],
+): readonly Effect[] {
   return effects.filter(
     (effect) => (effect.do !== "send" && effect.do !== "beat") || isOpen(session, effect.log),
   );
 }
 
 /** Whether that log of ours takes lines now. */
-export function isOpen(session: Session, log: string): boolean {
+export function isOpen(session: Pick<Session, "memory" | "files">, log: string): boolean {
   return ownTrouble(session.memory) === undefined && troubleOf(session, log) === undefined;
 }
 
-function lineOf(session: Session, effect: Effect): { draft: Draft; log: string }[] {
+function lineOf(session: Pick<Session, "place">, effect: Effect): { draft: Draft; log: string }[] {
   if (effect.do === "send") return [{ draft: effect.draft, log: effect.log }];
   if (effect.do !== "beat") return [];
   const addressee = session.place.layout.logs.get(effect.log)?.addressee;
@@ -83,16 +91,23 @@ function performShared(session: Session, effect: Effect): void {
     if (effect.do === "record") record(session, effect);
     else if (effect.do === "mirror") {
       mirrorIncident(session.world, session.place, effect.id, effect.raw);
-      session.local({ kind: "mirrored", id: effect.id, at: session.now().wallMs });
-    } else if (effect.do === "tell") session.tell(effect.incident);
+      session.recorder.local({
+        kind: "mirrored",
+        id: effect.id,
+        at: session.world.clock.wallMs(),
+      });
+    } else if (effect.do === "tell") session.recorder.tell(effect.incident);
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
-    session.shared.notBeforeMs = session.world.clock.monoMs() + SHARED_RETRY_MS;
+    session.files.shared.notBeforeMs = session.world.clock.monoMs() + SHARED_RETRY_MS;
     session.world.log.warn({ effect: effect.do, code: error.code }, error.message);
   }
 }
 
-function record(session: Session, effect: Extract<Effect, { do: "record" }>): void {
+function record(
+  session: Pick<Session, "world" | "place" | "memory" | "env" | "recorder">,
+  effect: Extract<Effect, { do: "record" }>,
+): void {
   const { world, place, memory, env } = session;
   const { proposals, logs } = memory.state;
   const isProved = (event: CoreEvent): boolean =>
@@ -100,5 +115,5 @@ function record(session: Session, effect: Extract<Effect, { do: "record" }>): vo
   const written = recordDecision(world.disk, place, effect.decision, isProved);
   const { decision_id: id } = effect.decision;
   world.log.info({ decision: id, outcome: written.outcome }, "decision recorded");
-  session.takeInDecisions();
+  takeInDecisions(session);
 }

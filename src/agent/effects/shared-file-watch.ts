@@ -23,7 +23,10 @@ export function newWireGuard(): WireGuard {
  * Looks at the files of the wire that peers can write and that must change nothing for us, and says
  * what departs from what we pinned. Spec 1.1, 2.1, 3.5: told once, never followed.
  */
-export function guardWire(session: Session, guard: WireGuard): AutomaticIncident[] {
+export function guardWire(
+  session: Pick<Session, "world" | "place" | "memory" | "env">,
+  guard: WireGuard,
+): AutomaticIncident[] {
   const { wire } = session.place;
   return [
     ...whenChanged(session, guard, wire.config, () => configDrift(session, "config", wire.config)),
@@ -34,7 +37,7 @@ export function guardWire(session: Session, guard: WireGuard): AutomaticIncident
 }
 
 function whenChanged(
-  { world: { disk } }: Session,
+  { world: { disk } }: Pick<Session, "world">,
   guard: WireGuard,
   path: string,
   look: () => AutomaticIncident[],
@@ -56,7 +59,7 @@ function bytesOf(disk: Disk, path: string): Uint8Array | undefined | "unreadable
 }
 
 function configDrift(
-  { world, place }: Session,
+  { world, place }: Pick<Session, "world" | "place">,
   which: "config" | "tiers",
   path: string,
 ): AutomaticIncident[] {
@@ -79,7 +82,7 @@ function configDrift(
   ];
 }
 
-function advertisedDrift({ world, place }: Session): AutomaticIncident[] {
+function advertisedDrift({ world, place }: Pick<Session, "world" | "place">): AutomaticIncident[] {
   const path = place.wire.trust;
   const bytes = bytesOf(world.disk, path);
   if (bytes === undefined) return [];
@@ -111,7 +114,10 @@ function drift(key: string, peer: string | undefined, detail: string): Automatic
  * SAFE_MODE is a sign on the door for people. We put it up and take it down with what follows from
  * the logs; one that somebody else put up starts nothing. Spec 3.5.
  */
-function safeModeSign(session: Session, guard: WireGuard): AutomaticIncident[] {
+function safeModeSign(
+  session: Pick<Session, "world" | "place" | "memory" | "env">,
+  guard: WireGuard,
+): AutomaticIncident[] {
   const { world, place, memory, env } = session;
   const path = place.wire.safeMode;
   const mode = safeMode(memory.state.incidents, env);

@@ -10,7 +10,7 @@ import type { JudgedLine } from "./judge-lines.ts";
 import type { LogIntake, Memory } from "../state/agent-state.ts";
 import { watchIdentity } from "./trouble/foreign-signature.ts";
 import { incidentsOf } from "./trouble/chain-incidents.ts";
-import { isOwn, type Taking } from "./intake-context.ts";
+import { isOwn, type Session } from "../session/session.ts";
 
 /** All that follows from one line, or from one run of lines that prove nothing. */
 interface Outcome {
@@ -41,39 +41,38 @@ interface Outcome {
  * @param cursorBehind where reading goes on: "same" when nothing was taken in
  */
 export function persist(
-  taking: Taking,
+  session: Session,
   intake: LogIntake,
   judged: readonly JudgedLine[],
   cursorBehind: () => Cursor | undefined | "same",
 ): void {
-  const { files, memory } = taking;
-  const rewound = rewoundBefore(taking, intake, judged);
-  quarantine(taking, intake, judged);
-  const outcomes = outcomesOf(taking, intake, judged);
+  const { files, memory } = session;
+  const rewound = rewoundBefore(session, intake, judged);
+  quarantine(session, intake, judged);
+  const outcomes = outcomesOf(session, intake, judged);
   const entries: JournalEntry[] = [
     ...rewound.map((event): LocalEntry => ({ k: "local", event })),
     ...outcomes.map(({ entry }) => entry),
   ];
-  if (isOwn(taking, intake) || (rewound.length === 0 && judged.every(provesNothing))) {
-    taking.note(entries, "later");
+  if (isOwn(session, intake) || (rewound.length === 0 && judged.every(provesNothing))) {
+    session.recorder.note(entries, "later");
   } else {
-    taking.noteAndTell(
+    session.recorder.noteAndTell(
       entries,
       outcomes.flatMap(({ incidents }) => incidents),
     );
-    saveHead(taking, intake);
+    saveHead(session, intake);
   }
   files.inbox.append(outcomes.flatMap(({ mail }) => mail ?? []));
-  memory.inboxEnd = files.inbox.end;
-  memory.inboxFrom = memory.journalEnd;
-  for (const event of rewound) taking.fold(event);
+  memory.inbox = { ...memory.inbox, end: files.inbox.end, from: memory.journalEnd };
+  for (const event of rewound) session.recorder.fold(event);
   for (const { line, event } of outcomes) {
-    forget(taking, intake, line);
-    taking.fold(event);
+    forget(session, intake, line);
+    session.recorder.fold(event);
   }
   const cursor = cursorBehind();
   if (cursor !== "same") intake.cursor = cursor;
-  if (isOwn(taking, intake)) for (const line of judged) watchIdentity(taking, intake, line);
+  if (isOwn(session, intake)) for (const line of judged) watchIdentity(session, intake, line);
 }
 
 function provesNothing({ verdict }: JudgedLine): boolean {
@@ -82,30 +81,34 @@ function provesNothing({ verdict }: JudgedLine): boolean {
 
 /** One for each line, in order; runs of lines that prove nothing are one. */
 function outcomesOf(
-  taking: Taking,
+  session: Pick<Session, "world" | "place" | "memory" | "env" | "files">,
   intake: LogIntake,
   judged: readonly JudgedLine[],
 ): readonly Outcome[] {
-  const { memory, files } = taking;
+  const { memory, files } = session;
   let inboxEnd = files.inbox.end;
   return runsOf(judged).map((run): Outcome => {
     const { line } = run;
-    const event = eventOf(taking, intake, run);
-    const mail = mailOf(taking, line, event);
+    const event = eventOf(session, intake, run);
+    const mail = mailOf(session, line, event);
     const inbox = mail === undefined ? deliveredAt(memory, intake, line) : inboxEnd;
     if (mail !== undefined) inboxEnd += mail.length + 1;
-    const entry = entryOf(taking, intake, run, inbox);
-    const evidence = line.reason === "log_forked" && keepFork(taking, intake, line);
-    const incidents = isOwn(taking, intake) ? [] : incidentsOf(intake, line, evidence);
+    const entry = entryOf(session, intake, run, inbox);
+    const evidence = line.reason === "log_forked" && keepFork(session, intake, line);
+    const incidents = isOwn(session, intake) ? [] : incidentsOf(intake, line, evidence);
     return { line, event, entry, mail, incidents };
   });
 }
 
 /** What was awaited is there again. */
-function forget({ memory }: Taking, intake: LogIntake, { message }: JudgedLine): void {
+function forget(
+  { memory }: Pick<Session, "memory">,
+  intake: LogIntake,
+  { message }: JudgedLine,
+): void {
   if (message === undefined) return;
   intake.awaited.delete(message.id);
-  memory.inInbox?.delete(message.id);
+  memory.inbox.unnoted?.delete(message.id);
 }
 
 /**
@@ -113,7 +116,7 @@ function forget({ memory }: Taking, intake: LogIntake, { message }: JudgedLine):
  * it may be read again, too, and are the same.
  */
 function rewoundBefore(
-  { memory }: Taking,
+  { memory }: Pick<Session, "memory">,
   { log }: LogIntake,
   judged: readonly JudgedLine[],
 ): RewoundEvent[] {
@@ -125,7 +128,7 @@ function rewoundBefore(
 }
 
 /** Remembered heads never go back: history that is read again does not undo what was seen. */
-function saveHead({ files }: Taking, intake: LogIntake): void {
+function saveHead({ files }: Pick<Session, "files">, intake: LogIntake): void {
   const { name } = intake.log;
   const { head } = intake.admission.chain;
   if (head === undefined || head.seq <= (files.heads.peer(name)?.seq ?? 0)) return;
@@ -133,7 +136,11 @@ function saveHead({ files }: Taking, intake: LogIntake): void {
 }
 
 /** The event of a judged line, as the fold takes it. */
-function eventOf(taking: Taking, intake: LogIntake, { line, run }: JudgedRun): CoreEvent {
+function eventOf(
+  session: Pick<Session, "place">,
+  intake: LogIntake,
+  { line, run }: JudgedRun,
+): CoreEvent {
   const { tail, at, message, reason } = line;
   const place = { log: intake.log.name, line: tail.line, at };
   if (message === undefined || tail.kind !== "line") {
@@ -145,7 +152,7 @@ function eventOf(taking: Taking, intake: LogIntake, { line, run }: JudgedRun): C
     kind: "line",
     ...place,
     live: line.live,
-    own: isOwn(taking, intake),
+    own: isOwn(session, intake),
     message,
     // Few lines are looked at as they stand: they are decoded when somebody asks.
     get raw() {
@@ -166,16 +173,20 @@ function textOf({ buffer, byteOffset, length }: Uint8Array): string {
 }
 
 /** What of a line is a message to us, once; heartbeats only when asked for. Spec 2.4. */
-function mailOf(taking: Taking, line: JudgedLine, event: CoreEvent): Uint8Array | undefined {
+function mailOf(
+  session: Pick<Session, "place" | "memory" | "env">,
+  line: JudgedLine,
+  event: CoreEvent,
+): Uint8Array | undefined {
   const { tail } = line;
   if (line.verdict !== "accepted" || event.kind !== "line" || tail.kind !== "line") {
     return undefined;
   }
-  const { env, place, memory } = taking;
+  const { env, place, memory } = session;
   const { id } = event.message;
   const awaited = memory.intakes.get(event.log)?.awaited.get(id);
   if (awaited !== undefined && awaited.instead === undefined) return undefined;
-  if (memory.inInbox?.has(id) === true) return undefined;
+  if (memory.inbox.unnoted?.has(id) === true) return undefined;
   const isWanted =
     isMail(event, env) || (place.settings.includeHeartbeats && isWantedBeat(event, env));
   return isWanted ? tail.bytes : undefined;
@@ -183,16 +194,16 @@ function mailOf(taking: Taking, line: JudgedLine, event: CoreEvent): Uint8Array 
 
 /** Where a line stands in the inbox that our journal, or its log, had lost. Spec 2.4. */
 function deliveredAt(
-  { inInbox }: Memory,
+  { inbox }: Memory,
   { awaited }: LogIntake,
   { message, verdict }: JudgedLine,
 ): number | undefined {
   if (message === undefined || verdict !== "accepted") return undefined;
-  return awaited.get(message.id)?.inbox ?? inInbox?.get(message.id);
+  return awaited.get(message.id)?.inbox ?? inbox.unnoted?.get(message.id);
 }
 
 function entryOf(
-  taking: Taking,
+  session: Pick<Session, "place">,
   intake: LogIntake,
   { line, run }: JudgedRun,
   inbox: number | undefined,
@@ -212,7 +223,7 @@ function entryOf(
     ...idOf(line),
     ...(line.reason === undefined || run?.isMixed === true ? {} : { reason: line.reason }),
     ...(line.live ? {} : { old: true as const }),
-    ...(isOwn(taking, intake) ? { own: true as const } : {}),
+    ...(isOwn(session, intake) ? { own: true as const } : {}),
     ...(line.afterGap ? { gap: true as const } : {}),
     ...(inbox === undefined ? {} : { inbox }),
     ...(instead === undefined ? {} : { instead }),
@@ -224,10 +235,14 @@ function idOf({ message, duplicateOf }: JudgedLine): Pick<LineEntry, "id"> {
   return id === undefined ? {} : { id };
 }
 
-function quarantine(taking: Taking, intake: LogIntake, judged: readonly JudgedLine[]): void {
+function quarantine(
+  session: Pick<Session, "files">,
+  intake: LogIntake,
+  judged: readonly JudgedLine[],
+): void {
   const refused = judged.filter((line) => line.reason !== undefined);
   if (refused.length === 0) return;
-  taking.files.quarantine.add(
+  session.files.quarantine.add(
     refused.map(({ at, tail, reason, detail }) => ({
       at: new Date(at).toISOString(),
       file: intake.log.path,

@@ -5,14 +5,16 @@ import { mayBeUnsigned } from "../../trust/policy/config.ts";
 import type { JournalEntry } from "../state/journal-entries.ts";
 import { scanLog } from "../state/log-reader.ts";
 import type { LogIntake } from "../state/agent-state.ts";
-import type { Taking } from "./intake-context.ts";
+import type { Session } from "../session/session.ts";
 
 /**
  * Notes for every log that the journal does not follow yet how much of it stands there already:
  * that is history. Spec 2.4. What was written while we were down is live, but not rate limited.
  */
-export function beginLogs(taking: Taking): void {
-  const { world, place, memory } = taking;
+export function beginLogs(
+  session: Pick<Session, "world" | "place" | "memory" | "ctx" | "recorder">,
+): void {
+  const { world, place, memory } = session;
   const entries: JournalEntry[] = [];
   for (const intake of memory.intakes.values()) {
     const stat = world.disk.stat(join(place.wire.folder, intake.log.path));
@@ -23,16 +25,19 @@ export function beginLogs(taking: Taking): void {
       past.historyTo = size;
       entries.push({ k: "began", at: world.clock.wallMs(), log: intake.log.name, size });
     }
-    if ((intake.cursor?.offset ?? 0) < past.historyTo) past.signedTo = signedTo(taking, intake);
+    if ((intake.cursor?.offset ?? 0) < past.historyTo) past.signedTo = signedTo(session, intake);
   }
-  if (entries.length > 0) taking.note(entries, "now");
+  if (entries.length > 0) session.recorder.note(entries, "now");
 }
 
 /**
  * Where the first line ends that the log's author has signed; 0 when there is none, or when nothing
  * depends on it. Spec 1.5: history before it may be unsigned.
  */
-function signedTo({ world, place, ctx }: Taking, { log }: LogIntake): number {
+function signedTo(
+  { world, place, ctx }: Pick<Session, "world" | "place" | "ctx">,
+  { log }: LogIntake,
+): number {
   if (!mayBeUnsigned(ctx.signing, log.owner) || !mustSignByPin(ctx.store, log.owner)) return 0;
   const source = { owner: log.owner, log: log.name };
   let found = 0;

@@ -1,5 +1,5 @@
 import { readNewLines, type Cursor, type TailRead } from "../../storage/files/tail.ts";
-import type { AdmissionContext } from "../../admission/authenticate.ts";
+import type { Session } from "../session/session.ts";
 import type { World } from "../session/world.ts";
 import type { LineEndSearch } from "./trouble/oversized-line.ts";
 import { prepareLines, signaturesOf, type PreparedLine } from "./judge-lines.ts";
@@ -36,17 +36,9 @@ export interface Ahead {
   search?: LineEndSearch | undefined;
 }
 
-/** What a batch is read and checked with. */
-interface Reading {
-  readonly world: World;
-  readonly ctx: AdmissionContext;
-  /** Lines that this process has just written itself: their signatures are known to be ours. */
-  readonly written: Set<string>;
-}
-
 /** Reads what follows `from`, and starts what takes longest. `own`: a log of ours. */
 export function beginBatch(
-  { world, ctx, written }: Reading,
+  { world, ctx, files }: Pick<Session, "world" | "ctx" | "files">,
   intake: LogIntake,
   at: { readonly path: string; readonly from: Cursor | undefined; readonly own: boolean },
 ): Batch {
@@ -56,7 +48,7 @@ export function beginBatch(
   // What we wrote ourselves is promised in pending already: one sync a send. Spec 4.1, Append.
   const read = readNewLines(world.disk, path, from, bytes, { sync: !own, maxLines: lines });
   const prepared = prepareLines(read.lines, intake, ctx);
-  const valid = verdicts(world, written, prepared);
+  const valid = verdicts(world, files.own.written, prepared);
   // Nobody waits for a batch that is given up.
   valid.catch(() => undefined);
   return { log: intake.log.name, isLive, from, read, prepared, valid };

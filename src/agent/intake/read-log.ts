@@ -6,7 +6,7 @@ import { unnamedRefusals } from "../session/environment.ts";
 import { intakeOf, type LogIntake } from "../state/agent-state.ts";
 import { isStillTorn, observe, type Limit } from "../state/log-status.ts";
 import { persist } from "./commit-batch.ts";
-import { isOwn, type Taking } from "./intake-context.ts";
+import { isOwn, type Session } from "../session/session.ts";
 import { judgeLines, type JudgedLine, type PreparedLine, type Stop } from "./judge-lines.ts";
 import { beginBatch, takeAhead, type Batch } from "./read-ahead.ts";
 import { chainIncident } from "./trouble/chain-incidents.ts";
@@ -36,14 +36,14 @@ const NOTHING: Round = { lines: 0, more: false, anomaly: undefined };
  * Spec 4.1. The cursor moves only when log, journal, heads and inbox are synced. `isPatient`: it
  * comes again for what takes its time.
  */
-export async function takeIn(taking: Taking, name: string, isPatient = false): Promise<Round> {
-  const { world, place, memory } = taking;
+export async function takeIn(session: Session, name: string, isPatient = false): Promise<Round> {
+  const { world, place, memory } = session;
   const intake = intakeOf(memory, name);
   const path = join(place.wire.folder, intake.log.path);
-  const ahead = takeAhead(taking.ahead, intake);
-  if (isHeld(taking, intake)) return NOTHING;
+  const ahead = takeAhead(session.ahead, intake);
+  if (isHeld(session, intake)) return NOTHING;
   if (ahead === undefined) {
-    const search = await searchBehindTear(taking, intake, path, isPatient);
+    const search = await searchBehindTear(session, intake, path, isPatient);
     if (search === "more") return { ...NOTHING, more: true };
   }
   if (world.clock.monoMs() < intake.status.dueMs) return NOTHING;
@@ -51,10 +51,10 @@ export async function takeIn(taking: Taking, name: string, isPatient = false): P
   // Spec 3.2: not read before the next beat. To read is to check signatures, forged ones too.
   if (refused !== undefined && isFull(refused)) return NOTHING;
   // Of a batch that was read before, nobody knows how the file looked then.
-  const look = ahead === undefined ? lookFirst(taking, intake, path, isPatient) : "";
+  const look = ahead === undefined ? lookFirst(session, intake, path, isPatient) : "";
   if (look === undefined) return NOTHING;
-  const own = isOwn(taking, intake);
-  const batch = ahead ?? beginBatch(taking, intake, { path, from: intake.cursor, own });
+  const own = isOwn(session, intake);
+  const batch = ahead ?? beginBatch(session, intake, { path, from: intake.cursor, own });
   const { read } = batch;
   if (read.anomaly !== undefined) return { ...NOTHING, anomaly: read.anomaly };
   if (read.lines.length === 0) {
@@ -62,21 +62,21 @@ export async function takeIn(taking: Taking, name: string, isPatient = false): P
     noteRead(intake, !read.more);
     return { ...NOTHING, more: read.more };
   }
-  if (ahead === undefined && (await isLeftForLater(taking, batch)))
+  if (ahead === undefined && (await isLeftForLater(session, batch)))
     return { ...NOTHING, more: true };
   // The pool has work while what it has finished is made durable and folded.
   if (read.more && !batch.isLive) {
-    taking.ahead.batch ??= beginBatch(taking, intake, { path, from: read.cursor, own });
+    session.ahead.batch ??= beginBatch(session, intake, { path, from: read.cursor, own });
   }
-  return takeBatch(taking, intake, batch, { path, look, refused });
+  return takeBatch(session, intake, batch, { path, look, refused });
 }
 
 /**
  * A hold is of a peer: a fork in one of its logs stops all of them. Spec 1.6. Our own are always read:
  * what others write there with our key has to be known.
  */
-function isHeld(taking: Taking, intake: LogIntake): boolean {
-  return !isOwn(taking, intake) && taking.env.heldPeers.has(intake.log.owner);
+function isHeld(session: Pick<Session, "place" | "env">, intake: LogIntake): boolean {
+  return !isOwn(session, intake) && session.env.heldPeers.has(intake.log.owner);
 }
 
 /**
@@ -85,12 +85,12 @@ function isHeld(taking: Taking, intake: LogIntake): boolean {
  * long line is being searched for.
  */
 function lookFirst(
-  taking: Taking,
+  session: Pick<Session, "world" | "recorder" | "ahead">,
   intake: LogIntake,
   path: string,
   isPatient: boolean,
 ): string | undefined {
-  const { disk, clock } = taking.world;
+  const { disk, clock } = session.world;
   const { status } = intake;
   const look = status.kind === "torn" || status.kind === "behind" ? lookOf(disk, path) : "";
   if (isStillTorn(status, look, clock.monoMs())) {
@@ -98,10 +98,10 @@ function lookFirst(
     return undefined;
   }
   if (status.kind === "behind" && status.why === "order" && status.look === look) {
-    noteDisorder(taking, intake, { saw: "no change", forMs: ORDER_MS });
+    noteDisorder(session, intake, { saw: "no change", forMs: ORDER_MS });
     return undefined;
   }
-  if (isPatient && searchLineEnd(disk, path, intake, taking.ahead)) {
+  if (isPatient && searchLineEnd(disk, path, intake, session.ahead)) {
     observe(intake, { saw: "long line", forMs: SEARCHING_MS }, clock.monoMs());
     return undefined;
   }
@@ -109,7 +109,7 @@ function lookFirst(
 }
 
 /** There is more where a live batch comes from: others have a turn before it is made durable. */
-async function isLeftForLater({ ahead }: Taking, batch: Batch): Promise<boolean> {
+async function isLeftForLater({ ahead }: Pick<Session, "ahead">, batch: Batch): Promise<boolean> {
   if (!batch.read.more || !batch.isLive || ahead.batch !== undefined) return false;
   ahead.batch = batch;
   await batch.valid;
@@ -124,23 +124,23 @@ interface ReadAs {
 }
 
 async function takeBatch(
-  taking: Taking,
+  session: Session,
   intake: LogIntake,
   { read, prepared, valid }: Batch,
   { path, look, refused }: ReadAs,
 ): Promise<Round> {
-  const { world } = taking;
-  const { judged, stop } = judge(taking, intake, refused, prepared, await valid);
-  persist(taking, intake, judged, () =>
-    cursorBehind(taking, path, read.cursor, judged.at(-1), stop),
+  const { world } = session;
+  const { judged, stop } = judge(session, intake, refused, prepared, await valid);
+  persist(session, intake, judged, () =>
+    cursorBehind(session, path, read.cursor, judged.at(-1), stop),
   );
-  noteForeign(taking, intake, judged, read.more);
+  noteForeign(session, intake, judged, read.more);
   if (stop === undefined) noteRead(intake, !read.more);
   else if (stop.cause === "torn") {
     const { at = 0, forMs } = stop;
     const { cursor: rest, more: isMore } = read;
     observe(intake, { saw: "tear", at, look, forMs, rest, isMore }, world.clock.monoMs());
-  } else noteStop(taking, intake, stop, path);
+  } else noteStop(session, intake, stop, path);
   // A search goes on at once.
   const isSearch = intake.status.kind === "torn" && intake.status.dueMs === 0;
   const more = read.more && (stop === undefined || isSearch);
@@ -149,13 +149,13 @@ async function takeBatch(
 }
 
 function judge(
-  taking: Taking,
+  session: Pick<Session, "world" | "place" | "memory" | "ctx">,
   intake: LogIntake,
   refused: RefusedLines | undefined,
   prepared: readonly PreparedLine[],
   valid: readonly boolean[],
 ) {
-  const { world, memory, ctx, place } = taking;
+  const { world, memory, ctx, place } = session;
   const path = join(place.wire.folder, intake.log.path);
   const { order, awaited } = intake;
   return judgeLines(prepared, valid, {
@@ -163,17 +163,18 @@ function judge(
     ctx,
     wallMs: world.clock.wallMs(),
     monoMs: world.clock.monoMs(),
-    own: isOwn(taking, intake),
-    allowance: isOwn(taking, intake) ? undefined : memory.allowances.get(intake.log.owner),
+    own: isOwn(session, intake),
+    allowance: isOwn(session, intake) ? undefined : memory.allowances.get(intake.log.owner),
     refused,
-    standsBehind: (offset, range) => !order.takesAny && standsBehind(taking, intake, offset, range),
+    standsBehind: (offset, range) =>
+      !order.takesAny && standsBehind(session, intake, offset, range),
     isOrdered: awaited.size > 0 && order.look === lookOf(world.disk, path),
   });
 }
 
 /** Where reading goes on: behind all that was read, or behind the last line before a stop. */
 function cursorBehind(
-  { world }: Taking,
+  { world }: Pick<Session, "world">,
   path: string,
   end: Cursor | undefined,
   last: JudgedLine | undefined,
@@ -185,16 +186,16 @@ function cursorBehind(
 
 /** Spec 2.4: what others have written into a log is told once an hour. */
 function noteForeign(
-  taking: Taking,
+  session: Pick<Session, "world" | "memory" | "recorder">,
   intake: LogIntake,
   judged: readonly JudgedLine[],
   isMore: boolean,
 ): void {
-  const { world, memory } = taking;
+  const { world, memory } = session;
   intake.foreign = withForeign(intake.foreign, judged, world.clock.wallMs());
   const held = memory.state.logs.get(intake.log.name)?.foreign ?? 0;
   const incident = foreignIncident(intake.log, intake.foreign, held, !isMore);
-  if (incident !== undefined) taking.tell(incident);
+  if (incident !== undefined) session.recorder.tell(incident);
 }
 
 /** Nothing stopped the reading. */
@@ -205,12 +206,17 @@ function noteRead(intake: LogIntake, isAll: boolean): void {
   intake.order.claims = undefined;
 }
 
-function noteStop(taking: Taking, intake: LogIntake, stop: Stop, path: string): void {
-  const { clock, disk } = taking.world;
+function noteStop(
+  session: Pick<Session, "world" | "recorder">,
+  intake: LogIntake,
+  stop: Stop,
+  path: string,
+): void {
+  const { clock, disk } = session.world;
   const { cause, detail, forMs } = stop;
   switch (cause) {
     case "order":
-      noteDisorder(taking, intake, {
+      noteDisorder(session, intake, {
         saw: "disorder",
         why: cause,
         detail,
@@ -222,7 +228,7 @@ function noteStop(taking: Taking, intake: LogIntake, stop: Stop, path: string): 
     case "ahead":
     case "rate":
     case "storage":
-      noteLimit(taking, intake, { ...stop, cause });
+      noteLimit(session, intake, { ...stop, cause });
       return;
     default:
       observe(intake, { saw: "stop", forMs }, clock.monoMs());
@@ -230,14 +236,14 @@ function noteStop(taking: Taking, intake: LogIntake, stop: Stop, path: string): 
 }
 
 function noteLimit(
-  { world, local, tell }: Taking,
+  { world, recorder }: Pick<Session, "world" | "recorder">,
   intake: LogIntake,
   { cause, detail, forMs, id, events }: Stop & { readonly cause: Limit },
 ): void {
   const { log, admission } = intake;
   // From now on a line waits for our clock to be corrected, also after a restart. Spec 2.4.
   if (cause === "ahead" && id !== undefined && admission.ahead?.id !== id) {
-    local({ kind: "held_back", log: log.name, id, at: world.clock.wallMs() });
+    recorder.local({ kind: "held_back", log: log.name, id, at: world.clock.wallMs() });
   }
   const wallMs = world.clock.wallMs();
   const waitedMs = cause === "ahead" ? wallMs - (admission.ahead?.sinceMs ?? wallMs) : 0;
@@ -246,5 +252,5 @@ function noteLimit(
   if (before.kind !== "waiting" || before.why !== cause) {
     world.log.warn({ log: log.name, cause }, detail);
   }
-  for (const event of events) tell(chainIncident(log, event, ""));
+  for (const event of events) recorder.tell(chainIncident(log, event, ""));
 }

@@ -1,4 +1,5 @@
 import { hrtime } from "node:process";
+import type { Now } from "../../protocol/env.ts";
 
 /**
  * The three readings of time that the daemon needs. Wall time stamps lines and receipts; monotonic
@@ -11,6 +12,11 @@ export interface Clock {
   micros(): number;
   /** Milliseconds from an arbitrary start, never going back. */
   monoMs(): number;
+}
+
+/** What the protocol is told of the time. */
+export function nowOf(clock: Clock): Now {
+  return { wallMs: clock.wallMs(), monoMs: clock.monoMs() };
 }
 
 export const systemClock: Clock = {

@@ -63,10 +63,11 @@ export function envOf(place: AgentConfig, memory: Memory, monoMs: () => number):
   return {
     self,
     layout,
-    domains: place.domains,
-    cadences: place.cadences,
-    transitions: place.tiers.transitions,
-    wireId: place.config.wireId,
+    policy: {
+      domains: place.domains,
+      cadences: place.cadences,
+      transitions: place.tiers.transitions,
+    },
     tierOf: (handle) => {
       const peer = store.peers.get(handle);
       return {

@@ -8,7 +8,11 @@ import type { Files } from "./world.ts";
 import type { JournalEntry } from "../state/journal-entries.ts";
 
 /** All of an agent's own files, or none of them. */
-export function openFiles(disk: Disk, paths: AgentPaths, journalEnd: number): Files {
+export function openFiles(
+  disk: Disk,
+  paths: AgentPaths,
+  journalEnd: number,
+): Omit<Files, "own" | "shared"> {
   const opened: { close(): void }[] = [];
   const kept = <T extends { close(): void }>(file: T): T => {
     opened.push(file);

@@ -4,7 +4,9 @@ import type { World } from "./world.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import type { Memory } from "../state/agent-state.ts";
 import { withTrustReread, type AgentConfig } from "../config/agent-config.ts";
-import { openSession, type Session } from "./session.ts";
+import { takeInAll, takeInDecisions, takeInOwn } from "../intake/take-in.ts";
+import { closeSession, openSession } from "./open-session.ts";
+import type { Session } from "./session.ts";
 import { keepTrust } from "../effects/key-changes.ts";
 
 /** A killed holder's note stands until the next holder has written its own. */
@@ -54,7 +56,7 @@ export function keepSessions(world: World, at: AgentConfig): SessionKeeper {
     // Whatever is made before something fails holds from the next session on.
     isTrustStale = true;
     isTrustStale = keepTrust(session);
-    if (isTrustStale) session.flush();
+    if (isTrustStale) session.recorder.flush();
     return isTrustStale;
   }
 
@@ -77,12 +79,12 @@ export function keepSessions(world: World, at: AgentConfig): SessionKeeper {
     try {
       if (holding.session === undefined) {
         holding.session = begin();
-        // Our last words may be in no journal yet, and decisions never are.
-        await holding.session.takeInOwn();
-        holding.session.takeInDecisions();
+        // What we sent last may be in no journal yet, and decisions never are.
+        await takeInOwn(holding.session);
+        takeInDecisions(holding.session);
       }
       if (hasChangedTrust(holding.session)) {
-        holding.session.close();
+        closeSession(holding.session);
         holding.session = undefined;
         holding.session = begin();
       }
@@ -91,7 +93,7 @@ export function keepSessions(world: World, at: AgentConfig): SessionKeeper {
       if (!(error instanceof DeaddropError)) {
         // Memory may be ahead of the disk: it is had again from journal and logs.
         memory = undefined;
-        holding.session?.close();
+        if (holding.session !== undefined) closeSession(holding.session);
         holding.session = undefined;
       }
       throw error;
@@ -104,21 +106,21 @@ export function keepSessions(world: World, at: AgentConfig): SessionKeeper {
     let session: Session | undefined;
     try {
       session = begin();
-      await session.takeInOwn();
+      await takeInOwn(session);
       if (hasChangedTrust(session)) {
-        session.close();
+        closeSession(session);
         session = undefined;
         session = begin();
       }
-      await session.takeInAll();
+      await takeInAll(session);
       const result = await work(session);
-      session.flush();
+      session.recorder.flush();
       return result;
     } catch (error) {
       if (!(error instanceof DeaddropError)) memory = undefined;
       throw error;
     } finally {
-      session?.close();
+      if (session !== undefined) closeSession(session);
       lock.release();
     }
   }
@@ -162,8 +164,8 @@ export function keepSessions(world: World, at: AgentConfig): SessionKeeper {
       const isSameFold = JSON.stringify(next.layout.roster) === JSON.stringify(place.layout.roster);
       place = next;
       if (held?.session !== undefined) {
-        held.session.flush();
-        held.session.close();
+        held.session.recorder.flush();
+        closeSession(held.session);
         held.session = undefined;
       }
       if (!isSameFold) memory = undefined;
@@ -171,14 +173,14 @@ export function keepSessions(world: World, at: AgentConfig): SessionKeeper {
     checkpoint(session, when) {
       const grown = session.memory.journalEnd - checkpointAt;
       if (when === "if it has to" && grown <= CHECKPOINT_AFTER_BYTES) return;
-      session.flush();
+      session.recorder.flush();
       const { checkpoint } = place.paths;
       if (when === "if it pays" && !isWorthSaving(world.disk, checkpoint, grown)) return;
       saveMemory(world.disk, place, session.memory);
       checkpointAt = session.memory.journalEnd;
     },
     close() {
-      held?.session?.close();
+      if (held?.session !== undefined) closeSession(held.session);
       held?.lock.release();
       held = undefined;
     },

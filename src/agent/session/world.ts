@@ -6,6 +6,7 @@ import type { Places } from "../../storage/paths.ts";
 import type { Quarantine } from "../../storage/files/quarantine.ts";
 import type { SignatureCheck } from "../../wire/signature.ts";
 import type { Clock } from "./clock.ts";
+import type { OwnLogs } from "./own-logs.ts";
 import type { JournalEntry } from "../state/journal-entries.ts";
 
 /** What an agent needs of the world, passed in so that a simulator can own all of it. */
@@ -41,4 +42,7 @@ export interface Files {
   readonly inbox: Inbox;
   readonly quarantine: Quarantine;
   readonly heads: HeadsStore;
+  readonly own: OwnLogs;
+  /** Shared files are not written before (monotonic ms): another process keeps one of them locked. */
+  readonly shared: { notBeforeMs: number };
 }

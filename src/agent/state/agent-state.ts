@@ -73,6 +73,25 @@ export interface Allowance {
   use: StorageUse;
 }
 
+export interface KnownTimes {
+  /** The latest time of our wall clock that was noted, of receipts and of all else. */
+  latestMs: number;
+  /** Where in the journal our clock was set back, and to what. Spec 4.1. */
+  setBacks: readonly SetBack[];
+  /** The newest timestamp that we have signed. Spec 1.2: ours only grow. */
+  lastSent: string | undefined;
+}
+
+/** What is known of the inbox file; offsets are logical. */
+export interface KnownInbox {
+  /** Lines that are in the inbox and in no journal, by id: only until they are taken in again. */
+  unnoted: Map<string, number> | undefined;
+  /** Up to here the inbox is known to be synced. */
+  end: number;
+  /** Every line routed beyond `end` is noted in the journal at or after this offset. */
+  from: number;
+}
+
 /** All that changes while an agent runs; everything of it can be had again from journal and logs. */
 export interface Memory {
   state: State;
@@ -82,20 +101,10 @@ export interface Memory {
   decisions: Cursor | undefined;
   /** A line of ours that we did not write: nothing is sent until the operator decides. Spec 1.6. */
   inUse: { readonly log: string; readonly detail: string; readonly sinceMs: number } | undefined;
-  /** The latest time of our wall clock that was noted, of receipts and of all else. */
-  latestMs: number;
-  /** Where in the journal our clock was set back, and to what. Spec 4.1. */
-  setBacks: readonly SetBack[];
-  /** The newest timestamp that we have signed. Spec 1.2: ours only grow. */
-  lastTimestamp: string | undefined;
+  readonly times: KnownTimes;
   /** Up to here the journal is folded. */
   journalEnd: number;
-  /** Lines that stand in the inbox and in no journal, by id: only until they are taken in anew. */
-  inInbox: Map<string, number> | undefined;
-  /** Up to here (logical offset) the inbox is known to be synced. */
-  inboxEnd: number;
-  /** Every line routed beyond `inboxEnd` is noted in the journal at or after this offset. */
-  inboxFrom: number;
+  inbox: KnownInbox;
 }
 
 export function emptyMemory(place: AgentConfig, monoMs: number): Memory {
@@ -114,13 +123,9 @@ export function emptyMemory(place: AgentConfig, monoMs: number): Memory {
     ),
     decisions: undefined,
     inUse: undefined,
-    latestMs: 0,
-    setBacks: [],
-    lastTimestamp: undefined,
+    times: { latestMs: 0, setBacks: [], lastSent: undefined },
     journalEnd: 0,
-    inInbox: undefined,
-    inboxEnd: 0,
-    inboxFrom: 0,
+    inbox: { unnoted: undefined, end: 0, from: 0 },
   };
 }
 

@@ -8,7 +8,7 @@ import {
   type SavedLogAdmission,
 } from "../../admission/log-admission.ts";
 import type { LineEntry } from "./journal-entries.ts";
-import { emptyMemory, type Memory } from "./agent-state.ts";
+import { emptyMemory, type KnownTimes, type Memory } from "./agent-state.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 
 const VERSION = 6;
@@ -35,7 +35,7 @@ interface SavedMemory {
   readonly inboxFrom: number;
   readonly inUse?: Memory["inUse"];
   readonly latestMs: number;
-  readonly setBacks: Memory["setBacks"];
+  readonly setBacks: KnownTimes["setBacks"];
 }
 
 interface SavedIntake {
@@ -75,15 +75,15 @@ export function saveMemory(disk: Disk, place: AgentConfig, memory: Memory): void
       takesAnyOrder: intake.order.takesAny,
     })),
     decisions: memory.decisions,
-    lastTimestamp: memory.lastTimestamp,
+    lastTimestamp: memory.times.lastSent,
     journalEnd: memory.journalEnd,
     journalHash: journalHash(disk, place, memory.journalEnd) ?? "",
     // What stands in the inbox and in no journal has to be found again.
-    inboxEnd: memory.inInbox === undefined ? memory.inboxEnd : 0,
-    inboxFrom: memory.inInbox === undefined ? memory.inboxFrom : 0,
+    inboxEnd: memory.inbox.unnoted === undefined ? memory.inbox.end : 0,
+    inboxFrom: memory.inbox.unnoted === undefined ? memory.inbox.from : 0,
     inUse: memory.inUse,
-    latestMs: memory.latestMs,
-    setBacks: memory.setBacks,
+    latestMs: memory.times.latestMs,
+    setBacks: memory.times.setBacks,
   };
   saveCheckpoint(disk, place.paths.checkpoint, linesOf(saved, memory));
 }
@@ -152,13 +152,14 @@ function memoryFrom(
     ...empty,
     state,
     decisions: saved.decisions,
-    lastTimestamp: saved.lastTimestamp,
     journalEnd: saved.journalEnd,
-    inboxEnd: saved.inboxEnd,
-    inboxFrom: saved.inboxFrom,
+    inbox: { unnoted: undefined, end: saved.inboxEnd, from: saved.inboxFrom },
     inUse: saved.inUse,
-    latestMs: saved.latestMs,
-    setBacks: saved.setBacks,
+    times: {
+      latestMs: saved.latestMs,
+      setBacks: saved.setBacks,
+      lastSent: saved.lastTimestamp,
+    },
   };
 }
 

@@ -3,7 +3,7 @@ import { CHUNK_BYTES, LineSplitter } from "../../storage/disk/line-splitter.ts";
 import { parseMessage } from "../../wire/message.ts";
 import type { Files } from "../session/world.ts";
 import type { LineEntry } from "./journal-entries.ts";
-import { openLineSource } from "./log-reader.ts";
+import { openLineReader } from "./log-reader.ts";
 import type { Memory } from "./agent-state.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 
@@ -21,19 +21,19 @@ interface Recovery {
  * stands there and in no journal (it was lost, or its tail) stays, and is not routed again.
  */
 export function restoreInbox({ disk, place, memory, files }: Recovery): void {
-  const source = openLineSource(disk, place);
+  const source = openLineReader(disk, place);
   // Without a checkpoint nothing says that the journal is the one that the inbox was written by.
-  const isUnknown = memory.inboxEnd === 0;
+  const isUnknown = memory.inbox.end === 0;
   let voided: ReadonlySet<number> = new Set();
   const routed = (from: number): Iterable<Routed> => {
-    const isKnown = from >= memory.inboxEnd;
-    voided = voidedIn(files, isKnown ? memory.inboxFrom : 0);
+    const isKnown = from >= memory.inbox.end;
+    voided = voidedIn(files, isKnown ? memory.inbox.from : 0);
     return isKnown
-      ? routedFrom(files, from, memory.inboxFrom)
+      ? routedFrom(files, from, memory.inbox.from)
       : inOrder(() => routedFrom(files, from, 0));
   };
   try {
-    const { unnamed, lost } = files.inbox.recover(memory.inboxEnd, routed, (entry) => {
+    const { unnamed, lost } = files.inbox.recover(memory.inbox.end, routed, (entry) => {
       if (voided.has(entry.inbox)) return undefined;
       const { log, start, end, id = "" } = entry;
       const line = source.at(log, start, end);
@@ -42,17 +42,17 @@ export function restoreInbox({ disk, place, memory, files }: Recovery): void {
       // While a sync program writes the log, its lines may be in another order. Spec 1.6.
       return source.anywhere(log, end - start, id);
     });
-    const inInbox = new Map(isUnknown ? unnamedRotated(files) : []);
+    const unnoted = new Map(isUnknown ? unnamedRotated(files) : []);
     for (const { from, to } of unnamed) {
-      for (const [id, at] of idsIn(files, from, to)) inInbox.set(id, at);
+      for (const [id, at] of idsIn(files, from, to)) unnoted.set(id, at);
     }
-    memory.inInbox = inInbox.size === 0 ? undefined : inInbox;
+    memory.inbox.unnoted = unnoted.size === 0 ? undefined : unnoted;
     for (const entry of lost) deliverAgain(memory, entry);
   } finally {
     source.close();
   }
-  memory.inboxEnd = files.inbox.end;
-  memory.inboxFrom = files.journal.end;
+  memory.inbox.end = files.inbox.end;
+  memory.inbox.from = files.journal.end;
 }
 
 /** Its log lacks it, too, and blanks stand in its place: if it comes back, it is routed once more. */

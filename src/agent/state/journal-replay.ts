@@ -9,7 +9,7 @@ import { recallVerified, type VerifiedMessage } from "../../admission/authentica
 import { admit } from "../../admission/judge.ts";
 import { contextOf } from "../session/environment.ts";
 import type { JournalEntry, LineEntry } from "./journal-entries.ts";
-import { openLineSource, type LineSource } from "./log-reader.ts";
+import { openLineReader, type LineReader } from "./log-reader.ts";
 import { takeLocal } from "../intake/trouble/log-holds.ts";
 import type { LogIntake, Memory } from "./agent-state.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
@@ -26,7 +26,7 @@ export interface Replay {
 
 /** How far one replay has come. */
 interface Progress {
-  readonly source: LineSource;
+  readonly source: LineReader;
   /** Where each log has been replayed to: the last line whose bytes are still in the log. */
   readonly reached: Map<string, LineEntry>;
   /** Logs that lack lines of the journal: what follows in them is awaited. */
@@ -42,7 +42,7 @@ interface Progress {
 export function replayJournal(replay: Replay, journal: Journal<JournalEntry>): void {
   const { memory, place, disk } = replay;
   const progress: Progress = {
-    source: openLineSource(disk, place),
+    source: openLineReader(disk, place),
     reached: new Map(),
     broken: new Set(),
     reordered: new Set(),

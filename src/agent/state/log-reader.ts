@@ -14,7 +14,7 @@ const SHORTEST_MESSAGE_BYTES = 100;
 const MAX_INDEXED = 4_194_304;
 
 /** Reads lines again from where the journal says they stand; keeps the files open meanwhile. */
-export interface LineSource {
+export interface LineReader {
   /** The bytes from `start` to `end`, newline left out; undefined when the log lacks them now. */
   at(log: string, start: number, end: number): Uint8Array | undefined;
   /** A line of so many bytes, newline included, wherever it stands; `id` is the SHA-256 of its content. */
@@ -22,7 +22,7 @@ export interface LineSource {
   close(): void;
 }
 
-export function openLineSource(disk: Disk, place: AgentConfig): LineSource {
+export function openLineReader(disk: Disk, place: AgentConfig): LineReader {
   const files = new Map<string, DiskFile | undefined>();
   const lengths = new Map<string, ReadonlyMap<number, readonly number[]>>();
   const fileOf = (name: string): DiskFile | undefined => {
@@ -35,7 +35,7 @@ export function openLineSource(disk: Disk, place: AgentConfig): LineSource {
     }
     return files.get(name);
   };
-  const at: LineSource["at"] = (log, start, end) => {
+  const at: LineReader["at"] = (log, start, end) => {
     const bytes = fileOf(log)?.read(end - start, start);
     if (bytes === undefined || bytes.length !== end - start) return undefined;
     return bytes[bytes.length - 1] === 0x0a ? bytes.subarray(0, -1) : undefined;

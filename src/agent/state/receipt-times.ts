@@ -1,7 +1,7 @@
 import type { LocalEvent } from "./journal-entries.ts";
 import type { AwaitedLine, LogIntake, Memory } from "./agent-state.ts";
 import { setDayBack } from "../../admission/rate-limits.ts";
-import type { Taking } from "../intake/intake-context.ts";
+import type { Session } from "../session/session.ts";
 
 /** Our wall clock was set back to `at`; what the journal notes before that offset was not later. */
 export interface SetBack {
@@ -18,20 +18,24 @@ const MAX_SET_BACKS = 1_024;
  * Receipt times never lie in the future: after the clock was set back they are corrected, once, by an
  * entry of the journal, so that a replay comes to the same. Spec 4.1.
  */
-export function correctTimes({ world, memory, local }: Taking): void {
+export function correctTimes({
+  world,
+  memory,
+  recorder,
+}: Pick<Session, "world" | "memory" | "recorder">): void {
   const wallMs = world.clock.wallMs();
-  if (memory.latestMs <= wallMs + TOLERANCE_MS) return;
-  world.log.info({ by_ms: memory.latestMs - wallMs }, "our wall clock was set back");
-  local({ kind: "set_back", at: wallMs });
+  if (memory.times.latestMs <= wallMs + TOLERANCE_MS) return;
+  world.log.info({ by_ms: memory.times.latestMs - wallMs }, "our wall clock was set back");
+  recorder.local({ kind: "set_back", at: wallMs });
 }
 
 /** What was noted with a later time before, beside the fold: live and in a replay. */
 export function takeSetBack(memory: Memory, event: LocalEvent & { kind: "set_back" }): void {
   const { at } = event;
-  memory.latestMs = at;
+  memory.times.latestMs = at;
   // Earlier corrections to a later time say no more than this one.
-  const others = memory.setBacks.filter((each) => each.at < at);
-  memory.setBacks = [...others, { before: memory.journalEnd, at }].slice(-MAX_SET_BACKS);
+  const others = memory.times.setBacks.filter((each) => each.at < at);
+  memory.times.setBacks = [...others, { before: memory.journalEnd, at }].slice(-MAX_SET_BACKS);
   for (const intake of memory.intakes.values()) setIntakeBack(intake, at);
   for (const allowance of memory.allowances.values()) {
     allowance.use = setDayBack(allowance.use, at);

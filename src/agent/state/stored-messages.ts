@@ -1,6 +1,6 @@
 import { recallVerified, type VerifiedMessage } from "../../admission/authenticate.ts";
 import type { LineEntry } from "./journal-entries.ts";
-import { openLineSource } from "./log-reader.ts";
+import { openLineReader } from "./log-reader.ts";
 import { notedAt } from "./receipt-times.ts";
 import type { Session } from "../session/session.ts";
 
@@ -15,13 +15,13 @@ export interface StoredMessage {
  * asked before a line is read. A line whose log lacks it now is left out.
  */
 export function* storedMessages(
-  session: Session,
+  session: Pick<Session, "world" | "place" | "memory" | "files" | "recorder">,
   wanted: (entry: LineEntry) => boolean,
 ): Generator<StoredMessage> {
-  session.flush();
-  const source = openLineSource(session.world.disk, session.place);
+  session.recorder.flush();
+  const source = openLineReader(session.world.disk, session.place);
   try {
-    const { setBacks } = session.memory;
+    const { setBacks } = session.memory.times;
     for (const { entry, start } of session.files.journal.read()) {
       if (entry.k !== "line" || entry.id === undefined) continue;
       if (entry.verdict === "duplicate" || !wanted(entry)) continue;
@@ -38,7 +38,7 @@ export function* storedMessages(
 
 /** The newest `limit` that pass, oldest first. */
 export function newestMessages(
-  session: Session,
+  session: Pick<Session, "world" | "place" | "memory" | "files" | "recorder">,
   limit: number,
   wanted: (entry: LineEntry) => boolean,
   passes: (stored: StoredMessage) => boolean,
@@ -54,7 +54,7 @@ export function newestMessages(
 
 /** What was delivered stays readable, whatever its author has done to the log since. */
 function deliveredBytes(
-  { files }: Session,
+  { files }: Pick<Session, "files">,
   { inbox, start, end }: LineEntry,
 ): Uint8Array | undefined {
   return inbox === undefined ? undefined : files.inbox.read(inbox, end - start - 1);

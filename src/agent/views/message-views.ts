@@ -22,7 +22,7 @@ const DEFAULT_LIMIT = 1_000;
 export function inboxView(session: Session, args: ViewArgs["inbox"]): InboxMessage[] {
   const { memory, env } = session;
   const unread = new Set(unreadView(memory.state.receipts).map(({ id }) => id));
-  const obligations = pendingView(memory.state, env, session.now().wallMs);
+  const obligations = pendingView(memory.state, env, session.world.clock.wallMs());
   const limit = args.limit ?? DEFAULT_LIMIT;
   // Whoever waits for news asks again and again: the journal is read only when there is any.
   if (args.unread === true && unread.size === 0) return [];
@@ -44,7 +44,7 @@ export function inboxView(session: Session, args: ViewArgs["inbox"]): InboxMessa
 }
 
 function inboxMessage(
-  { env }: Session,
+  { env }: Pick<Session, "env">,
   { entry, message }: StoredMessage,
   unread: ReadonlySet<string>,
   obligations: readonly ObligationView[],
@@ -67,7 +67,7 @@ function inboxMessage(
 /** The threads of a correlation id, or of the message that is named, with their texts. */
 export function threadMessagesView(session: Session, args: ViewArgs["thread"]): ThreadView[] {
   const { memory, env } = session;
-  const nowMs = session.now().wallMs;
+  const nowMs = session.world.clock.wallMs();
   const named = resolveThread(session, args);
   const threads = threadViewsOf(memory.state, env, nowMs, threadNamed(session, named));
   const places = new Map<string, ReadonlySet<number>>();

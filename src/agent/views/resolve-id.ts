@@ -83,7 +83,10 @@ function resolved(message: ThreadMessage, correlationId: string): ResolvedId {
   return { event_id: id, correlation_id: correlationId, from, type, subject, log, to: [...to] };
 }
 
-function resolvedLine(session: Session, stored: StoredMessage): ResolvedId | undefined {
+function resolvedLine(
+  session: Pick<Session, "place" | "env">,
+  stored: StoredMessage,
+): ResolvedId | undefined {
   const { entry, message } = stored;
   const log = session.place.layout.logs.get(entry.log);
   if (log === undefined) return undefined;

@@ -1,5 +1,6 @@
 import { ownLogs } from "../../wire/layout.ts";
-import { decisionsView } from "../../protocol/decisions/decisions-view.ts";
+import type { EntryRecord } from "../../protocol/decisions/decision-record.ts";
+import { decisionsView, type SortedEntries } from "../../protocol/decisions/decisions-view.ts";
 import { incidentsView, unresolvedIncidents } from "../../protocol/incidents/incident-view.ts";
 import { keysView } from "../../protocol/keys/key-view.ts";
 import { peersView } from "../../protocol/heartbeats/liveness.ts";
@@ -14,6 +15,7 @@ import type {
   DecisionsView,
   NoticeView,
   PeerView,
+  Rated,
   StatusView,
   ViewArgs,
   ViewName,
@@ -41,14 +43,10 @@ const renderers: { [N in ViewName]: Render<N> } = {
   peers: (session) => peers(session),
   inbox: (session, args) => inboxView(session, args),
   sent: ({ memory }, args) => sentView(memory.state.receipts.sent, args?.limit),
-  pending: ({ memory, env, now }) => pendingView(memory.state, env, now().wallMs),
+  pending: ({ memory, env, world }) => pendingView(memory.state, env, world.clock.wallMs()),
   thread: (session, args) => threadMessagesView(session, args),
   search: (session, args) => searchView(session, args),
-  // A proved entry has every field: that is what it was proved by.
-  decisions: ({ memory, env }) => {
-    const records = decisionsView(memory.state.decisions) as unknown as DecisionsView;
-    return withTiers(records, env);
-  },
+  decisions: ({ memory, env }) => withTiers(decisionsView(memory.state.decisions), env),
   proposals: ({ memory, env }) => proposalsView(memory.state.proposals, memory.state.logs, env),
   incidents: ({ memory, env }) => incidentsView(memory.state.incidents, env, memory.state.logs),
   notices: (session) => notices(session),
@@ -61,8 +59,8 @@ const renderers: { [N in ViewName]: Render<N> } = {
 };
 
 /** Every text of a peer below VERIFIED is shown with its tier. Spec 2.3. */
-function withTiers(view: DecisionsView, env: Env): DecisionsView {
-  const rated = <Entry extends { proposer?: string }>(entries: readonly Entry[]) =>
+function withTiers(view: SortedEntries, env: Env): DecisionsView {
+  const rated = <Entry extends EntryRecord>(entries: readonly Entry[]): Rated<Entry>[] =>
     entries.map((entry) => ({
       ...entry,
       proposer_tier: authorTier(env, String(entry.proposer ?? "")),
@@ -75,26 +73,24 @@ function withTiers(view: DecisionsView, env: Env): DecisionsView {
   };
 }
 
-/** One view, by its name. Throws DeaddropError for a name or an id that there is not. */
+/** One view, by its name. Throws DeaddropError for an id that there is not. */
 export function view<N extends ViewName>(
   session: Session,
   name: N,
   args: ViewArgs[N],
   isDaemon: boolean,
 ): Views[N] {
-  if (!Object.hasOwn(renderers, name)) {
-    throw new DeaddropError("usage", `there is no view "${name}"`, {
-      hint: `views: ${Object.keys(renderers).join(", ")}`,
-    });
-  }
   const render: Render<N> = renderers[name];
   return render(session, args ?? ({} as ViewArgs[N]), isDaemon);
 }
 
-function whoami({ place, memory, writer }: Session, isDaemon: boolean): WhoamiView {
+function whoami(
+  { place, memory, files }: Pick<Session, "place" | "memory" | "files">,
+  isDaemon: boolean,
+): WhoamiView {
   const { handle, paths, config, layout, identity } = place;
   const blocked = ownLogs(layout, handle)
-    .map(({ name }) => writer.blocked(name))
+    .map(({ name }) => files.own.writer.blocked(name))
     .find((trouble) => trouble?.code === "identity_in_use");
   return {
     handle,
@@ -110,10 +106,13 @@ function whoami({ place, memory, writer }: Session, isDaemon: boolean): WhoamiVi
   };
 }
 
-function status(session: Session, isDaemon: boolean): StatusView {
-  const { memory, env, now } = session;
+function status(
+  session: Pick<Session, "world" | "place" | "memory" | "env" | "files">,
+  isDaemon: boolean,
+): StatusView {
+  const { memory, env, world } = session;
   const { state } = memory;
-  const { wallMs } = now();
+  const wallMs = world.clock.wallMs();
   const pending = pendingView(state, env, wallMs);
   const view: Omit<StatusView, "next"> = {
     ...whoami(session, isDaemon),
@@ -134,8 +133,8 @@ function status(session: Session, isDaemon: boolean): StatusView {
 }
 
 /** What its beats say of each peer, and why a log of it does not move. */
-function peers({ memory, env, now, world }: Session): PeerView[] {
-  return peersView(memory.state, env, now().wallMs).map((peer) => ({
+function peers({ memory, env, world }: Pick<Session, "world" | "memory" | "env">): PeerView[] {
+  return peersView(memory.state, env, world.clock.wallMs()).map((peer) => ({
     ...peer,
     waits: waitViews(memory, world, peer.handle),
   }));
@@ -158,7 +157,7 @@ function nextCommand(view: Omit<StatusView, "next">): string {
   return "deaddrop inbox --follow";
 }
 
-function notices({ memory }: Session): NoticeView[] {
+function notices({ memory }: Pick<Session, "memory">): NoticeView[] {
   return memory.state.notices.notices.map(({ at, cause, peer, subject, detail }) => ({
     at: new Date(at).toISOString(),
     cause,
@@ -168,7 +167,7 @@ function notices({ memory }: Session): NoticeView[] {
   }));
 }
 
-function receipts({ memory }: Session, id: string): Views["receipt"] {
+function receipts({ memory }: Pick<Session, "memory">, id: string): Views["receipt"] {
   const sent = receiptView(memory.state.receipts.sent, id);
   if (sent !== undefined) return { receipts: sent.receipts };
   throw new DeaddropError("unknown_id", `no message of yours has the event id "${id}"`, {

@@ -63,6 +63,6 @@ export async function followIncidents(
     shown = now;
     await cli.clock.sleep(FOLLOW_PAUSE_MS);
     // Without a daemon nobody but us takes in what peers write.
-    if (!client.viaDaemon) await client.tick();
+    if (!client.viaDaemon) await client.ask("tick");
   }
 }

@@ -27,9 +27,9 @@ export async function run(
       await confirmOperator(cli, flags, action, at.place.paths.operatorJournal);
       if (holds.some(({ log }) => log === null)) {
         changePrivateTrust(at.host.disk, at.place.paths, (store) => release(store, handle));
-        await client.reload();
+        await client.ask("reload");
       }
-      await client.resetPeer(handle);
+      await client.ask("reset_peer", { peer: handle });
     }
     const { blocked, can_speak } = view;
     const done = { peer: handle, changed: holds.length > 0, was: holds, blocked, can_speak };

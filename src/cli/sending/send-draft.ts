@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 import type { Client, SendAnswer } from "../../api/client.ts";
-import type { ReceiptState, ReceiptView } from "../../api/views.ts";
+import type { ReceiptStage, ReceiptView } from "../../api/views.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import type { Draft } from "../../wire/compose.ts";
 import { collect, type Cli, type GlobalFlags } from "../context.ts";
@@ -35,7 +35,7 @@ const NAMES: Record<WaitFor, string> = {
 };
 const FIRST_POLL_MS = 100;
 const SLOWEST_POLL_MS = 1_000;
-const RANK: Record<ReceiptState, number> = {
+const RANK: Record<ReceiptStage, number> = {
   refused: -1,
   stored: 0,
   delivered: 1,
@@ -93,7 +93,7 @@ export async function deliver(
   draft: Draft,
   answered?: Parent,
 ): Promise<void> {
-  const sent = await client.send([draft]);
+  const sent = await client.ask("send", { drafts: [draft] });
   const answer: Answer = answered === undefined ? sent : { ...sent, answers: answered };
   if (flags.wait === undefined) {
     emit(cli, flags, answer, (paint) => sentText(answer, paint));
@@ -111,13 +111,13 @@ async function waitFor(
   cli: Cli,
   client: Client,
   answer: SendAnswer,
-  wanted: ReceiptState,
+  wanted: ReceiptStage,
   limitMs: number,
 ): Promise<Waited[]> {
   const endMs = cli.clock.nowMs() + limitMs;
   for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(pauseMs * 2, SLOWEST_POLL_MS)) {
     // Without a daemon nobody but us reads the peers' receipts.
-    if (!client.viaDaemon) await client.tick();
+    if (!client.viaDaemon) await client.ask("tick");
     const receipts: Waited[] = [];
     for (const { event_id } of answer.messages) {
       const view = await client.view("receipt", { event_id });

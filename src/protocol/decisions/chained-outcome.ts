@@ -1,9 +1,9 @@
 import { readersOf } from "../logs/coverage.ts";
-import { beatsFrom, coverageAt, namedRefused } from "../logs/logs.ts";
+import { beatsFrom, coverageAt } from "../logs/logs.ts";
 import type { BeatMark } from "../logs/logs-state.ts";
 import { knownLine } from "../logs/known-lines.ts";
 import { outcomeBy, type Judgement, type Proposal } from "./proposal.ts";
-import { answerLogName, voiceOf, type Case, type Voice } from "./party-position.ts";
+import { answerLogName, linesHeard, voiceOf, type Case, type Voice } from "./party-position.ts";
 import { linesOf, type TopicLine } from "./proposal-thread.ts";
 import { ratifiesUnchained } from "./unchained-outcome.ts";
 
@@ -24,7 +24,7 @@ export function judgeChained(of: Case, proposal: Proposal): Judgement {
     let verdict: Verdict;
     if ("says" in step) {
       verdict = ownWord(of, proposal, step);
-      if (mayWithdraw(proposal, step)) pending.push(step);
+      if (mayWithdraw(of, proposal, step)) pending.push(step);
     } else {
       verdict = withdrawnBy(of, proposal, pending, step.line) ?? judgeBeat(of, proposal, step);
       pending = [];
@@ -53,17 +53,27 @@ function ownWord(of: Case, proposal: Proposal, line: TopicLine): Verdict {
     case "proposal":
       return { outcome: outcomeBy("superseded", line, []), settled: true };
     case "ack":
-      return withdrawnBy(of, proposal, mayWithdraw(proposal, line) ? [line] : [], line.line);
+      return withdrawnBy(of, proposal, mayWithdraw(of, proposal, line) ? [line] : [], line.line);
     case "nothing":
       return undefined;
   }
 }
 
-/** Only in a thread between two can an ack of a higher id withdraw: of an unchained proposal. */
-function mayWithdraw(proposal: Proposal, ack: TopicLine): boolean {
+function mayWithdraw(of: Case, proposal: Proposal, ack: TopicLine): boolean {
+  return rivalLogs(of, proposal, ack).length > 0;
+}
+
+/**
+ * The logs in which an ack may name a proposal that withdraws this one. Any log can have one with a
+ * lower id; one with a higher id has to be ratified by the ack, so only the log of the one agent that
+ * is asked can have it. No other log is waited for.
+ */
+function rivalLogs({ layout }: Case, proposal: Proposal, ack: TopicLine): readonly string[] {
   const { approves, target, namesOwn } = ack;
-  if (!approves || target === undefined || namesOwn !== undefined) return false;
-  return target < proposal.id || proposal.required.length === 1;
+  if (!approves || target === undefined || namesOwn !== undefined) return [];
+  if (target < proposal.id) return readersOf(layout, proposal.log).map(({ name }) => name);
+  const [party, ...more] = proposal.required;
+  return party === undefined || more.length > 0 ? [] : [answerLogName(layout, proposal, party)];
 }
 
 function withdrawn(ack: TopicLine): Judgement {
@@ -88,7 +98,8 @@ function withdrawnBy(
  * Spec 3.4, *withdrawn*: an approving ack of another party's proposal in the thread with a lower id;
  * of an unchained proposal that the ack ratifies, whatever its id. What it names has to be within
  * what its author's heads cover, at the latest at its next beat: everybody who can judge that beat then
- * holds what was named, or knows that it is nowhere. See docs/decisions/022.
+ * holds what was named, or knows that it is nowhere. See docs/decisions/022. Whether its author has
+ * refused what it names does not matter: see docs/decisions/023.
  */
 function withdraws(
   of: Case,
@@ -96,18 +107,34 @@ function withdraws(
   ack: TopicLine,
   upTo: number,
 ): boolean | undefined {
-  const covered = (log: string) => coverageAt(of.logs, proposal.log, upTo, log);
-  const logs = readersOf(of.layout, proposal.log).map(({ name }) => name);
-  const log = logs.find((name) => knownLine(of.names, name, ack.target ?? "") !== undefined);
-  const named = log === undefined ? undefined : knownLine(of.names, log, ack.target ?? "");
-  if (log === undefined || named === undefined) {
-    return logs.some((name) => covered(name) === undefined) ? undefined : false;
-  }
-  if (!named.isProposal || named.topic !== of.topic.key) return false;
-  const lines = covered(log);
-  if (lines === undefined) return undefined;
-  if (named.line > lines) return false;
+  const { logs, line } = rivalNamed(of, proposal, ack);
+  const covered = logs.map((log) => coverageAt(of.logs, proposal.log, upTo, log));
+  if (covered.includes(undefined)) return undefined;
+  if (line === undefined || line > (covered[0] ?? 0)) return false;
   return (ack.target ?? "") < proposal.id || ratifiesUnchained(of, proposal, ack);
+}
+
+/** The logs that tell whether an ack withdraws, and the line that it names when we hold it. */
+function rivalNamed(
+  of: Case,
+  proposal: Proposal,
+  ack: TopicLine,
+): { readonly logs: readonly string[]; readonly line: number | undefined } {
+  const logs = rivalLogs(of, proposal, ack);
+  for (const log of logs) {
+    const named = knownLine(of.names, log, ack.target ?? "");
+    if (named === undefined) continue;
+    const isRival = named.isProposal && named.topic === of.topic.key;
+    return isRival ? { logs: [log], line: named.line } : { logs: [], line: undefined };
+  }
+  return { logs, line: undefined };
+}
+
+/** The logs of which a reader has to hold what the proposer's heads count, to judge it further. */
+export function logsAskedFor(of: Case, proposal: Proposal): readonly string[] {
+  const answers = proposal.required.map((party) => answerLogName(of.layout, proposal, party));
+  const acks = linesOf(of.topic, proposal.log).filter(({ line }) => line > proposal.judgedTo);
+  return [...answers, ...acks.flatMap((ack) => rivalNamed(of, proposal, ack).logs)];
 }
 
 function judgeBeat(of: Case, proposal: Proposal, beat: BeatMark): Verdict {
@@ -131,8 +158,7 @@ function judgeBeat(of: Case, proposal: Proposal, beat: BeatMark): Verdict {
 function voiceAt(of: Case, proposal: Proposal, answers: string, beat: BeatMark): Voice | undefined {
   const covered = coverageAt(of.logs, proposal.log, beat.line, answers);
   if (covered === undefined) return undefined;
-  const lines = linesOf(of.topic, answers).filter(
-    ({ line }) => line <= covered && !namedRefused(of.logs, proposal.log, beat.line, answers, line),
-  );
+  const heard = linesHeard(of, proposal, answers, beat.line);
+  const lines = heard.filter(({ line }) => line <= covered);
   return voiceOf(of, proposal, lines, beat.line);
 }

@@ -140,14 +140,29 @@ export interface DecisionEntry {
   readonly signatureValid: boolean;
 }
 
+/** A decision as its recorder has signed it. */
+export interface SignedDecision extends UnsignedDecision {
+  readonly event_id: string;
+  readonly public_key_id: string;
+  readonly signature: string;
+}
+
 /** Its fields, as far as they have the type that they should have. */
-export type EntryRecord = {
-  -readonly [Name in keyof UnsignedDecision]?: UnsignedDecision[Name];
-} & {
-  event_id?: string;
-  public_key_id?: string;
-  signature?: string;
-};
+export type EntryRecord = { -readonly [Name in keyof SignedDecision]?: SignedDecision[Name] };
+
+/** What an entry may leave out and still say what was ratified. */
+const EMPTY = {
+  decision: "",
+  refs: [],
+  affected_domains: [],
+  domain_owners: {},
+  supersedes: null,
+} as const;
+
+/** A proved entry with all of its fields. What it leaves out is empty: that too was compared. */
+export function provedRecord(record: EntryRecord): SignedDecision {
+  return { ...EMPTY, ...record } as SignedDecision;
+}
 
 /** Reads a parsed line of decisions.jsonl; hand-written ones may lack anything. */
 export function readEntry(

@@ -1,29 +1,37 @@
 import { isSuperseded, provedEntries, ratificationOf, type DecisionsState } from "./decisions.ts";
-import { decisionOf, type EntryRecord, type UnsignedDecision } from "./decision-record.ts";
+import {
+  decisionOf,
+  provedRecord,
+  type EntryRecord,
+  type SignedDecision,
+  type UnsignedDecision,
+} from "./decision-record.ts";
 import type { ProposalsState } from "./proposals-state.ts";
 
 /** The entries of decisions.jsonl by what they are worth; one for each proposal. Spec 3.4. */
-export interface DecisionsView {
-  in_force: EntryRecord[];
+export interface SortedEntries {
+  in_force: SignedDecision[];
   /** Never shown as canonical: we do not hold yet what proves or refutes them. */
   pending: EntryRecord[];
   /** Never shown as canonical: signed by nobody who may, or not so ratified. */
   unproved: (EntryRecord & { detail: string })[];
-  superseded: EntryRecord[];
+  superseded: SignedDecision[];
 }
 
-export function decisionsView(state: DecisionsState): DecisionsView {
+export function decisionsView(state: DecisionsState): SortedEntries {
   const proved = provedEntries(state);
   const inForce = proved.filter((entry) => !isSuperseded(entry, proved));
   return {
-    in_force: inForce.map(({ record }) => record),
+    in_force: inForce.map(({ record }) => provedRecord(record)),
     pending: state.entries.flatMap(({ record, verdict }) =>
       verdict.is === "pending" ? withoutClaim(record) : [],
     ),
     unproved: state.entries.flatMap(({ record, verdict }) =>
       verdict.is === "unproved" ? { ...withoutClaim(record), detail: verdict.detail } : [],
     ),
-    superseded: proved.filter((entry) => !inForce.includes(entry)).map(({ record }) => record),
+    superseded: proved
+      .filter((entry) => !inForce.includes(entry))
+      .map(({ record }) => provedRecord(record)),
   };
 }
 

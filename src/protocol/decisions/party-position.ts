@@ -104,12 +104,31 @@ function placeOf(
 export function voiceSoFar(of: Case, proposal: Proposal, party: string): Voice {
   const answers = answerLogName(of.layout, proposal, party);
   if (!proposal.chained) return voiceOfAnswer(firstAnswer(of, proposal, answers), proposal);
-  const lines = linesOf(of.topic, answers).filter(
-    ({ line, refusedByUs }) =>
-      !(proposal.own && refusedByUs) &&
-      !namedRefused(of.logs, proposal.log, Infinity, answers, line),
+  return voiceOf(of, proposal, linesHeard(of, proposal, answers, Infinity), Infinity);
+}
+
+/**
+ * The lines of a party that the proposer does not refuse by its beat at `before`; Infinity: by what it
+ * has refused so far. A proposal that it has agreed to is heard: if its refusal hid the party's change
+ * of mind, both proposals could be ratified. See docs/decisions/023.
+ */
+export function linesHeard(
+  { logs, topic }: Case,
+  proposal: Proposal,
+  answers: string,
+  before: number,
+): TopicLine[] {
+  const acks = linesOf(topic, proposal.log).filter(
+    ({ line, approves }) => approves && line < before,
   );
-  return voiceOf(of, proposal, lines, Infinity);
+  const agreedTo = new Set(acks.map(({ target }) => target));
+  const isRefused = ({ line, refusedByUs }: TopicLine): boolean =>
+    namedRefused(logs, proposal.log, before, answers, line) ||
+    // The next beat of ours names it.
+    (before === Infinity && proposal.own && refusedByUs);
+  return linesOf(topic, answers).filter(
+    (line) => (line.says === "proposal" && agreedTo.has(line.id)) || !isRefused(line),
+  );
 }
 
 function voiceOfAnswer(answer: TopicLine | undefined, { id }: Proposal): Voice {

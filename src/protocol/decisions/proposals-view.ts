@@ -1,5 +1,6 @@
-import { awaitedLine, readersOf } from "../logs/coverage.ts";
+import { awaitedLine } from "../logs/coverage.ts";
 import type { LogsState } from "../logs/logs-state.ts";
+import { logsAskedFor } from "./chained-outcome.ts";
 import type { Outcome, Proposal } from "./proposal.ts";
 import { caseOf } from "./proposals.ts";
 import type { ProposalsState } from "./proposals-state.ts";
@@ -7,6 +8,9 @@ import type { Env } from "../env.ts";
 import { listedSubject } from "../routing.ts";
 import { answerLogName, voiceSoFar, type Case, type Voice } from "./party-position.ts";
 
+export type ProposalStatus = Outcome["status"] | "open" | "void";
+
+/** One proposal, as `deaddrop proposals` prints it. */
 export interface ProposalView {
   proposal_id: string;
   correlation_id: string;
@@ -15,7 +19,7 @@ export interface ProposalView {
   subject: string;
   required: string[];
   /** `void`: it can never be ratified, see `problem`. */
-  status: Outcome["status"] | "open" | "void";
+  status: ProposalStatus;
   problem: string | null;
   /** What an open one waits for, as a sentence's object; null when it has ended. */
   waits_for: string | null;
@@ -86,7 +90,7 @@ function waitsFor(
     return "nothing that can come: its thread is too long; propose again in a new one";
   }
   const [reader, targets] = chained
-    ? [log, readersOf(of.layout, log).map(({ name }) => name)]
+    ? [log, logsAskedFor(of, proposal)]
     : [answers[0] ?? log, [log]];
   for (const target of targets) {
     const line = awaitedLine(of.logs.get(reader), target);

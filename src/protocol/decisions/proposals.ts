@@ -96,7 +96,7 @@ function addProposal(
   const chained = isChained(message);
   const { parties, problem, awaitsRoster } = requiredOf(message, log, env.layout);
   const key = proposalKey(message.id, event.log, chained);
-  const content = decisionContent(message, env.domains);
+  const content = decisionContent(message, env.policy.domains);
   const isParty = log.owner === env.self || parties.includes(env.self);
   const mayRecord = problem === undefined && (isParty || !env.layout.roster.includes(env.self));
   state.proposals.set(key, {

@@ -44,12 +44,12 @@ export function tierOfLog(
 ): HeartbeatTier {
   const tiers = readersOf(ownLog, env).map((peer) => paceOfPeer(peer).tier);
   const [first = newPace().tier, ...rest] = tiers;
-  return rest.reduce((a, b) => (env.cadences[b] < env.cadences[a] ? b : a), first);
+  return rest.reduce((a, b) => (env.policy.cadences[b] < env.policy.cadences[a] ? b : a), first);
 }
 
 function logCadence(state: HeartbeatsState, ownLog: string, env: Env): number {
   const tier = tierOfLog(ownLog, env, (peer) => state.paces.get(peer) ?? newPace());
-  return env.cadences[tier];
+  return env.policy.cadences[tier];
 }
 
 /** Brings beats forward where news have come; call it after each batch of events. */

@@ -29,7 +29,7 @@ export function decideBeats(state: BeatState, env: Env, now: Now, timers: BeatTi
 export function lastBeats(state: BeatState, env: Env, now: Now): Effect[] {
   return ownLogs(env.layout, env.self).map(({ name }) => {
     const body = beatBody(state, env, now, name);
-    const nextEta = isoTime(now.wallMs + env.cadences.T3_long_idle);
+    const nextEta = isoTime(now.wallMs + env.policy.cadences.T3_long_idle);
     return { do: "beat", log: name, body: { ...body, state: "paused", next_eta: nextEta } };
   });
 }
@@ -43,7 +43,7 @@ function beatBody(state: BeatState, env: Env, now: Now, ownLog: string): Heartbe
     // Spec 3.5: in safe mode a daemon reports `paused`.
     state: safeMode(state.incidents, env) === undefined ? heartbeats.status : "paused",
     ...(lastAction === undefined ? {} : { last_action: lastAction }),
-    next_eta: isoTime(now.wallMs + env.cadences[tier]),
+    next_eta: isoTime(now.wallMs + env.policy.cadences[tier]),
     inbox_unread_count: unreadCount(receipts, env),
     tier,
     ...(agentLastSeen === undefined ? {} : { agent_last_seen: isoTime(agentLastSeen) }),

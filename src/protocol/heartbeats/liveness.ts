@@ -13,8 +13,8 @@ const SILENT_AFTER_CADENCES = 3;
 
 export type Presence = "online" | "late" | "silent" | "paused" | "unknown";
 
-/** One peer, as `peers` prints it: daemon alive and agent alive apart. Spec 3.1. */
-export interface PeerView {
+/** What is known of one peer: daemon alive and agent alive apart. Spec 3.1. */
+export interface PeerLife {
   handle: string;
   trust_tier: Tier | null;
   /** How far it trusts us, by its last announcement. Spec 2.3. */
@@ -37,12 +37,12 @@ export interface PeerView {
 
 /** What a peer advertised as the time between its beats, at most T3; T1 when nothing. */
 export function advertisedCadence(cadenceMs: number | undefined, env: Env): number {
-  return Math.min(cadenceMs ?? env.cadences.T1_active, env.cadences.T3_long_idle);
+  return Math.min(cadenceMs ?? env.policy.cadences.T1_active, env.policy.cadences.T3_long_idle);
 }
 
 /** Spec 3.4, 3.5: how long one cadence of a peer is for a deadline: at least T1, at most T3. */
 export function deadlineCadence(advertisedMs: number | undefined, env: Env): number {
-  return Math.max(env.cadences.T1_active, advertisedCadence(advertisedMs, env));
+  return Math.max(env.policy.cadences.T1_active, advertisedCadence(advertisedMs, env));
 }
 
 /** How long after a beat its sender counts as silent. */
@@ -99,7 +99,7 @@ export function peersView(
   { heartbeats, announcements, logs }: PeerFacts,
   env: Env,
   nowMs: number,
-): PeerView[] {
+): PeerLife[] {
   const peers = env.layout.roster.filter((handle) => handle !== env.self);
   return peers.map((handle) => {
     const beat = heartbeats.peerBeats.get(handle);
@@ -111,7 +111,7 @@ export function peersView(
       handle,
       trust_tier: env.tierOf(handle).tier ?? null,
       trusts_us: announcements.given.get(handle) ?? null,
-      heartbeat_tier: known(beat?.tier, Object.keys(env.cadences)),
+      heartbeat_tier: known(beat?.tier, Object.keys(env.policy.cadences)),
       presence: presenceOf(beat, env, nowMs),
       state: known(beat?.state, AGENT_STATES),
       last_seen_at: beat === undefined ? null : new Date(beat.at).toISOString(),

@@ -113,7 +113,7 @@ function observeInAll(pace: Pace, at: number, env: Env): void {
 }
 
 function isFull(pace: Pace, lengthMs: number, env: Env): boolean {
-  return lengthMs >= env.cadences[pace.tier] * FULL_INTERVAL;
+  return lengthMs >= env.policy.cadences[pace.tier] * FULL_INTERVAL;
 }
 
 /**
@@ -136,7 +136,7 @@ export function restartInterval(pace: Pace): void {
 }
 
 function follow(pace: Pace, when: Transition["when"], env: Env): void {
-  const transitions = env.transitions ?? DEFAULT_HEARTBEAT_TIERS.transitions;
+  const transitions = env.policy.transitions ?? DEFAULT_HEARTBEAT_TIERS.transitions;
   const move = transitions.find(
     (transition) =>
       transition.when === when &&

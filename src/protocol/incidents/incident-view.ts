@@ -16,7 +16,7 @@ export interface IncidentView {
   raised_at: string;
   addressees: IncidentAddressee[];
   status: "open" | "acked" | "escalated" | "resolved";
-  automatic: false;
+  automatic: boolean;
 }
 
 export interface IncidentAddressee {

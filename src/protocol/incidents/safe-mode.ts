@@ -23,7 +23,7 @@ const SAFE_MODE_TYPES: ReadonlySet<string> = new Set([
 
 /** Why a daemon stands in safe mode, as `deaddrop status` prints it. */
 export interface SafeMode {
-  active: true;
+  active: boolean;
   /** The second beat's own date. */
   since: string;
   /** Who raised the incident, and can end safe mode for all. */

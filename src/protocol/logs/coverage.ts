@@ -1,8 +1,12 @@
 import { answerLog, type Layout, type Log } from "../../wire/layout.ts";
 import type { Head } from "./heads.ts";
 import type { ChainMark, ClaimedHead, Coverage, LogState, LogsState } from "./logs-state.ts";
-import { beatNaming, withNamed, type LineRange } from "../../admission/line-ranges.ts";
-import { lastAtOrBelow } from "../../admission/sorted.ts";
+import {
+  beatNaming,
+  withNamed,
+  type LineRange,
+  lastAtOrBelow,
+} from "../../admission/line-ranges.ts";
 
 /** Heads of one reader over lines that we do not hold; we read round-robin, so few are honest. */
 const MAX_WAITING = 65_536;

@@ -41,6 +41,15 @@ export interface SentState {
   readonly marks: Map<string, Map<string, { delivered: number; read: number }>>;
 }
 
+/** How far one message has come with one addressee. */
+export interface ReceiptView {
+  to: string;
+  state: ReceiptStage;
+  reason?: string;
+  /** When the state was proved to us. */
+  at: string | null;
+}
+
 /** One sent message, as `deaddrop sent` prints it. */
 export interface SentView {
   event_id: string;
@@ -49,7 +58,7 @@ export interface SentView {
   type: string;
   subject: string;
   correlation_id: string;
-  receipts: { to: string; state: ReceiptStage; reason?: string; at: string | null }[];
+  receipts: ReceiptView[];
 }
 
 const RANK: Readonly<Record<ReceiptStage, number>> = {

@@ -18,6 +18,7 @@ import {
 } from "./threads.ts";
 import { DAY_MS } from "../../wire/durations.ts";
 
+/** An answer that somebody owes. Spec 3.3. */
 export interface ObligationView {
   event_id: string;
   correlation_id: string;
@@ -26,7 +27,7 @@ export interface ObligationView {
   subject: string;
   from: string;
   owed_by: string;
-  due_at: string;
+  due_at: string | null;
   overdue: boolean;
   since: string;
 }
@@ -48,7 +49,8 @@ export interface ThreadMessageView {
   corrections: string[];
 }
 
-export interface ThreadView {
+/** A thread without the texts of its messages. */
+export interface ThreadOutline {
   correlation_id: string;
   /** Event id of the root; null when we do not hold it. */
   root: string | null;
@@ -75,7 +77,12 @@ export function pendingView(state: State, env: Env, nowMs: number): ObligationVi
 }
 
 /** A thread as views: several when several agents began one by that correlation id. Spec 3.3. */
-export function threadViewsOf(state: State, env: Env, nowMs: number, thread: Thread): ThreadView[] {
+export function threadViewsOf(
+  state: State,
+  env: Env,
+  nowMs: number,
+  thread: Thread,
+): ThreadOutline[] {
   const proposals = proposalsView(state.proposals, state.logs, env, thread.correlationId);
   return splitThread(thread).map((part) => {
     const ids = new Set(part.messages.map(({ id }) => id));
@@ -105,7 +112,7 @@ function subjectOf({ root, messages }: ThreadPart, env: Env): string {
 }
 
 /** A thread in which nothing was ever asked stays open; one that owes nothing more is closed. */
-function statusOf(part: ThreadPart, open: readonly Obligation[]): ThreadView["status"] {
+function statusOf(part: ThreadPart, open: readonly Obligation[]): ThreadOutline["status"] {
   if (open.length > 0) return "waiting_on";
   return part.messages.some(({ ackRequired }) => ackRequired) ? "closed" : "open";
 }

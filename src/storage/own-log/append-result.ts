@@ -2,7 +2,7 @@ import type { StorageError } from "../disk/disk.ts";
 import type { OwnLine } from "./pending.ts";
 
 /** What became of a line. Spec 4.1: a queued one is durable and goes out by itself. */
-export type SendAnswer = {
+export type AppendResult = {
   readonly log: string;
   readonly seq: number;
   readonly id: string;
@@ -13,7 +13,7 @@ export type SendAnswer = {
 );
 
 /** None of a group was promised. */
-export function notSent(lines: readonly OwnLine[], error: StorageError): SendAnswer[] {
+export function notSent(lines: readonly OwnLine[], error: StorageError): AppendResult[] {
   return lines.map(({ log, seq, id }) => ({ log, seq, id, answer: "not sent", error }));
 }
 
@@ -21,7 +21,7 @@ export function notSent(lines: readonly OwnLine[], error: StorageError): SendAns
 export function sentOrQueued(
   lines: readonly OwnLine[],
   failed: ReadonlyMap<string, StorageError>,
-): SendAnswer[] {
+): AppendResult[] {
   return lines.map(({ log, seq, id }) => {
     const error = failed.get(log);
     if (error === undefined) return { log, seq, id, answer: "sent" };

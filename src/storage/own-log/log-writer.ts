@@ -13,9 +13,9 @@ import {
 import { assertFollows, byLog, openPending, type OwnLine, type Pending } from "./pending.ts";
 import type { Quarantine } from "../files/quarantine.ts";
 import { blockedBy, NOTHING_OWED, reportOf, type RecoveryReport } from "./recovery-report.ts";
-import { notSent, sentOrQueued, type SendAnswer } from "./append-result.ts";
+import { notSent, sentOrQueued, type AppendResult } from "./append-result.ts";
 
-export type { OwnLine, OwnLog, RecoveryReport, SendAnswer };
+export type { OwnLine, OwnLog, RecoveryReport, AppendResult };
 
 export interface LogWriterOptions {
   readonly disk: Disk;
@@ -57,7 +57,7 @@ export interface LogWriter {
    * One group, one sync: all of it is promised or none. The lines follow their logs' heads. After
    * trouble nothing is sent until `recover`, so each send is: recover, head, compose, append.
    */
-  append(lines: readonly OwnLine[]): readonly SendAnswer[];
+  append(lines: readonly OwnLine[]): readonly AppendResult[];
   /** Bytes that wait for `flush`. */
   readonly pendingBytes: number;
   /** Makes the logs themselves durable and empties pending: when idle. Throws `StorageError`. */
@@ -111,7 +111,7 @@ class OwnLogsWriter implements LogWriter {
     }
   }
 
-  append(lines: readonly OwnLine[]): readonly SendAnswer[] {
+  append(lines: readonly OwnLine[]): readonly AppendResult[] {
     const refused = this.#promise(lines);
     if (refused !== undefined) return notSent(lines, refused);
     const failed = new Map<string, StorageError>();

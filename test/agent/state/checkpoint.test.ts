@@ -23,7 +23,7 @@ test.each<[string, number | undefined, number, boolean]>([
 /** What is true of the moment only, and what the caller gives: a start finds it out again. */
 const MOMENTARY = new Set([
   ...["log", "status", "foreign", "signedTo", "unlimitedTo", "look", "claims", "goesOn"],
-  ...["allowances", "inInbox"],
+  ...["allowances", "unnoted"],
 ]);
 /** Kept in ways of their own, which other tests look at. */
 const APART = new Set(["intakes", "state", "past", "order"]);
@@ -39,12 +39,13 @@ test("a checkpoint keeps all of the memory that is not of the moment", async () 
     ...emptyMemory(place, 0),
     decisions: undefined,
     inUse: { log, detail: "a line that we did not write", sinceMs: 7 },
-    lastTimestamp: "2026-06-01T09:00:00.000001Z",
+    times: {
+      latestMs: 4_000,
+      setBacks: [{ before: 8, at: 3_000 }],
+      lastSent: "2026-06-01T09:00:00.000001Z",
+    },
     journalEnd: 10,
-    inboxEnd: 20,
-    inboxFrom: 5,
-    latestMs: 4_000,
-    setBacks: [{ before: 8, at: 3_000 }],
+    inbox: { unnoted: undefined, end: 20, from: 5 },
   };
   const intake = intakeOf(memory, log);
   intake.cursor = {

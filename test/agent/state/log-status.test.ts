@@ -6,7 +6,7 @@ import {
   isHeldBack,
   isLong,
   isStillTorn,
-  next,
+  observe,
   shownWait,
   UNREAD,
   type LogStatus,
@@ -83,6 +83,11 @@ const OBSERVATIONS = {
 
 type StatusName = keyof typeof STATUSES;
 type ObservationName = keyof typeof OBSERVATIONS;
+
+/** What a log is in after an observation. */
+function next(status: LogStatus, seen: Observation, nowMs: number): LogStatus {
+  return observe({ status }, seen, nowMs);
+}
 
 /** One status in a few characters; times as they relate to now. */
 function short(status: LogStatus): string {

@@ -5,7 +5,9 @@ import { realWorld } from "../../../src/client/direct-client.ts";
 import { silentLogger } from "../../../src/agent/session/world.ts";
 import { loadMemory } from "../../../src/agent/state/checkpoint.ts";
 import { loadPlace } from "../../../src/agent/config/agent-config.ts";
-import { openSession, type Session } from "../../../src/agent/session/session.ts";
+import { takeInAll } from "../../../src/agent/intake/take-in.ts";
+import { closeSession, openSession } from "../../../src/agent/session/open-session.ts";
+import type { Session } from "../../../src/agent/session/session.ts";
 import { view } from "../../../src/agent/views/views.ts";
 import { placesFrom } from "../../../src/storage/paths.ts";
 import { composeLine, type Composed } from "../../../src/wire/compose.ts";
@@ -64,7 +66,7 @@ async function sessionOf({ env, dir }: LiveWire): Promise<Session> {
   const world = realWorld(places, dir, silentLogger);
   const place = loadPlace(world.disk, places, { wireDir: dir, handle: "forge" });
   const session = openSession(world, place, loadMemory(world.disk, place, world.clock.monoMs()));
-  await session.takeInAll();
+  await takeInAll(session);
   return session;
 }
 
@@ -92,7 +94,7 @@ test("a prefix is unique only in memory and files together, whichever holds whic
       expect(view(session, "resolve_id", { id }, false).event_id).toBe(id);
     }
   }
-  session.close();
+  closeSession(session);
 });
 
 test("what memory has dropped is answered and read all the same", async () => {
@@ -110,5 +112,5 @@ test("what memory has dropped is answered and read all the same", async () => {
   drop(session, line.id);
   expect(view(session, "resolve_id", { id: line.id.slice(0, 8) }, false)).toEqual(before.resolved);
   expect(view(session, "thread", { id: line.id }, false)).toEqual(before.thread);
-  session.close();
+  closeSession(session);
 });

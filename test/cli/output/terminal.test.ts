@@ -16,6 +16,7 @@ type Terminal = (character: string) => number;
 
 const HAN = /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]/u;
 const EMOJI = /\p{Emoji_Presentation}/u;
+const BOX_DRAWING = /[\u2500-\u259f]/u;
 const TERMINALS: Readonly<Record<string, Terminal>> = {
   "one that knows combining marks and emoji": (character) => {
     if (/[\p{Mn}\p{Me}\u200c\u200d]/u.test(character)) return 0;
@@ -23,8 +24,12 @@ const TERMINALS: Readonly<Record<string, Terminal>> = {
   },
   "an old one, to which every character takes a column": (character) =>
     HAN.test(character) ? 2 : 1,
-  "one that draws all symbols wide": (character) =>
-    HAN.test(character) || (/[\p{So}\p{Co}\p{Cn}]/u.test(character) && character !== "│") ? 2 : 1,
+  // Lines and blocks are symbols as well, but no terminal draws some of them wide and others, as the
+  // bar of our rows, narrow.
+  "one that draws all symbols wide": (character) => {
+    if (BOX_DRAWING.test(character)) return 1;
+    return HAN.test(character) || /[\p{So}\p{Co}\p{Cn}]/u.test(character) ? 2 : 1;
+  },
 };
 
 /** The rows that such a terminal shows. Colours take no room. */
@@ -57,6 +62,7 @@ const pieces = fc.oneof(
     "👩‍👩‍👧",
     "❤\ufe0f",
     "\u2e3b",
+    "─",
     "\n",
     "\t",
     "\u001b[2J",
@@ -148,7 +154,8 @@ function* screens(text: string): Generator<[string[], Partial<Views>, RegExp]> {
     obligations: [owed],
   }));
   yield [["thread", "4f2a91"], { thread }, /^(?:4f2a91c700|thread | {2}|Owed|$)/];
-  const unproved = [{ decision_id: text, proposer: text, decision: text }];
+  const entry = { decision_id: text, proposer: text, decision: text };
+  const unproved = [{ ...entry, detail: "not signed", proposer_tier: null }];
   const decisions = { in_force: [], pending: [], unproved, superseded: [] };
   yield [["decisions", "--all"], { decisions }, /^(?:unproved|No decision| {2}|$)/];
   const notice = { at: "2026-11-21T11:56:00Z", cause: "log_gap", peer: "scribe" };

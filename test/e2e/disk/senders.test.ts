@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
+import { amount } from "../../support/amounts.ts";
 import { LIBRARY, start, until } from "../../support/processes/real-processes.ts";
 import {
   jsonLines,
@@ -11,7 +12,7 @@ import { brokenPlaces } from "../../support/chain-check.ts";
 
 const SENDER = fileURLToPath(new URL("../../support/processes/sender-process.js", import.meta.url));
 const SENDERS = ["north", "east", "south", "west"];
-const EACH = Number(process.env["DEADDROP_SENDS"] ?? 1_000);
+const EACH = Number(process.env["DEADDROP_SENDS"] ?? amount(100, 1_000));
 
 interface Answer {
   readonly outcome: string;

@@ -97,6 +97,22 @@ describe("the decisions that follow from the logs", () => {
   });
 });
 
+test("a proved entry is shown with all fields, also where its recorder left out what is empty", () => {
+  const { script, state } = scriptOf("a proposes P", "b acks P", "a beats");
+  const [decision] = ratifiedDecisions(state.proposals);
+  const { refs, affected_domains, domain_owners, supersedes, ...rest } = decision ?? {};
+  apply(state, entryOf({ ...rest, recorded_by: "a" }, "a"), script.env(""));
+  expect(decisionsView(state.decisions).in_force).toEqual([
+    { ...rest, recorded_by: "a", refs, affected_domains, domain_owners, supersedes },
+  ]);
+  expect({ refs, affected_domains, domain_owners, supersedes }).toEqual({
+    refs: [],
+    affected_domains: [],
+    domain_owners: {},
+    supersedes: null,
+  });
+});
+
 describe("entries that are not proved", () => {
   const claim = { decision_id: "v7", proposal_id: "x", canonical: true, recorded_by: "a" };
   const { canonical: _claim, ...shown } = claim;

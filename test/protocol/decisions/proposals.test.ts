@@ -42,7 +42,7 @@ test("a proposal is remembered with all that outcomes ask, the subject cut at 20
   const event = lineEvent(line, "b", { at: NOON + 7 });
   const changed = applyProposals(state, event, env, emptyLogs(), NONE);
   const { id, correlationId } = line.message;
-  const content = decisionContent(line.message, env.domains);
+  const content = decisionContent(line.message, env.policy.domains);
   const proposal = {
     key: id,
     topic: `a_to_b b_to_a ${correlationId}`,

@@ -123,14 +123,25 @@ class WholeWire {
     return bodyOf(proposal).required ?? others;
   }
 
-  /** The lines of a party that count for a beat: covered by it, and never named as refused. */
+  /**
+   * The lines of a party that count for a beat: covered by it, and never named as refused, unless it
+   * is a proposal that the author of the beat has agreed to.
+   */
   private heard(party: string, beat: ScriptLine): readonly ScriptLine[] {
     const name = this.logOf(party);
     const heads = this.headsUpTo(beat, name);
     const refused = heads.flatMap(namedLines);
     return this.log(name)
       .slice(0, this.coveredUpTo(beat, name))
-      .filter(({ line }) => !refused.includes(line));
+      .filter((line) => !refused.includes(line.line) || this.hasAgreed(line, beat));
+  }
+
+  private hasAgreed(line: ScriptLine, beat: ScriptLine): boolean {
+    const acks = this.log(beat.log)
+      .slice(0, beat.line)
+      .filter((each) => says(each, "ack"));
+    const agrees = acks.map(bodyOf).filter((ack) => ack.approve !== false && !ack.request_id);
+    return says(line, "proposal") && agrees.some((ack) => ack.acks === line.message.id);
   }
 
   private headsUpTo(line: ScriptLine, name: string): readonly Head[] {

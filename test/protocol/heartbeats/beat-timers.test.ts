@@ -65,12 +65,12 @@ describe("the tier of a log", () => {
   });
 
   test("is, of two that are as fast, the first reader's", () => {
-    const cadences = { ...env.cadences, T2_idle: env.cadences.T1_active };
+    const cadences = { ...env.policy.cadences, T2_idle: env.policy.cadences.T1_active };
     const pace = (peer: string) => ({
       ...newPace(),
       tier: peer === "bob" ? ("T2_idle" as const) : ("T1_active" as const),
     });
-    expect(tierOfLog("ada", { ...env, cadences }, pace)).toBe("T2_idle");
+    expect(tierOfLog("ada", { ...env, policy: { ...env.policy, cadences } }, pace)).toBe("T2_idle");
   });
 
   test("is T1 where nobody reads", () => {

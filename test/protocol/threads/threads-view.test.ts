@@ -106,7 +106,7 @@ describe("what is owed", () => {
     const state = script.fold("a");
     return pendingView(state, script.env("a"), NOON).map(
       ({ subject, owed_by: who, due_at: at }) =>
-        `${who} on ${subject} in ${(Date.parse(at) - NOON) / 1_000} s`,
+        `${who} on ${subject} in ${(Date.parse(at ?? "") - NOON) / 1_000} s`,
     );
   };
 
@@ -138,7 +138,7 @@ describe("what is owed", () => {
     const owed = () =>
       pendingView(state, env, NOON).map(({ owed_by: who, due_at: at }) => [
         who,
-        (Date.parse(at) - NOON) / 1_000,
+        (Date.parse(at ?? "") - NOON) / 1_000,
       ]);
     return { wire, state, env, say, asked, owed };
   };

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { causesOf, MINUTE, SECOND } from "../../support/scripts/proposal-scene.ts";
-import { say } from "../../support/scenes/rough-scene.ts";
+import { say } from "../../support/scenes/fault-scene.ts";
 import { checkedScenes } from "../../support/scenes/scene-checks.ts";
 import type { SimulatedWire } from "../../support/scenes/simulated-wire.ts";
-import { Witness } from "../../support/disk/witness.ts";
+import { PromiseChecker } from "../../support/scenes/promise-checker.ts";
 
 // Each of these holds live, and by itself once more at its end: replayed without a checkpoint, and
 // by an audit of the logs alone.
@@ -12,14 +12,14 @@ const sceneOf = checkedScenes("replay and audit");
 const FILE = "forge_to_scribe.jsonl";
 
 /** Both run, and all that they have said is durable. */
-async function quiet(): Promise<{ wire: SimulatedWire; witness: Witness }> {
+async function quiet(): Promise<{ wire: SimulatedWire; checker: PromiseChecker }> {
   const wire = sceneOf(["forge", "scribe"]);
-  const witness = new Witness(wire);
+  const checker = new PromiseChecker(wire);
   await wire.start();
   await wire.post("forge", say("before"));
   await wire.pass(3 * SECOND);
   await wire.rest();
-  return { wire, witness };
+  return { wire, checker };
 }
 
 async function inboxOf(wire: SimulatedWire): Promise<string[]> {
@@ -28,7 +28,7 @@ async function inboxOf(wire: SimulatedWire): Promise<string[]> {
 
 /** The same bytes stand there again, forge goes on after them, and nobody has cause to complain. */
 async function expectNothingLost(
-  { wire, witness }: { wire: SimulatedWire; witness: Witness },
+  { wire, checker }: { wire: SimulatedWire; checker: PromiseChecker },
   read: string,
 ): Promise<void> {
   await wire.pass(5 * SECOND);
@@ -41,7 +41,7 @@ async function expectNothingLost(
   for (const handle of wire.roster) {
     expect((await causesOf(wire, handle)).filter((cause) => cause !== "peer_silent")).toEqual([]);
   }
-  await witness.check();
+  await checker.check();
 }
 
 for (const reader of [
@@ -50,13 +50,13 @@ for (const reader of [
   "restarts twice, with a checkpoint from when they were missing",
 ]) {
   test(`a power cut after a peer read unsynced lines, and the peer ${reader}: identical bytes go out again, no fork is seen, and the peer delivers once`, async () => {
-    const { wire, witness } = await quiet();
+    const { wire, checker } = await quiet();
     const durable = wire.read(FILE);
     await wire.post("forge", say("one"));
     await wire.post("forge", say("two"));
     await wire.settle();
     expect(await inboxOf(wire)).toEqual(["before", "one", "two"]);
-    witness.look();
+    checker.look();
     const read = wire.read(FILE);
     expect(read.length).toBeGreaterThan(durable.length);
 
@@ -81,19 +81,19 @@ for (const reader of [
       wire.kill("scribe");
       await wire.start("scribe");
     }
-    await expectNothingLost({ wire, witness }, read);
+    await expectNothingLost({ wire, checker }, read);
   });
 }
 
 test("a power cut leaves a hole where a peer has read, and whole lines behind it: they wait for its author", async () => {
-  const { wire, witness } = await quiet();
+  const { wire, checker } = await quiet();
   const durable = wire.read(FILE);
   await wire.post("forge", say("one"));
   await wire.settle();
   const read = wire.read(FILE);
   await wire.stop("scribe");
   await wire.post("forge", say("two"));
-  witness.look();
+  checker.look();
   const whole = wire.read(FILE);
   wire.kill("forge");
   const hole = `${"\0".repeat(read.length - durable.length - 1)}\n`;
@@ -103,19 +103,19 @@ test("a power cut leaves a hole where a peer has read, and whole lines behind it
   expect(await inboxOf(wire)).toEqual(["before", "one"]);
 
   await wire.start("forge");
-  await expectNothingLost({ wire, witness }, whole);
+  await expectNothingLost({ wire, checker }, whole);
 });
 
 test("a power cut on the one host after somebody read unsynced lines: identical bytes go out again, and the peer delivers once", async () => {
-  const { wire, witness } = await quiet();
+  const { wire, checker } = await quiet();
   await wire.post("forge", say("one"));
   await wire.post("forge", say("two"));
-  witness.look();
+  checker.look();
   const read = wire.read(FILE);
   wire.powerCut("drop");
   expect(wire.lines(FILE).some((line) => line.includes('"one"'))).toBe(false);
   await wire.start();
-  await expectNothingLost({ wire, witness }, read);
+  await expectNothingLost({ wire, checker }, read);
 });
 
 test("what the agent has read stays read, although a power cut takes it back for a while", async () => {

@@ -30,9 +30,11 @@ export async function checkDecided(play: Play): Promise<void> {
   }
   const outcomes = new Map<string, { readonly by: string; readonly is: string }>();
   for (const member of play.honest) {
+    const missing = await logsNotRead(play, member);
     for (const proposal of await proposalsOf(play, member)) {
       const { proposal_id: id, status, decided_by: by } = proposal;
-      kept(5, !hangs(play, member, proposal), () => `${member.handle}: ${shown(proposal)}`);
+      const isStuck = hangs(member, proposal) && !waitsForOneOf(missing, proposal);
+      kept(5, !isStuck, () => `${member.handle}: ${shown(proposal)}`);
       if (status === "open" || status === "void" || isDisputed(play, proposal)) continue;
       const is = `${status} by ${by?.slice(0, 8) ?? ""}`;
       const first = outcomes.get(id) ?? { by: member.handle, is };
@@ -62,13 +64,29 @@ function isDisputed({ hostile }: Play, { proposer, required }: ProposalView): bo
   return [proposer, ...required].includes(HOSTILE);
 }
 
+/**
+ * The hostile logs of which that member reads nothing more: it holds them back, or what the proposer
+ * has read was cut out of them. It says so of a proposal that depends on such lines, for good.
+ */
+async function logsNotRead({ stage, hostile }: Play, member: Member): Promise<ReadonlySet<string>> {
+  if (hostile === undefined) return new Set();
+  const peers = await stage.ask(member, (agent) => agent.view("peers", undefined));
+  if (peers === undefined) throw new Broken(12, `${member.handle} gives no answer`);
+  const view = peers.find(({ handle }) => handle === hostile.handle);
+  const isAllMissing = hostile.hasCut || view?.held === true;
+  const waiting = new Set(view?.waits?.map(({ log }) => log));
+  const names = hostile.logs.map(({ name }) => name);
+  return new Set(names.filter((name) => isAllMissing || waiting.has(name)));
+}
+
+function waitsForOneOf(logs: ReadonlySet<string>, { waits_for: reason }: ProposalView): boolean {
+  return [...logs].some((log) => reason?.startsWith(`lines of ${log} up to `) === true);
+}
+
 /** Still open although nothing is left that could be waited for. */
-function hangs(play: Play, member: Member, proposal: ProposalView): boolean {
-  const { status, proposer, required, support, proposal_id: id, waits_for: reason } = proposal;
+function hangs(member: Member, proposal: ProposalView): boolean {
+  const { status, proposer, required, support, proposal_id: id } = proposal;
   if (status !== "open") return false;
-  // What a hostile party has cut out of its log is what the proposer's heads count, for good.
-  const isCut = play.hostile?.hasCut === true && required.includes(HOSTILE);
-  if (isCut && reason?.startsWith("lines of ") === true) return false;
   const isAgreed = required.every((party) => support[party] === id);
   // The acker's log decides: with its ack everything is said.
   if (proposer === PLAIN) return isAgreed && !required.includes(HOSTILE);

@@ -5,10 +5,11 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { nodeDisk } from "../../../src/storage/disk/node-disk.ts";
 import { takeLock } from "../../../src/storage/disk/lock.ts";
+import { amount } from "../../support/amounts.ts";
 import { builtForChildren } from "../../support/processes/child-modules.ts";
 
 const CONTENDERS = 6;
-const ROUNDS = Number(process.env["DEADDROP_LOCK_ROUNDS"] ?? 200);
+const ROUNDS = Number(process.env["DEADDROP_LOCK_ROUNDS"] ?? amount(30, 200));
 
 let folder: string;
 const children = new Set<ChildProcess>();

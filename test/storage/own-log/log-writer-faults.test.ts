@@ -7,6 +7,7 @@ import {
   type Fault,
   type MemoryProcess,
 } from "../../support/disk/memory-disk.ts";
+import { nextPoint } from "../../support/amounts.ts";
 import type { PowerCut } from "../../support/disk/memory-inode.ts";
 import { checkOwnLine, ownLine, startWriter } from "./own-lines.ts";
 
@@ -128,7 +129,7 @@ describe("every storage operation of append, flush and recovery, in turn", () =>
       // The first life begins from nothing; the second recovers what the first left.
       it.each([0, 1])(`${fault} there, then power ${power} (life %i)`, (atLife) => {
         let at = 1;
-        for (; at < 500; at += 1) {
+        for (; at < 500; at = nextPoint(at)) {
           for (let seed = 1; seed <= (power === "tear" ? 6 : 1); seed += 1) {
             const { reached } = scene(at, fault, power, at * 31 + seed, atLife);
             if (seed === 1 && !reached) return expect(at).toBeGreaterThan(30);

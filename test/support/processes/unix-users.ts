@@ -15,6 +15,9 @@ export interface UnixUser {
   run(...args: readonly string[]): Promise<Ended>;
 }
 
+/** Test files run side by side, and the user database lets only one program in at a time. */
+const ONE_AT_A_TIME = join(tmpdir(), "deaddrop-test-users.lock");
+
 /** Users of one group, and a folder that all of them can enter and write. */
 export interface UnixTeam {
   readonly group: string;
@@ -28,7 +31,7 @@ export interface UnixTeam {
 /** Why no users can be made here; undefined when they can. */
 export function whyNoUsers(): string | undefined {
   if (process.getuid?.() !== 0) return "two real users are made, which only root can do";
-  const tools = ["useradd", "userdel", "groupadd", "groupdel", "setpriv"];
+  const tools = ["useradd", "userdel", "groupadd", "groupdel", "setpriv", "flock"];
   const missing = tools.find((tool) => spawnSync(tool, ["--help"]).error !== undefined);
   if (missing !== undefined) return `${missing} is not installed here`;
   const nobody = ["--reuid=65534", "--regid=65534", "--clear-groups", process.execPath, BIN];
@@ -45,11 +48,11 @@ export function makeTeam(umasks: readonly string[]): UnixTeam {
   mkdirSync(shared);
   chmodSync(shared, 0o1777);
   const group = `ddt${process.pid}`;
-  must("groupadd", group);
+  changeUsers("groupadd", group);
   const users: UnixUser[] = [];
   const remove = (): void => {
-    for (const { name } of users) must("userdel", name);
-    must("groupdel", group);
+    for (const { name } of users) changeUsers("userdel", name);
+    changeUsers("groupdel", group);
     rmSync(folder, { recursive: true, force: true });
   };
   try {
@@ -66,7 +69,7 @@ export function makeTeam(umasks: readonly string[]): UnixTeam {
 
 function makeUser(name: string, group: string, folder: string, umask: string): UnixUser {
   const home = join(folder, name);
-  must("useradd", "--groups", group, "--create-home", "--home-dir", home, name);
+  changeUsers("useradd", "--groups", group, "--create-home", "--home-dir", home, name);
   const [uid = "", gid = ""] = ["-u", "-g"].map((which) => must("id", which, name).trim());
   const become = [`--reuid=${uid}`, `--regid=${gid}`, "--init-groups"];
   const env = { PATH: process.env["PATH"], HOME: home, TZ: "UTC", USER: name };
@@ -86,6 +89,10 @@ function makeUser(name: string, group: string, folder: string, umask: string): U
       return started.ended;
     },
   };
+}
+
+function changeUsers(program: string, ...args: readonly string[]): void {
+  must("flock", ONE_AT_A_TIME, program, ...args);
 }
 
 function must(program: string, ...args: readonly string[]): string {

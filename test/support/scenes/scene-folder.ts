@@ -51,7 +51,7 @@ export interface SceneOptions {
   /** Of the disk: what a power cut takes. */
   readonly seed?: number;
   /** Trouble with the disk and deaths of processes are what the scene is about: nobody is told. */
-  readonly rough?: boolean;
+  readonly withFaults?: boolean;
 }
 
 type Seeds = ReadonlyMap<string, Uint8Array>;

@@ -1,13 +1,13 @@
 import type { Agent } from "../../../src/agent/agent.ts";
 import { DeaddropError } from "../../../src/api/errors.ts";
-import type { IncidentView, SafeModeView, ThreadView } from "../../../src/api/views.ts";
+import type { IncidentView, SafeMode, ThreadView } from "../../../src/api/views.ts";
 
 export interface Outcome {
   readonly proposals: { id: string; status: string; decidedBy: string | null }[];
   readonly ratified: { id: string; by: string }[];
   readonly recorded: string[];
   readonly incidents: unknown[];
-  readonly safeMode: SafeModeView | null;
+  readonly safeMode: SafeMode | null;
   readonly pending: unknown[];
   readonly threadCount: number;
   readonly unread: number;

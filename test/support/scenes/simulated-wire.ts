@@ -126,7 +126,7 @@ export class SimulatedWire {
     await this.settle();
   }
 
-  /** Whether its daemon runs: in rough scenes it may have died. */
+  /** Whether its daemon runs: in scenes with faults it may have died. */
   isUp(handle: string): boolean {
     return this.#member(handle).agent !== undefined;
   }
@@ -166,14 +166,14 @@ export class SimulatedWire {
     for (const member of this.#members.values()) member.agent = undefined;
   }
 
-  /** Does something with an agent; in rough scenes trouble is its answer, and death its end. */
+  /** Does something with an agent; in scenes with faults trouble is its answer, and death its end. */
   async attempt<T>(handle: string, act: (agent: Agent) => Promise<T>): Promise<T | undefined> {
     const member = this.#member(handle);
     if (member.agent === undefined) return undefined;
     try {
       return await act(member.agent);
     } catch (error) {
-      if (this.#options.rough !== true) throw error;
+      if (this.#options.withFaults !== true) throw error;
       if (error instanceof Crashed) member.agent = undefined;
       else if (!(error instanceof StorageError) && !isStorageTrouble(error)) throw error;
       return undefined;

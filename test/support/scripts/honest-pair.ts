@@ -1,7 +1,17 @@
 import { OutcomeScript } from "./outcome-script.ts";
+import type { ScriptLine } from "./wire-script.ts";
 
 /** What an honest agent may do next; what it cannot do now it leaves. */
-export const ACTS = ["propose", "read", "agree", "reject", "revert", "beat", "remark"] as const;
+export const ACTS = [
+  "propose",
+  "read",
+  "refuse",
+  "agree",
+  "reject",
+  "revert",
+  "beat",
+  "remark",
+] as const;
 export interface Act {
   readonly agent: "a" | "b";
   readonly act: (typeof ACTS)[number];
@@ -9,12 +19,15 @@ export interface Act {
 
 /**
  * Two honest agents in one thread. Each knows what it has read, answers what it knows to be open,
- * agrees to nothing once it knows of a decision, and its heads claim what it has read. An agent that
- * does not chain has no heads.
+ * agrees to nothing once it knows of a decision, and its heads claim what it has read. It may refuse
+ * lines, which its next heartbeat names, and still answer what they say. An agent that does not chain
+ * has no heads.
  */
 export class HonestPair {
   readonly script = new OutcomeScript("pairwise", ["a", "b"], []);
   private readonly read = { a: 0, b: 0 };
+  /** Lines of the other that an agent has refused. */
+  private readonly refused = { a: new Set<number>(), b: new Set<number>() };
   private readonly chains: Readonly<Record<"a" | "b", boolean>>;
   private count = 0;
 
@@ -30,10 +43,13 @@ export class HonestPair {
     const open = (by: string) => views.find((view) => view.from === by && view.status === "open");
     switch (act) {
       case "read":
-        this.read[agent] = this.linesOf(other);
+        this.read[agent] += this.unread(agent, other).length;
+        return;
+      case "refuse":
+        if (this.chains[agent]) this.refuseNext(agent, other);
         return;
       case "beat":
-        if (this.chains[agent]) this.script.take(`${agent} beats ${other}=${this.read[agent]}`);
+        if (this.chains[agent]) this.beat(agent, other);
         return;
       case "propose":
         if (open(agent) === undefined && !isDecided) {
@@ -63,18 +79,36 @@ export class HonestPair {
     }
   }
 
+  /** Takes in the next line of the other and refuses it, unless it is a heartbeat. */
+  private refuseNext(agent: "a" | "b", other: "a" | "b"): void {
+    const [next] = this.unread(agent, other);
+    if (next === undefined) return;
+    this.read[agent] = next.line;
+    if (next.message.type !== "heartbeat") this.refused[agent].add(next.line);
+  }
+
+  private beat(agent: "a" | "b", other: "a" | "b"): void {
+    const refuses = [...this.refused[agent]].map((line) => `${other}:${line}`).join(",");
+    this.script.take(`${agent} beats ${other}=${this.read[agent]} refuses=${refuses}`);
+  }
+
   private say(agent: string, verb: string, name: string | undefined, flag: string): void {
     if (name !== undefined) this.script.take(`${agent} ${verb} ${name}${flag}`);
   }
 
-  private linesOf(agent: string): number {
-    return this.script.script.lines.get(this.script.logOf(agent))?.length ?? 0;
+  private unread(agent: "a" | "b", other: "a" | "b") {
+    const lines = this.script.script.lines.get(this.script.logOf(other)) ?? [];
+    return lines.slice(this.read[agent]);
+  }
+
+  private isRefused(agent: "a" | "b", { log, line }: ScriptLine): boolean {
+    return log !== this.script.logOf(agent) && this.refused[agent].has(line);
   }
 
   private known(agent: "a" | "b") {
     const own = this.script.logOf(agent);
     const events = this.script
-      .events(agent)
+      .events(agent, (line) => (this.isRefused(agent, line) ? { refused: "tier_refused" } : {}))
       .filter(({ log, line }) => log === own || line <= this.read[agent]);
     const state = this.script.fold(agent, events);
     return this.script.outcomes(state, agent).map((outcome) => {

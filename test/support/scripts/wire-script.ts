@@ -5,7 +5,7 @@ import type { Message } from "../../../src/wire/message.ts";
 import { keyId } from "../../../src/wire/signature.ts";
 import { formatMicros } from "../../../src/wire/timestamp.ts";
 import type { LineEvent } from "../../../src/protocol/events.ts";
-import type { Env } from "../../../src/protocol/env.ts";
+import type { Env, Policy } from "../../../src/protocol/env.ts";
 import { DEFAULT_HEARTBEAT_TIERS } from "../../../src/trust/policy/heartbeat-tiers.ts";
 import type { Tier } from "../../../src/trust/tiers.ts";
 
@@ -135,6 +135,12 @@ export function lineEvent(
   };
 }
 
+/** No domains, and the heartbeats of the defaults. */
+export const SCRIPT_POLICY: Policy = {
+  domains: new Map(),
+  cadences: DEFAULT_HEARTBEAT_TIERS.cadencesMs,
+};
+
 export function scriptEnv(
   layout: Layout,
   self: string,
@@ -144,9 +150,7 @@ export function scriptEnv(
   return {
     self,
     layout,
-    domains: new Map(),
-    cadences: DEFAULT_HEARTBEAT_TIERS.cadencesMs,
-    wireId: undefined,
+    policy: SCRIPT_POLICY,
     tierOf: (handle) => ({
       tier: tiers[handle]?.tier ?? "TRUSTED",
       sinceMs: tiers[handle]?.sinceMs ?? 0,

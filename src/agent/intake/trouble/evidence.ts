@@ -8,7 +8,7 @@ import type { LineEntry } from "../../state/journal-entries.ts";
 import type { JudgedLine } from "../judge-lines.ts";
 import { scanLog } from "../../state/log-reader.ts";
 import type { LogIntake } from "../../state/agent-state.ts";
-import type { Taking } from "../intake-context.ts";
+import type { Session } from "../../session/session.ts";
 import { SEARCH_BYTES } from "./search-bounds.ts";
 
 /** Of a rewritten log, so many of the lines that it lacks are kept, and of those in their place. */
@@ -30,10 +30,14 @@ interface KeptLine {
 }
 
 /** Keeps both lines of a fork, before anybody is told of it; says where. Spec 1.6. */
-export function keepFork(taking: Taking, intake: LogIntake, forking: JudgedLine): string {
+export function keepFork(
+  session: Pick<Session, "world" | "place" | "files">,
+  intake: LogIntake,
+  forking: JudgedLine,
+): string {
   const { message, tail } = forking;
   if (message?.seq === undefined || tail.kind !== "line") return "";
-  const held = contradicted(taking, intake, message, tail.start);
+  const held = contradicted(session, intake, message, tail.start);
   const other: KeptLine = {
     which: "other",
     id: message.id,
@@ -42,7 +46,7 @@ export function keepFork(taking: Taking, intake: LogIntake, forking: JudgedLine)
     received_at: new Date(forking.at).toISOString(),
     line: textOf(tail.bytes),
   };
-  return kept(taking, intake, {
+  return kept(session, intake, {
     mark: String(message.seq),
     matter: message.id,
     about: { evidence: "log_forked", at: other.received_at, detail: forking.detail },
@@ -51,18 +55,22 @@ export function keepFork(taking: Taking, intake: LogIntake, forking: JudgedLine)
 }
 
 /** Keeps what a rewritten log held and what it holds instead; says where. Spec 1.6. */
-export function keepRewriting(taking: Taking, intake: LogIntake, detail: string): string {
-  const at = new Date(taking.world.clock.wallMs()).toISOString();
-  return kept(taking, intake, {
+export function keepRewriting(
+  session: Pick<Session, "world" | "place" | "memory" | "files">,
+  intake: LogIntake,
+  detail: string,
+): string {
+  const at = new Date(session.world.clock.wallMs()).toISOString();
+  return kept(session, intake, {
     mark: at.replace(/[-:]|\.\d+/g, ""),
     matter: detail,
     about: { evidence: "log_rewritten", at, detail },
-    lines: [...missingLines(taking, intake), ...otherLines(taking, intake)],
+    lines: [...missingLines(session, intake), ...otherLines(session, intake)],
   });
 }
 
 /** The files that lie in the evidence folder about a log, oldest incident first. */
-export function evidenceOf({ world, place }: Pick<Taking, "world" | "place">, log: string) {
+export function evidenceOf({ world, place }: Pick<Session, "world" | "place">, log: string) {
   const owner = place.layout.logs.get(log)?.owner ?? "";
   const { evidence } = place.paths;
   return evidenceFor(world.disk, evidence, owner, log).map((name) => join(evidence, name));
@@ -75,7 +83,11 @@ interface Kept {
   readonly lines: readonly KeptLine[];
 }
 
-function kept({ world, place }: Taking, { log }: LogIntake, what: Kept): string {
+function kept(
+  { world, place }: Pick<Session, "world" | "place">,
+  { log }: LogIntake,
+  what: Kept,
+): string {
   const about = { ...what, peer: log.owner, log: log.name };
   const name = keepEvidence(world.disk, place.paths.evidence, about);
   // The file's name alone: what is told may be published on the wire.
@@ -86,12 +98,12 @@ function kept({ world, place }: Taking, { log }: LogIntake, what: Kept): string 
 
 /** The line that we hold in that place of the chain, or beside it where the place is empty. */
 function contradicted(
-  taking: Taking,
+  session: Pick<Session, "world" | "place" | "files">,
   intake: LogIntake,
   { seq = 0, id }: Message,
   before: number,
 ): KeptLine | undefined {
-  const { world, place } = taking;
+  const { world, place } = session;
   const top = intake.admission.chain.head?.seq ?? 0;
   // Who closes the log to us right now does not keep a line out of the evidence: we read it again.
   const file = openIfThere(world.disk, join(place.wire.folder, intake.log.path));
@@ -105,7 +117,7 @@ function contradicted(
         if (bytes === undefined || !pattern.test(Buffer.from(bytes).toString("latin1"))) continue;
         const parsed = parseMessage(bytes);
         if (!parsed.ok || parsed.message.seq !== wanted || !isHeld(parsed.message)) continue;
-        const entry = entryOf(taking, intake, parsed.message.id);
+        const entry = entryOf(session, intake, parsed.message.id);
         const at = entry === undefined ? {} : { received_at: new Date(entry.at).toISOString() };
         const { id: heldId } = parsed.message;
         const line = textOf(bytes);
@@ -118,7 +130,11 @@ function contradicted(
   }
 }
 
-function entryOf({ files }: Taking, { log }: LogIntake, id: string): LineEntry | undefined {
+function entryOf(
+  { files }: Pick<Session, "files">,
+  { log }: LogIntake,
+  id: string,
+): LineEntry | undefined {
   for (const { entry } of files.journal.read()) {
     if (entry.k === "line" && entry.log === log.name && entry.id === id) return entry;
   }
@@ -126,8 +142,11 @@ function entryOf({ files }: Taking, { log }: LogIntake, id: string): LineEntry |
 }
 
 /** What the journal knows of the log and the log lacks; its words where they were delivered. */
-function missingLines(taking: Taking, { log }: LogIntake): KeptLine[] {
-  const { world, place, files } = taking;
+function missingLines(
+  session: Pick<Session, "world" | "place" | "memory" | "files">,
+  { log }: LogIntake,
+): KeptLine[] {
+  const { world, place, files } = session;
   const there = new Set<string>();
   scanLog(world.disk, place, log.name, (bytes) => {
     const parsed = parseMessage(bytes);
@@ -135,7 +154,7 @@ function missingLines(taking: Taking, { log }: LogIntake): KeptLine[] {
     return "more";
   });
   const missing: KeptLine[] = [];
-  for (const entry of knownEntries(taking, log.name)) {
+  for (const entry of knownEntries(session, log.name)) {
     const { id = "", start, end, inbox } = entry;
     if (there.has(id) || missing.length >= MAX_LINES_KEPT) continue;
     const bytes = inbox === undefined ? undefined : files.inbox.read(inbox, end - start - 1);
@@ -151,7 +170,10 @@ function missingLines(taking: Taking, { log }: LogIntake): KeptLine[] {
 }
 
 /** What stands in the log and was never taken in from it. */
-function otherLines({ world, place }: Taking, { log, admission, awaited }: LogIntake): KeptLine[] {
+function otherLines(
+  { world, place }: Pick<Session, "world" | "place">,
+  { log, admission, awaited }: LogIntake,
+): KeptLine[] {
   const others: KeptLine[] = [];
   scanLog(world.disk, place, log.name, (bytes, _line, end) => {
     const parsed = parseMessage(bytes);
@@ -173,7 +195,7 @@ function otherLines({ world, place }: Taking, { log, admission, awaited }: LogIn
 
 /** The journal's lines of a log with an id, duplicates too, since it last began anew. */
 export function* knownEntries(
-  { files, memory }: Pick<Taking, "files" | "memory">,
+  { files, memory }: Pick<Session, "files" | "memory">,
   name: string,
 ): Generator<LineEntry> {
   const isAnew = memory.state.logs.get(name)?.earlier !== undefined;

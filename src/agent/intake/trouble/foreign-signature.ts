@@ -3,7 +3,7 @@ import type { HeldEvent } from "../../../protocol/events.ts";
 import { takeLocal } from "./log-holds.ts";
 import type { JudgedLine } from "../judge-lines.ts";
 import type { LogIntake } from "../../state/agent-state.ts";
-import type { Taking } from "../intake-context.ts";
+import type { Session } from "../../session/session.ts";
 
 /**
  * A line that carries our signature and that we did not write, or one that forks our log, means
@@ -11,21 +11,25 @@ import type { Taking } from "../intake-context.ts";
  * Spec 1.6.
  */
 export function watchIdentity(
-  taking: Taking,
+  session: Pick<Session, "world" | "memory" | "files" | "recorder">,
   intake: LogIntake,
   { message, reason }: JudgedLine,
 ): void {
-  const { memory, world } = taking;
+  const { memory, world } = session;
   const { name } = intake.log;
   if (memory.inUse !== undefined) return;
   if (message?.seq === undefined || message.version === "v2.0" || reason === "replayed") return;
-  if (reason !== "log_forked" && taking.wroteOurselves(name, message.seq, message.id)) return;
+  if (reason !== "log_forked" && session.files.own.wroteOurselves(name, message.seq, message.id))
+    return;
   const detail = `${name}: line ${message.seq} (${message.id}) carries our signature, and we did not write it`;
   const at = world.clock.wallMs();
   const event: HeldEvent = { kind: "held", at, log: name, cause: "identity_in_use", detail };
-  taking.noteAndTell([{ k: "local", event }], [identityIncident(name, message.id, detail)]);
+  session.recorder.noteAndTell(
+    [{ k: "local", event }],
+    [identityIncident(name, message.id, detail)],
+  );
   takeLocal(memory, event);
-  taking.fold(event);
+  session.recorder.fold(event);
 }
 
 export function identityIncident(log: string, id: string, detail: string): AutomaticIncident {

@@ -6,7 +6,7 @@ import { authenticate } from "../../../admission/authenticate.ts";
 import type { ChainRange } from "../../../wire/chain.ts";
 import { pastContextOf } from "../../session/environment.ts";
 import type { LogIntake } from "../../state/agent-state.ts";
-import type { Taking } from "../intake-context.ts";
+import type { Session } from "../../session/session.ts";
 import { SEARCH_BYTES, SHARE_OF_TIME } from "./search-bounds.ts";
 
 /** Signatures that are checked for one answer: anybody can write lines that claim a place. */
@@ -31,17 +31,17 @@ export interface ChainClaims {
  * asked for again in a second.
  */
 export function standsBehind(
-  taking: Taking,
+  session: Pick<Session, "world" | "place" | "ctx">,
   intake: LogIntake,
   offset: number,
   range: ChainRange,
 ): boolean {
-  const { world, place, ctx } = taking;
+  const { world, place, ctx } = session;
   const path = join(place.wire.folder, intake.log.path);
   const file = openUnlessObstructed(world.disk, path);
   if (file === undefined || file === "obstructed") return false;
   try {
-    const claims = claimsOf(taking, intake, file, { look: lookOf(world.disk, path), offset });
+    const claims = claimsOf(session, intake, file, { look: lookOf(world.disk, path), offset });
     if (claims === undefined) return true;
     const source = { owner: intake.log.owner, log: intake.log.name };
     const candidates = claims.lines.filter(
@@ -75,7 +75,7 @@ export function isOutOfTurn(
 
 /** Undefined while it is too early to look through the log again. */
 function claimsOf(
-  { world }: Taking,
+  { world }: Pick<Session, "world">,
   intake: LogIntake,
   file: DiskFile,
   at: { readonly look: string; readonly offset: number },

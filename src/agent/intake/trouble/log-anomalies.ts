@@ -11,7 +11,7 @@ import { cursorAt, type Anomaly, type Cursor } from "../../../storage/files/tail
 import { authenticate } from "../../../admission/authenticate.ts";
 import { isChained } from "../../../wire/chain.ts";
 import { parseMessage } from "../../../wire/message.ts";
-import type { Taking } from "../intake-context.ts";
+import type { Session } from "../../session/session.ts";
 import { pastContextOf } from "../../session/environment.ts";
 import { knownEntries } from "./evidence.ts";
 import { holdRewritten } from "./log-holds.ts";
@@ -32,42 +32,45 @@ const MAX_COPIES = 3;
  * behind, or that has them in another order, and we wait; one that has others in their place was
  * rewritten, and its author is held.
  */
-export function judgeAnomaly(taking: Taking, name: string, anomaly: Anomaly): void {
-  const { world, memory, place } = taking;
+export function judgeAnomaly(session: Session, name: string, anomaly: Anomaly): void {
+  const { world, memory, place } = session;
   const intake = intakeOf(memory, name);
   const beganMs = world.clock.monoMs();
   if (anomaly === "obstructed") {
-    tellObstructed(taking, intake);
+    tellObstructed(session, intake);
     return;
   }
   const look = lookOf(world.disk, join(place.wire.folder, intake.log.path));
   const isOurs = intake.log.owner === place.handle;
   const { status } = intake;
   if (status.kind === "behind" && look === status.look) {
-    noteDisorder(taking, intake, { saw: "no change", forMs: LOOK_AGAIN_MS });
+    noteDisorder(session, intake, { saw: "no change", forMs: LOOK_AGAIN_MS });
     return;
   }
-  const compared = compareLog(taking, name);
+  const compared = compareLog(session, name);
   const tookMs = world.clock.monoMs() - beganMs;
   const forMs = Math.max(LOOK_AGAIN_MS - tookMs, tookMs / SHARE_OF_TIME - tookMs);
   const monoMs = world.clock.monoMs();
   if (compared.verdict === "same") {
-    intake.cursor = cursorAfter(taking, intake, compared.inOrder);
+    intake.cursor = cursorAfter(session, intake, compared.inOrder);
     intake.order.look = look;
     observe(intake, { saw: "order", forMs: tookMs < LOOK_AGAIN_MS ? 0 : forMs }, monoMs);
-  } else if (isOurs) stopWriting(taking, intake, anomaly, forMs);
+  } else if (isOurs) stopWriting(session, intake, anomaly, forMs);
   else if (compared.verdict === "rewritten") {
     observe(intake, { saw: "stop", forMs }, monoMs);
-    holdRewritten(taking, intake, whatIsMissing(intake, compared, anomaly));
+    holdRewritten(session, intake, whatIsMissing(intake, compared, anomaly));
   } else {
     const detail = waitDetail(intake, compared);
-    noteDisorder(taking, intake, { saw: "disorder", why: compared.verdict, detail, look, forMs });
+    noteDisorder(session, intake, { saw: "disorder", why: compared.verdict, detail, look, forMs });
   }
 }
 
 /** Anybody who can write in the folder can do that: it says nothing of the log's author. */
-function tellObstructed(taking: Taking, intake: LogIntake): void {
-  const { world, place } = taking;
+function tellObstructed(
+  session: Pick<Session, "world" | "place" | "recorder">,
+  intake: LogIntake,
+): void {
+  const { world, place } = session;
   const { log } = intake;
   const path = join(place.wire.folder, log.path);
   const stat = world.disk.stat(path);
@@ -80,12 +83,12 @@ function tellObstructed(taking: Taking, intake: LogIntake): void {
   const problem = isOurs ? new StorageError("not_a_file", path, detail, { hint }) : undefined;
   const seen = { saw: "obstruction", forMs: LOOK_AGAIN_MS, ...(problem && { problem }) } as const;
   observe(intake, seen, world.clock.monoMs());
-  taking.tell(unreadableIncident(taking, log.name, detail));
+  session.recorder.tell(unreadableIncident(session, log.name, detail));
 }
 
 /** A log, a peer's or ours, that something else stands in the place of. Once an hour. */
 export function unreadableIncident(
-  { world }: Taking,
+  { world }: Pick<Session, "world">,
   log: string,
   detail: string,
 ): AutomaticIncident {
@@ -99,14 +102,17 @@ export function unreadableIncident(
 }
 
 /** The ids of a log's authentic lines in the order in which we received them. */
-function* idsOf(taking: Taking, name: string): Generator<string> {
-  for (const { id } of knownEntries(taking, name)) if (id !== undefined) yield id;
+function* idsOf(session: Pick<Session, "memory" | "files">, name: string): Generator<string> {
+  for (const { id } of knownEntries(session, name)) if (id !== undefined) yield id;
 }
 
 /** How a log as it stands now relates to what our journal knows of it. Spec 1.6. */
-export function compareLog(taking: Taking, name: string): ComparedHistory {
-  const known = [...idsOf(taking, name)];
-  const { found, holes } = findLines(taking, intakeOf(taking.memory, name), new Set(known));
+export function compareLog(
+  session: Pick<Session, "world" | "place" | "memory" | "ctx" | "files">,
+  name: string,
+): ComparedHistory {
+  const known = [...idsOf(session, name)];
+  const { found, holes } = findLines(session, intakeOf(session.memory, name), new Set(known));
   return compareHistory(known, found, holes);
 }
 
@@ -114,9 +120,13 @@ export function compareLog(taking: Taking, name: string): ComparedHistory {
  * What is there now, foreign bytes left out. Of a line that we do not know the first is enough, and of
  * one that we know a few: anybody can copy them.
  */
-function findLines(taking: Taking, { log }: LogIntake, known: ReadonlySet<string>) {
-  const { world, place } = taking;
-  const ctx = pastContextOf(taking.ctx);
+function findLines(
+  session: Pick<Session, "world" | "place" | "ctx">,
+  { log }: LogIntake,
+  known: ReadonlySet<string>,
+) {
+  const { world, place } = session;
+  const ctx = pastContextOf(session.ctx);
   const others = new Set<string>();
   const copies = new Map<string, number>();
   const found: FoundLine[] = [];
@@ -150,7 +160,7 @@ function findLines(taking: Taking, { log }: LogIntake, known: ReadonlySet<string
 
 /** Behind the last line that we folded: what a replay did not find, and what follows it, has yet to be. */
 function cursorAfter(
-  { world, place, memory }: Taking,
+  { world, place, memory }: Pick<Session, "world" | "place" | "memory">,
   { log, awaited }: LogIntake,
   inOrder: readonly FoundLine[],
 ): Cursor | undefined {
@@ -178,8 +188,13 @@ function whatIsMissing(
 }
 
 /** Our own log was cut or changed by somebody: writing on would make two histories. */
-function stopWriting(taking: Taking, intake: LogIntake, anomaly: Anomaly, forMs: number): void {
-  const { world } = taking;
+function stopWriting(
+  session: Pick<Session, "world" | "recorder">,
+  intake: LogIntake,
+  anomaly: Anomaly,
+  forMs: number,
+): void {
+  const { world } = session;
   const { name, path } = intake.log;
   const problem = new StorageError(
     "log_damaged",
@@ -188,7 +203,7 @@ function stopWriting(taking: Taking, intake: LogIntake, anomaly: Anomaly, forMs:
     { hint: "put it back from a backup or a peer's copy of the wire, then start again" },
   );
   observe(intake, { saw: "damage", problem, forMs }, world.clock.monoMs());
-  taking.tell({
+  session.recorder.tell({
     key: hourlyKey(`log_damaged:${name}`, world.clock.wallMs()),
     cause: "log_damaged",
     subject: `our own log ${name} was changed by another program`,

@@ -9,7 +9,7 @@ import { observe, type LogStatus } from "../../state/log-status.ts";
 import { readAwaited, type LogIntake, type Memory } from "../../state/agent-state.ts";
 import { takeSetBack } from "../../state/receipt-times.ts";
 import { chainIncident } from "./chain-incidents.ts";
-import type { Taking } from "../intake-context.ts";
+import type { Session } from "../../session/session.ts";
 
 /** What a local event changes beside the fold, live and in a replay. */
 export function takeLocal(memory: Memory, event: LocalEvent): void {
@@ -84,14 +84,18 @@ function identityTrouble({
  * A log holds other lines in the place of ones that we know: its author is held until the operator
  * decides, also after a restart. Spec 1.6.
  */
-export function holdRewritten(taking: Taking, intake: LogIntake, detail: string): void {
-  const { memory, world } = taking;
-  const evidence = keepRewriting(taking, intake, detail);
+export function holdRewritten(
+  session: Pick<Session, "world" | "place" | "memory" | "files" | "recorder">,
+  intake: LogIntake,
+  detail: string,
+): void {
+  const { memory, world } = session;
+  const evidence = keepRewriting(session, intake, detail);
   const at = world.clock.wallMs();
   const { name: log } = intake.log;
   const event: HeldEvent = { kind: "held", log, at, cause: "log_rewritten", detail };
   const incident = chainIncident(intake.log, { cause: "log_rewritten", detail }, evidence);
-  taking.noteAndTell([{ k: "local", event }], [incident]);
+  session.recorder.noteAndTell([{ k: "local", event }], [incident]);
   takeLocal(memory, event);
-  taking.fold(event);
+  session.recorder.fold(event);
 }

@@ -9,17 +9,17 @@ import {
   type Observation,
 } from "../../state/log-status.ts";
 import type { World } from "../../session/world.ts";
-import type { Taking } from "../intake-context.ts";
+import type { Session } from "../../session/session.ts";
 
 /** The log waits for what it was to be there again; the operator is told when that takes long. */
 export function noteDisorder(
-  { world, tell }: Pick<Taking, "world" | "tell">,
+  { world, recorder }: Pick<Session, "world" | "recorder">,
   intake: LogIntake,
   seen: Observation & { saw: "disorder" | "no change" },
 ): void {
   const monoMs = world.clock.monoMs();
   const status = observe(intake, seen, monoMs);
-  if (isLong(status, monoMs)) tell(waitIncident(intake.log, status));
+  if (isLong(status, monoMs)) recorder.tell(waitIncident(intake.log, status));
 }
 
 /** What the operator is told of a log that does not become again what it was. Spec 1.6. */

@@ -6,27 +6,32 @@ import { unreadableIncident } from "./log-anomalies.ts";
 import { evidenceOf } from "./evidence.ts";
 import { intakeOf } from "../../state/agent-state.ts";
 import { observe } from "../../state/log-status.ts";
-import type { Taking } from "../intake-context.ts";
+import type { Session } from "../../session/session.ts";
 
 /**
  * A fork or a rewriting is never silently passed over (spec 1.6): one that found no room among the
  * notices of its hour is told at the next start that has some. What was told is not told again.
  */
-export function reportHolds(taking: Taking): void {
-  for (const { admission, log } of taking.memory.intakes.values()) {
+export function reportHolds(
+  session: Pick<Session, "world" | "place" | "memory" | "recorder">,
+): void {
+  for (const { admission, log } of session.memory.intakes.values()) {
     const { held } = admission;
-    if (held === undefined || log.owner === taking.place.handle) continue;
+    if (held === undefined || log.owner === session.place.handle) continue;
     if (held.cause !== "log_forked" && held.cause !== "log_rewritten") continue;
-    const path = evidenceOf(taking, log.name).at(-1);
+    const path = evidenceOf(session, log.name).at(-1);
     const evidence = path === undefined ? "" : `evidence: ${basename(path)}`;
-    taking.tell(chainIncident(log, { cause: held.cause, detail: held.detail }, evidence));
+    session.recorder.tell(chainIncident(log, { cause: held.cause, detail: held.detail }, evidence));
   }
 }
 
 /** Tells the operator what was found in our own logs when they were looked at. Spec 1.6, 4.1. */
-export function reportRecovery(taking: Taking, report: RecoveryReport): void {
+export function reportRecovery(
+  session: Pick<Session, "world" | "memory" | "recorder">,
+  report: RecoveryReport,
+): void {
   for (const { log, offset, detail } of report.damaged) {
-    taking.tell({
+    session.recorder.tell({
       key: `log_damaged:${log}:${offset}`,
       cause: "log_damaged",
       subject: `our own log ${log} is damaged`,
@@ -36,17 +41,20 @@ export function reportRecovery(taking: Taking, report: RecoveryReport): void {
   }
   for (const { log, problem } of report.obstructed) {
     // Also once it can be opened again: what stands there is read before anything follows it.
-    const intake = intakeOf(taking.memory, log);
-    observe(intake, { saw: "obstruction", problem, forMs: 0 }, taking.world.clock.monoMs());
-    taking.tell(unreadableIncident(taking, log, problem.message));
+    const intake = intakeOf(session.memory, log);
+    observe(intake, { saw: "obstruction", problem, forMs: 0 }, session.world.clock.monoMs());
+    session.recorder.tell(unreadableIncident(session, log, problem.message));
   }
   const [first] = report.unknown;
-  if (first !== undefined && taking.memory.inUse === undefined) {
+  if (first !== undefined && session.memory.inUse === undefined) {
     const { log, seq, id } = first;
     const detail = `${log}: line ${seq} (${id}) carries our signature, and we did not write it`;
-    taking.tell(identityIncident(log, id, detail));
+    session.recorder.tell(identityIncident(log, id, detail));
   }
   for (const { log, offset, bytes } of report.cut) {
-    taking.world.log.warn({ log, offset, bytes }, "a torn end of our own log was cut and restored");
+    session.world.log.warn(
+      { log, offset, bytes },
+      "a torn end of our own log was cut and restored",
+    );
   }
 }

@@ -4,7 +4,7 @@ import { findContinuation } from "./torn-line.ts";
 import { prepareLines, signaturesOf } from "../judge-lines.ts";
 import type { LogIntake } from "../../state/agent-state.ts";
 import { observe } from "../../state/log-status.ts";
-import type { Taking } from "../intake-context.ts";
+import type { Session } from "../../session/session.ts";
 
 /** Of one turn: others have theirs in between. */
 const STRETCH = { bytes: 65_536, lines: 2_048 };
@@ -17,7 +17,7 @@ const LONG_STRETCH = { bytes: 1_048_576, lines: 8_192 };
  * is in memory. "found" and "end" (of the log, for now): the log is read on at the tear.
  */
 export async function searchBehindTear(
-  { world, ctx }: Pick<Taking, "world" | "ctx">,
+  { world, ctx }: Pick<Session, "world" | "ctx">,
   intake: LogIntake,
   path: string,
   isPatient: boolean,

@@ -87,7 +87,7 @@ async function show(
     emit(cli, flags, message, (paint) => `${inboxText(message, paint, cli.clock.nowMs())}\n`);
   }
   const unread = messages.filter(({ _meta }) => !_meta.read).map(({ _meta }) => _meta.id);
-  if (flags.markRead === true && unread.length > 0) await client.markRead(unread);
+  if (flags.markRead === true && unread.length > 0) await client.ask("read", { ids: unread });
 }
 
 /** Until it is interrupted. What was shown once is not shown again. */
@@ -101,7 +101,7 @@ async function follow(
   for (;;) {
     await cli.clock.sleep(FOLLOW_PAUSE_MS);
     // Without a daemon nobody but us takes in what peers write.
-    if (!client.viaDaemon) await client.tick();
+    if (!client.viaDaemon) await client.ask("tick");
     const fresh = await after(lastId, flags, client);
     await show(cli, flags, client, flags.unread === true ? fresh.filter(isUnread) : fresh);
     lastId = fresh.at(-1)?._meta.id ?? lastId;

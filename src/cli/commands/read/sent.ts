@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import type { ReceiptState, SentView } from "../../../api/views.ts";
+import type { ReceiptStage, SentView } from "../../../api/views.ts";
 import { count, withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { emit, table, type Paint, type Style } from "../../output/output.ts";
@@ -10,7 +10,7 @@ interface Flags extends GlobalFlags {
   limit?: number;
 }
 
-const STYLE_BY_STATE: Record<ReceiptState, Style> = {
+const STYLE_BY_STATE: Record<ReceiptStage, Style> = {
   stored: "dim",
   delivered: "cyan",
   read: "green",

@@ -56,7 +56,7 @@ async function set(cli: Cli, flags: SetFlags): Promise<void> {
       hint: "give --state, --last-action or --heads-down",
     });
   }
-  await withClient(cli, flags, (client) => client.setStatus(change));
+  await withClient(cli, flags, (client) => client.ask("status", change));
   emit(cli, flags, { ok: true }, () => "Set; it goes out with the next heartbeat.");
 }
 

@@ -79,7 +79,7 @@ async function run(cli: Cli, flags: RotateFlags): Promise<void> {
   await withClient(cli, flags, async (client) => {
     const before = await client.view("keys");
     const drafts = requests(at, asked, before, signer.keyId, publicIdentity.key);
-    if (drafts.length > 0) await client.send(drafts);
+    if (drafts.length > 0) await client.ask("send", { drafts });
     const keys = await client.view("keys");
     emit(cli, flags, keys, (paint) =>
       [keysText(keys, paint), ...notAskedText(at, asked)].join("\n"),

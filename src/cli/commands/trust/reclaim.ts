@@ -35,7 +35,7 @@ async function run(cli: Cli, flags: GlobalFlags & ConsentFlags): Promise<void> {
       };
       await confirmOperator(cli, flags, action, place.paths.operatorJournal);
     }
-    const answer = in_use === null ? NOTHING : await client.reclaim();
+    const answer = in_use === null ? NOTHING : await client.ask("reclaim");
     emit(cli, flags, { changed: in_use !== null, ...answer }, (paint) => {
       if (in_use === null) return "your key is in use nowhere else; nothing to do";
       const logs = answer.logs.map(({ log, seq }) => `${log} goes on after line ${seq}`);

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import type { Client } from "../../../api/client.ts";
-import type { SafeModeView } from "../../../api/views.ts";
+import type { SafeMode } from "../../../api/views.ts";
 import { DeaddropError } from "../../../api/errors.ts";
 import { agentPaths } from "../../../storage/paths.ts";
 import { confirmOperator, type ConsentFlags } from "../../input/confirm.ts";
@@ -52,7 +52,7 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
   });
 }
 
-async function activeSafeMode(client: Client, here: boolean): Promise<SafeModeView> {
+async function activeSafeMode(client: Client, here: boolean): Promise<SafeMode> {
   const mode = await client.view("safe_mode");
   if (mode === null || !mode.active) {
     throw new DeaddropError("refused", "there is no safe mode to end");
@@ -69,7 +69,7 @@ async function consent(
   cli: Cli,
   flags: Flags,
   client: Client,
-  mode: SafeModeView,
+  mode: SafeMode,
   incident: Parent,
 ): Promise<void> {
   const here = flags.here === true;

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { expect } from "vitest";
 import { makeLayout, type Log } from "../../../src/wire/layout.ts";
 import { parseMessage, type Message } from "../../../src/wire/message.ts";
-import { FALSE_ALARMS } from "../scenes/false-alarms.ts";
+import { FALSE_ALARMS } from "./false-alarms.ts";
 import type { SimulatedWire } from "../scenes/simulated-wire.ts";
 
 interface Standing {
@@ -12,10 +12,10 @@ interface Standing {
 }
 
 /**
- * Somebody who remembers every byte that stood in a log and every word that was promised, also
- * what a power cut took back, and who holds the daemons to the promises made in reliability.
+ * Checks the promises of docs/reliability.md on a simulated wire. It remembers each line that it has
+ * seen in a log, also one that a power cut has taken back, and each answer that a sender got.
  */
-export class Witness {
+export class PromiseChecker {
   readonly #wire: SimulatedWire;
   readonly #logs: readonly Log[];
   readonly #bytesAt = new Map<string, string>();
@@ -26,12 +26,12 @@ export class Witness {
     this.#logs = [...makeLayout(kind, wire.roster).logs.values()];
   }
 
-  /** An answer that a sender was given: these lines have to stay. */
+  /** A sender was told that these lines are sent: they have to be in their logs in the end. */
   promised(lines: readonly { readonly log: string; readonly event_id: string }[]): void {
     for (const { log, event_id: id } of lines) this.#promised.push({ log, id });
   }
 
-  /** No seq twice with different bytes, also where the first of them were never durable. */
+  /** No number of a log is ever seen with two different lines, durable or not. */
   look(): void {
     for (const log of this.#logs) {
       for (const line of this.#wire.lines(log.path)) {
@@ -45,7 +45,11 @@ export class Witness {
     }
   }
 
-  /** Everything that must be true when all run and nothing is left to do. */
+  /**
+   * What must hold when all agents run and nothing is left to do: each log is one chain with every
+   * promised line in it, each inbox has every line for it once and in order, nobody was given a
+   * false alarm, and no decision or incident is in its shared file twice.
+   */
   async check(): Promise<void> {
     this.look();
     const standing = this.#logs.flatMap((log) => this.#chain(log));
@@ -62,7 +66,7 @@ export class Witness {
     this.#checkShared(standing);
   }
 
-  /** What a beat has claimed is in the inbox, before the first tick after a restart. */
+  /** After a restart, before the first tick: what the last heartbeat covers is in the inbox. */
   checkClaims(handle: string): void {
     const claims = this.#lastClaims(handle);
     const inbox = new Set(this.inbox(handle));
@@ -125,7 +129,7 @@ export class Witness {
       try {
         return (JSON.parse(line) as { proposal_id: string }).proposal_id;
       } catch {
-        return undefined; // a torn line of who died in it: readers count and skip it
+        return undefined; // the torn line of a process that died: readers count and skip it
       }
     });
     const whole = proposals.filter((id) => id !== undefined);

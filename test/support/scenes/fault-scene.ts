@@ -3,24 +3,24 @@ import { StorageError } from "../../../src/storage/disk/disk.ts";
 import { fromPlain } from "../../../src/wire/json/json.ts";
 import { Crashed } from "../disk/memory-disk.ts";
 import { SimulatedWire, type SceneOptions } from "./simulated-wire.ts";
-import { Witness } from "../disk/witness.ts";
+import { PromiseChecker } from "./promise-checker.ts";
 
 export const SECOND = 1_000;
 export const MINUTE = 60 * SECOND;
 
-/** A wire on which processes die and disks fail, and somebody who watches. */
-export interface RoughScene {
+/** A simulated wire on which processes die and disks fail, with a check of what was promised. */
+export interface FaultScene {
   readonly wire: SimulatedWire;
-  readonly witness: Witness;
+  readonly checker: PromiseChecker;
 }
 
-/** All of them run, each has said something, and all of it is durable. */
-export async function roughScene(
+/** All agents run, each has sent a line, and everything is durable. */
+export async function faultScene(
   roster: readonly string[],
   options: SceneOptions = {},
-): Promise<RoughScene> {
-  const wire = new SimulatedWire(roster, { ...options, rough: true });
-  const scene = { wire, witness: new Witness(wire, options.layout) };
+): Promise<FaultScene> {
+  const wire = new SimulatedWire(roster, { ...options, withFaults: true });
+  const scene = { wire, checker: new PromiseChecker(wire, options.layout) };
   await wire.start();
   for (const handle of roster) await send(scene, handle, say("before"));
   await wire.pass(3 * SECOND);
@@ -46,19 +46,19 @@ export function proposal(to: string, subject: string): Draft {
   return { to: [to], type: "proposal", subject, body, ackRequired: true };
 }
 
-/** One group; what its sender is told is promised. Returns the id of its first line. */
+/** Sends one group of lines; the answer is a promise to check. Returns the id of the first line. */
 export async function send(
-  { wire, witness }: RoughScene,
+  { wire, checker }: FaultScene,
   from: string,
   ...drafts: readonly Draft[]
 ): Promise<string | undefined> {
   const answers = await wire.attempt(from, (agent) => agent.send([drafts]));
   const lines = answers?.[0]?.messages ?? [];
-  witness.promised(lines);
+  checker.promised(lines);
   return lines[0]?.event_id;
 }
 
-export async function ack(scene: RoughScene, from: string, id: string): Promise<void> {
+export async function ack(scene: FaultScene, from: string, id: string): Promise<void> {
   const thread = await scene.wire.attempt(from, (agent) => agent.view("resolve_id", { id }));
   if (thread === undefined) return;
   const { correlation_id: correlationId, from: to } = thread;
@@ -66,9 +66,9 @@ export async function ack(scene: RoughScene, from: string, id: string): Promise<
   await send(scene, from, { ...draft, correlationId });
 }
 
-/** Starts a daemon as that process; false when it died or failed in it. */
+/** Starts a daemon as that process; false when the process died or the disk failed. */
 export async function up(
-  { wire }: RoughScene,
+  { wire }: FaultScene,
   handle: string,
   process = wire.disk.process(),
 ): Promise<boolean> {
@@ -81,14 +81,14 @@ export async function up(
   }
 }
 
-/** Whoever is down comes up again, time passes, and all promises have been kept. */
-export async function aftermath({ wire, witness }: RoughScene): Promise<void> {
+/** Starts the agents that are down, lets time pass, and checks that every promise was kept. */
+export async function recoverAndCheck({ wire, checker }: FaultScene): Promise<void> {
   for (const handle of wire.roster) {
     if (!wire.isUp(handle)) await wire.begin(handle, wire.disk.process());
-    witness.checkClaims(handle);
+    checker.checkClaims(handle);
   }
   await wire.pass(2 * SECOND);
   await wire.rest();
   await wire.pass(4 * MINUTE);
-  await witness.check();
+  await checker.check();
 }

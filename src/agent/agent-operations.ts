@@ -1,0 +1,66 @@
+import type { SendAnswer } from "../api/client.ts";
+import type { OperatedAgent } from "../api/operations.ts";
+import { safeMode } from "../protocol/incidents/safe-mode.ts";
+import { StorageError } from "../storage/disk/disk.ts";
+import type { Draft } from "../wire/compose.ts";
+import { sendGroups } from "./effects/append-own.ts";
+import { resetPeer } from "./effects/peer-reset.ts";
+import { reclaim } from "./effects/reclaim.ts";
+import { readBack } from "./effects/rounds.ts";
+import type { SessionKeeper } from "./session/session-lifecycle.ts";
+import type { World } from "./session/world.ts";
+import { unreadIds } from "./state/unread.ts";
+import { view } from "./views/views.ts";
+import { takeInOwn } from "./intake/take-in.ts";
+
+/** What operations do within one session, each in a turn of its own. */
+export function sessionOperations(keeper: SessionKeeper): Omit<OperatedAgent, "look" | "reload"> {
+  const { using } = keeper;
+  return {
+    view: (name, args) =>
+      using(async (session) => {
+        await readBack(session);
+        return view(session, name, args, keeper.isHeld);
+      }),
+    markRead: (ids) =>
+      using(async (session) => {
+        const before = unreadIds(session.memory.state.receipts, ids);
+        if (before > 0)
+          session.recorder.local({ kind: "read", ids, at: session.world.clock.wallMs() });
+        return Promise.resolve({ read: before });
+      }),
+    setStatus: (status) =>
+      using(async (session) => {
+        session.recorder.local({ kind: "status", at: session.world.clock.wallMs(), ...status });
+        return Promise.resolve();
+      }),
+    resetPeer: (peer) => using((session) => resetPeer(session, peer)),
+    reclaim: () => using((session) => reclaim(session)),
+  };
+}
+
+/** The groups of SendingAgent.send; what was sent is read back where no daemon does it. */
+export async function sendAndReadBack(
+  { log }: World,
+  keeper: SessionKeeper,
+  groups: readonly (readonly Draft[])[],
+): Promise<SendAnswer[]> {
+  let answers: SendAnswer[] | undefined;
+  try {
+    return await keeper.using(async (session) => {
+      // A resume that was just sent counts at once.
+      if (safeMode(session.memory.state.incidents, session.env) !== undefined) {
+        await readBack(session);
+      }
+      answers = sendGroups(session, groups);
+      // A daemon's next round reads it back; who asks before that does it.
+      if (!keeper.isHeld) await takeInOwn(session);
+      return answers;
+    });
+  } catch (error) {
+    if (answers === undefined || !(error instanceof StorageError)) throw error;
+    // It is promised: who is told otherwise sends it twice.
+    log.warn({ code: error.code }, `sent, but not read back: ${error.message}`);
+    return answers;
+  }
+}

@@ -1,0 +1,77 @@
+import type { AutomaticIncident } from "../../protocol/effects.ts";
+import { hourlyKey } from "../../protocol/notices.ts";
+import { isObstruction } from "../../storage/disk/disk.ts";
+import { ownLogs } from "../../wire/layout.ts";
+import { newDecisions } from "../effects/decision-file.ts";
+import type { Session } from "../session/session.ts";
+import { isCaughtUp } from "../state/log-status.ts";
+import { correctTimes } from "../state/receipt-times.ts";
+import { takeIn } from "./read-log.ts";
+import { takeTurns } from "./round-robin.ts";
+import { judgeAnomaly } from "./trouble/log-anomalies.ts";
+
+/** Turns of one call for each log: a caller that reads without a daemon reads no endless flood either. */
+const MAX_TURNS_A_LOG = 64;
+/** Turns of decisions.jsonl in one call: anybody may write there, and entries are verified. */
+const MAX_DECISION_TURNS = 64;
+
+/** Reads what is new in every log; true when more waits. After `withinMs` it begins no more turns. */
+export async function takeInAll(session: Session, withinMs = Infinity): Promise<boolean> {
+  const { world, place, memory } = session;
+  correctTimes(session);
+  const untilMs = world.clock.monoMs() + withinMs;
+  const names = [...place.layout.logs.keys()];
+  const mostTurns = MAX_TURNS_A_LOG * names.length;
+  const isOver = (turns: number) => turns >= mostTurns || world.clock.monoMs() >= untilMs;
+  const isPatient = withinMs < Infinity;
+  const more = await takeTurns(names, (name) => takeInOne(session, name, isPatient), isOver);
+  if ([...memory.intakes.values()].every(({ status }) => isCaughtUp(status))) {
+    memory.inbox.unnoted = undefined;
+  }
+  return takeInDecisions(session, untilMs) || more;
+}
+
+/** Reads back our own logs alone, after a send. */
+export async function takeInOwn(session: Session): Promise<void> {
+  const { layout, handle } = session.place;
+  for (const { name } of ownLogs(layout, handle)) {
+    let more = true;
+    while (more) more = await takeInOne(session, name, false);
+  }
+}
+
+/** Reads what is new in decisions.jsonl; true when more waits. */
+export function takeInDecisions(
+  { world, place, memory, recorder }: Pick<Session, "world" | "place" | "memory" | "recorder">,
+  untilMs = Infinity,
+): boolean {
+  const { clock, disk } = world;
+  for (let turn = 0; turn < MAX_DECISION_TURNS; turn += 1) {
+    const read = newDecisions(disk, place, memory.decisions, clock.wallMs());
+    if (read.anomaly !== undefined) recorder.tell(decisionsChanged(read.anomaly, clock.wallMs()));
+    for (const event of read.events) recorder.fold(event);
+    memory.decisions = read.cursor;
+    if (!read.more) return false;
+    if (clock.monoMs() >= untilMs) break;
+  }
+  return true;
+}
+
+/** One turn of one log; true when more waits in it. */
+async function takeInOne(session: Session, name: string, isPatient: boolean): Promise<boolean> {
+  // A torn end of our own that could not be restored yet would count as lines.
+  if (isObstruction(session.files.own.writer.blocked(name))) return false;
+  const taken = await takeIn(session, name, isPatient);
+  if (taken.anomaly !== undefined) judgeAnomaly(session, name, taken.anomaly);
+  return taken.more;
+}
+
+function decisionsChanged(anomaly: string, wallMs: number): AutomaticIncident {
+  return {
+    key: hourlyKey("decisions_changed", wallMs),
+    cause: "decisions_changed",
+    subject: "decisions.jsonl was changed",
+    detail: `lines that were read are no longer there (${anomaly}); decisions follow from the logs and stay as they are`,
+    concernsWire: false,
+  };
+}

@@ -1,0 +1,55 @@
+import { compareLog } from "../intake/trouble/log-anomalies.ts";
+import { beginLogs } from "../intake/history-mark.ts";
+import { reportHolds, reportRecovery } from "../intake/trouble/recovery-notices.ts";
+import type { AgentConfig } from "../config/agent-config.ts";
+import type { Memory } from "../state/agent-state.ts";
+import { restoreInbox } from "../state/inbox-recovery.ts";
+import { replayJournal } from "../state/journal-replay.ts";
+import { correctTimes } from "../state/receipt-times.ts";
+import { contextOf, envOf } from "./environment.ts";
+import { openFiles } from "./open-files.ts";
+import { openOwnLogs } from "./own-logs.ts";
+import { Recorder } from "./recorder.ts";
+import type { Session } from "./session.ts";
+import type { World } from "./world.ts";
+
+/** Opens and restores everything; the caller holds the identity's lock. Spec 4.1. */
+export function openSession(world: World, place: AgentConfig, memory: Memory): Session {
+  const ctx = contextOf(place);
+  const env = envOf(place, memory, () => world.clock.monoMs());
+  const opened = openFiles(world.disk, place.paths, memory.journalEnd);
+  const own = openOwnLogs(world, place, ctx, opened);
+  const files = { ...opened, own, shared: { notBeforeMs: 0 } };
+  const recorder = new Recorder({ world, place, memory, env, journal: files.journal });
+  const session: Session = { world, place, memory, env, ctx, files, recorder, ahead: {} };
+  try {
+    begin(session);
+  } catch (error) {
+    // It is tried again and again while the disk is in trouble.
+    closeSession(session);
+    throw error;
+  }
+  return session;
+}
+
+export function closeSession({ files }: Pick<Session, "files">): void {
+  files.own.writer.close();
+  files.journal.close();
+  files.inbox.close();
+  files.quarantine.close();
+}
+
+/** Our own logs first, then what the journal says of all of them, then what has to be told. */
+function begin(session: Session): void {
+  const { world, place, memory, files, recorder } = session;
+  const { disk } = world;
+  const report = files.own.writer.recover();
+  const isReordered = (name: string) => compareLog(session, name).verdict === "reordered";
+  const fold: Recorder["fold"] = (event) => recorder.fold(event);
+  replayJournal({ disk, place, memory, fold, isReordered }, files.journal);
+  correctTimes(session);
+  restoreInbox({ disk, place, memory, files });
+  beginLogs(session);
+  reportRecovery(session, report);
+  reportHolds(session);
+}

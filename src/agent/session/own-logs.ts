@@ -1,0 +1,83 @@
+import { join } from "node:path";
+import type { AdmissionContext } from "../../admission/authenticate.ts";
+import { openLogWriter, type LogWriter } from "../../storage/own-log/log-writer.ts";
+import { segmentsOf } from "../../storage/files/segments.ts";
+import type { HeadsStore } from "../../storage/own-log/heads.ts";
+import type { Quarantine } from "../../storage/files/quarantine.ts";
+import type { RecoveryReport } from "../../storage/own-log/recovery-report.ts";
+import { ownLogs } from "../../wire/layout.ts";
+import { parseMessage } from "../../wire/message.ts";
+import type { AgentConfig } from "../config/agent-config.ts";
+import { reportRecovery } from "../intake/trouble/recovery-notices.ts";
+import type { Memory } from "../state/agent-state.ts";
+import { ownLine } from "./environment.ts";
+import type { Session } from "./session.ts";
+import type { World } from "./world.ts";
+
+const LOG_MODE = 0o640;
+const FAR_AHEAD_MS = 60_000;
+
+/** The logs that we write. */
+export interface OwnLogs {
+  readonly writer: LogWriter;
+  /** Lines that this process has just written and not yet read back: their signatures are ours. */
+  readonly written: Set<string>;
+  /** Whether a chained line with our signature is one that we wrote. Spec 1.6. */
+  wroteOurselves(log: string, seq: number, id: string): boolean;
+}
+
+/** Nothing is looked at yet: that is `writer.recover()`. */
+export function openOwnLogs(
+  world: World,
+  place: AgentConfig,
+  ctx: AdmissionContext,
+  kept: { readonly heads: HeadsStore; readonly quarantine: Quarantine },
+): OwnLogs {
+  const { disk } = world;
+  const writer = openLogWriter({
+    disk,
+    logs: ownLogs(place.layout, place.handle).map((log) => ({
+      name: log.name,
+      path: join(place.wire.folder, log.path),
+      mode: LOG_MODE,
+      segments: segmentsOf(disk, place.wire.archive, log.name),
+    })),
+    pendingPath: place.paths.pending,
+    heads: kept.heads,
+    quarantine: kept.quarantine,
+    ownLine: (log, line) => ownLine(log, line, ctx),
+    at: () => new Date(world.clock.wallMs()).toISOString(),
+  });
+  const written = new Set<string>();
+  return {
+    writer,
+    written,
+    wroteOurselves: (log, seq, id) => written.has(id) || writer.knows(log, seq, id),
+  };
+}
+
+/** After trouble with our own logs: looks at them again and restores them. Throws while it lasts. */
+export function mendOwnLogs(
+  session: Pick<Session, "world" | "memory" | "files" | "recorder">,
+): void {
+  const { world, memory, files } = session;
+  const report: RecoveryReport = files.own.writer.recover();
+  for (const { line } of report.restored) noteRestored(memory, line, world.clock.wallMs());
+  reportRecovery(session, report);
+}
+
+/** What goes out only now may be newer than all that was read back: the next line follows it. */
+function noteRestored({ times }: Memory, line: Uint8Array, wallMs: number): void {
+  const parsed = parseMessage(line);
+  if (!parsed.ok) return;
+  times.lastSent = laterTimestamp(times.lastSent, parsed.message.timestamp, wallMs);
+}
+
+/**
+ * Our logs are read one after the other: the newest of all of them counts. Not one that a clock
+ * has set far ahead, which the next one does not follow either. Spec 1.2.
+ */
+export function laterTimestamp(last: string | undefined, next: string, wallMs: number): string {
+  if (last === undefined || Date.parse(last) > wallMs + FAR_AHEAD_MS) return next;
+  return next > last ? next : last;
+}

@@ -1,0 +1,63 @@
+import { DeaddropError } from "./errors.ts";
+
+/** What a client asks for is not what the operation takes. */
+export function badRequest(problem: string): DeaddropError {
+  return new DeaddropError("usage", `bad request: ${problem}`);
+}
+
+/** A JSON object whose fields nobody has looked at yet. */
+export type Given = Readonly<Record<string, unknown>>;
+
+export function asObject(value: unknown): Given {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Given;
+  throw badRequest("an object was expected");
+}
+
+/** What a field may hold, and the words that say so. */
+interface Kind<T> {
+  readonly words: string;
+  is(value: unknown): value is T;
+}
+
+export const text: Kind<string> = {
+  words: "text",
+  is: (value) => typeof value === "string",
+};
+
+export const flag: Kind<boolean> = {
+  words: "true or false",
+  is: (value) => typeof value === "boolean",
+};
+
+export const count: Kind<number> = {
+  words: "a whole number of at least 1",
+  is: (value): value is number => Number.isSafeInteger(value) && Number(value) >= 1,
+};
+
+export const texts: Kind<string[]> = {
+  words: "a list of text",
+  is: (value): value is string[] => Array.isArray(value) && value.every((item) => text.is(item)),
+};
+
+export function oneOf<const T extends string>(allowed: readonly T[]): Kind<T> {
+  return {
+    words: `one of ${allowed.join(", ")}`,
+    is: (value): value is T => allowed.some((word) => word === value),
+  };
+}
+
+export function needed<T>(given: Given, name: string, kind: Kind<T>): T {
+  const value = given[name];
+  if (kind.is(value)) return value;
+  throw badRequest(`${name} must be ${kind.words}`);
+}
+
+/** An object with that field, or an empty one when it is left out. */
+export function optional<Name extends string, T>(
+  given: Given,
+  name: Name,
+  kind: Kind<T>,
+): { [N in Name]?: T } {
+  if (given[name] === undefined) return {};
+  return { [name]: needed(given, name, kind) } as { [N in Name]?: T };
+}

@@ -1,0 +1,144 @@
+import { AGENT_STATES } from "../protocol/env.ts";
+import type { Draft } from "../wire/compose.ts";
+import type { ReclaimAnswer, SendAnswer, StatusChange } from "./client.ts";
+import { parseDrafts } from "./draft-arguments.ts";
+import { DeaddropError } from "./errors.ts";
+import type { HoldsView } from "./holds.ts";
+import {
+  asObject,
+  badRequest,
+  flag,
+  needed,
+  oneOf,
+  optional,
+  text,
+  texts,
+} from "./json-arguments.ts";
+import { parseViewRequest } from "./view-arguments.ts";
+import type { ViewArgs, ViewName, Views } from "./views.ts";
+
+/** What operations ask of an agent. Its calls do not overlap: see Service. */
+export interface OperatedAgent {
+  view<N extends ViewName>(name: N, args: ViewArgs[N]): Promise<Views[N]>;
+  markRead(ids: readonly string[] | "all"): Promise<{ read: number }>;
+  setStatus(change: StatusChange): Promise<void>;
+  /** The operator has decided: a peer's held logs are taken again. Answers what was held. Spec 1.6. */
+  resetPeer(peer: string): Promise<HoldsView>;
+  /** The operator has stopped the other copy of our key: we write again. Spec 1.6. */
+  reclaim(): Promise<ReclaimAnswer>;
+  /** Takes in what is new in the peers' logs now; true when more waits. A daemon acts on it too. */
+  look(): Promise<boolean>;
+  /** Reads configuration, pins and tiers again after the operator has changed them. */
+  reload(): Promise<void>;
+}
+
+/** An agent as operations reach it: one call after the other. */
+export interface Service {
+  inTurn<T>(work: (agent: OperatedAgent) => Promise<T>): Promise<T>;
+  /** All or nothing, one group; sends that come together go out with one sync. */
+  send(drafts: readonly Draft[]): Promise<SendAnswer>;
+}
+
+interface Operation<Args, Answer> {
+  /** Typed arguments from the JSON of a request. Throws DeaddropError ("usage"). */
+  parse(json: unknown): Args;
+  run(service: Service, args: Args): Promise<Answer>;
+  /** Whether something happens that peers, or the agent itself, should see soon. */
+  readonly acts: boolean;
+}
+
+/**
+ * Everything that can be asked of an agent, by its name on the socket. The daemon's requests, its
+ * clients and direct use all follow from this table. Spec 4.2.
+ */
+const OPERATIONS = {
+  send: operation({
+    parse: parseDrafts,
+    run: (service, { drafts }) => service.send(drafts),
+    acts: true,
+  }),
+  view: operation({
+    parse: parseViewRequest,
+    run: (service, { name, args }) => service.inTurn((agent) => agent.view<ViewName>(name, args)),
+    acts: false,
+  }),
+  read: operation({
+    parse: parseIds,
+    run: (service, { ids }) => service.inTurn((agent) => agent.markRead(ids)),
+    acts: true,
+  }),
+  status: operation({
+    parse: parseStatus,
+    run: (service, change) => service.inTurn((agent) => agent.setStatus(change)),
+    acts: true,
+  }),
+  reset_peer: operation({
+    parse: (json) => ({ peer: needed(asObject(json), "peer", text) }),
+    run: (service, { peer }) => service.inTurn((agent) => agent.resetPeer(peer)),
+    acts: true,
+  }),
+  reclaim: operation({
+    parse: nothing,
+    run: (service) => service.inTurn((agent) => agent.reclaim()),
+    acts: true,
+  }),
+  tick: operation({
+    parse: nothing,
+    run: (service) => service.inTurn((agent) => agent.look()),
+    acts: false,
+  }),
+  reload: operation({
+    parse: nothing,
+    run: (service) => service.inTurn((agent) => agent.reload()),
+    acts: true,
+  }),
+};
+
+export type OperationName = keyof typeof OPERATIONS;
+export type Arguments<N extends OperationName> = ReturnType<(typeof OPERATIONS)[N]["parse"]>;
+export type Answer<N extends OperationName> = Awaited<ReturnType<(typeof OPERATIONS)[N]["run"]>>;
+
+/** Asks for an operation; one that takes nothing is asked for by its name alone. */
+export type Ask = <N extends OperationName>(
+  name: N,
+  ...args: undefined extends Arguments<N> ? [] : [args: Arguments<N>]
+) => Promise<Answer<N>>;
+
+/** The operation of that name, for arguments that its own `parse` has made. */
+export function operationNamed(name: string): Operation<unknown, unknown> {
+  if (!Object.hasOwn(OPERATIONS, name)) {
+    throw new DeaddropError("usage", `the daemon knows no request "${name}"`, {
+      hint: "daemon and command are of different versions: restart the daemon",
+    });
+  }
+  return OPERATIONS[name as OperationName];
+}
+
+/** Asks in this process: nothing is packed and nothing is parsed. */
+export function askDirectly(service: Service): Ask {
+  return <N extends OperationName>(name: N, ...[args]: readonly unknown[]) =>
+    operationNamed(name).run(service, args) as Promise<Answer<N>>;
+}
+
+function operation<Args, Result>(row: Operation<Args, Result>): Operation<Args, Result> {
+  return row;
+}
+
+function nothing(): undefined {
+  return undefined;
+}
+
+function parseIds(json: unknown): { ids: readonly string[] | "all" } {
+  const { ids } = asObject(json);
+  if (ids === "all" || texts.is(ids)) return { ids };
+  throw badRequest('ids must be "all" or a list of event ids');
+}
+
+function parseStatus(json: unknown): StatusChange {
+  const given = asObject(json);
+  return {
+    ...optional(given, "state", oneOf(AGENT_STATES)),
+    ...optional(given, "lastAction", text),
+    ...optional(given, "headsDown", flag),
+  };
+}

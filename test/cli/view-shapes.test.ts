@@ -1,0 +1,347 @@
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { SendAnswer } from "../../src/api/client.ts";
+import type { HoldsView } from "../../src/api/holds.ts";
+import type { DecisionsView, IncidentView, Views } from "../../src/api/views.ts";
+import { openClient } from "../../src/client/open-client.ts";
+import { COMMANDS } from "../../src/cli/command-table.ts";
+import type { Cli } from "../../src/cli/context.ts";
+import { main } from "../../src/cli/main.ts";
+import { composeLine } from "../../src/wire/compose.ts";
+import { makeSigner } from "../../src/wire/signature.ts";
+import { declaredShapes, type Shapes } from "../support/json-shapes.ts";
+import { jsonLines, makeWire, removeWires, WIRE_ID } from "../support/processes/live-wire.ts";
+import type { Daemon, LiveWire } from "../support/processes/live-wire.ts";
+import { until } from "../support/processes/real-processes.ts";
+
+const API = 'import("./src/api/views.ts")';
+const SENT = 'import("./src/api/client.ts").SendAnswer';
+const view = (name: keyof Views) => `${API}.Views["${name}"]`;
+const answer = `${SENT} & { answers: ${API}.ResolvedId }`;
+
+/** What each command prints with `--json`; `inbox` prints one object a line. */
+const TYPES = {
+  ack: answer,
+  broadcast: SENT,
+  correct: answer,
+  counter: answer,
+  decisions: view("decisions"),
+  inbox: `${view("inbox")}[number]`,
+  "inbox --path": "{ inbox_path: string }",
+  "incident ack": answer,
+  "incident list": view("incidents"),
+  "incident notices": view("notices"),
+  "incident raise": SENT,
+  "incident resolve": answer,
+  "key show": view("keys"),
+  "peer show": view("holds"),
+  peers: view("peers"),
+  pending: view("pending"),
+  proposals: view("proposals"),
+  propose: SENT,
+  reply: answer,
+  search: view("search"),
+  send: SENT,
+  "send --wait": `${SENT} & { receipts: (${API}.ReceiptView & { event_id: string })[] }`,
+  sent: view("sent"),
+  ship: SENT,
+  stats: view("stats"),
+  status: view("status"),
+  thread: view("thread"),
+  "trust list": 'ReturnType<typeof import("./src/cli/trust/list.ts").trustRows>',
+  audit: 'import("./src/audit/audit.ts").AuditReport',
+  whoami: view("whoami"),
+} as const;
+
+/** Commands that show nothing of what an agent knows: set-up, keys, files, and what they print is their own. */
+const NO_VIEW = [
+  ...["backup", "canonical", "card", "completion", "config", "daemon", "demo", "doctor", "init"],
+  ...["join", "keygen", "reclaim", "restore", "resume", "sas", "service", "verify"],
+];
+
+type Printed = keyof typeof TYPES;
+
+let shapes: Shapes<Printed>;
+let scene: Scene;
+
+/** A wire, the agents' commands run in this process, and each JSON that they print compared. */
+class Scene {
+  readonly problems: string[] = [];
+  readonly printed = new Map<Printed, unknown>();
+  readonly wire: LiveWire;
+
+  constructor(wire: LiveWire) {
+    this.wire = wire;
+  }
+
+  async run(handle: string, ...args: readonly string[]): Promise<string> {
+    const { env, dir, folder } = this.wire;
+    const [out, err]: [string[], string[]] = [[], []];
+    const cli: Cli = {
+      env,
+      cwd: folder,
+      stdin: Readable.from([]),
+      stdout: { write: (text: string) => out.push(text) },
+      stderr: { write: (text: string) => err.push(text) },
+      exitCode: 0,
+      clock: {
+        nowMs: () => Date.now(),
+        sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+      },
+      openClient,
+    };
+    const [command = "", ...rest] = args;
+    const code = await main([command, "--wire", dir, "--as", handle, ...rest, "--json"], cli);
+    // An audit that found something says so with its exit code, and prints all the same.
+    if (code !== 0 && out.length === 0) throw new Error(`${args.join(" ")}: ${err.join("")}`);
+    return out.join("");
+  }
+
+  /** Compares what the command prints with its declared type, and gives it. */
+  async asks<T>(name: Printed, handle: string, ...args: readonly string[]): Promise<T> {
+    const text = await this.run(handle, ...name.split(" "), ...args);
+    for (const json of name === "inbox" ? jsonLines(text) : [JSON.parse(text) as unknown]) {
+      this.problems.push(...shapes.problems(name, json));
+      this.printed.set(name, json);
+    }
+    return this.printed.get(name) as T;
+  }
+
+  async says(name: Printed, handle: string, ...args: readonly string[]): Promise<string> {
+    const { messages } = await this.asks<SendAnswer>(name, handle, ...args);
+    return messages[0]?.event_id ?? "";
+  }
+
+  /** Until that peer's command knows the message. */
+  async reaches(handle: string, id: string): Promise<void> {
+    const named = () =>
+      this.run(handle, "thread", id, "--event").then(
+        () => true,
+        () => false,
+      );
+    await until(`${id} reaches ${handle}`, named);
+  }
+}
+
+/** Messages of each kind, with receipts, answers and corrections. */
+async function talk(scene: Scene): Promise<void> {
+  const plan = await scene.says(
+    "send",
+    "forge",
+    "the plan",
+    "steps",
+    "--ack-required",
+    "--ref",
+    "a",
+  );
+  await scene.reaches("scribe", plan);
+  await scene.says("reply", "scribe", plan, "--type", "feedback", "fine");
+  const fixed = await scene.says("correct", "forge", plan, "better steps");
+  await scene.says("broadcast", "forge", "hello all", "x");
+  await scene.says(
+    "ship",
+    "forge",
+    "parser v2",
+    "--state",
+    "tests green",
+    "--digest",
+    "ab".repeat(32),
+  );
+  await scene.asks("send --wait", "forge", "delivered", "and read", "read");
+  await scene.reaches("scribe", fixed);
+  await scene.asks("pending", "scribe");
+}
+
+/** Ratified, superseded, rejected and open proposals, and an entry that nobody signed. */
+async function decide(scene: Scene): Promise<void> {
+  const inForce = () => scene.asks<DecisionsView>("decisions", "forge", "--all");
+  const touches = ["--domain", "api", "--ref", "src/api/client.ts"];
+  const first = await scene.says("propose", "forge", "freeze the api", ...touches);
+  await scene.reaches("scribe", first);
+  await scene.says("ack", "scribe", first);
+  await until("it is in force", async () => (await inForce()).in_force.length === 1);
+  const args = ["freeze it later", "--supersedes", first, ...touches];
+  const second = await scene.says("propose", "forge", ...args);
+  await scene.reaches("scribe", second);
+  await scene.says("ack", "scribe", second);
+  await until("it is superseded", async () => (await inForce()).superseded.length === 1);
+  const third = await scene.says("propose", "forge", "use tabs");
+  await scene.reaches("scribe", third);
+  await scene.says("counter", "scribe", third, "use spaces");
+  appendFileSync(join(scene.wire.dir, "decisions.jsonl"), '{"decision":"by hand"}\n');
+  await until("it is seen", async () => (await inForce()).unproved.length === 1);
+}
+
+async function alarm(scene: Scene): Promise<void> {
+  const listed = () => scene.asks<IncidentView[]>("incident list", "forge", "--all");
+  const first = await scene.says("incident raise", "forge", "main is broken", "--severity", "low");
+  await scene.reaches("scribe", first);
+  await scene.asks("status", "scribe");
+  await scene.says("incident ack", "scribe", first);
+  await until("it is acked", async () => (await listed()).some(({ status }) => status === "acked"));
+  await scene.says("incident resolve", "forge", first);
+  await scene.says("incident raise", "scribe", "and the docs", "--severity", "low");
+  await until("it has a deadline", async () =>
+    (await listed()).some(({ addressees }) => typeof addressees[0]?.due_at === "string"),
+  );
+}
+
+/** Scribe's key writes two lines in one place, a stranger's log lies there, and the policy changes. */
+async function harm(scene: Scene, scribes: Daemon): Promise<void> {
+  const { wire } = scene;
+  await scribes.stop();
+  const signer = makeSigner("scribe", readFileSync(wire.paths("scribe").identity.key));
+  const { seq = 0, event_id: id } = wire.lines("scribe_to_forge.jsonl").at(-1) ?? {};
+  const lines = ["one", "another"].map((subject) => {
+    const timestamp = new Date().toISOString();
+    const said = { to: ["forge"], type: "feedback", subject, body: "x", correlationId: timestamp };
+    const head = { seq, id: id ?? "" };
+    const at = { timestamp, log: "scribe_to_forge", wireId: WIRE_ID, head };
+    return `${Buffer.from(composeLine(said, at, signer).line).toString("utf8")}\n`;
+  });
+  appendFileSync(join(wire.dir, "scribe_to_forge.jsonl"), lines.join(""));
+  writeFileSync(join(wire.dir, "ghost_to_forge.jsonl"), "{}\n");
+  appendFileSync(join(wire.dir, "config.json"), " ");
+  await until("scribe is held", async () => {
+    const { holds } = await scene.asks<HoldsView>("peer show", "forge", "scribe");
+    return holds.length > 0;
+  });
+}
+
+/** Seldom there, or not on this wire; what makes them has tests of its own. */
+const RARE = [
+  ...["audit.incidents[].addressees[].due_at", "audit.refused_then", "audit.torn", "audit.twins"],
+  ...[
+    "decisions.pending",
+    "decisions.superseded[].supersedes",
+    "inbox.refs",
+    "key show.earlier",
+    "key show.since",
+  ],
+  ...["peers[].trusts_us", "peers[].waits", "status.peers[].trusts_us", "status.peers[].waits"],
+  ...["proposals[].problem", "search[]._meta.corrections", "search[]._meta.refused"],
+  ...["status.in_use", "status.incidents[].addressees[].acked_at", "status.safe_mode"],
+  ...["thread[].messages[]._meta.refused", "thread[].proposals[].problem", "whoami.in_use"],
+  ...["trust list[].drift", "trust list[].held", "trust list[].pending"],
+];
+
+beforeAll(async () => {
+  shapes = declaredShapes(TYPES);
+  const domains = { api: { owner: "scribe", paths: ["src/api/**"] } };
+  const wire = makeWire({ cadenceSeconds: 1, deadlineSeconds: 120, config: { domains } });
+  scene = new Scene(wire);
+  await wire.daemon("forge");
+  const scribes = await wire.daemon("scribe");
+  await talk(scene);
+  await decide(scene);
+  await alarm(scene);
+  await harm(scene, scribes);
+  await lookAround(scene);
+});
+afterAll(removeWires);
+
+/** All views once more, when everything has happened. */
+async function lookAround(scene: Scene): Promise<void> {
+  await scene.run("forge", "status", "set", "--last-action", "splitting the parser");
+  await scene.run("forge", "key", "rotate", "--yes", "--reason", "a test");
+  const alone = ["whoami", "status", "peers", "inbox", "inbox --path", "sent", "pending"] as const;
+  for (const name of alone) await scene.asks(name, "forge");
+  const proofs = ["proposals", "stats", "key show", "trust list", "audit"] as const;
+  for (const name of proofs) await scene.asks(name, "forge");
+  await scene.asks("incident notices", "forge");
+  await scene.asks("search", "forge", "plan");
+  for (const message of jsonLines(await scene.run("scribe", "inbox")) as Views["inbox"]) {
+    await scene.asks("thread", "scribe", message._meta.id, "--event");
+  }
+}
+
+describe("what commands print with --json", () => {
+  it("is compared for every command that shows what an agent knows", () => {
+    const compared = Object.keys(TYPES).map((name) => name.split(" ")[0] ?? "");
+    expect([...new Set([...compared, ...NO_VIEW])].toSorted()).toEqual(
+      [...COMMANDS.keys()].toSorted(),
+    );
+    expect([...scene.printed.keys()].toSorted()).toEqual(Object.keys(TYPES).toSorted());
+  });
+
+  it("has the declared fields, all of them and no others", () => {
+    expect(scene.problems).toEqual([]);
+  });
+
+  it("was compared with data of each kind", () => {
+    const never = shapes.neverFilled().filter((place) => !RARE.includes(place));
+    expect(never).toEqual([]);
+  });
+});
+
+/** Views that are made field by field; a message is passed on with whatever fields it has. */
+const MADE = [
+  ...(["status", "peers", "sent", "pending", "proposals", "decisions", "incident list"] as const),
+  ...(["incident notices", "peer show", "key show", "stats", "whoami", "trust list"] as const),
+];
+
+/** Fields that an answer of theirs need not have. */
+const OPTIONAL = [
+  ...["decisions.unproved[].decision", "peers[].waits", "status.daemon.pid"],
+  ...["status.peers[].waits", "status.unowned_logs", "whoami.daemon.pid"],
+];
+/** Objects whose fields have names of somebody's own. */
+const BY_NAME = /\.(?:by_type|support|domain_owners)$/;
+
+/** Each object within, with its place. */
+function* objectsIn(json: unknown, at: string): Generator<[object, string]> {
+  if (typeof json !== "object" || json === null) return;
+  if (Array.isArray(json)) {
+    for (const item of json) yield* objectsIn(item, `${at}[]`);
+    return;
+  }
+  yield [json, at];
+  for (const [name, value] of Object.entries(json)) yield* objectsIn(value, `${at}.${name}`);
+}
+
+describe("a shape that departs from what is declared", () => {
+  it("is noticed wherever a field is missing", () => {
+    const unnoticed = new Set<string>();
+    for (const name of MADE) {
+      const json = structuredClone(scene.printed.get(name));
+      for (const [object, at] of objectsIn(json, name)) {
+        if (BY_NAME.test(at)) continue;
+        const fields = object as Record<string, unknown>;
+        for (const [field, value] of Object.entries(fields)) {
+          delete fields[field];
+          const problems = shapes.problems(name, json);
+          fields[field] = value;
+          if (!problems.some((each) => each.startsWith(at))) unnoticed.add(`${at}.${field}`);
+        }
+      }
+    }
+    expect([...unnoticed].toSorted()).toEqual(OPTIONAL);
+  });
+
+  it("is noticed wherever there is a field more", () => {
+    for (const name of MADE) {
+      const json = structuredClone(scene.printed.get(name));
+      for (const [object, at] of objectsIn(json, name)) {
+        const fields = object as Record<string, unknown>;
+        fields["surplus"] = {};
+        expect(shapes.problems(name, json), at).not.toEqual([]);
+        delete fields["surplus"];
+      }
+    }
+  });
+
+  it.each([
+    ["status", { unread: "3" }, 'status.unread: "3" is no number'],
+    ["status", { wire_id: 7 }, "status.wire_id: 7 is none of string | null"],
+    ["status", { peers: {} }, "status.peers: {} is no list"],
+    ["status", { daemon: [] }, "status.daemon: [] is no object"],
+    ["status", { layout: "ring" }, 'status.layout: "ring" is none of "pairwise" | "outbox"'],
+    ["peer show", { blocked: null }, "peer show.blocked: null is none of boolean"],
+    ["send", { outcome: "lost" }, 'send.outcome: "lost" is none of "sent" | "queued"'],
+  ] as const)("%s with %j is noticed", (name, change, problem) => {
+    const json = { ...(scene.printed.get(name) as object), ...change };
+    expect(shapes.problems(name, json)).toEqual([problem]);
+  });
+});

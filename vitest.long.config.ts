@@ -1,0 +1,33 @@
+import { availableParallelism } from "node:os";
+import { configDefaults, defineConfig } from "vitest/config";
+import usual, { LONG_FILES } from "./vitest.config.ts";
+
+/** Files of which `npm test` tries a sample (test/support/amounts.ts); all of it is tried here. */
+export const SAMPLED_FILES = [
+  "test/e2e/disk/kill-nine.test.ts",
+  "test/e2e/disk/senders.test.ts",
+  "test/e2e/hostile/two-users.test.ts",
+  "test/faults/*.test.ts",
+  "test/fuzz/fuzz.test.ts",
+  "test/fuzz/verdicts.test.ts",
+  "test/scenes/decided-at-random.test.ts",
+  "test/scenes/lost-state.test.ts",
+  "test/scenes/random-crashes.test.ts",
+  "test/setup/hostile-cards.test.ts",
+  "test/storage/disk/lock-contenders.test.ts",
+  "test/storage/own-log/log-writer-faults.test.ts",
+];
+
+export default defineConfig({
+  ...usual,
+  test: {
+    ...usual.test,
+    include: [LONG_FILES, ...SAMPLED_FILES],
+    exclude: configDefaults.exclude,
+    // Beside the simulator in CI, and with several processes to a test.
+    maxWorkers: availableParallelism(),
+    env: { ...usual.test?.env, DEADDROP_LONG: "1" },
+    // Its memory of earlier runs is one file, and other runs may be at it.
+    cache: false,
+  },
+});
