@@ -22,18 +22,18 @@ export interface Meeting {
 }
 
 /** Keeps the pairings with our peers going while the daemon runs. Spec 2.2, 2.3. */
-export interface ContactKeeper {
+export interface CardWatcher {
   /** The watcher has seen that file of the wire change. */
   changed(name: string): void;
   stop(): void;
 }
 
-export function keepContact(
+export function watchCards(
   agent: Agent,
   queue: Queue,
   log: Logger,
   meet: (place: AgentConfig) => Meeting,
-): ContactKeeper {
+): CardWatcher {
   let resting: NodeJS.Timeout | undefined;
   let isDue = false;
   let shownKey = "";
@@ -66,7 +66,7 @@ export function keepContact(
       if (isDue) soon();
     }, CARDS_REST_MS);
     queue(look).catch((error: unknown) => {
-      // A peer's card, or the folder that it stands in, must not stop the daemon.
+      // A peer's card, or the folder that it is in, must not stop the daemon.
       if (!(error instanceof DeaddropError) && !(error instanceof StorageError)) throw error;
       log.warn({ code: error.code }, `the cards were not looked at: ${error.message}`);
     });

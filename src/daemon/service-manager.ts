@@ -2,13 +2,13 @@ import { spawn } from "node:child_process";
 import { EXIT_CODES } from "../api/errors.ts";
 
 /**
- * Tells the service manager how the daemon stands. Node cannot open Unix datagram sockets, so each
- * word goes through `systemd-notify` (a child, hence NotifyAccess=all in the unit), which stays
- * until the manager has read it: the manager cannot tell whose word came from a process that has
+ * Tells the service manager the state of the daemon. Node cannot open Unix datagram sockets, so each
+ * message goes through `systemd-notify` (a child, hence NotifyAccess=all in the unit), which stays
+ * until the manager has read it: the manager cannot tell who sent a message of a process that has
  * gone, and would drop it (docs/decisions/011). We wait for nobody.
  * Without NOTIFY_SOCKET every call does nothing. Spec 4.2, 4.3.
  */
-export interface Readiness {
+export interface ServiceManager {
   /** The daemon has started up (spec 3.9); `status` is one line for `systemctl status`. */
   ready(status: string): void;
   /** To be called every `watchdogEveryMs`, and only from a loop that really turns. */
@@ -25,20 +25,20 @@ export type Launch = (
   failed: (error: Error) => void,
 ) => void;
 
-const SILENT: Readiness = {
+const SILENT: ServiceManager = {
   ready: () => undefined,
   alive: () => undefined,
   stopping: () => undefined,
   watchdogEveryMs: undefined,
 };
 
-/** `trouble` is called at most once: readiness is a courtesy, and never stops the daemon. */
-export function makeReadiness(
+/** `trouble` is called at most once: what the manager hears never stops the daemon. */
+export function makeServiceManager(
   env: NodeJS.ProcessEnv,
   pid: number,
   trouble: (error: Error) => void,
   launch: Launch = launchDetached,
-): Readiness {
+): ServiceManager {
   if (!env["NOTIFY_SOCKET"]) return SILENT;
   let told = false;
   const notify = (...words: readonly string[]): void => {
@@ -79,7 +79,7 @@ function launchDetached(
   child.unref();
 }
 
-/** Starting again mends none of these; systemd/deaddrop@.service lists the same codes. */
+/** Starting again helps with none of these; systemd/deaddrop@.service lists the same codes. */
 const PERMANENT: ReadonlySet<number> = new Set([
   EXIT_CODES.usage,
   EXIT_CODES.config,
