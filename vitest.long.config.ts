@@ -10,10 +10,12 @@ export const SAMPLED_FILES = [
   "test/faults/*.test.ts",
   "test/fuzz/fuzz.test.ts",
   "test/fuzz/verdicts.test.ts",
+  "test/protocol/decisions/agreement.property.test.ts",
   "test/scenes/decided-at-random.test.ts",
   "test/scenes/lost-state.test.ts",
   "test/scenes/random-crashes.test.ts",
   "test/setup/hostile-cards.test.ts",
+  "test/simulator/once-failed.test.ts",
   "test/storage/disk/lock-contenders.test.ts",
   "test/storage/own-log/log-writer-faults.test.ts",
 ];

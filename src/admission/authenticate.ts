@@ -1,93 +1,39 @@
-import type { Limits } from "../wire/limits.ts";
-import { sha256Hex } from "../wire/canonical.ts";
-import { isChained } from "../wire/chain.ts";
-import { parseMessage, type Message } from "../wire/message.ts";
-import { quote } from "../wire/quote.ts";
+import { V31_OMIT, canonicalBytes, sha256Hex } from "../wire/canonical.ts";
+import type { JsonObject } from "../wire/json/json.ts";
+import { parseMessage, type Message, type MessageParse } from "../wire/message.ts";
 import { decodeSignature, parseKeyId, verifySignature } from "../wire/signature.ts";
-import { DEFAULT_SIGNING, type SigningPolicy } from "../trust/policy/config.ts";
-import type { PinnedKey, TrustStore } from "../trust/store.ts";
-import { unsignedRefusal, type UnsignedPast } from "./unsigned-lines.ts";
+import { DEFAULT_SIGNING } from "../trust/policy/config.ts";
+import type { TrustStore } from "../trust/store.ts";
+import { lineTagOf, proved } from "./rules/proved.ts";
+import type {
+  AdmittedMessage,
+  ClaimedMessage,
+  RecalledMessage,
+  VerifiedMessage,
+} from "./admitted-message.ts";
+import { isOfThen, REFUSAL_REASONS, type Problem, type RefusalReason } from "./checks.ts";
+import { NOTED_REFUSAL, problemOfBytes, problemOfClaim } from "./rules/first-problem.ts";
+import { claimOf, hasKeys, pinnedKey, type Claim } from "./rules/claim-checks.ts";
+import type { AdmissionContext, LineSource } from "./context.ts";
+import type { NotedLine } from "./reading.ts";
 
-/** Why a line is refused, in the order in which it is asked; the first decides. Spec 2.4. */
-export const REFUSAL_REASONS = [
-  "oversized",
-  "malformed",
-  "schema",
-  "kind_mismatch",
-  "wrong_file",
-  "unsigned",
-  "event_id_mismatch",
-  "from_mismatch",
-  "untrusted_key",
-  "invalid_signature",
-  "wrong_wire",
-  "unchained",
-  "log_forked",
-  "clock_skew",
-  "replayed",
-  "tier_refused",
-  "body_too_large",
-  "too_many_refs",
-] as const;
-export type RefusalReason = (typeof REFUSAL_REASONS)[number];
-
-export interface Refusal {
+/** A line that is not shown to be its author's. It proves nothing about anyone. */
+export interface Refusal extends Problem {
   readonly ok: false;
-  readonly reason: RefusalReason;
-  /** For a person; what it quotes of the line is escaped and cut. */
-  readonly detail: string;
+  /** What the line says, where only what we believe today is in the way. */
+  readonly claimed?: ClaimedMessage;
+  /** Our journal noted that refusal; by today's pins the line would be let in, at this place. */
+  readonly refusedThen?: { readonly seq: number | undefined };
 }
 
-const LAST_UNAUTHENTIC = REFUSAL_REASONS.indexOf("invalid_signature");
-
-/**
- * Whether a line refused for that reason is the author's own all the same. The others prove
- * nothing about anyone: they are counted and shown, and raise no incident. Spec 2.4.
- */
-export function isAuthentic(reason: RefusalReason): boolean {
-  return REFUSAL_REASONS.indexOf(reason) > LAST_UNAUTHENTIC;
-}
-
-/** What admission looks at besides the line. Our own keys stand in `store` too, under `self`. */
-export interface AdmissionContext {
-  readonly wireId: string | undefined;
-  readonly signing: SigningPolicy;
-  readonly limits: Limits;
-  readonly store: TrustStore;
-  readonly self: string;
-  /**
-   * Given when history is read again (an audit, a lost journal): then a deactivated key is
-   * believed up to the last line noted when it was deactivated. Live lines never are. Spec 2.1.
-   */
-  readonly history?: {
-    /** Whether the last line noted for that key has been passed in that log. */
-    passed(keyId: string, log: string): boolean;
-  };
-}
-
-/** Where a line stands: `undefined` where there is no file to compare with (`deaddrop verify`). */
-export interface LineSource {
-  readonly owner: string | undefined;
-  readonly log: string | undefined;
-  /** Where history is read: what bears on an unsigned line of that author. Spec 1.5. */
-  readonly unsignedPast?: ((author: string) => UnsignedPast) | undefined;
-}
-
-declare const verified: unique symbol;
-
-/**
- * A message whose signature was found valid, or an unsigned one that policy admits; made by
- * `prepare` and `confirm` alone. Frozen, so that the verdict cannot outlive what it was given on.
- */
-export interface VerifiedMessage extends Message {
-  readonly [verified]: true;
-  /** 32 bits of the SHA-256 of the line itself: tells identical bytes from the same content. */
-  readonly lineTag: number;
-}
+/** What the checks up to `invalid_signature` say of a line: the first half of `judge`. */
+export type Authentication<Proof extends AdmittedMessage = AdmittedMessage> =
+  { readonly ok: true; readonly message: Proof; readonly isUnproved?: true } | Refusal;
 
 /** A line that awaits the verdict on its signature: does `publicKey` sign `bytes` so? */
 export interface Prepared {
   readonly step: "signature";
+  readonly claim: Claim;
   readonly message: Message;
   readonly lineTag: number;
   readonly publicKey: Uint8Array;
@@ -100,14 +46,18 @@ export type Preparation =
   | { readonly step: "done"; readonly message: VerifiedMessage }
   | { readonly step: "refused"; readonly refusal: Refusal };
 
-export type Authentication = { readonly ok: true; readonly message: VerifiedMessage } | Refusal;
+const OVERSIZED: MessageParse = {
+  ok: false,
+  reason: "oversized",
+  detail: "the line is longer than 1 MiB",
+};
 
-/** Every check up to `invalid_signature`, at once. */
+/** Every check up to `invalid_signature`, at once. `line` is undefined of one that was not kept: it is too long. */
 export function authenticate(
-  line: Uint8Array,
+  line: Uint8Array | undefined,
   source: LineSource,
   ctx: AdmissionContext,
-): Authentication {
+): Authentication<VerifiedMessage> {
   const prepared = prepare(line, source, ctx);
   if (prepared.step === "refused") return prepared.refusal;
   if (prepared.step === "done") return { ok: true, message: prepared.message };
@@ -119,106 +69,100 @@ export function authenticate(
  * Every check that costs less than verifying a signature, in order; what remains is to find out
  * whether the signature is valid, here or in another thread, and to `confirm`. Spec 2.4.
  */
-export function prepare(line: Uint8Array, source: LineSource, ctx: AdmissionContext): Preparation {
-  const parsed = parseMessage(line);
-  if (!parsed.ok) return refused(parsed.reason, parsed.detail);
+export function prepare(
+  line: Uint8Array | undefined,
+  source: LineSource,
+  ctx: AdmissionContext,
+): Preparation {
+  const parsed = line === undefined ? OVERSIZED : parseMessage(line);
+  const unread = problemOfBytes(parsed, "live");
+  if (unread !== undefined) return refused(unread);
+  if (line === undefined || !parsed.ok) throw new Error("a line that cannot be read was let pass");
+
   const { message } = parsed;
-  const stray = wrongFile(message, source);
-  if (stray !== undefined) return refused("wrong_file", stray);
-
-  const signed = message.publicKeyId !== undefined && message.signature !== undefined;
-  const unsigned = signed ? undefined : unsignedProblem(message, source, ctx);
-  if (unsigned !== undefined) return refused("unsigned", unsigned);
-  if (message.eventId !== undefined && message.eventId !== message.id) {
-    return refused(
-      "event_id_mismatch",
-      `event_id is ${quote(message.eventId)}, but the content hashes to ${message.id}`,
-    );
+  const claim = claimOf(message, source, ctx);
+  const problem = problemOfClaim(claim, "live");
+  if (problem !== undefined) {
+    if (!isOfThen(problem.reason)) return refused(problem);
+    return refused({ ...problem, claimed: proved<ClaimedMessage>(message, lineTagOf(line)) });
   }
-  if (!signed) return { step: "done", message: brand(message, tagOf(line)) };
-
-  const keyId = message.publicKeyId ?? "";
-  if (parseKeyId(keyId)?.handle !== message.from) {
-    return refused("from_mismatch", `from is ${message.from}, but the key is ${quote(keyId)}`);
-  }
-  const key = believedKey(message, keyId, source, ctx);
-  if (typeof key === "string") return refused("untrusted_key", key);
-
-  const signature = decodeSignature(message.signature ?? "");
-  if (signature === undefined) {
-    return refused("invalid_signature", "signature is not strict base64 of 64 bytes");
-  }
+  const lineTag = lineTagOf(line);
+  const { isSigned, key, signature } = claim;
+  if (!isSigned) return { step: "done", message: proved<VerifiedMessage>(message, lineTag) };
+  if (key === undefined || signature === undefined) throw new Error("no key, or no signature");
   const bytes = message.version === "v3.1" ? Buffer.from(message.id, "hex") : message.canonical;
-  return { step: "signature", message, lineTag: tagOf(line), publicKey: key.key, bytes, signature };
+  return { step: "signature", claim, message, lineTag, publicKey: key.key, bytes, signature };
 }
 
 /** What the verdict on its signature makes of a prepared line. */
-export function confirm(prepared: Prepared, valid: boolean): Authentication {
-  if (valid) return { ok: true, message: brand(prepared.message, prepared.lineTag) };
-  const keyId = quote(prepared.message.publicKeyId ?? "");
-  const detail = `the signature by ${keyId} does not cover this content`;
-  return { ok: false, reason: "invalid_signature", detail };
+export function confirm(
+  { claim, message, lineTag }: Prepared,
+  valid: boolean,
+): Authentication<VerifiedMessage> {
+  claim.isValid = valid;
+  const problem = valid ? undefined : problemOfClaim(claim, "live");
+  if (problem === undefined) return { ok: true, message: proved(message, lineTag) };
+  return { ok: false, ...problem };
+}
+
+/** What an audit knows of a line besides what is pinned today. */
+export interface AuditedBy {
+  /** What our own journal noted of it. */
+  readonly noted: NotedLine | undefined;
+  /** The pins are not our own: agents of whom no key is known are taken for what they say. Spec 4.4. */
+  readonly takesClaims: boolean;
 }
 
 /**
- * A line that our own journal says was authentic when it was received, read again from its log.
- * The journal is private and was synced before anything followed from it, so the signature is not
- * asked a second time; the caller compares the id with the one noted. Spec 4.1 (checkpoint).
+ * The same in an audit: what hangs on our pins and our policy is as our journal noted it when the
+ * line came. See `Reading`.
  */
-export function recallVerified(line: Uint8Array): VerifiedMessage | undefined {
+export function authenticateInAudit(
+  line: Uint8Array | undefined,
+  source: LineSource,
+  ctx: AdmissionContext,
+  { noted, takesClaims }: AuditedBy,
+): Authentication {
+  const read = orClaimed(authenticate(line, source, ctx), ctx, takesClaims);
+  if (line === undefined || noted === undefined) return read;
+  if (!noted.authentic) return noted.fits(line) ? refusedAsNoted(read, noted.reason) : read;
+  if (read.ok || read.claimed === undefined || !noted.isOf(read.claimed.id)) return read;
+  return { ok: true, message: proved<RecalledMessage>(read.claimed, read.claimed.lineTag) };
+}
+
+function orClaimed(
+  read: Authentication,
+  { store }: AdmissionContext,
+  takesClaims: boolean,
+): Authentication {
+  if (read.ok || !takesClaims || read.reason !== "untrusted_key") return read;
+  const { claimed } = read;
+  if (claimed === undefined || hasKeys(store, claimed.from)) return read;
+  return { ok: true, message: claimed, isUnproved: true };
+}
+
+/** A line that was refused when it came, for a reason that may be another one by today's pins. */
+function refusedAsNoted(read: Authentication, reason: RefusalReason | undefined): Authentication {
+  if (reason === undefined) return read;
+  if (!read.ok) {
+    const first = REFUSAL_REASONS.find((each) => each === reason || each === read.reason);
+    if (first === undefined || !isOfThen(first) || reason === read.reason) return read;
+    return { ok: false, reason, detail: NOTED_REFUSAL };
+  }
+  if (!isOfThen(reason)) return read;
+  const { message } = read;
+  const claimed = proved<ClaimedMessage>(message, message.lineTag);
+  return { ok: false, reason, detail: NOTED_REFUSAL, claimed, refusedThen: { seq: message.seq } };
+}
+
+/**
+ * The line of that id, which our journal noted as authentic when it was received, read again from
+ * its log; undefined when it is another line. Its signature is not checked again. Spec 4.1.
+ */
+export function recall(line: Uint8Array, id: string): RecalledMessage | undefined {
   const parsed = parseMessage(line);
-  return parsed.ok ? brand(parsed.message, tagOf(line)) : undefined;
-}
-
-function wrongFile(message: Message, source: LineSource): string | undefined {
-  if (source.owner !== undefined && message.from !== source.owner) {
-    return `from is ${message.from}, but this log is written by ${source.owner} alone`;
-  }
-  if (source.log !== undefined && message.log !== undefined && message.log !== source.log) {
-    return `the line was signed for the log ${quote(message.log)}, but is in ${source.log}`;
-  }
-  return undefined;
-}
-
-/** Spec 1.5: only one of the two fields is as good as none, and no policy admits it. */
-function unsignedProblem(
-  message: Message,
-  { unsignedPast }: LineSource,
-  { signing, store }: AdmissionContext,
-): string | undefined {
-  if (message.publicKeyId !== undefined) return "public_key_id without signature";
-  if (message.signature !== undefined) return "signature without public_key_id";
-  return unsignedRefusal(message, signing, store, unsignedPast?.(message.from));
-}
-
-/** The pinned key that this line names, or why it is not to be believed. */
-function believedKey(
-  message: Message,
-  keyId: string,
-  source: LineSource,
-  ctx: AdmissionContext,
-): PinnedKey | string {
-  const peer = ctx.store.peers.get(message.from);
-  if (peer === undefined || peer.keys.length === 0) return `no key of ${message.from} is pinned`;
-  const key = peer.keys.find((pinned) => pinned.keyId === keyId);
-  if (key === undefined) return `the key ${quote(keyId)} is not pinned for ${message.from}`;
-  if (!key.active && !signedInTime(message, key, source, ctx)) return `${keyId} was deactivated`;
-  return key;
-}
-
-/** Spec 2.1: a deactivated key's history is good up to the line noted then, and no further. */
-function signedInTime(
-  message: Message,
-  key: PinnedKey,
-  source: LineSource,
-  ctx: AdmissionContext,
-): boolean {
-  const { log } = source;
-  const end = log === undefined ? undefined : key.ends?.get(log);
-  if (log === undefined || end === undefined || ctx.history === undefined) return false;
-  if (end.seq === undefined || !isChained(message)) return !ctx.history.passed(key.keyId, log);
-  // The id covers the seq.
-  return message.seq < end.seq || message.id === end.id;
+  if (!parsed.ok || parsed.message.id !== id) return undefined;
+  return proved(parsed.message, lineTagOf(line));
 }
 
 /**
@@ -239,14 +183,23 @@ export function everSignedBy(
   return read.ok ? read.message.from : undefined;
 }
 
-function tagOf(line: Uint8Array): number {
-  return Number.parseInt(sha256Hex(line).slice(0, 8), 16);
+/**
+ * Who has signed a JSON object that is no message, as an entry of decisions.jsonl, with a key ever
+ * pinned for them; undefined when nobody has.
+ */
+export function signerOf(fields: JsonObject, store: TrustStore): string | undefined {
+  const { event_id: id, public_key_id: keyId, signature: text } = fields;
+  if (typeof id !== "string" || typeof keyId !== "string" || typeof text !== "string") {
+    return undefined;
+  }
+  const handle = parseKeyId(keyId)?.handle;
+  const key = handle === undefined ? undefined : pinnedKey(store, handle, keyId);
+  const signature = decodeSignature(text);
+  if (key === undefined || signature === undefined) return undefined;
+  if (sha256Hex(canonicalBytes(fields, V31_OMIT)) !== id) return undefined;
+  return verifySignature(key.key, Buffer.from(id, "hex"), signature) ? handle : undefined;
 }
 
-function brand(message: Message, lineTag: number): VerifiedMessage {
-  return Object.freeze({ ...message, lineTag }) as VerifiedMessage;
-}
-
-function refused(reason: RefusalReason, detail: string): Preparation {
-  return { step: "refused", refusal: { ok: false, reason, detail } };
+function refused(problem: Omit<Refusal, "ok">): Preparation {
+  return { step: "refused", refusal: { ok: false, ...problem } };
 }

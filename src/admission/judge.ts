@@ -1,165 +1,159 @@
-import { advance, isChained, judgeLine, type ChainVerdict } from "../wire/chain.ts";
-import type { AdmissionContext, RefusalReason, VerifiedMessage } from "./authenticate.ts";
-import { datedAhead } from "./dated-ahead.ts";
-import { CONTENT_REASONS, contentRefusal } from "./content-rules.ts";
-import { strayLine, wrongWire } from "./outside-the-chain.ts";
-import { decided, LIVE, type Reading } from "./reading.ts";
-import { waitsFor } from "./line-waits.ts";
+import { advance } from "../wire/chain-rules.ts";
+import type { AdmittedMessage } from "./admitted-message.ts";
+import type { Authentication, Refusal } from "./authenticate.ts";
 import {
-  acceptFromHere,
-  type ChainEvent,
-  type LogAdmission,
-  type Verdict,
-} from "./log-admission.ts";
-import { UNKNOWN_BYTES } from "./seen-ids.ts";
-import { replayed } from "./shown-before.ts";
-import { beginAfterRevoked } from "./revoked-chain.ts";
+  isOfThen,
+  type Mode,
+  type NotedReason,
+  type Problem,
+  type RefusalReason,
+} from "./checks.ts";
+import { problemOfChain, problemOfContent, problemOfReceipt } from "./rules/first-problem.ts";
+import type { AdmissionContext } from "./context.ts";
+import { waitsFor, waitsForOperator, type Wait } from "./rules/line-waits.ts";
+import { acceptFromHere, type ChainEvent, type LogAdmission } from "./log-admission.ts";
+import { goesOnFromHere, lineInLog, type LineInLog } from "./rules/log-checks.ts";
+import type { Reading } from "./reading.ts";
+import { UNKNOWN_BYTES } from "./rules/seen-ids.ts";
 
 /**
- * Judges an authentic line by what its log has shown, and takes it into that. The checks run in
- * the order of spec 2.4 and the first that fails decides, but a line that the chain accepts moves
- * the chain and is known from then on, whatever later checks say of it (spec 1.6).
- *
- * @param receivedAtMs our wall clock when the line was taken in
+ * What becomes of a line.
+ * - `accepted`: `afterGap` when the line before it is missing.
+ * - `duplicate`: byte for byte a line that this log has shown before; dropped and counted.
+ * - `refused`: taken in all the same (the cursor moves past it).
+ * - `wait`: not taken; the cursor stays before it.
  */
-export function admit(
-  message: VerifiedMessage,
-  log: LogAdmission,
+export type Verdict =
+  | {
+      readonly outcome: "accepted";
+      readonly afterGap: boolean;
+      readonly events: readonly ChainEvent[];
+    }
+  | { readonly outcome: "duplicate" }
+  | Refused
+  | Wait;
+
+interface Refused {
+  readonly outcome: "refused";
+  readonly reason: RefusalReason;
+  readonly detail: string;
+  readonly events: readonly ChainEvent[];
+}
+
+type LogReading = Exclude<Reading, { mode: "verify" }>;
+
+const NO_EVENTS: readonly ChainEvent[] = [];
+const DUPLICATE: Verdict = { outcome: "duplicate" };
+
+/**
+ * The verdict on a line: live reading, the replay of the journal, audit and verify all ask here. Asks
+ * the checks of `checks.ts` in their order, and takes the line into what its log has shown. Spec 2.4.
+ *
+ * @param line what the checks up to its signature said of it: see `authenticate.ts`
+ * @param log undefined where the line is in no log
+ */
+export function judge(
+  line: Authentication,
+  log: LogAdmission | undefined,
   ctx: AdmissionContext,
-  receivedAtMs: number,
-  reading: Reading = LIVE,
+  reading: Reading,
 ): Verdict {
-  const { mode } = reading;
+  if (!line.ok) {
+    return log !== undefined && isKnownAlready(line, log) ? DUPLICATE : refused(line);
+  }
+  const { message } = line;
+  if (log === undefined || reading.mode === "verify") {
+    const problem = problemOfContent({ message, ctx }, "verify");
+    return problem === undefined ? accepted(false, NO_EVENTS) : refused(problem);
+  }
   const tagBefore = log.seen.tagOf(message.id);
   const isKnown = tagBefore === message.lineTag || tagBefore === UNKNOWN_BYTES;
-  if (isKnown && mode !== "journal") return { outcome: "duplicate" };
-
-  const isOwn = message.from === ctx.self;
+  if (isKnown && reading.mode !== "recall") return DUPLICATE;
   // Of our own log nothing is held back: what forked it is known, and what follows is read, too.
-  if (isOwn && log.held?.cause === "log_forked") log.held = undefined;
-  const hold = mode === "live" ? (log.held ?? ctx.store.peers.get(message.from)?.held) : undefined;
-  if (hold !== undefined) {
-    const detail = `${message.from} is held since ${hold.cause}: ${hold.detail}`;
-    return { outcome: "wait", because: "held", detail, events: [] };
-  }
-  const alien = decided(reading, "wrong_wire", wrongWire(message, ctx.wireId));
-  if (alien !== undefined) return refused("wrong_wire", alien);
-
-  const before = { chain: { ...log.chain }, mayBeginLate: log.mayBeginLate };
-  // The lines before it stand in the log and were not believed, for want of a pin: none is missing.
-  if ((reading.line ?? 0) >= (message.seq ?? Infinity)) log.mayBeginLate = true;
-  beginAfterRevoked(log.chain, log.name, message, ctx.store);
-  let verdict = judge(message, log, tagBefore !== undefined);
-  const stray = decided(reading, "unchained", strayLine(verdict, message, ctx));
-  if (stray !== undefined) return refused("unchained", stray);
-  const fork = decided(
-    reading,
-    "log_forked",
-    verdict.outcome === "fork" ? verdict.detail : undefined,
-  );
-  if (fork !== undefined) {
-    const refusal = forked(message, log, fork, receivedAtMs);
-    if (mode === "audit" && !isOwn) acceptFromHere(log);
-    return refusal;
-  }
-  if (verdict.outcome === "fork") {
-    // The journal says otherwise: the chain went on from here.
-    acceptFromHere(log);
-    verdict = judge(message, log, false);
-  }
-  const ahead = datedAhead(message.timestampMs, receivedAtMs, ctx.limits);
-  const waits =
-    mode === "live"
-      ? waitsFor(message, log, verdict, ahead, receivedAtMs, reading.first)
-      : undefined;
-  if (waits !== undefined) {
-    // It is asked again; until then it has shown nothing.
-    Object.assign(log, before);
-    return waits;
-  }
-  advance(log.chain, message, verdict);
-  log.seen.add(message.id, message.lineTag);
-
-  const events = gapEvents(log, verdict);
-  const refusal = laterRefusal(message, log, ctx, ahead, tagBefore !== undefined, reading);
-  if (refusal !== undefined) return { ...refusal, events };
-  return { outcome: "accepted", afterGap: followsGap(message, log, verdict), events };
+  if (message.from === ctx.self && log.held?.cause === "log_forked") log.held = undefined;
+  return judgeInLog(lineInLog(message, log, ctx, reading, tagBefore !== undefined), reading);
 }
 
 /**
- * A chained line whose content was seen before stands in the chain already, unless an unchained
- * copy has shown it while its place is empty: then the chain moves, and `replayed` decides.
+ * Spec 2.4: what a log has shown is dropped before anything else is asked, also when we would not
+ * believe it any more. What proves nothing whatever we believe is known to no log.
  */
-function judge(message: VerifiedMessage, log: LogAdmission, seenBefore: boolean): ChainVerdict {
-  const known = seenBefore && isChained(message) && !isPlaceEmpty(log, message.seq);
-  return judgeLine(log.chain, message, known);
+function isKnownAlready({ reason, claimed }: Refusal, { seen }: LogAdmission): boolean {
+  return claimed !== undefined && isOfThen(reason) && seen.tagOf(claimed.id) === claimed.lineTag;
 }
 
-/** Lines before a late beginning were shown before the operator let it begin there. */
-function isPlaceEmpty({ chain, mayBeginLate }: LogAdmission, seq: number): boolean {
-  const { head, gaps } = chain;
-  if (head === undefined) return !mayBeginLate;
-  const isMissing = gaps.some(
-    ({ from, to, after }) => after !== undefined && from <= seq && seq <= to,
-  );
-  return seq > head.seq || isMissing;
+function judgeInLog(line: LineInLog, reading: LogReading): Verdict {
+  const { message, log, ctx } = line;
+  const { mode } = reading;
+  const held = mode === "live" ? waitsForOperator(line) : undefined;
+  if (held !== undefined) return held;
+  const noted = noteOn(message, reading);
+  const problem = problemOfChain(line, mode, noted);
+  if (problem?.reason === "log_forked") {
+    const refusal = forked(line, problem);
+    // An audit goes on as if the operator had let a peer's chain go on from here.
+    if (mode === "audit" && message.from !== ctx.self) acceptFromHere(log);
+    return refusal;
+  }
+  if (problem !== undefined) return refused(problem);
+  if (line.verdict.outcome === "fork") {
+    // The journal says otherwise: the operator has let the chain go on from here.
+    acceptFromHere(log);
+    return take(goesOnFromHere(line), mode, noted);
+  }
+  // A line that waits is judged again; until then it has shown nothing.
+  const waits = mode === "live" ? waitsFor(line, reading) : undefined;
+  return waits ?? take(line, mode, noted);
 }
 
-function forked(
-  message: VerifiedMessage,
-  log: LogAdmission,
-  words: string,
-  receivedAtMs: number,
-): Verdict {
-  const head = log.chain.head;
+/** What the journal noted of this very line; undefined while it is read for the first time. */
+function noteOn({ id }: AdmittedMessage, reading: LogReading): NotedReason | undefined {
+  if (reading.mode === "live") return undefined;
+  const { noted } = reading;
+  if (reading.mode === "recall" || noted === undefined) return noted;
+  return reading.noted?.authentic === true && reading.noted.isOf(id) ? noted : undefined;
+}
+
+/** Takes a line into what its log has shown, and asks the checks that are left. Spec 1.6. */
+function take(line: LineInLog, mode: Mode, noted: NotedReason | undefined): Verdict {
+  const { message, log, verdict } = line;
+  log.chain = line.chain;
+  log.mayBeginLate = line.mayBeginLate;
+  advance(log.chain, message, verdict);
+  log.seen.add(message.id, message.lineTag);
+  const events = gapEvents(line);
+  const problem = problemOfReceipt(line, mode, noted) ?? problemOfContent(line, mode, noted);
+  if (problem !== undefined) return refused(problem, events);
+  return accepted(followsGap(line), events);
+}
+
+function forked({ message, log, chain, receivedAtMs }: LineInLog, { detail: words }: Problem) {
+  const { head } = chain;
   const before = head === undefined ? "" : ` (the chain stood at line ${head.seq}, ${head.id})`;
   const detail = `${log.name}: ${words}; the line is ${message.id}${before}`;
   log.held = { cause: "log_forked", detail, sinceMs: receivedAtMs };
   // Anybody can copy it: once the operator has decided, that holds nobody again.
   log.seen.add(message.id, message.lineTag);
-  return refused("log_forked", detail, [{ cause: "log_forked", detail }]);
+  return refused({ reason: "log_forked", detail }, [{ cause: "log_forked", detail }]);
 }
 
-function gapEvents(log: LogAdmission, verdict: ChainVerdict): readonly ChainEvent[] {
-  if (verdict.outcome === "gap") {
-    const { from, to } = verdict;
-    const missing = from === to ? `line ${from} is` : `lines ${from} to ${to} are`;
-    return [{ cause: "log_gap", detail: `${log.name}: ${missing} missing` }];
-  }
-  return [];
+function gapEvents({ log, verdict }: LineInLog): readonly ChainEvent[] {
+  if (verdict.outcome !== "gap") return NO_EVENTS;
+  const { from, to } = verdict;
+  const missing = from === to ? `line ${from} is` : `lines ${from} to ${to} are`;
+  return [{ cause: "log_gap", detail: `${log.name}: ${missing} missing` }];
 }
 
 /** Whether the line before this one is missing. */
-function followsGap(message: VerifiedMessage, log: LogAdmission, verdict: ChainVerdict): boolean {
+function followsGap({ message, log, verdict }: LineInLog): boolean {
   if (verdict.outcome === "unchained") return false;
   return log.chain.gaps.some((gap) => gap.to + 1 === message.seq);
 }
 
-function laterRefusal(
-  message: VerifiedMessage,
-  log: LogAdmission,
-  ctx: AdmissionContext,
-  ahead: string | undefined,
-  seenBefore: boolean,
-  reading: Reading,
-): (Verdict & { outcome: "refused" }) | undefined {
-  const skew = decided(reading, "clock_skew", ahead);
-  if (skew !== undefined) return refused("clock_skew", skew);
-  const replay = decided(reading, "replayed", replayed(message, log, seenBefore));
-  if (replay !== undefined) return refused("replayed", replay);
-  const content = reading.mode === "audit" ? undefined : contentRefusal(message, ctx);
-  for (const reason of CONTENT_REASONS) {
-    const detail = content?.reason === reason ? content.detail : undefined;
-    const problem = decided(reading, reason, detail);
-    if (problem !== undefined) return refused(reason, problem);
-  }
-  return undefined;
+function accepted(afterGap: boolean, events: readonly ChainEvent[]): Verdict {
+  return { outcome: "accepted", afterGap, events };
 }
 
-function refused(
-  reason: RefusalReason,
-  detail: string,
-  events: readonly ChainEvent[] = [],
-): Verdict & { outcome: "refused" } {
+function refused({ reason, detail }: Problem, events = NO_EVENTS): Verdict {
   return { outcome: "refused", reason, detail, events };
 }

@@ -1,11 +1,18 @@
 import { emptyChain, type ChainState } from "../wire/chain.ts";
+import { judgeLine } from "../wire/chain-rules.ts";
+import type { Message } from "../wire/message.ts";
 import { ownLogs, type Layout, type Log } from "../wire/layout.ts";
-import type { RefusalReason } from "./authenticate.ts";
-import type { AheadHold } from "./dated-ahead.ts";
-import { SeenIds, UNKNOWN_BYTES } from "./seen-ids.ts";
+import { SeenIds, UNKNOWN_BYTES } from "./rules/seen-ids.ts";
 import type { Hold } from "../trust/store.ts";
 
-/** What admission remembers of one log. Owned by the loop, updated in place by `admit`. */
+/** The last line of a log that was held back because it is dated ahead of our clock. Spec 2.4. */
+export interface AheadHold {
+  readonly id: string;
+  /** When it was first seen, by our wall clock. */
+  readonly sinceMs: number;
+}
+
+/** What admission remembers of one log. Owned by the loop, updated in place by `judge`. */
 export interface LogAdmission {
   readonly name: string;
   readonly addressee: string | undefined;
@@ -26,35 +33,6 @@ export interface ChainEvent {
   readonly cause: "log_gap" | "log_forked" | "log_rewritten";
   readonly detail: string;
 }
-
-/**
- * What became of an authentic line.
- * - `accepted`: `afterGap` when the line before it is missing.
- * - `duplicate`: byte for byte a line that this log has shown before; dropped and counted.
- * - `refused`: taken in all the same (the cursor moves past it).
- * - `wait`: not taken; the cursor stays before it until the operator decides ("held"), until the
- *   archive is there that the log begins with ("late"), until our clock may have been corrected
- *   ("ahead"), or until the file shows the chain in its order ("order").
- */
-export type Verdict =
-  | {
-      readonly outcome: "accepted";
-      readonly afterGap: boolean;
-      readonly events: readonly ChainEvent[];
-    }
-  | { readonly outcome: "duplicate" }
-  | {
-      readonly outcome: "refused";
-      readonly reason: RefusalReason;
-      readonly detail: string;
-      readonly events: readonly ChainEvent[];
-    }
-  | {
-      readonly outcome: "wait";
-      readonly because: "held" | "late" | "ahead" | "order";
-      readonly detail: string;
-      readonly events: readonly ChainEvent[];
-    };
 
 /**
  * The state of a log of which nothing has been read.
@@ -122,4 +100,11 @@ export function acceptFromHere(log: LogAdmission, gone: Iterable<string> = []): 
   log.chain = emptyChain();
   log.held = undefined;
   log.mayBeginLate = true;
+}
+
+/** Whether a line is the next one of its log, as far as the log is chained. */
+export function nothingIsMissingBefore(message: Message, { chain }: LogAdmission): boolean {
+  const verdict = judgeLine(chain, message, false);
+  if (verdict.outcome === "first") return verdict.startsAt === 1;
+  return verdict.outcome === "next" || (verdict.outcome === "unchained" && !verdict.afterChained);
 }

@@ -1,3 +1,33 @@
+/**
+ * The loop of an agent, from a wake to sleep. This folder does it; what runs it is outside: a daemon
+ * (`daemon/ticker.ts`), a command, or the simulator.
+ *
+ * - **Wake.** A watcher, a timer or a command calls `tick`. A command without a daemon opens a session
+ *   for its one call and takes everything in first (`session/session-lifecycle.ts`).
+ * - **Take in** (`intake/take-in.ts`). Each log gets turns of bounded size: the whole lines behind its
+ *   cursor are read and synced, and their signatures are checked on other threads.
+ * - **Judge** (`intake/judge-lines.ts`, `admission/`). Line by line: accepted, refused with a reason,
+ *   or left unread for now. What is left unread is in `state/log-status.ts`.
+ * - **Persist** (`intake/commit-batch.ts`). Quarantine, journal, heads, inbox, in this order.
+ * - **Fold** (`session/recorder.ts`, `protocol/core.ts`). What is durable changes the state, and
+ *   nothing else happens. Then the cursor of the log moves.
+ * - **Decide** (`protocol/core.ts`). From state and time: beats that are due, decisions to record,
+ *   incidents to mirror, notices for the operator. The answer is data.
+ * - **Act** (`effects/run-effects.ts`). Lines of ours are promised in the pending file, appended, and
+ *   read back from our own log like a peer's. Decide and act repeat until nothing is left to do.
+ * - **Settle.** When nothing happens for two seconds our logs are synced, the pending file is
+ *   emptied, and a checkpoint is written.
+ *
+ * After a crash the next start loads the checkpoint, appends pending lines that our log lacks, folds
+ * the journal after the checkpoint again with the lines of the logs, and gives the inbox what the
+ * journal says it must hold (`session/open-session.ts`). What was not yet in the journal is read
+ * again. So these survive: every line that was answered with "sent", every verdict with its receipt
+ * time, every notice. Beat timers, the status of each log and the rate limits do not, and begin again.
+ *
+ * Time, randomness, files, threads and the log come from `World` (`session/world.ts`) alone. Heartbeats
+ * and waits use monotonic time; lines and receipts carry wall time. Calls do not overlap
+ * (`session/queue.ts`), so no state is locked in memory.
+ */
 import { unreadCount } from "../protocol/receipts/receipts.ts";
 import type { Disk } from "../storage/disk/disk.ts";
 import { lostPast } from "../trust/policy/policy-drift.ts";
@@ -7,7 +37,7 @@ import { loadPlace, type AgentConfig, type PlaceRequest } from "./config/agent-c
 import type { SendingAgent } from "./effects/group-commit.ts";
 import { publishState } from "./effects/published-state.ts";
 import { makeRounds, readBack } from "./effects/rounds.ts";
-import { keepSessions } from "./session/session-lifecycle.ts";
+import { SessionKeeper } from "./session/session-lifecycle.ts";
 import { takeInAll } from "./intake/take-in.ts";
 import type { Session } from "./session/session.ts";
 import type { World } from "./session/world.ts";
@@ -17,23 +47,30 @@ import { restoreInbox } from "./state/inbox-recovery.ts";
  * One identity on one wire, without a process around it: the daemon, the command line, the library
  * and the simulator all work through this. Calls do not overlap; the caller queues them.
  */
-export interface Agent extends SendingAgent {
+export type Agent = SendingAgent & AgentRounds & AgentHold;
+
+/** What the loop of a daemon asks of an agent. */
+export interface AgentRounds {
+  /** One round: take in, decide, act. True when more waits to be read. */
+  tick(): Promise<boolean>;
+  /** When the next round is due: a beat of ours, or a log that may be read again. Monotonic ms. */
+  nextDueMs(): number;
+  monoMs(): number;
+  /** Syncs our logs and writes a checkpoint: when idle. */
+  sync(): Promise<void>;
+  /** One last beat `paused`, everything synced. */
+  farewell(): Promise<void>;
+}
+
+/** Who the agent is and where, and the lock on that. */
+export interface AgentHold {
   readonly place: AgentConfig;
   readonly disk: Disk;
-  monoMs(): number;
   /**
    * Takes the identity's lock for good (a daemon). Throws "already_running", with the holder's
    * process id, when another daemon has it. `waitMs`: how long a command's lock is waited for.
    */
   hold(waitMs: number): Promise<void>;
-  /** One round: take in, decide, act. True when more waits to be read. */
-  tick(): Promise<boolean>;
-  /** When the next tick is due: a beat of ours, or a log that may be read again. Monotonic ms. */
-  nextDueMs(): number;
-  /** Syncs our logs and writes a checkpoint: when idle. */
-  sync(): Promise<void>;
-  /** One last beat `paused`, everything synced. */
-  farewell(): Promise<void>;
   close(): void;
 }
 
@@ -63,8 +100,8 @@ function keepInbox({ world: { disk }, place, files, memory, env }: Session): voi
 
 /** Loads and checks an agent's place. Nothing is locked before a call needs it. Spec 3.9. */
 export function openAgent(world: World, request: PlaceRequest): Agent {
-  const keeper = keepSessions(world, loadPlace(world.disk, world.places, request));
-  const { using, checkpoint } = keeper;
+  const keeper = new SessionKeeper(world, loadPlace(world.disk, world.places, request));
+  const using: SessionKeeper["using"] = (work) => keeper.using(work);
   const rounds = makeRounds();
 
   async function tick(): Promise<boolean> {
@@ -72,7 +109,7 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
     await using(readBack);
     return using(async (session) => {
       const more = await rounds.round(session);
-      checkpoint(session, "if it has to");
+      keeper.checkpoint(session, "if it has to");
       return more;
     });
   }
@@ -106,14 +143,14 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
       using(async (session) => {
         syncLogs(session);
         keepInbox(session);
-        checkpoint(session, "if it pays");
+        keeper.checkpoint(session, "if it pays");
         return Promise.resolve();
       }),
     farewell: () =>
       using(async (session) => {
         await rounds.last(session);
         syncLogs(session);
-        checkpoint(session, "if it pays");
+        keeper.checkpoint(session, "if it pays");
       }),
     close: () => keeper.close(),
   };

@@ -12,7 +12,7 @@ export interface AgentReach {
 }
 
 /**
- * What commands, MCP and the library say to an agent, whichever way it is reached. Spec 4.1, 4.4.
+ * What commands, MCP and the library use, in whichever way they reach the agent. Spec 4.1, 4.4.
  * Views are plain JSON in snake_case and are what `--json` prints: fields may be added, never
  * renamed or removed. Times are ISO-8601 in UTC. Lists are oldest first.
  */
@@ -25,7 +25,7 @@ export interface Client extends AgentReach {
 
 export type { AgentState } from "../protocol/env.ts";
 
-/** Where a client belongs. `peers` stands in for a roster on wires that declare none (1.1). */
+/** Which agent a client is of. `peers` replaces the roster on wires that declare none (1.1). */
 export interface ClientPlace {
   wireDir: string;
   handle: string;
@@ -39,7 +39,7 @@ export interface StatusChange {
   headsDown?: boolean;
 }
 
-/** After what our logs go on now, and what was promised and has lost its place in them. */
+/** The lines after which our logs go on, and promised lines that have lost their place in them. */
 export interface ReclaimAnswer {
   logs: { log: string; seq: number; event_id: string }[];
   given_up: { log: string; seq: number; event_id: string }[];
@@ -51,11 +51,14 @@ export interface ReclaimAnswer {
 export interface SendAnswer {
   outcome: "sent" | "queued";
   messages: SentLine[];
-  /** Who has announced a tier of ours at which it refuses such lines; absent when nobody has. */
+  /**
+   * Recipients that have announced a tier of ours at which they refuse such lines; absent when
+   * there is none.
+   */
   refused_by?: TierRefusal[];
 }
 
-/** A recipient that has not verified us, by its own word. Spec 2.3. */
+/** A recipient that has not verified us, as it has announced. Spec 2.3. */
 export interface TierRefusal {
   peer: string;
   /** What we are there. */

@@ -1,11 +1,11 @@
-/** Why nothing more of a peer, or of one of its logs, is taken. */
+/** Why nothing more of a peer, or of one of its logs, is taken in. */
 export interface HoldView {
   /** Null for a hold of the trust store, which concerns all of them. */
   log: string | null;
   cause: string;
   detail: string;
   since: string;
-  /** From where `peer reset` takes the log: what is unread in it, or all that we have not had. */
+  /** From where `peer reset` takes the log: what is unread in it, or all that we do not have. */
   taken_from: "here" | "beginning" | null;
   /** Files that keep what was found; absolute paths. */
   evidence: string[];
@@ -26,10 +26,10 @@ export interface HoldsView {
  * - "late": it begins above line 1. Spec 1.6.
  * - "ahead": its next line is dated far ahead of our clock. Spec 2.4.
  * - "rate", "storage", "refusals": a limit of ours.
- * - "hole": its author has to restore a line that a power cut has damaged.
+ * - "hole": its author has to restore a torn line.
  * - "behind": it lacks lines that we know. Spec 1.6.
  * - "reordered": it holds what we know in another order than we took it in. Spec 1.6.
- * - "order": a new line comes before lines of its chain that stand behind it. Spec 1.6.
+ * - "order": a new line comes before lines of its chain that are behind it in the file. Spec 1.6.
  */
 export type WaitReason =
   "late" | "ahead" | "rate" | "storage" | "refusals" | "hole" | "behind" | "reordered" | "order";

@@ -5,7 +5,7 @@ export function badRequest(problem: string): DeaddropError {
   return new DeaddropError("usage", `bad request: ${problem}`);
 }
 
-/** A JSON object whose fields nobody has looked at yet. */
+/** A JSON object whose fields are not checked yet. */
 export type Given = Readonly<Record<string, unknown>>;
 
 export function asObject(value: unknown): Given {
@@ -13,7 +13,7 @@ export function asObject(value: unknown): Given {
   throw badRequest("an object was expected");
 }
 
-/** What a field may hold, and the words that say so. */
+/** What a field may hold, and how an error message calls that. */
 interface Kind<T> {
   readonly words: string;
   is(value: unknown): value is T;

@@ -22,7 +22,10 @@ export interface OperatedAgent {
   view<N extends ViewName>(name: N, args: ViewArgs[N]): Promise<Views[N]>;
   markRead(ids: readonly string[] | "all"): Promise<{ read: number }>;
   setStatus(change: StatusChange): Promise<void>;
-  /** The operator has decided: a peer's held logs are taken again. Answers what was held. Spec 1.6. */
+  /**
+   * The operator has decided: a peer's held logs are taken in again. Answers what was held. Spec
+   * 1.6.
+   */
   resetPeer(peer: string): Promise<HoldsView>;
   /** The operator has stopped the other copy of our key: we write again. Spec 1.6. */
   reclaim(): Promise<ReclaimAnswer>;

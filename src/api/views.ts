@@ -1,4 +1,4 @@
-import type { RefusalReason } from "../admission/authenticate.ts";
+import type { RefusalReason } from "../admission/checks.ts";
 import type { SortedEntries } from "../protocol/decisions/decisions-view.ts";
 import type { ProposalView } from "../protocol/decisions/proposals-view.ts";
 import type { AgentState } from "../protocol/env.ts";
@@ -29,7 +29,7 @@ export type { ObligationView } from "../protocol/threads/threads-view.ts";
 /** `waits`: why logs of that peer do not move; a daemon of an older version does not say. */
 export type PeerView = PeerLife & { waits?: LogWaitView[] };
 
-/** A message as it stands on the wire: its own fields, unknown ones included. Spec 1.2. */
+/** A message as it is on the wire: its own fields, unknown ones included. Spec 1.2. */
 export interface MessageFields {
   timestamp: string;
   from: string;
@@ -96,7 +96,7 @@ export interface WhoamiView {
   roster: string[];
   daemon: { running: boolean; pid?: number };
   inbox_path: string;
-  /** Why nothing is sent: somebody else writes with our key. `deaddrop reclaim` ends it. */
+  /** Why nothing is sent: another program writes with our key. `deaddrop reclaim` ends it. */
   in_use: string | null;
 }
 
@@ -108,7 +108,7 @@ export interface StatusView extends WhoamiView {
   /** Open ones only. */
   incidents: IncidentView[];
   safe_mode: SafeMode | null;
-  /** Logs in the wire that nobody reads. Spec 1.1. */
+  /** Logs in the wire folder that no agent reads. Spec 1.1. */
   unowned_logs?: UnownedLogs;
   state: { state: AgentState; last_action: string | null; heads_down: boolean };
   /** One sensible command. */
@@ -116,7 +116,10 @@ export interface StatusView extends WhoamiView {
 }
 
 export interface ThreadView extends Omit<ThreadOutline, "messages"> {
-  /** What it was asked by: one of its messages, or its own name when nobody's event id is like that. */
+  /**
+   * What `id` was: the id of one of its messages, or its own name when no event id begins like
+   * that.
+   */
   named_by: "event_id" | "correlation_id";
   messages: ThreadMessage[];
 }

@@ -11,24 +11,23 @@ import { apply } from "../protocol/core.ts";
 import type { CoreEvent } from "../protocol/events.ts";
 import type { Env } from "../protocol/env.ts";
 import { emptyState, type State } from "../protocol/state.ts";
-import type { AdmissionContext } from "../admission/authenticate.ts";
+import { authenticateInAudit } from "../admission/authenticate.ts";
+import type { AdmissionContext } from "../admission/context.ts";
 import { freshSalt } from "../storage/disk/salt.ts";
 import { newLogAdmission } from "../admission/log-admission.ts";
 import type { Log } from "../wire/layout.ts";
 import type { UnownedLogs } from "../storage/unowned-logs.ts";
 import type { UnsignedPast } from "../admission/unsigned-lines.ts";
 import type { Message } from "../wire/message.ts";
-import { unsignedThen, type NotedLine } from "./journal-notes.ts";
 import {
+  auditedLine,
+  blankLine,
   gapViolations,
-  judgeBlank,
-  judgeRead,
   newLogRecord,
-  readLine,
-  type Judged,
-  type Judging,
+  type Audited,
   type LogRecord,
-} from "./judge.ts";
+} from "./audited-line.ts";
+import { unsignedThen, type JournalNote } from "./journal-notes.ts";
 import type { AuditSource } from "./source.ts";
 import { firstSigned } from "./unsigned-past.ts";
 
@@ -60,7 +59,7 @@ export interface AuditPlan {
   /** The name of the log that a message of a file by itself belongs to. */
   logNameOf(message: Message): string;
   /** What our journal noted of a line. */
-  noted(log: string, line: number): NotedLine | undefined;
+  noted(log: string, line: number): JournalNote | undefined;
   /** Logs of the wire that belong to nobody: they are not read. Spec 1.1. */
   unowned(): UnownedLogs;
   /** Lines of decisions.jsonl, as events; given last, since the logs prove them. */
@@ -72,13 +71,14 @@ export function runAudit(plan: AuditPlan): AuditReport {
   const logs = new Map<string, LogRecord>();
   const count = newTally();
   const state = emptyState();
-  const judging = judgingOf(plan, logs);
+  const passed = (keyId: string, log: string) => logs.get(log)?.passed.has(keyId) ?? false;
+  const ctx = { ...plan.ctx, history: { passed } };
   let unverified = 0;
-  for (const judged of inOrder(plan, logs, judging)) {
-    if (judged.violation !== undefined) addViolation(count, judged.violation);
-    if (judged.unverified) unverified += 1;
-    countLine(count, judged.event);
-    const { event } = judged;
+  for (const line of inOrder(plan, logs, ctx)) {
+    const { event, violation } = line;
+    if (violation !== undefined) addViolation(count, violation);
+    if (line.unverified) unverified += 1;
+    countLine(count, event);
     if ("log" in event && !plan.env.layout.logs.has(event.log)) continue;
     apply(state, event, plan.env);
   }
@@ -131,26 +131,20 @@ function takeDecisions(plan: AuditPlan, state: State, count: Tally): void {
   }
 }
 
-function judgingOf(plan: AuditPlan, logs: ReadonlyMap<string, LogRecord>): Judging {
-  const passed = (keyId: string, log: string) => logs.get(log)?.passed.has(keyId) ?? false;
-  const ctx = { ...plan.ctx, history: { passed } };
-  return { ctx, keys: plan.keys, noted: (log, line) => plan.noted(log, line) };
-}
-
 interface Waiting {
-  readonly lines: Generator<Judged>;
-  head: Judged;
+  readonly lines: Generator<Audited>;
+  head: Audited;
 }
 
-/** Judges the lines of all sources, each source in its own order, the earliest line first. */
+/** The lines of all sources, each source in its own order, the earliest line first. */
 function* inOrder(
   plan: AuditPlan,
   logs: Map<string, LogRecord>,
-  judging: Judging,
-): Generator<Judged> {
+  ctx: AdmissionContext,
+): Generator<Audited> {
   let waiting: Waiting[] = [];
   for (const source of plan.sources) {
-    const lines = judgedLines(plan, source, logs, judging);
+    const lines = auditedLines(plan, source, logs, ctx);
     const first = lines.next();
     if (first.done !== true) waiting.push({ lines, head: first.value });
   }
@@ -163,12 +157,12 @@ function* inOrder(
   }
 }
 
-function* judgedLines(
+function* auditedLines(
   plan: AuditPlan,
   source: AuditSource,
   logs: Map<string, LogRecord>,
-  judging: Judging,
-): Generator<Judged> {
+  ctx: AdmissionContext,
+): Generator<Audited> {
   const { layout } = plan.env;
   const recordOf = (name: string, owner: string): LogRecord => {
     const log = layout.logs.get(name) ?? outside(name, owner);
@@ -176,10 +170,12 @@ function* judgedLines(
     logs.set(name, known);
     return known;
   };
-  const signedFrom = firstSigned(source, judging.ctx);
+  const signedFrom = firstSigned(source, ctx);
+  const takesClaims = plan.keys !== "pinned";
   let line = 0;
+  let noted: JournalNote | undefined;
   const unsignedPast = (author: string): UnsignedPast => ({
-    noted: source.log && unsignedThen(plan.noted(source.log.name, line)),
+    noted: unsignedThen(noted),
     isBeforeSigned: line < (signedFrom.get(author) ?? 0),
   });
   const place = { owner: source.log?.owner, log: source.log?.name, unsignedPast };
@@ -190,14 +186,15 @@ function* judgedLines(
   for (const raw of source.lines()) {
     line += 1;
     if (raw.blank) {
-      yield judgeBlank(current);
+      yield blankLine(current);
       continue;
     }
-    const read = readLine(raw.bytes, place, judging);
+    noted = source.log && plan.noted(source.log.name, line);
+    const read = authenticateInAudit(raw.bytes, place, ctx, { noted, takesClaims });
     if (fixed === undefined && read.ok) {
       current = recordOf(plan.logNameOf(read.message), read.message.from);
     }
-    yield judgeRead(raw, read, current, judging);
+    yield auditedLine(raw, read, current, ctx, noted);
   }
 }
 

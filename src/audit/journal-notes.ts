@@ -1,23 +1,16 @@
 import { openIfThere, type Disk } from "../storage/disk/disk.ts";
 import { wholeLines } from "../storage/disk/line-splitter.ts";
-import { REFUSAL_REASONS, type RefusalReason } from "../admission/authenticate.ts";
+import { REFUSAL_REASONS, type RefusalReason } from "../admission/checks.ts";
+import type { NotedLine } from "../admission/reading.ts";
 import type { UnsignedPast } from "../admission/unsigned-lines.ts";
 
-/** What our private journal noted of the line at one place. Spec 2.4. */
-export interface NotedLine {
-  /** Receipt time, ms. */
+/** What our private journal noted of the line at one place, and when it was received, ms. Spec 2.4. */
+export interface JournalNote extends NotedLine {
   readonly at: number;
-  /** Whether it was believed to be its author's. */
-  readonly authentic: boolean;
-  readonly reason: RefusalReason | undefined;
-  /** Whether it is the line of that id. */
-  isOf(id: string): boolean;
-  /** Whether it is as long as these bytes; of one in a run of lines nobody knows. */
-  fits(bytes: Uint8Array): boolean;
 }
 
 /** What became of an unsigned line when it was received. Spec 1.5. */
-export function unsignedThen(noted: NotedLine | undefined): UnsignedPast["noted"] {
+export function unsignedThen(noted: JournalNote | undefined): UnsignedPast["noted"] {
   if (noted?.reason === "unsigned") return "refused";
   return noted?.authentic === true ? "taken" : undefined;
 }
@@ -31,7 +24,7 @@ interface Refused {
 interface OfLog {
   readonly at: number[];
   readonly bytes: number[];
-  /** 32 bits of the id, 0 of lines that proved nothing. */
+  /** 52 bits of the id, as a number holds them; 0 of lines that proved nothing. */
   readonly tag: number[];
   readonly refused: Map<number, Refused>;
   /** Lines that proved nothing and are noted as one, in their order. */
@@ -50,7 +43,7 @@ interface Run {
 export type JournalNotes = ReadonlyMap<string, OfLog>;
 
 /** What the journal says of that line, unless it was a duplicate or blank. */
-export function notedAt(notes: JournalNotes, log: string, line: number): NotedLine | undefined {
+export function notedAt(notes: JournalNotes, log: string, line: number): JournalNote | undefined {
   const ofLog = notes.get(log);
   const at = ofLog?.at[line];
   if (ofLog === undefined) return undefined;
@@ -66,7 +59,7 @@ export function notedAt(notes: JournalNotes, log: string, line: number): NotedLi
   };
 }
 
-function inRun(runs: readonly Run[], line: number): NotedLine | undefined {
+function inRun(runs: readonly Run[], line: number): JournalNote | undefined {
   let from = 0;
   let to = runs.length;
   while (from < to) {
@@ -141,7 +134,7 @@ function lower(notes: JournalNotes, to: number): void {
 }
 
 function tagOf(id: string): number {
-  return Number.parseInt(id.slice(0, 8), 16) || 0;
+  return Number.parseInt(id.slice(0, 13), 16) || 0;
 }
 
 function parsedEntry(bytes: Uint8Array): unknown {

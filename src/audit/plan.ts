@@ -154,6 +154,7 @@ function auditEnv(
   return {
     self: "",
     layout,
+    wireId: config.wireId,
     policy: {
       domains: config.domains,
       cadences: tiers.cadencesMs,
@@ -163,9 +164,7 @@ function auditEnv(
       const peer = store.peers.get(handle);
       return { tier: peer?.tier, sinceMs: peer?.attestedSinceMs };
     },
-    heldPeers: new Set(),
-    holdsBack: () => false,
-    caughtUp: () => true,
+    reading: { heldPeers: new Set(), holdsBack: () => false, caughtUp: () => true },
   };
 }
 

@@ -1,4 +1,5 @@
-import { everSignedBy, type AdmissionContext } from "../admission/authenticate.ts";
+import { everSignedBy } from "../admission/authenticate.ts";
+import type { AdmissionContext } from "../admission/context.ts";
 import { mustSignByPin } from "../admission/unsigned-lines.ts";
 import { mayBeUnsigned } from "../trust/policy/config.ts";
 import type { AuditSource } from "./source.ts";

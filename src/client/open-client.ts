@@ -50,7 +50,10 @@ export async function openClient(at: ClientPlace): Promise<Client> {
     return current;
   }
 
-  /** A lock that another holds is not waited for blindly: its holder may be a daemon that starts. */
+  /**
+   * While another process holds the lock, looks for a daemon again and again: the holder may be one
+   * that starts.
+   */
   async function calling<T>(call: (reach: AgentReach) => Promise<T>): Promise<T> {
     const end = performance.now() + PATIENCE_MS;
     for (;;) {
@@ -87,7 +90,7 @@ function stateDirOf(places: Places, { wireDir, handle }: ClientPlace): string | 
     const wireKey = resolveWireKey(disk, places, handle, real, claimedWireId(disk, real));
     return agentPaths(places, { wireDir: real, wireKey, handle }).stateDir;
   } catch (error) {
-    // Whatever is wrong with the place is said by who opens the agent itself.
+    // What is wrong with the place is told when the agent itself is opened.
     if (error instanceof StorageError) return undefined;
     throw error;
   }

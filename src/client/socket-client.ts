@@ -12,8 +12,9 @@ export interface Connection {
 }
 
 /**
- * Connects to the daemon whose private folder that is. Undefined when nobody listens there. Throws
- * StorageError when the folder is not ours alone: who answers there need not be our daemon.
+ * Connects to the daemon whose private folder that is. Undefined when no daemon listens there.
+ * Throws StorageError when the folder is not ours alone: a process that answers there need not be
+ * our daemon.
  */
 export async function connectDaemon(stateDir: string): Promise<Connection | undefined> {
   const folder = openSocketFolder(stateDir);
@@ -53,7 +54,7 @@ function converse(socket: Socket): Connection {
   socket.on("data", (chunk: string) => {
     held += chunk;
     for (let end = held.indexOf("\n"); end !== -1; end = held.indexOf("\n")) {
-      settle(waiting, held.slice(0, end));
+      answerRequest(waiting, held.slice(0, end));
       held = held.slice(end + 1);
     }
   });
@@ -85,7 +86,7 @@ function converse(socket: Socket): Connection {
   };
 }
 
-function settle(waiting: Map<number, Waiting>, line: string): void {
+function answerRequest(waiting: Map<number, Waiting>, line: string): void {
   const reply = JSON.parse(line) as Reply & { id: number };
   const each = waiting.get(reply.id);
   if (each === undefined) return;

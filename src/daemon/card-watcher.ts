@@ -10,10 +10,13 @@ const CARDS_EVERY_MS = 30_000;
 /** A card that is written again and again is looked at no more often than this. */
 const CARDS_REST_MS = 1_000;
 
-/** A card that changes again and again fills no log: a peer's is told no more often than this. */
+/**
+ * A card that changes again and again does not fill the log: the changes of one peer's are logged
+ * no more often than this.
+ */
 const TOLD_EVERY_MS = 3_600_000;
 
-/** What a look at the cards of the peers has come to. */
+/** What a look at the cards of the peers has found or done. */
 export interface Meeting {
   /** Whose first key is pinned now, at UNTRUSTED. */
   readonly pinned: readonly string[];
@@ -29,7 +32,7 @@ export interface CardWatcher {
 }
 
 export function watchCards(
-  agent: Agent,
+  agent: Pick<Agent, "place" | "reload" | "monoMs">,
   queue: Queue,
   log: Logger,
   meet: (place: AgentConfig) => Meeting,
@@ -76,7 +79,7 @@ export function watchCards(
   soon();
   return {
     changed(name) {
-      // A key that we have begun to sign with is shown before anybody has to look for it.
+      // A new key of ours is published as soon as we sign with it.
       const isAnother = agent.place.identity.signer.keyId !== shownKey;
       if (isAnother || name.endsWith(".card.json")) soon();
     },

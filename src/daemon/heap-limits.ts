@@ -1,9 +1,9 @@
 import { setFlagsFromString } from "node:v8";
 
 /**
- * Left alone, Node lets its heap grow to several times what is in use before it clears away what is
- * not: a flood of lines would cost a daemon a hundred megabytes for nothing. Both are limits of
- * growth, so they do no harm to a heap that is large for a reason.
+ * Without limits Node lets its heap grow to several times what is in use before it collects the
+ * rest: a flood of lines would cost a daemon a hundred megabytes for nothing. Both values limit
+ * growth, so they do no harm to a heap that has to be large.
  */
 export function keepHeapSmall(): void {
   setFlagsFromString("--heap-growing-percent=30");

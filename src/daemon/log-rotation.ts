@@ -15,8 +15,9 @@ export function launchdLog(env: NodeJS.ProcessEnv): string | undefined {
 
 /**
  * Moves a log that has grown past `maxBytes` to `<path>.1`, the older ones up by one, and forgets
- * the oldest. launchd holds the live file open for appending, so that file is copied and emptied
- * in place; what is written between the two is lost, which a log can bear. True when it rotated.
+ * the oldest. launchd holds the live file open for appending, so that file is copied and emptied in
+ * place; what is written between the two is lost, which is acceptable for a log. True when it
+ * rotated.
  */
 export function rotateLog(path: string, maxBytes = LOG_MAX_BYTES, kept = LOGS_KEPT): boolean {
   if ((unlessAbsent(() => statSync(path).size) ?? 0) <= maxBytes) return false;

@@ -29,9 +29,9 @@ export interface DaemonOptions {
   readonly once: boolean;
   readonly logLevel: "trace" | "debug" | "info" | "warn" | "error";
   readonly peers: readonly string[];
-  /** Makes of text the rows that are shown when the log goes to a terminal. */
+  /** Turns text into the rows to show when the log goes to a terminal. */
   toTerminal(text: string): string;
-  /** Looks at the cards of the peers; gives whom it has pinned. Spec 2.2. */
+  /** Looks at the cards of the peers; returns whom it has pinned. Spec 2.2. */
   meet(place: AgentConfig): Meeting;
 }
 
@@ -60,7 +60,7 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
   }
 }
 
-/** JSON lines on stdout, pretty for a person. Synchronous: a log line is there when we die. */
+/** JSON lines on stdout, pretty for a person. Synchronous: no log line is lost when we die. */
 async function makeLogger({ logLevel: level, toTerminal }: DaemonOptions): Promise<Pino> {
   const out = pino.destination({ dest: 1, sync: true });
   if (process.stdout.isTTY !== true) return pino({ level, base: null }, out);
@@ -69,7 +69,7 @@ async function makeLogger({ logLevel: level, toTerminal }: DaemonOptions): Promi
   return pino({ level, base: null }, { write: (line) => out.write(toTerminal(pretty(line))) });
 }
 
-/** Starting again does not help where a person has to act, as with a refused permission. */
+/** A restart does not correct what a person has to correct, nor a folder that is closed to us. */
 function storageExitCode({ code }: StorageError): number {
   return EXIT_CODES[code === "denied" ? "config" : codeOfStorage(code)];
 }
@@ -145,11 +145,11 @@ async function serve(
 }
 
 /** Spec 3.9: what a daemon that starts shows its operator. */
-async function listIncidents(agent: Agent, queue: Queue, log: Pino): Promise<void> {
+async function listIncidents(agent: Pick<Agent, "view">, queue: Queue, log: Pino): Promise<void> {
   const incidents = await queue(() => agent.view("status", undefined)).then(
     (status) => status.incidents,
     (error: unknown) => {
-      // Trouble that the first round met too, and that the ticker tries to outlast.
+      // The first round had the same trouble, and the ticker tries again.
       if (!(error instanceof DeaddropError) && !(error instanceof StorageError)) throw error;
       return [];
     },
@@ -180,7 +180,12 @@ async function openSocket(agent: Agent, queue: Queue, ticker: Ticker): Promise<S
 }
 
 /** Waits for a signal that ends the daemon; a second one ends it at once. Spec 4.2. */
-function endSignal(agent: Agent, queue: Queue, ticker: Ticker, log: Pino): Promise<string> {
+function endSignal(
+  agent: Pick<Agent, "reload">,
+  queue: Queue,
+  ticker: Ticker,
+  log: Pino,
+): Promise<string> {
   process.on("SIGHUP", () => {
     queue(() => agent.reload()).then(
       () => ticker.soon(),

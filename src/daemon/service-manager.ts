@@ -2,23 +2,26 @@ import { spawn } from "node:child_process";
 import { EXIT_CODES } from "../api/errors.ts";
 
 /**
- * Tells the service manager the state of the daemon. Node cannot open Unix datagram sockets, so each
- * message goes through `systemd-notify` (a child, hence NotifyAccess=all in the unit), which stays
- * until the manager has read it: the manager cannot tell who sent a message of a process that has
- * gone, and would drop it (docs/decisions/011). We wait for nobody.
- * Without NOTIFY_SOCKET every call does nothing. Spec 4.2, 4.3.
+ * Tells the service manager about the state of the daemon. Node cannot open Unix datagram sockets,
+ * so each message goes through `systemd-notify` (a child, hence NotifyAccess=all in the unit). It
+ * stays until the manager has read the message: of a process that has ended, the manager cannot
+ * tell to which unit it belonged, and drops the message (docs/decisions/011). We do not wait for
+ * it. Without NOTIFY_SOCKET every call does nothing. Spec 4.2, 4.3.
  */
 export interface ServiceManager {
   /** The daemon has started up (spec 3.9); `status` is one line for `systemctl status`. */
   ready(status: string): void;
-  /** To be called every `watchdogEveryMs`, and only from a loop that really turns. */
+  /** To be called every `watchdogEveryMs`, and only after a round of the loop. */
   alive(): void;
   stopping(): void;
-  /** Half of the manager's patience; undefined when it does not watch us. */
+  /**
+   * Half of the time that the manager waits for a sign of life; undefined when it does not watch
+   * us.
+   */
   readonly watchdogEveryMs: number | undefined;
 }
 
-/** Starts a program that nobody waits for; `failed` hears why it could not be started. */
+/** Starts a program without waiting for it; `failed` is called when it could not be started. */
 export type Launch = (
   command: string,
   args: readonly string[],
@@ -32,7 +35,7 @@ const SILENT: ServiceManager = {
   watchdogEveryMs: undefined,
 };
 
-/** `trouble` is called at most once: what the manager hears never stops the daemon. */
+/** `trouble` is called at most once: without the service manager the daemon works all the same. */
 export function makeServiceManager(
   env: NodeJS.ProcessEnv,
   pid: number,
@@ -79,7 +82,7 @@ function launchDetached(
   child.unref();
 }
 
-/** Starting again helps with none of these; systemd/deaddrop@.service lists the same codes. */
+/** A restart corrects none of these; systemd/deaddrop@.service lists the same codes. */
 const PERMANENT: ReadonlySet<number> = new Set([
   EXIT_CODES.usage,
   EXIT_CODES.config,

@@ -1,12 +1,15 @@
 import { StorageError } from "../storage/disk/disk.ts";
-import type { Agent } from "../agent/agent.ts";
+import type { AgentRounds } from "../agent/agent.ts";
 import type { Logger } from "../agent/session/world.ts";
 import { DeaddropError } from "../api/errors.ts";
 import type { Queue } from "../agent/session/queue.ts";
 import { syncWhenQuiet } from "./sync-when-quiet.ts";
 import { processWakes, makeAlarm, type Wake } from "./wake.ts";
 
-/** Trouble with the disk is tried again, this long after it came and then twice as long. */
+/**
+ * After trouble with the disk the next attempt comes after this time, then after twice that, and so
+ * on.
+ */
 const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 30_000;
 /** Peers read what we write ourselves without our help; what follows from it may wait so long. */
@@ -21,11 +24,11 @@ export interface TickerOptions {
   readonly aliveEveryMs: number | undefined;
 }
 
-/** Decides when the agent's next round is. Many who ask for one soon get one. */
+/** Decides when the agent's next round is. Requests that come together get one round. */
 export interface Ticker {
   /** As soon as the agent is free. */
   soon(): void;
-  /** After what we did ourselves: soon enough, and many of them get one. */
+  /** After an act of ours: a little later, so that many acts get one round. */
   later(): void;
   /** The same as `soon`, and waits for its end. */
   now(): Promise<void>;
@@ -35,7 +38,7 @@ export interface Ticker {
 }
 
 export function makeTicker(
-  agent: Agent,
+  agent: AgentRounds,
   queue: Queue,
   log: Logger,
   options: TickerOptions,
@@ -97,7 +100,10 @@ export function makeTicker(
 }
 
 /** Until a log, a heartbeat of ours or the service manager wants us again. */
-function untilNextMs(agent: Agent, { pollMs, aliveEveryMs = Infinity }: TickerOptions): number {
+function untilNextMs(
+  agent: AgentRounds,
+  { pollMs, aliveEveryMs = Infinity }: TickerOptions,
+): number {
   const untilBeat = agent.nextDueMs() - agent.monoMs();
   return Math.max(0, Math.min(pollMs, aliveEveryMs, untilBeat));
 }

@@ -2,16 +2,16 @@ import { basename } from "node:path";
 import { watch as watchFolder, type FSWatcher } from "chokidar";
 
 /**
- * chokidar's own events come after a look at the folder, and only the first of several changes to a
- * path within 50 ms is reported; what the system says (`raw`) comes at once. Not every system says
- * it, so each report is followed by one more look a little later. The file is the truth; this is
- * only a hint.
+ * chokidar looks at the folder before it reports, and of several changes to a path within 50 ms it
+ * reports only the first. The system's own events (`raw`) come at once, but not on every system. So
+ * each report is followed by one more look a little later. The file is the truth; this is only a
+ * hint.
  */
 const SECOND_LOOK_MS = 60;
 
 /**
  * More reports than this in a moment tell nothing new, and each costs time: a peer that appends a
- * byte a time would keep us busy with them. So the watcher is put down for a rest, and we look.
+ * byte a time would keep us busy with them. So the watcher is closed for a while, and we poll.
  */
 const MAX_REPORTS = 256;
 const MOMENT_MS = 100;
@@ -52,7 +52,7 @@ export function watchWire(
     resting = setTimeout(() => {
       const begun = begin();
       watcher = begun;
-      // Flooded again before it was ready: the looking goes on.
+      // Flooded again before it was ready: the polling goes on.
       begun.once("ready", () => {
         if (watcher === begun) clearInterval(looking);
       });

@@ -1,5 +1,4 @@
-import { authenticate, type Authentication } from "../admission/authenticate.ts";
-import { verifyContext } from "../admission/verify-lines.ts";
+import { admitLine, verifyContext, type AdmittedLine } from "../admission/verify-lines.ts";
 import { composeLine, type ChainHead, type Draft } from "../wire/compose.ts";
 import { makeSigner } from "../wire/signature.ts";
 
@@ -12,9 +11,9 @@ export interface SignedMessage {
 /**
  * Signs one v3.1 line. Spec 1.5, 1.6. `secret`: the 32 bytes of `<handle>.key`; `timestamp`:
  * ISO-8601 UTC; `log`: the name of the log into which the line will go; `head`: the last chained
- * line there. Throws when the draft cannot be said in a line.
+ * line there. Throws when the draft does not fit in a line.
  *
- * Whoever appends by hand keeps the chain by hand: prefer `openWire(...).send`.
+ * If you append lines yourself, you keep the chain yourself: prefer `openWire(...).send`.
  */
 export function signMessage(
   draft: Draft,
@@ -37,8 +36,8 @@ export function signMessage(
  * Checks one line by a trust file (the bytes of a `trust.json`): every check of spec 2.4 that needs
  * no log, clock or history, signature included. Throws when the trust file cannot be read.
  */
-export function verifyMessage(line: Uint8Array, trustFile: Uint8Array): Authentication {
+export function verifyMessage(line: Uint8Array, trustFile: Uint8Array): AdmittedLine {
   const context = verifyContext(trustFile, "trust.json");
   if (!context.ok) throw new TypeError(context.detail);
-  return authenticate(line, { owner: undefined, log: undefined }, context.ctx);
+  return admitLine(line, context.ctx);
 }

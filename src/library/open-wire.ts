@@ -43,7 +43,7 @@ export interface Wire {
 const POLL_MS = 250;
 const BATCH = 100;
 
-/** Opens the wire in `dir`. Throws DeaddropError or StorageError that say what to mend. */
+/** Opens the wire in `dir`. Throws DeaddropError or StorageError that say what to correct. */
 export async function openWire(dir: string, options: OpenWireOptions): Promise<Wire> {
   const { as, env, peers } = options;
   const client = await openClient({

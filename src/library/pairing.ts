@@ -7,7 +7,7 @@ import {
 
 /**
  * The six digits that two operators compare (spec 2.3): over both nonces when both sides show one,
- * else the published ones, which follow from the keys alone and promote nobody by themselves.
+ * else the published ones, which follow from the keys alone and by themselves promote no agent.
  * Throws a TypeError when one side has a nonce and the other has none, for lengths that are not 32
  * bytes, and when both sides are the same agent.
  */

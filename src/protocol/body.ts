@@ -1,6 +1,9 @@
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../wire/json/json.ts";
 
-/** A body is a peer's word: any JSON value. These readers take what is asked for, or nothing. */
+/**
+ * A body is written by a peer: any JSON value. These readers return the value that is asked for, or
+ * nothing.
+ */
 
 /** The body as an object with fields, or `undefined` when it is none. */
 export function bodyObject(body: JsonValue): JsonObject | undefined {

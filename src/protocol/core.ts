@@ -12,7 +12,7 @@ import { applyKeyChanges, decideKeyChanges } from "./keys/key-changes.ts";
 import { decideLiveness } from "./heartbeats/liveness.ts";
 import { applyLogs } from "./logs/logs.ts";
 import { applyNotices, decideNotices } from "./notices.ts";
-import { beatsNeeded, isConflictOpen, settleBefore } from "./decisions/proposals-state.ts";
+import { beatsNeeded, isConflictOpen, makeFinalBefore } from "./decisions/proposals-state.ts";
 import { applyProposals } from "./decisions/proposals.ts";
 import { applyReceipts, unreadCount } from "./receipts/receipts.ts";
 import { applyReciprocations } from "./keys/reciprocations.ts";
@@ -48,19 +48,19 @@ export function apply(state: State, event: CoreEvent, env: Env): void {
   applyAnnouncements(state.announcements, event, env);
   for (const log of touched) {
     if (!wantsPruning(logs, log)) continue;
-    settleBefore(proposals, log, pruneBeats(logs, log, beatsNeeded(proposals, log)));
+    makeFinalBefore(proposals, log, pruneBeats(logs, log, beatsNeeded(proposals, log)));
   }
 }
 
-/** A line that is told again, as after a crash between journal and checkpoint, changes nothing. */
+/** A line that is folded already changes nothing, e.g. one of the journal that the checkpoint holds. */
 function isKnown(state: State, event: CoreEvent): boolean {
   if (event.kind !== "line" && event.kind !== "refused" && event.kind !== "skipped") return false;
   return event.line <= (state.logs.get(event.log)?.lines ?? 0);
 }
 
 /**
- * What is to be done now. It changes nothing: an effect comes again until the event that says that
- * it was done has been folded.
+ * What to do now. It changes nothing: an effect comes again until the event that says it was done
+ * is folded.
  */
 export function decide(state: State, env: Env, now: Now, timers: BeatTimers): Effect[] {
   const { logs, proposals } = state;

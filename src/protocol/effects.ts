@@ -8,9 +8,9 @@ export type Effect =
   | { readonly do: "beat"; readonly log: string; readonly body: HeartbeatBody }
   /** A message of the daemon's own. */
   | { readonly do: "send"; readonly draft: Draft; readonly log: string }
-  /** One line for decisions.jsonl, unless a proved entry for the proposal stands there. */
+  /** One line for decisions.jsonl, unless the file has a proved entry for the proposal. */
   | { readonly do: "record"; readonly decision: UnsignedDecision }
-  /** One line for incident_log.jsonl, unless that id stands there. */
+  /** One line for incident_log.jsonl, unless the file has that id. */
   | { readonly do: "mirror"; readonly id: string; readonly raw: string }
   /** Something for our own operator. */
   | { readonly do: "tell"; readonly incident: AutomaticIncident };

@@ -26,27 +26,33 @@ export interface Standing {
   readonly reciprocations?: number;
 }
 
-/** What the fold needs of the pinned `config.json` and `tiers.json`. */
-export interface Policy {
-  readonly domains: Domains;
-  readonly cadences: Cadences;
-  /** Between the tiers; the defaults when absent. */
-  readonly transitions?: readonly Transition[];
-}
-
 /** What the fold knows of the world besides the events; the same for all of one wire's agents. */
 export interface Env {
   readonly self: string;
   readonly layout: Layout;
-  readonly policy: Policy;
+  readonly wireId: string | undefined;
+  readonly policy: WirePolicy;
   tierOf(handle: string): Standing;
   /** Our own keys, where they may change. Spec 2.5. */
   readonly ownKeys?: OwnKeys;
+  readonly reading: ReadingProgress;
+}
+
+/** What of the pinned configuration the protocol goes by. */
+export interface WirePolicy {
+  readonly domains: Domains;
+  readonly cadences: Cadences;
+  /** Between the tiers, by the pinned `tiers.json`; the defaults when absent. */
+  readonly transitions?: readonly Transition[];
+}
+
+/** What is unread, and why. */
+export interface ReadingProgress {
   /** Peers whose lines we do not take until the operator decides. */
   readonly heldPeers: ReadonlySet<string>;
-  /** Whether it is we who leave lines of that log unread: its author is held, or over a limit. */
+  /** Whether we ourselves leave lines of that log unread: its author is held, or over a limit. */
   holdsBack(log: string): boolean;
-  /** Whether we have read all that stands in that log now. */
+  /** Whether we have read all that is in that log now. */
   caughtUp(log: string): boolean;
 }
 

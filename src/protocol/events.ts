@@ -1,5 +1,5 @@
-import type { RefusalReason } from "../admission/authenticate.ts";
-import type { Message } from "../wire/message.ts";
+import type { RefusalReason } from "../admission/checks.ts";
+import type { AdmittedMessage } from "../admission/admitted-message.ts";
 import type { AgentState } from "./env.ts";
 import type { DecisionEntry } from "./decisions/decision-record.ts";
 
@@ -14,19 +14,19 @@ export interface LineEvent {
   /** False for history: it starts no deadlines, wakes or incidents. Spec 2.4. */
   readonly live: boolean;
   readonly own: boolean;
-  readonly message: Message;
-  /** The line as it stands, without its newline. */
+  readonly message: AdmittedMessage;
+  /** The line as it is in the log, without its newline. */
   readonly raw: string;
   /** Authentic, but refused by us. */
   readonly refused: RefusalReason | undefined;
   readonly afterGap: boolean;
-  /** A power cut took it back after the agent had read it, and its author has put it there again. */
+  /** A power cut removed it after the agent had read it, and its author has restored it. */
   readonly isRead?: true;
 }
 
 /**
  * Lines that are not authentic: they prove nothing, they are counted and named in our heads. Blank
- * lines may stand among them.
+ * lines may be among them.
  */
 export interface RefusedEvent {
   readonly kind: "refused";
@@ -50,8 +50,8 @@ export interface SkippedEvent {
 }
 
 /**
- * What was read of a log after that line is no line of it: its author has mended it since, and it
- * is read again from there. None of what is taken back was authentic.
+ * What we read of a log after that line was a torn line, which its author has restored since: the
+ * log is read again from there. Nothing that this takes back was authentic.
  */
 export interface RewoundEvent {
   readonly kind: "rewound";
@@ -60,7 +60,7 @@ export interface RewoundEvent {
   readonly at: number;
 }
 
-/** Nothing more of a log's author is taken until the operator decides. Spec 1.6. */
+/** Nothing more of a log's author is taken in until the operator decides. Spec 1.6. */
 export interface HeldEvent {
   readonly kind: "held";
   readonly log: string;
@@ -87,8 +87,8 @@ export interface SetBackEvent {
 }
 
 /**
- * The operator has decided about these logs of an agent: its lines are taken again, or, of our own,
- * written again. Spec 1.6.
+ * The operator has decided about these logs of an agent: its lines are taken in again, or, if the
+ * logs are ours, we write to them again. Spec 1.6.
  */
 export interface ResetEvent {
   readonly kind: "reset";
@@ -100,8 +100,8 @@ export interface ResetEvent {
 export interface ResetLog {
   readonly log: string;
   /**
-   * Of a log that was rewritten: what stands in it is read from its beginning, as the continuation
-   * of so many lines.
+   * Of a log that was rewritten: it is read from its beginning, and its lines are counted on from
+   * this number.
    */
   readonly lines?: number;
 }
@@ -122,7 +122,7 @@ export type CoreEvent =
       readonly at: number;
       readonly entry: DecisionEntry;
     }
-  /** The incident line of that id stands in incident_log.jsonl. */
+  /** incident_log.jsonl has the incident line of that id. */
   | { readonly kind: "mirrored"; readonly id: string; readonly at: number }
   /** The agent marked routed lines read. */
   | { readonly kind: "read"; readonly ids: readonly string[] | "all"; readonly at: number }
@@ -138,7 +138,7 @@ export type CoreEvent =
       readonly kind: "told";
       readonly key: string;
       readonly at: number;
-      /** What was said, for the list of notices and the limit per peer. */
+      /** What the operator was told, for the list of notices and the limit per peer. */
       readonly cause?: string;
       readonly peer?: string;
       readonly subject?: string;
@@ -150,9 +150,9 @@ export type CoreEvent =
   | { readonly kind: "started"; readonly at: number };
 
 /**
- * Authentic lines that we refuse for a reason of ours still speak for their author: outcomes,
+ * Authentic lines that we refuse for a reason of ours still count for their author: outcomes,
  * incidents and safe mode are folded from them all the same. Spec 3.4. A line of another wire, of a
- * fork, or said twice does not.
+ * fork, or a repeated one does not count.
  */
 const FOLDED_REFUSALS: ReadonlySet<RefusalReason> = new Set<RefusalReason>([
   "clock_skew",

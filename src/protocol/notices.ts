@@ -45,7 +45,7 @@ export function applyNotices(state: NoticesState, event: CoreEvent): void {
   list(state, { at, cause, peer, subject, detail });
 }
 
-/** What the operator has decided stands beside what it was about, and counts against no limit. */
+/** The operator's decision is listed with the notices that it is about, and counts against no limit. */
 function noteReset(state: NoticesState, { at, peer, logs }: ResetEvent): void {
   const detail = logs.map(({ log }) => log).join(", ");
   list(state, {
@@ -68,8 +68,8 @@ export function toldEvent(incident: AutomaticIncident, at: number): CoreEvent {
 }
 
 /**
- * What of these is to be told now: nothing twice, at most six per peer and hour, then one summary.
- * What is left out comes again by itself if it still holds when there is room.
+ * Which of these to tell now: nothing twice, at most six per peer and hour, then one summary. An
+ * incident that is left out comes again by itself, if it is still true when there is room.
  */
 export function decideNotices(
   state: NoticesState,
@@ -101,7 +101,7 @@ export function refusalKey(peer: string, reason: string, at: number): string {
   return hourlyKey(`refused:${peer}:${reason}`, at);
 }
 
-/** Causes that say that a time is over: what a clock that was ahead said of that proves nothing. */
+/** Causes that say that a time is over. If our clock was ahead then, they prove nothing. */
 const OF_TIME = ["peer_silent", "incident_not_covered"];
 
 /**
@@ -145,7 +145,8 @@ function summary({ peer, cause }: AutomaticIncident, nowMs: number): AutomaticIn
 
 /**
  * Whose limit a matter counts against: its peer's, or, when it is about none, that of its cause, so
- * that a file that somebody keeps touching cannot silence what matters more. No handle has a colon.
+ * that a file that is changed again and again cannot use up the limit of what matters more. No
+ * handle has a colon.
  */
 function limitOf(peer: string | undefined, cause: string): string {
   return peer ?? `:${cause}`;

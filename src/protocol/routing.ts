@@ -5,15 +5,18 @@ import type { Env } from "./env.ts";
 
 /**
  * Whether a line is a message to our agent: it goes to the inbox and is unread until it is marked.
- * What says only how an agent is goes nowhere, whatever its author's tier: `peers` and `trust` show it in our
- * own words. It depends on the line and its verdict alone, so replay routes what was routed live.
- * Spec 2.3, 2.4.
+ * A line that says only how an agent is goes nowhere, whatever its author's tier: `peers` and
+ * `trust` show what it says. It depends on the line and its verdict alone, so replay routes what
+ * was routed live. Spec 2.3, 2.4.
  */
 export function isMail(event: LineEvent, env: Env): boolean {
   return event.refused === undefined && !isState(event.message.type) && isForUs(event, env);
 }
 
-/** Heartbeats go to the inbox when they are asked for; not the free text of a stranger. Spec 2.3. */
+/**
+ * Heartbeats go to the inbox if the operator wants them there, but no free text of a stranger does.
+ * Spec 2.3.
+ */
 export function isWantedBeat(event: LineEvent, env: Env): boolean {
   if (event.message.type !== "heartbeat" || event.refused !== undefined) return false;
   return isForUs(event, env) && isVerified(authorTier(env, event.message.from));
@@ -28,7 +31,7 @@ export function isVerified(tier: Tier | null): boolean {
   return tier !== null && compareTiers(tier, "VERIFIED") >= 0;
 }
 
-/** A subject for a list that nobody has opened to read its author: words of ours below VERIFIED. */
+/** A subject as a list shows it: below VERIFIED, a text of ours in place of the author's. */
 export function listedSubject(env: Env, author: string, subject: string): string {
   const tier = authorTier(env, author);
   return isVerified(tier) ? subject : `(not shown: ${author} is ${tier ?? "of no tier"})`;

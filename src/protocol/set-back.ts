@@ -8,9 +8,9 @@ interface Noted {
 }
 
 /**
- * Our wall clock was set back to `at`: what was noted before happened by then at the latest. Without
- * this a peer that was heard while the clock was ahead would look alive for as long as it was ahead,
- * and no deadline would run. What a peer says of its own time stays as it is. Spec 4.1.
+ * Our wall clock was set back to `at`: what was noted before happened by then at the latest.
+ * Without this a peer whose beat came while the clock was ahead would look alive for as long as it
+ * was ahead, and no deadline would run. What a peer says of its own time stays as it is. Spec 4.1.
  */
 export function setBack(state: State, at: number): void {
   const { heartbeats, receipts } = state;

@@ -1,6 +1,9 @@
 import type { State } from "./state.ts";
 
-/** Any change of what State holds changes this; an older checkpoint is then replayed instead. */
+/**
+ * Raise it with any change of what State holds: an older checkpoint is then left aside, and the
+ * journal replayed.
+ */
 const SNAPSHOT_VERSION = 5;
 const MAP = "$map";
 const SET = "$set";
@@ -44,7 +47,10 @@ export function* writeSnapshot(state: State): Generator<string> {
   }
 }
 
-/** The state in such lines; `undefined` when it is of another version, or damaged: replay then. */
+/**
+ * The state from such lines; `undefined` when it is of another version, or damaged: then the
+ * journal is replayed.
+ */
 export function readSnapshot(lines: Iterable<string>): State | undefined {
   let state: State | undefined;
   for (const line of lines) {
@@ -110,7 +116,7 @@ function packed(value: unknown, aside?: { path: readonly Key[]; larges: Large[] 
   if (value instanceof Set) return { [SET]: (items ?? []).map((item) => packed(item)) };
   if (items !== undefined) return items.map((item, index) => packed(item, under(index)));
   const fields = Object.entries(value).map(([key, item]) => [key, packed(item, under(key))]);
-  // A peer's word may be a key, e.g. the name of a domain.
+  // A peer may have chosen a key, e.g. the name of a domain.
   return tagOf(value) === undefined ? Object.fromEntries(fields) : { [OBJECT]: fields };
 }
 

@@ -5,7 +5,7 @@ import { hasObserved } from "./heartbeats/pace.ts";
 const OWN_ACCOUNT: ReadonlySet<string> = new Set(["claim", "proposal", "decision"]);
 
 /**
- * Whether the daemon may send a message of that type of its own account: it has observed two of its
+ * Whether the daemon may send a message of that type on its own account: it has observed two of its
  * heartbeats since it started. What the agent or its operator sends is not delayed. Spec 3.9.
  * @internal
  */
@@ -13,7 +13,7 @@ export function mayInitiate(type: string, { paces }: HeartbeatsState): boolean {
   return !OWN_ACCOUNT.has(type) || [...paces.values()].some(hasObserved);
 }
 
-/** Whether that has to wait because the daemon has only begun. It is decided again later. */
+/** Whether an effect has to wait because the daemon has just started. It is decided again later. */
 export function isEarly(effect: Effect, state: HeartbeatsState): boolean {
   return effect.do === "send" && !mayInitiate(effect.draft.type, state);
 }

@@ -1,12 +1,8 @@
 import { describe, expect, test } from "vitest";
-import {
-  authenticate,
-  REFUSAL_REASONS,
-  type RefusalReason,
-} from "../../src/admission/authenticate.ts";
+import { authenticate } from "../../src/admission/authenticate.ts";
+import { REFUSAL_REASONS, type RefusalReason } from "../../src/admission/checks.ts";
 import { type LogAdmission } from "../../src/admission/log-admission.ts";
-import { admit } from "../../src/admission/judge.ts";
-import { freshLog, judge, short } from "./admission-scene.ts";
+import { admit, freshLog, judge, short } from "./admission-scene.ts";
 import {
   alice,
   bob,

@@ -1,15 +1,11 @@
 import { makeLayout } from "../../src/wire/layout.ts";
-import {
-  authenticate,
-  type AdmissionContext,
-  type VerifiedMessage,
-} from "../../src/admission/authenticate.ts";
-import {
-  newLogAdmission,
-  type LogAdmission,
-  type Verdict,
-} from "../../src/admission/log-admission.ts";
-import { admit } from "../../src/admission/judge.ts";
+import { authenticate } from "../../src/admission/authenticate.ts";
+import type { AdmissionContext } from "../../src/admission/context.ts";
+import type { AdmittedMessage, VerifiedMessage } from "../../src/admission/admitted-message.ts";
+import type { Verdict } from "../../src/admission/judge.ts";
+import { newLogAdmission, type LogAdmission } from "../../src/admission/log-admission.ts";
+import { judge as judgeLine } from "../../src/admission/judge.ts";
+import type { NotedReason } from "../../src/admission/checks.ts";
 import { context, lineOf, NOON_MS, type Fields } from "../trust/people.ts";
 
 /** Where alice speaks to bob; carol is on the wire, too. */
@@ -33,6 +29,27 @@ export function verified(
   const result = authenticate(bytes, { owner: "alice", log }, ctx);
   if (!result.ok) throw new Error(`${result.reason}: ${result.detail}`);
   return result.message;
+}
+
+/** Who judges a line here, and what the journal noted of it. */
+export type Reader =
+  | { readonly mode: "live" }
+  | { readonly mode: "recall"; readonly noted: NotedReason }
+  | { readonly mode: "audit"; readonly noted?: NotedReason };
+
+/** The verdict on a message that was let in, by one reader or another. */
+export function admit(
+  message: AdmittedMessage,
+  log: LogAdmission,
+  ctx: AdmissionContext,
+  receivedAtMs: number,
+  reader: Reader = { mode: "live" },
+): Verdict {
+  const line = { ok: true, message } as const;
+  if (reader.mode !== "audit") return judgeLine(line, log, ctx, { ...reader, receivedAtMs });
+  const fits = { isOf: () => true, fits: () => true };
+  const noted = reader.noted && { ...reader.noted, authentic: true, ...fits };
+  return judgeLine(line, log, ctx, { mode: "audit", receivedAtMs, noted });
 }
 
 /** Admits an authentic line to a log. */

@@ -6,8 +6,7 @@ import {
   saveLogAdmission,
   type LogAdmission,
 } from "../../src/admission/log-admission.ts";
-import { admit } from "../../src/admission/judge.ts";
-import { freshLog, judge, LOG, verified } from "./admission-scene.ts";
+import { admit, freshLog, judge, LOG, verified } from "./admission-scene.ts";
 import {
   context,
   lineOf,
@@ -146,7 +145,7 @@ test("what the journal recalls leaves a log as live admission left it", () => {
         const verdict = admit(message, live, context(), NOON_MS);
         if (verdict.outcome === "wait" || verdict.outcome === "duplicate") continue;
         const reason = verdict.outcome === "refused" ? verdict.reason : undefined;
-        admit(message, recalled, context(), NOON_MS, { mode: "journal", noted: { reason } });
+        admit(message, recalled, context(), NOON_MS, { mode: "recall", noted: { reason } });
       }
       expect(saveLogAdmission(recalled)).toEqual(saveLogAdmission(live));
     }),

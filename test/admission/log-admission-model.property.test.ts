@@ -1,11 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { DEFAULT_LIMITS } from "../../src/wire/limits.ts";
-import { type VerifiedMessage } from "../../src/admission/authenticate.ts";
+import type { VerifiedMessage } from "../../src/admission/admitted-message.ts";
 import { acceptFromHere } from "../../src/admission/log-admission.ts";
-import { admit } from "../../src/admission/judge.ts";
 import type { Tier } from "../../src/trust/tiers.ts";
-import { freshLog, LOG, short, verified } from "./admission-scene.ts";
+import { admit, freshLog, LOG, short, verified } from "./admission-scene.ts";
 import {
   alice,
   context,

@@ -1,19 +1,19 @@
 import { describe, expect, test } from "vitest";
 import { emptyChain } from "../../src/wire/chain.ts";
 import { makeLayout } from "../../src/wire/layout.ts";
-import { authenticate, type RefusalReason } from "../../src/admission/authenticate.ts";
+import { authenticate } from "../../src/admission/authenticate.ts";
+import type { RefusalReason } from "../../src/admission/checks.ts";
+import { judge as judgeLine, type Verdict } from "../../src/admission/judge.ts";
 import {
   acceptFromHere,
   newLogAdmission,
   restoreLogAdmission,
   saveLogAdmission,
   type LogAdmission,
-  type Verdict,
 } from "../../src/admission/log-admission.ts";
-import { admit } from "../../src/admission/judge.ts";
 import { setAllowUnchained } from "../../src/trust/pins.ts";
-import { SeenIds } from "../../src/admission/seen-ids.ts";
-import { freshLog, judge, short } from "./admission-scene.ts";
+import { SeenIds } from "../../src/admission/rules/seen-ids.ts";
+import { admit, freshLog, judge, short, verified } from "./admission-scene.ts";
 import {
   alice,
   context,
@@ -247,6 +247,17 @@ describe("the chain", () => {
     acceptFromHere(log);
     expect(short(judge(respelled(at(lines, 0)), log))).toBe("replayed");
     expect(log.chain.head).toBeUndefined();
+  });
+
+  test("a line outside the chain does not let the chain begin late, whatever number it states", () => {
+    const log = freshLog();
+    const loose = signV30(note({ log: "alice_to_bob", seq: 1 }));
+    const first = { ok: true, message: verified(loose) } as const;
+    const live = { mode: "live", receivedAtMs: NOON_MS } as const;
+    judgeLine(first, log, context(), { ...live, line: 1 });
+    const second = { ok: true, message: verified(at(chain(5), 4)) } as const;
+    const verdict = judgeLine(second, log, context(), { ...live, line: 2 });
+    expect(verdict).toMatchObject({ outcome: "wait", because: "late" });
   });
 
   test("nor does it fork the chain that began late on the operator's word", () => {
@@ -593,7 +604,7 @@ describe("a line recalled from the journal", () => {
     for (const before of lines.slice(0, taken)) judge(before, log);
     const result = authenticate(lineOf(line), { owner: "alice", log: log.name }, context());
     if (!result.ok) throw new Error(result.detail);
-    admit(result.message, log, context(), NOON_MS, { mode: "journal", noted: { reason } });
+    admit(result.message, log, context(), NOON_MS, { mode: "recall", noted: { reason } });
     return log;
   }
 

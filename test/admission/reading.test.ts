@@ -1,9 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { REFUSAL_REASONS, type RefusalReason } from "../../src/admission/authenticate.ts";
+import { REFUSAL_REASONS, type RefusalReason } from "../../src/admission/checks.ts";
 import { type LogAdmission } from "../../src/admission/log-admission.ts";
-import { admit } from "../../src/admission/judge.ts";
-import type { Reading } from "../../src/admission/reading.ts";
-import { freshLog, judge, short, verified } from "./admission-scene.ts";
+import { admit, type Reader, freshLog, judge, short, verified } from "./admission-scene.ts";
 import {
   alice,
   context,
@@ -56,7 +54,7 @@ const CASES: readonly (readonly [reason: RefusalReason, is: Case])[] = [
 /** What an audit does not know without a note: which tier and which limits there were. */
 const NOT_ASKED = new Set<RefusalReason>(["tier_refused", "body_too_large", "too_many_refs"]);
 
-function verdictOf(is: Case, reading: Reading | undefined, receivedAtMs?: number): string {
+function verdictOf(is: Case, reading: Reader | undefined, receivedAtMs?: number): string {
   const ctx = context({
     ...(is.wireId === undefined ? {} : { wireId: is.wireId }),
     ...(is.store === undefined ? {} : { store: is.store }),
@@ -75,8 +73,8 @@ describe("the same line, judged by other readers", () => {
 
   test.each(CASES)("%s: live and in the journal", (reason, is) => {
     expect(verdictOf(is, undefined)).toBe(reason);
-    expect(verdictOf(is, { mode: "journal", noted: { reason } })).toBe(reason);
-    expect(verdictOf(is, { mode: "journal", noted: { reason: undefined } })).toBe("accepted");
+    expect(verdictOf(is, { mode: "recall", noted: { reason } })).toBe(reason);
+    expect(verdictOf(is, { mode: "recall", noted: { reason: undefined } })).toBe("accepted");
   });
 
   test.each(CASES)("%s: in an audit with the journal", (reason, is) => {

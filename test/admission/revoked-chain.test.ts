@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { AdmissionContext } from "../../src/admission/authenticate.ts";
+import type { AdmissionContext } from "../../src/admission/context.ts";
 import { saveLogAdmission, type LogAdmission } from "../../src/admission/log-admission.ts";
-import { admit } from "../../src/admission/judge.ts";
 import type { PinnedKey } from "../../src/trust/store.ts";
-import { freshLog, judge, LOG, short, verified } from "./admission-scene.ts";
+import { admit, freshLog, judge, LOG, short, verified } from "./admission-scene.ts";
 import {
   alice,
   context,
@@ -68,7 +67,7 @@ describe("the first line of the new key", () => {
     const first = line(renewed, 2, honest, "new");
     judge(first, live, ctx);
     const noted = { reason: undefined };
-    admit(verified(first, ctx), recalled, ctx, NOON_MS, { mode: "journal", noted });
+    admit(verified(first, ctx), recalled, ctx, NOON_MS, { mode: "recall", noted });
     expect(saveLogAdmission(recalled)).toEqual(saveLogAdmission(live));
     expect(recalled.held).toBeUndefined();
   });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { sha256Hex } from "../../src/wire/canonical.ts";
-import { SeenIds } from "../../src/admission/seen-ids.ts";
+import { SeenIds } from "../../src/admission/rules/seen-ids.ts";
 
 const SALT = 0x5eed;
 

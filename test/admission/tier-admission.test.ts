@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { authenticate, type AdmissionContext } from "../../src/admission/authenticate.ts";
-import { admit } from "../../src/admission/judge.ts";
+import { authenticate } from "../../src/admission/authenticate.ts";
+import type { AdmissionContext } from "../../src/admission/context.ts";
 import { TIERS } from "../../src/trust/tiers.ts";
 import { parseTrustStore } from "../../src/trust/trust-file.ts";
 import { kindOf, MESSAGE_TYPES } from "../../src/wire/kinds.ts";
 import { encodeBase64 } from "../../src/wire/signature.ts";
-import { freshLog, LOG, short } from "./admission-scene.ts";
+import { admit, freshLog, LOG, short } from "./admission-scene.ts";
 import {
   alice,
   context,

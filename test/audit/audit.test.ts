@@ -4,7 +4,8 @@ import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AuditReport } from "../../src/audit/audit.ts";
 import type { UnsignedDecision } from "../../src/protocol/decisions/decision-record.ts";
-import { NO_KEYS, PINNED, signerOf, WireOnDisk } from "./wire-on-disk.ts";
+import type { Keys } from "../../src/audit/plan.ts";
+import { NO_KEYS, pinned, PINNED, signerOf, WireOnDisk } from "./wire-on-disk.ts";
 
 let wire: WireOnDisk;
 beforeEach(() => {
@@ -140,6 +141,54 @@ describe("auditing a wire", () => {
     wire.write("journal.jsonl", `${JSON.stringify(entry)}\n`);
     const [incident] = wire.audit(PINNED, wire.path("journal.jsonl")).incidents;
     expect(incident?.addressees[0]?.acked_at).toBe("2026-07-01T00:00:00.000Z");
+  });
+});
+
+describe("an audit with the journal of its agent", () => {
+  const name = "forge_to_scribe.jsonl";
+  const stopped = (): Keys => {
+    const { keys, ...peer } = pinned("forge");
+    const lost = { ...peer, keys: keys.map((key) => ({ ...key, active: false })) };
+    return { ...PINNED, store: { version: 1, peers: new Map([["forge", lost]]) } };
+  };
+  const noteFirst = (line: string, id: string): void => {
+    const place = { log: "forge_to_scribe", line: 1, start: 0, end: line.length + 1 };
+    const entry = { k: "line", at: Date.UTC(2026, 6, 1), ...place, verdict: "accepted", id };
+    wire.write("journal.jsonl", `${JSON.stringify(entry)}\n`);
+  };
+
+  it("takes a line that was accepted before its key was stopped", () => {
+    const { line, id } = wire.sign("forge", { to: ["scribe"], subject: "pay 10" });
+    wire.replace(name, `${line}\n`);
+    noteFirst(line, id);
+    expect(rules(wire.audit(stopped()))).toEqual(["untrusted_key forge_to_scribe:1"]);
+    expect(rules(wire.audit(stopped(), wire.path("journal.jsonl")))).toEqual([]);
+  });
+
+  it("tells of a line that was refused for want of a pin apart, by whatever keys it is read", () => {
+    const { line } = wire.sign("forge", { to: ["scribe"] });
+    wire.replace(name, `${line}\n`);
+    const place = { log: "forge_to_scribe", line: 1, start: 0, end: line.length + 1 };
+    const verdict = { verdict: "unauthentic", reason: "untrusted_key" };
+    const entry = { k: "line", at: Date.UTC(2026, 6, 1), ...place, ...verdict };
+    wire.write("journal.jsonl", `${JSON.stringify(entry)}\n`);
+    for (const keys of [PINNED, NO_KEYS]) {
+      const report = wire.audit(keys, wire.path("journal.jsonl"));
+      expect(report).toMatchObject({ violations: [], unverified: 0 });
+      expect(report.refused_then).toMatchObject([{ rule: "untrusted_key", line: 1 }]);
+    }
+  });
+
+  it("takes no other line of the same length in its place", () => {
+    const { line, id } = wire.sign("forge", { to: ["scribe"], subject: "pay 10" });
+    noteFirst(line, id);
+    const thief = new WireOnDisk();
+    const forged = thief.sign("forge", { to: ["scribe"], subject: "pay 99" }).line;
+    thief.remove();
+    expect(forged).toHaveLength(line.length);
+    wire.replace(name, `${forged}\n`);
+    const report = wire.audit(stopped(), wire.path("journal.jsonl"));
+    expect(rules(report)).toEqual(["untrusted_key forge_to_scribe:1"]);
   });
 });
 

@@ -7,6 +7,7 @@ import { readSnapshot, writeSnapshot } from "../../src/protocol/snapshot.ts";
 import { emptyState } from "../../src/protocol/state.ts";
 import type { CoreEvent, LineEvent } from "../../src/protocol/events.ts";
 import { fromPlain, type JsonObject } from "../../src/wire/json/json.ts";
+import { recall } from "../../src/admission/authenticate.ts";
 import { parseMessage } from "../../src/wire/message.ts";
 import { makeLayout } from "../../src/wire/layout.ts";
 import { OutcomeScript } from "../support/scripts/outcome-script.ts";
@@ -20,9 +21,11 @@ function exampleEvents(): LineEvent[] {
     .trimEnd()
     .split("\n")
     .map((raw) => {
-      const parsed = parseMessage(new TextEncoder().encode(raw));
+      const bytes = new TextEncoder().encode(raw);
+      const parsed = parseMessage(bytes);
       if (!parsed.ok) throw new Error(parsed.detail);
-      const { message } = parsed;
+      const message = recall(bytes, parsed.message.id);
+      if (message === undefined) throw new Error("the line is not the one that was read");
       const log = message.from === "agent_a" ? "agent_a_to_agent_b" : "agent_b_to_agent_a";
       const line = (counts.get(log) ?? 0) + 1;
       counts.set(log, line);

@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { V30_OMIT, V31_OMIT, canonicalBytes } from "../../src/wire/canonical.ts";
 import { parseObject } from "../../src/wire/json/json.ts";
-import { authenticate, type VerifiedMessage } from "../../src/admission/authenticate.ts";
-import { contentRefusal } from "../../src/admission/content-rules.ts";
+import { authenticate } from "../../src/admission/authenticate.ts";
+import type { VerifiedMessage } from "../../src/admission/admitted-message.ts";
 import { restoreLogAdmission } from "../../src/admission/log-admission.ts";
-import { admit } from "../../src/admission/judge.ts";
+import { judge } from "../../src/admission/judge.ts";
+import { VERIFY, type Reading } from "../../src/admission/reading.ts";
 import type { Situation } from "./situations.ts";
 import { sayingOf, type Judgement } from "./slow-admission.ts";
 
@@ -32,15 +33,14 @@ export function admission(
   { source, ctx, receivedAtMs, fresh, saved }: Situation,
 ): { readonly verdict: string; readonly message?: VerifiedMessage } {
   const authentic = authenticate(line, source, ctx);
-  if (!authentic.ok) return { verdict: authentic.reason };
-  const { message } = authentic;
-  if (source.log === undefined) {
-    return { verdict: contentRefusal(message, ctx)?.reason ?? "accepted", message };
-  }
-  const log = restoreLogAdmission(fresh, saved);
-  if (log === undefined) throw new Error("the saved log is damaged");
-  const verdict = admit(message, log, ctx, receivedAtMs);
-  return { verdict: verdict.outcome === "refused" ? verdict.reason : verdict.outcome, message };
+  const log = source.log === undefined ? undefined : restoreLogAdmission(fresh, saved);
+  if (source.log !== undefined && log === undefined) throw new Error("the saved log is damaged");
+  const reading: Reading = log === undefined ? VERIFY : { mode: "live", receivedAtMs };
+  const verdict = judge(authentic, log, ctx, reading);
+  return {
+    verdict: verdict.outcome === "refused" ? verdict.reason : verdict.outcome,
+    ...(authentic.ok ? { message: authentic.message } : {}),
+  };
 }
 
 function canonicalDigests(line: Uint8Array): string[] {

@@ -1,10 +1,7 @@
 import { makeLayout } from "../../src/wire/layout.ts";
 import { DEFAULT_LIMITS } from "../../src/wire/limits.ts";
-import {
-  authenticate,
-  type AdmissionContext,
-  type LineSource,
-} from "../../src/admission/authenticate.ts";
+import { authenticate } from "../../src/admission/authenticate.ts";
+import type { AdmissionContext, LineSource } from "../../src/admission/context.ts";
 import {
   acceptFromHere,
   newLogAdmission,
@@ -12,7 +9,7 @@ import {
   type LogAdmission,
   type SavedLogAdmission,
 } from "../../src/admission/log-admission.ts";
-import { admit } from "../../src/admission/judge.ts";
+import { judge } from "../../src/admission/judge.ts";
 import { parseTrustFile } from "../../src/trust/trust-file.ts";
 import type { Peer, PinnedKey } from "../../src/trust/store.ts";
 import { alice, bob, context, lineOf, NOON_MS, note, pinned, signV31 } from "../trust/people.ts";
@@ -94,7 +91,7 @@ function situation(name: string, plan: Plan): Situation {
   for (const line of shown) {
     const authentic = authenticate(line, source, open);
     if (!authentic.ok) throw new Error(authentic.detail);
-    const verdict = admit(authentic.message, state, open, NOON_MS);
+    const verdict = judge(authentic, state, open, { mode: "live", receivedAtMs: NOON_MS });
     if (verdict.outcome !== "accepted") throw new Error(`${name}: ${verdict.outcome}`);
   }
   return {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { addresseesOf, isForUs } from "../../src/protocol/addressing.ts";
 import type { Env } from "../../src/protocol/env.ts";
+import { proved } from "../../src/admission/rules/proved.ts";
 import { makeLayout } from "../../src/wire/layout.ts";
 import type { Message } from "../../src/wire/message.ts";
 import { lineEvent, NOON, scriptEnv, WireScript } from "../support/scripts/wire-script.ts";
@@ -51,13 +52,13 @@ describe("a line is addressed", () => {
     ["ada_to_bob", "ada", ["*"], false],
   ])("in the log %s, read by %s, to %j, for us: %s", (name, self, to, expected) => {
     const env = envOf(name.includes("_to_") ? "pairwise" : "outbox", self);
-    const said = message(name, to);
+    const said = proved(message(name, to), 1);
     const event = lineEvent({ log: name, line: 1, at: NOON, message: said, raw: "" }, self);
     expect(isForUs(event, env)).toBe(expected);
   });
 
   test("for nobody when the wire has no such log", () => {
-    const said = message("ada", ["*"]);
+    const said = proved(message("ada", ["*"]), 1);
     const event = lineEvent({ log: "sam", line: 1, at: NOON, message: said, raw: "" }, "bob");
     expect(isForUs(event, envOf("outbox", "bob"))).toBe(false);
   });

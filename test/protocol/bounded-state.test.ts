@@ -5,7 +5,6 @@ import { writeSnapshot } from "../../src/protocol/snapshot.ts";
 import { emptyState, type State } from "../../src/protocol/state.ts";
 import { sizeOf } from "../../src/protocol/decisions/proposal-thread.ts";
 import { makeLayout } from "../../src/wire/layout.ts";
-import type { Message } from "../../src/wire/message.ts";
 import {
   lineEvent,
   NOON,
@@ -33,7 +32,7 @@ class Flood {
   add(count: number, thread: (line: number) => string): void {
     for (const last = this.#line + count; this.#line < last;) {
       const line = (this.#line += 1);
-      const message: Message = {
+      const message: LineEvent["message"] = {
         ...this.#template.message,
         id: line.toString(16).padStart(64, "0"),
         seq: line,

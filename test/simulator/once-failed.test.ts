@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { amount } from "../support/amounts.ts";
 import { runSeed } from "./run-seed.ts";
 
 /** Seeds of a long run in which the simulator has found something, beyond those that CI plays. */
@@ -13,7 +14,10 @@ const FOUND: readonly (readonly [seed: number, what: string])[] = [
   [7298, "a mended line behind others that were read again, left out"],
 ];
 
-test.each(FOUND)("seed %i keeps all promises now: %s", async (seed) => {
-  const outcome = await runSeed({ seed, steps: 300 });
-  expect(outcome).toMatchObject({ ok: true });
-});
+test.each(FOUND.slice(0, amount(2, FOUND.length)))(
+  "seed %i keeps all promises now: %s",
+  async (seed) => {
+    const outcome = await runSeed({ seed, steps: 300 });
+    expect(outcome).toMatchObject({ ok: true });
+  },
+);

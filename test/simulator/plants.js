@@ -151,7 +151,7 @@ export const PLANTS = [
   {
     name: "a hold is of one log",
     file: "src/agent/intake/read-log.ts",
-    find: "!isOwn(session, intake) && session.env.heldPeers.has(intake.log.owner)",
+    find: "!isOwn(session, intake) && session.env.reading.heldPeers.has(intake.log.owner)",
     put: "!isOwn(session, intake) && intake.admission.held !== undefined",
     test: "test/scenes/holds.test.ts",
     title: "a peer that forked the log of another reader is held: its log to us is not read either",

@@ -3,7 +3,7 @@
 
 const IS_LONG = process.env["DEADDROP_LONG"] === "1";
 /** In a sample, one disk operation in so many fails. */
-const SAMPLED_POINTS = 7;
+const SAMPLED_POINTS = 11;
 
 /** So many in a sample, so many in all. */
 export function amount(sample: number, all: number): number {

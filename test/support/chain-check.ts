@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { authenticate, type AdmissionContext } from "../../src/admission/authenticate.ts";
+import { authenticate } from "../../src/admission/authenticate.ts";
+import type { AdmissionContext } from "../../src/admission/context.ts";
 import { DEFAULT_SIGNING } from "../../src/trust/policy/config.ts";
 import { newPeer } from "../../src/trust/store.ts";
 import { DEFAULT_LIMITS } from "../../src/wire/limits.ts";

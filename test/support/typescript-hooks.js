@@ -37,7 +37,7 @@ export async function load(url, context, next) {
 function fewerRuns(path, text) {
   const most = Number(process.env.DEADDROP_PROPERTY_RUNS ?? Infinity);
   if (most === Infinity || !path.endsWith(".test.ts")) return text;
-  return text.replace(/numRuns: ([0-9_]+)/g, (_, runs) => {
+  return text.replace(/numRuns: (?:amount\()?([0-9_]+)(?:, [0-9_]+\))?/g, (_, runs) => {
     return `numRuns: ${Math.min(Number(runs.replaceAll("_", "")), most)}`;
   });
 }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it, test } from "vitest";
-import { anchorsIn, linksIn, type Link } from "./links.ts";
+import { anchorsIn, linksIn, pathsIn, type Link } from "./links.ts";
 import { CHECKOUT, textFiles } from "./repository-files.ts";
 
 const documents = textFiles(["."], /\.md$/);
@@ -25,7 +25,30 @@ test("every relative link of every document leads somewhere", () => {
   expect(links.flatMap(({ path, link }) => problem(path, link) ?? [])).toEqual([]);
 });
 
+/** A test may be named without its ending. */
+const ENDINGS = ["", ".ts", ".test.ts", ".property.test.ts", ".long.test.ts"];
+
+test("every path of ours that a document names in backticks is there", () => {
+  const named = documents.flatMap(({ path: from, text }) =>
+    pathsIn(text).map(({ line, path }) => ({ where: `${from}:${line}`, path })),
+  );
+  expect(named.length).toBeGreaterThan(200);
+  const gone = named.filter(
+    ({ path }) => !ENDINGS.some((ending) => existsSync(join(CHECKOUT, `${path}${ending}`))),
+  );
+  expect(gone.map(({ where, path }) => `${where} names ${path}, which does not exist`)).toEqual([]);
+});
+
 describe("the finder", () => {
+  it("reads paths in backticks that say where something is, and no patterns", () => {
+    const text =
+      "`src/wire/json` and\n`test/a.ts:12`, `test/**`, `npx x src/a.ts`, src/b.ts, `lib/c`";
+    expect(pathsIn(text)).toEqual([
+      { line: 1, path: "src/wire/json" },
+      { line: 2, path: "test/a.ts" },
+    ]);
+  });
+
   it("finds links that lead nowhere", () => {
     const at = (path: string, anchor?: string): Link => ({ line: 7, path, anchor });
     expect(problem("docs/spec/README.md", at("no-such.md"))).toBe(

@@ -23,6 +23,17 @@ export function linksIn(markdown: string): Link[] {
   });
 }
 
+const NAMED_PATH =
+  /`((?:bench|bin|docs|launchd|schemas|src|systemd|test)\/[^`\s*<{…:]*)(?::\d+)?`/g;
+
+/** The files and folders of the repository that a document names in backticks; no patterns. */
+export function pathsIn(markdown: string): { readonly line: number; readonly path: string }[] {
+  return [...markdown.matchAll(NAMED_PATH)].map((match) => ({
+    line: lineAt(markdown, match.index),
+    path: match[1] ?? "",
+  }));
+}
+
 /** The anchors that GitHub gives the headings of a document. */
 export function anchorsIn(markdown: string): Set<string> {
   const anchors = new Set<string>();

@@ -32,11 +32,18 @@ import { limit } from "../wire/limits.ts";
 import { fold } from "../protocol/decisions/fold.ts"; // no-restricted-imports
 export const judge = [limit, fold];
 `,
+  "src/admission/rules/seen-ids.ts": `
+import { judgeLine } from "../../wire/chain-rules.ts";
+export const shown = [judgeLine];
+`,
+  "src/wire/chain-rules.ts": `export const judgeLine = 1;`,
   "src/protocol/decisions/fold.ts": `
 import { limit } from "../../wire/limits.ts";
 import type { Log } from "../logs/log.ts"; // no-cycle
 import { open } from "../../storage/disk/open.ts"; // no-restricted-imports
-export const fold = [limit, open];
+import { judgeLine } from "../../wire/chain-rules.ts"; // no-restricted-imports
+import { shown } from "../../admission/rules/seen-ids.ts"; // no-restricted-imports
+export const fold = [limit, open, judgeLine, shown];
 export type Fold = readonly Log[];
 `,
   "src/protocol/logs/log.ts": `
@@ -50,6 +57,7 @@ export const open = [limit, loop];
 `,
   "src/daemon/loop.ts": `
 import { main } from "../cli/main.ts"; // no-restricted-imports no-cycle
+import { shown } from "../admission/rules/seen-ids.ts"; // no-restricted-imports
 import { setTimeout as sleep } from "node:timers/promises";
 import { EventEmitter } from "node:events";
 export type State = "busy" | "idle" | "paused";
@@ -79,7 +87,7 @@ export function name(state: State): number {
 }
 export function loop(value: any): string { // no-explicit-any
   const unused = 1; // no-unused-vars
-  return String(value) + main();
+  return String(value) + main() + String(shown);
 }
 `,
   "src/cli/main.ts": `

@@ -2,7 +2,7 @@ import { canonicalBytes, sha256Hex, V30_OMIT, V31_OMIT } from "../../src/wire/ca
 import { fromPlain, type JsonObject } from "../../src/wire/json/json.ts";
 import { DEFAULT_LIMITS } from "../../src/wire/limits.ts";
 import { encodeBase64, makeSigner, publicKeyOf, type Signer } from "../../src/wire/signature.ts";
-import type { AdmissionContext } from "../../src/admission/authenticate.ts";
+import type { AdmissionContext } from "../../src/admission/context.ts";
 import { DEFAULT_SIGNING } from "../../src/trust/policy/config.ts";
 import {
   newPeer,

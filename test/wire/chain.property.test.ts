@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { advance, judgeLine } from "../../src/wire/chain-rules.ts";
 import {
-  advance,
   emptyChain,
-  judgeLine,
   type ChainGap,
   type ChainLine,
   type ChainState,

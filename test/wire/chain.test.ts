@@ -1,10 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { advance, judgeLine } from "../../src/wire/chain-rules.ts";
 import {
-  advance,
   emptyChain,
   isChained,
-  judgeLine,
   type ChainLine,
   type ChainState,
   type ChainVerdict,

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { advance, emptyChain, judgeLine } from "../../src/wire/chain.ts";
+import { advance, judgeLine } from "../../src/wire/chain-rules.ts";
+import { emptyChain } from "../../src/wire/chain.ts";
 import {
   bodyBytes,
   checkDraft,

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { SCHEMA_NAMES, check, type SchemaName } from "../../src/wire/schemas.ts";
 import { vectorFile, vectorLines } from "./vector-files.ts";
@@ -238,5 +240,15 @@ describe("the published files", () => {
     for (const { line } of vectorLines<{ line: string }>("signed.jsonl").slice(0, 50)) {
       expect(check("message", JSON.parse(line))).toEqual({ ok: true });
     }
+  });
+});
+
+describe("the published schemas", () => {
+  it.each(SCHEMA_NAMES)("%s.json is a schema of the draft that it names", (name) => {
+    const path = new URL(`../../schemas/${name}.json`, import.meta.url);
+    const schema = JSON.parse(readFileSync(path, "utf8")) as object;
+    const compiler = new Ajv2020();
+    expect([compiler.validateSchema(schema), compiler.errors]).toEqual([true, null]);
+    expect(schema).toMatchObject({ $schema: "https://json-schema.org/draft/2020-12/schema" });
   });
 });

@@ -1,4 +1,4 @@
-import { mendOwnLogs } from "../session/own-logs.ts";
+import { recoverOwnLogs } from "../session/own-logs.ts";
 import { refusalsOf } from "../../protocol/keys/announcements.ts";
 import { textsField } from "../../protocol/body.ts";
 import { ownersNeeded } from "../../protocol/decisions/required-parties.ts";
@@ -109,14 +109,14 @@ function safeModeError(type: string, safe: SafeMode | undefined): DeaddropError 
 }
 
 /** What blocks one of our logs may have been put right: what waits for it goes out now. */
-export function mendBlocked(
+export function recoverBlocked(
   session: Pick<Session, "world" | "place" | "memory" | "files" | "recorder">,
 ): void {
   const { layout, handle } = session.place;
   const isBlocked = ownLogs(layout, handle).some(({ name }) =>
     session.files.own.writer.blocked(name),
   );
-  if (isBlocked) mend(session);
+  if (isBlocked) recover(session);
 }
 
 /** Why that log of ours alone takes nothing now. */
@@ -127,9 +127,9 @@ export function troubleOf(
   return files.own.writer.blocked(log) ?? obstructionOf(memory.intakes.get(log)?.status);
 }
 
-function mend(session: Pick<Session, "world" | "memory" | "files" | "recorder">): void {
+function recover(session: Pick<Session, "world" | "memory" | "files" | "recorder">): void {
   try {
-    mendOwnLogs(session);
+    recoverOwnLogs(session);
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
     throw notSent(error);
@@ -149,7 +149,7 @@ function write(
   const { writer, written: unread } = files.own;
   const closed = ownTrouble(memory);
   if (closed !== undefined) throw notSent(closed);
-  mend(session);
+  recover(session);
   const names = items.flatMap(({ logs }) => logs.map(({ name }) => name));
   const [trouble] = names.flatMap((name) => troubleOf(session, name) ?? []);
   if (trouble !== undefined) throw notSent(trouble);

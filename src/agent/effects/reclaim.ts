@@ -1,4 +1,4 @@
-import { mendOwnLogs } from "../session/own-logs.ts";
+import { recoverOwnLogs } from "../session/own-logs.ts";
 import { takeInOwn } from "../intake/take-in.ts";
 import { join } from "node:path";
 import type { ResetEvent } from "../../protocol/events.ts";
@@ -28,7 +28,7 @@ export async function reclaim(session: Session): Promise<ReclaimAnswer> {
   // Also what the other copy has written since then is known before we follow it.
   await takeInOwn(session);
   session.recorder.flush();
-  mendOwnLogs(session);
+  recoverOwnLogs(session);
   const answer: ReclaimAnswer = { logs: [], given_up: [], kept_in: null };
   for (const { name } of logs) {
     const head = highestLine(session, name);

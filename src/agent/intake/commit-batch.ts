@@ -1,3 +1,4 @@
+import { lineEvent } from "../../protocol/line-event.ts";
 import { mayBeMended } from "../../protocol/logs/logs.ts";
 import type { CoreEvent, RewoundEvent } from "../../protocol/events.ts";
 import { isMail, isWantedBeat } from "../../protocol/routing.ts";
@@ -11,6 +12,7 @@ import type { LogIntake, Memory } from "../state/agent-state.ts";
 import { watchIdentity } from "./trouble/foreign-signature.ts";
 import { incidentsOf } from "./trouble/chain-incidents.ts";
 import { isOwn, type Session } from "../session/session.ts";
+import { moveCursor } from "../state/log-cursor.ts";
 
 /** All that follows from one line, or from one run of lines that prove nothing. */
 interface Outcome {
@@ -71,7 +73,7 @@ export function persist(
     session.recorder.fold(event);
   }
   const cursor = cursorBehind();
-  if (cursor !== "same") intake.cursor = cursor;
+  if (cursor !== "same") moveCursor(intake, cursor, "persisted");
   if (isOwn(session, intake)) for (const line of judged) watchIdentity(session, intake, line);
 }
 
@@ -141,35 +143,16 @@ function eventOf(
   intake: LogIntake,
   { line, run }: JudgedRun,
 ): CoreEvent {
-  const { tail, at, message, reason } = line;
-  const place = { log: intake.log.name, line: tail.line, at };
-  if (message === undefined || tail.kind !== "line") {
-    if (line.verdict === "duplicate") return { kind: "skipped", ...place, isCopy: true };
-    if (reason === undefined) return { kind: "skipped", ...place };
-    return { kind: "refused", ...place, ...placeOf(run), reason };
-  }
-  return {
-    kind: "line",
-    ...place,
-    live: line.live,
-    own: isOwn(session, intake),
-    message,
-    // Few lines are looked at as they stand: they are decoded when somebody asks.
-    get raw() {
-      return textOf(tail.bytes);
-    },
-    refused: reason,
-    afterGap: line.afterGap,
-    ...(intake.awaited.get(message.id)?.isRead === true ? { isRead: true } : {}),
-  };
+  const { tail, message } = line;
+  const { name: log } = intake.log;
+  const isRead = message !== undefined && intake.awaited.get(message.id)?.isRead === true;
+  const place = { log, line: tail.line, own: isOwn(session, intake), ...placeOf(run) };
+  const bytes = tail.kind === "line" ? tail.bytes : undefined;
+  return lineEvent(isRead ? { ...place, isRead } : place, line, bytes);
 }
 
 function placeOf(run: JudgedRun["run"]): Pick<LineEntry, "first" | "count"> {
   return run === undefined ? {} : { first: run.first.tail.line, count: run.count };
-}
-
-function textOf({ buffer, byteOffset, length }: Uint8Array): string {
-  return Buffer.from(buffer, byteOffset, length).toString("utf8");
 }
 
 /** What of a line is a message to us, once; heartbeats only when asked for. Spec 2.4. */

@@ -1,21 +1,19 @@
 import { costsToken, store as charge, take, waitForToken } from "../../admission/rate-limits.ts";
 import {
   confirm,
-  isAuthentic,
   prepare,
-  type AdmissionContext,
   type Authentication,
   type Preparation,
   type Prepared,
-  type RefusalReason,
-  type VerifiedMessage,
 } from "../../admission/authenticate.ts";
+import { isAuthentic, type RefusalReason } from "../../admission/checks.ts";
+import type { AdmissionContext } from "../../admission/context.ts";
+import type { VerifiedMessage } from "../../admission/admitted-message.ts";
 import { type ChainEvent } from "../../admission/log-admission.ts";
-import { admit } from "../../admission/judge.ts";
-import { repeats } from "../../admission/shown-before.ts";
-import { BY_CONTEXT } from "../../admission/reading.ts";
+import { judge } from "../../admission/judge.ts";
+import type { Now } from "../../protocol/env.ts";
 import { tierOf } from "../../trust/store.ts";
-import { isFull, type RefusedLines } from "../../admission/refused-lines.ts";
+import { isFull, type RefusedLines } from "../../protocol/receipts/refused-lines.ts";
 import type { UnsignedPast } from "../../admission/unsigned-lines.ts";
 import type { TailLine } from "../../storage/files/tail.ts";
 import type { ChainRange } from "../../wire/chain.ts";
@@ -29,7 +27,7 @@ import { noteJudged } from "./next-beat.ts";
 /** A line of a log with all that can be said of it before its signature is checked. */
 export interface PreparedLine {
   readonly tail: TailLine;
-  /** Undefined for blank and oversized lines. */
+  /** Undefined for blank lines. */
   readonly preparation: Preparation | undefined;
 }
 
@@ -83,9 +81,9 @@ export function prepareLines(
     const live = isLive(tail, intake);
     const unsignedPast = live ? undefined : () => unsignedPastOf(tail, intake);
     const source = { owner, log, unsignedPast };
-    const preparation =
-      tail.kind === "line" ? prepare(tail.bytes, source, live ? ctx : past) : undefined;
-    return { tail, preparation };
+    if (tail.kind === "blank") return { tail, preparation: undefined };
+    const bytes = tail.kind === "line" ? tail.bytes : undefined;
+    return { tail, preparation: prepare(bytes, source, live ? ctx : past) };
   });
 }
 
@@ -109,15 +107,19 @@ export function signaturesOf(lines: readonly PreparedLine[]): Prepared[] {
 export interface Judging {
   readonly intake: LogIntake;
   readonly ctx: AdmissionContext;
-  readonly wallMs: number;
-  readonly monoMs: number;
+  readonly now: Now;
   /** Our own log: its receipt time is the time at which we wrote. */
   readonly own: boolean;
   /** Of the log's author; undefined for our own logs, which nothing limits. */
   readonly allowance: Allowance | undefined;
   /** What the next beat names already of the log; undefined when no beat of ours speaks of it. */
   readonly refused: RefusedLines | undefined;
-  /** Whether lines of the chain between these numbers stand in the file behind that offset. */
+  readonly order: FileOrder;
+}
+
+/** In which order the file shows its lines. Spec 1.6. */
+export interface FileOrder {
+  /** Whether lines of the chain between these numbers are in the file behind that offset. */
   standsBehind(offset: number, range: ChainRange): boolean;
   /** The log has been found to hold all that we know, in order: awaited lines and new ones. */
   readonly isOrdered: boolean;
@@ -125,7 +127,7 @@ export interface Judging {
 
 /** What one round of judging remembers. */
 interface Judgement extends Judging {
-  /** Awaited lines that stand there again. */
+  /** Awaited lines that are there again. */
   readonly returned: Set<string>;
 }
 
@@ -168,48 +170,45 @@ function judgeLine(
   valid: boolean | undefined,
   judging: Judgement,
 ): JudgedLine | Stop {
-  const { tail } = line;
+  const { tail, preparation } = line;
   const { intake } = judging;
   const live = isLive(tail, intake);
   const plain = { tail, message: undefined, afterGap: false, events: [], detail: "" } as const;
-  if (tail.kind === "blank") {
-    const at = Math.min(receiptTime(undefined, live, judging), judging.wallMs);
+  if (tail.kind === "blank" || preparation === undefined) {
+    const at = Math.min(receiptTime(undefined, live, judging), judging.now.wallMs);
     return { ...plain, at, live, verdict: "blank", reason: undefined };
   }
-  const outcome = authentication(line, valid);
-  // Spec 2.4: what was believed once and stands there again is a duplicate, whatever we believe now.
-  const isDoubted = !outcome.ok && BY_CONTEXT.has(outcome.reason) && tail.kind === "line";
-  const duplicateOf = isDoubted ? repeats(tail.bytes, intake.admission) : undefined;
-  if (duplicateOf !== undefined) {
-    const at = receiptTime(undefined, live, judging);
+  const authentic = authentication(preparation, valid);
+  if (authentic.ok) return judgeAuthentic(authentic, tail, live, judging);
+  const at = Math.min(receiptTime(undefined, live, judging), judging.now.wallMs);
+  const reading = { mode: "live", receivedAtMs: at } as const;
+  const verdict = judge(authentic, intake.admission, judging.ctx, reading);
+  const { reason, detail, claimed } = authentic;
+  if (verdict.outcome === "duplicate" && claimed !== undefined) {
+    const duplicateOf = claimed.id;
     return { ...plain, at, live, verdict: "duplicate", reason: undefined, duplicateOf };
   }
-  if (!outcome.ok) {
-    const at = Math.min(receiptTime(undefined, live, judging), judging.wallMs);
-    const { reason, detail } = outcome;
-    return { ...plain, at, live, verdict: "unauthentic", reason, detail };
-  }
-  return judgeAuthentic(outcome.message, tail, live, judging);
+  return { ...plain, at, live, verdict: "unauthentic", reason, detail };
 }
 
-function authentication(line: PreparedLine, valid: boolean | undefined): Authentication {
-  const { preparation } = line;
-  if (preparation === undefined) {
-    return { ok: false, reason: "oversized", detail: "the line is longer than 1 MiB" };
-  }
+function authentication(
+  preparation: Preparation,
+  valid: boolean | undefined,
+): Authentication<VerifiedMessage> {
   if (preparation.step === "refused") return preparation.refusal;
   if (preparation.step === "done") return { ok: true, message: preparation.message };
   return confirm(preparation, valid === true);
 }
 
 function judgeAuthentic(
-  message: VerifiedMessage,
+  authentic: Extract<Authentication<VerifiedMessage>, { ok: true }>,
   tail: TailLine,
   fresh: boolean,
   judging: Judgement,
 ): JudgedLine | Stop {
   const { intake, ctx, returned, allowance } = judging;
-  if (!judging.isOrdered && isOutOfTurn(message.id, intake, returned)) {
+  const { message } = authentic;
+  if (!judging.order.isOrdered && isOutOfTurn(message.id, intake, returned)) {
     return { cause: "reordered", forMs: 0, detail: "", events: [] };
   }
   // A line that a power cut took back and that its author has appended again: the first receipt
@@ -224,11 +223,12 @@ function judgeAuthentic(
   const limited = isCharged ? limit(message, tail, live, judging) : undefined;
   if (limited !== undefined) return limited;
   const claimed = noted?.at ?? receiptTime(message, live, judging);
-  const at = Math.min(claimed, judging.wallMs);
-  const standsBehind = (gap: ChainRange) => judging.standsBehind(tail.end, gap);
-  const first = noted === undefined && !judging.own ? { standsBehind } : undefined;
-  const reading = { mode: "live", line: tail.line, first } as const;
-  const verdict = admit(message, intake.admission, ctx, claimed, reading);
+  const at = Math.min(claimed, judging.now.wallMs);
+  const { line, end } = tail;
+  // A line that was noted once, or is ours, has no reason to wait.
+  const first = noted === undefined && !judging.own ? judging.order : undefined;
+  const reading = { mode: "live", receivedAtMs: claimed, line, end, first } as const;
+  const verdict = judge(authentic, intake.admission, ctx, reading);
   if (verdict.outcome === "wait") {
     // It will be asked for again.
     if (allowance !== undefined) Object.assign(allowance, before);
@@ -256,7 +256,8 @@ function limit(
   live: boolean,
   judging: Judging,
 ): Stop | undefined {
-  const { allowance, ctx, intake, monoMs, wallMs } = judging;
+  const { allowance, ctx, intake } = judging;
+  const { monoMs, wallMs } = judging.now;
   if (allowance === undefined || !live || tail.end <= intake.past.unlimitedTo) return undefined;
   const perMinute = ctx.limits.rateLimitMsgPerMin;
   if (costsToken(message.type, live, tierOf(ctx.store, message.from))) {
@@ -289,7 +290,7 @@ function storedBytes({ start, end }: TailLine): number {
 function receiptTime(
   message: VerifiedMessage | undefined,
   live: boolean,
-  { intake, wallMs, own }: Judging,
+  { intake, now: { wallMs }, own }: Judging,
 ): number {
   if (own && message?.seq !== undefined) return Math.floor(message.timestampMs);
   if (live) return wallMs;

@@ -4,7 +4,7 @@ import {
   noteRefused,
   noteTaken,
   type RefusedLines,
-} from "../../admission/refused-lines.ts";
+} from "../../protocol/receipts/refused-lines.ts";
 import type { JudgedLine } from "./judge-lines.ts";
 
 /**

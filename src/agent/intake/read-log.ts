@@ -1,8 +1,9 @@
 import { join } from "node:path";
-import { isFull, type RefusedLines } from "../../admission/refused-lines.ts";
+import { isFull, type RefusedLines } from "../../protocol/receipts/refused-lines.ts";
 import { lookOf } from "../../storage/disk/disk.ts";
 import { cursorAt, type Anomaly, type Cursor } from "../../storage/files/tail.ts";
 import { unnamedRefusals } from "../session/environment.ts";
+import { nowOf } from "../session/clock.ts";
 import { intakeOf, type LogIntake } from "../state/agent-state.ts";
 import { isStillTorn, observe, type Limit } from "../state/log-status.ts";
 import { persist } from "./commit-batch.ts";
@@ -16,6 +17,7 @@ import { noteDisorder } from "./trouble/log-waits.ts";
 import { searchLineEnd } from "./trouble/oversized-line.ts";
 import { MENDING_MS } from "./trouble/torn-line.ts";
 import { searchBehindTear } from "./trouble/torn-line-search.ts";
+import { moveCursor } from "../state/log-cursor.ts";
 
 export interface Round {
   /** Lines that were taken in. */
@@ -58,7 +60,7 @@ export async function takeIn(session: Session, name: string, isPatient = false):
   const { read } = batch;
   if (read.anomaly !== undefined) return { ...NOTHING, anomaly: read.anomaly };
   if (read.lines.length === 0) {
-    intake.cursor = read.cursor;
+    moveCursor(intake, read.cursor, "nothing there");
     noteRead(intake, !read.more);
     return { ...NOTHING, more: read.more };
   }
@@ -76,7 +78,7 @@ export async function takeIn(session: Session, name: string, isPatient = false):
  * what others write there with our key has to be known.
  */
 function isHeld(session: Pick<Session, "place" | "env">, intake: LogIntake): boolean {
-  return !isOwn(session, intake) && session.env.heldPeers.has(intake.log.owner);
+  return !isOwn(session, intake) && session.env.reading.heldPeers.has(intake.log.owner);
 }
 
 /**
@@ -161,14 +163,15 @@ function judge(
   return judgeLines(prepared, valid, {
     intake,
     ctx,
-    wallMs: world.clock.wallMs(),
-    monoMs: world.clock.monoMs(),
+    now: nowOf(world.clock),
     own: isOwn(session, intake),
     allowance: isOwn(session, intake) ? undefined : memory.allowances.get(intake.log.owner),
     refused,
-    standsBehind: (offset, range) =>
-      !order.takesAny && standsBehind(session, intake, offset, range),
-    isOrdered: awaited.size > 0 && order.look === lookOf(world.disk, path),
+    order: {
+      standsBehind: (offset, range) =>
+        !order.takesAny && standsBehind(session, intake, offset, range),
+      isOrdered: awaited.size > 0 && order.look === lookOf(world.disk, path),
+    },
   });
 }
 

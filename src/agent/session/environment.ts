@@ -1,13 +1,14 @@
 import type { OwnKeys } from "../../protocol/keys/own-keys.ts";
-import type { Env } from "../../protocol/env.ts";
-import { authenticate, type AdmissionContext } from "../../admission/authenticate.ts";
+import type { Env, ReadingProgress } from "../../protocol/env.ts";
+import { authenticate } from "../../admission/authenticate.ts";
+import type { AdmissionContext } from "../../admission/context.ts";
 import { tierOf } from "../../trust/store.ts";
 import { isChained, type ChainHead } from "../../wire/chain.ts";
 import {
   isFull as isFullOf,
   noRefusedLines,
   type RefusedLines,
-} from "../../admission/refused-lines.ts";
+} from "../../protocol/receipts/refused-lines.ts";
 import { answerLog, type Layout } from "../../wire/layout.ts";
 import type { Memory } from "../state/agent-state.ts";
 import { isCaughtUp, isHeldBack } from "../state/log-status.ts";
@@ -49,11 +50,40 @@ export function unnamedRefusals(
 
 /** What the protocol asks of the rest of the agent. */
 export function envOf(place: AgentConfig, memory: Memory, monoMs: () => number): Env {
-  const { layout, store, handle: self } = place;
-  const held = (handle: string): boolean => {
-    if (store.peers.get(handle)?.held !== undefined) return true;
+  const { layout, store, handle } = place;
+  return {
+    self: handle,
+    layout,
+    wireId: place.config.wireId,
+    policy: {
+      domains: place.domains,
+      cadences: place.cadences,
+      transitions: place.tiers.transitions,
+    },
+    tierOf: (peer) => {
+      const pinned = store.peers.get(peer);
+      return {
+        tier: tierOf(store, peer),
+        sinceMs: pinned?.attestedSinceMs,
+        setAtMs: pinned?.tierSetAtMs,
+        reciprocations: pinned?.reciprocations ?? 0,
+      };
+    },
+    ownKeys: ownKeysOf(place),
+    reading: progressOf(place, memory, monoMs),
+  };
+}
+
+function progressOf(
+  { layout, store, handle: self }: AgentConfig,
+  memory: Memory,
+  monoMs: () => number,
+): ReadingProgress {
+  // A hold is of a peer: one of its logs, or the trust store, is enough.
+  const isHeld = (peer: string): boolean => {
+    if (store.peers.get(peer)?.held !== undefined) return true;
     return [...memory.intakes.values()].some(
-      (intake) => intake.log.owner === handle && intake.admission.held !== undefined,
+      ({ log, admission }) => log.owner === peer && admission.held !== undefined,
     );
   };
   const isFull = (log: string): boolean => {
@@ -61,30 +91,13 @@ export function envOf(place: AgentConfig, memory: Memory, monoMs: () => number):
     return refused !== undefined && isFullOf(refused);
   };
   return {
-    self,
-    layout,
-    policy: {
-      domains: place.domains,
-      cadences: place.cadences,
-      transitions: place.tiers.transitions,
-    },
-    tierOf: (handle) => {
-      const peer = store.peers.get(handle);
-      return {
-        tier: tierOf(store, handle),
-        sinceMs: peer?.attestedSinceMs,
-        setAtMs: peer?.tierSetAtMs,
-        reciprocations: peer?.reciprocations ?? 0,
-      };
-    },
-    ownKeys: ownKeysOf(place),
     get heldPeers() {
-      return new Set(layout.roster.filter((handle) => handle !== place.handle && held(handle)));
+      return new Set(layout.roster.filter((handle) => handle !== self && isHeld(handle)));
     },
     holdsBack: (log) => {
       const intake = memory.intakes.get(log);
       if (intake === undefined) return false;
-      return held(intake.log.owner) || isFull(log) || isHeldBack(intake.status, monoMs());
+      return isHeld(intake.log.owner) || isFull(log) || isHeldBack(intake.status, monoMs());
     },
     caughtUp: (log) => {
       const intake = memory.intakes.get(log);

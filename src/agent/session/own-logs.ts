@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { AdmissionContext } from "../../admission/authenticate.ts";
+import type { AdmissionContext } from "../../admission/context.ts";
 import { openLogWriter, type LogWriter } from "../../storage/own-log/log-writer.ts";
 import { segmentsOf } from "../../storage/files/segments.ts";
 import type { HeadsStore } from "../../storage/own-log/heads.ts";
@@ -57,7 +57,7 @@ export function openOwnLogs(
 }
 
 /** After trouble with our own logs: looks at them again and restores them. Throws while it lasts. */
-export function mendOwnLogs(
+export function recoverOwnLogs(
   session: Pick<Session, "world" | "memory" | "files" | "recorder">,
 ): void {
   const { world, memory, files } = session;

@@ -1,4 +1,4 @@
-import type { AdmissionContext } from "../../admission/authenticate.ts";
+import type { AdmissionContext } from "../../admission/context.ts";
 import type { Env } from "../../protocol/env.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import type { Ahead } from "../intake/read-ahead.ts";

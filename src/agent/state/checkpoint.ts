@@ -10,6 +10,7 @@ import {
 import type { LineEntry } from "./journal-entries.ts";
 import { emptyMemory, type KnownTimes, type Memory } from "./agent-state.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
+import { moveCursor } from "./log-cursor.ts";
 
 const VERSION = 6;
 /** Journal entries on one line. */
@@ -139,7 +140,7 @@ function memoryFrom(
         ? undefined
         : restoreLogAdmission(intake.admission, { ...each.admission, seen: seen.join("") });
     if (intake === undefined || admission === undefined) return undefined;
-    intake.cursor = each.cursor;
+    moveCursor(intake, each.cursor, "restored");
     intake.admission = admission;
     intake.past.historyTo = each.historyTo;
     intake.past.lastAt = each.lastAt;

@@ -1,5 +1,5 @@
 import type { CoreEvent } from "../../protocol/events.ts";
-import type { RefusalReason } from "../../admission/authenticate.ts";
+import type { RefusalReason } from "../../admission/checks.ts";
 
 /**
  * What the private journal says of one whole line of a log: when it was received, where it stands

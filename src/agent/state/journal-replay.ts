@@ -1,18 +1,20 @@
-import { Buffer } from "node:buffer";
 import { join } from "node:path";
+import { lineEvent } from "../../protocol/line-event.ts";
 import { mayBeMended } from "../../protocol/logs/logs.ts";
 import type { CoreEvent } from "../../protocol/events.ts";
 import type { Disk } from "../../storage/disk/disk.ts";
 import type { Journal } from "../../storage/files/journal.ts";
 import { cursorAt } from "../../storage/files/tail.ts";
-import { recallVerified, type VerifiedMessage } from "../../admission/authenticate.ts";
-import { admit } from "../../admission/judge.ts";
+import { recall } from "../../admission/authenticate.ts";
+import type { RecalledMessage } from "../../admission/admitted-message.ts";
+import { judge } from "../../admission/judge.ts";
 import { contextOf } from "../session/environment.ts";
 import type { JournalEntry, LineEntry } from "./journal-entries.ts";
 import { openLineReader, type LineReader } from "./log-reader.ts";
 import { takeLocal } from "../intake/trouble/log-holds.ts";
 import type { LogIntake, Memory } from "./agent-state.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
+import { moveCursor } from "./log-cursor.ts";
 
 /** Where a replay reads, and whom it tells. */
 export interface Replay {
@@ -60,7 +62,8 @@ export function replayJournal(replay: Replay, journal: Journal<JournalEntry>): v
     if (intake === undefined) continue;
     const cursor = cursorAt(disk, join(place.wire.folder, intake.log.path), end, line);
     // The bytes before that place are not the ones that were read: the next look compares the log.
-    intake.cursor = progress.reordered.has(name) ? { ...cursor, prefixHash: "" } : cursor;
+    const isReordered = progress.reordered.has(name);
+    moveCursor(intake, isReordered ? { ...cursor, prefixHash: "" } : cursor, "replayed");
   }
 }
 
@@ -89,7 +92,7 @@ function replayEntry(replay: Replay, progress: Progress, entry: JournalEntry): v
       const intake = replay.memory.intakes.get(entry.log);
       // A log that the accepted configuration no longer has.
       if (intake === undefined) return;
-      const event = broken.has(entry.log) ? undefined : lineEvent(replay, progress, intake, entry);
+      const event = broken.has(entry.log) ? undefined : eventOf(replay, progress, intake, entry);
       if (event !== undefined) {
         foldMended(replay, entry);
         replay.fold(event);
@@ -129,37 +132,27 @@ function foldMended({ memory, fold }: Replay, { log, line, first = line, at }: L
   }
 }
 
-function lineEvent(
+/** Undefined when the log lacks the line now. */
+function eventOf(
   replay: Replay,
   progress: Progress,
   intake: LogIntake,
   entry: LineEntry,
 ): CoreEvent | undefined {
-  const { log, line, at, verdict, reason } = entry;
-  const where = { log, line, at };
-  if (verdict === "blank") return { kind: "skipped", ...where };
-  if (verdict === "duplicate") return { kind: "skipped", ...where, isCopy: true };
-  if (verdict === "unauthentic") {
-    const { first, count } = entry;
-    const run = first === undefined || count === undefined ? {} : { first, count };
-    return { kind: "refused", ...where, ...run, reason: reason ?? "malformed" };
+  const { log, line, at, verdict, reason, first, count } = entry;
+  const live = entry.old !== true;
+  const taken = { verdict, at, live, message: undefined, reason, afterGap: entry.gap === true };
+  if (verdict !== "accepted" && verdict !== "refused") {
+    return lineEvent({ log, line, own: false, first, count }, taken, undefined);
   }
   const noted = notedLine(replay, progress, entry);
   if (noted === undefined) return undefined;
   const { bytes, message } = noted;
-  const reading = { mode: "journal", line, noted: { reason } } as const;
-  admit(message, intake.admission, contextOf(replay.place), at, reading);
+  const reading = { mode: "recall", receivedAtMs: at, line, noted: { reason } } as const;
+  judge({ ok: true, message }, intake.admission, contextOf(replay.place), reading);
   intake.past.lastAt = at;
-  return {
-    kind: "line",
-    ...where,
-    live: entry.old !== true,
-    own: intake.log.owner === message.from && entry.own === true,
-    message,
-    raw: Buffer.from(bytes).toString("utf8"),
-    refused: reason,
-    afterGap: entry.gap === true,
-  };
+  const own = intake.log.owner === message.from && entry.own === true;
+  return lineEvent({ log, line, own }, { ...taken, message }, bytes);
 }
 
 /** The line of an entry, from its place, or from anywhere while the log shows another order. */
@@ -167,10 +160,10 @@ function notedLine(
   { isReordered }: Replay,
   { source, reordered }: Progress,
   { log, start, end, id = "" }: LineEntry,
-): { readonly bytes: Uint8Array; readonly message: VerifiedMessage } | undefined {
+): { readonly bytes: Uint8Array; readonly message: RecalledMessage } | undefined {
   const noted = (bytes: Uint8Array | undefined) => {
-    const message = bytes === undefined ? undefined : recallVerified(bytes);
-    return bytes === undefined || message?.id !== id ? undefined : { bytes, message };
+    const message = bytes === undefined ? undefined : recall(bytes, id);
+    return bytes === undefined || message === undefined ? undefined : { bytes, message };
   };
   const there = noted(source.at(log, start, end));
   if (there !== undefined) return there;

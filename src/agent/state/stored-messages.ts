@@ -1,4 +1,5 @@
-import { recallVerified, type VerifiedMessage } from "../../admission/authenticate.ts";
+import { recall } from "../../admission/authenticate.ts";
+import type { RecalledMessage } from "../../admission/admitted-message.ts";
 import type { LineEntry } from "./journal-entries.ts";
 import { openLineReader } from "./log-reader.ts";
 import { notedAt } from "./receipt-times.ts";
@@ -7,7 +8,7 @@ import type { Session } from "../session/session.ts";
 /** A line that was taken in, with what the journal says of it. */
 export interface StoredMessage {
   readonly entry: LineEntry;
-  readonly message: VerifiedMessage;
+  readonly message: RecalledMessage;
 }
 
 /**
@@ -26,8 +27,8 @@ export function* storedMessages(
       if (entry.k !== "line" || entry.id === undefined) continue;
       if (entry.verdict === "duplicate" || !wanted(entry)) continue;
       const bytes = deliveredBytes(session, entry) ?? source.at(entry.log, entry.start, entry.end);
-      const message = bytes === undefined ? undefined : recallVerified(bytes);
-      if (message?.id !== entry.id) continue;
+      const message = bytes === undefined ? undefined : recall(bytes, entry.id);
+      if (message === undefined) continue;
       const at = notedAt(setBacks, start, entry.at);
       yield { entry: at === entry.at ? entry : { ...entry, at }, message };
     }

@@ -3,7 +3,13 @@ import { beatsFrom, coverageAt } from "../logs/logs.ts";
 import type { BeatMark } from "../logs/logs-state.ts";
 import { knownLine } from "../logs/known-lines.ts";
 import { outcomeBy, type Judgement, type Proposal } from "./proposal.ts";
-import { answerLogName, linesHeard, voiceOf, type Case, type Voice } from "./party-position.ts";
+import {
+  answerLogName,
+  linesCounted,
+  positionOf,
+  type Case,
+  type Position,
+} from "./party-position.ts";
 import { linesOf, type TopicLine } from "./proposal-thread.ts";
 import { ratifiesUnchained } from "./unchained-outcome.ts";
 
@@ -14,11 +20,11 @@ type Verdict = Judgement | typeof WAITS | undefined;
 const OPEN: Judgement = { outcome: undefined, settled: false };
 
 /**
- * Reads the proposer's log on from where it was judged last; the first line that decides, decides
- * for good. Spec 3.4, "One log decides: the proposer's". Moves `judgedTo` over what does not.
+ * Reads the proposer's log on from where it was judged last. The first line that decides, decides
+ * for good: Spec 3.4, "One log decides: the proposer's". `judgedTo` moves over lines that do not.
  */
 export function judgeChained(of: Case, proposal: Proposal): Judgement {
-  // Acks whose author's next beat tells whether it had read what they name.
+  // Acks of the proposer whose next beat will tell whether it had read what they name.
   let pending: TopicLine[] = [];
   for (const step of stepsAfter(of, proposal)) {
     let verdict: Verdict;
@@ -95,11 +101,11 @@ function withdrawnBy(
 }
 
 /**
- * Spec 3.4, *withdrawn*: an approving ack of another party's proposal in the thread with a lower id;
- * of an unchained proposal that the ack ratifies, whatever its id. What it names has to be within
- * what its author's heads cover, at the latest at its next beat: everybody who can judge that beat then
- * holds what was named, or knows that it is nowhere. See docs/decisions/022. Whether its author has
- * refused what it names does not matter: see docs/decisions/023.
+ * Spec 3.4, *withdrawn*: an approving ack of another party's proposal in the thread with a lower
+ * id; of an unchained proposal that the ack ratifies, whatever its id. What it names has to be
+ * within what its author's heads cover, at the latest at its next beat: a reader who can judge that
+ * beat then holds what the ack names, or knows that it is nowhere. See docs/decisions/022. Whether
+ * its author has refused what it names does not matter: see docs/decisions/023.
  */
 function withdraws(
   of: Case,
@@ -130,7 +136,10 @@ function rivalNamed(
   return { logs, line: undefined };
 }
 
-/** The logs of which a reader has to hold what the proposer's heads count, to judge it further. */
+/**
+ * The logs that we must hold as far as the proposer's heads count them, to judge the proposal
+ * further.
+ */
 export function logsAskedFor(of: Case, proposal: Proposal): readonly string[] {
   const answers = proposal.required.map((party) => answerLogName(of.layout, proposal, party));
   const acks = linesOf(of.topic, proposal.log).filter(({ line }) => line > proposal.judgedTo);
@@ -138,27 +147,35 @@ export function logsAskedFor(of: Case, proposal: Proposal): readonly string[] {
 }
 
 function judgeBeat(of: Case, proposal: Proposal, beat: BeatMark): Verdict {
-  const voices: Voice[] = [];
+  const positions: Position[] = [];
   for (const party of proposal.required) {
-    const voice = voiceAt(of, proposal, answerLogName(of.layout, proposal, party), beat);
-    if (voice === undefined) return WAITS;
-    voices.push(voice);
+    const position = positionAt(of, proposal, answerLogName(of.layout, proposal, party), beat);
+    if (position === undefined) return WAITS;
+    positions.push(position);
   }
-  for (const id of voices.flatMap(({ elsewhere }) => elsewhere)) proposal.elsewhere.add(id);
+  for (const id of positions.flatMap(({ elsewhere }) => elsewhere)) proposal.elsewhere.add(id);
   const by = { id: beat.id, log: proposal.log, line: beat.line, timestamp: beat.timestamp };
-  if (voices.some((voice) => voice.rejection !== undefined)) {
+  if (positions.some((position) => position.rejection !== undefined)) {
     return { outcome: outcomeBy("rejected", by, []), settled: true };
   }
-  const acks = voices.flatMap((voice) => voice.ack ?? []);
-  if (acks.length < voices.length) return undefined;
+  const acks = positions.flatMap((position) => position.ack ?? []);
+  if (acks.length < positions.length) return undefined;
   return { outcome: outcomeBy("ratified", by, acks), settled: true };
 }
 
-/** A party's voice among the lines that the beat's heads cover; `undefined`: not all are held. */
-function voiceAt(of: Case, proposal: Proposal, answers: string, beat: BeatMark): Voice | undefined {
+/**
+ * A party's position by the lines that the beat's heads cover; `undefined`: we do not hold all of
+ * them.
+ */
+function positionAt(
+  of: Case,
+  proposal: Proposal,
+  answers: string,
+  beat: BeatMark,
+): Position | undefined {
   const covered = coverageAt(of.logs, proposal.log, beat.line, answers);
   if (covered === undefined) return undefined;
-  const heard = linesHeard(of, proposal, answers, beat.line);
-  const lines = heard.filter(({ line }) => line <= covered);
-  return voiceOf(of, proposal, lines, beat.line);
+  const counted = linesCounted(of, proposal, answers, beat.line);
+  const lines = counted.filter(({ line }) => line <= covered);
+  return positionOf(of, proposal, lines, beat.line);
 }

@@ -73,7 +73,7 @@ function decisionId(given: string | undefined, subject: string, proposalId: stri
   return `${name}-${proposalId.slice(0, PROPOSAL_ID_DIGITS)}`;
 }
 
-/** A decision's name from words: what is not a letter or a digit becomes a hyphen. */
+/** A decision's name from a text: what is not a letter or a digit becomes a hyphen. */
 export function slug(text: string): string {
   const words = text
     .toLowerCase()
@@ -135,7 +135,7 @@ export interface DecisionEntry {
   /** SHA-256 of its canonical bytes: its event id, if it has one. */
   readonly id: string;
   readonly record: EntryRecord;
-  /** The pinned agent whose key signed it; undefined when nobody pinned did. */
+  /** The pinned agent whose key signed it, if there is one. */
   readonly signedBy: string | undefined;
   readonly signatureValid: boolean;
 }
@@ -159,7 +159,10 @@ const EMPTY = {
   supersedes: null,
 } as const;
 
-/** A proved entry with all of its fields. What it leaves out is empty: that too was compared. */
+/**
+ * A proved entry with all of its fields. Those that it leaves out are empty, and were compared as
+ * such.
+ */
 export function provedRecord(record: EntryRecord): SignedDecision {
   return { ...EMPTY, ...record } as SignedDecision;
 }

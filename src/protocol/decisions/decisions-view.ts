@@ -8,12 +8,15 @@ import {
 } from "./decision-record.ts";
 import type { ProposalsState } from "./proposals-state.ts";
 
-/** The entries of decisions.jsonl by what they are worth; one for each proposal. Spec 3.4. */
+/** The entries of decisions.jsonl by what is proved of them; one for each proposal. Spec 3.4. */
 export interface SortedEntries {
   in_force: SignedDecision[];
   /** Never shown as canonical: we do not hold yet what proves or refutes them. */
   pending: EntryRecord[];
-  /** Never shown as canonical: signed by nobody who may, or not so ratified. */
+  /**
+   * Never shown as canonical: not signed by an agent that may record it, or not ratified as it
+   * says.
+   */
   unproved: (EntryRecord & { detail: string })[];
   superseded: SignedDecision[];
 }

@@ -21,14 +21,14 @@ import { answerLogName } from "./party-position.ts";
 const MAX_DOUBTFUL = 4_096;
 /** Proved entries kept of one proposal: each required party may have recorded it, and once again. */
 const MAX_PROVED = 16;
-/** Spec 3.4: so many beats of the proposer without an entry, and another party records. */
+/** Spec 3.4: after so many beats of the proposer without an entry another party records it. */
 const BEATS_WITHOUT_ENTRY = 2;
 const CADENCES_OF_SILENCE = 2;
 
 export type Verdict =
   | { readonly is: "proved" }
   | { readonly is: "pending"; readonly detail: string }
-  /** `signed`: by somebody pinned, so the operator is told. */
+  /** `signed`: by a pinned agent, so the operator is told. */
   | { readonly is: "unproved"; readonly signed: boolean; readonly detail: string };
 
 export interface JudgedEntry {
@@ -39,7 +39,7 @@ export interface JudgedEntry {
   verdict: Verdict;
 }
 
-/** What stands in decisions.jsonl, and what should. Spec 3.4, "The record". */
+/** What is in decisions.jsonl, and what should be. Spec 3.4, "The record". */
 export interface DecisionsState {
   /** In the order of the file. */
   entries: JudgedEntry[];
@@ -51,7 +51,7 @@ export function emptyDecisions(): DecisionsState {
   return { entries: [], unrecorded: new Set() };
 }
 
-/** Folds an event after the proposals have; `changed` is what they said. */
+/** Folds an event after `applyProposals`, whose answer `changed` is. */
 export function applyDecisions(
   state: DecisionsState,
   event: CoreEvent,
@@ -67,7 +67,7 @@ export function applyDecisions(
     const verdict = judgeEntry(proposals, logs, env, event.entry);
     state.entries.push({ id, record, signedBy, signatureValid, verdict });
     if (state.entries.length > MAX_DOUBTFUL) boundEntries(state);
-    for (const proposal of named) settleRecord(state, proposals, proposal, env);
+    for (const proposal of named) noteWhetherRecorded(state, proposals, proposal, env);
   }
   for (const proposal of changed) {
     for (const entry of state.entries) {
@@ -75,13 +75,13 @@ export function applyDecisions(
       nameProposal(proposals, proposal, env, logs);
       entry.verdict = judgeEntry(proposals, logs, env, entry);
     }
-    settleRecord(state, proposals, proposal, env);
+    noteWhetherRecorded(state, proposals, proposal, env);
   }
 }
 
 /**
- * A line that stands there twice, or is read again after the file was changed, adds nothing. The id
- * leaves the signature out, and one without a valid one must not stand in the way of the real one.
+ * A line that is there twice, or is read again after the file was changed, adds nothing. The id
+ * does not cover the signature: an entry without a valid one must not hide the real one.
  */
 function isKnown(
   { entries }: DecisionsState,
@@ -97,7 +97,10 @@ function isKnown(
   return proved >= MAX_PROVED;
 }
 
-/** Whoever can write there without a key cannot push out what waits to be proved. */
+/**
+ * An agent that can write to the file but has no key cannot push out entries that wait for their
+ * proof.
+ */
 function boundEntries(state: DecisionsState): void {
   for (const signed of [false, true]) {
     const isDoubtful = ({ verdict, signatureValid }: JudgedEntry): boolean =>
@@ -108,7 +111,7 @@ function boundEntries(state: DecisionsState): void {
   }
 }
 
-function settleRecord(
+function noteWhetherRecorded(
   state: DecisionsState,
   proposals: ProposalsState,
   proposal: Proposal,
@@ -120,7 +123,7 @@ function settleRecord(
     return;
   }
   state.unrecorded.delete(proposal.key);
-  // An auditor, who is nobody's peer, lists what follows from the logs whether recorded or not.
+  // An auditor is no agent of the wire: it lists what follows from the logs, recorded or not.
   const isAgent = env.layout.roster.includes(env.self);
   if (isRatified && proposal.settled && isAgent) dropContent(proposals, proposal);
 }
@@ -241,7 +244,7 @@ function isOursToRecord(proposal: Proposal, logs: LogsState, env: Env, now: Now)
   const log = proposal.chained
     ? proposal.log
     : answerLogName(env.layout, proposal, proposal.required[0] ?? "");
-  if (!env.caughtUp(log)) return false;
+  if (!env.reading.caughtUp(log)) return false;
   const since = proposal.outcome?.line ?? Infinity;
   if (beatsFrom(logs, log, since + 1).length >= BEATS_WITHOUT_ENTRY) return true;
   const last = lastBeat(logs, log);
@@ -260,8 +263,8 @@ export function provedEntries(state: DecisionsState): JudgedEntry[] {
 }
 
 /**
- * Whether a proved decision is revised by another: one that names it in `supersedes` and to which
- * everybody who agreed to it has agreed.
+ * Whether another decision supersedes a proved one: it names it in `supersedes`, and all who agreed
+ * to the first have agreed to it.
  */
 export function isSuperseded(entry: JudgedEntry, proved: readonly JudgedEntry[]): boolean {
   const { decision_id: id, proposal_id: proposalId, acked_by: parties = [] } = entry.record;

@@ -15,15 +15,15 @@ export interface Case {
   proposals(): readonly Proposal[];
 }
 
-/** What one party has said of a proposal, among lines that count. Spec 3.4, "Answering". */
-export interface Voice {
+/** What a party thinks of a proposal, by those of its lines that count. Spec 3.4, "Answering". */
+export interface Position {
   /** The proposal that it supports, by the last of its approving acks and own proposals. */
   readonly support: string | undefined;
   /** The ack that supports this very proposal. */
   readonly ack: string | undefined;
-  /** Its last word on this very proposal is a rejection. */
+  /** Its last answer to this very proposal, if that is a rejection. */
   readonly rejection: string | undefined;
-  /** Acks that name what is in neither log: that is settled once a beat has been judged by it. */
+  /** Acks that name what is in neither log. That is final once a beat has been judged by it. */
   readonly elsewhere: readonly string[];
 }
 
@@ -36,19 +36,19 @@ export function answerLogName(layout: Layout, proposal: Proposal, party: string)
 }
 
 /**
- * The voice of a party. Outcome, deadline and view all ask this, so they never differ.
+ * The position of a party. Outcome, deadline and view all ask this function, so they never differ.
  *
  * @param lines those lines of the party that count, in the order of its log
- * @param before the line of the beat that is judged: of the proposer's log only what comes before
- *   it is there to be named. What an ack named elsewhere by then stays elsewhere, or the proposer
- *   could add that line later and change what its beat had decided.
+ * @param before the line of the beat that is judged: an ack can name only those lines of the
+ *   proposer's log that come before it. What is elsewhere by then stays elsewhere. Otherwise the
+ *   proposer could add that line later and change what its beat has decided.
  */
-export function voiceOf(
+export function positionOf(
   of: Case,
   proposal: Proposal,
   lines: readonly TopicLine[],
   before: number,
-): Voice {
+): Position {
   let support: string | undefined;
   let ack: string | undefined;
   let rejection: string | undefined;
@@ -98,21 +98,22 @@ function placeOf(
 }
 
 /**
- * The voice of a required party in all that we hold now: what the proposer's next beat would count
- * if it covered that. Spec 3.4: silence is judged by nothing else.
+ * The position of a required party by all that we hold now: what the proposer's next beat would
+ * count if it covered all of that. Spec 3.4: silence is judged by nothing else.
  */
-export function voiceSoFar(of: Case, proposal: Proposal, party: string): Voice {
+export function positionSoFar(of: Case, proposal: Proposal, party: string): Position {
   const answers = answerLogName(of.layout, proposal, party);
-  if (!proposal.chained) return voiceOfAnswer(firstAnswer(of, proposal, answers), proposal);
-  return voiceOf(of, proposal, linesHeard(of, proposal, answers, Infinity), Infinity);
+  if (!proposal.chained) return positionByAnswer(firstAnswer(of, proposal, answers), proposal);
+  return positionOf(of, proposal, linesCounted(of, proposal, answers, Infinity), Infinity);
 }
 
 /**
- * The lines of a party that the proposer does not refuse by its beat at `before`; Infinity: by what it
- * has refused so far. A proposal that it has agreed to is heard: if its refusal hid the party's change
- * of mind, both proposals could be ratified. See docs/decisions/023.
+ * The lines of a party that the proposer does not refuse by its beat at `before`; Infinity: by what
+ * it has refused so far. A proposal of the party that the proposer has agreed to counts in any
+ * case: if a refusal hid the party's change of mind, both proposals could be ratified. See
+ * docs/decisions/023.
  */
-export function linesHeard(
+export function linesCounted(
   { logs, topic }: Case,
   proposal: Proposal,
   answers: string,
@@ -131,7 +132,7 @@ export function linesHeard(
   );
 }
 
-function voiceOfAnswer(answer: TopicLine | undefined, { id }: Proposal): Voice {
+function positionByAnswer(answer: TopicLine | undefined, { id }: Proposal): Position {
   const none = { support: undefined, ack: undefined, rejection: undefined, elsewhere: [] };
   if (answer === undefined) return none;
   return answer.approves
@@ -139,7 +140,7 @@ function voiceOfAnswer(answer: TopicLine | undefined, { id }: Proposal): Voice {
     : { ...none, rejection: answer.id };
 }
 
-/** An unchained proposal is decided by the first ack or rejection of it in the acker's log. */
+/** The first ack or rejection of an unchained proposal in the acker's log decides it. */
 export function firstAnswer(of: Case, proposal: Proposal, answers: string): TopicLine | undefined {
   return linesOf(of.topic, answers).find(
     (line) => line.says === "ack" && ackTarget(of, proposal, line) === proposal.id,

@@ -35,7 +35,7 @@ function segments(path: string): string[] | undefined {
 }
 
 /**
- * Whether two sequences can be equal, where an item for which `isAny` holds stands for any run of
+ * Whether two sequences can be equal, where an item for which `isAny` holds matches any run of
  * items of the other, or none. Fills one table from the end: no backtracking to blow up.
  */
 function overlap<T>(

@@ -8,7 +8,7 @@ import type { Proposal } from "./proposal.ts";
 import type { ProposalsState } from "./proposals-state.ts";
 import type { Env, Now } from "../env.ts";
 import { caseOf } from "./proposals.ts";
-import { answerLogName, voiceSoFar } from "./party-position.ts";
+import { answerLogName, positionSoFar } from "./party-position.ts";
 import { linesOf, type Topic } from "./proposal-thread.ts";
 import { DAY_MS } from "../../wire/durations.ts";
 
@@ -55,11 +55,13 @@ function overdueParty(
     log: answerLogName(env.layout, proposal, party),
   }));
   // Spec 2.4, 3.4: no deadline but the 24 h runs against a peer whose lines we hold back.
-  const isRead = answers.every(({ log }) => (env.holdsBack(log) ? isLastCall : env.caughtUp(log)));
+  const isRead = answers.every(({ log }) =>
+    env.reading.holdsBack(log) ? isLastCall : env.reading.caughtUp(log),
+  );
   if (!isRead) return undefined;
   const of = caseOf(state, topic, env, logs);
   const open = answers.filter(({ party }) => {
-    const { ack, rejection } = voiceSoFar(of, proposal, party);
+    const { ack, rejection } = positionSoFar(of, proposal, party);
     return ack === undefined && rejection === undefined;
   });
   const late = open.find(

@@ -51,8 +51,8 @@ export interface TopicLine {
 }
 
 /**
- * The agents who can see all of what stands in that log: a pair, or everybody. Proposals are
- * decided among them, so threads of different pairs never mix.
+ * The agents who can see all of that log: a pair, or all agents. Proposals are decided among them,
+ * so threads of different pairs never mix.
  */
 export function topicKey(layout: Layout, logName: string, correlationId: string): string {
   const log = layout.logs.get(logName);

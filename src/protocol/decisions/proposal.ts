@@ -3,7 +3,7 @@ import type { DecisionContent } from "./decision-record.ts";
 /** What became of a proposal, for good, and by which line. Spec 3.4, "One log decides". */
 export interface Outcome {
   readonly status: "ratified" | "rejected" | "reverted" | "superseded" | "withdrawn";
-  /** The line that decided: its id, its log, where it stands, and when it is dated. */
+  /** The line that decided: its id, its log, its place there, and its date. */
   readonly by: string;
   readonly log: string;
   readonly line: number;

@@ -46,7 +46,7 @@ export function emptyProposals(): ProposalsState {
   };
 }
 
-/** An unchained line may stand in the logs of several pairs, with one id. */
+/** An unchained line may be in the logs of several pairs, with one id. */
 export function proposalKey(id: string, log: string, chained: boolean): string {
   return chained ? id : `${id} ${log}`;
 }
@@ -90,10 +90,10 @@ export function beatsNeeded(state: ProposalsState, log: string): number {
 }
 
 /**
- * Beats below that line are forgotten, so what was decided by them or by timestamps before them is
- * settled now: no honest line is as late as that.
+ * Beats below that line are forgotten, so what they decided, or timestamps before them, is final
+ * now: no honest line comes as late as that.
  */
-export function settleBefore(state: ProposalsState, log: string, line: number): void {
+export function makeFinalBefore(state: ProposalsState, log: string, line: number): void {
   for (const proposal of watchedIn(state, log)) {
     const { chained, outcome, key } = proposal;
     if (chained || outcome === undefined || outcome.line >= line) continue;
@@ -114,7 +114,7 @@ export function keepContent(state: ProposalsState, key: string): void {
   if (oldest !== undefined) oldest.content = undefined;
 }
 
-/** Forgets the text of a proposal that nobody will record any more. */
+/** Forgets the text of a proposal that we will not record any more. */
 export function dropContent(state: ProposalsState, proposal: Proposal): void {
   state.contents.delete(proposal.key);
   proposal.content = undefined;

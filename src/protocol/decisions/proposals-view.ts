@@ -6,7 +6,7 @@ import { caseOf } from "./proposals.ts";
 import type { ProposalsState } from "./proposals-state.ts";
 import type { Env } from "../env.ts";
 import { listedSubject } from "../routing.ts";
-import { answerLogName, voiceSoFar, type Case, type Voice } from "./party-position.ts";
+import { answerLogName, positionSoFar, type Case, type Position } from "./party-position.ts";
 
 export type ProposalStatus = Outcome["status"] | "open" | "void";
 
@@ -15,13 +15,13 @@ export interface ProposalView {
   proposal_id: string;
   correlation_id: string;
   proposer: string;
-  /** Words of ours when the proposer is below VERIFIED. Spec 2.3. */
+  /** A text of ours when the proposer is below VERIFIED. Spec 2.3. */
   subject: string;
   required: string[];
   /** `void`: it can never be ratified, see `problem`. */
   status: ProposalStatus;
   problem: string | null;
-  /** What an open one waits for, as a sentence's object; null when it has ended. */
+  /** What an open one waits for, to follow "waits for"; null when it has ended. */
   waits_for: string | null;
   /** Event id of the line that decided. */
   decided_by: string | null;
@@ -52,8 +52,8 @@ function viewOf(
   const topic = state.topics.get(proposal.topic);
   const of = topic === undefined ? undefined : caseOf(state, topic, env, logs);
   const isVoid = problem !== undefined && !awaitsRoster;
-  const voices = new Map(
-    proposal.required.map((party) => [party, of && voiceSoFar(of, proposal, party)]),
+  const positions = new Map(
+    proposal.required.map((party) => [party, of && positionSoFar(of, proposal, party)]),
   );
   return {
     proposal_id: proposal.id,
@@ -63,24 +63,24 @@ function viewOf(
     required: [...proposal.required],
     status: outcome?.status ?? (isVoid ? "void" : "open"),
     problem: problem ?? null,
-    waits_for: outcome !== undefined || isVoid ? null : waitsFor(of, proposal, voices),
+    waits_for: outcome !== undefined || isVoid ? null : waitsFor(of, proposal, positions),
     decided_by: outcome?.by ?? null,
     support: Object.fromEntries(
-      [...voices].map(([party, voice]) => [party, supportOf(proposal, voice)]),
+      [...positions].map(([party, position]) => [party, supportOf(proposal, position)]),
     ),
   };
 }
 
-function supportOf({ id, outcome }: Proposal, voice: Voice | undefined): string | null {
-  if (voice === undefined) return outcome?.status === "ratified" ? id : null;
-  return voice.rejection === undefined ? (voice.support ?? null) : "rejected";
+function supportOf({ id, outcome }: Proposal, position: Position | undefined): string | null {
+  if (position === undefined) return outcome?.status === "ratified" ? id : null;
+  return position.rejection === undefined ? (position.support ?? null) : "rejected";
 }
 
 /** Every proposal that has not ended says why. Spec 3.4. */
 function waitsFor(
   of: Case | undefined,
   proposal: Proposal,
-  voices: ReadonlyMap<string, Voice | undefined>,
+  positions: ReadonlyMap<string, Position | undefined>,
 ): string {
   const { from, log, problem, required, chained } = proposal;
   if (problem !== undefined) return `\`config accept\`: ${problem}`;
@@ -97,8 +97,8 @@ function waitsFor(
     if (line !== undefined)
       return `lines of ${target} up to ${line}, which heads in ${reader} count`;
   }
-  const silent = [...voices].filter(
-    ([, voice]) => voice?.ack === undefined && voice?.rejection === undefined,
+  const silent = [...positions].filter(
+    ([, position]) => position?.ack === undefined && position?.rejection === undefined,
   );
   if (silent.length > 0) return `an answer of ${silent.map(([party]) => party).join(", ")}`;
   return `the next heartbeat of ${chained ? from : required.join(", ")}`;

@@ -74,7 +74,7 @@ function takeLine(
   const line = addLine(topic, event, state.names, isOwnBeat);
   state.lineCount += sizeOf(topic) - sizeBefore;
   boundLines(state, topic);
-  // A message that decides nothing may still be what an ack was waiting to know.
+  // A message that decides nothing may still be the one that an ack names.
   if (line === undefined) return topic;
   if (line.says === "proposal") {
     addProposal(state, topic, event, log, env);

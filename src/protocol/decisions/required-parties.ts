@@ -24,8 +24,9 @@ export interface Required {
 }
 
 /**
- * Whom a proposal in `log` needs, by its signed body and `to`: by configuration only in that agents
- * outside our roster have to be accepted first, so every reader agrees. Spec 3.4, "Asking".
+ * Whom a proposal in `log` needs, by its signed body and `to`, so that every reader agrees. Of our
+ * configuration only the roster counts: agents outside it have to be accepted first. Spec 3.4,
+ * "Asking".
  */
 export function requiredOf(message: Message, log: Log, layout: Layout): Required {
   const named = namedParties(message, log);
@@ -102,8 +103,8 @@ export function touchedDomains(
 }
 
 /**
- * The owners whom `body.required` must include besides, for who composes a proposal. A reader does
- * not ask: an owner that is left out does not void a proposal. Spec 3.4.
+ * The owners whom `body.required` must include, too, when we compose a proposal. A reader does not
+ * check this: an owner that is left out does not void a proposal. Spec 3.4.
  */
 export function ownersNeeded(body: JsonValue, domains: Domains, proposer: string): string[] {
   const owners = touchedDomains(body, domains).owners.map(([, owner]) => owner);

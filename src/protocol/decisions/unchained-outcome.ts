@@ -53,19 +53,19 @@ interface Judged {
 
 type Decided = readonly (readonly [key: string, judged: Judged])[];
 
-/** A line of the acker's log that may decide. Of one line, what takes back comes first. */
+/** A line of the acker's log that may decide. For one line, what takes a proposal back comes first. */
 interface Step {
   readonly line: number;
   readonly order: number;
-  /** What it decides of those that are open; `undefined`: lines that are not held would tell. */
+  /** What it decides of those that are open; `undefined`: we lack lines that would tell. */
   take(open: ReadonlyMap<string, Proposal>): Decided | undefined;
 }
 
 /**
- * The unchained proposals of one party, by the log of the one who answers them: its first answer to
- * each, unless its heads before that cover what takes the proposal back. When it has proposed on
- * chained lines itself the thread is *mixed*: the first proposal that this log ratifies, of whichever
- * side, withdraws the others that are open. Spec 3.4.
+ * The unchained proposals of one party, by the log of the party that answers them: its first answer
+ * to each, unless its heads before that cover what takes the proposal back. When it has proposed on
+ * chained lines itself the thread is *mixed*: the first proposal that this log ratifies, of
+ * whichever side, withdraws the others that are open. Spec 3.4.
  */
 function readAckersLog(
   of: Case,
@@ -170,7 +170,7 @@ function answered(of: Case, ack: TopicLine, proposerLog: string): Step {
 
 /**
  * Whether the author of an ack had read that proposal: its heads cover it by then, or at its next
- * beat. `undefined`: not to be told yet, for want of lines.
+ * beat. `undefined`: we lack lines that would tell.
  */
 function wasRead(
   { logs }: Case,

@@ -5,7 +5,10 @@ import { owesBeat, type ReceiptsState } from "../receipts/receipts.ts";
 import type { Env, HeartbeatTier, Now } from "../env.ts";
 import { MINUTE_MS } from "../../wire/durations.ts";
 
-/** Spec 3.2: news bring the next beat forward to within 2 s; a burst has this long to be one. */
+/**
+ * Spec 3.2: news brings the next beat forward to within 2 s. News that comes within this time goes
+ * into one beat.
+ */
 const EARLY_DELAY_MS = 1_000;
 /** Spec 3.2: at most so many beats a minute are brought forward, in all logs together. */
 const MAX_EARLY_PER_MINUTE = 6;
@@ -28,7 +31,7 @@ export interface BeatTimer {
   readonly promisedMs: number;
   /** 0.95 to 1.05. */
   readonly factor: number;
-  /** When the next beat is due for the sake of news. */
+  /** When the next beat is due because there is news. */
   readonly earlyMs: number | undefined;
 }
 
@@ -52,7 +55,7 @@ function logCadence(state: HeartbeatsState, ownLog: string, env: Env): number {
   return env.policy.cadences[tier];
 }
 
-/** Brings beats forward where news have come; call it after each batch of events. */
+/** Brings beats forward where there is news; call it after each batch of events. */
 export function planBeats(
   timers: BeatTimers,
   receipts: ReceiptsState,

@@ -139,7 +139,7 @@ function takeOwnBeat(
   context: PaceContext,
 ): void {
   const wakeups = countField(event.message.body, "wakeup_count");
-  // After a lost journal our own log still knows how often we woke up.
+  // After the loss of the journal our own log still says how often we started.
   if (wakeups !== undefined) state.wakeups = Math.max(state.wakeups, wakeups);
   for (const peer of readersOf(event.log, env)) {
     takeBeat(paceOf(state, peer), event.at, context.hasUnread(peer), env);
@@ -187,7 +187,7 @@ function isStateChange(state: HeartbeatsState, message: Message): boolean {
   return message.type === "ack" && state.proposers.has(message.correlationId);
 }
 
-/** Reverts, escalations and announcements of tiers are the daemon's own words. */
+/** Reverts, escalations and announcements of tiers are sent by the daemon by itself. */
 function isAgentsOwn(message: Message): boolean {
   if (message.type === "trust_tier_announcement" || message.type === "agent_card") return false;
   if (message.type === "incident") return textField(message.body, "escalates") === undefined;

@@ -25,10 +25,10 @@ export interface PeerLife {
   state: string | null;
   /** When we last received a beat: the daemon is alive. */
   last_seen_at: string | null;
-  /** When the agent itself last did something, by its own word. */
+  /** When the agent itself last did something, as its beats say. */
   agent_last_seen: string | null;
   next_eta: string | null;
-  /** We take no more of its lines until the operator decides. */
+  /** We take in no more of its lines until the operator decides. */
   held: boolean;
   inbox_unread_count: number | null;
   /** Lines in its logs that it did not sign: others have written them. */
@@ -53,7 +53,7 @@ export function silenceMs(cadenceMs: number | undefined, env: Env): number {
 /** Whether a peer's daemon lives, by our receipt of its last beat. Spec 3.1. */
 function presenceOf(beat: PeerBeat | undefined, env: Env, nowMs: number): Presence {
   if (beat === undefined) return "unknown";
-  // Who said that it pauses is not late.
+  // A peer that announced a pause is not late.
   if (beat.state === "paused") return "paused";
   const age = nowMs - beat.at;
   if (age <= 2 * advertisedCadence(beat.cadenceMs, env)) return "online";
@@ -70,8 +70,8 @@ export function decideLiveness(state: HeartbeatsState, env: Env, nowMs: number):
       env.layout.roster.includes(handle) &&
       beat.live &&
       presenceOf(beat, env, nowMs) === "silent" &&
-      !env.heldPeers.has(handle) &&
-      ownLogs(env.layout, handle).every((log) => env.caughtUp(log.name)),
+      !env.reading.heldPeers.has(handle) &&
+      ownLogs(env.layout, handle).every((log) => env.reading.caughtUp(log.name)),
   );
   return silent.map(([handle, beat]) => ({
     do: "tell",
@@ -104,7 +104,7 @@ export function peersView(
   return peers.map((handle) => {
     const beat = heartbeats.peerBeats.get(handle);
     const isBelieved = isVerified(authorTier(env, handle));
-    // Of a stranger we say what we understand, in words of ours. Spec 2.3.
+    // Of a stranger we show only words that we know. Spec 2.3.
     const known = (word: string | undefined, words: readonly string[]): string | null =>
       word !== undefined && (isBelieved || words.includes(word)) ? word : null;
     return {
@@ -117,7 +117,7 @@ export function peersView(
       last_seen_at: beat === undefined ? null : new Date(beat.at).toISOString(),
       agent_last_seen: beat?.agentLastSeen ?? null,
       next_eta: beat?.nextEta ?? null,
-      held: env.heldPeers.has(handle),
+      held: env.reading.heldPeers.has(handle),
       inbox_unread_count: beat?.unread ?? null,
       foreign_lines: ownLogs(env.layout, handle).reduce(
         (sum, { name }) => sum + (logs.get(name)?.foreign ?? 0),

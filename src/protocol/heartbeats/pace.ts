@@ -18,7 +18,7 @@ export interface Pace {
   tier: HeartbeatTier;
   /** When the running heartbeat interval began, by our clock; undefined until we have beaten. */
   intervalFrom: number | undefined;
-  /** Whether a message to or from the peer stood in the running interval. */
+  /** Whether there was a message to or from the peer in the running interval. */
   traffic: boolean;
   /** Idle cycles in a row, in this tier. */
   idleCycles: number;
@@ -30,7 +30,7 @@ export interface Pace {
   inAllFrom: number | undefined;
   /** Beats since T0 began. */
   beatsAtT0: number;
-  /** Threads of the conflicts that led to T0; empty when that was said by hand. */
+  /** Threads of the conflicts that led to T0; empty when the agent asked for it. */
   conflicts: string[];
 }
 
@@ -84,7 +84,10 @@ export function takeStateChange(pace: Pace, env: Env): void {
   follow(pace, "state_change_posted", env);
 }
 
-/** The edge, not the state: a conflict in that thread begins, or (undefined) heads go down. */
+/**
+ * To be called when a conflict in that thread begins, or (undefined) when the agent goes
+ * heads-down; not while it lasts.
+ */
 export function takeConflict(pace: Pace, thread: string | undefined, env: Env): void {
   if (thread !== undefined && !pace.conflicts.includes(thread)) {
     if (pace.conflicts.length < MAX_CONFLICTS) pace.conflicts.push(thread);
@@ -118,8 +121,8 @@ function isFull(pace: Pace, lengthMs: number, env: Env): boolean {
 
 /**
  * Whether the daemon has observed what it has to before it speaks of its own account: two full
- * intervals since it started, or four over its starts where none of them lasted that long, so that
- * one that is started again and again speaks in the end. Spec 3.9.
+ * intervals since it started, or four over several starts, so that a daemon that restarts again and
+ * again speaks in the end. Spec 3.9.
  */
 export function hasObserved({ observed, observedInAll }: Pace): boolean {
   return observed >= OBSERVED_INTERVALS || observedInAll >= 2 * OBSERVED_INTERVALS;

@@ -4,7 +4,7 @@ import { countField, textField } from "../body.ts";
 import { advertisedCadence } from "../logs/heads.ts";
 import type { LineEvent } from "../events.ts";
 
-/** Words of a peer's beat that we keep are cut at this length. */
+/** Texts of a peer's beat that we keep are cut at this length. */
 const WORD_LIMIT = 64;
 
 /** The latest beat of one peer: what it says of itself, and when it reached us. Spec 3.1. */

@@ -3,11 +3,11 @@ import type { CoveringBeat, Incident, IncidentsState } from "./incident-state.ts
 import { firstBeatCovering, namedRefused, type CoveringQuestion } from "../logs/logs.ts";
 import type { BeatMark, LogsState } from "../logs/logs-state.ts";
 import type { Env } from "../env.ts";
-import { isGrave, settleEscalation } from "./safe-mode.ts";
+import { isGrave, judgeEscalation } from "./safe-mode.ts";
 
 /**
- * Asks the beats of an addressee about an incident from now on. Nobody's clock runs on an incident
- * between others, and only a grave one can lead to safe mode.
+ * Asks the beats of an addressee about an incident from now on. No clock of ours runs on an
+ * incident between other agents, and only a grave one can lead to safe mode.
  */
 export function askBeats(
   state: IncidentsState,
@@ -39,7 +39,7 @@ export function judgeCoverage(
     const incident = state.declared.get(log)?.get(id);
     if (incident === undefined) return false;
     takeCoverage(incident, answers, env, logs);
-    settleEscalation(state, incident, answers, env, logs);
+    judgeEscalation(state, incident, answers, env, logs);
     return isAsking(incident, answers.owner);
   });
   state.asking.set(answers.name, still);
@@ -65,8 +65,8 @@ function takeCoverage(incident: Incident, answers: Log, env: Env, logs: LogsStat
     if (beat !== undefined) covered.set(answers.owner, beat);
   }
   if (incident.live && !coveredLive.has(answers.owner)) {
-    // Spec 3: who beats without heads covers with its next beat what we wrote. That starts our
-    // clock, but no log proves it, so it leads to no safe mode.
+    // Spec 3: a peer whose beats carry no heads covers with its next beat what we wrote. That
+    // starts our clock, but no log proves it, so it leads to no safe mode.
     const ours = incident.author === env.self;
     const beat = ask({ liveOnly: true, ...(ours ? { writtenAt: incident.at } : {}) });
     if (beat !== undefined) coveredLive.set(answers.owner, beat);

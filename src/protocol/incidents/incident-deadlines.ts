@@ -9,7 +9,7 @@ import type { LogsState } from "../logs/logs-state.ts";
 import type { Env, Now } from "../env.ts";
 import { safeMode } from "./safe-mode.ts";
 
-/** Lines mirrored at once; the rest follow when these stand. */
+/** Lines mirrored at once; the rest follow when these are written. */
 const MIRROR_AT_ONCE = 16;
 
 /** What deadlines of incidents look at. */
@@ -19,7 +19,7 @@ export interface IncidentFacts {
   readonly logs: LogsState;
 }
 
-/** Mirrors, escalations of our own incidents that are overdue, and words to our operator. */
+/** Mirrors, escalations of our own incidents that are overdue, and notices for our operator. */
 export function decideIncidents(facts: IncidentFacts, env: Env, now: Now): Effect[] {
   const { incidents } = facts;
   const effects: Effect[] = incidents.mirror
@@ -62,8 +62,8 @@ function decideAddressee(
   const log = env.layout.logs.get(incident.log);
   const answers = log === undefined ? undefined : answerLog(env.layout, log, handle);
   if (answers === undefined || incident.acks.has(handle)) return [];
-  // Deadlines run out only once we have read all that the addressee has said.
-  if (env.heldPeers.has(handle) || !env.caughtUp(answers.name)) return [];
+  // A deadline runs out only when we have read all that the addressee has written.
+  if (env.reading.heldPeers.has(handle) || !env.reading.caughtUp(answers.name)) return [];
   const dueMs = ackDueMs(incident, handle, env, facts.logs);
   if (dueMs !== undefined) {
     if (now.wallMs < dueMs || incident.escalations.has(handle)) return [];
@@ -91,7 +91,7 @@ function escalation(incident: Incident, of: string): Effect {
   };
 }
 
-/** Spec 3.5: who has not covered it is not in breach; our operator may look after it. */
+/** Spec 3.5: an addressee that has not covered it is not in breach; our operator may look into it. */
 function tellNotCovered(
   facts: IncidentFacts,
   incident: Incident,

@@ -19,7 +19,7 @@ const OTHER: IncidentLine = { is: "other" };
 export function incidentLine(message: Message): IncidentLine {
   const { body, type, correlationId } = message;
   if (type === "ack") {
-    // The answer to a request (3.8) speaks of nothing else.
+    // The answer to a request (3.8) answers nothing else.
     if (textField(body, "request_id") !== undefined) return OTHER;
     return { is: "ack", incident: textField(body, "acks"), thread: correlationId };
   }
@@ -33,7 +33,7 @@ export function incidentLine(message: Message): IncidentLine {
   if (resolved !== undefined) return { is: "resolution", incident: resolved };
   const resumed = textField(body, "resumes");
   if (resumed !== undefined) return { is: "resume", escalation: resumed };
-  // An automatic incident asks nothing of anyone, wherever it stands.
+  // An automatic incident asks for no answer, in any log.
   const asks = field(body, "resumes_here") === undefined && field(body, "cause") === undefined;
   return asks ? { is: "declared", severity: severityOf(message) } : OTHER;
 }
@@ -47,7 +47,7 @@ export function isSigned(message: Message): boolean {
   return message.version !== "v2.0";
 }
 
-/** Unsaid, or a word that we do not know, is medium: no safe mode without saying so. */
+/** Without a severity that we know an incident is medium: safe mode needs one that says so. */
 function severityOf(message: Message): Severity {
   const said = textField(message.body, "severity");
   return SEVERITIES.find((severity) => severity === said) ?? "medium";

@@ -9,11 +9,11 @@ export interface IncidentsState {
   readonly asking: Map<string, IncidentPlace[]>;
   /** By answering log: answers that may be to incidents which we do not hold yet. */
   readonly ahead: Map<string, Map<string, AnswerMark>>;
-  /** Escalations that were not heeded: what safe mode follows from. */
+  /** Escalations that their addressee ignored: safe mode follows from them. */
   breaches: Breach[];
   /** By agent: escalations that it has ended for itself. */
   readonly resumedHere: Map<string, string[]>;
-  /** Our incidents and what was said about them, on their way to incident_log.jsonl. */
+  /** Our incidents and the answers to them, on their way to incident_log.jsonl. */
   mirror: { readonly id: string; readonly raw: string }[];
 }
 
@@ -58,19 +58,19 @@ export interface Escalation {
   readonly id: string;
   readonly line: number;
   readonly of: string;
-  /** Whether it is known for good if it was heeded. */
+  /** Whether it is final that the addressee ignored it, or did not. */
   settled: boolean;
   /** Ended by its author. */
   resumed: boolean;
 }
 
-/** An escalation that its addressee's log shows to have been seen and not heeded. */
+/** An escalation that its addressee has seen and ignored, as its log shows. */
 export interface Breach {
   readonly author: string;
   readonly of: string;
   readonly incident: string;
   readonly escalation: string;
-  /** Where the escalation stands. */
+  /** The log of the escalation, and its line there. */
   readonly log: string;
   readonly line: number;
   /** The addressee's own date of the second beat. */

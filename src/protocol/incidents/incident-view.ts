@@ -11,7 +11,7 @@ export interface IncidentView {
   correlation_id: string;
   from: string;
   severity: Severity;
-  /** Words of ours when `from` is below VERIFIED. Spec 2.3. */
+  /** A text of ours when `from` is below VERIFIED. Spec 2.3. */
   subject: string;
   raised_at: string;
   addressees: IncidentAddressee[];

@@ -136,7 +136,7 @@ function escalate(
   askBeats(state, incident, of, env);
 }
 
-/** It stands in the log of the escalation, so the escalation, if there is one, is held. */
+/** It is in the log of the escalation, so we hold the escalation, if there is one. */
 function resume(
   state: IncidentsState,
   event: LineEvent,
@@ -175,7 +175,7 @@ function takeAnswer(
     takeMark(incident, answer.is, log.owner, mark);
     mirror(state, incident, event, env);
   }
-  // A thread may have further incidents; a named one there is only once.
+  // A thread may have further incidents; an incident that is named is there only once.
   if (answer.incident !== undefined && incidents.length > 0) return;
   const ahead = state.ahead.get(log.name) ?? new Map<string, AnswerMark>();
   state.ahead.set(log.name, ahead);
@@ -211,7 +211,7 @@ function meantBy(
   return meant;
 }
 
-/** Logs come in any order: what answers an incident may have been read before it. */
+/** Logs come in any order: we may have read an answer before its incident. */
 function takeAnswersAhead(
   state: IncidentsState,
   incident: Incident,
@@ -240,7 +240,7 @@ function answerKey(is: Answer["is"], about: string): string {
   return `${is} ${about}`;
 }
 
-/** Spec 3.5: the sender's daemon mirrors its incidents and what is said about them, in order. */
+/** Spec 3.5: the sender's daemon mirrors its incidents and the answers to them, in order. */
 function mirror(state: IncidentsState, incident: Incident, event: LineEvent, env: Env): void {
   const { id } = event.message;
   if (incident.author !== env.self || !incident.live || !event.live) return;

@@ -7,7 +7,7 @@ import type { Env } from "../env.ts";
 
 /** Spec 3.5: an author's next escalation counts only so long after the last that was honoured. */
 const BETWEEN_HONOURED_MS = 24 * 3_600_000;
-/** Unheeded escalations that are remembered; those that are over are forgotten first. */
+/** Ignored escalations that are remembered; those that are over are forgotten first. */
 const MAX_BREACHES = 1_024;
 
 /** Spec 3.5: all that a daemon sends in safe mode. */
@@ -21,7 +21,7 @@ const SAFE_MODE_TYPES: ReadonlySet<string> = new Set([
   "shutdown",
 ]);
 
-/** Why a daemon stands in safe mode, as `deaddrop status` prints it. */
+/** Why a daemon is in safe mode, as `deaddrop status` prints it. */
 export interface SafeMode {
   active: boolean;
   /** The second beat's own date. */
@@ -39,12 +39,12 @@ export function isGrave(incident: Pick<Incident, "severity">): boolean {
 }
 
 /**
- * Judges the first escalation of an incident by the log of the addressee that it names. Spec 3.5:
- * a beat that covers the incident; then a second one, the first that covers the escalation and is
- * dated one cadence after it or later; and no ack before that. All of it stands in logs and none of
- * it can change, so it is judged once.
+ * Judges the first escalation of an incident by the log of the addressee that it names. Spec 3.5: a
+ * beat that covers the incident; then a second one, the first that covers the escalation and is
+ * dated one cadence after it or later; and no ack before that. All of it is in logs and none of it
+ * can change, so it is judged once.
  */
-export function settleEscalation(
+export function judgeEscalation(
   state: IncidentsState,
   incident: Incident,
   answers: Log,
@@ -114,7 +114,7 @@ function honoured(state: IncidentsState, env: Env): Breach[] {
   });
 }
 
-/** Ties are broken by where the escalations stand: log, then line. */
+/** Ties are broken by the place of the escalations: log, then line. */
 function inOrder(a: Breach, b: Breach): number {
   if (a.secondBeatMs !== b.secondBeatMs) return a.secondBeatMs - b.secondBeatMs;
   if (a.log !== b.log) return a.log < b.log ? -1 : 1;

@@ -7,13 +7,13 @@ import type { Effect } from "../effects.ts";
 import type { CoreEvent } from "../events.ts";
 import type { Env } from "../env.ts";
 
-/** What agents have said of how far they trust each other. Spec 2.3. */
+/** The tiers that agents have announced to each other. Spec 2.3. */
 export interface AnnouncementsState {
   /** Peers whose lines to us were refused for their tier. */
   readonly refused: Set<string>;
   /** The tier that we told a peer last. */
   readonly said: Map<string, string>;
-  /** The tier that a peer gives us, by its last word. */
+  /** The tier that a peer gives us, by its last announcement. */
   readonly given: Map<string, Tier>;
 }
 
@@ -50,14 +50,15 @@ export function refusalsOf(
 }
 
 /**
- * A tier refusal is answered once, and again only when the tier has changed: then whoever was
- * refused knows that it may speak. Spec 2.3.
+ * A tier refusal is answered once, and again only when the tier has changed: then the refused peer
+ * learns that it may send. Spec 2.3.
  */
 export function decideAnnouncements(state: AnnouncementsState, env: Env): Effect[] {
   const peers = new Set([...state.refused, ...state.said.keys()]);
   return [...peers].flatMap((peer) => {
     const { tier } = env.tierOf(peer);
-    if (tier === undefined || state.said.get(peer) === tier || env.heldPeers.has(peer)) return [];
+    if (tier === undefined || state.said.get(peer) === tier || env.reading.heldPeers.has(peer))
+      return [];
     return logsTo(env.layout, env.self, [peer]).map(({ name }): Effect => ({
       do: "send",
       log: name,

@@ -46,7 +46,7 @@ export function applyKeyChanges(state: KeyChangesState, event: CoreEvent): void 
   }
 }
 
-/** What such a proposal asks for, if it makes sense. Whose key it is, its signature has proved. */
+/** What such a proposal asks for, if it makes sense. Its signature proves whose key it is about. */
 function changeIn({ message, log }: LineEvent): KeyChange | undefined {
   const { id, from, body, publicKeyId, to } = message;
   const action = textField(body, "action");

@@ -5,10 +5,10 @@ export interface OwnKeys {
   readonly sinceMs: number | undefined;
   /** The key that waits to be brought in. */
   readonly next: string | undefined;
-  /** It is to be used at once, whoever believes it. */
+  /** It is to be used at once, also if some peers do not believe it yet. */
   readonly nextIsUrgent: boolean;
   /** Those that we signed with before and that peers still believe. */
   readonly earlier: readonly string[];
-  /** How long a key is believed after we have ceased to sign with it. */
+  /** How long a key is believed after we stop signing with it. */
   readonly graceMs: number;
 }

@@ -1,14 +1,13 @@
 import { answerLog, type Layout, type Log } from "../../wire/layout.ts";
 import type { Head } from "./heads.ts";
 import type { ChainMark, ClaimedHead, Coverage, LogState, LogsState } from "./logs-state.ts";
-import {
-  beatNaming,
-  withNamed,
-  type LineRange,
-  lastAtOrBelow,
-} from "../../admission/line-ranges.ts";
+import { beatNaming, withNamed, type LineRange } from "./line-ranges.ts";
+import { lastAtOrBelow } from "./sorted.ts";
 
-/** Heads of one reader over lines that we do not hold; we read round-robin, so few are honest. */
+/**
+ * Waiting heads of one reader, over lines that we do not hold. We read round-robin, so an honest
+ * reader has few.
+ */
 const MAX_WAITING = 65_536;
 /** Ranges of refusals that count, per reader and target: the first ones. */
 const MAX_REFUSED = 16_384;
@@ -85,7 +84,7 @@ export function judgeWaiting(
     coverage.next += 1;
     changed = true;
     if (first.head.lines <= covered(coverage)) continue;
-    const lines = standsAt(held, first.head)
+    const lines = isInPlace(held, first.head)
       ? first.head.lines
       : (believedUpTo(held, coverage, first) ?? 0);
     if (lines > covered(coverage)) {
@@ -108,17 +107,18 @@ export function awaitedLine(reader: LogState | undefined, target: string): numbe
   return coverage?.waiting[coverage.next]?.head.lines;
 }
 
-/** Spec 3.4: heads that name an event id which does not stand at that place cover nothing. */
-function standsAt(held: LogState | undefined, head: ClaimedHead): boolean {
+/** Spec 3.4: a head that names an event id which is not at that place covers nothing. */
+function isInPlace(held: LogState | undefined, head: ClaimedHead): boolean {
   const mark = held === undefined ? undefined : markAt(held, head.lines);
   if (mark === undefined) return head.eventId === undefined && head.seq === undefined;
   return head.eventId === mark.id && (head.seq === undefined || head.seq === mark.seq);
 }
 
 /**
- * A line that a reader has refused may be mended after a power cut, and then stands in the chain. A
- * head over it still covers what it names, when all chained lines after that are among its author's
- * refusals: else a decision would lose the beat that made it. See docs/decisions/009.
+ * A reader may have refused a torn line that its author restores later; the line is then in the
+ * chain. A head over it still covers what it names, if the author of the head has refused all
+ * chained lines after that. Otherwise a decision would lose the beat that made it. See
+ * docs/decisions/009.
  */
 function believedUpTo(
   held: LogState | undefined,
@@ -136,9 +136,9 @@ function believedUpTo(
 }
 
 /**
- * Whether a head says something untrue. One that names no event, or an older one, covers nothing but
- * may be honest: its author did not believe the lines after that, for want of a pin. A mark that was
- * pruned cannot be held against anyone.
+ * Whether a head says something untrue. One that names no event, or an older one, covers nothing
+ * but may be honest: its author had no pin for the lines after that. A mark that was pruned cannot
+ * be held against anyone.
  */
 function contradicts(held: LogState | undefined, head: ClaimedHead): boolean {
   if (head.eventId === undefined) return false;
@@ -155,7 +155,7 @@ export function markAt(log: LogState, lines: number): ChainMark | undefined {
 
 /**
  * Exact: a head at or below what every reader has covered can only fall back, and falling back
- * covers nothing new, so the marks below are asked for by nobody. Past MAX_MARKS (a reader that
+ * covers nothing new, so the marks below are never needed again. Past MAX_MARKS (a reader that
  * never reads) the oldest go too, and heads over them cover nothing.
  */
 export function pruneMarks(state: LogsState, layout: Layout, name: string): void {

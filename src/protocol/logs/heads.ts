@@ -2,8 +2,8 @@ import { isJsonArray, type JsonValue } from "../../wire/json/json.ts";
 import type { Layout } from "../../wire/layout.ts";
 import { parseTimestamp } from "../../wire/timestamp.ts";
 import { bodyObject, countField, field, textField } from "../body.ts";
-import type { LineRange } from "../../admission/line-ranges.ts";
-import { MAX_NAMED_REFUSALS, readReason, type NamedReason } from "../../admission/refused-lines.ts";
+import type { LineRange } from "./line-ranges.ts";
+import { MAX_NAMED_REFUSALS, readReason, type NamedReason } from "../receipts/refused-lines.ts";
 
 const EVENT_ID = /^[0-9a-f]{64}$/u;
 
@@ -22,8 +22,8 @@ export interface HeadRefusal extends LineRange {
 }
 
 /**
- * The heads that a beat carries, by target log; empty when it carries none. A body is a peer's
- * word: logs outside the layout, and heads that are not well formed, are left out.
+ * The heads that a beat carries, by target log; empty when it carries none. A peer writes the body:
+ * logs outside the layout, and heads that are not well formed, are left out.
  */
 export function parseHeads(body: JsonValue, layout: Layout): Map<string, Head> {
   const heads = new Map<string, Head>();
@@ -37,7 +37,7 @@ export function parseHeads(body: JsonValue, layout: Layout): Map<string, Head> {
   return heads;
 }
 
-/** A head over a log in which so many lines more stood before it began anew. */
+/** A head over a rewritten log, in our count: with the lines that the log had before. */
 export function counted(head: Head, earlier: number): Head {
   const { lines, readLines, refused } = head;
   return {
@@ -70,7 +70,7 @@ function parseHead(value: JsonValue): Head | undefined {
   };
 }
 
-/** Entries that are no ranges within the `lines` of the same heads count for nothing. Spec 3.2. */
+/** Entries that are no ranges within the `lines` of the same head are left out. Spec 3.2. */
 function parseRefused(value: JsonValue, lines: number): HeadRefusal[] {
   if (!isJsonArray(value)) return [];
   return value.slice(0, MAX_NAMED_REFUSALS).flatMap((item) => {

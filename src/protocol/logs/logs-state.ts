@@ -1,4 +1,4 @@
-import type { NamedRange } from "../../admission/line-ranges.ts";
+import type { NamedRange } from "./line-ranges.ts";
 import type { Head } from "./heads.ts";
 
 /**
@@ -13,7 +13,7 @@ export interface LogState {
   lines: number;
   /** Lines among them that its author did not sign. */
   foreign: number;
-  /** Of a log that was rewritten: so many of them stood in it before it began anew. */
+  /** Of a log that was rewritten: how many of them it had before that. */
   earlier?: number;
   /** Chained lines in order, `seq` rising: the last chained line among the first n is in here. */
   marks: ChainMark[];
@@ -22,7 +22,7 @@ export interface LogState {
   headsFrom: number | undefined;
   /** What this log's author covers of other logs, by target log. */
   readonly covers: Map<string, Coverage>;
-  /** Heads of this log that named an event id which does not stand at that place, newest last. */
+  /** Heads of this log that named an event id which is not at that place, newest last. */
   readonly mismatches: HeadMismatch[];
 }
 

@@ -5,14 +5,15 @@ import { textField } from "../body.ts";
 import type { LogsState, LogState, BeatMark } from "./logs-state.ts";
 import { claim, nameRefused, openCoverage, pruneMarks, judgeWaiting } from "./coverage.ts";
 import { advertisedCadence, counted, parseHeads, type Head } from "./heads.ts";
-import { beatNaming, lastAtOrBelow } from "../../admission/line-ranges.ts";
+import { beatNaming } from "./line-ranges.ts";
 import { isFolded, type CoreEvent, type LineEvent, type ResetLog } from "../events.ts";
 import type { Env } from "../env.ts";
+import { lastAtOrBelow } from "./sorted.ts";
 
 export type { Head } from "./heads.ts";
 
 const MARKS_BETWEEN_PRUNES = 1_024;
-/** However long something asks about them, no more beats of one log than this. */
+/** No more beats of one log are kept than this, even if a proposal still asks about them. */
 const MAX_BEATS = 16_384;
 const MAX_STATE_TEXT = 32;
 
@@ -27,10 +28,10 @@ export function applyLogs(state: LogsState, event: CoreEvent, env: Env): Readonl
       log.lines = event.line;
     }
   }
-  if (event.kind === "reset") for (const each of event.logs) beginAnew(state, each);
+  if (event.kind === "reset") for (const each of event.logs) beginRewritten(state, each);
   if (event.kind !== "line" && event.kind !== "refused" && event.kind !== "skipped") return touched;
   const log = openLog(state, event.log);
-  // Of lines that are told again the others count.
+  // Lines that are read again are counted once.
   const more = Math.max(0, event.line - log.lines);
   if (event.kind === "refused") log.foreign += Math.min(event.count ?? 1, more);
   log.lines = Math.max(log.lines, event.line);
@@ -50,8 +51,8 @@ export function applyLogs(state: LogsState, event: CoreEvent, env: Env): Readonl
   return touched;
 }
 
-/** What its author has put in the place of known lines continues them: their numbers go on. */
-function beginAnew(state: LogsState, { log: name, lines }: ResetLog): void {
+/** The lines that its author has put in the place of known ones follow them: the count goes on. */
+function beginRewritten(state: LogsState, { log: name, lines }: ResetLog): void {
   if (lines === undefined) return;
   const log = openLog(state, name);
   log.lines = Math.max(log.lines, lines);
@@ -76,22 +77,22 @@ function openLog(state: LogsState, name: string): LogState {
 }
 
 /**
- * From which line on a line that is told again has to be heard: after the last authentic one. What
- * stood there before was no line of its author's, who may have put its own in its place since.
+ * Whether a line that is read again may be a restored one: it comes after the last authentic line.
+ * What was in its place was not written by the author, who may have restored the line since.
  */
 export function mayBeMended(state: LogsState, name: string, line: number): boolean {
   const log = state.get(name);
   return log !== undefined && line <= log.lines && (log.marks.at(-1)?.line ?? 0) < line;
 }
 
-/** The heads of a beat, in our count of lines: an agent counts those that stand in a log now. */
+/** The heads of a beat, in our count of lines: their author counts those that are in a log now. */
 export function headsOf(body: JsonValue, state: LogsState, layout: Layout): Map<string, Head> {
   const heads = parseHeads(body, layout);
   for (const [target, head] of heads) {
     const { earlier = 0, marks } = state.get(target) ?? { marks: [] };
     if (earlier === 0) continue;
     const named = marks.find(({ id }) => id === head.eventId);
-    // Who names a line of before has not begun anew with it.
+    // A head that names an earlier line counts the log as it was before.
     if (named === undefined || named.line > earlier) heads.set(target, counted(head, earlier));
   }
   return heads;

@@ -1,11 +1,11 @@
-import type { RefusalReason } from "../../admission/authenticate.ts";
+import type { RefusalReason } from "../../admission/checks.ts";
 import { answerLog } from "../../wire/layout.ts";
 import { isForUs } from "../addressing.ts";
 import { markAt } from "../logs/coverage.ts";
 import type { HeadBody } from "../effects.ts";
 import { headsOf } from "../logs/logs.ts";
 import type { LogsState } from "../logs/logs-state.ts";
-import type { LineRange } from "../../admission/line-ranges.ts";
+import type { LineRange } from "../logs/line-ranges.ts";
 import type { CoreEvent, LineEvent } from "../events.ts";
 import type { Env } from "../env.ts";
 import {
@@ -19,7 +19,7 @@ import {
   noteRefused,
   noteTaken,
   type RefusedLines,
-} from "../../admission/refused-lines.ts";
+} from "./refused-lines.ts";
 import { isMail } from "../routing.ts";
 import { applySent, emptySent, type SentState } from "./sent.ts";
 
@@ -43,7 +43,7 @@ export interface TakenLog {
   unread: UnreadLine[];
   /** Unread lines after those, when there are too many. */
   more: { readonly from: number; readonly count: number } | undefined;
-  /** Our own beats have said that everything routed up to this line was read. */
+  /** Our own beats say that everything routed up to this line was read. */
   readFloor: number;
   /** The newest message for us that no beat of ours covers yet. */
   news: number | undefined;
@@ -95,7 +95,7 @@ export function applyReceipts(
       }
       break;
     case "rewound": {
-      // Lines that are to be read again are not named before they are.
+      // Lines that will be read again are not named before that.
       const taken = state.taken.get(event.log);
       if (taken !== undefined) forgetAfter(taken.refused, event.line);
       break;
@@ -144,7 +144,7 @@ export function headsFor(
     const lines = unnamed === undefined ? log.lines : unnamed.first - 1;
     const mark = markAt(log, lines);
     const read = taken === undefined ? lines : Math.min(readLines(taken, log.lines), lines);
-    // Its author counts the lines that stand in the log now.
+    // The author counts the lines that are in the log now.
     const { earlier = 0 } = log;
     const named = refused.slice(0, MAX_NAMED_REFUSALS).filter(({ last }) => last > earlier);
     heads[name] = {
@@ -230,7 +230,7 @@ function takeRefusal(
   noteRefused(takenOf(state, name).refused, range, namedReason(reason));
 }
 
-/** Our own beat has said what it says; that also brings back what a lost journal knew. */
+/** Takes in what our own beat says: after the loss of the journal this restores what it knew. */
 function takeOwnBeat(state: ReceiptsState, event: LineEvent, env: Env, logs: LogsState): void {
   if (event.message.type !== "heartbeat") return;
   for (const [name, head] of headsOf(event.message.body, logs, env.layout)) {

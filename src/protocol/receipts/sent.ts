@@ -2,11 +2,11 @@ import { answerLog, ownLogs } from "../../wire/layout.ts";
 import { addresseesOf } from "../addressing.ts";
 import { textField } from "../body.ts";
 import type { LogsState } from "../logs/logs-state.ts";
-import { beatNaming } from "../../admission/line-ranges.ts";
+import { beatNaming } from "../logs/line-ranges.ts";
 import { isFolded, type CoreEvent, type LineEvent } from "../events.ts";
 import type { Env } from "../env.ts";
 
-/** Sent messages whose fate is remembered, the newest ones. @internal */
+/** Sent messages whose receipts are remembered, the newest ones. @internal */
 export const MAX_SENT = 2_048;
 
 export type ReceiptStage = "stored" | "delivered" | "read" | "answered" | "refused";
@@ -266,7 +266,7 @@ function takeAnswer(state: SentState, event: LineEvent): void {
 function raise(message: SentMessage, handle: string, receipt: Receipt): void {
   const known = message.receipts.get(handle);
   if (known === undefined || RANK[receipt.stage] <= RANK[known.stage]) return;
-  // Who has taken a message in has not refused it.
+  // A peer that has taken a message in has not refused it.
   if (receipt.stage === "refused" && known.stage !== "stored") return;
   message.receipts.set(handle, receipt);
 }

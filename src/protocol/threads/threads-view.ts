@@ -1,4 +1,4 @@
-import type { RefusalReason } from "../../admission/authenticate.ts";
+import type { RefusalReason } from "../../admission/checks.ts";
 import type { Tier } from "../../trust/tiers.ts";
 import { answerLog } from "../../wire/layout.ts";
 import { answerDueMs } from "../decisions/proposal-deadlines.ts";
@@ -18,12 +18,12 @@ import {
 } from "./threads.ts";
 import { DAY_MS } from "../../wire/durations.ts";
 
-/** An answer that somebody owes. Spec 3.3. */
+/** An answer that an agent owes. Spec 3.3. */
 export interface ObligationView {
   event_id: string;
   correlation_id: string;
   type: string;
-  /** Words of ours when `from` is below VERIFIED. Spec 2.3. */
+  /** A text of ours when `from` is below VERIFIED. Spec 2.3. */
   subject: string;
   from: string;
   owed_by: string;
@@ -32,7 +32,7 @@ export interface ObligationView {
   since: string;
 }
 
-/** A message as the fold knows it; its text stands in `log` at `line`. */
+/** A message as the fold knows it; its text is in `log` at `line`. */
 export interface ThreadMessageView {
   event_id: string;
   log: string;
@@ -65,7 +65,7 @@ export interface ThreadOutline {
   proposals: ProposalView[];
 }
 
-/** What is owed by anybody to anybody, oldest first. Spec 3.3. */
+/** All open obligations, oldest first. Spec 3.3. */
 export function pendingView(state: State, env: Env, nowMs: number): ObligationView[] {
   return [...state.threads.threads.values()]
     .flatMap((thread) =>
@@ -117,7 +117,7 @@ function statusOf(part: ThreadPart, open: readonly Obligation[]): ThreadOutline[
   return part.messages.some(({ ackRequired }) => ackRequired) ? "closed" : "open";
 }
 
-/** What was refused of an agent below VERIFIED is nobody's to read here: the quarantine keeps it. */
+/** Refused lines of an agent below VERIFIED are not shown: the quarantine keeps them. */
 function isShown({ refused, from }: ThreadMessage, env: Env): boolean {
   return refused === undefined || isVerified(authorTier(env, from));
 }
@@ -139,7 +139,10 @@ function messageView(part: ThreadPart, message: ThreadMessage, env: Env): Thread
   };
 }
 
-/** One's own word alone; without an event id the correction is of the thread's root. Spec 1.7. */
+/**
+ * An author corrects its own messages only; without an event id the correction is of the thread's
+ * root. Spec 1.7.
+ */
 function corrects(other: ThreadMessage, message: ThreadMessage, part: ThreadPart): boolean {
   if (other.type !== "correction" || other.from !== message.from) return false;
   return (other.target ?? part.root?.id) === message.id;

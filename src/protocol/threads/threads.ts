@@ -1,4 +1,4 @@
-import type { RefusalReason } from "../../admission/authenticate.ts";
+import type { RefusalReason } from "../../admission/checks.ts";
 import { isState } from "../../trust/tiers.ts";
 import { addresseesOf } from "../addressing.ts";
 import { field, textField } from "../body.ts";
@@ -8,15 +8,15 @@ import { EVICTION_BATCH, ROOM, MAX_KEPT_SUBJECT } from "../bounds.ts";
 
 /** Threads remembered; beyond, the one untouched for longest goes. */
 const MAX_THREADS = 4_096;
-/** The same where the oldest still wait for somebody: these go last. */
+/** The same where the oldest have open obligations: these go last. */
 const MAX_WAITING_THREADS = 16_384;
-/** Messages remembered of one thread: beyond, the oldest that nobody waits for go. */
+/** Messages remembered of one thread: beyond, the oldest without an open obligation go. */
 const MAX_MESSAGES = 1_024;
 /** Messages remembered in all: beyond, whole threads go as above, until there is room again. */
 const MAX_ALL_MESSAGES = 65_536;
 const MAX_ALL_WAITING_MESSAGES = 4 * MAX_ALL_MESSAGES;
 
-/** Threads by correlation id: only what is needed to list and to owe, never bodies. Spec 3.3. */
+/** Threads by correlation id: what lists and obligations need, never bodies. Spec 3.3. */
 export interface ThreadsState {
   /** Least recently touched first. */
   readonly threads: Map<string, Thread>;
@@ -39,7 +39,7 @@ export interface ThreadMessage {
   readonly line: number;
   readonly at: number;
   readonly from: string;
-  /** The agents who can be owing an answer. */
+  /** The agents who may owe an answer. */
   readonly to: readonly string[];
   readonly type: string;
   readonly subject: string;
@@ -133,7 +133,7 @@ function keepMessagesBounded(state: ThreadsState): void {
   dropThreads(state, isEnough, messageCount > MAX_ALL_WAITING_MESSAGES);
 }
 
-/** The one untouched for longest first; those that wait for somebody only when they may go too. */
+/** The one untouched for longest first; those with open obligations only when they may go too. */
 function dropThreads(
   state: ThreadsState,
   isEnough: (dropped: number) => boolean,
@@ -218,7 +218,7 @@ function beganBy(
   roots: ReadonlyMap<string, ThreadMessage>,
 ): string | undefined {
   const named = message.target === undefined ? undefined : byId.get(message.target);
-  // What it names stands before it, so this ends; the bound is for ids that name each other.
+  // A line names earlier lines, so this ends; the bound is for ids that name each other.
   let subject = message;
   let next = named;
   for (let depth = 0; next !== undefined && depth < MAX_MESSAGES; depth++) {

@@ -3,8 +3,8 @@ import { NOTHING_FOREIGN } from "../../../src/agent/intake/trouble/foreign-lines
 import { runsOf } from "../../../src/agent/state/line-runs.ts";
 import { judgeLines, prepareLines, type Judging } from "../../../src/agent/intake/judge-lines.ts";
 import type { LogIntake } from "../../../src/agent/state/agent-state.ts";
+import { noRefusedLines } from "../../../src/protocol/receipts/refused-lines.ts";
 import { UNREAD } from "../../../src/agent/state/log-status.ts";
-import { noRefusedLines } from "../../../src/admission/refused-lines.ts";
 import type { TailLine } from "../../../src/storage/files/tail.ts";
 import { newBucket } from "../../../src/admission/rate-limits.ts";
 import { newLogAdmission } from "../../../src/admission/log-admission.ts";
@@ -57,13 +57,11 @@ test("rubbish costs nobody anything, however much of it there is: what stands be
   const { judged, stop } = judgeLines(prepareLines(rubbish(300_000), into, ctx), [], {
     intake: into,
     ctx,
-    wallMs: NOON_MS,
-    monoMs: 0,
+    now: { wallMs: NOON_MS, monoMs: 0 },
     own: false,
     allowance,
     refused: noRefusedLines(),
-    standsBehind: () => false,
-    isOrdered: false,
+    order: { standsBehind: () => false, isOrdered: false },
   });
   expect([judged.length, stop]).toEqual([300_000, undefined]);
   expect(allowance).toEqual({ bucket: newBucket(60, 0), use });

@@ -209,12 +209,16 @@ describe("what follows from a status", () => {
   });
 });
 
-it("one file writes the status of a log", () => {
+/** Files of the source that assign to that field of a log. */
+function writersOf(field: string): string[] {
   const src = resolve(import.meta.dirname, "../../../src");
-  const writers = readdirSync(src, { recursive: true, encoding: "utf8" }).filter(
-    (name) =>
-      name.endsWith(".ts") &&
-      /\b(log|intake)\.status = /.test(readFileSync(join(src, name), "utf8")),
+  const assignment = new RegExp(`\\b(log|intake)\\.${field} = `);
+  return readdirSync(src, { recursive: true, encoding: "utf8" }).filter(
+    (name) => name.endsWith(".ts") && assignment.test(readFileSync(join(src, name), "utf8")),
   );
-  expect(writers).toEqual([join("agent", "state", "log-status.ts")]);
+}
+
+it("one file writes the status of a log, and one its cursor", () => {
+  expect(writersOf("status")).toEqual([join("agent", "state", "log-status.ts")]);
+  expect(writersOf("cursor")).toEqual([join("agent", "state", "log-cursor.ts")]);
 });

@@ -12,7 +12,7 @@ import { brokenPlaces } from "../../support/chain-check.ts";
 
 const SENDER = fileURLToPath(new URL("../../support/processes/sender-process.js", import.meta.url));
 const SENDERS = ["north", "east", "south", "west"];
-const EACH = Number(process.env["DEADDROP_SENDS"] ?? amount(100, 1_000));
+const EACH = Number(process.env["DEADDROP_SENDS"] ?? amount(60, 1_000));
 
 interface Answer {
   readonly outcome: string;

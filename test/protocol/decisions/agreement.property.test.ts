@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { proposalsView } from "../../../src/protocol/decisions/proposals-view.ts";
+import { amount } from "../../support/amounts.ts";
 import { ACTS, HonestPair, type Act } from "../../support/scripts/honest-pair.ts";
 import { interleave } from "../../support/scripts/outcome-arbitraries.ts";
 
@@ -32,7 +33,7 @@ describe.each([
         ratified += decided.length;
         expect(decided.length).toBeLessThan(2);
       }),
-      { numRuns: 1_000 },
+      { numRuns: amount(500, 1_000) },
     );
     expect(ratified).toBeGreaterThan(50);
   });
@@ -47,7 +48,7 @@ describe.each([
           expect(script.outcomes(script.fold(viewer, mixed))).toEqual(expected);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: amount(100, 300) },
     );
   });
 
@@ -65,7 +66,7 @@ describe.each([
           else expect(view.waits_for).toBe(`an answer of ${silent.join(", ")}`);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: amount(100, 300) },
     );
   });
 });

@@ -2,15 +2,14 @@ import { describe, expect, test } from "vitest";
 import { decideProposals } from "../../../src/protocol/decisions/proposal-deadlines.ts";
 import type { Effect } from "../../../src/protocol/effects.ts";
 import type { LineEvent } from "../../../src/protocol/events.ts";
-import type { Env } from "../../../src/protocol/env.ts";
 import { fromPlain } from "../../../src/wire/json/json.ts";
 import { OutcomeScript } from "../../support/scripts/outcome-script.ts";
-import { hours, NOON, seconds } from "../../support/scripts/wire-script.ts";
+import { hours, NOON, seconds, type EnvChange } from "../../support/scripts/wire-script.ts";
 
 interface Scene {
   steps: string[];
   kind?: "pairwise" | "outbox";
-  env?: Partial<Env>;
+  env?: EnvChange;
   live?: boolean;
   /** How our own lines and the peers' are read: e.g. as refused. */
   change?: (event: LineEvent) => LineEvent;

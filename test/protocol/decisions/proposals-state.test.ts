@@ -14,7 +14,7 @@ import {
   openIn,
   proposalKey,
   proposalsById,
-  settleBefore,
+  makeFinalBefore,
   type ProposalsState,
 } from "../../../src/protocol/decisions/proposals-state.ts";
 import {
@@ -169,10 +169,10 @@ describe("beats", () => {
     ["a chained one", { outcome: decidedBy(4) }, false],
   ])("that are forgotten settle %s: %s", (_name, change, settled) => {
     const { state, proposals } = watching(change);
-    settleBefore(state, "a_to_b", 5);
+    makeFinalBefore(state, "a_to_b", 5);
     expect(proposals[0]?.settled).toBe(settled);
     expect(state.watched.get("a_to_b")?.has(proposals[0]?.key ?? "")).toBe(!settled);
-    settleBefore(state, "b_to_a", 5);
+    makeFinalBefore(state, "b_to_a", 5);
   });
 });
 

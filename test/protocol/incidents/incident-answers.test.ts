@@ -5,7 +5,6 @@ import {
   type Breach,
   type Incident,
 } from "../../../src/protocol/incidents/incident-state.ts";
-import type { Env } from "../../../src/protocol/env.ts";
 import { safeMode } from "../../../src/protocol/incidents/safe-mode.ts";
 import type { Tier } from "../../../src/trust/tiers.ts";
 import { moment, ScriptedAgent } from "../../support/scripts/scripted-agent.ts";
@@ -15,6 +14,7 @@ import {
   NOON,
   scriptEnv,
   WireScript,
+  type EnvChange,
   type Saying,
   type ScriptLine,
 } from "../../support/scripts/wire-script.ts";
@@ -345,7 +345,7 @@ describe("unheeded escalations", () => {
     resumed: false,
     ...change,
   });
-  const standing = (breaches: Breach[], change: Partial<Env> = {}) => {
+  const standing = (breaches: Breach[], change: EnvChange = {}) => {
     const state = emptyIncidents();
     state.breaches = breaches;
     return safeMode(state, { ...new Wire().ada.env, ...change })?.escalation_id;

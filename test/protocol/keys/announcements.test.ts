@@ -89,7 +89,12 @@ test("neither history nor other refusals are answered, nor who is blocked or hel
   setTier(undefined);
   expect(due()).toEqual([]);
   setTier("UNTRUSTED");
-  expect(decideAnnouncements(state, { ...env, heldPeers: new Set(["scribe"]) })).toEqual([]);
+  expect(
+    decideAnnouncements(state, {
+      ...env,
+      reading: { ...env.reading, heldPeers: new Set(["scribe"]) },
+    }),
+  ).toEqual([]);
   expect(due()).toHaveLength(1);
 });
 

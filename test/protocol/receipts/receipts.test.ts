@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import fc from "fast-check";
 import { planBeats } from "../../../src/protocol/heartbeats/beat-timers.ts";
-import { MAX_NAMED_REFUSALS } from "../../../src/admission/refused-lines.ts";
+import { MAX_NAMED_REFUSALS } from "../../../src/protocol/receipts/refused-lines.ts";
 import {
   headsFor,
   MAX_UNREAD,

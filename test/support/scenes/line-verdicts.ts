@@ -3,7 +3,7 @@ import { wirePlan } from "../../../src/audit/plan.ts";
 import type { JournalEntry } from "../../../src/agent/state/journal-entries.ts";
 import type { AgentConfig } from "../../../src/agent/config/agent-config.ts";
 import { openIfThere, type Disk } from "../../../src/storage/disk/disk.ts";
-import { REFUSAL_REASONS } from "../../../src/admission/authenticate.ts";
+import { REFUSAL_REASONS } from "../../../src/admission/checks.ts";
 
 /** By log and line: the reason of a refusal, or what else became of the line. */
 type Verdicts = ReadonlyMap<string, string>;

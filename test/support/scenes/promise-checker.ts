@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { makeLayout, type Log } from "../../../src/wire/layout.ts";
 import { parseMessage, type Message } from "../../../src/wire/message.ts";
 import { FALSE_ALARMS } from "./false-alarms.ts";
-import type { SimulatedWire } from "../scenes/simulated-wire.ts";
+import type { SimulatedWire } from "./simulated-wire.ts";
 
 interface Standing {
   readonly log: Log;

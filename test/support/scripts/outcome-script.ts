@@ -3,7 +3,14 @@ import { proposalsView } from "../../../src/protocol/decisions/proposals-view.ts
 import type { LineEvent } from "../../../src/protocol/events.ts";
 import type { Env } from "../../../src/protocol/env.ts";
 import { emptyState, type State } from "../../../src/protocol/state.ts";
-import { lineEvent, NOON, scriptEnv, WireScript, type ScriptLine } from "./wire-script.ts";
+import {
+  lineEvent,
+  NOON,
+  scriptEnv,
+  WireScript,
+  type EnvChange,
+  type ScriptLine,
+} from "./wire-script.ts";
 
 const STEP_MS = 1_000;
 
@@ -113,7 +120,7 @@ export class OutcomeScript {
     );
   }
 
-  env(self: string, change: Partial<Env> = {}): Env {
+  env(self: string, change: EnvChange = {}): Env {
     return scriptEnv(this.script.layout, self, {}, change);
   }
 

@@ -1,11 +1,13 @@
 import { fromPlain } from "../../../src/wire/json/json.ts";
 import { composeLine, type ChainHead } from "../../../src/wire/compose.ts";
 import { makeLayout, type Layout } from "../../../src/wire/layout.ts";
+import { proved } from "../../../src/admission/rules/proved.ts";
+import type { AdmittedMessage } from "../../../src/admission/admitted-message.ts";
 import type { Message } from "../../../src/wire/message.ts";
 import { keyId } from "../../../src/wire/signature.ts";
 import { formatMicros } from "../../../src/wire/timestamp.ts";
 import type { LineEvent } from "../../../src/protocol/events.ts";
-import type { Env, Policy } from "../../../src/protocol/env.ts";
+import type { Env } from "../../../src/protocol/env.ts";
 import { DEFAULT_HEARTBEAT_TIERS } from "../../../src/trust/policy/heartbeat-tiers.ts";
 import type { Tier } from "../../../src/trust/tiers.ts";
 
@@ -29,7 +31,7 @@ export interface ScriptLine {
   readonly log: string;
   readonly line: number;
   readonly at: number;
-  readonly message: Message;
+  readonly message: AdmittedMessage;
   readonly raw: string;
 }
 
@@ -79,7 +81,7 @@ export class WireScript {
       log,
       line: lines.length + 1,
       at,
-      message: signed ? composed.message : unsigned(composed.message),
+      message: proved(signed ? composed.message : unsigned(composed.message), lines.length + 1),
       raw: new TextDecoder().decode(composed.line),
     };
     lines.push(line);
@@ -135,30 +137,35 @@ export function lineEvent(
   };
 }
 
-/** No domains, and the heartbeats of the defaults. */
-export const SCRIPT_POLICY: Policy = {
-  domains: new Map(),
-  cadences: DEFAULT_HEARTBEAT_TIERS.cadencesMs,
-};
+/** What of an environment a test sets; policy and progress by their fields. */
+export type EnvChange = Partial<Omit<Env, "policy" | "reading"> & Env["policy"] & Env["reading"]>;
 
 export function scriptEnv(
   layout: Layout,
   self: string,
   tiers: Record<string, { tier: Tier; sinceMs?: number }> = {},
-  change: Partial<Env> = {},
+  change: EnvChange = {},
 ): Env {
+  const { domains, cadences, transitions, heldPeers, holdsBack, caughtUp, ...rest } = change;
   return {
     self,
     layout,
-    policy: SCRIPT_POLICY,
+    wireId: undefined,
+    policy: {
+      domains: domains ?? new Map(),
+      cadences: cadences ?? DEFAULT_HEARTBEAT_TIERS.cadencesMs,
+      ...(transitions === undefined ? {} : { transitions }),
+    },
     tierOf: (handle) => ({
       tier: tiers[handle]?.tier ?? "TRUSTED",
       sinceMs: tiers[handle]?.sinceMs ?? 0,
     }),
-    heldPeers: new Set(),
-    holdsBack: () => false,
-    caughtUp: () => true,
-    ...change,
+    reading: {
+      heldPeers: heldPeers ?? new Set(),
+      holdsBack: holdsBack ?? (() => false),
+      caughtUp: caughtUp ?? (() => true),
+    },
+    ...rest,
   };
 }
 

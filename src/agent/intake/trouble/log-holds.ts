@@ -10,6 +10,7 @@ import { readAwaited, type LogIntake, type Memory } from "../../state/agent-stat
 import { takeSetBack } from "../../state/receipt-times.ts";
 import { chainIncident } from "./chain-incidents.ts";
 import type { Session } from "../../session/session.ts";
+import { moveCursor } from "../../state/log-cursor.ts";
 
 /** What a local event changes beside the fold, live and in a replay. */
 export function takeLocal(memory: Memory, event: LocalEvent): void {
@@ -43,17 +44,17 @@ function takeReset(memory: Memory, { logs, peer }: ResetEvent): void {
     const intake = intakes.get(log);
     if (intake === undefined) continue;
     if (lines === undefined) acceptFromHere(intake.admission);
-    else beginAnew(intake, lines);
+    else beginRewritten(intake, lines);
     observe(intake, { saw: "decision", isAnew: lines !== undefined }, 0);
     intake.order.takesAny = true;
   }
 }
 
 /** What stands in the log is read as what follows the lines that it had; what is known stays so. */
-function beginAnew(intake: LogIntake, lines: number): void {
+function beginRewritten(intake: LogIntake, lines: number): void {
   acceptFromHere(intake.admission, intake.awaited.keys());
   intake.awaited.clear();
-  intake.cursor = beginningAfter(lines);
+  moveCursor(intake, beginningAfter(lines), "begun again");
   intake.past.historyTo = 0;
 }
 

@@ -2,6 +2,7 @@ import { openUnlessObstructed, StorageError, type Disk } from "../../../storage/
 import type { Cursor } from "../../../storage/files/tail.ts";
 import type { LogIntake } from "../../state/agent-state.ts";
 import { NEWLINE } from "../../../storage/disk/line-splitter.ts";
+import { moveCursor } from "../../state/log-cursor.ts";
 
 /** The one search that goes on, in whatever log. */
 export interface LineEndSearch {
@@ -37,7 +38,9 @@ export function searchLineEnd(
   if (search !== undefined && search.result === undefined) return isInside(intake.cursor);
   if (search?.log === intake.log.name) {
     slot.search = undefined;
-    if (search.from === intake.cursor) intake.cursor = search.result?.cursor;
+    if (search.from === intake.cursor) {
+      moveCursor(intake, search.result?.cursor, "nothing there");
+    }
     if (search.result?.isFound === true) return false;
   }
   const { cursor } = intake;

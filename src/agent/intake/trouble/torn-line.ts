@@ -1,3 +1,4 @@
+import { nothingIsMissingBefore } from "../../../admission/log-admission.ts";
 import type { PreparedLine } from "../judge-lines.ts";
 import type { LogIntake } from "../../state/agent-state.ts";
 
@@ -79,8 +80,5 @@ function goesOn(
   { admission }: Pick<LogIntake, "admission">,
 ): boolean {
   if (preparation === undefined || preparation.step === "refused") return false;
-  const { seq, prev } = preparation.message;
-  const { head } = admission.chain;
-  if (head === undefined) return seq === undefined || seq === 1;
-  return seq === head.seq + 1 && prev === head.id;
+  return nothingIsMissingBefore(preparation.message, admission);
 }

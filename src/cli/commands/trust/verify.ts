@@ -2,10 +2,9 @@ import { Command } from "commander";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { DeaddropError } from "../../../api/errors.ts";
-import { verifyContext, verifyLine, type LineVerdict } from "../../../admission/verify-lines.ts";
-import type { AdmissionContext } from "../../../admission/authenticate.ts";
+import { verifyContext, verifyLine } from "../../../admission/verify-lines.ts";
+import type { AdmissionContext } from "../../../admission/context.ts";
 import { isBlank } from "../../../storage/disk/line-splitter.ts";
-import { MAX_LINE_BYTES } from "../../../wire/limits.ts";
 import type { Cli } from "../../context.ts";
 import { inputLines } from "../../input/input-lines.ts";
 import { writeExact } from "../../output/output.ts";
@@ -24,16 +23,11 @@ export function command(cli: Cli): Command {
       const ctx = contextFrom(cli, flags.trust);
       for await (const line of inputLines(cli.stdin)) {
         if (line !== undefined && isBlank(line)) continue; // Spec 1.2: blank lines are skipped
-        const verdict = verdictOn(line, ctx);
+        const verdict = verifyLine(line, ctx);
         if (!verdict.ok) cli.exitCode = 1;
         writeExact(cli.stdout, `${safeJson(verdict)}\n`);
       }
     });
-}
-
-function verdictOn(line: Uint8Array | undefined, ctx: AdmissionContext): LineVerdict {
-  if (line !== undefined) return verifyLine(line, ctx);
-  return { ok: false, reason: "oversized", detail: `longer than ${MAX_LINE_BYTES} bytes` };
 }
 
 /** Keys that cannot be used are left out and named: their lines are then refused. */

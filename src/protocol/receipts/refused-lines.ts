@@ -1,5 +1,5 @@
-import { isAuthentic, REFUSAL_REASONS, type RefusalReason } from "./authenticate.ts";
-import type { LineRange } from "./line-ranges.ts";
+import { isAuthentic, REFUSAL_REASONS, type RefusalReason } from "../../admission/checks.ts";
+import type { LineRange } from "../logs/line-ranges.ts";
 
 /** At most so many ranges of refused lines are named per log and beat. Spec 3.2. */
 export const MAX_NAMED_REFUSALS = 32;

@@ -1,6 +1,6 @@
-import { isChained, type ChainState } from "../wire/chain.ts";
-import type { Message } from "../wire/message.ts";
-import type { TrustStore } from "../trust/store.ts";
+import { isChained, type ChainState } from "../../wire/chain.ts";
+import type { Message } from "../../wire/message.ts";
+import type { TrustStore } from "../../trust/store.ts";
 
 /**
  * Where the chain of a revoked key ends, that of the key proved in its place begins, wherever its
@@ -8,21 +8,21 @@ import type { TrustStore } from "../trust/store.ts";
  * with its first word. That the new key is its agent's was the operator's decision. Spec 1.6, 2.5.
  *
  * @param message authentic, so its key is pinned and active
+ * @returns the chain that the line has to go on with: `chain` itself but for that one line
  */
-export function beginAfterRevoked(
+export function chainAfterRevoked(
   chain: ChainState,
   log: string,
   message: Message,
   store: TrustStore,
-): void {
+): ChainState {
   const { head } = chain;
-  if (head === undefined || !isChained(message)) return;
+  if (head === undefined || !isChained(message)) return chain;
   const { seq, prev } = message;
   // What is wrong by itself stays wrong.
-  if (seq > 1 !== (prev !== undefined)) return;
+  if (seq > 1 !== (prev !== undefined)) return chain;
   const keys = store.peers.get(message.from)?.keys ?? [];
   const lost = keys.find((key) => key.revoked === true && key.ends?.get(log)?.id === head.id);
-  if (lost === undefined || lost.keyId === message.publicKeyId) return;
-  chain.head = prev === undefined ? undefined : { seq: seq - 1, id: prev };
-  chain.gaps = [];
+  if (lost === undefined || lost.keyId === message.publicKeyId) return chain;
+  return { head: prev === undefined ? undefined : { seq: seq - 1, id: prev }, gaps: [] };
 }

@@ -9,7 +9,7 @@ import {
   noteRefused,
   noteTaken,
   type RefusedLines,
-} from "../../src/admission/refused-lines.ts";
+} from "../../../src/protocol/receipts/refused-lines.ts";
 
 type Fate = "taken" | "passed" | "foreign" | "unchained" | "clock_skew" | "tier_refused";
 

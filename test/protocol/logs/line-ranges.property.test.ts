@@ -5,7 +5,7 @@ import {
   withNamed,
   type LineRange,
   type NamedRange,
-} from "../../src/admission/line-ranges.ts";
+} from "../../../src/protocol/logs/line-ranges.ts";
 
 const LINES = 40;
 

@@ -1,0 +1,63 @@
+import { missingBefore } from "../../wire/chain-rules.ts";
+import { datedAhead, type LineInLog } from "./log-checks.ts";
+import type { AheadHold, ChainEvent, LogAdmission } from "../log-admission.ts";
+import type { Reading } from "../reading.ts";
+
+/** How long a line that is dated far ahead is held back: the clock that is wrong may be ours. */
+const HOLD_BACK_MS = 15 * 60_000;
+/** In so long one hold begins, for each log. */
+const ONE_HOLD_IN_MS = 60 * 60_000;
+
+/**
+ * A line stays unread: until the operator decides (`held`), until the archive is there that the log
+ * begins with (`late`), until our clock may have been corrected (`ahead`), or until the file shows
+ * the chain in its order (`order`).
+ */
+export interface Wait {
+  readonly outcome: "wait";
+  readonly because: "held" | "late" | "ahead" | "order";
+  readonly detail: string;
+  readonly events: readonly ChainEvent[];
+}
+
+type LiveReading = Extract<Reading, { mode: "live" }>;
+
+/** Of a peer that is held, no log is read. Spec 1.6. */
+export function waitsForOperator({ message, log, ctx }: LineInLog): Wait | undefined {
+  const hold = log.held ?? ctx.store.peers.get(message.from)?.held;
+  if (hold === undefined) return undefined;
+  const detail = `${message.from} is held since ${hold.cause}: ${hold.detail}`;
+  return { outcome: "wait", because: "held", detail, events: [] };
+}
+
+/** Why a line stays unread for now: for the order of the file, for its archive, or for a clock. */
+export function waitsFor(line: LineInLog, { first, end = 0 }: LiveReading): Wait | undefined {
+  const { message, log, verdict, mayBeginLate, receivedAtMs } = line;
+  const gap = missingBefore(verdict);
+  if (gap !== undefined && first?.standsBehind(end, gap) === true) {
+    const detail = `${log.name}: line ${message.seq ?? 0} of the chain comes before lines that it follows`;
+    return { outcome: "wait", because: "order", detail, events: [] };
+  }
+  if (verdict.outcome === "first" && verdict.startsAt > 1 && !mayBeginLate) {
+    return beginsLate(log, verdict.startsAt);
+  }
+  const ahead = first === undefined ? undefined : datedAhead(line);
+  if (ahead === undefined || !isHeldBack(log.ahead, message.id, receivedAtMs)) return undefined;
+  const detail = `${log.name}: the next line is ${ahead}`;
+  return { outcome: "wait", because: "ahead", detail, events: [] };
+}
+
+function beginsLate(log: LogAdmission, startsAt: number): Wait {
+  const detail = `${log.name} begins with line ${startsAt}: lines 1 to ${startsAt - 1} are missing, and it needs its archive or the operator's word`;
+  return { outcome: "wait", because: "late", detail, events: [{ cause: "log_gap", detail }] };
+}
+
+/**
+ * Whether a line that is dated ahead waits now: the first one of an hour, for 15 minutes from when
+ * it was first seen. Any other is refused. Spec 2.4, `clock_skew`.
+ */
+function isHeldBack(last: AheadHold | undefined, id: string, nowMs: number): boolean {
+  if (last === undefined) return true;
+  const ageMs = nowMs - last.sinceMs;
+  return last.id === id ? ageMs < HOLD_BACK_MS : ageMs >= ONE_HOLD_IN_MS;
+}

@@ -1,0 +1,103 @@
+import { isChained, type ChainState, type ChainVerdict } from "../../wire/chain.ts";
+import { judgeLine } from "../../wire/chain-rules.ts";
+import type { AdmittedMessage } from "../admitted-message.ts";
+import type { AdmissionContext } from "../context.ts";
+import type { Statement } from "./content-rules.ts";
+import type { LogAdmission } from "../log-admission.ts";
+import { chainAfterRevoked } from "./revoked-chain.ts";
+import { isStrayCopy } from "./seen-ids.ts";
+
+/** An authentic line against what its log has shown. It changes nothing: `take` in `judge.ts` does. */
+export interface LineInLog extends Statement {
+  readonly log: LogAdmission;
+  /** Our wall clock when the line was taken in. */
+  readonly receivedAtMs: number;
+  /** The log has shown this content before, in whatever bytes. */
+  readonly isShown: boolean;
+  /** The chain that the line has to go on with. */
+  readonly chain: ChainState;
+  readonly mayBeginLate: boolean;
+  readonly verdict: ChainVerdict;
+}
+
+/**
+ * @param line its place in the log, archives included
+ * @param isShown whether the log has shown this content before
+ */
+export function lineInLog(
+  message: AdmittedMessage,
+  log: LogAdmission,
+  ctx: AdmissionContext,
+  received: { readonly receivedAtMs: number; readonly line?: number | undefined },
+  isShown: boolean,
+): LineInLog {
+  const { receivedAtMs, line = 0 } = received;
+  const chain = chainAfterRevoked(log.chain, log.name, message, ctx.store);
+  // The lines before it stand in the log and were not believed, for want of a pin: none is missing.
+  const mayBeginLate = log.mayBeginLate || (isChained(message) && line >= message.seq);
+  const isKnown = isShown && isChained(message) && !isFree(chain, message.seq, mayBeginLate);
+  const verdict = judgeLine(chain, message, isKnown);
+  return { message, log, ctx, receivedAtMs, isShown, chain, mayBeginLate, verdict };
+}
+
+/** The same line once the operator has let its log go on from whatever line comes next. */
+export function goesOnFromHere(line: LineInLog): LineInLog {
+  const { message, log } = line;
+  const { chain, mayBeginLate } = log;
+  return { ...line, chain, mayBeginLate, verdict: judgeLine(chain, message, false) };
+}
+
+/**
+ * Whether nothing was taken into the chain at that place. A chained line whose content was shown is in
+ * the chain already, unless an unchained copy has shown it: then the chain moves, and `replayed`
+ * decides. Lines before a late beginning were shown before the operator let it begin there.
+ */
+function isFree({ head, gaps }: ChainState, seq: number, mayBeginLate: boolean): boolean {
+  if (head === undefined) return !mayBeginLate;
+  const isMissing = gaps.some(
+    ({ from, to, after }) => after !== undefined && from <= seq && seq <= to,
+  );
+  return seq > head.seq || isMissing;
+}
+
+/** Spec 1.6. A chained line that names no wire was written for one without an id. */
+export function wrongWire({ message, ctx: { wireId } }: LineInLog): string | undefined {
+  if (wireId === undefined || message.wire === wireId) return undefined;
+  if (message.wire === undefined) {
+    return isChained(message) ? `the line names no wire; this one is ${wireId}` : undefined;
+  }
+  const other = WIRE_ID.test(message.wire) ? `the wire ${message.wire}` : "another wire";
+  return `the line was written for ${other}; this one is ${wireId}`;
+}
+
+/** As `init` makes them. Anything else is free text of its author, which is told to nobody. */
+const WIRE_ID = /^[0-9a-f]{16}$/;
+
+/** Spec 1.6: outside the chain are v2.0 lines that policy admitted and agents marked `allow_unchained`. */
+export function outsideChain({ message, ctx, verdict }: LineInLog): string | undefined {
+  if (verdict.outcome !== "unchained" || !verdict.afterChained) return undefined;
+  if (message.version === "v2.0") return undefined;
+  if (ctx.store.peers.get(message.from)?.allowUnchained === true) return undefined;
+  return `this log is chained, and the line carries no place in the chain`;
+}
+
+export function forksLog({ verdict }: LineInLog): string | undefined {
+  return verdict.outcome === "fork" ? verdict.detail : undefined;
+}
+
+/** Of a line that is dated further ahead of its receipt than is let pass: by how much. */
+export function datedAhead({ message, receivedAtMs, ctx }: LineInLog): string | undefined {
+  const { maxClockSkewSeconds } = ctx.limits;
+  const aheadMs = message.timestampMs - receivedAtMs;
+  if (aheadMs <= maxClockSkewSeconds * 1_000) return undefined;
+  const ahead = Math.round(aheadMs / 1_000);
+  return `dated ${ahead} s ahead of our clock; at most ${maxClockSkewSeconds} s are let pass`;
+}
+
+/** Spec 2.4: its content stood in this log before, or was written to another one. */
+export function shownBefore({ message, log, isShown }: LineInLog): string | undefined {
+  if (isShown) return `${log.name} has shown ${message.id} before`;
+  if (isChained(message)) return undefined;
+  if (!isStrayCopy(message.to, log.addressee, log.otherAddressees)) return undefined;
+  return `unchained, and to ${message.to?.[0] ?? ""}, not to ${log.addressee ?? ""}: a copy out of another log`;
+}
