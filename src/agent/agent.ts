@@ -67,7 +67,10 @@ export interface Agent extends SendingAgent {
   close(): void;
 }
 
-/** A private copy that was changed by hand does not void what is known, either. Spec 1.1. */
+/**
+ * A private copy that was changed by hand is refused as well, when it would void what is known.
+ * Spec 1.1.
+ */
 function refuseLostPast({ config, layout, handle }: AgentConfig, next: AgentConfig): void {
   if (next.config.roster.length === 0) return;
   const problem = lostPast({ ...config, roster: layout.roster }, next.config, handle);

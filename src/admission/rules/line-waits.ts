@@ -5,7 +5,7 @@ import type { Reading } from "../reading.ts";
 
 /** How long a line that is dated far ahead is held back: the clock that is wrong may be ours. */
 const HOLD_BACK_MS = 15 * 60_000;
-/** In so long one hold begins, for each log. */
+/** At most one hold of each log begins within this time. */
 const ONE_HOLD_IN_MS = 60 * 60_000;
 
 /**

@@ -102,7 +102,7 @@ function outcomesOf(
   });
 }
 
-/** What was awaited is there again. */
+/** The line is back: it is awaited no more. */
 function forget(
   { memory }: Pick<Session, "memory">,
   intake: LogIntake,
@@ -114,8 +114,8 @@ function forget(
 }
 
 /**
- * Lines that we have counted already are read again: what stood there has been mended. Those before
- * it may be read again, too, and are the same.
+ * When a line that we have counted already is read again, its author has restored it. Lines before
+ * it may be read again too, and are the same.
  */
 function rewoundBefore(
   { memory }: Pick<Session, "memory">,
@@ -155,7 +155,10 @@ function placeOf(run: JudgedRun["run"]): Pick<LineEntry, "first" | "count"> {
   return run === undefined ? {} : { first: run.first.tail.line, count: run.count };
 }
 
-/** What of a line is a message to us, once; heartbeats only when asked for. Spec 2.4. */
+/**
+ * The bytes for the inbox, once for each message to us; heartbeats only if the operator wants them
+ * there. Spec 2.4.
+ */
 function mailOf(
   session: Pick<Session, "place" | "memory" | "env">,
   line: JudgedLine,
@@ -175,7 +178,7 @@ function mailOf(
   return isWanted ? tail.bytes : undefined;
 }
 
-/** Where a line stands in the inbox that our journal, or its log, had lost. Spec 2.4. */
+/** The offset in the inbox of a line that our journal, or its log, had lost. Spec 2.4. */
 function deliveredAt(
   { inbox }: Memory,
   { awaited }: LogIntake,

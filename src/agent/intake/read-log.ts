@@ -26,16 +26,16 @@ export interface Round {
   readonly anomaly: Anomaly | undefined;
 }
 
-/** How long a log is left alone in which the end of a line is searched for. */
+/** How long a log is not read while the end of a long line is searched for. */
 const SEARCHING_MS = 5;
-/** The same for one in which lines of the chain come too early. */
+/** The same for a log whose lines are out of order. */
 const ORDER_MS = 1_000;
 const NOTHING: Round = { lines: 0, more: false, anomaly: undefined };
 
 /**
  * Takes in what is new in one log: read whole lines → authenticate → admit → make durable → fold.
- * Spec 4.1. The cursor moves only when log, journal, heads and inbox are synced. `isPatient`: it
- * comes again for what takes its time.
+ * Spec 4.1. The cursor moves only when log, journal, heads and inbox are synced. `isPatient`: the
+ * caller comes again, so a long search may go on in the background.
  */
 export async function takeIn(session: Session, name: string, isPatient = false): Promise<Round> {
   const { world, place, memory } = session;
@@ -51,7 +51,7 @@ export async function takeIn(session: Session, name: string, isPatient = false):
   const refused = unnamedRefusals(memory, place.layout, place.handle, name);
   // Spec 3.2: not read before the next beat. To read is to check signatures, forged ones too.
   if (refused !== undefined && isFull(refused)) return NOTHING;
-  // Of a batch that was read before, nobody knows how the file looked then.
+  // Of a batch that was read ahead we do not know how the file looked then.
   const look = ahead === undefined ? lookFirst(session, intake, path, isPatient) : "";
   if (look === undefined) return NOTHING;
   const own = isOwn(session, intake);
@@ -73,17 +73,17 @@ export async function takeIn(session: Session, name: string, isPatient = false):
 }
 
 /**
- * A hold is of a peer: a fork in one of its logs stops all of them. Spec 1.6. Our own are always read:
- * what others write there with our key has to be known.
+ * A hold is of a peer: a fork in one of its logs stops all of them. Spec 1.6. Our own are always
+ * read: we have to know what others write there with our key.
  */
 function isHeld(session: Pick<Session, "place" | "env">, intake: LogIntake): boolean {
   return !isOwn(session, intake) && session.env.reading.heldPeers.has(intake.log.owner);
 }
 
 /**
- * What the file looks like, where that is asked of it later ("" where not), or undefined when there is
- * nothing to be read: it has not changed since it was found torn or out of order, or the end of a
- * long line is being searched for.
+ * What the file looks like ("" where that is not needed later), or undefined when there is nothing
+ * to read: it has not changed since it was found torn or out of order, or the end of a long line is
+ * being searched for.
  */
 function lookFirst(
   session: Pick<Session, "world" | "recorder" | "ahead">,
@@ -109,7 +109,7 @@ function lookFirst(
   return status.kind === "torn" ? look : "";
 }
 
-/** There is more where a live batch comes from: others have a turn before it is made durable. */
+/** Whether other logs get a turn before this batch is made durable: it is live, and more follows it. */
 async function isLeftForLater({ ahead }: Pick<Session, "ahead">, batch: Batch): Promise<boolean> {
   if (!batch.read.more || !batch.isLive || ahead.batch !== undefined) return false;
   ahead.batch = batch;
@@ -117,7 +117,7 @@ async function isLeftForLater({ ahead }: Pick<Session, "ahead">, batch: Batch): 
   return true;
 }
 
-/** How the file was read, and what of it has to be named. */
+/** How the file was read, and the refusals that our next beat has to name. */
 interface ReadAs {
   readonly path: string;
   readonly look: string;

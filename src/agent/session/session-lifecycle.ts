@@ -9,16 +9,19 @@ import { closeSession, openSession } from "./open-session.ts";
 import type { Session } from "./session.ts";
 import { keepTrust } from "../effects/key-changes.ts";
 
-/** A killed holder's note stands until the next holder has written its own. */
+/** The note of a killed holder stays in the lock file until the next holder has written its own. */
 const NOTE_SETTLES_MS = 1_000;
 /** Short, since it blocks the process: the client tries again, and looks for a daemon meanwhile. */
 const COMMAND_LOCK_WAIT_MS = 250;
-/** Journal bytes that a start may have to replay; a checkpoint is else written when it is quiet. */
+/**
+ * Journal bytes that a start may have to replay; otherwise a checkpoint is written when nothing
+ * happens.
+ */
 const CHECKPOINT_AFTER_BYTES = 16 * 1_048_576;
 
 /**
- * Opens an identity's session when there is work for it, and anew after trouble: for a daemon, which
- * keeps the lock for life, once; for a command for the moment of its call. Spec 4.1.
+ * Opens an identity's session when there is work for it: for a daemon, which keeps the lock for
+ * life, once, and again after trouble; for a command, for the time of its call. Spec 4.1.
  */
 export interface SessionKeeper {
   readonly place: AgentConfig;
@@ -29,7 +32,7 @@ export interface SessionKeeper {
   /** Throws "already_running" when another daemon has the lock. */
   hold(waitMs: number): void;
   using<T>(work: (session: Session) => Promise<T>): Promise<T>;
-  /** Goes on at that place, where other settings, pins or peers hold. */
+  /** Goes on with another configuration: other settings, pins or peers. */
   moveTo(next: AgentConfig): void;
   checkpoint(session: Session, when: "if it has to" | "if it pays"): void;
   close(): void;
@@ -51,9 +54,12 @@ export function keepSessions(world: World, at: AgentConfig): SessionKeeper {
     return memory;
   }
 
-  /** Makes what is settled about keys and tiers; true when the session has to be opened anew for it. */
+  /**
+   * Carries out what is decided about keys and tiers; true when the session has to be opened again
+   * for it.
+   */
   function hasChangedTrust(session: Session): boolean {
-    // Whatever is made before something fails holds from the next session on.
+    // What is changed before something fails counts from the next session on.
     isTrustStale = true;
     isTrustStale = keepTrust(session);
     if (isTrustStale) session.recorder.flush();
@@ -71,7 +77,7 @@ export function keepSessions(world: World, at: AgentConfig): SessionKeeper {
     }
   }
 
-  /** A daemon's session is opened anew after trouble; the lock stays ours all the while. */
+  /** A daemon's session is opened again after trouble; the lock stays ours meanwhile. */
   async function usingHeld<T>(
     holding: { session: Session | undefined },
     work: (session: Session) => Promise<T>,
@@ -91,7 +97,7 @@ export function keepSessions(world: World, at: AgentConfig): SessionKeeper {
       return await work(holding.session);
     } catch (error) {
       if (!(error instanceof DeaddropError)) {
-        // Memory may be ahead of the disk: it is had again from journal and logs.
+        // Memory may be ahead of the disk: it is derived again from journal and logs.
         memory = undefined;
         if (holding.session !== undefined) closeSession(holding.session);
         holding.session = undefined;
