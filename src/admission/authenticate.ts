@@ -123,23 +123,26 @@ export function authenticateInAudit(
   ctx: AdmissionContext,
   { noted, takesClaims }: AuditedBy,
 ): Authentication {
-  const read = authenticate(line, source, ctx);
-  if (line === undefined) return read;
-  if (noted?.authentic === false && noted.fits(line)) return refusedAsNoted(read, noted.reason);
-  if (read.ok || read.claimed === undefined) return read;
-  const { reason, claimed } = read;
-  if (noted?.authentic === true && noted.isOf(claimed.id)) {
-    return { ok: true, message: proved<RecalledMessage>(claimed, claimed.lineTag) };
-  }
-  const isClaim = takesClaims && reason === "untrusted_key" && !hasKeys(ctx.store, claimed.from);
-  return isClaim ? { ok: true, message: claimed, isUnproved: true } : read;
+  const read = orClaimed(authenticate(line, source, ctx), ctx, takesClaims);
+  if (line === undefined || noted === undefined) return read;
+  if (!noted.authentic) return noted.fits(line) ? refusedAsNoted(read, noted.reason) : read;
+  if (read.ok || read.claimed === undefined || !noted.isOf(read.claimed.id)) return read;
+  return { ok: true, message: proved<RecalledMessage>(read.claimed, read.claimed.lineTag) };
+}
+
+function orClaimed(
+  read: Authentication,
+  { store }: AdmissionContext,
+  takesClaims: boolean,
+): Authentication {
+  if (read.ok || !takesClaims || read.reason !== "untrusted_key") return read;
+  const { claimed } = read;
+  if (claimed === undefined || hasKeys(store, claimed.from)) return read;
+  return { ok: true, message: claimed, isUnproved: true };
 }
 
 /** A line that was refused when it came, for a reason that may be another one by today's pins. */
-function refusedAsNoted(
-  read: Authentication<VerifiedMessage>,
-  reason: RefusalReason | undefined,
-): Authentication {
+function refusedAsNoted(read: Authentication, reason: RefusalReason | undefined): Authentication {
   if (reason === undefined) return read;
   if (!read.ok) {
     const first = REFUSAL_REASONS.find((each) => each === reason || each === read.reason);

@@ -15,7 +15,7 @@ import { takeInOwn } from "./intake/take-in.ts";
 
 /** What operations do within one session, each in a turn of its own. */
 export function sessionOperations(keeper: SessionKeeper): Omit<OperatedAgent, "look" | "reload"> {
-  const { using } = keeper;
+  const using: SessionKeeper["using"] = (work) => keeper.using(work);
   return {
     view: (name, args) =>
       using(async (session) => {

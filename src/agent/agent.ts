@@ -37,7 +37,7 @@ import { loadPlace, type AgentConfig, type PlaceRequest } from "./config/agent-c
 import type { SendingAgent } from "./effects/group-commit.ts";
 import { publishState } from "./effects/published-state.ts";
 import { makeRounds, readBack } from "./effects/rounds.ts";
-import { keepSessions } from "./session/session-lifecycle.ts";
+import { SessionKeeper } from "./session/session-lifecycle.ts";
 import { takeInAll } from "./intake/take-in.ts";
 import type { Session } from "./session/session.ts";
 import type { World } from "./session/world.ts";
@@ -47,23 +47,30 @@ import { restoreInbox } from "./state/inbox-recovery.ts";
  * One identity on one wire, without a process around it: the daemon, the command line, the library
  * and the simulator all work through this. Calls do not overlap; the caller queues them.
  */
-export interface Agent extends SendingAgent {
+export type Agent = SendingAgent & AgentRounds & AgentHold;
+
+/** What the loop of a daemon asks of an agent. */
+export interface AgentRounds {
+  /** One round: take in, decide, act. True when more waits to be read. */
+  tick(): Promise<boolean>;
+  /** When the next round is due: a beat of ours, or a log that may be read again. Monotonic ms. */
+  nextDueMs(): number;
+  monoMs(): number;
+  /** Syncs our logs and writes a checkpoint: when idle. */
+  sync(): Promise<void>;
+  /** One last beat `paused`, everything synced. */
+  farewell(): Promise<void>;
+}
+
+/** Who the agent is and where, and the lock on that. */
+export interface AgentHold {
   readonly place: AgentConfig;
   readonly disk: Disk;
-  monoMs(): number;
   /**
    * Takes the identity's lock for good (a daemon). Throws "already_running", with the holder's
    * process id, when another daemon has it. `waitMs`: how long a command's lock is waited for.
    */
   hold(waitMs: number): Promise<void>;
-  /** One round: take in, decide, act. True when more waits to be read. */
-  tick(): Promise<boolean>;
-  /** When the next tick is due: a beat of ours, or a log that may be read again. Monotonic ms. */
-  nextDueMs(): number;
-  /** Syncs our logs and writes a checkpoint: when idle. */
-  sync(): Promise<void>;
-  /** One last beat `paused`, everything synced. */
-  farewell(): Promise<void>;
   close(): void;
 }
 
@@ -96,8 +103,8 @@ function keepInbox({ world: { disk }, place, files, memory, env }: Session): voi
 
 /** Loads and checks an agent's place. Nothing is locked before a call needs it. Spec 3.9. */
 export function openAgent(world: World, request: PlaceRequest): Agent {
-  const keeper = keepSessions(world, loadPlace(world.disk, world.places, request));
-  const { using, checkpoint } = keeper;
+  const keeper = new SessionKeeper(world, loadPlace(world.disk, world.places, request));
+  const using: SessionKeeper["using"] = (work) => keeper.using(work);
   const rounds = makeRounds();
 
   async function tick(): Promise<boolean> {
@@ -105,7 +112,7 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
     await using(readBack);
     return using(async (session) => {
       const more = await rounds.round(session);
-      checkpoint(session, "if it has to");
+      keeper.checkpoint(session, "if it has to");
       return more;
     });
   }
@@ -139,14 +146,14 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
       using(async (session) => {
         syncLogs(session);
         keepInbox(session);
-        checkpoint(session, "if it pays");
+        keeper.checkpoint(session, "if it pays");
         return Promise.resolve();
       }),
     farewell: () =>
       using(async (session) => {
         await rounds.last(session);
         syncLogs(session);
-        checkpoint(session, "if it pays");
+        keeper.checkpoint(session, "if it pays");
       }),
     close: () => keeper.close(),
   };

@@ -154,7 +154,6 @@ function auditEnv(
   return {
     self: "",
     layout,
-    wireId: config.wireId,
     policy: {
       domains: config.domains,
       cadences: tiers.cadencesMs,

@@ -32,7 +32,7 @@ export interface ContactKeeper {
 }
 
 export function keepContact(
-  agent: Agent,
+  agent: Pick<Agent, "place" | "reload" | "monoMs">,
   queue: Queue,
   log: Logger,
   meet: (place: AgentConfig) => Meeting,

@@ -145,7 +145,7 @@ async function serve(
 }
 
 /** Spec 3.9: what a daemon that starts shows its operator. */
-async function listIncidents(agent: Agent, queue: Queue, log: Pino): Promise<void> {
+async function listIncidents(agent: Pick<Agent, "view">, queue: Queue, log: Pino): Promise<void> {
   const incidents = await queue(() => agent.view("status", undefined)).then(
     (status) => status.incidents,
     (error: unknown) => {
@@ -180,7 +180,12 @@ async function openSocket(agent: Agent, queue: Queue, ticker: Ticker): Promise<S
 }
 
 /** Waits for a signal that ends the daemon; a second one ends it at once. Spec 4.2. */
-function endSignal(agent: Agent, queue: Queue, ticker: Ticker, log: Pino): Promise<string> {
+function endSignal(
+  agent: Pick<Agent, "reload">,
+  queue: Queue,
+  ticker: Ticker,
+  log: Pino,
+): Promise<string> {
   process.on("SIGHUP", () => {
     queue(() => agent.reload()).then(
       () => ticker.soon(),

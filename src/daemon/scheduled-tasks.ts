@@ -6,7 +6,11 @@ import { launchdLog, rotateLog } from "./log-rotation.ts";
 import { MAX_KEY_AGE_DAYS } from "../trust/store.ts";
 
 /** Work that belongs to a time of day or a minute and not to the loop. Spec 4.2, 4.3. */
-export function scheduleTasks(agent: Agent, log: Logger, env: NodeJS.ProcessEnv): { stop(): void } {
+export function scheduleTasks(
+  agent: Pick<Agent, "place">,
+  log: Logger,
+  env: NodeJS.ProcessEnv,
+): { stop(): void } {
   const tasks = [
     schedule("17 3 * * *", () => warnOfOldKeys(agent, log, Date.now()), { timezone: "UTC" }),
   ];
@@ -27,7 +31,7 @@ export function scheduleTasks(agent: Agent, log: Logger, env: NodeJS.ProcessEnv)
   };
 }
 
-function warnOfOldKeys(agent: Agent, log: Logger, nowMs: number): void {
+function warnOfOldKeys(agent: Pick<Agent, "place">, log: Logger, nowMs: number): void {
   for (const { handle, keys } of agent.place.store.peers.values()) {
     for (const { keyId, active, addedAt } of keys) {
       const ageDays = Math.floor((nowMs - Date.parse(addedAt)) / DAY_MS);

@@ -1,4 +1,4 @@
-import type { Agent } from "../agent/agent.ts";
+import type { AgentRounds } from "../agent/agent.ts";
 import type { Queue } from "../agent/session/queue.ts";
 import type { Logger } from "../agent/session/world.ts";
 import { makeAlarm, type Wake } from "./wake.ts";
@@ -15,7 +15,7 @@ export interface Syncing {
   stop(): void;
 }
 
-export function syncWhenQuiet(agent: Agent, queue: Queue, log: Logger, wake: Wake): Syncing {
+export function syncWhenQuiet(agent: AgentRounds, queue: Queue, log: Logger, wake: Wake): Syncing {
   const alarm = makeAlarm(() => agent.monoMs(), wake);
   let sinceMs: number | undefined;
 

@@ -1,5 +1,5 @@
 import { StorageError } from "../storage/disk/disk.ts";
-import type { Agent } from "../agent/agent.ts";
+import type { AgentRounds } from "../agent/agent.ts";
 import type { Logger } from "../agent/session/world.ts";
 import { DeaddropError } from "../api/errors.ts";
 import type { Queue } from "../agent/session/queue.ts";
@@ -38,7 +38,7 @@ export interface Ticker {
 }
 
 export function makeTicker(
-  agent: Agent,
+  agent: AgentRounds,
   queue: Queue,
   log: Logger,
   options: TickerOptions,
@@ -100,7 +100,10 @@ export function makeTicker(
 }
 
 /** Until a log, a heartbeat of ours or the service manager wants us again. */
-function untilNextMs(agent: Agent, { pollMs, aliveEveryMs = Infinity }: TickerOptions): number {
+function untilNextMs(
+  agent: AgentRounds,
+  { pollMs, aliveEveryMs = Infinity }: TickerOptions,
+): number {
   const untilBeat = agent.nextDueMs() - agent.monoMs();
   return Math.max(0, Math.min(pollMs, aliveEveryMs, untilBeat));
 }

@@ -165,6 +165,20 @@ describe("an audit with the journal of its agent", () => {
     expect(rules(wire.audit(stopped(), wire.path("journal.jsonl")))).toEqual([]);
   });
 
+  it("tells of a line that was refused for want of a pin apart, by whatever keys it is read", () => {
+    const { line } = wire.sign("forge", { to: ["scribe"] });
+    wire.replace(name, `${line}\n`);
+    const place = { log: "forge_to_scribe", line: 1, start: 0, end: line.length + 1 };
+    const verdict = { verdict: "unauthentic", reason: "untrusted_key" };
+    const entry = { k: "line", at: Date.UTC(2026, 6, 1), ...place, ...verdict };
+    wire.write("journal.jsonl", `${JSON.stringify(entry)}\n`);
+    for (const keys of [PINNED, NO_KEYS]) {
+      const report = wire.audit(keys, wire.path("journal.jsonl"));
+      expect(report).toMatchObject({ violations: [], unverified: 0 });
+      expect(report.refused_then).toMatchObject([{ rule: "untrusted_key", line: 1 }]);
+    }
+  });
+
   it("takes no other line of the same length in its place", () => {
     const { line, id } = wire.sign("forge", { to: ["scribe"], subject: "pay 10" });
     noteFirst(line, id);

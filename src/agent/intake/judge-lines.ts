@@ -11,6 +11,7 @@ import type { AdmissionContext } from "../../admission/context.ts";
 import type { VerifiedMessage } from "../../admission/admitted-message.ts";
 import { type ChainEvent } from "../../admission/log-admission.ts";
 import { judge } from "../../admission/judge.ts";
+import type { Now } from "../../protocol/env.ts";
 import { tierOf } from "../../trust/store.ts";
 import { isFull, type RefusedLines } from "../../protocol/receipts/refused-lines.ts";
 import type { UnsignedPast } from "../../admission/unsigned-lines.ts";
@@ -106,15 +107,19 @@ export function signaturesOf(lines: readonly PreparedLine[]): Prepared[] {
 export interface Judging {
   readonly intake: LogIntake;
   readonly ctx: AdmissionContext;
-  readonly wallMs: number;
-  readonly monoMs: number;
+  readonly now: Now;
   /** Our own log: its receipt time is the time at which we wrote. */
   readonly own: boolean;
   /** Of the log's author; undefined for our own logs, which nothing limits. */
   readonly allowance: Allowance | undefined;
   /** What the next beat names already of the log; undefined when no beat of ours speaks of it. */
   readonly refused: RefusedLines | undefined;
-  /** Whether lines of the chain between these numbers stand in the file behind that offset. */
+  readonly order: FileOrder;
+}
+
+/** In which order the file shows its lines. Spec 1.6. */
+export interface FileOrder {
+  /** Whether lines of the chain between these numbers are in the file behind that offset. */
   standsBehind(offset: number, range: ChainRange): boolean;
   /** The log has been found to hold all that we know, in order: awaited lines and new ones. */
   readonly isOrdered: boolean;
@@ -122,7 +127,7 @@ export interface Judging {
 
 /** What one round of judging remembers. */
 interface Judgement extends Judging {
-  /** Awaited lines that stand there again. */
+  /** Awaited lines that are there again. */
   readonly returned: Set<string>;
 }
 
@@ -170,12 +175,12 @@ function judgeLine(
   const live = isLive(tail, intake);
   const plain = { tail, message: undefined, afterGap: false, events: [], detail: "" } as const;
   if (tail.kind === "blank" || preparation === undefined) {
-    const at = Math.min(receiptTime(undefined, live, judging), judging.wallMs);
+    const at = Math.min(receiptTime(undefined, live, judging), judging.now.wallMs);
     return { ...plain, at, live, verdict: "blank", reason: undefined };
   }
   const authentic = authentication(preparation, valid);
   if (authentic.ok) return judgeAuthentic(authentic, tail, live, judging);
-  const at = Math.min(receiptTime(undefined, live, judging), judging.wallMs);
+  const at = Math.min(receiptTime(undefined, live, judging), judging.now.wallMs);
   const reading = { mode: "live", receivedAtMs: at } as const;
   const verdict = judge(authentic, intake.admission, judging.ctx, reading);
   const { reason, detail, claimed } = authentic;
@@ -203,7 +208,7 @@ function judgeAuthentic(
 ): JudgedLine | Stop {
   const { intake, ctx, returned, allowance } = judging;
   const { message } = authentic;
-  if (!judging.isOrdered && isOutOfTurn(message.id, intake, returned)) {
+  if (!judging.order.isOrdered && isOutOfTurn(message.id, intake, returned)) {
     return { cause: "reordered", forMs: 0, detail: "", events: [] };
   }
   // A line that a power cut removed and that its author has restored: the first receipt time and
@@ -218,10 +223,10 @@ function judgeAuthentic(
   const limited = isCharged ? limit(message, tail, live, judging) : undefined;
   if (limited !== undefined) return limited;
   const claimed = noted?.at ?? receiptTime(message, live, judging);
-  const at = Math.min(claimed, judging.wallMs);
+  const at = Math.min(claimed, judging.now.wallMs);
   const { line, end } = tail;
   // A line that was noted once, or is ours, has no reason to wait.
-  const first = noted === undefined && !judging.own ? judging : undefined;
+  const first = noted === undefined && !judging.own ? judging.order : undefined;
   const reading = { mode: "live", receivedAtMs: claimed, line, end, first } as const;
   const verdict = judge(authentic, intake.admission, ctx, reading);
   if (verdict.outcome === "wait") {
@@ -251,7 +256,8 @@ function limit(
   live: boolean,
   judging: Judging,
 ): Stop | undefined {
-  const { allowance, ctx, intake, monoMs, wallMs } = judging;
+  const { allowance, ctx, intake } = judging;
+  const { monoMs, wallMs } = judging.now;
   if (allowance === undefined || !live || tail.end <= intake.past.unlimitedTo) return undefined;
   const perMinute = ctx.limits.rateLimitMsgPerMin;
   if (costsToken(message.type, live, tierOf(ctx.store, message.from))) {
@@ -284,7 +290,7 @@ function storedBytes({ start, end }: TailLine): number {
 function receiptTime(
   message: VerifiedMessage | undefined,
   live: boolean,
-  { intake, wallMs, own }: Judging,
+  { intake, now: { wallMs }, own }: Judging,
 ): number {
   if (own && message?.seq !== undefined) return Math.floor(message.timestampMs);
   if (live) return wallMs;

@@ -3,6 +3,7 @@ import { isFull, type RefusedLines } from "../../protocol/receipts/refused-lines
 import { lookOf } from "../../storage/disk/disk.ts";
 import { cursorAt, type Anomaly, type Cursor } from "../../storage/files/tail.ts";
 import { unnamedRefusals } from "../session/environment.ts";
+import { nowOf } from "../session/clock.ts";
 import { intakeOf, type LogIntake } from "../state/agent-state.ts";
 import { isStillTorn, observe, type Limit } from "../state/log-status.ts";
 import { persist } from "./commit-batch.ts";
@@ -162,14 +163,15 @@ function judge(
   return judgeLines(prepared, valid, {
     intake,
     ctx,
-    wallMs: world.clock.wallMs(),
-    monoMs: world.clock.monoMs(),
+    now: nowOf(world.clock),
     own: isOwn(session, intake),
     allowance: isOwn(session, intake) ? undefined : memory.allowances.get(intake.log.owner),
     refused,
-    standsBehind: (offset, range) =>
-      !order.takesAny && standsBehind(session, intake, offset, range),
-    isOrdered: awaited.size > 0 && order.look === lookOf(world.disk, path),
+    order: {
+      standsBehind: (offset, range) =>
+        !order.takesAny && standsBehind(session, intake, offset, range),
+      isOrdered: awaited.size > 0 && order.look === lookOf(world.disk, path),
+    },
   });
 }
 

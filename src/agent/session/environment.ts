@@ -54,7 +54,6 @@ export function envOf(place: AgentConfig, memory: Memory, monoMs: () => number):
   return {
     self: handle,
     layout,
-    wireId: place.config.wireId,
     policy: {
       domains: place.domains,
       cadences: place.cadences,

@@ -19,111 +19,127 @@ const COMMAND_LOCK_WAIT_MS = 250;
  */
 const CHECKPOINT_AFTER_BYTES = 16 * 1_048_576;
 
-/**
- * Opens an identity's session when there is work for it: for a daemon, which keeps the lock for
- * life, once, and again after trouble; for a command, for the time of its call. Spec 4.1.
- */
-export interface SessionKeeper {
-  readonly place: AgentConfig;
-  /** A daemon's session, while it is open. */
-  readonly current: Session | undefined;
-  /** Whether the lock is ours for good. */
-  readonly isHeld: boolean;
-  /** Throws "already_running" when another daemon has the lock. */
-  hold(waitMs: number): void;
-  using<T>(work: (session: Session) => Promise<T>): Promise<T>;
-  /** Goes on with another configuration: other settings, pins or peers. */
-  moveTo(next: AgentConfig): void;
-  checkpoint(session: Session, when: "if it has to" | "if it pays"): void;
-  close(): void;
+/** A daemon's session, which is closed and opened again after trouble, and the lock that stays. */
+interface Held {
+  session: Session | undefined;
+  readonly lock: HeldLock;
 }
 
-export function keepSessions(world: World, at: AgentConfig): SessionKeeper {
-  let place = at;
-  let memory: Memory | undefined;
-  let held: { session: Session | undefined; readonly lock: HeldLock } | undefined;
-  let checkpointAt = 0;
-  let isTrustStale = false;
+/**
+ * Opens an identity's session when there is work for it, and again after trouble: for a daemon, which
+ * keeps the lock for life, once; for a command for the time of its call. Spec 4.1.
+ */
+export class SessionKeeper {
+  readonly #world: World;
+  #place: AgentConfig;
+  #memory: Memory | undefined;
+  #held: Held | undefined;
+  #checkpointAt = 0;
+  #isTrustStale = false;
 
-  function remembered(): Memory {
-    const { disk, clock } = world;
-    if (memory === undefined) {
-      memory = loadMemory(disk, place, clock.monoMs());
-      checkpointAt = memory.journalEnd;
+  constructor(world: World, place: AgentConfig) {
+    this.#world = world;
+    this.#place = place;
+  }
+
+  get place(): AgentConfig {
+    return this.#place;
+  }
+
+  /** A daemon's session, while it is open. */
+  get current(): Session | undefined {
+    return this.#held?.session;
+  }
+
+  /** Whether the lock is ours for good. */
+  get isHeld(): boolean {
+    return this.#held !== undefined;
+  }
+
+  /** Takes the lock for good. Throws "already_running" when another daemon has it. */
+  hold(waitMs: number): void {
+    const lock = lockFor("daemon", this.#world, this.#place, waitMs);
+    this.#held = { session: undefined, lock };
+  }
+
+  using<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    return this.#held === undefined ? this.#usingOnce(work) : this.#usingHeld(this.#held, work);
+  }
+
+  /** Goes on with another configuration: settings, pins or peers have changed. */
+  moveTo(next: AgentConfig): void {
+    const isSameFold =
+      JSON.stringify(next.layout.roster) === JSON.stringify(this.#place.layout.roster);
+    this.#place = next;
+    if (this.#held?.session !== undefined) {
+      this.#held.session.recorder.flush();
+      closeSession(this.#held.session);
+      this.#held.session = undefined;
     }
-    return memory;
+    if (!isSameFold) this.#memory = undefined;
   }
 
-  /**
-   * Carries out what is decided about keys and tiers; true when the session has to be opened again
-   * for it.
-   */
-  function hasChangedTrust(session: Session): boolean {
-    // What is changed before something fails counts from the next session on.
-    isTrustStale = true;
-    isTrustStale = keepTrust(session);
-    if (isTrustStale) session.recorder.flush();
-    return isTrustStale;
+  checkpoint(session: Session, when: "if it has to" | "if it pays"): void {
+    const { disk } = this.#world;
+    const grown = session.memory.journalEnd - this.#checkpointAt;
+    if (when === "if it has to" && grown <= CHECKPOINT_AFTER_BYTES) return;
+    session.recorder.flush();
+    const { checkpoint } = this.#place.paths;
+    if (when === "if it pays" && !isWorthSaving(disk, checkpoint, grown)) return;
+    saveMemory(disk, this.#place, session.memory);
+    this.#checkpointAt = session.memory.journalEnd;
   }
 
-  function begin(): Session {
+  close(): void {
+    if (this.#held?.session !== undefined) closeSession(this.#held.session);
+    this.#held?.lock.release();
+    this.#held = undefined;
+  }
+
+  /** A daemon's session is opened again after trouble; the lock stays ours all the while. */
+  async #usingHeld<T>(held: Held, work: (session: Session) => Promise<T>): Promise<T> {
     try {
-      if (isTrustStale) place = withTrustReread(world.disk, place);
-      isTrustStale = false;
-      return openSession(world, place, remembered());
-    } catch (error) {
-      memory = undefined;
-      throw error;
-    }
-  }
-
-  /** A daemon's session is opened again after trouble; the lock stays ours meanwhile. */
-  async function usingHeld<T>(
-    holding: { session: Session | undefined },
-    work: (session: Session) => Promise<T>,
-  ): Promise<T> {
-    try {
-      if (holding.session === undefined) {
-        holding.session = begin();
+      if (held.session === undefined) {
+        held.session = this.#begin();
         // What we sent last may be in no journal yet, and decisions never are.
-        await takeInOwn(holding.session);
-        takeInDecisions(holding.session);
+        await takeInOwn(held.session);
+        takeInDecisions(held.session);
       }
-      if (hasChangedTrust(holding.session)) {
-        closeSession(holding.session);
-        holding.session = undefined;
-        holding.session = begin();
+      if (this.#hasChangedTrust(held.session)) {
+        closeSession(held.session);
+        held.session = undefined;
+        held.session = this.#begin();
       }
-      return await work(holding.session);
+      return await work(held.session);
     } catch (error) {
       if (!(error instanceof DeaddropError)) {
-        // Memory may be ahead of the disk: it is derived again from journal and logs.
-        memory = undefined;
-        if (holding.session !== undefined) closeSession(holding.session);
-        holding.session = undefined;
+        // Memory may be ahead of the disk: it is made again from journal and logs.
+        this.#memory = undefined;
+        if (held.session !== undefined) closeSession(held.session);
+        held.session = undefined;
       }
       throw error;
     }
   }
 
-  async function using<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    if (held !== undefined) return usingHeld(held, work);
-    const lock = lockFor("command", COMMAND_LOCK_WAIT_MS);
+  /** For a command: the lock and the session are there for one call. */
+  async #usingOnce<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    const lock = lockFor("command", this.#world, this.#place, COMMAND_LOCK_WAIT_MS);
     let session: Session | undefined;
     try {
-      session = begin();
+      session = this.#begin();
       await takeInOwn(session);
-      if (hasChangedTrust(session)) {
+      if (this.#hasChangedTrust(session)) {
         closeSession(session);
         session = undefined;
-        session = begin();
+        session = this.#begin();
       }
       await takeInAll(session);
       const result = await work(session);
       session.recorder.flush();
       return result;
     } catch (error) {
-      if (!(error instanceof DeaddropError)) memory = undefined;
+      if (!(error instanceof DeaddropError)) this.#memory = undefined;
       throw error;
     } finally {
       if (session !== undefined) closeSession(session);
@@ -131,64 +147,50 @@ export function keepSessions(world: World, at: AgentConfig): SessionKeeper {
     }
   }
 
-  function lockFor(role: "daemon" | "command", waitMs: number): HeldLock {
-    const since = new Date(world.clock.wallMs()).toISOString();
-    const note = { pid: process.pid, role, since };
-    const take = (ms: number) => takeLock(world.disk, place.paths.lock, note, ms);
-    // Spec 4.1: a daemon waits for a command's lock; another daemon keeps its own for life.
-    const isDaemon = role === "daemon";
-    let attempt = take(isDaemon ? NOTE_SETTLES_MS : waitMs);
-    if (isDaemon && !attempt.ok && attempt.holder?.role !== "daemon") attempt = take(waitMs);
-    if (attempt.ok) return attempt.lock;
-    const { holder } = attempt;
-    const who =
-      holder === undefined ? "another process" : `the ${holder.role} with process id ${holder.pid}`;
-    throw new DeaddropError(
-      "already_running",
-      `"${place.handle}" is in use on this wire by ${who}`,
-      {
-        hint: "stop it first (deaddrop service stop, or kill that process); two writers would fork the log",
-      },
-    );
+  #begin(): Session {
+    const { disk, clock } = this.#world;
+    try {
+      if (this.#isTrustStale) this.#place = withTrustReread(disk, this.#place);
+      this.#isTrustStale = false;
+      if (this.#memory === undefined) {
+        this.#memory = loadMemory(disk, this.#place, clock.monoMs());
+        this.#checkpointAt = this.#memory.journalEnd;
+      }
+      return openSession(this.#world, this.#place, this.#memory);
+    } catch (error) {
+      this.#memory = undefined;
+      throw error;
+    }
   }
 
-  return {
-    get place() {
-      return place;
-    },
-    get current() {
-      return held?.session;
-    },
-    get isHeld() {
-      return held !== undefined;
-    },
-    hold(waitMs) {
-      held = { session: undefined, lock: lockFor("daemon", waitMs) };
-    },
-    using,
-    moveTo(next) {
-      const isSameFold = JSON.stringify(next.layout.roster) === JSON.stringify(place.layout.roster);
-      place = next;
-      if (held?.session !== undefined) {
-        held.session.recorder.flush();
-        closeSession(held.session);
-        held.session = undefined;
-      }
-      if (!isSameFold) memory = undefined;
-    },
-    checkpoint(session, when) {
-      const grown = session.memory.journalEnd - checkpointAt;
-      if (when === "if it has to" && grown <= CHECKPOINT_AFTER_BYTES) return;
-      session.recorder.flush();
-      const { checkpoint } = place.paths;
-      if (when === "if it pays" && !isWorthSaving(world.disk, checkpoint, grown)) return;
-      saveMemory(world.disk, place, session.memory);
-      checkpointAt = session.memory.journalEnd;
-    },
-    close() {
-      if (held?.session !== undefined) closeSession(held.session);
-      held?.lock.release();
-      held = undefined;
-    },
-  };
+  /** Makes the changes of keys and tiers that are due; true when the session has to be opened again. */
+  #hasChangedTrust(session: Session): boolean {
+    // What is made before something fails holds from the next session on.
+    this.#isTrustStale = true;
+    this.#isTrustStale = keepTrust(session);
+    if (this.#isTrustStale) session.recorder.flush();
+    return this.#isTrustStale;
+  }
+}
+
+function lockFor(
+  role: "daemon" | "command",
+  world: World,
+  place: AgentConfig,
+  waitMs: number,
+): HeldLock {
+  const since = new Date(world.clock.wallMs()).toISOString();
+  const note = { pid: process.pid, role, since };
+  const take = (ms: number) => takeLock(world.disk, place.paths.lock, note, ms);
+  // Spec 4.1: a daemon waits for a command's lock; another daemon keeps its own for life.
+  const isDaemon = role === "daemon";
+  let attempt = take(isDaemon ? NOTE_SETTLES_MS : waitMs);
+  if (isDaemon && !attempt.ok && attempt.holder?.role !== "daemon") attempt = take(waitMs);
+  if (attempt.ok) return attempt.lock;
+  const { holder } = attempt;
+  const who =
+    holder === undefined ? "another process" : `the ${holder.role} with process id ${holder.pid}`;
+  throw new DeaddropError("already_running", `"${place.handle}" is in use on this wire by ${who}`, {
+    hint: "stop it first (deaddrop service stop, or kill that process); two writers would fork the log",
+  });
 }

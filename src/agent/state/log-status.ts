@@ -117,8 +117,8 @@ const TOLD_AFTER_MS = 10 * 60_000;
 /** An unchanged file is read again after so long: its times are only as exact as its host's clock. */
 const READ_AGAIN_MS = 60_000;
 
-/** The status of a log after an observation. Pure; called by `observe` alone. @internal */
-export function next(status: LogStatus, seen: Observation, nowMs: number): LogStatus {
+/** The status of a log after an observation. Pure; called by `observe` alone. */
+function next(status: LogStatus, seen: Observation, nowMs: number): LogStatus {
   const dueMs = nowMs + ("forMs" in seen ? seen.forMs : 0);
   switch (seen.saw) {
     case "lines":

@@ -1,8 +1,7 @@
 import { answerLog, type Layout, type Log } from "../../wire/layout.ts";
 import type { Head } from "./heads.ts";
 import type { ChainMark, ClaimedHead, Coverage, LogState, LogsState } from "./logs-state.ts";
-import { beatNaming, withNamed, type LineRange } from "./line-ranges.ts";
-import { lastAtOrBelow } from "./sorted.ts";
+import { beatNaming, lastAtOrBelow, withNamed, type LineRange } from "./line-ranges.ts";
 
 /**
  * Waiting heads of one reader, over lines that we do not hold. We read round-robin, so an honest

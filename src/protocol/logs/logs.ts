@@ -5,10 +5,9 @@ import { textField } from "../body.ts";
 import type { LogsState, LogState, BeatMark } from "./logs-state.ts";
 import { claim, nameRefused, openCoverage, pruneMarks, judgeWaiting } from "./coverage.ts";
 import { advertisedCadence, counted, parseHeads, type Head } from "./heads.ts";
-import { beatNaming } from "./line-ranges.ts";
+import { beatNaming, lastAtOrBelow } from "./line-ranges.ts";
 import { isFolded, type CoreEvent, type LineEvent, type ResetLog } from "../events.ts";
 import type { Env } from "../env.ts";
-import { lastAtOrBelow } from "./sorted.ts";
 
 export type { Head } from "./heads.ts";
 

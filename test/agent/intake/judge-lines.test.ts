@@ -57,13 +57,11 @@ test("rubbish costs nobody anything, however much of it there is: what stands be
   const { judged, stop } = judgeLines(prepareLines(rubbish(300_000), into, ctx), [], {
     intake: into,
     ctx,
-    wallMs: NOON_MS,
-    monoMs: 0,
+    now: { wallMs: NOON_MS, monoMs: 0 },
     own: false,
     allowance,
     refused: noRefusedLines(),
-    standsBehind: () => false,
-    isOrdered: false,
+    order: { standsBehind: () => false, isOrdered: false },
   });
   expect([judged.length, stop]).toEqual([300_000, undefined]);
   expect(allowance).toEqual({ bucket: newBucket(60, 0), use });

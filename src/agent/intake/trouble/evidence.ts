@@ -105,7 +105,7 @@ function contradicted(
 ): KeptLine | undefined {
   const { world, place } = session;
   const top = intake.admission.chain.head?.seq ?? 0;
-  // Also from a log that is closed to us for now no line is missing in the evidence: we read it again.
+  // Throws when the log is closed to us now: the batch is read again later, with the evidence.
   const file = openIfThere(world.disk, join(place.wire.folder, intake.log.path));
   if (file === undefined) return undefined;
   try {
