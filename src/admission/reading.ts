@@ -4,7 +4,7 @@ import type { Mode, NotedReason, RefusalReason } from "./checks.ts";
 /** What is asked of a line that may have to wait. */
 export interface FirstLook {
   /** Whether lines of the chain between these numbers are in the file behind that offset. Spec 1.6. */
-  standsBehind(offset: number, gap: ChainRange): boolean;
+  hasLinesBehind(offset: number, gap: ChainRange): boolean;
 }
 
 /** What our private journal noted of the line at one place. Spec 2.4. */

@@ -34,7 +34,7 @@ export function waitsForOperator({ message, log, ctx }: LineInLog): Wait | undef
 export function waitsFor(line: LineInLog, { first, end = 0 }: LiveReading): Wait | undefined {
   const { message, log, verdict, mayBeginLate, receivedAtMs } = line;
   const gap = missingBefore(verdict);
-  if (gap !== undefined && first?.standsBehind(end, gap) === true) {
+  if (gap !== undefined && first?.hasLinesBehind(end, gap) === true) {
     const detail = `${log.name}: line ${message.seq ?? 0} of the chain comes before lines that it follows`;
     return { outcome: "wait", because: "order", detail, events: [] };
   }

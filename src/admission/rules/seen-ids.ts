@@ -111,12 +111,12 @@ export class SeenIds {
     for (;;) {
       this.#probes += 1;
       const entry = this.#slots[slot] ?? 0;
-      if (entry === 0 || this.#stands(entry - 1, words)) return slot;
+      if (entry === 0 || this.#holds(entry - 1, words)) return slot;
       slot = (slot + 1) & mask;
     }
   }
 
-  #stands(entry: number, words: Words): boolean {
+  #holds(entry: number, words: Words): boolean {
     const at = entry * WORDS_PER_ENTRY;
     return (
       this.#entries[at] === words[0] &&

@@ -27,7 +27,7 @@ export function publishState(session: Session): void {
   const bytes = Buffer.from(`${JSON.stringify(state)}\n`, "utf8");
   const path = statePath(place.wire, place.handle);
   try {
-    if (stands(world.disk, path, bytes)) return;
+    if (isPublished(world.disk, path, bytes)) return;
     world.disk.replace(path, bytes, STATE_MODE);
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
@@ -38,7 +38,7 @@ export function publishState(session: Session): void {
 }
 
 /** Another program may have put something else there, of any size. */
-function stands(disk: Disk, path: string, bytes: Buffer): boolean {
+function isPublished(disk: Disk, path: string, bytes: Buffer): boolean {
   const file = openUnlessObstructed(disk, path);
   if (file === undefined || file === "obstructed") return false;
   try {

@@ -1,5 +1,5 @@
 import { lineEvent } from "../../protocol/line-event.ts";
-import { mayBeMended } from "../../protocol/logs/logs.ts";
+import { mayBeRestored } from "../../protocol/logs/logs.ts";
 import type { CoreEvent, RewoundEvent } from "../../protocol/events.ts";
 import { isMail, isWantedBeat } from "../../protocol/routing.ts";
 import type { AutomaticIncident } from "../../protocol/effects.ts";
@@ -122,8 +122,9 @@ function rewoundBefore(
   { log }: LogIntake,
   judged: readonly JudgedLine[],
 ): RewoundEvent[] {
-  const isMended = ({ tail }: JudgedLine) => mayBeMended(memory.state.logs, log.name, tail.line);
-  const first = judged.find(isMended);
+  const isRestored = ({ tail }: JudgedLine) =>
+    mayBeRestored(memory.state.logs, log.name, tail.line);
+  const first = judged.find(isRestored);
   return first === undefined
     ? []
     : [{ kind: "rewound", log: log.name, line: first.tail.line - 1, at: first.at }];

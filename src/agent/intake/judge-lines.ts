@@ -18,7 +18,7 @@ import type { UnsignedPast } from "../../admission/unsigned-lines.ts";
 import type { TailLine } from "../../storage/files/tail.ts";
 import type { ChainRange } from "../../wire/chain.ts";
 import { pastContextOf } from "../session/environment.ts";
-import { mendingMs, tornLine } from "./trouble/torn-line.ts";
+import { restoreCheckMs, tornLine } from "./trouble/torn-line.ts";
 import { isOutOfTurn } from "./trouble/line-order.ts";
 import type { Disorder, Limit } from "../state/log-status.ts";
 import type { Allowance, LogIntake } from "../state/agent-state.ts";
@@ -120,7 +120,7 @@ export interface Judging {
 /** In which order the file shows its lines. Spec 1.6. */
 export interface FileOrder {
   /** Whether lines of the chain between these numbers are in the file behind that offset. */
-  standsBehind(offset: number, range: ChainRange): boolean;
+  hasLinesBehind(offset: number, range: ChainRange): boolean;
   /** The log has been found to hold all that we know, in order: awaited lines and new ones. */
   readonly isOrdered: boolean;
 }
@@ -152,7 +152,7 @@ export function judgeLines(
     const tear = judging.own ? undefined : tornLine(lines, at, valid, judging.intake);
     if (tear === "torn") {
       const { start, end } = line.tail;
-      const forMs = mendingMs(end - start);
+      const forMs = restoreCheckMs(end - start);
       return { judged, stop: { cause: "torn", at: start, forMs, detail: "", events: [] } };
     }
     if (tear !== undefined) judging.intake.order.goesOn = tear;

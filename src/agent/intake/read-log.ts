@@ -12,10 +12,10 @@ import { judgeLines, type JudgedLine, type PreparedLine, type Stop } from "./jud
 import { beginBatch, takeAhead, type Batch } from "./read-ahead.ts";
 import { chainIncident } from "./trouble/chain-incidents.ts";
 import { foreignIncident, withForeign } from "./trouble/foreign-lines.ts";
-import { standsBehind } from "./trouble/line-order.ts";
+import { hasLinesBehind } from "./trouble/line-order.ts";
 import { noteDisorder } from "./trouble/log-waits.ts";
 import { searchLineEnd } from "./trouble/oversized-line.ts";
-import { MENDING_MS } from "./trouble/torn-line.ts";
+import { RESTORE_CHECK_MS } from "./trouble/torn-line.ts";
 import { searchBehindTear } from "./trouble/torn-line-search.ts";
 import { moveCursor } from "../state/log-cursor.ts";
 
@@ -96,7 +96,7 @@ function lookFirst(
   const { status } = intake;
   const look = status.kind === "torn" || status.kind === "behind" ? lookOf(disk, path) : "";
   if (isStillTorn(status, look, clock.monoMs())) {
-    observe(intake, { saw: "no change", forMs: MENDING_MS }, clock.monoMs());
+    observe(intake, { saw: "no change", forMs: RESTORE_CHECK_MS }, clock.monoMs());
     return undefined;
   }
   if (status.kind === "behind" && status.why === "order" && status.look === look) {
@@ -168,8 +168,8 @@ function judge(
     allowance: isOwn(session, intake) ? undefined : memory.allowances.get(intake.log.owner),
     refused,
     order: {
-      standsBehind: (offset, range) =>
-        !order.takesAny && standsBehind(session, intake, offset, range),
+      hasLinesBehind: (offset, range) =>
+        !order.takesAny && hasLinesBehind(session, intake, offset, range),
       isOrdered: awaited.size > 0 && order.look === lookOf(world.disk, path),
     },
   });

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { lineEvent } from "../../protocol/line-event.ts";
-import { mayBeMended } from "../../protocol/logs/logs.ts";
+import { mayBeRestored } from "../../protocol/logs/logs.ts";
 import type { CoreEvent } from "../../protocol/events.ts";
 import type { Disk } from "../../storage/disk/disk.ts";
 import type { Journal } from "../../storage/files/journal.ts";
@@ -94,7 +94,7 @@ function replayEntry(replay: Replay, progress: Progress, entry: JournalEntry): v
       if (intake === undefined) return;
       const event = broken.has(entry.log) ? undefined : eventOf(replay, progress, intake, entry);
       if (event !== undefined) {
-        foldMended(replay, entry);
+        foldRestored(replay, entry);
         replay.fold(event);
         // The checkpoint may be of a time at which the log lacked it.
         if (event.kind === "line") intake.awaited.delete(event.message.id);
@@ -126,8 +126,8 @@ function placeOf({ inbox }: LineEntry): Pick<LineEntry, "inbox"> {
  * At that line there was a torn line before, which its author has restored. When it was read, the
  * torn line may have been forgotten already, so that nothing says so in the journal.
  */
-function foldMended({ memory, fold }: Replay, { log, line, first = line, at }: LineEntry): void {
-  if (mayBeMended(memory.state.logs, log, first)) {
+function foldRestored({ memory, fold }: Replay, { log, line, first = line, at }: LineEntry): void {
+  if (mayBeRestored(memory.state.logs, log, first)) {
     fold({ kind: "rewound", log, line: first - 1, at });
   }
 }

@@ -80,14 +80,14 @@ function linesByLength(file: DiskFile): ReadonlyMap<number, readonly number[]> {
 
 /**
  * Walks the whole lines of a log from its beginning; the visitor says when it has seen enough.
- * `onHole`: there is a line over the limit with zero bytes in it, as a power cut leaves them.
+ * `onTorn`: there is a line over the limit with zero bytes in it, as a power cut leaves them.
  */
 export function scanLog(
   disk: Disk,
   place: AgentConfig,
   name: string,
   visit: (bytes: Uint8Array, line: number, end: number) => "more" | "enough",
-  onHole: () => void = () => undefined,
+  onTorn: () => void = () => undefined,
 ): void {
   const log = place.layout.logs.get(name);
   if (log === undefined) return;
@@ -96,7 +96,7 @@ export function scanLog(
   for (let more = true; more;) {
     const read = readNewLines(disk, path, cursor, SCAN_BYTES);
     for (const each of read.lines) {
-      if (each.kind === "oversized" && each.isHole) onHole();
+      if (each.kind === "oversized" && each.isTorn) onTorn();
       if (each.kind === "line" && visit(each.bytes, each.line, each.end) === "enough") return;
     }
     cursor = read.cursor;

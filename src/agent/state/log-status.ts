@@ -104,8 +104,8 @@ export type Observation =
   | { readonly saw: "damage"; readonly problem: StorageError; readonly forMs: number }
   /** A line over the limit goes on; its end is searched for meanwhile. */
   | { readonly saw: "long line"; readonly forMs: number }
-  /** The operator has decided that the log is taken in again. `isAnew`: from its beginning. */
-  | { readonly saw: "decision"; readonly isAnew: boolean };
+  /** The operator has decided that the log is taken in again. `isFromBeginning`: from its beginning. */
+  | { readonly saw: "decision"; readonly isFromBeginning: boolean };
 
 /** A log of which nothing has been read. */
 export const UNREAD: LogStatus = { kind: "reading", isAll: false, dueMs: 0 };
@@ -158,15 +158,15 @@ function next(status: LogStatus, seen: Observation, nowMs: number): LogStatus {
     case "damage":
       return { kind: "damaged", problem: seen.problem, dueMs };
     case "decision":
-      return decided(status, seen.isAnew);
+      return decided(status, seen.isFromBeginning);
   }
 }
 
 /** The operator's decision removes neither an obstruction nor a tear. */
-function decided(status: LogStatus, isAnew: boolean): LogStatus {
+function decided(status: LogStatus, isFromBeginning: boolean): LogStatus {
   if (status.kind === "damaged") return { ...status, dueMs: 0 };
   if (status.kind === "obstructed") return { ...status, before: undefined, dueMs: 0 };
-  return status.kind === "torn" && !isAnew ? { ...status, look: "", dueMs: 0 } : UNREAD;
+  return status.kind === "torn" && !isFromBeginning ? { ...status, look: "", dueMs: 0 } : UNREAD;
 }
 
 function torn(

@@ -198,8 +198,8 @@ export function* knownEntries(
   { files, memory }: Pick<Session, "files" | "memory">,
   name: string,
 ): Generator<LineEntry> {
-  const isAnew = memory.state.logs.get(name)?.earlier !== undefined;
-  for (const { entry } of files.journal.read(isAnew ? lastBeginning(files, name) : 0)) {
+  const wasReset = memory.state.logs.get(name)?.earlier !== undefined;
+  for (const { entry } of files.journal.read(wasReset ? lastBeginning(files, name) : 0)) {
     if (entry.k === "line" && entry.log === name && entry.id !== undefined) yield entry;
   }
 }

@@ -30,7 +30,7 @@ export interface ChainClaims {
  * program is writing it, and there is no gap. Spec 1.6. When it is too early for another search the
  * answer is yes: the line is read again in a second.
  */
-export function standsBehind(
+export function hasLinesBehind(
   session: Pick<Session, "world" | "place" | "ctx">,
   intake: LogIntake,
   offset: number,

@@ -15,7 +15,7 @@ import type { Session } from "../../session/session.ts";
 import { pastContextOf } from "../../session/environment.ts";
 import { knownEntries } from "./evidence.ts";
 import { holdRewritten } from "./log-holds.ts";
-import { isHole } from "./torn-line.ts";
+import { hasZeros } from "./torn-line.ts";
 import { scanLog } from "../../state/log-reader.ts";
 import { noteDisorder } from "./log-waits.ts";
 import { observe } from "../../state/log-status.ts";
@@ -132,13 +132,13 @@ function findLines(
   const copies = new Map<string, number>();
   const found: FoundLine[] = [];
   const holes: number[] = [];
-  const noteHole = (): void => {
+  const noteTorn = (): void => {
     if (holes.at(-1) !== found.length) holes.push(found.length);
   };
   const visit = (bytes: Uint8Array, line: number, end: number): "more" => {
     const parsed = parseMessage(bytes);
     if (!parsed.ok) {
-      if (isHole(bytes)) noteHole();
+      if (hasZeros(bytes)) noteTorn();
       return "more";
     }
     const { message } = parsed;
@@ -155,7 +155,7 @@ function findLines(
     found.push({ id, seq: isChained(message) ? message.seq : undefined, end, line });
     return "more";
   };
-  scanLog(world.disk, place, log.name, visit, noteHole);
+  scanLog(world.disk, place, log.name, visit, noteTorn);
   return { found, holes };
 }
 

@@ -45,7 +45,7 @@ function takeReset(memory: Memory, { logs, peer }: ResetEvent): void {
     if (intake === undefined) continue;
     if (lines === undefined) acceptFromHere(intake.admission);
     else beginRewritten(intake, lines);
-    observe(intake, { saw: "decision", isAnew: lines !== undefined }, 0);
+    observe(intake, { saw: "decision", isFromBeginning: lines !== undefined }, 0);
     intake.order.takesAny = true;
   }
 }

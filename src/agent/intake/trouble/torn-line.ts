@@ -11,9 +11,9 @@ export interface Continuation {
 }
 
 /** How long a log is not read when its author has to restore it. */
-export const MENDING_MS = 1_000;
-/** A large tear takes time to read again: so many bytes of it cost one `MENDING_MS`. */
-const MENDING_BYTES = 8 * 1_048_576;
+export const RESTORE_CHECK_MS = 1_000;
+/** A large tear takes time to read again: so many bytes of it cost one `RESTORE_CHECK_MS`. */
+const RESTORE_CHECK_BYTES = 8 * 1_048_576;
 /**
  * Whether a line is torn: it holds zero bytes, which a power cut leaves and no JSON has. Its author
  * restores the same bytes as soon as it runs again (spec 4.1, "a power cut can leave holes"). Until
@@ -32,7 +32,7 @@ export function tornLine(
   intake: Pick<LogIntake, "admission" | "order">,
 ): "torn" | Continuation | undefined {
   const line = lines[at];
-  if (line === undefined || !isHoleLine(line)) return undefined;
+  if (line === undefined || !isTornLine(line)) return undefined;
   const { goesOn } = intake.order;
   const head = intake.admission.chain.head?.id;
   if (goesOn !== undefined && goesOn.after === head && line.tail.start < goesOn.at) {
@@ -60,19 +60,19 @@ export function findContinuation(
 }
 
 /** Whether bytes that are no message hold zeros, as a power cut leaves them. */
-export function isHole(bytes: Uint8Array): boolean {
+export function hasZeros(bytes: Uint8Array): boolean {
   return bytes.includes(0);
 }
 
-function isHoleLine({ tail, preparation }: PreparedLine): boolean {
-  if (tail.kind === "oversized") return tail.isHole;
+function isTornLine({ tail, preparation }: PreparedLine): boolean {
+  if (tail.kind === "oversized") return tail.isTorn;
   if (tail.kind !== "line" || preparation?.step !== "refused") return false;
-  return preparation.refusal.reason === "malformed" && isHole(tail.bytes);
+  return preparation.refusal.reason === "malformed" && hasZeros(tail.bytes);
 }
 
 /** How long a tear of so many bytes waits before it is read again; the search goes on. */
-export function mendingMs(bytes: number): number {
-  return MENDING_MS * Math.max(1, Math.ceil(bytes / MENDING_BYTES));
+export function restoreCheckMs(bytes: number): number {
+  return RESTORE_CHECK_MS * Math.max(1, Math.ceil(bytes / RESTORE_CHECK_BYTES));
 }
 
 /** A line that nothing is missing before; an author that does not chain restores nothing. */
