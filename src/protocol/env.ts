@@ -26,14 +26,6 @@ export interface Standing {
   readonly reciprocations?: number;
 }
 
-/** What the fold needs of the pinned `config.json` and `tiers.json`. */
-export interface Policy {
-  readonly domains: Domains;
-  readonly cadences: Cadences;
-  /** Between the tiers; the defaults when absent. */
-  readonly transitions?: readonly Transition[];
-}
-
 /** What the fold knows of the world besides the events; the same for all of one wire's agents. */
 export interface Env {
   readonly self: string;

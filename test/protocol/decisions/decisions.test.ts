@@ -12,7 +12,7 @@ import type { State } from "../../../src/protocol/state.ts";
 import { fromPlain, type JsonObject } from "../../../src/wire/json/json.ts";
 import { sha256Hex } from "../../../src/wire/canonical.ts";
 import { OutcomeScript } from "../../support/scripts/outcome-script.ts";
-import { hours, NOON, seconds, SCRIPT_POLICY } from "../../support/scripts/wire-script.ts";
+import { hours, NOON, seconds } from "../../support/scripts/wire-script.ts";
 
 const RATIFIED = ["a proposes P", "b acks P", "a beats"];
 
@@ -145,7 +145,7 @@ describe("the record", () => {
       ["prose", { owner: "b", paths: ["docs/**"] }],
       ["other", { owner: "b", paths: ["src/**"] }],
     ]);
-    const env = script.env("a", { policy: { ...SCRIPT_POLICY, domains } });
+    const env = script.env("a", { domains });
     const state = script.fold("a", []);
     for (const event of script.events("a")) apply(state, event, env);
     const [record] = recordsOf(state, env, NOON);

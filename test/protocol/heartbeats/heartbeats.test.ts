@@ -17,9 +17,7 @@ import {
   seconds,
   WireScript,
   type ScriptLine,
-  SCRIPT_POLICY,
 } from "../../support/scripts/wire-script.ts";
-import type { Policy } from "../../../src/protocol/env.ts";
 
 function pair(): { script: WireScript; forge: ScriptedAgent; scribe: ScriptedAgent } {
   const script = new WireScript("pairwise", ["forge", "scribe"]);
@@ -131,12 +129,15 @@ describe("tiers", () => {
 
   test("cadences and transitions are those of the pinned file", () => {
     const script = new WireScript("pairwise", ["forge", "scribe"]);
-    const policy: Policy = {
-      ...SCRIPT_POLICY,
-      cadences: { T0_HEADS_DOWN: 1_000, T1_active: 5_000, T2_idle: 7_000, T3_long_idle: 9_000 },
-      transitions: [{ from: ["T1_active"], to: "T3_long_idle", when: "idle_cycles", count: 1 }],
-    };
-    const env = scriptEnv(script.layout, "forge", {}, { policy });
+    const env = scriptEnv(
+      script.layout,
+      "forge",
+      {},
+      {
+        cadences: { T0_HEADS_DOWN: 1_000, T1_active: 5_000, T2_idle: 7_000, T3_long_idle: 9_000 },
+        transitions: [{ from: ["T1_active"], to: "T3_long_idle", when: "idle_cycles", count: 1 }],
+      },
+    );
     const forge = new ScriptedAgent(script, env);
     const beats = runUntil([forge], NOON, NOON + seconds(30));
     expect(transcript(beats, "forge_to_scribe")).toEqual([
@@ -377,7 +378,7 @@ describe("what the fold makes of a line", () => {
   const IDLE = { from: ["*" as const], to: "T2_idle", when: "state_change_posted" } as const;
   const scene = () => {
     const script = new WireScript("pairwise", ["forge", "scribe"]);
-    const change = { policy: { ...SCRIPT_POLICY, transitions: [IDLE] } };
+    const change = { transitions: [IDLE] };
     const forge = new ScriptedAgent(script, scriptEnv(script.layout, "forge", {}, change));
     const tier = () => forge.heartbeats.paces.get("scribe")?.tier;
     return { script, forge, tier };

@@ -7,7 +7,7 @@ import type { Message } from "../../../src/wire/message.ts";
 import { keyId } from "../../../src/wire/signature.ts";
 import { formatMicros } from "../../../src/wire/timestamp.ts";
 import type { LineEvent } from "../../../src/protocol/events.ts";
-import type { Env, Policy } from "../../../src/protocol/env.ts";
+import type { Env } from "../../../src/protocol/env.ts";
 import { DEFAULT_HEARTBEAT_TIERS } from "../../../src/trust/policy/heartbeat-tiers.ts";
 import type { Tier } from "../../../src/trust/tiers.ts";
 
