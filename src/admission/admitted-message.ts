@@ -18,7 +18,7 @@ export type VerifiedMessage = Proved<"verified">;
  */
 export type RecalledMessage = Proved<"recalled">;
 
-/** Nobody has proved it: what the line says of itself. Only an audit without pins of ours takes it. */
+/** Not proved: what the line says of itself. Only an audit without pins of ours takes it. */
 export type ClaimedMessage = Proved<"claimed">;
 
 export type AdmittedMessage = VerifiedMessage | RecalledMessage | ClaimedMessage;

@@ -114,7 +114,7 @@ export interface AuditedBy {
 }
 
 /**
- * The same in an audit: what hangs on our pins and our policy is as our journal noted it when the
+ * The same in an audit: what depends on our pins and our policy is as our journal noted it when the
  * line came. See `Reading`.
  */
 export function authenticateInAudit(
@@ -166,8 +166,9 @@ export function recall(line: Uint8Array, id: string): RecalledMessage | undefine
 }
 
 /**
- * Who has signed a line, with a key ever pinned for them, stopped and revoked ones included; undefined
- * when nobody has. Only says from where on a log is signed, never that a line is believed. Spec 1.5.
+ * Who has signed a line, with a key ever pinned for them, stopped and revoked ones included;
+ * undefined when there is none. This only tells from where on a log is signed, never that a line is
+ * believed. Spec 1.5.
  */
 export function everSignedBy(
   line: Uint8Array,
@@ -185,7 +186,7 @@ export function everSignedBy(
 
 /**
  * Who has signed a JSON object that is no message, as an entry of decisions.jsonl, with a key ever
- * pinned for them; undefined when nobody has.
+ * pinned for them; undefined when there is none.
  */
 export function signerOf(fields: JsonObject, store: TrustStore): string | undefined {
   const { event_id: id, public_key_id: keyId, signature: text } = fields;

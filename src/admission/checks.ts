@@ -34,10 +34,10 @@ const BY_PINS: Uses = { ...BY_LINE, audit: "noted or asked" };
 const BY_LOG: Uses = { live: "asked", recall: "noted", audit: "asked", verify: "left out" };
 /** Our clock, or what the operator has allowed the peer, decides. */
 const BY_US: Uses = { ...BY_LOG, audit: "noted or asked" };
-/** The peer's tier and our limits decide. Nobody knows later what they were. */
+/** The peer's tier and our limits decide. Later it is not known what they were. */
 const BY_TIER: Uses = { live: "asked", recall: "noted", audit: "noted", verify: "asked" };
 
-/** One reason to refuse a line. `finds` says in words what is wrong; undefined: nothing. */
+/** One reason to refuse a line. `finds` says what is wrong, for a person; undefined: nothing. */
 interface CheckOf<Of extends string, Subject> {
   readonly reason: string;
   /** What it is asked about: all checks of one part are asked before anything follows from them. */
@@ -106,7 +106,7 @@ export function isAuthentic(reason: RefusalReason): boolean {
   return AUTHENTIC.has(reason);
 }
 
-/** Whether a refusal for that reason hangs on what we knew and allowed when the line was received. */
+/** Whether a refusal for that reason depends on what we knew and allowed when the line was received. */
 export function isOfThen(reason: RefusalReason): boolean {
   return BY_NOTES.has(reason);
 }

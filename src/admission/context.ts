@@ -3,7 +3,7 @@ import type { SigningPolicy } from "../trust/policy/config.ts";
 import type { TrustStore } from "../trust/store.ts";
 import type { UnsignedPast } from "./unsigned-lines.ts";
 
-/** What admission looks at besides the line. Our own keys stand in `store` too, under `self`. */
+/** What admission looks at besides the line. Our own keys are in `store` too, under `self`. */
 export interface AdmissionContext {
   readonly wireId: string | undefined;
   readonly signing: SigningPolicy;

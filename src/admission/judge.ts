@@ -46,8 +46,9 @@ const NO_EVENTS: readonly ChainEvent[] = [];
 const DUPLICATE: Verdict = { outcome: "duplicate" };
 
 /**
- * The verdict on a line: live reading, the replay of the journal, audit and verify all ask here. Asks
- * the checks of `checks.ts` in their order, and takes the line into what its log has shown. Spec 2.4.
+ * The verdict on a line: live reading, the replay of the journal, audit and verify all ask here.
+ * Asks the checks of `checks.ts` in their order, and takes the line into what its log has shown.
+ * Spec 2.4.
  *
  * @param line what the checks up to its signature said of it: see `authenticate.ts`
  * @param log undefined where the line is in no log
@@ -69,14 +70,14 @@ export function judge(
   const tagBefore = log.seen.tagOf(message.id);
   const isKnown = tagBefore === message.lineTag || tagBefore === UNKNOWN_BYTES;
   if (isKnown && reading.mode !== "recall") return DUPLICATE;
-  // Of our own log nothing is held back: what forked it is known, and what follows is read, too.
+  // Our own log is read on after a fork: the fork is known, and we have to know what follows.
   if (message.from === ctx.self && log.held?.cause === "log_forked") log.held = undefined;
   return judgeInLog(lineInLog(message, log, ctx, reading, tagBefore !== undefined), reading);
 }
 
 /**
- * Spec 2.4: what a log has shown is dropped before anything else is asked, also when we would not
- * believe it any more. What proves nothing whatever we believe is known to no log.
+ * Spec 2.4: a line that its log has shown is a duplicate before any other check, also when we would
+ * not believe it any more. A line that proves nothing under any pins is never noted as shown.
  */
 function isKnownAlready({ reason, claimed }: Refusal, { seen }: LogAdmission): boolean {
   return claimed !== undefined && isOfThen(reason) && seen.tagOf(claimed.id) === claimed.lineTag;
@@ -132,7 +133,7 @@ function forked({ message, log, chain, receivedAtMs }: LineInLog, { detail: word
   const before = head === undefined ? "" : ` (the chain stood at line ${head.seq}, ${head.id})`;
   const detail = `${log.name}: ${words}; the line is ${message.id}${before}`;
   log.held = { cause: "log_forked", detail, sinceMs: receivedAtMs };
-  // Anybody can copy it: once the operator has decided, that holds nobody again.
+  // Any program can copy it: once the operator has decided, a copy does not hold the author again.
   log.seen.add(message.id, message.lineTag);
   return refused({ reason: "log_forked", detail }, [{ cause: "log_forked", detail }]);
 }

@@ -22,7 +22,7 @@ export interface LogAdmission {
   seen: SeenIds;
   /** Set by a fork; `acceptFromHere` ends it. */
   held: Hold | undefined;
-  /** The operator's word that a chain may begin above 1 without its archive. Spec 1.6. */
+  /** The operator has decided that the chain may begin above 1 without its archive. Spec 1.6. */
   mayBeginLate: boolean;
   /** The last line that was held back because it is dated ahead of our clock. Spec 2.4. */
   ahead: AheadHold | undefined;
@@ -92,8 +92,9 @@ export function restoreLogAdmission(
 }
 
 /**
- * The operator has decided: the chain goes on from whatever line comes next. Lines that it has shown
- * stay known, and so do `gone`: ids of lines that were taken in and that the log lacks now. Spec 1.6.
+ * The operator has decided: the chain goes on from the next line, whichever it is. Lines that it
+ * has shown stay known, and so do `gone`: ids of lines that were taken in and that the log lacks
+ * now. Spec 1.6.
  */
 export function acceptFromHere(log: LogAdmission, gone: Iterable<string> = []): void {
   for (const id of gone) log.seen.add(id, UNKNOWN_BYTES);

@@ -53,13 +53,13 @@ export async function sendAndReadBack(
         await readBack(session);
       }
       answers = sendGroups(session, groups);
-      // A daemon's next round reads it back; who asks before that does it.
+      // A daemon's next round reads it back, or a view that is asked for before that.
       if (!keeper.isHeld) await takeInOwn(session);
       return answers;
     });
   } catch (error) {
     if (answers === undefined || !(error instanceof StorageError)) throw error;
-    // It is promised: who is told otherwise sends it twice.
+    // The line is promised: if we answered with an error, the caller would send it twice.
     log.warn({ code: error.code }, `sent, but not read back: ${error.message}`);
     return answers;
   }

@@ -15,7 +15,7 @@
  *   incidents to mirror, notices for the operator. The answer is data.
  * - **Act** (`effects/run-effects.ts`). Lines of ours are promised in the pending file, appended, and
  *   read back from our own log like a peer's. Decide and act repeat until nothing is left to do.
- * - **Settle.** When nothing happens for two seconds our logs are synced, the pending file is
+ * - **Sync.** When nothing happens for two seconds our logs are synced, the pending file is
  *   emptied, and a checkpoint is written.
  *
  * After a crash the next start loads the checkpoint, appends pending lines that our log lacks, folds
@@ -74,7 +74,10 @@ export interface AgentHold {
   close(): void;
 }
 
-/** A private copy that was changed by hand does not void what is known, either. Spec 1.1. */
+/**
+ * A private copy that was changed by hand is refused as well, when it would void what is known.
+ * Spec 1.1.
+ */
 function refuseLostPast({ config, layout, handle }: AgentConfig, next: AgentConfig): void {
   if (next.config.roster.length === 0) return;
   const problem = lostPast({ ...config, roster: layout.roster }, next.config, handle);
@@ -94,7 +97,7 @@ function syncLogs(session: Session): void {
 function keepInbox({ world: { disk }, place, files, memory, env }: Session): void {
   const { inbox } = files;
   const isKnown = memory.inbox.unnoted === undefined;
-  if (isKnown && !inbox.stands()) restoreInbox({ disk, place, memory, files });
+  if (isKnown && !inbox.isThere()) restoreInbox({ disk, place, memory, files });
   if (unreadCount(memory.state.receipts, env) === 0) inbox.rotate(inbox.end);
 }
 

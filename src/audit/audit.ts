@@ -31,23 +31,23 @@ import { unsignedThen, type JournalNote } from "./journal-notes.ts";
 import type { AuditSource } from "./source.ts";
 import { firstSigned } from "./unsigned-past.ts";
 
-/** Where the keys came from by which signatures were checked. */
+/** Where the keys came from that signatures were checked with. */
 export type KeySource = "pinned" | "advertised" | "given" | "none";
 
 /** `deaddrop audit --json`. Spec 4.4. */
 export interface AuditReport extends AuditView {
   keys: KeySource;
-  /** Signed lines of agents of whom no key is known: taken for what they say. */
+  /** Signed lines of agents of whom no key is known: taken as they are. */
   unverified: number;
   /** Decisions that two sides have recorded: readers count one, and nothing is wrong. Spec 3.4. */
   twins: Violation[];
-  /** What recorders left in decisions.jsonl that died as they wrote: the next one ends it. Spec 3.4. */
+  /** Torn entries in decisions.jsonl: their recorders died as they wrote. Spec 3.4. */
   torn: Violation[];
   /** Lines that our journal noted as refused for want of a pin, and that would be taken by now. */
   refused_then: Omit<Violation, "isOfThen">[];
 }
 
-/** Told, though no rule forbids them. */
+/** Reported, though no rule forbids them. */
 const HARMLESS: ReadonlySet<string> = new Set(["decision_twice", "torn"]);
 
 /** What is audited, and by what. */
@@ -60,7 +60,7 @@ export interface AuditPlan {
   logNameOf(message: Message): string;
   /** What our journal noted of a line. */
   noted(log: string, line: number): JournalNote | undefined;
-  /** Logs of the wire that belong to nobody: they are not read. Spec 1.1. */
+  /** Logs of the wire that belong to no agent: they are not read. Spec 1.1. */
   unowned(): UnownedLogs;
   /** Lines of decisions.jsonl, as events; given last, since the logs prove them. */
   decisions(): Iterable<CoreEvent | Violation>;
@@ -119,7 +119,7 @@ function unownedViolations({ names, count }: UnownedLogs): Violation[] {
   ];
 }
 
-/** Refusals are violations already, with what was wrong in words. */
+/** Refusals are violations already, with a text for a person. */
 function countLine(count: Tally, event: CoreEvent): void {
   if (event.kind === "line") tally(count, { ...event, refused: undefined });
 }
@@ -198,7 +198,7 @@ function* auditedLines(
   }
 }
 
-/** A file that is no log of the layout: it addresses nobody in particular. */
+/** A file that is no log of the layout: it has no addressee. */
 function outside(name: string, owner: string): Log {
   return { name, owner, addressee: undefined, path: name };
 }

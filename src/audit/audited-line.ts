@@ -41,7 +41,7 @@ export interface Audited {
   readonly unverified: boolean;
 }
 
-/** A blank line: it counts in its log and says nothing. */
+/** A blank line: it counts in its log and has no meaning. */
 export function blankLine(log: LogRecord): Audited {
   log.line += 1;
   return skipped(log, "blank");
@@ -122,7 +122,7 @@ function missing(gaps: readonly ChainGap[], log: LogRecord): readonly ChainGap[]
   return log.missing === undefined ? gaps : gaps.filter(({ after }) => after !== undefined);
 }
 
-/** Lines that the chain says were written and that were never met. */
+/** Lines that were written, as the chain shows, and that are in no file. */
 export function gapViolations(log: LogRecord): Violation[] {
   const all = [...(log.missing ?? []), ...missing(log.admission.chain.gaps, log)];
   const places = [...log.refusedThen];

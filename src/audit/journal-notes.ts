@@ -83,7 +83,7 @@ export function readJournalNotes(disk: Disk, path: string): JournalNotes {
     for (const { bytes } of wholeLines(file, 0, file.stat().size)) {
       const value = bytes === undefined ? undefined : parsedEntry(bytes);
       lower(notes, setBack(value));
-      // A log that began anew: its file now begins after so many lines that it had.
+      // A log that was rewritten: its file now begins after so many lines that it had.
       for (const { log, lines } of beginnings(value)) {
         earlier.set(log, lines);
         notes.delete(log);
@@ -113,7 +113,7 @@ function take(notes: Map<string, OfLog>, entry: NotedEntry, earlier: number): vo
   else ofLog.refused.set(line, { reason, authentic: verdict === "refused" });
 }
 
-/** Lines that were read again are noted again: what was said of them before counts no more. */
+/** Lines that were read again are noted again: the earlier notes count no more. */
 function takeRun({ runs }: OfLog, run: Run): void {
   while ((runs.at(-1)?.last ?? 0) >= run.first) runs.pop();
   runs.push(run);

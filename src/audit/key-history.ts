@@ -4,7 +4,7 @@ import type { Message } from "../wire/message.ts";
 import type { AuditPlan } from "./audit.ts";
 import type { AuditSource } from "./source.ts";
 
-/** A line that the key has validly signed, wherever it stands. */
+/** A line that the key has validly signed, in any log. */
 export interface KeyLine {
   readonly log: string;
   /** Counted from 1, archives included. */
@@ -17,7 +17,7 @@ export interface KeyLine {
   readonly at: string;
   /** Whether `at` is our own receipt time. */
   readonly received: boolean;
-  /** Signed with a stopped key beyond the last line noted then: nobody has to believe it. */
+  /** Signed with a stopped key after the last line noted then: no reader has to believe it. */
   readonly after_the_end: boolean;
   /** Event ids of corrections that name it, signed with another key. */
   readonly corrected_by: string[];
@@ -30,8 +30,8 @@ interface Correction {
 
 /**
  * What one key has signed from `sinceMs` on, in the order of each log, whether the key is still
- * believed or not. What came after the key was stopped is listed whatever time it states: whoever
- * has the key can write any. Spec 2.1, 2.5.
+ * believed or not. Lines after the key was stopped are listed whatever time they state: a thief of
+ * the key can write any time. Spec 2.1, 2.5.
  */
 export function keyHistory(plan: AuditPlan, key: PinnedKey, sinceMs: number): KeyLine[] {
   const lines: KeyLine[] = [];
@@ -53,7 +53,7 @@ export function keyHistory(plan: AuditPlan, key: PinnedKey, sinceMs: number): Ke
   return lines.map((line) => ({ ...line, corrected_by: byTarget.get(line.event_id) ?? [] }));
 }
 
-/** Spec 1.7: the event id stands in the body; reverts correct, too. */
+/** Spec 1.7: the event id is in the body; reverts correct, too. */
 function namesOf({ body }: Message): readonly string[] {
   if (typeof body !== "object" || body === null || Array.isArray(body)) return [];
   const { corrects, reverts } = body as Readonly<Record<string, unknown>>;

@@ -65,8 +65,8 @@ export type FilePlan =
   { readonly ok: true; readonly plan: AuditPlan } | { readonly ok: false; readonly detail: string };
 
 /**
- * Files by themselves, signed or not: each sender counts as having a log of its own, whichever
- * file its lines stand in.
+ * Files by themselves, signed or not: each sender counts as having a log of its own, whichever file
+ * its lines are in.
  */
 export function filePlan(disk: Disk, paths: readonly string[], keys: Keys): FilePlan {
   const met = sendersOf(disk, paths);
@@ -125,7 +125,7 @@ function sendersOf(disk: Disk, paths: readonly string[]): Senders {
   return { handles, namesPairs, messagesOf };
 }
 
-/** A file in which one log stands is that log, with the lines that cannot be read too. */
+/** A file that holds one log is that log, with the lines that cannot be read too. */
 function soleSource(
   disk: Disk,
   path: string,
@@ -202,7 +202,10 @@ function unreadable(line: number, bytes: Uint8Array | undefined): Violation {
   return { rule: "malformed", ...place, detail: "a line of decisions.jsonl is not a JSON object" };
 }
 
-/** What a death or a power cut leaves of an entry: its begin, or zero bytes, which no JSON has. */
+/**
+ * Whether a crash has left only a part of an entry: its beginning, or zero bytes, which no JSON
+ * has.
+ */
 function isTorn(bytes: Uint8Array): boolean {
   return bytes[0] === 0x7b || bytes.includes(0);
 }

@@ -85,7 +85,7 @@ export function auditView(state: State, env: Env, count: Tally): AuditView {
   };
 }
 
-/** Beats whose heads name an event id that does not stand at that place. */
+/** Beats whose heads name an event id that is not at that place. */
 function headViolations(logs: LogsState): Violation[] {
   return [...logs].flatMap(([log, { mismatches }]) =>
     mismatches.map(({ beat, target, lines }) => ({
@@ -98,7 +98,7 @@ function headViolations(logs: LogsState): Violation[] {
   );
 }
 
-/** Entries of decisions.jsonl that pinned agents signed without proof, and decisions told twice. */
+/** Entries of decisions.jsonl that pinned agents signed without proof, and decisions recorded twice. */
 function entryViolations(state: State): Violation[] {
   const violations: Violation[] = [];
   const recorded = new Set<string>();

@@ -4,13 +4,13 @@ import { isBlank, wholeLines } from "../storage/disk/line-splitter.ts";
 import { openSegment, segmentsOf } from "../storage/files/segments.ts";
 import type { Log } from "../wire/layout.ts";
 
-/** One line as it is read: `undefined` bytes stand for a line over the limit, which is not kept. */
+/** One line as it is read; `bytes` is undefined for a line over the limit, which is not kept. */
 export interface RawLine {
   readonly bytes: Uint8Array | undefined;
   readonly blank: boolean;
 }
 
-/** Lines in the order in which they stand; read one by one, so that memory stays flat. */
+/** Lines in the order of the file; read one by one, so that memory stays flat. */
 export interface AuditSource {
   /** As violations name it. */
   readonly name: string;

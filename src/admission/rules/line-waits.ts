@@ -5,7 +5,7 @@ import type { Reading } from "../reading.ts";
 
 /** How long a line that is dated far ahead is held back: the clock that is wrong may be ours. */
 const HOLD_BACK_MS = 15 * 60_000;
-/** In so long one hold begins, for each log. */
+/** At most one hold of each log begins within this time. */
 const ONE_HOLD_IN_MS = 60 * 60_000;
 
 /**
@@ -34,7 +34,7 @@ export function waitsForOperator({ message, log, ctx }: LineInLog): Wait | undef
 export function waitsFor(line: LineInLog, { first, end = 0 }: LiveReading): Wait | undefined {
   const { message, log, verdict, mayBeginLate, receivedAtMs } = line;
   const gap = missingBefore(verdict);
-  if (gap !== undefined && first?.standsBehind(end, gap) === true) {
+  if (gap !== undefined && first?.hasLinesBehind(end, gap) === true) {
     const detail = `${log.name}: line ${message.seq ?? 0} of the chain comes before lines that it follows`;
     return { outcome: "wait", because: "order", detail, events: [] };
   }

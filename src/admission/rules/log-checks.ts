@@ -33,14 +33,14 @@ export function lineInLog(
 ): LineInLog {
   const { receivedAtMs, line = 0 } = received;
   const chain = chainAfterRevoked(log.chain, log.name, message, ctx.store);
-  // The lines before it stand in the log and were not believed, for want of a pin: none is missing.
+  // The lines before it are in the log and were refused for want of a pin: none is missing.
   const mayBeginLate = log.mayBeginLate || (isChained(message) && line >= message.seq);
   const isKnown = isShown && isChained(message) && !isFree(chain, message.seq, mayBeginLate);
   const verdict = judgeLine(chain, message, isKnown);
   return { message, log, ctx, receivedAtMs, isShown, chain, mayBeginLate, verdict };
 }
 
-/** The same line once the operator has let its log go on from whatever line comes next. */
+/** The same line after the operator's decision that its log goes on from the next line. */
 export function goesOnFromHere(line: LineInLog): LineInLog {
   const { message, log } = line;
   const { chain, mayBeginLate } = log;
@@ -70,7 +70,7 @@ export function wrongWire({ message, ctx: { wireId } }: LineInLog): string | und
   return `the line was written for ${other}; this one is ${wireId}`;
 }
 
-/** As `init` makes them. Anything else is free text of its author, which is told to nobody. */
+/** As `init` makes them. Anything else is free text of its author, which no notice shows. */
 const WIRE_ID = /^[0-9a-f]{16}$/;
 
 /** Spec 1.6: outside the chain are v2.0 lines that policy admitted and agents marked `allow_unchained`. */
@@ -85,7 +85,7 @@ export function forksLog({ verdict }: LineInLog): string | undefined {
   return verdict.outcome === "fork" ? verdict.detail : undefined;
 }
 
-/** Of a line that is dated further ahead of its receipt than is let pass: by how much. */
+/** How far a line is dated ahead of its receipt, if that is more than the limit. */
 export function datedAhead({ message, receivedAtMs, ctx }: LineInLog): string | undefined {
   const { maxClockSkewSeconds } = ctx.limits;
   const aheadMs = message.timestampMs - receivedAtMs;
@@ -94,7 +94,7 @@ export function datedAhead({ message, receivedAtMs, ctx }: LineInLog): string | 
   return `dated ${ahead} s ahead of our clock; at most ${maxClockSkewSeconds} s are let pass`;
 }
 
-/** Spec 2.4: its content stood in this log before, or was written to another one. */
+/** Spec 2.4: its content was in this log before, or was written to another one. */
 export function shownBefore({ message, log, isShown }: LineInLog): string | undefined {
   if (isShown) return `${log.name} has shown ${message.id} before`;
   if (isChained(message)) return undefined;

@@ -3,9 +3,9 @@ import type { Message } from "../../wire/message.ts";
 import type { TrustStore } from "../../trust/store.ts";
 
 /**
- * Where the chain of a revoked key ends, that of the key proved in its place begins, wherever its
- * agent stands: it need never have taken in what the thief wrote last, and would fork the chain
- * with its first word. That the new key is its agent's was the operator's decision. Spec 1.6, 2.5.
+ * The chain of a new key that the operator has confirmed begins where that of the revoked one ends,
+ * at any `seq`: its agent may never have seen what the thief wrote last, and its first line would
+ * fork the chain. Spec 1.6, 2.5.
  *
  * @param message authentic, so its key is pinned and active
  * @returns the chain that the line has to go on with: `chain` itself but for that one line

@@ -104,19 +104,19 @@ export class SeenIds {
     return seen;
   }
 
-  /** The slot where these words stand, or the free one where they belong. */
+  /** The slot with the entry of these words, or the free one where they belong. */
   #slotFor(words: Words): number {
     const mask = this.#slots.length - 1;
     let slot = mixed(this.#salt, ...words) & mask;
     for (;;) {
       this.#probes += 1;
       const entry = this.#slots[slot] ?? 0;
-      if (entry === 0 || this.#stands(entry - 1, words)) return slot;
+      if (entry === 0 || this.#holds(entry - 1, words)) return slot;
       slot = (slot + 1) & mask;
     }
   }
 
-  #stands(entry: number, words: Words): boolean {
+  #holds(entry: number, words: Words): boolean {
     const at = entry * WORDS_PER_ENTRY;
     return (
       this.#entries[at] === words[0] &&
@@ -155,7 +155,10 @@ export class SeenIds {
   }
 }
 
-/** All bits of an id and the salt in one number: who chooses some of them chooses nothing of it. */
+/**
+ * All bits of an id and the salt in one number: a peer that chooses some of the bits cannot choose
+ * the number.
+ */
 function mixed(salt: number, a: number, b: number, c: number, d: number): number {
   const mix = stirred(stirred(stirred(stirred(salt, a), b), c), d);
   return (mix ^ (mix >>> 16)) >>> 0;
@@ -177,13 +180,13 @@ function word(id: string, at: number): number {
 }
 
 /**
- * Whether an unchained line stands in a log that it was not written to. The same unchained
- * content once in each addressee's log is a broadcast (spec 2.4); in the log of somebody whom it
- * does not name, while somebody whom it does name has a log of their own from this sender, it is
- * a copy out of that one. Told from the line alone, so the order in which logs are read does not
- * matter. Names outside the roster have no log to be copied from and are passed over.
+ * Whether an unchained line is in a log that it was not written to. The same unchained content once
+ * in each addressee's log is a broadcast (spec 2.4); in the log of an agent that it does not name,
+ * while an agent that it names has a log of its own from this sender, it is a copy from that one.
+ * Told from the line alone, so the order in which logs are read does not matter. Names outside the
+ * roster have no log to be copied from and are passed over.
  *
- * @param to the recipients as the line states them; absent means whoever the log addresses
+ * @param to the recipients as the line states them; absent means the addressee of the log
  * @param addressee whom the log addresses; absent in layout `outbox`, where one log serves all
  * @param otherAddressees whom the sender's other logs address
  */

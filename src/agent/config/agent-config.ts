@@ -44,7 +44,7 @@ import { requireDocument } from "./schema-checks.ts";
 import { readAgentSettings, type AgentSettings } from "./settings.ts";
 import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
 
-/** Where an agent is asked to work. `peers` stands in for a roster that the wire lacks (1.1). */
+/** Which agent on which wire. `peers` replaces a roster that the wire lacks (1.1). */
 export interface PlaceRequest {
   readonly wireDir: string;
   readonly handle: string;
@@ -72,7 +72,7 @@ export interface AgentConfig {
   readonly store: TrustStore;
 }
 
-/** Loads and checks all of it; throws what the operator has to mend. Spec 3.9. */
+/** Loads and checks all of it; throws what the operator has to correct. Spec 3.9. */
 export function loadPlace(disk: Disk, places: Places, request: PlaceRequest): AgentConfig {
   requireWire(disk, request.wireDir);
   const wireDir = disk.realPath(request.wireDir);
@@ -103,7 +103,7 @@ export function loadPlace(disk: Disk, places: Places, request: PlaceRequest): Ag
   };
 }
 
-/** The same place with its pins and keys as they stand now. */
+/** The same with its pins and keys as they are now. */
 export function withTrustReread(disk: Disk, place: AgentConfig): AgentConfig {
   const { paths } = place;
   const identity = loadSigningIdentity(disk, paths);
@@ -114,7 +114,7 @@ export function withTrustReread(disk: Disk, place: AgentConfig): AgentConfig {
 
 /**
  * The id that the folder claims; only names private folders that do not exist yet. A file that is
- * broken or obstructed claims none: once there is a pinned one, it stops nobody. Spec 1.1.
+ * broken or obstructed claims none: once there is a pinned one, that is no problem. Spec 1.1.
  */
 function claimedWireId(disk: Disk, wire: WirePaths): string | undefined {
   try {
@@ -139,7 +139,7 @@ function pinned(
   if (stored !== undefined) return stored;
   const bytes =
     readWhole(disk, wirePath, MAX_CONFIG_BYTES) ?? Buffer.from(defaultPolicyText(which));
-  // Refused before it is pinned: a broken file must not become what we hold on to.
+  // Refused before it is pinned: a broken file must not become our pinned one.
   if (which === "config") refuseWeak(configOf(wirePath, bytes), request);
   else tiersOf(wirePath, bytes);
   savePinned(disk, paths, which, bytes);
@@ -157,7 +157,7 @@ function refuseWeak(config: WireConfig, { wireDir, handle, peers = [] }: PlaceRe
   });
 }
 
-/** The wire's policy as a file has it; throws what has to be mended there. */
+/** The wire's policy as a file has it; throws what has to be corrected there. */
 export function configOf(path: string, bytes: Uint8Array | undefined): WireConfig {
   if (bytes === undefined) return DEFAULT_CONFIG;
   const parsed = parseConfig(bytes);
@@ -207,8 +207,9 @@ export function layoutOf(
 }
 
 /**
- * Our own keys are believed too, so that our log is judged like any other: those whose private
- * halves lie here, whatever the store says of us. It notes which of them are retired. Spec 2.5.
+ * Our own keys are believed too, so that our log is judged like any other: all keys whose private
+ * half is here, not what the store lists for us. The store only notes which of them are retired.
+ * Spec 2.5.
  */
 function storeOf(disk: Disk, paths: AgentPaths, identity: Identity): TrustStore {
   const store = parsedStore(disk, paths);

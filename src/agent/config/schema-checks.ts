@@ -3,9 +3,9 @@ import { check } from "../../wire/schemas.ts";
 import { DeaddropError } from "../../api/errors.ts";
 
 /**
- * A document that the operator pins or keeps has the shape that `schemas/` publishes. The readers in
- * `trust/` have said already, in a person's words, what they understand; this is the second lock, and
- * it keeps the published files true. Spec 1.1, 2.1, 3.1.
+ * A document that the operator pins or keeps has the shape that `schemas/` publishes. The readers
+ * in `trust/` have already checked it, with messages for people; this is the second check, and it
+ * keeps the published files true. Spec 1.1, 2.1, 3.1.
  */
 export function requireDocument(
   name: "config" | "tiers" | "trust",

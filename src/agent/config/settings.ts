@@ -3,13 +3,13 @@ import { DeaddropError } from "../../api/errors.ts";
 
 /** What an operator chooses for one agent; `settings.json` in its private folder. */
 export interface AgentSettings {
-  /** Stand in for a roster on wires that declare none. Spec 1.1. */
+  /** Replace the roster on wires that declare none. Spec 1.1. */
   readonly peers: readonly string[];
   /** Heartbeats are written to the inbox too. Spec 2.4. */
   readonly includeHeartbeats: boolean;
   /** Whether beats tell what the agent last did. Spec 3.1. */
   readonly showLastAction: boolean;
-  /** How long a key is believed after its agent has ceased to sign with it, in hours. Spec 2.5. */
+  /** How long a key is believed after its agent stops signing with it, in hours. Spec 2.5. */
   readonly keyGraceHours: number;
 }
 

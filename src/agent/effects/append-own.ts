@@ -43,7 +43,10 @@ export function sendGroups(session: Session, groups: readonly (readonly Draft[])
   });
 }
 
-/** Each recipient once that has said of our tier that it takes no such lines. Spec 2.3. */
+/**
+ * The recipients that have announced that they take no such lines from our tier, each once. Spec
+ * 2.3.
+ */
 function refusals(
   { memory, env }: Pick<Session, "memory" | "env">,
   drafts: readonly Draft[],
@@ -53,7 +56,10 @@ function refusals(
   return [...new Map(all.map((each) => [each.peer, each])).values()];
 }
 
-/** The daemon's own words: they go into one named log, and safe mode has been asked before. */
+/**
+ * Lines that the daemon sends by itself: each goes into one named log. Safe mode was checked
+ * before.
+ */
 export function sendInto(
   session: Pick<Session, "world" | "place" | "memory" | "files" | "recorder">,
   items: readonly { readonly draft: Draft; readonly log: string }[],
@@ -108,7 +114,10 @@ function safeModeError(type: string, safe: SafeMode | undefined): DeaddropError 
   });
 }
 
-/** What blocks one of our logs may have been put right: what waits for it goes out now. */
+/**
+ * Looks again at logs of ours that are blocked. What waits for one that is not any more goes out
+ * now.
+ */
 export function recoverBlocked(
   session: Pick<Session, "world" | "place" | "memory" | "files" | "recorder">,
 ): void {
@@ -119,7 +128,7 @@ export function recoverBlocked(
   if (isBlocked) recover(session);
 }
 
-/** Why that log of ours alone takes nothing now. */
+/** Why nothing is written to that log of ours now, when the others are open. */
 export function troubleOf(
   { memory, files }: Pick<Session, "memory" | "files">,
   log: string,
@@ -163,7 +172,7 @@ function write(
   return { outcome: isQueued ? "queued" : "sent", messages: written.map(({ sent }) => sent) };
 }
 
-/** Nothing is remembered of these lines until they are promised. */
+/** Signs the lines; changes no state, since they are not promised yet. */
 function compose(
   session: Pick<Session, "world" | "place" | "memory" | "files">,
   items: readonly Addressed[],
@@ -181,7 +190,7 @@ function compose(
       // Spec 1.2: an ack in the very microsecond that names its thread would be refused.
       if (timestamp === correlationId) timestamp = nextTimestamp(wallMs, micros, timestamp);
       last = timestamp;
-      // One thread, although each log has a line of its own with a time of its own.
+      // One thread, although each log gets its own line with its own time.
       correlationId ??= timestamp;
       const head = heads.has(name) ? heads.get(name) : writer.head(name);
       const composed = composeLine(

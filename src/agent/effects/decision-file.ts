@@ -45,8 +45,8 @@ export function recordDecision(
 }
 
 /**
- * What is new in decisions.jsonl. It is not noted in the journal: entries prove themselves or not,
- * whenever they are read, and anybody can write there as much as they like.
+ * What is new in decisions.jsonl. The journal does not note it: an entry is proved or not, whenever
+ * it is read, and any agent can write as much as it likes.
  */
 export function newDecisions(
   disk: Disk,
@@ -55,7 +55,7 @@ export function newDecisions(
   at: number,
 ) {
   const { decisions } = place.wire;
-  // Whoever wrote it may have died before its sync: what we rely on has to stay.
+  // Its writer may have died before the sync: what we rely on has to be durable.
   const sync = { sync: true };
   const read = readNewLines(disk, decisions, cursor, BYTES_PER_TURN, sync);
   // A file that was cut or replaced is read again: entries that are known change nothing.

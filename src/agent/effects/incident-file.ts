@@ -8,21 +8,21 @@ import { fromPlain, type JsonObject } from "../../wire/json/json.ts";
 import type { World } from "../session/world.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 
-/** Appends a line to incident_log.jsonl unless one with that id stands there. Spec 3.5. */
+/** Appends a line to incident_log.jsonl unless it has one with that id. Spec 3.5. */
 export function mirrorIncident(world: World, place: AgentConfig, id: string, raw: string): void {
   const { wire } = place;
   const needle = `"${id}"`;
   appendShared(world.disk, wire.incidents, Buffer.from(raw, "utf8"), {
     mode: SHARED_MODE,
     segments: segmentsOf(world.disk, wire.archive, "incident_log"),
-    // An id also stands in lines that answer it, so the whole line decides.
+    // Lines that answer it hold the id too, so the whole line is compared.
     find: (line) => Buffer.from(line).includes(needle) && Buffer.from(line).toString() === raw,
   });
 }
 
 /**
  * One signed line in incident_log.jsonl about an automatic incident that concerns the wire. It is
- * for people: it stands in no log, has no place in a chain, and asks nobody for anything. Spec 3.5.
+ * for people: it is in no log and no chain, and asks for no answer. Spec 3.5.
  */
 export function publishNotice(world: World, place: AgentConfig, incident: AutomaticIncident): void {
   const timestamp = new Date(world.clock.wallMs()).toISOString();

@@ -15,10 +15,10 @@ import { changePrivateTrust } from "../config/trust-store.ts";
 import type { Session } from "../session/session.ts";
 
 /**
- * Makes what the protocol has settled about keys and tiers: keys that a peer changes and we have
- * acked, our own rotation, reciprocations. True when anything was made: pins and keys are then to be
- * read again before another line is judged or signed. Whoever dies in the midst makes it again.
- * Spec 2.3, 2.5.
+ * Carries out what the protocol has decided about keys and tiers: keys that a peer changes and we
+ * have acked, our own rotation, reciprocations. True when anything was changed: pins and keys must
+ * then be read again before another line is judged or signed. After a crash it is carried out
+ * again. Spec 2.3, 2.5.
  */
 export function keepTrust(session: Session): boolean {
   const { memory, env } = session;
@@ -41,7 +41,7 @@ function countReciprocations(
   session.world.log.info({ peer, count, tier }, "decisions acked by this peer are counted");
 }
 
-/** False when the store refuses it: that is told, and our own keys stay as they are. */
+/** False when the store refuses it: the operator is told, and our own keys stay as they are. */
 function makeKeyChange(
   session: Pick<Session, "world" | "place" | "files" | "recorder">,
   due: DueKeyChange,
@@ -66,7 +66,7 @@ function makeKeyChange(
   }
 }
 
-/** What the store refuses is told and not tried again. */
+/** When the store refuses it, the operator is told, and it is not tried again. */
 function makePeerChange(
   session: Pick<Session, "world" | "place" | "files" | "recorder">,
   asked: KeyChange,
@@ -113,7 +113,7 @@ function signWithNext(session: Pick<Session, "world" | "place" | "files" | "reco
   const { world, place } = session;
   const { nextIdentity: next, identity, handle } = place;
   if (next === undefined) return;
-  // Lines of ours that the journal does not know yet would be read again, with a key that has ended.
+  // Otherwise lines of ours that the journal lacks would be read again after their key has ended.
   session.recorder.flush();
   change(session, (store) => {
     const at = isoNow(session);
@@ -121,7 +121,7 @@ function signWithNext(session: Pick<Session, "world" | "place" | "files" | "reco
     const both = old.ok ? noted(old.store, handle, next.publicKey, at) : old;
     return both.ok && place.nextIsUrgent ? withoutEarlier(session, both.store, next) : both;
   });
-  // What waits for its next sync was signed with the old one; it goes out as it is.
+  // Lines in pending are signed with the old key; they go out as they are.
   adoptNextIdentity(world.disk, place.paths);
   const { keyId } = next.signer;
   session.recorder.tell({
@@ -135,14 +135,14 @@ function signWithNext(session: Pick<Session, "world" | "place" | "files" | "reco
   });
 }
 
-/** Who died in the midst has noted it already, and perhaps its end as well. */
+/** After a crash it may be noted already, and its end as well. */
 function noted(store: TrustStore, handle: string, key: Uint8Array, at: string): StoreChange {
   const keys = store.peers.get(handle)?.keys ?? [];
   if (keys.some((known) => Buffer.compare(known.key, key) === 0)) return { ok: true, store };
   return acceptKey(store, handle, key, at);
 }
 
-/** What may be in other hands is ours up to here. */
+/** A key that may be in other hands counts as ours up to here. */
 function withoutEarlier(
   session: Pick<Session, "world" | "place" | "files">,
   store: TrustStore,

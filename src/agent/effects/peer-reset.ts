@@ -18,7 +18,7 @@ const HOLD_OF = {
   order: { cause: "log_reordered", taken_from: "here" },
 } as const;
 
-/** What of a peer is held back until the operator decides, and why. Spec 1.6, 2.5. */
+/** What of a peer stays unread until the operator decides, and why. Spec 1.6, 2.5. */
 export function holdsView(
   session: Pick<Session, "world" | "place" | "memory">,
   peer: string,
@@ -61,8 +61,8 @@ function logHold(
 }
 
 /**
- * Of a log that begins late, or that has lacked lines or shown another order for so long that the
- * operator was told of it, the operator decides.
+ * The operator decides about a log that begins late, and about one that has lacked lines or shown
+ * another order for so long that the operator was told.
  */
 function longWait(
   session: Pick<Session, "world" | "place" | "memory">,
@@ -83,14 +83,14 @@ function lateness(status: LogStatus): "late" | undefined {
 }
 
 /**
- * Takes a peer's lines again where its logs are held or begin late: one durable event, so that a
- * crash leaves all of it done or nothing. A hold in the trust store is not ended here. Answers what
- * was held. Spec 1.6.
+ * Takes in a peer's lines again where its logs are held or begin late. It is one durable event, so
+ * after a crash all of it is done or nothing. A hold in the trust store does not end here. Answers
+ * what was held. Spec 1.6.
  */
 export async function resetPeer(session: Session, peer: string): Promise<HoldsView> {
   const { memory, place, world, files } = session;
   const view = holdsView(session, peer);
-  // Beats that we wrote until now count the lines of a rewritten log as they stood before.
+  // Beats that we wrote until now count the lines of a rewritten log as it was before.
   await takeInOwn(session);
   const logs = view.holds.flatMap(({ log, taken_from }): ResetLog[] => {
     if (log === null) return [];
@@ -101,11 +101,11 @@ export async function resetPeer(session: Session, peer: string): Promise<HoldsVi
   const event: ResetEvent = { kind: "reset", at: session.world.clock.wallMs(), peer, logs };
   session.recorder.local(event);
   const anew = logs.filter(({ lines }) => lines !== undefined);
-  // What its head was says nothing of a log that has begun anew.
+  // The old head says nothing of a log that was rewritten.
   files.heads.save({ peers: new Map(anew.map(({ log }) => [log, undefined])) });
   for (const { log } of anew) {
     const intake = intakeOf(memory, log);
-    // What we have had must not use up what its author may send us.
+    // Lines that were there before must not use up the author's limits.
     intake.past.unlimitedTo = world.disk.stat(join(place.wire.folder, intake.log.path))?.size ?? 0;
   }
   return view;

@@ -5,12 +5,12 @@ import type { Session } from "../session/session.ts";
 import { statePath } from "../../storage/paths.ts";
 
 const STATE_MODE = 0o640;
-/** Sessions that have said that it cannot be written: another user may keep its name occupied. */
+/** Sessions that have logged that it cannot be written: another user may occupy its name. */
 const told = new WeakSet<Session>();
 
 /**
  * Publishes how far we have read in `<handle>_state.json`. A convenience for people and for peers
- * without receipts: it proves nothing, and whoever wants proof reads our signed beats. Spec 1.1.
+ * without receipts: it proves nothing; our signed beats do. Spec 1.1.
  */
 export function publishState(session: Session): void {
   const { world, place, memory, env } = session;
@@ -27,7 +27,7 @@ export function publishState(session: Session): void {
   const bytes = Buffer.from(`${JSON.stringify(state)}\n`, "utf8");
   const path = statePath(place.wire, place.handle);
   try {
-    if (stands(world.disk, path, bytes)) return;
+    if (isPublished(world.disk, path, bytes)) return;
     world.disk.replace(path, bytes, STATE_MODE);
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
@@ -37,8 +37,8 @@ export function publishState(session: Session): void {
   }
 }
 
-/** Anybody may have put something else there, of any size. */
-function stands(disk: Disk, path: string, bytes: Buffer): boolean {
+/** Another program may have put something else there, of any size. */
+function isPublished(disk: Disk, path: string, bytes: Buffer): boolean {
   const file = openUnlessObstructed(disk, path);
   if (file === undefined || file === "obstructed") return false;
   try {

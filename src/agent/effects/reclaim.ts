@@ -14,9 +14,8 @@ import { intakeOf } from "../state/agent-state.ts";
 import type { Session } from "../session/session.ts";
 
 /**
- * The operator's word that the other copy of our key is stopped: we write on from where our logs
- * stand. Nothing that stands in them is touched. Spec 1.6. A crash leaves it undone; to do it again
- * is safe.
+ * The operator has stopped the other copy of our key: we write on from the end of our logs. No line
+ * in them is changed. Spec 1.6. After a crash it has not happened; to do it again is safe.
  */
 export async function reclaim(session: Session): Promise<ReclaimAnswer> {
   const { memory, place, files, world } = session;
@@ -25,7 +24,7 @@ export async function reclaim(session: Session): Promise<ReclaimAnswer> {
   const isBlocked = (name: string) => writer.blocked(name)?.code === "identity_in_use";
   if (memory.inUse === undefined && !logs.some(({ name }) => isBlocked(name)))
     return { logs: [], given_up: [], kept_in: null };
-  // Also what the other copy has written since then is known before we follow it.
+  // Lines that the other copy has written since then have to be known before ours follow them.
   await takeInOwn(session);
   session.recorder.flush();
   recoverOwnLogs(session);
@@ -51,8 +50,8 @@ export async function reclaim(session: Session): Promise<ReclaimAnswer> {
 }
 
 /**
- * The line of ours with the highest `seq` that stands in a log, whoever wrote it. Throws when the log
- * cannot be read, or lacks what we have read in it: to go on from there would fork it.
+ * The line with our signature and the highest `seq` in a log, whichever copy wrote it. Throws when
+ * the log cannot be read, or lacks what we have read in it: to go on from there would fork it.
  */
 function highestLine(
   { world, place, memory }: Pick<Session, "world" | "place" | "memory">,
@@ -77,7 +76,7 @@ function highestLine(
   });
 }
 
-/** The place of a line in its chain, if that is above `seq`; of most lines a rough look tells. */
+/** The place of a line in its chain, if that is above `seq`; most lines need no full parse for this. */
 function lineAbove(seq: number, bytes: Uint8Array): ChainHead | undefined {
   // The heads in a beat have a `seq`, too.
   const text = Buffer.from(bytes).toString("latin1");

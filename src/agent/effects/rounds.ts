@@ -17,7 +17,7 @@ const TAKE_IN_MS = 50;
 export interface Rounds {
   /** Take in, decide, act. True when more waits to be read. */
   round(session: Session): Promise<boolean>;
-  /** Takes in what is there and beats a last time, `paused`. */
+  /** Takes in what is there and writes a last beat, `paused`. */
   last(session: Session): Promise<void>;
   /** When the next beat of ours, or a log that may be read again, is due. Monotonic ms. */
   nextDueMs(session: Session): number;
@@ -66,7 +66,7 @@ export function makeRounds(): Rounds {
   };
 }
 
-/** What we have written is folded before anybody looks at what follows from it. */
+/** Folds what we have written, before a view or a decision looks at the state. */
 export async function readBack(session: Session): Promise<void> {
   if (session.files.own.written.size > 0) await takeInOwn(session);
 }

@@ -13,7 +13,10 @@ import { sendInto, troubleOf } from "./append-own.ts";
 import { ownTrouble } from "../intake/trouble/log-holds.ts";
 import type { Session } from "../session/session.ts";
 
-/** How long a shared file is left alone that somebody keeps locked, or that cannot be written. */
+/**
+ * How long we do not try a shared file that another process keeps locked, or that cannot be
+ * written.
+ */
 const SHARED_RETRY_MS = 2_000;
 
 /**
@@ -38,14 +41,14 @@ export async function perform(
       next = beatWritten(next, effect.log, heartbeats, session.env, now, jitter);
     }
   }
-  // One failure is enough: each attempt waits a little for the lock.
+  // After one failure the others are not tried: each attempt waits a little for the lock.
   for (const effect of effects) {
     if (doNow(session, [effect]).length > 0) performShared(session, effect);
   }
   return next;
 }
 
-/** Without what goes into shared files while those are left alone: it is decided again. */
+/** Without effects on shared files while we do not try those; they are decided again. */
 function doNow(
   { files: { shared }, world }: Pick<Session, "files" | "world">,
   effects: readonly Effect[],

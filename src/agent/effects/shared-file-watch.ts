@@ -20,8 +20,8 @@ export function newWireGuard(): WireGuard {
 }
 
 /**
- * Looks at the files of the wire that peers can write and that must change nothing for us, and says
- * what departs from what we pinned. Spec 1.1, 2.1, 3.5: told once, never followed.
+ * Looks at the files of the wire that peers can write and that must change nothing for us. Returns
+ * how they differ from what we pinned. Spec 1.1, 2.1, 3.5: told once, never followed.
  */
 export function guardWire(
   session: Pick<Session, "world" | "place" | "memory" | "env">,
@@ -66,7 +66,7 @@ function configDrift(
   const pinned = readPinned(world.disk, place.paths, which);
   const current = bytesOf(world.disk, path);
   if (current === undefined || pinned === undefined) {
-    // A wire without the file says what the defaults say.
+    // A wire without the file has the defaults.
     if (current === pinned) return [];
     if (current === undefined && pinned !== undefined && saysDefaults(which, pinned)) return [];
   } else if (current !== "unreadable" && Buffer.from(pinned).equals(current)) return [];
@@ -92,7 +92,7 @@ function advertisedDrift({ world, place }: Pick<Session, "world" | "place">): Au
     const detail = parsed?.detail ?? `${path} is no readable file`;
     return [drift("unreadable", undefined, detail)];
   }
-  // Who writes there chooses the names: only those of the roster have a limit of their own.
+  // Any writer chooses the names: only those of the roster have a limit of their own.
   const { roster } = place.layout;
   return trustDrift(place.store, parsed.document).map(({ key, handle, detail }) =>
     drift(key, roster.includes(handle) ? handle : undefined, detail),
@@ -111,8 +111,8 @@ function drift(key: string, peer: string | undefined, detail: string): Automatic
 }
 
 /**
- * SAFE_MODE is a sign on the door for people. We put it up and take it down with what follows from
- * the logs; one that somebody else put up starts nothing. Spec 3.5.
+ * SAFE_MODE is a sign for people. We write and remove it by what follows from the logs; a file that
+ * another program put there starts no safe mode. Spec 3.5.
  */
 function safeModeSign(
   session: Pick<Session, "world" | "place" | "memory" | "env">,
@@ -138,7 +138,7 @@ function safeModeSign(
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
     world.log.warn({ code: error.code }, `SAFE_MODE: ${error.message}`);
-    // Another user's, which only they or the folder's owner can take down: it proves nothing.
+    // It is another user's, and only they or the folder's owner can remove it. It proves nothing.
     if (mode === undefined && error.code === "denied") guard.set(path, lookOf(world.disk, path));
     return [];
   }

@@ -1,5 +1,5 @@
 import { lineEvent } from "../../protocol/line-event.ts";
-import { mayBeMended } from "../../protocol/logs/logs.ts";
+import { mayBeRestored } from "../../protocol/logs/logs.ts";
 import type { CoreEvent, RewoundEvent } from "../../protocol/events.ts";
 import { isMail, isWantedBeat } from "../../protocol/routing.ts";
 import type { AutomaticIncident } from "../../protocol/effects.ts";
@@ -102,7 +102,7 @@ function outcomesOf(
   });
 }
 
-/** What was awaited is there again. */
+/** The line is back: it is awaited no more. */
 function forget(
   { memory }: Pick<Session, "memory">,
   intake: LogIntake,
@@ -114,16 +114,17 @@ function forget(
 }
 
 /**
- * Lines that we have counted already are read again: what stood there has been mended. Those before
- * it may be read again, too, and are the same.
+ * When a line that we have counted already is read again, its author has restored it. Lines before
+ * it may be read again too, and are the same.
  */
 function rewoundBefore(
   { memory }: Pick<Session, "memory">,
   { log }: LogIntake,
   judged: readonly JudgedLine[],
 ): RewoundEvent[] {
-  const isMended = ({ tail }: JudgedLine) => mayBeMended(memory.state.logs, log.name, tail.line);
-  const first = judged.find(isMended);
+  const isRestored = ({ tail }: JudgedLine) =>
+    mayBeRestored(memory.state.logs, log.name, tail.line);
+  const first = judged.find(isRestored);
   return first === undefined
     ? []
     : [{ kind: "rewound", log: log.name, line: first.tail.line - 1, at: first.at }];
@@ -155,7 +156,10 @@ function placeOf(run: JudgedRun["run"]): Pick<LineEntry, "first" | "count"> {
   return run === undefined ? {} : { first: run.first.tail.line, count: run.count };
 }
 
-/** What of a line is a message to us, once; heartbeats only when asked for. Spec 2.4. */
+/**
+ * The bytes for the inbox, once for each message to us; heartbeats only if the operator wants them
+ * there. Spec 2.4.
+ */
 function mailOf(
   session: Pick<Session, "place" | "memory" | "env">,
   line: JudgedLine,
@@ -175,7 +179,7 @@ function mailOf(
   return isWanted ? tail.bytes : undefined;
 }
 
-/** Where a line stands in the inbox that our journal, or its log, had lost. Spec 2.4. */
+/** The offset in the inbox of a line that our journal, or its log, had lost. Spec 2.4. */
 function deliveredAt(
   { inbox }: Memory,
   { awaited }: LogIntake,

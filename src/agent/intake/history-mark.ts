@@ -8,8 +8,8 @@ import type { LogIntake } from "../state/agent-state.ts";
 import type { Session } from "../session/session.ts";
 
 /**
- * Notes for every log that the journal does not follow yet how much of it stands there already:
- * that is history. Spec 2.4. What was written while we were down is live, but not rate limited.
+ * Notes for every log that the journal does not follow yet how long it is: up to there it is
+ * history. Spec 2.4. Lines that were written while we were down are live, but not rate limited.
  */
 export function beginLogs(
   session: Pick<Session, "world" | "place" | "memory" | "ctx" | "recorder">,

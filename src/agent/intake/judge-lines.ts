@@ -18,7 +18,7 @@ import type { UnsignedPast } from "../../admission/unsigned-lines.ts";
 import type { TailLine } from "../../storage/files/tail.ts";
 import type { ChainRange } from "../../wire/chain.ts";
 import { pastContextOf } from "../session/environment.ts";
-import { mendingMs, tornLine } from "./trouble/torn-line.ts";
+import { restoreCheckMs, tornLine } from "./trouble/torn-line.ts";
 import { isOutOfTurn } from "./trouble/line-order.ts";
 import type { Disorder, Limit } from "../state/log-status.ts";
 import type { Allowance, LogIntake } from "../state/agent-state.ts";
@@ -63,11 +63,11 @@ export interface Stop {
   readonly at?: number;
 }
 
-/** How long a log is left alone whose next line waits: for us, or for what may change any moment. */
+/** How long a log is not read when its next line waits. */
 const LOOK_AGAIN_MS = { held: 60_000, late: 60_000, ahead: 10_000, order: 1_000 } as const;
 /** What the journal notes of one line, about. */
 const NOTE_BYTES = 256;
-/** How long a log is left alone whose author we wait for, or whose author has spent the day. */
+/** The longest time that a log is not read when its author is over a limit. */
 const WAIT_MS = 60_000;
 
 export function prepareLines(
@@ -120,7 +120,7 @@ export interface Judging {
 /** In which order the file shows its lines. Spec 1.6. */
 export interface FileOrder {
   /** Whether lines of the chain between these numbers are in the file behind that offset. */
-  standsBehind(offset: number, range: ChainRange): boolean;
+  hasLinesBehind(offset: number, range: ChainRange): boolean;
   /** The log has been found to hold all that we know, in order: awaited lines and new ones. */
   readonly isOrdered: boolean;
 }
@@ -152,7 +152,7 @@ export function judgeLines(
     const tear = judging.own ? undefined : tornLine(lines, at, valid, judging.intake);
     if (tear === "torn") {
       const { start, end } = line.tail;
-      const forMs = mendingMs(end - start);
+      const forMs = restoreCheckMs(end - start);
       return { judged, stop: { cause: "torn", at: start, forMs, detail: "", events: [] } };
     }
     if (tear !== undefined) judging.intake.order.goesOn = tear;
@@ -211,13 +211,13 @@ function judgeAuthentic(
   if (!judging.order.isOrdered && isOutOfTurn(message.id, intake, returned)) {
     return { cause: "reordered", forMs: 0, detail: "", events: [] };
   }
-  // A line that a power cut took back and that its author has appended again: the first receipt
-  // and the first verdict stand.
+  // A line that a power cut removed and that its author has restored: the first receipt time and
+  // the first verdict count.
   const noted = intake.awaited.get(message.id);
   if (noted !== undefined) returned.add(message.id);
   const live = noted === undefined ? fresh : noted.old !== true;
   const before = { ...allowance };
-  // Anybody can copy a line: a second one of it is not charged to its author.
+  // Any program can copy a line: a second one is not charged to its author.
   const isCopy = intake.admission.seen.has(message.id);
   const isCharged = noted === undefined && !isCopy;
   const limited = isCharged ? limit(message, tail, live, judging) : undefined;
@@ -230,7 +230,7 @@ function judgeAuthentic(
   const reading = { mode: "live", receivedAtMs: claimed, line, end, first } as const;
   const verdict = judge(authentic, intake.admission, ctx, reading);
   if (verdict.outcome === "wait") {
-    // It will be asked for again.
+    // The line will be read again.
     if (allowance !== undefined) Object.assign(allowance, before);
     const { because: cause, detail, events } = verdict;
     return { cause, forMs: LOOK_AGAIN_MS[cause], detail, events, id: message.id };
@@ -249,7 +249,7 @@ function judgeAuthentic(
   return { ...base, verdict: "accepted", reason: undefined, afterGap, events };
 }
 
-/** Spec 2.4: rate is no refusal; the line stays where it is and is taken up later. */
+/** Spec 2.4: a line over the rate is not refused; it stays unread and is read later. */
 function limit(
   message: VerifiedMessage,
   tail: TailLine,
@@ -278,7 +278,7 @@ function limit(
   return undefined;
 }
 
-/** Of a line of two bytes we note a hundred. */
+/** The note on a line is longer than a short line itself. */
 function storedBytes({ start, end }: TailLine): number {
   return end - start + NOTE_BYTES;
 }

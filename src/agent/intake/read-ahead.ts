@@ -11,7 +11,7 @@ interface Helping {
   readonly lines: number;
 }
 
-/** What was written before we looked: it goes faster in large helpings, and nobody waits yet. */
+/** What was written before we looked: large helpings are faster, and nothing waits for its turn yet. */
 const BACKLOG: Helping = { bytes: 1_048_576, lines: 8_192 };
 /** What is written while we run. Nothing interrupts a turn: a quiet peer may wait for one. */
 const LIVE: Helping = { bytes: 16_384, lines: 64 };
@@ -20,7 +20,7 @@ const LIVE: Helping = { bytes: 16_384, lines: 64 };
 export interface Batch {
   readonly log: string;
   readonly isLive: boolean;
-  /** Where the read began: a batch is of use only while the log stands there. */
+  /** Where the read began: a batch is of use only while the log's cursor is there. */
   readonly from: Cursor | undefined;
   readonly read: TailRead;
   readonly prepared: readonly PreparedLine[];
@@ -45,16 +45,16 @@ export function beginBatch(
   const { path, from, own } = at;
   const isLive = (from?.offset ?? 0) >= intake.past.unlimitedTo;
   const { bytes, lines } = isLive ? LIVE : BACKLOG;
-  // What we wrote ourselves is promised in pending already: one sync a send. Spec 4.1, Append.
+  // Our own lines are in pending already: one sync for each send is enough. Spec 4.1, Append.
   const read = readNewLines(world.disk, path, from, bytes, { sync: !own, maxLines: lines });
   const prepared = prepareLines(read.lines, intake, ctx);
   const valid = verdicts(world, files.own.written, prepared);
-  // Nobody waits for a batch that is given up.
+  // A batch that is given up is awaited by no one.
   valid.catch(() => undefined);
   return { log: intake.log.name, isLive, from, read, prepared, valid };
 }
 
-/** The batch of that log, if one was begun and the log still stands where it began. */
+/** The batch of that log, if one was begun and the log's cursor is still where it began. */
 export function takeAhead(ahead: Ahead, intake: LogIntake): Batch | undefined {
   const { batch } = ahead;
   if (batch?.log !== intake.log.name) return undefined;
@@ -69,7 +69,7 @@ async function verdicts(
   prepared: readonly PreparedLine[],
 ): Promise<readonly boolean[]> {
   const signatures = signaturesOf(prepared);
-  // Each id once: a second line that carries it is somebody's copy, and is checked.
+  // Each id once: a second line that carries it is a copy, and is checked.
   const claimed = new Set<string>();
   const isOurs = signatures.map(({ message: { id } }) => {
     if (!written.has(id) || claimed.has(id)) return false;

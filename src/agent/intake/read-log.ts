@@ -12,10 +12,10 @@ import { judgeLines, type JudgedLine, type PreparedLine, type Stop } from "./jud
 import { beginBatch, takeAhead, type Batch } from "./read-ahead.ts";
 import { chainIncident } from "./trouble/chain-incidents.ts";
 import { foreignIncident, withForeign } from "./trouble/foreign-lines.ts";
-import { standsBehind } from "./trouble/line-order.ts";
+import { hasLinesBehind } from "./trouble/line-order.ts";
 import { noteDisorder } from "./trouble/log-waits.ts";
 import { searchLineEnd } from "./trouble/oversized-line.ts";
-import { MENDING_MS } from "./trouble/torn-line.ts";
+import { RESTORE_CHECK_MS } from "./trouble/torn-line.ts";
 import { searchBehindTear } from "./trouble/torn-line-search.ts";
 import { moveCursor } from "../state/log-cursor.ts";
 
@@ -27,16 +27,16 @@ export interface Round {
   readonly anomaly: Anomaly | undefined;
 }
 
-/** How long a log is left alone in which the end of a line is searched for. */
+/** How long a log is not read while the end of a long line is searched for. */
 const SEARCHING_MS = 5;
-/** The same for one in which lines of the chain come too early. */
+/** The same for a log whose lines are out of order. */
 const ORDER_MS = 1_000;
 const NOTHING: Round = { lines: 0, more: false, anomaly: undefined };
 
 /**
  * Takes in what is new in one log: read whole lines → authenticate → admit → make durable → fold.
- * Spec 4.1. The cursor moves only when log, journal, heads and inbox are synced. `isPatient`: it
- * comes again for what takes its time.
+ * Spec 4.1. The cursor moves only when log, journal, heads and inbox are synced. `isPatient`: the
+ * caller comes again, so a long search may go on in the background.
  */
 export async function takeIn(session: Session, name: string, isPatient = false): Promise<Round> {
   const { world, place, memory } = session;
@@ -52,7 +52,7 @@ export async function takeIn(session: Session, name: string, isPatient = false):
   const refused = unnamedRefusals(memory, place.layout, place.handle, name);
   // Spec 3.2: not read before the next beat. To read is to check signatures, forged ones too.
   if (refused !== undefined && isFull(refused)) return NOTHING;
-  // Of a batch that was read before, nobody knows how the file looked then.
+  // Of a batch that was read ahead we do not know how the file looked then.
   const look = ahead === undefined ? lookFirst(session, intake, path, isPatient) : "";
   if (look === undefined) return NOTHING;
   const own = isOwn(session, intake);
@@ -74,17 +74,17 @@ export async function takeIn(session: Session, name: string, isPatient = false):
 }
 
 /**
- * A hold is of a peer: a fork in one of its logs stops all of them. Spec 1.6. Our own are always read:
- * what others write there with our key has to be known.
+ * A hold is of a peer: a fork in one of its logs stops all of them. Spec 1.6. Our own are always
+ * read: we have to know what others write there with our key.
  */
 function isHeld(session: Pick<Session, "place" | "env">, intake: LogIntake): boolean {
   return !isOwn(session, intake) && session.env.reading.heldPeers.has(intake.log.owner);
 }
 
 /**
- * What the file looks like, where that is asked of it later ("" where not), or undefined when there is
- * nothing to be read: it has not changed since it was found torn or out of order, or the end of a
- * long line is being searched for.
+ * What the file looks like ("" where that is not needed later), or undefined when there is nothing
+ * to read: it has not changed since it was found torn or out of order, or the end of a long line is
+ * being searched for.
  */
 function lookFirst(
   session: Pick<Session, "world" | "recorder" | "ahead">,
@@ -96,7 +96,7 @@ function lookFirst(
   const { status } = intake;
   const look = status.kind === "torn" || status.kind === "behind" ? lookOf(disk, path) : "";
   if (isStillTorn(status, look, clock.monoMs())) {
-    observe(intake, { saw: "no change", forMs: MENDING_MS }, clock.monoMs());
+    observe(intake, { saw: "no change", forMs: RESTORE_CHECK_MS }, clock.monoMs());
     return undefined;
   }
   if (status.kind === "behind" && status.why === "order" && status.look === look) {
@@ -110,7 +110,7 @@ function lookFirst(
   return status.kind === "torn" ? look : "";
 }
 
-/** There is more where a live batch comes from: others have a turn before it is made durable. */
+/** Whether other logs get a turn before this batch is made durable: it is live, and more follows it. */
 async function isLeftForLater({ ahead }: Pick<Session, "ahead">, batch: Batch): Promise<boolean> {
   if (!batch.read.more || !batch.isLive || ahead.batch !== undefined) return false;
   ahead.batch = batch;
@@ -118,7 +118,7 @@ async function isLeftForLater({ ahead }: Pick<Session, "ahead">, batch: Batch): 
   return true;
 }
 
-/** How the file was read, and what of it has to be named. */
+/** How the file was read, and the refusals that our next beat has to name. */
 interface ReadAs {
   readonly path: string;
   readonly look: string;
@@ -168,8 +168,8 @@ function judge(
     allowance: isOwn(session, intake) ? undefined : memory.allowances.get(intake.log.owner),
     refused,
     order: {
-      standsBehind: (offset, range) =>
-        !order.takesAny && standsBehind(session, intake, offset, range),
+      hasLinesBehind: (offset, range) =>
+        !order.takesAny && hasLinesBehind(session, intake, offset, range),
       isOrdered: awaited.size > 0 && order.look === lookOf(world.disk, path),
     },
   });

@@ -1,8 +1,8 @@
 /**
  * Serves sources in turns until none has more, or `isOver`; true when more waits. `take` serves one
- * and says whether it has more. Before each turn of a source that has more than one turn takes, all
- * the others are looked at: whoever says little waits for one turn, however many flood. Spec 2.4:
- * reading has its own budget per log.
+ * and says whether it has more. A source that has more than one turn takes is busy. Before each
+ * turn of a busy source all others are served: a quiet one waits for one turn at most, however many
+ * are busy. Spec 2.4: reading has its own budget per log.
  */
 export async function takeTurns<Source>(
   sources: Iterable<Source>,

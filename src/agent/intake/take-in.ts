@@ -10,9 +10,12 @@ import { takeIn } from "./read-log.ts";
 import { takeTurns } from "./round-robin.ts";
 import { judgeAnomaly } from "./trouble/log-anomalies.ts";
 
-/** Turns of one call for each log: a caller that reads without a daemon reads no endless flood either. */
+/** Turns of one call for each log: a command without a daemon does not read an endless flood either. */
 const MAX_TURNS_A_LOG = 64;
-/** Turns of decisions.jsonl in one call: anybody may write there, and entries are verified. */
+/**
+ * Turns of decisions.jsonl in one call: any agent may write there, and verifying entries takes
+ * time.
+ */
 const MAX_DECISION_TURNS = 64;
 
 /** Reads what is new in every log; true when more waits. After `withinMs` it begins no more turns. */

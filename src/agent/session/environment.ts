@@ -32,7 +32,7 @@ export function contextOf(place: AgentConfig): AdmissionContext {
  * line noted then, by its place in the chain. Spec 2.1.
  */
 export function pastContextOf(ctx: AdmissionContext): AdmissionContext {
-  // Outside a chain nothing says on which side of that line one stands.
+  // Outside a chain nothing says whether a line comes before or after that one.
   return { ...ctx, history: { passed: () => true } };
 }
 

@@ -25,7 +25,7 @@ export function openSession(world: World, place: AgentConfig, memory: Memory): S
   try {
     begin(session);
   } catch (error) {
-    // It is tried again and again while the disk is in trouble.
+    // The caller tries again while the disk is in trouble.
     closeSession(session);
     throw error;
   }
@@ -39,7 +39,7 @@ export function closeSession({ files }: Pick<Session, "files">): void {
   files.quarantine.close();
 }
 
-/** Our own logs first, then what the journal says of all of them, then what has to be told. */
+/** Our own logs first, then the journal and the inbox, then what the operator has to be told. */
 function begin(session: Session): void {
   const { world, place, memory, files, recorder } = session;
   const { disk } = world;

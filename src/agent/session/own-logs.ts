@@ -26,7 +26,7 @@ export interface OwnLogs {
   wroteOurselves(log: string, seq: number, id: string): boolean;
 }
 
-/** Nothing is looked at yet: that is `writer.recover()`. */
+/** Reads nothing yet: `writer.recover()` does. */
 export function openOwnLogs(
   world: World,
   place: AgentConfig,
@@ -66,7 +66,10 @@ export function recoverOwnLogs(
   reportRecovery(session, report);
 }
 
-/** What goes out only now may be newer than all that was read back: the next line follows it. */
+/**
+ * A line that goes out only now may be newer than all that was read back: the next one must be
+ * later.
+ */
 function noteRestored({ times }: Memory, line: Uint8Array, wallMs: number): void {
   const parsed = parseMessage(line);
   if (!parsed.ok) return;
@@ -74,8 +77,8 @@ function noteRestored({ times }: Memory, line: Uint8Array, wallMs: number): void
 }
 
 /**
- * Our logs are read one after the other: the newest of all of them counts. Not one that a clock
- * has set far ahead, which the next one does not follow either. Spec 1.2.
+ * Our logs are read one after the other: the newest time of all of them counts, but not one far
+ * ahead of our clock, which the next line does not have to exceed either. Spec 1.2.
  */
 export function laterTimestamp(last: string | undefined, next: string, wallMs: number): string {
   if (last === undefined || Date.parse(last) > wallMs + FAR_AHEAD_MS) return next;

@@ -49,12 +49,15 @@ export class Recorder {
     this.#later = [];
   }
 
-  /** Entries that wait for the next batch are written and synced. */
+  /** Writes and syncs the entries that wait for the next batch. */
   flush(): void {
     if (this.#later.length > 0) this.note([], "now");
   }
 
-  /** Notes now, and in the same write what of these incidents is to be told; then tells it. */
+  /**
+   * Notes the entries now, and in the same write which of these incidents are told; then tells
+   * them.
+   */
   noteAndTell(entries: readonly JournalEntry[], incidents: readonly AutomaticIncident[]): void {
     const { world, memory } = this.#parts;
     const wallMs = world.clock.wallMs();
@@ -64,7 +67,7 @@ export class Recorder {
     const notices = told.map((event): JournalEntry => ({ k: "local", event }));
     if (notices.length + entries.length > 0) this.note([...notices, ...entries], "now");
     for (const event of told) this.fold(event);
-    // A process that dies before this publishes none of it, but never any of it twice.
+    // A process that dies before this has published nothing, and does not later: never twice.
     for (const each of due) this.#announce(each);
   }
 

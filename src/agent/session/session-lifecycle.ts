@@ -9,11 +9,14 @@ import { closeSession, openSession } from "./open-session.ts";
 import type { Session } from "./session.ts";
 import { keepTrust } from "../effects/key-changes.ts";
 
-/** A killed holder's note stands until the next holder has written its own. */
+/** The note of a killed holder stays in the lock file until the next holder has written its own. */
 const NOTE_SETTLES_MS = 1_000;
 /** Short, since it blocks the process: the client tries again, and looks for a daemon meanwhile. */
 const COMMAND_LOCK_WAIT_MS = 250;
-/** Journal bytes that a start may have to replay; a checkpoint is else written when it is quiet. */
+/**
+ * Journal bytes that a start may have to replay; otherwise a checkpoint is written when nothing
+ * happens.
+ */
 const CHECKPOINT_AFTER_BYTES = 16 * 1_048_576;
 
 /** A daemon's session, which is closed and opened again after trouble, and the lock that stays. */

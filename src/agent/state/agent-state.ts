@@ -20,14 +20,17 @@ export interface LogIntake {
   admission: LogAdmission;
   status: LogStatus;
   readonly past: LogPast;
-  /** What the journal noted of lines that the log lacks just now, by id: a power cut took them back. */
+  /**
+   * Awaited lines: what the journal noted of lines that the log lacks now, by id. A power cut
+   * removed them.
+   */
   readonly awaited: Map<string, AwaitedLine>;
   /** What others have written into it within the hour. */
   foreign: ForeignUse;
   readonly order: LogOrder;
 }
 
-/** Which lines of a log are no news. Offsets in its file. */
+/** Which lines of a log are history. Offsets in its file. */
 export interface LogPast {
   /** Lines that end at or before this offset were there when the journal began: history. */
   historyTo: number | undefined;
@@ -56,7 +59,7 @@ export interface AwaitedLine extends LineEntry {
   readonly isRead?: true;
 }
 
-/** What the agent marks as read holds for lines, too, that their log lacks just now. */
+/** What the agent marks as read also counts for awaited lines. */
 export function readAwaited({ intakes }: Memory, event: LocalEvent): void {
   if (event.kind !== "read") return;
   const { ids } = event;
@@ -92,7 +95,7 @@ export interface KnownInbox {
   from: number;
 }
 
-/** All that changes while an agent runs; everything of it can be had again from journal and logs. */
+/** All that changes while an agent runs; all of it can be derived again from journal and logs. */
 export interface Memory {
   state: State;
   readonly intakes: Map<string, LogIntake>;

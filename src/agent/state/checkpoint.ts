@@ -21,7 +21,7 @@ const SHARE_TO_REPLAY = 1 / 8;
 /** Between what is kept of the memory and the state, which is lines of its own. */
 const STATE_FOLLOWS = "";
 
-/** What of the memory is kept; all of it follows from journal and logs as well. Spec 4.1. */
+/** What is kept of the memory; all of it follows from journal and logs as well. Spec 4.1. */
 interface SavedMemory {
   readonly version: number;
   /** The logs and the configuration that it was folded under: another one needs another fold. */
@@ -45,7 +45,7 @@ interface SavedIntake {
   readonly admission: SavedLogAdmission;
   readonly historyTo?: number | undefined;
   readonly lastAt: number;
-  /** What the operator has let pass lasts until it is read, across restarts. */
+  /** The operator's decision lasts until the log is read, across restarts. */
   readonly takesAnyOrder?: boolean;
 }
 
@@ -79,7 +79,7 @@ export function saveMemory(disk: Disk, place: AgentConfig, memory: Memory): void
     lastTimestamp: memory.times.lastSent,
     journalEnd: memory.journalEnd,
     journalHash: journalHash(disk, place, memory.journalEnd) ?? "",
-    // What stands in the inbox and in no journal has to be found again.
+    // What is in the inbox and in no journal has to be found again.
     inboxEnd: memory.inbox.unnoted === undefined ? memory.inbox.end : 0,
     inboxFrom: memory.inbox.unnoted === undefined ? memory.inbox.from : 0,
     inUse: memory.inUse,
@@ -110,7 +110,8 @@ function* linesOf(saved: SavedMemory, memory: Memory): Generator<string> {
 
 /**
  * The memory of the last checkpoint, or an empty one when there is none that fits: the journal is
- * then replayed from its beginning. One of a journal that was lost or cut since fits no more.
+ * then replayed from its beginning. A checkpoint does not fit when its journal was lost or cut
+ * since.
  */
 export function loadMemory(disk: Disk, place: AgentConfig, monoMs: number): Memory {
   const loaded = loadCheckpoint(disk, place.paths.checkpoint, (lines) =>
@@ -194,8 +195,9 @@ function journalHash(disk: Disk, place: AgentConfig, end: number): string | unde
 }
 
 /**
- * Whether the decisions that the checkpoint knows to be recorded still stand in their file: a power
- * cut can take back one whose sync had failed. It is then folded anew, and recorded again.
+ * Whether the decisions that the checkpoint counts as recorded are still in their file: a power cut
+ * can remove one whose sync had failed. The journal is then replayed, and the decision recorded
+ * again.
  */
 function stillRecorded(disk: Disk, place: AgentConfig, cursor: Cursor | undefined): boolean {
   if (cursor === undefined) return true;

@@ -18,7 +18,7 @@ interface Recovery {
 
 /**
  * Makes the inbox hold what the journal says was routed, each line once. Spec 4.1, Delivery. What
- * stands there and in no journal (it was lost, or its tail) stays, and is not routed again.
+ * is there and in no journal (the journal, or its tail, was lost) stays, and is not routed again.
  */
 export function restoreInbox({ disk, place, memory, files }: Recovery): void {
   const source = openLineReader(disk, place);
@@ -55,7 +55,10 @@ export function restoreInbox({ disk, place, memory, files }: Recovery): void {
   memory.inbox.from = files.journal.end;
 }
 
-/** Its log lacks it, too, and blanks stand in its place: if it comes back, it is routed once more. */
+/**
+ * Its log lacks it too, and blanks are in its place in the inbox: if it comes back, it is routed
+ * once more.
+ */
 function deliverAgain({ intakes }: Memory, { log, id, inbox }: Routed): void {
   const awaited = intakes.get(log)?.awaited;
   const line = id === undefined ? undefined : awaited?.get(id);
@@ -81,7 +84,10 @@ function* routedFrom(files: Files, from: number, start: number): Generator<Route
   }
 }
 
-/** Lines that a lost journal had delivered are noted anew in the order of their logs. */
+/**
+ * Lines that were delivered before the journal was lost are noted again, in the order of their
+ * logs.
+ */
 function inOrder(routed: () => Iterable<Routed>): Iterable<Routed> {
   let last = -1;
   for (const { inbox } of routed()) {

@@ -2,8 +2,8 @@ import type { CoreEvent } from "../../protocol/events.ts";
 import type { RefusalReason } from "../../admission/checks.ts";
 
 /**
- * What the private journal says of one whole line of a log: when it was received, where it stands
- * and what became of it. With the bytes of the log this is enough to fold it again. Spec 2.4.
+ * What the private journal says of one whole line of a log: when it was received, where it is and
+ * what became of it. With the bytes of the log this is enough to fold it again. Spec 2.4.
  */
 export interface LineEntry {
   readonly k: "line";
@@ -29,11 +29,11 @@ export interface LineEntry {
   readonly own?: true;
   /** Logical offset in the inbox, of lines that were routed. */
   readonly inbox?: number;
-  /** Where it stood there before both its log and the inbox lost it. */
+  /** Its earlier offset there, before both its log and the inbox lost it. */
   readonly instead?: number;
 }
 
-/** A log that this journal follows from here on; what stands in it up to `size` is history. */
+/** A log that this journal follows from here on; its first `size` bytes are history. */
 export interface BeganEntry {
   readonly k: "began";
   readonly at: number;
@@ -41,7 +41,7 @@ export interface BeganEntry {
   readonly size: number;
 }
 
-/** Events that stand in no log: the agent's own acts, and what was told or recorded. */
+/** Events that are in no log: the agent's own acts, and what was told or recorded. */
 export interface LocalEntry {
   readonly k: "local";
   readonly event: LocalEvent;

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { lineEvent } from "../../protocol/line-event.ts";
-import { mayBeMended } from "../../protocol/logs/logs.ts";
+import { mayBeRestored } from "../../protocol/logs/logs.ts";
 import type { CoreEvent } from "../../protocol/events.ts";
 import type { Disk } from "../../storage/disk/disk.ts";
 import type { Journal } from "../../storage/files/journal.ts";
@@ -16,7 +16,7 @@ import type { LogIntake, Memory } from "./agent-state.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import { moveCursor } from "./log-cursor.ts";
 
-/** Where a replay reads, and whom it tells. */
+/** What a replay reads, and what it calls with each event. */
 export interface Replay {
   readonly disk: Disk;
   readonly place: AgentConfig;
@@ -74,7 +74,7 @@ function replayEntry(replay: Replay, progress: Progress, entry: JournalEntry): v
       const { event } = entry;
       takeLocal(replay.memory, event);
       replay.fold(event);
-      // What follows in the journal is of what was put in the place of the lines before.
+      // What follows in the journal is about the lines that replaced the earlier ones.
       for (const { log, lines } of event.kind === "reset" ? event.logs : []) {
         if (lines === undefined) continue;
         broken.delete(log);
@@ -94,15 +94,15 @@ function replayEntry(replay: Replay, progress: Progress, entry: JournalEntry): v
       if (intake === undefined) return;
       const event = broken.has(entry.log) ? undefined : eventOf(replay, progress, intake, entry);
       if (event !== undefined) {
-        foldMended(replay, entry);
+        foldRestored(replay, entry);
         replay.fold(event);
         // The checkpoint may be of a time at which the log lacked it.
         if (event.kind === "line") intake.awaited.delete(event.message.id);
-        // What proves nothing may have been mended since: it is read again.
+        // A line that proved nothing may have been torn, and restored since: it is read again.
         if (event.kind === "line") reached.set(entry.log, entry);
         return;
       }
-      // The log lacks it now. What was said of it holds when it comes back. Spec 1.6.
+      // The log lacks it now. What the journal noted of it counts when it comes back. Spec 1.6.
       broken.add(entry.log);
       if (entry.reason === "log_forked") {
         const detail = `${entry.log}: the line ${entry.id ?? ""} forked it, and the log lacks it now`;
@@ -123,11 +123,11 @@ function placeOf({ inbox }: LineEntry): Pick<LineEntry, "inbox"> {
 }
 
 /**
- * What stood at that line before was no line of its author's. Who saw this live may not have held
- * that line any more, so that nothing was noted of it.
+ * At that line there was a torn line before, which its author has restored. When it was read, the
+ * torn line may have been forgotten already, so that nothing says so in the journal.
  */
-function foldMended({ memory, fold }: Replay, { log, line, first = line, at }: LineEntry): void {
-  if (mayBeMended(memory.state.logs, log, first)) {
+function foldRestored({ memory, fold }: Replay, { log, line, first = line, at }: LineEntry): void {
+  if (mayBeRestored(memory.state.logs, log, first)) {
     fold({ kind: "rewound", log, line: first - 1, at });
   }
 }

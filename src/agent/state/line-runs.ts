@@ -15,8 +15,8 @@ export interface JudgedRun {
 }
 
 /**
- * The lines in their order, those that prove nothing as runs: what anybody can write by the million
- * costs one note and one event. Blank lines between them go with them: they are lines of nobody.
+ * The lines in their order, those that prove nothing as runs: any program can write them by the
+ * million, so a run costs one note and one event. Blank lines between them belong to the run.
  */
 export function runsOf(judged: readonly JudgedLine[]): JudgedRun[] {
   const runs: JudgedRun[] = [];
@@ -43,8 +43,8 @@ export function runsOf(judged: readonly JudgedLine[]): JudgedRun[] {
 }
 
 /**
- * Adds an entry to those that wait to be written. A run that goes on stays one entry: what others
- * append little by little costs our journal no more than one note for each line of somebody's own.
+ * Adds an entry to those that wait to be written. A run that goes on stays one entry: lines that
+ * others append little by little cost our journal at most one note for each authentic line.
  */
 export function addEntry(waiting: JournalEntry[], entry: JournalEntry): void {
   const [last, secondLast] = isPassed(entry) ? lastOf(waiting, entry.log) : [];

@@ -10,14 +10,17 @@ const SCAN_BYTES = 4 * 1_048_576;
 
 /** A message has at least six fields with their names. */
 const SHORTEST_MESSAGE_BYTES = 100;
-/** Lines of a log that are found wherever they are; anybody can make a log longer. */
+/** Lines of a log that are found anywhere; any program can make a log longer. */
 const MAX_INDEXED = 4_194_304;
 
-/** Reads lines again from where the journal says they stand; keeps the files open meanwhile. */
+/** Reads lines again from the places that the journal has noted; keeps the files open meanwhile. */
 export interface LineReader {
   /** The bytes from `start` to `end`, newline left out; undefined when the log lacks them now. */
   at(log: string, start: number, end: number): Uint8Array | undefined;
-  /** A line of so many bytes, newline included, wherever it stands; `id` is the SHA-256 of its content. */
+  /**
+   * A line of so many bytes, newline included, anywhere in the log; `id` is the SHA-256 of its
+   * content.
+   */
   anywhere(log: string, length: number, id: string): Uint8Array | undefined;
   close(): void;
 }
@@ -30,7 +33,7 @@ export function openLineReader(disk: Disk, place: AgentConfig): LineReader {
       const log = place.layout.logs.get(name);
       const path = log === undefined ? undefined : join(place.wire.folder, log.path);
       const file = path === undefined ? undefined : openUnlessObstructed(disk, path);
-      // A log in whose place something else stands lacks all of its lines until it is back.
+      // A log that something else has replaced lacks all of its lines until it is back.
       files.set(name, file === "obstructed" ? undefined : file);
     }
     return files.get(name);
@@ -77,14 +80,14 @@ function linesByLength(file: DiskFile): ReadonlyMap<number, readonly number[]> {
 
 /**
  * Walks the whole lines of a log from its beginning; the visitor says when it has seen enough.
- * `onHole`: a line over the limit stands there, with what a power cut leaves.
+ * `onTorn`: there is a line over the limit with zero bytes in it, as a power cut leaves them.
  */
 export function scanLog(
   disk: Disk,
   place: AgentConfig,
   name: string,
   visit: (bytes: Uint8Array, line: number, end: number) => "more" | "enough",
-  onHole: () => void = () => undefined,
+  onTorn: () => void = () => undefined,
 ): void {
   const log = place.layout.logs.get(name);
   if (log === undefined) return;
@@ -93,7 +96,7 @@ export function scanLog(
   for (let more = true; more;) {
     const read = readNewLines(disk, path, cursor, SCAN_BYTES);
     for (const each of read.lines) {
-      if (each.kind === "oversized" && each.isHole) onHole();
+      if (each.kind === "oversized" && each.isTorn) onTorn();
       if (each.kind === "line" && visit(each.bytes, each.line, each.end) === "enough") return;
     }
     cursor = read.cursor;

@@ -3,11 +3,11 @@ import type { StorageError } from "../../storage/disk/disk.ts";
 import type { Cursor } from "../../storage/files/tail.ts";
 
 /**
- * Why a log moves or does not: one state for each log, of peers and of our own. Nothing of it
- * outlives the process; what has to (a hold, spec 1.6, and a line dated ahead, spec 2.4) is in
+ * Why a log moves or does not: one state for each log, of peers and of our own. It is in memory
+ * alone; what has to survive a restart (a hold, spec 1.6, and a line dated ahead, spec 2.4) is in
  * `LogAdmission`. Times are ms of the monotonic clock; before `dueMs` the log is not read.
  *
- * - `reading`: nothing stands in the way. `isAll`: everything in the file is taken in.
+ * - `reading`: nothing stops us. `isAll`: everything in the file is taken in.
  * - `waiting`: the next line is there and stays unread, by a limit of ours or for the operator.
  * - `torn`: the next line is what a power cut left of one; its author has to restore it.
  * - `behind`: the file lacks lines that we know, or shows them in another order. Spec 1.6.
@@ -79,7 +79,7 @@ export type Observation =
   | {
       readonly saw: "tear";
       readonly at: number;
-      /** "" when nobody knows how the file looked when it was read. */
+      /** "" when we do not know how the file looked when it was read. */
       readonly look: string;
       readonly forMs: number;
       /** Where the lines end that were read with the tear; `isMore`: more follows them. */
@@ -104,15 +104,15 @@ export type Observation =
   | { readonly saw: "damage"; readonly problem: StorageError; readonly forMs: number }
   /** A line over the limit goes on; its end is searched for meanwhile. */
   | { readonly saw: "long line"; readonly forMs: number }
-  /** The operator has let the log be taken again. `isAnew`: from its beginning. */
-  | { readonly saw: "decision"; readonly isAnew: boolean };
+  /** The operator has decided that the log is taken in again. `isFromBeginning`: from its beginning. */
+  | { readonly saw: "decision"; readonly isFromBeginning: boolean };
 
 /** A log of which nothing has been read. */
 export const UNREAD: LogStatus = { kind: "reading", isAll: false, dueMs: 0 };
 
 /** How long an author has to restore its log, before what waits for it goes on. */
 const WAIT_FOR_AUTHOR_MS = 60 * 60_000;
-/** Spec 1.6: so long after its lines were first missed, or out of order, the operator is told. */
+/** Spec 1.6: the operator is told when lines have been missing, or out of order, for so long. */
 const TOLD_AFTER_MS = 10 * 60_000;
 /** An unchanged file is read again after so long: its times are only as exact as its host's clock. */
 const READ_AGAIN_MS = 60_000;
@@ -158,15 +158,15 @@ function next(status: LogStatus, seen: Observation, nowMs: number): LogStatus {
     case "damage":
       return { kind: "damaged", problem: seen.problem, dueMs };
     case "decision":
-      return decided(status, seen.isAnew);
+      return decided(status, seen.isFromBeginning);
   }
 }
 
-/** What stands in the file's place, and a tear, are there whatever the operator decides. */
-function decided(status: LogStatus, isAnew: boolean): LogStatus {
+/** The operator's decision removes neither an obstruction nor a tear. */
+function decided(status: LogStatus, isFromBeginning: boolean): LogStatus {
   if (status.kind === "damaged") return { ...status, dueMs: 0 };
   if (status.kind === "obstructed") return { ...status, before: undefined, dueMs: 0 };
-  return status.kind === "torn" && !isAnew ? { ...status, look: "", dueMs: 0 } : UNREAD;
+  return status.kind === "torn" && !isFromBeginning ? { ...status, look: "", dueMs: 0 } : UNREAD;
 }
 
 function torn(
@@ -206,8 +206,8 @@ export function isCaughtUp(status: LogStatus): boolean {
 }
 
 /**
- * Whether what is unread in the log stays so by a limit of ours, for the operator, or since its
- * author has left it as it is for so long that no deadline waits for it.
+ * Whether the unread part of the log may stay unread for long: a limit of ours holds it back, or
+ * the operator has to decide, or its author has not restored it within an hour.
  */
 export function isHeldBack(status: LogStatus, nowMs: number): boolean {
   if (status.kind === "waiting") return true;

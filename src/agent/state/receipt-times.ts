@@ -9,7 +9,7 @@ export interface SetBack {
   readonly at: number;
 }
 
-/** A clock that is slowed down by its keeper goes back by less. */
+/** A clock that is adjusted slowly goes back by less. */
 const TOLERANCE_MS = 1_000;
 /** The oldest are forgotten: their entries are shown with the time that was noted. */
 const MAX_SET_BACKS = 1_024;
@@ -29,7 +29,7 @@ export function correctTimes({
   recorder.local({ kind: "set_back", at: wallMs });
 }
 
-/** What was noted with a later time before, beside the fold: live and in a replay. */
+/** Corrects later times that are kept outside the state, live and in a replay. */
 export function takeSetBack(memory: Memory, event: LocalEvent & { kind: "set_back" }): void {
   const { at } = event;
   memory.times.latestMs = at;

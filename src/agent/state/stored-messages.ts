@@ -12,8 +12,8 @@ export interface StoredMessage {
 }
 
 /**
- * Authentic lines in the order of their receipt, read again from where they stand. `wanted` is
- * asked before a line is read. A line whose log lacks it now is left out.
+ * Authentic lines in the order of their receipt, read again from their places. `wanted` is asked
+ * before a line is read. A line whose log lacks it now is left out.
  */
 export function* storedMessages(
   session: Pick<Session, "world" | "place" | "memory" | "files" | "recorder">,
@@ -53,7 +53,7 @@ export function newestMessages(
   return kept.slice(-limit);
 }
 
-/** What was delivered stays readable, whatever its author has done to the log since. */
+/** What was delivered stays readable, also if its author has changed the log since. */
 function deliveredBytes(
   { files }: Pick<Session, "files">,
   { inbox, start, end }: LineEntry,

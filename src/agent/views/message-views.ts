@@ -24,14 +24,14 @@ export function inboxView(session: Session, args: ViewArgs["inbox"]): InboxMessa
   const unread = new Set(unreadView(memory.state.receipts).map(({ id }) => id));
   const obligations = pendingView(memory.state, env, session.world.clock.wallMs());
   const limit = args.limit ?? DEFAULT_LIMIT;
-  // Whoever waits for news asks again and again: the journal is read only when there is any.
+  // A client that waits for news asks again and again: the journal is read only when there is any.
   if (args.unread === true && unread.size === 0) return [];
   const placed = new Set<number>();
   const stored = newestMessages(
     session,
     limit,
     ({ inbox, id = "" }) => {
-      // A line that was gone for a while is noted again, with the place that it has had.
+      // A line that was gone for a while is noted again, with the place that it had.
       if (inbox === undefined || placed.has(inbox)) return false;
       placed.add(inbox);
       return args.unread !== true || unread.has(id);
@@ -94,7 +94,7 @@ export function threadMessagesView(session: Session, args: ViewArgs["thread"]): 
   }));
 }
 
-/** As it is in memory or, once memory has dropped the message that named it, in the files. */
+/** The thread from memory or, once memory has dropped the message that named it, from the files. */
 function threadNamed(session: Session, { correlationId, eventId }: NamedThread): Thread {
   const held = session.memory.state.threads.threads.get(correlationId);
   const isHeld = eventId === undefined || held?.messages.some(({ id }) => id === eventId) === true;

@@ -25,7 +25,7 @@ export function resolveId(session: Session, id: string): ResolvedId {
   return message;
 }
 
-/** The thread that somebody wants to read, and what named it. */
+/** The thread that a person wants to read, and what named it. */
 export interface NamedThread {
   readonly correlationId: string;
   /** The message that named it; undefined when its own name did. */

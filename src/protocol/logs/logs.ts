@@ -79,7 +79,7 @@ function openLog(state: LogsState, name: string): LogState {
  * Whether a line that is read again may be a restored one: it comes after the last authentic line.
  * What was in its place was not written by the author, who may have restored the line since.
  */
-export function mayBeMended(state: LogsState, name: string, line: number): boolean {
+export function mayBeRestored(state: LogsState, name: string, line: number): boolean {
   const log = state.get(name);
   return log !== undefined && line <= log.lines && (log.marks.at(-1)?.line ?? 0) < line;
 }

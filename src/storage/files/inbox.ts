@@ -16,7 +16,7 @@ export interface Inbox {
   /** All of them, synced, or it throws and holds none. "replaced": recover first. */
   append(lines: readonly Uint8Array[]): void;
   /** Whether the file is as we left it: another program can remove or change it at any time. */
-  stands(): boolean;
+  isThere(): boolean;
   /** Bytes of the present file; undefined for what was rotated away. */
   read(offset: number, length: number): Uint8Array | undefined;
   /**
@@ -152,12 +152,12 @@ class InboxFile implements Inbox {
     this.#file.close();
   }
 
-  stands(): boolean {
+  isThere(): boolean {
     return stillNamed(this.#disk, this.#file) && this.#file.stat().size === this.#size;
   }
 
   #refuseWhenTouched(): void {
-    if (this.stands()) return;
+    if (this.isThere()) return;
     throw new StorageError("replaced", this.#path, "was changed or removed by another program", {
       hint: "it is rebuilt by itself; let agents only read the inbox",
     });

@@ -35,8 +35,8 @@ export interface Cursor {
 export type TailLine =
   | ({ readonly kind: "line"; readonly bytes: Uint8Array } & Place)
   | ({ readonly kind: "blank" } & Place)
-  /** `isHole`: zero bytes are in it where a power cut would leave them. */
-  | ({ readonly kind: "oversized"; readonly isHole: boolean } & Place);
+  /** `isTorn`: zero bytes are in it where a power cut would leave them. */
+  | ({ readonly kind: "oversized"; readonly isTorn: boolean } & Place);
 
 interface Place {
   readonly start: number;
@@ -161,7 +161,7 @@ function takeLines(
       line += 1;
       const place = { start, end, line };
       if (bytes !== undefined) addLine(lines, bytes, place);
-      else lines.push({ kind: "oversized", isHole: beginsWithHole(file, start), ...place });
+      else lines.push({ kind: "oversized", isTorn: beginsWithZeros(file, start), ...place });
       if (isEnough(end)) break;
     }
     if (isEnough(splitter.start)) break;
@@ -193,7 +193,7 @@ function chunksFor(
 }
 
 /** What is left of an author's own line is shorter than this: then zeros follow. */
-function beginsWithHole(file: DiskFile, start: number): boolean {
+function beginsWithZeros(file: DiskFile, start: number): boolean {
   return file.read(MAX_LINE_BYTES + 1, start).includes(0);
 }
 

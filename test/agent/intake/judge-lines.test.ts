@@ -61,7 +61,7 @@ test("rubbish costs nobody anything, however much of it there is: what stands be
     own: false,
     allowance,
     refused: noRefusedLines(),
-    order: { standsBehind: () => false, isOrdered: false },
+    order: { hasLinesBehind: () => false, isOrdered: false },
   });
   expect([judged.length, stop]).toEqual([300_000, undefined]);
   expect(allowance).toEqual({ bucket: newBucket(60, 0), use });

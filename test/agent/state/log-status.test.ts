@@ -77,8 +77,8 @@ const OBSERVATIONS = {
   "an obstruction": { saw: "obstruction", forMs: 5 },
   damage: { saw: "damage", problem, forMs: 5 },
   "a long line": { saw: "long line", forMs: 5 },
-  "a decision": { saw: "decision", isAnew: false },
-  "a new beginning": { saw: "decision", isAnew: true },
+  "a decision": { saw: "decision", isFromBeginning: false },
+  "a new beginning": { saw: "decision", isFromBeginning: true },
 } as const satisfies Record<string, Observation>;
 
 type StatusName = keyof typeof STATUSES;
@@ -156,7 +156,7 @@ describe("whatever the status", () => {
 
   it("our own damage ends only when the log is read again", () => {
     const { damaged } = STATUSES;
-    expect(next(damaged, { saw: "decision", isAnew: false }, NOW).kind).toBe("damaged");
+    expect(next(damaged, { saw: "decision", isFromBeginning: false }, NOW).kind).toBe("damaged");
     expect(next(damaged, { saw: "lines", isAll: true }, NOW).kind).toBe("reading");
   });
 });

@@ -8,7 +8,7 @@ import {
   firstBeatCovering,
   hasHeadsBefore,
   lastBeat,
-  mayBeMended,
+  mayBeRestored,
   namedRefused,
 } from "../../../src/protocol/logs/logs.ts";
 import { emptyLogs, type LogsState } from "../../../src/protocol/logs/logs-state.ts";
@@ -290,7 +290,7 @@ describe("a log", () => {
     expect(hasHeadsBefore(state, "a_to_b", 9)).toBe(false);
     expect(namedRefused(state, "a_to_b", 9, "b_to_a", 1)).toBe(false);
     expect(coverageAt(state, "a_to_b", 9, "b_to_a")).toBe(0);
-    expect(mayBeMended(state, "a_to_b", 0)).toBe(false);
+    expect(mayBeRestored(state, "a_to_b", 0)).toBe(false);
     const question = { liveOnly: false, writtenAt: 0 };
     expect(firstBeatCovering(state, "a_to_b", "b_to_a", 1, question)).toBeUndefined();
     applyLogs(state, { kind: "rewound", log: "a_to_b", line: 0, at: NOON }, scriptEnv(LAYOUT, "a"));
@@ -323,7 +323,7 @@ describe("a log", () => {
     const said = script.say("b_to_a", NOON, { type: "request" });
     const refused = { kind: "refused", log: "b_to_a", at: NOON, reason: "malformed" } as const;
     const state = folded([event(said), { ...refused, line: 2 }, { ...refused, line: 3 }]);
-    const mended = () => [0, 1, 2, 3, 4].map((line) => mayBeMended(state, "b_to_a", line));
+    const mended = () => [0, 1, 2, 3, 4].map((line) => mayBeRestored(state, "b_to_a", line));
     expect(mended()).toEqual([false, false, true, true, false]);
     const rewind = (line: number) =>
       applyLogs(state, { kind: "rewound", log: "b_to_a", line, at: NOON }, scriptEnv(LAYOUT, "a"));
@@ -333,7 +333,7 @@ describe("a log", () => {
     rewind(9);
     expect(state.get("b_to_a")?.lines).toBe(2);
     const blank = folded([{ ...refused, line: 1 }]);
-    expect([0, 1, 2].map((line) => mayBeMended(blank, "b_to_a", line))).toEqual([
+    expect([0, 1, 2].map((line) => mayBeRestored(blank, "b_to_a", line))).toEqual([
       false,
       true,
       false,

@@ -13,7 +13,7 @@ import { SEARCH_BYTES } from "./search-bounds.ts";
 
 /** Of a rewritten log, so many of the lines that it lacks are kept, and of those in their place. */
 const MAX_LINES_KEPT = 64;
-/** A line that stands there now is still there to be read: a copy to look at is enough. */
+/** A line that is in the log now can be read there: the beginning of it is enough. */
 const MAX_CUT_BYTES = 4 * 1024;
 
 /** One line of an evidence file: a line of the log, byte for byte in `line` unless `cut` says so. */
@@ -29,7 +29,7 @@ interface KeptLine {
   readonly cut?: true;
 }
 
-/** Keeps both lines of a fork, before anybody is told of it; says where. Spec 1.6. */
+/** Keeps both lines of a fork, before the operator is told of it. Returns where. Spec 1.6. */
 export function keepFork(
   session: Pick<Session, "world" | "place" | "files">,
   intake: LogIntake,
@@ -54,7 +54,7 @@ export function keepFork(
   });
 }
 
-/** Keeps what a rewritten log held and what it holds instead; says where. Spec 1.6. */
+/** Keeps what a rewritten log held and what it holds instead. Returns where. Spec 1.6. */
 export function keepRewriting(
   session: Pick<Session, "world" | "place" | "memory" | "files">,
   intake: LogIntake,
@@ -69,7 +69,7 @@ export function keepRewriting(
   });
 }
 
-/** The files that lie in the evidence folder about a log, oldest incident first. */
+/** The files about a log in the evidence folder, oldest incident first. */
 export function evidenceOf({ world, place }: Pick<Session, "world" | "place">, log: string) {
   const owner = place.layout.logs.get(log)?.owner ?? "";
   const { evidence } = place.paths;
@@ -96,7 +96,7 @@ function kept(
     : `evidence: ${name}`;
 }
 
-/** The line that we hold in that place of the chain, or beside it where the place is empty. */
+/** The line that we hold at that place of the chain, or next to it where the place is empty. */
 function contradicted(
   session: Pick<Session, "world" | "place" | "files">,
   intake: LogIntake,
@@ -105,7 +105,7 @@ function contradicted(
 ): KeptLine | undefined {
   const { world, place } = session;
   const top = intake.admission.chain.head?.seq ?? 0;
-  // Who closes the log to us right now does not keep a line out of the evidence: we read it again.
+  // Throws when the log is closed to us now: the batch is read again later, with the evidence.
   const file = openIfThere(world.disk, join(place.wire.folder, intake.log.path));
   if (file === undefined) return undefined;
   try {
@@ -141,7 +141,7 @@ function entryOf(
   return undefined;
 }
 
-/** What the journal knows of the log and the log lacks; its words where they were delivered. */
+/** What the journal knows of the log and the log lacks; with the line itself if it was delivered. */
 function missingLines(
   session: Pick<Session, "world" | "place" | "memory" | "files">,
   { log }: LogIntake,
@@ -169,7 +169,7 @@ function missingLines(
   return missing;
 }
 
-/** What stands in the log and was never taken in from it. */
+/** What is in the log and was never taken in from it. */
 function otherLines(
   { world, place }: Pick<Session, "world" | "place">,
   { log, admission, awaited }: LogIntake,
@@ -193,18 +193,18 @@ function otherLines(
   return others;
 }
 
-/** The journal's lines of a log with an id, duplicates too, since it last began anew. */
+/** The journal's lines of a log with an id, duplicates too, since it was last rewritten and reset. */
 export function* knownEntries(
   { files, memory }: Pick<Session, "files" | "memory">,
   name: string,
 ): Generator<LineEntry> {
-  const isAnew = memory.state.logs.get(name)?.earlier !== undefined;
-  for (const { entry } of files.journal.read(isAnew ? lastBeginning(files, name) : 0)) {
+  const wasReset = memory.state.logs.get(name)?.earlier !== undefined;
+  for (const { entry } of files.journal.read(wasReset ? lastBeginning(files, name) : 0)) {
     if (entry.k === "line" && entry.log === name && entry.id !== undefined) yield entry;
   }
 }
 
-/** Where in the journal the log was last begun anew. */
+/** Where in the journal the log was last reset to its beginning. */
 function lastBeginning({ journal }: Files, name: string): number {
   let from = 0;
   for (const { entry, end } of journal.read()) {

@@ -14,10 +14,10 @@ export const NOTHING_FOREIGN: ForeignUse = { hour: 0, lines: 0, bytes: 0 };
 /** Spec 2.4: more than this within an hour is told. */
 export const QUIET_LINES = 100;
 export const QUIET_BYTES = 64 * 1024;
-/** What is told is how many there are: so many are not waited for. */
+/** The notice says how many there are: it waits for no more than this. */
 const MANY_LINES = 10_000;
 
-/** What has been written by others after these lines, too. */
+/** What others have written, with these lines counted. */
 export function withForeign(
   use: ForeignUse,
   judged: readonly JudgedLine[],
@@ -34,8 +34,9 @@ export function withForeign(
 }
 
 /**
- * What the operator is told of it, once an hour. It is about no peer: anybody may have written that,
- * and it takes no room from what is told of the log's author. `isAll`: no more of it waits.
+ * What the operator is told of it, once an hour. It is about no peer, since any program may have
+ * written that, and it does not count against the notices about the log's author. `isAll`: no more
+ * of it waits.
  */
 export function foreignIncident(
   log: { readonly name: string; readonly owner: string },

@@ -9,7 +9,7 @@ import type { LogIntake } from "../../state/agent-state.ts";
 import type { Session } from "../../session/session.ts";
 import { SEARCH_BYTES, SHARE_OF_TIME } from "./search-bounds.ts";
 
-/** Signatures that are checked for one answer: anybody can write lines that claim a place. */
+/** Signatures that are checked for one answer: any program can write lines that claim a place. */
 const MAX_CHECKED = 64;
 /** Claims that are remembered, of a file and of one line: forged lines may hold any number. */
 const MAX_CLAIMS = 131_072;
@@ -21,16 +21,16 @@ export interface ChainClaims {
   readonly look: string;
   readonly from: number;
   readonly lines: readonly { readonly seq: number; readonly start: number; readonly end: number }[];
-  /** No other search is made before, on the monotonic clock. */
+  /** The next search is made no earlier than this, on the monotonic clock. */
   readonly againMs: number;
 }
 
 /**
- * Whether lines of the chain between these numbers stand in the log behind an offset: then a sync
- * program is writing it, and they are no gap. Spec 1.6. Asked too often, it answers yes: the line is
- * asked for again in a second.
+ * Whether lines of the chain between these numbers are in the log behind an offset: then a sync
+ * program is writing it, and there is no gap. Spec 1.6. When it is too early for another search the
+ * answer is yes: the line is read again in a second.
  */
-export function standsBehind(
+export function hasLinesBehind(
   session: Pick<Session, "world" | "place" | "ctx">,
   intake: LogIntake,
   offset: number,
@@ -57,11 +57,11 @@ export function standsBehind(
 }
 
 /**
- * Whether a line comes before one that our journal knows and that the log has lacked. Lines come back
- * in the order in which we took them in, and new ones follow them; what else it may be says a
- * comparison of the whole log. Spec 1.6.
+ * Whether a line comes before one that our journal knows and that the log has lacked. Lines come
+ * back in the order in which we took them in, and new ones follow them; otherwise the whole log has
+ * to be compared. Spec 1.6.
  *
- * @param returned those that are there again and not yet noted
+ * @param returned those that are back and not yet noted
  */
 export function isOutOfTurn(
   id: string,

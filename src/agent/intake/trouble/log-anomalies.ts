@@ -15,7 +15,7 @@ import type { Session } from "../../session/session.ts";
 import { pastContextOf } from "../../session/environment.ts";
 import { knownEntries } from "./evidence.ts";
 import { holdRewritten } from "./log-holds.ts";
-import { isHole } from "./torn-line.ts";
+import { hasZeros } from "./torn-line.ts";
 import { scanLog } from "../../state/log-reader.ts";
 import { noteDisorder } from "./log-waits.ts";
 import { observe } from "../../state/log-status.ts";
@@ -23,15 +23,15 @@ import { intakeOf, type LogIntake } from "../../state/agent-state.ts";
 import { SHARE_OF_TIME } from "./search-bounds.ts";
 import { moveCursor } from "../../state/log-cursor.ts";
 
-/** How long a log is left alone that does not hold what it held; its author may be mending it. */
+/** How long a log is not read when it does not hold what it held; its author may be restoring it. */
 const LOOK_AGAIN_MS = 1_000;
-/** Copies of a known line that a comparison looks at: anybody can make more. */
+/** Copies of a known line that a comparison looks at: any program can make more. */
 const MAX_COPIES = 3;
 
 /**
- * What was read of a log no longer stands as it was read. Spec 1.6: one that only lacks lines is
- * behind, or that has them in another order, and we wait; one that has others in their place was
- * rewritten, and its author is held.
+ * A log no longer holds what was read of it. Spec 1.6: if it only lacks lines, or has them in
+ * another order, it is behind, and we wait. If it has other lines in their place it was rewritten,
+ * and its author is held.
  */
 export function judgeAnomaly(session: Session, name: string, anomaly: Anomaly): void {
   const { world, memory, place } = session;
@@ -66,7 +66,7 @@ export function judgeAnomaly(session: Session, name: string, anomaly: Anomaly): 
   }
 }
 
-/** Anybody who can write in the folder can do that: it says nothing of the log's author. */
+/** Any program that can write in the folder can do that: it says nothing of the log's author. */
 function tellObstructed(
   session: Pick<Session, "world" | "place" | "recorder">,
   intake: LogIntake,
@@ -78,7 +78,7 @@ function tellObstructed(
   const what =
     stat?.kind === "file" ? "a file that is closed to us, or has several names" : "no plain file";
   const detail = `in its place is ${what}; we look again every second. See: ls -l ${path}`;
-  // Of ours that one alone takes nothing: our other logs go on.
+  // If it is ours, nothing is written to this one alone: our other logs go on.
   const hint = `put the log itself back, readable to us: ls -l ${path}`;
   const isOurs = log.owner === place.handle;
   const problem = isOurs ? new StorageError("not_a_file", path, detail, { hint }) : undefined;
@@ -87,7 +87,7 @@ function tellObstructed(
   session.recorder.tell(unreadableIncident(session, log.name, detail));
 }
 
-/** A log, a peer's or ours, that something else stands in the place of. Once an hour. */
+/** Something else is in the place of a log, a peer's or ours. Told once an hour. */
 export function unreadableIncident(
   { world }: Pick<Session, "world">,
   log: string,
@@ -107,7 +107,7 @@ function* idsOf(session: Pick<Session, "memory" | "files">, name: string): Gener
   for (const { id } of knownEntries(session, name)) if (id !== undefined) yield id;
 }
 
-/** How a log as it stands now relates to what our journal knows of it. Spec 1.6. */
+/** How a log as it is now relates to what our journal knows of it. Spec 1.6. */
 export function compareLog(
   session: Pick<Session, "world" | "place" | "memory" | "ctx" | "files">,
   name: string,
@@ -118,8 +118,8 @@ export function compareLog(
 }
 
 /**
- * What is there now, foreign bytes left out. Of a line that we do not know the first is enough, and of
- * one that we know a few: anybody can copy them.
+ * The lines that are there now, without foreign bytes. Of lines that we do not know the first is
+ * enough, and of copies of one that we know a few: any program can make them.
  */
 function findLines(
   session: Pick<Session, "world" | "place" | "ctx">,
@@ -132,13 +132,13 @@ function findLines(
   const copies = new Map<string, number>();
   const found: FoundLine[] = [];
   const holes: number[] = [];
-  const noteHole = (): void => {
+  const noteTorn = (): void => {
     if (holes.at(-1) !== found.length) holes.push(found.length);
   };
   const visit = (bytes: Uint8Array, line: number, end: number): "more" => {
     const parsed = parseMessage(bytes);
     if (!parsed.ok) {
-      if (isHole(bytes)) noteHole();
+      if (hasZeros(bytes)) noteTorn();
       return "more";
     }
     const { message } = parsed;
@@ -155,11 +155,14 @@ function findLines(
     found.push({ id, seq: isChained(message) ? message.seq : undefined, end, line });
     return "more";
   };
-  scanLog(world.disk, place, log.name, visit, noteHole);
+  scanLog(world.disk, place, log.name, visit, noteTorn);
   return { found, holes };
 }
 
-/** Behind the last line that we folded: what a replay did not find, and what follows it, has yet to be. */
+/**
+ * Behind the last line that we folded. Lines that a replay did not find, and those after them, are
+ * not folded yet.
+ */
 function cursorAfter(
   { world, place, memory }: Pick<Session, "world" | "place" | "memory">,
   { log, awaited }: LogIntake,
@@ -188,7 +191,7 @@ function whatIsMissing(
   return `${log.name} lacks lines that we received from ${log.owner} (first ${missing}) and has others in their place (first ${other}; ${anomaly})`;
 }
 
-/** Our own log was cut or changed by somebody: writing on would make two histories. */
+/** Our own log was cut or changed by another program: writing on would make two histories. */
 function stopWriting(
   session: Pick<Session, "world" | "recorder">,
   intake: LogIntake,

@@ -12,7 +12,7 @@ import { chainIncident } from "./chain-incidents.ts";
 import type { Session } from "../../session/session.ts";
 import { moveCursor } from "../../state/log-cursor.ts";
 
-/** What a local event changes beside the fold, live and in a replay. */
+/** What a local event changes outside the state, live and in a replay. */
 export function takeLocal(memory: Memory, event: LocalEvent): void {
   readAwaited(memory, event);
   if (event.kind === "held") takeHold(memory, event);
@@ -45,12 +45,15 @@ function takeReset(memory: Memory, { logs, peer }: ResetEvent): void {
     if (intake === undefined) continue;
     if (lines === undefined) acceptFromHere(intake.admission);
     else beginRewritten(intake, lines);
-    observe(intake, { saw: "decision", isAnew: lines !== undefined }, 0);
+    observe(intake, { saw: "decision", isFromBeginning: lines !== undefined }, 0);
     intake.order.takesAny = true;
   }
 }
 
-/** What stands in the log is read as what follows the lines that it had; what is known stays so. */
+/**
+ * The log is read from its beginning, and its lines follow those that it had; what is known stays
+ * known.
+ */
 function beginRewritten(intake: LogIntake, lines: number): void {
   acceptFromHere(intake.admission, intake.awaited.keys());
   intake.awaited.clear();
@@ -66,12 +69,12 @@ export function ownTrouble(memory: Pick<Memory, "inUse" | "intakes">): StorageEr
   return identityTrouble(memory);
 }
 
-/** Why that log of ours alone takes nothing now; what is to be written must follow what is there. */
+/** Why nothing is written to that log of ours now: new lines must follow those that are there. */
 export function obstructionOf(status: LogStatus | undefined): StorageError | undefined {
   return status?.kind === "obstructed" ? status.problem : undefined;
 }
 
-/** Why we write nothing while another copy of our key is about. Spec 1.6. */
+/** Why we write nothing while another copy of our key is in use. Spec 1.6. */
 function identityTrouble({
   inUse,
   intakes,

@@ -11,7 +11,7 @@ import {
 import type { World } from "../../session/world.ts";
 import type { Session } from "../../session/session.ts";
 
-/** The log waits for what it was to be there again; the operator is told when that takes long. */
+/** The log waits for what it held to be there again; the operator is told when that takes long. */
 export function noteDisorder(
   { world, recorder }: Pick<Session, "world" | "recorder">,
   intake: LogIntake,
@@ -22,7 +22,7 @@ export function noteDisorder(
   if (isLong(status, monoMs)) recorder.tell(waitIncident(intake.log, status));
 }
 
-/** What the operator is told of a log that does not become again what it was. Spec 1.6. */
+/** What the operator is told of a log that stays different from what it was. Spec 1.6. */
 function waitIncident(
   { name, owner }: LogIntake["log"],
   { why, detail, sinceMs }: Behind,

@@ -4,16 +4,16 @@ import type { LogIntake } from "../../state/agent-state.ts";
 import { NEWLINE } from "../../../storage/disk/line-splitter.ts";
 import { moveCursor } from "../../state/log-cursor.ts";
 
-/** The one search that goes on, in whatever log. */
+/** The one search that is going on, in any log. */
 export interface LineEndSearch {
   readonly log: string;
-  /** Where the log stood when it began: it is of use only while the log stands there. */
+  /** The log's cursor when it began: the search is of use only while the cursor is there. */
   readonly from: Cursor;
   /** Undefined until it ends. */
   result: Result | undefined;
 }
 
-/** `isFound`: the end of the line stands where the cursor has come to. */
+/** `isFound`: the end of the line is at the cursor. */
 interface Result {
   readonly cursor: Cursor;
   readonly isFound: boolean;
@@ -23,10 +23,10 @@ interface Result {
 const STRETCH_BYTES = 8 * 1_048_576;
 
 /**
- * A line over the limit is nobody's word, and only its end is of interest. Others do not wait while
- * it is looked for: to read what nobody has read before can take a disk longer than an answer takes.
- * Moves the cursor to the end, or to where the search has come, which the next read goes on from.
- * True while the log waits for that.
+ * A line over the limit is never taken in, and only its end is of interest. It is searched for in
+ * the background: a disk can take longer to read a long file than other work may wait. Moves the
+ * cursor to the end, or to where the search has come, and the next read goes on from there. True
+ * while the log waits for that.
  */
 export function searchLineEnd(
   disk: Disk,
@@ -54,7 +54,7 @@ export function searchLineEnd(
       next.result = end;
     },
     () => {
-      // The read that follows meets the same trouble, and says what it is.
+      // The read that follows has the same trouble, and reports it.
       next.result = { cursor, isFound: true };
     },
   );

@@ -9,8 +9,8 @@ import { observe } from "../../state/log-status.ts";
 import type { Session } from "../../session/session.ts";
 
 /**
- * A fork or a rewriting is never silently passed over (spec 1.6): one that found no room among the
- * notices of its hour is told at the next start that has some. What was told is not told again.
+ * Every fork and every rewritten log is told (spec 1.6): if the limit of notices was used up in its
+ * hour, it is told at a later start. What was told is not told again.
  */
 export function reportHolds(
   session: Pick<Session, "world" | "place" | "memory" | "recorder">,
@@ -25,7 +25,7 @@ export function reportHolds(
   }
 }
 
-/** Tells the operator what was found in our own logs when they were looked at. Spec 1.6, 4.1. */
+/** Tells the operator what a recovery found in our own logs. Spec 1.6, 4.1. */
 export function reportRecovery(
   session: Pick<Session, "world" | "memory" | "recorder">,
   report: RecoveryReport,
@@ -40,7 +40,7 @@ export function reportRecovery(
     });
   }
   for (const { log, problem } of report.obstructed) {
-    // Also once it can be opened again: what stands there is read before anything follows it.
+    // Also when it can be opened again: the lines that are there are read before anything follows them.
     const intake = intakeOf(session.memory, log);
     observe(intake, { saw: "obstruction", problem, forMs: 0 }, session.world.clock.monoMs());
     session.recorder.tell(unreadableIncident(session, log, problem.message));

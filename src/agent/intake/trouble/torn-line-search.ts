@@ -6,9 +6,9 @@ import type { LogIntake } from "../../state/agent-state.ts";
 import { observe } from "../../state/log-status.ts";
 import type { Session } from "../../session/session.ts";
 
-/** Of one turn: others have theirs in between. */
+/** Of one turn: other logs have theirs in between. */
 const STRETCH = { bytes: 65_536, lines: 2_048 };
-/** Of one turn when nobody waits. */
+/** Of one turn when nothing else waits. */
 const LONG_STRETCH = { bytes: 1_048_576, lines: 8_192 };
 
 /**
@@ -46,7 +46,7 @@ export async function searchBehindTear(
   return read.more ? "more" : "end";
 }
 
-/** A cheap look first: the line that goes on after another one has its id in `prev`. */
+/** A cheap check first: the line that follows another one has its id in `prev`. */
 function mayName(line: TailLine, head: string | undefined): boolean {
   if (line.kind !== "line") return false;
   if (head === undefined) return true;

@@ -2,7 +2,7 @@ import { nothingIsMissingBefore } from "../../../admission/log-admission.ts";
 import type { PreparedLine } from "../judge-lines.ts";
 import type { LogIntake } from "../../state/agent-state.ts";
 
-/** Where the author's chain goes on after a line: holes before that are not the author's. */
+/** Where the author's chain goes on after a line: tears before that are not the author's. */
 export interface Continuation {
   /** The id of that line; undefined when the log has shown no chained one. */
   readonly after: string | undefined;
@@ -10,16 +10,17 @@ export interface Continuation {
   readonly at: number;
 }
 
-/** How long a log is left alone whose author has to restore it. */
-export const MENDING_MS = 1_000;
-/** To look at a large hole again takes time: so many bytes of it are worth `MENDING_MS`. */
-const MENDING_BYTES = 8 * 1_048_576;
+/** How long a log is not read when its author has to restore it. */
+export const RESTORE_CHECK_MS = 1_000;
+/** A large tear takes time to read again: so many bytes of it cost one `RESTORE_CHECK_MS`. */
+const RESTORE_CHECK_BYTES = 8 * 1_048_576;
 /**
- * Whether a line is what a power cut left of one: zero bytes, which no JSON has. Its author puts
- * back the same bytes as soon as it runs again (spec 4.1, "a power cut can leave holes"), so until
- * then it is not whole, however long that takes: who counted it as a line would count all lines
- * after it wrong. Not so when its chain goes on after it: then somebody else has left this. That is
- * looked for in what was read with it, and by `searchBehindTear` further on.
+ * Whether a line is torn: it holds zero bytes, which a power cut leaves and no JSON has. Its author
+ * restores the same bytes as soon as it runs again (spec 4.1, "a power cut can leave holes"). Until
+ * then it is no whole line, however long that takes: a reader that counted it would count all lines
+ * after it wrong. If the author's chain goes on after it, another program has left it, and it is
+ * not torn. The line that goes on is looked for in the lines that were read with it, and by
+ * `searchBehindTear` further on.
  *
  * @param valid the verdicts on the signatures of all these lines
  * @returns "torn", or where the chain goes on behind it when that is found now; undefined: not torn
@@ -31,7 +32,7 @@ export function tornLine(
   intake: Pick<LogIntake, "admission" | "order">,
 ): "torn" | Continuation | undefined {
   const line = lines[at];
-  if (line === undefined || !isHoleLine(line)) return undefined;
+  if (line === undefined || !isTornLine(line)) return undefined;
   const { goesOn } = intake.order;
   const head = intake.admission.chain.head?.id;
   if (goesOn !== undefined && goesOn.after === head && line.tail.start < goesOn.at) {
@@ -59,19 +60,19 @@ export function findContinuation(
 }
 
 /** Whether bytes that are no message hold zeros, as a power cut leaves them. */
-export function isHole(bytes: Uint8Array): boolean {
+export function hasZeros(bytes: Uint8Array): boolean {
   return bytes.includes(0);
 }
 
-function isHoleLine({ tail, preparation }: PreparedLine): boolean {
-  if (tail.kind === "oversized") return tail.isHole;
+function isTornLine({ tail, preparation }: PreparedLine): boolean {
+  if (tail.kind === "oversized") return tail.isTorn;
   if (tail.kind !== "line" || preparation?.step !== "refused") return false;
-  return preparation.refusal.reason === "malformed" && isHole(tail.bytes);
+  return preparation.refusal.reason === "malformed" && hasZeros(tail.bytes);
 }
 
-/** How long a hole of so many bytes is left alone before it is read again; the search goes on. */
-export function mendingMs(bytes: number): number {
-  return MENDING_MS * Math.max(1, Math.ceil(bytes / MENDING_BYTES));
+/** How long a tear of so many bytes waits before it is read again; the search goes on. */
+export function restoreCheckMs(bytes: number): number {
+  return RESTORE_CHECK_MS * Math.max(1, Math.ceil(bytes / RESTORE_CHECK_BYTES));
 }
 
 /** A line that nothing is missing before; an author that does not chain restores nothing. */
