@@ -14,7 +14,7 @@ export interface Input extends AsyncIterable<Uint8Array | string> {
   readonly isTTY?: boolean;
   /** Raw: keys come as they are typed, and are not shown. */
   setRawMode?(isRaw: boolean): unknown;
-  /** Leaves the stream open for whoever reads next, if it is told so. */
+  /** Leaves the stream open for the next reader, if it is told so. */
   iterator?(options: { destroyOnReturn: boolean }): AsyncIterator<Uint8Array | string>;
   pause?(): unknown;
 }
@@ -68,7 +68,7 @@ export function processCli(): Cli {
   };
 }
 
-/** `deaddrop inbox | head` is no failure: whoever read has read enough. */
+/** `deaddrop inbox | head` is no failure: the reader has read enough. */
 function closable(stream: NodeJS.WriteStream): NodeJS.WriteStream {
   if (stream.listenerCount("error", endQuietly) === 0) stream.on("error", endQuietly);
   return stream;

@@ -4,7 +4,7 @@ import { COMMANDS } from "./command-table.ts";
 import { addGlobalFlags, processCli, type Cli } from "./context.ts";
 import { onTerminals } from "./output/terminal.ts";
 
-/** Flags that stand before the command and take a value; `--json` takes none. */
+/** Flags that come before the command and take a value; `--json` takes none. */
 const LEADING_WITH_VALUE = new Set(["--wire", "--as", "--peer"]);
 
 /** Runs one command line (without node and script) and returns its exit code. Spec 4.2. */
@@ -15,7 +15,7 @@ export async function main(args: readonly string[], at: Cli = processCli()): Pro
     await dispatch(name, rest, cli);
     return cli.exitCode;
   } catch (error) {
-    // What stands behind `--` is text of a message, not a flag.
+    // What comes after `--` is text of a message, not a flag.
     const { reportError } = await import("./errors.ts");
     const flags = rest.includes("--") ? rest.slice(0, rest.indexOf("--")) : rest;
     return reportError(error, cli, { json: flags.includes("--json"), command: name });

@@ -25,18 +25,18 @@ export interface Meeting {
 }
 
 /** Keeps the pairings with our peers going while the daemon runs. Spec 2.2, 2.3. */
-export interface ContactKeeper {
+export interface CardWatcher {
   /** The watcher has seen that file of the wire change. */
   changed(name: string): void;
   stop(): void;
 }
 
-export function keepContact(
+export function watchCards(
   agent: Pick<Agent, "place" | "reload" | "monoMs">,
   queue: Queue,
   log: Logger,
   meet: (place: AgentConfig) => Meeting,
-): ContactKeeper {
+): CardWatcher {
   let resting: NodeJS.Timeout | undefined;
   let isDue = false;
   let shownKey = "";

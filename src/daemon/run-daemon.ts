@@ -9,12 +9,12 @@ import { ownLogs } from "../wire/layout.ts";
 import { quote } from "../wire/quote.ts";
 import { openAgent, type Agent } from "../agent/agent.ts";
 import { scheduleTasks } from "./scheduled-tasks.ts";
-import { keepContact, type ContactKeeper, type Meeting } from "./card-watcher.ts";
+import { watchCards, type CardWatcher, type Meeting } from "./card-watcher.ts";
 import { realWorld } from "../client/direct-client.ts";
 import { codeOfStorage, DeaddropError, EXIT_CODES } from "../api/errors.ts";
 import type { AgentConfig } from "../agent/config/agent-config.ts";
 import { makeQueue, type Queue } from "../agent/session/queue.ts";
-import { makeReadiness, supervisedExitCode, type Readiness } from "./service-manager.ts";
+import { makeServiceManager, supervisedExitCode, type ServiceManager } from "./service-manager.ts";
 import { makeService } from "../agent/effects/group-commit.ts";
 import { requestHandler } from "./request-handler.ts";
 import { openSocketFolder } from "../storage/private/socket-folder.ts";
@@ -45,11 +45,11 @@ const SAFETY_POLL_WITHOUT_EVENTS_MS = 5_000;
 /** Runs the daemon in the foreground until a signal ends it. Returns the exit code. Spec 4.2. */
 export async function runDaemon(options: DaemonOptions): Promise<number> {
   const log = await makeLogger(options);
-  const readiness = makeReadiness(process.env, process.pid, (error) => {
+  const manager = makeServiceManager(process.env, process.pid, (error) => {
     log.warn({ detail: error.message }, "systemd-notify cannot be run");
   });
   try {
-    const code = await run(options, log, readiness);
+    const code = await run(options, log, manager);
     return supervisedExitCode(code, process.env);
   } catch (error) {
     if (!(error instanceof DeaddropError) && !(error instanceof StorageError)) throw error;
@@ -74,7 +74,7 @@ function storageExitCode({ code }: StorageError): number {
   return EXIT_CODES[code === "denied" ? "config" : codeOfStorage(code)];
 }
 
-async function run(options: DaemonOptions, log: Pino, readiness: Readiness): Promise<number> {
+async function run(options: DaemonOptions, log: Pino, manager: ServiceManager): Promise<number> {
   const { handle, peers } = options;
   const places = placesFrom(process.env, process.env["HOME"] ?? homedir());
   const world = realWorld(places, options.wireDir, log);
@@ -86,7 +86,7 @@ async function run(options: DaemonOptions, log: Pino, readiness: Readiness): Pro
       await agent.sync();
       return 0;
     }
-    return await serve(agent, options, log, readiness);
+    return await serve(agent, options, log, manager);
   } finally {
     agent.close();
   }
@@ -96,21 +96,21 @@ async function serve(
   agent: Agent,
   options: DaemonOptions,
   log: Pino,
-  readiness: Readiness,
+  manager: ServiceManager,
 ): Promise<number> {
   const { paths, handle } = agent.place;
   const queue = makeQueue();
   const filesystem = filesystemKind(paths.wireDir);
   const ticker = makeTicker(agent, queue, log, {
     pollMs: filesystem.events ? SAFETY_POLL_MS : SAFETY_POLL_WITHOUT_EVENTS_MS,
-    alive: () => readiness.alive(),
-    aliveEveryMs: readiness.watchdogEveryMs,
+    alive: () => manager.alive(),
+    aliveEveryMs: manager.watchdogEveryMs,
   });
   const failed = ticker.failed;
   const server = await openSocket(agent, queue, ticker);
   const own = ownLogs(agent.place.layout, handle);
   const ownNames = new Set(own.map((log) => basename(log.path)));
-  let contact: ContactKeeper | undefined;
+  let cards: CardWatcher | undefined;
   const watcher = watchWire(
     paths.wireDir,
     {
@@ -119,7 +119,7 @@ async function serve(
       onError: (error) => log.warn({ detail: String(error) }, "the watcher failed; we poll"),
     },
     (name) => {
-      if (name !== undefined) contact?.changed(name);
+      if (name !== undefined) cards?.changed(name);
       if (name !== undefined && ownNames.has(name)) ticker.later();
       else ticker.soon();
     },
@@ -130,13 +130,13 @@ async function serve(
   try {
     await ticker.now();
     await listIncidents(agent, queue, log);
-    contact = keepContact(agent, queue, log, (place) => options.meet(place));
-    readiness.ready(`${handle} on ${paths.wireDir}`);
+    cards = watchCards(agent, queue, log, (place) => options.meet(place));
+    manager.ready(`${handle} on ${paths.wireDir}`);
     const signal = await Promise.race([ending, failed]);
     log.info({ signal }, "the daemon ends");
   } finally {
-    readiness.stopping();
-    contact?.stop();
+    manager.stopping();
+    cards?.stop();
     tasks.stop();
     await closeAll(watcher, server, ticker);
   }

@@ -8,7 +8,7 @@ import { EXIT_CODES } from "../api/errors.ts";
  * tell to which unit it belonged, and drops the message (docs/decisions/011). We do not wait for
  * it. Without NOTIFY_SOCKET every call does nothing. Spec 4.2, 4.3.
  */
-export interface Readiness {
+export interface ServiceManager {
   /** The daemon has started up (spec 3.9); `status` is one line for `systemctl status`. */
   ready(status: string): void;
   /** To be called every `watchdogEveryMs`, and only after a round of the loop. */
@@ -28,7 +28,7 @@ export type Launch = (
   failed: (error: Error) => void,
 ) => void;
 
-const SILENT: Readiness = {
+const SILENT: ServiceManager = {
   ready: () => undefined,
   alive: () => undefined,
   stopping: () => undefined,
@@ -36,12 +36,12 @@ const SILENT: Readiness = {
 };
 
 /** `trouble` is called at most once: without the service manager the daemon works all the same. */
-export function makeReadiness(
+export function makeServiceManager(
   env: NodeJS.ProcessEnv,
   pid: number,
   trouble: (error: Error) => void,
   launch: Launch = launchDetached,
-): Readiness {
+): ServiceManager {
   if (!env["NOTIFY_SOCKET"]) return SILENT;
   let told = false;
   const notify = (...words: readonly string[]): void => {

@@ -46,7 +46,7 @@ export function programFolder(places: Places): string {
 /** The names of private folders of a wire: its id, or 16 hex of its real path's hash. Spec 1.1. */
 export function wireKeyOf(wireId: string | undefined, realWireDir: string): string {
   if (wireId === undefined) return sha256Hex(realWireDir).slice(0, 16);
-  // The id stands in a file that peers can write: it must not lead out of the folder.
+  // The id is in a file that peers can write: it must not lead out of the folder.
   return /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(wireId) ? wireId : sha256Hex(wireId).slice(0, 16);
 }
 
@@ -60,7 +60,7 @@ export interface AgentPaths {
   readonly signing: IdentityPaths;
   /** The private half of the key that a rotation is to bring in. */
   readonly nextKey: string;
-  /** Stands beside it when it is to be used at once, whoever believes it. */
+  /** Is beside it when it is to be used at once, even if no peer believes it yet. */
   readonly nextIsUrgent: string;
   readonly configDir: string;
   readonly settings: string;

@@ -25,8 +25,8 @@ export type StoreChange =
  */
 export function pin(store: TrustStore, handle: string, key: Uint8Array, at: string): StoreChange {
   const peer = store.peers.get(handle);
-  const stands = peer?.keys.find((pinned) => sameKey(pinned.key, key));
-  if (stands?.active === true) return { ok: true, store };
+  const known = peer?.keys.find((pinned) => sameKey(pinned.key, key));
+  if (known?.active === true) return { ok: true, store };
   if (peer !== undefined && peer.keys.length > 0) {
     return refused(
       `${handle} has a pinned key already (${peer.keys.map((k) => k.keyId).join(", ")}), and a pin is never replaced; a further key needs the operator's word or a rotation signed with the old key`,
@@ -37,7 +37,7 @@ export function pin(store: TrustStore, handle: string, key: Uint8Array, at: stri
 
 /**
  * Adds a key beside those that are pinned: the operator's word, or a rotation signed with the old
- * key, stands behind it. The tier stays. Spec 2.2, 2.5.
+ * key, known behind it. The tier stays. Spec 2.2, 2.5.
  */
 export function acceptKey(
   store: TrustStore,
@@ -53,12 +53,12 @@ export function acceptKey(
   }
   const id = keyId(handle, key);
   const peer = store.peers.get(handle) ?? newPeer(handle);
-  const stands = peer.keys.find((pinned) => pinned.keyId === id);
-  if (stands !== undefined && !sameKey(stands.key, key)) {
+  const known = peer.keys.find((pinned) => pinned.keyId === id);
+  if (known !== undefined && !sameKey(known.key, key)) {
     return refused(`another key is pinned under the id ${id}; make a new key for ${handle}`);
   }
-  if (stands?.active === true) return { ok: true, store };
-  if (stands !== undefined) {
+  if (known?.active === true) return { ok: true, store };
+  if (known !== undefined) {
     return refused(`${id} was deactivated and does not come back; make a new key for ${handle}`);
   }
   if (peer.keys.length >= MAX_KEYS_PER_AGENT) {
@@ -114,7 +114,7 @@ export function deactivateKey(
       `no key ${JSON.stringify(id)} is pinned; deaddrop trust list shows those that are`,
     );
   }
-  // The first note stands: a later one would make lines good that were signed in between.
+  // The first note stays: a later one would make lines good that were signed in between.
   if (!key.active) return { ok: true, store };
   const ended: PinnedKey = { ...key, active: false, deactivatedAt: at, ends: new Map(ends) };
   return changed(store, { ...peer, keys: peer.keys.map((k) => (k === key ? ended : k)) });
@@ -122,7 +122,7 @@ export function deactivateKey(
 
 /**
  * Deactivates a key that may be in other hands, and holds its agent. The agent is UNTRUSTED from
- * then on: whoever has the key may have earned its tier, and may have brought in further keys, which
+ * then on: the thief may have earned its tier, and may have brought in further keys, which
  * go when a new one is proved (`proveKey`). Spec 2.5.
  */
 export function revokeKey(
@@ -251,7 +251,7 @@ function atTier(peer: Peer, tier: Tier, nowMs: number): Peer {
   const wasAttested = peer.tier === "ATTESTED" || peer.tier === "TRUSTED";
   const attestedSinceMs =
     compareTiers(tier, "ATTESTED") < 0 ? undefined : wasAttested ? peer.attestedSinceMs : nowMs;
-  // Whoever falls to UNTRUSTED begins to count anew: ten *after* VERIFIED. Spec 2.3.
+  // A peer that falls to UNTRUSTED begins to count again: ten *after* VERIFIED. Spec 2.3.
   const reciprocations = tier === "UNTRUSTED" || tier === "VERIFIED" ? 0 : peer.reciprocations;
   return { ...peer, tier, tierSetAtMs: nowMs, attestedSinceMs, reciprocations };
 }

@@ -25,7 +25,7 @@ export function tierNamed(name: string): Tier | undefined {
   return TIERS.find((tier) => tier === name);
 }
 
-/** Where `a` stands against `b`: negative when lower, 0 when equal. */
+/** How `a` compares to `b`: negative when lower, 0 when equal. */
 export function compareTiers(a: Tier, b: Tier): number {
   return TIERS.indexOf(a) - TIERS.indexOf(b);
 }

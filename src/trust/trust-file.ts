@@ -86,7 +86,7 @@ export function parseTrustStore(bytes: Uint8Array, lastVersionSeen: number): Sto
   return { ok: true, store: { version, peers } };
 }
 
-/** The private store as it stands in its file. */
+/** The private store as it is in its file. */
 export function serialiseTrustStore(store: TrustStore): string {
   const agents = Object.fromEntries([...store.peers.values()].map((p) => [p.handle, plainPeer(p)]));
   return `${JSON.stringify({ schema_version: "v3.1", version: store.version, agents }, null, 2)}\n`;

@@ -32,7 +32,7 @@ export function canonicalText(value: JsonValue): string {
   return valueText(value, sortedObjectText);
 }
 
-/** The same with keys in the order in which they stand: what we write on a line. */
+/** The same with keys in the order in which they are there: what we write on a line. */
 export function lineText(value: JsonObject): string {
   return unsortedObjectText(value);
 }
@@ -152,7 +152,7 @@ function byCodePoint(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Of the first units that differ, surrogates stand for code points above all others. */
+/** Of the first units that differ, surrogates belong to code points above all others. */
 function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }

@@ -40,7 +40,7 @@ export type ChainLine = Pick<Message, "version" | "id" | "log" | "seq" | "prev">
  * - `gap`: lines `from` to `to` before it are missing.
  * - `filler`: fills one of the gaps and links to all neighbours that are known.
  * - `fork`: contradicts what the author wrote before. The chain does not move.
- * - `unchained`: stands outside the chain; `afterChained` when the log has shown chained lines.
+ * - `unchained`: is outside the chain; `afterChained` when the log has shown chained lines.
  */
 export type ChainVerdict =
   | { readonly outcome: "first"; readonly startsAt: number }

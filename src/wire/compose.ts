@@ -97,7 +97,7 @@ function draftProblem(draft: Draft): string | undefined {
 function sizeProblem(draft: Draft, limits: Limits): string | undefined {
   const { body, refs = [], to } = draft;
   if (refs.length > limits.maxRefs) return `${refs.length} refs; at most ${limits.maxRefs}`;
-  // The body stands inside the message, which is the first level.
+  // The body is inside the message, which is the first level.
   const flaw = bodyFlaw(body, MAX_DEPTH - 1);
   if (flaw !== undefined) return flaw;
   const size = bodyBytes(body);

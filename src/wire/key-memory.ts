@@ -8,7 +8,7 @@ const keys = Array.from<string | undefined>({ length: SLOTS });
 
 export const QUOTE = 0x22;
 
-/** The remembered key that stands at `start` in `text` with a closing quote after it. */
+/** The remembered key that is at `start` in `text` with a closing quote after it. */
 export function recallKey(text: string, start: number): string | undefined {
   let mix = 0;
   let end = start;
@@ -26,7 +26,7 @@ export function recallKey(text: string, start: number): string | undefined {
   return key;
 }
 
-/** Only for keys that stood in the text as they are, without escapes. */
+/** Only for keys that are in the text as they are, without escapes. */
 export function rememberKey(key: string): void {
   if (key.length > MAX_LENGTH) return;
   let mix = 0;

@@ -44,7 +44,7 @@ export function ownLogs(layout: Layout, handle: string): readonly Log[] {
 }
 
 /**
- * Where `handle` answers what stands in `log`: undefined when it is the log's own author, is not
+ * Where `handle` answers what is in `log`: undefined when it is the log's own author, is not
  * its addressee, or is not in the roster.
  */
 export function answerLog(layout: Layout, log: Log, handle: string): Log | undefined {

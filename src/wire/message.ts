@@ -27,7 +27,7 @@ export interface Message {
   readonly to: readonly string[] | undefined;
   /** A name of the table (1.3), or `kind:<n>`. */
   readonly type: string;
-  /** As it stands on the line; undefined on lines that carry only a type. */
+  /** As it is on the line; undefined on lines that carry only a type. */
   readonly kind: number | undefined;
   readonly subject: string;
   readonly body: JsonValue;

@@ -6,14 +6,14 @@ import { quote } from "./quote.ts";
 export const SCHEMA_NAMES = ["message", "config", "tiers", "trust", "decision"] as const;
 export type SchemaName = (typeof SCHEMA_NAMES)[number];
 
-// The published files stand beside `src` in the repository and beside `dist` in the package.
+// The published files are beside `src` in the repository and beside `dist` in the package.
 const load = createRequire(import.meta.url);
 const compiled = new Map<SchemaName, ValidateFunction>();
 let compiler: Ajv2020 | undefined;
 
 /**
  * Checks plain data (`toPlain`) against `schemas/<name>.json`. The detail names the first fault:
- * where it stands and what was expected there, such as `seq is 0; expected an integer from 1`.
+ * where it is and what was expected there, such as `seq is 0; expected an integer from 1`.
  */
 export function check(
   name: SchemaName,

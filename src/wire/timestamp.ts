@@ -42,7 +42,7 @@ const MS_PER_400_YEARS = 146_097 * 86_400_000;
 /** Minutes east of UTC; undefined when no clock shows them. */
 function offsetMinutes(text: string): number | undefined {
   if (text.endsWith("Z")) return 0;
-  // The date's own hyphens stand before the time.
+  // The date's own hyphens come before the time.
   const sign = Math.max(text.indexOf("+"), text.lastIndexOf("-"));
   const hours = twoDigits(text, sign + 1);
   const rest = text.slice(sign + 3).replace(":", "");
@@ -74,7 +74,7 @@ export function formatMicros(micros: number): string {
 
 /**
  * The timestamp of our next line: the clock, but later than our last one, except when that one is
- * more than 60 s ahead of the clock, as after a wrong clock was mended; then `seq` orders.
+ * more than 60 s ahead of the clock, as after a wrong clock was set right; then `seq` orders.
  * Spec 1.2. The clock is `nowMs` whole milliseconds and `nowMicros` (0–999) more.
  */
 export function nextTimestamp(nowMs: number, nowMicros: number, last: string | undefined): string {

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { rotateLog } from "../../src/daemon/log-rotation.ts";
 import {
   type Launch,
-  makeReadiness,
+  makeServiceManager,
   supervisedExitCode,
 } from "../../src/daemon/service-manager.ts";
 
@@ -21,26 +21,26 @@ function recorder(): { launch: Launch; said: string[] } {
 test("every word goes through a systemd-notify that stays until it has been read", () => {
   const { launch, said } = recorder();
   const env = { NOTIFY_SOCKET: "/run/n", WATCHDOG_USEC: "120000000", WATCHDOG_PID: "42" };
-  const readiness = makeReadiness(env, 42, unexpected, launch);
-  readiness.ready("2 peers\nonline");
-  readiness.alive();
-  readiness.stopping();
+  const manager = makeServiceManager(env, 42, unexpected, launch);
+  manager.ready("2 peers\nonline");
+  manager.alive();
+  manager.stopping();
   expect(said).toEqual([
     "systemd-notify READY=1 STATUS=2 peers online",
     "systemd-notify WATCHDOG=1",
     "systemd-notify STOPPING=1",
   ]);
-  expect(readiness.watchdogEveryMs).toBe(60_000);
+  expect(manager.watchdogEveryMs).toBe(60_000);
 });
 
 test("without a service manager nothing is started", () => {
   const { launch, said } = recorder();
-  const readiness = makeReadiness({ WATCHDOG_USEC: "1000000" }, 42, unexpected, launch);
-  readiness.ready("");
-  readiness.alive();
-  readiness.stopping();
+  const manager = makeServiceManager({ WATCHDOG_USEC: "1000000" }, 42, unexpected, launch);
+  manager.ready("");
+  manager.alive();
+  manager.stopping();
   expect(said).toEqual([]);
-  expect(readiness.watchdogEveryMs).toBeUndefined();
+  expect(manager.watchdogEveryMs).toBeUndefined();
 });
 
 test.for([
@@ -49,8 +49,8 @@ test.for([
   ["absent", {}],
 ] as const)("no watchdog when its time is %s", ([, env]) => {
   const { launch } = recorder();
-  const readiness = makeReadiness({ NOTIFY_SOCKET: "/run/n", ...env }, 42, unexpected, launch);
-  expect(readiness.watchdogEveryMs).toBeUndefined();
+  const manager = makeServiceManager({ NOTIFY_SOCKET: "/run/n", ...env }, 42, unexpected, launch);
+  expect(manager.watchdogEveryMs).toBeUndefined();
 });
 
 test("trouble with systemd-notify is told once", () => {
@@ -59,9 +59,9 @@ test("trouble with systemd-notify is told once", () => {
     failed(new Error("spawn systemd-notify ENOENT"));
   };
   const env = { NOTIFY_SOCKET: "/run/n" };
-  const readiness = makeReadiness(env, 42, (error) => troubles.push(error.message), launch);
-  readiness.ready("");
-  readiness.alive();
+  const manager = makeServiceManager(env, 42, (error) => troubles.push(error.message), launch);
+  manager.ready("");
+  manager.alive();
   expect(troubles).toEqual(["spawn systemd-notify ENOENT"]);
 });
 

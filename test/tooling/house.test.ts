@@ -75,14 +75,10 @@ function isNumber(node: ts.Expression): boolean {
 describe("an object that is passed to functions", () => {
   test("has few members when it is a context", () => {
     const contexts = new Map<string, number>();
-    const seen = new Set<ts.Type>();
     for (const file of files) {
       for (const node of nodesOf(file)) {
         if (!ts.isParameter(node)) continue;
-        const passed = checker.getTypeAtLocation(node);
-        if (seen.has(passed)) continue;
-        seen.add(passed);
-        for (const [name, type] of shapesIn(passed)) {
+        for (const [name, type] of shapesIn(checker.getTypeAtLocation(node))) {
           const members = ownMembers(type);
           if (members.length <= MAX_MEMBERS || contexts.has(name)) continue;
           const isActing = members.some((member) => isCallable(member) || hasMethods(member));

@@ -70,7 +70,7 @@ export async function accept(cli: Cli, flags: GlobalFlags & ConsentFlags): Promi
     word: "accept",
   };
   await confirmOperator(cli, flags, action, place.paths.operatorJournal);
-  // What was shown is what is kept, whatever stands in the folder by now.
+  // What was shown is what is kept, whatever is in the folder by now.
   savePinned(host.disk, place.paths, "config", config ?? Buffer.from(defaultPolicyText("config")));
   savePinned(host.disk, place.paths, "tiers", tiers ?? Buffer.from(defaultPolicyText("tiers")));
   await reloadDaemon(place.paths);

@@ -16,7 +16,7 @@ import type { Cli, GlobalFlags } from "../context.ts";
 import { emit, table } from "../output/output.ts";
 import { differences } from "./accept.ts";
 
-/** `deaddrop config list`: the settings, and how the wire's policy stands against the pinned one. */
+/** `deaddrop config list`: the settings, and how the wire's policy differs from the pinned one. */
 export function list(cli: Cli, flags: GlobalFlags): void {
   const at = agentPlace(cli, flags);
   const file = readSettings(at.host.disk, at.place.paths) as Record<string, unknown> | undefined;

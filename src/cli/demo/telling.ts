@@ -25,7 +25,7 @@ export function heading(told: Telling, text: string): void {
   told.say(`${told.step}. ${text}`);
 }
 
-/** Peers' words may stand in it: one line, sanitised. */
+/** It may hold peers' words: one line, sanitised. */
 export function note(told: Telling, text: string): void {
   told.say(`   ${sanitise(text)}`);
 }

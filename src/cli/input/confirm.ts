@@ -24,7 +24,7 @@ export interface OperatorAction {
   readonly effect: readonly string[];
   /** What has to be typed. */
   readonly word: string;
-  /** What stands in for typing; `--yes --reason …` unless more is wanted. */
+  /** What replaces typing; `--yes --reason …` unless more is wanted. */
   readonly flags?: string;
 }
 

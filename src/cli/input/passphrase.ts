@@ -14,7 +14,7 @@ const VARIABLE = "DEADDROP_PASSPHRASE";
 const MIN_LENGTH = 10;
 const MAX_PASSPHRASE_BYTES = 1_024;
 
-/** A passphrase is never an argument: those stand in the list of processes and in the history. */
+/** A passphrase is never an argument: those are in the list of processes and in the history. */
 export function addPassphrase(command: Command): Command {
   return command.option(
     "--passphrase-file <file>",

@@ -4,7 +4,7 @@ import type { Cli } from "../context.ts";
 export interface SecretPrompt {
   /** What is typed up to the end of the line; it is not shown. */
   ask(question: string): Promise<string>;
-  /** The terminal as it was, open for whoever reads next. */
+  /** The terminal as it was, open for the next reader. */
   close(): Promise<void>;
 }
 

@@ -99,7 +99,7 @@ export async function askForPin(
 
 /**
  * What anybody can have made wants to be compared before it is believed: a claim of the wire, what
- * is to be raised, and a card that would stand beside a pin. Spec 2.2.
+ * is to be raised, and a card that would be beside a pin. Spec 2.2.
  */
 function wantsFingerprint(
   key: Subject | undefined,

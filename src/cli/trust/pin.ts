@@ -71,7 +71,7 @@ function pinned(
   const peer = store.peers.get(handle);
   const isNew = (peer?.keys.length ?? 0) === 0;
   const at = new Date(nowMs).toISOString();
-  // A card that nobody has compared stands beside no pin, not even one made this moment.
+  // A card that nobody has compared is not kept beside a pin, not even one made this moment.
   const accept = key?.from === "card" && !compared ? pin : acceptKey;
   // Whoever had the lost key may have brought in others.
   const isReplaced = compared && peer?.held?.cause === "key_revoked";

@@ -74,7 +74,7 @@ function endsOf({ host, place }: AgentPlace, handle: string): ReadonlyMap<string
   const ends = new Map<string, KeyEnd>();
   for (const log of ownLogs(place.layout, handle)) {
     const head = heads.peer(log.name);
-    // A log that never chained has no head: its last message stands in.
+    // A log that never chained has no head: its last message is taken.
     const end = head ?? lastMessage(host.disk, join(place.wire.folder, log.path));
     if (end !== undefined) ends.set(log.name, keyEnd(end));
   }

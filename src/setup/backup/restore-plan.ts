@@ -38,7 +38,7 @@ export interface RestorePlan {
   readonly digest: string;
 }
 
-/** What is merged with what is here, or written anew, instead of being put back as it was. */
+/** What is merged with what is here, or written again, instead of being put back as it was. */
 const MERGED: ReadonlySet<string> = new Set([
   "trust.json",
   "heads.json",
@@ -46,7 +46,7 @@ const MERGED: ReadonlySet<string> = new Set([
   "wire.json",
 ]);
 
-/** Checks all of a backup against this machine and its wire. Throws what has to be mended first. */
+/** Checks all of a backup against this machine and its wire. Throws what has to be done first. */
 export function planRestore(host: SetupHost, backup: Backup, request: RestoreRequest): RestorePlan {
   const { disk } = host;
   const contents = readContents(backup, "the backup");

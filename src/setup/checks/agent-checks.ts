@@ -46,10 +46,10 @@ export function checkKey(disk: Disk, place: AgentConfig, nowMs: number): readonl
     return [age, failed("advertised keys", parsed.detail, `correct ${wire.trust}`)];
   }
   const keys = parsed?.document.peers.get(handle)?.keys ?? [];
-  const stands = keys.some((key) => key.keyId === keyId && key.active);
+  const isListed = keys.some((key) => key.keyId === keyId && key.active);
   return [
     age,
-    stands
+    isListed
       ? ok("advertised key", `${keyId} is in the wire's trust.json`)
       : warning(
           "advertised key",

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { filesystemKind, type FilesystemKind } from "../../storage/disk/fs-kind.ts";
 import { lockDescriptor } from "../../storage/disk/kernel-lock.ts";
 
-/** One precondition: how it stands, and how to mend it when it does not hold. */
+/** One precondition: whether it holds, and what to do when it does not. */
 export interface Finding {
   readonly check: string;
   readonly result: "ok" | "warning" | "failed";

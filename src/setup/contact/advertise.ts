@@ -112,7 +112,7 @@ function isPlainObject(value: unknown): boolean {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Opens and locks the file that stands at the path: another writer may have replaced it. */
+/** Opens and locks the file at the path: another writer may have replaced it. */
 function openLocked(disk: Disk, path: string, sharing: Sharing): DiskFile {
   for (let attempt = 0; attempt < 10; attempt++) {
     const isNew = disk.stat(path) === undefined;

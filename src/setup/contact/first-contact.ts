@@ -47,14 +47,14 @@ export interface Contact {
   readonly pinned: readonly string[];
 }
 
-/** What stands where a peer's card belongs. */
+/** What is where a peer's card belongs. */
 export type Look =
   | { readonly is: "absent" }
   | { readonly is: "wrong"; readonly detail: string }
   | { readonly is: "card"; readonly card: AgentCard; readonly bytes: Uint8Array };
 
 /**
- * Looks at the cards of all peers, pins the first key of whoever has none yet at UNTRUSTED, goes on
+ * Looks at the cards of all peers, pins the first key of each that has none yet at UNTRUSTED, goes on
  * with each pairing, and shows what follows from that in our own card. Nothing is shown before it is
  * stored. Repeating it changes nothing. Spec 2.2, 2.3.
  *

@@ -20,7 +20,7 @@ import { changePrivateTrust, readPrivateTrust } from "../../agent/config/trust-s
 import { refuseAnothers, share } from "./sharing.ts";
 import type { Step } from "../steps.ts";
 
-/** One agent of this machine on a wire whose folder stands, or stands once the steps before ran. */
+/** One agent of this machine on a wire whose folder is there, at the latest after the steps before. */
 export interface AgentSide {
   readonly wireDir: string;
   readonly handle: string;
@@ -136,7 +136,7 @@ export function advertiseStep(host: SetupHost, side: AgentSide): Step {
 }
 
 /**
- * First contact: our card stands in the wire, and whoever has shown one and is not pinned yet is
+ * First contact: our card is in the wire, and a peer that has shown one and is not pinned yet is
  * pinned by it, at UNTRUSTED. Spec 2.2, 4.3.
  */
 export function contactStep(host: SetupHost, side: AgentSide): Step {
@@ -159,7 +159,7 @@ export function contactStep(host: SetupHost, side: AgentSide): Step {
   };
 }
 
-/** Pins a key that the operator gave, at a tier; a pin that stands is never replaced. Spec 2.1. */
+/** Pins a key that the operator gave, at a tier; a pin that is there is never replaced. Spec 2.1. */
 export function pinStep(
   host: SetupHost,
   side: AgentSide,

@@ -28,7 +28,7 @@ export function isExcluded(exclude: GitExclude): boolean {
   return readIfThere(exclude.file).split("\n").includes(exclude.pattern);
 }
 
-/** Appends the pattern unless it stands there. The file belongs to the operator's own clone. */
+/** Appends the pattern unless it is there. The file belongs to the operator's own clone. */
 export function addExclude(exclude: GitExclude): void {
   if (isExcluded(exclude)) return;
   const before = readIfThere(exclude.file);

@@ -62,7 +62,7 @@ export interface InitRequest {
 
 /**
  * Makes a wire, or completes one that is there already: folder, configuration, keys, private
- * copies, pins. Running it again changes nothing that stands. Spec 1.1, 4.3.
+ * copies, pins. Running it again changes nothing that is there. Spec 1.1, 4.3.
  */
 export function initWire(
   host: SetupHost,

@@ -34,7 +34,7 @@ import { checkWireTiers, parsedConfig } from "./wire-config.ts";
 export interface JoinRequest {
   readonly wireDir: string;
   readonly handle: string;
-  /** Needed where the wire names no roster; otherwise each must stand in it. Spec 1.1. */
+  /** Needed where the wire names no roster; otherwise each must be in it. Spec 1.1. */
   readonly peers: readonly string[];
   /** Leave the folder to the project's commits. */
   readonly track?: boolean | undefined;
@@ -48,7 +48,7 @@ export interface JoinRequest {
 
 /**
  * Takes an agent of this machine onto a wire that is there: key, private copies, own logs. Nobody
- * is pinned but by the operator's word. Running it again changes nothing that stands. Spec 4.3.
+ * is pinned but by the operator. Running it again changes nothing that is there. Spec 4.3.
  */
 export function joinWire(
   host: SetupHost,

@@ -61,14 +61,14 @@ export interface DiskFile {
   /** Up to `length` bytes; fewer only where the file ends. In the room of `into`, if it is given. */
   read(length: number, position: number, into?: Uint8Array): Uint8Array;
   /**
-   * Where that byte stands first, at or after `from` and before `to`. The one call that does not
+   * Where that byte comes first, at or after `from` and before `to`. The one call that does not
    * block, since it may read gigabytes; the file stays open until it has ended.
    */
   search(byte: number, from: number, to: number): Promise<number | undefined>;
   /** At the end of the file, whole, or it throws. Not durable before `datasync`. */
   append(bytes: Uint8Array): void;
   /**
-   * The same bytes that stand at `position` already, once more, so that the next sync writes them
+   * The bytes that are at `position` already, once more, so that the next sync writes them
    * anew: what a failed sync lost stays readable and counts as written for the kernel.
    */
   overwrite(bytes: Uint8Array, position: number): void;
@@ -160,7 +160,7 @@ export function openIfThere(disk: Disk, path: string): DiskFile | undefined {
   }
 }
 
-/** What stands there instead of a file, or a file that is closed to us: the disk itself is well. */
+/** Something else is there instead of a file, or we may not read it: the disk itself works. */
 const OBSTRUCTED: ReadonlySet<StorageCode> = new Set(["not_a_file", "linked", "symlink", "denied"]);
 
 /**
@@ -179,7 +179,7 @@ export function openUnlessObstructed(
   }
 }
 
-/** Whether it says that something else stands where a file belongs, or that it is closed to us. */
+/** Whether it says that something else is where a file belongs, or that we may not read it. */
 export function isObstruction(error: unknown): error is StorageError {
   return error instanceof StorageError && OBSTRUCTED.has(error.code);
 }

@@ -62,7 +62,7 @@ export class LineSplitter {
 }
 
 /**
- * Reads a range of a file in chunks of bounded size. With `into` all of them stand there, each
+ * Reads a range of a file in chunks of bounded size. With `into` all of them are read into it, each
  * until the next one is asked for.
  */
 export function* chunksOf(

@@ -2,7 +2,7 @@ import type { DiskFile } from "./disk.ts";
 import { chunksOf } from "./line-splitter.ts";
 
 /**
- * Writes what stands in a file between two offsets once more, for the caller to sync. A sync that
+ * Writes what is in a file between two offsets once more, for the caller to sync. A sync that
  * failed has lost its data, which stays readable all the same, and the next sync finds nothing to
  * do: of what a life before this one has left there, only bytes written again become durable.
  */

@@ -1,4 +1,4 @@
-/** An authentic line of a log as the log stands now. Copies of known lines are listed each time. */
+/** An authentic line of a log as the log is now. Copies of known lines are listed each time. */
 export interface FoundLine {
   readonly id: string;
   /** Of chained lines. */
@@ -21,13 +21,13 @@ export interface ComparedHistory {
 }
 
 /**
- * How a log as it stands now relates to what was taken in from it. Spec 1.6: one that lacks known
+ * How a log as it is now relates to what was taken in from it. Spec 1.6: one that lacks known
  * lines is "behind", or "rewritten" when it has others; one that has all of them is the "same" when
- * they stand in the order in which we took them in, or in that of their `seq`, and "reordered"
- * otherwise, or while new lines of the chain stand before known ones.
+ * they are in the order in which we took them in, or in that of their `seq`, and "reordered"
+ * otherwise, or while new lines of the chain come before known ones.
  *
  * @param known ids of the lines that were taken in, in that order
- * @param holes where zero bytes stand: so many of `found` come before each
+ * @param holes where zero bytes are: so many of `found` come before each
  */
 export function compareHistory(
   known: readonly string[],
@@ -41,7 +41,7 @@ export function compareHistory(
   const missing = ids.findIndex((id) => !first.has(id));
   if (missing >= 0) {
     // A power cut may take lines and leave later ones. Until its author has put them back, nothing
-    // that stands behind the hole counts. Spec 4.1.
+    // that comes after the zero bytes counts. Spec 4.1.
     const before = (first.get(ids[missing - 1] ?? "") ?? -1) + 1;
     const upTo = holes.find((each) => each >= before) ?? found.length;
     const other = found.slice(0, upTo).find(({ id }) => !isKnown.has(id))?.id;
@@ -56,14 +56,14 @@ export function compareHistory(
   return { verdict, inOrder, missing: undefined, other: undefined };
 }
 
-/** The known lines in the order in which we took them in, as far as they stand in it. */
+/** The known lines in the order in which we took them in, as far as they are in it. */
 function asTaken(ids: readonly string[], found: readonly FoundLine[]): FoundLine[] {
   const inOrder: FoundLine[] = [];
   for (const each of found) if (each.id === ids[inOrder.length]) inOrder.push(each);
   return inOrder;
 }
 
-/** The known lines as they stand, if their chain stands in its own order. */
+/** The known lines in the order of the log, if it is the order of their chain. */
 function asChained(
   isKnown: ReadonlySet<string>,
   first: ReadonlyMap<string, number>,
@@ -75,7 +75,7 @@ function asChained(
   return seqs.length > 0 && rises ? lines : undefined;
 }
 
-/** Whether a line that continues the chain stands before one that we know. */
+/** Whether a line that continues the chain comes before one that we know. */
 function isNewBefore(
   inOrder: readonly FoundLine[],
   isKnown: ReadonlySet<string>,

@@ -7,14 +7,14 @@ import { MAX_LINE_BYTES } from "../../wire/limits.ts";
 export interface InboxRepair<Entry = unknown> {
   /** Lines that were missing and are there now. */
   readonly restored: number;
-  /** Lines that the journal names and no log has any more: blanks stand in their place. */
+  /** Lines that the journal names and no log has any more: blanks are in their place. */
   readonly lost: readonly Entry[];
   readonly cutBytes: number;
   /** Whole lines that the journal does not name, by logical offset: they stay. */
   readonly unnamed: readonly { readonly from: number; readonly to: number }[];
 }
 
-/** Where a line stands in its log, newline included, and in the inbox. */
+/** Where a line is in its log, newline included, and in the inbox. */
 export interface RoutedLine {
   readonly start: number;
   readonly end: number;
@@ -37,27 +37,27 @@ export function restoreLines<Entry extends RoutedLine>(
   bytesOf: (entry: Entry) => Uint8Array | undefined,
 ): InboxRepair<Entry> {
   const before = file.stat().size;
-  const mend = new Mend(file, from - base);
+  const inbox = new InboxWriter(file, from - base);
   const lost: Entry[] = [];
   for (const entry of expected) {
     const at = entry.inbox - base;
     // An entry noted twice (a batch that came back after a failed sync), or rotated away.
-    if (at < mend.position) continue;
-    mend.reach(at);
+    if (at < inbox.position) continue;
+    inbox.reach(at);
     const line = bytesOf(entry);
-    if (line !== undefined) mend.put(joinLines([line]));
-    else if (!mend.keepUnknown()) {
+    if (line !== undefined) inbox.put(joinLines([line]));
+    else if (!inbox.keepUnknown()) {
       // Its place is never another line's: a journal that names both would restore only one.
-      mend.reach(at + entry.end - entry.start);
+      inbox.reach(at + entry.end - entry.start);
       lost.push(entry);
     }
   }
-  const cutBytes = mend.finish(before);
-  const unnamed = mend.unnamed.map((each) => ({ from: base + each.from, to: base + each.to }));
-  return { restored: mend.restored, lost, cutBytes, unnamed };
+  const cutBytes = inbox.finish(before);
+  const unnamed = inbox.unnamed.map((each) => ({ from: base + each.from, to: base + each.to }));
+  return { restored: inbox.restored, lost, cutBytes, unnamed };
 }
 
-class Mend {
+class InboxWriter {
   /** Up to here the file is, or will be, as it must be. */
   position: number;
   restored = 0;

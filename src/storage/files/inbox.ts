@@ -42,7 +42,7 @@ const ROTATE_BYTES = 64 * 1024 * 1024;
 const KEPT_ROTATED = 2;
 const OFFSET_DIGITS = 16;
 
-/** Opens it as it stands; after a start or a failure `recover` comes first. */
+/** Opens it as it is; after a start or a failure `recover` comes first. */
 export function openInbox(disk: Disk, path: string, rotateBytes = ROTATE_BYTES): Inbox {
   return new InboxFile(disk, path, rotateBytes);
 }

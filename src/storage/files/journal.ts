@@ -22,7 +22,7 @@ export interface Journal<Entry extends object> {
 }
 
 /**
- * More than one `append` ever writes. Nothing is appended before what stands there is durable, so
+ * More than one `append` ever writes. Nothing is appended before what is there is durable, so
  * that only the last write of an earlier life can be in doubt.
  */
 const LAST_WRITE_BYTES = 8 * 1024 * 1024;

@@ -26,7 +26,7 @@ function inYear(disk: Disk, folder: string, name: string): string[] {
   for (const entry of disk.list(folder)) {
     const number = numberOf(entry, name);
     if (number === undefined) continue;
-    // While a segment is being compressed both forms stand there: the plain one is complete.
+    // While a segment is being compressed both forms are there: the plain one is complete.
     if (entry.endsWith(".gz") && byNumber.has(number)) continue;
     byNumber.set(number, join(folder, entry));
   }

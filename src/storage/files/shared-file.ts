@@ -28,7 +28,7 @@ export interface SharedOptions {
   readonly waitMs?: number;
 }
 
-/** Spec 4.1 allows 2 s, but whoever waits here does nothing else meanwhile; it is tried again. */
+/** Spec 4.1 allows 2 s, but who waits here does nothing else meanwhile; it is tried again. */
 /** Every agent of the wire writes it. */
 export const SHARED_MODE = 0o660;
 const SHARED_LOCK_WAIT_MS = 200;
@@ -37,7 +37,7 @@ const MAX_REOPENS = 3;
 /**
  * Appends one line to a file that every agent writes (decisions.jsonl, incident_log.jsonl), once.
  * Spec 3.4, 4.1, Shared files: under the file's kernel lock, the inode checked again, the
- * unterminated last line of whoever left it ended and never cut; only then is ours looked for, since
+ * unterminated last line of another writer ended and never cut; only then is ours looked for, since
  * that line may be it. Throws "locked" when the lock is not free in time.
  */
 export function appendShared(

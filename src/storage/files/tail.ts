@@ -35,7 +35,7 @@ export interface Cursor {
 export type TailLine =
   | ({ readonly kind: "line"; readonly bytes: Uint8Array } & Place)
   | ({ readonly kind: "blank" } & Place)
-  /** `isTorn`: zero bytes stand in it where a power cut would leave them. */
+  /** `isTorn`: zero bytes are in it where a power cut would leave them. */
   | ({ readonly kind: "oversized"; readonly isTorn: boolean } & Place);
 
 interface Place {
@@ -45,7 +45,7 @@ interface Place {
 }
 
 /**
- * What was read no longer stands as it was read. "obstructed": in the place of the file stands
+ * What was read is no longer as it was read. "obstructed": in the place of the file there is
  * something that is not read (a link, a pipe, a folder), or it is closed to us.
  */
 export type Anomaly = "missing" | "shrunk" | "replaced" | "rewritten" | "obstructed";
@@ -61,7 +61,7 @@ export interface TailRead {
 
 const PREFIX_BYTES = 64 * 1024;
 const SMALLEST_CHUNK_BYTES = 4 * 1024;
-/** What is read only to be skipped stands here: a buffer each would be gigabytes of garbage. */
+/** What is read only to be skipped goes here: a buffer each would be gigabytes of garbage. */
 let skipped: Buffer | undefined;
 /** Of one call; a megabyte of honest lines has half as many, one of rubbish has half a million. */
 const MAX_LINES = 8_192;
@@ -142,7 +142,7 @@ function takeLines(
 ): TailRead {
   const from = cursor?.offset ?? 0;
   const isSame = cursor?.dev === stat.dev && cursor.ino === stat.ino;
-  // A tail that its writer cut back begins anew, and so does one in another file.
+  // A tail that its writer cut back begins again, and so does one in another file.
   const isSeen = isSame && from + cursor.scanned <= stat.size;
   const scanned = isSeen ? cursor.scanned : 0;
   const splitter = new LineSplitter(from, scanned);

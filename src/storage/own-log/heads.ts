@@ -85,7 +85,7 @@ function load(disk: Disk, path: string) {
   return parseHeads(bytes, path);
 }
 
-/** The file as it stands on disk. */
+/** The file as it is on disk. */
 export function serialiseHeads({ peers, own }: Heads): Uint8Array {
   const text = JSON.stringify({
     version: 1,

@@ -32,7 +32,7 @@ export interface LogWriterOptions {
 /** Appends to the logs of one identity, whose lock the caller holds. Spec 4.1, Append. */
 export interface LogWriter {
   /**
-   * Drains pending and mends the logs: at start, and again after trouble or while a log is blocked
+   * Drains pending and repairs the logs: at start, and again after trouble or while a log is blocked
    * (else it does nothing).
    * Throws `StorageError`; damage and foreign use are in the report and block only their log.
    */
@@ -41,16 +41,16 @@ export interface LogWriter {
   head(log: string): ChainHead | undefined;
   /**
    * Whether a chained line with our signature is one that we wrote (spec 1.6). At or below the
-   * durable head the chain itself has to tell: this says true. Throws while mending fails.
+   * durable head the chain itself has to tell: this says true. Throws while the repair fails.
    */
   knows(log: string, seq: number, id: string): boolean;
   /** Why nothing can be appended to a log: "log_damaged", "identity_in_use", what obstructs it. */
   blocked(log: string): StorageError | undefined;
-  /** The promised lines of a log that do not stand in it. */
+  /** The promised lines of a log that are not in it. */
   unplaced(log: string): readonly OwnLine[];
   /**
    * The operator's word that what carries our signature in a log, up to `head`, is ours. What is
-   * `unplaced` there is promised no more: it has to be written anew.
+   * `unplaced` there is promised no more: it has to be written again.
    */
   adopt(log: string, head: ChainHead): void;
   /**
@@ -62,7 +62,7 @@ export interface LogWriter {
   readonly pendingBytes: number;
   /** Makes the logs themselves durable and empties pending: when idle. Throws `StorageError`. */
   flush(): void;
-  /** Moves a log away as a closed segment (absolute path) and begins it anew. Spec 3.10. */
+  /** Moves a log away as a closed segment (absolute path) and begins it again. Spec 3.10. */
   archive(log: string, segment: string): void;
   close(): void;
 }
@@ -103,7 +103,7 @@ class OwnLogsWriter implements LogWriter {
     }
     this.close();
     try {
-      return this.#mend();
+      return this.#repair();
     } catch (error) {
       this.close();
       this.#trouble = asStorageError(error);
@@ -176,7 +176,7 @@ class OwnLogsWriter implements LogWriter {
   adopt(name: string, head: ChainHead): void {
     const { disk, heads } = this.#options;
     adoptOwnLog(disk, heads, this.#state(name).log, head);
-    // They stand there, or continue a chain that the adopted lines have taken the place of.
+    // They are there, or continue a chain that the adopted lines have taken the place of.
     this.#pending?.keep(this.#pending.lines.filter((own) => own.log !== name));
     this.close();
     this.recover();
@@ -191,7 +191,7 @@ class OwnLogsWriter implements LogWriter {
   }
 
   knows(log: string, seq: number, id: string): boolean {
-    // While mending fails nothing is known: to say "no" would accuse somebody of using our key.
+    // While the repair fails nothing is known: to say "no" would accuse somebody of using our key.
     if (this.#pending === undefined && this.#trouble !== undefined) throw this.#trouble;
     const promised = this.#pending?.lines.find(
       (own) => own.log === log && own.seq === seq && own.foreign !== true,
@@ -211,7 +211,7 @@ class OwnLogsWriter implements LogWriter {
     this.#states.clear();
   }
 
-  #mend(): RecoveryReport {
+  #repair(): RecoveryReport {
     const pending = openPending(this.#options.disk, this.#options.pendingPath);
     this.#pending = pending;
     const repairs = new Map<string, OwnLogRepair>();

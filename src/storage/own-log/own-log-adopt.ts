@@ -7,7 +7,7 @@ import { hashOf } from "./own-log-pieces.ts";
 import type { OwnLine } from "./pending.ts";
 import { writeAnew } from "../disk/rewrite.ts";
 
-/** Those of the lines that do not stand whole in a log. */
+/** Those of the lines that are not whole in a log. */
 export function notStanding(disk: Disk, path: string, lines: readonly OwnLine[]): OwnLine[] {
   const missing = new Map(lines.map((own) => [hashOf(own.line), own]));
   const file = openIfThere(disk, path);
@@ -22,7 +22,7 @@ export function notStanding(disk: Disk, path: string, lines: readonly OwnLine[])
   return [...missing.values()];
 }
 
-/** Makes all that stands in a log of ours durable, and notes that it is ours up to `head`. */
+/** Makes all of a log of ours durable, and notes that it is ours up to `head`. */
 export function adoptOwnLog(disk: Disk, heads: HeadsStore, log: OwnLog, head: ChainHead): void {
   const file = disk.open(log.path, "append", log.mode);
   try {

@@ -3,7 +3,7 @@ import { endsLine, joinLines, LINE_END, NEWLINE } from "../disk/line-splitter.ts
 import type { OwnLine } from "./pending.ts";
 
 /**
- * Appends lines in one write, on a fresh line whatever stands before, and returns the size of the
+ * Appends lines in one write, on a fresh line whatever comes before, and returns the size of the
  * file then; undefined when another program writes here too. `alone`: what the last call returned.
  *
  * Another program may append as the same agent (spec 1.6): the Python reference does it under the

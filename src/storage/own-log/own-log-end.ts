@@ -32,7 +32,7 @@ const MAX_UNKNOWN_KEYS = 8;
 
 /**
  * How far our own log has come since a head was remembered. A machine that is restored from a backup
- * remembers less than it has signed: what it signed since stands in the log, and the next line has to
+ * remembers less than it has signed: what it signed since is in the log, and the next line has to
  * follow that, or one `seq` would be signed twice. Nothing is believed but our own signatures in an
  * unbroken chain. Spec 1.6, 4.1.
  */
@@ -43,7 +43,7 @@ export function endOfOwnLog(
   claimOf: (line: Uint8Array) => OwnClaim | undefined,
 ): OwnLogEnd {
   const follower = new Follower(remembered);
-  // Whatever stands in its way is thrown: to guess here is to sign a `seq` twice, or to be stopped later.
+  // Whatever prevents it is thrown: to guess here is to sign a `seq` twice, or to be stopped later.
   const live = openIfThere(disk, log.path);
   try {
     for (const { file, from } of partsSince(disk, log, live, remembered)) {
@@ -157,7 +157,7 @@ function headIn(
   remembered: OwnHead | undefined,
 ): OwnHead | undefined {
   if (head === undefined || head.id === remembered?.id) return remembered;
-  // All of it is in the archive: the live file begins anew.
+  // All of it is in the archive: the live file begins again.
   if (live === undefined) return { ...head, end: 0, prefixHash: "" };
   return durableHead(live, head, undefined);
 }

@@ -6,7 +6,7 @@ import type { DiskFile } from "../disk/disk.ts";
 import { isBlank, wholeLines } from "../disk/line-splitter.ts";
 import type { OwnLine } from "./pending.ts";
 
-/** What stands in our own log, in order; blank lines and rubbish of others left out. */
+/** What is in our own log, in order; blank lines and rubbish of others left out. */
 export type Piece =
   /** One of the expected lines, whole, by its index. */
   | { readonly kind: "own"; readonly index: number; readonly start: number }

@@ -3,9 +3,9 @@ import type { DiskFile } from "../disk/disk.ts";
 import { hashOf, piecesOf, type OwnLineCheck, type Piece } from "./own-log-pieces.ts";
 import type { OwnLine } from "./pending.ts";
 
-/** What stands in our own log after the part that is known to be durable. */
+/** What is in our own log after the part that is known to be durable. */
 export interface OwnLogScan {
-  /** How many of the expected lines stand there whole, in order, and where. */
+  /** How many of the expected lines are there whole, in order, and where. */
   readonly places: readonly number[];
   /** Our own damage begins here: to be cut, if there is any. */
   readonly cutAt: number | undefined;
@@ -83,7 +83,7 @@ function earliest(a: number | undefined, b: number | undefined): number | undefi
 
 /**
  * What takes the place of these pieces: the expected lines from `next` on in their order, and what
- * others wrote between them where it stood. A peer that had read them before finds each line where
+ * others wrote between them where it was. A peer that had read them before finds each line where
  * it was, or as near to it as can be.
  */
 function rebuild(
@@ -112,7 +112,7 @@ function fitting(lines: readonly OwnLine[], length: number): number {
   return beyond < 0 ? lines.length : beyond;
 }
 
-/** Owed until the last line of ours is durable, which it stands beside. */
+/** Owed until the last line of ours is durable, which it is beside. */
 function carried(expected: readonly OwnLine[], bytes: Uint8Array): OwnLine {
   const { log, seq } = expected.at(-1) as OwnLine;
   // A copy: else the whole piece of the file that it was read with stays in memory.

@@ -12,7 +12,7 @@ export interface OwnLine {
   /** Without its newline. */
   readonly line: Uint8Array;
   /**
-   * Another program's, as it stood behind damage of ours: it is put back behind our lines. It has
+   * Another program's, as it was behind damage of ours: it is put back behind our lines. It has
    * the `seq` of the last one of ours beside it, and no `id`.
    */
   readonly foreign?: true;
@@ -36,7 +36,7 @@ const HEAD = /^\{"sha256":"([0-9a-f]{64})","lines":/;
 const HEAD_LENGTH = '{"sha256":"'.length + 64 + '","lines":'.length;
 
 /**
- * Opens pending.jsonl. What it holds is written and synced anew: an earlier sync may have failed,
+ * Opens pending.jsonl. What it holds is written and synced again: an earlier sync may have failed,
  * and a repeated one would say nothing about that data. A torn record was never promised.
  */
 export function openPending(disk: Disk, path: string): Pending {

@@ -35,7 +35,7 @@ export interface OwnLogRepair {
   readonly restored: readonly OwnLine[];
   /** Damage that pending cannot restore: nothing was changed, nothing may be written. */
   readonly damaged: { readonly offset: number; readonly detail: string } | undefined;
-  /** Something else stands in its place, or it is closed to us: nothing was read or written. */
+  /** Something else is in its place, or we may not read it: nothing was read or written. */
   readonly obstructed: StorageError | undefined;
   /** Lines with our signature that nothing of ours remembers (spec 1.6): nothing was changed. */
   readonly unknown: readonly ChainHead[];
@@ -117,7 +117,7 @@ function recoverWhatStands(
         "a damaged line of ours has too much of others after it",
       );
     }
-    const repair = mend(log, file, from, scan, context);
+    const repair = repairEnd(log, file, from, scan, context);
     return { ...NO_REPAIR, ...repair, head: head ?? adopted(log, scan, context), file };
   } catch (error) {
     file.close();
@@ -159,7 +159,7 @@ function durableEnd(disk: Disk, log: OwnLog, record: OwnHead | undefined): numbe
   if (record === undefined || record.end === 0) return 0;
   const problem = prefixProblem(openIfThere(disk, log.path), record);
   if (problem === undefined) return record.end;
-  // Archived, and the note of it was lost in a crash: the live file began anew.
+  // Archived, and the note of it was lost in a crash: the live file began again.
   const archived = log.segments.some((path) => {
     return prefixProblem(openSegment(disk, path), record) === undefined;
   });
@@ -180,7 +180,7 @@ function prefixProblem(file: DiskFile | undefined, record: OwnHead): string | un
   }
 }
 
-function mend(
+function repairEnd(
   log: OwnLog,
   file: DiskFile,
   from: number,

@@ -13,7 +13,7 @@ export interface RecoveryReport {
   readonly restored: readonly { log: string; seq: number; id: string; line: Uint8Array }[];
   /** Damage that cannot be restored: nothing is written to that log. */
   readonly damaged: readonly { log: string; offset: number; detail: string }[];
-  /** In whose place something else stands: nothing is written to that log. */
+  /** In whose place there is something else: nothing is written to that log. */
   readonly obstructed: readonly { log: string; problem: StorageError }[];
   /** Lines with our signature that we did not write: nothing is written to that log. */
   readonly unknown: readonly { log: string; seq: number; id: string }[];

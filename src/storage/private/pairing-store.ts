@@ -4,7 +4,7 @@ import { checkPrivate } from "./private-store.ts";
 
 /**
  * Changes the private file of the pairings under its own lock, durably; returns what `change` makes
- * of its bytes (undefined when there is none). Nonces that were not shown yet stand in it, so it is
+ * of its bytes (undefined when there is none). It holds nonces that were not shown yet, so it is
  * refused when others can read it.
  */
 export function updatePairings(

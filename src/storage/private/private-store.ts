@@ -10,7 +10,7 @@ const FORBIDDEN_BITS: Readonly<Record<Privacy, number>> = {
 };
 
 /**
- * Refuses a key or store that others can reach, and names the `chmod` that mends it (spec 2.1). It
+ * Refuses a key or store that others can reach, and names the `chmod` that helps (spec 2.1). It
  * looks at mode bits and, when `uid` is given, at the owner: root passes every access check.
  */
 export function checkPrivate(disk: Disk, path: string, privacy: Privacy, uid?: number): void {

@@ -72,7 +72,7 @@ export function prepareUrgentIdentity(disk: Disk, paths: AgentPaths, seed: Uint8
   return next;
 }
 
-/** Whether the next key is to be used whoever believes it. */
+/** Whether the next key is to be used even if no peer believes it yet. */
 export function isNextUrgent(disk: Disk, paths: AgentPaths): boolean {
   return disk.stat(paths.nextIsUrgent) !== undefined;
 }

@@ -15,7 +15,7 @@ const ONLY_IN_V03: ReadonlySet<string> = new Set(["protocolVersion", "url", "pre
 /**
  * An agent as an A2A AgentCard (0.3 and 1.0 in one), as the bytes of its file. Spec 2.2. It is
  * signed as A2A 8.4 says: a JWS (RFC 7515, EdDSA) over the card in canonical JSON (RFC 8785)
- * without `signatures`; once as it stands, and once as a reader of 1.0 alone keeps it. Throws a
+ * without `signatures`; once as it is, and once as a reader of 1.0 alone keeps it. Throws a
  * TypeError when the signer's key is not the one that our own card is signed with.
  *
  * @param version of this program

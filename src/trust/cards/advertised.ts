@@ -37,7 +37,7 @@ export function trustDrift(store: TrustStore, advertised: TrustDocument): readon
 }
 
 function driftOf(pinned: Peer | undefined, handle: string, key: PinnedKey): Drift | undefined {
-  const stands = pinned?.keys.find((other) => other.keyId === key.keyId);
+  const known = pinned?.keys.find((other) => other.keyId === key.keyId);
   const advertised = encodeBase64(key.key);
   const drift = (cause: Drift["cause"], words: string): Drift => {
     return {
@@ -51,13 +51,13 @@ function driftOf(pinned: Peer | undefined, handle: string, key: PinnedKey): Drif
   if (pinned === undefined || pinned.keys.length === 0) {
     return drift("unknown_agent", "of whom nothing is pinned");
   }
-  if (stands === undefined) {
+  if (known === undefined) {
     return drift("unpinned_key", `which is not among its pinned keys (${keyIds(pinned)})`);
   }
-  if (Buffer.compare(stands.key, key.key) !== 0) {
+  if (Buffer.compare(known.key, key.key) !== 0) {
     return drift("differs", "which differs from the key pinned under that id");
   }
-  return stands.active ? undefined : drift("deactivated", "which was deactivated here");
+  return known.active ? undefined : drift("deactivated", "which was deactivated here");
 }
 
 function keyIds(peer: Peer): string {

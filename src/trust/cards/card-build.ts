@@ -62,7 +62,7 @@ export function buildCard(draft: CardDraft, signer: Signer): Uint8Array {
   return new TextEncoder().encode(`${text}\n`);
 }
 
-/** A single one also stands where cards of two have it. */
+/** A single one is also where cards of two have it. */
 function plainClaims(claims: ReadonlyMap<string, SasClaim>): Record<string, unknown> {
   const plain = [...claims].map(([handle, { commitment, seen, nonce }]) => ({
     handle,

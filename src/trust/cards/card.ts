@@ -38,11 +38,11 @@ export interface AgentCard {
   readonly tierOffered: Tier | undefined;
   readonly tierRequired: Tier | undefined;
   readonly issuedAt: string;
-  /** For the digits (spec 2.3), by the peer that it is meant for; `""`: for whoever reads it. */
+  /** For the digits (spec 2.3), by the peer that it is meant for; `""`: for every reader. */
   readonly claims: ReadonlyMap<string, SasClaim>;
   /** Of the key that signed it. */
   readonly signedBy: string;
-  /** The card as it stands. */
+  /** The card as it is. */
   readonly fields: JsonObject;
 }
 
@@ -54,7 +54,7 @@ const MAX_KEYS = 64;
 /** Before the key id, in the names of keys. */
 export const KEY_NAME = "ed25519:";
 const HASH = /^[0-9a-f]{64}$/;
-/** The name under which a claim stands that is meant for whoever reads it. */
+/** The name of a claim that is meant for every reader. */
 const ANYBODY = "";
 
 /**

@@ -4,7 +4,7 @@ import { decodeKey, encodeBase64 } from "../../wire/signature.ts";
 import { DocumentReader } from "../policy/document.ts";
 import { MAX_RESTARTS, type Pairing } from "./pairing.ts";
 
-/** Where we stand with each peer, by handle. */
+/** How far we are with each peer, by handle. */
 export type Pairings = ReadonlyMap<string, Pairing>;
 
 export type PairingsParse =

@@ -4,7 +4,7 @@ import { beginAgain, type Pairing } from "./pairing.ts";
 /**
  * The pairings of a backup beside those here. What was shown stays remembered: a nonce that either
  * of them has shown to a claim binds us to that claim. A nonce that was still secret in the backup
- * may have been shown since, and whoever has seen it may have committed itself to fit: such a
+ * may have been shown since, and a peer that has seen it may have committed itself to fit: such a
  * pairing begins again. What was counted stays counted. Spec 2.3.
  *
  * @param fresh 32 random bytes

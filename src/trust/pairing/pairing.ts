@@ -16,7 +16,7 @@ export interface PeerClaim extends SasClaim {
 }
 
 /**
- * Where we stand with one peer. It is private and durable before anything of it is shown: whoever
+ * How far we are with one peer. It is private and durable before anything of it is shown: whoever
  * learns our nonce before it is committed can choose its own to fit.
  */
 export interface Pairing {

@@ -70,7 +70,7 @@ export class DocumentReader {
   }
 }
 
-/** A foreign value as it may stand in a message to a person: quoted, escaped and cut. */
+/** A foreign value as it may be shown in a message to a person: quoted, escaped and cut. */
 export function shown(value: JsonValue): string {
   if (isJsonArray(value)) return "a list";
   if (isJsonObject(value)) return "an object";

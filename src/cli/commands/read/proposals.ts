@@ -15,7 +15,7 @@ const STYLE_BY_STATUS: Record<ProposalStatus, Style> = {
   void: "red",
 };
 
-/** `deaddrop proposals`: how each stands, and whom it waits for. Spec 3.4. */
+/** `deaddrop proposals`: the state of each, and whom it waits for. Spec 3.4. */
 export function command(cli: Cli): Command {
   return new Command("proposals")
     .description("Lists proposals, their state, and what each required party said last.")

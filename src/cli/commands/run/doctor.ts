@@ -29,7 +29,7 @@ import { emit, table, type Cell, type Paint, type Style } from "../../output/out
 
 const EXIT_FAILED = 2;
 
-/** `deaddrop doctor`: every precondition, and how to mend what does not hold. Spec 4.4. */
+/** `deaddrop doctor`: every precondition, and what to do where one does not hold. Spec 4.4. */
 export function command(cli: Cli): Command {
   return new Command("doctor")
     .description("Checks everything that deaddrop needs, and says how to fix what is wrong.")

@@ -155,12 +155,12 @@ function requests(
   keyId: string,
   key: string,
 ): Draft[] {
-  const stands = keys.asked.filter(
+  const open = keys.asked.filter(
     (each) => each.key_id === keyId && ["open", "ratified"].includes(each.status),
   );
   const groups = place.layout.kind === "outbox" ? [asked] : asked.map((handle) => [handle]);
   return groups
-    .filter((group) => !stands.some(({ required }) => required.join() === group.join()))
+    .filter((group) => !open.some(({ required }) => required.join() === group.join()))
     .map((required) => ({
       to: required,
       type: "proposal",

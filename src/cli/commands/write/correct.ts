@@ -20,7 +20,7 @@ interface Flags extends SendFlags, BodyFlags {
   subject?: string;
 }
 
-/** `deaddrop correct`: the message stays, the correction stands beside it. Spec 1.7, 3.4. */
+/** `deaddrop correct`: the message stays, the correction is shown beside it. Spec 1.7, 3.4. */
 export function command(cli: Cli): Command {
   const correct = new Command("correct")
     .description(
