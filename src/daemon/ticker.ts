@@ -108,7 +108,7 @@ function untilNextMs(
   return Math.max(0, Math.min(pollMs, aliveEveryMs, untilBeat));
 }
 
-/** A promise that only rejects, whether or not somebody listens yet, or any more. */
+/** A promise that only rejects; it may have no listener. */
 function makeFailure(): { readonly failed: Promise<never>; fail(error: unknown): void } {
   let fail: (error: unknown) => void = () => undefined;
   const failed = new Promise<never>((_resolve, reject) => {

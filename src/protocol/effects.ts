@@ -15,7 +15,7 @@ export type Effect =
   /** Something for our own operator. */
   | { readonly do: "tell"; readonly incident: AutomaticIncident };
 
-/** Spec 3.5: it asks nobody for an ack, never escalates, and starts no safe mode. */
+/** Spec 3.5: it asks for no ack, never escalates, and starts no safe mode. */
 export interface AutomaticIncident {
   /** The same matter has the same key, so that it is told once. */
   readonly key: string;

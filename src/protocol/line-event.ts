@@ -52,7 +52,7 @@ export function lineEvent(
     live: taken.live,
     own: place.own,
     message,
-    // Few lines are looked at as they stand: they are decoded when somebody asks.
+    // Few lines are needed as text: they are decoded on demand.
     get raw() {
       return textOf(bytes);
     },

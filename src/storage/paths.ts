@@ -86,7 +86,7 @@ export interface AgentPaths {
   readonly operatorJournal: string;
   /** There while a restore is under way, or was interrupted. */
   readonly restoring: string;
-  /** In the private folder itself, however long its path is (daemon/socket-folder.ts). */
+  /** In the private folder itself, however long its path is (private/socket-folder.ts). */
   readonly socket: string;
 }
 

@@ -25,27 +25,33 @@ test("every relative link of every document leads somewhere", () => {
   expect(links.flatMap(({ path, link }) => problem(path, link) ?? [])).toEqual([]);
 });
 
-/** A test may be named without its ending. */
+/** A test may be named without its ending, and a source file by its folder alone. */
 const ENDINGS = ["", ".ts", ".test.ts", ".property.test.ts", ".long.test.ts"];
+const FOLDERS = ["", "src", "src/agent/intake", "test/support"];
+
+function isPathOfOurs(path: string): boolean {
+  return FOLDERS.some((folder) =>
+    ENDINGS.some((ending) => existsSync(join(CHECKOUT, folder, `${path}${ending}`))),
+  );
+}
 
 test("every path of ours that a document names in backticks is there", () => {
   const named = documents.flatMap(({ path: from, text }) =>
     pathsIn(text).map(({ line, path }) => ({ where: `${from}:${line}`, path })),
   );
   expect(named.length).toBeGreaterThan(200);
-  const gone = named.filter(
-    ({ path }) => !ENDINGS.some((ending) => existsSync(join(CHECKOUT, `${path}${ending}`))),
-  );
+  const gone = named.filter(({ path }) => !isPathOfOurs(path));
   expect(gone.map(({ where, path }) => `${where} names ${path}, which does not exist`)).toEqual([]);
 });
 
 describe("the finder", () => {
   it("reads paths in backticks that say where something is, and no patterns", () => {
     const text =
-      "`src/wire/json` and\n`test/a.ts:12`, `test/**`, `npx x src/a.ts`, src/b.ts, `lib/c`";
+      "`src/wire/json` and\n`test/a.ts:12`, `test/**`, `npx x src/a.ts`, src/b.ts, `lib/c`, `lib/d.ts`";
     expect(pathsIn(text)).toEqual([
       { line: 1, path: "src/wire/json" },
       { line: 2, path: "test/a.ts" },
+      { line: 2, path: "lib/d.ts" },
     ]);
   });
 

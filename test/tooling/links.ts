@@ -24,7 +24,7 @@ export function linksIn(markdown: string): Link[] {
 }
 
 const NAMED_PATH =
-  /`((?:bench|bin|docs|launchd|schemas|src|systemd|test)\/[^`\s*<{…:]*)(?::\d+)?`/g;
+  /`((?:bench|bin|docs|launchd|schemas|src|systemd|test)\/[^`\s*<{…:]*|[a-z][a-z-]*\/[\w./-]+\.[jt]s)(?::\d+)?`/g;
 
 /** The files and folders of the repository that a document names in backticks; no patterns. */
 export function pathsIn(markdown: string): { readonly line: number; readonly path: string }[] {

@@ -24,7 +24,7 @@ import type { Disorder, Limit } from "../state/log-status.ts";
 import type { Allowance, LogIntake } from "../state/agent-state.ts";
 import { noteJudged } from "./next-beat.ts";
 
-/** A line of a log with all that can be said of it before its signature is checked. */
+/** A line of a log with all that is known of it before its signature is checked. */
 export interface PreparedLine {
   readonly tail: TailLine;
   /** Undefined for blank lines. */
@@ -284,8 +284,8 @@ function storedBytes({ start, end }: TailLine): number {
 }
 
 /**
- * By which a line is judged. Live lines: our clock. History: never before the line that stands before
- * it. Spec 2.4. It is noted as no later than now (spec 4.1).
+ * The receipt time that a line is judged by. For live lines it is our clock; for history it is
+ * never before that of the line before it. Spec 2.4. It is noted as no later than now (spec 4.1).
  */
 function receiptTime(
   message: VerifiedMessage | undefined,

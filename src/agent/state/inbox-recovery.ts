@@ -37,7 +37,7 @@ export function restoreInbox({ disk, place, memory, files }: Recovery): void {
       if (voided.has(entry.inbox)) return undefined;
       const { log, start, end, id = "" } = entry;
       const line = source.at(log, start, end);
-      // The log may have other bytes there by now, which nobody has verified.
+      // The log may have other bytes there by now, which were never verified.
       if (line !== undefined && idOf(line) === id) return line;
       // While a sync program writes the log, its lines may be in another order. Spec 1.6.
       return source.anywhere(log, end - start, id);

@@ -23,21 +23,20 @@ export function namedReason(reason: RefusalReason): NamedReason {
   return isAuthentic(reason) ? reason : FOREIGN;
 }
 
-/** What stands in a peer's beat as a reason; `mixed` when it is none. */
+/** The reason that a peer's beat names; `mixed` when it is none that we know. */
 export function readReason(value: unknown): NamedReason {
   return REASONS.has(value) ? (value as string) : MIXED;
 }
 
 interface RefusedRange extends LineRange {
   readonly reason: NamedReason;
-  /** A line that was taken in stands, or may stand, between it and the range before it. */
+  /** A line that was taken in is, or may be, between it and the range before it. */
   readonly isApart: boolean;
 }
 
 /**
  * Lines of one log that were refused and that no beat has named yet. Ranges rise; a range may hold
- * blank lines and copies, which are lines of nobody, but never one that was taken in: what a beat
- * names counts for nothing.
+ * blank lines and copies, but never a line that was taken in: what a beat names counts for nothing.
  */
 export interface RefusedLines {
   ranges: readonly RefusedRange[];
@@ -92,7 +91,7 @@ export function forgetAfter(lines: RefusedLines, line: number): void {
   lines.lastTaken = Math.min(lines.lastTaken, line);
 }
 
-/** A beat has named what stands up to that line. */
+/** A beat has named the refusals up to that line. */
 export function forgetUpTo(lines: RefusedLines, line: number): void {
   lines.ranges = lines.ranges.flatMap((range) =>
     range.last <= line ? [] : [{ ...range, first: Math.max(range.first, line + 1) }],
