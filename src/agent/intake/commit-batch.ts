@@ -7,7 +7,7 @@ import type { Cursor } from "../../storage/files/tail.ts";
 import type { JournalEntry, LineEntry, LocalEntry } from "../state/journal-entries.ts";
 import { keepFork } from "./trouble/evidence.ts";
 import { runsOf, type JudgedRun } from "../state/line-runs.ts";
-import type { JudgedLine } from "./judge-lines.ts";
+import type { JudgedLine } from "./judged-line.ts";
 import type { LogIntake, Memory } from "../state/agent-state.ts";
 import { watchIdentity } from "./trouble/foreign-signature.ts";
 import { incidentsOf } from "./trouble/chain-incidents.ts";

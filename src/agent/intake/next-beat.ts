@@ -5,7 +5,7 @@ import {
   noteTaken,
   type RefusedLines,
 } from "../../protocol/receipts/refused-lines.ts";
-import type { JudgedLine } from "./judge-lines.ts";
+import type { JudgedLine } from "./judged-line.ts";
 
 /**
  * What our next beat has to name once a line is folded that has just been judged: the same as the

@@ -5,12 +5,40 @@ import { newLogAdmission, type LogAdmission } from "../../admission/log-admissio
 import { newBucket, type Bucket, type StorageUse } from "../../admission/rate-limits.ts";
 import type { Log } from "../../wire/layout.ts";
 import type { LineEntry, LocalEvent } from "./journal-entries.ts";
-import { NOTHING_FOREIGN, type ForeignUse } from "../intake/trouble/foreign-lines.ts";
-import type { Continuation } from "../intake/trouble/torn-line.ts";
-import type { ChainClaims } from "../intake/trouble/line-order.ts";
 import { UNREAD, type LogStatus } from "./log-status.ts";
-import type { SetBack } from "./receipt-times.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
+
+/** Our wall clock was set back to `at`; what the journal notes before that offset was not later. */
+export interface SetBack {
+  readonly before: number;
+  readonly at: number;
+}
+
+/** Which lines of a file claim which place in the chain, while the file looks so. */
+export interface ChainClaims {
+  readonly look: string;
+  readonly from: number;
+  readonly lines: readonly { readonly seq: number; readonly start: number; readonly end: number }[];
+  /** The next search is made no earlier than this, on the monotonic clock. */
+  readonly againMs: number;
+}
+
+/** Where the author's chain goes on after a line: tears before that are not the author's. */
+export interface Continuation {
+  /** The id of that line; undefined when the log has shown no chained one. */
+  readonly after: string | undefined;
+  /** The offset of the line that goes on. */
+  readonly at: number;
+}
+
+/** Live bytes of one log within one hour (since 1970) that its author did not sign. */
+export interface ForeignUse {
+  readonly hour: number;
+  readonly lines: number;
+  readonly bytes: number;
+}
+
+export const NOTHING_FOREIGN: ForeignUse = { hour: 0, lines: 0, bytes: 0 };
 
 /** How far one log has been taken in, and what is in the way of more. */
 export interface LogIntake {

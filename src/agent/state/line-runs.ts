@@ -1,5 +1,5 @@
 import type { JournalEntry, LineEntry } from "./journal-entries.ts";
-import type { JudgedLine } from "../intake/judge-lines.ts";
+import type { JudgedLine } from "../intake/judged-line.ts";
 
 /**
  * One line, or neighbours that prove nothing as one: then with the first of them, how many they are,

@@ -2,12 +2,7 @@ import type { LocalEvent } from "./journal-entries.ts";
 import type { AwaitedLine, LogIntake, Memory } from "./agent-state.ts";
 import { setDayBack } from "../../admission/rate-limits.ts";
 import type { Session } from "../session/session.ts";
-
-/** Our wall clock was set back to `at`; what the journal notes before that offset was not later. */
-export interface SetBack {
-  readonly before: number;
-  readonly at: number;
-}
+import { type SetBack } from "./agent-state.ts";
 
 /** A clock that is adjusted slowly goes back by less. */
 const TOLERANCE_MS = 1_000;

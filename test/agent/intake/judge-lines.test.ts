@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { NOTHING_FOREIGN } from "../../../src/agent/intake/trouble/foreign-lines.ts";
+import { NOTHING_FOREIGN } from "../../../src/agent/state/agent-state.ts";
 import { runsOf } from "../../../src/agent/state/line-runs.ts";
 import { judgeLines, prepareLines, type Judging } from "../../../src/agent/intake/judge-lines.ts";
 import type { LogIntake } from "../../../src/agent/state/agent-state.ts";

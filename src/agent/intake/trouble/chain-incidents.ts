@@ -2,7 +2,7 @@ import type { AutomaticIncident } from "../../../protocol/effects.ts";
 import { refusalKey } from "../../../protocol/notices.ts";
 import type { ChainEvent } from "../../../admission/log-admission.ts";
 import type { Log } from "../../../wire/layout.ts";
-import { provesSomething, type JudgedLine } from "../judge-lines.ts";
+import { provesSomething, type JudgedLine } from "../judged-line.ts";
 import type { LogIntake } from "../../state/agent-state.ts";
 
 /** Spec 2.4: an authentic line that is refused is told, once per peer, reason and hour. */

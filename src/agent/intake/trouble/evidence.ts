@@ -5,7 +5,7 @@ import { wholeLines } from "../../../storage/disk/line-splitter.ts";
 import { parseMessage, type Message } from "../../../wire/message.ts";
 import type { Files } from "../../session/world.ts";
 import type { LineEntry } from "../../state/journal-entries.ts";
-import type { JudgedLine } from "../judge-lines.ts";
+import type { JudgedLine } from "../judged-line.ts";
 import { scanLog } from "../../state/log-reader.ts";
 import type { LogIntake } from "../../state/agent-state.ts";
 import type { Session } from "../../session/session.ts";

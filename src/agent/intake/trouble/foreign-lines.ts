@@ -1,15 +1,7 @@
 import type { AutomaticIncident } from "../../../protocol/effects.ts";
-import type { JudgedLine } from "../judge-lines.ts";
+import type { JudgedLine } from "../judged-line.ts";
 import { HOUR_MS } from "../../../wire/durations.ts";
-
-/** Live bytes of one log within one hour (since 1970) that its author did not sign. */
-export interface ForeignUse {
-  readonly hour: number;
-  readonly lines: number;
-  readonly bytes: number;
-}
-
-export const NOTHING_FOREIGN: ForeignUse = { hour: 0, lines: 0, bytes: 0 };
+import { type ForeignUse, NOTHING_FOREIGN } from "../../state/agent-state.ts";
 
 /** Spec 2.4: more than this within an hour is told. */
 export const QUIET_LINES = 100;

@@ -1,7 +1,7 @@
 import type { AutomaticIncident } from "../../../protocol/effects.ts";
 import type { HeldEvent } from "../../../protocol/events.ts";
 import { takeLocal } from "./log-holds.ts";
-import type { JudgedLine } from "../judge-lines.ts";
+import type { JudgedLine } from "../judged-line.ts";
 import type { LogIntake } from "../../state/agent-state.ts";
 import type { Session } from "../../session/session.ts";
 

@@ -8,6 +8,7 @@ import { pastContextOf } from "../../session/environment.ts";
 import type { LogIntake } from "../../state/agent-state.ts";
 import type { Session } from "../../session/session.ts";
 import { SEARCH_BYTES, SHARE_OF_TIME } from "./search-bounds.ts";
+import { type ChainClaims } from "../../state/agent-state.ts";
 
 /** Signatures that are checked for one answer: any program can write lines that claim a place. */
 const MAX_CHECKED = 64;
@@ -15,15 +16,6 @@ const MAX_CHECKED = 64;
 const MAX_CLAIMS = 131_072;
 const MAX_CLAIMS_A_LINE = 8;
 const SEQ = /"seq"\s*:\s*(\d{1,15})/g;
-
-/** Which lines of a file claim which place in the chain, while the file looks so. */
-export interface ChainClaims {
-  readonly look: string;
-  readonly from: number;
-  readonly lines: readonly { readonly seq: number; readonly start: number; readonly end: number }[];
-  /** The next search is made no earlier than this, on the monotonic clock. */
-  readonly againMs: number;
-}
 
 /**
  * Whether lines of the chain between these numbers are in the log behind an offset: then a sync

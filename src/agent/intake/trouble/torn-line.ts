@@ -1,14 +1,7 @@
 import { nothingIsMissingBefore } from "../../../admission/log-admission.ts";
-import type { PreparedLine } from "../judge-lines.ts";
+import type { PreparedLine } from "../judged-line.ts";
 import type { LogIntake } from "../../state/agent-state.ts";
-
-/** Where the author's chain goes on after a line: tears before that are not the author's. */
-export interface Continuation {
-  /** The id of that line; undefined when the log has shown no chained one. */
-  readonly after: string | undefined;
-  /** The offset of the line that goes on. */
-  readonly at: number;
-}
+import { type Continuation } from "../../state/agent-state.ts";
 
 /** How long a log is not read when its author has to restore it. */
 export const RESTORE_CHECK_MS = 1_000;
