@@ -1,7 +1,8 @@
+import { readFileSync } from "node:fs";
 import { afterEach, expect, it } from "vitest";
 import { brokenPlaces } from "../support/chain-check.ts";
 import { makeWire, removeWires, type Line, type LiveWire } from "../support/processes/live-wire.ts";
-import { until } from "../support/processes/real-processes.ts";
+import { until, type Started } from "../support/processes/real-processes.ts";
 import { settableClock } from "../support/processes/settable-clock.ts";
 
 const HOUR_MS = 3_600_000;
@@ -37,15 +38,50 @@ async function watch(wire: LiveWire, subject: string): Promise<void> {
   expect(made).toBeLessThanOrEqual(cadences * 1.1 + 3);
 }
 
+/**
+ * Sets the clock in a moment in which each daemon has taken in all that the other has written. A line
+ * that is read only after the clock was set back is dated ahead, and waits a quarter of an hour.
+ */
+async function setClock(
+  wire: LiveWire,
+  daemons: Readonly<Record<string, Started>>,
+  set: () => void,
+): Promise<void> {
+  const logs = [
+    ["scribe", "forge_to_scribe"],
+    ["forge", "scribe_to_forge"],
+  ] as const;
+  const isTakenIn = (): boolean =>
+    logs.every(([reader, log]) => {
+      const ends = wire
+        .privateLines(reader, "journal")
+        .flatMap((entry) => (entry["log"] === log ? [Number(entry["end"] ?? 0)] : []));
+      return Math.max(0, ...ends) >= Buffer.byteLength(wire.text(`${log}.jsonl`));
+    });
+  await until("each has taken in what the other wrote", async () => {
+    for (const { child } of Object.values(daemons)) child.kill("SIGSTOP");
+    await until("both are stopped", () => Object.values(daemons).every(isStopped));
+    const isNow = isTakenIn();
+    if (isNow) set();
+    for (const { child } of Object.values(daemons)) child.kill("SIGCONT");
+    return isNow;
+  });
+}
+
+function isStopped({ pid }: Started): boolean {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  return stat.slice(stat.lastIndexOf(")") + 2).startsWith("T");
+}
+
 const timeOf = ({ timestamp }: Line) => Date.parse(String(timestamp));
 
 it("the host's clock is set an hour ahead, back, an hour behind, and to the end of the year", async () => {
   const wire = makeWire({ cadenceSeconds: CADENCE_SECONDS });
   const clock = settableClock(wire);
-  const daemons = [
-    await wire.daemon("forge", clock.daemonOptions),
-    await wire.daemon("scribe", clock.daemonOptions),
-  ];
+  const daemons = {
+    forge: await wire.daemon("forge", clock.daemonOptions),
+    scribe: await wire.daemon("scribe", clock.daemonOptions),
+  };
   const year = new Date().getUTCFullYear();
   const beforeYearEndMs = () => Date.UTC(year + 1, 0, 1) - Date.now() - YEAR_LEFT_MS;
   const settings: [string, () => number][] = [
@@ -55,7 +91,7 @@ it("the host's clock is set an hour ahead, back, an hour behind, and to the end 
     ["just before the year ends", beforeYearEndMs],
   ];
   for (const [subject, wrongMs] of settings) {
-    clock.set(wrongMs());
+    await setClock(wire, daemons, () => clock.set(wrongMs()));
     await watch(wire, subject);
   }
   const stampsOf = () => wire.lines(`${LOG}.jsonl`).map(({ timestamp }) => String(timestamp));
@@ -73,7 +109,7 @@ it("the host's clock is set an hour ahead, back, an hour behind, and to the end 
     const peers = await wire.json<{ presence: string }[]>("forge", "peers");
     return peers[0]?.presence === "online";
   });
-  for (const daemon of daemons) {
+  for (const daemon of Object.values(daemons)) {
     const told = daemon.log().filter(({ level }) => level > 30);
     // By receipt time (spec 3.1) an hour has passed: the peer counts as silent until its next beat.
     expect(told.filter(({ cause }) => cause !== "peer_silent")).toEqual([]);

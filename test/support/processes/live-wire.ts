@@ -34,7 +34,7 @@ export interface LiveWire {
   text(name: string): string;
   lines(name: string): Line[];
   /** The whole lines of a private file of an agent; none while there is no file. */
-  privateLines(handle: string, which: "inbox" | "quarantine"): Line[];
+  privateLines(handle: string, which: "inbox" | "quarantine" | "journal"): Line[];
 }
 
 interface DaemonOptions {
