@@ -147,12 +147,12 @@ function eventOf(
   const { tail, message } = line;
   const { name: log } = intake.log;
   const isRead = message !== undefined && intake.awaited.get(message.id)?.isRead === true;
-  const place = { log, line: tail.line, own: isOwn(session, intake), ...placeOf(run) };
+  const place = { log, line: tail.line, own: isOwn(session, intake), ...countOf(run) };
   const bytes = tail.kind === "line" ? tail.bytes : undefined;
   return lineEvent(isRead ? { ...place, isRead } : place, line, bytes);
 }
 
-function placeOf(run: JudgedRun["run"]): Pick<LineEntry, "first" | "count"> {
+function countOf(run: JudgedRun["run"]): Pick<LineEntry, "first" | "count"> {
   return run === undefined ? {} : { first: run.first.tail.line, count: run.count };
 }
 
@@ -203,7 +203,7 @@ function entryOf(
     at: line.at,
     log: intake.log.name,
     line: tail.line,
-    ...placeOf(run),
+    ...countOf(run),
     start: run?.first.tail.start ?? tail.start,
     end: tail.end,
     verdict: line.verdict,

@@ -113,12 +113,12 @@ function replayEntry(replay: Replay, progress: Progress, entry: JournalEntry): v
       if (id === undefined || entry.verdict === "duplicate") return;
       if (intake.admission.seen.has(id)) return;
       const known = intake.awaited.get(id);
-      intake.awaited.set(id, known === undefined ? entry : { ...known, ...placeOf(entry) });
+      intake.awaited.set(id, known === undefined ? entry : { ...known, ...inboxOf(entry) });
     }
   }
 }
 
-function placeOf({ inbox }: LineEntry): Pick<LineEntry, "inbox"> {
+function inboxOf({ inbox }: LineEntry): Pick<LineEntry, "inbox"> {
   return inbox === undefined ? {} : { inbox };
 }
 
