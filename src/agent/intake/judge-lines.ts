@@ -6,10 +6,8 @@ import {
   type Preparation,
   type Prepared,
 } from "../../admission/authenticate.ts";
-import { isAuthentic, type RefusalReason } from "../../admission/checks.ts";
 import type { AdmissionContext } from "../../admission/context.ts";
 import type { VerifiedMessage } from "../../admission/admitted-message.ts";
-import { type ChainEvent } from "../../admission/log-admission.ts";
 import { judge } from "../../admission/judge.ts";
 import type { Now } from "../../protocol/env.ts";
 import { tierOf } from "../../trust/store.ts";
@@ -20,7 +18,6 @@ import type { ChainRange } from "../../wire/chain.ts";
 import { pastContextOf } from "../session/environment.ts";
 import { restoreCheckMs, tornLine } from "./trouble/torn-line.ts";
 import { isOutOfTurn } from "./trouble/line-order.ts";
-import type { Disorder, Limit } from "../state/log-status.ts";
 import type { Allowance, LogIntake } from "../state/agent-state.ts";
 import { noteJudged } from "./next-beat.ts";
 import type { JudgedLine, PreparedLine, Stop } from "./judged-line.ts";

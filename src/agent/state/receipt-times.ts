@@ -1,8 +1,7 @@
 import type { LocalEvent } from "./journal-entries.ts";
-import type { AwaitedLine, LogIntake, Memory } from "./agent-state.ts";
+import type { AwaitedLine, LogIntake, Memory, SetBack } from "./agent-state.ts";
 import { setDayBack } from "../../admission/rate-limits.ts";
 import type { Session } from "../session/session.ts";
-import { type SetBack } from "./agent-state.ts";
 
 /** A clock that is adjusted slowly goes back by less. */
 const TOLERANCE_MS = 1_000;

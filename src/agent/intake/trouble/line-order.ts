@@ -5,10 +5,9 @@ import { wholeLines } from "../../../storage/disk/line-splitter.ts";
 import { authenticate } from "../../../admission/authenticate.ts";
 import type { ChainRange } from "../../../wire/chain.ts";
 import { pastContextOf } from "../../session/environment.ts";
-import type { LogIntake } from "../../state/agent-state.ts";
+import type { LogIntake, ChainClaims } from "../../state/agent-state.ts";
 import type { Session } from "../../session/session.ts";
 import { SEARCH_BYTES, SHARE_OF_TIME } from "./search-bounds.ts";
-import { type ChainClaims } from "../../state/agent-state.ts";
 
 /** Signatures that are checked for one answer: any program can write lines that claim a place. */
 const MAX_CHECKED = 64;

@@ -1,7 +1,6 @@
 import { nothingIsMissingBefore } from "../../../admission/log-admission.ts";
 import type { PreparedLine } from "../judged-line.ts";
-import type { LogIntake } from "../../state/agent-state.ts";
-import { type Continuation } from "../../state/agent-state.ts";
+import type { LogIntake, Continuation } from "../../state/agent-state.ts";
 
 /** How long a log is not read when its author has to restore it. */
 export const RESTORE_CHECK_MS = 1_000;
