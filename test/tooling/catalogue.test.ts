@@ -35,7 +35,8 @@ function textOf(path: string): string {
   const imported = [...text.matchAll(/from "(\.[^"]+)"/g)].map(([, to = ""]) =>
     join(dirname(path), to),
   );
-  const ours = imported.filter((to) => to.startsWith("test/"));
+  // A test of the linter holds imports of files that there are not.
+  const ours = imported.filter((to) => to.startsWith("test/") && existsSync(join(CHECKOUT, to)));
   return [text, ...ours.map((to) => readFileSync(join(CHECKOUT, to), "utf8"))].join("\n");
 }
 
