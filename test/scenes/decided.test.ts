@@ -3,6 +3,7 @@ import type { Composed } from "../../src/wire/compose.ts";
 import { checkedScenes } from "../support/scenes/scene-checks.ts";
 import { MINUTE, SECOND } from "../support/scenes/fault-scene.ts";
 import { SimulatedWire } from "../support/scenes/simulated-wire.ts";
+import { evidenceFor } from "../../src/storage/files/evidence.ts";
 
 // Logs that forked, were rewritten or begin late, and what the operator decides. Spec 1.6.
 const sceneOf = checkedScenes("replay");
@@ -226,6 +227,9 @@ test("our own log forked by another copy: after both operators have decided it g
   wire.append(`${own}.jsonl`, [theirs, next, last].map(text).join(""));
   await wire.pass(MINUTE);
   expect(await causes(wire)).toEqual(["identity_in_use"]);
+  // What is in our own log is there for us to read: evidence is kept of peers.
+  const { paths } = wire.agent("forge").place;
+  expect(evidenceFor(wire.disk.process(), paths.evidence, "forge", own)).toEqual([]);
   const scribe = wire.agent("scribe");
   expect((await scribe.view("peers", undefined))[0]?.held).toBe(true);
   await wire.agent("forge").reclaim();

@@ -96,10 +96,19 @@ function outcomesOf(
     const inbox = mail === undefined ? deliveredAt(memory, intake, line) : inboxEnd;
     if (mail !== undefined) inboxEnd += mail.length + 1;
     const entry = entryOf(session, intake, run, inbox);
-    const evidence = line.reason === "log_forked" && keepFork(session, intake, line);
-    const incidents = isOwn(session, intake) ? [] : incidentsOf(intake, line, evidence);
+    const incidents = isOwn(session, intake) ? [] : peerIncidents(session, intake, line);
     return { line, event, entry, mail, incidents };
   });
+}
+
+/** What a peer's line gives cause to tell. The evidence of a fork is on disk before it is told. */
+function peerIncidents(
+  session: Pick<Session, "world" | "place" | "files">,
+  intake: LogIntake,
+  line: JudgedLine,
+): AutomaticIncident[] {
+  const evidence = line.reason === "log_forked" && keepFork(session, intake, line);
+  return incidentsOf(intake, line, evidence);
 }
 
 /** The line is back: it is awaited no more. */

@@ -1,5 +1,5 @@
 import type { ChainHead } from "../../wire/chain.ts";
-import { StorageError, stillNamed, type Disk, type DiskFile, LOCK_WAIT_MS } from "../disk/disk.ts";
+import { StorageError, stillNamed, type Disk, type DiskFile } from "../disk/disk.ts";
 import type { HeadsStore, OwnHead } from "./heads.ts";
 import { appendOwnLines } from "./own-log-append.ts";
 import { adoptOwnLog, notStanding } from "./own-log-adopt.ts";
@@ -62,8 +62,6 @@ export interface LogWriter {
   readonly pendingBytes: number;
   /** Makes the logs themselves durable and empties pending: when idle. Throws `StorageError`. */
   flush(): void;
-  /** Moves a log away as a closed segment (absolute path) and begins it again. Spec 3.10. */
-  archive(log: string, segment: string): void;
   close(): void;
 }
 
@@ -142,30 +140,6 @@ class OwnLogsWriter implements LogWriter {
       this.#trouble = asStorageError(error);
       throw error;
     }
-  }
-
-  archive(name: string, segment: string): void {
-    this.flush();
-    const { disk } = this.#options;
-    const state = this.#state(name);
-    const { log, head, blocked } = state;
-    if (blocked !== undefined) throw blocked;
-    const closing = openFileOf(state);
-    if (!closing.lock(LOCK_WAIT_MS)) {
-      throw new StorageError("locked", log.path, "another program writes to our own log", {
-        hint: "wait until it has ended, then archive again",
-      });
-    }
-    // Until the new file is noted, recovery finds the old one among the segments.
-    this.#trouble = new StorageError("replaced", log.path, "archiving it was interrupted", {
-      hint: "it goes on by itself with the next message",
-    });
-    disk.renameExclusive(log.path, segment);
-    closing.close();
-    const file = disk.open(log.path, "append", log.mode);
-    this.#states.set(name, { log, file, head, blocked, alone: file.stat().size });
-    this.#makeDurable();
-    this.#trouble = undefined;
   }
 
   unplaced(name: string): readonly OwnLine[] {

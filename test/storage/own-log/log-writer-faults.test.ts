@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { StorageError } from "../../../src/storage/disk/disk.ts";
-import { segmentsOf } from "../../../src/storage/files/segments.ts";
 import {
   Crashed,
   MemoryDisk,
@@ -184,41 +183,6 @@ describe("mending damage that others wrote behind", () => {
       }
     }
     expect(reached).toBeGreaterThan(40);
-  });
-});
-
-describe("archiving", () => {
-  it.each(FAULTS)("%s at every operation: every line once, the chain goes on", (fault) => {
-    for (const power of POWER) {
-      for (let at = 1; at < 30; at += 1) {
-        const world = new MemoryDisk({ seed: at });
-        const first = world.process();
-        first.makeFolder("/wire/archive/2026", 0o700);
-        const writer = startWriter(first, PLACE, ["a"]);
-        writer.recover();
-        writer.append([ownLine("a", 1), ownLine("a", 2)]);
-        first.failAt(at, fault);
-        try {
-          writer.archive("a", "/wire/archive/2026/a.jsonl");
-        } catch (error) {
-          if (!(error instanceof Crashed) && !(error instanceof StorageError)) throw error;
-        }
-        first.kill();
-        if (power !== "none") world.powerCut(power);
-        const last = world.process();
-        const segments = segmentsOf(last, "/wire/archive", "a");
-        const again = startWriter(last, PLACE, ["a"], segments);
-        expect(again.recover().damaged).toEqual([]);
-        expect(again.append([ownLine("a", 3)])).toMatchObject([{ answer: "sent" }]);
-        const seqs = [...segments, "/wire/a.jsonl"].flatMap((path) =>
-          textAt(last, path)
-            .split("\n")
-            .slice(0, -1)
-            .map((line) => checkOwnLine("a", Buffer.from(line))?.seq),
-        );
-        expect(seqs).toEqual([1, 2, 3]);
-      }
-    }
   });
 });
 

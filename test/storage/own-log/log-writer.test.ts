@@ -1,7 +1,6 @@
 import {
   appendFileSync,
   existsSync,
-  mkdirSync,
   mkdtempSync,
   readFileSync,
   renameSync,
@@ -308,22 +307,6 @@ describe("recovery of our own log", () => {
     expect(writer.head(LOG)?.seq).toBe(4);
     writer.append([ownLine(LOG, 5)]);
     writer.close();
-    expect(read()).toBe(text(5));
-  });
-
-  it("archives: the segment holds every line, the live file goes on with the chain", () => {
-    const segment = join(place.wire, "archive", "2026", `${LOG}.jsonl`);
-    killedAfterFour();
-    mkdirSync(join(place.wire, "archive", "2026"), { recursive: true });
-    const writer = started();
-    writer.archive(LOG, segment);
-    writer.append([ownLine(LOG, 5)]);
-    writer.close();
-    expect(readFileSync(segment, "utf8")).toBe(text(1, 2, 3, 4));
-    const again = startWriter(disk, place, [LOG], [segment]);
-    expect(again.recover().damaged).toEqual([]);
-    expect(again.head(LOG)?.seq).toBe(5);
-    again.close();
     expect(read()).toBe(text(5));
   });
 });
