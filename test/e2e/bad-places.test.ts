@@ -124,7 +124,7 @@ describe("a daemon that cannot start says why and ends with 2", () => {
   });
 });
 
-describe("what stands in the place of a log", () => {
+describe("what is in the place of a log", () => {
   type Put = (path: string, kept: string, context: TestContext) => void;
   const STANDINS: readonly [string, Put][] = [
     ["a FIFO", (path) => expect(spawnSync("mkfifo", [path]).status).toBe(0)],

@@ -111,7 +111,7 @@ describe("a card fetched over https", () => {
     expect(await keysOfScribe()).toEqual([keyFrom("scribe", 9).keyId]);
   });
 
-  it("never replaces a pin, nor stands beside one uncompared", async () => {
+  it("never replaces a pin, nor is beside one uncompared", async () => {
     answer = card();
     await pin(`${base(server)}/first`);
     const before = readFileSync(wire.paths("forge").trust, "utf8");

@@ -16,7 +16,7 @@ async function endsByItself(daemon: Daemon): Promise<void> {
 }
 
 describe("signals", () => {
-  it("SIGTERM under load: what was answered stands, the last beat says paused, exit 0", async () => {
+  it("SIGTERM under load: what was answered is there, the last beat says paused, exit 0", async () => {
     const wire = makeWire();
     const daemon = await wire.daemon("forge");
     const senders = [1, 2, 3].map((name) => {

@@ -82,7 +82,7 @@ test("a deleted inbox is written again at the next start, without another line",
   await recoverAndCheck(scene);
 });
 
-test("a lost journal repeats nothing of what stands in a rotated inbox, wherever we die", async () => {
+test("a lost journal repeats nothing of what is in a rotated inbox, wherever we die", async () => {
   for (let at = 1, died = true; died; at = nextPoint(at)) {
     const scene = await delivered("one", "two");
     const { wire } = scene;

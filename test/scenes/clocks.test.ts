@@ -162,7 +162,7 @@ describe("a reader whose clock is slow when it starts", () => {
     expect((await inbox(wire, "forge")).at(-1)).toBe("four");
   });
 
-  test("holds back at most once an hour for each log, whoever asks for it", async () => {
+  test("holds back at most once an hour for each log, no matter who asks", async () => {
     const wire = sceneOf(["forge", "scribe"]);
     await wire.start("forge");
     const put = (subject: string, aheadMs: number): void => {

@@ -114,7 +114,7 @@ test("a log that begins late waits; after a reset it is taken from there, and it
   expect((await holds(wire)).holds).toEqual([]);
 });
 
-test("a hold of a rewritten log outlives the checkpoint and the old bytes; a reset reads what stands there", async () => {
+test("a hold of a rewritten log outlives the checkpoint and the old bytes; a reset reads what is there", async () => {
   // What its author has destroyed cannot be replayed: threads of it are gone without the checkpoint.
   const wire = new SimulatedWire(["forge", "scribe"]);
   await wire.start("forge");
@@ -160,7 +160,7 @@ test("a hold of a rewritten log outlives the checkpoint and the old bytes; a res
   expect(await causes(wire)).toEqual(["log_rewritten", "reset"]);
 });
 
-test("receipts over a log that began anew count the lines that its author has", async () => {
+test("receipts over a log that began again count the lines that its author has", async () => {
   const wire = new SimulatedWire(["forge", "scribe"]);
   await wire.start("forge");
   const one = wire.forge("scribe", LOG, { subject: "one" });

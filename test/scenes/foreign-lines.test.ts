@@ -229,7 +229,7 @@ test("a hole of more than 1 MiB is waited for, too, and nothing is counted wrong
   expect(await causesOf(wire, "forge")).toEqual([]);
 });
 
-test("a hole of more than 1 MiB over lines that were read is no rewriting, whatever stands behind it", async () => {
+test("a hole of more than 1 MiB over lines that were read is no rewriting, whatever is behind it", async () => {
   const wire = await scene();
   await wire.stop("scribe");
   const whole = wire.read(FILE);

@@ -72,7 +72,7 @@ test("a line cannot be moved into another log or another wire", async () => {
   expect(await causes(wire)).toEqual(["wrong_wire"]);
 });
 
-test("a line that stands there twice is delivered once, also after a restart without checkpoint", async () => {
+test("a line that is there twice is delivered once, also after a restart without checkpoint", async () => {
   const wire = await scene();
   const line = wire.forge("scribe", LOG, { subject: "once" });
   await write(wire, FILE, line, line);
@@ -151,7 +151,7 @@ test("a log with other lines in the place of known ones was rewritten: its autho
   expect(await inbox(wire)).toEqual(["one", "two"]);
 });
 
-test("an unsigned line of a peer that signs is refused, whoever wrote it", async () => {
+test("an unsigned line of a peer that signs is refused, no matter who wrote it", async () => {
   const wire = await scene();
   await write(wire, FILE, wire.forge("scribe", LOG, { subject: "one" }));
   const bare = {

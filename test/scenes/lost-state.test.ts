@@ -213,7 +213,7 @@ test("zero bytes that somebody else wrote into a log hold up nothing", async () 
   expect(message?.subject).toBe("one");
 });
 
-test("a fork is told once and stands in incident_log.jsonl at most once, wherever we die", async () => {
+test("a fork is told once and is in incident_log.jsonl at most once, wherever we die", async () => {
   for (let at = 1; ; at += 1) {
     const wire = new SimulatedWire(PAIR, { withFaults: true });
     await wire.start("forge");
@@ -240,7 +240,7 @@ test("a fork is told once and stands in incident_log.jsonl at most once, whereve
   }
 });
 
-test("a line that its author has mended while others were missing counts in a replay, too", async () => {
+test("a line that its author has restored while others were missing counts in a replay, too", async () => {
   const wire = new SimulatedWire(PAIR);
   await wire.start("forge");
   const log = "scribe_to_forge";

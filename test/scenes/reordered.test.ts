@@ -129,7 +129,7 @@ describe("a reader that knows the log", () => {
     expect(await causes(wire)).toEqual([]);
   });
 
-  test("is told after ten minutes, and may let the log be read as it stands", async () => {
+  test("is told after ten minutes, and may let the log be read as it is", async () => {
     const wire = sceneOf(["forge", "scribe"]);
     await wire.start("forge");
     const lines = chainOf(wire, ...SUBJECTS);
@@ -209,7 +209,7 @@ describe("a first reader", () => {
     expect(body.heads[LOG]).toMatchObject({ lines: 4, seq: 4, event_id: lines[3]?.id });
   });
 
-  test("of a line that stands nowhere takes what follows, and says that it is missing", async () => {
+  test("of a line that is nowhere takes what follows, and says that it is missing", async () => {
     const wire = sceneOf(["forge", "scribe"]);
     const lines = chainOf(wire, ...SUBJECTS);
     // Somebody claims its place, without being able to sign.
@@ -223,7 +223,7 @@ describe("a first reader", () => {
     expect(await inbox(wire)).toEqual(["one", "three", "two", "four"]);
   });
 
-  test("is told after ten minutes, and may let the log be read as it stands", async () => {
+  test("is told after ten minutes, and may let the log be read as it is", async () => {
     const wire = sceneOf(["forge", "scribe"]);
     const lines = chainOf(wire, ...SUBJECTS, "five");
     wire.append(FILE, text(lines, 1, 3, 2, 5, 4));

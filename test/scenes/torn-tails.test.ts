@@ -99,7 +99,7 @@ describe("a peer heals its own tail", () => {
 describe("a bit flips before the durable offset of our own log", () => {
   // What was flipped cannot be replayed: these scenes are not checked for that.
   test.each(["while the daemon is down", "while it runs"])(
-    "%s: nothing more is sent, the operator is told, the log is left alone, and mended it goes on",
+    "%s: nothing more is sent, the operator is told, the log is left alone, and once restored it goes on",
     async (when) => {
       const wire = new SimulatedWire(["forge", "scribe"], { withFaults: true });
       await wire.start();

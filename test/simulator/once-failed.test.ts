@@ -5,13 +5,13 @@ import { runSeed } from "./run-seed.ts";
 /** Seeds of a long run in which the simulator has found something, beyond those that CI plays. */
 const FOUND: readonly (readonly [seed: number, what: string])[] = [
   [429, "a clock that is set back in several small steps"],
-  [1002, "a log that was mended in place, with somebody else's line moved"],
-  [1347, "a line mended while those before it were missing; words read, and unread again"],
+  [1002, "a log that was restored in place, with somebody else's line moved"],
+  [1347, "a line restored while those before it were missing; words read, and unread again"],
   [1361, "a process that dies as it lets go of its lock"],
   [1797, "a line lost by its log and by the inbox"],
-  [2245, "a decision recorded twice, since a mended line took its beat back"],
+  [2245, "a decision recorded twice, since a restored line took its beat back"],
   [7034, "a proposal open to one who holds back the log of an agent that it does not concern"],
-  [7298, "a mended line behind others that were read again, left out"],
+  [7298, "a restored line behind others that were read again, left out"],
 ];
 
 test.each(FOUND.slice(0, amount(2, FOUND.length)))(

@@ -135,7 +135,7 @@ test.each(documents())("%s: each fence has a language, and begins at the margin"
   expect(text.split("\n").filter((line) => /^\s*```/.test(line))).toHaveLength(2 * blocks.length);
 });
 
-test("who plays a block, where, and whether, stands in the comment before it", () => {
+test("who plays a block, where, and whether, is in the comment before it", () => {
   const text = [
     "<!-- played by scribe -->\n\n```sh\na\n```\n",
     "```text\nb\n```\n\nand\n",

@@ -50,7 +50,7 @@ function rubbish(count: number): TailLine[] {
   }));
 }
 
-test("rubbish costs nobody anything, however much of it there is: what stands behind it is read", () => {
+test("rubbish costs nobody anything, however much of it there is: what is behind it is read", () => {
   const into = intake();
   const use = { day: Math.floor(NOON_MS / DAY_MS), bytes: 0 };
   const allowance = { bucket: newBucket(60, 0), use };

@@ -201,7 +201,7 @@ describe("the verdict on an entry", () => {
   });
 });
 
-describe("an entry that stands there again", () => {
+describe("an entry that is there again", () => {
   test("is none, but one that is signed otherwise is", () => {
     const wire = new Wire();
     const [record = {}] = wire.records();

@@ -155,7 +155,7 @@ describe("the record", () => {
 });
 
 describe("who records, and when", () => {
-  test("the proposer at once, and no more once a proved entry stands", () => {
+  test("the proposer at once, and no more once a proved entry is there", () => {
     const { script, state, record } = ratified();
     apply(state, entryOf(record, "a"), script.env("a"));
     expect(recordsOf(state, script.env("a"), NOON)).toEqual([]);
@@ -228,7 +228,7 @@ describe("an entry", () => {
     return Object.entries(view).flatMap(([name, list]) => (list.length > 0 ? [name] : []));
   };
 
-  test("that follows from proposal and beat is in force, whoever of the parties signed it", () => {
+  test("that follows from proposal and beat is in force, no matter which party signed it", () => {
     const { script, state, record } = ratified();
     apply(state, entryOf({ ...record, recorded_by: "b" }, "b"), script.env("a"));
     expect(viewOf(state)).toEqual(["in_force"]);

@@ -461,7 +461,7 @@ const OUTBOX: Row[] = [
     outcomes: ["P rejected by a:2"],
   },
   {
-    clause: "whoever is not required has no voice",
+    clause: "an agent that is not required has no voice",
     steps: ["a proposes P needs=b", "c rejects P", "b acks P", "a beats"],
     outcomes: ["P ratified by a:2"],
   },
@@ -542,7 +542,7 @@ describe("crossing counters", () => {
     expect(new Set(crossings.map(({ isLower }) => isLower)).size).toBe(2);
   });
 
-  test.each(crossings)("the lower id stands: $name", ({ name, script, isLower }) => {
+  test.each(crossings)("the lower id is kept: $name", ({ name, script, isLower }) => {
     expect(script.outcomes(script.fold("a"))).toEqual(
       isLower
         ? [`P${name} ratified by a:3`, `Q${name} withdrawn by b:2`]
@@ -560,7 +560,7 @@ describe("crossing counters", () => {
     expect(expected[0]).toContain(`P${name}`);
   });
 
-  test("a rejection of the lower sibling rejects it, and the higher stands", () => {
+  test("a rejection of the lower sibling rejects it, and the higher is kept", () => {
     for (const { name, isLower } of crossings) {
       const [lower, higher] = isLower ? ["P", "Q"] : ["Q", "P"];
       const authorOf = { P: "a", Q: "b" } as Record<string, string>;

@@ -102,7 +102,7 @@ function add(state: ProposalsState, key: string, ...proposals: Proposal[]): Topi
   return topic;
 }
 
-test("an unchained proposal is one in each log where it stands", () => {
+test("an unchained proposal is one in each log where it is", () => {
   expect(proposalKey("p", "a_to_b", true)).toBe("p");
   expect(proposalKey("p", "a_to_b", false)).toBe("p a_to_b");
   const state = emptyProposals();

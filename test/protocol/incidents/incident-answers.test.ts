@@ -64,7 +64,7 @@ const ackOf = (line: ScriptLine): Partial<Saying> => ({
 const resolves = (line: ScriptLine): Partial<Saying> => ({ body: { resolves: line.message.id } });
 
 describe("an ack", () => {
-  test("that names an incident is of that one alone, in whatever thread it stands", () => {
+  test("that names an incident is of that one alone, in whatever thread it is", () => {
     const wire = new Wire();
     const [first, second] = [wire.say("ada"), wire.say("ada")];
     wire.say("bob", { ...ackOf(second), thread: "another" });
@@ -231,7 +231,7 @@ describe("an escalation", () => {
   const stands = (wire: Wire) => safeMode(wire.ada.incidents, wire.ada.env) !== undefined;
   const resumed = (wire: Wire) => wire.ada.incidents.breaches.map((breach) => breach.resumed);
 
-  test("that was not heeded stands until its author ends it, by its id", () => {
+  test("that was not heeded stays open until its author ends it, by its id", () => {
     const { wire, escalation } = unheeded();
     expect([stands(wire), resumed(wire)]).toEqual([true, [false]]);
     wire.say("ada", { body: { resumes: "another" } });
@@ -445,7 +445,7 @@ describe("the mirror", () => {
     expect(full(characters, 3)).toBe(more);
   });
 
-  test("takes what is ours and live, and leaves what stands", () => {
+  test("takes what is ours and live, and leaves what is there", () => {
     const wire = new Wire();
     const line = wire.say("ada");
     wire.read(line);

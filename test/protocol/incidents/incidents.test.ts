@@ -314,7 +314,7 @@ describe("the mirror", () => {
 });
 
 describe("views", () => {
-  test("show an incident whole, oldest first, whoever raised it", () => {
+  test("show an incident whole, oldest first, no matter who raised it", () => {
     const { forge, raise, hear, answer } = scene();
     const first = answer(NOON, { type: "incident", subject: "help" }).message;
     const second = raise(NOON + minutes(1));

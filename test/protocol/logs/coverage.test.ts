@@ -334,7 +334,7 @@ describe("pruning", () => {
     expect(pruneBeats(new Map(), OURS, 7)).toBe(0);
   });
 
-  test("keeps the beats whose heads wait, and the step that stands there", () => {
+  test("keeps the beats whose heads wait, and the step that is there", () => {
     const steps = [10, 20, 30, 40].map((beat) => ({ beat, lines: beat }));
     const waiting = [5, 35].map((beat) => ({ beat, head: { lines: 99 } }));
     const coverage = coverageOf({ steps: [...steps], waiting, next: 1 });

@@ -208,7 +208,7 @@ describe("coverage", () => {
   test.each([
     ["every line after the event that it names is among its author's refusals", [2, 3], 1],
     ["one of them is not", [2], 0],
-  ])("a head over mended lines, when %s", (_when, refused, covered) => {
+  ])("a head over restored lines, when %s", (_when, refused, covered) => {
     const script = new WireScript("pairwise", ["a", "b"]);
     const [first] = [1, 2, 3].map(() => script.say("b_to_a", NOON, { type: "request" }));
     const [early, ...later] = refused.map((line) => [line, "schema"]);
@@ -318,7 +318,7 @@ describe("a log", () => {
     expect(headOf(state, "b_to_a")).toEqual({ lines: 4, seq: 3, eventId: third.message.id });
   });
 
-  test("that was mended is read again after its last authentic line", () => {
+  test("that was restored is read again after its last authentic line", () => {
     const script = new WireScript("pairwise", ["a", "b"]);
     const said = script.say("b_to_a", NOON, { type: "request" });
     const refused = { kind: "refused", log: "b_to_a", at: NOON, reason: "malformed" } as const;

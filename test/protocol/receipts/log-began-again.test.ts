@@ -31,7 +31,7 @@ function begunAnew() {
   return { forge, before, lines, heads, read };
 }
 
-test("our heads count what stands in it now, and name the newest line of it", () => {
+test("our heads count what is in it now, and name the newest line of it", () => {
   const { forge, before, lines, heads, read } = begunAnew();
   expect(before).toMatchObject({ lines: 3, seq: 3 });
   expect(heads()).toEqual({ lines: 0, read_lines: 0, refused: [] });
@@ -43,7 +43,7 @@ test("our heads count what stands in it now, and name the newest line of it", ()
   expect(heads()).toEqual({ ...head, read_lines: 2 });
 });
 
-test("refusals are named by the number of the line as it stands now", () => {
+test("refusals are named by the number of the line as it is now", () => {
   const { heads, read } = begunAnew();
   read(true);
   expect(heads()?.refused).toEqual([[2, 2, "tier_refused"]]);
@@ -82,7 +82,7 @@ test("a head that names a line of before counts as it counted then", () => {
   expect(coverageAt(forge.logs, OURS, 1, THEIRS)).toBe(3);
 });
 
-test("what the operator has decided stands among the notices and silences none", () => {
+test("what the operator has decided is among the notices and silences none", () => {
   const state = emptyNotices();
   const logs = [{ log: THEIRS }, { log: "scribe_to_quill", lines: 4 }];
   applyNotices(state, { kind: "reset", at: NOON, peer: "scribe", logs });

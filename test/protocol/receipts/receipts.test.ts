@@ -313,7 +313,7 @@ describe("what we have taken in", () => {
     expect(headOf(forge)?.refused).toEqual([[1, 2, "foreign"]]);
   });
 
-  test("unread mail is shown in the order of its receipt, whichever log it stands in", () => {
+  test("unread mail is shown in the order of its receipt, whichever log it is in", () => {
     const script = new WireScript("outbox", ["ada", "bob", "eve"]);
     const ada = new ScriptedAgent(script, scriptEnv(script.layout, "ada"));
     for (const [log, at] of [

@@ -109,7 +109,7 @@ test("an ack repeated after ratification changes nothing", async () => {
   await expectSameEverywhere(wire);
 });
 
-test("a counter after ratification is a proposal of its own, and the decision stands", async () => {
+test("a counter after ratification is a proposal of its own, and the decision stays", async () => {
   const { wire, id, by } = await ratified();
   const thread = await threadOf(wire, "scribe", id);
   const counter = await propose(wire, "scribe", ["forge"], "Use spaces", {

@@ -186,7 +186,7 @@ for (const recorder of ["forge", "scribe"]) {
     await expectRecordedOnce(wire, id, dead);
   });
 
-  test(`a recorder dies in the middle of its line of decisions.jsonl, and ${who}: the piece is kept, and one entry stands`, async () => {
+  test(`a recorder dies in the middle of its line of decisions.jsonl, and ${who}: the piece is kept, and there is one entry`, async () => {
     const whole = await trueEntry();
     const piece = whole.slice(0, whole.length / 2);
     const { wire, id } = await diedRecording(piece, recorder);

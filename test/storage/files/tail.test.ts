@@ -168,7 +168,7 @@ describe("long lines", () => {
   });
 });
 
-describe("what was read stands no more", () => {
+describe("what was read is there no more", () => {
   function consumed(text: string): Cursor {
     writeFileSync(path, text);
     const { cursor } = read();

@@ -207,7 +207,7 @@ describe("answers", () => {
     expect(linesOf(process, "a").join("\n")).not.toContain("never");
   });
 
-  it("a failed sync of the log keeps the promise: written anew, it survives a power cut", () => {
+  it("a failed sync of the log keeps the promise: written again, it survives a power cut", () => {
     const world = new MemoryDisk();
     const process = world.process();
     const writer = startWriter(process, PLACE, LOGS);

@@ -174,24 +174,27 @@ describe("recovery of our own log", () => {
     expect(JSON.parse(evidence)).toMatchObject({ reason: "torn", line: text(4).slice(0, 20) });
   });
 
-  it("mends a group torn inside: the first line lost, the second there", () => {
+  it("restores a group torn in the middle: the first line lost, the second there", () => {
     killedAfterFour();
     writeFileSync(log, text(1, 2) + text(4));
     started().close();
     expect(read()).toBe(text(1, 2, 3, 4));
   });
 
-  it.each([0, 1, 40, 200])("mends a hole of zero bytes that begins at byte %i of line 3", (at) => {
-    killedAfterFour();
-    const bytes = Buffer.from(text(1, 2, 3, 4));
-    const start = text(1, 2).length + at;
-    bytes.fill(0, start, start + 90);
-    writeFileSync(log, bytes);
-    started().close();
-    expect(read()).toBe(text(1, 2, 3, 4));
-  });
+  it.each([0, 1, 40, 200])(
+    "restores a run of zero bytes that begins at byte %i of line 3",
+    (at) => {
+      killedAfterFour();
+      const bytes = Buffer.from(text(1, 2, 3, 4));
+      const start = text(1, 2).length + at;
+      bytes.fill(0, start, start + 90);
+      writeFileSync(log, bytes);
+      started().close();
+      expect(read()).toBe(text(1, 2, 3, 4));
+    },
+  );
 
-  it("mends a flipped bit in a line that was not durable yet", () => {
+  it("restores a flipped bit in a line that was not durable yet", () => {
     killedAfterFour();
     const bytes = Buffer.from(text(1, 2, 3, 4));
     const at = text(1, 2).length + text(3).indexOf("hello");
@@ -237,8 +240,8 @@ describe("recovery of our own log", () => {
   it.each([
     ["a torn line", text(1, 2) + `${text(3).slice(0, 100)}\n${BY_HAND}`],
     ["a hole", text(1, 2) + hole(3) + BY_HAND],
-    ["a hole, and the line after it stands", text(1, 2) + hole(3) + BY_HAND + text(4)],
-    ["a line that is missing, and the one after it stands", text(1, 2) + BY_HAND + text(4)],
+    ["a hole, and the line after it is there", text(1, 2) + hole(3) + BY_HAND + text(4)],
+    ["a line that is missing, and the one after it is there", text(1, 2) + BY_HAND + text(4)],
   ])("mends our damage and keeps what others wrote behind it: %s", (how, damaged) => {
     killedAfterFour();
     writeFileSync(log, damaged);

@@ -73,7 +73,7 @@ it("waits for more of a line that has no end, and searches only what is new", as
   expect(await lookOn()).toEqual(["oversized", "line"]);
 });
 
-it("begins anew in another file that stands there meanwhile", async () => {
+it("begins again in another file that is there meanwhile", async () => {
   writeFileSync(path, "");
   truncateSync(path, 20 * MIB);
   look();
