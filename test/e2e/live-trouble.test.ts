@@ -23,6 +23,14 @@ async function checked(wire: LiveWire) {
   return { code: status.code, troubles: troubles.map(({ what, end }) => [what, end]) };
 }
 
+it("the daemon's log says when, in a form that people read", async () => {
+  const wire = makeWire();
+  const daemon = await wire.daemon("forge");
+  const [first] = daemon.log();
+  expect(first?.["time"]).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  await daemon.stop();
+});
+
 it("status --check and doctor exit 0 only when nothing is wrong now, else 1 with what ends it", async () => {
   const wire = makeWire();
   const [noDaemon] = (await checked(wire)).troubles;

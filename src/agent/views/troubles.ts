@@ -2,6 +2,7 @@ import type { LogWaitView } from "../../api/holds.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import type { TroubleKind, TroubleView } from "../../api/troubles.ts";
 import type { PeerView, SafeMode, StatusView } from "../../api/views.ts";
+import { safeMode } from "../../protocol/incidents/safe-mode.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 import { ownLogs } from "../../wire/layout.ts";
 import { pendingPolicy } from "../config/pending-policy.ts";
@@ -15,8 +16,7 @@ import { obstructionOf, ownTrouble } from "../intake/trouble/log-holds.ts";
 export function troublesView(session: Session, status: Omit<StatusView, "next">): TroubleView[] {
   return [
     ...(status.daemon.running ? [] : [noDaemon(status.wire_dir, status.handle)]),
-    ...sendingTroubles(session, status),
-    ...(status.safe_mode === null ? [] : [safeModeTrouble(status.handle, status.safe_mode)]),
+    ...sendingStops(session),
     ...status.peers.flatMap((peer) => peerTroubles(peer, status.daemon.running)),
     ...policyTroubles(session),
   ];
@@ -32,21 +32,36 @@ export function noDaemon(wireDir: string, handle: string): TroubleView {
   };
 }
 
-/** Why lines of ours do not get into our logs. */
-function sendingTroubles(
-  { place, files, memory }: Pick<Session, "place" | "files" | "memory">,
-  { handle, in_use }: Pick<StatusView, "handle" | "in_use">,
+/** What stops lines of ours: all of them, those to one log, or most types. */
+export function sendingStops(
+  session: Pick<Session, "place" | "files" | "memory" | "env">,
 ): TroubleView[] {
-  if (in_use !== null) {
-    return [{ what: "sending", detail: in_use, end: "deaddrop reclaim", since: null }];
-  }
+  const { place, memory, env } = session;
+  const mode = safeMode(memory.state.incidents, env);
+  return [
+    ...closedLogs(session),
+    ...(mode === undefined ? [] : [safeModeTrouble(place.handle, mode)]),
+  ];
+}
+
+/** Why nothing gets into our logs, or into some of them. */
+function closedLogs({
+  place,
+  files,
+  memory,
+}: Pick<Session, "place" | "files" | "memory">): TroubleView[] {
   const all = ownTrouble(memory);
-  if (all !== undefined) return [asTrouble("sending", all)];
-  return ownLogs(place.layout, handle).flatMap(({ name }) => {
+  if (all !== undefined) return [stopOf(all)];
+  return ownLogs(place.layout, place.handle).flatMap(({ name }) => {
     const problem =
       files.own.writer.blocked(name) ?? obstructionOf(memory.intakes.get(name)?.status);
-    return problem === undefined ? [] : [asTrouble("sending", problem)];
+    return problem === undefined ? [] : [stopOf(problem)];
   });
+}
+
+function stopOf(problem: StorageError): TroubleView {
+  const trouble = asTrouble("sending", problem);
+  return problem.code === "identity_in_use" ? { ...trouble, end: "deaddrop reclaim" } : trouble;
 }
 
 function safeModeTrouble(self: string, mode: SafeMode): TroubleView {
