@@ -10,6 +10,7 @@ import type { ReceiptView, SentView } from "../protocol/receipts/sent.ts";
 import type { ObligationView, ThreadOutline } from "../protocol/threads/threads-view.ts";
 import type { UnownedLogs } from "../storage/unowned-logs.ts";
 import type { Tier } from "../trust/tiers.ts";
+import type { GrowthView } from "./growth.ts";
 import type { HoldsView, LogWaitView } from "./holds.ts";
 import type { TroubleView } from "./troubles.ts";
 
@@ -156,6 +157,8 @@ export interface StatsView {
   incidents: number;
   incidents_acked_in_time: number;
   disagreements: number;
+  /** What grows with use; a daemon of an older version does not say. */
+  growth?: GrowthView[];
 }
 
 export interface ResolvedId {
