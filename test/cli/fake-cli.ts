@@ -215,4 +215,5 @@ const pair: Scene = {
   whoami: whoami("forge", "scribe"),
   thread: threadWith("the plan"),
   troubles: [],
+  proposals: [],
 };
