@@ -14,15 +14,12 @@ const ARGUMENTS: { readonly [N in ViewName]: (json: unknown) => ViewArgs[N] } = 
   whoami: none,
   status: none,
   peers: none,
-  inbox: (json) => {
-    const given = asObject(json);
-    return {
-      ...optional(given, "unread", flag),
-      ...optional(given, "limit", count),
-      ...optional(given, "from", text),
-      ...optional(given, "thread", text),
-    };
-  },
+  inbox: (json) => inboxQuery(json),
+  inbox_page: (json) => ({
+    ...inboxQuery(json),
+    ...optional(asObject(json), "newest", flag),
+    ...optional(asObject(json), "after", text),
+  }),
   sent: (json) => optional(asObject(json), "limit", count),
   pending: none,
   thread: (json) => {
@@ -44,6 +41,17 @@ const ARGUMENTS: { readonly [N in ViewName]: (json: unknown) => ViewArgs[N] } = 
   keys: none,
   resolve_id: (json) => ({ id: needed(asObject(json), "id", text) }),
 };
+
+function inboxQuery(json: unknown): ViewArgs["inbox"] {
+  const given = asObject(json);
+  return {
+    ...optional(given, "unread", flag),
+    ...optional(given, "limit", count),
+    ...optional(given, "from", text),
+    ...optional(given, "thread", text),
+    ...optional(given, "id", text),
+  };
+}
 
 /** Throws DeaddropError for a view that there is not, and for arguments that it does not take. */
 export function parseViewRequest(json: unknown): ViewRequest {

@@ -10,6 +10,7 @@ import type { ReceiptView, SentView } from "../protocol/receipts/sent.ts";
 import type { ObligationView, ThreadOutline } from "../protocol/threads/threads-view.ts";
 import type { UnownedLogs } from "../storage/unowned-logs.ts";
 import type { Tier } from "../trust/tiers.ts";
+import type { Priority } from "../wire/message.ts";
 import type { HoldsView, LogWaitView } from "./holds.ts";
 
 // What the core makes is declared there, once.
@@ -65,9 +66,30 @@ export interface InboxMeta {
   verified: boolean;
   /** Correlation id. */
   thread: string;
+  /** Its own, or high for a subject that begins with `urgent:`. Spec 1.2. */
+  priority: Priority;
   obligations: ObligationView[];
   read: boolean;
   after_gap: boolean;
+}
+
+/** A part of the inbox, oldest first. */
+export interface InboxPage {
+  messages: InboxMessage[];
+  /** How many others fit the question: newer ones, or with `newest` older ones; null: not counted. */
+  more: number | null;
+  /** For `after`: where the next page begins, and what comes later. */
+  next: string;
+}
+
+/** Which messages of the inbox are meant; all of them by default. */
+export interface InboxQuery {
+  unread?: boolean;
+  from?: string;
+  /** Correlation id. */
+  thread?: string;
+  /** Event id. */
+  id?: string;
 }
 
 export interface ThreadMessage extends MessageFields {
@@ -79,6 +101,7 @@ export interface ThreadMessage extends MessageFields {
     received_at: string;
     /** How far its author is believed; null: of no tier, or blocked. */
     tier: Tier | null;
+    priority: Priority;
     refused: RefusalReason | null;
     /** Event ids of the corrections of this message. */
     corrections: string[];
@@ -172,6 +195,7 @@ export interface Views {
   status: StatusView;
   peers: PeerView[];
   inbox: InboxMessage[];
+  inbox_page: InboxPage;
   sent: SentView[];
   pending: ObligationView[];
   thread: ThreadView[];
@@ -195,7 +219,9 @@ export interface ViewArgs {
   whoami: undefined;
   status: undefined;
   peers: undefined;
-  inbox: { unread?: boolean; limit?: number; from?: string; thread?: string };
+  inbox: InboxQuery & { limit?: number };
+  /** `limit` alone keeps the oldest, and has the others counted. */
+  inbox_page: InboxQuery & { limit?: number; newest?: boolean; after?: string };
   sent: { limit?: number };
   pending: undefined;
   /** `by`: "event_id" takes it for no correlation id. */

@@ -190,6 +190,7 @@ export function threadWith(subject: string, body: unknown = ""): Views["thread"]
       line: 3,
       received_at: "2026-11-21T11:56:01Z",
       tier: "VERIFIED" as const,
+      priority: "medium" as const,
       refused: null,
       corrections: [],
     },

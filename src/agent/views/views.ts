@@ -24,7 +24,8 @@ import type {
 } from "../../api/views.ts";
 import { unownedLogs } from "../../storage/unowned-logs.ts";
 import { DeaddropError } from "../../api/errors.ts";
-import { inboxView, searchView, threadMessagesView } from "./message-views.ts";
+import { inboxPage, inboxView } from "./inbox-view.ts";
+import { searchView, threadMessagesView } from "./message-views.ts";
 import { waitViews } from "../intake/trouble/log-waits.ts";
 import { holdsView } from "../effects/peer-reset.ts";
 import { resolveId } from "./resolve-id.ts";
@@ -42,6 +43,7 @@ const renderers: { [N in ViewName]: Render<N> } = {
   status: (session, _args, isDaemon) => status(session, isDaemon),
   peers: (session) => peers(session),
   inbox: (session, args) => inboxView(session, args),
+  inbox_page: (session, args) => inboxPage(session, args),
   sent: ({ memory }, args) => sentView(memory.state.receipts.sent, args?.limit),
   pending: ({ memory, env, world }) => pendingView(memory.state, env, world.clock.wallMs()),
   thread: (session, args) => threadMessagesView(session, args),
