@@ -1,5 +1,6 @@
 import { DeaddropError } from "./errors.ts";
 import { asObject, count, flag, needed, oneOf, optional, text } from "./json-arguments.ts";
+import { WAITED_FOR } from "../protocol/receipts/news.ts";
 import type { ViewArgs, ViewName } from "./views.ts";
 
 /** Which view is asked for, with its arguments. */
@@ -20,6 +21,7 @@ const ARGUMENTS: { readonly [N in ViewName]: (json: unknown) => ViewArgs[N] } = 
     ...optional(asObject(json), "newest", flag),
     ...optional(asObject(json), "after", text),
   }),
+  news: (json) => optional(asObject(json), "for", oneOf(WAITED_FOR)),
   sent: (json) => optional(asObject(json), "limit", count),
   pending: none,
   thread: (json) => {

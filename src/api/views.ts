@@ -6,6 +6,7 @@ import type { PeerLife } from "../protocol/heartbeats/liveness.ts";
 import type { IncidentView } from "../protocol/incidents/incident-view.ts";
 import type { SafeMode } from "../protocol/incidents/safe-mode.ts";
 import type { KeysView } from "../protocol/keys/key-view.ts";
+import type { NewsView, WaitedFor } from "../protocol/receipts/news.ts";
 import type { ReceiptView, SentView } from "../protocol/receipts/sent.ts";
 import type { ObligationView, ThreadOutline } from "../protocol/threads/threads-view.ts";
 import type { UnownedLogs } from "../storage/unowned-logs.ts";
@@ -19,6 +20,7 @@ export type { Presence } from "../protocol/heartbeats/liveness.ts";
 export type { IncidentAddressee, IncidentView } from "../protocol/incidents/incident-view.ts";
 export type { SafeMode } from "../protocol/incidents/safe-mode.ts";
 export type { KeysView } from "../protocol/keys/key-view.ts";
+export type { NewsView, WaitedFor } from "../protocol/receipts/news.ts";
 export type { ReceiptStage, ReceiptView, SentView } from "../protocol/receipts/sent.ts";
 export type { ObligationView } from "../protocol/threads/threads-view.ts";
 
@@ -196,6 +198,7 @@ export interface Views {
   peers: PeerView[];
   inbox: InboxMessage[];
   inbox_page: InboxPage;
+  news: NewsView;
   sent: SentView[];
   pending: ObligationView[];
   thread: ThreadView[];
@@ -222,6 +225,8 @@ export interface ViewArgs {
   inbox: InboxQuery & { limit?: number };
   /** `limit` alone keeps the oldest, and has the others counted. */
   inbox_page: InboxQuery & { limit?: number; newest?: boolean; after?: string };
+  /** `for`: what makes it ready; "any" unless given. */
+  news: { for?: WaitedFor };
   sent: { limit?: number };
   pending: undefined;
   /** `by`: "event_id" takes it for no correlation id. */

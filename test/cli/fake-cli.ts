@@ -90,6 +90,7 @@ function recorder(
   const agent = recordedAgent(recording, outside);
   const ask = askDirectly({
     inTurn: (work) => work(agent),
+    until: (ask) => ask(),
     send: async (drafts) => {
       await outside.send?.();
       recording.drafts.push(...drafts);

@@ -64,10 +64,7 @@ describe("inbox", () => {
 
   it("prints all there is with --json, page after page, and marks only when asked", async () => {
     const all = [mail(1), mail(2), mail(3)];
-    const inbox_page = pages(
-      page(all.slice(0, 2), null, "5.6"),
-      page(all.slice(2), 0, "7.8"),
-    );
+    const inbox_page = pages(page(all.slice(0, 2), null, "5.6"), page(all.slice(2), 0, "7.8"));
     const { stdout, recording } = await run(["inbox", "--json"], { views: { inbox_page } });
     const printed = stdout.trimEnd().split("\n");
     expect(printed.map((line) => JSON.parse(line) as unknown)).toEqual(all);
