@@ -55,6 +55,7 @@ const TYPES = {
   thread: view("thread"),
   "trust list": 'ReturnType<typeof import("./src/cli/trust/list.ts").trustRows>',
   audit: 'import("./src/audit/audit.ts").AuditReport',
+  wait: view("news"),
   whoami: view("whoami"),
 } as const;
 
@@ -140,6 +141,7 @@ async function talk(scene: Scene): Promise<void> {
     "a",
   );
   await scene.reaches("scribe", plan);
+  await scene.asks("wait", "scribe");
   await scene.says("reply", "scribe", plan, "--type", "feedback", "fine");
   const fixed = await scene.says("correct", "forge", plan, "better steps");
   await scene.says("broadcast", "forge", "hello all", "x");
@@ -283,7 +285,15 @@ describe("what commands print with --json", () => {
 /** Views that are made field by field; a message is passed on with whatever fields it has. */
 const MADE = [
   ...(["status", "peers", "sent", "pending", "proposals", "decisions", "incident list"] as const),
-  ...(["incident notices", "peer show", "key show", "stats", "whoami", "trust list"] as const),
+  ...([
+    "incident notices",
+    "peer show",
+    "key show",
+    "stats",
+    "wait",
+    "whoami",
+    "trust list",
+  ] as const),
 ];
 
 /** Fields that an answer of theirs need not have. */
