@@ -33,7 +33,9 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         "answer in the thread of a message",
         () => import("./commands/write/reply.ts"),
       ),
-      entry("ack", "acknowledge a message, or reject it", () => import("./commands/write/ack.ts")),
+      entry("accept", "agree to a proposal", () => import("./commands/write/accept.ts")),
+      entry("reject", "refuse a proposal", () => import("./commands/write/reject.ts")),
+      entry("ack", "say that a message is taken", () => import("./commands/write/ack.ts")),
       entry("ship", "say that something is done", () => import("./commands/write/ship.ts")),
       entry("propose", "propose a decision", () => import("./commands/write/propose.ts")),
       entry(
@@ -48,6 +50,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     title: "Read",
     entries: [
       entry("inbox", "messages for you", () => import("./commands/read/inbox.ts")),
+      entry("wait", "wait until something is there", () => import("./commands/read/wait.ts")),
       entry("pending", "what is owed, and by whom", () => import("./commands/read/pending.ts")),
       entry("sent", "your messages and their receipts", () => import("./commands/read/sent.ts")),
       entry("thread", "a conversation", () => import("./commands/read/thread.ts")),

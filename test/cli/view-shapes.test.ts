@@ -20,10 +20,12 @@ const API = 'import("./src/api/views.ts")';
 const SENT = 'import("./src/api/client.ts").SendAnswer';
 const view = (name: keyof Views) => `${API}.Views["${name}"]`;
 const answer = `${SENT} & { answers: ${API}.ResolvedId }`;
+const noted = `${SENT} & { answers: ${API}.ResolvedId; note: string }`;
 
 /** What each command prints with `--json`; `inbox` prints one object a line. */
 const TYPES = {
-  ack: answer,
+  accept: answer,
+  ack: noted,
   broadcast: SENT,
   correct: answer,
   counter: answer,
@@ -41,6 +43,7 @@ const TYPES = {
   pending: view("pending"),
   proposals: view("proposals"),
   propose: SENT,
+  reject: answer,
   reply: answer,
   search: view("search"),
   send: SENT,
@@ -52,6 +55,7 @@ const TYPES = {
   thread: view("thread"),
   "trust list": 'ReturnType<typeof import("./src/cli/trust/list.ts").trustRows>',
   audit: 'import("./src/audit/audit.ts").AuditReport',
+  wait: view("news"),
   whoami: view("whoami"),
 } as const;
 
@@ -137,6 +141,7 @@ async function talk(scene: Scene): Promise<void> {
     "a",
   );
   await scene.reaches("scribe", plan);
+  await scene.asks("wait", "scribe");
   await scene.says("reply", "scribe", plan, "--type", "feedback", "fine");
   const fixed = await scene.says("correct", "forge", plan, "better steps");
   await scene.says("broadcast", "forge", "hello all", "x");
@@ -165,11 +170,12 @@ async function decide(scene: Scene): Promise<void> {
   const args = ["freeze it later", "--supersedes", first, ...touches];
   const second = await scene.says("propose", "forge", ...args);
   await scene.reaches("scribe", second);
-  await scene.says("ack", "scribe", second);
+  await scene.says("accept", "scribe", second);
   await until("it is superseded", async () => (await inForce()).superseded.length === 1);
   const third = await scene.says("propose", "forge", "use tabs");
   await scene.reaches("scribe", third);
   await scene.says("counter", "scribe", third, "use spaces");
+  await scene.says("reject", "scribe", third);
   appendFileSync(join(scene.wire.dir, "decisions.jsonl"), '{"decision":"by hand"}\n');
   await until("it is seen", async () => (await inForce()).unproved.length === 1);
 }
@@ -279,7 +285,15 @@ describe("what commands print with --json", () => {
 /** Views that are made field by field; a message is passed on with whatever fields it has. */
 const MADE = [
   ...(["status", "peers", "sent", "pending", "proposals", "decisions", "incident list"] as const),
-  ...(["incident notices", "peer show", "key show", "stats", "whoami", "trust list"] as const),
+  ...([
+    "incident notices",
+    "peer show",
+    "key show",
+    "stats",
+    "wait",
+    "whoami",
+    "trust list",
+  ] as const),
 ];
 
 /** Fields that an answer of theirs need not have. */

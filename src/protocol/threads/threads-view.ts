@@ -114,7 +114,7 @@ function subjectOf({ root, messages }: ThreadPart, env: Env): string {
 /** A thread in which nothing was ever asked stays open; one that owes nothing more is closed. */
 function statusOf(part: ThreadPart, open: readonly Obligation[]): ThreadOutline["status"] {
   if (open.length > 0) return "waiting_on";
-  return part.messages.some(({ ackRequired }) => ackRequired) ? "closed" : "open";
+  return part.messages.some(({ asks }) => asks) ? "closed" : "open";
 }
 
 /** Refused lines of an agent below VERIFIED are not shown: the quarantine keeps them. */

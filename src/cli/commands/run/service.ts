@@ -11,7 +11,12 @@ import { count, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { emit, type Paint } from "../../output/output.ts";
 import { sanitiseLines } from "../../output/sanitise.ts";
-import { installedInstances, systemHost, type ServicePlace } from "../../service/service-place.ts";
+import {
+  installedInstances,
+  systemHost,
+  type ServiceAction,
+  type ServicePlace,
+} from "../../service/service-place.ts";
 import {
   installService,
   runService,
@@ -71,18 +76,7 @@ export function command(cli: Cli): Command {
       const options = { dryRun: flags.dryRun === true };
       change(cli, flags, (place) => uninstallService(place, systemHost, options));
     });
-  for (const [action, about] of ACTIONS) {
-    service
-      .command(action)
-      .description(about)
-      .option("--all", "every service that is installed here")
-      .option("--dry-run", "say what would be done, and do nothing")
-      .action((_own: unknown, self: Command) => {
-        const flags = self.optsWithGlobals<ChangeFlags>();
-        const options = { dryRun: flags.dryRun === true };
-        change(cli, flags, (place) => runService(place, systemHost, action, options));
-      });
-  }
+  for (const [action, about] of ACTIONS) addAction(cli, service, action, about);
   service
     .command("status")
     .description("whether it is installed and runs")
@@ -105,6 +99,19 @@ export function command(cli: Cli): Command {
       );
     });
   return service;
+}
+
+function addAction(cli: Cli, service: Command, action: ServiceAction, about: string): void {
+  service
+    .command(action)
+    .description(about)
+    .option("--all", "every service that is installed here")
+    .option("--dry-run", "say what would be done, and do nothing")
+    .action((_own: unknown, self: Command) => {
+      const flags = self.optsWithGlobals<ChangeFlags>();
+      const options = { dryRun: flags.dryRun === true };
+      change(cli, flags, (place) => runService(place, systemHost, action, options));
+    });
 }
 
 function servicePlace(cli: Cli, flags: GlobalFlags): ServicePlace {
