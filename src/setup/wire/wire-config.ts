@@ -4,7 +4,7 @@ import { readWhole, type Disk } from "../../storage/disk/disk.ts";
 import { wirePaths } from "../../storage/paths.ts";
 import { parseConfig, type WireConfig } from "../../trust/policy/config.ts";
 import { parseHeartbeatTiers } from "../../trust/policy/heartbeat-tiers.ts";
-import { DEFAULT_LIMITS, MAX_CONFIG_BYTES } from "../../wire/limits.ts";
+import { DEFAULT_ANSWER_TIMES, DEFAULT_LIMITS, MAX_CONFIG_BYTES } from "../../wire/limits.ts";
 import type { ProtocolSubject } from "./protocol-document.ts";
 
 /** The text of config.json for a new wire. Spec 1.1. */
@@ -25,6 +25,8 @@ export function newConfigText(
       max_clock_skew_seconds: DEFAULT_LIMITS.maxClockSkewSeconds,
       rate_limit_msg_per_min: DEFAULT_LIMITS.rateLimitMsgPerMin,
       max_refs: DEFAULT_LIMITS.maxRefs,
+      answer_minutes: DEFAULT_ANSWER_TIMES.answerMinutes,
+      proposal_hours: DEFAULT_ANSWER_TIMES.proposalHours,
     },
   };
   return `${JSON.stringify(config, null, 2)}\n`;
