@@ -29,7 +29,7 @@
  * (`session/queue.ts`), so no state is locked in memory.
  */
 import { unreadCount } from "../protocol/receipts/receipts.ts";
-import type { Disk } from "../storage/disk/disk.ts";
+import { StorageError, type Disk } from "../storage/disk/disk.ts";
 import { lostPast } from "../trust/policy/policy-drift.ts";
 import { DeaddropError } from "../api/errors.ts";
 import { sendAndReadBack, sessionOperations } from "./agent-operations.ts";
@@ -37,6 +37,8 @@ import { loadPlace, type AgentConfig, type PlaceRequest } from "./config/agent-c
 import type { SendingAgent } from "./effects/group-commit.ts";
 import { publishState } from "./effects/published-state.ts";
 import { makeRounds, readBack } from "./effects/rounds.ts";
+import { syncOwnLogs } from "./session/own-logs.ts";
+import { isPassing } from "./state/storage-troubles.ts";
 import { SessionKeeper } from "./session/session-lifecycle.ts";
 import { takeInAll } from "./intake/take-in.ts";
 import type { Session } from "./session/session.ts";
@@ -71,6 +73,8 @@ export interface AgentHold {
    * process id, when another daemon has it. `waitMs`: how long a command's lock is waited for.
    */
   hold(waitMs: number): Promise<void>;
+  /** Why it works no more for now: nothing can be noted or promised. It goes on by itself. */
+  readonly stuck: StorageError | undefined;
   close(): void;
 }
 
@@ -89,8 +93,14 @@ function refuseLostPast({ config, layout, handle }: AgentConfig, next: AgentConf
 
 /** Our logs are on disk, and how far we have read is published. */
 function syncLogs(session: Session): void {
-  session.files.own.writer.flush();
-  publishState(session);
+  syncOwnLogs(session);
+  if (session.files.own.writer.stuck() === undefined) publishState(session);
+}
+
+/** A new process has begun to beat. Spec 3.9. */
+async function noteStart({ recorder, world }: Session): Promise<void> {
+  recorder.local({ kind: "started", at: world.clock.wallMs() });
+  return Promise.resolve();
 }
 
 /** One that was deleted is written again; spec 4.1: rotated only when all of it has been read. */
@@ -101,13 +111,35 @@ function keepInbox({ world: { disk }, place, files, memory, env }: Session): voi
   if (unreadCount(memory.state.receipts, env) === 0) inbox.rotate(inbox.end);
 }
 
+/**
+ * Work of our own that storage trouble may stop: its owner knows of it and says when it is tried
+ * again. Undefined then.
+ */
+async function withoutTrouble<T>(
+  { troubles }: SessionKeeper,
+  work: () => Promise<T>,
+  isExpected: (problem: StorageError) => boolean = () => true,
+): Promise<T | undefined> {
+  if (!troubles.mayTry("private files")) return undefined;
+  try {
+    return await work();
+  } catch (error) {
+    const cause = error instanceof DeaddropError ? error.cause : error;
+    if (!(cause instanceof StorageError) || !isExpected(cause)) throw error;
+    return undefined;
+  }
+}
+
 /** Loads and checks an agent's place. Nothing is locked before a call needs it. Spec 3.9. */
 export function openAgent(world: World, request: PlaceRequest): Agent {
   const keeper = new SessionKeeper(world, loadPlace(world.disk, world.places, request));
   const using: SessionKeeper["using"] = (work) => keeper.using(work);
   const rounds = makeRounds();
+  let isStartNoted = true;
 
-  async function tick(): Promise<boolean> {
+  async function round(): Promise<boolean> {
+    if (!isStartNoted) await using(noteStart);
+    isStartNoted = true;
     // An ack of ours may let a peer sign with another key from now on.
     await using(readBack);
     return using(async (session) => {
@@ -115,6 +147,11 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
       keeper.checkpoint(session, "if it has to");
       return more;
     });
+  }
+
+  async function tick(): Promise<boolean> {
+    keeper.troubles.look();
+    return (await withoutTrouble(keeper, round)) ?? false;
   }
 
   return {
@@ -126,10 +163,12 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
     ...sessionOperations(keeper),
     async hold(waitMs) {
       keeper.hold(waitMs);
-      await using(async (session) => {
-        session.recorder.local({ kind: "started", at: session.world.clock.wallMs() });
-        return Promise.resolve();
-      });
+      isStartNoted = false;
+      const begin = async (): Promise<void> => {
+        await using(noteStart);
+        isStartNoted = true;
+      };
+      await withoutTrouble(keeper, begin, isPassing);
     },
     tick,
     look: () => (keeper.isHeld ? tick() : using((session) => takeInAll(session))),
@@ -141,20 +180,30 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
       rounds.repinned();
       return Promise.resolve();
     },
-    nextDueMs: () => (keeper.current === undefined ? Infinity : rounds.nextDueMs(keeper.current)),
-    sync: () =>
-      using(async (session) => {
+    nextDueMs() {
+      const dueMs = keeper.current === undefined ? Infinity : rounds.nextDueMs(keeper.current);
+      return Math.min(dueMs, keeper.troubles.nextDueMs());
+    },
+    async sync() {
+      const work = async (session: Session): Promise<void> => {
         syncLogs(session);
         keepInbox(session);
         keeper.checkpoint(session, "if it pays");
         return Promise.resolve();
-      }),
-    farewell: () =>
-      using(async (session) => {
+      };
+      await withoutTrouble(keeper, () => using(work));
+    },
+    async farewell() {
+      const work = async (session: Session): Promise<void> => {
         await rounds.last(session);
         syncLogs(session);
         keeper.checkpoint(session, "if it pays");
-      }),
+      };
+      await withoutTrouble(keeper, () => using(work));
+    },
+    get stuck() {
+      return keeper.troubles.problem("private files");
+    },
     close: () => keeper.close(),
   };
 }

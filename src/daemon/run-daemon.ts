@@ -19,6 +19,7 @@ import { makeService } from "../agent/effects/group-commit.ts";
 import { requestHandler } from "./request-handler.ts";
 import { openSocketFolder } from "../storage/private/socket-folder.ts";
 import { serveSocket, type SocketServer } from "./socket-server.ts";
+import { serveWhenPossible } from "./serve-when-possible.ts";
 import { makeTicker, type Ticker } from "./ticker.ts";
 import { watchWire, type Watcher } from "./watch-wire.ts";
 
@@ -63,6 +64,8 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
 /** JSON lines on stdout, pretty for a person. Synchronous: no log line is lost when we die. */
 async function makeLogger({ logLevel: level, toTerminal }: DaemonOptions): Promise<Pino> {
   const out = pino.destination({ dest: 1, sync: true });
+  // It may be a file on a disk that is full: then the line is lost, and not the daemon.
+  out.on("error", () => undefined);
   if (process.stdout.isTTY !== true) return pino({ level, base: null }, out);
   const { prettyFactory } = await import("pino-pretty");
   const pretty = prettyFactory({});
@@ -84,6 +87,7 @@ async function run(options: DaemonOptions, log: Pino, manager: ServiceManager): 
     if (options.once) {
       await agent.tick();
       await agent.sync();
+      if (agent.stuck !== undefined) throw agent.stuck;
       return 0;
     }
     return await serve(agent, options, log, manager);
@@ -107,7 +111,7 @@ async function serve(
     aliveEveryMs: manager.watchdogEveryMs,
   });
   const failed = ticker.failed;
-  const server = await openSocket(agent, queue, ticker);
+  const server = await serveWhenPossible(() => openSocket(agent, queue, ticker), log);
   const own = ownLogs(agent.place.layout, handle);
   const ownNames = new Set(own.map((log) => basename(log.path)));
   let cards: CardWatcher | undefined;
