@@ -4,6 +4,7 @@ import { lastBeats } from "../../protocol/heartbeats/beats.ts";
 import type { Session } from "../session/session.ts";
 import { recoverLogs } from "./append-own.ts";
 import { doable, isOpen, perform } from "./run-effects.ts";
+import { makeStopLog } from "./stop-log.ts";
 import { guardWire, newWireGuard } from "./shared-file-watch.ts";
 import { nowOf } from "../session/clock.ts";
 import { takeInAll, takeInOwn } from "../intake/take-in.ts";
@@ -28,6 +29,7 @@ export interface Rounds {
 export function makeRounds(): Rounds {
   let timers = newBeatTimers();
   let guard = newWireGuard();
+  const stops = makeStopLog();
   return {
     async round(session) {
       recoverLogs(session);
@@ -40,6 +42,7 @@ export function makeRounds(): Rounds {
         if (effects.length === 0) break;
         timers = await perform(session, effects, timers);
       }
+      stops.look(session);
       return more;
     },
     async last(session) {
