@@ -36,7 +36,7 @@ import { sendAndReadBack, sessionOperations } from "./agent-operations.ts";
 import { loadPlace, type AgentConfig, type PlaceRequest } from "./config/agent-config.ts";
 import type { SendingAgent } from "./effects/group-commit.ts";
 import { publishState } from "./effects/published-state.ts";
-import { makeRounds, readBack } from "./effects/rounds.ts";
+import { makeRounds, readBack, type Rounds } from "./effects/rounds.ts";
 import { syncOwnLogs } from "./session/own-logs.ts";
 import { isPassing } from "./state/storage-troubles.ts";
 import { SessionKeeper } from "./session/session-lifecycle.ts";
@@ -130,31 +130,68 @@ async function withoutTrouble<T>(
   }
 }
 
-/** Loads and checks an agent's place. Nothing is locked before a call needs it. Spec 3.9. */
-export function openAgent(world: World, request: PlaceRequest): Agent {
-  const keeper = new SessionKeeper(world, loadPlace(world.disk, world.places, request));
-  const using: SessionKeeper["using"] = (work) => keeper.using(work);
-  const rounds = makeRounds();
+/** What a daemon's loop does, each in sessions of its own. Storage trouble stops none of it for good. */
+function roundsOf(
+  keeper: SessionKeeper,
+  rounds: Rounds,
+): Pick<AgentRounds, "tick" | "sync" | "farewell"> & { begin(): Promise<void> } {
   let isStartNoted = true;
 
-  async function round(): Promise<boolean> {
-    if (!isStartNoted) await using(noteStart);
+  async function begin(): Promise<void> {
+    await keeper.using(noteStart);
     isStartNoted = true;
+  }
+
+  async function round(): Promise<boolean> {
+    if (!isStartNoted) await begin();
     // An ack of ours may let a peer sign with another key from now on.
-    await using(readBack);
-    return using(async (session) => {
+    await keeper.using(readBack);
+    return keeper.using(async (session) => {
       const more = await rounds.round(session);
       keeper.checkpoint(session, "if it has to");
       return more;
     });
   }
 
-  async function tick(): Promise<boolean> {
-    keeper.troubles.look();
-    return (await withoutTrouble(keeper, round)) ?? false;
+  async function rest(session: Session): Promise<void> {
+    syncLogs(session);
+    keepInbox(session);
+    keeper.checkpoint(session, "if it pays");
+    return Promise.resolve();
+  }
+
+  async function end(session: Session): Promise<void> {
+    await rounds.last(session);
+    syncLogs(session);
+    keeper.checkpoint(session, "if it pays");
   }
 
   return {
+    async begin() {
+      isStartNoted = false;
+      await withoutTrouble(keeper, begin, isPassing);
+    },
+    async tick() {
+      keeper.troubles.look();
+      return (await withoutTrouble(keeper, round)) ?? false;
+    },
+    async sync() {
+      await withoutTrouble(keeper, () => keeper.using(rest));
+    },
+    async farewell() {
+      await withoutTrouble(keeper, () => keeper.using(end));
+    },
+  };
+}
+
+/** Loads and checks an agent's place. Nothing is locked before a call needs it. Spec 3.9. */
+export function openAgent(world: World, request: PlaceRequest): Agent {
+  const keeper = new SessionKeeper(world, loadPlace(world.disk, world.places, request));
+  const rounds = makeRounds();
+  const { begin, ...loop } = roundsOf(keeper, rounds);
+
+  return {
+    ...loop,
     get place() {
       return keeper.place;
     },
@@ -163,15 +200,9 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
     ...sessionOperations(keeper),
     async hold(waitMs) {
       keeper.hold(waitMs);
-      isStartNoted = false;
-      const begin = async (): Promise<void> => {
-        await using(noteStart);
-        isStartNoted = true;
-      };
-      await withoutTrouble(keeper, begin, isPassing);
+      await begin();
     },
-    tick,
-    look: () => (keeper.isHeld ? tick() : using((session) => takeInAll(session))),
+    look: () => (keeper.isHeld ? loop.tick() : keeper.using((session) => takeInAll(session))),
     send: (groups) => sendAndReadBack(world, keeper, groups),
     async reload() {
       const next = loadPlace(world.disk, world.places, request);
@@ -183,23 +214,6 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
     nextDueMs() {
       const dueMs = keeper.current === undefined ? Infinity : rounds.nextDueMs(keeper.current);
       return Math.min(dueMs, keeper.troubles.nextDueMs());
-    },
-    async sync() {
-      const work = async (session: Session): Promise<void> => {
-        syncLogs(session);
-        keepInbox(session);
-        keeper.checkpoint(session, "if it pays");
-        return Promise.resolve();
-      };
-      await withoutTrouble(keeper, () => using(work));
-    },
-    async farewell() {
-      const work = async (session: Session): Promise<void> => {
-        await rounds.last(session);
-        syncLogs(session);
-        keeper.checkpoint(session, "if it pays");
-      };
-      await withoutTrouble(keeper, () => using(work));
     },
     get stuck() {
       return keeper.troubles.problem("private files");

@@ -3,7 +3,7 @@ import { errnoOf } from "../storage/disk/errno.ts";
 import type { Logger } from "../agent/session/world.ts";
 import type { SocketServer } from "./socket-server.ts";
 
-const TRY_AGAIN_MS = 2_000;
+const SERVE_AGAIN_MS = 2_000;
 /** A socket is a name in a folder, which a disk may refuse: full, read-only, or in trouble. */
 const OF_THE_DISK: ReadonlySet<string | undefined> = new Set(["ENOSPC", "EDQUOT", "EROFS", "EIO"]);
 
@@ -29,7 +29,7 @@ export async function serveWhenPossible(
         attempt(false).catch((failure: unknown) => {
           log.error({ detail: String(failure) }, "no command can reach the daemon");
         });
-      }, TRY_AGAIN_MS);
+      }, SERVE_AGAIN_MS);
     }
   }
 

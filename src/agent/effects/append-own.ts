@@ -6,7 +6,7 @@ import { maySend, safeMode, type SafeMode } from "../../protocol/incidents/safe-
 import { StorageError } from "../../storage/disk/disk.ts";
 import type { OwnLine } from "../../storage/own-log/log-writer.ts";
 import { checkDraft, composeLine, nextTimestamp, type Draft } from "../../wire/compose.ts";
-import { logsTo, ownLogs, type Log } from "../../wire/layout.ts";
+import { logsTo, type Log } from "../../wire/layout.ts";
 import type { ChainHead } from "../../wire/chain.ts";
 import type { SendAnswer, SentLine, TierRefusal } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";

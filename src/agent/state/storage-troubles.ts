@@ -1,5 +1,6 @@
 import type { StorageCode, StorageError } from "../../storage/disk/disk.ts";
 import type { Clock } from "../session/clock.ts";
+import type { StorageTroubleView } from "../../api/troubles.ts";
 import { HOUR_MS } from "../../wire/durations.ts";
 
 /**
@@ -11,17 +12,6 @@ import { HOUR_MS } from "../../wire/durations.ts";
  * - "log …": a peer's log cannot be read, or its lines cannot be made durable.
  */
 export type TroubleArea = "own logs" | "private files" | "wire files" | `log ${string}`;
-
-/** One trouble, for people and programs. */
-export interface TroubleView {
-  readonly area: TroubleArea;
-  readonly code: StorageCode;
-  /** Which file, and what is the matter with it. */
-  readonly detail: string;
-  readonly hint: string;
-  /** ISO-8601. */
-  readonly since: string;
-}
 
 /** Spec 4.1: 1 s to 30 s. Nothing shortens it but room on a disk that had none. */
 const RETRY_MS = [1_000, 30_000] as const;
@@ -150,7 +140,7 @@ export class StorageTroubles {
   }
 
   /** What lasts now. */
-  shown(): TroubleView[] {
+  shown(): StorageTroubleView[] {
     return [...this.#troubles].flatMap(([area, { problem, sinceMs, easingMs }]) => {
       if (easingMs !== undefined) return [];
       const { code, message: detail, hint } = problem;
@@ -205,7 +195,7 @@ class ShownTroubles extends StorageTroubles {
     // What succeeds in memory says nothing of the disk.
   }
 
-  override shown(): TroubleView[] {
+  override shown(): StorageTroubleView[] {
     return this.#of.shown();
   }
 }

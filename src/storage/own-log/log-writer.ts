@@ -4,13 +4,7 @@ import type { HeadsStore, OwnHead } from "./heads.ts";
 import { OpenOwnLog } from "./open-own-log.ts";
 import { adoptOwnLog, notStanding } from "./own-log-adopt.ts";
 import type { OwnLog } from "./own-log-repair.ts";
-import {
-  durableHead,
-  headOf,
-  leftAlone,
-  recoverOwnLog,
-  type OwnLogRepair,
-} from "./recover-own-log.ts";
+import { leftAlone, recoverOwnLog, type OwnLogRepair } from "./recover-own-log.ts";
 import { assertFollows, byLog, openPending, type OwnLine, type Pending } from "./pending.ts";
 import type { Quarantine } from "../files/quarantine.ts";
 import { NOTHING_OWED, reportOf, type RecoveryReport } from "./recovery-report.ts";
