@@ -3,6 +3,7 @@ import {
   chmodSync,
   mkdirSync,
   readFileSync,
+  truncateSync,
   readdirSync,
   rmSync,
   statSync,
@@ -397,6 +398,26 @@ describe("doctor", () => {
     const { result, detail, mend } = (await found()) ?? {};
     expect([result, mend]).toEqual(["warning", expect.stringContaining(`ls -l ${log}`)]);
     expect(detail).toContain("the log of scribe holds 101 lines that scribe did not sign");
+  });
+
+  it("says how large each file is, and what to do about a large one", async () => {
+    await json("init", "--me", "forge", "--peer", "scribe", "--local-pair");
+    const sizes = async () =>
+      (await doctor("--as", "forge")).findings.filter(({ check }) => check.startsWith("size of"));
+    expect(await sizes()).toContainEqual({
+      check: "size of logs",
+      result: "ok",
+      detail: "0 bytes in 2 files",
+    });
+    const log = join(machine.wireDir, "incident_log.jsonl");
+    writeFileSync(log, "");
+    truncateSync(log, 300 * 1_048_576);
+    expect(await sizes()).toContainEqual({
+      check: "size of incidents",
+      result: "warning",
+      detail: "300 MiB in 1 file",
+      mend: expect.stringContaining("deaddrop init --wire") as string,
+    });
   });
 
   it("says how to mend every fault", async () => {
