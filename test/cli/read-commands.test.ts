@@ -278,6 +278,7 @@ describe("lists", () => {
         problem: null,
         waits_for: "an answer of d",
         decided_by: null,
+        replaced_by: null,
         support: { a: ID, b: "rejected", c: other, d: null },
       },
     ];

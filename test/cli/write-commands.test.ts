@@ -18,6 +18,7 @@ const PROPOSAL = {
   problem: null,
   waits_for: "an answer of d",
   decided_by: null,
+  replaced_by: null,
   support: {},
 };
 const THREE = { whoami: whoami("forge", "scribe", "mason") };
