@@ -73,7 +73,7 @@ export interface AgentHold {
    * process id, when another daemon has it. `waitMs`: how long a command's lock is waited for.
    */
   hold(waitMs: number): Promise<void>;
-  /** Why it works no more for now: nothing can be noted or promised. It goes on by itself. */
+  /** Why nothing is noted, or our lines wait. It goes on by itself. */
   readonly stuck: StorageError | undefined;
   close(): void;
 }
@@ -216,7 +216,8 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
       return Math.min(dueMs, keeper.troubles.nextDueMs());
     },
     get stuck() {
-      return keeper.troubles.problem("private files");
+      const { troubles } = keeper;
+      return troubles.problem("private files") ?? troubles.problem("own logs");
     },
     close: () => keeper.close(),
   };
