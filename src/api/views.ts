@@ -12,8 +12,9 @@ import type { ObligationView, ThreadOutline } from "../protocol/threads/threads-
 import type { UnownedLogs } from "../storage/unowned-logs.ts";
 import type { Tier } from "../trust/tiers.ts";
 import type { Priority } from "../wire/message.ts";
+import type { GrowthView } from "./growth.ts";
 import type { HoldsView, LogWaitView } from "./holds.ts";
-import type { TroubleView } from "./troubles.ts";
+import type { StorageView, TroubleView } from "./troubles.ts";
 
 // What the core makes is declared there, once.
 export type { ProposalStatus, ProposalView } from "../protocol/decisions/proposals-view.ts";
@@ -134,6 +135,8 @@ export interface StatusView extends WhoamiView {
   /** Open ones only. */
   incidents: IncidentView[];
   safe_mode: SafeMode | null;
+  /** What the disk does not take; a daemon of an older version does not say. */
+  storage?: StorageView;
   /** Logs in the wire folder that no agent reads. Spec 1.1. */
   unowned_logs?: UnownedLogs;
   state: { state: AgentState; last_action: string | null; heads_down: boolean };
@@ -181,6 +184,8 @@ export interface StatsView {
   incidents: number;
   incidents_acked_in_time: number;
   disagreements: number;
+  /** What grows with use; a daemon of an older version does not say. */
+  growth?: GrowthView[];
 }
 
 export interface ResolvedId {

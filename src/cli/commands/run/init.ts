@@ -1,7 +1,8 @@
 import { Command, Option } from "commander";
 import { join, resolve } from "node:path";
 import { DeaddropError } from "../../../api/errors.ts";
-import { setupHost } from "../../../setup/host.ts";
+import { setupHost, type SetupHost } from "../../../setup/host.ts";
+import { closedPassages, ownGroupId } from "../../../setup/wire/unix-groups.ts";
 import { initWire, type InitRequest } from "../../../setup/wire/init-wire.ts";
 import { initLocalPair } from "../../../setup/wire/local-pair.ts";
 import type { SetupReport } from "../../../setup/report.ts";
@@ -17,6 +18,7 @@ import {
   peerKeys,
   setupText,
   shellCommand,
+  shellWord,
   type PartyFlags,
   type Section,
 } from "../../output/setup-text.ts";
@@ -90,6 +92,7 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
   const reports = initWire(host, { ...request, handles: [handle], peerKeys: keys }, agrees);
   emit(cli, flags, reports[0], (paint) =>
     setupText(reports, paint, [
+      ...passageSection(host, wireDir, request.group),
       [
         "The other side runs (from a clone of the program: ./install.sh in the place of deaddrop)",
         ...peers.map((peer) => joinCommand(wireDir, peer, handle)),
@@ -101,6 +104,15 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
       ...reports.flatMap((each) => [policySection(each), runSection(each), helloSection(each)]),
     ]),
   );
+}
+
+/** Without that, the line that the other side runs does not get to the wire. */
+function passageSection(host: SetupHost, wireDir: string, group: string | undefined): Section[] {
+  if (group === undefined) return [];
+  const closed = closedPassages(host.disk, wireDir, ownGroupId(group));
+  if (closed.length === 0) return [];
+  const title = `First let members of ${group} pass through to the wire`;
+  return [[title, ...closed.map(({ folder, open }) => `chmod ${open} ${shellWord(folder)}`)]];
 }
 
 function joinCommand(wireDir: string, peer: string, handle: string): string {
