@@ -28,6 +28,7 @@
  * and waits use monotonic time; lines and receipts carry wall time. Calls do not overlap
  * (`session/queue.ts`), so no state is locked in memory.
  */
+import { unreadNotices } from "../protocol/agent-notices/agent-notices-state.ts";
 import { unreadCount } from "../protocol/receipts/receipts.ts";
 import type { Disk } from "../storage/disk/disk.ts";
 import { lostPast } from "../trust/policy/policy-drift.ts";
@@ -42,6 +43,7 @@ import { takeInAll } from "./intake/take-in.ts";
 import type { Session } from "./session/session.ts";
 import type { World } from "./session/world.ts";
 import { restoreInbox } from "./state/inbox-recovery.ts";
+import { restoreNotices } from "./state/notices-recovery.ts";
 
 /**
  * One identity on one wire, without a process around it: the daemon, the command line, the library
@@ -101,6 +103,12 @@ function keepInbox({ world: { disk }, place, files, memory, env }: Session): voi
   if (unreadCount(memory.state.receipts, env) === 0) inbox.rotate(inbox.end);
 }
 
+/** The same for the notices. */
+function keepNotices({ files, memory }: Session): void {
+  if (!files.notices.isThere()) restoreNotices({ memory, files });
+  if (unreadNotices(memory.state.agentNotices) === 0) files.notices.rotate(files.notices.end);
+}
+
 /** Loads and checks an agent's place. Nothing is locked before a call needs it. Spec 3.9. */
 export function openAgent(world: World, request: PlaceRequest): Agent {
   const keeper = new SessionKeeper(world, loadPlace(world.disk, world.places, request));
@@ -146,6 +154,7 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
       using(async (session) => {
         syncLogs(session);
         keepInbox(session);
+        keepNotices(session);
         keeper.checkpoint(session, "if it pays");
         return Promise.resolve();
       }),

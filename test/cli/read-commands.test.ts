@@ -256,6 +256,41 @@ describe("lists", () => {
   });
 });
 
+describe("notices", () => {
+  const notice = {
+    at: "2026-11-21T11:58:00Z",
+    id: "n-0123456789ab",
+    kind: "rejected" as const,
+    about: ID,
+    text: 'Your proposal "a\u001b[2J" is rejected by scribe.',
+    read: false,
+  };
+
+  it("lists what the daemon says, harmless on a terminal, and marks what it has shown", async () => {
+    const views = { agent_notices: [notice, { ...notice, id: "n-read", read: true }] };
+    const { stdout, recording } = await run(["notices", "--mark-read"], { views });
+    expect(stdout).toBe(
+      [
+        "n-0123456789ab notice 2 min ago [unread]",
+        '  Your proposal "a\\x1b[2J" is rejected by scribe.',
+        "n-read notice 2 min ago",
+        '  Your proposal "a\\x1b[2J" is rejected by scribe.',
+        "",
+      ].join("\n"),
+    );
+    expect(recording.read).toEqual([["n-0123456789ab"]]);
+  });
+
+  it("asks for the unread ones alone, and prints them as they are", async () => {
+    const views = { agent_notices: [notice] };
+    const { stdout, recording } = await run(["notices", "--unread", "--json"], { views });
+    expect(recording.asked).toEqual([{ name: "agent_notices", args: { unread: true } }]);
+    expect(recording.read).toEqual([]);
+    expect(JSON.parse(stdout)).toEqual([notice]);
+    expect((await run(["notices"], { views: { agent_notices: [] } })).stdout).toBe("No notices.\n");
+  });
+});
+
 describe("status", () => {
   const status: StatusView = {
     ...whoami("forge", "scribe"),
@@ -276,6 +311,7 @@ describe("status", () => {
       },
     ],
     unread: 3,
+    notices: 1,
     owed_to_me: [],
     owed_by_me: [owed],
     incidents: [],
@@ -310,11 +346,12 @@ describe("status", () => {
         "forge on / (busy, last: parsing, heads down); daemon running, process 42",
         "",
         "SAFE MODE since 1 h ago: scribe did not ack an incident of mason (4f2a91c700)",
+        "Most messages are not sent; the operator of mason ends it for all with: deaddrop resume --reason …; yours ends it for you alone with: deaddrop resume --here --reason …",
         "",
         "Peers",
         "scribe  HELD  VERIFIED  heartbeat 30 s ago  agent -, busy",
         "",
-        "Unread 3",
+        "Unread 3, and 1 notice: deaddrop notices --unread",
         "",
         "You owe",
         "4f2a91c700  proposal  scribe → forge  due in 5 min  freeze \\u202eit",
