@@ -13,6 +13,7 @@ const none = (): undefined => undefined;
 const ARGUMENTS: { readonly [N in ViewName]: (json: unknown) => ViewArgs[N] } = {
   whoami: none,
   status: none,
+  troubles: none,
   peers: none,
   inbox: (json) => {
     const given = asObject(json);

@@ -12,6 +12,7 @@ import type { ObligationView, ThreadOutline } from "../protocol/threads/threads-
 import type { UnownedLogs } from "../storage/unowned-logs.ts";
 import type { Tier } from "../trust/tiers.ts";
 import type { HoldsView, LogWaitView } from "./holds.ts";
+import type { TroubleView } from "./troubles.ts";
 
 // What the core makes is declared there, once.
 export type { ProposalStatus, ProposalView } from "../protocol/decisions/proposals-view.ts";
@@ -176,6 +177,7 @@ export interface ResolvedId {
 export interface Views {
   whoami: WhoamiView;
   status: StatusView;
+  troubles: TroubleView[];
   peers: PeerView[];
   inbox: InboxMessage[];
   sent: SentView[];
@@ -201,6 +203,7 @@ export type ViewName = keyof Views;
 export interface ViewArgs {
   whoami: undefined;
   status: undefined;
+  troubles: undefined;
   peers: undefined;
   inbox: { unread?: boolean; limit?: number; from?: string; thread?: string };
   sent: { limit?: number };

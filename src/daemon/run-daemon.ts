@@ -1,7 +1,7 @@
 import { unlinkSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename } from "node:path";
-import { pino, type Logger as Pino } from "pino";
+import { pino, stdTimeFunctions, type Logger as Pino } from "pino";
 import { StorageError } from "../storage/disk/disk.ts";
 import { filesystemKind } from "../storage/disk/fs-kind.ts";
 import { placesFrom } from "../storage/paths.ts";
@@ -63,10 +63,11 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
 /** JSON lines on stdout, pretty for a person. Synchronous: no log line is lost when we die. */
 async function makeLogger({ logLevel: level, toTerminal }: DaemonOptions): Promise<Pino> {
   const out = pino.destination({ dest: 1, sync: true });
-  if (process.stdout.isTTY !== true) return pino({ level, base: null }, out);
+  const options = { level, base: null, timestamp: stdTimeFunctions.isoTime };
+  if (process.stdout.isTTY !== true) return pino(options, out);
   const { prettyFactory } = await import("pino-pretty");
-  const pretty = prettyFactory({});
-  return pino({ level, base: null }, { write: (line) => out.write(toTerminal(pretty(line))) });
+  const pretty = prettyFactory({ translateTime: "SYS:yyyy-mm-dd HH:MM:ss" });
+  return pino(options, { write: (line) => out.write(toTerminal(pretty(line))) });
 }
 
 /** A restart does not correct what a person has to correct, nor a folder that is closed to us. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { AgentNoticeView } from "../../src/api/views.ts";
-import { ack, HOUR, MINUTE, propose, SECOND, threadOf } from "../support/scripts/proposal-scene.ts";
+import { ack, MINUTE, propose, SECOND, threadOf } from "../support/scripts/proposal-scene.ts";
 import { checkedScenes } from "../support/scenes/scene-checks.ts";
 import type { SceneOptions, SimulatedWire } from "../support/scenes/simulated-wire.ts";
 
@@ -57,7 +57,9 @@ test("proposer and required party learn that a proposal was ratified, and that o
 test("a proposer learns why its proposal was reverted; the other side where it finds that", async () => {
   const wire = await pair();
   await propose(wire, "forge", ["scribe"], "Use tabs");
-  await wire.pass(25 * HOUR);
+  await wire.pass(5 * SECOND);
+  await wire.agent("scribe").markRead("all");
+  await wire.pass(45 * MINUTE);
   const [mine] = await told(wire, "forge");
   expect(mine).toMatch(/^reverted: Your proposal "Use tabs" is reverted: .*scribe.* time/u);
   expect(await told(wire, "scribe")).toEqual([

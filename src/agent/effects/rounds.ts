@@ -5,6 +5,7 @@ import type { Session } from "../session/session.ts";
 import { recoverBlocked } from "./append-own.ts";
 import { beginNotices } from "./notify-agent.ts";
 import { doable, isOpen, perform } from "./run-effects.ts";
+import { makeStopLog } from "./stop-log.ts";
 import { guardWire, newWireGuard } from "./shared-file-watch.ts";
 import { nowOf } from "../session/clock.ts";
 import { takeInAll, takeInOwn } from "../intake/take-in.ts";
@@ -29,6 +30,7 @@ export interface Rounds {
 export function makeRounds(): Rounds {
   let timers = newBeatTimers();
   let guard = newWireGuard();
+  const stops = makeStopLog();
   return {
     async round(session) {
       recoverBlocked(session);
@@ -42,6 +44,7 @@ export function makeRounds(): Rounds {
         if (effects.length === 0) break;
         timers = await perform(session, effects, timers);
       }
+      stops.look(session);
       return more;
     },
     async last(session) {

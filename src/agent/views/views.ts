@@ -35,6 +35,7 @@ import { nextCommand } from "./next-command.ts";
 import { resolveId } from "./resolve-id.ts";
 import type { Session } from "../session/session.ts";
 import { statsView } from "./stats.ts";
+import { troublesView } from "./troubles.ts";
 
 type Render<N extends ViewName> = (
   session: Session,
@@ -44,7 +45,11 @@ type Render<N extends ViewName> = (
 
 const renderers: { [N in ViewName]: Render<N> } = {
   whoami: (session, _args, isDaemon) => whoami(session, isDaemon),
-  status: (session, _args, isDaemon) => status(session, isDaemon),
+  status: (session, _args, isDaemon) => {
+    const view = status(session, isDaemon);
+    return { ...view, next: nextCommand(view) };
+  },
+  troubles: (session, _args, isDaemon) => troublesView(session, status(session, isDaemon)),
   peers: (session) => peers(session),
   inbox: (session, args) => inboxView(session, args),
   sent: ({ memory }, args) => sentView(memory.state.receipts.sent, args?.limit),
@@ -116,12 +121,12 @@ function whoami(
 function status(
   session: Pick<Session, "world" | "place" | "memory" | "env" | "files">,
   isDaemon: boolean,
-): StatusView {
+): Omit<StatusView, "next"> {
   const { memory, env, world } = session;
   const { state } = memory;
   const wallMs = world.clock.wallMs();
   const pending = pendingView(state, env, wallMs);
-  const view: Omit<StatusView, "next"> = {
+  return {
     ...whoami(session, isDaemon),
     peers: peers(session),
     unread: unreadCount(state.receipts, env),
@@ -137,7 +142,6 @@ function status(
       heads_down: state.heartbeats.headsDown,
     },
   };
-  return { ...view, next: nextCommand(view) };
 }
 
 /** What its beats say of each peer, and why a log of it does not move. */

@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
-import { DeaddropError } from "../../api/errors.ts";
+import { parsedConfig } from "../../agent/config/pending-policy.ts";
 import { readWhole, type Disk } from "../../storage/disk/disk.ts";
 import { wirePaths } from "../../storage/paths.ts";
-import { parseConfig, type WireConfig } from "../../trust/policy/config.ts";
-import { parseHeartbeatTiers } from "../../trust/policy/heartbeat-tiers.ts";
+import type { WireConfig } from "../../trust/policy/config.ts";
 import { DEFAULT_LIMITS, MAX_CONFIG_BYTES } from "../../wire/limits.ts";
 import type { ProtocolSubject } from "./protocol-document.ts";
 
@@ -40,28 +39,6 @@ export function readWireConfig(disk: Disk, wireDir: string): WireConfig | undefi
   const path = wirePaths(wireDir).config;
   const bytes = readWhole(disk, path, MAX_CONFIG_BYTES);
   return bytes === undefined ? undefined : parsedConfig(path, bytes);
-}
-
-/** The same of bytes that were read already. */
-export function parsedConfig(path: string, bytes: Uint8Array): WireConfig {
-  const parsed = parseConfig(bytes);
-  if (parsed.ok) return parsed.config;
-  const hint =
-    parsed.reason === "schema_drift"
-      ? "upgrade deaddrop, or ask the wire's operator which version it is meant to speak"
-      : `correct ${path}, then repeat the command`;
-  throw new DeaddropError("config", parsed.detail, { hint });
-}
-
-/** Throws when the wire has a tiers.json that no daemon would start with. */
-export function checkWireTiers(disk: Disk, wireDir: string): void {
-  const path = wirePaths(wireDir).tiers;
-  const bytes = readWhole(disk, path, MAX_CONFIG_BYTES);
-  const parsed = bytes === undefined ? undefined : parseHeartbeatTiers(bytes);
-  if (parsed?.ok !== false) return;
-  throw new DeaddropError("config", parsed.detail, {
-    hint: `correct ${path}, or remove it: then the tiers that come with deaddrop apply`,
-  });
 }
 
 /** What PROTOCOL.md is made from. */

@@ -404,7 +404,7 @@ export class SimulatedWire {
       },
       random,
       verifyAll,
-      log: silentLogger,
+      log: this.#options.log ?? silentLogger,
       onNotice: (notice) => this.heard.push({ handle: member.handle, notice }),
     };
   }
