@@ -234,12 +234,12 @@ test("safe mode is told when it begins, with who ends it, and when it ends", asy
     "safe_mode_begun: Safe mode has begun, because scribe did not ack an incident of forge: most messages are not sent; ";
   const ended = "safe_mode_ended: Safe mode has ended: all messages are sent again.";
   expect(await told(wire, "scribe")).toEqual([
-    `${begun}the operator of forge ends it for all with: deaddrop resume --reason …; yours ends it for you alone with: deaddrop resume --here --reason ….`,
+    `${begun}the operator of forge ends it for all with: deaddrop resume --reason "why it is safe to go on"; yours ends it for you alone with: deaddrop resume --here --reason "why it is safe to go on".`,
     ended,
   ]);
   expect(await told(wire, "forge")).toEqual([
     'escalated: Your incident was escalated ("not acked by scribe: main is broken"): scribe has read it and did not ack it in time.',
-    `${begun}your operator ends it for all with: deaddrop resume --reason ….`,
+    `${begun}your operator ends it for all with: deaddrop resume --reason "why it is safe to go on".`,
     ended,
   ]);
 });

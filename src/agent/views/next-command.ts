@@ -1,4 +1,4 @@
-import { resumeCommand } from "../../protocol/incidents/safe-mode-end.ts";
+import type { TroubleView } from "../../api/troubles.ts";
 import type { StatusView } from "../../api/views.ts";
 
 /** Enough of an id to name a message by. */
@@ -7,11 +7,14 @@ const SHOWN_ID = 12;
 /**
  * One sensible command, the most urgent first: start the daemon, end what stops sending, look at a
  * held peer, read, answer. It never agrees to anything, and nothing is answered unread. Spec 4.4.
+ *
+ * @param stops what stops lines of ours, see `sendingStops`
  */
-export function nextCommand(view: Omit<StatusView, "next">): string {
+export function nextCommand(view: Omit<StatusView, "next">, stops: readonly TroubleView[]): string {
   if (!view.daemon.running) return "deaddrop service install";
-  if (view.in_use !== null) return "deaddrop reclaim";
-  if (view.safe_mode !== null) return resumeCommand(view.safe_mode, view.handle);
+  const [stop] = stops;
+  // Where no command ends it, the one that says what a person has to do.
+  if (stop !== undefined) return isCommand(stop.end) ? stop.end : "deaddrop status --check";
   const held = view.peers.find((peer) => peer.held);
   if (held !== undefined) return `deaddrop peer show ${held.handle}`;
   if (view.unread > 0) return "deaddrop inbox --unread --mark-read";
@@ -22,6 +25,10 @@ export function nextCommand(view: Omit<StatusView, "next">): string {
   const stranger = view.peers.find(({ trust_tier }) => trust_tier === "UNTRUSTED");
   if (stranger !== undefined) return `deaddrop trust sas ${stranger.handle}`;
   return "deaddrop inbox --follow";
+}
+
+function isCommand(end: string): boolean {
+  return end.startsWith("deaddrop ");
 }
 
 /** A proposal is read once more; which answer it gets is the agent's to decide. */

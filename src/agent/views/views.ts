@@ -35,7 +35,7 @@ import { nextCommand } from "./next-command.ts";
 import { resolveId } from "./resolve-id.ts";
 import type { Session } from "../session/session.ts";
 import { statsView } from "./stats.ts";
-import { troublesView } from "./troubles.ts";
+import { sendingStops, troublesView } from "./troubles.ts";
 
 type Render<N extends ViewName> = (
   session: Session,
@@ -47,7 +47,7 @@ const renderers: { [N in ViewName]: Render<N> } = {
   whoami: (session, _args, isDaemon) => whoami(session, isDaemon),
   status: (session, _args, isDaemon) => {
     const view = status(session, isDaemon);
-    return { ...view, next: nextCommand(view) };
+    return { ...view, next: nextCommand(view, sendingStops(session)) };
   },
   troubles: (session, _args, isDaemon) => troublesView(session, status(session, isDaemon)),
   peers: (session) => peers(session),

@@ -4,15 +4,6 @@ import type { ObligationView, PeerView, StatusView } from "../../../src/api/view
 
 const ID = "4f2a91c7".padEnd(64, "0");
 
-const MODE = {
-  active: true,
-  since: "2026-11-21T11:00:00Z",
-  author: "mason",
-  incident_id: ID,
-  escalation_id: ID,
-  of: "scribe",
-};
-
 const QUIET: Omit<StatusView, "next"> = {
   handle: "forge",
   wire: "w",
@@ -66,19 +57,18 @@ test("the most urgent comes first, and goes away when it is done", () => {
   const wrong = {
     ...QUIET,
     daemon: { running: false },
-    in_use: "another program",
-    safe_mode: MODE,
     peers: [peer({ held: true })],
     unread: 2,
     notices: 1,
     owed_by_me: [owed("proposal"), owed("incident")],
   };
+  const stop = (end: string) => [{ what: "sending" as const, detail: "", end, since: null }];
+  const running = { ...wrong, daemon: { running: true } };
+  expect(nextCommand(wrong, stop("deaddrop reclaim"))).toBe("deaddrop service install");
+  expect(nextCommand(running, stop("deaddrop reclaim"))).toBe("deaddrop reclaim");
+  expect(nextCommand(running, stop("make room on the disk"))).toBe("deaddrop status --check");
   const steps: [Partial<StatusView>, string][] = [
-    [{}, "deaddrop service install"],
-    [{ daemon: { running: true } }, "deaddrop reclaim"],
-    [{ in_use: null }, "deaddrop resume --here --reason …"],
-    [{ safe_mode: { ...MODE, author: "forge" } }, "deaddrop resume --reason …"],
-    [{ safe_mode: null }, "deaddrop peer show scribe"],
+    [{ daemon: { running: true } }, "deaddrop peer show scribe"],
     [{ peers: [peer({})] }, "deaddrop inbox --unread --mark-read"],
     [{ unread: 0 }, "deaddrop notices --unread --mark-read"],
     [{ notices: 0 }, "deaddrop incident ack 4f2a91c70000"],
@@ -94,14 +84,14 @@ test("the most urgent comes first, and goes away when it is done", () => {
   let view: Omit<StatusView, "next"> = wrong;
   for (const [change, next] of steps) {
     view = { ...view, ...change };
-    expect(nextCommand(view)).toBe(next);
+    expect(nextCommand(view, [])).toBe(next);
   }
 });
 
 test("nothing is agreed to, and nothing unread is answered", () => {
   const waiting = { ...QUIET, unread: 1, owed_by_me: [owed("proposal"), owed("incident")] };
-  expect(nextCommand(waiting)).toBe("deaddrop inbox --unread --mark-read");
-  const read = nextCommand({ ...QUIET, owed_by_me: [owed("proposal")] });
+  expect(nextCommand(waiting, [])).toBe("deaddrop inbox --unread --mark-read");
+  const read = nextCommand({ ...QUIET, owed_by_me: [owed("proposal")] }, []);
   expect(read).not.toMatch(/deaddrop (ack|accept)\b(?! 4)/u);
   expect(read).not.toContain("deaddrop ack");
 });
