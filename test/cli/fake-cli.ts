@@ -216,4 +216,5 @@ const pair: Scene = {
   thread: threadWith("the plan"),
   troubles: [],
   proposals: [],
+  safe_mode: null,
 };
