@@ -51,6 +51,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     entries: [
       entry("inbox", "messages for you", () => import("./commands/read/inbox.ts")),
       entry("notices", "what your daemon tells you", () => import("./commands/read/notices.ts")),
+      entry("wait", "wait until something is there", () => import("./commands/read/wait.ts")),
       entry("pending", "what is owed, and by whom", () => import("./commands/read/pending.ts")),
       entry("sent", "your messages and their receipts", () => import("./commands/read/sent.ts")),
       entry("thread", "a conversation", () => import("./commands/read/thread.ts")),

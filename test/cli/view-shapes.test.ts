@@ -56,6 +56,7 @@ const TYPES = {
   thread: view("thread"),
   "trust list": 'ReturnType<typeof import("./src/cli/trust/list.ts").trustRows>',
   audit: 'import("./src/audit/audit.ts").AuditReport',
+  wait: view("news"),
   whoami: view("whoami"),
 } as const;
 
@@ -141,6 +142,7 @@ async function talk(scene: Scene): Promise<void> {
     "a",
   );
   await scene.reaches("scribe", plan);
+  await scene.asks("wait", "scribe");
   await scene.says("reply", "scribe", plan, "--type", "feedback", "fine");
   const fixed = await scene.says("correct", "forge", plan, "better steps");
   await scene.says("broadcast", "forge", "hello all", "x");
@@ -291,6 +293,7 @@ const MADE = [
     "peer show",
     "key show",
     "stats",
+    "wait",
     "whoami",
     "trust list",
   ] as const),

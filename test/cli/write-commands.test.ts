@@ -18,6 +18,7 @@ const PROPOSAL = {
   problem: null,
   waits_for: "an answer of d",
   decided_by: null,
+  replaced_by: null,
   support: {},
 };
 const THREE = { whoami: whoami("forge", "scribe", "mason") };
@@ -107,6 +108,38 @@ describe("send", () => {
     expect(await drafted(["send", "s", ...args], outside)).toMatchObject({ body });
   });
 
+  it.each([
+    ["both flags", ["--subject", "s", "--body", "said"]],
+    ["a subject as a flag", ["said", "--subject", "s"]],
+    ["a body as a flag", ["s", "--body", "said"]],
+  ])("takes %s as well as the arguments", async (_what, args) => {
+    const same = await drafted(["send", "s", "said"]);
+    expect(await drafted(["send", ...args])).toEqual(same);
+  });
+
+  it.each([
+    ["reply", [ID, ""]],
+    ["reply", [ID]],
+    ["correct", [ID]],
+    ["correct", [ID, "", "--revert"]],
+    ["propose", ["s", ""]],
+    ["counter", [ID, "s", " "]],
+    ["ship", ["s", "", "--digest", "ab".repeat(32)]],
+    ["broadcast", ["s", ""]],
+    ["incident", ["raise", "s", ""]],
+    ["incident", ["resolve", ID, ""]],
+  ])("%s %j is refused: it says nothing", async (command, args) => {
+    const { exitCode, stderr } = await refused([command, ...args]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("the body is empty, so nothing was sent");
+  });
+
+  it.each(["propose", "ship", "broadcast"])("%s refuses an empty subject", async (command) => {
+    const { exitCode, stderr } = await refused([command, "", "b"]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("the subject is empty");
+  });
+
   it("keeps JSON as it is written, numbers to the digit", async () => {
     const text = '{"n":12345678901234567890,"d":1.0,"__proto__":[true]}';
     const draft = await drafted(["send", "s", "--body-json", text]);
@@ -133,7 +166,15 @@ describe("send", () => {
     ["two bodies", ["s", "b", "--body-file", "body.txt"], "given twice"],
     ["a missing file", ["s", "--body-file", "none.txt"], "no such file"],
     ["a heartbeat", ["s", "b", "--type", "heartbeat"], "Allowed choices"],
-    ["no subject", [], "missing required argument 'subject'"],
+    ["no subject", [], "no subject"],
+    ["an empty subject", [" ", "b"], "the subject is empty"],
+    ["an empty --subject", ["--subject", "", "b"], "the subject is empty"],
+    ["two subjects", ["s", "b", "--subject", "t"], "the subject is given twice"],
+    ["a body twice", ["s", "b", "--body", "c"], "the body is given twice"],
+    ["an empty body", ["s", " \n"], "the body is empty"],
+    ["an empty --body", ["s", "--body", ""], "the body is empty"],
+    ["an empty JSON text", ["s", "--body-json", '" "'], "the body is empty"],
+    ["an empty standard input", ["s", "-"], "the body is empty"],
     ["three arguments", ["s", "b", "c"], "too many arguments"],
     ["an unknown priority", ["s", "b", "--priority", "urgent"], "Allowed choices"],
     ["a timeout of nothing", ["s", "b", "--timeout", "0"], "above 0"],

@@ -92,6 +92,31 @@ test("superseded and withdrawn are ends, too", async () => {
   });
 });
 
+test("a proposal that another one replaces says which one, to both", async () => {
+  const wire = await pair();
+  let [first, counter] = ["", ""];
+  // Of two crossing proposals the one with the higher id is withdrawn; here the counter has to be it.
+  for (let round = 0; round < 32 && counter <= first; round += 1) {
+    first = await propose(wire, "forge", ["scribe"], `tabs ${round}`);
+    const thread = await threadOf(wire, "forge", first);
+    counter = await propose(wire, "scribe", ["forge"], `spaces ${round}`, {
+      thread,
+      body: { counters: first },
+    });
+  }
+  await wire.pass(5 * SECOND);
+  await ack(wire, "forge", counter, { approve: true });
+  await wire.pass(MINUTE);
+  const textOf = async (handle: string) =>
+    (await noticesOf(wire, handle)).find(({ about }) => about === first)?.text;
+  expect((await textOf("forge"))?.replaceAll(/\d+/gu, "N")).toBe(
+    'Your proposal "tabs N" is replaced by scribe\'s proposal "spaces N": you agreed to that one, and it is ratified.',
+  );
+  expect((await textOf("scribe"))?.replaceAll(/\d+/gu, "N")).toBe(
+    'forge\'s proposal "tabs N", which needed your answer, is replaced by your proposal "spaces N": forge agreed to that one, and it is ratified.',
+  );
+});
+
 test("a notice is in the file, is heard of once, and is marked read with messages", async () => {
   const wire = await pair();
   const id = await propose(wire, "forge", ["scribe"], "Use tabs");

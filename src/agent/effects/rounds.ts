@@ -2,7 +2,7 @@ import { decide } from "../../protocol/core.ts";
 import { newBeatTimers, nextBeatDueMs, planBeats } from "../../protocol/heartbeats/beat-timers.ts";
 import { lastBeats } from "../../protocol/heartbeats/beats.ts";
 import type { Session } from "../session/session.ts";
-import { recoverBlocked } from "./append-own.ts";
+import { recoverLogs } from "./append-own.ts";
 import { beginNotices } from "./notify-agent.ts";
 import { doable, isOpen, perform } from "./run-effects.ts";
 import { makeStopLog } from "./stop-log.ts";
@@ -33,7 +33,7 @@ export function makeRounds(): Rounds {
   const stops = makeStopLog();
   return {
     async round(session) {
-      recoverBlocked(session);
+      recoverLogs(session);
       beginNotices(session);
       const more = await takeInAll(session, TAKE_IN_MS);
       for (const incident of guardWire(session, guard)) session.recorder.tell(incident);

@@ -1,6 +1,6 @@
 import type { LogWaitView } from "../../api/holds.ts";
 import { DeaddropError } from "../../api/errors.ts";
-import type { TroubleKind, TroubleView } from "../../api/troubles.ts";
+import type { StorageView, TroubleKind, TroubleView } from "../../api/troubles.ts";
 import type { PeerView, SafeMode, StatusView } from "../../api/views.ts";
 import { resumeCommand } from "../../protocol/incidents/safe-mode-end.ts";
 import { safeMode } from "../../protocol/incidents/safe-mode.ts";
@@ -18,6 +18,7 @@ export function troublesView(session: Session, status: Omit<StatusView, "next">)
   return [
     ...(status.daemon.running ? [] : [noDaemon(status.wire_dir, status.handle)]),
     ...sendingStops(session),
+    ...storageTroubles(session),
     ...status.peers.flatMap((peer) => peerTroubles(peer, status.daemon.running)),
     ...policyTroubles(session),
   ];
@@ -57,6 +58,19 @@ function closedLogs({
     const problem =
       files.own.writer.blocked(name) ?? obstructionOf(memory.intakes.get(name)?.status);
     return problem === undefined ? [] : [stopOf(problem)];
+  });
+}
+
+/** What the disk does not take, and what waits for it. Spec 4.1, Storage trouble. */
+export function storageView({ files }: Pick<Session, "files">): StorageView {
+  return { troubles: files.troubles.shown(), waiting: files.own.writer.waiting.lines };
+}
+
+function storageTroubles(session: Pick<Session, "files">): TroubleView[] {
+  const { troubles, waiting } = storageView(session);
+  return troubles.map(({ area, detail, hint, since }) => {
+    const wait = area === "own logs" && waiting > 0 ? ` (waiting: ${waiting})` : "";
+    return { what: "storage", detail: `${area}: ${detail}${wait}`, end: hint, since };
   });
 }
 

@@ -13,6 +13,7 @@ import { unreadCount } from "../../protocol/receipts/receipts.ts";
 import type { Env } from "../../protocol/env.ts";
 import { authorTier } from "../../protocol/routing.ts";
 import { safeMode } from "../../protocol/incidents/safe-mode.ts";
+import { newsView } from "../../protocol/receipts/news.ts";
 import { receiptView, sentView } from "../../protocol/receipts/sent.ts";
 import { pendingView } from "../../protocol/threads/threads-view.ts";
 import type {
@@ -28,14 +29,15 @@ import type {
 } from "../../api/views.ts";
 import { unownedLogs } from "../../storage/unowned-logs.ts";
 import { DeaddropError } from "../../api/errors.ts";
-import { inboxView, searchView, threadMessagesView } from "./message-views.ts";
+import { inboxPage, inboxView } from "./inbox-view.ts";
+import { searchView, threadMessagesView } from "./message-views.ts";
 import { waitViews } from "../intake/trouble/log-waits.ts";
 import { holdsView } from "../effects/peer-reset.ts";
 import { nextCommand } from "./next-command.ts";
 import { resolveId } from "./resolve-id.ts";
 import type { Session } from "../session/session.ts";
 import { statsView } from "./stats.ts";
-import { sendingStops, troublesView } from "./troubles.ts";
+import { sendingStops, storageView, troublesView } from "./troubles.ts";
 
 type Render<N extends ViewName> = (
   session: Session,
@@ -52,6 +54,9 @@ const renderers: { [N in ViewName]: Render<N> } = {
   troubles: (session, _args, isDaemon) => troublesView(session, status(session, isDaemon)),
   peers: (session) => peers(session),
   inbox: (session, args) => inboxView(session, args),
+  inbox_page: (session, args) => inboxPage(session, args),
+  news: ({ memory, env, world }, args) =>
+    newsView(memory.state, env, world.clock.wallMs(), args.for ?? "any"),
   sent: ({ memory }, args) => sentView(memory.state.receipts.sent, args?.limit),
   pending: ({ memory, env, world }) => pendingView(memory.state, env, world.clock.wallMs()),
   thread: (session, args) => threadMessagesView(session, args),
@@ -135,6 +140,7 @@ function status(
     owed_by_me: pending.filter(({ owed_by }) => owed_by === env.self),
     incidents: unresolvedIncidents(state.incidents, env, state.logs),
     safe_mode: safeMode(state.incidents, env) ?? null,
+    storage: storageView(session),
     unowned_logs: unownedLogs(session.world.disk, session.place.wire.folder, env.layout),
     state: {
       state: state.heartbeats.status,

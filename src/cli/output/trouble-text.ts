@@ -8,6 +8,7 @@ import { when } from "./text.ts";
 const CHECKS: { readonly [K in TroubleKind]: string } = {
   daemon: "daemon",
   sending: "sending",
+  storage: "storage",
   held: "peers now",
   silent: "peers now",
   waiting: "logs now",

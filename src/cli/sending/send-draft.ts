@@ -67,7 +67,8 @@ export function addWaitFlags(command: Command): Command {
     .option("--timeout <seconds>", "how long --wait waits (exit 3 after it; default 120)", seconds);
 }
 
-function seconds(value: string): number {
+/** For options that are a number of seconds. */
+export function seconds(value: string): number {
   const number = Number(value);
   if (/^\d{1,7}(\.\d{1,3})?$/.test(value) && number > 0) return number;
   throw new InvalidArgumentError("Give a number of seconds above 0.");

@@ -3,7 +3,8 @@ import { textField } from "../body.ts";
 import { positionSoFar } from "../decisions/party-position.ts";
 import type { Outcome, Proposal } from "../decisions/proposal.ts";
 import { caseOf } from "../decisions/proposals.ts";
-import type { ProposalsState } from "../decisions/proposals-state.ts";
+import { proposalsById, type ProposalsState } from "../decisions/proposals-state.ts";
+import { endStatus, type EndStatus } from "../decisions/proposals-view.ts";
 import type { Env } from "../env.ts";
 import type { CoreEvent } from "../events.ts";
 import type { LogsState } from "../logs/logs-state.ts";
@@ -34,7 +35,7 @@ export function endsOf(facts: Facts, changed: ReadonlySet<Proposal>, event: Core
       ? ownEnd(facts, proposal, outcome, event)
       : `${from}'s proposal ${subjectOf(facts, proposal)}, which needed your answer, ${peersEnd(facts, proposal, outcome)}.`;
     const about = proposal.id;
-    return [{ kind: outcome.status, about, text, peer: isOurs ? undefined : from }];
+    return [{ kind: endStatus(outcome), about, text, peer: isOurs ? undefined : from }];
   });
 }
 
@@ -43,30 +44,42 @@ function subjectOf({ env }: Facts, { from, subject }: Proposal): string {
 }
 
 function ownEnd(facts: Facts, proposal: Proposal, outcome: Outcome, event: CoreEvent): string {
-  const words: Record<Outcome["status"], string> = {
+  const by = replacedBy(facts, outcome);
+  const words: Record<EndStatus, string> = {
     ratified: "is ratified: every required party agreed",
     rejected: `is rejected by ${rejectedBy(facts, proposal)}`,
     reverted: `is reverted${reasonOf(event, outcome)}`,
+    replaced: `is replaced${by}: you agreed to that one, and it is ratified`,
     superseded: "is superseded by your next one in the same thread",
     withdrawn: "is withdrawn, because you agreed to another one in its thread",
   };
-  return `Your proposal ${subjectOf(facts, proposal)} ${words[outcome.status]}.`;
+  return `Your proposal ${subjectOf(facts, proposal)} ${words[endStatus(outcome)]}.`;
 }
 
-function peersEnd(facts: Facts, proposal: Proposal, { status }: Outcome): string {
+function peersEnd(facts: Facts, proposal: Proposal, outcome: Outcome): string {
   const { from, id } = proposal;
-  switch (status) {
+  switch (endStatus(outcome)) {
     case "ratified":
       return "is ratified: every required party agreed";
     case "rejected":
       return `is rejected by ${rejectedBy(facts, proposal)}`;
     case "reverted":
       return `was reverted by ${from}: \`deaddrop thread ${id.slice(0, 10)}\` shows why`;
+    case "replaced":
+      return `is replaced${replacedBy(facts, outcome)}: ${from} agreed to that one, and it is ratified`;
     case "superseded":
       return `is superseded by another one of ${from} in the same thread`;
     case "withdrawn":
       return `is withdrawn: ${from} agreed to another one in its thread`;
   }
+}
+
+/** Which one replaces it, where we hold it. */
+function replacedBy(facts: Facts, { replacedBy: id }: Outcome): string {
+  const [sibling] = proposalsById(facts.proposals, id ?? "", facts.env);
+  if (sibling === undefined) return " by another one";
+  const whose = sibling.from === facts.env.self ? "your" : `${sibling.from}'s`;
+  return ` by ${whose} proposal ${subjectOf(facts, sibling)}`;
 }
 
 /** Our own words, by which our daemon or our agent has reverted; no peer's. */

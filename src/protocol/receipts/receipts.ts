@@ -53,6 +53,8 @@ export interface UnreadLine {
   readonly id: string;
   readonly line: number;
   readonly at: number;
+  /** Of high priority, or an incident. */
+  readonly urgent?: true;
 }
 
 export function emptyReceipts(): ReceiptsState {
@@ -212,7 +214,9 @@ function takeLine(state: ReceiptsState, event: LineEvent, env: Env): void {
   if (event.live) taken.news = event.line;
   if (!isMail(event, env) || event.line <= taken.readFloor || event.isRead) return;
   if (taken.unread.length < MAX_UNREAD && taken.more === undefined) {
-    taken.unread.push({ id: event.message.id, line: event.line, at: event.at });
+    const { id, priority, type } = event.message;
+    const urgent = priority === "high" || type === "incident" ? ({ urgent: true } as const) : {};
+    taken.unread.push({ id, line: event.line, at: event.at, ...urgent });
   } else {
     taken.more = { from: taken.more?.from ?? event.line, count: (taken.more?.count ?? 0) + 1 };
   }

@@ -1,6 +1,7 @@
 import { answerLog, ownLogs } from "../../wire/layout.ts";
 import { addresseesOf } from "../addressing.ts";
 import { textField } from "../body.ts";
+import { readUpTo } from "../logs/logs.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import { beatNaming } from "../logs/line-ranges.ts";
 import { isFolded, type CoreEvent, type LineEvent } from "../events.ts";
@@ -194,7 +195,7 @@ function takeCoverage(
     held.headsFrom !== undefined
       ? (coverage?.steps.at(-1)?.lines ?? 0)
       : coveredWithoutHeads(state, own, beat.at);
-  const read = Math.min(beat.heads.get(own)?.readLines ?? 0, covered);
+  const read = Math.min(readUpTo(logs, answers, own), covered);
   if (covered > mark.delivered) {
     for (const message of messagesAfter(state, own, mark.delivered, covered)) {
       const namedBy = beatNaming(coverage?.refused ?? [], message.line);

@@ -89,6 +89,7 @@ function statusText(cli: Cli, view: StatusView, paint: Paint): string {
   const parts = [
     `${paint("bold", view.handle)} on ${sanitise(view.wire_dir)} (${sanitise(doing)}); daemon ${daemonText(view)}`,
     safeModeText(view, paint, nowMs),
+    storageText(view, paint, nowMs),
     unownedLogsText(view, paint),
     section(
       "Peers",
@@ -126,6 +127,17 @@ function noticesText({ notices }: StatusView): string {
 function unownedLogsText({ unowned_logs: logs }: StatusView, paint: Paint): string {
   const names = logs === undefined ? undefined : unownedText(logs);
   return names === undefined ? "" : paint("yellow", sanitise(`Not read, of no member: ${names}`));
+}
+
+function storageText({ storage }: StatusView, paint: Paint, nowMs: number): string {
+  if (storage === undefined || storage.troubles.length === 0) return "";
+  const lines = storage.troubles.map(
+    ({ area, detail, hint, since }) =>
+      `STORAGE TROUBLE since ${when(since, nowMs)}, tried again by itself: ${area}: ${detail}; ${hint}`,
+  );
+  const { waiting } = storage;
+  const wait = waiting === 0 ? [] : [`${waiting} of your messages wait and go out by themselves`];
+  return [...lines, ...wait].map((line) => paint("red", sanitise(line))).join("\n");
 }
 
 function safeModeText({ safe_mode, handle }: StatusView, paint: Paint, nowMs: number): string {

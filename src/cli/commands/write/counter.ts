@@ -1,7 +1,8 @@
 import { Command } from "commander";
 import type { Client } from "../../../api/client.ts";
 import { DeaddropError } from "../../../api/errors.ts";
-import { addBodyFlags, readBody } from "../../input/body-input.ts";
+import { readBody } from "../../input/body-input.ts";
+import { addWords, wordsOf, type WordFlags, type Words } from "../../input/words.ts";
 import { withClient, type Cli } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { ANYWAY } from "../../sending/answer.ts";
@@ -11,7 +12,7 @@ import { addProposalFlags, proposal, type ProposalFlags } from "../../sending/pr
 import { recipients } from "../../sending/recipients.ts";
 import { addSendFlags, deliver } from "../../sending/send-draft.ts";
 
-interface Flags extends ProposalFlags {
+interface Flags extends ProposalFlags, WordFlags {
   anyway?: boolean;
 }
 
@@ -22,28 +23,25 @@ export function command(cli: Cli): Command {
       "Answers a proposal with another one. It needs those whom the first one needed, and its\n" +
         "proposer, unless --required says otherwise.",
     )
-    .argument("<id>", `the proposal: ${MESSAGE_ID}`)
-    .argument("<subject>", "what is to be decided instead")
-    .argument("[body]", "the reasons; - reads standard input")
-    .option("--anyway", ANYWAY);
-  return addBodyFlags(addSendFlags(addProposalFlags(counter)))
+    .argument("<id>", `the proposal: ${MESSAGE_ID}`);
+  addWords(counter, "what is to be decided instead", "the reasons").option("--anyway", ANYWAY);
+  return addSendFlags(addProposalFlags(counter))
     .addHelpText(
       "after",
       example('deaddrop counter 4f2a91 "freeze it until March" "April is too late for us."'),
     )
-    .action((id: string, subject: string, body: string | undefined, flags: Flags) =>
-      run(cli, id, subject, body, flags),
+    .action((id: string, subject: string | undefined, body: string | undefined, flags: Flags) =>
+      run(cli, id, wordsOf(subject, body, flags), flags),
     );
 }
 
 export async function run(
   cli: Cli,
   id: string,
-  subject: string,
-  argument: string | undefined,
+  { subject, body }: Words,
   flags: Flags,
 ): Promise<void> {
-  const reasons = await readBody(cli, flags, argument);
+  const reasons = await readBody(cli, flags, body);
   await withClient(cli, flags, async (client) => {
     const parent = await proposalNamed(client, id);
     await refuseEnded(client, parent, flags.anyway === true);
@@ -70,11 +68,7 @@ async function proposalNamed(client: Client, id: string): Promise<Parent> {
 async function parties(client: Client, parent: Parent): Promise<string[]> {
   const proposals = await client.view("proposals");
   const countered = proposals.find((each) => each.proposal_id === parent.event_id);
-  if (countered === undefined) {
-    throw new DeaddropError("refused", "that proposal is too old: whom it needed is forgotten", {
-      hint: "name whom yours needs with --required",
-    });
-  }
-  const all = new Set([countered.proposer, ...countered.required]);
+  // One that memory has dropped still says whom it was addressed to.
+  const all = new Set([parent.from, ...(countered?.required ?? parent.to)]);
   return [...all].filter((handle) => handle !== client.handle);
 }

@@ -1,5 +1,5 @@
 import { Command, Option } from "commander";
-import { addBodyFlags, readBody, type BodyFlags } from "../../input/body-input.ts";
+import { addBodyFlags, readNeededBody, type BodyFlags } from "../../input/body-input.ts";
 import { withClient, type Cli } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { replyNote } from "../../sending/ended.ts";
@@ -50,7 +50,7 @@ export async function run(
   argument: string | undefined,
   flags: Flags,
 ): Promise<void> {
-  const body = withState(flags.type, await readBody(cli, flags, argument), flags.state);
+  const body = withState(flags.type, await readNeededBody(cli, flags, argument), flags.state);
   await withClient(cli, flags, async (client) => {
     const parent = await parentOf(client, id);
     const { subject: own } = flags;
