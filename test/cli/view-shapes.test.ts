@@ -59,8 +59,12 @@ const TYPES = {
   whoami: view("whoami"),
 } as const;
 
-/** Commands that show nothing of what an agent knows: set-up, keys, files, and what they print is their own. */
+/**
+ * Commands that show nothing of what an agent knows (set-up, keys, files), or several of these views
+ * in one.
+ */
 const NO_VIEW = [
+  ...["as", "catch-up", "guide"],
   ...["backup", "canonical", "card", "completion", "config", "daemon", "demo", "doctor", "init"],
   ...["join", "keygen", "reclaim", "restore", "resume", "sas", "service", "verify"],
 ];
