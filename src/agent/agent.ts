@@ -28,7 +28,6 @@
  * and waits use monotonic time; lines and receipts carry wall time. Calls do not overlap
  * (`session/queue.ts`), so no state is locked in memory.
  */
-import { unreadCount } from "../protocol/receipts/receipts.ts";
 import { StorageError, type Disk } from "../storage/disk/disk.ts";
 import { lostPast } from "../trust/policy/policy-drift.ts";
 import { DeaddropError } from "../api/errors.ts";
@@ -44,6 +43,7 @@ import { takeInAll } from "./intake/take-in.ts";
 import type { Session } from "./session/session.ts";
 import type { World } from "./session/world.ts";
 import { restoreInbox } from "./state/inbox-recovery.ts";
+import { oldestUnread } from "./state/unread.ts";
 
 /**
  * One identity on one wire, without a process around it: the daemon, the command line, the library
@@ -103,12 +103,12 @@ async function noteStart({ recorder, world }: Session): Promise<void> {
   return Promise.resolve();
 }
 
-/** One that was deleted is written again; spec 4.1: rotated only when all of it has been read. */
-function keepInbox({ world: { disk }, place, files, memory, env }: Session): void {
+/** One that was deleted is written again; one that is large is rotated. Spec 4.1. */
+function keepInbox({ world: { disk }, place, files, memory }: Session): void {
   const { inbox } = files;
   const isKnown = memory.inbox.unnoted === undefined;
   if (isKnown && !inbox.isThere()) restoreInbox({ disk, place, memory, files });
-  if (unreadCount(memory.state.receipts, env) === 0) inbox.rotate(inbox.end);
+  inbox.rotate(() => oldestUnread(files, memory.state.receipts));
 }
 
 /**

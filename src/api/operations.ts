@@ -1,4 +1,5 @@
 import { AGENT_STATES } from "../protocol/env.ts";
+import { WAITED_FOR, type NewsView, type WaitedFor } from "../protocol/receipts/news.ts";
 import type { Draft } from "../wire/compose.ts";
 import type { ReclaimAnswer, SendAnswer, StatusChange } from "./client.ts";
 import { parseDrafts } from "./draft-arguments.ts";
@@ -7,6 +8,7 @@ import type { HoldsView } from "./holds.ts";
 import {
   asObject,
   badRequest,
+  count,
   flag,
   needed,
   oneOf,
@@ -40,7 +42,15 @@ export interface Service {
   inTurn<T>(work: (agent: OperatedAgent) => Promise<T>): Promise<T>;
   /** All or nothing, one group; sends that come together go out with one sync. */
   send(drafts: readonly Draft[]): Promise<SendAnswer>;
+  /**
+   * Asks at once and after each round of the agent, until there is an answer; undefined when the
+   * time is over. Without a daemon there are no rounds: it asks once.
+   */
+  until<T>(ask: () => Promise<T | undefined>, limitMs: number): Promise<T | undefined>;
 }
+
+/** A request waits no longer than this; who wants to wait for more asks again. */
+export const MAX_WAIT_MS = 5_000;
 
 interface Operation<Args, Answer> {
   /** Typed arguments from the JSON of a request. Throws DeaddropError ("usage"). */
@@ -63,6 +73,11 @@ const OPERATIONS = {
   view: operation({
     parse: parseViewRequest,
     run: (service, { name, args }) => service.inTurn((agent) => agent.view<ViewName>(name, args)),
+    acts: false,
+  }),
+  wait: operation({
+    parse: parseWait,
+    run: (service, { limitMs, ...args }) => waitForNews(service, args, limitMs),
     acts: false,
   }),
   read: operation({
@@ -135,6 +150,27 @@ function parseIds(json: unknown): { ids: readonly string[] | "all" } {
   const { ids } = asObject(json);
   if (ids === "all" || texts.is(ids)) return { ids };
   throw badRequest('ids must be "all" or a list of event ids');
+}
+
+/** The last look: ready, or the time is over. */
+async function waitForNews(
+  service: Service,
+  args: ViewArgs["news"],
+  limitMs: number,
+): Promise<NewsView> {
+  const look = () => service.inTurn((agent) => agent.view("news", args));
+  let last: NewsView | undefined;
+  await service.until(async () => {
+    last = await look();
+    return last.ready ? last : undefined;
+  }, limitMs);
+  return last ?? look();
+}
+
+function parseWait(json: unknown): { for: WaitedFor; limitMs: number } {
+  const given = asObject(json);
+  const limitMs = Math.min(needed(given, "limitMs", count), MAX_WAIT_MS);
+  return { for: needed(given, "for", oneOf(WAITED_FOR)), limitMs };
 }
 
 function parseStatus(json: unknown): StatusChange {

@@ -1,5 +1,6 @@
 import { DeaddropError } from "./errors.ts";
 import { asObject, count, flag, needed, oneOf, optional, text } from "./json-arguments.ts";
+import { WAITED_FOR } from "../protocol/receipts/news.ts";
 import type { ViewArgs, ViewName } from "./views.ts";
 
 /** Which view is asked for, with its arguments. */
@@ -15,15 +16,13 @@ const ARGUMENTS: { readonly [N in ViewName]: (json: unknown) => ViewArgs[N] } = 
   status: none,
   troubles: none,
   peers: none,
-  inbox: (json) => {
-    const given = asObject(json);
-    return {
-      ...optional(given, "unread", flag),
-      ...optional(given, "limit", count),
-      ...optional(given, "from", text),
-      ...optional(given, "thread", text),
-    };
-  },
+  inbox: (json) => inboxQuery(json),
+  inbox_page: (json) => ({
+    ...inboxQuery(json),
+    ...optional(asObject(json), "newest", flag),
+    ...optional(asObject(json), "after", text),
+  }),
+  news: (json) => optional(asObject(json), "for", oneOf(WAITED_FOR)),
   sent: (json) => optional(asObject(json), "limit", count),
   pending: none,
   thread: (json) => {
@@ -45,6 +44,17 @@ const ARGUMENTS: { readonly [N in ViewName]: (json: unknown) => ViewArgs[N] } = 
   keys: none,
   resolve_id: (json) => ({ id: needed(asObject(json), "id", text) }),
 };
+
+function inboxQuery(json: unknown): ViewArgs["inbox"] {
+  const given = asObject(json);
+  return {
+    ...optional(given, "unread", flag),
+    ...optional(given, "limit", count),
+    ...optional(given, "from", text),
+    ...optional(given, "thread", text),
+    ...optional(given, "id", text),
+  };
+}
 
 /** Throws DeaddropError for a view that there is not, and for arguments that it does not take. */
 export function parseViewRequest(json: unknown): ViewRequest {

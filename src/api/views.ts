@@ -6,10 +6,13 @@ import type { PeerLife } from "../protocol/heartbeats/liveness.ts";
 import type { IncidentView } from "../protocol/incidents/incident-view.ts";
 import type { SafeMode } from "../protocol/incidents/safe-mode.ts";
 import type { KeysView } from "../protocol/keys/key-view.ts";
+import type { NewsView, WaitedFor } from "../protocol/receipts/news.ts";
 import type { ReceiptView, SentView } from "../protocol/receipts/sent.ts";
 import type { ObligationView, ThreadOutline } from "../protocol/threads/threads-view.ts";
 import type { UnownedLogs } from "../storage/unowned-logs.ts";
 import type { Tier } from "../trust/tiers.ts";
+import type { Priority } from "../wire/message.ts";
+import type { GrowthView } from "./growth.ts";
 import type { HoldsView, LogWaitView } from "./holds.ts";
 import type { StorageView, TroubleView } from "./troubles.ts";
 
@@ -19,6 +22,7 @@ export type { Presence } from "../protocol/heartbeats/liveness.ts";
 export type { IncidentAddressee, IncidentView } from "../protocol/incidents/incident-view.ts";
 export type { SafeMode } from "../protocol/incidents/safe-mode.ts";
 export type { KeysView } from "../protocol/keys/key-view.ts";
+export type { NewsView, WaitedFor } from "../protocol/receipts/news.ts";
 export type { ReceiptStage, ReceiptView, SentView } from "../protocol/receipts/sent.ts";
 export type { ObligationView } from "../protocol/threads/threads-view.ts";
 
@@ -66,9 +70,30 @@ export interface InboxMeta {
   verified: boolean;
   /** Correlation id. */
   thread: string;
+  /** Its own, or high for a subject that begins with `urgent:`. Spec 1.2. */
+  priority: Priority;
   obligations: ObligationView[];
   read: boolean;
   after_gap: boolean;
+}
+
+/** A part of the inbox, oldest first. */
+export interface InboxPage {
+  messages: InboxMessage[];
+  /** How many others fit the question: newer ones, or with `newest` older ones; null: not counted. */
+  more: number | null;
+  /** For `after`: where the next page begins, and what comes later. */
+  next: string;
+}
+
+/** Which messages of the inbox are meant; all of them by default. */
+export interface InboxQuery {
+  unread?: boolean;
+  from?: string;
+  /** Correlation id. */
+  thread?: string;
+  /** Event id. */
+  id?: string;
 }
 
 export interface ThreadMessage extends MessageFields {
@@ -80,6 +105,7 @@ export interface ThreadMessage extends MessageFields {
     received_at: string;
     /** How far its author is believed; null: of no tier, or blocked. */
     tier: Tier | null;
+    priority: Priority;
     refused: RefusalReason | null;
     /** Event ids of the corrections of this message. */
     corrections: string[];
@@ -158,6 +184,8 @@ export interface StatsView {
   incidents: number;
   incidents_acked_in_time: number;
   disagreements: number;
+  /** What grows with use; a daemon of an older version does not say. */
+  growth?: GrowthView[];
 }
 
 export interface ResolvedId {
@@ -176,6 +204,8 @@ export interface Views {
   troubles: TroubleView[];
   peers: PeerView[];
   inbox: InboxMessage[];
+  inbox_page: InboxPage;
+  news: NewsView;
   sent: SentView[];
   pending: ObligationView[];
   thread: ThreadView[];
@@ -200,7 +230,11 @@ export interface ViewArgs {
   status: undefined;
   troubles: undefined;
   peers: undefined;
-  inbox: { unread?: boolean; limit?: number; from?: string; thread?: string };
+  inbox: InboxQuery & { limit?: number };
+  /** `limit` alone keeps the oldest, and has the others counted. */
+  inbox_page: InboxQuery & { limit?: number; newest?: boolean; after?: string };
+  /** `for`: what makes it ready; "any" unless given. */
+  news: { for?: WaitedFor };
   sent: { limit?: number };
   pending: undefined;
   /** `by`: "event_id" takes it for no correlation id. */

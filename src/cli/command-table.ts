@@ -33,7 +33,9 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         "answer in the thread of a message",
         () => import("./commands/write/reply.ts"),
       ),
-      entry("ack", "acknowledge a message, or reject it", () => import("./commands/write/ack.ts")),
+      entry("accept", "agree to a proposal", () => import("./commands/write/accept.ts")),
+      entry("reject", "refuse a proposal", () => import("./commands/write/reject.ts")),
+      entry("ack", "say that a message is taken", () => import("./commands/write/ack.ts")),
       entry("ship", "say that something is done", () => import("./commands/write/ship.ts")),
       entry("propose", "propose a decision", () => import("./commands/write/propose.ts")),
       entry(
@@ -47,7 +49,10 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
   {
     title: "Read",
     entries: [
+      entry("guide", "what an agent has to know", () => import("./commands/read/guide.ts")),
+      entry("catch-up", "what there is to know first", () => import("./commands/read/catch-up.ts")),
       entry("inbox", "messages for you", () => import("./commands/read/inbox.ts")),
+      entry("wait", "wait until something is there", () => import("./commands/read/wait.ts")),
       entry("pending", "what is owed, and by whom", () => import("./commands/read/pending.ts")),
       entry("sent", "your messages and their receipts", () => import("./commands/read/sent.ts")),
       entry("thread", "a conversation", () => import("./commands/read/thread.ts")),
@@ -60,6 +65,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     title: "See",
     entries: [
       entry("status", "everything on one screen", () => import("./commands/see/status.ts")),
+      entry("as", "which identity this folder uses", () => import("./commands/see/as.ts")),
       entry("whoami", "who and where you are", () => import("./commands/see/whoami.ts")),
       entry("peer", "what of a peer is held back", () => import("./commands/see/peer.ts")),
       entry("peers", "who is there", () => import("./commands/see/peers.ts")),

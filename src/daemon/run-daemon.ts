@@ -12,6 +12,7 @@ import { scheduleTasks } from "./scheduled-tasks.ts";
 import { watchCards, type CardWatcher, type Meeting } from "./card-watcher.ts";
 import { realWorld } from "../client/direct-client.ts";
 import { codeOfStorage, DeaddropError, EXIT_CODES } from "../api/errors.ts";
+import type { Service } from "../api/operations.ts";
 import type { AgentConfig } from "../agent/config/agent-config.ts";
 import { makeQueue, type Queue } from "../agent/session/queue.ts";
 import { makeServiceManager, supervisedExitCode, type ServiceManager } from "./service-manager.ts";
@@ -19,6 +20,7 @@ import { makeService } from "../agent/effects/group-commit.ts";
 import { requestHandler } from "./request-handler.ts";
 import { openSocketFolder } from "../storage/private/socket-folder.ts";
 import { serveSocket, type SocketServer } from "./socket-server.ts";
+import { makeRoundWaiters } from "./round-waiters.ts";
 import { serveWhenPossible } from "./serve-when-possible.ts";
 import { makeTicker, type Ticker } from "./ticker.ts";
 import { watchWire, type Watcher } from "./watch-wire.ts";
@@ -106,13 +108,18 @@ async function serve(
   const { paths, handle } = agent.place;
   const queue = makeQueue();
   const filesystem = filesystemKind(paths.wireDir);
+  const waiters = makeRoundWaiters();
   const ticker = makeTicker(agent, queue, log, {
     pollMs: filesystem.events ? SAFETY_POLL_MS : SAFETY_POLL_WITHOUT_EVENTS_MS,
-    alive: () => manager.alive(),
+    alive: () => {
+      manager.alive();
+      waiters.rounded();
+    },
     aliveEveryMs: manager.watchdogEveryMs,
   });
   const failed = ticker.failed;
-  const server = await serveWhenPossible(() => openSocket(agent, queue, ticker), log);
+  const service = makeService(agent, queue, waiters.until);
+  const server = await serveWhenPossible(() => openSocket(agent, service, ticker), log);
   const own = ownLogs(agent.place.layout, handle);
   const ownNames = new Set(own.map((log) => basename(log.path)));
   let cards: CardWatcher | undefined;
@@ -143,6 +150,7 @@ async function serve(
     manager.stopping();
     cards?.stop();
     tasks.stop();
+    waiters.stop();
     await closeAll(watcher, server, ticker);
   }
   await queue(() => agent.farewell());
@@ -167,7 +175,7 @@ async function listIncidents(agent: Pick<Agent, "view">, queue: Queue, log: Pino
   }
 }
 
-async function openSocket(agent: Agent, queue: Queue, ticker: Ticker): Promise<SocketServer> {
+async function openSocket(agent: Agent, service: Service, ticker: Ticker): Promise<SocketServer> {
   const { paths } = agent.place;
   const folder = openSocketFolder(paths.stateDir);
   if (folder === undefined) throw new Error(`${paths.stateDir} was there a moment ago`);
@@ -177,7 +185,6 @@ async function openSocket(agent: Agent, queue: Queue, ticker: Ticker): Promise<S
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
-  const service = makeService(agent, queue);
   return serveSocket(
     folder,
     requestHandler(service, () => ticker.later()),

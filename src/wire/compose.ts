@@ -77,6 +77,7 @@ function draftProblem(draft: Draft): string | undefined {
   const stranger = to.find((name) => name !== "*" && !isHandle(name));
   if (stranger !== undefined) return `to: ${quote(stranger)} is not a handle`;
   if (!isMessageType(type)) return `type ${quote(type)} is not one of ${MESSAGE_TYPES.join(", ")}`;
+  if (subject.trim() === "") return "the subject is empty";
   if (exceedsCodePoints(subject, MAX_SUBJECT_CODE_POINTS)) {
     return `the subject is longer than ${MAX_SUBJECT_CODE_POINTS} characters`;
   }

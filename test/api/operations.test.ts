@@ -23,7 +23,11 @@ function recorded() {
     look: noted("look"),
     reload: noted("reload"),
   };
-  const service: Service = { inTurn: (work) => work(agent), send: noted("send") };
+  const service: Service = {
+    inTurn: (work) => work(agent),
+    send: noted("send"),
+    until: (ask) => ask(),
+  };
   let acted = 0;
   const handle = requestHandler(service, () => (acted += 1));
   return { asked, acted: () => acted, handle };
@@ -53,6 +57,7 @@ describe("a request over the socket", () => {
     ["view", { name: "receipt", args: { event_id: "e" } }, ["view", "receipt", { event_id: "e" }]],
     ["view", { name: "resolve_id", args: { id: "e" } }, ["view", "resolve_id", { id: "e" }]],
     ["tick", {}, ["look"]],
+    ["view", { name: "news" }, ["view", "news", {}]],
   ])("%s %j only looks", async (op, args, expected) => {
     const { asked, acted, handle } = recorded();
     expect(await handle({ op, args })).toMatchObject({ ok: true });

@@ -90,6 +90,7 @@ function recorder(
   const agent = recordedAgent(recording, outside);
   const ask = askDirectly({
     inTurn: (work) => work(agent),
+    until: (ask) => ask(),
     send: async (drafts) => {
       await outside.send?.();
       recording.drafts.push(...drafts);
@@ -190,6 +191,7 @@ export function threadWith(subject: string, body: unknown = ""): Views["thread"]
       line: 3,
       received_at: "2026-11-21T11:56:01Z",
       tier: "VERIFIED" as const,
+      priority: "medium" as const,
       refused: null,
       corrections: [],
     },
@@ -215,4 +217,5 @@ const pair: Scene = {
   whoami: whoami("forge", "scribe"),
   thread: threadWith("the plan"),
   troubles: [],
+  proposals: [],
 };

@@ -81,6 +81,10 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
     ["inbox", "--follow"],
     ["inbox", "--thread", `thread ${EVIL}`],
   ],
+  wait: [["wait"]],
+  "catch-up": [["catch-up"]],
+  guide: null,
+  as: [["as", EVIL]],
   pending: [["pending"]],
   sent: [["sent"]],
   thread: [

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { InboxMessage, StatusView, Views } from "../../src/api/views.ts";
-import { ID, NOW_MS, run, threadWith, whoami } from "./fake-cli.ts";
+import type { InboxMessage, InboxPage, StatusView, Views } from "../../src/api/views.ts";
+import { ID, NOW_MS, resolved, run, threadWith, whoami } from "./fake-cli.ts";
 
 function mail(number: number, fields: Partial<InboxMessage["_meta"]> = {}): InboxMessage {
   return {
@@ -16,6 +16,7 @@ function mail(number: number, fields: Partial<InboxMessage["_meta"]> = {}): Inbo
       tier: "VERIFIED",
       verified: true,
       thread: "thread-1",
+      priority: "medium",
       obligations: [],
       read: false,
       after_gap: false,
@@ -36,42 +37,99 @@ const owed = {
   since: "2026-11-21T11:00:00Z",
 };
 
+/** A page of it, with what it leaves out. */
+function page(messages: readonly InboxMessage[], more: number | null = 0, next = "9.9"): InboxPage {
+  return { messages: [...messages], more, next };
+}
+
+/** Pages that are answered one after the other; then the scene ends. */
+function pages(...answers: readonly InboxPage[]): () => InboxPage {
+  let at = 0;
+  return () => {
+    const answer = answers[at++];
+    if (answer === undefined) throw new Error("the end of this scene");
+    return answer;
+  };
+}
+
 describe("inbox", () => {
   it.each([
     ["UNTRUSTED" as const, "[UNTRUSTED, unread]"],
     [null, "[of no tier, unread]"],
     ["VERIFIED" as const, "[unread]"],
   ])("shows a message with the tier of its author when that is %s", async (tier, note) => {
-    const { stdout } = await run(["inbox"], { views: { inbox: [mail(1, { tier })] } });
-    expect(stdout.split("\n")[0]).toContain(note);
+    const views = { inbox_page: page([mail(1, { tier })]) };
+    expect((await run(["inbox"], { views })).stdout.split("\n")[0]).toContain(note);
   });
 
-  it("prints one object a line with --json, and marks only when asked", async () => {
-    const inbox = [mail(1), mail(2)];
-    const { stdout, recording } = await run(["inbox", "--json"], { views: { inbox } });
-    expect(
-      stdout
-        .trimEnd()
-        .split("\n")
-        .map((line) => JSON.parse(line) as unknown),
-    ).toEqual(inbox);
-    expect(recording.asked).toEqual([{ name: "inbox", args: {} }]);
+  it("prints all there is with --json, page after page, and marks only when asked", async () => {
+    const all = [mail(1), mail(2), mail(3)];
+    const inbox_page = pages(page(all.slice(0, 2), null, "5.6"), page(all.slice(2), 0, "7.8"));
+    const { stdout, recording } = await run(["inbox", "--json"], { views: { inbox_page } });
+    const printed = stdout.trimEnd().split("\n");
+    expect(printed.map((line) => JSON.parse(line) as unknown)).toEqual(all);
+    expect(recording.asked.map(({ args }) => args)).toEqual([{}, { after: "5.6" }]);
     expect(recording.read).toEqual([]);
   });
 
-  it("asks for what the flags say, and marks what it showed", async () => {
-    const inbox = [mail(1, { read: true }), mail(2)];
-    const flags = ["--unread", "--from", "scribe", "--thread", "t", "--limit", "5", "--mark-read"];
-    const { recording } = await run(["inbox", ...flags], { views: { inbox } });
-    expect(recording.asked).toEqual([
-      { name: "inbox", args: { unread: true, limit: 5, from: "scribe", thread: "t" } },
+  it("leaves out what only machines verify with --json --brief", async () => {
+    const signed = {
+      ...mail(1),
+      event_id: ID,
+      signature: "x",
+      seq: 4,
+      prev: ID,
+      refs: [],
+      log: "l",
+    };
+    const inbox_page = page([signed, { ...mail(2), refs: ["a.md"] }]);
+    const { stdout } = await run(["inbox", "--json", "--brief", "--limit", "2"], {
+      views: { inbox_page },
+    });
+    const [first, second] = stdout.split("\n").map((line) => JSON.parse(line || "{}") as object);
+    expect(Object.keys(first ?? {})).toEqual(["_meta", "from", "type", "subject", "body"]);
+    expect(second).toMatchObject({ refs: ["a.md"] });
+    expect((await run(["inbox", "--brief"])).stderr).toContain("add --json");
+  });
+
+  it("shows the oldest unread first, marks no more than it showed, and says how many remain", async () => {
+    const inbox_page = page([mail(1, { read: true }), mail(2)], 12);
+    const flags = ["--unread", "--from", "scribe", "--thread", "t", "--limit", "2"];
+    const marking = await run(["inbox", ...flags, "--mark-read"], { views: { inbox_page } });
+    expect(marking.recording.asked).toEqual([
+      { name: "inbox_page", args: { unread: true, limit: 2, from: "scribe", thread: "t" } },
     ]);
-    expect(recording.read).toEqual([[mail(2)._meta.id]]);
+    expect(marking.recording.read).toEqual([[mail(2)._meta.id]]);
+    expect(marking.stdout).toMatch(/\n12 more unread: run this again\n$/);
+    const looking = await run(["inbox", ...flags], { views: { inbox_page } });
+    expect(looking.recording.read).toEqual([]);
+    expect(looking.stdout).toMatch(
+      /\n12 more unread: add --mark-read and run this again, or --limit 14\n$/,
+    );
+  });
+
+  it("shows the newest when all are meant, and says how many older ones there are", async () => {
+    const { stdout, recording } = await run(["inbox"], {
+      views: { inbox_page: page([mail(8), mail(9)], 7) },
+    });
+    expect(recording.asked).toEqual([{ name: "inbox_page", args: { limit: 20, newest: true } }]);
+    expect(stdout).toMatch(/\n7 older not shown: deaddrop inbox --limit 9\n$/);
+  });
+
+  it("shows one message by its id", async () => {
+    const views = { resolve_id: resolved("feedback"), inbox_page: page([mail(1)]) };
+    const { recording } = await run(["inbox", "4f2a91", "--full"], { views });
+    expect(recording.asked.at(-1)).toEqual({
+      name: "inbox_page",
+      args: { limit: 20, newest: true, id: ID },
+    });
+    const none = await run(["inbox", "4f2a91"], { views: { ...views, inbox_page: page([]) } });
+    expect(none.stdout).toBe(`${ID} is not in your inbox: deaddrop thread ${ID} --event\n`);
   });
 
   it("shows a body behind a bar, so that no line of it can be taken for ours", async () => {
-    const inbox = [mail(1, { verified: false, obligations: [owed] })];
-    expect((await run(["inbox"], { views: { inbox } })).stdout).toBe(
+    const views = { inbox_page: page([mail(1, { verified: false, obligations: [owed] })]) };
+    expect((await run(["inbox"], { views })).stdout).toBe(
       [
         "0000000000 scribe feedback 1 min ago [unread, not signed, forge owes an answer, due in 5 min]",
         "  message 1",
@@ -83,6 +141,57 @@ describe("inbox", () => {
     );
   });
 
+  it("cuts a body at 2,000 characters, and names the command that shows the rest", async () => {
+    const long = { ...mail(1), body: `${"é".repeat(2_000)}${"x".repeat(345)}` };
+    const views = { inbox_page: page([long]) };
+    const cut = (await run(["inbox"], { views })).stdout.split("\n");
+    expect(cut[2]).toBe(`  │ ${"é".repeat(2_000)}`);
+    expect(cut[3]).toBe("  345 more characters: deaddrop inbox 0000000000 --full");
+    const full = (await run(["inbox", "--full"], { views })).stdout.split("\n");
+    expect(full[2]).toBe(`  │ ${long.body}`);
+    expect((await run(["inbox", "--json", "--limit", "1"], { views })).stdout).toContain(long.body);
+  });
+
+  it("shows that a message is urgent, also when only its subject says so", async () => {
+    const urgent = { ...mail(1, { priority: "high" }), subject: "urgent: main is red" };
+    const { stdout } = await run(["inbox"], { views: { inbox_page: page([urgent]) } });
+    expect(stdout.split("\n").slice(0, 2)).toEqual([
+      "0000000000 scribe feedback high 1 min ago [unread]",
+      "  urgent: main is red",
+    ]);
+  });
+
+  it.each([
+    ["ack", { acks: ID }, ["has seen 4f2a91c700"]],
+    ["ack", { acks: ID, approve: true }, ["agrees to 4f2a91c700"]],
+    ["ack", { acks: ID, approve: false, reason: "no\ntime" }, ["rejects 4f2a91c700: no", "time"]],
+    ["ack", { acks: ID, approve: true, extra: 1 }, ["agrees to 4f2a91c700", "extra: 1"]],
+    ["ack", { other: ["a", "b"] }, ["other: a, b"]],
+    [
+      "agent_card",
+      { handle: "scribe", issued_at: "2026-05-05" },
+      ["the card of scribe, of 2026-05-05"],
+    ],
+    [
+      "trust_tier_announcement",
+      { about: "forge", tier: "VERIFIED" },
+      ["forge has the tier VERIFIED at the sender"],
+    ],
+    ["heartbeat", { state: "busy", last_action: "parsing", heads: {} }, ["busy, last: parsing"]],
+    [
+      "proposal",
+      { decision: "freeze it", required: ["forge"], n: { a: 1 } },
+      ["decision: freeze it", "required: forge", 'n: {"a":1}'],
+    ],
+    ["request", { state: "stuck", text: "one\ntwo" }, ["state: stuck", "one", "two"]],
+    ["feedback", [1, "a"], ['[1,"a"]']],
+    ["feedback", null, []],
+  ])("shows the body of %s %j in words", async (type, body, rows) => {
+    const views = { inbox_page: page([{ ...mail(1), type, body }]) };
+    const shown = (await run(["inbox"], { views })).stdout.split("\n").slice(2, -2);
+    expect(shown).toEqual(rows.map((row) => `  │ ${row}`));
+  });
+
   it("prints the file to tail", async () => {
     expect((await run(["inbox", "--path"])).stdout).toBe("/state/inbox.jsonl\n");
     expect((await run(["inbox", "--path", "--json"])).stdout).toBe(
@@ -91,21 +200,21 @@ describe("inbox", () => {
   });
 
   it("says so when nothing is there", async () => {
-    const views = { inbox: [], peers: [] };
+    const views = { inbox_page: page([]), peers: [] };
     expect((await run(["inbox"], { views })).stdout).toBe("Nothing here.\n");
-    expect((await run(["inbox", "--json"], { views: { inbox: [] } })).stdout).toBe("");
+    expect((await run(["inbox", "--json"], { views })).stdout).toBe("");
   });
 
-  it("follows: each message once, in order, until it ends", async () => {
-    const rounds = [[mail(1)], [mail(1)], [mail(1), mail(2), mail(3)], [mail(3), mail(4)]];
-    let round = 0;
-    const inbox = () => {
-      const answer = rounds[round++];
-      if (answer === undefined) throw new Error("the end of this scene");
-      return answer;
-    };
-    const { stdout, recording } = await run(["inbox", "--follow", "--json"], {
-      views: { inbox },
+  it("follows: from where the last page ended, and looks itself without a daemon", async () => {
+    const inbox_page = pages(
+      page([mail(1)], 0, "1.1"),
+      page([], 0, "1.1"),
+      page([mail(2), mail(3)], null, "3.3"),
+      page([mail(4)], 0, "4.4"),
+      page([], 0, "4.4"),
+    );
+    const { stdout, recording } = await run(["inbox", "--follow", "--json", "--unread"], {
+      views: { inbox_page },
       viaDaemon: false,
     });
     const subjects = stdout
@@ -113,29 +222,10 @@ describe("inbox", () => {
       .split("\n")
       .map((line) => (JSON.parse(line) as InboxMessage).subject);
     expect(subjects).toEqual(["message 1", "message 2", "message 3", "message 4"]);
-    expect(recording.ticks).toBe(4);
-  });
-
-  it("follows a burst that is longer than one look", async () => {
-    const all = Array.from({ length: 120 }, (_, index) => mail(index + 1));
-    let asked = 0;
-    const inbox = () => {
-      asked++;
-      if (asked === 1) return all.slice(0, 1);
-      if (asked === 2) return all.slice(-50);
-      if (asked === 3) return all.slice(-100);
-      if (asked === 4) return all;
-      throw new Error("the end of this scene");
-    };
-    const { stdout, recording } = await run(["inbox", "--follow", "--json"], { views: { inbox } });
-    expect(stdout.trimEnd().split("\n")).toHaveLength(120);
-    expect(recording.asked.map(({ args }) => (args as { limit?: number }).limit)).toEqual([
-      undefined,
-      50,
-      100,
-      200,
-      50,
+    expect(recording.asked.map(({ args }) => (args as { after?: string }).after)).toEqual([
+      ...[undefined, "1.1", "1.1", "3.3", "4.4", "4.4"],
     ]);
+    expect(recording.ticks).toBe(2);
   });
 });
 
@@ -188,6 +278,7 @@ describe("lists", () => {
         problem: null,
         waits_for: "an answer of d",
         decided_by: null,
+        replaced_by: null,
         support: { a: ID, b: "rejected", c: other, d: null },
       },
     ];
@@ -220,10 +311,8 @@ describe("lists", () => {
         "",
         "4f2a91c700 scribe feedback 4 min ago [refused: tier_refused, corrected by cccccccccc]",
         "  the \\x07 plan",
-        "  │ {",
-        '  │   "n": 1,',
-        '  │   "s": "\\u2028"',
-        "  │ }",
+        "  │ n: 1",
+        "  │ s: \\u2028",
         "",
       ].join("\n"),
     );
@@ -354,9 +443,14 @@ describe("whoami and stats", () => {
       incidents: 1,
       incidents_acked_in_time: 1,
       disagreements: 0,
+      growth: [
+        { what: "logs", files: 2, bytes: 5_767_168 },
+        { what: "inbox", files: 6, bytes: 400 * 1_048_576, advice: "read it" },
+      ],
     };
     const { stdout } = await run(["stats"], { views: { stats } });
     expect(stdout).toContain("heartbeats       25 %\nby type          heartbeat 10, ack 3\n");
+    expect(stdout).toMatch(/^logs +5\.5 MiB in 2 files\ninbox +400 MiB in 6 files; read it\n$/m);
   });
 });
 

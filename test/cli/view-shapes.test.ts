@@ -20,10 +20,12 @@ const API = 'import("./src/api/views.ts")';
 const SENT = 'import("./src/api/client.ts").SendAnswer';
 const view = (name: keyof Views) => `${API}.Views["${name}"]`;
 const answer = `${SENT} & { answers: ${API}.ResolvedId }`;
+const noted = `${SENT} & { answers: ${API}.ResolvedId; note: string }`;
 
 /** What each command prints with `--json`; `inbox` prints one object a line. */
 const TYPES = {
-  ack: answer,
+  accept: answer,
+  ack: noted,
   broadcast: SENT,
   correct: answer,
   counter: answer,
@@ -41,6 +43,7 @@ const TYPES = {
   pending: view("pending"),
   proposals: view("proposals"),
   propose: SENT,
+  reject: answer,
   reply: answer,
   search: view("search"),
   send: SENT,
@@ -52,11 +55,16 @@ const TYPES = {
   thread: view("thread"),
   "trust list": 'ReturnType<typeof import("./src/cli/trust/list.ts").trustRows>',
   audit: 'import("./src/audit/audit.ts").AuditReport',
+  wait: view("news"),
   whoami: view("whoami"),
 } as const;
 
-/** Commands that show nothing of what an agent knows: set-up, keys, files, and what they print is their own. */
+/**
+ * Commands that show nothing of what an agent knows (set-up, keys, files), or several of these views
+ * in one.
+ */
 const NO_VIEW = [
+  ...["as", "catch-up", "guide"],
   ...["backup", "canonical", "card", "completion", "config", "daemon", "demo", "doctor", "init"],
   ...["join", "keygen", "reclaim", "restore", "resume", "sas", "service", "verify"],
 ];
@@ -137,6 +145,7 @@ async function talk(scene: Scene): Promise<void> {
     "a",
   );
   await scene.reaches("scribe", plan);
+  await scene.asks("wait", "scribe");
   await scene.says("reply", "scribe", plan, "--type", "feedback", "fine");
   const fixed = await scene.says("correct", "forge", plan, "better steps");
   await scene.says("broadcast", "forge", "hello all", "x");
@@ -165,11 +174,12 @@ async function decide(scene: Scene): Promise<void> {
   const args = ["freeze it later", "--supersedes", first, ...touches];
   const second = await scene.says("propose", "forge", ...args);
   await scene.reaches("scribe", second);
-  await scene.says("ack", "scribe", second);
+  await scene.says("accept", "scribe", second);
   await until("it is superseded", async () => (await inForce()).superseded.length === 1);
   const third = await scene.says("propose", "forge", "use tabs");
   await scene.reaches("scribe", third);
   await scene.says("counter", "scribe", third, "use spaces");
+  await scene.says("reject", "scribe", third);
   appendFileSync(join(scene.wire.dir, "decisions.jsonl"), '{"decision":"by hand"}\n');
   await until("it is seen", async () => (await inForce()).unproved.length === 1);
 }
@@ -182,7 +192,11 @@ async function alarm(scene: Scene): Promise<void> {
   await scene.says("incident ack", "scribe", first);
   await until("it is acked", async () => (await listed()).some(({ status }) => status === "acked"));
   await scene.says("incident resolve", "forge", first);
-  await scene.says("incident raise", "scribe", "and the docs", "--severity", "low");
+  const second = await scene.says("incident raise", "scribe", "the docs", "--severity", "low");
+  await scene.reaches("forge", second);
+  await scene.run("forge", "inbox", "--unread", "--mark-read");
+  // A message brings the beat forward that shows it read.
+  await scene.says("send", "scribe", "have you seen it?", "x");
   await until("it has a deadline", async () =>
     (await listed()).some(({ addressees }) => typeof addressees[0]?.due_at === "string"),
   );
@@ -212,7 +226,13 @@ async function harm(scene: Scene, scribes: Daemon): Promise<void> {
 
 /** Seldom there, or not on this wire; what makes them has tests of its own. */
 const RARE = [
-  ...["audit.incidents[].addressees[].due_at", "audit.refused_then", "audit.torn", "audit.twins"],
+  ...[
+    "audit.incidents[].addressees[].due_at",
+    "audit.incidents[].addressees[].stage",
+    "audit.refused_then",
+    "audit.torn",
+    "audit.twins",
+  ],
   ...[
     "decisions.pending",
     "decisions.superseded[].supersedes",
@@ -221,6 +241,7 @@ const RARE = [
     "key show.since",
   ],
   ...["peers[].trusts_us", "peers[].waits", "status.peers[].trusts_us", "status.peers[].waits"],
+  ...["proposals[].replaced_by", "thread[].proposals[].replaced_by"],
   ...["proposals[].problem", "search[]._meta.corrections", "search[]._meta.refused"],
   ...["status.in_use", "status.incidents[].addressees[].acked_at", "status.safe_mode"],
   ...["thread[].messages[]._meta.refused", "thread[].proposals[].problem", "whoami.in_use"],
@@ -279,7 +300,15 @@ describe("what commands print with --json", () => {
 /** Views that are made field by field; a message is passed on with whatever fields it has. */
 const MADE = [
   ...(["status", "peers", "sent", "pending", "proposals", "decisions", "incident list"] as const),
-  ...(["incident notices", "peer show", "key show", "stats", "whoami", "trust list"] as const),
+  ...([
+    "incident notices",
+    "peer show",
+    "key show",
+    "stats",
+    "wait",
+    "whoami",
+    "trust list",
+  ] as const),
 ];
 
 /** Fields that an answer of theirs need not have. */

@@ -89,7 +89,7 @@ describe("a composed line", () => {
     .record({
       type: fc.constantFrom(...MESSAGE_TYPES),
       to: fc.subarray(["scribe", "*", "x.y"], { minLength: 1 }),
-      subject: fc.string({ unit: "binary", maxLength: 40 }),
+      subject: fc.string({ unit: "binary", maxLength: 40 }).filter((text) => text.trim() !== ""),
       body: fc.jsonValue({ maxDepth: 4 }).map((body): JsonValue => fromPlain(body)),
       refs: fc.array(fc.string({ unit: "binary", maxLength: 9 }), { maxLength: 3 }),
       priority: fc.constantFrom("low" as const, "medium" as const, "high" as const),

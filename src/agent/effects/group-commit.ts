@@ -19,11 +19,14 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
+/** Without a daemon: there are no rounds to wait for. */
+const askOnce: Service["until"] = (ask) => ask();
+
 /**
  * Operations in turn. Group commit: what waits to be sent when the agent is free is signed, written
- * and synced as one group.
+ * and synced as one group. `until` is the daemon's.
  */
-export function makeService(agent: SendingAgent, queue: Queue): Service {
+export function makeService(agent: SendingAgent, queue: Queue, until = askOnce): Service {
   const waiting: Waiting[] = [];
 
   async function sendWaiting(): Promise<void> {
@@ -59,6 +62,7 @@ export function makeService(agent: SendingAgent, queue: Queue): Service {
 
   return {
     inTurn: (work) => queue(() => work(agent)),
+    until,
     send: (drafts) =>
       new Promise((resolve, reject) => {
         waiting.push({ drafts, resolve, reject });

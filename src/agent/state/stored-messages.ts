@@ -9,28 +9,32 @@ import type { Session } from "../session/session.ts";
 export interface StoredMessage {
   readonly entry: LineEntry;
   readonly message: RecalledMessage;
+  /** The offset in the journal after its entry. */
+  readonly end: number;
 }
 
 /**
  * Authentic lines in the order of their receipt, read again from their places. `wanted` is asked
- * before a line is read. A line whose log lacks it now is left out.
+ * before a line is read. A line whose log lacks it now is left out. `from`: an offset in the journal
+ * at which an entry begins.
  */
 export function* storedMessages(
   session: Pick<Session, "world" | "place" | "memory" | "files" | "recorder">,
   wanted: (entry: LineEntry) => boolean,
+  from = 0,
 ): Generator<StoredMessage> {
   session.recorder.flush();
   const source = openLineReader(session.world.disk, session.place);
   try {
     const { setBacks } = session.memory.times;
-    for (const { entry, start } of session.files.journal.read()) {
+    for (const { entry, start, end } of session.files.journal.read(from)) {
       if (entry.k !== "line" || entry.id === undefined) continue;
       if (entry.verdict === "duplicate" || !wanted(entry)) continue;
       const bytes = deliveredBytes(session, entry) ?? source.at(entry.log, entry.start, entry.end);
       const message = bytes === undefined ? undefined : recall(bytes, entry.id);
       if (message === undefined) continue;
       const at = notedAt(setBacks, start, entry.at);
-      yield { entry: at === entry.at ? entry : { ...entry, at }, message };
+      yield { entry: at === entry.at ? entry : { ...entry, at }, message, end };
     }
   } finally {
     source.close();

@@ -1,68 +1,13 @@
-import { unreadView } from "../../protocol/receipts/receipts.ts";
 import { authorTier } from "../../protocol/routing.ts";
 import { threadMessageOf, type Thread } from "../../protocol/threads/threads.ts";
-import { pendingView, threadViewsOf } from "../../protocol/threads/threads-view.ts";
+import { threadViewsOf } from "../../protocol/threads/threads-view.ts";
 import { isState } from "../../trust/tiers.ts";
 import { toPlain } from "../../wire/json/json.ts";
-import type {
-  InboxMessage,
-  MessageFields,
-  ObligationView,
-  ThreadMessage,
-  ThreadView,
-  ViewArgs,
-} from "../../api/views.ts";
+import type { Priority } from "../../wire/message.ts";
+import type { MessageFields, ThreadMessage, ThreadView, ViewArgs } from "../../api/views.ts";
 import { resolveThread, type NamedThread } from "./resolve-id.ts";
 import type { Session } from "../session/session.ts";
-import { newestMessages, storedMessages, type StoredMessage } from "../state/stored-messages.ts";
-
-const DEFAULT_LIMIT = 1_000;
-
-/** What was routed to the agent, oldest first. Spec 4.4: the message plus `_meta`. */
-export function inboxView(session: Session, args: ViewArgs["inbox"]): InboxMessage[] {
-  const { memory, env } = session;
-  const unread = new Set(unreadView(memory.state.receipts).map(({ id }) => id));
-  const obligations = pendingView(memory.state, env, session.world.clock.wallMs());
-  const limit = args.limit ?? DEFAULT_LIMIT;
-  // A client that waits for news asks again and again: the journal is read only when there is any.
-  if (args.unread === true && unread.size === 0) return [];
-  const placed = new Set<number>();
-  const stored = newestMessages(
-    session,
-    limit,
-    ({ inbox, id = "" }) => {
-      // A line that was gone for a while is noted again, with the place that it had.
-      if (inbox === undefined || placed.has(inbox)) return false;
-      placed.add(inbox);
-      return args.unread !== true || unread.has(id);
-    },
-    ({ message }) =>
-      (args.from === undefined || message.from === args.from) &&
-      (args.thread === undefined || message.correlationId === args.thread),
-  );
-  return stored.map((each) => inboxMessage(session, each, unread, obligations));
-}
-
-function inboxMessage(
-  { env }: Pick<Session, "env">,
-  { entry, message }: StoredMessage,
-  unread: ReadonlySet<string>,
-  obligations: readonly ObligationView[],
-): InboxMessage {
-  return {
-    ...(toPlain(message.fields) as MessageFields),
-    _meta: {
-      id: message.id,
-      received_at: new Date(entry.at).toISOString(),
-      tier: authorTier(env, message.from),
-      verified: message.version !== "v2.0",
-      thread: message.correlationId,
-      obligations: obligations.filter(({ event_id: id }) => id === message.id),
-      read: !unread.has(message.id),
-      after_gap: entry.gap === true,
-    },
-  };
-}
+import { newestMessages, storedMessages } from "../state/stored-messages.ts";
 
 /** The threads of a correlation id, or of the message that is named, with their texts. */
 export function threadMessagesView(session: Session, args: ViewArgs["thread"]): ThreadView[] {
@@ -74,12 +19,13 @@ export function threadMessagesView(session: Session, args: ViewArgs["thread"]): 
   for (const { log, line } of threads.flatMap(({ messages }) => messages)) {
     places.set(log, new Set([...(places.get(log) ?? []), line]));
   }
-  const texts = new Map<string, MessageFields>();
+  const texts = new Map<string, { fields: MessageFields; priority: Priority }>();
   for (const { entry, message } of storedMessages(
     session,
     ({ log, line }) => places.get(log)?.has(line) === true,
   )) {
-    texts.set(`${entry.log}:${entry.line}`, toPlain(message.fields) as MessageFields);
+    const fields = toPlain(message.fields) as MessageFields;
+    texts.set(`${entry.log}:${entry.line}`, { fields, priority: message.priority });
   }
   return threads.map((thread) => ({
     ...thread,
@@ -88,8 +34,9 @@ export function threadMessagesView(session: Session, args: ViewArgs["thread"]): 
       const { event_id, log, line, received_at, tier, refused, corrections } = each;
       const text = texts.get(`${log}:${line}`);
       if (text === undefined) return [];
-      const _meta = { id: event_id, log, line, received_at, tier, refused, corrections };
-      return [{ ...text, _meta }];
+      const { fields, priority } = text;
+      const _meta = { id: event_id, log, line, received_at, tier, priority, refused, corrections };
+      return [{ ...fields, _meta }];
     }),
   }));
 }
@@ -130,6 +77,7 @@ export function searchView(session: Session, args: ViewArgs["search"]): ThreadMe
       line: entry.line,
       received_at: new Date(entry.at).toISOString(),
       tier: authorTier(session.env, message.from),
+      priority: message.priority,
       refused: entry.reason ?? null,
       corrections: [],
     },

@@ -9,6 +9,7 @@ import { unreadCount } from "../../protocol/receipts/receipts.ts";
 import type { Env } from "../../protocol/env.ts";
 import { authorTier } from "../../protocol/routing.ts";
 import { safeMode } from "../../protocol/incidents/safe-mode.ts";
+import { newsView } from "../../protocol/receipts/news.ts";
 import { receiptView, sentView } from "../../protocol/receipts/sent.ts";
 import { pendingView } from "../../protocol/threads/threads-view.ts";
 import type {
@@ -24,7 +25,8 @@ import type {
 } from "../../api/views.ts";
 import { unownedLogs } from "../../storage/unowned-logs.ts";
 import { DeaddropError } from "../../api/errors.ts";
-import { inboxView, searchView, threadMessagesView } from "./message-views.ts";
+import { inboxPage, inboxView } from "./inbox-view.ts";
+import { searchView, threadMessagesView } from "./message-views.ts";
 import { waitViews } from "../intake/trouble/log-waits.ts";
 import { holdsView } from "../effects/peer-reset.ts";
 import { resolveId } from "./resolve-id.ts";
@@ -47,6 +49,9 @@ const renderers: { [N in ViewName]: Render<N> } = {
   troubles: (session, _args, isDaemon) => troublesView(session, status(session, isDaemon)),
   peers: (session) => peers(session),
   inbox: (session, args) => inboxView(session, args),
+  inbox_page: (session, args) => inboxPage(session, args),
+  news: ({ memory, env, world }, args) =>
+    newsView(memory.state, env, world.clock.wallMs(), args.for ?? "any"),
   sent: ({ memory }, args) => sentView(memory.state.receipts.sent, args?.limit),
   pending: ({ memory, env, world }) => pendingView(memory.state, env, world.clock.wallMs()),
   thread: (session, args) => threadMessagesView(session, args),

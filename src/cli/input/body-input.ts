@@ -7,6 +7,7 @@ import { MAX_LINE_BYTES } from "../../wire/limits.ts";
 import type { Cli } from "../context.ts";
 
 export interface BodyFlags {
+  body?: string;
   bodyFile?: string;
   bodyJson?: boolean;
 }
@@ -16,30 +17,58 @@ const STDIN_LIMIT_MS = 10_000;
 
 export function addBodyFlags(command: Command): Command {
   return command
+    .option("--body <text>", "the body, in place of the argument")
     .option("--body-file <file>", "read the body from a file")
     .option("--body-json", "the body is JSON, not text");
 }
 
 /**
- * The body: the argument (`-` is standard input), else --body-file, else what is piped in. Empty
- * text when there is none. With --body-json its JSON value, every digit kept.
+ * The body: the argument or --body (`-` is standard input), else --body-file, else what is piped
+ * in. Empty text when there is none. With --body-json its JSON value, every digit kept. Throws
+ * DeaddropError for one that is given and says nothing.
  */
 export async function readBody(
   cli: Cli,
   flags: BodyFlags,
   argument: string | undefined,
 ): Promise<JsonValue> {
-  if (argument !== undefined && flags.bodyFile !== undefined) {
-    throw new DeaddropError("usage", "the body is given twice: as an argument and as --body-file");
+  const given = [argument, flags.body, flags.bodyFile].filter((each) => each !== undefined);
+  if (given.length > 1) {
+    throw new DeaddropError("usage", "the body is given twice", {
+      hint: "as an argument, with --body or with --body-file: one of them",
+    });
   }
-  const text = await bodyText(cli, flags, argument);
-  return flags.bodyJson === true ? parseJson(text) : text;
+  const text = await bodyText(cli, flags, argument ?? flags.body);
+  const body = flags.bodyJson === true ? await parseJson(text) : text;
+  if (given.length > 0 && isBlank(body)) throw emptyBody();
+  return isBlank(body) ? "" : body;
 }
 
-async function bodyText(cli: Cli, flags: BodyFlags, argument: string | undefined): Promise<string> {
-  if (argument !== undefined && argument !== "-") return argument;
+/** The same for a message that says nothing without a body. */
+export async function readNeededBody(
+  cli: Cli,
+  flags: BodyFlags,
+  argument: string | undefined,
+): Promise<JsonValue> {
+  const body = await readBody(cli, flags, argument);
+  if (isBlank(body)) throw emptyBody();
+  return body;
+}
+
+function isBlank(body: JsonValue): boolean {
+  return typeof body === "string" && body.trim() === "";
+}
+
+function emptyBody(): DeaddropError {
+  return new DeaddropError("usage", "the body is empty, so nothing was sent", {
+    hint: "say something as an argument, with --body or --body-file, or on standard input",
+  });
+}
+
+async function bodyText(cli: Cli, flags: BodyFlags, text: string | undefined): Promise<string> {
+  if (text !== undefined && text !== "-") return text;
   if (flags.bodyFile !== undefined) return readText(resolve(cli.cwd, flags.bodyFile));
-  if (cli.stdin.isTTY === true && argument === undefined) return "";
+  if (cli.stdin.isTTY === true && text === undefined) return "";
   return stripLastNewline(await readStdin(cli));
 }
 

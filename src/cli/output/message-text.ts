@@ -1,32 +1,51 @@
 import type { InboxMessage, MessageFields } from "../../api/views.ts";
 import type { Tier } from "../../trust/tiers.ts";
+import type { Priority } from "../../wire/message.ts";
+import { bodyText } from "./body-text.ts";
 import type { Paint } from "./output.ts";
 import { sanitise, sanitiseLines } from "./sanitise.ts";
 import { shortId, when } from "./text.ts";
+
+/** Characters of a body that are shown unless all of it is asked for. Spec 4.4. */
+export const SHOWN_BODY = 2_000;
+
+/** How messages are shown. */
+export interface MessageLook {
+  readonly paint: Paint;
+  readonly nowMs: number;
+  /** The command that prints all of a body; undefined: bodies are not cut. */
+  readonly restOf: ((id: string) => string) | undefined;
+}
+
+interface Facts {
+  readonly id: string;
+  /** A daemon of an older version does not say it. */
+  readonly priority?: Priority;
+}
 
 /**
  * A message for people: a line of facts, the subject, the body behind a bar. A peer's words are
  * sanitised, and no line of the body can be taken for one of ours. Spec 8.2.
  */
 export function messageText(
-  id: string,
+  { id, priority }: Facts,
   message: MessageFields,
   notes: readonly string[],
-  paint: Paint,
-  nowMs: number,
+  look: MessageLook,
 ): string {
-  const priority = message.priority === "high" ? ` ${paint("red", "high")}` : "";
-  const facts = `${paint("bold", sanitise(shortId(id)))} ${paint("cyan", sanitise(message.from))} ${sanitise(typeOf(message))}${priority} ${paint("dim", sanitise(when(message.timestamp, nowMs)))}`;
+  const { paint } = look;
+  const high = priority === "high" ? ` ${paint("red", "high")}` : "";
+  const facts = `${paint("bold", sanitise(shortId(id)))} ${paint("cyan", sanitise(message.from))} ${sanitise(typeOf(message))}${high} ${paint("dim", sanitise(when(message.timestamp, look.nowMs)))}`;
   const extra = notes.length === 0 ? "" : ` ${paint("yellow", `[${notes.join(", ")}]`)}`;
   const lines = [`${facts}${extra}`, `  ${paint("bold", sanitise(message.subject))}`];
-  for (const line of bodyLines(message.body)) lines.push(`  ${paint("dim", "│")} ${line}`);
+  lines.push(...bodyRows(id, message, look));
   if (message.refs !== undefined && message.refs.length > 0) {
     lines.push(`  refs: ${message.refs.map(sanitise).join(", ")}`);
   }
   return lines.join("\n");
 }
 
-export function inboxText(message: InboxMessage, paint: Paint, nowMs: number): string {
+export function inboxText(message: InboxMessage, look: MessageLook): string {
   const { _meta } = message;
   const notes = tierNotes(_meta.tier);
   if (!_meta.read) notes.push("unread");
@@ -34,10 +53,10 @@ export function inboxText(message: InboxMessage, paint: Paint, nowMs: number): s
   if (_meta.after_gap) notes.push("lines before it are missing");
   for (const { owed_by, overdue, due_at } of _meta.obligations) {
     notes.push(
-      `${sanitise(owed_by)} owes an answer${overdue ? ", overdue" : dueNote(due_at, nowMs)}`,
+      `${sanitise(owed_by)} owes an answer${overdue ? ", overdue" : dueNote(due_at, look.nowMs)}`,
     );
   }
-  return messageText(_meta.id, message, notes, paint, nowMs);
+  return messageText(_meta, message, notes, look);
 }
 
 /** Every text of a peer below VERIFIED is shown with its tier. Spec 2.3. */
@@ -55,8 +74,15 @@ function typeOf(message: MessageFields): string {
   return message.type ?? `kind:${message.kind ?? "?"}`;
 }
 
-/** Text as it is, anything else as indented JSON; nothing for an empty body. */
-function bodyLines(body: unknown): string[] {
-  if (body === "" || body === null) return [];
-  return sanitiseLines(typeof body === "string" ? body : JSON.stringify(body, null, 2));
+/** Rows of the body behind a bar, and how to see what was cut off. Nothing for an empty body. */
+function bodyRows(id: string, message: MessageFields, { paint, restOf }: MessageLook): string[] {
+  const text = bodyText(message);
+  if (text === "") return [];
+  const characters = restOf === undefined ? [] : Array.from(text);
+  const left = characters.length - SHOWN_BODY;
+  const isCut = restOf !== undefined && left > 0;
+  const shown = isCut ? characters.slice(0, SHOWN_BODY).join("") : text;
+  const rows = sanitiseLines(shown).map((line) => `  ${paint("dim", "│")} ${line}`);
+  if (isCut) rows.push(`  ${left} more characters: ${restOf(shortId(id))}`);
+  return rows;
 }

@@ -75,6 +75,11 @@ export function answerSubject(word: string, parent: Parent): string {
 
 /** A subject of one's own, followed by what it answers as far as there is room. */
 export function subjectWith(own: string, word: string, parent: Parent): string {
+  if (own.trim() === "") {
+    throw new DeaddropError("usage", "the subject is empty", {
+      hint: "leave --subject out, and the subject of what you answer is used",
+    });
+  }
   const whole = `${own} (${answerSubject(word, parent)})`;
   return Array.from(own).length > MAX_SUBJECT_CODE_POINTS ? own : cutSubject(whole);
 }

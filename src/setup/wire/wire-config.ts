@@ -3,7 +3,7 @@ import { parsedConfig } from "../../agent/config/pending-policy.ts";
 import { readWhole, type Disk } from "../../storage/disk/disk.ts";
 import { wirePaths } from "../../storage/paths.ts";
 import type { WireConfig } from "../../trust/policy/config.ts";
-import { DEFAULT_LIMITS, MAX_CONFIG_BYTES } from "../../wire/limits.ts";
+import { DEFAULT_ANSWER_TIMES, DEFAULT_LIMITS, MAX_CONFIG_BYTES } from "../../wire/limits.ts";
 import type { ProtocolSubject } from "./protocol-document.ts";
 
 /** The text of config.json for a new wire. Spec 1.1. */
@@ -24,6 +24,8 @@ export function newConfigText(
       max_clock_skew_seconds: DEFAULT_LIMITS.maxClockSkewSeconds,
       rate_limit_msg_per_min: DEFAULT_LIMITS.rateLimitMsgPerMin,
       max_refs: DEFAULT_LIMITS.maxRefs,
+      answer_minutes: DEFAULT_ANSWER_TIMES.answerMinutes,
+      proposal_hours: DEFAULT_ANSWER_TIMES.proposalHours,
     },
   };
   return `${JSON.stringify(config, null, 2)}\n`;

@@ -6,12 +6,14 @@ import { silentLogger } from "../../../src/agent/session/world.ts";
 import { StorageTroubles } from "../../../src/agent/state/storage-troubles.ts";
 import { loadMemory } from "../../../src/agent/state/checkpoint.ts";
 import { loadPlace } from "../../../src/agent/config/agent-config.ts";
+import { sendGroups } from "../../../src/agent/effects/append-own.ts";
 import { takeInAll } from "../../../src/agent/intake/take-in.ts";
 import { closeSession, openSession } from "../../../src/agent/session/open-session.ts";
 import type { Session } from "../../../src/agent/session/session.ts";
 import { view } from "../../../src/agent/views/views.ts";
 import { placesFrom } from "../../../src/storage/paths.ts";
-import { composeLine, type Composed } from "../../../src/wire/compose.ts";
+import { composeLine, type ChainHead, type Composed } from "../../../src/wire/compose.ts";
+import { fromPlain } from "../../../src/wire/json/json.ts";
 import { makeSigner } from "../../../src/wire/signature.ts";
 import {
   makeWire,
@@ -25,14 +27,14 @@ afterEach(removeWires);
 function writerOf(wire: LiveWire, handle: string) {
   const signer = makeSigner(handle, readFileSync(wire.paths(handle).identity.key));
   const beginMs = Date.now() - 3_600_000;
-  const make = (at: number): Composed =>
+  const make = (at: number, head?: ChainHead): Composed =>
     composeLine(
       { to: ["forge"], type: "feedback", subject: `${handle} ${at}`, body: "" },
       {
         timestamp: new Date(beginMs + at).toISOString(),
         log: handle,
         wireId: WIRE_ID,
-        head: undefined,
+        head,
       },
       signer,
     );
@@ -116,5 +118,33 @@ test("what memory has dropped is answered and read all the same", async () => {
   drop(session, line.id);
   expect(view(session, "resolve_id", { id: line.id.slice(0, 8) }, false)).toEqual(before.resolved);
   expect(view(session, "thread", { id: line.id }, false)).toEqual(before.thread);
+  closeSession(session);
+});
+
+/** Threads that memory holds, and some. */
+const MORE_THREADS_THAN_MEMORY = 4_096 + 512;
+
+test("a message can be answered while its line is there, however many threads came after it", async () => {
+  const wire = makeWire({ handles: ["bob", "forge", "mallory"] });
+  const bob = writerOf(wire, "bob");
+  const lines: Composed[] = [];
+  for (let at = 0; at < MORE_THREADS_THAN_MEMORY; at += 1) {
+    const last = lines.at(-1);
+    lines.push(bob.make(at, last === undefined ? undefined : { seq: at, id: last.id }));
+  }
+  const texts = lines.map(({ line }) => `${Buffer.from(line).toString()}\n`);
+  appendFileSync(join(wire.dir, "outbox", "bob.jsonl"), texts.join(""));
+  const session = await sessionOf(wire);
+  const { id } = lines[0] as Composed;
+  expect(session.memory.state.threads.dropped).toBeGreaterThan(0);
+  // What `search` prints can be answered.
+  const found = view(session, "search", { text: "bob 0", limit: 9 }, false);
+  expect(found.map(({ _meta }) => _meta.id)).toContain(id);
+  const parent = view(session, "resolve_id", { id: id.slice(0, 16) }, false);
+  expect(parent).toMatchObject({ event_id: id, from: "bob", subject: "bob 0" });
+  const body = fromPlain({ acks: id });
+  const answer = { to: ["bob"], type: "ack", subject: "ack", body };
+  sendGroups(session, [[{ ...answer, correlationId: parent.correlation_id }]]);
+  expect(readFileSync(join(wire.dir, "outbox", "forge.jsonl"), "utf8")).toContain(id);
   closeSession(session);
 });

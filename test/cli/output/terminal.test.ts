@@ -80,7 +80,7 @@ function message(subject: string, body: unknown, refs: string[] = []): InboxMess
   if (found === undefined) throw new Error("a thread has a message");
   const meta = {
     ...{ id: ID, received_at: found._meta.received_at, tier: "VERIFIED" as const, verified: true },
-    ...{ thread: "t", obligations: [], read: true, after_gap: false },
+    ...{ thread: "t", priority: "medium" as const, obligations: [], read: true, after_gap: false },
   };
   return { ...found, refs, _meta: meta };
 }
@@ -99,8 +99,8 @@ describe("no row of a terminal begins with a peer's text", () => {
           ...[peersText, peersText, fc.array(peersText, { maxLength: 3 })],
           fc.integer({ min: 12, max: 100 }),
           async (subject, body, refs, columns) => {
-            const inbox = [message(subject, body, refs)];
-            const rows = screen(await shown(["inbox"], { inbox }, columns), columns, widthOf);
+            const inbox_page = { messages: [message(subject, body, refs)], more: 0, next: "1.1" };
+            const rows = screen(await shown(["inbox"], { inbox_page }, columns), columns, widthOf);
             for (const row of rows) expect(row).toMatch(/^(?:4f2a91c700 |  |$)/);
             expect(rows.filter((row) => row.startsWith(ID.slice(0, 10)))).toHaveLength(1);
           },
@@ -127,8 +127,12 @@ describe("no row of a terminal begins with a peer's text", () => {
 
   it("on a terminal too narrow for a bar: rows are cut", async () => {
     for (const columns of [1, 2, 3, 5, 7]) {
-      const inbox = [message(FORGED.repeat(3), "数".repeat(30))];
-      const text = await shown(["inbox"], { inbox }, columns);
+      const inbox_page = {
+        messages: [message(FORGED.repeat(3), "数".repeat(30))],
+        more: 0,
+        next: "1.1",
+      };
+      const text = await shown(["inbox"], { inbox_page }, columns);
       for (const widthOf of Object.values(TERMINALS)) {
         expect(screen(text, columns, widthOf)).toHaveLength(text.split("\n").length);
       }
@@ -224,8 +228,12 @@ describe("a row breaker", () => {
 it("a command to be copied is left to the terminal, and no peer's text can claim to be one", async () => {
   const command = `deaddrop join ${"/a/long/path".repeat(5)}`;
   expect(rowBreaker(() => 12, {})(`  ${toBeCopied(command)}\n`)).toBe(`  ${command}\n`);
-  const inbox = [message(toBeCopied("x".repeat(60)), toBeCopied("y".repeat(60)))];
-  const text = (await shown(["inbox"], { inbox }, 40)).replaceAll(/\u001b\[\d\d?m/g, "");
+  const inbox_page = {
+    messages: [message(toBeCopied("x".repeat(60)), toBeCopied("y".repeat(60)))],
+    more: 0,
+    next: "1.1",
+  };
+  const text = (await shown(["inbox"], { inbox_page }, 40)).replaceAll(/\u001b\[\d\d?m/g, "");
   expect(Math.max(...text.split("\n").map((row) => row.length))).toBe(40);
   const written: string[] = [];
   const cli = { stdout: { write: (text: string) => written.push(text) }, env: {} };
@@ -234,18 +242,22 @@ it("a command to be copied is left to the terminal, and no peer's text can claim
 });
 
 describe("what programs read is not broken", () => {
-  const inbox = [message("x".repeat(300), "y".repeat(300))];
+  const inbox_page = {
+    messages: [message("x".repeat(300), "y".repeat(300))],
+    more: 0,
+    next: "1.1",
+  };
 
   it("in a pipe", async () => {
-    const { stdout } = await run(["inbox"], { views: { inbox }, columns: 40 });
+    const { stdout } = await run(["inbox"], { views: { inbox_page }, columns: 40 });
     expect(stdout).toContain("y".repeat(300));
   });
 
   it("as JSON, errors too, on a terminal", async () => {
-    const out = await shown(["inbox", "--json"], { inbox }, 40);
+    const out = await shown(["inbox", "--json"], { inbox_page }, 40);
     expect(JSON.parse(out)).toMatchObject({ body: "y".repeat(300) });
     const refused = {
-      inbox: () => {
+      inbox_page: () => {
         throw new DeaddropError("refused", "x".repeat(300));
       },
     };

@@ -114,6 +114,12 @@ describe("what became of what we sent", () => {
     const remark = send("feedback", request.correlationId).message;
     answer("ack", request.correlationId, { request_id: "0011aabb", approve: true });
     expect([stateOf(request.id), stateOf(remark.id)]).toEqual(["answered", "stored"]);
+
+    const asked = send("request").message;
+    answer("request", asked.correlationId, {});
+    expect(stateOf(asked.id)).toBe("stored");
+    answer("feedback", asked.correlationId, {});
+    expect(stateOf(asked.id)).toBe("answered");
   });
 
   test("a beat covers so many lines and no more", () => {
@@ -386,6 +392,27 @@ describe("what we have taken in", () => {
     }
     expect(unreadView(ownFirst.receipts).map(({ line }) => line)).toEqual([2]);
   });
+
+  test.each(["acks", "counters", "resolves"])(
+    "answering by %s marks what that log has for us up to there, and no other log",
+    (field) => {
+      const { script, forge } = scene();
+      const [first, second, third] = ["one", "two", "three"].map((subject, at) =>
+        script.say(THEIRS, NOON + at, { type: "request", subject }),
+      );
+      forge.read(moment(NOON + 3));
+      const body = { [field]: second?.message.id };
+      forge.say(OURS, moment(NOON + 4), { type: "ack", thread: "t", body });
+      expect(unreadView(forge.receipts).map(({ id }) => id)).toEqual([third?.message.id]);
+      expect(headOf(forge)?.read_lines).toBe(2);
+      forge.say(OURS, moment(NOON + 5), {
+        type: "ack",
+        thread: "t",
+        body: { [field]: first?.message.id },
+      });
+      expect(headOf(forge)?.read_lines).toBe(2);
+    },
+  );
 
   test("beyond the limit unread mail is counted, and stays unread until all is read", () => {
     const { script, forge } = scene();

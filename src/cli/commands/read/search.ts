@@ -28,8 +28,10 @@ export async function run(cli: Cli, text: string, flags: Flags): Promise<void> {
       ? "Nothing found."
       : found
           .map((message) => {
-            const { id, tier } = message._meta;
-            return messageText(id, message, tierNotes(tier), paint, cli.clock.nowMs());
+            const { tier } = message._meta;
+            const restOf = (id: string) => `deaddrop thread ${id} --event --full`;
+            const look = { paint, nowMs: cli.clock.nowMs(), restOf };
+            return messageText(message._meta, message, tierNotes(tier), look);
           })
           .join("\n\n"),
   );

@@ -10,6 +10,7 @@ import { obligationRow, shortId } from "../../output/text.ts";
 
 interface Flags extends GlobalFlags {
   event?: boolean;
+  full?: boolean;
 }
 
 /** `deaddrop thread`: a conversation; two that share a name are both shown. Spec 3.3. */
@@ -18,6 +19,7 @@ export function command(cli: Cli): Command {
     .description("Shows a conversation: its messages, its proposals, and what is owed in it.")
     .argument("<id>", "a message of it (6 characters of its event id or more), or correlation id")
     .option("--event", "the id is that of a message, and not a correlation id")
+    .option("--full", "do not cut long bodies")
     .addHelpText("after", example("deaddrop thread 4f2a91"))
     .action((id: string, flags: Flags) => run(cli, id, flags));
 }
@@ -31,11 +33,14 @@ export async function run(cli: Cli, id: string, flags: Flags): Promise<void> {
     });
   }
   emit(cli, flags, threads, (paint) =>
-    threads.map((thread) => threadText(cli, thread, paint)).join("\n\n"),
+    threads.map((thread) => threadText(cli, flags, thread, paint)).join("\n\n"),
   );
 }
 
-function threadText(cli: Cli, thread: ThreadView, paint: Paint): string {
+function threadText(cli: Cli, flags: Flags, thread: ThreadView, paint: Paint): string {
+  const restOf =
+    flags.full === true ? undefined : (id: string) => `deaddrop thread ${id} --event --full`;
+  const look = { paint, nowMs: cli.clock.nowMs(), restOf };
   const waiting = thread.waiting_on.length === 0 ? "" : ` on ${thread.waiting_on.join(", ")}`;
   const status = thread.status === "waiting_on" ? `waiting${waiting}` : thread.status;
   const head = `${paint("bold", "thread")} ${sanitise(thread.correlation_id)}: ${sanitise(status)}; ${sanitise(thread.participants.join(", "))}`;
@@ -44,11 +49,11 @@ function threadText(cli: Cli, thread: ThreadView, paint: Paint): string {
       ? paint("dim", "Named by its correlation id: no message here has this event id.")
       : "";
   const messages = thread.messages.map((message) => {
-    const { id, tier, refused, corrections } = message._meta;
+    const { tier, refused, corrections } = message._meta;
     const notes = tierNotes(tier);
     if (refused !== null) notes.push(`refused: ${refused}`);
     for (const correction of corrections) notes.push(`corrected by ${shortId(correction)}`);
-    return messageText(id, message, notes, paint, cli.clock.nowMs());
+    return messageText(message._meta, message, notes, look);
   });
   const proposals = thread.proposals.map(
     (each) =>

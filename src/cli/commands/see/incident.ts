@@ -3,6 +3,7 @@ import type { Client } from "../../../api/client.ts";
 import type { IncidentView } from "../../../api/views.ts";
 import type { JsonObject } from "../../../wire/json/json.ts";
 import { addBodyFlags, readBody, type BodyFlags } from "../../input/body-input.ts";
+import { addWords, wordsOf, type WordFlags } from "../../input/words.ts";
 import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { followIncidents, incidentRow, noticeRow } from "../../output/incident-text.ts";
@@ -16,9 +17,9 @@ import {
   draftOptions,
   type SendFlags,
 } from "../../sending/send-draft.ts";
-import { run as ack, type Flags as AckFlags } from "../write/ack.ts";
+import { answer, type AnswerFlags } from "../../sending/answer.ts";
 
-interface RaiseFlags extends SendFlags, BodyFlags {
+interface RaiseFlags extends SendFlags, WordFlags {
   severity: IncidentView["severity"];
 }
 
@@ -44,17 +45,16 @@ function raiseCommand(cli: Cli): Command {
   const severity = new Option("--severity <level>", "how bad it is").default("medium");
   const raise = new Command("raise")
     .description("Tells peers, and asks each for an ack within one heartbeat (default: all peers).")
-    .argument("<subject>", "what is wrong")
-    .argument("[body]", "what there is to know; - reads standard input")
     .addOption(severity.choices(["low", "medium", "high", "critical"]));
-  return addBodyFlags(addSendFlags(raise))
+  return addSendFlags(addWords(raise, "what is wrong", "what there is to know"))
     .addHelpText(
       "after",
       example('deaddrop incident raise --severity high "main is broken" "4f2a91c lost a test."'),
     )
-    .action(async (subject: string, argument: string | undefined, _own: unknown, self: Command) => {
-      const flags: RaiseFlags = self.optsWithGlobals();
-      const text = await readBody(cli, flags, argument);
+    .action(async (first?: string, second?: string) => {
+      const flags: RaiseFlags = raise.optsWithGlobals();
+      const { subject, body: said } = wordsOf(first, second, flags);
+      const text = await readBody(cli, flags, said);
       await withClient(cli, flags, async (client) => {
         const body: JsonObject = { severity: flags.severity, ...(text === "" ? {} : { text }) };
         await deliver(cli, flags, client, {
@@ -83,7 +83,7 @@ function ackCommand(cli: Cli): Command {
   return addWaitFlags(acknowledge)
     .addHelpText("after", example('deaddrop incident ack 4f2a91 --reason "reverting"'))
     .action((id: string, _own: unknown, self: Command) =>
-      ack(cli, id, self.optsWithGlobals<AckFlags>(), incidentNamed),
+      answer(cli, id, self.optsWithGlobals<AnswerFlags>(), "ack", incidentNamed),
     );
 }
 

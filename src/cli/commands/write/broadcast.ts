@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import type { Cli } from "../../context.ts";
+import { wordsOf } from "../../input/words.ts";
 import { example } from "../../output/example.ts";
 import { addDeliveryFlags } from "../../sending/send-draft.ts";
 import { addMessageFlags, run, type Flags } from "./send.ts";
@@ -11,7 +12,7 @@ export function command(cli: Cli): Command {
   );
   return addMessageFlags(addDeliveryFlags(broadcast))
     .addHelpText("after", example('deaddrop broadcast "main is frozen until 17:00 UTC"'))
-    .action((subject: string, body: string | undefined, flags: Flags) =>
-      run(cli, subject, body, { ...flags, to: ["*"] }),
+    .action((subject: string | undefined, body: string | undefined, flags: Flags) =>
+      run(cli, wordsOf(subject, body, flags), { ...flags, to: ["*"] }),
     );
 }

@@ -2,7 +2,7 @@ import { Command } from "commander";
 import type { Client } from "../../../api/client.ts";
 import { DeaddropError } from "../../../api/errors.ts";
 import type { JsonObject, JsonValue } from "../../../wire/json/json.ts";
-import { addBodyFlags, readBody, type BodyFlags } from "../../input/body-input.ts";
+import { addBodyFlags, readBody, readNeededBody, type BodyFlags } from "../../input/body-input.ts";
 import { withClient, type Cli } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import {
@@ -48,13 +48,14 @@ export async function run(
   argument: string | undefined,
   flags: Flags,
 ): Promise<void> {
-  const text = await readBody(cli, flags, argument);
+  const reads = flags.revert === true ? readBody : readNeededBody;
+  const text = await reads(cli, flags, argument);
   await withClient(cli, flags, async (client) => {
     const parent = await parentOf(client, id);
     const reverts = flags.revert === true;
     if (reverts && (parent.type !== "proposal" || parent.from !== client.handle)) {
       throw new DeaddropError("refused", "only a proposal of your own can be reverted", {
-        hint: "`deaddrop ack <id> --reject` refuses a peer's",
+        hint: "`deaddrop reject <id>` refuses a peer's",
       });
     }
     const { subject: own } = flags;

@@ -1,20 +1,21 @@
 import { Command } from "commander";
-import { addBodyFlags, readBody } from "../../input/body-input.ts";
+import { readBody } from "../../input/body-input.ts";
+import { addWords, wordsOf, type WordFlags, type Words } from "../../input/words.ts";
 import { withClient, type Cli } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { addProposalFlags, proposal, type ProposalFlags } from "../../sending/proposal.ts";
 import { recipients } from "../../sending/recipients.ts";
 import { addSendFlags, deliver } from "../../sending/send-draft.ts";
 
+type Flags = ProposalFlags & WordFlags;
+
 /** `deaddrop propose`: asks for a decision. Spec 3.4, "Asking". */
 export function command(cli: Cli): Command {
-  const propose = new Command("propose")
-    .description(
-      "Proposes a decision. It is recorded in decisions.jsonl once every required party has acked it.",
-    )
-    .argument("<subject>", "what is to be decided")
-    .argument("[body]", "the reasons; - reads standard input");
-  return addBodyFlags(addSendFlags(addProposalFlags(propose)))
+  const propose = new Command("propose").description(
+    "Proposes a decision. It is recorded in decisions.jsonl once every required party has acked it.",
+  );
+  addWords(propose, "what is to be decided", "the reasons");
+  return addSendFlags(addProposalFlags(propose))
     .addHelpText(
       "after",
       example(
@@ -22,21 +23,22 @@ export function command(cli: Cli): Command {
         'deaddrop propose "move the docs" --path "docs/**" --required scribe --wait answered',
       ),
     )
-    .action((subject: string, body: string | undefined, flags: ProposalFlags) =>
-      run(cli, subject, body, flags),
+    .action((subject: string | undefined, body: string | undefined, flags: Flags) =>
+      run(cli, wordsOf(subject, body, flags), flags),
     );
 }
 
-export async function run(
-  cli: Cli,
-  subject: string,
-  argument: string | undefined,
-  flags: ProposalFlags,
-): Promise<void> {
-  const reasons = await readBody(cli, flags, argument);
+export async function run(cli: Cli, { subject, body }: Words, flags: Flags): Promise<void> {
+  const reasons = await readBody(cli, flags, body);
   await withClient(cli, flags, async (client) => {
     const required = await recipients(client, flags.required ?? flags.to);
-    const draft = await proposal(client, { subject, reasons, required, flags });
+    const draft = await proposal(client, {
+      subject,
+      reasons,
+      required,
+      flags,
+      nowMs: cli.clock.nowMs(),
+    });
     await deliver(cli, flags, client, draft);
   });
 }

@@ -1,6 +1,7 @@
 import { Command, Option } from "commander";
 import { MESSAGE_TYPES } from "../../../wire/kinds.ts";
-import { addBodyFlags, readBody, type BodyFlags } from "../../input/body-input.ts";
+import { readBody } from "../../input/body-input.ts";
+import { addWords, wordsOf, type WordFlags, type Words } from "../../input/words.ts";
 import { withClient, type Cli } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { withState } from "../../sending/opening.ts";
@@ -8,7 +9,7 @@ import { threadNamed, type NamedThread } from "../../sending/parent.ts";
 import { recipients } from "../../sending/recipients.ts";
 import { addSendFlags, deliver, draftOptions, type SendFlags } from "../../sending/send-draft.ts";
 
-export interface Flags extends SendFlags, BodyFlags {
+export interface Flags extends SendFlags, WordFlags {
   type: string;
   thread?: string;
   state?: string;
@@ -31,8 +32,8 @@ export function command(cli: Cli): Command {
         'deaddrop send --type request "review, please" --body-file notes.md --wait read',
       ),
     )
-    .action((subject: string, body: string | undefined, flags: Flags) =>
-      run(cli, subject, body, flags),
+    .action((subject: string | undefined, body: string | undefined, flags: Flags) =>
+      run(cli, wordsOf(subject, body, flags), flags),
     );
 }
 
@@ -40,22 +41,15 @@ export function command(cli: Cli): Command {
 export function addMessageFlags(command: Command): Command {
   const type = new Option("--type <type>", "the message's type").default("feedback");
   const types = MESSAGE_TYPES.filter((name) => !DAEMON_TYPES.has(name));
-  const said = command
-    .argument("<subject>", 'what it is about; the prefix "urgent:" raises its priority')
-    .argument("[body]", "what you have to say; - reads standard input")
+  const subject = 'what it is about; the prefix "urgent:" raises its priority';
+  return addWords(command, subject, "what you have to say")
     .addOption(type.choices(types))
     .option("--thread <id>", "write into the thread of this message, or of this correlation id")
     .option("--state <line>", "the line of state that a ship, warning or long request opens with");
-  return addBodyFlags(said);
 }
 
-export async function run(
-  cli: Cli,
-  subject: string,
-  argument: string | undefined,
-  flags: Flags,
-): Promise<void> {
-  const body = withState(flags.type, await readBody(cli, flags, argument), flags.state);
+export async function run(cli: Cli, { subject, body: given }: Words, flags: Flags): Promise<void> {
+  const body = withState(flags.type, await readBody(cli, flags, given), flags.state);
   await withClient(cli, flags, async (client) => {
     const to = await recipients(client, flags.to);
     const thread: Partial<NamedThread> =

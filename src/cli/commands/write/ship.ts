@@ -1,7 +1,8 @@
 import { Command } from "commander";
 import { DeaddropError } from "../../../api/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../wire/json/json-value.ts";
-import { addBodyFlags, readBody, type BodyFlags } from "../../input/body-input.ts";
+import { readBody } from "../../input/body-input.ts";
+import { addWords, wordsOf, type WordFlags, type Words } from "../../input/words.ts";
 import { withClient, type Cli } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { manifestDigest } from "../../sending/manifest.ts";
@@ -9,7 +10,7 @@ import { withState } from "../../sending/opening.ts";
 import { recipients } from "../../sending/recipients.ts";
 import { addSendFlags, deliver, draftOptions, type SendFlags } from "../../sending/send-draft.ts";
 
-interface Flags extends SendFlags, BodyFlags {
+interface Flags extends SendFlags, WordFlags {
   digest?: string;
   state?: string;
 }
@@ -23,27 +24,20 @@ export function command(cli: Cli): Command {
       "Says that something is done. It names what by a digest: the one that you give, or that of\n" +
         "the files that you reference, as `sha256sum FILE… | sha256sum` computes it.",
     )
-    .argument("<subject>", "what is done")
-    .argument("[body]", "what there is to say about it; - reads standard input")
     .option("--digest <digest>", "the digest, e.g. sha256:4f2a…")
     .option("--state <line>", "the line of state that it opens with");
-  return addBodyFlags(addSendFlags(ship))
+  return addSendFlags(addWords(ship, "what is done", "what there is to say about it"))
     .addHelpText(
       "after",
       example('deaddrop ship "parser v2" --state "tests green on main" --ref dist/parser.js'),
     )
-    .action((subject: string, body: string | undefined, flags: Flags) =>
-      run(cli, subject, body, flags),
+    .action((subject: string | undefined, body: string | undefined, flags: Flags) =>
+      run(cli, wordsOf(subject, body, flags), flags),
     );
 }
 
-export async function run(
-  cli: Cli,
-  subject: string,
-  argument: string | undefined,
-  flags: Flags,
-): Promise<void> {
-  const given = asObject(await readBody(cli, flags, argument));
+export async function run(cli: Cli, { subject, body: said }: Words, flags: Flags): Promise<void> {
+  const given = asObject(await readBody(cli, flags, said));
   const opened = withState("ship", given, flags.state) as JsonObject;
   const body = { ...opened, manifest_digest: await digestOf(cli, given, flags) };
   await withClient(cli, flags, async (client) => {

@@ -1,0 +1,98 @@
+import { Command, Option } from "commander";
+import type { Client } from "../../../api/client.ts";
+import { DeaddropError } from "../../../api/errors.ts";
+import { MAX_WAIT_MS } from "../../../api/operations.ts";
+import type { NewsView, WaitedFor } from "../../../api/views.ts";
+import { WAITED_FOR } from "../../../protocol/receipts/news.ts";
+import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
+import { seconds } from "../../sending/send-draft.ts";
+import { example } from "../../output/example.ts";
+import { emit } from "../../output/output.ts";
+
+interface Flags extends GlobalFlags {
+  timeout?: number;
+  for: WaitedFor;
+}
+
+/** How often it looks where no daemon takes in what peers write. */
+const WITHOUT_DAEMON_MS = 2_000;
+/** A daemon that ends, or starts again, meanwhile: so many failures in a row are none of that. */
+const MAX_FAILURES = 5;
+const AFTER_FAILURE_MS = 500;
+
+/** `deaddrop wait`: returns when there is something for the agent to do. Spec 4.4. */
+export function command(cli: Cli): Command {
+  const awaited = new Option("--for <what>", "anything unread, urgent mail, or an answer you owe");
+  return new Command("wait")
+    .description(
+      "Waits until something is there for you, and says what: at once when it is there already.\n" +
+        "Exits 3 when the time is over.",
+    )
+    .option("--timeout <seconds>", "how long (default: without end)", seconds)
+    .addOption(awaited.choices(WAITED_FOR).default("any"))
+    .addHelpText("after", example("deaddrop wait --timeout 600", "deaddrop wait --for urgent &"))
+    .action((flags: Flags) => run(cli, flags));
+}
+
+export async function run(cli: Cli, flags: Flags): Promise<void> {
+  await withClient(cli, flags, async (client) => {
+    const endMs = cli.clock.nowMs() + (flags.timeout ?? Infinity) * 1_000;
+    const news = await waitFor(cli, client, flags.for, endMs);
+    if (news.ready) {
+      emit(cli, flags, news, () => newsText(news));
+      return;
+    }
+    throw new DeaddropError("timeout", `nothing within ${flags.timeout} s: ${NONE[flags.for]}`, {
+      hint: "wait again, or go on with your work and look later: deaddrop inbox --unread",
+    });
+  });
+}
+
+const NONE: Record<WaitedFor, string> = {
+  any: "all is read",
+  urgent: "nothing urgent is unread",
+  owed: "you owe no answer",
+};
+
+async function waitFor(
+  cli: Cli,
+  client: Client,
+  awaited: WaitedFor,
+  endMs: number,
+): Promise<NewsView> {
+  let saidSo = false;
+  for (let failures = 0; ;) {
+    const leftMs = Math.max(1, endMs - cli.clock.nowMs());
+    try {
+      const limitMs = Math.ceil(Math.min(leftMs, MAX_WAIT_MS));
+      const news = await client.ask("wait", { for: awaited, limitMs });
+      failures = 0;
+      if (news.ready || cli.clock.nowMs() >= endMs) return news;
+    } catch (error) {
+      failures += 1;
+      const mayPass = error instanceof DeaddropError && error.code === "storage";
+      if (!mayPass || failures === MAX_FAILURES) throw error;
+      await cli.clock.sleep(AFTER_FAILURE_MS);
+    }
+    if (client.viaDaemon) continue;
+    if (!saidSo) cli.stderr.write(`${NO_DAEMON}\n`);
+    saidSo = true;
+    await cli.clock.sleep(Math.min(WITHOUT_DAEMON_MS, Math.max(1, endMs - cli.clock.nowMs())));
+    // Nobody but us takes in what peers write.
+    await client.ask("tick");
+  }
+}
+
+const NO_DAEMON = `No daemon runs: looking every ${WITHOUT_DAEMON_MS / 1_000} s. To run one: deaddrop service install`;
+
+/** One line of ours: counts and handles, no word of a peer. Spec 8.2. */
+function newsText({ unread, urgent, owed, from }: NewsView): string {
+  const parts: string[] = [];
+  if (unread > 0) {
+    const high = urgent > 0 ? ` (${urgent} urgent)` : "";
+    parts.push(`${unread} unread from ${from.join(", ")}${high}`);
+  }
+  if (owed > 0) parts.push(`${owed} ${owed === 1 ? "answer" : "answers"} owed`);
+  const next = unread > 0 ? "deaddrop inbox --unread --mark-read" : "deaddrop pending";
+  return `${parts.join(", ")}: ${next}`;
+}

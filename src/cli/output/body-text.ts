@@ -1,0 +1,63 @@
+import type { MessageFields } from "../../api/views.ts";
+import { shortId } from "./text.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * A body as people and models read it: text as it is, an object in words, a field on a line. What
+ * acks, cards, announcements and heartbeats say is one sentence. It may hold any character.
+ */
+export function bodyText({ type, body }: Pick<MessageFields, "type" | "body">): string {
+  if (typeof body === "string") return body;
+  if (body === null || body === undefined) return "";
+  if (!isObject(body)) return JSON.stringify(body);
+  const sentence = SENTENCES[type ?? ""]?.(body);
+  return sentence ?? fieldLines(body);
+}
+
+const SENTENCES: Readonly<Record<string, (body: Fields) => string | undefined>> = {
+  ack: ackText,
+  agent_card: ({ name, handle, issued_at: issued }) =>
+    `the card of ${words(name ?? handle ?? "an agent")}${issued === undefined ? "" : `, of ${words(issued)}`}`,
+  trust_tier_announcement: ({ about, tier }) =>
+    about === undefined || tier === undefined
+      ? undefined
+      : `${words(about)} has the tier ${words(tier)} at the sender`,
+  heartbeat: ({ state, last_action: last }) =>
+    `${words(state ?? "alive")}${last === undefined || last === null ? "" : `, last: ${words(last)}`}`,
+};
+
+/** Which message it answers, and how; then what else it says. */
+function ackText(body: Fields): string | undefined {
+  const { acks, approve, reason, ...rest } = body;
+  if (acks === undefined && approve === undefined) return undefined;
+  const verb = approve === true ? "agrees to" : approve === false ? "rejects" : "has seen";
+  const what = typeof acks === "string" ? shortId(acks) : words(acks ?? "the thread");
+  const why = reason === undefined || reason === "" ? "" : `: ${words(reason)}`;
+  return [`${verb} ${what}${why}`, ...linesOf(rest)].join("\n");
+}
+
+function fieldLines(body: Fields): string {
+  return linesOf(body).join("\n");
+}
+
+function linesOf(body: Fields): string[] {
+  return Object.entries(body).map(([name, value]) => {
+    const text = words(value);
+    if (name === "text") return text;
+    return text.includes("\n") ? `${name}:\n${text}` : `${name}: ${text}`;
+  });
+}
+
+/** Text as it is, a list of text with commas, anything else as JSON. */
+function words(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (Array.isArray(value) && value.every((item) => typeof item === "string")) {
+    return value.join(", ");
+  }
+  return JSON.stringify(value);
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
