@@ -147,7 +147,7 @@ test("the private state is restored from an older copy, the wire is not: nothing
   await wire.send("forge", draft("four"));
   await wire.pass(5 * SECOND);
   expect(await seen(it, "scribe")).toEqual(["one", "two", "three", "four"]);
-  await it.checker.look();
+  it.checker.look();
 });
 
 /** The wire is put back as it was, and our copy of our lines is gone with the private state. */
