@@ -1,6 +1,6 @@
 import { V31_OMIT, canonicalBytes, sha256Hex } from "../wire/canonical.ts";
 import type { JsonObject } from "../wire/json/json.ts";
-import { parseMessage, type Message, type MessageParse } from "../wire/message.ts";
+import { parseMessage } from "../wire/message.ts";
 import { decodeSignature, parseKeyId, verifySignature } from "../wire/signature.ts";
 import { DEFAULT_SIGNING } from "../trust/policy/config.ts";
 import type { TrustStore } from "../trust/store.ts";
@@ -11,46 +11,16 @@ import type {
   RecalledMessage,
   VerifiedMessage,
 } from "./admitted-message.ts";
-import { isOfThen, REFUSAL_REASONS, type Problem, type RefusalReason } from "./checks.ts";
-import { NOTED_REFUSAL, problemOfBytes, problemOfClaim } from "./rules/first-problem.ts";
-import { claimOf, hasKeys, pinnedKey, type Claim } from "./rules/claim-checks.ts";
+import { isOfThen, REFUSAL_REASONS, type RefusalReason } from "./checks.ts";
+import { NOTED_REFUSAL, problemOfClaim } from "./rules/first-problem.ts";
+import { hasKeys, pinnedKey } from "./rules/claim-checks.ts";
 import type { AdmissionContext, LineSource } from "./context.ts";
+import { prepare, type Prepared, type Refusal } from "./prepare.ts";
 import type { NotedLine } from "./reading.ts";
-
-/** A line that is not shown to be its author's. It proves nothing about anyone. */
-export interface Refusal extends Problem {
-  readonly ok: false;
-  /** What the line says, where only what we believe today is in the way. */
-  readonly claimed?: ClaimedMessage;
-  /** Our journal noted that refusal; by today's pins the line would be let in, at this place. */
-  readonly refusedThen?: { readonly seq: number | undefined };
-}
 
 /** What the checks up to `invalid_signature` say of a line: the first half of `judge`. */
 export type Authentication<Proof extends AdmittedMessage = AdmittedMessage> =
   { readonly ok: true; readonly message: Proof; readonly isUnproved?: true } | Refusal;
-
-/** A line that awaits the verdict on its signature: does `publicKey` sign `bytes` so? */
-export interface Prepared {
-  readonly step: "signature";
-  readonly claim: Claim;
-  readonly message: Message;
-  readonly lineTag: number;
-  readonly publicKey: Uint8Array;
-  readonly bytes: Uint8Array;
-  readonly signature: Uint8Array;
-}
-
-export type Preparation =
-  | Prepared
-  | { readonly step: "done"; readonly message: VerifiedMessage }
-  | { readonly step: "refused"; readonly refusal: Refusal };
-
-const OVERSIZED: MessageParse = {
-  ok: false,
-  reason: "oversized",
-  detail: "the line is longer than 1 MiB",
-};
 
 /** Every check up to `invalid_signature`, at once. `line` is undefined of one that was not kept: it is too long. */
 export function authenticate(
@@ -63,35 +33,6 @@ export function authenticate(
   if (prepared.step === "done") return { ok: true, message: prepared.message };
   const { publicKey, bytes, signature } = prepared;
   return confirm(prepared, verifySignature(publicKey, bytes, signature));
-}
-
-/**
- * Every check that costs less than verifying a signature, in order; what remains is to find out
- * whether the signature is valid, here or in another thread, and to `confirm`. Spec 2.4.
- */
-export function prepare(
-  line: Uint8Array | undefined,
-  source: LineSource,
-  ctx: AdmissionContext,
-): Preparation {
-  const parsed = line === undefined ? OVERSIZED : parseMessage(line);
-  const unread = problemOfBytes(parsed, "live");
-  if (unread !== undefined) return refused(unread);
-  if (line === undefined || !parsed.ok) throw new Error("a line that cannot be read was let pass");
-
-  const { message } = parsed;
-  const claim = claimOf(message, source, ctx);
-  const problem = problemOfClaim(claim, "live");
-  if (problem !== undefined) {
-    if (!isOfThen(problem.reason)) return refused(problem);
-    return refused({ ...problem, claimed: proved<ClaimedMessage>(message, lineTagOf(line)) });
-  }
-  const lineTag = lineTagOf(line);
-  const { isSigned, key, signature } = claim;
-  if (!isSigned) return { step: "done", message: proved<VerifiedMessage>(message, lineTag) };
-  if (key === undefined || signature === undefined) throw new Error("no key, or no signature");
-  const bytes = message.version === "v3.1" ? Buffer.from(message.id, "hex") : message.canonical;
-  return { step: "signature", claim, message, lineTag, publicKey: key.key, bytes, signature };
 }
 
 /** What the verdict on its signature makes of a prepared line. */
@@ -199,8 +140,4 @@ export function signerOf(fields: JsonObject, store: TrustStore): string | undefi
   if (key === undefined || signature === undefined) return undefined;
   if (sha256Hex(canonicalBytes(fields, V31_OMIT)) !== id) return undefined;
   return verifySignature(key.key, Buffer.from(id, "hex"), signature) ? handle : undefined;
-}
-
-function refused(problem: Omit<Refusal, "ok">): Preparation {
-  return { step: "refused", refusal: { ok: false, ...problem } };
 }

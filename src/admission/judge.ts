@@ -1,6 +1,7 @@
 import { advance } from "../wire/chain-rules.ts";
 import type { AdmittedMessage } from "./admitted-message.ts";
-import type { Authentication, Refusal } from "./authenticate.ts";
+import type { Authentication } from "./authenticate.ts";
+import type { Refusal } from "./prepare.ts";
 import {
   isOfThen,
   type Mode,

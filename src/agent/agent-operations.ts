@@ -3,10 +3,11 @@ import type { OperatedAgent } from "../api/operations.ts";
 import { safeMode } from "../protocol/incidents/safe-mode.ts";
 import { StorageError } from "../storage/disk/disk.ts";
 import type { Draft } from "../wire/compose.ts";
-import { sendGroups } from "./effects/append-own.ts";
+import { notSent, sendGroups } from "./effects/append-own.ts";
 import { resetPeer } from "./effects/peer-reset.ts";
 import { reclaim } from "./effects/reclaim.ts";
 import { readBack } from "./effects/rounds.ts";
+import { isPassing } from "./state/storage-troubles.ts";
 import type { SessionKeeper } from "./session/session-lifecycle.ts";
 import type { World } from "./session/world.ts";
 import { unreadIds } from "./state/unread.ts";
@@ -18,7 +19,7 @@ export function sessionOperations(keeper: SessionKeeper): Omit<OperatedAgent, "l
   const using: SessionKeeper["using"] = (work) => keeper.using(work);
   return {
     view: (name, args) =>
-      using(async (session) => {
+      keeper.reading(async (session) => {
         await readBack(session);
         return view(session, name, args, keeper.isHeld);
       }),
@@ -58,7 +59,8 @@ export async function sendAndReadBack(
       return answers;
     });
   } catch (error) {
-    if (answers === undefined || !(error instanceof StorageError)) throw error;
+    if (!(error instanceof StorageError)) throw error;
+    if (answers === undefined) throw isPassing(error) ? notSent(error) : error;
     // The line is promised: if we answered with an error, the caller would send it twice.
     log.warn({ code: error.code }, `sent, but not read back: ${error.message}`);
     return answers;

@@ -28,20 +28,22 @@
  * and waits use monotonic time; lines and receipts carry wall time. Calls do not overlap
  * (`session/queue.ts`), so no state is locked in memory.
  */
-import { unreadCount } from "../protocol/receipts/receipts.ts";
-import type { Disk } from "../storage/disk/disk.ts";
+import { StorageError, type Disk } from "../storage/disk/disk.ts";
 import { lostPast } from "../trust/policy/policy-drift.ts";
 import { DeaddropError } from "../api/errors.ts";
 import { sendAndReadBack, sessionOperations } from "./agent-operations.ts";
 import { loadPlace, type AgentConfig, type PlaceRequest } from "./config/agent-config.ts";
 import type { SendingAgent } from "./effects/group-commit.ts";
 import { publishState } from "./effects/published-state.ts";
-import { makeRounds, readBack } from "./effects/rounds.ts";
+import { makeRounds, readBack, type Rounds } from "./effects/rounds.ts";
+import { syncOwnLogs } from "./session/own-logs.ts";
+import { isPassing } from "./state/storage-troubles.ts";
 import { SessionKeeper } from "./session/session-lifecycle.ts";
 import { takeInAll } from "./intake/take-in.ts";
 import type { Session } from "./session/session.ts";
 import type { World } from "./session/world.ts";
 import { restoreInbox } from "./state/inbox-recovery.ts";
+import { oldestUnread } from "./state/unread.ts";
 
 /**
  * One identity on one wire, without a process around it: the daemon, the command line, the library
@@ -71,6 +73,8 @@ export interface AgentHold {
    * process id, when another daemon has it. `waitMs`: how long a command's lock is waited for.
    */
   hold(waitMs: number): Promise<void>;
+  /** Why it works no more for now: nothing can be noted or promised. It goes on by itself. */
+  readonly stuck: StorageError | undefined;
   close(): void;
 }
 
@@ -89,35 +93,105 @@ function refuseLostPast({ config, layout, handle }: AgentConfig, next: AgentConf
 
 /** Our logs are on disk, and how far we have read is published. */
 function syncLogs(session: Session): void {
-  session.files.own.writer.flush();
-  publishState(session);
+  syncOwnLogs(session);
+  if (session.files.own.writer.stuck() === undefined) publishState(session);
 }
 
-/** One that was deleted is written again; spec 4.1: rotated only when all of it has been read. */
-function keepInbox({ world: { disk }, place, files, memory, env }: Session): void {
+/** A new process has begun to beat. Spec 3.9. */
+async function noteStart({ recorder, world }: Session): Promise<void> {
+  recorder.local({ kind: "started", at: world.clock.wallMs() });
+  return Promise.resolve();
+}
+
+/** One that was deleted is written again; one that is large is rotated. Spec 4.1. */
+function keepInbox({ world: { disk }, place, files, memory }: Session): void {
   const { inbox } = files;
   const isKnown = memory.inbox.unnoted === undefined;
   if (isKnown && !inbox.isThere()) restoreInbox({ disk, place, memory, files });
-  if (unreadCount(memory.state.receipts, env) === 0) inbox.rotate(inbox.end);
+  inbox.rotate(() => oldestUnread(files, memory.state.receipts));
 }
 
-/** Loads and checks an agent's place. Nothing is locked before a call needs it. Spec 3.9. */
-export function openAgent(world: World, request: PlaceRequest): Agent {
-  const keeper = new SessionKeeper(world, loadPlace(world.disk, world.places, request));
-  const using: SessionKeeper["using"] = (work) => keeper.using(work);
-  const rounds = makeRounds();
+/**
+ * Work of our own that storage trouble may stop: its owner knows of it and says when it is tried
+ * again. Undefined then.
+ */
+async function withoutTrouble<T>(
+  { troubles }: SessionKeeper,
+  work: () => Promise<T>,
+  isExpected: (problem: StorageError) => boolean = () => true,
+): Promise<T | undefined> {
+  if (!troubles.mayTry("private files")) return undefined;
+  try {
+    return await work();
+  } catch (error) {
+    const cause = error instanceof DeaddropError ? error.cause : error;
+    if (!(cause instanceof StorageError) || !isExpected(cause)) throw error;
+    return undefined;
+  }
+}
 
-  async function tick(): Promise<boolean> {
+/** What a daemon's loop does, each in sessions of its own. Storage trouble stops none of it for good. */
+function roundsOf(
+  keeper: SessionKeeper,
+  rounds: Rounds,
+): Pick<AgentRounds, "tick" | "sync" | "farewell"> & { begin(): Promise<void> } {
+  let isStartNoted = true;
+
+  async function begin(): Promise<void> {
+    await keeper.using(noteStart);
+    isStartNoted = true;
+  }
+
+  async function round(): Promise<boolean> {
+    if (!isStartNoted) await begin();
     // An ack of ours may let a peer sign with another key from now on.
-    await using(readBack);
-    return using(async (session) => {
+    await keeper.using(readBack);
+    return keeper.using(async (session) => {
       const more = await rounds.round(session);
       keeper.checkpoint(session, "if it has to");
       return more;
     });
   }
 
+  async function rest(session: Session): Promise<void> {
+    syncLogs(session);
+    keepInbox(session);
+    keeper.checkpoint(session, "if it pays");
+    return Promise.resolve();
+  }
+
+  async function end(session: Session): Promise<void> {
+    await rounds.last(session);
+    syncLogs(session);
+    keeper.checkpoint(session, "if it pays");
+  }
+
   return {
+    async begin() {
+      isStartNoted = false;
+      await withoutTrouble(keeper, begin, isPassing);
+    },
+    async tick() {
+      keeper.troubles.look();
+      return (await withoutTrouble(keeper, round)) ?? false;
+    },
+    async sync() {
+      await withoutTrouble(keeper, () => keeper.using(rest));
+    },
+    async farewell() {
+      await withoutTrouble(keeper, () => keeper.using(end));
+    },
+  };
+}
+
+/** Loads and checks an agent's place. Nothing is locked before a call needs it. Spec 3.9. */
+export function openAgent(world: World, request: PlaceRequest): Agent {
+  const keeper = new SessionKeeper(world, loadPlace(world.disk, world.places, request));
+  const rounds = makeRounds();
+  const { begin, ...loop } = roundsOf(keeper, rounds);
+
+  return {
+    ...loop,
     get place() {
       return keeper.place;
     },
@@ -126,13 +200,9 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
     ...sessionOperations(keeper),
     async hold(waitMs) {
       keeper.hold(waitMs);
-      await using(async (session) => {
-        session.recorder.local({ kind: "started", at: session.world.clock.wallMs() });
-        return Promise.resolve();
-      });
+      await begin();
     },
-    tick,
-    look: () => (keeper.isHeld ? tick() : using((session) => takeInAll(session))),
+    look: () => (keeper.isHeld ? loop.tick() : keeper.using((session) => takeInAll(session))),
     send: (groups) => sendAndReadBack(world, keeper, groups),
     async reload() {
       const next = loadPlace(world.disk, world.places, request);
@@ -141,20 +211,13 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
       rounds.repinned();
       return Promise.resolve();
     },
-    nextDueMs: () => (keeper.current === undefined ? Infinity : rounds.nextDueMs(keeper.current)),
-    sync: () =>
-      using(async (session) => {
-        syncLogs(session);
-        keepInbox(session);
-        keeper.checkpoint(session, "if it pays");
-        return Promise.resolve();
-      }),
-    farewell: () =>
-      using(async (session) => {
-        await rounds.last(session);
-        syncLogs(session);
-        keeper.checkpoint(session, "if it pays");
-      }),
+    nextDueMs() {
+      const dueMs = keeper.current === undefined ? Infinity : rounds.nextDueMs(keeper.current);
+      return Math.min(dueMs, keeper.troubles.nextDueMs());
+    },
+    get stuck() {
+      return keeper.troubles.problem("private files");
+    },
     close: () => keeper.close(),
   };
 }

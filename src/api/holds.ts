@@ -27,12 +27,22 @@ export interface HoldsView {
  * - "ahead": its next line is dated far ahead of our clock. Spec 2.4.
  * - "rate", "storage", "refusals": a limit of ours.
  * - "hole": its author has to restore a torn line.
+ * - "obstructed": in its place there is no plain file that we may read.
  * - "behind": it lacks lines that we know. Spec 1.6.
  * - "reordered": it holds what we know in another order than we took it in. Spec 1.6.
  * - "order": a new line comes before lines of its chain that are behind it in the file. Spec 1.6.
  */
 export type WaitReason =
-  "late" | "ahead" | "rate" | "storage" | "refusals" | "hole" | "behind" | "reordered" | "order";
+  | "late"
+  | "ahead"
+  | "rate"
+  | "storage"
+  | "refusals"
+  | "hole"
+  | "obstructed"
+  | "behind"
+  | "reordered"
+  | "order";
 
 /** How a log that waits is shown to the operator. */
 export interface LogWaitView {

@@ -14,6 +14,7 @@ const none = (): undefined => undefined;
 const ARGUMENTS: { readonly [N in ViewName]: (json: unknown) => ViewArgs[N] } = {
   whoami: none,
   status: none,
+  troubles: none,
   peers: none,
   inbox: (json) => inboxQuery(json),
   inbox_page: (json) => ({

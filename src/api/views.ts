@@ -12,7 +12,9 @@ import type { ObligationView, ThreadOutline } from "../protocol/threads/threads-
 import type { UnownedLogs } from "../storage/unowned-logs.ts";
 import type { Tier } from "../trust/tiers.ts";
 import type { Priority } from "../wire/message.ts";
+import type { GrowthView } from "./growth.ts";
 import type { HoldsView, LogWaitView } from "./holds.ts";
+import type { StorageView, TroubleView } from "./troubles.ts";
 
 // What the core makes is declared there, once.
 export type { ProposalStatus, ProposalView } from "../protocol/decisions/proposals-view.ts";
@@ -133,6 +135,8 @@ export interface StatusView extends WhoamiView {
   /** Open ones only. */
   incidents: IncidentView[];
   safe_mode: SafeMode | null;
+  /** What the disk does not take; a daemon of an older version does not say. */
+  storage?: StorageView;
   /** Logs in the wire folder that no agent reads. Spec 1.1. */
   unowned_logs?: UnownedLogs;
   state: { state: AgentState; last_action: string | null; heads_down: boolean };
@@ -180,6 +184,8 @@ export interface StatsView {
   incidents: number;
   incidents_acked_in_time: number;
   disagreements: number;
+  /** What grows with use; a daemon of an older version does not say. */
+  growth?: GrowthView[];
 }
 
 export interface ResolvedId {
@@ -195,6 +201,7 @@ export interface ResolvedId {
 export interface Views {
   whoami: WhoamiView;
   status: StatusView;
+  troubles: TroubleView[];
   peers: PeerView[];
   inbox: InboxMessage[];
   inbox_page: InboxPage;
@@ -221,6 +228,7 @@ export type ViewName = keyof Views;
 export interface ViewArgs {
   whoami: undefined;
   status: undefined;
+  troubles: undefined;
   peers: undefined;
   inbox: InboxQuery & { limit?: number };
   /** `limit` alone keeps the oldest, and has the others counted. */

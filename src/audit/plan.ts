@@ -157,6 +157,7 @@ function auditEnv(
     policy: {
       domains: config.domains,
       cadences: tiers.cadencesMs,
+      answerTimes: config.answerTimes,
       transitions: tiers.transitions,
     },
     tierOf: (handle) => {

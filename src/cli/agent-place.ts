@@ -24,7 +24,7 @@ export function agentPlace(cli: Cli, flags: GlobalFlags): AgentPlace {
 
 /** Has a running daemon read again what was changed; false when none runs. */
 export async function reloadDaemon(paths: AgentPaths): Promise<boolean> {
-  const daemon = await connectDaemon(paths.stateDir);
+  const daemon = await connectDaemon(paths);
   if (daemon === undefined) return false;
   try {
     await daemon.call("reload", {});

@@ -33,7 +33,9 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         "answer in the thread of a message",
         () => import("./commands/write/reply.ts"),
       ),
-      entry("ack", "acknowledge a message, or reject it", () => import("./commands/write/ack.ts")),
+      entry("accept", "agree to a proposal", () => import("./commands/write/accept.ts")),
+      entry("reject", "refuse a proposal", () => import("./commands/write/reject.ts")),
+      entry("ack", "say that a message is taken", () => import("./commands/write/ack.ts")),
       entry("ship", "say that something is done", () => import("./commands/write/ship.ts")),
       entry("propose", "propose a decision", () => import("./commands/write/propose.ts")),
       entry(

@@ -2,30 +2,32 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { nodeDisk } from "../storage/disk/node-disk.ts";
-import { agentPaths, placesFrom, type Places } from "../storage/paths.ts";
+import { agentPaths, placesFrom, type AgentPaths, type Places } from "../storage/paths.ts";
 import { resolveWireKey } from "../storage/private/private-folders.ts";
 import { readWhole, StorageError, type Disk } from "../storage/disk/disk.ts";
 import type { AgentReach, Client, ClientPlace } from "../api/client.ts";
 import type { Answer, Arguments, Ask, OperationName } from "../api/operations.ts";
 import type { ViewName, ViewParameters, Views } from "../api/views.ts";
 import { DeaddropError } from "../api/errors.ts";
+import { ANSWER_LIMIT_MS } from "../api/socket-messages.ts";
 import { packerOf } from "./pack-arguments.ts";
 import { connectDaemon, type Connection } from "./socket-client.ts";
 import { MAX_CONFIG_BYTES } from "../wire/limits.ts";
 
-/** How long a call waits for other processes of the same identity, the start of its daemon included. */
-const PATIENCE_MS = 30_000;
 const TRY_AGAIN_MS = 50;
 
 /**
  * Opens the way to an agent: its daemon's socket when one runs, else the agent itself in this
  * process, under the identity's lock for the moment of each call. A daemon that starts or ends
  * later is noticed by the next call. Spec 4.1, Locks.
+ *
+ * `limitMs`: how long a call waits for other processes of the same identity, the start of its daemon
+ * included; and how long for the daemon's answer. Spec 4.2.
  */
-export async function openClient(at: ClientPlace): Promise<Client> {
+export async function openClient(at: ClientPlace, limitMs = ANSWER_LIMIT_MS): Promise<Client> {
   const env = at.env ?? process.env;
   const places = placesFrom(env, env["HOME"] ?? homedir());
-  const stateDir = stateDirOf(places, at);
+  const paths = pathsOf(places, at);
   let current: AgentReach | undefined;
   let connection: Connection | undefined;
   let finding: Promise<AgentReach> | undefined;
@@ -38,7 +40,7 @@ export async function openClient(at: ClientPlace): Promise<Client> {
   }
 
   async function find(): Promise<AgentReach> {
-    connection = stateDir === undefined ? undefined : await connectDaemon(stateDir);
+    connection = paths === undefined ? undefined : await connectDaemon(paths, limitMs);
     if (connection !== undefined) {
       current?.close();
       current = reachDaemon(connection);
@@ -55,7 +57,7 @@ export async function openClient(at: ClientPlace): Promise<Client> {
    * that starts.
    */
   async function calling<T>(call: (reach: AgentReach) => Promise<T>): Promise<T> {
-    const end = performance.now() + PATIENCE_MS;
+    const end = performance.now() + limitMs;
     for (;;) {
       try {
         return await call(await reached());
@@ -83,12 +85,12 @@ export async function openClient(at: ClientPlace): Promise<Client> {
   };
 }
 
-function stateDirOf(places: Places, { wireDir, handle }: ClientPlace): string | undefined {
+function pathsOf(places: Places, { wireDir, handle }: ClientPlace): AgentPaths | undefined {
   const disk = nodeDisk();
   try {
     const real = disk.realPath(wireDir);
     const wireKey = resolveWireKey(disk, places, handle, real, claimedWireId(disk, real));
-    return agentPaths(places, { wireDir: real, wireKey, handle }).stateDir;
+    return agentPaths(places, { wireDir: real, wireKey, handle });
   } catch (error) {
     // What is wrong with the place is told when the agent itself is opened.
     if (error instanceof StorageError) return undefined;

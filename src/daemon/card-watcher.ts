@@ -71,6 +71,9 @@ export function watchCards(
     queue(look).catch((error: unknown) => {
       // A peer's card, or the folder that it is in, must not stop the daemon.
       if (!(error instanceof DeaddropError) && !(error instanceof StorageError)) throw error;
+      const nowMs = agent.monoMs();
+      if (nowMs < (toldMs.get(error.code) ?? -Infinity) + TOLD_EVERY_MS) return;
+      toldMs.set(error.code, nowMs);
       log.warn({ code: error.code }, `the cards were not looked at: ${error.message}`);
     });
   }

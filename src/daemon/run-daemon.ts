@@ -1,7 +1,7 @@
 import { unlinkSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename } from "node:path";
-import { pino, type Logger as Pino } from "pino";
+import { pino, stdTimeFunctions, type Logger as Pino } from "pino";
 import { StorageError } from "../storage/disk/disk.ts";
 import { filesystemKind } from "../storage/disk/fs-kind.ts";
 import { placesFrom } from "../storage/paths.ts";
@@ -21,6 +21,7 @@ import { requestHandler } from "./request-handler.ts";
 import { openSocketFolder } from "../storage/private/socket-folder.ts";
 import { serveSocket, type SocketServer } from "./socket-server.ts";
 import { makeRoundWaiters } from "./round-waiters.ts";
+import { serveWhenPossible } from "./serve-when-possible.ts";
 import { makeTicker, type Ticker } from "./ticker.ts";
 import { watchWire, type Watcher } from "./watch-wire.ts";
 
@@ -65,10 +66,13 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
 /** JSON lines on stdout, pretty for a person. Synchronous: no log line is lost when we die. */
 async function makeLogger({ logLevel: level, toTerminal }: DaemonOptions): Promise<Pino> {
   const out = pino.destination({ dest: 1, sync: true });
-  if (process.stdout.isTTY !== true) return pino({ level, base: null }, out);
+  // It may be a file on a disk that is full: then the line is lost, and not the daemon.
+  out.on("error", () => undefined);
+  const options = { level, base: null, timestamp: stdTimeFunctions.isoTime };
+  if (process.stdout.isTTY !== true) return pino(options, out);
   const { prettyFactory } = await import("pino-pretty");
-  const pretty = prettyFactory({});
-  return pino({ level, base: null }, { write: (line) => out.write(toTerminal(pretty(line))) });
+  const pretty = prettyFactory({ translateTime: "SYS:yyyy-mm-dd HH:MM:ss" });
+  return pino(options, { write: (line) => out.write(toTerminal(pretty(line))) });
 }
 
 /** A restart does not correct what a person has to correct, nor a folder that is closed to us. */
@@ -86,6 +90,7 @@ async function run(options: DaemonOptions, log: Pino, manager: ServiceManager): 
     if (options.once) {
       await agent.tick();
       await agent.sync();
+      if (agent.stuck !== undefined) throw agent.stuck;
       return 0;
     }
     return await serve(agent, options, log, manager);
@@ -113,7 +118,8 @@ async function serve(
     aliveEveryMs: manager.watchdogEveryMs,
   });
   const failed = ticker.failed;
-  const server = await openSocket(agent, makeService(agent, queue, waiters.until), ticker);
+  const service = makeService(agent, queue, waiters.until);
+  const server = await serveWhenPossible(() => openSocket(agent, service, ticker), log);
   const own = ownLogs(agent.place.layout, handle);
   const ownNames = new Set(own.map((log) => basename(log.path)));
   let cards: CardWatcher | undefined;

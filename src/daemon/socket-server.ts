@@ -1,6 +1,6 @@
 import type { SocketFolder } from "../storage/private/socket-folder.ts";
-import type { Reply, Request } from "../api/socket-messages.ts";
 import { createServer, type Server, type Socket } from "node:net";
+import { monotonicMs, type Reply, type Request } from "../api/socket-messages.ts";
 
 /** Longest request line accepted, in bytes: a full group of messages and its frame. */
 const MAX_REQUEST_BYTES = 16 * 1_048_576;
@@ -19,10 +19,8 @@ export function serveSocket(folder: SocketFolder, handle: Handle): Promise<Socke
     socket.on("close", () => open.delete(socket));
     socket.on("error", () => socket.destroy());
     readLines(socket, (line) => {
-      answer(line, handle).then(
-        (reply) => socket.write(reply),
-        () => socket.destroy(),
-      );
+      const say = (message: object) => socket.write(`${JSON.stringify(message)}\n`);
+      answer(line, handle, say).catch(() => socket.destroy());
     });
   });
   return new Promise((resolve, reject) => {
@@ -47,18 +45,34 @@ export interface SocketServer {
   close(): Promise<void>;
 }
 
-async function answer(line: string, handle: Handle): Promise<string> {
-  let id: unknown = null;
-  let reply: Reply;
+interface Asked {
+  readonly id?: unknown;
+  readonly op?: unknown;
+  readonly args?: unknown;
+  readonly until?: unknown;
+}
+
+async function answer(line: string, handle: Handle, say: (message: object) => void) {
+  let asked: Asked;
   try {
-    const request = JSON.parse(line) as { id?: unknown; op?: unknown; args?: unknown };
-    id = request.id ?? null;
-    reply = await handle({ op: String(request.op), args: request.args ?? {} });
+    asked = JSON.parse(line) as Asked;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    reply = { ok: false, error: { code: "usage", message: "the request is not JSON" } };
+    say({ id: null, ...failed("usage", "the request is not JSON") });
+    return;
   }
-  return `${JSON.stringify({ id, ...reply })}\n`;
+  const { id = null, op, args = {}, until } = asked;
+  // First this, then the clock: who was not told that we begin may rely on it that we do not.
+  if (until !== undefined) say({ id, begun: true });
+  const isLate = typeof until === "number" && monotonicMs() > until;
+  const reply = isLate
+    ? failed("timeout", "the request is too old; it was not done")
+    : await handle({ op: String(op), args });
+  say({ id, ...reply });
+}
+
+function failed(code: string, message: string): Reply {
+  return { ok: false, error: { code, message } };
 }
 
 /** Splits what arrives into lines; a peer that sends an endless line is cut off. */

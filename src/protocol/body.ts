@@ -1,5 +1,7 @@
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../wire/json/json.ts";
 
+const EVENT_ID = /^[0-9a-f]{64}$/u;
+
 /**
  * A body is written by a peer: any JSON value. These readers return the value that is asked for, or
  * nothing.
@@ -19,6 +21,12 @@ export function field(body: JsonValue, name: string): JsonValue | undefined {
 export function textField(body: JsonValue, name: string): string | undefined {
   const value = field(body, name);
   return typeof value === "string" ? value : undefined;
+}
+
+/** A text that can be an event id. */
+export function idField(body: JsonValue, name: string): string | undefined {
+  const text = textField(body, name);
+  return text !== undefined && EVENT_ID.test(text) ? text : undefined;
 }
 
 export function booleanField(body: JsonValue, name: string): boolean | undefined {

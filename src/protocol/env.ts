@@ -2,6 +2,7 @@ import type { Domain } from "../trust/policy/config.ts";
 import type { HeartbeatTier, Transition } from "../trust/policy/heartbeat-tiers.ts";
 import type { Tier } from "../trust/tiers.ts";
 import type { Layout } from "../wire/layout.ts";
+import type { AnswerTimes } from "../wire/limits.ts";
 import type { OwnKeys } from "./keys/own-keys.ts";
 
 export type { HeartbeatTier };
@@ -41,6 +42,7 @@ export interface Env {
 export interface WirePolicy {
   readonly domains: Domains;
   readonly cadences: Cadences;
+  readonly answerTimes: AnswerTimes;
   /** Between the tiers, by the pinned `tiers.json`; the defaults when absent. */
   readonly transitions?: readonly Transition[];
 }

@@ -102,7 +102,7 @@ export function refusalKey(peer: string, reason: string, at: number): string {
 }
 
 /** Causes that say that a time is over. If our clock was ahead then, they prove nothing. */
-const OF_TIME = ["peer_silent", "incident_not_covered"];
+const OF_TIME = ["peer_silent", "incident_not_covered", "incident_unread"];
 
 /**
  * Our clock was set back to `at`: no limit counts what seems to have been told later, an hour that is

@@ -24,6 +24,7 @@ export function setBack(state: State, at: number): void {
   for (const { beats } of state.logs.values()) lower(beats, at);
   for (const { messages } of state.threads.threads.values()) lower(messages, at);
   lower(state.proposals.proposals.values(), at);
+  for (const { readings } of state.proposals.proposals.values()) lower(readings.values(), at);
   for (const { unread } of receipts.taken.values()) lower(unread, at);
   lower(receipts.sent.messages.values(), at);
   for (const { receipts: stages } of receipts.sent.messages.values()) lower(stages.values(), at);
@@ -35,10 +36,14 @@ function setIncidentsBack({ declared, ahead }: IncidentsState, at: number): void
   for (const marks of ahead.values()) lower(marks.values(), at);
   for (const incidents of declared.values()) {
     lower(incidents.values(), at);
-    for (const { acks, covered, coveredLive, resolved } of incidents.values()) {
+    for (const { acks, shown, resolved } of incidents.values()) {
       lower(acks.values(), at);
-      lower(covered.values(), at);
-      lower(coveredLive.values(), at);
+      for (const { arrived, read, readLive } of shown.values()) {
+        lower(
+          [arrived, read, readLive].filter((beat) => beat !== undefined),
+          at,
+        );
+      }
       lower(resolved === undefined ? [] : [resolved], at);
     }
   }

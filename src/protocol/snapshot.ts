@@ -19,6 +19,16 @@ interface Large {
   readonly holder: Holder;
 }
 type Key = string | number;
+/** The same, key by key. */
+interface Place {
+  readonly key: Key;
+  readonly up: Place | undefined;
+}
+/** What holds much, as it is found, and the place that is looked at; undefined at the top. */
+interface Aside {
+  readonly larges: Large[];
+  readonly at: Place | undefined;
+}
 type Holder = Map<unknown, unknown> | Set<unknown> | unknown[];
 
 /**
@@ -27,7 +37,7 @@ type Holder = Map<unknown, unknown> | Set<unknown> | unknown[];
  */
 export function* writeSnapshot(state: State): Generator<string> {
   const larges: Large[] = [];
-  const rest = packed(state, { path: [], larges });
+  const rest = packed(state, { larges, at: undefined });
   yield JSON.stringify({ version: SNAPSHOT_VERSION, state: rest });
   for (const { path, holder } of larges) {
     let entries: string[] = [];
@@ -96,34 +106,57 @@ function at(holder: unknown, key: Key): unknown {
   return (holder as Record<Key, unknown>)[key];
 }
 
-/** A value as JSON can say it. With `aside` what holds much is left empty, and noted there. */
-function packed(value: unknown, aside?: { path: readonly Key[]; larges: Large[] }): unknown {
+/**
+ * A value as JSON can say it; what JSON can say as it is comes back itself, not a copy. With `aside`
+ * what holds much is left empty, and noted there.
+ */
+function packed(value: unknown, aside?: Aside): unknown {
   if (typeof value === "number" && !Number.isFinite(value)) {
     throw new TypeError(`the state holds ${value}, which JSON cannot say`);
   }
   if (typeof value !== "object" || value === null) return value;
-  const under = (key: unknown) =>
-    aside === undefined ? undefined : { ...aside, path: [...aside.path, key as Key] };
-  const items = itemsOf(value);
-  if (items !== undefined && aside !== undefined && items.length > FEW) {
-    aside.larges.push({ path: aside.path, holder: value as Holder });
-    items.length = 0;
+  if (value instanceof Map || value instanceof Set || Array.isArray(value)) {
+    return packedHolder(value as Holder, aside);
   }
-  if (value instanceof Map) {
-    const entries = items as [unknown, unknown][];
-    return { [MAP]: entries.map(([key, item]) => [packed(key), packed(item, under(key))]) };
+  let copy: Map<string, unknown> | undefined;
+  for (const key of Object.keys(value)) {
+    const item = (value as Record<string, unknown>)[key];
+    const text = packed(item, under(aside, key, item));
+    if (text === item) continue;
+    copy ??= new Map(Object.entries(value));
+    copy.set(key, text);
   }
-  if (value instanceof Set) return { [SET]: (items ?? []).map((item) => packed(item)) };
-  if (items !== undefined) return items.map((item, index) => packed(item, under(index)));
-  const fields = Object.entries(value).map(([key, item]) => [key, packed(item, under(key))]);
   // A peer may have chosen a key, e.g. the name of a domain.
-  return tagOf(value) === undefined ? Object.fromEntries(fields) : { [OBJECT]: fields };
+  if (tagOf(value) !== undefined) return { [OBJECT]: [...(copy ?? Object.entries(value))] };
+  return copy === undefined ? value : Object.fromEntries(copy);
 }
 
-function itemsOf(value: object): unknown[] | undefined {
-  if (value instanceof Map) return [...(value as Map<unknown, unknown>)];
-  if (value instanceof Set) return [...(value as Set<unknown>)];
-  return Array.isArray(value) ? [...(value as unknown[])] : undefined;
+function packedHolder(holder: Holder, aside: Aside | undefined): unknown {
+  const isLarge = (Array.isArray(holder) ? holder.length : holder.size) > FEW;
+  if (isLarge) aside?.larges.push({ path: pathOf(aside.at), holder });
+  const items: Holder = isLarge && aside !== undefined ? [] : holder;
+  if (holder instanceof Map) {
+    const entries: [unknown, unknown][] = [];
+    for (const [key, item] of items as Iterable<[unknown, unknown]>) {
+      entries.push([packed(key), packed(item, under(aside, key, item))]);
+    }
+    return { [MAP]: entries };
+  }
+  if (holder instanceof Set)
+    return { [SET]: Array.from(items as Set<unknown>, (item) => packed(item)) };
+  return Array.from(items as unknown[], (item, at) => packed(item, under(aside, at, item)));
+}
+
+/** Where an item is, if it can hold much itself. */
+function under(aside: Aside | undefined, key: unknown, item: unknown): Aside | undefined {
+  if (aside === undefined || typeof item !== "object") return undefined;
+  return { larges: aside.larges, at: { key: key as Key, up: aside.at } };
+}
+
+function pathOf(place: Place | undefined): Key[] {
+  const path: Key[] = [];
+  for (let each = place; each !== undefined; each = each.up) path.unshift(each.key);
+  return path;
 }
 
 /** Takes what `JSON.parse` has made, and makes of it what was packed. */
@@ -147,6 +180,7 @@ function unpacked(value: unknown): unknown {
 
 /** The tag of an object that has one of ours as its only key. */
 function tagOf(value: object): string | undefined {
+  if (!(MAP in value) && !(SET in value) && !(OBJECT in value)) return undefined;
   const [key, ...more] = Object.keys(value);
   if (more.length > 0) return undefined;
   return key === MAP || key === SET || key === OBJECT ? key : undefined;

@@ -30,6 +30,16 @@ export interface Limits {
   readonly maxRefs: number;
 }
 
+/** How long agents have to answer a proposal; set under `limits` too. Spec 1.1, 3.4. */
+export interface AnswerTimes {
+  /** From reading it; 0 leaves two heartbeats. */
+  readonly answerMinutes: number;
+  /** From its writing, for those who have not read it. */
+  readonly proposalHours: number;
+}
+
+export const DEFAULT_ANSWER_TIMES: AnswerTimes = { answerMinutes: 30, proposalHours: 24 };
+
 export const DEFAULT_LIMITS: Limits = {
   maxMessageBodyKb: 64,
   maxClockSkewSeconds: 300,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { sha256Hex } from "../../src/wire/canonical.ts";
-import { authenticate, confirm, prepare, recall } from "../../src/admission/authenticate.ts";
+import { authenticate, confirm, recall } from "../../src/admission/authenticate.ts";
+import { prepare } from "../../src/admission/prepare.ts";
 import { isAuthentic, REFUSAL_REASONS } from "../../src/admission/checks.ts";
 import type { AdmissionContext, LineSource } from "../../src/admission/context.ts";
 import {

@@ -213,4 +213,9 @@ export function threadWith(subject: string, body: unknown = ""): Views["thread"]
   ];
 }
 
-const pair: Scene = { whoami: whoami("forge", "scribe"), thread: threadWith("the plan") };
+const pair: Scene = {
+  whoami: whoami("forge", "scribe"),
+  thread: threadWith("the plan"),
+  troubles: [],
+  proposals: [],
+};

@@ -16,12 +16,20 @@ function incident(fields: Partial<IncidentView> = {}): IncidentView {
     subject: "main is broken",
     raised_at: "2026-11-21T11:58:00Z",
     addressees: [
-      { handle: "forge", acked: false, acked_at: null, due_at: null, escalated: false },
+      {
+        handle: "forge",
+        acked: false,
+        acked_at: null,
+        due_at: null,
+        stage: "unread",
+        escalated: false,
+      },
       {
         handle: "mason",
         acked: true,
         acked_at: "2026-11-21T11:59:00Z",
         due_at: null,
+        stage: null,
         escalated: false,
       },
     ],
@@ -83,7 +91,7 @@ describe("incident", () => {
     const incidents = [incident(), incident({ status: "resolved", subject: "old" })];
     const { stdout } = await run(["incident", "list"], { views: { incidents } });
     expect(stdout).toBe(
-      "4f2a91c700  high  open  scribe  2 min ago  forge: not seen yet, mason: acked  main is broken\n",
+      "4f2a91c700  high  open  scribe  2 min ago  forge: not read yet, mason: acked  main is broken\n",
     );
     const all = await run(["incident", "list", "--all", "--json"], { views: { incidents } });
     expect(JSON.parse(all.stdout)).toEqual(incidents);

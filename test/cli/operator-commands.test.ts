@@ -3,6 +3,7 @@ import {
   chmodSync,
   mkdirSync,
   readFileSync,
+  truncateSync,
   readdirSync,
   rmSync,
   statSync,
@@ -376,7 +377,7 @@ describe("doctor", () => {
   it("finds nothing wrong with a local pair but that no daemon runs", async () => {
     await json("init", "--me", "forge", "--peer", "scribe", "--local-pair");
     const { code, ok, wrong } = await doctor("--as", "forge");
-    expect([code, ok, wrong.map(({ check }) => check)]).toEqual([0, true, ["daemon"]]);
+    expect([code, ok, wrong.map(({ check }) => check)]).toEqual([1, false, ["daemon"]]);
   });
 
   it("says how many lines others have written into a peer's log", async () => {
@@ -399,6 +400,26 @@ describe("doctor", () => {
     expect(detail).toContain("the log of scribe holds 101 lines that scribe did not sign");
   });
 
+  it("says how large each file is, and what to do about a large one", async () => {
+    await json("init", "--me", "forge", "--peer", "scribe", "--local-pair");
+    const sizes = async () =>
+      (await doctor("--as", "forge")).findings.filter(({ check }) => check.startsWith("size of"));
+    expect(await sizes()).toContainEqual({
+      check: "size of logs",
+      result: "ok",
+      detail: "0 bytes in 2 files",
+    });
+    const log = join(machine.wireDir, "incident_log.jsonl");
+    writeFileSync(log, "");
+    truncateSync(log, 300 * 1_048_576);
+    expect(await sizes()).toContainEqual({
+      check: "size of incidents",
+      result: "warning",
+      detail: "300 MiB in 1 file",
+      mend: expect.stringContaining("deaddrop init --wire") as string,
+    });
+  });
+
   it("says how to mend every fault", async () => {
     await pair();
     chmodSync(machine.wireDir, 0o777);
@@ -407,7 +428,7 @@ describe("doctor", () => {
     writeFileSync(tiers, readFileSync(tiers, "utf8").replace("90", "60"));
     writeFileSync(join(machine.wireDir, "forge_to_scribe.jsonl"), unchained());
     const { code, ok, wrong } = await doctor("--as", "scribe");
-    expect([code, ok]).toEqual([2, false]);
+    expect([code, ok]).toEqual([1, false]);
     expect(wrong.map(({ check, mend }) => [check, mend])).toEqual([
       ["folder", `chmod o-w ${machine.wireDir}`],
       ["accepted configuration", "deaddrop config accept"],
@@ -433,7 +454,7 @@ describe("doctor", () => {
     await run("keygen", "scribe");
     writeFileSync(join(machine.wireDir, name), text);
     const { code, wrong } = await doctor("--as", "scribe", "--peer", "forge");
-    expect(code).toBe(2);
+    expect(code).toBe(1);
     expect(wrong.map((each) => each.detail).join("\n")).toContain(detail);
   });
 

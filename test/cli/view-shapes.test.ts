@@ -20,10 +20,12 @@ const API = 'import("./src/api/views.ts")';
 const SENT = 'import("./src/api/client.ts").SendAnswer';
 const view = (name: keyof Views) => `${API}.Views["${name}"]`;
 const answer = `${SENT} & { answers: ${API}.ResolvedId }`;
+const noted = `${SENT} & { answers: ${API}.ResolvedId; note: string }`;
 
 /** What each command prints with `--json`; `inbox` prints one object a line. */
 const TYPES = {
-  ack: answer,
+  accept: answer,
+  ack: noted,
   broadcast: SENT,
   correct: answer,
   counter: answer,
@@ -41,6 +43,7 @@ const TYPES = {
   pending: view("pending"),
   proposals: view("proposals"),
   propose: SENT,
+  reject: answer,
   reply: answer,
   search: view("search"),
   send: SENT,
@@ -171,11 +174,12 @@ async function decide(scene: Scene): Promise<void> {
   const args = ["freeze it later", "--supersedes", first, ...touches];
   const second = await scene.says("propose", "forge", ...args);
   await scene.reaches("scribe", second);
-  await scene.says("ack", "scribe", second);
+  await scene.says("accept", "scribe", second);
   await until("it is superseded", async () => (await inForce()).superseded.length === 1);
   const third = await scene.says("propose", "forge", "use tabs");
   await scene.reaches("scribe", third);
   await scene.says("counter", "scribe", third, "use spaces");
+  await scene.says("reject", "scribe", third);
   appendFileSync(join(scene.wire.dir, "decisions.jsonl"), '{"decision":"by hand"}\n');
   await until("it is seen", async () => (await inForce()).unproved.length === 1);
 }

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { loadPlace } from "../../src/agent/config/agent-config.ts";
+import type { TroubleView } from "../../src/api/troubles.ts";
 import type { PeerView } from "../../src/api/views.ts";
-import { takeLock } from "../../src/storage/disk/lock.ts";
 import { newMachine, type Machine } from "../setup/machine.ts";
 import { NOW_MS, run } from "./fake-cli.ts";
 import { commandsOn } from "./on-machine.ts";
@@ -49,22 +48,29 @@ it("peers says why, and since when", async () => {
   expect((await run(["peers"], { views: { peers: [before] } })).stdout).not.toContain("waits");
 });
 
-it("doctor asks the daemon that runs, and names what to do", async () => {
+it("doctor and status --check ask the agent, and name what to do", async () => {
   await json("init", "--me", "forge", "--peer", "scribe", "--local-pair");
-  const { env, root, wireDir, host } = machine;
-  const request = { wireDir, handle: "forge", peers: [] };
-  const { lock } = loadPlace(host.disk, host.places, request).paths;
-  const note = { pid: process.pid, role: "daemon" as const, since: new Date().toISOString() };
-  const taken = takeLock(host.disk, lock, note, 0);
-  try {
-    const outside = { env, cwd: root, nowMs: Date.now(), views: { peers: [SCRIBE] } };
-    const args = ["doctor", "--json", "--wire", wireDir, "--as", "forge"];
-    const { stdout } = await run(args, outside);
-    const { findings } = JSON.parse(stdout) as { findings: { check: string; mend?: string }[] };
-    const found = findings.find(({ check }) => check === "reading scribe_to_forge");
-    expect(found).toMatchObject({ result: "warning" });
-    expect(found?.mend).toContain("clock");
-  } finally {
-    if (taken.ok) taken.lock.release();
-  }
+  const { env, root, wireDir } = machine;
+  const trouble: TroubleView = {
+    what: "waiting",
+    detail: "a log waits: scribe_to_forge: \u001b[31mits next line is dated ahead",
+    end: "compare this machine's clock with a time server",
+    since: new Date(NOW_MS - 120_000).toISOString(),
+  };
+  const outside = { env, cwd: root, nowMs: NOW_MS, views: { troubles: [trouble] } };
+  const at = ["--wire", wireDir, "--as", "forge"];
+  const doctor = await run(["doctor", "--json", ...at], outside);
+  const { findings } = JSON.parse(doctor.stdout) as { findings: { check: string }[] };
+  expect(doctor.exitCode).toBe(1);
+  expect(findings.find(({ check }) => check === "logs now")).toMatchObject({
+    result: "failed",
+    detail: expect.stringMatching(/, since 2 min ago$/) as string,
+    mend: trouble.end,
+  });
+  const status = await run(["status", "--check", ...at], outside);
+  expect(status.exitCode).toBe(1);
+  expect(status.stdout).not.toContain("\u001b");
+  expect(status.stdout).toMatch(/^logs now: a log waits: .*, since 2 min ago → compare this .*\n$/);
+  const well = await run(["status", "--check", ...at], { ...outside, views: {} });
+  expect([well.exitCode, well.stdout]).toEqual([0, "Nothing is wrong.\n"]);
 });

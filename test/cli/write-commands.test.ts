@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DeaddropError } from "../../src/api/errors.ts";
+import type { ProposalStatus } from "../../src/api/views.ts";
 import { JsonDouble } from "../../src/wire/json/json.ts";
 import { ID, resolved, run, whoami, type Outside } from "./fake-cli.ts";
 
@@ -17,6 +18,7 @@ const PROPOSAL = {
   problem: null,
   waits_for: "an answer of d",
   decided_by: null,
+  replaced_by: null,
   support: {},
 };
 const THREE = { whoami: whoami("forge", "scribe", "mason") };
@@ -319,10 +321,11 @@ describe("what an answer prints", () => {
   };
   const words = "scribe's proposal: give me\\x1b[2J the keys";
 
-  it.for([["ack"], ["reply"], ["correct"], ["counter"]])(
+  it.for([["ack"], ["accept"], ["reject"], ["reply"], ["correct"], ["counter"]])(
     "is author, type and subject of what `%s` answers",
     async ([command = ""]) => {
-      const args = [command, "4f2a91", ...(command === "ack" ? [] : ["text"])];
+      const hasText = ["reply", "correct", "counter"].includes(command);
+      const args = [command, "4f2a91", ...(hasText ? ["text"] : [])];
       const { stdout } = await run(args, { views });
       expect(stdout).toContain(`  to 4f2a91c700, ${words}\n`);
       const { answers } = JSON.parse((await run([...args, "--json"], { views })).stdout) as {
@@ -389,6 +392,132 @@ describe("reply", () => {
   });
 });
 
+describe("accept and reject", () => {
+  const views = { resolve_id: resolved("proposal") };
+
+  it("agree to a proposal, and refuse it, with a reason", async () => {
+    expect(await drafted(["accept", "4f2a91"], { views })).toEqual({
+      to: ["scribe"],
+      type: "ack",
+      subject: "accepted: scribe's proposal: the plan",
+      body: { acks: ID, approve: true },
+      correlationId: "thread-1",
+    });
+    expect(await drafted(["reject", "4f2a91", "--reason", "no"], { views })).toMatchObject({
+      subject: "rejected: scribe's proposal: the plan",
+      body: { acks: ID, approve: false, reason: "no" },
+    });
+  });
+
+  it("say yes and no to a request", async () => {
+    const request = { resolve_id: resolved("request") };
+    const yes = await drafted(["accept", "4f2a91"], { views: request });
+    expect(yes?.body).toEqual({ acks: ID, approve: true });
+    const no = await drafted(["reject", "4f2a91"], { views: request });
+    expect(no?.body).toEqual({ acks: ID, approve: false });
+  });
+
+  it.each(["ship", "incident"])("refuse a %s, and name what answers it", async (type) => {
+    const { stderr, exitCode } = await refused(["accept", "4f2a91"], {
+      views: { resolve_id: resolved(type) },
+    });
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(`a ${type} asks for nothing that can be accepted or rejected`);
+    const seen = type === "incident" ? "deaddrop incident ack" : "deaddrop ack";
+    expect(stderr).toContain(`deaddrop reply 4f2a91c700; or that you have seen it: ${seen} 4f2a91`);
+  });
+});
+
+describe("an answer to a proposal that has ended", () => {
+  const ended = (status: ProposalStatus) => ({
+    ...PROPOSAL,
+    proposer: "scribe",
+    required: ["forge"],
+    status,
+    waits_for: null,
+    decided_by: "b".repeat(64),
+  });
+  const viewsOf = (status: ProposalStatus) => ({
+    resolve_id: resolved("proposal"),
+    proposals: [ended(status)],
+  });
+  const late: [string, string[]][] = [
+    ["ack", ["ack", "4f2a91"]],
+    ["accept", ["accept", "4f2a91"]],
+    ["reject", ["reject", "4f2a91"]],
+    ["counter", ["counter", "4f2a91", "s", "--required", "scribe"]],
+  ];
+
+  it.each(late)("is refused by `%s` with what became of it", async (_name, args) => {
+    for (const status of ["ratified", "rejected", "reverted", "superseded", "withdrawn"] as const) {
+      const { stderr, exitCode } = await refused(args, { views: viewsOf(status) });
+      expect(exitCode).toBe(1);
+      expect(stderr).toContain(
+        `not sent: scribe's proposal has ended: it was ${status} (by bbbbbbbbbb)\n`,
+      );
+      expect(stderr).toContain("--anyway sends the answer, which changes nothing");
+    }
+  });
+
+  it.each(late)("is sent by `%s` with --anyway", async (_name, args) => {
+    expect(await drafted([...args, "--anyway"], { views: viewsOf("reverted") })).toBeDefined();
+  });
+
+  it("names what is open instead, or what was decided", async () => {
+    const another = { ...PROPOSAL, proposal_id: "c".repeat(64), proposer: "scribe" };
+    const superseded = viewsOf("superseded");
+    const views = { ...superseded, proposals: [...superseded.proposals, another] };
+    expect((await refused(["accept", "4f2a91"], { views })).stderr).toContain(
+      "open in its thread is cccccccccc: read it first",
+    );
+    expect((await refused(["accept", "4f2a91"], { views: viewsOf("ratified") })).stderr).toContain(
+      "`deaddrop decisions` shows what was decided",
+    );
+  });
+});
+
+describe("what an answer does not do", () => {
+  const noteOf = async (args: readonly string[], views: Outside["views"]) => {
+    const { stdout } = await run([...args, "--json"], views === undefined ? {} : { views });
+    return (JSON.parse(stdout) as { note?: string }).note;
+  };
+  const open = { ...PROPOSAL, proposer: "scribe", required: ["forge"] };
+
+  it("is said of an ack of a proposal: it is agreement", async () => {
+    const views = { resolve_id: resolved("proposal"), proposals: [open] };
+    expect(await noteOf(["ack", "4f2a91"], views)).toContain("means `deaddrop accept`");
+    expect(await noteOf(["accept", "4f2a91"], views)).toBeUndefined();
+    expect((await run(["ack", "4f2a91"], { views })).stdout).toContain("means `deaddrop accept`");
+  });
+
+  it("is said of a reply to a proposal or an incident, with the command that does it", async () => {
+    const views = { resolve_id: resolved("proposal"), proposals: [open] };
+    expect(await noteOf(["reply", "4f2a91", "x"], views)).toBe(
+      "A reply neither agrees nor disagrees. One of these does: deaddrop accept 4f2a91c700, " +
+        "deaddrop reject 4f2a91c700, deaddrop counter 4f2a91c700",
+    );
+    expect(await noteOf(["reply", "4f2a91", "x"], { resolve_id: resolved("incident") })).toBe(
+      "A reply does not acknowledge the incident; this does: deaddrop incident ack 4f2a91c700",
+    );
+    for (const type of ["request", "feedback"]) {
+      const other = { resolve_id: resolved(type) };
+      expect(await noteOf(["reply", "4f2a91", "x"], other)).toBeUndefined();
+    }
+    const own = { resolve_id: resolved("proposal", "forge", "scribe") };
+    expect(await noteOf(["reply", "4f2a91", "x"], own)).toBeUndefined();
+  });
+
+  it("is that a reply comes after the end", async () => {
+    const views = {
+      resolve_id: resolved("proposal"),
+      proposals: [{ ...open, status: "rejected" as const, decided_by: null }],
+    };
+    expect(await noteOf(["reply", "4f2a91", "x"], views)).toBe(
+      "Note: scribe's proposal has ended: it was rejected.",
+    );
+  });
+});
+
 describe("ack", () => {
   const views = { resolve_id: resolved("proposal") };
 
@@ -406,8 +535,8 @@ describe("ack", () => {
     const ship = { resolve_id: resolved("ship") };
     const draft = await drafted(["ack", "4f2a91"], { views: ship });
     expect(draft?.body).toEqual({ acks: ID });
-    expect((await refused(["ack", "4f2a91", "--reject"], { views: ship })).stderr).toBe(
-      "deaddrop: a ship asks for nothing that can be rejected\n  say what is wrong with it: deaddrop reply <id>\n",
+    expect((await refused(["ack", "4f2a91", "--reject"], { views: ship })).stderr).toContain(
+      "a ship asks for nothing that can be accepted or rejected",
     );
   });
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { verify as nobleVerify } from "@noble/ed25519";
 import { describe, expect, test } from "vitest";
 import { verifySignature } from "../../src/wire/signature.ts";
-import { prepare } from "../../src/admission/authenticate.ts";
+import { prepare } from "../../src/admission/prepare.ts";
 import { REFUSAL_REASONS } from "../../src/admission/checks.ts";
 import { amount } from "../support/amounts.ts";
 import { TEST_LIMIT_MS } from "../support/hang-guard.ts";

@@ -65,9 +65,12 @@ test("a counter that is accepted becomes the decision", async () => {
   await expectSameEverywhere(wire);
 });
 
-test("a proposal that is seen and not answered is reverted, and its operator is told", async () => {
+test("a proposal that is read and not answered is reverted, and its operator is told", async () => {
   const wire = await pair();
   const id = await propose(wire, "forge", ["scribe"], "Use tabs");
+  await wire.agent("scribe").markRead("all");
+  await wire.pass(30 * MINUTE);
+  expect(await statusOf(wire, "scribe", id)).toBe("open");
   await wire.pass(10 * MINUTE);
   expect(await statusOf(wire, "scribe", id)).toBe("reverted");
   expect(await causesOf(wire, "forge")).toEqual(["proposal_silent"]);

@@ -15,6 +15,18 @@ async function pair(options: SceneOptions = {}): Promise<SimulatedWire> {
   return wire;
 }
 
+/** An incident that the other agent reads and does not ack. */
+async function ignored(
+  wire: SimulatedWire,
+  from: string,
+  to: string,
+  severity: string,
+): Promise<string> {
+  const id = await raise(wire, from, to, severity);
+  await wire.agent(to).markRead("all");
+  return id;
+}
+
 function raise(wire: SimulatedWire, from: string, to: string, severity: string): Promise<string> {
   return wire.send(from, {
     to: [to],
@@ -31,7 +43,7 @@ async function isSafe(wire: SimulatedWire, handle: string): Promise<boolean> {
 
 test("a SAFE_MODE sign that we may not take down is left to its owner, and told once", async () => {
   const wire = await pair();
-  await raise(wire, "forge", "scribe", "high");
+  await ignored(wire, "forge", "scribe", "high");
   await wire.pass(15 * MINUTE);
   expect(wire.read("SAFE_MODE")).toContain("scribe did not ack");
   const { safeMode } = await wire.outcome("forge");
@@ -62,9 +74,9 @@ function say(wire: SimulatedWire, from: string, to: string): Promise<string> {
   return wire.send(from, { to: [to], type: "feedback", subject: "hi", body: "x" });
 }
 
-test("a high incident that is seen and not acked leads to safe mode, and resume lifts it", async () => {
+test("a high incident that is read and not acked leads to safe mode, and resume lifts it", async () => {
   const wire = await pair();
-  await raise(wire, "forge", "scribe", "high");
+  await ignored(wire, "forge", "scribe", "high");
   await wire.pass(15 * MINUTE);
   expect(wire.transcript()).toMatchInlineSnapshot(`
     "0:00:00 forge → scribe incident "main is broken"
@@ -95,7 +107,7 @@ test("a high incident that is seen and not acked leads to safe mode, and resume 
 
 test("resumes_here lifts it for one agent alone", async () => {
   const wire = await pair();
-  await raise(wire, "forge", "scribe", "critical");
+  await ignored(wire, "forge", "scribe", "critical");
   await wire.pass(15 * MINUTE);
   const { safeMode } = await wire.outcome("scribe");
   await wire.send("scribe", {
@@ -132,7 +144,7 @@ test("an incident that is acked in time ends there", async () => {
 
 test("low severity escalates and starts no safe mode", async () => {
   const wire = await pair();
-  await raise(wire, "forge", "scribe", "low");
+  await ignored(wire, "forge", "scribe", "low");
   await wire.pass(15 * MINUTE);
   expect((await wire.outcome("forge")).incidents).toMatchObject([{ status: "escalated" }]);
   expect(await isSafe(wire, "forge")).toBe(false);
@@ -152,7 +164,7 @@ test("not covered: the operator is told, nothing escalates", async () => {
 
 test("an author who is only VERIFIED for us starts no safe mode here", async () => {
   const wire = await pair({ tiers: { scribe: { forge: "VERIFIED" } } });
-  await raise(wire, "forge", "scribe", "critical");
+  await ignored(wire, "forge", "scribe", "critical");
   await wire.pass(15 * MINUTE);
   expect(await isSafe(wire, "forge")).toBe(true);
   expect(await isSafe(wire, "scribe")).toBe(false);

@@ -93,6 +93,7 @@ describe("two daemons raising incidents about each other", () => {
         ackRequired: true,
       });
     }
+    for (const handle of PAIR) await wire.agent(handle).markRead("all");
     await wire.pass(8 * HOUR);
     expect(wire.transcript()).toMatchInlineSnapshot(`
       "0:00:00 forge → scribe incident "forge is alarmed"

@@ -225,8 +225,8 @@ export const PLANTS = [
   {
     name: "incident waits by the beat that covers",
     file: "src/protocol/incidents/incident-deadlines.ts",
-    find: "(last ?? covering).cadenceMs",
-    put: "covering.cadenceMs",
+    find: "(last ?? beat).cadenceMs",
+    put: "beat.cadenceMs",
     test: "test/protocol/incidents/incidents.test.ts",
     title: "waits as long as it advertised last, from the beat that covers",
   },

@@ -6,7 +6,7 @@ import { maySend, safeMode, type SafeMode } from "../../protocol/incidents/safe-
 import { StorageError } from "../../storage/disk/disk.ts";
 import type { OwnLine } from "../../storage/own-log/log-writer.ts";
 import { checkDraft, composeLine, nextTimestamp, type Draft } from "../../wire/compose.ts";
-import { logsTo, ownLogs, type Log } from "../../wire/layout.ts";
+import { logsTo, type Log } from "../../wire/layout.ts";
 import type { ChainHead } from "../../wire/chain.ts";
 import type { SendAnswer, SentLine, TierRefusal } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
@@ -115,17 +115,19 @@ function safeModeError(type: string, safe: SafeMode | undefined): DeaddropError 
 }
 
 /**
- * Looks again at logs of ours that are blocked. What waits for one that is not any more goes out
- * now.
+ * Looks again at logs of ours that are blocked or stuck, or not as we left them. What waits goes out
+ * now, if it can.
  */
-export function recoverBlocked(
-  session: Pick<Session, "world" | "place" | "memory" | "files" | "recorder">,
+export function recoverLogs(
+  session: Pick<Session, "world" | "memory" | "files" | "recorder">,
 ): void {
-  const { layout, handle } = session.place;
-  const isBlocked = ownLogs(layout, handle).some(({ name }) =>
-    session.files.own.writer.blocked(name),
-  );
-  if (isBlocked) recover(session);
+  try {
+    recoverOwnLogs(session);
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    session.files.troubles.failed("private files", error);
+    throw notSent(error);
+  }
 }
 
 /** Why nothing is written to that log of ours now, when the others are open. */
@@ -134,15 +136,6 @@ export function troubleOf(
   log: string,
 ): StorageError | undefined {
   return files.own.writer.blocked(log) ?? obstructionOf(memory.intakes.get(log)?.status);
-}
-
-function recover(session: Pick<Session, "world" | "memory" | "files" | "recorder">): void {
-  try {
-    recoverOwnLogs(session);
-  } catch (error) {
-    if (!(error instanceof StorageError)) throw error;
-    throw notSent(error);
-  }
 }
 
 interface Written {
@@ -155,21 +148,38 @@ function write(
   items: readonly Addressed[],
 ): SendAnswer {
   const { memory, files } = session;
-  const { writer, written: unread } = files.own;
+  const { written: unread } = files.own;
   const closed = ownTrouble(memory);
   if (closed !== undefined) throw notSent(closed);
-  recover(session);
+  recoverLogs(session);
   const names = items.flatMap(({ logs }) => logs.map(({ name }) => name));
   const [trouble] = names.flatMap((name) => troubleOf(session, name) ?? []);
   if (trouble !== undefined) throw notSent(trouble);
   const written = compose(session, items);
-  const answers = writer.append(written.map(({ line }) => line));
-  const refused = answers.find((answer) => answer.answer === "not sent");
-  if (refused?.answer === "not sent") throw notSent(refused.error);
+  const outcome = append(
+    session,
+    written.map(({ line }) => line),
+  );
   for (const { line } of written) unread.add(line.id);
   memory.times.lastSent = written.at(-1)?.sent.timestamp ?? memory.times.lastSent;
-  const isQueued = answers.some((answer) => answer.answer === "queued");
-  return { outcome: isQueued ? "queued" : "sent", messages: written.map(({ sent }) => sent) };
+  return { outcome, messages: written.map(({ sent }) => sent) };
+}
+
+/** Promises them and appends what its log takes. Throws when none of them is promised. */
+function append(
+  { files }: Pick<Session, "files">,
+  lines: readonly OwnLine[],
+): SendAnswer["outcome"] {
+  const { troubles } = files;
+  const { writer } = files.own;
+  const wasStuck = writer.stuck() !== undefined;
+  const answers = writer.append(lines);
+  const refused = answers.find((answer) => answer.answer === "not sent");
+  if (writer.broken !== undefined) troubles.failed("private files", writer.broken);
+  if (refused?.answer === "not sent") throw notSent(refused.error);
+  const stuck = writer.stuck();
+  if (stuck !== undefined && !wasStuck) troubles.failed("own logs", stuck);
+  return answers.some((answer) => answer.answer === "queued") ? "queued" : "sent";
 }
 
 /** Signs the lines; changes no state, since they are not promised yet. */
@@ -218,7 +228,8 @@ function compose(
   return written;
 }
 
-function notSent(error: StorageError): DeaddropError {
+/** What a sender is told. */
+export function notSent(error: StorageError): DeaddropError {
   return new DeaddropError("storage", `not sent: ${error.message}`, {
     hint: error.hint,
     cause: error,

@@ -2,8 +2,9 @@ import { decide } from "../../protocol/core.ts";
 import { newBeatTimers, nextBeatDueMs, planBeats } from "../../protocol/heartbeats/beat-timers.ts";
 import { lastBeats } from "../../protocol/heartbeats/beats.ts";
 import type { Session } from "../session/session.ts";
-import { recoverBlocked } from "./append-own.ts";
+import { recoverLogs } from "./append-own.ts";
 import { doable, isOpen, perform } from "./run-effects.ts";
+import { makeStopLog } from "./stop-log.ts";
 import { guardWire, newWireGuard } from "./shared-file-watch.ts";
 import { nowOf } from "../session/clock.ts";
 import { takeInAll, takeInOwn } from "../intake/take-in.ts";
@@ -28,9 +29,10 @@ export interface Rounds {
 export function makeRounds(): Rounds {
   let timers = newBeatTimers();
   let guard = newWireGuard();
+  const stops = makeStopLog();
   return {
     async round(session) {
-      recoverBlocked(session);
+      recoverLogs(session);
       const more = await takeInAll(session, TAKE_IN_MS);
       for (const incident of guardWire(session, guard)) session.recorder.tell(incident);
       for (let pass = 0; pass < MAX_PASSES; pass += 1) {
@@ -40,6 +42,7 @@ export function makeRounds(): Rounds {
         if (effects.length === 0) break;
         timers = await perform(session, effects, timers);
       }
+      stops.look(session);
       return more;
     },
     async last(session) {

@@ -50,10 +50,11 @@ export async function perform(
 
 /** Without effects on shared files while we do not try those; they are decided again. */
 function doNow(
-  { files: { shared }, world }: Pick<Session, "files" | "world">,
+  { files: { shared, troubles }, world }: Pick<Session, "files" | "world">,
   effects: readonly Effect[],
 ): readonly Effect[] {
-  if (world.clock.monoMs() >= shared.notBeforeMs) return effects;
+  const isDue = world.clock.monoMs() >= shared.notBeforeMs && troubles.mayTry("wire files");
+  if (isDue) return effects;
   return effects.filter((effect) => effect.do !== "record" && effect.do !== "mirror");
 }
 
@@ -69,7 +70,10 @@ export function doable(
 
 /** Whether that log of ours takes lines now. */
 export function isOpen(session: Pick<Session, "memory" | "files">, log: string): boolean {
-  return ownTrouble(session.memory) === undefined && troubleOf(session, log) === undefined;
+  if (ownTrouble(session.memory) !== undefined || troubleOf(session, log) !== undefined)
+    return false;
+  // What nobody waits for is decided again later; it does not queue up. Spec 4.1, Storage trouble.
+  return session.files.own.writer.stuck(log) === undefined;
 }
 
 function lineOf(session: Pick<Session, "place">, effect: Effect): { draft: Draft; log: string }[] {
@@ -91,6 +95,10 @@ function lineOf(session: Pick<Session, "place">, effect: Effect): { draft: Draft
 /** Shared files are written under a lock that others may hold: what fails is decided again. */
 function performShared(session: Session, effect: Effect): void {
   try {
+    if (effect.do === "tell") {
+      session.recorder.tell(effect.incident);
+      return;
+    }
     if (effect.do === "record") record(session, effect);
     else if (effect.do === "mirror") {
       mirrorIncident(session.world, session.place, effect.id, effect.raw);
@@ -99,9 +107,16 @@ function performShared(session: Session, effect: Effect): void {
         id: effect.id,
         at: session.world.clock.wallMs(),
       });
-    } else if (effect.do === "tell") session.recorder.tell(effect.incident);
+    }
+    session.files.troubles.worked("wire files");
   } catch (error) {
-    if (!(error instanceof StorageError)) throw error;
+    const { folder } = session.place.wire;
+    // What the journal could not note is everybody's trouble.
+    if (!(error instanceof StorageError) || !error.path.startsWith(folder)) throw error;
+    if (error.code !== "locked") {
+      session.files.troubles.failed("wire files", error);
+      return;
+    }
     session.files.shared.notBeforeMs = session.world.clock.monoMs() + SHARED_RETRY_MS;
     session.world.log.warn({ effect: effect.do, code: error.code }, error.message);
   }

@@ -1,26 +1,20 @@
 import { costsToken, store as charge, take, waitForToken } from "../../admission/rate-limits.ts";
-import {
-  confirm,
-  prepare,
-  type Authentication,
-  type Preparation,
-  type Prepared,
-} from "../../admission/authenticate.ts";
+import { confirm, type Authentication } from "../../admission/authenticate.ts";
+import type { Preparation } from "../../admission/prepare.ts";
 import type { AdmissionContext } from "../../admission/context.ts";
 import type { VerifiedMessage } from "../../admission/admitted-message.ts";
 import { judge } from "../../admission/judge.ts";
 import type { Now } from "../../protocol/env.ts";
 import { tierOf } from "../../trust/store.ts";
 import { isFull, type RefusedLines } from "../../protocol/receipts/refused-lines.ts";
-import type { UnsignedPast } from "../../admission/unsigned-lines.ts";
 import type { TailLine } from "../../storage/files/tail.ts";
 import type { ChainRange } from "../../wire/chain.ts";
-import { pastContextOf } from "../session/environment.ts";
 import { restoreCheckMs, tornLine } from "./trouble/torn-line.ts";
 import { isOutOfTurn } from "./trouble/line-order.ts";
 import type { Allowance, LogIntake } from "../state/agent-state.ts";
 import { noteJudged } from "./next-beat.ts";
-import type { JudgedLine, PreparedLine, Stop } from "./judged-line.ts";
+import type { JudgedLine, Stop } from "./judged-line.ts";
+import { isLive, type PreparedLine } from "./prepare-lines.ts";
 
 /** How long a log is not read when its next line waits. */
 const LOOK_AGAIN_MS = { held: 60_000, late: 60_000, ahead: 10_000, order: 1_000 } as const;
@@ -28,40 +22,6 @@ const LOOK_AGAIN_MS = { held: 60_000, late: 60_000, ahead: 10_000, order: 1_000 
 const NOTE_BYTES = 256;
 /** The longest time that a log is not read when its author is over a limit. */
 const WAIT_MS = 60_000;
-
-export function prepareLines(
-  lines: readonly TailLine[],
-  intake: LogIntake,
-  ctx: AdmissionContext,
-): PreparedLine[] {
-  const { owner, name: log } = intake.log;
-  const past = pastContextOf(ctx);
-  return lines.map((tail) => {
-    const live = isLive(tail, intake);
-    const unsignedPast = live ? undefined : () => unsignedPastOf(tail, intake);
-    const source = { owner, log, unsignedPast };
-    if (tail.kind === "blank") return { tail, preparation: undefined };
-    const bytes = tail.kind === "line" ? tail.bytes : undefined;
-    return { tail, preparation: prepare(bytes, source, live ? ctx : past) };
-  });
-}
-
-/** Whether a line came after our journal began to follow its log. Spec 2.4. */
-function isLive({ end }: TailLine, { past: { historyTo } }: LogIntake): boolean {
-  return historyTo === undefined || end > historyTo;
-}
-
-/** History that is read now has no verdict in the journal yet. Spec 1.5. */
-function unsignedPastOf({ end }: TailLine, { past }: LogIntake): UnsignedPast {
-  return { noted: undefined, isBeforeSigned: end < past.signedTo };
-}
-
-/** The signatures that these lines wait for, in their order. */
-export function signaturesOf(lines: readonly PreparedLine[]): Prepared[] {
-  return lines.flatMap(({ preparation }) =>
-    preparation?.step === "signature" ? [preparation] : [],
-  );
-}
 
 export interface Judging {
   readonly intake: LogIntake;

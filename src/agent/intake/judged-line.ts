@@ -1,16 +1,8 @@
 import type { VerifiedMessage } from "../../admission/admitted-message.ts";
-import type { Preparation } from "../../admission/authenticate.ts";
 import { isAuthentic, type RefusalReason } from "../../admission/checks.ts";
 import type { ChainEvent } from "../../admission/log-admission.ts";
 import type { TailLine } from "../../storage/files/tail.ts";
 import type { Disorder, Limit } from "../state/log-status.ts";
-
-/** A line of a log with all that is known of it before its signature is checked. */
-export interface PreparedLine {
-  readonly tail: TailLine;
-  /** Undefined for blank lines. */
-  readonly preparation: Preparation | undefined;
-}
 
 /** What became of one line, in the order of its log. */
 export interface JudgedLine {

@@ -2,8 +2,7 @@ import { readNewLines, type Cursor, type TailRead } from "../../storage/files/ta
 import type { Session } from "../session/session.ts";
 import type { World } from "../session/world.ts";
 import type { LineEndSearch } from "./trouble/oversized-line.ts";
-import { prepareLines, signaturesOf } from "./judge-lines.ts";
-import type { PreparedLine } from "./judged-line.ts";
+import { prepareLines, signaturesOf, type PreparedLine } from "./prepare-lines.ts";
 import type { LogIntake } from "../state/agent-state.ts";
 
 /** What one turn of a log takes at most; the line that reaches the bytes is the last. */

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { isFull, type RefusedLines } from "../../protocol/receipts/refused-lines.ts";
-import { lookOf } from "../../storage/disk/disk.ts";
+import { lookOf, StorageError } from "../../storage/disk/disk.ts";
 import { cursorAt, type Anomaly, type Cursor } from "../../storage/files/tail.ts";
 import { unnamedRefusals } from "../session/environment.ts";
 import { nowOf } from "../session/clock.ts";
@@ -9,7 +9,8 @@ import { isStillTorn, observe, type Limit } from "../state/log-status.ts";
 import { persist } from "./commit-batch.ts";
 import { isOwn, type Session } from "../session/session.ts";
 import { judgeLines } from "./judge-lines.ts";
-import type { JudgedLine, PreparedLine, Stop } from "./judged-line.ts";
+import type { JudgedLine, Stop } from "./judged-line.ts";
+import type { PreparedLine } from "./prepare-lines.ts";
 import { beginBatch, takeAhead, type Batch } from "./read-ahead.ts";
 import { chainIncident } from "./trouble/chain-incidents.ts";
 import { foreignIncident, withForeign } from "./trouble/foreign-lines.ts";
@@ -26,6 +27,8 @@ export interface Round {
   /** More waits in the log than this round took. */
   readonly more: boolean;
   readonly anomaly: Anomaly | undefined;
+  /** The disk's trouble with this log alone: it could not be read or made durable, nothing is lost. */
+  readonly trouble?: StorageError;
 }
 
 /** How long a log is not read while the end of a long line is searched for. */
@@ -53,6 +56,37 @@ export async function takeIn(session: Session, name: string, isPatient = false):
   const refused = unnamedRefusals(memory, place.layout, place.handle, name);
   // Spec 3.2: not read before the next beat. To read is to check signatures, forged ones too.
   if (refused !== undefined && isFull(refused)) return NOTHING;
+  const ready = await readTurn(session, intake, { path, ahead, isPatient });
+  if (!("batch" in ready)) return ready;
+  return takeBatch(session, intake, ready.batch, { path, look: ready.look, refused });
+}
+
+/** How one turn of a log begins. */
+interface Turn {
+  readonly path: string;
+  readonly ahead: Batch | undefined;
+  readonly isPatient: boolean;
+}
+
+/** Reads what the turn takes in, and changes nothing that is known of the log's lines. */
+async function readTurn(
+  session: Session,
+  intake: LogIntake,
+  turn: Turn,
+): Promise<Round | { readonly batch: Batch; readonly look: string }> {
+  try {
+    return await readBatch(session, intake, turn);
+  } catch (error) {
+    if (!(error instanceof StorageError) || error.path !== turn.path) throw error;
+    return { ...NOTHING, trouble: error };
+  }
+}
+
+async function readBatch(
+  session: Session,
+  intake: LogIntake,
+  { path, ahead, isPatient }: Turn,
+): Promise<Round | { readonly batch: Batch; readonly look: string }> {
   // Of a batch that was read ahead we do not know how the file looked then.
   const look = ahead === undefined ? lookFirst(session, intake, path, isPatient) : "";
   if (look === undefined) return NOTHING;
@@ -71,7 +105,7 @@ export async function takeIn(session: Session, name: string, isPatient = false):
   if (read.more && !batch.isLive) {
     session.ahead.batch ??= beginBatch(session, intake, { path, from: read.cursor, own });
   }
-  return takeBatch(session, intake, batch, { path, look, refused });
+  return { batch, look };
 }
 
 /**

@@ -1,12 +1,14 @@
+import { join } from "node:path";
 import type { AutomaticIncident } from "../../protocol/effects.ts";
 import { hourlyKey } from "../../protocol/notices.ts";
-import { isObstruction } from "../../storage/disk/disk.ts";
+import { isObstruction, StorageError } from "../../storage/disk/disk.ts";
 import { ownLogs } from "../../wire/layout.ts";
 import { newDecisions } from "../effects/decision-file.ts";
 import type { Session } from "../session/session.ts";
-import { isCaughtUp } from "../state/log-status.ts";
+import { intakeOf } from "../state/agent-state.ts";
+import { isCaughtUp, observe } from "../state/log-status.ts";
 import { correctTimes } from "../state/receipt-times.ts";
-import { takeIn } from "./read-log.ts";
+import { takeIn, type Round } from "./read-log.ts";
 import { takeTurns } from "./round-robin.ts";
 import { judgeAnomaly } from "./trouble/log-anomalies.ts";
 
@@ -31,7 +33,20 @@ export async function takeInAll(session: Session, withinMs = Infinity): Promise<
   if ([...memory.intakes.values()].every(({ status }) => isCaughtUp(status))) {
     memory.inbox.unnoted = undefined;
   }
-  return takeInDecisions(session, untilMs) || more;
+  return takeInShared(session, untilMs) || more;
+}
+
+/** Trouble with decisions.jsonl stops no log: decisions follow from the logs. */
+function takeInShared(session: Session, untilMs: number): boolean {
+  const { troubles } = session.files;
+  if (!troubles.mayTry("wire files")) return false;
+  try {
+    return takeInDecisions(session, untilMs);
+  } catch (error) {
+    if (!isOfFile(error, session.place.wire.decisions)) throw error;
+    troubles.failed("wire files", error);
+    return false;
+  }
 }
 
 /** Reads back our own logs alone, after a send. */
@@ -64,9 +79,35 @@ export function takeInDecisions(
 async function takeInOne(session: Session, name: string, isPatient: boolean): Promise<boolean> {
   // A torn end of our own that could not be restored yet would count as lines.
   if (isObstruction(session.files.own.writer.blocked(name))) return false;
+  const { troubles } = session.files;
+  const area = `log ${name}` as const;
+  if (!troubles.mayTry(area)) return false;
+  const { more, trouble } = await takeTurn(session, name, isPatient);
+  if (trouble === undefined) troubles.worked(area);
+  else {
+    // Neither our sends nor other peers have to wait for it.
+    const forMs = troubles.failed(area, trouble);
+    const intake = intakeOf(session.memory, name);
+    observe(intake, { saw: "stop", forMs }, session.world.clock.monoMs());
+  }
+  return more;
+}
+
+async function takeTurn(session: Session, name: string, isPatient: boolean): Promise<Round> {
   const taken = await takeIn(session, name, isPatient);
-  if (taken.anomaly !== undefined) judgeAnomaly(session, name, taken.anomaly);
-  return taken.more;
+  if (taken.anomaly === undefined) return taken;
+  try {
+    judgeAnomaly(session, name, taken.anomaly);
+    return taken;
+  } catch (error) {
+    const { log } = intakeOf(session.memory, name);
+    if (!isOfFile(error, join(session.place.wire.folder, log.path))) throw error;
+    return { ...taken, more: false, trouble: error };
+  }
+}
+
+function isOfFile(error: unknown, path: string): error is StorageError {
+  return error instanceof StorageError && error.path === path;
 }
 
 function decisionsChanged(anomaly: string, wallMs: number): AutomaticIncident {

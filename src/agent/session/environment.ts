@@ -57,6 +57,7 @@ export function envOf(place: AgentConfig, memory: Memory, monoMs: () => number):
     policy: {
       domains: place.domains,
       cadences: place.cadences,
+      answerTimes: place.config.answerTimes,
       transitions: place.tiers.transitions,
     },
     tierOf: (peer) => {

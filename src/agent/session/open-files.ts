@@ -12,7 +12,7 @@ export function openFiles(
   disk: Disk,
   paths: AgentPaths,
   journalEnd: number,
-): Omit<Files, "own" | "shared"> {
+): Omit<Files, "own" | "shared" | "troubles"> {
   const opened: { close(): void }[] = [];
   const kept = <T extends { close(): void }>(file: T): T => {
     opened.push(file);

@@ -8,18 +8,26 @@ import { replayJournal } from "../state/journal-replay.ts";
 import { correctTimes } from "../state/receipt-times.ts";
 import { contextOf, envOf } from "./environment.ts";
 import { openFiles } from "./open-files.ts";
-import { openOwnLogs } from "./own-logs.ts";
+import { lookAtOwnLogs, openOwnLogs } from "./own-logs.ts";
+import type { StorageTroubles } from "../state/storage-troubles.ts";
 import { Recorder } from "./recorder.ts";
 import type { Session } from "./session.ts";
 import type { World } from "./world.ts";
 
+/** What a session is opened with beside the world: it outlives the session. */
+export interface SessionBase {
+  readonly place: AgentConfig;
+  readonly memory: Memory;
+  readonly troubles: StorageTroubles;
+}
+
 /** Opens and restores everything; the caller holds the identity's lock. Spec 4.1. */
-export function openSession(world: World, place: AgentConfig, memory: Memory): Session {
+export function openSession(world: World, { place, memory, troubles }: SessionBase): Session {
   const ctx = contextOf(place);
   const env = envOf(place, memory, () => world.clock.monoMs());
   const opened = openFiles(world.disk, place.paths, memory.journalEnd);
   const own = openOwnLogs(world, place, ctx, opened);
-  const files = { ...opened, own, shared: { notBeforeMs: 0 } };
+  const files = { ...opened, own, shared: { notBeforeMs: 0 }, troubles };
   const recorder = new Recorder({ world, place, memory, env, journal: files.journal });
   const session: Session = { world, place, memory, env, ctx, files, recorder, ahead: {} };
   try {
@@ -43,7 +51,7 @@ export function closeSession({ files }: Pick<Session, "files">): void {
 function begin(session: Session): void {
   const { world, place, memory, files, recorder } = session;
   const { disk } = world;
-  const report = files.own.writer.recover();
+  const report = lookAtOwnLogs(files);
   const isReordered = (name: string) => compareLog(session, name).verdict === "reordered";
   const fold: Recorder["fold"] = (event) => recorder.fold(event);
   replayJournal({ disk, place, memory, fold, isReordered }, files.journal);

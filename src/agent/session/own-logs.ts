@@ -12,7 +12,8 @@ import { reportRecovery } from "../intake/trouble/recovery-notices.ts";
 import type { Memory } from "../state/agent-state.ts";
 import { ownLine } from "./environment.ts";
 import type { Session } from "./session.ts";
-import type { World } from "./world.ts";
+import type { Files, World } from "./world.ts";
+import { StorageError } from "../../storage/disk/disk.ts";
 
 const LOG_MODE = 0o640;
 const FAR_AHEAD_MS = 60_000;
@@ -56,14 +57,44 @@ export function openOwnLogs(
   };
 }
 
-/** After trouble with our own logs: looks at them again and restores them. Throws while it lasts. */
+/**
+ * After trouble with our own logs: looks at them again and restores them, when that is due. Throws
+ * while nothing can be promised.
+ */
 export function recoverOwnLogs(
   session: Pick<Session, "world" | "memory" | "files" | "recorder">,
 ): void {
   const { world, memory, files } = session;
-  const report: RecoveryReport = files.own.writer.recover();
+  if (files.own.writer.stuck() !== undefined && !files.troubles.mayTry("own logs")) return;
+  const report = lookAtOwnLogs(files);
   for (const { line } of report.restored) noteRestored(memory, line, world.clock.wallMs());
   reportRecovery(session, report);
+}
+
+/** Recovers them, and notes how that went; when no attempt is due it only looks at what is promised. */
+export function lookAtOwnLogs({ own, troubles }: Pick<Files, "own" | "troubles">): RecoveryReport {
+  const problem = troubles.mayTry("own logs") ? undefined : troubles.problem("own logs");
+  if (problem !== undefined) return own.writer.recoverPromises(problem);
+  const report = own.writer.recover();
+  const [stuck] = report.stuck;
+  if (stuck === undefined) troubles.worked("own logs");
+  else troubles.failed("own logs", stuck);
+  return report;
+}
+
+/** Makes them durable, when idle. While that fails it is tried when it is due. */
+export function syncOwnLogs(
+  session: Pick<Session, "world" | "memory" | "files" | "recorder">,
+): void {
+  const { own, troubles } = session.files;
+  recoverOwnLogs(session);
+  if (own.writer.stuck() !== undefined) return;
+  try {
+    own.writer.flush();
+  } catch (error) {
+    if (!(error instanceof StorageError) || own.writer.stuck() !== error) throw error;
+    troubles.failed("own logs", error);
+  }
 }
 
 /**

@@ -1,6 +1,9 @@
 import { takeLock, type HeldLock } from "../../storage/disk/lock.ts";
 import { isWorthSaving, loadMemory, saveMemory } from "../state/checkpoint.ts";
-import type { World } from "./world.ts";
+import { silentLogger, type World } from "./world.ts";
+import { isPassing, StorageTroubles } from "../state/storage-troubles.ts";
+import { StorageError } from "../../storage/disk/disk.ts";
+import { scratchDisk } from "../../storage/disk/scratch-disk.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import type { Memory } from "../state/agent-state.ts";
 import { withTrustReread, type AgentConfig } from "../config/agent-config.ts";
@@ -23,6 +26,8 @@ const CHECKPOINT_AFTER_BYTES = 16 * 1_048_576;
 interface Held {
   session: Session | undefined;
   readonly lock: HeldLock;
+  /** What reads are answered from while nothing can be written. */
+  copy: Session | undefined;
 }
 
 /**
@@ -31,6 +36,7 @@ interface Held {
  */
 export class SessionKeeper {
   readonly #world: World;
+  readonly #troubles: StorageTroubles;
   #place: AgentConfig;
   #memory: Memory | undefined;
   #held: Held | undefined;
@@ -38,8 +44,14 @@ export class SessionKeeper {
   #isTrustStale = false;
 
   constructor(world: World, place: AgentConfig) {
+    const { clock, disk, log } = world;
     this.#world = world;
     this.#place = place;
+    this.#troubles = new StorageTroubles({ clock, log, room: (path) => disk.room(path) });
+  }
+
+  get troubles(): StorageTroubles {
+    return this.#troubles;
   }
 
   get place(): AgentConfig {
@@ -59,11 +71,30 @@ export class SessionKeeper {
   /** Takes the lock for good. Throws "already_running" when another daemon has it. */
   hold(waitMs: number): void {
     const lock = lockFor("daemon", this.#world, this.#place, waitMs);
-    this.#held = { session: undefined, lock };
+    this.#held = { session: undefined, lock, copy: undefined };
   }
 
+  /** Work that may write. Throws `StorageError` while our private files take nothing. */
   using<T>(work: (session: Session) => Promise<T>): Promise<T> {
     return this.#held === undefined ? this.#usingOnce(work) : this.#usingHeld(this.#held, work);
+  }
+
+  /**
+   * Work that only reads. While our private files take nothing it gets a session on a copy in
+   * memory, and not a byte is written. Spec 4.1, Storage trouble.
+   */
+  async reading<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    try {
+      const result = await this.using(work);
+      this.#dropCopy();
+      return result;
+    } catch (error) {
+      if (!(error instanceof StorageError) || !isPassing(error)) throw error;
+      if (this.#troubles.problem("private files") === undefined) {
+        this.#troubles.failed("private files", error);
+      }
+      return this.#usingCopy(error, work);
+    }
   }
 
   /** Goes on with another configuration: settings, pins or peers have changed. */
@@ -77,6 +108,7 @@ export class SessionKeeper {
       this.#held.session = undefined;
     }
     if (!isSameFold) this.#memory = undefined;
+    this.#dropCopy();
   }
 
   checkpoint(session: Session, when: "if it has to" | "if it pays"): void {
@@ -91,6 +123,7 @@ export class SessionKeeper {
   }
 
   close(): void {
+    this.#dropCopy();
     if (this.#held?.session !== undefined) closeSession(this.#held.session);
     this.#held?.lock.release();
     this.#held = undefined;
@@ -98,6 +131,9 @@ export class SessionKeeper {
 
   /** A daemon's session is opened again after trouble; the lock stays ours all the while. */
   async #usingHeld<T>(held: Held, work: (session: Session) => Promise<T>): Promise<T> {
+    const area = "private files";
+    const problem = this.#troubles.mayTry(area) ? undefined : this.#troubles.problem(area);
+    if (problem !== undefined) throw problem;
     try {
       if (held.session === undefined) {
         held.session = this.#begin();
@@ -110,8 +146,11 @@ export class SessionKeeper {
         held.session = undefined;
         held.session = this.#begin();
       }
-      return await work(held.session);
+      const result = await work(held.session);
+      if (held.session.files.own.writer.broken === undefined) this.#troubles.worked(area);
+      return result;
     } catch (error) {
+      if (error instanceof StorageError) this.#troubles.failed(area, error);
       if (!(error instanceof DeaddropError)) {
         // Memory may be ahead of the disk: it is made again from journal and logs.
         this.#memory = undefined;
@@ -147,6 +186,33 @@ export class SessionKeeper {
     }
   }
 
+  async #usingCopy<T>(problem: StorageError, work: (session: Session) => Promise<T>): Promise<T> {
+    const held = this.#held;
+    const session = held?.copy ?? this.#openCopy(problem);
+    if (held !== undefined) held.copy = session;
+    try {
+      await takeInAll(session);
+      return await work(session);
+    } finally {
+      if (held === undefined) closeSession(session);
+    }
+  }
+
+  #openCopy(problem: StorageError): Session {
+    const disk = scratchDisk(this.#world.disk);
+    const world = { ...this.#world, disk, log: silentLogger };
+    const memory = loadMemory(disk, this.#place, world.clock.monoMs());
+    const troubles = this.#troubles.onlyShown(problem);
+    return openSession(world, { place: this.#place, memory, troubles });
+  }
+
+  #dropCopy(): void {
+    const { copy } = this.#held ?? {};
+    if (this.#held === undefined || copy === undefined) return;
+    this.#held.copy = undefined;
+    closeSession(copy);
+  }
+
   #begin(): Session {
     const { disk, clock } = this.#world;
     try {
@@ -156,7 +222,8 @@ export class SessionKeeper {
         this.#memory = loadMemory(disk, this.#place, clock.monoMs());
         this.#checkpointAt = this.#memory.journalEnd;
       }
-      return openSession(this.#world, this.#place, this.#memory);
+      const base = { place: this.#place, memory: this.#memory, troubles: this.#troubles };
+      return openSession(this.#world, base);
     } catch (error) {
       this.#memory = undefined;
       throw error;

@@ -6,6 +6,7 @@ import type { Places } from "../../storage/paths.ts";
 import type { Quarantine } from "../../storage/files/quarantine.ts";
 import type { SignatureCheck } from "../../wire/signature.ts";
 import type { Clock } from "./clock.ts";
+import type { StorageTroubles } from "../state/storage-troubles.ts";
 import type { OwnLogs } from "./own-logs.ts";
 import type { JournalEntry } from "../state/journal-entries.ts";
 
@@ -45,4 +46,6 @@ export interface Files {
   readonly own: OwnLogs;
   /** Shared files are not written before (monotonic ms): another process keeps one of them locked. */
   readonly shared: { notBeforeMs: number };
+  /** Who is asked before a write is tried again, and told how it ended. It outlives the files. */
+  readonly troubles: StorageTroubles;
 }

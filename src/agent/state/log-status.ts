@@ -30,6 +30,7 @@ export type LogStatus =
       /** Of a log of ours: why nothing is written to it. */
       readonly problem: StorageError | undefined;
       readonly before: Torn | Behind | undefined;
+      readonly sinceMs: number;
       readonly dueMs: number;
     }
   | { readonly kind: "damaged"; readonly problem: StorageError; readonly dueMs: number };
@@ -114,6 +115,8 @@ export const UNREAD: LogStatus = { kind: "reading", isAll: false, dueMs: 0 };
 const WAIT_FOR_AUTHOR_MS = 60 * 60_000;
 /** Spec 1.6: the operator is told when lines have been missing, or out of order, for so long. */
 const TOLD_AFTER_MS = 10 * 60_000;
+/** For so long a log may be torn, or out of its place, before that is shown. */
+const SHOWN_AFTER_MS = 10_000;
 /** An unchanged file is read again after so long: its times are only as exact as its host's clock. */
 const READ_AGAIN_MS = 60_000;
 
@@ -154,7 +157,13 @@ function next(status: LogStatus, seen: Observation, nowMs: number): LogStatus {
     case "obstruction":
       // Until it is read again it may be damaged still, and that closes our other logs too.
       if (status.kind === "damaged") return { ...status, dueMs };
-      return { kind: "obstructed", problem: seen.problem, before: beneath(status), dueMs };
+      return {
+        kind: "obstructed",
+        problem: seen.problem,
+        before: beneath(status),
+        sinceMs: status.kind === "obstructed" ? status.sinceMs : nowMs,
+        dueMs,
+      };
     case "damage":
       return { kind: "damaged", problem: seen.problem, dueMs };
     case "decision":
@@ -220,13 +229,25 @@ export function isLong(status: LogStatus, nowMs: number): status is Behind {
   return status.kind === "behind" && nowMs - status.sinceMs >= TOLD_AFTER_MS;
 }
 
-/** Why the log does not move, for the operator to see; what passes in seconds is not shown. */
+/**
+ * Why the log does not move, for the operator to see. A tear and an obstruction that pass within
+ * seconds are not shown: a program that copies files leaves both.
+ */
 export function shownWait(
   status: LogStatus,
+  nowMs: number,
 ): { readonly why: WaitReason; readonly detail: string; readonly sinceMs: number } | undefined {
   if (status.kind === "waiting") return status;
   const before = beneath(status);
-  return before?.kind === "behind" ? before : undefined;
+  if (before?.kind === "behind") return before;
+  const isShown = (sinceMs: number): boolean => nowMs - sinceMs >= SHOWN_AFTER_MS;
+  if (status.kind === "obstructed" && isShown(status.sinceMs)) {
+    const detail = status.problem?.message ?? "no plain file that we may read is in its place";
+    return { why: "obstructed", detail, sinceMs: status.sinceMs };
+  }
+  if (before === undefined || !isShown(before.sinceMs)) return undefined;
+  const { at, sinceMs } = before;
+  return { why: "hole", detail: `its line at byte ${at} is torn: it holds zero bytes`, sinceMs };
 }
 
 /** Whether a file looks as it did when it was found torn: to read it again shows nothing new. */

@@ -1,3 +1,4 @@
+import type { Files } from "../session/world.ts";
 import type { ReceiptsState } from "../../protocol/receipts/receipts.ts";
 
 /** How many unread messages these ids name. */
@@ -9,4 +10,23 @@ export function unreadIds(state: ReceiptsState, ids: readonly string[] | "all"):
     else count += unread.filter(({ id }) => wanted.has(id)).length;
   }
   return count;
+}
+
+/** The logical offset of the oldest unread line in the inbox, or the inbox's end. Reads the journal. */
+export function oldestUnread(
+  { journal, inbox }: Pick<Files, "journal" | "inbox">,
+  state: ReceiptsState,
+): number {
+  const firsts = new Map<string, number>();
+  for (const [log, { unread, more }] of state.taken) {
+    const line = unread[0]?.line ?? more?.from;
+    if (line !== undefined) firsts.set(log, line);
+  }
+  let oldest = inbox.end;
+  if (firsts.size === 0) return oldest;
+  for (const { entry } of journal.read()) {
+    if (entry.k !== "line" || entry.inbox === undefined) continue;
+    if (entry.line >= (firsts.get(entry.log) ?? Infinity)) oldest = Math.min(oldest, entry.inbox);
+  }
+  return oldest;
 }

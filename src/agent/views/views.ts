@@ -32,6 +32,7 @@ import { holdsView } from "../effects/peer-reset.ts";
 import { resolveId } from "./resolve-id.ts";
 import type { Session } from "../session/session.ts";
 import { statsView } from "./stats.ts";
+import { storageView, troublesView } from "./troubles.ts";
 
 type Render<N extends ViewName> = (
   session: Session,
@@ -41,7 +42,11 @@ type Render<N extends ViewName> = (
 
 const renderers: { [N in ViewName]: Render<N> } = {
   whoami: (session, _args, isDaemon) => whoami(session, isDaemon),
-  status: (session, _args, isDaemon) => status(session, isDaemon),
+  status: (session, _args, isDaemon) => {
+    const view = status(session, isDaemon);
+    return { ...view, next: nextCommand(view) };
+  },
+  troubles: (session, _args, isDaemon) => troublesView(session, status(session, isDaemon)),
   peers: (session) => peers(session),
   inbox: (session, args) => inboxView(session, args),
   inbox_page: (session, args) => inboxPage(session, args),
@@ -114,12 +119,12 @@ function whoami(
 function status(
   session: Pick<Session, "world" | "place" | "memory" | "env" | "files">,
   isDaemon: boolean,
-): StatusView {
+): Omit<StatusView, "next"> {
   const { memory, env, world } = session;
   const { state } = memory;
   const wallMs = world.clock.wallMs();
   const pending = pendingView(state, env, wallMs);
-  const view: Omit<StatusView, "next"> = {
+  return {
     ...whoami(session, isDaemon),
     peers: peers(session),
     unread: unreadCount(state.receipts, env),
@@ -127,6 +132,7 @@ function status(
     owed_by_me: pending.filter(({ owed_by }) => owed_by === env.self),
     incidents: unresolvedIncidents(state.incidents, env, state.logs),
     safe_mode: safeMode(state.incidents, env) ?? null,
+    storage: storageView(session),
     unowned_logs: unownedLogs(session.world.disk, session.place.wire.folder, env.layout),
     state: {
       state: state.heartbeats.status,
@@ -134,7 +140,6 @@ function status(
       heads_down: state.heartbeats.headsDown,
     },
   };
-  return { ...view, next: nextCommand(view) };
 }
 
 /** What its beats say of each peer, and why a log of it does not move. */

@@ -12,9 +12,9 @@ import {
 } from "../../setup/settings-table.ts";
 import { readSettings, saveSettings } from "../../storage/private/private-store.ts";
 import { agentPlace, reloadDaemon, type AgentPlace } from "../agent-place.ts";
+import { pendingPolicy } from "../../agent/config/pending-policy.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { emit, table } from "../output/output.ts";
-import { differences } from "./accept.ts";
 
 /** `deaddrop config list`: the settings, and how the wire's policy differs from the pinned one. */
 export function list(cli: Cli, flags: GlobalFlags): void {
@@ -26,7 +26,7 @@ export function list(cli: Cli, flags: GlobalFlags): void {
     default: byDefault,
     about,
   }));
-  const { lines } = differences(at);
+  const { lines } = pendingPolicy(at.host.disk, at.place);
   emit(cli, flags, { settings, file: at.place.paths.settings, wire_differs: lines }, (paint) => {
     const rows = settings.map(({ key, value, default: byDefault, about }) => [
       { text: key, style: "bold" as const },

@@ -28,8 +28,19 @@ export function incidentRow(each: IncidentView, nowMs: number): Cell[] {
 function addresseeText(who: IncidentAddressee, nowMs: number): string {
   if (who.acked) return `${who.handle}: acked`;
   if (who.escalated) return `${who.handle}: escalated`;
-  return `${who.handle}: ${who.due_at === null ? "not seen yet" : `due ${when(who.due_at, nowMs)}`}`;
+  const isDue = who.stage === "read" && who.due_at !== null;
+  const state = isDue ? `due ${when(who.due_at ?? "", nowMs)}` : STAGE[who.stage ?? "unknown"];
+  return `${who.handle}: ${state}`;
 }
+
+const STAGE: Record<NonNullable<IncidentAddressee["stage"]> | "unknown", string> = {
+  undelivered: "not delivered yet",
+  unread: "not read yet",
+  busy: "read, but busy",
+  read: "read",
+  not_asked: "came later, not asked",
+  unknown: "not acked",
+};
 
 export function noticeRow(each: NoticeView, nowMs: number): Cell[] {
   return [

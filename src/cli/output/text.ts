@@ -13,9 +13,16 @@ export function when(time: string | null | undefined, nowMs: number): string {
   const atMs = Date.parse(time);
   if (Number.isNaN(atMs)) return time;
   const awayMs = Math.abs(nowMs - atMs);
-  if (awayMs >= DAY_MS) return new Date(atMs).toISOString().slice(0, 16).replace("T", " ");
+  if (awayMs >= DAY_MS) return moment(time);
   const amount = duration(awayMs);
   return atMs > nowMs ? `in ${amount}` : `${amount} ago`;
+}
+
+/** An instant as people read it, to the minute: what is long ago, and what evidence is compared with. */
+export function moment(time: string): string {
+  const atMs = Date.parse(time);
+  if (Number.isNaN(atMs)) return time;
+  return `${new Date(atMs).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }
 
 function duration(lengthMs: number): string {

@@ -1,6 +1,7 @@
 import type { HoldsView, HoldView } from "../../api/holds.ts";
 import { table, type Cell, type Paint } from "../output/output.ts";
 import { sanitise } from "../output/sanitise.ts";
+import { moment } from "../output/text.ts";
 
 /** What is held of a peer, for a person. */
 export function holdsText(view: HoldsView, paint: Paint): string {
@@ -20,7 +21,7 @@ function rowsOf({ log, cause, detail, since, evidence }: HoldView): Cell[][] {
       { text: "cause", style: "dim" },
       { text: cause, style: "yellow" },
     ],
-    row("since", since),
+    row("since", moment(since)),
     row("detail", detail),
     ...evidence.map((path) => row("evidence", path)),
   ];
@@ -56,7 +57,7 @@ export function silenceOf({
 export function resetEffect(view: HoldsView): string[] {
   const { peer, holds } = view;
   return [
-    ...holds.map(({ cause, since, detail }) => `${cause} since ${since}: ${detail}`),
+    ...holds.map(({ cause, since, detail }) => `${cause} since ${moment(since)}: ${detail}`),
     ...holds.flatMap(({ evidence }) => evidence.map((path) => `evidence: ${path}`)),
     ...holds.map((hold) => consequenceOf(peer, hold)),
     ...silenceOf(view),

@@ -23,7 +23,7 @@ export interface SendFlags extends GlobalFlags {
 }
 
 /** What was sent and, of an answer, the message that it answers. */
-type Answer = SendAnswer & { answers?: Parent };
+type Answer = SendAnswer & { answers?: Parent; note?: string };
 
 type Waited = ReceiptView & { event_id: string };
 
@@ -84,8 +84,8 @@ export function draftOptions(flags: SendFlags): Pick<Draft, "refs" | "priority" 
 
 /**
  * Sends one draft, waits when --wait asks for it, and prints the answer: `{outcome, messages}`,
- * with `receipts` when it waited, and with `answers` when it is an answer. Spec 3.2: never claims
- * more than is proved.
+ * with `receipts` when it waited, with `answers` when it is an answer, and with a `note` on what it
+ * does not do. Spec 3.2: never claims more than is proved.
  */
 export async function deliver(
   cli: Cli,
@@ -93,9 +93,14 @@ export async function deliver(
   client: Client,
   draft: Draft,
   answered?: Parent,
+  note?: string,
 ): Promise<void> {
   const sent = await client.ask("send", { drafts: [draft] });
-  const answer: Answer = answered === undefined ? sent : { ...sent, answers: answered };
+  const answer: Answer = {
+    ...sent,
+    ...(answered === undefined ? {} : { answers: answered }),
+    ...(note === undefined ? {} : { note }),
+  };
   if (flags.wait === undefined) {
     emit(cli, flags, answer, (paint) => sentText(answer, paint));
     return;
@@ -160,6 +165,7 @@ function sentText(answer: Answer, paint: Paint): string {
   if (answers !== undefined) {
     lines.push(`  to ${paint("bold", shortId(answers.event_id))}, ${aboutParent(answers)}`);
   }
+  if (answer.note !== undefined) lines.push(answer.note);
   if (answer.outcome === "queued") {
     lines.push("It is stored here and goes out by itself: do not send it again.");
   }

@@ -1,3 +1,4 @@
+import { moment } from "../output/text.ts";
 import { join } from "node:path";
 import type { AgentConfig } from "../../agent/config/agent-config.ts";
 import type { SetupHost } from "../../setup/host.ts";
@@ -163,7 +164,7 @@ function notesOf(row: TrustRow): Cell[][] {
     const { detail, since } = row.held;
     notes.push([
       { text: "held", style: "red" },
-      { text: `${row.handle} since ${since}: ${detail}` },
+      { text: `${row.handle} since ${moment(since)}: ${detail}` },
     ]);
   }
   if (row.evidence.length > 0) {

@@ -1,20 +1,16 @@
 import { fromPlain } from "../../wire/json/json.ts";
 import { quote } from "../../wire/quote.ts";
 import type { Effect } from "../effects.ts";
-import { deadlineCadence } from "../heartbeats/liveness.ts";
-import { firstBeatCovering, lastBeat } from "../logs/logs.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import type { Proposal } from "./proposal.ts";
-import type { ProposalsState } from "./proposals-state.ts";
+import { proposalsIn, type ProposalsState } from "./proposals-state.ts";
 import type { Env, Now } from "../env.ts";
 import { caseOf } from "./proposals.ts";
+import { lastCallMs, partyTime, type PartyTime } from "./answer-times.ts";
 import { answerLogName, positionSoFar } from "./party-position.ts";
 import { linesOf, type Topic } from "./proposal-thread.ts";
-import { DAY_MS } from "../../wire/durations.ts";
 
-const CADENCES_TO_ANSWER = 2;
-
-/** Our proposals whose time is over, and threads that do not converge. Spec 3.4, "Deadlines". */
+/** Our proposals that end by time or by a sibling, and threads that do not converge. Spec 3.4. */
 export function decideProposals(
   state: ProposalsState,
   logs: LogsState,
@@ -25,9 +21,15 @@ export function decideProposals(
   for (const key of state.running) {
     const proposal = state.proposals.get(key);
     const topic = proposal === undefined ? undefined : state.topics.get(proposal.topic);
-    if (proposal === undefined || topic === undefined) continue;
-    const silent = overdueParty(state, proposal, topic, logs, env, now);
-    if (silent !== undefined) effects.push(...revert(proposal, silent));
+    if (proposal === undefined || topic === undefined || isReverted(proposal, topic)) continue;
+    const sibling = replacing(state, proposal, topic);
+    if (sibling !== undefined) {
+      effects.push(replacedBy(proposal, sibling));
+      continue;
+    }
+    const asked = partiesAsked(state, proposal, topic, logs, env);
+    const late = overdueParty(proposal, asked, env, now);
+    if (late !== undefined) effects.push(...revert(proposal, late, asked));
   }
   for (const key of state.diverging) {
     const topic = state.topics.get(key);
@@ -36,38 +38,49 @@ export function decideProposals(
   return effects;
 }
 
-/**
- * A required party whose time to answer is over while the logs concerned are read to their end; a
- * counter stops nothing. An ack that we have read is not late, even if no beat of ours covers it.
- */
-function overdueParty(
+/** A required party of an open proposal of ours. */
+interface Asked {
+  readonly party: string;
+  readonly log: string;
+  readonly time: PartyTime;
+  /** It has agreed or rejected, by all that we hold. */
+  readonly hasAnswered: boolean;
+}
+
+/** A counter stops nothing. An ack that we have read is not late, even if no beat of ours covers it. */
+function partiesAsked(
   state: ProposalsState,
   proposal: Proposal,
   topic: Topic,
   logs: LogsState,
   env: Env,
+): Asked[] {
+  const of = caseOf(state, topic, env, logs);
+  return proposal.required.map((party) => {
+    const { ack, rejection } = positionSoFar(of, proposal, party);
+    return {
+      party,
+      log: answerLogName(env.layout, proposal, party),
+      time: partyTime(proposal, party, logs, env),
+      hasAnswered: ack !== undefined || rejection !== undefined,
+    };
+  });
+}
+
+/** The first required party whose time is over while the logs concerned are read to their end. */
+function overdueParty(
+  proposal: Proposal,
+  asked: readonly Asked[],
+  env: Env,
   now: Now,
-): string | undefined {
-  if (isReverted(proposal, topic)) return undefined;
-  const isLastCall = now.wallMs >= proposal.at + DAY_MS;
-  const answers = proposal.required.map((party) => ({
-    party,
-    log: answerLogName(env.layout, proposal, party),
-  }));
-  // Spec 2.4, 3.4: no deadline but the 24 h runs against a peer whose lines we hold back.
-  const isRead = answers.every(({ log }) =>
+): Asked | undefined {
+  const isLastCall = now.wallMs >= lastCallMs(proposal, env);
+  // Spec 2.4, 3.4: what we hold back ourselves is waited for, but not longer than that.
+  const isRead = asked.every(({ log }) =>
     env.reading.holdsBack(log) ? isLastCall : env.reading.caughtUp(log),
   );
   if (!isRead) return undefined;
-  const of = caseOf(state, topic, env, logs);
-  const open = answers.filter(({ party }) => {
-    const { ack, rejection } = positionSoFar(of, proposal, party);
-    return ack === undefined && rejection === undefined;
-  });
-  const late = open.find(
-    ({ log }) => isLastCall || now.wallMs >= answerDueMs(proposal, logs, env, log),
-  );
-  return late?.party;
+  return asked.find(({ hasAnswered, time }) => !hasAnswered && now.wallMs >= time.endsMs);
 }
 
 function isReverted(proposal: Proposal, topic: Topic): boolean {
@@ -76,40 +89,85 @@ function isReverted(proposal: Proposal, topic: Topic): boolean {
   );
 }
 
-/** Twice its cadence from its first live beat that covers the proposal. */
-export function answerDueMs(proposal: Proposal, logs: LogsState, env: Env, log: string): number {
-  const question = { liveOnly: true, writtenAt: proposal.at };
-  const covering = firstBeatCovering(logs, log, proposal.log, proposal.line, question);
-  if (covering === undefined) return Infinity;
-  const cadence = deadlineCadence(lastBeat(logs, log)?.cadenceMs, env);
-  return covering.at + CADENCES_TO_ANSWER * cadence;
+/**
+ * A ratified sibling to which we have agreed after this proposal, and not rejected since. One that
+ * we have not agreed to replaces nothing. Spec 3.4, `replaced`.
+ */
+function replacing(
+  state: ProposalsState,
+  { id, log, line, from }: Proposal,
+  topic: Topic,
+): Proposal | undefined {
+  const acks = linesOf(topic, log).filter((each) => each.says === "ack" && each.line > line);
+  return proposalsIn(state, topic).find((sibling) => {
+    if (sibling.id === id || sibling.from === from) return false;
+    if (sibling.outcome?.status !== "ratified") return false;
+    return acks.findLast(({ target }) => target === sibling.id)?.approves === true;
+  });
 }
 
-function revert(proposal: Proposal, silent: string): Effect[] {
-  const reason = `${silent} did not answer in time`;
+function replacedBy(proposal: Proposal, sibling: Proposal): Effect {
+  const reason = `replaced by ${sibling.from}'s ${quote(sibling.subject)}, which is ratified`;
+  return withdrawal(proposal, { reason, replaced_by: sibling.id });
+}
+
+function revert(proposal: Proposal, late: Asked, asked: readonly Asked[]): Effect[] {
+  const reason = [blame(late), ...whoHasRead(asked)].join("; ");
   return [
-    {
-      do: "send",
-      log: proposal.log,
-      draft: {
-        to: proposal.required,
-        type: "correction",
-        subject: `reverted: ${proposal.subject}`,
-        body: fromPlain({ corrects: proposal.id, reverts: proposal.id, reason }),
-        correlationId: proposal.correlationId,
-      },
-    },
+    withdrawal(proposal, { reason }),
     {
       do: "tell",
       incident: {
         key: `proposal_silent:${proposal.key}`,
         cause: "proposal_silent",
-        peer: silent,
+        peer: late.party,
         subject: `no answer to: ${proposal.subject}`,
         detail: `${reason}; the proposal is reverted. Ask again in a new thread`,
         concernsWire: false,
       },
     },
+  ];
+}
+
+function withdrawal(proposal: Proposal, said: { reason: string; replaced_by?: string }): Effect {
+  return {
+    do: "send",
+    log: proposal.log,
+    draft: {
+      to: proposal.required,
+      type: "correction",
+      subject: `reverted: ${proposal.subject}`,
+      body: fromPlain({ corrects: proposal.id, reverts: proposal.id, ...said }),
+      correlationId: proposal.correlationId,
+    },
+  };
+}
+
+/** Spec 3.4: only of an agent that has read it do we say that it did not answer. */
+function blame({ party, time: { stage, readAt } }: Asked): string {
+  switch (stage) {
+    case "read":
+      return `${party} read it at ${new Date(readAt ?? 0).toISOString()} and did not answer in time`;
+    case "busy":
+      return `${party} had read it and was busy until its time was over`;
+    case "unread":
+      return `it reached ${party}, whose agent had not read it when its time was over`;
+    case "undelivered":
+      return `it had not reached ${party} when its time was over`;
+  }
+}
+
+/** Of several parties, which had read it and which had not. */
+function whoHasRead(asked: readonly Asked[]): string[] {
+  if (asked.length < 2) return [];
+  const hasRead = ({ hasAnswered, time: { stage } }: Asked): boolean =>
+    hasAnswered || stage === "read" || stage === "busy";
+  const names = (parties: readonly Asked[]) => parties.map(({ party }) => party).join(", ");
+  const readers = names(asked.filter(hasRead));
+  const others = names(asked.filter((each) => !hasRead(each)));
+  return [
+    ...(readers === "" ? [] : [`read by ${readers}`]),
+    ...(others === "" ? [] : [`not read by ${others}`]),
   ];
 }
 

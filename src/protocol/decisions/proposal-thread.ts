@@ -1,6 +1,6 @@
 import { isChained } from "../../wire/chain.ts";
 import { answerLog, type Layout } from "../../wire/layout.ts";
-import { booleanField, field, textField } from "../body.ts";
+import { booleanField, field, idField, textField } from "../body.ts";
 import { knownLine, learnLine, type KnownLines } from "../logs/known-lines.ts";
 import type { LineEvent } from "../events.ts";
 
@@ -36,6 +36,8 @@ export interface TopicLine {
   readonly target: string | undefined;
   /** An answer to a request, or a correction that reverts nothing, says nothing here. */
   readonly says: "proposal" | "ack" | "revert" | "nothing";
+  /** Of a revert: `body.replaced_by`. */
+  readonly replacedBy?: string;
   /** An ack that does not reject. */
   readonly approves: boolean;
   /** An ack that says `approve: true`, as ours of proposals do. */
@@ -102,6 +104,7 @@ export function addLine(
   }
   const target = targetOf(event);
   const approve = booleanField(message.body, "approve");
+  const replacedBy = says === "revert" ? idField(message.body, "replaced_by") : undefined;
   const added: TopicLine = {
     id: message.id,
     log,
@@ -109,6 +112,7 @@ export function addLine(
     from: message.from,
     target,
     says,
+    ...(replacedBy === undefined ? {} : { replacedBy }),
     approves: says === "ack" && approve !== false,
     explicit: says === "ack" && approve === true,
     namesOwn: target === undefined ? undefined : kindOf(names, log, target, isOwnBeat),

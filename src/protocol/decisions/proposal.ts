@@ -10,6 +10,8 @@ export interface Outcome {
   readonly at: string;
   /** Of a ratified one: the supporting acks, in the order of `required`. */
   readonly ackIds: readonly string[];
+  /** Of a revert: the sibling that its proposer agreed to instead. Spec 3.4, `replaced`. */
+  readonly replacedBy?: string;
 }
 
 /** `settled`: no line that may still come changes it. */
@@ -25,10 +27,13 @@ export function outcomeBy(
     readonly log: string;
     readonly line: number;
     readonly timestamp: string;
+    readonly replacedBy?: string | undefined;
   },
   ackIds: readonly string[],
 ): Outcome {
-  return { status, by: by.id, log: by.log, line: by.line, at: by.timestamp, ackIds };
+  const { id, log, line, timestamp: at, replacedBy } = by;
+  const outcome = { status, by: id, log, line, at, ackIds };
+  return status === "reverted" && replacedBy !== undefined ? { ...outcome, replacedBy } : outcome;
 }
 
 export interface Proposal {
@@ -50,6 +55,8 @@ export interface Proposal {
   readonly at: number;
   readonly live: boolean;
   readonly own: boolean;
+  /** `body.due`. */
+  readonly dueMs: number | undefined;
   readonly digest: string;
   /** Kept while we may have to record it. */
   content: DecisionContent | undefined;
@@ -60,6 +67,8 @@ export interface Proposal {
   readonly elsewhere: Set<string>;
   /** An entry of decisions.jsonl names it: then every beat is judged, to prove or refute that. */
   named: boolean;
+  /** Of our own running one, by required party: the beat from which its time runs. */
+  readonly readings: Map<string, { readonly at: number }>;
   /** The line of the proposer's log up to which nothing has decided. */
   judgedTo: number;
 }

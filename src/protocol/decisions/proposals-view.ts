@@ -8,7 +8,8 @@ import type { Env } from "../env.ts";
 import { listedSubject } from "../routing.ts";
 import { answerLogName, positionSoFar, type Case, type Position } from "./party-position.ts";
 
-export type ProposalStatus = Outcome["status"] | "open" | "void";
+/** `replaced`: reverted, because its proposer agreed to a sibling. Spec 3.4. */
+export type ProposalStatus = Outcome["status"] | "replaced" | "open" | "void";
 
 /** One proposal, as `deaddrop proposals` prints it. */
 export interface ProposalView {
@@ -25,6 +26,8 @@ export interface ProposalView {
   waits_for: string | null;
   /** Event id of the line that decided. */
   decided_by: string | null;
+  /** Of a replaced one: the sibling that its proposer agreed to. */
+  replaced_by: string | null;
   /** By required party: the proposal that it supports, "rejected", or null. */
   support: Record<string, string | null>;
 }
@@ -61,14 +64,19 @@ function viewOf(
     proposer: proposal.from,
     subject: listedSubject(env, proposal.from, proposal.subject),
     required: [...proposal.required],
-    status: outcome?.status ?? (isVoid ? "void" : "open"),
+    status: statusOf(outcome) ?? (isVoid ? "void" : "open"),
     problem: problem ?? null,
     waits_for: outcome !== undefined || isVoid ? null : waitsFor(of, proposal, positions),
     decided_by: outcome?.by ?? null,
+    replaced_by: outcome?.replacedBy ?? null,
     support: Object.fromEntries(
       [...positions].map(([party, position]) => [party, supportOf(proposal, position)]),
     ),
   };
+}
+
+function statusOf(outcome: Outcome | undefined): ProposalStatus | undefined {
+  return outcome?.replacedBy === undefined ? outcome?.status : "replaced";
 }
 
 function supportOf({ id, outcome }: Proposal, position: Position | undefined): string | null {

@@ -1,5 +1,6 @@
 import { isChained } from "../../wire/chain.ts";
 import type { Log } from "../../wire/layout.ts";
+import { dueOf, readingOf } from "./answer-times.ts";
 import { judgeChained } from "./chained-outcome.ts";
 import { contentDigest, decisionContent } from "./decision-record.ts";
 import { isBeatOf } from "../logs/logs.ts";
@@ -46,12 +47,26 @@ export function applyProposals(
     const topic = takeLine(state, event, env, logs);
     judgeAll(state, topic === undefined ? [] : openIn(state, topic), env, logs, changed);
   }
+  for (const log of touched) noteReadings(state, log, env, logs);
   for (const log of touched) {
     const keys = [...(state.watched.get(log) ?? [])];
     const watched = keys.flatMap((key) => state.proposals.get(key) ?? []);
     judgeAll(state, watched, env, logs, changed);
   }
   return changed;
+}
+
+/** Which of our own proposals a beat in that log begins the time of. Spec 3.4, "Deadlines". */
+function noteReadings(state: ProposalsState, log: string, env: Env, logs: LogsState): void {
+  for (const key of state.running) {
+    const proposal = state.proposals.get(key);
+    for (const party of proposal?.required ?? []) {
+      if (proposal === undefined || proposal.readings.has(party)) continue;
+      if (answerLogName(env.layout, proposal, party) !== log) continue;
+      const at = readingOf(proposal, party, logs, env);
+      if (at !== undefined) proposal.readings.set(party, { at });
+    }
+  }
 }
 
 /** The thread of a line that bears on outcomes. */
@@ -107,7 +122,7 @@ function addProposal(
     log: event.log,
     line: event.line,
     from: log.owner,
-    subject: message.subject.slice(0, MAX_KEPT_SUBJECT),
+    subject: Array.from(message.subject).slice(0, MAX_KEPT_SUBJECT).join(""),
     required: parties,
     problem,
     awaitsRoster,
@@ -116,12 +131,14 @@ function addProposal(
     at: event.at,
     live: event.live,
     own: event.own,
+    dueMs: dueOf(message.body, message.timestampMs),
     digest: contentDigest(content),
     content: mayRecord ? content : undefined,
     outcome: undefined,
     settled: false,
     elsewhere: new Set(),
     named: false,
+    readings: new Map(),
     judgedTo: event.line,
   });
   if (mayRecord && !event.own) keepContent(state, key);

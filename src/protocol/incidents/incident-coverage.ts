@@ -1,6 +1,11 @@
 import { answerLog, type Log } from "../../wire/layout.ts";
 import type { CoveringBeat, Incident, IncidentsState } from "./incident-state.ts";
-import { firstBeatCovering, namedRefused, type CoveringQuestion } from "../logs/logs.ts";
+import {
+  coveredFromStart,
+  firstBeatCovering,
+  firstBeatReading,
+  namedRefused,
+} from "../logs/logs.ts";
 import type { BeatMark, LogsState } from "../logs/logs-state.ts";
 import type { Env } from "../env.ts";
 import { isGrave, judgeEscalation } from "./safe-mode.ts";
@@ -45,34 +50,51 @@ export function judgeCoverage(
   state.asking.set(answers.name, still);
 }
 
-function isAsking(incident: Incident, handle: string): boolean {
-  const { covered, coveredLive, first } = incident;
-  if (!covered.has(handle) || (incident.live && !coveredLive.has(handle))) return true;
+function isAsking({ shown, live, first }: Incident, handle: string): boolean {
+  const beats = shown.get(handle);
+  if (beats?.fromStart === true) return false;
+  if (beats?.read === undefined) return true;
+  if (live && (beats.arrived === undefined || beats.readLive === undefined)) return true;
   return first !== undefined && first.of === handle && !first.settled;
 }
 
+/** Only heads show anything of an incident. Spec 3.5. */
 function takeCoverage(incident: Incident, answers: Log, env: Env, logs: LogsState): void {
-  const { covered, coveredLive } = incident;
-  const ask = (question: CoveringQuestion): CoveringBeat | undefined => {
-    const beat = firstBeatCovering(logs, answers.name, incident.log, incident.line, question);
-    if (beat === undefined) return undefined;
-    // Spec 3.5: lines that beats name as refused are not covered.
-    const refused = namedRefused(logs, answers.name, beat.line, incident.log, incident.line);
-    return refused ? undefined : brief(beat);
+  const { log, line, live, shown } = incident;
+  const covering = unlessRefused(incident, answers, logs, (liveOnly) =>
+    firstBeatCovering(logs, answers.name, log, line, { liveOnly }),
+  );
+  if (covering(false) === undefined) return;
+  const beats = shown.get(answers.owner) ?? {
+    fromStart: coveredFromStart(logs, answers.name, log, line),
   };
-  if (!covered.has(answers.owner)) {
-    const beat = ask({ liveOnly: false });
-    if (beat !== undefined) covered.set(answers.owner, beat);
-  }
-  if (incident.live && !coveredLive.has(answers.owner)) {
-    // Spec 3: a peer whose beats carry no heads covers with its next beat what we wrote. That
-    // starts our clock, but no log proves it, so it leads to no safe mode.
-    const ours = incident.author === env.self;
-    const beat = ask({ liveOnly: true, ...(ours ? { writtenAt: incident.at } : {}) });
-    if (beat !== undefined) coveredLive.set(answers.owner, beat);
-  }
+  shown.set(answers.owner, beats);
+  if (beats.fromStart) return;
+  const reading = unlessRefused(incident, answers, logs, (liveOnly) =>
+    firstBeatReading(logs, answers.name, log, line, { liveOnly }),
+  );
+  const note = (name: "arrived" | "read" | "readLive", beat: CoveringBeat | undefined): void => {
+    if (beat !== undefined) beats[name] ??= beat;
+  };
+  note("read", reading(false));
+  if (!live) return;
+  note("arrived", covering(true));
+  note("readLive", reading(true));
 }
 
-function brief({ line, timestampMs, at, cadenceMs }: BeatMark): CoveringBeat {
-  return { line, timestampMs, at, cadenceMs };
+/** Spec 3.5: lines that beats name as refused are not covered. */
+function unlessRefused(
+  { log, line }: Incident,
+  answers: Log,
+  logs: LogsState,
+  find: (liveOnly: boolean) => BeatMark | undefined,
+): (liveOnly: boolean) => CoveringBeat | undefined {
+  return (liveOnly) => {
+    const beat = find(liveOnly);
+    if (beat === undefined || namedRefused(logs, answers.name, beat.line, log, line)) {
+      return undefined;
+    }
+    const { timestampMs, at, cadenceMs } = beat;
+    return { line: beat.line, timestampMs, at, cadenceMs };
+  };
 }

@@ -2,9 +2,16 @@ import { answerLog } from "../../wire/layout.ts";
 import { fromPlain } from "../../wire/json/json.ts";
 import type { Effect } from "../effects.ts";
 import type { HeartbeatsState } from "../heartbeats/heartbeats.ts";
-import { declaredIncidents, type Incident, type IncidentsState } from "./incident-state.ts";
+import {
+  declaredIncidents,
+  type CoveringBeat,
+  type Incident,
+  type IncidentsState,
+} from "./incident-state.ts";
 import { deadlineCadence, silenceMs } from "../heartbeats/liveness.ts";
-import { lastBeat, namedRefused } from "../logs/logs.ts";
+import { lastBeat, namedRefused, readUpTo } from "../logs/logs.ts";
+import { listedSubject } from "../routing.ts";
+import { HOUR_MS } from "../../wire/durations.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import type { Env, Now } from "../env.ts";
 import { safeMode } from "./safe-mode.ts";
@@ -26,8 +33,9 @@ export function decideIncidents(facts: IncidentFacts, env: Env, now: Now): Effec
     .slice(0, MIRROR_AT_ONCE)
     .map(({ id, raw }) => ({ do: "mirror", id, raw }));
   for (const incident of declaredIncidents(incidents)) {
-    if (incident.author !== env.self || !incident.live || incident.resolved !== undefined) continue;
+    if (!incident.live || incident.resolved !== undefined) continue;
     for (const handle of incident.to) {
+      if (incident.author !== env.self && handle !== env.self) continue;
       effects.push(...decideAddressee(facts, incident, handle, env, now));
     }
   }
@@ -36,7 +44,8 @@ export function decideIncidents(facts: IncidentFacts, env: Env, now: Now): Effec
 
 /**
  * When an addressee must have acked, by our clock: one cadence that it last advertised after its
- * first live beat that covers the incident; undefined before that beat. Spec 3.5.
+ * first live beat that covers the incident as read and is not busy; undefined before that beat, and
+ * for an addressee whose first beat covers it. Spec 3.5.
  */
 export function ackDueMs(
   incident: Incident,
@@ -44,14 +53,31 @@ export function ackDueMs(
   env: Env,
   logs: LogsState,
 ): number | undefined {
-  const covering = incident.coveredLive.get(handle);
-  if (covering === undefined) return undefined;
-  const log = env.layout.logs.get(incident.log);
-  const answers = log === undefined ? undefined : answerLog(env.layout, log, handle);
-  const last = answers === undefined ? undefined : lastBeat(logs, answers.name);
-  return covering.at + deadlineCadence((last ?? covering).cadenceMs, env);
+  const { readLive } = incident.shown.get(handle) ?? {};
+  return readLive === undefined
+    ? undefined
+    : oneCadenceAfter(readLive, incident, handle, env, logs);
 }
 
+function oneCadenceAfter(
+  beat: CoveringBeat,
+  incident: Incident,
+  handle: string,
+  env: Env,
+  logs: LogsState,
+): number {
+  const answers = answersOf(incident, handle, env);
+  const last = answers === undefined ? undefined : lastBeat(logs, answers);
+  return beat.at + deadlineCadence((last ?? beat).cadenceMs, env);
+}
+
+/** The log in which an addressee answers that incident. */
+function answersOf(incident: Incident, handle: string, env: Env): string | undefined {
+  const log = env.layout.logs.get(incident.log);
+  return log === undefined ? undefined : answerLog(env.layout, log, handle)?.name;
+}
+
+/** What becomes of an incident with an addressee that has not acked it: ours, or one to us. */
 function decideAddressee(
   facts: IncidentFacts,
   incident: Incident,
@@ -59,19 +85,25 @@ function decideAddressee(
   env: Env,
   now: Now,
 ): Effect[] {
-  const log = env.layout.logs.get(incident.log);
-  const answers = log === undefined ? undefined : answerLog(env.layout, log, handle);
+  const answers = answersOf(incident, handle, env);
   if (answers === undefined || incident.acks.has(handle)) return [];
+  const isOurs = incident.author === env.self;
   // A deadline runs out only when we have read all that the addressee has written.
-  if (env.reading.heldPeers.has(handle) || !env.reading.caughtUp(answers.name)) return [];
-  const dueMs = ackDueMs(incident, handle, env, facts.logs);
-  if (dueMs !== undefined) {
-    if (now.wallMs < dueMs || incident.escalations.has(handle)) return [];
+  if (isOurs && (env.reading.heldPeers.has(handle) || !env.reading.caughtUp(answers))) return [];
+  const { fromStart, arrived, readLive } = incident.shown.get(handle) ?? {};
+  if (fromStart === true) return [];
+  if (readLive !== undefined) {
+    const dueMs = oneCadenceAfter(readLive, incident, handle, env, facts.logs);
+    if (!isOurs || now.wallMs < dueMs || incident.escalations.has(handle)) return [];
     return [escalation(incident, handle)];
   }
+  if (arrived !== undefined) {
+    const dueMs = oneCadenceAfter(arrived, incident, handle, env, facts.logs);
+    return tellUnread(facts.logs, incident, handle, env, { dueMs, nowMs: now.wallMs });
+  }
   const cadenceMs = facts.heartbeats.peerBeats.get(handle)?.cadenceMs;
-  if (now.wallMs < incident.at + silenceMs(cadenceMs, env)) return [];
-  return [tellNotCovered(facts, incident, handle, answers.name)];
+  if (!isOurs || now.wallMs < incident.at + silenceMs(cadenceMs, env)) return [];
+  return [tellNotCovered(facts, incident, handle, answers)];
 }
 
 function escalation(incident: Incident, of: string): Effect {
@@ -89,6 +121,66 @@ function escalation(incident: Incident, of: string): Effect {
       correlationId,
     },
   };
+}
+
+/**
+ * Spec 3.5: an agent that has not read the incident, or is busy, is not in breach. The operators of
+ * both sides are told, and once more an hour later.
+ */
+function tellUnread(
+  logs: LogsState,
+  incident: Incident,
+  handle: string,
+  env: Env,
+  { dueMs, nowMs }: { readonly dueMs: number; readonly nowMs: number },
+): Effect[] {
+  if (nowMs < dueMs) return [];
+  const { id, log, author } = incident;
+  const isToUs = handle === env.self;
+  const time = nowMs < dueMs + HOUR_MS ? "first" : "again";
+  const isBusy = isReadIn(logs, incident, answersOf(incident, handle, env));
+  const who = isToUs ? "your agent" : `the agent of ${handle}`;
+  const state = isBusy ? "is busy and has not acked" : "has not read";
+  const subject = listedSubject(env, author, incident.subject);
+  const since = new Date(incident.at).toISOString();
+  const remedy = isToUs
+    ? `let the agent read its inbox, or look yourself: deaddrop incident list`
+    : `nothing escalates before that agent has read it; the operator of ${handle} is told as well`;
+  return [
+    {
+      do: "tell",
+      incident: {
+        key: `incident_unread:${log}:${id}:${handle}:${time}`,
+        cause: "incident_unread",
+        peer: isToUs ? author : handle,
+        subject: `${who} ${state} an incident: ${subject}`,
+        detail: `${incident.severity}, from ${author}, since ${since}; ${remedy}`,
+        concernsWire: false,
+      },
+    },
+  ];
+}
+
+function isReadIn(logs: LogsState, { log, line }: Incident, answers: string | undefined): boolean {
+  return answers !== undefined && readUpTo(logs, answers, log) >= line;
+}
+
+/** How an incident has come to an addressee; null: not known here. Spec 3.5. */
+export type IncidentStage = "undelivered" | "unread" | "busy" | "read" | "not_asked";
+
+export function stageOf(
+  incident: Incident,
+  handle: string,
+  env: Env,
+  logs: LogsState,
+): IncidentStage | null {
+  const { fromStart, arrived, readLive } = incident.shown.get(handle) ?? {};
+  if (fromStart === true) return "not_asked";
+  const concernsUs = incident.author === env.self || handle === env.self;
+  if (!incident.live || !concernsUs) return null;
+  if (readLive !== undefined) return "read";
+  if (arrived === undefined) return "undelivered";
+  return isReadIn(logs, incident, answersOf(incident, handle, env)) ? "busy" : "unread";
 }
 
 /** Spec 3.5: an addressee that has not covered it is not in breach; our operator may look into it. */

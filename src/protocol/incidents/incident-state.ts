@@ -36,15 +36,25 @@ export interface Incident {
   readonly to: readonly string[];
   /** The first ack of each addressee. */
   readonly acks: Map<string, AnswerMark>;
-  /** The first beat of each addressee that covers it. */
-  readonly covered: Map<string, CoveringBeat>;
-  /** The first live one: from its receipt our clock runs. */
-  readonly coveredLive: Map<string, CoveringBeat>;
+  /** What the beats of each addressee show of it. */
+  readonly shown: Map<string, ShownBeats>;
   /** By the addressee that they name: the event id of the first. */
   readonly escalations: Map<string, string>;
   /** The first of all escalations, the only one that can be honoured. */
   first: Escalation | undefined;
   resolved: { readonly by: string; readonly at: number } | undefined;
+}
+
+/** Beats of one addressee; lines that they name as refused are not covered. Spec 3.5. */
+export interface ShownBeats {
+  /** The first beat in its log covers the incident: that asks nothing of it. */
+  readonly fromStart: boolean;
+  /** The first live one that covers it. */
+  arrived?: CoveringBeat;
+  /** The first that covers it as read and does not say `busy`. */
+  read?: CoveringBeat;
+  /** The first live one of these: from its receipt our clock runs. */
+  readLive?: CoveringBeat;
 }
 
 export interface AnswerMark {

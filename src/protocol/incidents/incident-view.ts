@@ -1,4 +1,4 @@
-import { ackDueMs } from "./incident-deadlines.ts";
+import { ackDueMs, stageOf, type IncidentStage } from "./incident-deadlines.ts";
 import type { Severity } from "./incident-lines.ts";
 import { declaredIncidents, type Incident, type IncidentsState } from "./incident-state.ts";
 import type { LogsState } from "../logs/logs-state.ts";
@@ -23,7 +23,10 @@ export interface IncidentAddressee {
   handle: string;
   acked: boolean;
   acked_at: string | null;
+  /** By when it must have acked; null while no time runs. */
   due_at: string | null;
+  /** How far the incident has come with it; null: the beats that we know do not tell. */
+  stage: IncidentStage | null;
   escalated: boolean;
 }
 
@@ -65,6 +68,7 @@ function addressee(
     acked: ack !== undefined,
     acked_at: ack === undefined ? null : new Date(ack.at).toISOString(),
     due_at: dueMs === undefined ? null : new Date(dueMs).toISOString(),
+    stage: stageOf(incident, handle, env, logs),
     escalated: incident.escalations.has(handle),
   };
 }

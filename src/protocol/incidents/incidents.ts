@@ -101,8 +101,7 @@ function declare(
     correlationId: message.correlationId,
     to: addresseesOf(message, log, env),
     acks: new Map(),
-    covered: new Map(),
-    coveredLive: new Map(),
+    shown: new Map(),
     escalations: new Map(),
     first: undefined,
     resolved: undefined,
@@ -129,8 +128,8 @@ function escalate(
   const { id } = event.message;
   mirror(state, incident, event, env);
   if (!incident.escalations.has(of)) incident.escalations.set(of, id);
-  if (incident.first !== undefined) return;
-  const judged = isGrave(incident) && isSigned(event.message) && incident.to.includes(of);
+  if (incident.first !== undefined || !isSigned(event.message)) return;
+  const judged = isGrave(incident) && incident.to.includes(of);
   incident.first = { id, line: event.line, of, settled: !judged, resumed: false };
   if (!judged) return;
   askBeats(state, incident, of, env);

@@ -4,9 +4,12 @@ import { deadlineCadence } from "../heartbeats/liveness.ts";
 import { beatsFrom, firstBeatCovering, namedRefused } from "../logs/logs.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import type { Env } from "../env.ts";
+import { DAY_MS, MINUTE_MS } from "../../wire/durations.ts";
 
 /** Spec 3.5: an author's next escalation counts only so long after the last that was honoured. */
-const BETWEEN_HONOURED_MS = 24 * 3_600_000;
+const BETWEEN_HONOURED_MS = DAY_MS;
+/** Spec 3.5: the second beat is dated at least so long after the one that shows the incident read. */
+const LEAST_WAIT_MS = 10 * MINUTE_MS;
 /** Ignored escalations that are remembered; those that are over are forgotten first. */
 const MAX_BREACHES = 1_024;
 
@@ -40,9 +43,9 @@ export function isGrave(incident: Pick<Incident, "severity">): boolean {
 
 /**
  * Judges the first escalation of an incident by the log of the addressee that it names. Spec 3.5: a
- * beat that covers the incident; then a second one, the first that covers the escalation and is
- * dated one cadence after it or later; and no ack before that. All of it is in logs and none of it
- * can change, so it is judged once.
+ * beat that covers the incident as read and is not busy; then a second one, the first that covers
+ * the escalation and is dated ten minutes and one cadence after it or later; and no ack before that.
+ * All of it is in logs and none of it can change, so it is judged once.
  */
 export function judgeEscalation(
   state: IncidentsState,
@@ -51,15 +54,17 @@ export function judgeEscalation(
   env: Env,
   logs: LogsState,
 ): void {
-  const { first, line, log } = incident;
+  const { first, line, log, shown } = incident;
   if (first === undefined || first.settled || first.of !== answers.owner) return;
-  const covering = incident.covered.get(first.of);
-  if (covering === undefined) return;
+  const beats = shown.get(first.of);
+  if (beats?.fromStart === true) first.settled = true;
+  if (beats?.fromStart === true || beats?.read === undefined) return;
   const seen = firstBeatCovering(logs, answers.name, log, first.line, { liveOnly: false });
   if (seen === undefined) return;
-  const dueMs = covering.timestampMs + deadlineCadence(covering.cadenceMs, env);
-  const second = beatsFrom(logs, answers.name, Math.max(seen.line, covering.line + 1)).find(
-    (beat) => beat.timestampMs >= dueMs,
+  const { read } = beats;
+  const waitMs = Math.max(LEAST_WAIT_MS, deadlineCadence(read.cadenceMs, env));
+  const second = beatsFrom(logs, answers.name, Math.max(seen.line, read.line + 1)).find(
+    (beat) => beat.timestampMs >= read.timestampMs + waitMs,
   );
   if (second === undefined) return;
   first.settled = true;
@@ -80,11 +85,15 @@ export function judgeEscalation(
   });
 }
 
-/** Whether and why we are in safe mode; of several reasons the oldest. Spec 3.5. */
+/**
+ * Whether and why we are in safe mode; of several reasons the oldest. An author that we hold does not
+ * stop us. Spec 3.5.
+ */
 export function safeMode(state: IncidentsState, env: Env): SafeMode | undefined {
   const endedHere = state.resumedHere.get(env.self) ?? [];
   const standing = honoured(state, env).find(
-    ({ resumed, escalation }) => !resumed && !endedHere.includes(escalation),
+    ({ author, resumed, escalation }) =>
+      !resumed && !endedHere.includes(escalation) && !env.reading.heldPeers.has(author),
   );
   if (standing === undefined) return undefined;
   return {

@@ -20,7 +20,7 @@ const JUDGED_BEFORE_SPLICE = 1_024;
 export function openCoverage(log: LogState, target: string): Coverage {
   let coverage = log.covers.get(target);
   if (coverage === undefined) {
-    coverage = { steps: [], waiting: [], next: 0, refused: [] };
+    coverage = { steps: [], reads: [], fromStart: 0, waiting: [], next: 0, refused: [] };
     log.covers.set(target, coverage);
   }
   return coverage;
@@ -37,32 +37,46 @@ export function nameRefused(coverage: Coverage, ranges: readonly LineRange[], be
   if (named.length <= MAX_REFUSED) coverage.refused = named;
 }
 
-/** Spec 3.4: heads that fall back count as the largest before them, so they add nothing. */
+/**
+ * Spec 3.4: heads that fall back count as the largest before them, so they add nothing; nor does
+ * what is said to be read and was before.
+ */
 export function claim(coverage: Coverage, beat: number, head: Head): void {
   if (coverage.overflow !== undefined) return;
   const last = coverage.waiting.at(-1);
-  if (last === undefined ? head.lines <= covered(coverage) : sameHead(last.head, head)) return;
+  if (last === undefined ? addsNothing(coverage, head) : sameHead(last.head, head)) return;
   if (coverage.waiting.length - coverage.next >= MAX_WAITING) {
     coverage.overflow = beat;
     return;
   }
-  const { lines, seq, eventId } = head;
+  const { lines, seq, eventId, readLines } = head;
   coverage.waiting.push({
     beat,
     head: {
       lines,
+      readLines,
       ...(seq === undefined ? {} : { seq }),
       ...(eventId === undefined ? {} : { eventId }),
     },
   });
 }
 
+function addsNothing(coverage: Coverage, head: Head): boolean {
+  return head.lines <= covered(coverage) && head.readLines <= readSoFar(coverage);
+}
+
 function sameHead(a: ClaimedHead, b: ClaimedHead): boolean {
-  return a.lines === b.lines && a.seq === b.seq && a.eventId === b.eventId;
+  const isSamePlace = a.lines === b.lines && a.seq === b.seq && a.eventId === b.eventId;
+  return isSamePlace && a.readLines === b.readLines;
 }
 
 function covered(coverage: Coverage): number {
   return coverage.steps.at(-1)?.lines ?? 0;
+}
+
+/** How many lines the agent of the reader has read, by all its heads that are judged. Spec 3.2. */
+export function readSoFar(coverage: Coverage): number {
+  return coverage.reads.at(-1)?.lines ?? 0;
 }
 
 /**
@@ -82,22 +96,41 @@ export function judgeWaiting(
     if (first === undefined || first.head.lines > (held?.lines ?? 0)) break;
     coverage.next += 1;
     changed = true;
-    if (first.head.lines <= covered(coverage)) continue;
-    const lines = isInPlace(held, first.head)
-      ? first.head.lines
-      : (believedUpTo(held, coverage, first) ?? 0);
-    if (lines > covered(coverage)) {
-      coverage.steps.push({ beat: first.beat, lines });
-    } else if (contradicts(held, first.head)) {
-      reader.mismatches.push({ beat: first.beat, target, lines: first.head.lines });
-      if (reader.mismatches.length > MAX_HEAD_MISMATCHES) reader.mismatches.shift();
-    }
+    if (first.head.lines > covered(coverage)) judgeHead(reader, target, coverage, first, held);
+    takeRead(coverage, first);
   }
   if (coverage.next === coverage.waiting.length || coverage.next >= JUDGED_BEFORE_SPLICE) {
     coverage.waiting.splice(0, coverage.next);
     coverage.next = 0;
   }
   return changed;
+}
+
+type Waiting = Coverage["waiting"][number];
+
+function judgeHead(
+  reader: LogState,
+  target: string,
+  coverage: Coverage,
+  { beat, head }: Waiting,
+  held: LogState | undefined,
+): void {
+  const lines = isInPlace(held, head)
+    ? head.lines
+    : (believedUpTo(held, coverage, { beat, head }) ?? 0);
+  if (lines > covered(coverage)) {
+    coverage.steps.push({ beat, lines });
+    if (beat === reader.firstBeat) coverage.fromStart = lines;
+  } else if (contradicts(held, head)) {
+    reader.mismatches.push({ beat, target, lines: head.lines });
+    if (reader.mismatches.length > MAX_HEAD_MISMATCHES) reader.mismatches.shift();
+  }
+}
+
+/** Spec 3.2: the largest `read_lines` so far counts, and never more than what is covered. */
+function takeRead(coverage: Coverage, { beat, head }: Waiting): void {
+  const lines = Math.min(head.readLines, covered(coverage));
+  if (lines > readSoFar(coverage)) coverage.reads.push({ beat, lines });
 }
 
 /** The line of `target` up to which a reader's beat counts what we do not hold; else `undefined`. */
@@ -122,7 +155,7 @@ function isInPlace(held: LogState | undefined, head: ClaimedHead): boolean {
 function believedUpTo(
   held: LogState | undefined,
   { refused }: Coverage,
-  { beat, head }: Coverage["waiting"][number],
+  { beat, head }: Waiting,
 ): number | undefined {
   const marks = held?.marks ?? [];
   const at = marks.findLastIndex(({ id, seq }) => id === head.eventId && seq === head.seq);
@@ -194,10 +227,20 @@ export function pruneBeats(state: LogsState, name: string, keepFrom: number): nu
   }
   log.beats = log.beats.slice(lastAtOrBelow(log.beats, lowest - 1, (beat) => beat.line) + 1);
   for (const coverage of log.covers.values()) {
-    const first = lastAtOrBelow(coverage.steps, lowest, (step) => step.beat);
-    coverage.steps = coverage.steps.slice(Math.max(first, 0));
+    coverage.steps = stepsFrom(coverage.steps, lowest);
+    coverage.reads = stepsFrom(coverage.reads, lowest);
   }
   return lowest;
+}
+
+/** What a beat at or after that line may still ask for. */
+function stepsFrom(steps: Coverage["steps"], beat: number): Coverage["steps"] {
+  return steps.slice(
+    Math.max(
+      lastAtOrBelow(steps, beat, (step) => step.beat),
+      0,
+    ),
+  );
 }
 
 /** Whether it is time to prune: seldom enough to cost nothing. */

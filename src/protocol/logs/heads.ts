@@ -1,11 +1,9 @@
 import { isJsonArray, type JsonValue } from "../../wire/json/json.ts";
 import type { Layout } from "../../wire/layout.ts";
 import { parseTimestamp } from "../../wire/timestamp.ts";
-import { bodyObject, countField, field, textField } from "../body.ts";
+import { bodyObject, countField, field, idField, textField } from "../body.ts";
 import type { LineRange } from "./line-ranges.ts";
 import { MAX_NAMED_REFUSALS, readReason, type NamedReason } from "../receipts/refused-lines.ts";
-
-const EVENT_ID = /^[0-9a-f]{64}$/u;
 
 /** How far a beat's author says that it has read one log. Spec 3.2. */
 export interface Head {
@@ -52,15 +50,18 @@ export function counted(head: Head, earlier: number): Head {
   };
 }
 
+/** Whether a beat says how far its author has read, be it nothing yet. Spec 3.2. */
+export function statesHeads(body: JsonValue): boolean {
+  return bodyObject(field(body, "heads") ?? null) !== undefined;
+}
+
 function parseHead(value: JsonValue): Head | undefined {
   const lines = countField(value, "lines");
   if (lines === undefined) return undefined;
   const seq = countField(value, "seq");
   if (seq === undefined && field(value, "seq") !== undefined) return undefined;
-  const eventId = textField(value, "event_id");
-  if (eventId === undefined ? field(value, "event_id") !== undefined : !EVENT_ID.test(eventId)) {
-    return undefined;
-  }
+  const eventId = idField(value, "event_id");
+  if (eventId === undefined && field(value, "event_id") !== undefined) return undefined;
   return {
     lines,
     ...(seq === undefined ? {} : { seq }),

@@ -18,6 +18,8 @@ export interface LogState {
   /** Chained lines in order, `seq` rising: the last chained line among the first n is in here. */
   marks: ChainMark[];
   beats: BeatMark[];
+  /** The line of its first beat. */
+  firstBeat: number | undefined;
   /** The line of its first beat that carries heads. */
   headsFrom: number | undefined;
   /** What this log's author covers of other logs, by target log. */
@@ -57,6 +59,10 @@ export interface HeadMismatch {
 export interface Coverage {
   /** Both columns rise: from the beat at line `beat` on, so many lines of the target are covered. */
   steps: { readonly beat: number; readonly lines: number }[];
+  /** The same of the covered lines that its agent has read: `read_lines`. Spec 3.2. */
+  reads: { readonly beat: number; readonly lines: number }[];
+  /** Lines that the very first beat of the reader's log covers. */
+  fromStart: number;
   /** Heads over lines that we do not hold yet, in the order of their beats; from `next` on. */
   waiting: { readonly beat: number; readonly head: ClaimedHead }[];
   next: number;
@@ -66,7 +72,7 @@ export interface Coverage {
   refused: readonly NamedRange[];
 }
 
-export type ClaimedHead = Pick<Head, "lines" | "seq" | "eventId">;
+export type ClaimedHead = Pick<Head, "lines" | "seq" | "eventId" | "readLines">;
 
 export function emptyLogs(): LogsState {
   return new Map();

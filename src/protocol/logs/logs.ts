@@ -3,8 +3,15 @@ import type { JsonValue } from "../../wire/json/json.ts";
 import type { Layout } from "../../wire/layout.ts";
 import { textField } from "../body.ts";
 import type { LogsState, LogState, BeatMark } from "./logs-state.ts";
-import { claim, nameRefused, openCoverage, pruneMarks, judgeWaiting } from "./coverage.ts";
-import { advertisedCadence, counted, parseHeads, type Head } from "./heads.ts";
+import {
+  claim,
+  judgeWaiting,
+  nameRefused,
+  openCoverage,
+  pruneMarks,
+  readSoFar,
+} from "./coverage.ts";
+import { advertisedCadence, counted, parseHeads, statesHeads, type Head } from "./heads.ts";
 import { beatNaming, lastAtOrBelow } from "./line-ranges.ts";
 import { isFolded, type CoreEvent, type LineEvent, type ResetLog } from "../events.ts";
 import type { Env } from "../env.ts";
@@ -66,6 +73,7 @@ function openLog(state: LogsState, name: string): LogState {
       foreign: 0,
       marks: [],
       beats: [],
+      firstBeat: undefined,
       headsFrom: undefined,
       covers: new Map(),
       mismatches: [],
@@ -109,8 +117,8 @@ function addMark(log: LogState, event: LineEvent): void {
 function addBeat(state: LogsState, log: LogState, event: LineEvent, layout: Layout): void {
   const { message } = event;
   // Spec 3.2: heads are a receipt because they are signed with the beat.
-  const heads =
-    message.version === "v2.0" ? new Map<string, Head>() : headsOf(message.body, state, layout);
+  const isSigned = message.version !== "v2.0";
+  const heads = isSigned ? headsOf(message.body, state, layout) : new Map<string, Head>();
   heads.delete(event.log);
   const before = log.beats.pop();
   if (before !== undefined) log.beats.push(withoutPlainHeads(before));
@@ -127,7 +135,8 @@ function addBeat(state: LogsState, log: LogState, event: LineEvent, layout: Layo
     refusedByUs: event.refused !== undefined,
   });
   if (log.beats.length > MAX_BEATS) log.beats.splice(0, MAX_BEATS / 64);
-  if (heads.size > 0) log.headsFrom ??= event.line;
+  log.firstBeat ??= event.line;
+  if (isSigned && statesHeads(message.body)) log.headsFrom ??= event.line;
   for (const [target, head] of heads) {
     const coverage = openCoverage(log, target);
     nameRefused(coverage, head.refused, event.line);
@@ -201,6 +210,49 @@ export function firstBeatCovering(
   const step = steps[lastAtOrBelow(steps, line - 1, (each) => each.lines) + 1];
   if (step === undefined) return undefined;
   return beatsFrom(state, reader, step.beat).find((beat) => beat.live || !liveOnly);
+}
+
+/**
+ * The first beat of `reader` that covers that line as read and does not say `busy`: from there time
+ * runs against its agent. A reader without heads beats for its agent: what it covers is read. Spec 3.
+ */
+export function firstBeatReading(
+  state: LogsState,
+  reader: string,
+  target: string,
+  line: number,
+  question: CoveringQuestion,
+): BeatMark | undefined {
+  const { liveOnly, writtenAt } = question;
+  const log = state.get(reader);
+  if (log === undefined) return undefined;
+  const shows = (beat: BeatMark): boolean => beat.state !== "busy" && (beat.live || !liveOnly);
+  if (log.headsFrom === undefined) {
+    if (writtenAt === undefined) return undefined;
+    return log.beats.find((beat) => beat.at > writtenAt && shows(beat));
+  }
+  const reads = log.covers.get(target)?.reads ?? [];
+  const step = reads[lastAtOrBelow(reads, line - 1, (each) => each.lines) + 1];
+  return step === undefined ? undefined : beatsFrom(state, reader, step.beat).find(shows);
+}
+
+/** How many lines of `target` the agent of `reader` has read, by all beats that are judged. */
+export function readUpTo(state: LogsState, reader: string, target: string): number {
+  const coverage = state.get(reader)?.covers.get(target);
+  return coverage === undefined ? 0 : readSoFar(coverage);
+}
+
+/**
+ * Whether the very first beat of that reader's log covers that line, once any beat does: its agent
+ * was not there when it was written. Spec 3.5.
+ */
+export function coveredFromStart(
+  state: LogsState,
+  reader: string,
+  target: string,
+  line: number,
+): boolean {
+  return (state.get(reader)?.covers.get(target)?.fromStart ?? 0) >= line;
 }
 
 /** The beats of a log at or after that line, in its order. */

@@ -1,10 +1,12 @@
 import { answerLog, ownLogs } from "../../wire/layout.ts";
 import { addresseesOf } from "../addressing.ts";
 import { textField } from "../body.ts";
+import { readUpTo } from "../logs/logs.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import { beatNaming } from "../logs/line-ranges.ts";
 import { isFolded, type CoreEvent, type LineEvent } from "../events.ts";
 import type { Env } from "../env.ts";
+import { answersWhat, isPlainRequest } from "../threads/answering.ts";
 
 /** Sent messages whose receipts are remembered, the newest ones. @internal */
 export const MAX_SENT = 2_048;
@@ -39,6 +41,8 @@ export interface SentState {
   readonly order: Map<string, string[]>;
   /** By own log and reader: the lines up to which it has been delivered and read. */
   readonly marks: Map<string, Map<string, { delivered: number; read: number }>>;
+  /** Our plain requests that not every addressee has answered. */
+  readonly requests: Set<string>;
 }
 
 /** How far one message has come with one addressee. */
@@ -71,7 +75,7 @@ const RANK: Readonly<Record<ReceiptStage, number>> = {
 };
 
 export function emptySent(): SentState {
-  return { messages: new Map(), order: new Map(), marks: new Map() };
+  return { messages: new Map(), order: new Map(), marks: new Map(), requests: new Set() };
 }
 
 export function applySent(
@@ -143,6 +147,7 @@ function takeOwn(state: SentState, event: LineEvent, env: Env): void {
     correlationId: message.correlationId,
     receipts,
   });
+  if (isPlainRequest(message)) state.requests.add(message.id);
   const order = state.order.get(event.log);
   if (order === undefined) state.order.set(event.log, [message.id]);
   else order.push(message.id);
@@ -153,6 +158,7 @@ function forgetOldest(state: SentState): void {
   const oldest = state.messages.values().next().value;
   if (oldest === undefined) return;
   state.messages.delete(oldest.id);
+  state.requests.delete(oldest.id);
   const order = state.order.get(oldest.log) ?? [];
   state.order.set(
     oldest.log,
@@ -178,7 +184,7 @@ function takeCoverage(
     held.headsFrom !== undefined
       ? (coverage?.steps.at(-1)?.lines ?? 0)
       : coveredWithoutHeads(state, own, beat.at);
-  const read = Math.min(beat.heads.get(own)?.readLines ?? 0, covered);
+  const read = Math.min(readUpTo(logs, answers, own), covered);
   if (covered > mark.delivered) {
     for (const message of messagesAfter(state, own, mark.delivered, covered)) {
       const namedBy = beatNaming(coverage?.refused ?? [], message.line);
@@ -246,6 +252,7 @@ function markOf(
 function takeAnswer(state: SentState, event: LineEvent): void {
   const { message, at } = event;
   const { type, body, from } = message;
+  if (answersWhat(message) !== "nothing") answerRequests(state, event);
   if (type !== "ack" && type !== "proposal") return;
   const receipt: Receipt = { stage: "answered", at };
   const named = textField(body, type === "ack" ? "acks" : "counters");
@@ -260,6 +267,19 @@ function takeAnswer(state: SentState, event: LineEvent): void {
     if (type === "proposal" && answered.type !== "proposal") continue;
     if (request && answered.type !== "request") continue;
     raise(answered, from, receipt);
+  }
+}
+
+/** Our plain requests of that thread which its author has not answered before. */
+function answerRequests(state: SentState, { message, at }: LineEvent): void {
+  for (const id of state.requests) {
+    const asked = state.messages.get(id);
+    if (asked === undefined || asked.correlationId !== message.correlationId) continue;
+    if (asked.at <= at) raise(asked, message.from, { stage: "answered", at });
+    const isSettled = [...asked.receipts.values()].every(
+      ({ stage }) => RANK[stage] >= RANK.answered,
+    );
+    if (isSettled) state.requests.delete(id);
   }
 }
 

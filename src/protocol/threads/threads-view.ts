@@ -1,10 +1,9 @@
 import type { RefusalReason } from "../../admission/checks.ts";
 import type { Tier } from "../../trust/tiers.ts";
-import { answerLog } from "../../wire/layout.ts";
-import { answerDueMs } from "../decisions/proposal-deadlines.ts";
-import { deadlineCadence } from "../heartbeats/liveness.ts";
+import { partyTime } from "../decisions/answer-times.ts";
 import { proposalsView, type ProposalView } from "../decisions/proposals-view.ts";
 import { proposalsById } from "../decisions/proposals-state.ts";
+import { ackDueMs } from "../incidents/incident-deadlines.ts";
 import type { Env } from "../env.ts";
 import { authorTier, isVerified, listedSubject } from "../routing.ts";
 import type { State } from "../state.ts";
@@ -114,7 +113,7 @@ function subjectOf({ root, messages }: ThreadPart, env: Env): string {
 /** A thread in which nothing was ever asked stays open; one that owes nothing more is closed. */
 function statusOf(part: ThreadPart, open: readonly Obligation[]): ThreadOutline["status"] {
   if (open.length > 0) return "waiting_on";
-  return part.messages.some(({ ackRequired }) => ackRequired) ? "closed" : "open";
+  return part.messages.some(({ asks }) => asks) ? "closed" : "open";
 }
 
 /** Refused lines of an agent below VERIFIED are not shown: the quarantine keeps them. */
@@ -177,24 +176,24 @@ function obligationView(
     subject: listedSubject(env, message.from, message.subject),
     from: message.from,
     owed_by: owedBy,
-    due_at: new Date(dueMs).toISOString(),
-    overdue: nowMs >= dueMs,
+    due_at: dueMs === undefined ? null : new Date(dueMs).toISOString(),
+    overdue: dueMs !== undefined && nowMs >= dueMs,
     since: new Date(message.at).toISOString(),
   };
 }
 
-/** By type: an incident within one cadence, a proposal as it will be reverted, else a day. */
-function dueOf(state: State, message: ThreadMessage, owedBy: string, env: Env): number {
+/**
+ * By type: an incident within one cadence, a proposal as it will be reverted, else a day. Undefined
+ * where no time runs yet: the agent has not read the incident.
+ */
+function dueOf(state: State, message: ThreadMessage, owedBy: string, env: Env): number | undefined {
   if (message.type === "incident") {
-    const cadence = state.heartbeats.peerBeats.get(owedBy)?.cadenceMs;
-    return message.at + deadlineCadence(cadence, env);
+    const incident = state.incidents.declared.get(message.log)?.get(message.id);
+    return incident === undefined ? undefined : ackDueMs(incident, owedBy, env, state.logs);
   }
   const [proposal] = proposalsById(state.proposals, message.id, env);
-  const log = env.layout.logs.get(message.log);
-  const answers = log === undefined ? undefined : answerLog(env.layout, log, owedBy);
-  const day = message.at + DAY_MS;
-  if (proposal === undefined || answers === undefined) return day;
-  return Math.min(day, answerDueMs(proposal, state.logs, env, answers.name));
+  const isAsked = proposal?.required.includes(owedBy) === true;
+  return isAsked ? partyTime(proposal, owedBy, state.logs, env).endsMs : message.at + DAY_MS;
 }
 
 function compareText(a: string, b: string): number {

@@ -1,10 +1,11 @@
 import type { RefusalReason } from "../../admission/checks.ts";
 import { isState } from "../../trust/tiers.ts";
 import { addresseesOf } from "../addressing.ts";
-import { field, textField } from "../body.ts";
+import { textField } from "../body.ts";
 import type { CoreEvent, LineEvent } from "../events.ts";
 import type { Env } from "../env.ts";
 import { EVICTION_BATCH, ROOM, MAX_KEPT_SUBJECT } from "../bounds.ts";
+import { answersWhat, asksForAnswer, isPlainRequest, type Answers } from "./answering.ts";
 
 /** Threads remembered; beyond, the one untouched for longest goes. */
 const MAX_THREADS = 4_096;
@@ -45,11 +46,12 @@ export interface ThreadMessage {
   readonly subject: string;
   readonly timestamp: string;
   readonly root: boolean;
-  readonly ackRequired: boolean;
+  /** Whether its addressees owe an answer: an ack was asked for, or it is a plain request. */
+  readonly asks: boolean;
+  readonly plainRequest: boolean;
   /** The event id that it answers or corrects. */
   readonly target: string | undefined;
-  /** Whether it answers what was asked of its author: an ack, a counter, an answer to a request. */
-  readonly answers: boolean;
+  readonly answers: Answers;
   readonly refused: RefusalReason | undefined;
 }
 
@@ -95,12 +97,10 @@ export function threadMessageOf(
     subject: Array.from(message.subject).slice(0, MAX_KEPT_SUBJECT).join(""),
     timestamp: message.timestamp,
     root: message.correlationId === message.timestamp,
-    ackRequired: message.ackRequired,
+    asks: asksForAnswer(message),
+    plainRequest: isPlainRequest(message),
     target: TARGETS.map((name) => textField(body, name)).find((id) => id !== undefined),
-    answers:
-      type === "ack" || type === "proposal" || field(body, "request_id") !== undefined
-        ? type !== "request"
-        : false,
+    answers: answersWhat(message),
     refused: event.refused,
   };
 }
@@ -113,7 +113,7 @@ export function isWholeSubject({ subject }: ThreadMessage): boolean {
 const TARGETS = ["acks", "counters", "reverts", "corrects", "resolves", "escalates", "resumes"];
 
 function dropMessage(state: ThreadsState, thread: Thread): void {
-  const oldest = thread.messages.findIndex(({ root, ackRequired }) => !root && !ackRequired);
+  const oldest = thread.messages.findIndex(({ root, asks }) => !root && !asks);
   thread.messages.splice(Math.max(oldest, 1), 1);
   thread.omitted += 1;
   state.messageCount -= 1;
@@ -158,20 +158,21 @@ function dropThreads(
   state.dropped += dropped;
 }
 
-/** A message that asked for an ack, and one addressee who has not answered it. */
+/** A message that asked for an answer, and one addressee who has not given it. */
 export interface Obligation {
   readonly message: ThreadMessage;
   readonly owedBy: string;
 }
 
 /**
- * Answered: by a later ack, counter-proposal or answer of that addressee in the thread (spec 3.3),
- * later by our receipt, or naming it. What we refused asks for nothing and answers nothing.
+ * Answered: by a later ack, counter-proposal or answer of that addressee in the thread, a plain
+ * request by any reply (spec 3.3); later by our receipt, or naming it. What we refused asks for
+ * nothing and answers nothing.
  */
 export function openObligations(messages: readonly ThreadMessage[]): Obligation[] {
   const taken = messages.filter(({ refused }) => refused === undefined);
   return taken
-    .filter(({ ackRequired }) => ackRequired)
+    .filter(({ asks }) => asks)
     .flatMap((message) =>
       message.to
         .filter((party) => !taken.some((answer) => isAnswer(answer, message, party)))
@@ -180,7 +181,8 @@ export function openObligations(messages: readonly ThreadMessage[]): Obligation[
 }
 
 function isAnswer(answer: ThreadMessage, asked: ThreadMessage, party: string): boolean {
-  if (!answer.answers || answer.from !== party) return false;
+  if (answer.from !== party || answer.answers === "nothing") return false;
+  if (answer.answers === "plain requests" && !asked.plainRequest) return false;
   return answer.target === asked.id || answer.at >= asked.at;
 }
 

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
 import type { AgentConfig } from "../../agent/config/agent-config.ts";
+import { noDaemon } from "../../agent/views/troubles.ts";
 import { readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
 import { lockHolder } from "../../storage/disk/lock.ts";
 import { unownedLogs, unownedText } from "../../storage/unowned-logs.ts";
@@ -161,9 +162,6 @@ export function checkPolicy({ config, layout, store, handle }: AgentConfig): rea
 export function checkDaemon(disk: Disk, { paths, handle, wire }: AgentConfig): Finding {
   const holder = lockHolder(disk, paths.lock);
   if (holder?.role === "daemon") return ok("daemon", `running, process ${holder.pid}`);
-  return warning(
-    "daemon",
-    "not running: nothing is received, and no heartbeat is sent",
-    `deaddrop service install --wire ${wire.folder} --as ${handle}, or deaddrop daemon in the foreground`,
-  );
+  const { detail, end } = noDaemon(wire.folder, handle);
+  return failed("daemon", detail, end);
 }

@@ -27,17 +27,12 @@ import {
   type Agreement,
 } from "./policy-to-pin.ts";
 import { protocolDocument } from "./protocol-document.ts";
+import { checkWireTiers } from "../../agent/config/pending-policy.ts";
 import { setupReport, type SetupReport } from "../report.ts";
 import { mendSharingSteps, ONE_USER, sharedByGroup, sharingOf } from "./sharing.ts";
 import { ownGroupId } from "./unix-groups.ts";
 import { runSteps, type Step } from "../steps.ts";
-import {
-  checkWireTiers,
-  newConfigText,
-  protocolSubject,
-  readWireConfig,
-  shippedTiersText,
-} from "./wire-config.ts";
+import { newConfigText, protocolSubject, readWireConfig, shippedTiersText } from "./wire-config.ts";
 import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
 
 /** A key that the operator gives for a peer: base64, or the path of its .pub.json. */

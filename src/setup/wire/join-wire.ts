@@ -29,7 +29,7 @@ import {
   NO_AGREEMENT,
   type Agreement,
 } from "./policy-to-pin.ts";
-import { checkWireTiers, parsedConfig } from "./wire-config.ts";
+import { checkWireTiers, parsedConfig } from "../../agent/config/pending-policy.ts";
 
 export interface JoinRequest {
   readonly wireDir: string;

@@ -1,10 +1,9 @@
 import { readFileSync } from "node:fs";
-import { DeaddropError } from "../../api/errors.ts";
+import { parsedConfig } from "../../agent/config/pending-policy.ts";
 import { readWhole, type Disk } from "../../storage/disk/disk.ts";
 import { wirePaths } from "../../storage/paths.ts";
-import { parseConfig, type WireConfig } from "../../trust/policy/config.ts";
-import { parseHeartbeatTiers } from "../../trust/policy/heartbeat-tiers.ts";
-import { DEFAULT_LIMITS, MAX_CONFIG_BYTES } from "../../wire/limits.ts";
+import type { WireConfig } from "../../trust/policy/config.ts";
+import { DEFAULT_ANSWER_TIMES, DEFAULT_LIMITS, MAX_CONFIG_BYTES } from "../../wire/limits.ts";
 import type { ProtocolSubject } from "./protocol-document.ts";
 
 /** The text of config.json for a new wire. Spec 1.1. */
@@ -25,6 +24,8 @@ export function newConfigText(
       max_clock_skew_seconds: DEFAULT_LIMITS.maxClockSkewSeconds,
       rate_limit_msg_per_min: DEFAULT_LIMITS.rateLimitMsgPerMin,
       max_refs: DEFAULT_LIMITS.maxRefs,
+      answer_minutes: DEFAULT_ANSWER_TIMES.answerMinutes,
+      proposal_hours: DEFAULT_ANSWER_TIMES.proposalHours,
     },
   };
   return `${JSON.stringify(config, null, 2)}\n`;
@@ -40,28 +41,6 @@ export function readWireConfig(disk: Disk, wireDir: string): WireConfig | undefi
   const path = wirePaths(wireDir).config;
   const bytes = readWhole(disk, path, MAX_CONFIG_BYTES);
   return bytes === undefined ? undefined : parsedConfig(path, bytes);
-}
-
-/** The same of bytes that were read already. */
-export function parsedConfig(path: string, bytes: Uint8Array): WireConfig {
-  const parsed = parseConfig(bytes);
-  if (parsed.ok) return parsed.config;
-  const hint =
-    parsed.reason === "schema_drift"
-      ? "upgrade deaddrop, or ask the wire's operator which version it is meant to speak"
-      : `correct ${path}, then repeat the command`;
-  throw new DeaddropError("config", parsed.detail, { hint });
-}
-
-/** Throws when the wire has a tiers.json that no daemon would start with. */
-export function checkWireTiers(disk: Disk, wireDir: string): void {
-  const path = wirePaths(wireDir).tiers;
-  const bytes = readWhole(disk, path, MAX_CONFIG_BYTES);
-  const parsed = bytes === undefined ? undefined : parseHeartbeatTiers(bytes);
-  if (parsed?.ok !== false) return;
-  throw new DeaddropError("config", parsed.detail, {
-    hint: `correct ${path}, or remove it: then the tiers that come with deaddrop apply`,
-  });
 }
 
 /** What PROTOCOL.md is made from. */

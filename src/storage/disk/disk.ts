@@ -95,6 +95,11 @@ export interface Disk {
   open(path: string, how: "read" | "append", mode?: number): DiskFile;
   /** Of the name itself (symlinks are not followed); undefined when there is none. */
   stat(path: string): FileStat | undefined;
+  /**
+   * Bytes that this process could still write beside a file: 0 on a filesystem that is read-only,
+   * Infinity where nobody can say. A hint that costs no write.
+   */
+  room(path: string): number;
   /** Names in a folder, sorted; none when there is no such folder. */
   list(path: string): string[];
   /** With its missing parents; leaves a folder that exists as it is. */

@@ -112,6 +112,6 @@ export function endsLine(file: DiskFile, size: number): boolean {
 }
 
 /** Lines with their newlines, as one piece of bytes. */
-export function joinLines(lines: readonly Uint8Array[]): Uint8Array {
+export function joinLines(lines: readonly Uint8Array[]): Buffer {
   return Buffer.concat(lines.flatMap((line) => [line, LINE_END]));
 }

@@ -24,7 +24,7 @@ const MAX_NOTE_BYTES = 4_096;
  * for us until `release` or the end of the process, kill -9 included.
  */
 export function takeLock(disk: Disk, path: string, note: LockNote, waitMs: number): LockAttempt {
-  const file = disk.open(path, "append", 0o600);
+  const file = openLock(disk, path);
   try {
     if (!file.lock(waitMs)) {
       const holder = readNote(file);
@@ -36,8 +36,7 @@ export function takeLock(disk: Disk, path: string, note: LockNote, waitMs: numbe
         hint: "never delete a lock file: the kernel frees the lock by itself; try again",
       });
     }
-    file.truncate(0);
-    file.append(Buffer.from(`${JSON.stringify(note)}\n`, "utf8"));
+    writeNote(file, `${JSON.stringify(note)}\n`);
     return { ok: true, lock: held(path, file) };
   } catch (error) {
     file.close();
@@ -52,19 +51,36 @@ function held(path: string, file: DiskFile): HeldLock {
     release() {
       if (released) return;
       released = true;
-      try {
-        file.truncate(0);
-      } finally {
-        file.close();
-      }
+      writeNote(file, "");
+      file.close();
     },
   };
+}
+
+/** A lock needs no byte of the disk: also one that is full, or read-only, has it. */
+function openLock(disk: Disk, path: string): DiskFile {
+  try {
+    return disk.open(path, "append", 0o600);
+  } catch (error) {
+    if (!(error instanceof StorageError) || error.code !== "read_only") throw error;
+    return disk.open(path, "read");
+  }
+}
+
+/** It is for people alone. */
+function writeNote(file: DiskFile, note: string): void {
+  try {
+    file.truncate(0);
+    if (note !== "") file.append(Buffer.from(note, "utf8"));
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+  }
 }
 
 /** Who says to hold a lock now; undefined when nobody does (the note of a killed holder is stale). */
 export function lockHolder(disk: Disk, path: string): LockNote | undefined {
   if (disk.stat(path) === undefined) return undefined;
-  const file = disk.open(path, "append", 0o600);
+  const file = openLock(disk, path);
   try {
     return file.lock(0) ? undefined : readNote(file);
   } finally {

@@ -63,6 +63,18 @@ class NodeDisk implements Disk {
     return stat === undefined ? undefined : statOf(stat);
   }
 
+  room(path: string): number {
+    const folder = dirname(path);
+    try {
+      fs.accessSync(folder, fs.constants.W_OK);
+      const { bsize, bavail, bfree } = fs.statfsSync(folder);
+      return bsize * (process.getuid?.() === 0 ? bfree : bavail);
+    } catch (error) {
+      // What else is the matter shows when it is written.
+      return errnoOf(error) === "EROFS" ? 0 : Infinity;
+    }
+  }
+
   list(path: string): string[] {
     this.#guard.before(path);
     try {

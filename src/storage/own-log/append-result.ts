@@ -1,4 +1,4 @@
-import type { StorageError } from "../disk/disk.ts";
+import { StorageError } from "../disk/disk.ts";
 import type { OwnLine } from "./pending.ts";
 
 /** What became of a line. Spec 4.1: a queued one is durable and goes out by itself. */
@@ -27,4 +27,17 @@ export function sentOrQueued(
     if (error === undefined) return { log, seq, id, answer: "sent" };
     return { log, seq, id, answer: "queued", error };
   });
+}
+
+/** Of lines that wait while a log takes none, in pending. */
+const MAX_WAITING_BYTES = 16 * 1024 * 1024;
+
+/** Why a group is not sent although it could be promised: a bound on what a stuck log collects. */
+export function tooMuchWaits(
+  stuck: StorageError | undefined,
+  pendingBytes: number,
+): StorageError | undefined {
+  if (stuck === undefined || pendingBytes < MAX_WAITING_BYTES) return undefined;
+  const problem = `${stuck.message}; ${MAX_WAITING_BYTES} bytes of messages wait for it already`;
+  return new StorageError(stuck.code, stuck.path, problem, { hint: stuck.hint, cause: stuck });
 }

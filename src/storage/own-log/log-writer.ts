@@ -1,19 +1,14 @@
 import type { ChainHead } from "../../wire/chain.ts";
-import { StorageError, stillNamed, type Disk, type DiskFile } from "../disk/disk.ts";
+import { StorageError, type Disk } from "../disk/disk.ts";
 import type { HeadsStore, OwnHead } from "./heads.ts";
-import { appendOwnLines } from "./own-log-append.ts";
+import { OpenOwnLog } from "./open-own-log.ts";
 import { adoptOwnLog, notStanding } from "./own-log-adopt.ts";
-import {
-  durableHead,
-  headOf,
-  recoverOwnLog,
-  type OwnLog,
-  type OwnLogRepair,
-} from "./recover-own-log.ts";
+import type { OwnLog } from "./own-log-repair.ts";
+import { leftAlone, recoverOwnLog, type OwnLogRepair } from "./recover-own-log.ts";
 import { assertFollows, byLog, openPending, type OwnLine, type Pending } from "./pending.ts";
 import type { Quarantine } from "../files/quarantine.ts";
-import { blockedBy, NOTHING_OWED, reportOf, type RecoveryReport } from "./recovery-report.ts";
-import { notSent, sentOrQueued, type AppendResult } from "./append-result.ts";
+import { NOTHING_OWED, reportOf, type RecoveryReport } from "./recovery-report.ts";
+import { notSent, sentOrQueued, tooMuchWaits, type AppendResult } from "./append-result.ts";
 
 export type { OwnLine, OwnLog, RecoveryReport, AppendResult };
 
@@ -32,11 +27,16 @@ export interface LogWriterOptions {
 /** Appends to the logs of one identity, whose lock the caller holds. Spec 4.1, Append. */
 export interface LogWriter {
   /**
-   * Drains pending and repairs the logs: at start, and again after trouble or while a log is blocked
-   * (else it does nothing).
-   * Throws `StorageError`; damage and foreign use are in the report and block only their log.
+   * Drains pending and repairs the logs: at start, and again after trouble, while a log is blocked,
+   * or when it is not as we left it (else it does nothing). Throws `StorageError` when nothing can
+   * be promised; what is the matter with one log is in the report.
    */
   recover(): RecoveryReport;
+  /**
+   * The same without touching the logs: what is promised waits because of `problem`. For a look at
+   * what is there, and while the next attempt is not due.
+   */
+  recoverPromises(problem: StorageError): RecoveryReport;
   /** The last line of our chain in a log, promised ones included. */
   head(log: string): ChainHead | undefined;
   /**
@@ -46,6 +46,12 @@ export interface LogWriter {
   knows(log: string, seq: number, id: string): boolean;
   /** Why nothing can be appended to a log: "log_damaged", "identity_in_use", what obstructs it. */
   blocked(log: string): StorageError | undefined;
+  /** The disk's trouble with that log, or with any: lines are promised, and wait until `recover`. */
+  stuck(log?: string): StorageError | undefined;
+  /** Why nothing can be promised before `recover`, for any log. */
+  readonly broken: StorageError | undefined;
+  /** How much is promised that no log holds yet. */
+  readonly waiting: { readonly lines: number; readonly bytes: number };
   /** The promised lines of a log that are not in it. */
   unplaced(log: string): readonly OwnLine[];
   /**
@@ -54,13 +60,16 @@ export interface LogWriter {
    */
   adopt(log: string, head: ChainHead): void;
   /**
-   * One group, one sync: all of it is promised or none. The lines follow their logs' heads. After
-   * trouble nothing is sent until `recover`, so each send is: recover, head, compose, append.
+   * One group, one sync: all of it is promised or none. The lines follow their logs' heads, so each
+   * send is: recover, head, compose, append. What a log does not take is queued until `recover`.
    */
   append(lines: readonly OwnLine[]): readonly AppendResult[];
   /** Bytes that wait for `flush`. */
   readonly pendingBytes: number;
-  /** Makes the logs themselves durable and empties pending: when idle. Throws `StorageError`. */
+  /**
+   * Makes the logs themselves durable and empties pending: when idle. Throws `StorageError`, also
+   * when it is one log's trouble: the others are durable then.
+   */
   flush(): void;
   close(): void;
 }
@@ -70,23 +79,13 @@ export function openLogWriter(options: LogWriterOptions): LogWriter {
   return new OwnLogsWriter(options);
 }
 
-interface LogState {
-  readonly log: OwnLog;
-  /** Undefined while blocked. */
-  readonly file: DiskFile | undefined;
-  readonly blocked: StorageError | undefined;
-  head: ChainHead | undefined;
-  /** The size that our last write left; undefined once another program was seen to write there. */
-  alone: number | undefined;
-}
-
 const FLUSH_BYTES = 1024 * 1024;
 
 class OwnLogsWriter implements LogWriter {
   readonly #options: LogWriterOptions;
-  readonly #states = new Map<string, LogState>();
+  readonly #open = new Map<string, OpenOwnLog>();
   #pending: Pending | undefined;
-  /** Set: nothing is written before `recover` has put things right. */
+  /** Set: nothing can be promised before `recover` has put things right. */
   #trouble: StorageError | undefined;
 
   constructor(options: LogWriterOptions) {
@@ -94,19 +93,27 @@ class OwnLogsWriter implements LogWriter {
   }
 
   recover(): RecoveryReport {
-    // What blocks a log may have been put right meanwhile.
-    const isBlocked = [...this.#states.values()].some(({ blocked }) => blocked !== undefined);
-    if (this.#pending !== undefined && this.#trouble === undefined && !isBlocked) {
-      return NOTHING_OWED;
-    }
-    this.close();
-    try {
-      return this.#repair();
-    } catch (error) {
-      this.close();
-      this.#trouble = asStorageError(error);
-      throw error;
-    }
+    if (!this.#needsRepair()) return NOTHING_OWED;
+    return this.#opening((pending) => {
+      const repairs = this.#options.logs.map(
+        (log) => [log, this.#recoverLog(log, pending)] as const,
+      );
+      for (const [log, repair] of repairs) this.#note(log, repair);
+      this.#makeDurable();
+      pending.keep(this.#stillOwed(pending.lines));
+      const report = reportOf(new Map(repairs.map(([log, repair]) => [log.name, repair])));
+      return { ...report, stuck: [...this.#open.values()].flatMap(({ stuck }) => stuck ?? []) };
+    });
+  }
+
+  recoverPromises(problem: StorageError): RecoveryReport {
+    return this.#opening((pending) => {
+      for (const log of this.#options.logs) {
+        const { record, owed } = this.#owedTo(log, pending);
+        this.#note(log, leftAlone(record, owed, problem));
+      }
+      return { ...NOTHING_OWED, stuck: [problem] };
+    });
   }
 
   append(lines: readonly OwnLine[]): readonly AppendResult[] {
@@ -114,42 +121,28 @@ class OwnLogsWriter implements LogWriter {
     if (refused !== undefined) return notSent(lines, refused);
     const failed = new Map<string, StorageError>();
     for (const [name, group] of byLog(lines)) {
-      const state = this.#state(name);
-      state.head = headOf(group.at(-1)) ?? state.head;
-      try {
-        state.alone = appendOwnLines(this.#options.disk, openFileOf(state), group, state.alone);
-      } catch (error) {
-        this.#trouble = asStorageError(error);
-        failed.set(name, this.#trouble);
-      }
+      const log = this.#log(name);
+      log.place(group);
+      if (log.stuck !== undefined) failed.set(name, log.stuck);
     }
     return sentOrQueued(lines, failed);
   }
 
   flush(): void {
-    if (this.#pending === undefined || this.#trouble !== undefined) {
-      this.recover();
-      return;
-    }
-    if (this.#pending.bytes === 0) return;
-    try {
-      // Spec 4.1: the logs are synced, and only then the promise is forgotten.
-      this.#makeDurable();
-      this.#pending.keep(this.#stillOwed(this.#pending.lines));
-    } catch (error) {
-      this.#trouble = asStorageError(error);
-      throw error;
-    }
+    if (this.#pending === undefined || this.#trouble !== undefined) this.recover();
+    else if (this.#pending.bytes > 0) this.#empty(this.#pending);
+    const problem = this.stuck();
+    if (problem !== undefined) throw problem;
   }
 
   unplaced(name: string): readonly OwnLine[] {
     const promised = this.#pending?.lines.filter((own) => own.log === name) ?? [];
-    return notStanding(this.#options.disk, this.#state(name).log.path, promised);
+    return notStanding(this.#options.disk, this.#log(name).log.path, promised);
   }
 
   adopt(name: string, head: ChainHead): void {
     const { disk, heads } = this.#options;
-    adoptOwnLog(disk, heads, this.#state(name).log, head);
+    adoptOwnLog(disk, heads, this.#log(name).log, head);
     // They are there, or continue a chain that the adopted lines have taken the place of.
     this.#pending?.keep(this.#pending.lines.filter((own) => own.log !== name));
     this.close();
@@ -157,11 +150,27 @@ class OwnLogsWriter implements LogWriter {
   }
 
   head(log: string): ChainHead | undefined {
-    return this.#state(log).head;
+    return this.#log(log).head;
   }
 
   blocked(log: string): StorageError | undefined {
-    return this.#states.get(log)?.blocked;
+    return this.#open.get(log)?.blocked;
+  }
+
+  stuck(log?: string): StorageError | undefined {
+    if (log !== undefined) return this.#open.get(log)?.stuck;
+    return [...this.#open.values()].find(({ stuck }) => stuck !== undefined)?.stuck;
+  }
+
+  get broken(): StorageError | undefined {
+    return this.#trouble;
+  }
+
+  get waiting(): { readonly lines: number; readonly bytes: number } {
+    const lines = (this.#pending?.lines ?? []).filter(
+      ({ log, foreign }) => foreign !== true && this.#open.get(log)?.isOpen === false,
+    );
+    return { lines: lines.length, bytes: lines.reduce((sum, { line }) => sum + line.length, 0) };
   }
 
   knows(log: string, seq: number, id: string): boolean {
@@ -181,43 +190,60 @@ class OwnLogsWriter implements LogWriter {
   close(): void {
     this.#pending?.close();
     this.#pending = undefined;
-    for (const state of this.#states.values()) state.file?.close();
-    this.#states.clear();
+    this.#closeLogs();
   }
 
-  #repair(): RecoveryReport {
-    const pending = openPending(this.#options.disk, this.#options.pendingPath);
-    this.#pending = pending;
-    const repairs = new Map<string, OwnLogRepair>();
-    for (const log of this.#options.logs) {
-      const repair = this.#recoverLog(log, pending);
-      const { file, head } = repair;
-      repairs.set(log.name, repair);
-      const at = { blocked: blockedBy(log, repair), alone: file?.stat().size };
-      this.#states.set(log.name, { log, file, head, ...at });
+  #closeLogs(): void {
+    for (const log of this.#open.values()) log.close();
+    this.#open.clear();
+  }
+
+  /** What blocks a log may have been put right meanwhile, and what was right may be so no more. */
+  #needsRepair(): boolean {
+    if (this.#pending === undefined || this.#trouble !== undefined) return true;
+    const logs = [...this.#open.values()];
+    return logs.some((log) => !log.isOpen || log.changed() !== undefined);
+  }
+
+  /** Opens pending, unless this life has it open and durable, and then does this with it. */
+  #opening(work: (pending: Pending) => RecoveryReport): RecoveryReport {
+    if (this.#trouble !== undefined) this.close();
+    this.#closeLogs();
+    try {
+      this.#pending ??= openPending(this.#options.disk, this.#options.pendingPath);
+      const report = work(this.#pending);
+      this.#trouble = undefined;
+      return report;
+    } catch (error) {
+      this.close();
+      this.#trouble = asStorageError(error);
+      throw error;
     }
-    this.#makeDurable();
-    pending.keep(this.#stillOwed(pending.lines));
-    this.#trouble = undefined;
-    return reportOf(repairs);
   }
 
-  #state(log: string): LogState {
-    const state = this.#states.get(log);
+  #note(log: OwnLog, repair: OwnLogRepair): void {
+    this.#open.set(log.name, new OpenOwnLog(this.#options.disk, log, repair));
+  }
+
+  #log(log: string): OpenOwnLog {
+    const state = this.#open.get(log);
     if (state === undefined) throw new Error(`${log} is no recovered log of ours`);
     return state;
   }
 
   #recoverLog(log: OwnLog, pending: Pending): OwnLogRepair {
-    const { disk, heads, quarantine, ownLine, at } = this.#options;
-    const record = heads.own(log.name);
-    // At or below the record: synced already; a crash came before pending was emptied.
-    const owed = pending.lines.filter(
-      (own) => own.log === log.name && own.seq > (record?.seq ?? 0),
-    );
+    const { disk, quarantine, ownLine, at } = this.#options;
+    const { record, owed } = this.#owedTo(log, pending);
     const check = (line: Uint8Array): ChainHead | undefined => ownLine(log.name, line);
     const carry = (lines: readonly OwnLine[]): void => pending.add(lines);
     return recoverOwnLog(log, record, owed, { disk, quarantine, check, carry, at: at() });
+  }
+
+  /** At or below the record: synced already; a crash came before pending was emptied. */
+  #owedTo({ name }: OwnLog, pending: Pending) {
+    const record = this.#options.heads.own(name);
+    const owed = pending.lines.filter((own) => own.log === name && own.seq > (record?.seq ?? 0));
+    return { record, owed };
   }
 
   /** Makes the lines durable in pending; otherwise says why none of them is sent. */
@@ -225,12 +251,15 @@ class OwnLogsWriter implements LogWriter {
     if (this.#trouble !== undefined) return this.#trouble;
     if (this.#pending === undefined) throw new Error("append before recover");
     try {
-      if (this.pendingBytes >= FLUSH_BYTES) this.flush();
+      if (this.pendingBytes >= FLUSH_BYTES) this.#empty(this.#pending);
+      const tooMuch = tooMuchWaits(this.stuck(), this.pendingBytes);
+      if (tooMuch !== undefined) return tooMuch;
       for (const [name, group] of byLog(lines)) {
-        const state = this.#state(name);
+        const state = this.#log(name);
         if (state.blocked !== undefined) return state.blocked;
         assertFollows(state.head, group);
-        this.#refuseReplaced(state);
+        const changed = state.changed();
+        if (changed !== undefined) return changed;
       }
       this.#pending.add(lines);
       return undefined;
@@ -240,36 +269,35 @@ class OwnLogsWriter implements LogWriter {
     }
   }
 
-  #refuseReplaced(state: LogState): void {
-    if (stillNamed(this.#options.disk, openFileOf(state))) return;
-    throw new StorageError("replaced", state.log.path, "was moved or replaced", {
-      hint: "only its own agent may touch a log; it is checked again with the next message",
-    });
+  /** Spec 4.1: the logs are synced, and only then the promise is forgotten. */
+  #empty(pending: Pending): void {
+    try {
+      this.#makeDurable();
+      pending.keep(this.#stillOwed(pending.lines));
+    } catch (error) {
+      this.#trouble = asStorageError(error);
+      throw error;
+    }
   }
 
   /** Syncs the logs that have grown and notes up to where they are durable. */
   #makeDurable(): void {
     const { heads } = this.#options;
     const own = new Map<string, OwnHead>();
-    for (const { log, file, head } of this.#states.values()) {
-      if (file === undefined || head === undefined) continue;
-      own.set(log.name, durableHead(file, head, heads.own(log.name)));
+    for (const [name, log] of this.#open) {
+      const head = log.sync(heads.own(name));
+      if (head !== undefined) own.set(name, head);
     }
     heads.save({ own });
   }
 
-  /** Lines of a blocked log, or of one that the layout has no more: a promise is not thrown away. */
+  /** Lines that no log has durably, and of one that the layout has no more: a promise is kept. */
   #stillOwed(lines: readonly OwnLine[]): readonly OwnLine[] {
     return lines.filter((own) => {
       if (own.seq <= (this.#options.heads.own(own.log)?.seq ?? 0)) return false;
-      return this.#states.get(own.log)?.file === undefined;
+      return this.#open.get(own.log)?.isOpen !== true;
     });
   }
-}
-
-function openFileOf(state: LogState): DiskFile {
-  if (state.file === undefined) throw new Error(`${state.log.name} is blocked`);
-  return state.file;
 }
 
 /** Anything but disk trouble is our own bug and goes through. */

@@ -3,7 +3,8 @@ import { MAX_LINE_BYTES } from "../../wire/limits.ts";
 import { openIfThere, type Disk, type DiskFile } from "../disk/disk.ts";
 import type { OwnHead } from "./heads.ts";
 import { isBlank, wholeLines } from "../disk/line-splitter.ts";
-import { durableHead, type OwnLog } from "./recover-own-log.ts";
+import { durableHead } from "./recover-own-log.ts";
+import type { OwnLog } from "./own-log-repair.ts";
 import { openSegment } from "../files/segments.ts";
 import { prefixHash } from "../files/tail.ts";
 

@@ -5,64 +5,37 @@ import {
   StorageError,
   type Disk,
   type DiskFile,
-  LOCK_WAIT_MS,
 } from "../disk/disk.ts";
 import type { OwnHead } from "./heads.ts";
 import { endsLine, wholeLines } from "../disk/line-splitter.ts";
-import type { OwnLineCheck } from "./own-log-pieces.ts";
-import { appendOwnLines } from "./own-log-append.ts";
+import { repairEnd, type EndRepair, type OwnLog, type RecoveryContext } from "./own-log-repair.ts";
 import { scanOwnLog, type OwnLogScan } from "./own-log-scan.ts";
 import type { OwnLine } from "./pending.ts";
-import type { Quarantine } from "../files/quarantine.ts";
 import { openSegment } from "../files/segments.ts";
 import { prefixHash } from "../files/tail.ts";
-import { writeAnew } from "../disk/rewrite.ts";
-
-/** One of our own logs, as the wire's layout names it. */
-export interface OwnLog {
-  readonly name: string;
-  /** Absolute. */
-  readonly path: string;
-  /** Of the file, when it has to be made. */
-  readonly mode: number;
-  /** Its archived segments, oldest first. */
-  readonly segments: readonly string[];
-}
 
 /** What recovery found and did in one log. */
-export interface OwnLogRepair {
-  readonly cut: { readonly offset: number; readonly bytes: number } | undefined;
-  readonly restored: readonly OwnLine[];
+export interface OwnLogRepair extends EndRepair {
   /** Damage that pending cannot restore: nothing was changed, nothing may be written. */
   readonly damaged: { readonly offset: number; readonly detail: string } | undefined;
   /** Something else is in its place, or we may not read it: nothing was read or written. */
   readonly obstructed: StorageError | undefined;
   /** Lines with our signature that nothing of ours remembers (spec 1.6): nothing was changed. */
   readonly unknown: readonly ChainHead[];
+  /** The disk's trouble with this log: what was promised is not all in it yet. */
+  readonly stuck: StorageError | undefined;
   /** The last line of our chain, the pending ones included. */
   readonly head: ChainHead | undefined;
   readonly file: DiskFile | undefined;
 }
 
-export interface RecoveryContext {
-  readonly disk: Disk;
-  readonly quarantine: Quarantine;
-  readonly check: OwnLineCheck;
-  /** Makes lines of others durable in pending before they are cut with our damage. */
-  readonly carry: (lines: readonly OwnLine[]) => void;
-  /** ISO-8601 time for quarantine entries. */
-  readonly at: string;
-}
-
-const COPIED_BYTES = 4 * 1024;
-/** Of the cut bytes, how many are kept as evidence; pending has the lines themselves. */
-const MAX_CUT_BYTES_KEPT = 256 * 1024;
 const NO_REPAIR = {
   cut: undefined,
   restored: [],
   damaged: undefined,
   obstructed: undefined,
   unknown: [],
+  stuck: undefined,
 } as const;
 
 /**
@@ -79,10 +52,25 @@ export function recoverOwnLog(
   try {
     return recoverWhatStands(log, record, owed, context);
   } catch (error) {
-    // Whoever can write in the folder can put a link there: that must not stop our other logs.
-    if (!isObstruction(error)) throw error;
-    return { ...NO_REPAIR, obstructed: error, head, file: undefined };
+    // Anybody who can write in the folder can put a link there: that must not stop our other logs.
+    if (isObstruction(error)) return { ...NO_REPAIR, obstructed: error, head, file: undefined };
+    // Nor does trouble with this file; that with pending or the quarantine is everybody's.
+    if (!(error instanceof StorageError) || !isOf(log, error)) throw error;
+    return leftAlone(record, owed, error);
   }
+}
+
+/** What is known of a log that is not looked at: its promised lines wait. */
+export function leftAlone(
+  record: OwnHead | undefined,
+  owed: readonly OwnLine[],
+  stuck: StorageError,
+): OwnLogRepair {
+  return { ...NO_REPAIR, stuck, head: promisedHead(owed, record), file: undefined };
+}
+
+function isOf(log: OwnLog, { path }: StorageError): boolean {
+  return path === log.path || log.segments.includes(path);
 }
 
 function recoverWhatStands(
@@ -180,71 +168,11 @@ function prefixProblem(file: DiskFile | undefined, record: OwnHead): string | un
   }
 }
 
-function repairEnd(
-  log: OwnLog,
-  file: DiskFile,
-  from: number,
-  { cutAt, places, missing }: OwnLogScan,
-  context: RecoveryContext,
-): Pick<OwnLogRepair, "cut" | "restored"> {
-  const cut = cutAt === undefined ? undefined : cutFrom(log, file, cutAt, missing, context);
-  if (places.length > 0) writeAnew(file, from, file.stat().size);
-  if (missing.length > 0) appendOwnLines(context.disk, file, missing, file.stat().size);
-  return { cut, restored: missing.filter((own) => own.foreign !== true) };
-}
-
 function promisedHead(
   owed: readonly OwnLine[],
   record: OwnHead | undefined,
 ): ChainHead | undefined {
   return headOf(owed.findLast((own) => own.foreign !== true) ?? record);
-}
-
-function cutFrom(
-  log: OwnLog,
-  file: DiskFile,
-  offset: number,
-  missing: readonly OwnLine[],
-  context: RecoveryContext,
-): { offset: number; bytes: number } {
-  const { size } = file.stat();
-  const carried = missing.filter((own) => own.foreign === true);
-  // Another program may append as the same agent (spec 1.6): the Python reference locks the file.
-  const held = context.disk.open(log.path, "append", log.mode);
-  try {
-    if (!held.lock(LOCK_WAIT_MS) || held.stat().size !== size) {
-      throw new StorageError("locked", log.path, "another program writes to our own log", {
-        hint: "stop it, then start deaddrop again: the log has a torn end that must be repaired first",
-      });
-    }
-    keepEvidence(file, offset, size, context);
-    if (carried.length > 0) context.carry(carried);
-    file.truncate(offset);
-  } finally {
-    held.close();
-  }
-  return { offset, bytes: size - offset };
-}
-
-function keepEvidence(file: DiskFile, from: number, to: number, context: RecoveryContext): void {
-  const entries = [];
-  for (let at = from; at < to && at - from < MAX_CUT_BYTES_KEPT; at += COPIED_BYTES) {
-    entries.push({
-      at: context.at,
-      file: file.path,
-      offset: at,
-      reason: "torn",
-      detail: "cut from our own log and restored from pending.jsonl",
-      line: file.read(Math.min(COPIED_BYTES, to - at), at),
-    });
-  }
-  try {
-    context.quarantine.add(entries);
-    context.quarantine.sync();
-  } catch (error) {
-    // On a full disk the copy is given up, not the log: its lines are in pending.
-    if (!(error instanceof StorageError)) throw error;
-  }
 }
 
 /** Syncs a log and says up to where that made it durable; the record from before if nothing is new. */

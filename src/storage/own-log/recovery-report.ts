@@ -1,5 +1,6 @@
 import { StorageError } from "../disk/disk.ts";
-import type { OwnLog, OwnLogRepair } from "./recover-own-log.ts";
+import type { OwnLog } from "./own-log-repair.ts";
+import type { OwnLogRepair } from "./recover-own-log.ts";
 
 /** What an operator does when our key is used elsewhere. Spec 1.6. */
 export const IDENTITY_HINT =
@@ -17,6 +18,8 @@ export interface RecoveryReport {
   readonly obstructed: readonly { log: string; problem: StorageError }[];
   /** Lines with our signature that we did not write: nothing is written to that log. */
   readonly unknown: readonly { log: string; seq: number; id: string }[];
+  /** Logs that the disk does not take: their lines stay promised. */
+  readonly stuck: readonly StorageError[];
 }
 
 export const NOTHING_OWED: RecoveryReport = {
@@ -25,6 +28,7 @@ export const NOTHING_OWED: RecoveryReport = {
   damaged: [],
   obstructed: [],
   unknown: [],
+  stuck: [],
 };
 
 export function reportOf(repairs: ReadonlyMap<string, OwnLogRepair>): RecoveryReport {
@@ -41,6 +45,7 @@ export function reportOf(repairs: ReadonlyMap<string, OwnLogRepair>): RecoveryRe
       problem === undefined ? [] : [{ log, problem }],
     ),
     unknown: all.flatMap(([log, { unknown }]) => unknown.map(({ seq, id }) => ({ log, seq, id }))),
+    stuck: all.flatMap(([, { stuck }]) => stuck ?? []),
   };
 }
 

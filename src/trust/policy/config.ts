@@ -1,6 +1,11 @@
 import { agentName, isHandle, rosterProblems } from "../../wire/handle.ts";
 import { parseObject, type JsonObject } from "../../wire/json/json.ts";
-import { DEFAULT_LIMITS, type Limits } from "../../wire/limits.ts";
+import {
+  DEFAULT_ANSWER_TIMES,
+  DEFAULT_LIMITS,
+  type AnswerTimes,
+  type Limits,
+} from "../../wire/limits.ts";
 import { DocumentReader, shown } from "./document.ts";
 
 /** Whose unsigned lines are admitted. Spec 1.5 (v2.0). */
@@ -32,6 +37,7 @@ export interface WireConfig {
   readonly signing: SigningPolicy;
   readonly domains: ReadonlyMap<string, Domain>;
   readonly limits: Limits;
+  readonly answerTimes: AnswerTimes;
 }
 
 export type ConfigParse =
@@ -52,6 +58,7 @@ export const DEFAULT_CONFIG: WireConfig = {
   signing: DEFAULT_SIGNING,
   domains: new Map(),
   limits: DEFAULT_LIMITS,
+  answerTimes: DEFAULT_ANSWER_TIMES,
 };
 
 /** Reads `config.json`. Every key is optional, unknown keys are passed over. Spec 1.1. */
@@ -68,6 +75,7 @@ export function parseConfig(bytes: Uint8Array): ConfigParse {
   }
   const reader = new DocumentReader(FILE);
   const roster = readRoster(reader, fields);
+  const limit = limitReader(reader, fields);
   const config: WireConfig = {
     wireId: readWireId(reader, fields),
     protocolVersion,
@@ -75,7 +83,8 @@ export function parseConfig(bytes: Uint8Array): ConfigParse {
     roster,
     signing: readSigning(reader, fields),
     domains: readDomains(reader, fields, roster),
-    limits: readLimits(reader, fields),
+    limits: readLimits(limit),
+    answerTimes: readAnswerTimes(limit),
   };
   if (reader.problems.length > 0) {
     return { ok: false, reason: "invalid", detail: reader.problems.join("\n") };
@@ -157,10 +166,7 @@ function readDomains(
   return domains;
 }
 
-function readLimits(reader: DocumentReader, fields: JsonObject): Limits {
-  const limits = reader.object(fields["limits"], "limits");
-  const limit = (key: string, from: number, to: number, byDefault: number): number =>
-    reader.wholeNumber(limits?.[key], `limits.${key}`, from, to) ?? byDefault;
+function readLimits(limit: LimitReader): Limits {
   return {
     // The line limit of 1 MiB stays above it all.
     maxMessageBodyKb: limit("max_message_body_kb", 1, 1_024, DEFAULT_LIMITS.maxMessageBodyKb),
@@ -178,6 +184,21 @@ function readLimits(reader: DocumentReader, fields: JsonObject): Limits {
     ),
     maxRefs: limit("max_refs", 0, 10_000, DEFAULT_LIMITS.maxRefs),
   };
+}
+
+function readAnswerTimes(limit: LimitReader): AnswerTimes {
+  return {
+    answerMinutes: limit("answer_minutes", 0, 1_440, DEFAULT_ANSWER_TIMES.answerMinutes),
+    proposalHours: limit("proposal_hours", 1, 720, DEFAULT_ANSWER_TIMES.proposalHours),
+  };
+}
+
+type LimitReader = (key: string, from: number, to: number, byDefault: number) => number;
+
+function limitReader(reader: DocumentReader, fields: JsonObject): LimitReader {
+  const limits = reader.object(fields["limits"], "limits");
+  return (key, from, to, byDefault) =>
+    reader.wholeNumber(limits?.[key], `limits.${key}`, from, to) ?? byDefault;
 }
 
 /** Whether the policy alone lets somebody write unsigned lines. */

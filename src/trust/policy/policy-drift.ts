@@ -67,7 +67,7 @@ function diffSettings(from: Settings, to: Settings): string[] {
 }
 
 function configSettings(config: WireConfig): Settings {
-  const { signing, limits } = config;
+  const { signing, limits, answerTimes } = config;
   return new Map([
     ["wire_id", config.wireId ?? "(none)"],
     ["protocol_version", config.protocolVersion],
@@ -79,6 +79,8 @@ function configSettings(config: WireConfig): Settings {
     ["limits.max_clock_skew_seconds", String(limits.maxClockSkewSeconds)],
     ["limits.rate_limit_msg_per_min", String(limits.rateLimitMsgPerMin)],
     ["limits.max_refs", String(limits.maxRefs)],
+    ["limits.answer_minutes", String(answerTimes.answerMinutes)],
+    ["limits.proposal_hours", String(answerTimes.proposalHours)],
     ...[...config.domains].map(
       ([name, { owner, paths }]) =>
         [`domains[${quote(name)}]`, `${owner} owns ${patterns(paths)}`] as const,

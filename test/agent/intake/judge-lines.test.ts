@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { NOTHING_FOREIGN } from "../../../src/agent/state/agent-state.ts";
 import { runsOf } from "../../../src/agent/state/line-runs.ts";
-import { judgeLines, prepareLines, type Judging } from "../../../src/agent/intake/judge-lines.ts";
+import { judgeLines, type Judging } from "../../../src/agent/intake/judge-lines.ts";
+import { prepareLines } from "../../../src/agent/intake/prepare-lines.ts";
 import type { LogIntake } from "../../../src/agent/state/agent-state.ts";
 import { noRefusedLines } from "../../../src/protocol/receipts/refused-lines.ts";
 import { UNREAD } from "../../../src/agent/state/log-status.ts";

@@ -44,6 +44,8 @@ const behind: LogStatus & { kind: "behind" } = {
   look: "a look",
 };
 
+const obstructed = { kind: "obstructed", sinceMs: 1, dueMs: 2 } as const;
+
 const STATUSES = {
   unread: UNREAD,
   "read to its end": { kind: "reading", isAll: true, dueMs: 0 },
@@ -52,9 +54,9 @@ const STATUSES = {
   torn,
   behind,
   "out of order": { ...behind, why: "order", detail: "too early" },
-  obstructed: { kind: "obstructed", problem: undefined, before: undefined, dueMs: 2 },
-  "obstructed while torn": { kind: "obstructed", problem: undefined, before: torn, dueMs: 2 },
-  "obstructed while behind": { kind: "obstructed", problem, before: behind, dueMs: 2 },
+  obstructed: { ...obstructed, problem: undefined, before: undefined },
+  "obstructed while torn": { ...obstructed, problem: undefined, before: torn },
+  "obstructed while behind": { ...obstructed, problem, before: behind },
   damaged: { kind: "damaged", problem, dueMs: 2 },
 } as const satisfies Record<string, LogStatus>;
 
@@ -195,17 +197,22 @@ describe("what follows from a status", () => {
     expect(isStillTorn(seen, "torn look", NOW + 1)).toBe(false);
   });
 
-  it("a tear is not shown: most authors come back within seconds", () => {
-    const shown = (Object.keys(STATUSES) as StatusName[]).filter(
-      (name) => shownWait(STATUSES[name]) !== undefined,
-    );
-    expect(shown).toEqual([
-      "over the rate",
-      "late",
-      "behind",
-      "out of order",
-      "obstructed while behind",
-    ]);
+  it("whatever keeps a log from moving is shown, a tear and an obstruction once they last", () => {
+    const shown = (nowMs: number) =>
+      (Object.keys(STATUSES) as StatusName[]).flatMap((name) => {
+        const wait = shownWait(STATUSES[name], nowMs);
+        return wait === undefined ? [] : [`${name}: ${wait.why}`];
+      });
+    const atOnce = [
+      ...["over the rate: rate", "late: late", "behind: behind", "out of order: order"],
+      "obstructed while behind: behind",
+    ];
+    expect(shown(10_000)).toEqual(atOnce);
+    const later = ["torn: hole", "obstructed: obstructed", "obstructed while torn: obstructed"];
+    expect(shown(10_001).toSorted()).toEqual([...atOnce, ...later].toSorted());
+    // One that begins with the obstruction has its own time.
+    const now = next(torn, { saw: "obstruction", forMs: 5 }, 10_001);
+    expect(shownWait(now, 10_001)?.why).toBe("hole");
   });
 });
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { realWorld } from "../../../src/client/direct-client.ts";
 import { silentLogger } from "../../../src/agent/session/world.ts";
+import { StorageTroubles } from "../../../src/agent/state/storage-troubles.ts";
 import { loadMemory } from "../../../src/agent/state/checkpoint.ts";
 import { loadPlace } from "../../../src/agent/config/agent-config.ts";
 import { sendGroups } from "../../../src/agent/effects/append-own.ts";
@@ -67,7 +68,10 @@ async function sessionOf({ env, dir }: LiveWire): Promise<Session> {
   const places = placesFrom(env, env["HOME"] ?? "");
   const world = realWorld(places, dir, silentLogger);
   const place = loadPlace(world.disk, places, { wireDir: dir, handle: "forge" });
-  const session = openSession(world, place, loadMemory(world.disk, place, world.clock.monoMs()));
+  const memory = loadMemory(world.disk, place, world.clock.monoMs());
+  const { clock, log } = world;
+  const troubles = new StorageTroubles({ clock, log, room: () => Infinity });
+  const session = openSession(world, { place, memory, troubles });
   await takeInAll(session);
   return session;
 }

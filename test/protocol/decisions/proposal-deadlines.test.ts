@@ -2,9 +2,17 @@ import { describe, expect, test } from "vitest";
 import { decideProposals } from "../../../src/protocol/decisions/proposal-deadlines.ts";
 import type { Effect } from "../../../src/protocol/effects.ts";
 import type { LineEvent } from "../../../src/protocol/events.ts";
-import { fromPlain } from "../../../src/wire/json/json.ts";
+import { proposalsView } from "../../../src/protocol/decisions/proposals-view.ts";
+import { dueOf } from "../../../src/protocol/decisions/answer-times.ts";
+import { fromPlain, toPlain } from "../../../src/wire/json/json.ts";
 import { OutcomeScript } from "../../support/scripts/outcome-script.ts";
-import { hours, NOON, seconds, type EnvChange } from "../../support/scripts/wire-script.ts";
+import {
+  hours,
+  minutes,
+  NOON,
+  seconds,
+  type EnvChange,
+} from "../../support/scripts/wire-script.ts";
 
 interface Scene {
   steps: string[];
@@ -15,6 +23,9 @@ interface Scene {
   change?: (event: LineEvent) => LineEvent;
 }
 
+/** With `answer_minutes` 0 only the two heartbeats are left. */
+const BARE = { answerMinutes: 0, proposalHours: 24 };
+
 function scene({ steps, kind = "pairwise", env = {}, live = true, change }: Scene) {
   const roster = kind === "outbox" ? ["a", "b", "c"] : ["a", "b"];
   const script = new OutcomeScript(kind, roster, steps);
@@ -22,7 +33,8 @@ function scene({ steps, kind = "pairwise", env = {}, live = true, change }: Scen
   const state = script.fold("a", events);
   return (afterMs: number): Effect[] => {
     const now = { wallMs: NOON + afterMs, monoMs: afterMs };
-    return decideProposals(state.proposals, state.logs, script.env("a", env), now);
+    const times = { answerTimes: BARE, ...env };
+    return decideProposals(state.proposals, state.logs, script.env("a", times), now);
   };
 }
 
@@ -37,7 +49,7 @@ const past = (event: LineEvent): LineEvent => ({ ...event, live: false });
 const REVERTED = ["correction to b", "tell proposal_silent"];
 
 describe("the time to answer", () => {
-  test("is twice a cadence from the first live beat that covers the proposal", () => {
+  test("is at least twice a cadence from the first live beat that covers the proposal as read", () => {
     // b's beat is one second after noon, and T1 is 90 s.
     const at = scene({ steps: ["a proposes P", "b beats"] });
     expect(at(seconds(180))).toEqual([]);
@@ -62,7 +74,7 @@ describe("the time to answer", () => {
     const state = script.fold("a");
     const now = { wallMs: NOON + hours(1), monoMs: 0 };
     const id = script.idOf("P");
-    const reason = "b did not answer in time";
+    const reason = "b read it at 2026-11-20T12:00:01.000Z and did not answer in time";
     expect(decideProposals(state.proposals, state.logs, script.env("a"), now)).toEqual([
       {
         do: "send",
@@ -105,7 +117,7 @@ describe("the time to answer", () => {
     expect(done(at(seconds(1) + hours(24)))).toEqual(REVERTED);
   });
 
-  test("a peer whose beats carry no heads covers it with its next beat", () => {
+  test("a peer whose beats carry no heads reads it with its next beat", () => {
     const at = scene({ steps: ["b beats none=1", "a proposes P", "b beats none=1"] });
     expect(at(seconds(181))).toEqual([]);
     expect(done(at(seconds(182)))).toEqual(REVERTED);
@@ -198,12 +210,13 @@ describe("the time to answer", () => {
 describe("cadences", () => {
   const covering = (nextEta: string) => {
     const script = new OutcomeScript("pairwise", ["a", "b"], ["a proposes P"]);
-    const head = { a_to_b: { lines: 1 } };
+    const head = { a_to_b: { lines: 1, read: 1 } };
     script.order.push(script.script.beat("b_to_a", NOON, head, { next_eta: nextEta }));
     const state = script.fold("a");
     return (afterMs: number) => {
       const now = { wallMs: NOON + afterMs, monoMs: afterMs };
-      return decideProposals(state.proposals, state.logs, script.env("a"), now).length > 0;
+      const env = script.env("a", { answerTimes: BARE });
+      return decideProposals(state.proposals, state.logs, env, now).length > 0;
     };
   };
 
@@ -219,6 +232,213 @@ describe("cadences", () => {
     expect(isOver(seconds(limit))).toBe(true);
   });
 });
+
+/** What the daemon says of the proposal that it takes back then. */
+const reasonAt = (effects: Effect[]): string =>
+  effects.flatMap((effect) => (effect.do === "tell" ? [effect.incident.detail] : [])).join("\n");
+
+describe("the agent's clock", () => {
+  const USUAL = { answerTimes: { answerMinutes: 30, proposalHours: 24 } };
+  const usual = (steps: string[], kind: "pairwise" | "outbox" = "pairwise") =>
+    scene({ steps, kind, env: USUAL });
+
+  test("gives an agent half an hour from the beat that shows that it has read the proposal", () => {
+    const at = usual(["a proposes P", "b beats"]);
+    expect(at(seconds(1) + minutes(30) - 1)).toEqual([]);
+    expect(done(at(seconds(1) + minutes(30)))).toEqual(REVERTED);
+    expect(reasonAt(at(hours(1)))).toBe(
+      "b read it at 2026-11-20T12:00:01.000Z and did not answer in time; " +
+        "the proposal is reverted. Ask again in a new thread",
+    );
+  });
+
+  test("does not run while the agent has not read it: only the time of the proposal does", () => {
+    const at = usual(["a proposes P", "b beats unread", "b beats unread"]);
+    expect(at(hours(24) - 1)).toEqual([]);
+    expect(done(at(hours(24)))).toEqual(REVERTED);
+    expect(reasonAt(at(hours(24)))).toContain(
+      "it reached b, whose agent had not read it when its time was over",
+    );
+  });
+
+  test("does not run while the agent is busy", () => {
+    const at = usual(["a proposes P", "b beats busy", "b beats busy"]);
+    expect(at(hours(24) - 1)).toEqual([]);
+    expect(reasonAt(at(hours(24)))).toContain("b had read it and was busy until its time was over");
+  });
+
+  test("runs from the first beat that is not busy, and work that begins later does not stop it", () => {
+    const at = usual(["a proposes P", "b beats busy", "b beats", "b beats busy"]);
+    expect(at(seconds(2) + minutes(30) - 1)).toEqual([]);
+    expect(done(at(seconds(2) + minutes(30)))).toEqual(REVERTED);
+  });
+
+  test("runs from a late reading, also when the time of the proposal ends before it does", () => {
+    const script = new OutcomeScript("pairwise", ["a", "b"], ["a proposes P", "b beats unread"]);
+    const late = NOON + hours(24) - minutes(1);
+    script.order.push(script.script.beat("b_to_a", late, { a_to_b: { lines: 1, read: 1 } }));
+    const state = script.fold("a");
+    const ends = (wallMs: number) =>
+      done(decideProposals(state.proposals, state.logs, script.env("a"), { wallMs, monoMs: 0 }));
+    expect(ends(late + minutes(30) - 1)).toEqual([]);
+    expect(ends(late + minutes(30))).toEqual(REVERTED);
+  });
+
+  test("a line that never reached the party is said to be so", () => {
+    const at = usual(["b beats", "a proposes P", "b beats a=0"]);
+    expect(reasonAt(at(hours(25)))).toContain("it had not reached b when its time was over");
+  });
+
+  test("heads that name another event prove no reading", () => {
+    const at = usual(["a proposes P", "b beats wrong=a"]);
+    expect(at(hours(23))).toEqual([]);
+  });
+
+  test("a daemon that has read nothing of us yet is none without heads", () => {
+    const script = new OutcomeScript("pairwise", ["a", "b"], ["a proposes P"]);
+    script.order.push(script.script.beat("b_to_a", NOON + 1, {}, { heads: {} }));
+    const state = script.fold("a");
+    const now = { wallMs: NOON + hours(23), monoMs: 0 };
+    expect(decideProposals(state.proposals, state.logs, script.env("a"), now)).toEqual([]);
+  });
+
+  test("among three the reason says who has read it and who has not", () => {
+    const steps = ["a proposes P needs=b,c", "c beats unread", "b beats"];
+    expect(reasonAt(usual(steps, "outbox")(hours(1)))).toContain(
+      "b read it at 2026-11-20T12:00:02.000Z and did not answer in time; read by b; not read by c;",
+    );
+    const agreed = ["a proposes P needs=b,c", "c beats unread", "b agrees P"];
+    expect(reasonAt(usual(agreed, "outbox")(hours(25)))).toContain(
+      "it reached c, whose agent had not read it when its time was over; read by b; not read by c;",
+    );
+  });
+
+  test("forgets no beat that began it, however many follow", () => {
+    const steps = ["a proposes P", "b beats"];
+    const script = new OutcomeScript("pairwise", ["a", "b"], steps);
+    for (let n = 2; n < 1_600; n += 1) {
+      script.order.push(script.script.beat("b_to_a", NOON + seconds(n), { a_to_b: { lines: 1 } }));
+    }
+    const state = script.fold("a");
+    expect(state.logs.get("b_to_a")?.beats[0]?.line).toBeGreaterThan(1);
+    const now = { wallMs: NOON + seconds(1) + minutes(30), monoMs: 0 };
+    const effects = decideProposals(state.proposals, state.logs, script.env("a"), now);
+    expect(done(effects)).toEqual(REVERTED);
+  });
+});
+
+describe("body.due", () => {
+  const USUAL = { answerTimes: { answerMinutes: 30, proposalHours: 24 } };
+  const until = (due: number, ...beats: string[]) =>
+    scene({ steps: [`a proposes P due=${due}`, ...beats], env: USUAL });
+
+  test.each([
+    ["takes the place of the half hour, shorter", 600, 600],
+    ["or longer", 14_400, 14_400],
+    ["but leaves two heartbeats", 120, 181],
+    ["is none when it is less than two minutes away", 119, 1_801],
+    ["is none when it is more than 30 days away", 30 * 86_400 + 1, 1_801],
+    ["may be 30 days away", 30 * 86_400, 30 * 86_400],
+  ])("%s", (_name, due, ends) => {
+    const at = until(due, "b beats");
+    expect(at(seconds(ends) - 1)).toEqual([]);
+    expect(done(at(seconds(ends)))).toEqual(REVERTED);
+  });
+
+  test("keeps an unread proposal open until then, and never shorter than a day", () => {
+    expect(until(600, "b beats unread")(hours(24) - 1)).toEqual([]);
+    expect(done(until(600, "b beats unread")(hours(24)))).toEqual(REVERTED);
+    expect(until(200_000, "b beats unread")(seconds(200_000) - 1)).toEqual([]);
+    expect(done(until(200_000, "b beats unread")(seconds(200_000)))).toEqual(REVERTED);
+  });
+
+  test("that is no instant is none", () => {
+    for (const due of ["soon", 5, null, ["2026-11-20T16:00:00Z"]]) {
+      expect(dueOf(fromPlain({ due }), NOON)).toBeUndefined();
+    }
+    expect(dueOf(fromPlain({ due: "2026-11-20T16:00:00Z" }), NOON)).toBe(NOON + hours(4));
+  });
+});
+
+describe("a sibling that was agreed to", () => {
+  /** Ids are digests: of two crossing proposals either may have the lower. */
+  const crossing = (isLower: boolean): string[] => {
+    for (let n = 0; ; n += 1) {
+      const steps = ["a proposes P", `b proposes Q${n} counters=P`];
+      const script = new OutcomeScript("pairwise", ["a", "b"], steps);
+      if (script.idOf(`Q${n}`) < script.idOf("P") === isLower) return [...steps, `a agrees Q${n}`];
+    }
+  };
+  const statusOfP = (steps: string[]): string | undefined => {
+    const script = new OutcomeScript("pairwise", ["a", "b"], steps);
+    return script.outcomes(script.fold("a"))[0];
+  };
+
+  test("replaces the proposal at once when it is ratified", () => {
+    const steps = [...crossing(false), "b beats"];
+    const script = new OutcomeScript("pairwise", ["a", "b"], steps);
+    const state = script.fold("a");
+    const now = { wallMs: NOON + 1, monoMs: 0 };
+    const sibling = [...script.names].find(([name]) => name.startsWith("Q"))?.[1] ?? "";
+    const id = script.idOf("P");
+    const reason = 'replaced by b\'s "proposes Q", which is ratified';
+    const [effect, ...more] = decideProposals(state.proposals, state.logs, script.env("a"), now);
+    const draft = effect?.do === "send" ? effect.draft : undefined;
+    expect(draft).toMatchObject({ type: "correction", to: ["b"], subject: "reverted: proposes P" });
+    expect(toPlain(draft?.body ?? null)).toEqual({
+      corrects: id,
+      reverts: id,
+      reason: reason.replace("Q", [...script.names.keys()][1] ?? ""),
+      replaced_by: sibling,
+    });
+    expect(more).toEqual([]);
+  });
+
+  test("is shown as what it was replaced by, by everybody", () => {
+    const steps = [...crossing(false), "b beats"];
+    const counter = named(steps);
+    const all = [...steps, `a reverts P replaced=${counter}`];
+    expect(statusOfP(all)).toBe("P replaced by a:3");
+    const script = new OutcomeScript("pairwise", ["a", "b"], all);
+    const state = script.fold("b");
+    const views = proposalsView(state.proposals, state.logs, script.env("b"));
+    expect(views.find(({ proposal_id: id }) => id === script.idOf("P"))?.replaced_by).toBe(
+      script.idOf(counter),
+    );
+  });
+
+  test("with the lower id has withdrawn it already", () => {
+    const steps = [...crossing(true), "b beats", "a beats"];
+    expect(statusOfP(steps)).toMatch(/^P withdrawn/u);
+    expect(scene({ steps })(0)).toEqual([]);
+  });
+
+  test.each([
+    ["is not ratified yet", (steps: string[]) => steps],
+    [
+      "was rejected since",
+      (steps: string[]) => [...steps, `a rejects ${named(steps)}`, "b beats b=9"],
+    ],
+  ])("replaces nothing while it %s", (_name, change) => {
+    const sent = scene({ steps: change(crossing(false)) })(0);
+    expect(sent).toEqual([]);
+  });
+
+  test("replaces nothing that was proposed after it", () => {
+    const steps = ["b proposes Q", "a agrees Q", "b beats", "a proposes P"];
+    expect(scene({ steps })(seconds(5))).toEqual([]);
+  });
+
+  test("to which the proposer has not agreed replaces nothing", () => {
+    const steps = ["a proposes P needs=b", "b proposes Q needs=c", "c agrees Q", "b beats"];
+    expect(scene({ steps, kind: "outbox" })(seconds(5))).toEqual([]);
+  });
+});
+
+/** The counter in those steps. */
+function named(steps: readonly string[]): string {
+  return /proposes (Q\d+)/u.exec(steps.join(" "))?.[1] ?? "";
+}
 
 describe("counters that do not converge", () => {
   const rounds = (count: number): string[] => {

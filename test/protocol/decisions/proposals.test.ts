@@ -60,12 +60,14 @@ test("a proposal is remembered with all that outcomes ask, the subject cut at 20
     at: NOON + 7,
     live: true,
     own: false,
+    dueMs: undefined,
     digest: contentDigest(content),
     content,
     outcome: undefined,
     settled: false,
     elsewhere: new Set<string>(),
     named: false,
+    readings: new Map(),
     judgedTo: 1,
   };
   expect([...state.proposals.values()]).toEqual([proposal]);

@@ -70,12 +70,14 @@ const PROPOSAL: Proposal = {
   at: 0,
   live: true,
   own: false,
+  dueMs: undefined,
   digest: "",
   content: undefined,
   outcome: undefined,
   settled: false,
   elsewhere: new Set(),
   named: false,
+  readings: new Map(),
   judgedTo: 1,
 };
 
@@ -96,7 +98,10 @@ const beatAt = (line: number): BeatMark => ({
 function beating(line: number, covers: number, change: { refused?: number; waits?: number } = {}) {
   const coverage = {
     steps: [{ beat: line, lines: covers }],
-    waiting: change.waits === undefined ? [] : [{ beat: change.waits, head: { lines: 99 } }],
+    reads: [],
+    fromStart: 0,
+    waiting:
+      change.waits === undefined ? [] : [{ beat: change.waits, head: { lines: 99, readLines: 0 } }],
     next: 0,
     refused:
       change.refused === undefined
@@ -108,6 +113,7 @@ function beating(line: number, covers: number, change: { refused?: number; waits
     foreign: 0,
     marks: [],
     beats: [beatAt(line)],
+    firstBeat: line,
     headsFrom: line,
     covers: new Map([["a_to_b", coverage]]),
     mismatches: [],

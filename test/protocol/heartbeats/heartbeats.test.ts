@@ -350,14 +350,15 @@ describe("what a beat says", () => {
       type: "incident",
       body: { severity: "critical" },
     });
-    script.beat("scribe_to_forge", NOON + 2, { forge_to_scribe: { lines: 2 } });
+    script.beat("scribe_to_forge", NOON + 2, { forge_to_scribe: { lines: 1, read: 1 } });
+    script.beat("scribe_to_forge", NOON + 2, { forge_to_scribe: { lines: 2, read: 2 } });
     forge.say("forge_to_scribe", moment(NOON + 3), {
       type: "incident",
       body: { escalates: raised.message.id, of: "scribe" },
     });
-    script.beat("scribe_to_forge", NOON + minutes(2), { forge_to_scribe: { lines: 3 } });
-    forge.read(moment(NOON + minutes(2)));
-    expect(beat(NOON + minutes(3))).toBe("paused");
+    script.beat("scribe_to_forge", NOON + minutes(11), { forge_to_scribe: { lines: 3 } });
+    forge.read(moment(NOON + minutes(11)));
+    expect(beat(NOON + minutes(12))).toBe("paused");
   });
 
   test("a daemon that stops says `paused` once in each log", () => {

@@ -57,6 +57,18 @@ class Wire {
   }
 }
 
+/** Ada's incident and escalation of bob, whose agent has read both and acks neither. */
+function ignored(wire: Wire): ScriptLine {
+  const beat = (at: number, lines: number) =>
+    wire.read(wire.script.beat("bob", at, { ada: { lines, read: lines } }));
+  beat(NOON, 0);
+  const line = wire.say("ada", { body: { severity: "high" } });
+  beat(NOON + 10, 1);
+  const escalation = wire.say("ada", { body: { escalates: line.message.id, of: "bob" } });
+  beat(NOON + minutes(11), 2);
+  return escalation;
+}
+
 const ackOf = (line: ScriptLine): Partial<Saying> => ({
   type: "ack",
   body: { acks: line.message.id },
@@ -209,7 +221,6 @@ describe("an escalation", () => {
   test.each<[string, Partial<Saying>, Partial<Saying>, boolean]>([
     ["of a grave incident", { body: { severity: "high" } }, {}, false],
     ["of a small one", { body: { severity: "low" } }, {}, true],
-    ["that is not signed", { body: { severity: "critical" } }, { unsigned: true }, true],
     ["of a stranger", { body: { severity: "critical" }, to: ["eve"] }, {}, true],
   ])("%s is judged, or settled at once", (_name, raised, more, settled) => {
     const wire = new Wire();
@@ -218,15 +229,20 @@ describe("an escalation", () => {
     expect(wire.incident(line).first?.settled).toBe(settled);
   });
 
-  /** Ada's incident and escalation of bob, both covered and not heeded. */
-  function unheeded(): { wire: Wire; escalation: ScriptLine } {
+  test("that is not signed is mirrored, and none that can be honoured", () => {
     const wire = new Wire();
     const line = wire.say("ada", { body: { severity: "high" } });
-    wire.read(wire.script.beat("bob", NOON + 10, { ada: { lines: 1 } }));
-    const body = { escalates: line.message.id, of: "bob" };
-    const escalation = wire.say("ada", { body });
-    wire.read(wire.script.beat("bob", NOON + minutes(2), { ada: { lines: 2 } }));
-    return { wire, escalation };
+    const escalates = { body: { escalates: line.message.id, of: "bob" } };
+    const unsigned = wire.say("ada", { ...escalates, unsigned: true });
+    expect(wire.incident(line).first).toBeUndefined();
+    expect(wire.mirrored()).toContain(unsigned.message.id);
+    const signed = wire.say("ada", escalates);
+    expect(wire.incident(line).first?.id).toBe(signed.message.id);
+  });
+
+  function unheeded(): { wire: Wire; escalation: ScriptLine } {
+    const wire = new Wire();
+    return { wire, escalation: ignored(wire) };
   }
   const stands = (wire: Wire) => safeMode(wire.ada.incidents, wire.ada.env) !== undefined;
   const resumed = (wire: Wire) => wire.ada.incidents.breaches.map((breach) => breach.resumed);
@@ -262,7 +278,8 @@ describe("whose beats are asked about an incident", () => {
   const asked = (wire: Wire) =>
     Object.fromEntries([...wire.ada.incidents.asking].map(([log, about]) => [log, about.length]));
   const beat = (wire: Wire, log: string, lines: number, change = {}) => {
-    const line = wire.script.beat(log, NOON + minutes(1), { ada: { lines }, bob: { lines } });
+    const head = { lines, read: lines };
+    const line = wire.script.beat(log, NOON + minutes(1), { ada: head, bob: head });
     wire.ada.fold(lineEvent(line, "ada", change));
   };
 
@@ -285,21 +302,22 @@ describe("whose beats are asked about an incident", () => {
     expect(asked(wire)).toEqual({ bob: 1, eve: 1 });
     beat(wire, "bob", 1, { live: false });
     expect(asked(wire)).toEqual({ bob: 1, eve: 1 });
-    expect([...wire.incident(line).covered.keys()]).toEqual(["bob"]);
-    expect([...wire.incident(line).coveredLive.keys()]).toEqual([]);
+    const at = { timestampMs: NOON + minutes(1), at: NOON + minutes(1), cadenceMs: 90_000 };
+    expect(wire.incident(line).shown.get("bob")).toEqual({
+      fromStart: false,
+      read: { line: 2, ...at },
+    });
     beat(wire, "bob", 1);
     beat(wire, "eve", 1);
     expect(asked(wire)).toEqual({ bob: 0, eve: 0 });
-    expect([...wire.incident(line).coveredLive]).toEqual([
-      [
-        "bob",
-        { line: 3, timestampMs: NOON + minutes(1), at: NOON + minutes(1), cadenceMs: 90_000 },
-      ],
-      [
-        "eve",
-        { line: 1, timestampMs: NOON + minutes(1), at: NOON + minutes(1), cadenceMs: 90_000 },
-      ],
-    ]);
+    expect(wire.incident(line).shown.get("bob")).toEqual({
+      fromStart: false,
+      read: { line: 2, ...at },
+      arrived: { line: 3, ...at },
+      readLive: { line: 3, ...at },
+    });
+    // The very first beat of eve covers it.
+    expect(wire.incident(line).shown.get("eve")).toEqual({ fromStart: true });
     wire.say("ada", { body: { escalates: line.message.id, of: "bob" } });
     beat(wire, "bob", 2);
     beat(wire, "eve", 2);
@@ -310,18 +328,18 @@ describe("whose beats are asked about an incident", () => {
     const wire = new Wire();
     const line = wire.write("ada");
     wire.ada.fold(lineEvent(line, "ada", { live: false }));
+    beat(wire, "bob", 0, { live: false });
     beat(wire, "bob", 1, { live: false });
     expect(asked(wire)).toEqual({ bob: 0, eve: 1 });
-    expect(wire.incident(line).coveredLive.size).toBe(0);
+    expect(wire.incident(line).shown.get("bob")?.readLive).toBeUndefined();
   });
 
-  test("a beat without heads is taken for ours alone", () => {
+  test("a beat without heads shows nothing", () => {
     const wire = new Wire();
     const [ours, theirs] = [wire.say("ada"), wire.say("bob", { body: { severity: "high" } })];
     wire.read(wire.script.beat("eve", NOON + minutes(1)));
-    expect([...wire.incident(ours).coveredLive.keys()]).toEqual(["eve"]);
-    expect(wire.incident(ours).covered.size).toBe(0);
-    expect(wire.incident(theirs).coveredLive.size).toBe(0);
+    expect(wire.incident(ours).shown.size).toBe(0);
+    expect(wire.incident(theirs).shown.size).toBe(0);
   });
 
   test("what is forgotten is not asked about", () => {
@@ -407,10 +425,7 @@ describe("unheeded escalations", () => {
     wire.ada.incidents.breaches = Array.from({ length: count }, (_, n) =>
       breach({ escalation: `id ${n}`, resumed: n === over }),
     );
-    const line = wire.say("ada", { body: { severity: "high" } });
-    wire.read(wire.script.beat("bob", NOON + 10, { ada: { lines: 1 } }));
-    wire.say("ada", { body: { escalates: line.message.id, of: "bob" } });
-    wire.read(wire.script.beat("bob", NOON + minutes(2), { ada: { lines: 2 } }));
+    ignored(wire);
     const { breaches } = wire.ada.incidents;
     expect([breaches.length, breaches[0]?.escalation]).toEqual([1_024, first]);
     expect(breaches.some(({ resumed: ended }) => ended)).toBe(count === 1_023);

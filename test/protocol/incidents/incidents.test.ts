@@ -5,6 +5,7 @@ import {
   unresolvedIncidents,
   type IncidentView,
 } from "../../../src/protocol/incidents/incident-view.ts";
+import type { LineEvent } from "../../../src/protocol/events.ts";
 import type { Effect } from "../../../src/protocol/effects.ts";
 import { fromPlain } from "../../../src/wire/json/json.ts";
 import { moment, ScriptedAgent } from "../../support/scripts/scripted-agent.ts";
@@ -35,13 +36,17 @@ const THEIRS = "scribe_to_forge";
 function scene(change: Parameters<typeof scriptEnv>[3] = {}) {
   const script = new WireScript("pairwise", ["forge", "scribe"]);
   const forge = new ScriptedAgent(script, scriptEnv(script.layout, "forge", {}, change));
+  // An addressee is not asked about what its first beat covers.
+  script.beat(THEIRS, NOON - hours(1), { [OURS]: { lines: 0 } });
+  forge.read(moment(NOON - hours(1)));
   return {
     script,
     forge,
     raise: (at: number, body: object = { severity: "high" }) =>
       forge.say(OURS, moment(at), { type: "incident", subject: "disk full", body }).message,
     hear: (at: number, heads: ScriptHeads, extra: object = {}) => {
-      script.beat(THEIRS, at, heads, extra);
+      const read = Object.entries(heads).map(([log, head]) => [log, { read: head.lines, ...head }]);
+      script.beat(THEIRS, at, Object.fromEntries(read) as ScriptHeads, extra);
       forge.read(moment(at));
     },
     answer: (at: number, saying: Parameters<WireScript["say"]>[2]) => {
@@ -60,7 +65,7 @@ const kinds = (effects: readonly Effect[]) =>
   );
 
 describe("the sender's daemon", () => {
-  test("escalates one cadence after the first beat that covers, once", () => {
+  test("escalates one cadence after the first beat that covers it as read, once", () => {
     const { forge, raise, hear, effects } = scene();
     const { id, correlationId } = raise(NOON);
     hear(NOON + minutes(2), { [OURS]: { lines: 1 } });
@@ -183,13 +188,17 @@ describe("the sender's daemon", () => {
     expect(kinds(effects(NOON + 1 + minutes(12)))).toEqual(["incident_not_covered"]);
   });
 
-  test("a peer without heads has it by its next beat", () => {
-    const { raise, effects, hear } = scene();
-    hear(NOON - 1, {});
-    raise(NOON);
-    expect(effects(NOON + minutes(3))).toEqual([]);
-    hear(NOON + minutes(3), {});
-    expect(kinds(effects(NOON + minutes(4.5)))).toEqual(["not acked by scribe: disk full"]);
+  test("a peer without heads shows nothing of it: the operator is told, nothing escalates", () => {
+    const script = new WireScript("pairwise", ["forge", "scribe"]);
+    const forge = new ScriptedAgent(script, scriptEnv(script.layout, "forge"));
+    script.beat(THEIRS, NOON - 1);
+    forge.say(OURS, moment(NOON), { type: "incident", body: { severity: "high" } });
+    script.beat(THEIRS, NOON + minutes(3));
+    forge.read(moment(NOON + minutes(3)));
+    const causes = (at: number) =>
+      kinds(forge.decideIncidents(moment(at)).filter((each) => each.do !== "mirror"));
+    expect(causes(NOON + minutes(4.5))).toEqual([]);
+    expect(causes(NOON + minutes(5))).toEqual(["incident_not_covered"]);
   });
 
   test("no deadline against a peer that is held or not read to the end, nor from history", () => {
@@ -202,7 +211,7 @@ describe("the sender's daemon", () => {
     const { script, forge, effects } = scene();
     const old = script.say(OURS, NOON, { type: "incident", body: { severity: "high" } });
     forge.fold(lineEvent(old, "forge", { live: false }));
-    script.beat(THEIRS, NOON + 1, { [OURS]: { lines: 1 } });
+    script.beat(THEIRS, NOON + 1, { [OURS]: { lines: 1, read: 1 } });
     forge.read(moment(NOON + 1));
     expect(effects(NOON + minutes(600))).toEqual([]);
   });
@@ -210,11 +219,11 @@ describe("the sender's daemon", () => {
   test("the first live beat that covers starts the clock, not one from history", () => {
     const { script, forge, raise, effects, hear } = scene();
     raise(NOON);
-    const old = script.beat(THEIRS, NOON + 1, { [OURS]: { lines: 1 } });
+    const old = script.beat(THEIRS, NOON + 1, { [OURS]: { lines: 1, read: 1 } });
     forge.fold(lineEvent(old, "forge", { live: false }));
     expect(effects(NOON + minutes(4))).toEqual([]);
-    script.beat(THEIRS, NOON + minutes(30), { [OURS]: { lines: 1 } });
-    const line = script.lines.get(THEIRS)?.[1];
+    script.beat(THEIRS, NOON + minutes(30), { [OURS]: { lines: 1, read: 1 } });
+    const line = script.lines.get(THEIRS)?.[2];
     if (line !== undefined) forge.fold(lineEvent(line, "forge"));
     expect(effects(NOON + minutes(31))).toEqual([]);
     expect(kinds(effects(NOON + minutes(31.5)))).toEqual(["not acked by scribe: disk full"]);
@@ -242,9 +251,10 @@ describe("the sender's daemon", () => {
     const script = new WireScript("outbox", ["ada", "bob", "eve", "sam"]);
     const ada = new ScriptedAgent(script, scriptEnv(script.layout, "ada"));
     const { id } = ada.say("ada", moment(NOON), { type: "incident", to: ["bob", "eve"] }).message;
-    script.beat("bob", NOON + 1, { ada: { lines: 1 } });
-    script.beat("eve", NOON + 1, { ada: { lines: 1 } });
-    script.beat("sam", NOON + 1, { ada: { lines: 1 } });
+    for (const log of ["bob", "eve", "sam"]) {
+      script.beat(log, NOON, { ada: { lines: 0 } });
+      script.beat(log, NOON + 1, { ada: { lines: 1, read: 1 } });
+    }
     script.say("sam", NOON + 2, { type: "ack", thread: "x", body: { acks: id } });
     ada.read(moment(NOON + 2));
     const sends = ada
@@ -263,15 +273,16 @@ test("the operator of every other agent is told of safe mode, once", () => {
   const script = new WireScript("pairwise", ["forge", "scribe"]);
   const scribe = new ScriptedAgent(script, scriptEnv(script.layout, "scribe"));
   const { id } = script.say(OURS, NOON, { type: "incident", body: { severity: "high" } }).message;
-  script.beat(THEIRS, NOON + 1, { [OURS]: { lines: 1 } });
+  script.beat(THEIRS, NOON, { [OURS]: { lines: 0 } });
+  script.beat(THEIRS, NOON + 1, { [OURS]: { lines: 1, read: 1 } });
   const body = { escalates: id, of: "scribe" };
   const escalation = script.say(OURS, NOON + minutes(2), { type: "incident", body });
   scribe.read(moment(NOON + minutes(2)));
   expect(scribe.decideIncidents(moment(NOON + minutes(2)))).toEqual([]);
-  script.beat(THEIRS, NOON + minutes(3), { [OURS]: { lines: 2 } });
-  scribe.read(moment(NOON + minutes(3)));
+  script.beat(THEIRS, NOON + minutes(11), { [OURS]: { lines: 2 } });
+  scribe.read(moment(NOON + minutes(11)));
   const escalationId = escalation.message.id;
-  expect(scribe.decideIncidents(moment(NOON + minutes(3)))).toEqual([
+  expect(scribe.decideIncidents(moment(NOON + minutes(11)))).toEqual([
     {
       do: "tell",
       incident: {
@@ -279,7 +290,7 @@ test("the operator of every other agent is told of safe mode, once", () => {
         cause: "safe_mode",
         subject: "safe mode: scribe did not ack an incident of forge",
         detail:
-          `since 2026-11-20T12:03:00.000Z, by escalation ${escalationId} of incident ${id}; ` +
+          `since 2026-11-20T12:11:00.000Z, by escalation ${escalationId} of incident ${id}; ` +
           "end it with: deaddrop resume --here --reason …",
         concernsWire: false,
       },
@@ -298,7 +309,9 @@ describe("the mirror", () => {
     forge.say(OURS, moment(NOON + 5), { type: "ship", thread });
     const mirrors = () =>
       forge.decideIncidents(moment(NOON + 6)).filter((effect) => effect.do === "mirror");
-    const raws = forge.events.flatMap((event) => (event.kind === "line" ? [event.raw] : []));
+    const isBeat = (event: LineEvent) => event.message.type === "heartbeat";
+    const lines = forge.events.filter((event) => event.kind === "line");
+    const raws = lines.filter((event) => !isBeat(event)).map(({ raw }) => raw);
     expect(mirrors().map(({ raw }) => raw)).toEqual([raws[0], raws[1], raws[2], raws[4]]);
     forge.fold({ kind: "mirrored", id, at: NOON + 7 });
     expect(mirrors().map(({ raw }) => raw)).toEqual([raws[1], raws[2], raws[4]]);
@@ -333,7 +346,14 @@ describe("views", () => {
         subject: "help",
         raised_at: "2026-11-20T12:00:00.000000Z",
         addressees: [
-          { handle: "forge", acked: false, acked_at: null, due_at: null, escalated: false },
+          {
+            handle: "forge",
+            acked: false,
+            acked_at: null,
+            due_at: null,
+            stage: "undelivered",
+            escalated: false,
+          },
         ],
         status: "open",
         automatic: false,
@@ -351,6 +371,7 @@ describe("views", () => {
             acked: true,
             acked_at: "2026-11-20T12:05:00.000Z",
             due_at: "2026-11-20T12:03:30.000Z",
+            stage: "read",
             escalated: true,
           },
         ],
@@ -406,7 +427,8 @@ describe("views", () => {
     const done = tell("bob", NOON, { type: "incident", subject: "acked" });
     tell("ada", NOON, { type: "ack", thread: "any", body: { acks: done.id } });
     for (const log of ["ada", "eve"]) {
-      agent.fold(lineEvent(script.beat(log, NOON + 1, { bob: { lines: 3 } }), "ada"));
+      agent.fold(lineEvent(script.beat(log, NOON, { bob: { lines: 0 } }), "ada"));
+      agent.fold(lineEvent(script.beat(log, NOON + 1, { bob: { lines: 3, read: 3 } }), "ada"));
     }
     const overdue = (at: number) => overdueFor(agent, at).map(({ event_id: id }) => id);
     expect(overdue(NOON + seconds(90))).toEqual([]);
@@ -416,8 +438,10 @@ describe("views", () => {
 
   test("what our own agent owes is overdue by our own beats", () => {
     const { forge, answer } = scene();
+    forge.beat(moment(NOON - minutes(5)));
     answer(NOON, { type: "incident", subject: "help", body: { severity: "low" } });
     const overdue = (at: number) => overdueFor(forge, at).map(({ subject }) => subject);
+    forge.fold({ kind: "read", ids: "all", at: NOON });
     forge.beat(moment(NOON + 1));
     expect(overdue(NOON + seconds(89))).toEqual([]);
     expect(overdue(NOON + seconds(91))).toEqual(["help"]);

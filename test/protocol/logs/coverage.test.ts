@@ -30,6 +30,7 @@ function logOf(change: Partial<LogState> = {}): LogState {
     foreign: 0,
     marks: [],
     beats: [],
+    firstBeat: undefined,
     headsFrom: undefined,
     covers: new Map(),
     mismatches: [],
@@ -38,7 +39,7 @@ function logOf(change: Partial<LogState> = {}): LogState {
 }
 
 function coverageOf(change: Partial<Coverage> = {}): Coverage {
-  return { steps: [], waiting: [], next: 0, refused: [], ...change };
+  return { steps: [], reads: [], fromStart: 0, waiting: [], next: 0, refused: [], ...change };
 }
 
 const headOf = (lines: number, change: Partial<Head> = {}): Head => ({
@@ -70,7 +71,7 @@ const beats = (count: number) => Array.from({ length: count }, (_, at) => beatAt
 test("coverage of a log is opened once", () => {
   const log = logOf();
   const coverage = openCoverage(log, THEIRS);
-  expect(coverage).toEqual({ steps: [], waiting: [], next: 0, refused: [] });
+  expect(coverage).toEqual(coverageOf());
   expect(openCoverage(log, THEIRS)).toBe(coverage);
 });
 
@@ -130,8 +131,8 @@ describe("a head", () => {
       }),
     );
     expect(coverage.waiting).toStrictEqual([
-      { beat: 9, head: { lines: 5 } },
-      { beat: 10, head: { lines: 6, seq: 4, eventId: "x" } },
+      { beat: 9, head: { lines: 5, readLines: 0 } },
+      { beat: 10, head: { lines: 6, readLines: 2, seq: 4, eventId: "x" } },
     ]);
   });
 
@@ -141,6 +142,9 @@ describe("a head", () => {
     expect(waits(coverageOf({ steps }), headOf(5))).toBe(false);
     expect(waits(coverageOf({ steps }), headOf(6))).toBe(true);
     expect(waits(coverageOf(), headOf(0))).toBe(false);
+    const reads = [{ beat: 1, lines: 3 }];
+    expect(waits(coverageOf({ steps, reads }), headOf(5, { readLines: 3 }))).toBe(false);
+    expect(waits(coverageOf({ steps, reads }), headOf(5, { readLines: 4 }))).toBe(true);
   });
 
   test.each<[string, Head, boolean]>([
@@ -150,7 +154,7 @@ describe("a head", () => {
     ["another event", headOf(5, { seq: 4, eventId: "y" }), true],
     ["fewer lines, after one that still waits", headOf(1), true],
   ])("after one that waits, is waited for unless it says the same: %s", (_name, head, expected) => {
-    const waiting = [{ beat: 8, head: { lines: 5, seq: 4, eventId: "x" } }];
+    const waiting = [{ beat: 8, head: { lines: 5, readLines: 0, seq: 4, eventId: "x" } }];
     expect(waits(coverageOf({ waiting }), head)).toBe(expected);
   });
 
@@ -336,7 +340,7 @@ describe("pruning", () => {
 
   test("keeps the beats whose heads wait, and the step that is there", () => {
     const steps = [10, 20, 30, 40].map((beat) => ({ beat, lines: beat }));
-    const waiting = [5, 35].map((beat) => ({ beat, head: { lines: 99 } }));
+    const waiting = [5, 35].map((beat) => ({ beat, head: { lines: 99, readLines: 0 } }));
     const coverage = coverageOf({ steps: [...steps], waiting, next: 1 });
     expect(pruned(600, Infinity, coverage)).toEqual({ lowest: 35, first: 35, count: 566 });
     expect(coverage.steps.map(({ beat }) => beat)).toEqual([30, 40]);

@@ -364,6 +364,7 @@ describe("a log", () => {
           refusedByUs: true,
         },
       ],
+      firstBeat: 1,
       headsFrom: undefined,
       covers: new Map(),
       mismatches: [],

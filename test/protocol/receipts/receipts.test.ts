@@ -114,6 +114,12 @@ describe("what became of what we sent", () => {
     const remark = send("feedback", request.correlationId).message;
     answer("ack", request.correlationId, { request_id: "0011aabb", approve: true });
     expect([stateOf(request.id), stateOf(remark.id)]).toEqual(["answered", "stored"]);
+
+    const asked = send("request").message;
+    answer("request", asked.correlationId, {});
+    expect(stateOf(asked.id)).toBe("stored");
+    answer("feedback", asked.correlationId, {});
+    expect(stateOf(asked.id)).toBe("answered");
   });
 
   test("a beat covers so many lines and no more", () => {

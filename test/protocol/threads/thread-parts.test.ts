@@ -1,3 +1,4 @@
+import type { Answers } from "../../../src/protocol/threads/answering.ts";
 import { describe, expect, test } from "vitest";
 import {
   applyThreads,
@@ -33,9 +34,10 @@ function messageOf(id: string, change: Partial<ThreadMessage> = {}): ThreadMessa
     subject: id,
     timestamp: "",
     root: false,
-    ackRequired: false,
+    asks: false,
+    plainRequest: false,
     target: undefined,
-    answers: false,
+    answers: "nothing",
     refused: undefined,
     ...change,
   };
@@ -69,21 +71,23 @@ describe("a line of a thread", () => {
       subject: "é".repeat(200),
       timestamp,
       root: true,
-      ackRequired: true,
-      answers: true,
+      asks: true,
+      answers: "anything",
       refused: "clock_skew",
     });
     const thread = { correlationId: timestamp, messages: [message], omitted: 0 };
     expect(state).toEqual({ threads: new Map([[timestamp, thread]]), messageCount: 1, dropped: 0 });
   });
 
-  test.each<[string, object, boolean]>([
-    ["ack", {}, true],
-    ["proposal", {}, true],
-    ["feedback", {}, false],
-    ["feedback", { request_id: "0badcafe" }, true],
-    ["request", { request_id: "0badcafe" }, false],
-    ["request", {}, false],
+  test.each<[string, object, Answers]>([
+    ["ack", {}, "anything"],
+    ["proposal", {}, "anything"],
+    ["feedback", {}, "plain requests"],
+    ["ship", {}, "plain requests"],
+    ["correction", {}, "nothing"],
+    ["feedback", { request_id: "0badcafe" }, "anything"],
+    ["request", { request_id: "0badcafe" }, "nothing"],
+    ["request", {}, "nothing"],
   ])("%s %j answers: %s", (type, body, expected) => {
     expect(taken({ type, body })?.answers).toBe(expected);
   });
@@ -117,9 +121,9 @@ describe("a line of a thread", () => {
 });
 
 describe("what is owed", () => {
-  const asked = messageOf("asked", { ackRequired: true, to: ["b", "c"] });
+  const asked = messageOf("asked", { asks: true, to: ["b", "c"] });
   const answer = (change: Partial<ThreadMessage>) =>
-    messageOf("answer", { from: "b", answers: true, ...change });
+    messageOf("answer", { from: "b", answers: "anything", ...change });
   const owed = (...messages: ThreadMessage[]) =>
     openObligations(messages).map(({ message, owedBy }) => `${owedBy} on ${message.id}`);
 
@@ -129,7 +133,8 @@ describe("what is owed", () => {
     ["earlier", { at: NOON - 1 }, false],
     ["earlier, but naming it", { at: NOON - 1, target: "asked" }, true],
     ["later, naming another", { at: NOON + 1, target: "other" }, true],
-    ["idle words", { answers: false }, false],
+    ["idle words", { answers: "plain requests" }, false],
+    ["what answers nothing", { answers: "nothing" }, false],
     ["that we refused", { refused: "tier_refused" }, false],
     ["of another", { from: "d" }, false],
   ])("is answered by %s", (_name, change, answered) => {
@@ -137,8 +142,15 @@ describe("what is owed", () => {
     expect(owed(asked, answer(change))).toEqual(expected);
   });
 
+  test("is, of a plain request, answered by words, but not by asking back", () => {
+    const request = { ...asked, plainRequest: true };
+    expect(owed(request, answer({ answers: "plain requests" }))).toEqual(["c on asked"]);
+    expect(owed(request, answer({ answers: "nothing" }))).toHaveLength(2);
+    expect(owed(request, answer({ answers: "plain requests", at: NOON - 1 }))).toHaveLength(2);
+  });
+
   test("is nothing where nothing was asked, or what we refused", () => {
-    expect(owed({ ...asked, ackRequired: false })).toEqual([]);
+    expect(owed({ ...asked, asks: false })).toEqual([]);
     expect(owed({ ...asked, refused: "tier_refused" })).toEqual([]);
   });
 });
@@ -188,7 +200,7 @@ describe("the threads of one name", () => {
 describe("room", () => {
   const script = new WireScript("pairwise", ["a", "b"]);
   const line = script.say("b_to_a", NOON, { type: "feedback" });
-  const waiting = messageOf("asked", { ackRequired: true });
+  const waiting = messageOf("asked", { asks: true });
 
   function take(state: ThreadsState, id: string, correlationId: string, change = {}): void {
     const message = { ...line.message, id, correlationId, ...change };
@@ -210,7 +222,7 @@ describe("room", () => {
   test("in one thread is for 1,024 messages; the oldest goes that nobody waits for", () => {
     const state = filled(0, 0, () => false);
     const messages = Array.from({ length: 1_023 }, (_, n) =>
-      messageOf(`${n}`, { root: n === 0, ackRequired: n === 1 }),
+      messageOf(`${n}`, { root: n === 0, asks: n === 1 }),
     );
     state.threads.set("X", { correlationId: "X", messages, omitted: 0 });
     state.messageCount = 1_023;
@@ -225,7 +237,7 @@ describe("room", () => {
     ]);
     expect(thread?.messages.slice(0, 3).map(({ id }) => id)).toEqual(["0", "1", "3"]);
     if (thread !== undefined) thread.messages = Array<ThreadMessage>(1_024).fill(waiting);
-    take(state, "z", "X", { ackRequired: true });
+    take(state, "z", "X", { asks: true });
     expect([thread?.messages.length, thread?.omitted]).toEqual([1_024, 2]);
   });
 

@@ -8,6 +8,7 @@ import { emptyState, type State } from "../../../src/protocol/state.ts";
 import {
   hours,
   lineEvent,
+  minutes,
   NOON,
   seconds,
   scriptEnv,
@@ -26,7 +27,7 @@ describe("a thread is shown whole", () => {
   const [asked, remark, correction] = script.order.map(({ message }) => message);
   const state = script.fold("a");
   const env = script.env("a");
-  const due = NOON + seconds(3 + 180);
+  const due = NOON + seconds(3) + minutes(30);
   const obligation = {
     event_id: asked?.id,
     correlation_id: THREAD,
@@ -138,17 +139,29 @@ describe("what is owed", () => {
     const owed = () =>
       pendingView(state, env, NOON).map(({ owed_by: who, due_at: at }) => [
         who,
-        (Date.parse(at ?? "") - NOON) / 1_000,
+        at === null ? null : (Date.parse(at) - NOON) / 1_000,
       ]);
     return { wire, state, env, say, asked, owed };
   };
 
-  test("an incident is due one cadence of who owes it after it came, at least T1", () => {
-    const { wire, state, env, owed } = asking("a_to_b", {});
-    expect(owed()).toEqual([["b", 90]]);
-    const next_eta = iso(NOON + seconds(200));
-    apply(state, lineEvent(wire.beat("b_to_a", NOON, {}, { next_eta }), "a"), env);
-    expect(owed()).toEqual([["b", 200]]);
+  test("an incident is due one cadence after its addressee has read it, at least T1", () => {
+    const { wire, state, env, say, owed } = asking("b_to_a", { type: "request" });
+    const beat = (lines: number, read: number, extra = {}) =>
+      apply(
+        state,
+        lineEvent(wire.beat("b_to_a", NOON, { a_to_b: { lines, read } }, extra), "a"),
+        env,
+      );
+    beat(0, 0);
+    say(NOON, "a_to_b", { type: "incident" }, { ackRequired: true });
+    const ofIncident = () => owed().filter(([who]) => who === "b");
+    expect(ofIncident()).toEqual([["b", null]]);
+    beat(1, 0);
+    expect(ofIncident()).toEqual([["b", null]]);
+    beat(1, 1);
+    expect(ofIncident()).toEqual([["b", 90]]);
+    beat(1, 1, { next_eta: iso(NOON + seconds(200)) });
+    expect(ofIncident()).toEqual([["b", 200]]);
   });
 
   test("until it is resolved, by whomever", () => {
@@ -214,7 +227,7 @@ describe("proposals", () => {
   test("are shown with what each required party supports", () => {
     const state = script.fold("a");
     const view = proposalsView(state.proposals, state.logs, env);
-    const base = { problem: null, decided_by: null };
+    const base = { problem: null, decided_by: null, replaced_by: null };
     expect(view).toEqual([
       {
         ...base,

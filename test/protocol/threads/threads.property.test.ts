@@ -89,7 +89,7 @@ function slowThread(lines: readonly Said[]) {
   );
   const asking = taken.filter(({ event, step }) => {
     // Among three agents a proposal that names nobody can never be ratified: it asks for nothing.
-    return event.message.ackRequired && step.type !== "proposal";
+    return asks({ event, step }) && step.type !== "proposal";
   });
   const owed = asking.flatMap((asked) =>
     AGENTS.filter((party) => {
@@ -98,12 +98,12 @@ function slowThread(lines: readonly Said[]) {
       return !taken.some(
         (line) =>
           line.step.from === party &&
-          isAnAnswer(line.step) &&
+          isAnAnswer(line.step, asked.step) &&
           (line.names === asked.id || line.event.at >= asked.event.at),
       );
     }).map((party) => `${party} owes on ${asked.id}`),
   );
-  const anyAsked = messages.some(({ event }) => event.message.ackRequired);
+  const anyAsked = messages.some(asks);
   return {
     root: root?.id ?? null,
     status: owed.length > 0 ? "waiting_on" : anyAsked ? "closed" : "open",
@@ -119,8 +119,16 @@ function slowThread(lines: readonly Said[]) {
   };
 }
 
-function isAnAnswer({ type, answersRequest }: Step): boolean {
-  return type === "ack" || type === "proposal" || (answersRequest && type !== "request");
+/** Of a request, `answersRequest` says that it has a request id: it is no plain one then. */
+function asks({ event, step }: Pick<Said, "event" | "step">): boolean {
+  return event.message.ackRequired || (step.type === "request" && !step.answersRequest);
+}
+
+function isAnAnswer({ type, answersRequest }: Step, asked: Step): boolean {
+  if (type === "ack" || type === "proposal") return true;
+  if (type === "request") return false;
+  if (answersRequest) return true;
+  return type !== "correction" && asked.type === "request" && !asked.answersRequest;
 }
 
 test("threads are what their lines say, in whatever order the logs came", () => {

@@ -79,7 +79,20 @@ describe("a thread", () => {
     expect(talk.pending()).toEqual(["a owes on proposal"]);
   });
 
-  test("a request is answered by an ack with its id, not by idle words", () => {
+  test("a plain request is owed an answer, and any reply of its addressee is one", () => {
+    const talk = new Talk();
+    talk.say("a", { type: "request" });
+    expect(talk.pending()).toEqual(["b owes on request"]);
+    talk.say("a", { type: "feedback" });
+    talk.say("b", { type: "request" });
+    expect(talk.pending()).toEqual(["b owes on request", "a owes on request"]);
+    talk.say("b", { type: "feedback" });
+    expect(talk.pending()).toEqual(["a owes on request"]);
+    talk.say("a", { type: "ship" });
+    expect(talk.pending()).toEqual([]);
+  });
+
+  test("a request with an id is answered by an ack with that id, not by idle words", () => {
     const talk = new Talk();
     const ask = { ...lineOf(talk, "request"), ackRequired: true };
     apply(

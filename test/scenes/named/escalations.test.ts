@@ -12,7 +12,7 @@ async function safeModeOf(wire: SimulatedWire, handle: string): Promise<Outcome[
   return (await wire.outcome(handle)).safeMode;
 }
 
-/** Forge raises an incident, and nobody acks it. */
+/** Forge raises an incident; the other agent reads it and does not ack it. */
 async function ignored(wire: SimulatedWire, subject: string): Promise<void> {
   await wire.send("forge", {
     to: ["scribe"],
@@ -21,7 +21,8 @@ async function ignored(wire: SimulatedWire, subject: string): Promise<void> {
     body: { severity: "high" },
     ackRequired: true,
   });
-  await wire.pass(15 * MINUTE);
+  await wire.agent("scribe").markRead("all");
+  await wire.pass(45 * MINUTE);
 }
 
 /** Forge's operator ends the safe mode that there is. */
@@ -104,11 +105,12 @@ test("an escalation in the same breath as its incident: the addressee still has 
   }
 });
 
-test("an escalation in the same breath as its incident: when the cadence is over without an ack, safe mode begins with the second beat", async () => {
+test("an escalation in the same breath as its incident: when ten minutes are over without an ack, safe mode begins with the second beat", async () => {
   const { wire } = await inOneBreath();
-  await wire.pass(80 * SECOND);
+  await wire.agent("scribe").markRead("all");
+  await wire.pass(10 * MINUTE);
   for (const handle of LISTENERS) expect(await safeModeOf(wire, handle), handle).toBeNull();
-  await wire.pass(4 * MINUTE);
+  await wire.pass(10 * MINUTE);
   const safe = await safeModeOf(wire, "quill");
   expect(safe).toMatchObject({ author: "forge", of: "scribe" });
   expect(await safeModeOf(wire, "scribe")).toEqual(safe);
@@ -116,17 +118,11 @@ test("an escalation in the same breath as its incident: when the cadence is over
     (line) =>
       JSON.parse(line) as {
         timestamp: string;
-        body: { next_eta: string; heads?: { forge?: { lines: number } } };
+        body: { next_eta: string; heads?: { forge?: { lines: number; read_lines: number } } };
       },
   );
-  const covering = beats.findIndex(({ body }) => body.heads?.forge?.lines === 2);
-  const first = beats[covering];
-  const cadenceMs = Date.parse(first?.body.next_eta ?? "") - Date.parse(first?.timestamp ?? "");
-  expect(cadenceMs).toBe(90 * SECOND);
-  const second = beats
-    .slice(covering + 1)
-    .find(
-      ({ timestamp }) => Date.parse(timestamp) >= Date.parse(first?.timestamp ?? "") + cadenceMs,
-    );
+  const reading = beats.findIndex(({ body }) => body.heads?.forge?.read_lines === 2);
+  const dueMs = Date.parse(beats[reading]?.timestamp ?? "") + 10 * MINUTE;
+  const second = beats.slice(reading + 1).find(({ timestamp }) => Date.parse(timestamp) >= dueMs);
   expect(Date.parse(safe?.since ?? "")).toBe(Date.parse(second?.timestamp ?? ""));
 });

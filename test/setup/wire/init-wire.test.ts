@@ -55,6 +55,8 @@ describe("init", () => {
         max_clock_skew_seconds: 300,
         rate_limit_msg_per_min: 60,
         max_refs: 64,
+        answer_minutes: 30,
+        proposal_hours: 24,
       },
     });
     const { identity, paths } = place("forge");

@@ -134,6 +134,83 @@ describe("append", () => {
   });
 });
 
+describe("a log that takes nothing", () => {
+  /** A writer whose log has no room from now on; `room` ends that. */
+  function fullLog() {
+    const memory = new MemoryDisk().process();
+    const writer = startWriter(memory, { wire: "/wire", state: "/state" });
+    writer.recover();
+    writer.append([ownLine(LOG, 1)]);
+    writer.flush();
+    memory.standing = (path, how) =>
+      path.startsWith("/wire") && how === "write" ? "ENOSPC" : undefined;
+    return { memory, writer, room: () => (memory.standing = undefined) };
+  }
+
+  it("queues what is promised, however often it is tried, and takes all of it when there is room", () => {
+    const { memory, writer, room } = fullLog();
+    for (const seq of [2, 3]) {
+      expect(writer.append([ownLine(LOG, seq)])).toMatchObject([
+        { answer: "queued", error: { code: "disk_full" } },
+      ]);
+      expect(writer.recover().stuck).toMatchObject([{ code: "disk_full" }]);
+    }
+    expect(writer.waiting.lines).toBe(2);
+    const sizes = [memory.stat("/wire/forge_to_scribe.jsonl")?.size];
+    for (let tries = 0; tries < 3; tries += 1) {
+      writer.recover();
+      sizes.push(memory.stat("/wire/forge_to_scribe.jsonl")?.size);
+    }
+    expect(sizes.toSorted((a = 0, b = 0) => a - b)).toEqual(sizes);
+    expect(memory.stat("/state/quarantine.jsonl")).toBeUndefined();
+    room();
+    expect(writer.recover().restored.map(({ seq }) => seq)).toEqual([2, 3]);
+    expect(writer.append([ownLine(LOG, 4)])).toMatchObject([{ answer: "sent" }]);
+    writer.flush();
+    expect(writer.pendingBytes).toBe(0);
+    const file = memory.open("/wire/forge_to_scribe.jsonl", "read");
+    expect(Buffer.from(file.read(10_000, 0)).toString()).toBe(text(1, 2, 3, 4));
+  });
+
+  it("promises no more than a bounded amount", () => {
+    const { writer } = fullLog();
+    const big = "x".repeat(1_000_000);
+    const answers = new Set<string>();
+    for (let seq = 2; seq < 22; seq += 1) {
+      for (const { answer } of writer.append([ownLine(LOG, seq, big)])) answers.add(answer);
+    }
+    expect([...answers]).toEqual(["queued", "not sent"]);
+    expect(writer.pendingBytes).toBeLessThan(20 * 1_048_576);
+  });
+
+  it("keeps the lines of the other logs going", () => {
+    const memory = new MemoryDisk().process();
+    const writer = startWriter(memory, { wire: "/wire", state: "/state" }, ["a", "b"]);
+    writer.recover();
+    memory.standing = (path, how) =>
+      path === "/wire/a.jsonl" && how === "write" ? "EIO" : undefined;
+    expect(writer.append([ownLine("a", 1), ownLine("b", 1)])).toMatchObject([
+      { log: "a", answer: "queued" },
+      { log: "b", answer: "sent" },
+    ]);
+    expect(writer.recover().stuck).toHaveLength(1);
+    expect(writer.append([ownLine("b", 2)])).toMatchObject([{ answer: "sent" }]);
+  });
+
+  it("is not written to after another program has cut it", () => {
+    const writer = started();
+    writer.append([ownLine(LOG, 1), ownLine(LOG, 2)]);
+    truncateSync(log, text(1).length);
+    expect(writer.append([ownLine(LOG, 3)])).toMatchObject([
+      { answer: "not sent", error: { code: "replaced" } },
+    ]);
+    // Its lines are in pending still.
+    expect(writer.recover().restored).toMatchObject([{ seq: 2 }]);
+    expect(read()).toBe(text(1, 2));
+    writer.close();
+  });
+});
+
 describe("recovery of our own log", () => {
   it("restores a log cut at every byte of its last two lines as identical bytes", () => {
     const durable = text(1, 2).length;
@@ -161,17 +238,30 @@ describe("recovery of our own log", () => {
     expect(read()).toBe(text(1, 2, 3, 4));
   });
 
-  it("keeps what it cut in the quarantine", () => {
+  it("goes on where a write of ours ended: nothing is cut, and nothing copied", () => {
     killedAfterFour();
     truncateSync(log, text(1, 2, 3).length + 20);
     const writer = startWriter(disk, place);
+    expect(writer.recover()).toMatchObject({ cut: [], restored: [{ seq: 4 }] });
+    writer.close();
+    expect(read()).toBe(text(1, 2, 3, 4));
+    expect(existsSync(join(place.state, "quarantine.jsonl"))).toBe(false);
+  });
+
+  it("keeps in the quarantine what it cut and pending does not have", () => {
+    killedAfterFour();
+    writeFileSync(log, `${text(1, 2)}${text(3).slice(0, 200)}and what is no line of ours`);
+    const writer = startWriter(disk, place);
     expect(writer.recover()).toMatchObject({
-      cut: [{ log: LOG, offset: text(1, 2, 3).length, bytes: 20 }],
-      restored: [{ seq: 4 }],
+      cut: [{ log: LOG, offset: text(1, 2).length, bytes: 227 }],
+      restored: [{ seq: 3 }, { seq: 4 }],
     });
     writer.close();
     const evidence = readFileSync(join(place.state, "quarantine.jsonl"), "utf8");
-    expect(JSON.parse(evidence)).toMatchObject({ reason: "torn", line: text(4).slice(0, 20) });
+    expect(JSON.parse(evidence)).toMatchObject({
+      reason: "torn",
+      line: expect.stringContaining("no line of ours") as unknown,
+    });
   });
 
   it("restores a group torn in the middle: the first line lost, the second there", () => {

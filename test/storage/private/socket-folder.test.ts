@@ -19,6 +19,8 @@ function made(name: string, mode = 0o700): string {
   return folder;
 }
 
+const placeOf = (stateDir: string) => ({ stateDir, lock: join(stateDir, "identity.lock") });
+
 const LONG = Array.from({ length: 4 }, (_, at) => `${at}${"d".repeat(60)}`).join("/");
 
 describe("a socket", () => {
@@ -39,19 +41,19 @@ describe("a socket", () => {
           Promise.resolve({ ok: true, result: [op, args] }),
         );
         expect(existsSync(join(folder, "daemon.sock"))).toBe(true);
-        const client = await connectDaemon(folder);
+        const client = await connectDaemon(placeOf(folder));
         expect(await client?.call("view", { name: "inbox" })).toEqual(["view", { name: "inbox" }]);
         client?.close();
         await server.close();
         expect(existsSync(join(folder, "daemon.sock"))).toBe(false);
         expect(process.cwd()).toBe(before);
-        expect(await connectDaemon(folder)).toBeUndefined();
+        expect(await connectDaemon(placeOf(folder))).toBeUndefined();
       });
     }
   }
 
   it("is not looked for where there is no folder", async () => {
-    expect(await connectDaemon(join(root, "none"))).toBeUndefined();
+    expect(await connectDaemon(placeOf(join(root, "none")))).toBeUndefined();
   });
 });
 
@@ -63,13 +65,13 @@ describe("a folder that is not ours alone is refused by daemon and client alike"
   ] as const)("%s", async ([, mode]) => {
     const folder = made("open", mode);
     const refusal = { code: "unsafe_mode", hint: `chmod 700 ${folder}` };
-    await expect(connectDaemon(folder)).rejects.toMatchObject(refusal);
+    await expect(connectDaemon(placeOf(folder))).rejects.toMatchObject(refusal);
     expect(() => openSocketFolder(folder)).toThrow(expect.objectContaining(refusal));
   });
 
   it("a link, whatever it leads to", async () => {
     const link = join(root, "link");
     symlinkSync(made("state"), link);
-    await expect(connectDaemon(link)).rejects.toMatchObject({ code: "unsafe_mode" });
+    await expect(connectDaemon(placeOf(link))).rejects.toMatchObject({ code: "unsafe_mode" });
   });
 });

@@ -11,12 +11,19 @@ import { MemoryInode, type PowerCut, type Random } from "./memory-inode.ts";
 /** What happens at a chosen operation: the process dies in it, or the disk refuses it. */
 export type Fault = "crash" | "EIO" | "ENOSPC" | "EACCES";
 
+/** What an operation does to the disk. */
+export type How = "read" | "open" | "write" | "sync" | "name";
+
 /** What each refusal says, as the real disk says it. */
 const REFUSALS = {
   EIO: ["io", "input/output error"],
   ENOSPC: ["disk_full", "disk full"],
   EACCES: ["denied", "permission denied"],
+  EROFS: ["read_only", "the filesystem is read-only"],
 } as const;
+
+/** What a disk refuses for as long as it lasts. */
+export type Refusal = keyof typeof REFUSALS;
 
 export { Crashed };
 
@@ -135,6 +142,10 @@ export class MemoryProcess implements Disk {
   /** Storage operations so far; `failAt` counts from here. */
   operations = 0;
   alive = true;
+  /** A trouble that lasts: what is refused now. */
+  standing: ((path: string, how: How) => Refusal | undefined) | undefined;
+  /** How often that was met, by path. */
+  readonly refused = new Map<string, number>();
   readonly #faults = new Map<number, Fault>();
   readonly #files = new Set<MemoryFile>();
 
@@ -165,9 +176,11 @@ export class MemoryProcess implements Disk {
   }
 
   /** Counts an operation; returns the fault that it must suffer, except a crash, which is thrown. */
-  operation(path: string, halfWay: () => void = () => undefined): void {
+  operation(path: string, how: How = "read", halfWay: () => void = () => undefined): void {
     if (!this.alive) throw new Crashed("this process is dead");
     this.operations += 1;
+    const standing = this.standing?.(path, how);
+    if (standing !== undefined) this.#refuse(path, standing, halfWay);
     const fault = this.#faults.get(this.operations);
     if (fault === undefined) return;
     halfWay();
@@ -179,13 +192,28 @@ export class MemoryProcess implements Disk {
     throw failure(code, path, problem);
   }
 
+  /** A disk that is full takes what fits the first time, and nothing more. */
+  #refuse(path: string, refusal: Refusal, halfWay: () => void): never {
+    const before = this.refused.get(path) ?? 0;
+    if (before === 0) halfWay();
+    this.refused.set(path, before + 1);
+    const [code, problem] = REFUSALS[refusal];
+    throw failure(code, path, problem);
+  }
+
+  room(path: string): number {
+    const standing = this.standing?.(path, "write");
+    return standing === "ENOSPC" || standing === "EROFS" ? 0 : Infinity;
+  }
+
   open(path: string, how: "read" | "append", mode = 0o600): DiskFile {
-    this.operation(path);
+    this.operation(path, how === "append" ? "open" : "read");
     let inode = this.world.lookUp(path);
     if (inode === undefined) {
       if (how === "read" || this.world.lookUp(dirname(path)) === undefined) {
         throw failure("missing", path, "no such file or folder");
       }
+      if (this.standing !== undefined) this.operation(path, "name");
       inode = this.world.newInode("file", mode);
       this.world.rename([{ path, inode }]);
     }
@@ -229,13 +257,13 @@ export class MemoryProcess implements Disk {
       throw failure("missing", path, "no such file or folder");
     }
     const inode = this.world.newInode("file", mode);
-    this.operation(path);
+    this.operation(path, "write");
     for (const piece of piecesOf(bytes)) inode.append(piece, this.world.now());
-    this.operation(path);
+    this.operation(path, "sync");
     inode.sync();
-    this.operation(path);
+    this.operation(path, "name");
     this.world.rename([{ path, inode }]);
-    this.operation(path);
+    this.operation(path, "sync");
     this.world.syncFolder(dirname(path));
   }
 

@@ -13,7 +13,7 @@ export class Crashed extends Error {}
 export interface FileOwner {
   readonly random: Random;
   now(): number;
-  operation(path: string, halfWay?: () => void): void;
+  operation(path: string, how?: "read" | "write" | "sync", halfWay?: () => void): void;
   forget(file: MemoryFile): void;
 }
 
@@ -49,7 +49,7 @@ export class MemoryFile implements DiskFile {
   append(bytes: Uint8Array): void {
     this.#refuseWhenPoisoned();
     const written = Math.floor(this.#process.random() * bytes.length);
-    this.#process.operation(this.path, () => this.#write(bytes.subarray(0, written)));
+    this.#process.operation(this.path, "write", () => this.#write(bytes.subarray(0, written)));
     this.#write(bytes);
   }
 
@@ -59,7 +59,7 @@ export class MemoryFile implements DiskFile {
 
   overwrite(bytes: Uint8Array, position: number): void {
     this.#refuseWhenPoisoned();
-    this.#process.operation(this.path);
+    this.#process.operation(this.path, "sync");
     if (!Buffer.from(bytes).equals(this.#inode.read(bytes.length, position))) {
       throw failure("replaced", this.path, `there are other bytes at offset ${position} now`);
     }
@@ -68,7 +68,7 @@ export class MemoryFile implements DiskFile {
 
   rewrite(bytes: Uint8Array): void {
     this.#refuseWhenPoisoned();
-    this.#process.operation(this.path);
+    this.#process.operation(this.path, "write");
     this.#inode.truncate(0, this.#process.now());
     this.#write(bytes);
     this.datasync();
@@ -82,7 +82,7 @@ export class MemoryFile implements DiskFile {
   datasync(): void {
     this.#refuseWhenPoisoned();
     try {
-      this.#process.operation(this.path);
+      this.#process.operation(this.path, "sync");
     } catch (error) {
       if (error instanceof Crashed) throw error;
       this.#inode.loseUnsynced();

@@ -93,9 +93,19 @@ function differences(noted: Verdicts, audited: Verdicts): string[] {
   });
 }
 
-/** What is left of the verdicts where no journal tells what was known when the lines came. */
-function withoutJournal(noted: Verdicts): Verdicts {
-  return new Map([...noted].map(([line, is]) => [line, UNKNOWN_LATER.has(is) ? "accepted" : is]));
+/**
+ * What is left of the verdicts where no journal tells what was known when the lines came: a check that
+ * cannot be asked later finds nothing, and one that comes after it may.
+ */
+function withoutJournal(noted: Verdicts, alone: Verdicts): Verdicts {
+  const orderOf = (reason: string): number => [...REASONS].indexOf(reason);
+  return new Map(
+    [...noted].map(([line, is]) => {
+      if (!UNKNOWN_LATER.has(is)) return [line, is];
+      const found = alone.get(line);
+      return [line, found !== undefined && orderOf(found) > orderOf(is) ? found : "accepted"];
+    }),
+  );
 }
 
 /**
@@ -108,6 +118,6 @@ export function verdictDifferences(disk: Disk, place: AgentConfig): string[] {
   const alone = auditedRefusals(disk, place, "logs alone");
   return [
     ...differences(noted, auditedRefusals(disk, place, "journal")),
-    ...differences(withoutJournal(noted), alone),
+    ...differences(withoutJournal(noted, alone), alone),
   ];
 }

@@ -1,3 +1,4 @@
+import type { Logger } from "../../../src/agent/session/world.ts";
 import { Buffer } from "node:buffer";
 import { join } from "node:path";
 import { loadPlace } from "../../../src/agent/config/agent-config.ts";
@@ -48,6 +49,8 @@ export interface SceneOptions {
   /** Secret keys by handle, where a test has lines that they have signed; else made up. */
   readonly keys?: Readonly<Record<string, Uint8Array>>;
   readonly wireId?: string;
+  /** What the daemons log; nowhere unless said. */
+  readonly log?: Logger;
   /** Of the disk: what a power cut takes. */
   readonly seed?: number;
   /** Trouble with the disk and deaths of processes are what the scene is about: nobody is told. */

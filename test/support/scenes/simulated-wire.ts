@@ -401,7 +401,7 @@ export class SimulatedWire {
       },
       random,
       verifyAll,
-      log: silentLogger,
+      log: this.#options.log ?? silentLogger,
     };
   }
 

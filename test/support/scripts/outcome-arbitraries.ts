@@ -27,6 +27,9 @@ const anyStep = (agents: readonly string[]) =>
     name: fc.constantFrom(...NAMES),
     behind: fc.nat(3),
     wrong: fc.nat(9).map((chance) => chance === 0),
+    read: fc.constantFrom("all", "all", "some", "none"),
+    busy: fc.nat(4).map((chance) => chance === 0),
+    due: fc.option(fc.constantFrom(60, 200, 1_000, 100_000), { freq: 3 }),
     refuses: fc.option(fc.integer({ min: 1, max: 6 }), { freq: 5 }),
     plain: fc.nat(3).map((chance) => chance === 0),
     bare: fc.nat(4).map((chance) => chance === 0),
@@ -39,6 +42,9 @@ interface Step {
   name: string;
   behind: number;
   wrong: boolean;
+  read: string;
+  busy: boolean;
+  due: number | null;
   refuses: number | null;
   plain: boolean;
   bare: boolean;
@@ -50,13 +56,17 @@ export function scriptOf(steps: readonly Step[], agents: readonly string[], chai
   const said: string[] = [];
   const lengths = new Map<string, number>();
   const known = new Set<string>();
-  for (const { agent, verb, name, behind, wrong, refuses, plain, bare, date } of steps) {
+  for (const step of steps) {
+    const { agent, verb, name, behind, wrong, refuses, plain, bare, date } = step;
     const peers = agents.filter((peer) => peer !== agent);
     const length = (of: string) => lengths.get(of) ?? 0;
     if (verb === "beats") {
       const heads = peers.map((peer) => `${peer}=${Math.max(0, length(peer) - behind)}`);
       if (wrong) heads.push(`wrong=${peers[0] ?? ""}`);
       if (refuses !== null) heads.push(`refuses=${peers[0] ?? ""}:${refuses}`);
+      if (step.read === "none") heads.push("unread");
+      if (step.read === "some") heads.push(`read=${peers.map((peer) => `${peer}:2`).join(",")}`);
+      if (step.busy) heads.push("busy");
       said.push(`${agent} beats ${heads.join(" ")}`);
     } else {
       const own = `${agent}${name}`;
@@ -70,7 +80,8 @@ export function scriptOf(steps: readonly Step[], agents: readonly string[], chai
       const isPlain = plain && !chainedOnly && agents.length === 2;
       const flag = isPlain ? ` plain${date === null ? "" : ` @${date}.${said.length + 10}`}` : "";
       if (verb === "proposes") {
-        said.push(`${agent} proposes ${own}${needs}${flag}`);
+        const due = step.due === null ? "" : ` due=${step.due + said.length}`;
+        said.push(`${agent} proposes ${own}${needs}${due}${flag}`);
         known.add(own);
       } else if (verb === "acks" && bare) {
         said.push(`${agent} acks bare`);

@@ -17,10 +17,13 @@ const STEP_MS = 1_000;
 /**
  * A conversation about proposals, a step a line, one second apart:
  *
- *   a proposes P [needs=b,c] [counters=Q] [thread=X] [plain]
+ *   a proposes P [needs=b,c] [counters=Q] [thread=X] [due=3600] [plain]
  *   b acks P | acks [bare] | agrees P | rejects P | asks R | acks R request=r1
- *   a reverts P
- *   a beats [H] [b=3] [wrong=b] [refuses=b:2,b:4] [at=12]     heads cover all of the others by default
+ *   a reverts P [replaced=Q]
+ *   a beats [H] [b=3] [read=b:2] [wrong=b] [refuses=b:2,b:4] [unread] [busy]
+ *
+ * Heads cover all of the others by default, as read unless the beat is `unread` or names lines. `due`
+ * is in seconds after noon.
  *
  * `agrees` says `approve: true`, which `acks` does not. `plain` and `bare` lines are unchained, `bare` ones name nothing either. The thread is that of the
  * first proposal unless one is named. `@5` at the end of a step dates it five seconds after noon.
@@ -51,7 +54,10 @@ export class OutcomeScript {
     const [name] = words.filter((word) => !word.includes("=") && !FLAGS.has(word));
     const log = this.logOf(agent);
     if (verb === "beats") {
-      const beat = this.script.beat(log, NOON + ms, this.heads(log, options));
+      const read = words.includes("unread") ? { read: "" } : {};
+      const heads = this.heads(log, new Map([...options, ...Object.entries(read)]));
+      const state = words.includes("busy") ? { state: "busy" } : {};
+      const beat = this.script.beat(log, NOON + ms, heads, state);
       if (name !== undefined) this.names.set(name, beat.message.id);
       this.order.push(beat);
       return;
@@ -80,6 +86,8 @@ export class OutcomeScript {
     const needs = options.get("needs");
     const counters = options.get("counters");
     const request = options.get("request");
+    const due = options.get("due");
+    const replaced = options.get("replaced");
     return {
       ...(TYPES[verb] === "ack" && id !== undefined ? { acks: id } : {}),
       ...(verb === "rejects" ? { approve: false } : {}),
@@ -88,6 +96,8 @@ export class OutcomeScript {
       ...(needs === undefined ? {} : { required: needs.split(",").filter((each) => each !== "") }),
       ...(counters === undefined ? {} : { counters: this.idOf(counters) }),
       ...(request === undefined ? {} : { request_id: request }),
+      ...(due === undefined ? {} : { due: new Date(NOON + Number(due) * 1_000).toISOString() }),
+      ...(replaced === undefined ? {} : { replaced_by: this.idOf(replaced) }),
       ...(verb === "proposes" ? { decision: `text of ${name}` } : {}),
     };
   }
@@ -105,18 +115,26 @@ export class OutcomeScript {
     );
     if (options.has("none")) return {};
     const refused = (options.get("refuses") ?? "").split(",").filter((each) => each !== "");
+    const read = options.get("read")?.split(",");
+    const readOf = (owner: string, lines: number): number => {
+      if (read === undefined) return lines;
+      const named = read.find((each) => each.startsWith(`${owner}:`));
+      return Number(named?.split(":")[1] ?? 0);
+    };
     return Object.fromEntries(
-      answers.map(({ name, owner }) => [
-        name,
-        {
-          lines: Number(options.get(owner) ?? this.script.lines.get(name)?.length ?? 0),
+      answers.map(({ name, owner }) => {
+        const lines = Number(options.get(owner) ?? this.script.lines.get(name)?.length ?? 0);
+        const head = {
+          lines,
+          read: readOf(owner, lines),
           wrong: options.get("wrong") === owner,
           refused: refused
             .map((each) => each.split(":"))
             .filter(([who]) => who === owner)
             .map(([, line]): [number, string] => [Number(line), "tier_refused"]),
-        },
-      ]),
+        };
+        return [name, head];
+      }),
     );
   }
 
@@ -151,7 +169,7 @@ export class OutcomeScript {
   }
 }
 
-const FLAGS = new Set(["plain", "bare"]);
+const FLAGS = new Set(["plain", "bare", "unread", "busy"]);
 const TYPES: Record<string, string> = {
   proposes: "proposal",
   acks: "ack",

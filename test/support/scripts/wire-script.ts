@@ -8,6 +8,7 @@ import { keyId } from "../../../src/wire/signature.ts";
 import { formatMicros } from "../../../src/wire/timestamp.ts";
 import type { LineEvent } from "../../../src/protocol/events.ts";
 import type { Env } from "../../../src/protocol/env.ts";
+import { DEFAULT_ANSWER_TIMES } from "../../../src/wire/limits.ts";
 import { DEFAULT_HEARTBEAT_TIERS } from "../../../src/trust/policy/heartbeat-tiers.ts";
 import type { Tier } from "../../../src/trust/tiers.ts";
 
@@ -146,13 +147,15 @@ export function scriptEnv(
   tiers: Record<string, { tier: Tier; sinceMs?: number }> = {},
   change: EnvChange = {},
 ): Env {
-  const { domains, cadences, transitions, heldPeers, holdsBack, caughtUp, ...rest } = change;
+  const { domains, cadences, answerTimes, transitions, heldPeers, holdsBack, caughtUp, ...rest } =
+    change;
   return {
     self,
     layout,
     policy: {
       domains: domains ?? new Map(),
       cadences: cadences ?? DEFAULT_HEARTBEAT_TIERS.cadencesMs,
+      answerTimes: answerTimes ?? DEFAULT_ANSWER_TIMES,
       ...(transitions === undefined ? {} : { transitions }),
     },
     tierOf: (handle) => ({

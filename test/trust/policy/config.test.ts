@@ -27,6 +27,8 @@ const EXAMPLE = {
     max_clock_skew_seconds: 60,
     rate_limit_msg_per_min: 10,
     max_refs: 8,
+    answer_minutes: 0,
+    proposal_hours: 720,
   },
 };
 
@@ -48,6 +50,7 @@ describe("config.json", () => {
         rateLimitMsgPerMin: 10,
         maxRefs: 8,
       },
+      answerTimes: { answerMinutes: 0, proposalHours: 720 },
     });
   });
 
@@ -158,6 +161,16 @@ describe("config.json", () => {
       "limits.max_refs is 1.5; expected a whole number from 0 to 10000",
     ],
     [{ limits: { max_refs: 10_001 } }, limit("max_refs", 0, 10_000)],
+    [
+      { limits: { answer_minutes: -1 } },
+      "limits.answer_minutes is -1; expected a whole number from 0 to 1440",
+    ],
+    [{ limits: { answer_minutes: 1_441 } }, limit("answer_minutes", 0, 1_440)],
+    [
+      { limits: { proposal_hours: 0 } },
+      "limits.proposal_hours is 0; expected a whole number from 1 to 720",
+    ],
+    [{ limits: { proposal_hours: 721 } }, limit("proposal_hours", 1, 720)],
     [{ limits: { max_message_body_kb: 1_025 } }, limit("max_message_body_kb", 1, 1_024)],
     [{ limits: { max_clock_skew_seconds: 86_401 } }, limit("max_clock_skew_seconds", 0, 86_400)],
     [{ limits: { rate_limit_msg_per_min: 60_001 } }, limit("rate_limit_msg_per_min", 1, 60_000)],

@@ -68,6 +68,7 @@ describe("what config accept shows", () => {
         rateLimitMsgPerMin: 3,
         maxRefs: 4,
       },
+      answerTimes: { answerMinutes: 5, proposalHours: 6 },
     };
     expect(diffConfig(from, to)).toEqual([
       "wire_id: (none) → w1",
@@ -80,6 +81,8 @@ describe("what config accept shows", () => {
       "limits.max_clock_skew_seconds: 300 → 2",
       "limits.rate_limit_msg_per_min: 60 → 3",
       "limits.max_refs: 64 → 4",
+      "limits.answer_minutes: 30 → 5",
+      "limits.proposal_hours: 24 → 6",
       'domains["docs"]: a owns "docs/**", "*.md" → b owns "docs/**"',
       'domains["old"]: b owns "old/**" → (none)',
       'domains["new"]: (none) → a owns no paths',

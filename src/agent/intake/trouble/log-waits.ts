@@ -47,9 +47,10 @@ export function waitViews(
   { clock }: Pick<World, "clock">,
   owner: string,
 ): LogWaitView[] {
-  const beganMs = clock.wallMs() - clock.monoMs();
+  const monoMs = clock.monoMs();
+  const beganMs = clock.wallMs() - monoMs;
   return [...intakes.values()].flatMap(({ log, status }) => {
-    const wait = log.owner === owner ? shownWait(status) : undefined;
+    const wait = log.owner === owner ? shownWait(status, monoMs) : undefined;
     if (wait === undefined) return [];
     const { why: because, detail, sinceMs } = wait;
     return [{ log: log.name, because, detail, since: new Date(beganMs + sinceMs).toISOString() }];

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { readNewLines, type TailLine } from "../../../storage/files/tail.ts";
 import { findContinuation } from "./torn-line.ts";
-import { prepareLines, signaturesOf } from "../judge-lines.ts";
+import { prepareLines, signaturesOf } from "../prepare-lines.ts";
 import type { LogIntake } from "../../state/agent-state.ts";
 import { observe } from "../../state/log-status.ts";
 import type { Session } from "../../session/session.ts";

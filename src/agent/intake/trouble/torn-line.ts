@@ -1,5 +1,5 @@
 import { nothingIsMissingBefore } from "../../../admission/log-admission.ts";
-import type { PreparedLine } from "../judged-line.ts";
+import type { PreparedLine } from "../prepare-lines.ts";
 import type { LogIntake, Continuation } from "../../state/agent-state.ts";
 
 /** How long a log is not read when its author has to restore it. */

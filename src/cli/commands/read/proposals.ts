@@ -10,6 +10,7 @@ const STYLE_BY_STATUS: Record<ProposalStatus, Style> = {
   ratified: "green",
   rejected: "red",
   reverted: "dim",
+  replaced: "dim",
   superseded: "dim",
   withdrawn: "dim",
   void: "red",

@@ -1,6 +1,10 @@
 import { Command } from "commander";
 import { DeaddropError } from "../../../api/errors.ts";
 import { loadPlace, type AgentConfig } from "../../../agent/config/agent-config.ts";
+import { pendingPolicy } from "../../../agent/config/pending-policy.ts";
+import type { GrowthView } from "../../../api/growth.ts";
+import { growthOf } from "../../../agent/views/growth.ts";
+import { pendingTrouble } from "../../../agent/views/troubles.ts";
 import {
   checkDaemon,
   checking,
@@ -17,19 +21,23 @@ import {
   checkNode,
   checkSpace,
   ok,
+  failed,
   warning,
   type Finding,
 } from "../../../setup/checks/host-checks.ts";
 import { checkForeignLines } from "../../../setup/checks/log-checks.ts";
 import { setupHost, type SetupHost } from "../../../setup/host.ts";
 import { DEFAULT_LIMITS } from "../../../wire/limits.ts";
-import { differences } from "../../config/accept.ts";
-import { findHandle, findWire, withClient, type Cli, type GlobalFlags } from "../../context.ts";
+import { findHandle, findWire, type Cli, type GlobalFlags } from "../../context.ts";
+import { EXIT_WRONG, liveTroubles } from "../../live-troubles.ts";
 import { emit, table, type Cell, type Paint, type Style } from "../../output/output.ts";
+import { growthText } from "../../output/growth-text.ts";
+import { troubleFinding } from "../../output/trouble-text.ts";
 
-const EXIT_FAILED = 2;
-
-/** `deaddrop doctor`: every precondition, and what to do where one does not hold. Spec 4.4. */
+/**
+ * `deaddrop doctor`: every precondition, what is wrong now, and what to do about it. Exits 0 only when
+ * nothing is wrong now; a warning is none of that. Spec 4.4.
+ */
 export function command(cli: Cli): Command {
   return new Command("doctor")
     .description("Checks everything that deaddrop needs, and says how to fix what is wrong.")
@@ -39,11 +47,13 @@ export function command(cli: Cli): Command {
 export async function run(cli: Cli, flags: GlobalFlags): Promise<void> {
   const host = setupHost(cli.env, cli.clock.nowMs());
   const onDisk = [...hostFindings(host, cli.env), ...wireFindings(cli, host, flags)];
-  const isRunning = onDisk.some(({ check, result }) => check === "daemon" && result === "ok");
-  const findings = isRunning ? [...onDisk, ...(await waitFindings(cli, flags))] : onDisk;
+  // What a check has found on disk the agent need not say again.
+  const said = new Set(onDisk.flatMap(({ check, result }) => (result === "failed" ? check : [])));
+  const live = isAgentHere(onDisk) ? await liveFindings(cli, flags) : [];
+  const findings = [...onDisk, ...live.filter(({ check }) => !said.has(check))];
   const failures = findings.filter(({ result }) => result === "failed").length;
   emit(cli, flags, { ok: failures === 0, findings }, (paint) => text(findings, paint));
-  if (failures > 0) cli.exitCode = EXIT_FAILED;
+  if (failures > 0) cli.exitCode = EXIT_WRONG;
 }
 
 function hostFindings(host: SetupHost, env: NodeJS.ProcessEnv): readonly Finding[] {
@@ -98,38 +108,45 @@ function wireFindings(cli: Cli, host: SetupHost, flags: GlobalFlags): readonly F
 
 function placeFindings(host: SetupHost, place: AgentConfig): readonly Finding[] {
   const { disk, nowMs } = host;
-  const peers = place.layout.roster.filter((handle) => handle !== place.handle);
   return [
     ...checking("folder", () => checkFolder(disk, place)),
     ...checking("key", () => checkKey(disk, place, nowMs)),
     ...checking("accepted configuration", () => {
-      const { lines } = differences({ host, place, peers });
+      const { lines } = pendingPolicy(disk, place);
       if (lines.length === 0) return [ok("accepted configuration", "the wire's own is the same")];
-      const detail = `the wire's config.json or tiers.json differs: ${lines.join("; ")}`;
-      return [warning("accepted configuration", detail, "deaddrop config accept")];
+      const { detail, end } = pendingTrouble(lines);
+      return [failed("accepted configuration", detail, end)];
     }),
     ...checkPolicy(place),
     ...checking("unowned logs", () => checkUnowned(disk, place)),
     ...checking("peers", () => checkPeers(disk, place)),
     ...checking("logs", () => checkForeignLines(disk, place)),
+    ...checking("growth", () => growthOf(disk, place).flatMap(growthFinding)),
     ...checking("daemon", () => [checkDaemon(disk, place)]),
   ];
 }
 
-/** Logs of peers that do not move, as the daemon that reads them says. Spec 2.4. */
-async function waitFindings(cli: Cli, flags: GlobalFlags): Promise<readonly Finding[]> {
+/** A line for all that is there: what is large comes with what to do. */
+function growthFinding(each: GrowthView): Finding[] {
+  const { advice, ...size } = each;
+  const [check, detail] = [`size of ${each.what}`, growthText(size)];
+  if (advice !== undefined) return [warning(check, detail, advice)];
+  return each.files === 0 ? [] : [ok(check, detail)];
+}
+
+/** Whether wire and identity could be loaded: of others nothing can be asked. */
+function isAgentHere(findings: readonly Finding[]): boolean {
+  return findings.some(({ check, result }) => check === "agent" && result === "ok");
+}
+
+/** What is wrong now, as the agent itself says. */
+async function liveFindings(cli: Cli, flags: GlobalFlags): Promise<readonly Finding[]> {
+  const nowMs = cli.clock.nowMs();
   try {
-    const peers = await withClient(cli, flags, (client) => client.view("peers"));
-    return peers.flatMap(({ handle, waits = [] }) =>
-      waits.map(({ log, because, detail }) => {
-        const clock = "compare this machine's clock with a time server, and with the peer's";
-        const mend = because === "ahead" ? clock : `deaddrop peer show ${handle}`;
-        return warning(`reading ${log}`, `it waits: ${detail}`, mend);
-      }),
-    );
+    return (await liveTroubles(cli, flags)).map((trouble) => troubleFinding(trouble, nowMs));
   } catch (error) {
     if (!(error instanceof DeaddropError)) throw error;
-    return [warning("logs", error.message, error.hint ?? "see the message")];
+    return [failed("agent", error.message, error.hint ?? "see the message")];
   }
 }
 

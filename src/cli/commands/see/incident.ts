@@ -17,7 +17,7 @@ import {
   draftOptions,
   type SendFlags,
 } from "../../sending/send-draft.ts";
-import { run as ack, type Flags as AckFlags } from "../write/ack.ts";
+import { answer, type AnswerFlags } from "../../sending/answer.ts";
 
 interface RaiseFlags extends SendFlags, WordFlags {
   severity: IncidentView["severity"];
@@ -83,7 +83,7 @@ function ackCommand(cli: Cli): Command {
   return addWaitFlags(acknowledge)
     .addHelpText("after", example('deaddrop incident ack 4f2a91 --reason "reverting"'))
     .action((id: string, _own: unknown, self: Command) =>
-      ack(cli, id, self.optsWithGlobals<AckFlags>(), incidentNamed),
+      answer(cli, id, self.optsWithGlobals<AnswerFlags>(), "ack", incidentNamed),
     );
 }
 

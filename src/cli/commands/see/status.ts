@@ -5,11 +5,17 @@ import { unownedText } from "../../../storage/unowned-logs.ts";
 import { DeaddropError } from "../../../api/errors.ts";
 import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
+import { EXIT_WRONG, liveTroubles } from "../../live-troubles.ts";
 import { emit, table, type Cell, type Paint } from "../../output/output.ts";
 import { peerRow } from "../../output/peer-text.ts";
 import { sanitise } from "../../output/sanitise.ts";
 import { obligationRow, severityCell, shortId, when } from "../../output/text.ts";
+import { troubleLine } from "../../output/trouble-text.ts";
 import { daemonText } from "./whoami.ts";
+
+interface StatusFlags extends GlobalFlags {
+  check?: boolean;
+}
 
 interface SetFlags extends GlobalFlags {
   state?: AgentState;
@@ -21,8 +27,9 @@ interface SetFlags extends GlobalFlags {
 export function command(cli: Cli): Command {
   const status = new Command("status")
     .description("Everything on one screen: who, where, peers, unread, owed, incidents, what next.")
+    .option("--check", "only what is wrong now, a line each; exit 0 when nothing is, else 1")
     .addHelpText("after", example("deaddrop status", "deaddrop status set --state busy"))
-    .action((flags: GlobalFlags) => run(cli, flags));
+    .action((flags: StatusFlags) => (flags.check === true ? check(cli, flags) : run(cli, flags)));
   status
     .command("set")
     .description("Says what you are doing; it goes out with the next heartbeat.")
@@ -43,6 +50,17 @@ export function command(cli: Cli): Command {
 export async function run(cli: Cli, flags: GlobalFlags): Promise<void> {
   const view = await withClient(cli, flags, (client) => client.view("status"));
   emit(cli, flags, view, (paint) => statusText(cli, view, paint));
+}
+
+/** `status --check`, for scripts and for people who look in the morning. Spec 4.4. */
+async function check(cli: Cli, flags: GlobalFlags): Promise<void> {
+  const troubles = await liveTroubles(cli, flags);
+  emit(cli, flags, { ok: troubles.length === 0, troubles }, (paint) =>
+    troubles.length === 0
+      ? paint("green", "Nothing is wrong.")
+      : troubles.map((trouble) => troubleLine(trouble, cli.clock.nowMs(), paint)).join("\n"),
+  );
+  if (troubles.length > 0) cli.exitCode = EXIT_WRONG;
 }
 
 async function set(cli: Cli, flags: SetFlags): Promise<void> {
@@ -70,6 +88,7 @@ function statusText(cli: Cli, view: StatusView, paint: Paint): string {
   const parts = [
     `${paint("bold", view.handle)} on ${sanitise(view.wire_dir)} (${sanitise(doing)}); daemon ${daemonText(view)}`,
     safeModeText(view, paint, nowMs),
+    storageText(view, paint, nowMs),
     unownedLogsText(view, paint),
     section(
       "Peers",
@@ -102,6 +121,17 @@ function statusText(cli: Cli, view: StatusView, paint: Paint): string {
 function unownedLogsText({ unowned_logs: logs }: StatusView, paint: Paint): string {
   const names = logs === undefined ? undefined : unownedText(logs);
   return names === undefined ? "" : paint("yellow", sanitise(`Not read, of no member: ${names}`));
+}
+
+function storageText({ storage }: StatusView, paint: Paint, nowMs: number): string {
+  if (storage === undefined || storage.troubles.length === 0) return "";
+  const lines = storage.troubles.map(
+    ({ area, detail, hint, since }) =>
+      `STORAGE TROUBLE since ${when(since, nowMs)}, tried again by itself: ${area}: ${detail}; ${hint}`,
+  );
+  const { waiting } = storage;
+  const wait = waiting === 0 ? [] : [`${waiting} of your messages wait and go out by themselves`];
+  return [...lines, ...wait].map((line) => paint("red", sanitise(line))).join("\n");
 }
 
 function safeModeText({ safe_mode }: StatusView, paint: Paint, nowMs: number): string {

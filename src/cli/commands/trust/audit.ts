@@ -5,7 +5,7 @@ import { auditPlan, type AuditFlags } from "../../audit/plans.ts";
 import type { Cli } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { emit, table, type Cell, type Paint } from "../../output/output.ts";
-import { shortId } from "../../output/text.ts";
+import { moment, shortId } from "../../output/text.ts";
 
 export interface Flags extends AuditFlags {
   key?: string;
@@ -72,7 +72,7 @@ function auditText(report: AuditReport, paint: Paint, width: number | undefined)
   section(
     counted(decisions.length, "decision"),
     decisions.map((each) => [
-      { text: each.ratified_at },
+      { text: moment(each.ratified_at) },
       { text: each.decision_id },
       { text: each.acked_by.join(", ") },
       { text: each.decision },

@@ -1,3 +1,4 @@
+import { moment } from "../../output/text.ts";
 import { Command } from "commander";
 import { meetPeers } from "../../../setup/contact/first-contact.ts";
 import {
@@ -179,7 +180,7 @@ function requests(
 function keysText(keys: KeysView, paint: Paint): string {
   const { current, since, next, earlier } = keys;
   const lines = [
-    `${paint("bold", current)}  in use${since === null ? "" : ` since ${since}`}`,
+    `${paint("bold", current)}  in use${since === null ? "" : ` since ${moment(since)}`}`,
     ...(next === null ? [] : [`${next}  waits until every peer has acked it:`]),
   ];
   for (const { action, key_id, required, status } of keys.asked) {

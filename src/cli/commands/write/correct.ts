@@ -55,7 +55,7 @@ export async function run(
     const reverts = flags.revert === true;
     if (reverts && (parent.type !== "proposal" || parent.from !== client.handle)) {
       throw new DeaddropError("refused", "only a proposal of your own can be reverted", {
-        hint: "`deaddrop ack <id> --reject` refuses a peer's",
+        hint: "`deaddrop reject <id>` refuses a peer's",
       });
     }
     const { subject: own } = flags;

@@ -2,6 +2,7 @@ import { Command, Option } from "commander";
 import { addBodyFlags, readNeededBody, type BodyFlags } from "../../input/body-input.ts";
 import { withClient, type Cli } from "../../context.ts";
 import { example } from "../../output/example.ts";
+import { replyNote } from "../../sending/ended.ts";
 import { withState } from "../../sending/opening.ts";
 import {
   answerSubject,
@@ -19,10 +20,16 @@ interface Flags extends SendFlags, BodyFlags {
   state?: string;
 }
 
-/** `deaddrop reply`: a message in the thread of another. Only an ack settles what is owed. */
+/**
+ * `deaddrop reply`: a message in the thread of another. It answers a request; of a proposal or an
+ * incident it says that it does not. Spec 3.3.
+ */
 export function command(cli: Cli): Command {
   const reply = new Command("reply")
-    .description("Answers in the thread of a message, to its author unless --to says otherwise.")
+    .description(
+      "Answers in the thread of a message, to its author unless --to says otherwise. It settles a\n" +
+        "request; a proposal is settled by accept, reject or counter, anything else by ack.",
+    )
     .argument("<id>", MESSAGE_ID)
     .argument("[body]", "what you have to say; - reads standard input")
     .option("--subject <text>", "what it is about; what it answers is added")
@@ -55,6 +62,6 @@ export async function run(
       correlationId: parent.correlation_id,
       ...draftOptions(flags),
     };
-    await deliver(cli, flags, client, draft, parent);
+    await deliver(cli, flags, client, draft, parent, await replyNote(client, parent));
   });
 }

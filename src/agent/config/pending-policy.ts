@@ -1,0 +1,71 @@
+import { DeaddropError } from "../../api/errors.ts";
+import { readWhole, type Disk } from "../../storage/disk/disk.ts";
+import { wirePaths } from "../../storage/paths.ts";
+import { DEFAULT_CONFIG, parseConfig, type WireConfig } from "../../trust/policy/config.ts";
+import {
+  DEFAULT_HEARTBEAT_TIERS,
+  parseHeartbeatTiers,
+} from "../../trust/policy/heartbeat-tiers.ts";
+import { diffConfig, diffTiers, isLooser } from "../../trust/policy/policy-drift.ts";
+import { weaknesses } from "../../trust/policy/weak-policy.ts";
+import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
+import type { AgentConfig } from "./agent-config.ts";
+
+/** What the wire says now, against what this agent holds on to. Spec 1.1. */
+export interface PendingPolicy {
+  /** In words; none: there is nothing to agree to. */
+  readonly lines: readonly string[];
+  readonly config: Uint8Array | undefined;
+  readonly tiers: Uint8Array | undefined;
+}
+
+/** Throws DeaddropError when the wire's files are no policy at all. */
+export function pendingPolicy(disk: Disk, place: AgentConfig): PendingPolicy {
+  const config = readWhole(disk, place.wire.config, MAX_CONFIG_BYTES);
+  const tiers = readWhole(disk, place.wire.tiers, MAX_CONFIG_BYTES);
+  const newConfig = config === undefined ? DEFAULT_CONFIG : parsedConfig(place.wire.config, config);
+  checkWireTiers(disk, place.wire.folder);
+  const parsedTiers = tiers === undefined ? undefined : parseHeartbeatTiers(tiers);
+  const newTiers = parsedTiers?.ok === true ? parsedTiers.tiers : DEFAULT_HEARTBEAT_TIERS;
+  const lines = [
+    ...diffConfig(place.config, newConfig),
+    ...newWeaknesses(place, newConfig),
+    ...diffTiers(place.tiers, newTiers),
+  ];
+  return { lines, config, tiers };
+}
+
+/** In what the new policy is weaker than the defaults and the held one is not. */
+function newWeaknesses(
+  { config, layout, handle }: AgentConfig,
+  next: WireConfig,
+): readonly string[] {
+  const held = weaknesses(config, layout.roster, [handle]).map(({ detail }) => detail);
+  const roster = [...new Set([...layout.roster, ...next.roster])];
+  const isTold = isLooser(config.signing, next.signing);
+  return weaknesses(next, roster, [handle])
+    .filter(({ kind, detail }) => !held.includes(detail) && !(isTold && kind === "unsigned"))
+    .map(({ detail }) => `WEAKER: ${detail}`);
+}
+
+/** What these bytes of a config.json say. Throws DeaddropError when they are invalid. */
+export function parsedConfig(path: string, bytes: Uint8Array): WireConfig {
+  const parsed = parseConfig(bytes);
+  if (parsed.ok) return parsed.config;
+  const hint =
+    parsed.reason === "schema_drift"
+      ? "upgrade deaddrop, or ask the wire's operator which version it is meant to speak"
+      : `correct ${path}, then repeat the command`;
+  throw new DeaddropError("config", parsed.detail, { hint });
+}
+
+/** Throws when the wire has a tiers.json that no daemon would start with. */
+export function checkWireTiers(disk: Disk, wireDir: string): void {
+  const path = wirePaths(wireDir).tiers;
+  const bytes = readWhole(disk, path, MAX_CONFIG_BYTES);
+  const parsed = bytes === undefined ? undefined : parseHeartbeatTiers(bytes);
+  if (parsed?.ok !== false) return;
+  throw new DeaddropError("config", parsed.detail, {
+    hint: `correct ${path}, or remove it: then the tiers that come with deaddrop apply`,
+  });
+}

@@ -1,0 +1,39 @@
+/**
+ * What is wrong with an agent now, that does not end by itself.
+ * - "daemon": none runs, or it is silent.
+ * - "sending": nothing is sent, or not all.
+ * - "storage": the disk takes nothing; it is tried again by itself. Spec 4.1.
+ * - "held", "silent", "waiting": of a peer nothing more is taken in; nothing is heard; a log waits.
+ * - "safe_mode": most types are not sent until an operator ends it. Spec 3.5.
+ * - "policy": the wire says something that this agent has not agreed to. Spec 1.1.
+ */
+export type TroubleKind =
+  "daemon" | "sending" | "storage" | "held" | "silent" | "waiting" | "safe_mode" | "policy";
+
+/** One of them: a line for the operator. Spec 4.4. */
+export interface TroubleView {
+  what: TroubleKind;
+  /** One sentence: who or what, and why. */
+  detail: string;
+  /** The command that ends it, or what a person has to do where no command can. */
+  end: string;
+  /** Null when that is not known. */
+  since: string | null;
+}
+
+/** What the disk keeps from its work, and how much waits for it. Spec 4.1, Storage trouble. */
+export interface StorageView {
+  troubles: StorageTroubleView[];
+  /** Messages of ours that are durable here and in no log yet: they go out by themselves. */
+  waiting: number;
+}
+
+export interface StorageTroubleView {
+  /** "own logs", "private files", "wire files", or "log …": of a peer. */
+  area: string;
+  code: string;
+  /** Which file, and what is the matter with it. */
+  detail: string;
+  hint: string;
+  since: string;
+}

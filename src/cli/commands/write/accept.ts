@@ -1,0 +1,18 @@
+import { Command } from "commander";
+import type { Cli } from "../../context.ts";
+import { example } from "../../output/example.ts";
+import { addAnswerFlags, answer, type AnswerFlags } from "../../sending/answer.ts";
+import { MESSAGE_ID } from "../../sending/parent.ts";
+
+/** `deaddrop accept`: agrees to a proposal, or says yes to a request. Spec 3.4, 4.4. */
+export function command(cli: Cli): Command {
+  const accept = new Command("accept")
+    .description(
+      "Agrees to a proposal: it is decided once every required party has agreed. Of a request it\n" +
+        "says yes.",
+    )
+    .argument("<id>", MESSAGE_ID);
+  return addAnswerFlags(accept)
+    .addHelpText("after", example("deaddrop accept 4f2a91"))
+    .action((id: string, flags: AnswerFlags) => answer(cli, id, flags, "accept"));
+}

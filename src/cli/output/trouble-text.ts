@@ -1,0 +1,29 @@
+import type { TroubleKind, TroubleView } from "../../api/troubles.ts";
+import type { Finding } from "../../setup/checks/host-checks.ts";
+import type { Paint } from "./output.ts";
+import { sanitise } from "./sanitise.ts";
+import { when } from "./text.ts";
+
+/** What a trouble is called where checks are listed. */
+const CHECKS: { readonly [K in TroubleKind]: string } = {
+  daemon: "daemon",
+  sending: "sending",
+  storage: "storage",
+  held: "peers now",
+  silent: "peers now",
+  waiting: "logs now",
+  safe_mode: "safe mode",
+  policy: "accepted configuration",
+};
+
+/** A trouble in the form of a failed check. */
+export function troubleFinding({ what, detail, end, since }: TroubleView, nowMs: number): Finding {
+  const began = since === null ? "" : `, since ${when(since, nowMs)}`;
+  return { check: CHECKS[what], result: "failed", detail: `${detail}${began}`, mend: end };
+}
+
+/** The same in one line. */
+export function troubleLine(trouble: TroubleView, nowMs: number, paint: Paint): string {
+  const { check, detail, mend = "" } = troubleFinding(trouble, nowMs);
+  return `${paint("red", check)}: ${sanitise(detail)} ${paint("bold", `→ ${sanitise(mend)}`)}`;
+}

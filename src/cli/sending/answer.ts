@@ -1,0 +1,92 @@
+import type { Command } from "commander";
+import { DeaddropError } from "../../api/errors.ts";
+import type { Draft } from "../../wire/compose.ts";
+import { withClient, type Cli } from "../context.ts";
+import { shortId } from "../output/text.ts";
+import { refuseEnded } from "./ended.ts";
+import { answerSubject, parentOf, type Parent } from "./parent.ts";
+import { addWaitFlags, deliver, type SendFlags } from "./send-draft.ts";
+
+export interface AnswerFlags extends Pick<
+  SendFlags,
+  "wait" | "timeout" | "wire" | "as" | "json" | "peer"
+> {
+  reason?: string;
+  anyway?: boolean;
+}
+
+/** `ack` says that a message was seen and taken; the other two answer what asks for a yes or no. */
+export type Verdict = "ack" | "accept" | "reject";
+
+const WORDS: Record<Verdict, string> = { ack: "ack", accept: "accepted", reject: "rejected" };
+const CAN_BE_DECIDED = ["proposal", "request"];
+
+export const ANYWAY = "also when the proposal has ended (it changes nothing then)";
+
+export function addAnswerFlags(command: Command): Command {
+  return addWaitFlags(command.option("--reason <text>", "why").option("--anyway", ANYWAY));
+}
+
+/**
+ * Signs the answer to a message, to its author. `named` finds what is answered, and may refuse what
+ * it is. A proposal that has ended is not answered. Spec 3.3, 3.4.
+ */
+export async function answer(
+  cli: Cli,
+  id: string,
+  flags: AnswerFlags,
+  verdict: Verdict,
+  named = parentOf,
+): Promise<void> {
+  await withClient(cli, flags, async (client) => {
+    const parent = await named(client, id);
+    if (parent.from === client.handle) {
+      throw new DeaddropError("refused", "that message is your own; its addressees answer it", {
+        hint: "`deaddrop correct <id> --revert` takes a proposal of yours back",
+      });
+    }
+    if (verdict !== "ack" && !CAN_BE_DECIDED.includes(parent.type)) throw nothingToDecide(parent);
+    await refuseEnded(client, parent, flags.anyway === true);
+    await deliver(
+      cli,
+      flags,
+      client,
+      answerOf(parent, verdict, flags),
+      parent,
+      noteOf(parent, verdict),
+    );
+  });
+}
+
+function nothingToDecide({ type, event_id }: Parent): DeaddropError {
+  const id = shortId(event_id);
+  const verdict = type === "incident" ? `deaddrop incident ack ${id}` : `deaddrop ack ${id}`;
+  return new DeaddropError(
+    "refused",
+    `a ${type} asks for nothing that can be accepted or rejected`,
+    {
+      hint: `say what you think of it: deaddrop reply ${id}; or that you have seen it: ${verdict}`,
+    },
+  );
+}
+
+function noteOf({ type }: Parent, verdict: Verdict): string | undefined {
+  if (type !== "proposal" || verdict !== "ack") return undefined;
+  return "An ack of a proposal means `deaddrop accept`: you agree to it.";
+}
+
+function answerOf(parent: Parent, verdict: Verdict, { reason }: AnswerFlags): Draft {
+  // Spec 3.4: agreement to a proposal is said; an ack of anything else agrees to nothing.
+  const says = verdict !== "ack" || parent.type === "proposal";
+  return {
+    to: [parent.from],
+    type: "ack",
+    subject: answerSubject(WORDS[verdict], parent),
+    body: {
+      acks: parent.event_id,
+      ...(says ? { approve: verdict !== "reject" } : {}),
+      ...(reason === undefined ? {} : { reason }),
+    },
+    correlationId: parent.correlation_id,
+  };
+}

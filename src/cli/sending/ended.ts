@@ -1,0 +1,55 @@
+import type { Client } from "../../api/client.ts";
+import { DeaddropError } from "../../api/errors.ts";
+import type { ProposalStatus, ProposalView } from "../../api/views.ts";
+import { shortId } from "../output/text.ts";
+import type { Parent } from "./parent.ts";
+
+/** The states in which an answer may still count. */
+const OPEN: readonly ProposalStatus[] = ["open", "void"];
+
+/**
+ * Throws for a proposal that has ended, with what became of it. Spec 3.4: a late answer changes
+ * nothing, so it is signed only when the caller insists.
+ */
+export async function refuseEnded(client: Client, parent: Parent, anyway: boolean): Promise<void> {
+  if (anyway || parent.type !== "proposal") return;
+  const proposals = await client.view("proposals");
+  const found = proposals.find(({ proposal_id }) => proposal_id === parent.event_id);
+  if (found === undefined || OPEN.includes(found.status)) return;
+  const hint = `${remedy(found, proposals, client.handle)}; --anyway sends the answer, which changes nothing`;
+  throw new DeaddropError("refused", `not sent: ${endedText(found)}`, { hint });
+}
+
+/** What a reply to a proposal says of itself: it decides nothing. Spec 3.3. */
+export async function replyNote(client: Client, parent: Parent): Promise<string | undefined> {
+  const id = shortId(parent.event_id);
+  if (parent.from === client.handle) return undefined;
+  if (parent.type === "incident") {
+    return `A reply does not acknowledge the incident; this does: deaddrop incident ack ${id}`;
+  }
+  if (parent.type !== "proposal") return undefined;
+  const proposals = await client.view("proposals");
+  const found = proposals.find(({ proposal_id }) => proposal_id === parent.event_id);
+  if (found !== undefined && !OPEN.includes(found.status)) return `Note: ${endedText(found)}.`;
+  return (
+    "A reply neither agrees nor disagrees. One of these does: " +
+    `deaddrop accept ${id}, deaddrop reject ${id}, deaddrop counter ${id}`
+  );
+}
+
+function endedText({ proposer, status, decided_by }: ProposalView): string {
+  const by = decided_by === null ? "" : ` (by ${shortId(decided_by)})`;
+  return `${proposer}'s proposal has ended: it was ${status}${by}`;
+}
+
+/** What may be done instead. */
+function remedy(ended: ProposalView, all: readonly ProposalView[], self: string): string {
+  if (ended.status === "ratified") return "`deaddrop decisions` shows what was decided";
+  const other = all.find(
+    ({ correlation_id, status, proposer }) =>
+      correlation_id === ended.correlation_id && status === "open" && proposer !== self,
+  );
+  if (other !== undefined)
+    return `open in its thread is ${shortId(other.proposal_id)}: read it first`;
+  return "propose it again, in a new thread: deaddrop propose";
+}

@@ -1,0 +1,81 @@
+import type { JsonValue } from "../../wire/json/json.ts";
+import { parseTimestamp } from "../../wire/timestamp.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../wire/durations.ts";
+import { textField } from "../body.ts";
+import type { Env } from "../env.ts";
+import { deadlineCadence } from "../heartbeats/liveness.ts";
+import { firstBeatCovering, firstBeatReading, lastBeat, readUpTo } from "../logs/logs.ts";
+import type { LogsState } from "../logs/logs-state.ts";
+import { answerLogName } from "./party-position.ts";
+import type { Proposal } from "./proposal.ts";
+
+/** Spec 3.4: `body.due` lies between these two after the line's own timestamp. */
+export const MIN_DUE_MS = 2 * MINUTE_MS;
+export const MAX_DUE_MS = 30 * DAY_MS;
+const HEARTBEATS_TO_ANSWER = 2;
+
+/** `body.due` of a proposal of that timestamp, in ms; undefined when it is absent or out of range. */
+export function dueOf(body: JsonValue, timestampMs: number): number | undefined {
+  const text = textField(body, "due");
+  const dueMs = text === undefined ? undefined : parseTimestamp(text);
+  if (dueMs === undefined) return undefined;
+  const afterMs = dueMs - timestampMs;
+  return afterMs >= MIN_DUE_MS && afterMs <= MAX_DUE_MS ? dueMs : undefined;
+}
+
+/** How far a proposal has come with a required party, and when the time of that party ends. */
+export interface PartyTime {
+  /** `busy`: read, but all beats since said that the agent is busy. */
+  readonly stage: "undelivered" | "unread" | "busy" | "read";
+  /** When it was read by an agent that was not busy, by our clock. */
+  readonly readAt: number | undefined;
+  readonly endsMs: number;
+}
+
+/**
+ * Spec 3.4, "Deadlines": the time of a party runs from its first live beat that covers the proposal
+ * as read and does not say `busy`; before that only the time of the whole proposal runs.
+ */
+export function partyTime(proposal: Proposal, party: string, logs: LogsState, env: Env): PartyTime {
+  const log = answerLogName(env.layout, proposal, party);
+  const readAt = readingOf(proposal, party, logs, env);
+  const { answerMinutes } = env.policy.answerTimes;
+  if (readAt === undefined) {
+    const stage = stageBefore(proposal, log, logs);
+    return { stage, readAt, endsMs: Math.max(lastCallMs(proposal, env), proposal.dueMs ?? 0) };
+  }
+  const cadence = deadlineCadence(lastBeat(logs, log)?.cadenceMs, env);
+  const leastMs = readAt + HEARTBEATS_TO_ANSWER * cadence;
+  const askedMs = proposal.dueMs ?? readAt + answerMinutes * MINUTE_MS;
+  return { stage: "read", readAt, endsMs: Math.max(leastMs, askedMs) };
+}
+
+/** When the first beat came that begins the time of a party; the fold keeps it for our own. */
+export function readingOf(
+  proposal: Proposal,
+  party: string,
+  logs: LogsState,
+  env: Env,
+): number | undefined {
+  const known = proposal.readings.get(party);
+  if (known !== undefined) return known.at;
+  const { log, line, at } = proposal;
+  const answers = answerLogName(env.layout, proposal, party);
+  return firstBeatReading(logs, answers, log, line, { liveOnly: true, writtenAt: at })?.at;
+}
+
+/** Until when a proposal stays open for those who have not read it, without `body.due`. */
+export function lastCallMs({ at }: Proposal, { policy }: Env): number {
+  return at + policy.answerTimes.proposalHours * HOUR_MS;
+}
+
+function stageBefore(
+  { log, line, at }: Proposal,
+  answers: string,
+  logs: LogsState,
+): PartyTime["stage"] {
+  const covering = firstBeatCovering(logs, answers, log, line, { liveOnly: false, writtenAt: at });
+  if (covering === undefined) return "undelivered";
+  const isRead = logs.get(answers)?.headsFrom === undefined || readUpTo(logs, answers, log) >= line;
+  return isRead ? "busy" : "unread";
+}

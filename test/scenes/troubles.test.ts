@@ -1,0 +1,172 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { TroubleKind } from "../../src/api/troubles.ts";
+import type { Composed } from "../../src/wire/compose.ts";
+import { checkedScenes } from "../support/scenes/scene-checks.ts";
+import { SimulatedWire } from "../support/scenes/simulated-wire.ts";
+
+// What `status --check` and `doctor` say is wrong now, and that they say nothing once it is over.
+
+const sceneOf = checkedScenes("replay");
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const LOG = "scribe_to_forge";
+const FILE = `${LOG}.jsonl`;
+
+const textOf = (...lines: readonly Composed[]): string =>
+  lines.map(({ line }) => `${Buffer.from(line).toString("utf8")}\n`).join("");
+
+async function troubles(wire: SimulatedWire, handle = "forge") {
+  return wire.agent(handle).view("troubles", undefined);
+}
+
+/** Each as what it is and what ends it. */
+async function wrong(wire: SimulatedWire): Promise<(readonly [TroubleKind, string])[]> {
+  return (await troubles(wire)).map(({ what, end }) => [what, end] as const);
+}
+
+/** forge's daemon, and a log of scribe with two lines that it has read. */
+async function reader(wire = sceneOf(["forge", "scribe"])) {
+  await wire.start("forge");
+  const one = wire.forge("scribe", LOG, { subject: "one" });
+  const { id } = one;
+  const two = wire.forge("scribe", LOG, { subject: "two", after: { seq: 1, id } });
+  wire.append(FILE, textOf(one, two));
+  await wire.pass(SECOND);
+  expect(await troubles(wire)).toEqual([]);
+  return { wire, one, two };
+}
+
+test("a peer's torn log is trouble once that lasts, until its author has restored it", async () => {
+  const { wire, one, two } = await reader();
+  const { id } = two;
+  const three = textOf(wire.forge("scribe", LOG, { subject: "three", after: { seq: 2, id } }));
+  wire.replace(FILE, `${textOf(one, two)}${"\0".repeat(three.length - 1)}\n`);
+  await wire.pass(5 * SECOND);
+  expect(await troubles(wire)).toEqual([]);
+  await wire.pass(10 * SECOND);
+  expect(await troubles(wire)).toMatchObject([
+    {
+      what: "waiting",
+      detail: `a log waits: ${LOG}: its line at byte ${textOf(one, two).length} is torn: it holds zero bytes`,
+      end: "start the daemon of scribe, which restores it: deaddrop daemon --as scribe, where scribe runs",
+    },
+  ]);
+  const [peer] = await wire.agent("forge").view("peers", undefined);
+  expect(peer?.waits).toMatchObject([{ log: LOG, because: "hole" }]);
+  wire.replace(FILE, textOf(one, two) + three);
+  await wire.pass(5 * SECOND);
+  expect(await troubles(wire)).toEqual([]);
+});
+
+test("a peer's log that lacks lines, or is no file, waits and is trouble until it is back", async () => {
+  const { wire, one, two } = await reader();
+  wire.replace(FILE, textOf(one));
+  await wire.pass(15 * SECOND);
+  expect(await wrong(wire)).toEqual([["waiting", "deaddrop peer show scribe"]]);
+  wire.replace(FILE, textOf(one, two));
+  await wire.pass(15 * SECOND);
+  expect(await troubles(wire)).toEqual([]);
+
+  const path = join(wire.wirePath, FILE);
+  const disk = wire.disk.process();
+  disk.remove(path);
+  disk.makeFolder(path, 0o700);
+  await wire.pass(MINUTE);
+  expect(await wrong(wire)).toEqual([["waiting", expect.stringContaining("move it away")]]);
+  disk.remove(path);
+  wire.replace(FILE, textOf(one, two));
+  await wire.pass(MINUTE);
+  expect(await troubles(wire)).toEqual([]);
+});
+
+test("an author who rewrote its log is held, which is trouble until the operator has decided", async () => {
+  // What its author has destroyed cannot be replayed.
+  const { wire, one } = await reader(new SimulatedWire(["forge", "scribe"]));
+  const { id } = one;
+  const other = wire.forge("scribe", LOG, { subject: "never two", after: { seq: 1, id } });
+  wire.replace(FILE, textOf(one, other));
+  await wire.pass(MINUTE);
+  expect(await wrong(wire)).toEqual([["held", "deaddrop peer reset scribe"]]);
+  await wire.agent("forge").resetPeer("scribe");
+  await wire.pass(MINUTE);
+  expect(await troubles(wire)).toEqual([]);
+});
+
+test("a silent peer is trouble; nobody who does not listen calls a peer silent", async () => {
+  const wire = sceneOf(["forge", "scribe"]);
+  await wire.start();
+  await wire.pass(MINUTE);
+  wire.kill("scribe");
+  await wire.pass(15 * MINUTE);
+  const [silent, ...others] = await troubles(wire);
+  expect(others).toEqual([]);
+  expect(silent).toMatchObject({
+    what: "silent",
+    end: "have its operator run deaddrop doctor as scribe, where scribe runs",
+    since: expect.any(String) as string,
+  });
+
+  wire.kill("forge");
+  const command = wire.command("forge", wire.disk.process());
+  const alone = await command.view("troubles", undefined);
+  expect(alone.map(({ what, end }) => [what, end])).toEqual([
+    ["daemon", expect.stringContaining("deaddrop daemon in the foreground")],
+  ]);
+  command.close();
+});
+
+test("what the wire says and we have not accepted is trouble, however it reads", async () => {
+  const wire = sceneOf(["forge", "scribe"]);
+  await wire.start();
+  const before = wire.read("config.json");
+  wire.replace(
+    "config.json",
+    JSON.stringify({
+      ...(JSON.parse(before) as object),
+      domains: { "the core": { owner: "scribe", paths: ["src/**"] } },
+    }),
+  );
+  expect(await troubles(wire)).toMatchObject([
+    {
+      what: "policy",
+      detail: expect.stringContaining("the core") as string,
+      end: "deaddrop config accept",
+    },
+  ]);
+  wire.replace("config.json", "{");
+  expect(await troubles(wire)).toMatchObject([{ what: "policy" }]);
+  wire.replace("config.json", before);
+  expect(await troubles(wire)).toEqual([]);
+});
+
+test("safe mode is trouble for both, with the command that ends it for each", async () => {
+  const wire = sceneOf(["forge", "scribe"]);
+  await wire.start();
+  await wire.send("forge", {
+    to: ["scribe"],
+    type: "incident",
+    subject: "main is broken",
+    body: { severity: "high", detail: "x" },
+    ackRequired: true,
+  });
+  await wire.agent("scribe").markRead("all");
+  await wire.pass(30 * MINUTE);
+  expect(await troubles(wire, "forge")).toMatchObject([
+    { what: "safe_mode", end: expect.stringMatching(/^deaddrop resume --reason /) as string },
+  ]);
+  expect(await troubles(wire, "scribe")).toMatchObject([
+    { what: "safe_mode", end: expect.stringMatching(/^deaddrop resume --here /) as string },
+  ]);
+});
+
+test("our own log in which another program has written stops the sending, which is trouble", async () => {
+  const wire = sceneOf(["forge", "scribe"]);
+  await wire.start();
+  await wire.send("forge", { to: ["scribe"], type: "feedback", subject: "one", body: "x" });
+  const own = "forge_to_scribe.jsonl";
+  const again = wire.forge("forge", "forge_to_scribe", { subject: "not ours", to: ["scribe"] });
+  wire.append(own, textOf(again));
+  await wire.pass(MINUTE);
+  expect(await wrong(wire)).toEqual([["sending", "deaddrop reclaim"]]);
+});
