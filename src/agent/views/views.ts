@@ -32,7 +32,7 @@ import { holdsView } from "../effects/peer-reset.ts";
 import { resolveId } from "./resolve-id.ts";
 import type { Session } from "../session/session.ts";
 import { statsView } from "./stats.ts";
-import { storageView, troublesView } from "./troubles.ts";
+import { sendingStops, storageView, troublesView } from "./troubles.ts";
 
 type Render<N extends ViewName> = (
   session: Session,
@@ -132,6 +132,7 @@ function status(
     owed_by_me: pending.filter(({ owed_by }) => owed_by === env.self),
     incidents: unresolvedIncidents(state.incidents, env, state.logs),
     safe_mode: safeMode(state.incidents, env) ?? null,
+    stops: sendingStops(session).filter(({ what }) => what === "sending"),
     storage: storageView(session),
     unowned_logs: unownedLogs(session.world.disk, session.place.wire.folder, env.layout),
     state: {
@@ -153,6 +154,8 @@ function peers({ memory, env, world }: Pick<Session, "world" | "memory" | "env">
 /** The most urgent first. */
 function nextCommand(view: Omit<StatusView, "next">): string {
   if (view.in_use !== null) return "deaddrop reclaim";
+  const [stop] = view.stops ?? [];
+  if (stop?.end.includes("reclaim --from") === true) return "deaddrop reclaim --from FILE";
   const held = view.peers.find((peer) => peer.held);
   if (held !== undefined) return `deaddrop peer show ${held.handle}`;
   const incident = view.owed_by_me.find(({ type }) => type === "incident");
