@@ -22,7 +22,7 @@ export function command(cli: Cli): Command {
     )
     .addOption(
       new Option("--from <file>", "a file that holds your lines; repeat it for others").argParser(
-        (file: string, files: string[] = []) => [...files, file],
+        (file: string, files: string[] | undefined) => [...(files ?? []), file],
       ),
     )
     .addHelpText(
