@@ -89,6 +89,9 @@ function statusText(cli: Cli, view: StatusView, paint: Paint): string {
   const parts = [
     `${paint("bold", view.handle)} on ${sanitise(view.wire_dir)} (${sanitise(doing)}); daemon ${daemonText(view)}`,
     safeModeText(view, paint, nowMs),
+    ...(view.stops ?? []).map(({ detail, end }) =>
+      paint("red", sanitise(`NOT SENT: ${detail} → ${end}`)),
+    ),
     storageText(view, paint, nowMs),
     unownedLogsText(view, paint),
     section(
