@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { InvalidArgumentError, type Command } from "commander";
@@ -158,8 +158,10 @@ export function whoHere(cli: Cli, flags: GlobalFlags): WhoHere {
   const handles = localHandles(cli.env);
   const [only] = handles;
   if (only === undefined) {
+    const wasHere = existsSync(programFolder(placesOf(cli.env)));
+    const lost = wasHere ? "if its key was lost, `deaddrop restore <backup>`; else " : "";
     throw new DeaddropError("config", "no identity on this machine", {
-      hint: "run `deaddrop init` or `deaddrop join`, or make a key with `deaddrop keygen <handle>`",
+      hint: `${lost}run \`deaddrop init\` or \`deaddrop join\`, or make a key with \`deaddrop keygen <handle>\``,
     });
   }
   if (handles.length === 1) return { handle: only, by: "being the only identity of this user" };

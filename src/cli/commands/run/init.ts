@@ -2,7 +2,8 @@ import { Command, Option } from "commander";
 import { basename, dirname, join, resolve } from "node:path";
 import { DeaddropError } from "../../../api/errors.ts";
 import { agentsFileSteps } from "../../../setup/agents-file.ts";
-import { setupHost } from "../../../setup/host.ts";
+import { setupHost, type SetupHost } from "../../../setup/host.ts";
+import { closedPassages, ownGroupId } from "../../../setup/wire/unix-groups.ts";
 import { initWire, type InitRequest } from "../../../setup/wire/init-wire.ts";
 import { initLocalPair } from "../../../setup/wire/local-pair.ts";
 import type { SetupReport } from "../../../setup/report.ts";
@@ -20,6 +21,7 @@ import {
   setupText,
   stepsText,
   shellCommand,
+  shellWord,
   type PartyFlags,
   type Section,
 } from "../../output/setup-text.ts";
@@ -107,6 +109,7 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
   const reports = withAgentsFile(cli, flags, made);
   emit(cli, flags, reports[0], (paint) =>
     setupText(reports, paint, [
+      ...passageSection(host, wireDir, request.group),
       [
         "The other side runs (from a clone of the program: ./install.sh in the place of deaddrop)",
         ...peers.map((peer) => joinCommand(wireDir, peer, handle)),
@@ -118,6 +121,15 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
       ...reports.flatMap((each) => [policySection(each), runSection(each), helloSection(each)]),
     ]),
   );
+}
+
+/** Without that, the line that the other side runs does not get to the wire. */
+function passageSection(host: SetupHost, wireDir: string, group: string | undefined): Section[] {
+  if (group === undefined) return [];
+  const closed = closedPassages(host.disk, wireDir, ownGroupId(group));
+  if (closed.length === 0) return [];
+  const title = `First let members of ${group} pass through to the wire`;
+  return [[title, ...closed.map(({ folder, open }) => `chmod ${open} ${shellWord(folder)}`)]];
 }
 
 function isAgentsFileOnly(flags: Flags): boolean {
