@@ -28,6 +28,7 @@
  * and waits use monotonic time; lines and receipts carry wall time. Calls do not overlap
  * (`session/queue.ts`), so no state is locked in memory.
  */
+import { unreadNotices } from "../protocol/agent-notices/agent-notices-state.ts";
 import { StorageError, type Disk } from "../storage/disk/disk.ts";
 import { lostPast } from "../trust/policy/policy-drift.ts";
 import { DeaddropError } from "../api/errors.ts";
@@ -43,6 +44,7 @@ import { takeInAll } from "./intake/take-in.ts";
 import type { Session } from "./session/session.ts";
 import type { World } from "./session/world.ts";
 import { restoreInbox } from "./state/inbox-recovery.ts";
+import { restoreNotices } from "./state/notices-recovery.ts";
 import { oldestUnread } from "./state/unread.ts";
 
 /**
@@ -73,7 +75,7 @@ export interface AgentHold {
    * process id, when another daemon has it. `waitMs`: how long a command's lock is waited for.
    */
   hold(waitMs: number): Promise<void>;
-  /** Why it works no more for now: nothing can be noted or promised. It goes on by itself. */
+  /** Why nothing is noted, or our lines wait. It goes on by itself. */
   readonly stuck: StorageError | undefined;
   close(): void;
 }
@@ -109,6 +111,14 @@ function keepInbox({ world: { disk }, place, files, memory }: Session): void {
   const isKnown = memory.inbox.unnoted === undefined;
   if (isKnown && !inbox.isThere()) restoreInbox({ disk, place, memory, files });
   inbox.rotate(() => oldestUnread(files, memory.state.receipts));
+}
+
+/** The same for the notices. */
+function keepNotices({ files, memory }: Session): void {
+  if (!files.notices.isThere()) restoreNotices({ memory, files });
+  const { notices } = files;
+  // No closed file goes while a notice is unread: they are few and short.
+  notices.rotate(() => (unreadNotices(memory.state.agentNotices) === 0 ? notices.end : 0));
 }
 
 /**
@@ -156,6 +166,7 @@ function roundsOf(
   async function rest(session: Session): Promise<void> {
     syncLogs(session);
     keepInbox(session);
+    keepNotices(session);
     keeper.checkpoint(session, "if it pays");
     return Promise.resolve();
   }
@@ -216,7 +227,8 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
       return Math.min(dueMs, keeper.troubles.nextDueMs());
     },
     get stuck() {
-      return keeper.troubles.problem("private files");
+      const { troubles } = keeper;
+      return troubles.problem("private files") ?? troubles.problem("own logs");
     },
     close: () => keeper.close(),
   };

@@ -76,12 +76,15 @@ export interface AgentPaths {
   readonly stateDir: string;
   readonly trustSeen: string;
   readonly inbox: string;
+  readonly notices: string;
   readonly quarantine: string;
   /** The folder in which both sides of a fork are kept. Spec 1.6. */
   readonly evidence: string;
   readonly journal: string;
   readonly checkpoint: string;
   readonly pending: string;
+  /** The folder of our private copies of our own logs. Spec 1.6. */
+  readonly ownCopies: string;
   readonly lock: string;
   readonly operatorJournal: string;
   /** There while a restore is under way, or was interrupted. */
@@ -119,11 +122,13 @@ export function agentPaths(
     stateDir,
     trustSeen: join(stateDir, "trust_seen.json"),
     inbox: join(stateDir, "inbox.jsonl"),
+    notices: join(stateDir, "notices.jsonl"),
     quarantine: join(stateDir, "quarantine.jsonl"),
     evidence: join(stateDir, "evidence"),
     journal: join(stateDir, "journal.jsonl"),
     checkpoint: join(stateDir, "checkpoint.json"),
     pending: join(stateDir, "pending.jsonl"),
+    ownCopies: join(stateDir, "own"),
     lock: join(stateDir, "identity.lock"),
     operatorJournal: join(stateDir, "operator.jsonl"),
     restoring: join(stateDir, "restoring.json"),

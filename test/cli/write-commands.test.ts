@@ -507,6 +507,34 @@ describe("what an answer does not do", () => {
     expect(await noteOf(["reply", "4f2a91", "x"], own)).toBeUndefined();
   });
 
+  it("is said where the proposal needs others", async () => {
+    const views = {
+      ...THREE,
+      resolve_id: resolved("proposal", "mason"),
+      proposals: [{ ...PROPOSAL, required: ["scribe"] }],
+    };
+    expect(await noteOf(["accept", "4f2a91"], views)).toBe(
+      "The proposal does not need you, so your answer decides nothing: it needs scribe.",
+    );
+  });
+
+  it("is said of an ack of the incident by which there is safe mode", async () => {
+    const mode = {
+      active: true,
+      since: "2026-11-21T11:00:00Z",
+      author: "scribe",
+      incident_id: ID,
+      escalation_id: "e".repeat(64),
+      of: "forge",
+    };
+    const views = { resolve_id: resolved("incident"), safe_mode: mode };
+    expect(await noteOf(["incident", "ack", "4f2a91"], views)).toContain(
+      "an ack does not end it: the operator of scribe ends it for all with: deaddrop resume",
+    );
+    const other = { ...views, safe_mode: { ...mode, incident_id: "f".repeat(64) } };
+    expect(await noteOf(["incident", "ack", "4f2a91"], other)).toBeUndefined();
+  });
+
   it("is that a reply comes after the end", async () => {
     const views = {
       resolve_id: resolved("proposal"),
@@ -593,6 +621,29 @@ describe("ship", () => {
 });
 
 describe("propose", () => {
+  it.each([
+    ["4h", "2026-11-21T16:01:00.000Z"],
+    ["2m", "2026-11-21T12:03:00.000Z"],
+    ["30d", "2026-12-21T12:00:00.000Z"],
+    ["2026-11-22T08:00:00Z", "2026-11-22T08:00:00.000Z"],
+  ])("--due %s asks for an answer until %s", async (when, due) => {
+    const draft = await drafted(["propose", "s", "why", "--due", when]);
+    expect(draft?.body).toEqual({ decision: "why", due, required: ["scribe"] });
+  });
+
+  it.each(["1m", "119s", "31d", "2026-11-21T12:01:00Z", "2027-01-01T00:00:00Z"])(
+    "--due %s is too soon or too far away",
+    async (when) => {
+      const { stderr } = await refused(["propose", "s", "why", "--due", when]);
+      expect(stderr).toContain("in 2 minutes at the earliest and in 30 days at the latest");
+    },
+  );
+
+  it("--due soon is neither a span of time nor a time", async () => {
+    const { stderr } = await refused(["propose", "s", "why", "--due", "soon"]);
+    expect(stderr).toContain('--due "soon" is neither a span of time nor a time');
+  });
+
   it("needs the peer in a pair, and its text is the decision", async () => {
     expect(await drafted(["propose", "freeze", "Frozen until May."])).toEqual({
       to: ["scribe"],

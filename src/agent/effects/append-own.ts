@@ -1,7 +1,9 @@
 import { recoverOwnLogs } from "../session/own-logs.ts";
 import { refusalsOf } from "../../protocol/keys/announcements.ts";
-import { textsField } from "../../protocol/body.ts";
+import { field, textsField } from "../../protocol/body.ts";
+import { dueOf } from "../../protocol/decisions/answer-times.ts";
 import { ownersNeeded } from "../../protocol/decisions/required-parties.ts";
+import { safeModeEnd } from "../../protocol/incidents/safe-mode-end.ts";
 import { maySend, safeMode, type SafeMode } from "../../protocol/incidents/safe-mode.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 import type { OwnLine } from "../../storage/own-log/log-writer.ts";
@@ -73,12 +75,14 @@ export function sendInto(
 }
 
 function address(
-  session: Pick<Session, "place">,
+  session: Pick<Session, "place" | "world">,
   draft: Draft,
   safe: SafeMode | undefined,
 ): Addressed {
   const { layout, config, handle } = session.place;
-  if (!maySend(draft.type, safe)) throw safeModeError(draft.type, safe);
+  if (safe !== undefined && !maySend(draft.type, safe)) {
+    throw safeModeError(draft.type, safe, handle);
+  }
   const checked = checkDraft(draft, config.limits);
   if (!checked.ok) throw new DeaddropError("bad_draft", `not sent: ${checked.detail}`);
   for (const to of draft.to) {
@@ -90,7 +94,10 @@ function address(
     });
   }
   const logs = logsTo(layout, handle, draft.to);
-  if (draft.type === "proposal") checkOwners(session, draft, logs);
+  if (draft.type === "proposal") {
+    checkOwners(session, draft, logs);
+    checkDue(draft, session.world.clock.wallMs());
+  }
   return { draft, logs };
 }
 
@@ -106,11 +113,18 @@ function checkOwners(session: Pick<Session, "place">, { body }: Draft, logs: rea
   });
 }
 
-function safeModeError(type: string, safe: SafeMode | undefined): DeaddropError {
-  const why =
-    safe === undefined ? "" : `: ${safe.of} has not acked the incident ${safe.incident_id} in time`;
-  return new DeaddropError("safe_mode", `safe mode: "${type}" is not sent${why}`, {
-    hint: "ack or answer the incident (deaddrop incident list); an operator ends it with: deaddrop resume --reason …",
+/** Spec 3.4: readers take a `due` that is out of range as absent, so we do not write it. */
+function checkDue({ body }: Draft, nowMs: number): void {
+  if (field(body, "due") === undefined || dueOf(body, nowMs) !== undefined) return;
+  throw new DeaddropError("bad_draft", "not sent: body.due is not a time that can be asked for", {
+    hint: "it is an instant such as 2026-06-01T10:00:00Z, from 2 minutes to 30 days from now",
+  });
+}
+
+function safeModeError(type: string, safe: SafeMode, self: string): DeaddropError {
+  const why = `${safe.of} did not ack the incident ${safe.incident_id} of ${safe.author} in time`;
+  return new DeaddropError("safe_mode", `safe mode: "${type}" is not sent: ${why}`, {
+    hint: safeModeEnd(safe, self),
   });
 }
 

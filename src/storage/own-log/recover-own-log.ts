@@ -8,6 +8,7 @@ import {
 } from "../disk/disk.ts";
 import type { OwnHead } from "./heads.ts";
 import { endsLine, wholeLines } from "../disk/line-splitter.ts";
+import { restorable } from "./own-log-restore.ts";
 import { repairEnd, type EndRepair, type OwnLog, type RecoveryContext } from "./own-log-repair.ts";
 import { scanOwnLog, type OwnLogScan } from "./own-log-scan.ts";
 import type { OwnLine } from "./pending.ts";
@@ -18,12 +19,12 @@ import { prefixHash } from "../files/tail.ts";
 export interface OwnLogRepair extends EndRepair {
   /** Damage that pending cannot restore: nothing was changed, nothing may be written. */
   readonly damaged: { readonly offset: number; readonly detail: string } | undefined;
-  /** Something else is in its place, or we may not read it: nothing was read or written. */
-  readonly obstructed: StorageError | undefined;
+  /** Of the file itself: something else is in its place, or the disk fails. `isObstruction` tells. */
+  readonly problem: StorageError | undefined;
   /** Lines with our signature that nothing of ours remembers (spec 1.6): nothing was changed. */
   readonly unknown: readonly ChainHead[];
-  /** The disk's trouble with this log: what was promised is not all in it yet. */
-  readonly stuck: StorageError | undefined;
+  /** How many lines it had lost that our private copy has given back. */
+  readonly again: number;
   /** The last line of our chain, the pending ones included. */
   readonly head: ChainHead | undefined;
   readonly file: DiskFile | undefined;
@@ -33,9 +34,9 @@ const NO_REPAIR = {
   cut: undefined,
   restored: [],
   damaged: undefined,
-  obstructed: undefined,
+  problem: undefined,
   unknown: [],
-  stuck: undefined,
+  again: 0,
 } as const;
 
 /**
@@ -48,14 +49,13 @@ export function recoverOwnLog(
   owed: readonly OwnLine[],
   context: RecoveryContext,
 ): OwnLogRepair {
-  const head = promisedHead(owed, record);
   try {
     return recoverWhatStands(log, record, owed, context);
   } catch (error) {
     // Anybody who can write in the folder can put a link there: that must not stop our other logs.
-    if (isObstruction(error)) return { ...NO_REPAIR, obstructed: error, head, file: undefined };
     // Nor does trouble with this file; that with pending or the quarantine is everybody's.
-    if (!(error instanceof StorageError) || !isOf(log, error)) throw error;
+    const isOfFile = error instanceof StorageError && (isObstruction(error) || isOf(log, error));
+    if (!isOfFile) throw error;
     return leftAlone(record, owed, error);
   }
 }
@@ -64,9 +64,9 @@ export function recoverOwnLog(
 export function leftAlone(
   record: OwnHead | undefined,
   owed: readonly OwnLine[],
-  stuck: StorageError,
+  problem: StorageError,
 ): OwnLogRepair {
-  return { ...NO_REPAIR, stuck, head: promisedHead(owed, record), file: undefined };
+  return { ...NO_REPAIR, problem, head: promisedHead(owed, record), file: undefined };
 }
 
 function isOf(log: OwnLog, { path }: StorageError): boolean {
@@ -79,19 +79,66 @@ function recoverWhatStands(
   owed: readonly OwnLine[],
   context: RecoveryContext,
 ): OwnLogRepair {
-  const { disk } = context;
   const head = promisedHead(owed, record);
-  const from = durableEnd(disk, log, record);
-  if (typeof from === "string") return stopped(head, record?.end ?? 0, from);
+  const from = durableEnd(context.disk, log, record);
+  let repair: OwnLogRepair | undefined;
+  if (typeof from === "string") repair = stopped(head, record?.end ?? 0, from);
+  else if (record !== undefined) {
+    repair = repairFrom(log, { from, owed, known: record.seq, head }, context);
+    if (repair.file !== undefined) return repair;
+  }
+  // The file is not what we left, or we do not remember all: our own copy may know more.
+  return fromCopy(log, record, owed, context) ?? repair ?? firstLook(log, owed, context);
+}
+
+function fromCopy(
+  log: OwnLog,
+  record: OwnHead | undefined,
+  owed: readonly OwnLine[],
+  context: RecoveryContext,
+): OwnLogRepair | undefined {
+  const kept = restorable(log, record, context.copy, context);
+  if (kept === undefined) return undefined;
+  const { from, rest, last } = kept;
+  const later = owed.filter(({ seq }) => seq > last.seq);
+  const known = (rest[0]?.seq ?? last.seq + 1) - 1;
+  const all = [...rest, ...later];
+  const head = headOf(later.findLast((own) => own.foreign !== true)) ?? last;
+  const repair = repairFrom(log, { from, owed: all, known, head }, context);
+  const again = repair.restored.filter(({ seq }) => seq <= last.seq).length;
+  return { ...repair, again };
+}
+
+/** Without any record the log itself is all that is known of our history, up to the pending lines. */
+function firstLook(log: OwnLog, owed: readonly OwnLine[], context: RecoveryContext): OwnLogRepair {
   const first = owed.find((own) => own.foreign !== true);
-  if (record !== undefined && first !== undefined && first.seq !== record.seq + 1) {
-    const detail = `pending lines begin at seq ${first.seq}, the log is known up to ${record.seq}`;
+  const known = first === undefined ? Infinity : first.seq - 1;
+  return repairFrom(log, { from: 0, owed, known, head: promisedHead(owed, undefined) }, context);
+}
+
+/** From where a log is looked at, what it has to hold from there on, and which lines come before. */
+interface Owed {
+  readonly from: number;
+  readonly owed: readonly OwnLine[];
+  /** The last line of ours before them; one beyond it that is not among them is not ours. */
+  readonly known: number;
+  readonly head: ChainHead | undefined;
+}
+
+function repairFrom(
+  log: OwnLog,
+  { from, owed, known, head }: Owed,
+  context: RecoveryContext,
+): OwnLogRepair {
+  const first = owed.find((own) => own.foreign !== true);
+  if (first !== undefined && known !== Infinity && first.seq !== known + 1) {
+    const detail = `pending lines begin at seq ${first.seq}, the log is known up to ${known}`;
     return stopped(head, from, detail);
   }
-  const file = disk.open(log.path, "append", log.mode);
+  const file = context.disk.open(log.path, "append", log.mode);
   try {
     const scan = scanOwnLog(file, from, owed, context.check);
-    const unknown = scan.unexpected.filter((own) => own.seq > lastKnown(record, first, own));
+    const unknown = scan.unexpected.filter((own) => own.seq > known);
     if (unknown.length > 0) {
       // Writing on would fork our own chain.
       file.close();
@@ -115,15 +162,6 @@ function recoverWhatStands(
 
 function stopped(head: ChainHead | undefined, offset: number, detail: string): OwnLogRepair {
   return { ...NO_REPAIR, damaged: { offset, detail }, head, file: undefined };
-}
-
-/** Without any record the log itself is all that is known of our history, up to the pending lines. */
-function lastKnown(
-  record: OwnHead | undefined,
-  first: OwnLine | undefined,
-  own: ChainHead,
-): number {
-  return record?.seq ?? (first === undefined ? own.seq : first.seq - 1);
 }
 
 /** First start on a log that has history, or heads.json was lost: the last line of our chain. */

@@ -1,4 +1,4 @@
-import { StorageError } from "../disk/disk.ts";
+import { isObstruction, StorageError } from "../disk/disk.ts";
 import type { OwnLog } from "./own-log-repair.ts";
 import type { OwnLogRepair } from "./recover-own-log.ts";
 
@@ -6,12 +6,18 @@ import type { OwnLogRepair } from "./recover-own-log.ts";
 export const IDENTITY_HINT =
   "our key is used elsewhere: stop the other copy, then: deaddrop reclaim. If it was stolen, have each peer revoke it (deaddrop trust revoke)";
 
+/** What an operator does when our log has lost lines that nothing of ours has. Spec 1.6. */
+export const DAMAGED_HINT =
+  "find a copy of this log that has the lines (a peer's copy of the wire, a backup), then: deaddrop reclaim --from FILE";
+
 /** What recovery found and did, over all logs of an identity. */
 export interface RecoveryReport {
   /** Torn ends of ours that were cut (a copy is in the quarantine). */
   readonly cut: readonly { log: string; offset: number; bytes: number }[];
   /** Promised lines that a log lacked and has now. */
   readonly restored: readonly { log: string; seq: number; id: string; line: Uint8Array }[];
+  /** Logs that had lost lines which are in them again, and how many. */
+  readonly again: readonly { log: string; lines: number }[];
   /** Damage that cannot be restored: nothing is written to that log. */
   readonly damaged: readonly { log: string; offset: number; detail: string }[];
   /** In whose place there is something else: nothing is written to that log. */
@@ -25,6 +31,7 @@ export interface RecoveryReport {
 export const NOTHING_OWED: RecoveryReport = {
   cut: [],
   restored: [],
+  again: [],
   damaged: [],
   obstructed: [],
   unknown: [],
@@ -38,37 +45,38 @@ export function reportOf(repairs: ReadonlyMap<string, OwnLogRepair>): RecoveryRe
     restored: all.flatMap(([log, { restored }]) =>
       restored.map(({ seq, id, line }) => ({ log, seq, id, line })),
     ),
+    again: all.flatMap(([log, { again }]) => (again === 0 ? [] : [{ log, lines: again }])),
     damaged: all.flatMap(([log, { damaged }]) =>
       damaged === undefined ? [] : [{ log, ...damaged }],
     ),
-    obstructed: all.flatMap(([log, { obstructed: problem }]) =>
-      problem === undefined ? [] : [{ log, problem }],
+    obstructed: all.flatMap(([log, { problem }]) =>
+      isObstruction(problem) ? [{ log, problem }] : [],
     ),
     unknown: all.flatMap(([log, { unknown }]) => unknown.map(({ seq, id }) => ({ log, seq, id }))),
-    stuck: all.flatMap(([, { stuck }]) => stuck ?? []),
+    stuck: all.flatMap(([, { problem = [] }]) => (isObstruction(problem) ? [] : problem)),
   };
 }
 
 /** Why nothing may be appended to a log after its recovery; undefined when all is well. */
 export function blockedBy(
   log: OwnLog,
-  { damaged, obstructed, unknown }: OwnLogRepair,
+  { damaged, problem, unknown }: OwnLogRepair,
 ): StorageError | undefined {
-  if (obstructed !== undefined) return obstructed;
+  if (isObstruction(problem)) return problem;
   if (damaged !== undefined) {
     return new StorageError(
       "log_damaged",
       log.path,
       `${damaged.detail}; nothing is written to it`,
       {
-        hint: "put the log back from a backup or a peer's copy of the wire, then start again",
+        hint: DAMAGED_HINT,
       },
     );
   }
   const [first] = unknown;
   if (first === undefined) return undefined;
-  const problem = `line ${first.seq} carries our signature, but we did not write it`;
-  return new StorageError("identity_in_use", log.path, problem, {
+  const detail = `line ${first.seq} carries our signature, but we did not write it`;
+  return new StorageError("identity_in_use", log.path, detail, {
     hint: IDENTITY_HINT,
   });
 }

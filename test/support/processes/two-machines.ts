@@ -91,12 +91,13 @@ export async function playTwoMachines(
 
   await forge.does("send", "hello", "from the other machine");
   await carried("scribe has it", async () => (await scribe.does("inbox")).includes("hello"));
-  await carried("forge knows that", async () =>
-    JSON.parse(await forge.does("sent", "--json")).some(
-      ({ receipts }: { receipts: { state: string }[] }) =>
-        receipts.some(({ state }) => state === "delivered" || state === "read"),
-    ),
-  );
+  await carried("forge knows that", async () => {
+    const sent = JSON.parse(await forge.does("sent", "--json")) as {
+      receipts: { state: string }[];
+    }[];
+    const states = sent.flatMap(({ receipts }) => receipts.map(({ state }) => state));
+    return states.some((state) => state === "delivered" || state === "read");
+  });
   await forge.does("propose", "freeze the format", "--decision", "It is frozen until May.");
   const proposal = await carried("scribe has the proposal", async () => {
     const proposals = JSON.parse(await scribe.does("proposals", "--json")) as {
