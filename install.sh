@@ -167,10 +167,25 @@ for (const [path, { dev }] of Object.entries(packages)) {
 JS
 }
 
-# True when nothing, or an older link of ours, stands where the command goes.
+# True when the command is a link to the installed program.
+link_is_installed() {
+  [ -L "$LINK" ] && [ "$(readlink "$LINK")" = "$APP/bin/deaddrop.js" ]
+}
+
+# True when the command is a link to a checkout, as README's quick start makes it.
+link_is_checkout() {
+  [ -L "$LINK" ] || return 1
+  target=$(readlink "$LINK")
+  case $target in
+    /*/bin/deaddrop.js) is_checkout "${target%/bin/deaddrop.js}" ;;
+    *) false ;;
+  esac
+}
+
+# True when nothing, or a link of ours, stands where the command goes.
 link_is_ours() {
   if [ -L "$LINK" ]; then
-    [ "$(readlink "$LINK")" = "$APP/bin/deaddrop.js" ]
+    link_is_installed || link_is_checkout
   else
     [ ! -e "$LINK" ]
   fi
@@ -182,7 +197,7 @@ install_program() {
   say "installing the program into $APP"
   run rm -rf "$APP.new" "$APP.old"
   run mkdir -p "$APP.new" "$(dirname "$LINK")"
-  for part in bin dist schemas systemd launchd tiers.json package.json; do
+  for part in bin dist docs schemas systemd launchd README.md SECURITY.md tiers.json package.json; do
     run cp -R "$SOURCE/$part" "$APP.new/"
   done
   copy_modules
@@ -307,7 +322,7 @@ uninstall() {
       "end it where it was started, then run this again"
     say "the daemon of $running has to be ended first"
   done
-  if [ -L "$LINK" ] && link_is_ours; then run rm -f "$LINK"; fi
+  if link_is_installed; then run rm -f "$LINK"; fi
   run rm -rf "$DATA"
   removed=removed
   [ "$DRY_RUN" = no ] || removed="would be removed"

@@ -28,8 +28,6 @@
  * and waits use monotonic time; lines and receipts carry wall time. Calls do not overlap
  * (`session/queue.ts`), so no state is locked in memory.
  */
-import { unreadNotices } from "../protocol/agent-notices/agent-notices-state.ts";
-import { unreadCount } from "../protocol/receipts/receipts.ts";
 import { StorageError, type Disk } from "../storage/disk/disk.ts";
 import { lostPast } from "../trust/policy/policy-drift.ts";
 import { DeaddropError } from "../api/errors.ts";
@@ -46,6 +44,7 @@ import type { Session } from "./session/session.ts";
 import type { World } from "./session/world.ts";
 import { restoreInbox } from "./state/inbox-recovery.ts";
 import { restoreNotices } from "./state/notices-recovery.ts";
+import { oldestUnread } from "./state/unread.ts";
 
 /**
  * One identity on one wire, without a process around it: the daemon, the command line, the library
@@ -75,7 +74,7 @@ export interface AgentHold {
    * process id, when another daemon has it. `waitMs`: how long a command's lock is waited for.
    */
   hold(waitMs: number): Promise<void>;
-  /** Why it works no more for now: nothing can be noted or promised. It goes on by itself. */
+  /** Why nothing is noted, or our lines wait. It goes on by itself. */
   readonly stuck: StorageError | undefined;
   close(): void;
 }
@@ -105,18 +104,18 @@ async function noteStart({ recorder, world }: Session): Promise<void> {
   return Promise.resolve();
 }
 
-/** One that was deleted is written again; spec 4.1: rotated only when all of it has been read. */
-function keepInbox({ world: { disk }, place, files, memory, env }: Session): void {
+/** One that was deleted is written again; one that is large is rotated. Spec 4.1. */
+function keepInbox({ world: { disk }, place, files, memory }: Session): void {
   const { inbox } = files;
   const isKnown = memory.inbox.unnoted === undefined;
   if (isKnown && !inbox.isThere()) restoreInbox({ disk, place, memory, files });
-  if (unreadCount(memory.state.receipts, env) === 0) inbox.rotate(inbox.end);
+  inbox.rotate(() => oldestUnread(files, memory.state.receipts));
 }
 
-/** The same for the notices. */
+/** The same for the notices; the state has those that are unread. */
 function keepNotices({ files, memory }: Session): void {
   if (!files.notices.isThere()) restoreNotices({ memory, files });
-  if (unreadNotices(memory.state.agentNotices) === 0) files.notices.rotate(files.notices.end);
+  files.notices.rotate(() => files.notices.end);
 }
 
 /**
@@ -225,7 +224,8 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
       return Math.min(dueMs, keeper.troubles.nextDueMs());
     },
     get stuck() {
-      return keeper.troubles.problem("private files");
+      const { troubles } = keeper;
+      return troubles.problem("private files") ?? troubles.problem("own logs");
     },
     close: () => keeper.close(),
   };

@@ -13,6 +13,7 @@ import type { ObligationView, ThreadOutline } from "../protocol/threads/threads-
 import type { UnownedLogs } from "../storage/unowned-logs.ts";
 import type { Tier } from "../trust/tiers.ts";
 import type { Priority } from "../wire/message.ts";
+import type { GrowthView } from "./growth.ts";
 import type { HoldsView, LogWaitView } from "./holds.ts";
 import type { StorageView, TroubleView } from "./troubles.ts";
 
@@ -189,6 +190,8 @@ export interface StatsView {
   incidents: number;
   incidents_acked_in_time: number;
   disagreements: number;
+  /** What grows with use; a daemon of an older version does not say. */
+  growth?: GrowthView[];
 }
 
 export interface ResolvedId {

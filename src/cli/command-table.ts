@@ -49,6 +49,8 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
   {
     title: "Read",
     entries: [
+      entry("guide", "what an agent has to know", () => import("./commands/read/guide.ts")),
+      entry("catch-up", "what there is to know first", () => import("./commands/read/catch-up.ts")),
       entry("inbox", "messages for you", () => import("./commands/read/inbox.ts")),
       entry("notices", "what your daemon tells you", () => import("./commands/read/notices.ts")),
       entry("wait", "wait until something is there", () => import("./commands/read/wait.ts")),
@@ -64,6 +66,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     title: "See",
     entries: [
       entry("status", "everything on one screen", () => import("./commands/see/status.ts")),
+      entry("as", "which identity this folder uses", () => import("./commands/see/as.ts")),
       entry("whoami", "who and where you are", () => import("./commands/see/whoami.ts")),
       entry("peer", "what of a peer is held back", () => import("./commands/see/peer.ts")),
       entry("peers", "who is there", () => import("./commands/see/peers.ts")),

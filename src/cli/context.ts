@@ -1,10 +1,12 @@
-import { readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { InvalidArgumentError, type Command } from "commander";
 import type { Client, ClientPlace } from "../api/client.ts";
 import { DeaddropError } from "../api/errors.ts";
 import { calling } from "../storage/disk/errno.ts";
+import { nodeDisk } from "../storage/disk/node-disk.ts";
+import { boundAbove, type BoundFolder } from "../storage/private/bound-folders.ts";
 import { placesFrom, programFolder, type Places } from "../storage/paths.ts";
 import type { Screen } from "./output/output.ts";
 import { wireAbove } from "./wire-search.ts";
@@ -83,7 +85,7 @@ function endQuietly(error: NodeJS.ErrnoException): void {
 export function addGlobalFlags(command: Command): Command {
   const flags = [
     ["--wire <folder>", "the wire (else DEADDROP_WIRE, else the nearest _coordination/ upward)"],
-    ["--as <handle>", "who you are (else DEADDROP_AS, else the only identity here)"],
+    ["--as <handle>", "who you are (else DEADDROP_AS, `deaddrop as`, the only identity)"],
     ["--json", "print JSON"],
   ] as const;
   for (const [flag, about] of flags) if (!has(command, flag)) command.option(flag, about);
@@ -135,21 +137,42 @@ function isFolder(path: string): boolean {
   return stat?.isDirectory() ?? false;
 }
 
+/** An identity, and what says that it is ours. */
+export interface WhoHere {
+  readonly handle: string;
+  readonly by: string;
+}
+
 /** Who we are on this machine. Throws DeaddropError when that is not clear. Spec 4.4. */
 export function findHandle(cli: Cli, flags: GlobalFlags): string {
-  const named = flags.as ?? cli.env["DEADDROP_AS"];
-  if (named !== undefined && named !== "") return named;
+  return whoHere(cli, flags).handle;
+}
+
+/** The same, and why. Nobody's identity is ever guessed: of two, neither is taken. */
+export function whoHere(cli: Cli, flags: GlobalFlags): WhoHere {
+  if (flags.as !== undefined && flags.as !== "") return { handle: flags.as, by: "--as" };
+  const { DEADDROP_AS: named } = cli.env;
+  if (named !== undefined && named !== "") return { handle: named, by: "DEADDROP_AS" };
+  const bound = boundHere(cli);
+  if (bound !== undefined) return { handle: bound.handle, by: `deaddrop as in ${bound.folder}` };
   const handles = localHandles(cli.env);
   const [only] = handles;
   if (only === undefined) {
+    const wasHere = existsSync(programFolder(placesOf(cli.env)));
+    const lost = wasHere ? "if its key was lost, `deaddrop restore <backup>`; else " : "";
     throw new DeaddropError("config", "no identity on this machine", {
-      hint: "run `deaddrop init` or `deaddrop join`, or make a key with `deaddrop keygen <handle>`",
+      hint: `${lost}run \`deaddrop init\` or \`deaddrop join\`, or make a key with \`deaddrop keygen <handle>\``,
     });
   }
-  if (handles.length === 1) return only;
+  if (handles.length === 1) return { handle: only, by: "being the only identity of this user" };
   throw new DeaddropError("config", `several identities here: ${handles.join(", ")}`, {
-    hint: "say who you are with --as or DEADDROP_AS",
+    hint: "ask your operator who you are, then say it once for this folder: deaddrop as <handle> (or each time with --as or DEADDROP_AS)",
   });
+}
+
+function boundHere(cli: Cli): BoundFolder | undefined {
+  const disk = nodeDisk();
+  return boundAbove(disk, placesOf(cli.env), disk.realPath(cli.cwd));
 }
 
 /** Handles whose private key lies in our configuration folder. Spec 1.1. */

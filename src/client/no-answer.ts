@@ -24,10 +24,10 @@ export function noAnswer(
 ): DeaddropError {
   const pid = holderOf(lock);
   const daemon = pid === undefined ? "the daemon" : `the daemon (process ${pid})`;
-  const end = `end it (${pid === undefined ? "kill -9" : `kill -9 ${pid}`}: nothing is lost) and start it again`;
+  const kill = pid === undefined ? "" : `, or kill -9 ${pid} and start it again`;
   const repeat = begun && !READING.has(op) ? "look at `deaddrop sent` before you repeat it; " : "";
   return new DeaddropError("timeout", `${daemon} ${what}; ${outcome(op, begun)}`, {
-    hint: `${repeat}if the daemon stays silent, ${end}`,
+    hint: `${repeat}if the daemon stays silent: deaddrop service restart${kill}; nothing is lost`,
   });
 }
 

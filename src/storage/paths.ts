@@ -83,6 +83,8 @@ export interface AgentPaths {
   readonly journal: string;
   readonly checkpoint: string;
   readonly pending: string;
+  /** The folder of our private copies of our own logs. Spec 1.6. */
+  readonly ownCopies: string;
   readonly lock: string;
   readonly operatorJournal: string;
   /** There while a restore is under way, or was interrupted. */
@@ -126,6 +128,7 @@ export function agentPaths(
     journal: join(stateDir, "journal.jsonl"),
     checkpoint: join(stateDir, "checkpoint.json"),
     pending: join(stateDir, "pending.jsonl"),
+    ownCopies: join(stateDir, "own"),
     lock: join(stateDir, "identity.lock"),
     operatorJournal: join(stateDir, "operator.jsonl"),
     restoring: join(stateDir, "restoring.json"),

@@ -82,6 +82,10 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
     ["inbox", "--thread", `thread ${EVIL}`],
   ],
   notices: [["notices"], ["notices", "--unread"]],
+  wait: [["wait"]],
+  "catch-up": [["catch-up"]],
+  guide: null,
+  as: [["as", EVIL]],
   pending: [["pending"]],
   sent: [["sent"]],
   thread: [

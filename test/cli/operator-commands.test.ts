@@ -1,8 +1,10 @@
 import {
   appendFileSync,
   chmodSync,
+  existsSync,
   mkdirSync,
   readFileSync,
+  truncateSync,
   readdirSync,
   rmSync,
   statSync,
@@ -397,6 +399,51 @@ describe("doctor", () => {
     const { result, detail, mend } = (await found()) ?? {};
     expect([result, mend]).toEqual(["warning", expect.stringContaining(`ls -l ${log}`)]);
     expect(detail).toContain("the log of scribe holds 101 lines that scribe did not sign");
+  });
+
+  it("says how large each file is, and what to do about a large one", async () => {
+    await json("init", "--me", "forge", "--peer", "scribe", "--local-pair");
+    const sizes = async () =>
+      (await doctor("--as", "forge")).findings.filter(({ check }) => check.startsWith("size of"));
+    expect(await sizes()).toContainEqual({
+      check: "size of logs",
+      result: "ok",
+      detail: "0 bytes in 2 files",
+    });
+    const log = join(machine.wireDir, "incident_log.jsonl");
+    writeFileSync(log, "");
+    truncateSync(log, 300 * 1_048_576);
+    expect(await sizes()).toContainEqual({
+      check: "size of incidents",
+      result: "warning",
+      detail: "300 MiB in 1 file",
+      mend: expect.stringContaining("deaddrop init --wire") as string,
+    });
+  });
+
+  it("answers a lost key with restore first, and no command makes another unasked", async () => {
+    await json("init", "--me", "forge", "--peer", "scribe", "--local-pair");
+    const keys = join(machine.root, "config", "inter-agent-deaddrop");
+    for (const name of ["forge.key", "forge.pub.json"]) rmSync(join(keys, name));
+    const first = /if it was lost, restore it: deaddrop restore <backup>.*: deaddrop keygen forge/;
+    for (const args of [
+      ["config", "list", "--as", "forge"],
+      ["join", machine.wireDir, "--me", "forge", "--peer", "scribe"],
+      ["init", "--me", "forge", "--peer", "quill", "--wire", join(machine.root, "other")],
+    ]) {
+      const { code, stderr } = await run(...args);
+      expect([code, stderr]).toEqual([2, expect.stringMatching(first)]);
+    }
+    expect(existsSync(join(keys, "forge.key"))).toBe(false);
+    const { wrong } = await doctor("--as", "forge");
+    expect(wrong[0]?.mend).toMatch(first);
+
+    for (const name of ["scribe.key", "scribe.pub.json"]) rmSync(join(keys, name));
+    const { code, stderr } = await run("status");
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining("`deaddrop restore <backup>`; else"),
+    ]);
   });
 
   it("says how to mend every fault", async () => {

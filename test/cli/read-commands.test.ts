@@ -505,9 +505,14 @@ describe("whoami and stats", () => {
       incidents: 1,
       incidents_acked_in_time: 1,
       disagreements: 0,
+      growth: [
+        { what: "logs", files: 2, bytes: 5_767_168 },
+        { what: "inbox", files: 6, bytes: 400 * 1_048_576, advice: "read it" },
+      ],
     };
     const { stdout } = await run(["stats"], { views: { stats } });
     expect(stdout).toContain("heartbeats       25 %\nby type          heartbeat 10, ack 3\n");
+    expect(stdout).toMatch(/^logs +5\.5 MiB in 2 files\ninbox +400 MiB in 6 files; read it\n$/m);
   });
 });
 

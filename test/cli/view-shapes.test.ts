@@ -60,8 +60,12 @@ const TYPES = {
   whoami: view("whoami"),
 } as const;
 
-/** Commands that show nothing of what an agent knows: set-up, keys, files, and what they print is their own. */
+/**
+ * Commands that show nothing of what an agent knows (set-up, keys, files), or several of these views
+ * in one.
+ */
 const NO_VIEW = [
+  ...["as", "catch-up", "guide"],
   ...["backup", "canonical", "card", "completion", "config", "daemon", "demo", "doctor", "init"],
   ...["join", "keygen", "reclaim", "restore", "resume", "sas", "service", "verify"],
 ];
@@ -189,7 +193,11 @@ async function alarm(scene: Scene): Promise<void> {
   await scene.says("incident ack", "scribe", first);
   await until("it is acked", async () => (await listed()).some(({ status }) => status === "acked"));
   await scene.says("incident resolve", "forge", first);
-  await scene.says("incident raise", "scribe", "and the docs", "--severity", "low");
+  const second = await scene.says("incident raise", "scribe", "the docs", "--severity", "low");
+  await scene.reaches("forge", second);
+  await scene.run("forge", "inbox", "--unread", "--mark-read");
+  // A message brings the beat forward that shows it read.
+  await scene.says("send", "scribe", "have you seen it?", "x");
   await until("it has a deadline", async () =>
     (await listed()).some(({ addressees }) => typeof addressees[0]?.due_at === "string"),
   );
@@ -219,7 +227,13 @@ async function harm(scene: Scene, scribes: Daemon): Promise<void> {
 
 /** Seldom there, or not on this wire; what makes them has tests of its own. */
 const RARE = [
-  ...["audit.incidents[].addressees[].due_at", "audit.refused_then", "audit.torn", "audit.twins"],
+  ...[
+    "audit.incidents[].addressees[].due_at",
+    "audit.incidents[].addressees[].stage",
+    "audit.refused_then",
+    "audit.torn",
+    "audit.twins",
+  ],
   ...[
     "decisions.pending",
     "decisions.superseded[].supersedes",
@@ -228,6 +242,7 @@ const RARE = [
     "key show.since",
   ],
   ...["peers[].trusts_us", "peers[].waits", "status.peers[].trusts_us", "status.peers[].waits"],
+  ...["proposals[].replaced_by", "thread[].proposals[].replaced_by"],
   ...["proposals[].problem", "search[]._meta.corrections", "search[]._meta.refused"],
   ...["status.in_use", "status.incidents[].addressees[].acked_at", "status.safe_mode"],
   ...["thread[].messages[]._meta.refused", "thread[].proposals[].problem", "whoami.in_use"],

@@ -621,6 +621,29 @@ describe("ship", () => {
 });
 
 describe("propose", () => {
+  it.each([
+    ["4h", "2026-11-21T16:01:00.000Z"],
+    ["2m", "2026-11-21T12:03:00.000Z"],
+    ["30d", "2026-12-21T12:00:00.000Z"],
+    ["2026-11-22T08:00:00Z", "2026-11-22T08:00:00.000Z"],
+  ])("--due %s asks for an answer until %s", async (when, due) => {
+    const draft = await drafted(["propose", "s", "why", "--due", when]);
+    expect(draft?.body).toEqual({ decision: "why", due, required: ["scribe"] });
+  });
+
+  it.each(["1m", "119s", "31d", "2026-11-21T12:01:00Z", "2027-01-01T00:00:00Z"])(
+    "--due %s is too soon or too far away",
+    async (when) => {
+      const { stderr } = await refused(["propose", "s", "why", "--due", when]);
+      expect(stderr).toContain("in 2 minutes at the earliest and in 30 days at the latest");
+    },
+  );
+
+  it("--due soon is neither a span of time nor a time", async () => {
+    const { stderr } = await refused(["propose", "s", "why", "--due", "soon"]);
+    expect(stderr).toContain('--due "soon" is neither a span of time nor a time');
+  });
+
   it("needs the peer in a pair, and its text is the decision", async () => {
     expect(await drafted(["propose", "freeze", "Frozen until May."])).toEqual({
       to: ["scribe"],

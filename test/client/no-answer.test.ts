@@ -46,7 +46,7 @@ describe("a real daemon that is stopped", () => {
       stderr:
         `deaddrop: the daemon (process ${daemon.pid}) did not answer within 0.3 s; ` +
         "nothing was sent or changed\n" +
-        `  if the daemon stays silent, end it (kill -9 ${daemon.pid}: nothing is lost) and start it again\n`,
+        `  if the daemon stays silent: deaddrop service restart, or kill -9 ${daemon.pid} and start it again; nothing is lost\n`,
     });
     const inbox = await typed(wire, LIMIT_MS, "inbox");
     expect(inbox.code).toBe(3);

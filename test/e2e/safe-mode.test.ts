@@ -24,10 +24,32 @@ async function safeMode(wire: LiveWire, handle: string): Promise<SafeModeView | 
   return status.safe_mode ?? undefined;
 }
 
-/** Both daemons run, and scribe's agent does nothing about forge's incident. */
-async function raise(wire: LiveWire, severity: string): Promise<string> {
-  for (const handle of BOTH) await wire.daemon(handle);
-  return raiseAnother(wire, "main is broken", severity);
+const TEN_MINUTES_MS = 600_000;
+
+/**
+ * Both daemons run. Scribe's agent reads forge's incident and does nothing about it, for longer than
+ * it has: ten minutes, by the clock of both.
+ */
+async function ignore(wire: LiveWire, severity: string): Promise<string> {
+  const clock = settableClock(wire);
+  for (const handle of BOTH) await wire.daemon(handle, clock.daemonOptions);
+  await begun(wire);
+  const incident = await raiseAnother(wire, "main is broken", severity);
+  await readAll(wire, 1);
+  await until("it is escalated", () => escalations(wire).length === 1);
+  clock.set(TEN_MINUTES_MS + 1);
+  return incident;
+}
+
+/** Scribe's first beat is there: what that covers would ask nothing of it. */
+async function begun(wire: LiveWire): Promise<void> {
+  await until("scribe has beaten", () => wire.lines("scribe_to_forge.jsonl").length > 0);
+}
+
+async function readAll(wire: LiveWire, count: number): Promise<void> {
+  await until("they arrive", () => wire.privateLines("scribe", "inbox").length === count);
+  const { code } = await wire.run("scribe", "inbox", "--unread", "--mark-read");
+  expect(code).toBe(0);
 }
 
 async function raiseAnother(wire: LiveWire, subject: string, severity: string): Promise<string> {
@@ -60,7 +82,7 @@ const escalations = (wire: LiveWire) =>
 describe("an incident that its addressee does not ack", () => {
   it("of high severity: escalation, safe mode for both, only its types go, resume ends it", async () => {
     const wire = makeWire({ cadenceSeconds: 1 });
-    const incident = await raise(wire, "high");
+    const incident = await ignore(wire, "high");
     for (const handle of BOTH) {
       const mode = await until(`safe mode for ${handle}`, () => safeMode(wire, handle));
       expect(mode).toMatchObject({ author: "forge", of: "scribe", incident_id: incident });
@@ -95,7 +117,7 @@ describe("an incident that its addressee does not ack", () => {
 
   it("one agent alone may go on by its own operator's word", async () => {
     const wire = makeWire({ cadenceSeconds: 1 });
-    await raise(wire, "critical");
+    await ignore(wire, "critical");
     for (const handle of BOTH) await until("safe mode", () => safeMode(wire, handle));
     const here = ["resume", "--here", "--reason", "night shift", "--yes"];
     expect((await wire.run("scribe", ...here)).code).toBe(0);
@@ -106,8 +128,7 @@ describe("an incident that its addressee does not ack", () => {
 
   it("of low severity: escalated, and sending goes on", async () => {
     const wire = makeWire({ cadenceSeconds: 1 });
-    await raise(wire, "low");
-    await until("it is escalated", () => escalations(wire).length === 1);
+    await ignore(wire, "low");
     await beatsMore(wire, 4);
     for (const handle of BOTH) {
       expect(await safeMode(wire, handle)).toBeUndefined();
@@ -121,11 +142,14 @@ describe("an incident that its addressee does not ack", () => {
     const wire = makeWire({ deadlineSeconds: 600 });
     const clock = settableClock(wire);
     for (const handle of BOTH) await wire.daemon(handle, clock.daemonOptions);
+    await begun(wire);
     const acked = await raiseAnother(wire, "main is broken", "high");
     await until("it has arrived", () => wire.privateLines("scribe", "inbox").length === 1);
     expect((await wire.run("scribe", "incident", "ack", acked)).code).toBe(0);
     const other = await raiseAnother(wire, "and the docs", "high");
-    await until("both are covered", async () => (await running(wire)).length === 2);
+    await readAll(wire, 2);
+    expect((await wire.run("forge", "send", "what brings a beat forward")).code).toBe(0);
+    await until("both are read", async () => (await running(wire)).length === 2);
     await beatsMore(wire, 2);
     expect(escalations(wire)).toEqual([]);
     // The time is over for both, and one of them shows it.

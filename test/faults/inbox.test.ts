@@ -31,7 +31,7 @@ test("a rotation that fails at any operation loses and repeats no line, and no o
         const before = process.operations;
         process.failAt(at, fault);
         try {
-          inbox.rotate(end);
+          inbox.rotate(() => end);
         } catch (error) {
           if (!(error instanceof Crashed) && !(error instanceof StorageError)) throw error;
         }

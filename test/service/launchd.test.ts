@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import {
   installService,
+  runService,
   serviceLogs,
   serviceStatus,
   uninstallService,
@@ -119,4 +120,36 @@ test("on other systems the foreground command is printed", () => {
 test("a path with a line break is refused in words", () => {
   const place = makePlace("darwin", { wire: "a\nb" });
   expect(() => installService(place, fakeHost().host, quiet)).toThrow(/control characters/);
+});
+
+test("start, stop and restart of an installed agent, loaded or not", () => {
+  const place = makePlace("darwin");
+  expect(() => runService(place, fakeHost().host, "start", quiet)).toThrow(
+    `no service of forge is installed for ${place.agent.wireDir}`,
+  );
+  installService(place, fakeHost().host, quiet);
+  const path = join(place.home, "Library/LaunchAgents", `${LABEL}.plist`);
+  const target = `gui/501/${LABEL}`;
+  const load = [
+    `launchctl bootout ${target}`,
+    `launchctl enable ${target}`,
+    `launchctl bootstrap gui/501 ${path}`,
+  ];
+  const asks = (action: "start" | "stop" | "restart", isLoaded: boolean) => {
+    const { host, asked } = fakeHost(isLoaded ? {} : { "launchctl print": { status: 113 } });
+    expect(runService(place, host, action, quiet).installed).toBe(true);
+    return asked.filter((line) => !line.startsWith("launchctl print"));
+  };
+  expect(asks("start", true)).toEqual([`launchctl kickstart ${target}`]);
+  expect(asks("start", false)).toEqual(load);
+  expect(asks("restart", true)).toEqual(load);
+  expect(asks("stop", true)).toEqual([`launchctl bootout ${target}`]);
+  expect(asks("stop", false)).toEqual([]);
+});
+
+test("where no manager answers, start says how to run the daemon in the foreground", () => {
+  const place = makePlace("freebsd");
+  const { installed, notes } = runService(place, fakeHost().host, "start", quiet);
+  expect(installed).toBe(false);
+  expect(notes.at(-1)).toMatch(/^run it in the foreground: .* daemon --wire .* --as forge$/);
 });

@@ -43,7 +43,16 @@ SHIM
 chmod +x "$HOME/busy/systemd-notify"
 PATH="$HOME/busy:$PATH" timeout 300 node "$BIN" service install --all >/dev/null
 echo "busy $(shown ActiveState) $(shown StatusText)"
-systemctl --user stop "$unit"
+program service stop --wire "$WIRE" >/dev/null
+echo "stopped $(program service status --wire "$WIRE" | grep -c "installed, not running")"
+program service start --wire "$WIRE" >/dev/null
+echo "started $(shown ActiveState) $(shown StatusText)"
+kill -STOP "$(shown MainPID)"
+before=$(shown MainPID)
+program service restart --wire "$WIRE" >/dev/null
+[ "$before" != "$(shown MainPID)" ]
+echo "restarted $(shown ActiveState) $(program whoami --wire "$WIRE" | grep -c running)"
+program service stop --all >/dev/null
 program service status --wire "$WIRE" --json
 program service install --wire "$WIRE" >/dev/null
 program service uninstall --all >/dev/null
@@ -81,6 +90,9 @@ test("a real user manager runs the real daemon: ready, watched, reloaded, restar
   // A manager that is busy as word comes in cannot tell whose it was unless the sender waits.
   expect(stdout).toContain(`busy active anna on ${wire}\n`);
   expect(stdout).toMatch(/^deaddrop@[0-9a-f]{16}:anna\.service: installed, running, process \d+$/m);
+  expect(stdout).toContain("stopped 1\n");
+  expect(stdout).toContain(`started active anna on ${wire}\n`);
+  expect(stdout).toContain("restarted active 1\n");
   expect(stdout).toMatch(/"running": ?false/);
   expect(stdout).toMatch(/"last_exit_code": ?0/);
   expect(stdout).toContain("left 0\n");

@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   readFileSync,
   readdirSync,
+  readlinkSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -108,6 +109,23 @@ test("nobody's file is replaced by the link", () => {
   expect(ended.stderr).toContain("is not a link of ours");
   expect(install(["uninstall"]).status).toBe(0);
   expect(readFileSync(join(home, ".local/bin/deaddrop"), "utf8")).toBe("mine");
+});
+
+test("the link that README's quick start makes does not stop the installer, and is not uninstalled", () => {
+  const link = join(home, ".local/bin/deaddrop");
+  mkdirSync(dirname(link), { recursive: true });
+  const checkout = resolve(import.meta.dirname, "../..");
+  symlinkSync(join(checkout, "bin/deaddrop.js"), link);
+  const ended = install(["--dry-run", "init", "--me", "forge", "--peer", "scribe"]);
+  expect(ended).toMatchObject({ status: 0, stderr: "" });
+  const program = `${home}/.local/share/deaddrop/app/bin/deaddrop.js`;
+  expect(ended.stdout).toContain(`+ ln -sfn ${program} ${link}\n`);
+  expect(install(["uninstall"]).status).toBe(0);
+  expect(readlinkSync(link)).toBe(join(checkout, "bin/deaddrop.js"));
+  // A link to anything else is somebody's.
+  rmSync(link);
+  symlinkSync("/bin/true", link);
+  expect(install(["init", "--me", "forge", "--peer", "scribe"]).status).toBe(2);
 });
 
 test("uninstalling keeps keys; purging them wants a terminal or --yes, and never takes a wire", () => {

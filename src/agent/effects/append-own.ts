@@ -1,6 +1,7 @@
 import { recoverOwnLogs } from "../session/own-logs.ts";
 import { refusalsOf } from "../../protocol/keys/announcements.ts";
-import { textsField } from "../../protocol/body.ts";
+import { field, textsField } from "../../protocol/body.ts";
+import { dueOf } from "../../protocol/decisions/answer-times.ts";
 import { ownersNeeded } from "../../protocol/decisions/required-parties.ts";
 import { safeModeEnd } from "../../protocol/incidents/safe-mode-end.ts";
 import { maySend, safeMode, type SafeMode } from "../../protocol/incidents/safe-mode.ts";
@@ -74,7 +75,7 @@ export function sendInto(
 }
 
 function address(
-  session: Pick<Session, "place">,
+  session: Pick<Session, "place" | "world">,
   draft: Draft,
   safe: SafeMode | undefined,
 ): Addressed {
@@ -93,7 +94,10 @@ function address(
     });
   }
   const logs = logsTo(layout, handle, draft.to);
-  if (draft.type === "proposal") checkOwners(session, draft, logs);
+  if (draft.type === "proposal") {
+    checkOwners(session, draft, logs);
+    checkDue(draft, session.world.clock.wallMs());
+  }
   return { draft, logs };
 }
 
@@ -106,6 +110,14 @@ function checkOwners(session: Pick<Session, "place">, { body }: Draft, logs: rea
   if (missing.length === 0) return;
   throw new DeaddropError("bad_draft", `not sent: this needs ${missing.join(", ")} as well`, {
     hint: "they own a domain that the proposal touches: name them with --required; several parties need layout outbox",
+  });
+}
+
+/** Spec 3.4: readers take a `due` that is out of range as absent, so we do not write it. */
+function checkDue({ body }: Draft, nowMs: number): void {
+  if (field(body, "due") === undefined || dueOf(body, nowMs) !== undefined) return;
+  throw new DeaddropError("bad_draft", "not sent: body.due is not a time that can be asked for", {
+    hint: "it is an instant such as 2026-06-01T10:00:00Z, from 2 minutes to 30 days from now",
   });
 }
 

@@ -44,6 +44,7 @@ export function openOwnLogs(
       segments: segmentsOf(disk, place.wire.archive, log.name),
     })),
     pendingPath: place.paths.pending,
+    copyPath: (log) => join(place.paths.ownCopies, `${log}.jsonl`),
     heads: kept.heads,
     quarantine: kept.quarantine,
     ownLine: (log, line) => ownLine(log, line, ctx),

@@ -1,5 +1,7 @@
 import { agentNoticesView } from "../../protocol/agent-notices/agent-notices-state.ts";
 import type { State } from "../../protocol/state.ts";
+import type { Files } from "../session/world.ts";
+import type { ReceiptsState } from "../../protocol/receipts/receipts.ts";
 
 /** How many unread messages and notices these ids name. */
 export function unreadIds(
@@ -14,4 +16,23 @@ export function unreadIds(
     else count += unread.filter(({ id }) => wanted.has(id)).length;
   }
   return count;
+}
+
+/** The logical offset of the oldest unread line in the inbox, or the inbox's end. Reads the journal. */
+export function oldestUnread(
+  { journal, inbox }: Pick<Files, "journal" | "inbox">,
+  state: ReceiptsState,
+): number {
+  const firsts = new Map<string, number>();
+  for (const [log, { unread, more }] of state.taken) {
+    const line = unread[0]?.line ?? more?.from;
+    if (line !== undefined) firsts.set(log, line);
+  }
+  let oldest = inbox.end;
+  if (firsts.size === 0) return oldest;
+  for (const { entry } of journal.read()) {
+    if (entry.k !== "line" || entry.inbox === undefined) continue;
+    if (entry.line >= (firsts.get(entry.log) ?? Infinity)) oldest = Math.min(oldest, entry.inbox);
+  }
+  return oldest;
 }

@@ -6,19 +6,13 @@ import { quote } from "../../wire/quote.ts";
 import { parseKeyId } from "../../wire/signature.ts";
 import { parseTimestamp } from "../../wire/timestamp.ts";
 import type { Cli } from "../context.ts";
+import { timeSpan } from "../input/time-span.ts";
 import { emit, table, type Cell, type Paint } from "../output/output.ts";
 import { shortId } from "../output/text.ts";
 import { auditPlan, type AuditFlags } from "./plans.ts";
 
 /** Lines that are listed for a person; `--json` has all of them. */
 const SHOWN_LINES = 200;
-const UNITS_MS: Readonly<Record<string, number>> = {
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-};
-
 /** `deaddrop audit --key`: what a key has signed, for one that may be in other hands. Spec 2.5. */
 export function run(
   cli: Cli,
@@ -44,8 +38,7 @@ export function run(
 
 /** A time, or how long ago. */
 function sinceOf(text: string, nowMs: number): number {
-  const [, amount, unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-  const agoMs = amount === undefined ? undefined : Number(amount) * (UNITS_MS[unit] ?? 0);
+  const agoMs = timeSpan(text);
   const ms = agoMs === undefined ? parseTimestamp(text) : nowMs - agoMs;
   if (ms !== undefined) return ms;
   throw new DeaddropError("usage", `--since ${quote(text)} is neither a time nor a duration`, {

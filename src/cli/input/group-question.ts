@@ -23,10 +23,10 @@ export async function groupFor(
 ): Promise<string | undefined> {
   const group = flags.group ?? (await groupOfParent(cli, flags, host, wireDir));
   if (group === undefined) return undefined;
-  for (const folder of closedPassages(host.disk, wireDir, ownGroupId(group))) {
+  for (const { folder, open } of closedPassages(host.disk, wireDir, ownGroupId(group))) {
     note(
       cli,
-      `members of ${group} cannot pass through ${folder}, so they cannot join: chmod o+x ${folder}, or make the wire elsewhere`,
+      `members of ${group} cannot pass through ${folder}, so they cannot join: chmod ${open} ${folder}, or make the wire elsewhere`,
     );
   }
   return group;

@@ -144,6 +144,7 @@ export function whereGiven({ wire, as }: { wire?: string; as?: string }): string
   return words.map((word) => ` ${shellWord(word)}`).join("");
 }
 
-function shellWord(word: string): string {
+/** One word of a command line to be copied. */
+export function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

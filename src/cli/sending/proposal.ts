@@ -6,6 +6,7 @@ import type { Draft } from "../../wire/compose.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../wire/json/json-value.ts";
 import type { BodyFlags } from "../input/body-input.ts";
 import { collect } from "../context.ts";
+import { dueInstant } from "./due.ts";
 import { subjectWith, type Parent } from "./parent.ts";
 import { peersOf, recipients } from "./recipients.ts";
 import { draftOptions, type SendFlags } from "./send-draft.ts";
@@ -17,6 +18,7 @@ export interface ProposalFlags extends SendFlags, BodyFlags {
   decision?: string;
   decisionId?: string;
   supersedes?: string;
+  due?: string;
 }
 
 export function addProposalFlags(command: Command): Command {
@@ -26,7 +28,11 @@ export function addProposalFlags(command: Command): Command {
     .option("--path <pattern>", "paths that it touches (repeatable)", collect)
     .option("--decision <text>", "the words to be recorded (else the body, else the subject)")
     .option("--decision-id <id>", "a name for the decision (else a slug of the subject)")
-    .option("--supersedes <id>", "the decision that it replaces");
+    .option("--supersedes <id>", "the decision that it replaces")
+    .option(
+      "--due <when>",
+      "until when to answer: 30m, 4h, 2d or a time (else 30 min from reading)",
+    );
 }
 
 export interface Proposal {
@@ -36,15 +42,17 @@ export interface Proposal {
   /** Handles, or `*` for every peer. */
   readonly required: readonly string[];
   readonly flags: ProposalFlags;
+  readonly nowMs: number;
   /** The proposal that it counters. */
   readonly counters?: Parent;
 }
 
 /** A proposal's draft; `body.required` names whom it needs, each by its handle. Spec 3.4. */
 export async function proposal(client: Client, about: Proposal): Promise<Draft> {
-  const { flags, counters, subject } = about;
+  const { flags, counters, subject, nowMs } = about;
   const required = about.required.includes("*") ? await peersOf(client) : about.required;
-  const body = { ...reasonFields(about.reasons, flags), ...fieldsOf(flags), required };
+  const due = flags.due === undefined ? {} : { due: dueInstant(flags.due, nowMs) };
+  const body = { ...reasonFields(about.reasons, flags), ...fieldsOf(flags), ...due, required };
   return {
     to: flags.to === undefined ? required : await recipients(client, flags.to),
     type: "proposal",

@@ -1,6 +1,12 @@
+import { DeaddropError } from "../../api/errors.ts";
 import { runSteps, type Step, type StepReport } from "../../setup/steps.ts";
 import * as launchd from "./service-launchd.ts";
-import type { Host, ServicePlace } from "./service-place.ts";
+import {
+  installedInstances,
+  type Host,
+  type ServiceAction,
+  type ServicePlace,
+} from "./service-place.ts";
 import * as systemd from "./service-systemd.ts";
 
 /** What was done, and what a person should know. `installed` is false where no manager answers. */
@@ -80,6 +86,38 @@ export function uninstallService(
   const steps = runSteps(manager.uninstallSteps(place, host), options.dryRun);
   return { installed: false, steps, notes: ["keys, logs and inbox are untouched"] };
 }
+
+/**
+ * Starts, stops or restarts a service that is installed. Throws DeaddropError where it is not, or when
+ * the manager refuses. Spec 4.3.
+ */
+export function runService(
+  place: ServicePlace,
+  host: Host,
+  action: ServiceAction,
+  options: { readonly dryRun: boolean },
+): ServiceReport {
+  const manager = managerOf(place, host);
+  if (manager === "none") return { installed: false, steps: [], notes: withoutManager(place) };
+  const { wireKey, handle, wireDir } = place.agent;
+  const isInstalled = installedInstances(place.places).some(
+    (each) => each.wireKey === wireKey && each.handle === handle,
+  );
+  if (!isInstalled) {
+    throw new DeaddropError("refused", `no service of ${handle} is installed for ${wireDir}`, {
+      hint: `install and start it: deaddrop service install --wire ${shellWord(wireDir)} --as ${handle}`,
+    });
+  }
+  const { runningSteps } = manager === "systemd" ? systemd : launchd;
+  const steps = runSteps(runningSteps(place, host, action), options.dryRun);
+  return { installed: true, steps, notes: NOTES[action] };
+}
+
+const NOTES: Readonly<Record<ServiceAction, readonly string[]>> = {
+  start: [],
+  restart: [],
+  stop: ["it starts again at the next login; to keep it from that: deaddrop service uninstall"],
+};
 
 export function serviceStatus(place: ServicePlace, host: Host): ServiceStatus {
   switch (managerOf(place, host)) {

@@ -10,6 +10,7 @@ import {
   recordPath,
   refuseControls,
   removeStep,
+  type ServiceAction,
   serviceEnvironment,
   type ServicePlace,
   template,
@@ -32,8 +33,6 @@ export function targetOf(place: ServicePlace): string {
 
 export function installSteps(place: ServicePlace, host: Host): Step[] {
   const plist = plistPath(place);
-  const domain = `gui/${place.uid}`;
-  const hint = `look at what it said: ${logPath(place)}`;
   return [
     {
       what: `make ${dirname(logPath(place))}`,
@@ -46,11 +45,30 @@ export function installSteps(place: ServicePlace, host: Host): Step[] {
       environmentFile(serviceEnvironment(place)),
       0o600,
     ),
-    // Bootstrap refuses what is loaded already, and a changed plist is read only then.
+    ...loadSteps(place, host),
+  ];
+}
+
+/** Bootstrap refuses what is loaded already, and a changed plist is read only then. */
+function loadSteps(place: ServicePlace, host: Host): Step[] {
+  const hint = `look at what it said: ${logPath(place)}`;
+  const bootstrap = ["bootstrap", `gui/${place.uid}`, plistPath(place)];
+  return [
     attemptStep(host, "launchctl", ["bootout", targetOf(place)]),
     attemptStep(host, "launchctl", ["enable", targetOf(place)]),
-    commandStep(host, "launchctl", ["bootstrap", domain, plist], hint),
+    commandStep(host, "launchctl", bootstrap, hint),
   ];
+}
+
+/** It is installed. What is stopped is loaded again at the next login. */
+export function runningSteps(place: ServicePlace, host: Host, action: ServiceAction): Step[] {
+  const target = targetOf(place);
+  const isLoaded = host("launchctl", ["print", target]).status === 0;
+  if (action === "stop")
+    return isLoaded ? [attemptStep(host, "launchctl", ["bootout", target])] : [];
+  if (action === "restart" || !isLoaded) return loadSteps(place, host);
+  const hint = `look at what it said: ${logPath(place)}`;
+  return [commandStep(host, "launchctl", ["kickstart", target], hint)];
 }
 
 export function uninstallSteps(place: ServicePlace, host: Host): Step[] {

@@ -62,6 +62,9 @@ export interface Installed {
   readonly wireDir: string;
 }
 
+/** What is done to a service that is installed. */
+export type ServiceAction = "start" | "stop" | "restart";
+
 /** For `service install --all` (after an upgrade) and `service uninstall --all`. */
 export function installedInstances(places: Places): Installed[] {
   return namesIn(recordsFolder(places)).flatMap((name) => {

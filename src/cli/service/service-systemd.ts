@@ -11,6 +11,7 @@ import {
   recordPath,
   refuseControls,
   removeStep,
+  type ServiceAction,
   serviceEnvironment,
   type ServicePlace,
   template,
@@ -61,6 +62,14 @@ export function uninstallSteps(place: ServicePlace, host: Host): Step[] {
     attemptStep(host, "systemctl", ["--user", "daemon-reload"]),
     attemptStep(host, "systemctl", ["--user", "reset-failed", unitOf(place)]),
   ];
+}
+
+/** It is installed. A unit that failed too often is started again as if it had not. */
+export function runningSteps(place: ServicePlace, host: Host, action: ServiceAction): Step[] {
+  const hint = `look at what it said: journalctl --user --unit=${unitOf(place)}`;
+  const act = commandStep(host, "systemctl", ["--user", action, unitOf(place)], hint);
+  if (action === "stop") return [act];
+  return [attemptStep(host, "systemctl", ["--user", "reset-failed", unitOf(place)]), act];
 }
 
 /** Does the service end when the user logs out? Undefined: logind does not say. */

@@ -144,8 +144,8 @@ function tellUnread(
   const subject = listedSubject(env, author, incident.subject);
   const since = new Date(incident.at).toISOString();
   const remedy = isToUs
-    ? `let the agent read its inbox, or look yourself: deaddrop incident list`
-    : `nothing escalates before that agent has read it; the operator of ${handle} is told as well`;
+    ? "look at it yourself: deaddrop incident list"
+    : `nothing escalates before that; the operator of ${handle} is told as well`;
   return [
     {
       do: "tell",

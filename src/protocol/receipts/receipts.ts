@@ -1,6 +1,7 @@
 import type { RefusalReason } from "../../admission/checks.ts";
 import { answerLog } from "../../wire/layout.ts";
 import { isForUs } from "../addressing.ts";
+import { textField } from "../body.ts";
 import { markAt } from "../logs/coverage.ts";
 import type { HeadBody } from "../effects.ts";
 import { headsOf } from "../logs/logs.ts";
@@ -57,6 +58,9 @@ export interface UnreadLine {
   readonly urgent?: true;
 }
 
+/** The fields of a body in which our agent names what it answers. */
+const ANSWERS = ["acks", "counters", "resolves"];
+
 export function emptyReceipts(): ReceiptsState {
   return { taken: new Map(), sent: emptySent() };
 }
@@ -74,8 +78,9 @@ export function applyReceipts(
 ): readonly Refusal[] {
   switch (event.kind) {
     case "line":
-      if (event.own) takeOwnBeat(state, event, env, logs);
-      else takeLine(state, event, env);
+      if (!event.own) takeLine(state, event, env);
+      else if (event.message.type === "heartbeat") takeOwnBeat(state, event, env, logs);
+      else takeOwnAnswer(state, event);
       break;
     case "refused":
       takeRefusal(
@@ -236,13 +241,22 @@ function takeRefusal(
 
 /** Takes in what our own beat says: after the loss of the journal this restores what it knew. */
 function takeOwnBeat(state: ReceiptsState, event: LineEvent, env: Env, logs: LogsState): void {
-  if (event.message.type !== "heartbeat") return;
   for (const [name, head] of headsOf(event.message.body, logs, env.layout)) {
     const taken = takenOf(state, name);
     forgetUpTo(taken.refused, head.lines);
     if (taken.news !== undefined && taken.news <= head.lines) taken.news = undefined;
     taken.readFloor = Math.max(taken.readFloor, head.readLines);
     taken.unread = taken.unread.filter(({ line }) => line > taken.readFloor);
+  }
+}
+
+/** Spec 3.2: answering marks as read all that the answered log has for our agent, up to there. */
+function takeOwnAnswer(state: ReceiptsState, { message }: LineEvent): void {
+  const answered = ANSWERS.map((name) => textField(message.body, name)).find(Boolean);
+  if (answered === undefined) return;
+  for (const taken of state.taken.values()) {
+    const at = taken.unread.findIndex(({ id }) => id === answered);
+    if (at >= 0) taken.unread = taken.unread.slice(at + 1);
   }
 }
 

@@ -1,9 +1,16 @@
 import { join } from "node:path";
 import type { Disk } from "../../storage/disk/disk.ts";
 import { loadPlace } from "../../agent/config/agent-config.ts";
-import { makeIdentity } from "../../storage/private/identity.ts";
+import { makeIdentity, noKey } from "../../storage/private/identity.ts";
 import { loadSigningIdentity } from "../../storage/private/signing-key.ts";
-import { identityPaths, wirePaths, cardPath } from "../../storage/paths.ts";
+import {
+  agentPaths,
+  cardPath,
+  identityPaths,
+  programFolder,
+  wirePaths,
+  type Places,
+} from "../../storage/paths.ts";
 import { preparePrivateFolders, rememberWire } from "../../storage/private/private-folders.ts";
 import { readSettings, savePinned, saveSettings } from "../../storage/private/private-store.ts";
 import type { Sharing } from "../../storage/wire-folder.ts";
@@ -34,16 +41,32 @@ export interface AgentSide {
   readonly policy: PolicyFiles;
 }
 
-/** Makes the key, unless the agent has one: an identity is one for all of its wires. Spec 2.5. */
+/**
+ * Makes the key, unless the agent has one: an identity is one for all of its wires. Spec 2.5. A key
+ * that was in use and is gone is not replaced without being asked to.
+ */
 export function keyStep({ disk, places, random }: SetupHost, handle: string): Step {
   const paths = identityPaths(places, handle);
   return {
     what: `make the key ${paths.key}`,
-    needed: () => (disk.stat(paths.key)?.size ?? 0) === 0,
+    needed: () => {
+      const isThere = (disk.stat(paths.key)?.size ?? 0) > 0;
+      if (!isThere && wasOnAWire(disk, places, handle)) throw noKey(paths, handle);
+      return !isThere;
+    },
     run: () => {
       makeIdentity(disk, paths, handle, random(32));
     },
   };
+}
+
+function wasOnAWire(disk: Disk, places: Places, handle: string): boolean {
+  const folder = programFolder(places);
+  if (disk.stat(folder)?.kind !== "folder") return false;
+  return disk.list(folder).some((wireKey) => {
+    if (!/^[\w-]+$/.test(wireKey)) return false;
+    return disk.stat(agentPaths(places, { wireDir: "", wireKey, handle }).remembered) !== undefined;
+  });
 }
 
 /** The agent's own key on that wire as others may know it. Throws when it cannot be read. */

@@ -98,12 +98,11 @@ function ownership(subject: ProtocolSubject): string[] {
 const READING_ORDER = [
   "## Before you start",
   "",
-  "1. Read this page.",
-  "2. Read the decisions in force: `deaddrop decisions`.",
-  "3. Read the last 50 lines of each log, so that you know what is being talked about.",
-  "4. Look for open incidents and for what is owed to you or by you: `deaddrop status`.",
-  "5. Greet the others in one line that says what you are about to do.",
-  "6. Then work.",
+  "1. Read this page, and `deaddrop guide`: every command that you need.",
+  "2. Run `deaddrop catch-up`: decisions in force, what is owed, open incidents, the last messages.",
+  "   There is no need to read the logs themselves.",
+  "3. Greet the others in one line that says what you are about to do.",
+  "4. Then work. Read with `deaddrop inbox --unread --mark-read` after each task and before you stop.",
   "",
 ];
 

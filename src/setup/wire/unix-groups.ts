@@ -65,13 +65,24 @@ function accounts(): readonly Account[] {
     });
 }
 
-/** The folders above a wire that members of its group cannot pass through. */
-export function closedPassages(disk: Disk, wireDir: string, groupId: number): readonly string[] {
-  const closed: string[] = [];
+/** A folder that members of a group cannot pass through, and the mode for chmod that opens it. */
+export interface ClosedPassage {
+  readonly folder: string;
+  readonly open: "g+x" | "o+x";
+}
+
+/** Such folders above a wire. Where the folder is the group's own, the bits for others do not count. */
+export function closedPassages(
+  disk: Disk,
+  wireDir: string,
+  groupId: number,
+): readonly ClosedPassage[] {
+  const closed: ClosedPassage[] = [];
   for (let at = dirname(wireDir); ; at = dirname(at)) {
     const stat = disk.stat(at);
-    const isOpen = stat === undefined || (stat.mode & (stat.gid === groupId ? 0o010 : 0o001)) !== 0;
-    if (!isOpen) closed.unshift(at);
+    const isGroups = stat?.gid === groupId;
+    const isOpen = stat === undefined || (stat.mode & (isGroups ? 0o010 : 0o001)) !== 0;
+    if (!isOpen) closed.unshift({ folder: at, open: isGroups ? "g+x" : "o+x" });
     if (at === dirname(at)) return closed;
   }
 }

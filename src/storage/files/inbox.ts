@@ -1,5 +1,12 @@
 import { basename, dirname, join } from "node:path";
-import { readWhole, StorageError, stillNamed, type Disk, type DiskFile } from "../disk/disk.ts";
+import {
+  openIfThere,
+  readWhole,
+  StorageError,
+  stillNamed,
+  type Disk,
+  type DiskFile,
+} from "../disk/disk.ts";
 import { restoreLines, type InboxRepair, type RoutedLine } from "./inbox-repair.ts";
 import { joinLines, wholeLines } from "../disk/line-splitter.ts";
 
@@ -17,7 +24,9 @@ export interface Inbox {
   append(lines: readonly Uint8Array[]): void;
   /** Whether the file is as we left it: another program can remove or change it at any time. */
   isThere(): boolean;
-  /** Bytes of the present file; undefined for what was rotated away. */
+  /**
+   * Bytes of the present file or of a closed one, up to its end; undefined for what was removed.
+   */
   read(offset: number, length: number): Uint8Array | undefined;
   /**
    * Makes the file hold exactly what the journal says, whatever a crash, or its deletion, left.
@@ -32,13 +41,16 @@ export interface Inbox {
   ): InboxRepair<Entry>;
   /** Every whole line of the rotated files that are kept, oldest first, by logical offset. */
   rotated(): Generator<{ readonly at: number; readonly bytes: Uint8Array }>;
-  /** Spec 4.1: rotated by rename at 64 MiB, when all of it has been read. True when it was. */
-  rotate(readUpTo: number): boolean;
+  /**
+   * Spec 4.1: rotated by rename at 64 MiB. `keepFrom` is asked then: the logical offset of the oldest
+   * unread line. No file with such a line is removed. True when it was rotated.
+   */
+  rotate(keepFrom: () => number): boolean;
   close(): void;
 }
 
 const ROTATE_BYTES = 64 * 1024 * 1024;
-/** Rotated files that stay for who is still reading one. */
+/** Closed files that stay, read or not, for a program that still reads one. */
 const KEPT_ROTATED = 2;
 const OFFSET_DIGITS = 16;
 
@@ -55,13 +67,15 @@ class InboxFile implements Inbox {
   #file: DiskFile;
   #base: number;
   #size: number;
+  #closed: readonly ClosedFile[];
 
   constructor(disk: Disk, path: string, rotateBytes: number) {
     this.#disk = disk;
     this.#path = path;
     this.#basePath = path.replace(/(\.jsonl)?$/, ".base.json");
     this.#rotateBytes = rotateBytes;
-    const ends = rotatedFiles(disk, path).map((old) => old.end);
+    this.#closed = closedFiles(disk, path);
+    const ends = this.#closed.map((old) => old.end);
     this.#base = Math.max(readBase(disk, this.#basePath), ...ends);
     this.#file = disk.open(path, "append", 0o600);
     this.#size = this.#file.stat().size;
@@ -100,7 +114,16 @@ class InboxFile implements Inbox {
   }
 
   read(offset: number, length: number): Uint8Array | undefined {
-    return offset < this.#base ? undefined : this.#file.read(length, offset - this.#base);
+    if (offset >= this.#base) return this.#file.read(length, offset - this.#base);
+    const closed = this.#closed.find(({ start, end }) => start <= offset && offset < end);
+    if (closed === undefined) return undefined;
+    const file = openIfThere(this.#disk, closed.path);
+    if (file === undefined) return undefined;
+    try {
+      return file.read(length, offset - closed.start);
+    } finally {
+      file.close();
+    }
   }
 
   recover<Entry extends RoutedLine>(
@@ -119,7 +142,7 @@ class InboxFile implements Inbox {
   }
 
   *rotated(): Generator<{ readonly at: number; readonly bytes: Uint8Array }> {
-    for (const { path, start } of rotatedFiles(this.#disk, this.#path)) {
+    for (const { path, start } of closedFiles(this.#disk, this.#path)) {
       const file = this.#disk.open(path, "read");
       try {
         for (const { bytes, start: at } of wholeLines(file, 0, file.stat().size)) {
@@ -131,9 +154,10 @@ class InboxFile implements Inbox {
     }
   }
 
-  rotate(readUpTo: number): boolean {
-    if (this.#size < this.#rotateBytes || readUpTo < this.end) return false;
+  rotate(keepFrom: () => number): boolean {
+    if (this.#size < this.#rotateBytes) return false;
     this.#refuseWhenTouched();
+    const unreadFrom = keepFrom();
     const number = String(this.#base).padStart(OFFSET_DIGITS, "0");
     const rotated = this.#path.replace(/(\.jsonl)?$/, `.${number}.jsonl`);
     // The name carries the base, so a crash after the rename loses no offset.
@@ -143,8 +167,9 @@ class InboxFile implements Inbox {
     this.#size = 0;
     this.#file = this.#disk.open(this.#path, "append", 0o600);
     saveBase(this.#disk, this.#basePath, this.#base);
-    const old = rotatedFiles(this.#disk, this.#path).slice(0, -KEPT_ROTATED);
-    for (const { path } of old) this.#disk.remove(path);
+    const old = closedFiles(this.#disk, this.#path).slice(0, -KEPT_ROTATED);
+    for (const { path, end } of old) if (end <= unreadFrom) this.#disk.remove(path);
+    this.#closed = closedFiles(this.#disk, this.#path);
     return true;
   }
 
@@ -164,7 +189,15 @@ class InboxFile implements Inbox {
   }
 }
 
-function rotatedFiles(disk: Disk, path: string): { path: string; start: number; end: number }[] {
+/** A rotated file, with the logical offsets of its first byte and of its end. */
+interface ClosedFile {
+  readonly path: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Oldest first. */
+function closedFiles(disk: Disk, path: string): ClosedFile[] {
   const folder = dirname(path);
   const stem = basename(path).replace(/\.jsonl$/, "");
   return disk.list(folder).flatMap((name) => {

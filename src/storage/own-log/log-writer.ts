@@ -5,6 +5,7 @@ import { OpenOwnLog } from "./open-own-log.ts";
 import { adoptOwnLog, notStanding } from "./own-log-adopt.ts";
 import type { OwnLog } from "./own-log-repair.ts";
 import { leftAlone, recoverOwnLog, type OwnLogRepair } from "./recover-own-log.ts";
+import { OwnCopies } from "./own-copies.ts";
 import { assertFollows, byLog, openPending, type OwnLine, type Pending } from "./pending.ts";
 import type { Quarantine } from "../files/quarantine.ts";
 import { NOTHING_OWED, reportOf, type RecoveryReport } from "./recovery-report.ts";
@@ -16,6 +17,8 @@ export interface LogWriterOptions {
   readonly disk: Disk;
   readonly logs: readonly OwnLog[];
   readonly pendingPath: string;
+  /** Where our private copy of each log lies. */
+  copyPath(log: string): string;
   readonly heads: HeadsStore;
   readonly quarantine: Quarantine;
   /** Of a line that is chained in `log` and carries our valid signature: its place in the chain. */
@@ -31,7 +34,7 @@ export interface LogWriter {
    * or when it is not as we left it (else it does nothing). Throws `StorageError` when nothing can
    * be promised; what is the matter with one log is in the report.
    */
-  recover(): RecoveryReport;
+  recover(when?: "if needed" | "anyway"): RecoveryReport;
   /**
    * The same without touching the logs: what is promised waits because of `problem`. For a look at
    * what is there, and while the next attempt is not due.
@@ -84,16 +87,18 @@ const FLUSH_BYTES = 1024 * 1024;
 class OwnLogsWriter implements LogWriter {
   readonly #options: LogWriterOptions;
   readonly #open = new Map<string, OpenOwnLog>();
+  readonly #copies: OwnCopies;
   #pending: Pending | undefined;
   /** Set: nothing can be promised before `recover` has put things right. */
   #trouble: StorageError | undefined;
 
   constructor(options: LogWriterOptions) {
     this.#options = options;
+    this.#copies = new OwnCopies(options);
   }
 
-  recover(): RecoveryReport {
-    if (!this.#needsRepair()) return NOTHING_OWED;
+  recover(when: "if needed" | "anyway" = "if needed"): RecoveryReport {
+    if (when === "if needed" && !this.#needsRepair()) return NOTHING_OWED;
     return this.#opening((pending) => {
       const repairs = this.#options.logs.map(
         (log) => [log, this.#recoverLog(log, pending)] as const,
@@ -190,6 +195,7 @@ class OwnLogsWriter implements LogWriter {
   close(): void {
     this.#pending?.close();
     this.#pending = undefined;
+    this.#copies.forget();
     this.#closeLogs();
   }
 
@@ -236,7 +242,8 @@ class OwnLogsWriter implements LogWriter {
     const { record, owed } = this.#owedTo(log, pending);
     const check = (line: Uint8Array): ChainHead | undefined => ownLine(log.name, line);
     const carry = (lines: readonly OwnLine[]): void => pending.add(lines);
-    return recoverOwnLog(log, record, owed, { disk, quarantine, check, carry, at: at() });
+    const copy = this.#copies.of(log, pending.lines);
+    return recoverOwnLog(log, record, owed, { disk, quarantine, check, copy, carry, at: at() });
   }
 
   /** At or below the record: synced already; a crash came before pending was emptied. */
@@ -286,7 +293,9 @@ class OwnLogsWriter implements LogWriter {
     const own = new Map<string, OwnHead>();
     for (const [name, log] of this.#open) {
       const head = log.sync(heads.own(name));
-      if (head !== undefined) own.set(name, head);
+      if (head === undefined) continue;
+      this.#copies.keep(log.log, this.#pending?.lines ?? []);
+      own.set(name, head);
     }
     heads.save({ own });
   }

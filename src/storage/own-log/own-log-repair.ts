@@ -4,6 +4,7 @@ import type { OwnLineCheck } from "./own-log-pieces.ts";
 import { appendOwnLines } from "./own-log-append.ts";
 import type { OwnLogScan } from "./own-log-scan.ts";
 import type { OwnLine } from "./pending.ts";
+import type { OwnCopy } from "./own-copy.ts";
 import type { Quarantine } from "../files/quarantine.ts";
 import { writeAnew } from "../disk/rewrite.ts";
 
@@ -22,6 +23,8 @@ export interface RecoveryContext {
   readonly disk: Disk;
   readonly quarantine: Quarantine;
   readonly check: OwnLineCheck;
+  /** Our private copy of the log. */
+  readonly copy: OwnCopy;
   /** Makes lines of others durable in pending before they are cut with our damage. */
   readonly carry: (lines: readonly OwnLine[]) => void;
   /** ISO-8601 time for quarantine entries. */

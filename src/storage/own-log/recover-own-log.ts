@@ -8,6 +8,7 @@ import {
 } from "../disk/disk.ts";
 import type { OwnHead } from "./heads.ts";
 import { endsLine, wholeLines } from "../disk/line-splitter.ts";
+import { restorable } from "./own-log-restore.ts";
 import { repairEnd, type EndRepair, type OwnLog, type RecoveryContext } from "./own-log-repair.ts";
 import { scanOwnLog, type OwnLogScan } from "./own-log-scan.ts";
 import type { OwnLine } from "./pending.ts";
@@ -24,6 +25,8 @@ export interface OwnLogRepair extends EndRepair {
   readonly unknown: readonly ChainHead[];
   /** The disk's trouble with this log: what was promised is not all in it yet. */
   readonly stuck: StorageError | undefined;
+  /** How many lines it had lost that our private copy has given back. */
+  readonly again: number;
   /** The last line of our chain, the pending ones included. */
   readonly head: ChainHead | undefined;
   readonly file: DiskFile | undefined;
@@ -36,6 +39,7 @@ const NO_REPAIR = {
   obstructed: undefined,
   unknown: [],
   stuck: undefined,
+  again: 0,
 } as const;
 
 /**
@@ -79,19 +83,66 @@ function recoverWhatStands(
   owed: readonly OwnLine[],
   context: RecoveryContext,
 ): OwnLogRepair {
-  const { disk } = context;
   const head = promisedHead(owed, record);
-  const from = durableEnd(disk, log, record);
-  if (typeof from === "string") return stopped(head, record?.end ?? 0, from);
+  const from = durableEnd(context.disk, log, record);
+  let repair: OwnLogRepair | undefined;
+  if (typeof from === "string") repair = stopped(head, record?.end ?? 0, from);
+  else if (record !== undefined) {
+    repair = repairFrom(log, { from, owed, known: record.seq, head }, context);
+    if (repair.file !== undefined) return repair;
+  }
+  // The file is not what we left, or we do not remember all: our own copy may know more.
+  return fromCopy(log, record, owed, context) ?? repair ?? firstLook(log, owed, context);
+}
+
+function fromCopy(
+  log: OwnLog,
+  record: OwnHead | undefined,
+  owed: readonly OwnLine[],
+  context: RecoveryContext,
+): OwnLogRepair | undefined {
+  const kept = restorable(log, record, context.copy, context);
+  if (kept === undefined) return undefined;
+  const { from, rest, last } = kept;
+  const later = owed.filter(({ seq }) => seq > last.seq);
+  const known = (rest[0]?.seq ?? last.seq + 1) - 1;
+  const all = [...rest, ...later];
+  const head = headOf(later.findLast((own) => own.foreign !== true)) ?? last;
+  const repair = repairFrom(log, { from, owed: all, known, head }, context);
+  const again = repair.restored.filter(({ seq }) => seq <= last.seq).length;
+  return { ...repair, again };
+}
+
+/** Without any record the log itself is all that is known of our history, up to the pending lines. */
+function firstLook(log: OwnLog, owed: readonly OwnLine[], context: RecoveryContext): OwnLogRepair {
   const first = owed.find((own) => own.foreign !== true);
-  if (record !== undefined && first !== undefined && first.seq !== record.seq + 1) {
-    const detail = `pending lines begin at seq ${first.seq}, the log is known up to ${record.seq}`;
+  const known = first === undefined ? Infinity : first.seq - 1;
+  return repairFrom(log, { from: 0, owed, known, head: promisedHead(owed, undefined) }, context);
+}
+
+/** From where a log is looked at, what it has to hold from there on, and which lines come before. */
+interface Owed {
+  readonly from: number;
+  readonly owed: readonly OwnLine[];
+  /** The last line of ours before them; one beyond it that is not among them is not ours. */
+  readonly known: number;
+  readonly head: ChainHead | undefined;
+}
+
+function repairFrom(
+  log: OwnLog,
+  { from, owed, known, head }: Owed,
+  context: RecoveryContext,
+): OwnLogRepair {
+  const first = owed.find((own) => own.foreign !== true);
+  if (first !== undefined && known !== Infinity && first.seq !== known + 1) {
+    const detail = `pending lines begin at seq ${first.seq}, the log is known up to ${known}`;
     return stopped(head, from, detail);
   }
-  const file = disk.open(log.path, "append", log.mode);
+  const file = context.disk.open(log.path, "append", log.mode);
   try {
     const scan = scanOwnLog(file, from, owed, context.check);
-    const unknown = scan.unexpected.filter((own) => own.seq > lastKnown(record, first, own));
+    const unknown = scan.unexpected.filter((own) => own.seq > known);
     if (unknown.length > 0) {
       // Writing on would fork our own chain.
       file.close();
@@ -115,15 +166,6 @@ function recoverWhatStands(
 
 function stopped(head: ChainHead | undefined, offset: number, detail: string): OwnLogRepair {
   return { ...NO_REPAIR, damaged: { offset, detail }, head, file: undefined };
-}
-
-/** Without any record the log itself is all that is known of our history, up to the pending lines. */
-function lastKnown(
-  record: OwnHead | undefined,
-  first: OwnLine | undefined,
-  own: ChainHead,
-): number {
-  return record?.seq ?? (first === undefined ? own.seq : first.seq - 1);
 }
 
 /** First start on a log that has history, or heads.json was lost: the last line of our chain. */

@@ -6,12 +6,18 @@ import type { OwnLogRepair } from "./recover-own-log.ts";
 export const IDENTITY_HINT =
   "our key is used elsewhere: stop the other copy, then: deaddrop reclaim. If it was stolen, have each peer revoke it (deaddrop trust revoke)";
 
+/** What an operator does when our log has lost lines that nothing of ours has. Spec 1.6. */
+export const DAMAGED_HINT =
+  "find a copy of this log that has the lines (a peer's copy of the wire, a backup), then: deaddrop reclaim --from FILE";
+
 /** What recovery found and did, over all logs of an identity. */
 export interface RecoveryReport {
   /** Torn ends of ours that were cut (a copy is in the quarantine). */
   readonly cut: readonly { log: string; offset: number; bytes: number }[];
   /** Promised lines that a log lacked and has now. */
   readonly restored: readonly { log: string; seq: number; id: string; line: Uint8Array }[];
+  /** Logs that had lost lines which are in them again, and how many. */
+  readonly again: readonly { log: string; lines: number }[];
   /** Damage that cannot be restored: nothing is written to that log. */
   readonly damaged: readonly { log: string; offset: number; detail: string }[];
   /** In whose place there is something else: nothing is written to that log. */
@@ -25,6 +31,7 @@ export interface RecoveryReport {
 export const NOTHING_OWED: RecoveryReport = {
   cut: [],
   restored: [],
+  again: [],
   damaged: [],
   obstructed: [],
   unknown: [],
@@ -38,6 +45,7 @@ export function reportOf(repairs: ReadonlyMap<string, OwnLogRepair>): RecoveryRe
     restored: all.flatMap(([log, { restored }]) =>
       restored.map(({ seq, id, line }) => ({ log, seq, id, line })),
     ),
+    again: all.flatMap(([log, { again }]) => (again === 0 ? [] : [{ log, lines: again }])),
     damaged: all.flatMap(([log, { damaged }]) =>
       damaged === undefined ? [] : [{ log, ...damaged }],
     ),
@@ -61,7 +69,7 @@ export function blockedBy(
       log.path,
       `${damaged.detail}; nothing is written to it`,
       {
-        hint: "put the log back from a backup or a peer's copy of the wire, then start again",
+        hint: DAMAGED_HINT,
       },
     );
   }

@@ -49,13 +49,18 @@ export function makeIdentity(
   return identity;
 }
 
+/** A key that was lost comes back; another one has to be pinned by every peer. */
+export function noKey(paths: IdentityPaths, handle: string): StorageError {
+  return new StorageError("missing", paths.key, `there is no key for "${handle}"`, {
+    hint: `if it was lost, restore it: deaddrop restore <backup>. If there never was one, or no backup: deaddrop keygen ${handle}`,
+  });
+}
+
 /** Reads the key pair; a missing public half is made again from the private one. */
 export function loadIdentity(disk: Disk, paths: IdentityPaths, handle: string): Identity {
   const seed = readWhole(disk, paths.key);
   if (seed === undefined || seed.length === 0) {
-    throw new StorageError("missing", paths.key, `there is no key for "${handle}"`, {
-      hint: `make one: deaddrop keygen ${handle}; or restore it from a backup`,
-    });
+    throw noKey(paths, handle);
   }
   checkPrivate(disk, paths.key, "not_readable_by_others");
   if (seed.length !== SEED_BYTES) {

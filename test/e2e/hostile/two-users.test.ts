@@ -359,7 +359,17 @@ test("init in a group's folder says how to share it, and its join line works as 
 
   // A folder on the way that the group cannot enter: said before bela finds out.
   chmodSync(project, 0o700);
-  rmSync(wire.dir, { recursive: true });
-  const closed = await wire.user("anna").run(...init, "--group", team.group);
+  const second = ["init", "--me", "anna", "--peer", "bela", "--wire", join(project, "second")];
+  const closed = await wire.user("anna").run(...second, "--group", team.group);
   expect(closed.stderr).toContain(`members of ${team.group} cannot pass through ${project}`);
+  // What is printed works in the order in which it is printed.
+  const printed = closed.stdout.split("\n").map((each) => each.trim());
+  const open = printed.findIndex((each) => each === `chmod g+x ${project}`);
+  const joins = printed.findIndex((each) => each.startsWith("deaddrop join"));
+  expect(open).toBeGreaterThan(0);
+  expect(joins).toBeGreaterThan(open);
+  const chmod = wire.user("anna").start("chmod", "g+x", project);
+  expect((await chmod.ended).code).toBe(0);
+  const again = printed[joins]?.split(" ").slice(1) ?? [];
+  expect((await wire.user("bela").run(...again)).code).toBe(0);
 });

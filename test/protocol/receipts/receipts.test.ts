@@ -393,6 +393,27 @@ describe("what we have taken in", () => {
     expect(unreadView(ownFirst.receipts).map(({ line }) => line)).toEqual([2]);
   });
 
+  test.each(["acks", "counters", "resolves"])(
+    "answering by %s marks what that log has for us up to there, and no other log",
+    (field) => {
+      const { script, forge } = scene();
+      const [first, second, third] = ["one", "two", "three"].map((subject, at) =>
+        script.say(THEIRS, NOON + at, { type: "request", subject }),
+      );
+      forge.read(moment(NOON + 3));
+      const body = { [field]: second?.message.id };
+      forge.say(OURS, moment(NOON + 4), { type: "ack", thread: "t", body });
+      expect(unreadView(forge.receipts).map(({ id }) => id)).toEqual([third?.message.id]);
+      expect(headOf(forge)?.read_lines).toBe(2);
+      forge.say(OURS, moment(NOON + 5), {
+        type: "ack",
+        thread: "t",
+        body: { [field]: first?.message.id },
+      });
+      expect(headOf(forge)?.read_lines).toBe(2);
+    },
+  );
+
   test("beyond the limit unread mail is counted, and stays unread until all is read", () => {
     const { script, forge } = scene();
     const line = script.say(THEIRS, NOON, { type: "ship" });

@@ -25,8 +25,8 @@ describe("PROTOCOL.md", () => {
       "| `prose` | `scribe` | `docs/**` `*.md` |",
       "at most 64 KiB",
       "at most 60 messages",
-      "deaddrop decisions",
-      "last 50 lines",
+      "deaddrop guide",
+      "deaddrop catch-up",
     ]) {
       expect(text).toContain(expected);
     }

@@ -6,17 +6,19 @@ import type { Member } from "../stage/stage.ts";
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
-/** Longer than `proposal_hours`: what nobody has answered has been taken back. */
+/** Longer than `proposal_hours`: what nobody has read has been taken back. */
 const LONG_ENOUGH_MS = 25 * HOUR_MS;
 /** Then a clock that is wrong has held back the line that says so for long enough, too. */
 const HELD_BACK_MS = 16 * MINUTE_MS;
+/** And who read it late, by a heartbeat that came only now, has had its time to answer. */
+const ANSWERED_MS = 45 * MINUTE_MS;
 
 /**
  * Promise 5: every proposal ends, or it is shown for whom it waits, and nobody holds another
  * outcome of it than somebody else.
  */
 export async function checkDecided(play: Play): Promise<void> {
-  for (const skippedMs of [LONG_ENOUGH_MS, HELD_BACK_MS]) {
+  for (const skippedMs of [LONG_ENOUGH_MS, HELD_BACK_MS, ANSWERED_MS]) {
     play.stage.timers.skip(skippedMs);
     for (let round = 0; round < 4; round += 1) {
       await play.stage.pass(MINUTE_MS);

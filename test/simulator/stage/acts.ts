@@ -75,11 +75,18 @@ async function propose(play: Play, who: Member): Promise<void> {
     body: {
       required,
       decision: `as ${who.handle} says`,
+      ...(luck.chance(0.3) ? { due: dueFor(play, who) } : {}),
       ...(counter === undefined ? {} : { counters: counter.proposal_id }),
     },
     ackRequired: true,
     ...(counter === undefined ? {} : { correlationId: counter.correlation_id }),
   });
+}
+
+/** Soon or late, by its own clock; what it would be refused for is not asked. */
+function dueFor({ luck, stage }: Play, who: Member): string {
+  const aheadMs = luck.pick([5, 60, 600, 1_400]) * 60_000;
+  return new Date(stage.nowMs + who.clockOffMs + aheadMs).toISOString();
 }
 
 async function proposalsOf(who: Member, { stage }: Play) {
@@ -166,6 +173,15 @@ async function read(play: Play, who: Member): Promise<void> {
   await play.stage.ask(who, (agent: Agent) => agent.markRead("all"));
 }
 
+/** An agent that falls behind: it marks the oldest few and leaves the rest. */
+async function readSome(play: Play, who: Member): Promise<void> {
+  const count = play.luck.between(1, 5);
+  await play.stage.ask(who, async (agent: Agent) => {
+    const inbox = await agent.view("inbox", { unread: true });
+    await agent.markRead(inbox.slice(0, count).map(({ _meta }) => _meta.id));
+  });
+}
+
 async function stateOf(play: Play, who: Member): Promise<void> {
   const state = play.luck.pick(["idle", "busy", "blocked"] as const);
   await play.stage.ask(who, (agent) => agent.setStatus({ state, headsDown: state === "busy" }));
@@ -188,7 +204,8 @@ export const ACTS: readonly (readonly [weight: number, act: Act])[] = [
   [4, ackInThread],
   [2, alarm],
   [4, resume],
-  [3, read],
+  [2, read],
+  [3, readSome],
   [2, stateOf],
   [1, reload],
 ];

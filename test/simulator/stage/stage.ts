@@ -134,7 +134,8 @@ export class Stage {
       });
       ticker.failed.catch((error: unknown) => this.#died(member, process, error));
       member.running = { agent, queue, ticker };
-      this.onStart(member);
+      // What its disk did not take yet is checked when all is well again, at the end.
+      if (agent.stuck === undefined) this.onStart(member);
       ticker.soon();
     };
     queue(begin)

@@ -247,13 +247,12 @@ describe("rotation", () => {
     return delivery;
   }
 
-  it("happens only when large enough and read to the end; offsets go on", () => {
+  it("happens only when large enough; offsets go on, and what is closed stays readable", () => {
     const disk = new MemoryDisk().process();
     const delivery = filled(disk);
     const { end } = delivery.inbox;
     expect(end).toBeGreaterThan(2_000);
-    expect(delivery.inbox.rotate(end - 1)).toBe(false);
-    expect(delivery.inbox.rotate(end)).toBe(true);
+    expect(delivery.inbox.rotate(() => 0)).toBe(true);
     expect(delivery.inbox.base).toBe(end);
     expect(textOf(disk, "/state/inbox.0000000000000000.jsonl")).toBe(textFor(upTo(40)));
     deliver(delivery, [41]);
@@ -261,14 +260,34 @@ describe("rotation", () => {
     const again = start(disk);
     expect(again.inbox.base).toBe(end);
     expect(textOf(disk)).toBe(textFor([41]));
-    expect(again.inbox.rotate(again.inbox.end)).toBe(false);
+    expect(again.inbox.rotate(() => again.inbox.end)).toBe(false);
+    const read = ({ inbox }: Delivery, at: number, line: number) =>
+      Buffer.from(inbox.read(at, lineOf(line).length) ?? []).toString("utf8");
+    for (const each of [delivery, again]) {
+      expect(read(each, 0, 1)).toBe(Buffer.from(lineOf(1)).toString("utf8"));
+      expect(read(each, end, 41)).toBe(Buffer.from(lineOf(41)).toString("utf8"));
+    }
   });
 
-  it("keeps two rotated files", () => {
+  it("keeps each closed file that holds something unread, however many there are", () => {
+    const disk = new MemoryDisk().process();
+    const delivery = filled(disk);
+    const starts = [0];
+    for (let round = 0; round < 4; round += 1) {
+      delivery.inbox.rotate(() => (starts[1] ?? 0) + 1);
+      starts.push(delivery.inbox.base);
+      deliver(delivery, upTo(40));
+    }
+    const readable = starts.map((at) => delivery.inbox.read(at, 1)?.length === 1);
+    // The unread line is in the second one: the first is gone, all others are there.
+    expect(readable).toEqual([false, true, true, true, true]);
+  });
+
+  it("keeps two closed files when all is read", () => {
     const disk = new MemoryDisk().process();
     const delivery = filled(disk);
     for (let round = 0; round < 4; round += 1) {
-      delivery.inbox.rotate(delivery.inbox.end);
+      delivery.inbox.rotate(() => delivery.inbox.end);
       deliver(delivery, upTo(40));
     }
     expect(disk.list(FOLDER).filter((name) => /^inbox\.[0-9]+\.jsonl$/.test(name))).toHaveLength(2);
@@ -284,7 +303,7 @@ describe("rotation", () => {
         const { end } = inbox;
         disk.failAt(at, "crash");
         try {
-          inbox.rotate(end);
+          inbox.rotate(() => end);
         } catch (error) {
           if (!(error instanceof Crashed)) throw error;
         }

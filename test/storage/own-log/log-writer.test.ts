@@ -23,12 +23,14 @@ let folder: string;
 let place: WriterPlace;
 let log: string;
 let pending: string;
+let copy: string;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "deaddrop-writer-"));
   place = { wire: join(folder, "wire"), state: join(folder, "state") };
   log = join(place.wire, `${LOG}.jsonl`);
   pending = join(place.state, "pending.jsonl");
+  copy = join(place.state, "own", `${LOG}.jsonl`);
 });
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
@@ -130,6 +132,124 @@ describe("append", () => {
     expect(writer.knows(LOG, 5, ownLine(LOG, 5, "other").id)).toBe(false);
     expect(writer.knows(LOG, 6, ownLine(LOG, 6).id)).toBe(false);
     expect(writer.knows(LOG, 2, ownLine(LOG, 2).id)).toBe(true);
+    writer.close();
+  });
+});
+
+describe("our private copy of a log", () => {
+  const BY_HAND = '{"from":"forge","by":"hand"}\n';
+
+  /** Lines 1 to 5 durable in the log, 6 promised, and the process gone. */
+  function killedAfterSix(): void {
+    const writer = started();
+    writer.append([1, 2, 3].map((seq) => ownLine(LOG, seq)));
+    writer.flush();
+    writer.append([4, 5].map((seq) => ownLine(LOG, seq)));
+    writer.flush();
+    writer.append([ownLine(LOG, 6)]);
+    writer.close();
+  }
+
+  it("holds what is durable, byte for byte", () => {
+    killedAfterSix();
+    expect(readFileSync(copy, "utf8")).toBe(text(1, 2, 3, 4, 5));
+  });
+
+  it.each([
+    ["is missing", undefined],
+    ["is empty", ""],
+    ["is an older copy", text(1, 2)],
+    ["is an older copy with a torn end", text(1, 2) + text(3).slice(0, 50)],
+    ["lacks a line in the middle", text(1, 2, 4, 5)],
+    ["lacks its first line", text(2, 3, 4, 5)],
+    ["has its lines in another order", text(2, 1, 3, 5, 4)],
+    ["holds a damaged line", text(1, 2) + text(3).replace("hello", "hallo") + text(4, 5)],
+  ])("gives all of it back to a log that %s", (_how, left) => {
+    killedAfterSix();
+    if (left === undefined) rmSync(log);
+    else writeFileSync(log, left);
+    const writer = startWriter(disk, place);
+    expect(writer.recover()).toMatchObject({ damaged: [], unknown: [], again: [{ log: LOG }] });
+    expect(read()).toBe(text(1, 2, 3, 4, 5, 6));
+    expect(writer.head(LOG)?.seq).toBe(6);
+    expect(writer.append([ownLine(LOG, 7)])).toMatchObject([{ answer: "sent" }]);
+    writer.close();
+  });
+
+  it("keeps what others wrote into the older copy", () => {
+    killedAfterSix();
+    writeFileSync(log, text(1) + BY_HAND + text(2) + BY_HAND);
+    started().close();
+    expect(read()).toBe(text(1) + BY_HAND + text(2) + BY_HAND + text(3, 4, 5, 6));
+  });
+
+  it("gives back while the process runs, whether the file is cut or replaced", () => {
+    const writer = started();
+    writer.append([1, 2, 3].map((seq) => ownLine(LOG, seq)));
+    writer.flush();
+    truncateSync(log, text(1).length);
+    expect(writer.recover().again).toEqual([{ log: LOG, lines: 2 }]);
+    rmSync(log);
+    writeFileSync(log, text(1, 2));
+    expect(writer.recover().again).toEqual([{ log: LOG, lines: 1 }]);
+    expect(read()).toBe(text(1, 2, 3));
+    expect(writer.recover().again).toEqual([]);
+    writer.close();
+  });
+
+  it("knows what heads.json has forgotten", () => {
+    killedAfterSix();
+    rmSync(join(place.state, "heads.json"));
+    writeFileSync(log, text(1, 2));
+    const writer = started();
+    expect(read()).toBe(text(1, 2, 3, 4, 5, 6));
+    expect(writer.head(LOG)?.seq).toBe(6);
+    writer.close();
+  });
+
+  it("does not go on in a log in which our key has written another line", () => {
+    killedAfterSix();
+    const other = `${Buffer.from(ownLine(LOG, 3, "elsewhere").line).toString()}\n`;
+    writeFileSync(log, text(1, 2) + other);
+    const writer = startWriter(disk, place);
+    expect(writer.recover().unknown).toMatchObject([{ seq: 3 }]);
+    expect(writer.blocked(LOG)?.code).toBe("identity_in_use");
+    expect(read()).toBe(text(1, 2) + other);
+    writer.close();
+  });
+
+  it("does not go on past a hole: a copy that is older than the log was gives nothing back", () => {
+    killedAfterSix();
+    writeFileSync(copy, text(1, 2, 3));
+    writeFileSync(log, text(1, 2));
+    const writer = startWriter(disk, place);
+    expect(writer.recover().damaged).toHaveLength(1);
+    expect(read()).toBe(text(1, 2));
+    expect(writer.append([ownLine(LOG, 7)])).toMatchObject([{ answer: "not sent" }]);
+    writer.close();
+  });
+
+  it("takes over the end of a log that is older than it", () => {
+    killedAfterSix();
+    rmSync(copy);
+    const writer = started();
+    writer.flush();
+    expect(readFileSync(copy, "utf8")).toBe(text(1, 2, 3, 4, 5, 6));
+    writer.close();
+  });
+
+  it("costs no sync of a send", () => {
+    const memory = new MemoryDisk().process();
+    const writer = startWriter(memory, { wire: "/wire", state: "/state" });
+    writer.recover();
+    writer.append([ownLine(LOG, 1)]);
+    const syncs: string[] = [];
+    memory.standing = (path, how) => {
+      if (how === "sync") syncs.push(path);
+      return undefined;
+    };
+    writer.append([ownLine(LOG, 2)]);
+    expect(syncs).toEqual(["/state/pending.jsonl"]);
     writer.close();
   });
 });
@@ -294,8 +414,9 @@ describe("recovery of our own log", () => {
     expect(read()).toBe(text(1, 2, 3, 4));
   });
 
-  it("refuses to write after a flipped bit before the durable offset, and leaves the log alone", () => {
+  it("refuses to write after a flipped bit that it cannot repair, and leaves the log alone", () => {
     killedAfterFour();
+    rmSync(copy);
     const bytes = Buffer.from(text(1, 2, 3, 4));
     const at = text(1).indexOf("hello");
     bytes[at] = (bytes[at] ?? 0) ^ 1;
@@ -314,16 +435,21 @@ describe("recovery of our own log", () => {
     expect(read()).toBe(text(1, 2, 3, 4));
   });
 
-  it.each(["shorter than it was durable", "missing"])("refuses a log that is %s", (how) => {
-    killedAfterFour();
-    if (how === "missing") rmSync(log);
-    else truncateSync(log, text(1).length + 10);
-    const writer = startWriter(disk, place);
-    expect(writer.recover().damaged).toHaveLength(1);
-    expect(writer.blocked(LOG)?.code).toBe("log_damaged");
-    writer.close();
-    expect(existsSync(log)).toBe(how !== "missing");
-  });
+  it.each(["shorter than it was durable", "missing"])(
+    "refuses a log that is %s, when our copy of it is lost too",
+    (how) => {
+      killedAfterFour();
+      rmSync(copy);
+      if (how === "missing") rmSync(log);
+      else truncateSync(log, text(1).length + 10);
+      const writer = startWriter(disk, place);
+      expect(writer.recover().damaged).toHaveLength(1);
+      expect(writer.blocked(LOG)).toMatchObject({ code: "log_damaged" });
+      expect(writer.blocked(LOG)?.hint).toContain("deaddrop reclaim --from FILE");
+      writer.close();
+      expect(existsSync(log)).toBe(how !== "missing");
+    },
+  );
 
   const BY_HAND = '{"from":"forge","by":"hand"}\n';
   const hole = (...seqs: number[]) => "\0".repeat(text(...seqs).length);

@@ -59,6 +59,7 @@ export function startWriter(
     disk,
     logs: names.map((name) => logOf(place, name, segments)),
     pendingPath: join(place.state, "pending.jsonl"),
+    copyPath: (log) => join(place.state, "own", `${log}.jsonl`),
     heads: openHeads(disk, join(place.state, "heads.json")),
     quarantine: openQuarantine(disk, join(place.state, "quarantine.jsonl")),
     ownLine: checkOwnLine,

@@ -2,6 +2,8 @@ import { Command } from "commander";
 import { DeaddropError } from "../../../api/errors.ts";
 import { loadPlace, type AgentConfig } from "../../../agent/config/agent-config.ts";
 import { pendingPolicy } from "../../../agent/config/pending-policy.ts";
+import type { GrowthView } from "../../../api/growth.ts";
+import { growthOf } from "../../../agent/views/growth.ts";
 import { pendingTrouble } from "../../../agent/views/troubles.ts";
 import {
   checkDaemon,
@@ -20,6 +22,7 @@ import {
   checkSpace,
   ok,
   failed,
+  warning,
   type Finding,
 } from "../../../setup/checks/host-checks.ts";
 import { checkForeignLines } from "../../../setup/checks/log-checks.ts";
@@ -28,6 +31,7 @@ import { DEFAULT_LIMITS } from "../../../wire/limits.ts";
 import { findHandle, findWire, type Cli, type GlobalFlags } from "../../context.ts";
 import { EXIT_WRONG, liveTroubles } from "../../live-troubles.ts";
 import { emit, table, type Cell, type Paint, type Style } from "../../output/output.ts";
+import { growthText } from "../../output/growth-text.ts";
 import { troubleFinding } from "../../output/trouble-text.ts";
 
 /**
@@ -117,8 +121,17 @@ function placeFindings(host: SetupHost, place: AgentConfig): readonly Finding[] 
     ...checking("unowned logs", () => checkUnowned(disk, place)),
     ...checking("peers", () => checkPeers(disk, place)),
     ...checking("logs", () => checkForeignLines(disk, place)),
+    ...checking("growth", () => growthOf(disk, place).flatMap(growthFinding)),
     ...checking("daemon", () => [checkDaemon(disk, place)]),
   ];
+}
+
+/** A line for all that is there: what is large comes with what to do. */
+function growthFinding(each: GrowthView): Finding[] {
+  const { advice, ...size } = each;
+  const [check, detail] = [`size of ${each.what}`, growthText(size)];
+  if (advice !== undefined) return [warning(check, detail, advice)];
+  return each.files === 0 ? [] : [ok(check, detail)];
 }
 
 /** Whether wire and identity could be loaded: of others nothing can be asked. */

@@ -1,11 +1,14 @@
 import { Command, Option } from "commander";
-import { join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { DeaddropError } from "../../../api/errors.ts";
-import { setupHost } from "../../../setup/host.ts";
+import { agentsFileSteps } from "../../../setup/agents-file.ts";
+import { setupHost, type SetupHost } from "../../../setup/host.ts";
+import { closedPassages, ownGroupId } from "../../../setup/wire/unix-groups.ts";
 import { initWire, type InitRequest } from "../../../setup/wire/init-wire.ts";
 import { initLocalPair } from "../../../setup/wire/local-pair.ts";
 import type { SetupReport } from "../../../setup/report.ts";
-import type { Cli } from "../../context.ts";
+import { runSteps, type StepReport } from "../../../setup/steps.ts";
+import { findWire, type Cli } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { groupFor } from "../../input/group-question.ts";
 import { emit } from "../../output/output.ts";
@@ -16,7 +19,9 @@ import {
   peerHandles,
   peerKeys,
   setupText,
+  stepsText,
   shellCommand,
+  shellWord,
   type PartyFlags,
   type Section,
 } from "../../output/setup-text.ts";
@@ -25,6 +30,7 @@ export interface Flags extends PartyFlags, AcceptFlags {
   layout?: "pairwise" | "outbox";
   group?: string;
   localPair?: boolean;
+  agentsMd?: boolean;
 }
 
 /** `deaddrop init`: makes a wire. Spec 4.3. */
@@ -42,7 +48,11 @@ export function command(cli: Cli): Command {
       ]),
     )
     .option("--group <group>", "let agents that are users of one group share it, a log each")
-    .option("--local-pair", "make all sides on this machine, each pinned TRUSTED by the others");
+    .option("--local-pair", "make all sides on this machine, each pinned TRUSTED by the others")
+    .option(
+      "--agents-md",
+      "tell agents how to use it, in AGENTS.md and CLAUDE.md; alone: only that",
+    );
   return addPartyFlags(addAcceptFlags(init))
     .addHelpText(
       "after",
@@ -55,6 +65,14 @@ export function command(cli: Cli): Command {
 }
 
 export async function run(cli: Cli, flags: Flags): Promise<void> {
+  if (isAgentsFileOnly(flags)) {
+    const folder = projectOf(cli, findWire(cli, flags));
+    const steps = tellAgents(cli, flags, folder);
+    emit(cli, flags, { dry_run: flags.dryRun === true, folder, steps }, (paint) =>
+      stepsText(steps, paint),
+    );
+    return;
+  }
   const handle = ownHandle(cli, flags);
   const peers = peerHandles(flags);
   const wireDir = resolve(cli.cwd, flags.wire ?? join(cli.cwd, "_coordination"));
@@ -76,7 +94,7 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
         hint: "leave out --peer-key",
       });
     }
-    const reports = initLocalPair(host, request, handle, agrees);
+    const reports = withAgentsFile(cli, flags, initLocalPair(host, request, handle, agrees));
     emit(cli, flags, reports, (paint) =>
       setupText(reports, paint, [
         ...reports.slice(0, 1).map((each) => policySection(each)),
@@ -87,9 +105,11 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
     return;
   }
   const keys = peerKeys(cli, flags, peers);
-  const reports = initWire(host, { ...request, handles: [handle], peerKeys: keys }, agrees);
+  const made = initWire(host, { ...request, handles: [handle], peerKeys: keys }, agrees);
+  const reports = withAgentsFile(cli, flags, made);
   emit(cli, flags, reports[0], (paint) =>
     setupText(reports, paint, [
+      ...passageSection(host, wireDir, request.group),
       [
         "The other side runs (from a clone of the program: ./install.sh in the place of deaddrop)",
         ...peers.map((peer) => joinCommand(wireDir, peer, handle)),
@@ -101,6 +121,42 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
       ...reports.flatMap((each) => [policySection(each), runSection(each), helloSection(each)]),
     ]),
   );
+}
+
+/** Without that, the line that the other side runs does not get to the wire. */
+function passageSection(host: SetupHost, wireDir: string, group: string | undefined): Section[] {
+  if (group === undefined) return [];
+  const closed = closedPassages(host.disk, wireDir, ownGroupId(group));
+  if (closed.length === 0) return [];
+  const title = `First let members of ${group} pass through to the wire`;
+  return [[title, ...closed.map(({ folder, open }) => `chmod ${open} ${shellWord(folder)}`)]];
+}
+
+function isAgentsFileOnly(flags: Flags): boolean {
+  const named = flags.me ?? flags.myHandle;
+  return flags.agentsMd === true && named === undefined && peerHandles(flags).length === 0;
+}
+
+/** The folder that holds the wire, where that is a project's; else the one we are in. */
+function projectOf(cli: Cli, wireDir: string): string {
+  return basename(wireDir) === "_coordination" ? dirname(wireDir) : cli.cwd;
+}
+
+function tellAgents(cli: Cli, flags: Flags, folder: string): StepReport[] {
+  const { disk } = setupHost(cli.env, cli.clock.nowMs());
+  return runSteps(agentsFileSteps(disk, folder), flags.dryRun === true);
+}
+
+/** With --agents-md these steps come last, and are told with the first side's. */
+function withAgentsFile(
+  cli: Cli,
+  flags: Flags,
+  reports: readonly SetupReport[],
+): readonly SetupReport[] {
+  const [first, ...others] = reports;
+  if (flags.agentsMd !== true || first === undefined) return reports;
+  const steps = tellAgents(cli, flags, projectOf(cli, first.wire_dir));
+  return [{ ...first, steps: [...first.steps, ...steps] }, ...others];
 }
 
 function joinCommand(wireDir: string, peer: string, handle: string): string {

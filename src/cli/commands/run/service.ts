@@ -11,9 +11,15 @@ import { count, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { emit, type Paint } from "../../output/output.ts";
 import { sanitiseLines } from "../../output/sanitise.ts";
-import { installedInstances, systemHost, type ServicePlace } from "../../service/service-place.ts";
+import {
+  installedInstances,
+  systemHost,
+  type ServiceAction,
+  type ServicePlace,
+} from "../../service/service-place.ts";
 import {
   installService,
+  runService,
   serviceLogs,
   serviceStatus,
   uninstallService,
@@ -35,6 +41,12 @@ interface LogFlags extends GlobalFlags {
   lines: number;
   follow?: boolean;
 }
+
+const ACTIONS = [
+  ["start", "start it, where it is installed"],
+  ["stop", "stop it until the next login, or until it is started again"],
+  ["restart", "stop and start it, also one that no longer answers"],
+] as const;
 
 /** `deaddrop service`: the daemon as a service of systemd or launchd. Spec 4.3. */
 export function command(cli: Cli): Command {
@@ -64,6 +76,7 @@ export function command(cli: Cli): Command {
       const options = { dryRun: flags.dryRun === true };
       change(cli, flags, (place) => uninstallService(place, systemHost, options));
     });
+  for (const [action, about] of ACTIONS) addAction(cli, service, action, about);
   service
     .command("status")
     .description("whether it is installed and runs")
@@ -86,6 +99,19 @@ export function command(cli: Cli): Command {
       );
     });
   return service;
+}
+
+function addAction(cli: Cli, service: Command, action: ServiceAction, about: string): void {
+  service
+    .command(action)
+    .description(about)
+    .option("--all", "every service that is installed here")
+    .option("--dry-run", "say what would be done, and do nothing")
+    .action((_own: unknown, self: Command) => {
+      const flags = self.optsWithGlobals<ChangeFlags>();
+      const options = { dryRun: flags.dryRun === true };
+      change(cli, flags, (place) => runService(place, systemHost, action, options));
+    });
 }
 
 function servicePlace(cli: Cli, flags: GlobalFlags): ServicePlace {

@@ -2,6 +2,7 @@ import { Command } from "commander";
 import type { StatsView } from "../../../api/views.ts";
 import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
+import { growthText } from "../../output/growth-text.ts";
 import { emit, table, type Paint } from "../../output/output.ts";
 
 /** `deaddrop stats`: the record of a wire. Spec 4.4. */
@@ -28,6 +29,7 @@ function statsText(stats: StatsView, paint: Paint): string {
     ["decisions", String(stats.decisions)],
     ["incidents", `${stats.incidents}, acked in time ${stats.incidents_acked_in_time}`],
     ["disagreements", String(stats.disagreements)],
+    ...(stats.growth ?? []).map((each): [string, string] => [each.what, growthText(each)]),
   ];
   return table(
     rows.map(([name, value]) => [{ text: name, style: "dim" as const }, { text: value }]),

@@ -46,7 +46,9 @@ export async function run(
     const parent = await proposalNamed(client, id);
     await refuseEnded(client, parent, flags.anyway === true);
     const required = await recipients(client, flags.required ?? (await parties(client, parent)));
-    const draft = await proposal(client, { subject, reasons, required, flags, counters: parent });
+    const nowMs = cli.clock.nowMs();
+    const about = { subject, reasons, required, flags, nowMs, counters: parent };
+    const draft = await proposal(client, about);
     await deliver(cli, flags, client, draft, parent);
   });
 }

@@ -32,7 +32,13 @@ export async function run(cli: Cli, { subject, body }: Words, flags: Flags): Pro
   const reasons = await readBody(cli, flags, body);
   await withClient(cli, flags, async (client) => {
     const required = await recipients(client, flags.required ?? flags.to);
-    const draft = await proposal(client, { subject, reasons, required, flags });
+    const draft = await proposal(client, {
+      subject,
+      reasons,
+      required,
+      flags,
+      nowMs: cli.clock.nowMs(),
+    });
     await deliver(cli, flags, client, draft);
   });
 }

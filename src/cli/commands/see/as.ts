@@ -1,0 +1,87 @@
+import { Command } from "commander";
+import { DeaddropError } from "../../../api/errors.ts";
+import { nodeDisk } from "../../../storage/disk/node-disk.ts";
+import { StorageError } from "../../../storage/disk/disk.ts";
+import {
+  bindFolder,
+  boundAt,
+  unbindFolder,
+  type BoundFolder,
+} from "../../../storage/private/bound-folders.ts";
+import { placesOf, whoHere, localHandles, type Cli, type GlobalFlags } from "../../context.ts";
+import { example } from "../../output/example.ts";
+import { emit } from "../../output/output.ts";
+import { sanitise } from "../../output/sanitise.ts";
+
+interface Flags extends GlobalFlags {
+  replace?: boolean;
+  forget?: boolean;
+}
+
+/** `deaddrop as`: which identity the commands of this folder use. Spec 4.4. */
+export function command(cli: Cli): Command {
+  return new Command("as")
+    .description(
+      "Says who you are in this folder, and why. With a handle: from now on commands in this folder,\n" +
+        "and in those below it, are of that identity, unless --as or DEADDROP_AS says otherwise.",
+    )
+    .argument("[handle]", "an identity of yours")
+    .option("--replace", "also when the folder is bound to another identity")
+    .option("--forget", "bind this folder to nobody")
+    .addHelpText("after", example("deaddrop as forge", "deaddrop as"))
+    .action((handle: string | undefined, flags: Flags) => run(cli, handle, flags));
+}
+
+export async function run(cli: Cli, handle: string | undefined, flags: Flags): Promise<void> {
+  const disk = nodeDisk();
+  const places = placesOf(cli.env);
+  const folder = disk.realPath(cli.cwd);
+  if (flags.forget === true) {
+    unbindFolder(disk, places, folder);
+    emit(cli, flags, { folder, handle: null }, () => `${sanitise(folder)} is bound to nobody.`);
+    return Promise.resolve();
+  }
+  if (handle !== undefined) {
+    refuseStranger(cli, handle);
+    const bound = boundAt(disk, places, folder);
+    if (bound !== undefined && bound.handle !== handle) {
+      if (flags.replace !== true) throw taken(bound, handle);
+      unbindFolder(disk, places, folder);
+    }
+    if (bound?.handle !== handle) bind({ folder, handle });
+  }
+  const who = whoHere(cli, flags);
+  emit(cli, flags, who, () => {
+    const wanted = handle !== undefined && who.handle !== handle;
+    const but = wanted ? `, and not ${handle}: that comes first` : "";
+    return `You are ${who.handle} in ${sanitise(folder)}, by ${sanitise(who.by)}${but}.`;
+  });
+  return Promise.resolve();
+
+  function bind(wanted: BoundFolder): void {
+    try {
+      bindFolder(disk, places, wanted);
+    } catch (error) {
+      if (!(error instanceof StorageError) || error.code !== "exists") throw error;
+      throw taken(boundAt(disk, places, folder) ?? wanted, wanted.handle);
+    }
+  }
+}
+
+function refuseStranger(cli: Cli, handle: string): void {
+  const handles = localHandles(cli.env);
+  if (handles.includes(handle)) return;
+  throw new DeaddropError("usage", `you have no identity "${handle}" on this machine`, {
+    hint:
+      handles.length === 0
+        ? "make one with `deaddrop init` or `deaddrop join`"
+        : `yours are ${handles.join(", ")}`,
+  });
+}
+
+/** Two agents in one folder: neither may sign as the other because it came second. */
+function taken({ folder, handle }: BoundFolder, wanted: string): DeaddropError {
+  return new DeaddropError("refused", `${folder} is bound to ${handle}`, {
+    hint: `two agents in one folder: start the second one with DEADDROP_AS=${wanted}, or let it work in a folder or git worktree of its own. If ${handle} works here no more: deaddrop as ${wanted} --replace`,
+  });
+}

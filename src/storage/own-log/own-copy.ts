@@ -1,0 +1,191 @@
+import type { ChainHead } from "../../wire/chain.ts";
+import { dirname } from "node:path";
+import { openIfThere, type Disk, type DiskFile } from "../disk/disk.ts";
+import { joinLines, wholeLines, type WholeLine } from "../disk/line-splitter.ts";
+import type { OwnLineCheck } from "./own-log-pieces.ts";
+import type { OwnLine } from "./pending.ts";
+
+/**
+ * The private copy of one of our logs: our chained lines, byte for byte and without a gap, as far as
+ * they are durable in the log. Together with pending it holds all that we have written, so a log that
+ * is put back as it was earlier gets again what it lacks. Spec 1.6.
+ *
+ * A line is in it before it leaves pending. So what a crash left in doubt here is in pending, too.
+ */
+export interface OwnCopy {
+  /** Its last line; undefined when there is none. */
+  last(): ChainHead | undefined;
+  /** Its lines, in order. */
+  lines(): Generator<OwnLine>;
+  /**
+   * Adds lines that are durable in the log, and syncs them: those after its last one. `before` are
+   * lines that the log has before them, for a copy that begins, or has missed some.
+   */
+  add(lines: readonly OwnLine[], before: () => readonly OwnLine[]): void;
+  /** Other lines in the place of all. */
+  replace(lines: readonly OwnLine[]): void;
+}
+
+export interface CopyPlace {
+  readonly disk: Disk;
+  readonly path: string;
+  readonly log: string;
+  readonly check: OwnLineCheck;
+}
+
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+/** Our longest line, and some more: the last line is found in so much of the end. */
+const END_BYTES = 2 * 1024 * 1024;
+
+/**
+ * `unsure`: the first line that is in pending. From that one on nothing in the copy is known to be
+ * durable, and it is written again.
+ */
+export function openOwnCopy(place: CopyPlace, unsure: OwnLine | undefined): OwnCopy {
+  return new CopyFile(place, unsure?.seq ?? Infinity);
+}
+
+interface CopiedLine extends OwnLine {
+  /** The offset behind it. */
+  readonly end: number;
+}
+
+class CopyFile implements OwnCopy {
+  readonly #place: CopyPlace;
+  readonly #unsureSeq: number;
+  /** "unread" before the file was looked at. */
+  #last: CopiedLine | undefined | "unread" = "unread";
+
+  constructor(place: CopyPlace, unsureSeq: number) {
+    this.#place = place;
+    this.#unsureSeq = unsureSeq;
+  }
+
+  last(): ChainHead | undefined {
+    const last = this.#known();
+    return last === undefined ? undefined : { seq: last.seq, id: last.id };
+  }
+
+  *lines(): Generator<OwnLine> {
+    const { disk, path } = this.#place;
+    const end = this.#known()?.end ?? 0;
+    const file = end === 0 ? undefined : openIfThere(disk, path);
+    try {
+      for (const each of file === undefined ? [] : wholeLines(file, 0, end)) {
+        const line = this.#lineOf(each);
+        if (line !== undefined) yield line;
+      }
+    } finally {
+      file?.close();
+    }
+  }
+
+  add(added: readonly OwnLine[], before: () => readonly OwnLine[]): void {
+    const last = this.#known();
+    const fresh = added.filter(({ seq }) => seq > (last?.seq ?? 0));
+    const [first] = fresh;
+    if (first === undefined) return;
+    this.#last = "unread";
+    if (last === undefined || first.seq !== last.seq + 1) this.replace([...before(), ...fresh]);
+    else this.#append(fresh, last.end);
+  }
+
+  replace(all: readonly OwnLine[]): void {
+    const { disk, path } = this.#place;
+    const bytes = joinLines(all.map(({ line }) => line));
+    this.#last = "unread";
+    disk.makeFolder(dirname(path), FOLDER_MODE);
+    disk.replace(path, bytes, FILE_MODE);
+    this.#setLast(all, bytes.length);
+  }
+
+  #append(fresh: readonly OwnLine[], from: number): void {
+    const { disk, path } = this.#place;
+    const bytes = joinLines(fresh.map(({ line }) => line));
+    const file = disk.open(path, "append", FILE_MODE);
+    try {
+      if (file.stat().size > from) file.truncate(from);
+      file.append(bytes);
+      file.datasync();
+    } finally {
+      file.close();
+    }
+    this.#setLast(fresh, from + bytes.length);
+  }
+
+  #setLast(lines: readonly OwnLine[], end: number): void {
+    const last = lines.at(-1);
+    this.#last = last === undefined ? undefined : { ...last, end };
+  }
+
+  #known(): CopiedLine | undefined {
+    if (this.#last === "unread") this.#last = this.#find();
+    return this.#last;
+  }
+
+  /** From the end backwards: what is in doubt is there, and what is before it is not looked at. */
+  #find(): CopiedLine | undefined {
+    const file = openIfThere(this.#place.disk, this.#place.path);
+    if (file === undefined) return undefined;
+    try {
+      const { size } = file.stat();
+      for (let length = END_BYTES; ; length *= 2) {
+        const all = [...linesFrom(file, Math.max(0, size - length))];
+        for (const each of all.toReversed()) {
+          const line = this.#lineOf(each);
+          if (line !== undefined && line.seq < this.#unsureSeq) return line;
+        }
+        if (length >= size) return undefined;
+      }
+    } finally {
+      file.close();
+    }
+  }
+
+  #lineOf({ bytes, end }: WholeLine): CopiedLine | undefined {
+    const { log, check } = this.#place;
+    const head = bytes === undefined ? undefined : check(bytes);
+    if (bytes === undefined || head === undefined) return undefined;
+    return { log, ...head, line: Buffer.from(bytes), end };
+  }
+}
+
+/** Whole lines; one that begins before `from` is left out. */
+function* linesFrom(file: DiskFile, from: number) {
+  let isFirst = from > 0;
+  for (const line of wholeLines(file, from, file.stat().size)) {
+    if (!isFirst) yield line;
+    isFirst = false;
+  }
+}
+
+/** Of a log that was there before its copy: so much of its end is taken over. */
+const TAKEN_OVER_BYTES = 4 * 1024 * 1024;
+
+/** The lines of ours that a log has right before `seq`, without a gap, as far as its end tells. */
+export function linesBefore(
+  disk: Disk,
+  { name, path }: { readonly name: string; readonly path: string },
+  seq: number,
+  check: OwnLineCheck,
+): readonly OwnLine[] {
+  const file = openIfThere(disk, path);
+  if (file === undefined) return [];
+  try {
+    const found: OwnLine[] = [];
+    const { size } = file.stat();
+    for (const { bytes } of [
+      ...linesFrom(file, Math.max(0, size - TAKEN_OVER_BYTES)),
+    ].toReversed()) {
+      const head = bytes === undefined ? undefined : check(bytes);
+      if (bytes === undefined || head === undefined) continue;
+      if (head.seq === seq - 1 - found.length) {
+        found.push({ log: name, ...head, line: Buffer.from(bytes) });
+      }
+    }
+    return found.toReversed();
+  } finally {
+    file.close();
+  }
+}

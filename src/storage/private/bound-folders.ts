@@ -1,0 +1,83 @@
+import { createHash } from "node:crypto";
+import { dirname, join } from "node:path";
+import { readWhole, StorageError, type Disk } from "../disk/disk.ts";
+import { programFolder, type Places } from "../paths.ts";
+import { PRIVATE_FILE } from "./private-folders.ts";
+import { checkPrivate } from "./private-store.ts";
+
+const BINDINGS_MODE = 0o700;
+const MAX_BINDING_BYTES = 64 * 1024;
+
+/** A folder whose commands are of one identity. Spec 4.4. */
+export interface BoundFolder {
+  readonly folder: string;
+  readonly handle: string;
+}
+
+/** What the nearest folder upward is bound to, itself included. `folder` is a real path. */
+export function boundAbove(disk: Disk, places: Places, folder: string): BoundFolder | undefined {
+  const notes = notesFolder(places);
+  if (disk.stat(notes) === undefined) return undefined;
+  for (let at = folder; ; at = dirname(at)) {
+    const bound = boundAt(disk, places, at);
+    if (bound !== undefined || dirname(at) === at) return bound;
+  }
+}
+
+/** What that folder itself is bound to. */
+export function boundAt(disk: Disk, places: Places, folder: string): BoundFolder | undefined {
+  const path = notePath(places, folder);
+  checkPrivate(disk, path, "not_writable_by_others");
+  const bytes = readWhole(disk, path, MAX_BINDING_BYTES);
+  // An empty file is what a crash left of the binding.
+  if (bytes === undefined || bytes.length === 0) return undefined;
+  const note = parsed(path, Buffer.from(bytes).toString("utf8"));
+  // Two paths with one hash: not ours.
+  return note.folder === folder ? note : undefined;
+}
+
+/**
+ * Binds a folder. Throws StorageError "exists" when it is bound already, also when another process
+ * has just done so: of two agents that want the same folder one gets it.
+ */
+export function bindFolder(disk: Disk, places: Places, bound: BoundFolder): void {
+  const path = notePath(places, bound.folder);
+  disk.makeFolder(notesFolder(places), BINDINGS_MODE);
+  const made = `${path}.${process.pid}.tmp`;
+  disk.replace(made, Buffer.from(`${JSON.stringify(bound)}\n`, "utf8"), PRIVATE_FILE);
+  try {
+    disk.renameExclusive(made, path);
+  } catch (error) {
+    disk.remove(made);
+    throw error;
+  }
+}
+
+export function unbindFolder(disk: Disk, places: Places, folder: string): void {
+  disk.remove(notePath(places, folder));
+}
+
+function notesFolder(places: Places): string {
+  return join(programFolder(places), ".folders");
+}
+
+/** A file for each folder: no two processes ever change the same one for different folders. */
+function notePath(places: Places, folder: string): string {
+  const name = createHash("sha256").update(folder).digest("hex").slice(0, 32);
+  return join(notesFolder(places), `${name}.json`);
+}
+
+function parsed(path: string, text: string): BoundFolder {
+  let note: Partial<BoundFolder> | null = null;
+  try {
+    note = JSON.parse(text) as Partial<BoundFolder> | null;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  if (typeof note?.folder === "string" && typeof note.handle === "string") {
+    return { folder: note.folder, handle: note.handle };
+  }
+  throw new StorageError("corrupt", path, "does not say which folder is bound to whom", {
+    hint: `remove it, and bind the folder again: rm ${path}`,
+  });
+}
