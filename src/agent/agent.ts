@@ -28,6 +28,7 @@
  * and waits use monotonic time; lines and receipts carry wall time. Calls do not overlap
  * (`session/queue.ts`), so no state is locked in memory.
  */
+import { unreadNotices } from "../protocol/agent-notices/agent-notices-state.ts";
 import { StorageError, type Disk } from "../storage/disk/disk.ts";
 import { lostPast } from "../trust/policy/policy-drift.ts";
 import { DeaddropError } from "../api/errors.ts";
@@ -115,7 +116,9 @@ function keepInbox({ world: { disk }, place, files, memory }: Session): void {
 /** The same for the notices; the state has those that are unread. */
 function keepNotices({ files, memory }: Session): void {
   if (!files.notices.isThere()) restoreNotices({ memory, files });
-  files.notices.rotate(() => files.notices.end);
+  const { notices } = files;
+  // No closed file goes while a notice is unread: they are few and short.
+  notices.rotate(() => (unreadNotices(memory.state.agentNotices) === 0 ? notices.end : 0));
 }
 
 /**

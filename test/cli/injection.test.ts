@@ -81,11 +81,11 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
     ["inbox", "--follow"],
     ["inbox", "--thread", `thread ${EVIL}`],
   ],
-  notices: [["notices"], ["notices", "--unread"]],
   wait: [["wait"]],
   "catch-up": [["catch-up"]],
   guide: null,
   as: [["as", EVIL]],
+  notices: [["notices"], ["notices", "--unread"]],
   pending: [["pending"]],
   sent: [["sent"]],
   thread: [

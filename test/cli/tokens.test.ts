@@ -52,12 +52,8 @@ function decision(decision_id: string, words: string): Views["decisions"]["in_fo
 function statusWith(parts: Partial<StatusView>): StatusView {
   const [peer] = PEERS;
   return {
-    ...{
-      ...whoami("forge", "scribe"),
-      peers: peer === undefined ? [] : [peer],
-      unread: 3,
-      notices: 0,
-    },
+    ...{ ...whoami("forge", "scribe"), peers: peer === undefined ? [] : [peer], unread: 3 },
+    notices: 1,
     ...{ owed_to_me: [], owed_by_me: [], incidents: [], safe_mode: null },
     state: { state: "idle", last_action: null, heads_down: false },
     next: "deaddrop inbox --unread --mark-read",

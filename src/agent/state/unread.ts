@@ -1,7 +1,7 @@
 import { agentNoticesView } from "../../protocol/agent-notices/agent-notices-state.ts";
+import type { ReceiptsState } from "../../protocol/receipts/receipts.ts";
 import type { State } from "../../protocol/state.ts";
 import type { Files } from "../session/world.ts";
-import type { ReceiptsState } from "../../protocol/receipts/receipts.ts";
 
 /** How many unread messages and notices these ids name. */
 export function unreadIds(
