@@ -4,9 +4,9 @@ import cl100k from "js-tiktoken/ranks/cl100k_base";
 import o200k from "js-tiktoken/ranks/o200k_base";
 import { describe, expect, it } from "vitest";
 import type { InboxMessage, StatusView, Views } from "../../src/api/views.ts";
-import { catchUpText, CATCH_UP_TOKENS } from "../../src/cli/output/catch-up-text.ts";
-import { guideText } from "../../src/cli/output/guide-text.ts";
-import { tokenCeiling } from "../../src/cli/output/token-ceiling.ts";
+import { catchUpText, CATCH_UP_TOKENS } from "../../src/cli/agents/catch-up-text.ts";
+import { guideText } from "../../src/cli/agents/guide-text.ts";
+import { tokenCeiling } from "../../src/cli/agents/token-ceiling.ts";
 import { ID, NOW_MS, run, whoami } from "./fake-cli.ts";
 
 // What an agent pays for. Counted with js-tiktoken; o200k_base unless it says otherwise.

@@ -3,7 +3,7 @@ import type { Client } from "../../../api/client.ts";
 import { DeaddropError } from "../../../api/errors.ts";
 import type { InboxMessage, InboxPage, ViewArgs } from "../../../api/views.ts";
 import { count, withClient, type Cli, type GlobalFlags } from "../../context.ts";
-import { briefMessage } from "../../output/brief.ts";
+import { briefMessage } from "../../agents/brief.ts";
 import { example } from "../../output/example.ts";
 import { inboxText } from "../../output/message-text.ts";
 import { showNotices } from "../../inbox/notices.ts";
