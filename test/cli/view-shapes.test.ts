@@ -38,6 +38,7 @@ const TYPES = {
   "incident raise": SENT,
   "incident resolve": answer,
   "key show": view("keys"),
+  notices: view("agent_notices"),
   "peer show": view("holds"),
   peers: view("peers"),
   pending: view("pending"),
@@ -272,6 +273,7 @@ async function lookAround(scene: Scene): Promise<void> {
   const proofs = ["proposals", "stats", "key show", "trust list", "audit"] as const;
   for (const name of proofs) await scene.asks(name, "forge");
   await scene.asks("incident notices", "forge");
+  await scene.asks("notices", "forge");
   await scene.asks("search", "forge", "plan");
   for (const message of jsonLines(await scene.run("scribe", "inbox")) as Views["inbox"]) {
     await scene.asks("thread", "scribe", message._meta.id, "--event");
@@ -302,6 +304,7 @@ const MADE = [
   ...(["status", "peers", "sent", "pending", "proposals", "decisions", "incident list"] as const),
   ...([
     "incident notices",
+    "notices",
     "peer show",
     "key show",
     "stats",

@@ -64,19 +64,23 @@ export function openOwnLogs(
  */
 export function recoverOwnLogs(
   session: Pick<Session, "world" | "memory" | "files" | "recorder">,
+  when: "if needed" | "anyway" = "if needed",
 ): void {
   const { world, memory, files } = session;
   if (files.own.writer.stuck() !== undefined && !files.troubles.mayTry("own logs")) return;
-  const report = lookAtOwnLogs(files);
+  const report = lookAtOwnLogs(files, when);
   for (const { line } of report.restored) noteRestored(memory, line, world.clock.wallMs());
   reportRecovery(session, report);
 }
 
 /** Recovers them, and notes how that went; when no attempt is due it only looks at what is promised. */
-export function lookAtOwnLogs({ own, troubles }: Pick<Files, "own" | "troubles">): RecoveryReport {
+export function lookAtOwnLogs(
+  { own, troubles }: Pick<Files, "own" | "troubles">,
+  when: "if needed" | "anyway" = "if needed",
+): RecoveryReport {
   const problem = troubles.mayTry("own logs") ? undefined : troubles.problem("own logs");
   if (problem !== undefined) return own.writer.recoverPromises(problem);
-  const report = own.writer.recover();
+  const report = own.writer.recover(when);
   const [stuck] = report.stuck;
   if (stuck === undefined) troubles.worked("own logs");
   else troubles.failed("own logs", stuck);

@@ -5,7 +5,7 @@ import { OpenOwnLog } from "./open-own-log.ts";
 import { adoptOwnLog, notStanding } from "./own-log-adopt.ts";
 import type { OwnLog } from "./own-log-repair.ts";
 import { leftAlone, recoverOwnLog, type OwnLogRepair } from "./recover-own-log.ts";
-import { OwnCopies } from "./own-copies.ts";
+import { OwnCopies } from "./own-copy.ts";
 import { assertFollows, byLog, openPending, type OwnLine, type Pending } from "./pending.ts";
 import type { Quarantine } from "../files/quarantine.ts";
 import { NOTHING_OWED, reportOf, type RecoveryReport } from "./recovery-report.ts";

@@ -1,5 +1,5 @@
 import type { ChainHead } from "../../wire/chain.ts";
-import { StorageError, stillNamed, type Disk, type DiskFile } from "../disk/disk.ts";
+import { isObstruction, StorageError, stillNamed, type Disk, type DiskFile } from "../disk/disk.ts";
 import type { OwnHead } from "./heads.ts";
 import { appendOwnLines } from "./own-log-append.ts";
 import type { OwnLog } from "./own-log-repair.ts";
@@ -24,7 +24,8 @@ export class OpenOwnLog {
   #least = 0;
 
   constructor(disk: Disk, log: OwnLog, repair: OwnLogRepair) {
-    const { file, head, stuck } = repair;
+    const { file, head, problem } = repair;
+    const stuck = isObstruction(problem) ? undefined : problem;
     this.log = log;
     this.#disk = disk;
     this.#file = file;

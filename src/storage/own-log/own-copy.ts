@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { openIfThere, type Disk, type DiskFile } from "../disk/disk.ts";
 import { joinLines, wholeLines, type WholeLine } from "../disk/line-splitter.ts";
 import type { OwnLineCheck } from "./own-log-pieces.ts";
+import type { OwnLog } from "./own-log-repair.ts";
 import type { OwnLine } from "./pending.ts";
 
 /**
@@ -26,14 +27,14 @@ export interface OwnCopy {
   replace(lines: readonly OwnLine[]): void;
 }
 
-export interface CopyPlace {
+interface CopyPlace {
   readonly disk: Disk;
   readonly path: string;
   readonly log: string;
   readonly check: OwnLineCheck;
 }
 
-const FOLDER_MODE = 0o700;
+const COPY_FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 /** Our longest line, and some more: the last line is found in so much of the end. */
 const END_BYTES = 2 * 1024 * 1024;
@@ -42,7 +43,7 @@ const END_BYTES = 2 * 1024 * 1024;
  * `unsure`: the first line that is in pending. From that one on nothing in the copy is known to be
  * durable, and it is written again.
  */
-export function openOwnCopy(place: CopyPlace, unsure: OwnLine | undefined): OwnCopy {
+function openOwnCopy(place: CopyPlace, unsure: OwnLine | undefined): OwnCopy {
   return new CopyFile(place, unsure?.seq ?? Infinity);
 }
 
@@ -95,7 +96,7 @@ class CopyFile implements OwnCopy {
     const { disk, path } = this.#place;
     const bytes = joinLines(all.map(({ line }) => line));
     this.#last = "unread";
-    disk.makeFolder(dirname(path), FOLDER_MODE);
+    disk.makeFolder(dirname(path), COPY_FOLDER_MODE);
     disk.replace(path, bytes, FILE_MODE);
     this.#setLast(all, bytes.length);
   }
@@ -164,7 +165,7 @@ function* linesFrom(file: DiskFile, from: number) {
 const TAKEN_OVER_BYTES = 4 * 1024 * 1024;
 
 /** The lines of ours that a log has right before `seq`, without a gap, as far as its end tells. */
-export function linesBefore(
+function linesBefore(
   disk: Disk,
   { name, path }: { readonly name: string; readonly path: string },
   seq: number,
@@ -188,4 +189,53 @@ export function linesBefore(
   } finally {
     file.close();
   }
+}
+
+interface CopyOptions {
+  readonly disk: Disk;
+  copyPath(log: string): string;
+  readonly ownLine: (log: string, line: Uint8Array) => ChainHead | undefined;
+}
+
+/** The private copies of all logs of an identity. Spec 1.6. */
+export class OwnCopies {
+  readonly #options: CopyOptions;
+  readonly #open = new Map<string, OwnCopy>();
+
+  constructor(options: CopyOptions) {
+    this.#options = options;
+  }
+
+  /** `pending`: what is promised now. */
+  of({ name }: OwnLog, pending: readonly OwnLine[]): OwnCopy {
+    const { disk, copyPath } = this.#options;
+    const [unsure] = linesOf(name, pending);
+    const place = { disk, path: copyPath(name), log: name, check: this.#check(name) };
+    const copy = this.#open.get(name) ?? openOwnCopy(place, unsure);
+    this.#open.set(name, copy);
+    return copy;
+  }
+
+  /** What is durable in a log now is kept here too, before pending forgets it. */
+  keep(log: OwnLog, pending: readonly OwnLine[]): void {
+    const lines = linesOf(log.name, pending);
+    const [first] = lines;
+    if (first === undefined) return;
+    const before = (): readonly OwnLine[] =>
+      linesBefore(this.#options.disk, log, first.seq, this.#check(log.name));
+    this.of(log, pending).add(lines, before);
+  }
+
+  /** What is on disk may be another now. */
+  forget(): void {
+    this.#open.clear();
+  }
+
+  #check(log: string): (line: Uint8Array) => ChainHead | undefined {
+    return (line) => this.#options.ownLine(log, line);
+  }
+}
+
+function linesOf(log: string, lines: readonly OwnLine[]): readonly OwnLine[] {
+  return lines.filter((own) => own.log === log && own.foreign !== true);
 }

@@ -19,12 +19,10 @@ import { prefixHash } from "../files/tail.ts";
 export interface OwnLogRepair extends EndRepair {
   /** Damage that pending cannot restore: nothing was changed, nothing may be written. */
   readonly damaged: { readonly offset: number; readonly detail: string } | undefined;
-  /** Something else is in its place, or we may not read it: nothing was read or written. */
-  readonly obstructed: StorageError | undefined;
+  /** Of the file itself: something else is in its place, or the disk fails. `isObstruction` tells. */
+  readonly problem: StorageError | undefined;
   /** Lines with our signature that nothing of ours remembers (spec 1.6): nothing was changed. */
   readonly unknown: readonly ChainHead[];
-  /** The disk's trouble with this log: what was promised is not all in it yet. */
-  readonly stuck: StorageError | undefined;
   /** How many lines it had lost that our private copy has given back. */
   readonly again: number;
   /** The last line of our chain, the pending ones included. */
@@ -36,9 +34,8 @@ const NO_REPAIR = {
   cut: undefined,
   restored: [],
   damaged: undefined,
-  obstructed: undefined,
+  problem: undefined,
   unknown: [],
-  stuck: undefined,
   again: 0,
 } as const;
 
@@ -52,14 +49,13 @@ export function recoverOwnLog(
   owed: readonly OwnLine[],
   context: RecoveryContext,
 ): OwnLogRepair {
-  const head = promisedHead(owed, record);
   try {
     return recoverWhatStands(log, record, owed, context);
   } catch (error) {
     // Anybody who can write in the folder can put a link there: that must not stop our other logs.
-    if (isObstruction(error)) return { ...NO_REPAIR, obstructed: error, head, file: undefined };
     // Nor does trouble with this file; that with pending or the quarantine is everybody's.
-    if (!(error instanceof StorageError) || !isOf(log, error)) throw error;
+    const isOfFile = error instanceof StorageError && (isObstruction(error) || isOf(log, error));
+    if (!isOfFile) throw error;
     return leftAlone(record, owed, error);
   }
 }
@@ -68,9 +64,9 @@ export function recoverOwnLog(
 export function leftAlone(
   record: OwnHead | undefined,
   owed: readonly OwnLine[],
-  stuck: StorageError,
+  problem: StorageError,
 ): OwnLogRepair {
-  return { ...NO_REPAIR, stuck, head: promisedHead(owed, record), file: undefined };
+  return { ...NO_REPAIR, problem, head: promisedHead(owed, record), file: undefined };
 }
 
 function isOf(log: OwnLog, { path }: StorageError): boolean {

@@ -1,4 +1,4 @@
-import { StorageError } from "../disk/disk.ts";
+import { isObstruction, StorageError } from "../disk/disk.ts";
 import type { OwnLog } from "./own-log-repair.ts";
 import type { OwnLogRepair } from "./recover-own-log.ts";
 
@@ -49,20 +49,20 @@ export function reportOf(repairs: ReadonlyMap<string, OwnLogRepair>): RecoveryRe
     damaged: all.flatMap(([log, { damaged }]) =>
       damaged === undefined ? [] : [{ log, ...damaged }],
     ),
-    obstructed: all.flatMap(([log, { obstructed: problem }]) =>
-      problem === undefined ? [] : [{ log, problem }],
+    obstructed: all.flatMap(([log, { problem }]) =>
+      isObstruction(problem) ? [{ log, problem }] : [],
     ),
     unknown: all.flatMap(([log, { unknown }]) => unknown.map(({ seq, id }) => ({ log, seq, id }))),
-    stuck: all.flatMap(([, { stuck }]) => stuck ?? []),
+    stuck: all.flatMap(([, { problem = [] }]) => (isObstruction(problem) ? [] : problem)),
   };
 }
 
 /** Why nothing may be appended to a log after its recovery; undefined when all is well. */
 export function blockedBy(
   log: OwnLog,
-  { damaged, obstructed, unknown }: OwnLogRepair,
+  { damaged, problem, unknown }: OwnLogRepair,
 ): StorageError | undefined {
-  if (obstructed !== undefined) return obstructed;
+  if (isObstruction(problem)) return problem;
   if (damaged !== undefined) {
     return new StorageError(
       "log_damaged",
@@ -75,8 +75,8 @@ export function blockedBy(
   }
   const [first] = unknown;
   if (first === undefined) return undefined;
-  const problem = `line ${first.seq} carries our signature, but we did not write it`;
-  return new StorageError("identity_in_use", log.path, problem, {
+  const detail = `line ${first.seq} carries our signature, but we did not write it`;
+  return new StorageError("identity_in_use", log.path, detail, {
     hint: IDENTITY_HINT,
   });
 }

@@ -83,21 +83,22 @@ describe("a disk in trouble", () => {
     expect((await daemon.stop()).code).toBe(0);
   });
 
-  it("read-only wire: refused with what to do, and sent when it is writable again", async (context) => {
+  it("read-only wire: queued, shown, and sent when it is writable again", async (context) => {
     const wire = makeWire();
     await wire.json("forge", "send", "before");
     mount(context, wire.dir, "--bind", wire.dir);
     const remount = (how: string) =>
       spawnSync("mount", ["-o", `remount,bind,${how}`, wire.dir]).status === 0;
     if (!remount("ro")) context.skip("a read-only bind mount is not permitted here");
-    const refused = await wire.run("forge", "send", "meanwhile");
-    expect(refused.code).toBe(6);
-    expect(refused.stderr).toContain("read-only");
+    const queued = await wire.run("forge", "send", "meanwhile");
+    expect([queued.code, queued.stdout]).toEqual([0, expect.stringContaining("queued")]);
+    const status = await wire.run("forge", "status");
+    expect([status.code, status.stdout]).toEqual([0, expect.stringContaining("read-only")]);
     expect(remount("rw")).toBe(true);
     expect((await wire.run("forge", "send", "after")).code).toBe(0);
     expect(brokenPlaces(wire, "forge", "forge_to_scribe")).toEqual([]);
     const said = wire.lines("forge_to_scribe.jsonl").map(({ subject }) => subject);
-    expect(said).toEqual(["before", "after"]);
+    expect(said).toEqual(["before", "meanwhile", "after"]);
   });
 
   it("the wire full under two daemons, and nothing else: refused or queued, and once when there is room", async (context) => {

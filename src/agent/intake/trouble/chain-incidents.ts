@@ -1,9 +1,10 @@
 import type { AutomaticIncident } from "../../../protocol/effects.ts";
-import { refusalKey } from "../../../protocol/notices.ts";
+import { hourlyKey, refusalKey } from "../../../protocol/notices.ts";
 import type { ChainEvent } from "../../../admission/log-admission.ts";
 import type { Log } from "../../../wire/layout.ts";
 import { provesSomething, type JudgedLine } from "../judged-line.ts";
 import type { LogIntake } from "../../state/agent-state.ts";
+import type { Session } from "../../session/session.ts";
 
 /** Spec 2.4: an authentic line that is refused is told, once per peer, reason and hour. */
 export function incidentsOf(
@@ -41,4 +42,19 @@ export function chainIncident(
     : "";
   const detail = `${what}${hold}${evidence === "" ? "" : `; ${evidence}`}`;
   return { key: `${cause}:${what}`, cause, peer: log.owner, subject, detail, concernsWire: true };
+}
+
+/** Something else is in the place of a log, a peer's or ours. Told once an hour. */
+export function unreadableIncident(
+  { world }: Pick<Session, "world">,
+  log: string,
+  detail: string,
+): AutomaticIncident {
+  return {
+    key: hourlyKey(`log_unreadable:${log}`, world.clock.wallMs()),
+    cause: "log_unreadable",
+    subject: `${log} cannot be read`,
+    detail,
+    concernsWire: false,
+  };
 }

@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import type { AutomaticIncident } from "../../../protocol/effects.ts";
 import { hourlyKey } from "../../../protocol/notices.ts";
 import { lookOf, StorageError } from "../../../storage/disk/disk.ts";
 import {
@@ -7,6 +6,8 @@ import {
   type ComparedHistory,
   type FoundLine,
 } from "../../../storage/files/history.ts";
+import { DAMAGED_HINT } from "../../../storage/own-log/recovery-report.ts";
+import { recoverOwnLogs } from "../../session/own-logs.ts";
 import { cursorAt, type Anomaly, type Cursor } from "../../../storage/files/tail.ts";
 import { authenticate } from "../../../admission/authenticate.ts";
 import { isChained } from "../../../wire/chain.ts";
@@ -18,6 +19,7 @@ import { holdRewritten } from "./log-holds.ts";
 import { hasZeros } from "./torn-line.ts";
 import { scanLog } from "../../state/log-reader.ts";
 import { noteDisorder } from "./log-waits.ts";
+import { unreadableIncident } from "./chain-incidents.ts";
 import { observe } from "../../state/log-status.ts";
 import { intakeOf, type LogIntake } from "../../state/agent-state.ts";
 import { SHARE_OF_TIME } from "./search-bounds.ts";
@@ -48,7 +50,12 @@ export function judgeAnomaly(session: Session, name: string, anomaly: Anomaly): 
     noteDisorder(session, intake, { saw: "no change", forMs: LOOK_AGAIN_MS });
     return;
   }
-  const compared = compareLog(session, name);
+  let compared = compareLog(session, name);
+  if (isOurs && compared.verdict !== "same") {
+    // Spec 1.6: what our private copy has is put back without anybody's help.
+    recoverOwnLogs(session, "anyway");
+    compared = compareLog(session, name);
+  }
   const tookMs = world.clock.monoMs() - beganMs;
   const forMs = Math.max(LOOK_AGAIN_MS - tookMs, tookMs / SHARE_OF_TIME - tookMs);
   const monoMs = world.clock.monoMs();
@@ -85,21 +92,6 @@ function tellObstructed(
   const seen = { saw: "obstruction", forMs: LOOK_AGAIN_MS, ...(problem && { problem }) } as const;
   observe(intake, seen, world.clock.monoMs());
   session.recorder.tell(unreadableIncident(session, log.name, detail));
-}
-
-/** Something else is in the place of a log, a peer's or ours. Told once an hour. */
-export function unreadableIncident(
-  { world }: Pick<Session, "world">,
-  log: string,
-  detail: string,
-): AutomaticIncident {
-  return {
-    key: hourlyKey(`log_unreadable:${log}`, world.clock.wallMs()),
-    cause: "log_unreadable",
-    subject: `${log} cannot be read`,
-    detail,
-    concernsWire: false,
-  };
 }
 
 /** The ids of a log's authentic lines in the order in which we received them. */
@@ -204,14 +196,14 @@ function stopWriting(
     "log_damaged",
     path,
     `the log was changed by another program (${anomaly}); nothing is written to it`,
-    { hint: "put it back from a backup or a peer's copy of the wire, then start again" },
+    { hint: DAMAGED_HINT },
   );
   observe(intake, { saw: "damage", problem, forMs }, world.clock.monoMs());
   session.recorder.tell({
     key: hourlyKey(`log_damaged:${name}`, world.clock.wallMs()),
     cause: "log_damaged",
     subject: `our own log ${name} was changed by another program`,
-    detail: `what we wrote is no longer there (${anomaly}); nothing is sent until it is put back`,
+    detail: `what we wrote is no longer there (${anomaly}), and our own copy lacks it too; nothing is sent until it is put back: ${DAMAGED_HINT}`,
     concernsWire: false,
   });
 }

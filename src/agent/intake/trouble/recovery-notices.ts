@@ -1,8 +1,9 @@
 import { basename } from "node:path";
 import type { RecoveryReport } from "../../../storage/own-log/log-writer.ts";
+import { DAMAGED_HINT } from "../../../storage/own-log/recovery-report.ts";
+import { hourlyKey } from "../../../protocol/notices.ts";
 import { identityIncident } from "./foreign-signature.ts";
-import { chainIncident } from "./chain-incidents.ts";
-import { unreadableIncident } from "./log-anomalies.ts";
+import { chainIncident, unreadableIncident } from "./chain-incidents.ts";
 import { evidenceOf } from "./evidence.ts";
 import { intakeOf } from "../../state/agent-state.ts";
 import { observe } from "../../state/log-status.ts";
@@ -35,7 +36,16 @@ export function reportRecovery(
       key: `log_damaged:${log}:${offset}`,
       cause: "log_damaged",
       subject: `our own log ${log} is damaged`,
-      detail: `from offset ${offset}: ${detail}; nothing is written to it until it is repaired`,
+      detail: `from offset ${offset}: ${detail}; nothing is written to it until it is repaired: ${DAMAGED_HINT}`,
+      concernsWire: false,
+    });
+  }
+  for (const { log, lines } of report.again) {
+    session.recorder.tell({
+      key: hourlyKey(`log_restored:${log}`, session.world.clock.wallMs()),
+      cause: "log_restored",
+      subject: `our own log ${log} was cut or replaced, and is whole again`,
+      detail: `${lines} lines of ours were missing in it, and were put back from our private copy as they were; find out who has put an older copy of the wire there`,
       concernsWire: false,
     });
   }
