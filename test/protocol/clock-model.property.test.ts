@@ -164,7 +164,9 @@ function conclusions(state: State, env: Env): unknown {
   const proposals = proposalsView(state.proposals, state.logs, env);
   const safe = safeMode(state.incidents, env);
   return {
-    outcomes: proposals.map((each) => [each.proposal_id, each.status, each.decided_by]).sort(),
+    outcomes: proposals
+      .map(({ proposal_id: id, status, decided_by: by }) => [id, status, by])
+      .sort(([one = ""], [other = ""]) => ((one ?? "") < (other ?? "") ? -1 : 1)),
     safe: safe?.escalation_id ?? null,
     breaches: state.incidents.breaches.map(({ escalation }) => escalation).sort(),
   };
