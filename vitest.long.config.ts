@@ -11,6 +11,7 @@ export const SAMPLED_FILES = [
   "test/fuzz/fuzz.test.ts",
   "test/fuzz/verdicts.test.ts",
   "test/protocol/decisions/agreement.property.test.ts",
+  "test/protocol/decisions/deadlines.property.test.ts",
   "test/scenes/decided-at-random.test.ts",
   "test/scenes/lost-state.test.ts",
   "test/scenes/random-crashes.test.ts",

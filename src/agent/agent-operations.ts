@@ -25,7 +25,7 @@ export function sessionOperations(keeper: SessionKeeper): Omit<OperatedAgent, "l
       }),
     markRead: (ids) =>
       using(async (session) => {
-        const before = unreadIds(session.memory.state.receipts, ids);
+        const before = unreadIds(session.memory.state, ids);
         if (before > 0)
           session.recorder.local({ kind: "read", ids, at: session.world.clock.wallMs() });
         return Promise.resolve({ read: before });

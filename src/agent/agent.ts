@@ -28,6 +28,7 @@
  * and waits use monotonic time; lines and receipts carry wall time. Calls do not overlap
  * (`session/queue.ts`), so no state is locked in memory.
  */
+import { unreadNotices } from "../protocol/agent-notices/agent-notices-state.ts";
 import { StorageError, type Disk } from "../storage/disk/disk.ts";
 import { lostPast } from "../trust/policy/policy-drift.ts";
 import { DeaddropError } from "../api/errors.ts";
@@ -43,6 +44,7 @@ import { takeInAll } from "./intake/take-in.ts";
 import type { Session } from "./session/session.ts";
 import type { World } from "./session/world.ts";
 import { restoreInbox } from "./state/inbox-recovery.ts";
+import { restoreNotices } from "./state/notices-recovery.ts";
 import { oldestUnread } from "./state/unread.ts";
 
 /**
@@ -111,6 +113,14 @@ function keepInbox({ world: { disk }, place, files, memory }: Session): void {
   inbox.rotate(() => oldestUnread(files, memory.state.receipts));
 }
 
+/** The same for the notices. */
+function keepNotices({ files, memory }: Session): void {
+  if (!files.notices.isThere()) restoreNotices({ memory, files });
+  const { notices } = files;
+  // No closed file goes while a notice is unread: they are few and short.
+  notices.rotate(() => (unreadNotices(memory.state.agentNotices) === 0 ? notices.end : 0));
+}
+
 /**
  * Work of our own that storage trouble may stop: its owner knows of it and says when it is tried
  * again. Undefined then.
@@ -156,6 +166,7 @@ function roundsOf(
   async function rest(session: Session): Promise<void> {
     syncLogs(session);
     keepInbox(session);
+    keepNotices(session);
     keeper.checkpoint(session, "if it pays");
     return Promise.resolve();
   }

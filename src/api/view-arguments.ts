@@ -37,6 +37,7 @@ const ARGUMENTS: { readonly [N in ViewName]: (json: unknown) => ViewArgs[N] } = 
   proposals: none,
   incidents: none,
   notices: none,
+  agent_notices: (json) => optional(asObject(json), "unread", flag),
   holds: (json) => ({ peer: needed(asObject(json), "peer", text) }),
   safe_mode: none,
   receipt: (json) => ({ event_id: needed(asObject(json), "event_id", text) }),

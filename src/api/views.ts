@@ -1,3 +1,4 @@
+import type { ListedNotice } from "../protocol/agent-notices/agent-notices-state.ts";
 import type { RefusalReason } from "../admission/checks.ts";
 import type { SortedEntries } from "../protocol/decisions/decisions-view.ts";
 import type { ProposalView } from "../protocol/decisions/proposals-view.ts";
@@ -130,6 +131,8 @@ export interface WhoamiView {
 export interface StatusView extends WhoamiView {
   peers: PeerView[];
   unread: number;
+  /** Unread notices. Spec 3.12. */
+  notices: number;
   owed_to_me: ObligationView[];
   owed_by_me: ObligationView[];
   /** Open ones only. */
@@ -165,6 +168,9 @@ export type DecisionRecord = DecisionsView["in_force"][number];
 
 /** Every text of a peer below VERIFIED is shown with its tier; null: of no tier, or blocked. Spec 2.3. */
 export type Rated<Entry> = Entry & { proposer_tier: Tier | null };
+
+/** What the agent was told by its daemon, the newest 256, oldest first. Spec 3.12. */
+export type AgentNoticeView = ListedNotice;
 
 /** An automatic incident that our own operator was told. */
 export interface NoticeView {
@@ -216,6 +222,7 @@ export interface Views {
   proposals: ProposalView[];
   incidents: IncidentView[];
   notices: NoticeView[];
+  agent_notices: AgentNoticeView[];
   holds: HoldsView;
   safe_mode: SafeMode | null;
   receipt: { receipts: ReceiptView[] };
@@ -246,6 +253,7 @@ export interface ViewArgs {
   proposals: undefined;
   incidents: undefined;
   notices: undefined;
+  agent_notices: { unread?: boolean };
   holds: { peer: string };
   safe_mode: undefined;
   receipt: { event_id: string };

@@ -52,6 +52,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       entry("guide", "what an agent has to know", () => import("./commands/read/guide.ts")),
       entry("catch-up", "what there is to know first", () => import("./commands/read/catch-up.ts")),
       entry("inbox", "messages for you", () => import("./commands/read/inbox.ts")),
+      entry("notices", "what your daemon tells you", () => import("./commands/read/notices.ts")),
       entry("wait", "wait until something is there", () => import("./commands/read/wait.ts")),
       entry("pending", "what is owed, and by whom", () => import("./commands/read/pending.ts")),
       entry("sent", "your messages and their receipts", () => import("./commands/read/sent.ts")),

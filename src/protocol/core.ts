@@ -1,3 +1,4 @@
+import { applyAgentNotices, decideAgentNotices } from "./agent-notices/agent-notices.ts";
 import { applyAnnouncements, decideAnnouncements } from "./keys/announcements.ts";
 import { decideBeats } from "./heartbeats/beats.ts";
 import type { BeatTimers } from "./heartbeats/beat-timers.ts";
@@ -36,7 +37,7 @@ export function apply(state: State, event: CoreEvent, env: Env): void {
   applyThreads(state.threads, event, env);
   const changed = applyProposals(proposals, event, env, logs, touched);
   applyDecisions(state.decisions, event, env, proposals, logs, changed);
-  applyReceipts(receipts, event, env, logs, touched);
+  const refusals = applyReceipts(receipts, event, env, logs, touched);
   applyHeartbeats(state.heartbeats, event, env, {
     hasUnread: (peer) => unreadCount(receipts, env, peer) > 0,
     isConflictOpen: (correlationId) => isConflictOpen(proposals, env, correlationId),
@@ -46,6 +47,7 @@ export function apply(state: State, event: CoreEvent, env: Env): void {
   applyKeyChanges(state.keyChanges, event);
   applyReciprocations(state.reciprocations, changed);
   applyAnnouncements(state.announcements, event, env);
+  applyAgentNotices(state, event, env, { proposals: changed, refusals });
   for (const log of touched) {
     if (!wantsPruning(logs, log)) continue;
     makeFinalBefore(proposals, log, pruneBeats(logs, log, beatsNeeded(proposals, log)));
@@ -71,6 +73,7 @@ export function decide(state: State, env: Env, now: Now, timers: BeatTimers): Ef
     ...decideIncidents(state, env, now),
     ...decideLiveness(state.heartbeats, env, now.wallMs),
     ...decideTrust(state, env, now),
+    ...decideAgentNotices(state, env, now),
   ].filter((effect) => !isEarly(effect, state.heartbeats));
   const tells = effects.flatMap((effect) => (effect.do === "tell" ? effect.incident : []));
   const told = decideNotices(state.notices, tells, now.wallMs);

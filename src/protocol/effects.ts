@@ -1,6 +1,7 @@
 import type { Draft } from "../wire/compose.ts";
 import type { UnsignedDecision } from "./decisions/decision-record.ts";
 import type { AgentState, HeartbeatTier } from "./env.ts";
+import type { NoticeNews } from "./agent-notices/agent-notice.ts";
 
 /** What `decide` wants done, as data. The same effect comes again until its event is folded. */
 export type Effect =
@@ -12,6 +13,8 @@ export type Effect =
   | { readonly do: "record"; readonly decision: UnsignedDecision }
   /** One line for incident_log.jsonl, unless the file has that id. */
   | { readonly do: "mirror"; readonly id: string; readonly raw: string }
+  /** Something for our own agent, and what it is told of that lasts. Spec 3.12. */
+  | { readonly do: "notify"; readonly news: NoticeNews }
   /** Something for our own operator. */
   | { readonly do: "tell"; readonly incident: AutomaticIncident };
 

@@ -1,5 +1,6 @@
 import type { RefusalReason } from "../admission/checks.ts";
 import type { AdmittedMessage } from "../admission/admitted-message.ts";
+import type { NoticeNews } from "./agent-notices/agent-notice.ts";
 import type { AgentState } from "./env.ts";
 import type { DecisionEntry } from "./decisions/decision-record.ts";
 
@@ -106,6 +107,17 @@ export interface ResetLog {
   readonly lines?: number;
 }
 
+/**
+ * Our agent was told these things, and what they show lasts. The first of them says that notices
+ * have begun. Spec 3.12.
+ */
+export interface NoticedEvent extends NoticeNews {
+  readonly kind: "noticed";
+  readonly at: number;
+  /** Of each notice: its logical offset in the file of notices. */
+  readonly places: readonly number[];
+}
+
 /** Everything that the fold is ever told. Applying it causes nothing. */
 export type CoreEvent =
   | LineEvent
@@ -116,6 +128,7 @@ export type CoreEvent =
   | HeldBackEvent
   | SetBackEvent
   | ResetEvent
+  | NoticedEvent
   | {
       readonly kind: "entry";
       readonly file: "decisions";

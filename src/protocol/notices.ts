@@ -2,7 +2,7 @@ import type { AutomaticIncident } from "./effects.ts";
 import type { CoreEvent, ResetEvent } from "./events.ts";
 import { HOUR_MS } from "../wire/durations.ts";
 
-/** Spec 3.5: at most so many automatic incidents per peer and hour, then one summary. @internal */
+/** Spec 3.5, 3.12: at most so many of each kind per peer and hour, then one summary. */
 export const MAX_NOTICES_PER_HOUR = 6;
 /** Keys of told matters that are remembered, oldest forgotten first. */
 const MAX_TOLD = 4_096;

@@ -1,3 +1,4 @@
+import { setAgentNoticesBack } from "./agent-notices/agent-notices-state.ts";
 import type { IncidentsState } from "./incidents/incident-state.ts";
 import { setNoticesBack } from "./notices.ts";
 import type { State } from "./state.ts";
@@ -30,6 +31,7 @@ export function setBack(state: State, at: number): void {
   for (const { receipts: stages } of receipts.sent.messages.values()) lower(stages.values(), at);
   setIncidentsBack(state.incidents, at);
   setNoticesBack(state.notices, at);
+  setAgentNoticesBack(state.agentNotices, at);
 }
 
 function setIncidentsBack({ declared, ahead }: IncidentsState, at: number): void {

@@ -1,3 +1,4 @@
+import { emptyAgentNotices, type AgentNoticesState } from "./agent-notices/agent-notices-state.ts";
 import { emptyAnnouncements, type AnnouncementsState } from "./keys/announcements.ts";
 import { emptyDecisions, type DecisionsState } from "./decisions/decisions.ts";
 import { emptyHeartbeats, type HeartbeatsState } from "./heartbeats/heartbeats.ts";
@@ -23,6 +24,7 @@ export interface State {
   readonly receipts: ReceiptsState;
   readonly incidents: IncidentsState;
   readonly notices: NoticesState;
+  readonly agentNotices: AgentNoticesState;
   readonly keyChanges: KeyChangesState;
   readonly reciprocations: ReciprocationsState;
   readonly announcements: AnnouncementsState;
@@ -38,6 +40,7 @@ export function emptyState(): State {
     receipts: emptyReceipts(),
     incidents: emptyIncidents(),
     notices: emptyNotices(),
+    agentNotices: emptyAgentNotices(),
     keyChanges: emptyKeyChanges(),
     reciprocations: emptyReciprocations(),
     announcements: emptyAnnouncements(),

@@ -76,6 +76,7 @@ export interface AgentPaths {
   readonly stateDir: string;
   readonly trustSeen: string;
   readonly inbox: string;
+  readonly notices: string;
   readonly quarantine: string;
   /** The folder in which both sides of a fork are kept. Spec 1.6. */
   readonly evidence: string;
@@ -121,6 +122,7 @@ export function agentPaths(
     stateDir,
     trustSeen: join(stateDir, "trust_seen.json"),
     inbox: join(stateDir, "inbox.jsonl"),
+    notices: join(stateDir, "notices.jsonl"),
     quarantine: join(stateDir, "quarantine.jsonl"),
     evidence: join(stateDir, "evidence"),
     journal: join(stateDir, "journal.jsonl"),

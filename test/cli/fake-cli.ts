@@ -218,4 +218,6 @@ const pair: Scene = {
   thread: threadWith("the plan"),
   troubles: [],
   proposals: [],
+  safe_mode: null,
+  agent_notices: [],
 };

@@ -85,6 +85,7 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
   "catch-up": [["catch-up"]],
   guide: null,
   as: [["as", EVIL]],
+  notices: [["notices"], ["notices", "--unread"]],
   pending: [["pending"]],
   sent: [["sent"]],
   thread: [
@@ -142,6 +143,15 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
   ack: [
     ["ack", "{first}"],
     ["ack", EVIL],
+  ],
+  accept: [
+    ["accept", "{proposal}"],
+    ["accept", "{first}"],
+    ["accept", EVIL],
+  ],
+  reject: [
+    ["reject", "{proposal}", "--reason", EVIL],
+    ["reject", EVIL],
   ],
   counter: [
     ["counter", "{proposal}", "other"],

@@ -112,7 +112,10 @@ describe("inbox", () => {
     const { stdout, recording } = await run(["inbox"], {
       views: { inbox_page: page([mail(8), mail(9)], 7) },
     });
-    expect(recording.asked).toEqual([{ name: "inbox_page", args: { limit: 20, newest: true } }]);
+    expect(recording.asked).toEqual([
+      { name: "inbox_page", args: { limit: 20, newest: true } },
+      { name: "agent_notices", args: { unread: true } },
+    ]);
     expect(stdout).toMatch(/\n7 older not shown: deaddrop inbox --limit 9\n$/);
   });
 
@@ -345,6 +348,63 @@ describe("lists", () => {
   });
 });
 
+describe("notices", () => {
+  const notice = {
+    at: "2026-11-21T11:58:00Z",
+    id: "n-0123456789ab",
+    kind: "rejected" as const,
+    about: ID,
+    text: 'Your proposal "a\u001b[2J" is rejected by scribe.',
+    read: false,
+  };
+
+  it("lists what the daemon says, harmless on a terminal, and marks what it has shown", async () => {
+    const views = { agent_notices: [notice, { ...notice, id: "n-read", read: true }] };
+    const { stdout, recording } = await run(["notices", "--mark-read"], { views });
+    expect(stdout).toBe(
+      [
+        "n-0123456789ab notice 2 min ago [unread]",
+        '  Your proposal "a\\x1b[2J" is rejected by scribe.',
+        "n-read notice 2 min ago",
+        '  Your proposal "a\\x1b[2J" is rejected by scribe.',
+        "",
+      ].join("\n"),
+    );
+    expect(recording.read).toEqual([["n-0123456789ab"]]);
+  });
+
+  it("are shown beside messages by the inbox, and marked with them", async () => {
+    const views = { agent_notices: [notice], inbox_page: page([]) };
+    const { stdout, recording } = await run(["inbox", "--unread", "--mark-read"], { views });
+    expect(stdout).toBe(
+      'n-0123456789ab notice 2 min ago [unread]\n  Your proposal "a\\x1b[2J" is rejected by scribe.\n\n',
+    );
+    expect(recording.read).toEqual([["n-0123456789ab"]]);
+    for (const args of [["--from", "scribe"], ["--json"], ["4f2a91"]]) {
+      const other = { ...views, resolve_id: resolved("feedback") };
+      const alone = await run(["inbox", ...args], { views: other });
+      expect(alone.stdout).not.toContain("n-0123456789ab");
+    }
+  });
+
+  it("are shown twenty at a time, and no more are marked", async () => {
+    const many = Array.from({ length: 23 }, (_, n) => ({ ...notice, id: `n-${n}` }));
+    const views = { agent_notices: many, inbox_page: page([]) };
+    const { stdout, recording } = await run(["inbox", "--mark-read"], { views });
+    expect(stdout).toContain("3 more notices: deaddrop notices --unread\n");
+    expect(recording.read).toEqual([many.slice(0, 20).map(({ id }) => id)]);
+  });
+
+  it("asks for the unread ones alone, and prints them as they are", async () => {
+    const views = { agent_notices: [notice] };
+    const { stdout, recording } = await run(["notices", "--unread", "--json"], { views });
+    expect(recording.asked).toEqual([{ name: "agent_notices", args: { unread: true } }]);
+    expect(recording.read).toEqual([]);
+    expect(JSON.parse(stdout)).toEqual([notice]);
+    expect((await run(["notices"], { views: { agent_notices: [] } })).stdout).toBe("No notices.\n");
+  });
+});
+
 describe("status", () => {
   const status: StatusView = {
     ...whoami("forge", "scribe"),
@@ -365,6 +425,7 @@ describe("status", () => {
       },
     ],
     unread: 3,
+    notices: 1,
     owed_to_me: [],
     owed_by_me: [owed],
     incidents: [],
@@ -399,11 +460,12 @@ describe("status", () => {
         "forge on / (busy, last: parsing, heads down); daemon running, process 42",
         "",
         "SAFE MODE since 1 h ago: scribe did not ack an incident of mason (4f2a91c700)",
+        'Most messages are not sent; the operator of mason ends it for all with: deaddrop resume --reason "why it is safe to go on"; yours ends it for you alone with: deaddrop resume --here --reason "why it is safe to go on"',
         "",
         "Peers",
         "scribe  HELD  VERIFIED  heartbeat 30 s ago  agent -, busy",
         "",
-        "Unread 3",
+        "Unread 3, and 1 notice: deaddrop notices --unread",
         "",
         "You owe",
         "4f2a91c700  proposal  scribe → forge  due in 5 min  freeze \\u202eit",

@@ -38,6 +38,7 @@ const TYPES = {
   "incident raise": SENT,
   "incident resolve": answer,
   "key show": view("keys"),
+  notices: view("agent_notices"),
   "peer show": view("holds"),
   peers: view("peers"),
   pending: view("pending"),
@@ -230,6 +231,8 @@ const RARE = [
     "audit.incidents[].addressees[].due_at",
     "audit.incidents[].addressees[].stage",
     "audit.refused_then",
+    "status.storage.troubles",
+    "status.stops",
     "audit.torn",
     "audit.twins",
   ],
@@ -272,6 +275,7 @@ async function lookAround(scene: Scene): Promise<void> {
   const proofs = ["proposals", "stats", "key show", "trust list", "audit"] as const;
   for (const name of proofs) await scene.asks(name, "forge");
   await scene.asks("incident notices", "forge");
+  await scene.asks("notices", "forge");
   await scene.asks("search", "forge", "plan");
   for (const message of jsonLines(await scene.run("scribe", "inbox")) as Views["inbox"]) {
     await scene.asks("thread", "scribe", message._meta.id, "--event");
@@ -302,6 +306,7 @@ const MADE = [
   ...(["status", "peers", "sent", "pending", "proposals", "decisions", "incident list"] as const),
   ...([
     "incident notices",
+    "notices",
     "peer show",
     "key show",
     "stats",
@@ -315,6 +320,7 @@ const MADE = [
 const OPTIONAL = [
   ...["decisions.unproved[].decision", "peers[].waits", "status.daemon.pid"],
   ...["status.peers[].waits", "status.unowned_logs", "whoami.daemon.pid"],
+  ...["status.storage", "status.stops"],
 ];
 /** Objects whose fields have names of somebody's own. */
 const BY_NAME = /\.(?:by_type|support|domain_owners)$/;

@@ -3,10 +3,18 @@ import { DeaddropError } from "../../src/api/errors.ts";
 import type { Views } from "../../src/api/views.ts";
 import { run } from "./fake-cli.ts";
 
-const NOTHING: Views["news"] = { ready: false, unread: 0, urgent: 0, owed: 0, from: [] };
+const NOTHING: Views["news"] = {
+  ready: false,
+  unread: 0,
+  notices: 0,
+  urgent: 0,
+  owed: 0,
+  from: [],
+};
 const NEWS: Views["news"] = {
   ready: true,
   unread: 3,
+  notices: 0,
   urgent: 1,
   owed: 2,
   from: ["mason", "scribe"],
@@ -32,6 +40,12 @@ describe("wait", () => {
     expect(recording.asked).toEqual([{ name: "news", args: { for: "any" } }]);
     const json = await run(["wait", "--json"], { views: { news: NEWS } });
     expect(JSON.parse(json.stdout)).toEqual(NEWS);
+  });
+
+  it("returns for a notice, which the inbox shows", async () => {
+    const news = { ...NOTHING, ready: true, notices: 1 };
+    const { stdout } = await run(["wait"], { views: { news } });
+    expect(stdout).toBe("1 notice: deaddrop inbox --unread --mark-read\n");
   });
 
   it("names what is owed, too", async () => {

@@ -507,6 +507,34 @@ describe("what an answer does not do", () => {
     expect(await noteOf(["reply", "4f2a91", "x"], own)).toBeUndefined();
   });
 
+  it("is said where the proposal needs others", async () => {
+    const views = {
+      ...THREE,
+      resolve_id: resolved("proposal", "mason"),
+      proposals: [{ ...PROPOSAL, required: ["scribe"] }],
+    };
+    expect(await noteOf(["accept", "4f2a91"], views)).toBe(
+      "The proposal does not need you, so your answer decides nothing: it needs scribe.",
+    );
+  });
+
+  it("is said of an ack of the incident by which there is safe mode", async () => {
+    const mode = {
+      active: true,
+      since: "2026-11-21T11:00:00Z",
+      author: "scribe",
+      incident_id: ID,
+      escalation_id: "e".repeat(64),
+      of: "forge",
+    };
+    const views = { resolve_id: resolved("incident"), safe_mode: mode };
+    expect(await noteOf(["incident", "ack", "4f2a91"], views)).toContain(
+      "an ack does not end it: the operator of scribe ends it for all with: deaddrop resume",
+    );
+    const other = { ...views, safe_mode: { ...mode, incident_id: "f".repeat(64) } };
+    expect(await noteOf(["incident", "ack", "4f2a91"], other)).toBeUndefined();
+  });
+
   it("is that a reply comes after the end", async () => {
     const views = {
       resolve_id: resolved("proposal"),

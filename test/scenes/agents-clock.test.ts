@@ -170,8 +170,8 @@ test("an incident that is unread for a night tells both operators, and stops nob
     `"<id>  critical  open  forge  9 h ago  scribe: not read yet  main is broken"`,
   );
   expect(await notices(wire, "forge")).toMatchInlineSnapshot(`
-    "9 h ago  incident_unread  scribe  the agent of scribe has not read an incident: main is broken: critical, from forge, since <time>; nothing escalates before that; the operator of scribe is told as well
-    8 h ago  incident_unread  scribe  the agent of scribe has not read an incident: main is broken: critical, from forge, since <time>; nothing escalates before that; the operator of scribe is told as well"
+    "9 h ago  incident_unread  scribe  the agent of scribe has not read an incident: main is broken: critical, from forge, since <time>; nothing escalates while that is so; the operator of scribe is told as well
+    8 h ago  incident_unread  scribe  the agent of scribe has not read an incident: main is broken: critical, from forge, since <time>; nothing escalates while that is so; the operator of scribe is told as well"
   `);
   expect(await notices(wire, "scribe")).toMatchInlineSnapshot(`
     "9 h ago  incident_unread  forge  your agent has not read an incident: main is broken: critical, from forge, since <time>; look at it yourself: deaddrop incident list

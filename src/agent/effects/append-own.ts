@@ -3,6 +3,7 @@ import { refusalsOf } from "../../protocol/keys/announcements.ts";
 import { field, textsField } from "../../protocol/body.ts";
 import { dueOf } from "../../protocol/decisions/answer-times.ts";
 import { ownersNeeded } from "../../protocol/decisions/required-parties.ts";
+import { safeModeEnd } from "../../protocol/incidents/safe-mode-end.ts";
 import { maySend, safeMode, type SafeMode } from "../../protocol/incidents/safe-mode.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 import type { OwnLine } from "../../storage/own-log/log-writer.ts";
@@ -79,7 +80,9 @@ function address(
   safe: SafeMode | undefined,
 ): Addressed {
   const { layout, config, handle } = session.place;
-  if (!maySend(draft.type, safe)) throw safeModeError(draft.type, safe);
+  if (safe !== undefined && !maySend(draft.type, safe)) {
+    throw safeModeError(draft.type, safe, handle);
+  }
   const checked = checkDraft(draft, config.limits);
   if (!checked.ok) throw new DeaddropError("bad_draft", `not sent: ${checked.detail}`);
   for (const to of draft.to) {
@@ -118,11 +121,10 @@ function checkDue({ body }: Draft, nowMs: number): void {
   });
 }
 
-function safeModeError(type: string, safe: SafeMode | undefined): DeaddropError {
-  const why =
-    safe === undefined ? "" : `: ${safe.of} has not acked the incident ${safe.incident_id} in time`;
-  return new DeaddropError("safe_mode", `safe mode: "${type}" is not sent${why}`, {
-    hint: "ack or answer the incident (deaddrop incident list); an operator ends it with: deaddrop resume --reason …",
+function safeModeError(type: string, safe: SafeMode, self: string): DeaddropError {
+  const why = `${safe.of} did not ack the incident ${safe.incident_id} of ${safe.author} in time`;
+  return new DeaddropError("safe_mode", `safe mode: "${type}" is not sent: ${why}`, {
+    hint: safeModeEnd(safe, self),
   });
 }
 

@@ -3,6 +3,7 @@ import { newBeatTimers, nextBeatDueMs, planBeats } from "../../protocol/heartbea
 import { lastBeats } from "../../protocol/heartbeats/beats.ts";
 import type { Session } from "../session/session.ts";
 import { recoverLogs } from "./append-own.ts";
+import { beginNotices } from "./notify-agent.ts";
 import { doable, isOpen, perform } from "./run-effects.ts";
 import { makeStopLog } from "./stop-log.ts";
 import { guardWire, newWireGuard } from "./shared-file-watch.ts";
@@ -33,6 +34,7 @@ export function makeRounds(): Rounds {
   return {
     async round(session) {
       recoverLogs(session);
+      beginNotices(session);
       const more = await takeInAll(session, TAKE_IN_MS);
       for (const incident of guardWire(session, guard)) session.recorder.tell(incident);
       for (let pass = 0; pass < MAX_PASSES; pass += 1) {

@@ -9,6 +9,7 @@ import type { Draft } from "../../wire/compose.ts";
 import { fromPlain } from "../../wire/json/json.ts";
 import { recordDecision } from "./decision-file.ts";
 import { mirrorIncident } from "./incident-file.ts";
+import { notifyAgent } from "./notify-agent.ts";
 import { sendInto, troubleOf } from "./append-own.ts";
 import { ownTrouble } from "../intake/trouble/log-holds.ts";
 import type { Session } from "../session/session.ts";
@@ -41,6 +42,8 @@ export async function perform(
       next = beatWritten(next, effect.log, heartbeats, session.env, now, jitter);
     }
   }
+  // Outside what is tried again below: its file is given what the journal says when it is opened.
+  for (const effect of effects) if (effect.do === "notify") notifyAgent(session, effect.news);
   // After one failure the others are not tried: each attempt waits a little for the lock.
   for (const effect of effects) {
     if (doNow(session, [effect]).length > 0) performShared(session, effect);

@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import type { AutomaticIncident } from "../../protocol/effects.ts";
+import { safeModeEnd } from "../../protocol/incidents/safe-mode-end.ts";
 import { safeMode } from "../../protocol/incidents/safe-mode.ts";
 import { lookOf, readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
 import { readPinned } from "../../storage/private/private-store.ts";
@@ -125,7 +126,9 @@ function safeModeSign(
   const ours = guard.get(path) ?? "";
   try {
     if (mode !== undefined && !stands) {
-      const text = `safe mode since ${mode.since}: ${mode.of} did not ack incident ${mode.incident_id} of ${mode.author}\n`;
+      const text =
+        `safe mode since ${mode.since}: ${mode.of} did not ack incident ${mode.incident_id} of ${mode.author}\n` +
+        `for ${mode.author}: ${safeModeEnd(mode, mode.author)}\nfor all others: ${safeModeEnd(mode, "")}\n`;
       world.disk.replace(path, Buffer.from(text, "utf8"), 0o660);
       guard.set(path, "up");
       return [];

@@ -24,6 +24,7 @@ export function openFiles(
       heads: openHeads(disk, paths.heads),
       journal: kept(openJournal<JournalEntry>(disk, paths.journal, journalEnd)),
       inbox: kept(openInbox(disk, paths.inbox)),
+      notices: kept(openInbox(disk, paths.notices)),
     };
   } catch (error) {
     for (const file of opened) file.close();

@@ -5,6 +5,7 @@ import type { AgentConfig } from "../config/agent-config.ts";
 import type { Memory } from "../state/agent-state.ts";
 import { restoreInbox } from "../state/inbox-recovery.ts";
 import { replayJournal } from "../state/journal-replay.ts";
+import { restoreNotices } from "../state/notices-recovery.ts";
 import { correctTimes } from "../state/receipt-times.ts";
 import { contextOf, envOf } from "./environment.ts";
 import { openFiles } from "./open-files.ts";
@@ -44,6 +45,7 @@ export function closeSession({ files }: Pick<Session, "files">): void {
   files.own.writer.close();
   files.journal.close();
   files.inbox.close();
+  files.notices.close();
   files.quarantine.close();
 }
 
@@ -57,6 +59,7 @@ function begin(session: Session): void {
   replayJournal({ disk, place, memory, fold, isReordered }, files.journal);
   correctTimes(session);
   restoreInbox({ disk, place, memory, files });
+  restoreNotices({ memory, files });
   beginLogs(session);
   reportRecovery(session, report);
   reportHolds(session);

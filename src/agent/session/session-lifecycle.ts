@@ -10,6 +10,7 @@ import { withTrustReread, type AgentConfig } from "../config/agent-config.ts";
 import { takeInAll, takeInDecisions, takeInOwn } from "../intake/take-in.ts";
 import { closeSession, openSession } from "./open-session.ts";
 import type { Session } from "./session.ts";
+import { beginNotices, tellAgent } from "../effects/notify-agent.ts";
 import { keepTrust } from "../effects/key-changes.ts";
 
 /** The note of a killed holder stays in the lock file until the next holder has written its own. */
@@ -167,6 +168,7 @@ export class SessionKeeper {
     let session: Session | undefined;
     try {
       session = this.#begin();
+      beginNotices(session);
       await takeInOwn(session);
       if (this.#hasChangedTrust(session)) {
         closeSession(session);
@@ -174,6 +176,7 @@ export class SessionKeeper {
         session = this.#begin();
       }
       await takeInAll(session);
+      tellAgent(session);
       const result = await work(session);
       session.recorder.flush();
       return result;

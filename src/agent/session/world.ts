@@ -1,3 +1,4 @@
+import type { AgentNotice } from "../../protocol/agent-notices/agent-notice.ts";
 import type { Disk } from "../../storage/disk/disk.ts";
 import type { HeadsStore } from "../../storage/own-log/heads.ts";
 import type { Inbox } from "../../storage/files/inbox.ts";
@@ -20,6 +21,11 @@ export interface World {
   /** The strict verdict on many signatures, in order. Spec 1.5. */
   verifyAll(items: readonly SignatureCheck[]): Promise<boolean[]>;
   readonly log: Logger;
+  /**
+   * A notice was written: once for each, when it is durable. It must return at once and never throw.
+   * Not called again for a notice that was written just before the process died. Spec 3.12.
+   */
+  readonly onNotice?: (notice: AgentNotice) => void;
 }
 
 /** The part of pino that is used here; bodies and keys are never passed to it. */
@@ -41,6 +47,8 @@ export const silentLogger: Logger = {
 export interface Files {
   readonly journal: Journal<JournalEntry>;
   readonly inbox: Inbox;
+  /** What our agent is told besides its messages: kept, rotated and restored like the inbox. */
+  readonly notices: Inbox;
   readonly quarantine: Quarantine;
   readonly heads: HeadsStore;
   readonly own: OwnLogs;

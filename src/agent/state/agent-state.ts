@@ -113,7 +113,7 @@ export interface KnownTimes {
   lastSent: string | undefined;
 }
 
-/** What is known of the inbox file; offsets are logical. */
+/** What is known of the inbox and of the file of notices; offsets are logical. */
 export interface KnownInbox {
   /** Lines that are in the inbox and in no journal, by id: only until they are taken in again. */
   unnoted: Map<string, number> | undefined;
@@ -121,6 +121,8 @@ export interface KnownInbox {
   end: number;
   /** Every line routed beyond `end` is noted in the journal at or after this offset. */
   from: number;
+  /** The same of the notices. Spec 3.12. */
+  readonly notices: { readonly end: number; readonly from: number };
 }
 
 /** All that changes while an agent runs; all of it can be derived again from journal and logs. */
@@ -156,7 +158,7 @@ export function emptyMemory(place: AgentConfig, monoMs: number): Memory {
     inUse: undefined,
     times: { latestMs: 0, setBacks: [], lastSent: undefined },
     journalEnd: 0,
-    inbox: { unnoted: undefined, end: 0, from: 0 },
+    inbox: { unnoted: undefined, end: 0, from: 0, notices: { end: 0, from: 0 } },
   };
 }
 

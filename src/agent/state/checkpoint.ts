@@ -12,7 +12,7 @@ import { emptyMemory, type KnownTimes, type Memory } from "./agent-state.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import { moveCursor } from "./log-cursor.ts";
 
-const VERSION = 6;
+const VERSION = 7;
 /** Journal entries on one line. */
 const ENTRIES_A_LINE = 256;
 /** A checkpoint of a long history costs more to write than what has come since costs to replay. */
@@ -34,6 +34,7 @@ interface SavedMemory {
   readonly journalHash: string;
   readonly inboxEnd: number;
   readonly inboxFrom: number;
+  readonly notices: Memory["inbox"]["notices"];
   readonly inUse?: Memory["inUse"];
   readonly latestMs: number;
   readonly setBacks: KnownTimes["setBacks"];
@@ -82,6 +83,7 @@ export function saveMemory(disk: Disk, place: AgentConfig, memory: Memory): void
     // What is in the inbox and in no journal has to be found again.
     inboxEnd: memory.inbox.unnoted === undefined ? memory.inbox.end : 0,
     inboxFrom: memory.inbox.unnoted === undefined ? memory.inbox.from : 0,
+    notices: memory.inbox.notices,
     inUse: memory.inUse,
     latestMs: memory.times.latestMs,
     setBacks: memory.times.setBacks,
@@ -155,7 +157,12 @@ function memoryFrom(
     state,
     decisions: saved.decisions,
     journalEnd: saved.journalEnd,
-    inbox: { unnoted: undefined, end: saved.inboxEnd, from: saved.inboxFrom },
+    inbox: {
+      unnoted: undefined,
+      end: saved.inboxEnd,
+      from: saved.inboxFrom,
+      notices: saved.notices,
+    },
     inUse: saved.inUse,
     times: {
       latestMs: saved.latestMs,

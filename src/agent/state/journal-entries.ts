@@ -55,6 +55,7 @@ export type LocalEvent = Extract<
       | "read"
       | "status"
       | "told"
+      | "noticed"
       | "started"
       | "rewound"
       | "held"

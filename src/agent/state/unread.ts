@@ -1,11 +1,17 @@
-import type { Files } from "../session/world.ts";
+import { agentNoticesView } from "../../protocol/agent-notices/agent-notices-state.ts";
 import type { ReceiptsState } from "../../protocol/receipts/receipts.ts";
+import type { State } from "../../protocol/state.ts";
+import type { Files } from "../session/world.ts";
 
-/** How many unread messages these ids name. */
-export function unreadIds(state: ReceiptsState, ids: readonly string[] | "all"): number {
+/** How many unread messages and notices these ids name. */
+export function unreadIds(
+  { receipts, agentNotices }: Pick<State, "receipts" | "agentNotices">,
+  ids: readonly string[] | "all",
+): number {
   const wanted = new Set(ids === "all" ? [] : ids);
-  let count = 0;
-  for (const { unread, more } of state.taken.values()) {
+  const notices = agentNoticesView(agentNotices, true);
+  let count = notices.filter(({ id }) => ids === "all" || wanted.has(id)).length;
+  for (const { unread, more } of receipts.taken.values()) {
     if (ids === "all") count += unread.length + (more?.count ?? 0);
     else count += unread.filter(({ id }) => wanted.has(id)).length;
   }

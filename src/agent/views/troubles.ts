@@ -2,6 +2,7 @@ import type { LogWaitView } from "../../api/holds.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import type { StorageView, TroubleKind, TroubleView } from "../../api/troubles.ts";
 import type { PeerView, SafeMode, StatusView } from "../../api/views.ts";
+import { resumeCommand } from "../../protocol/incidents/safe-mode-end.ts";
 import { safeMode } from "../../protocol/incidents/safe-mode.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 import { ownLogs } from "../../wire/layout.ts";
@@ -75,6 +76,7 @@ function storageTroubles(session: Pick<Session, "files">): TroubleView[] {
 
 function stopOf(problem: StorageError): TroubleView {
   const trouble = asTrouble("sending", problem);
+  if (problem.code === "log_damaged") return { ...trouble, end: "deaddrop reclaim --from FILE" };
   return problem.code === "identity_in_use" ? { ...trouble, end: "deaddrop reclaim" } : trouble;
 }
 
@@ -86,7 +88,7 @@ function safeModeTrouble(self: string, mode: SafeMode): TroubleView {
   return {
     what: "safe_mode",
     detail: `${mode.of} did not ack an incident of ${mode.author}, so most types are not sent; ${all}`,
-    end: `deaddrop resume ${isOurs ? "" : "--here "}--reason "why it is safe to go on"`,
+    end: resumeCommand(mode, self),
     since: mode.since,
   };
 }

@@ -1,3 +1,7 @@
+import {
+  agentNoticesView,
+  unreadNotices,
+} from "../../protocol/agent-notices/agent-notices-state.ts";
 import { ownLogs } from "../../wire/layout.ts";
 import type { EntryRecord } from "../../protocol/decisions/decision-record.ts";
 import { decisionsView, type SortedEntries } from "../../protocol/decisions/decisions-view.ts";
@@ -29,6 +33,7 @@ import { inboxPage, inboxView } from "./inbox-view.ts";
 import { searchView, threadMessagesView } from "./message-views.ts";
 import { waitViews } from "../intake/trouble/log-waits.ts";
 import { holdsView } from "../effects/peer-reset.ts";
+import { nextCommand } from "./next-command.ts";
 import { resolveId } from "./resolve-id.ts";
 import type { Session } from "../session/session.ts";
 import { statsView } from "./stats.ts";
@@ -44,7 +49,7 @@ const renderers: { [N in ViewName]: Render<N> } = {
   whoami: (session, _args, isDaemon) => whoami(session, isDaemon),
   status: (session, _args, isDaemon) => {
     const view = status(session, isDaemon);
-    return { ...view, next: nextCommand(view) };
+    return { ...view, next: nextCommand(view, sendingStops(session)) };
   },
   troubles: (session, _args, isDaemon) => troublesView(session, status(session, isDaemon)),
   peers: (session) => peers(session),
@@ -60,6 +65,8 @@ const renderers: { [N in ViewName]: Render<N> } = {
   proposals: ({ memory, env }) => proposalsView(memory.state.proposals, memory.state.logs, env),
   incidents: ({ memory, env }) => incidentsView(memory.state.incidents, env, memory.state.logs),
   notices: (session) => notices(session),
+  agent_notices: ({ memory }, args) =>
+    agentNoticesView(memory.state.agentNotices, args?.unread === true),
   holds: (session, args) => holdsView(session, args.peer),
   safe_mode: ({ memory, env }) => safeMode(memory.state.incidents, env) ?? null,
   receipt: (session, args) => receipts(session, args.event_id),
@@ -128,6 +135,7 @@ function status(
     ...whoami(session, isDaemon),
     peers: peers(session),
     unread: unreadCount(state.receipts, env),
+    notices: unreadNotices(state.agentNotices),
     owed_to_me: pending.filter(({ from, owed_by }) => from === env.self && owed_by !== env.self),
     owed_by_me: pending.filter(({ owed_by }) => owed_by === env.self),
     incidents: unresolvedIncidents(state.incidents, env, state.logs),
@@ -149,25 +157,6 @@ function peers({ memory, env, world }: Pick<Session, "world" | "memory" | "env">
     ...peer,
     waits: waitViews(memory, world, peer.handle),
   }));
-}
-
-/** The most urgent first. */
-function nextCommand(view: Omit<StatusView, "next">): string {
-  if (view.in_use !== null) return "deaddrop reclaim";
-  const [stop] = view.stops ?? [];
-  if (stop?.end.includes("reclaim --from") === true) return "deaddrop reclaim --from FILE";
-  const held = view.peers.find((peer) => peer.held);
-  if (held !== undefined) return `deaddrop peer show ${held.handle}`;
-  const incident = view.owed_by_me.find(({ type }) => type === "incident");
-  if (incident !== undefined) return `deaddrop incident ack ${incident.event_id.slice(0, 12)}`;
-  if (view.safe_mode !== null) return "deaddrop incident list";
-  const proposal = view.owed_by_me[0];
-  if (proposal !== undefined) return `deaddrop ack ${proposal.event_id.slice(0, 12)}`;
-  if (view.unread > 0) return "deaddrop inbox --unread --mark-read";
-  if (!view.daemon.running) return "deaddrop service install";
-  const stranger = view.peers.find(({ trust_tier }) => trust_tier === "UNTRUSTED");
-  if (stranger !== undefined) return `deaddrop trust sas ${stranger.handle}`;
-  return "deaddrop inbox --follow";
 }
 
 function notices({ memory }: Pick<Session, "memory">): NoticeView[] {

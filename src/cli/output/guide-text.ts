@@ -25,8 +25,8 @@ Read
 Write (--to HANDLE where there are several peers; "*" is all)
   deaddrop send "subject" "body"       a subject that begins with "urgent:" is urgent
   deaddrop reply ID "text"
-  deaddrop ack ID                      seen and taken. Of a proposal it is agreement
-  deaddrop ack ID --reject --reason "why"
+  deaddrop ack ID                      seen and taken
+  deaddrop accept ID, deaddrop reject ID --reason "why"   of a proposal or a request: read it first
   deaddrop counter ID "another proposal" "why"
   deaddrop propose "subject" "why" --decision "the exact words"
   deaddrop ship "what is done" --state "one line" --ref path/to/file

@@ -1,9 +1,11 @@
 import type { Command } from "commander";
+import type { Client } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
+import { safeModeEnd } from "../../protocol/incidents/safe-mode-end.ts";
 import type { Draft } from "../../wire/compose.ts";
 import { withClient, type Cli } from "../context.ts";
 import { shortId } from "../output/text.ts";
-import { refuseEnded } from "./ended.ts";
+import { proposalOf, refuseEnded } from "./ended.ts";
 import { answerSubject, parentOf, type Parent } from "./parent.ts";
 import { addWaitFlags, deliver, type SendFlags } from "./send-draft.ts";
 
@@ -53,7 +55,7 @@ export async function answer(
       client,
       answerOf(parent, verdict, flags),
       parent,
-      noteOf(parent, verdict),
+      await noteOf(client, parent, verdict),
     );
   });
 }
@@ -70,9 +72,35 @@ function nothingToDecide({ type, event_id }: Parent): DeaddropError {
   );
 }
 
-function noteOf({ type }: Parent, verdict: Verdict): string | undefined {
-  if (type !== "proposal" || verdict !== "ack") return undefined;
-  return "An ack of a proposal means `deaddrop accept`: you agree to it.";
+/** What the answer means, or what it does not do. */
+async function noteOf(
+  client: Client,
+  parent: Parent,
+  verdict: Verdict,
+): Promise<string | undefined> {
+  if (parent.type === "incident") return safeModeNote(client, parent);
+  if (parent.type !== "proposal") return undefined;
+  const notes = [
+    ...(verdict === "ack"
+      ? ["An ack of a proposal means `deaddrop accept`: you agree to it."]
+      : []),
+    ...(await notNeeded(client, parent)),
+  ];
+  return notes.length === 0 ? undefined : notes.join(" ");
+}
+
+async function notNeeded(client: Client, parent: Parent): Promise<string[]> {
+  const found = await proposalOf(client, parent);
+  if (found === undefined || found.required.includes(client.handle)) return [];
+  const parties = found.required.length === 0 ? "nobody" : found.required.join(", ");
+  return [`The proposal does not need you, so your answer decides nothing: it needs ${parties}.`];
+}
+
+/** Spec 3.5: after the second beat an ack ends nothing. */
+async function safeModeNote(client: Client, parent: Parent): Promise<string | undefined> {
+  const mode = await client.view("safe_mode");
+  if (mode?.incident_id !== parent.event_id) return undefined;
+  return `Safe mode has begun by this incident, and an ack does not end it: ${safeModeEnd(mode, client.handle)}`;
 }
 
 function answerOf(parent: Parent, verdict: Verdict, { reason }: AnswerFlags): Draft {

@@ -28,13 +28,21 @@ export async function replyNote(client: Client, parent: Parent): Promise<string 
     return `A reply does not acknowledge the incident; this does: deaddrop incident ack ${id}`;
   }
   if (parent.type !== "proposal") return undefined;
-  const proposals = await client.view("proposals");
-  const found = proposals.find(({ proposal_id }) => proposal_id === parent.event_id);
+  const found = await proposalOf(client, parent);
   if (found !== undefined && !OPEN.includes(found.status)) return `Note: ${endedText(found)}.`;
   return (
     "A reply neither agrees nor disagrees. One of these does: " +
     `deaddrop accept ${id}, deaddrop reject ${id}, deaddrop counter ${id}`
   );
+}
+
+/** What is known of that proposal; undefined when it is forgotten. */
+export async function proposalOf(
+  client: Client,
+  { event_id }: Parent,
+): Promise<ProposalView | undefined> {
+  const proposals = await client.view("proposals");
+  return proposals.find(({ proposal_id }) => proposal_id === event_id);
 }
 
 function endedText({ proposer, status, decided_by }: ProposalView): string {

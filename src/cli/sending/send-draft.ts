@@ -2,6 +2,7 @@ import { InvalidArgumentError, Option, type Command } from "commander";
 import type { Client, SendAnswer } from "../../api/client.ts";
 import type { ReceiptStage, ReceiptView } from "../../api/views.ts";
 import { DeaddropError } from "../../api/errors.ts";
+import { refusalRemedy } from "../../protocol/agent-notices/refusals.ts";
 import type { Draft } from "../../wire/compose.ts";
 import { collect, type Cli, type GlobalFlags } from "../context.ts";
 import { emit, type Paint } from "../output/output.ts";
@@ -144,6 +145,7 @@ function complain(receipts: readonly Waited[], wanted: WaitFor, limitMs: number)
     throw new DeaddropError(
       "refused",
       `${refused.to} refused it: ${refused.reason ?? "no reason"}`,
+      { hint: refusalRemedy(refused.reason ?? "", refused.to) },
     );
   }
   const missing = receipts.filter(({ state }) => RANK[state] < RANK[wanted]);

@@ -9,7 +9,10 @@ import { listedSubject } from "../routing.ts";
 import { answerLogName, positionSoFar, type Case, type Position } from "./party-position.ts";
 
 /** `replaced`: reverted, because its proposer agreed to a sibling. Spec 3.4. */
-export type ProposalStatus = Outcome["status"] | "replaced" | "open" | "void";
+export type ProposalStatus = EndStatus | "open" | "void";
+
+/** What became of a proposal, as it is shown. */
+export type EndStatus = Outcome["status"] | "replaced";
 
 /** One proposal, as `deaddrop proposals` prints it. */
 export interface ProposalView {
@@ -64,7 +67,7 @@ function viewOf(
     proposer: proposal.from,
     subject: listedSubject(env, proposal.from, proposal.subject),
     required: [...proposal.required],
-    status: statusOf(outcome) ?? (isVoid ? "void" : "open"),
+    status: outcome === undefined ? (isVoid ? "void" : "open") : endStatus(outcome),
     problem: problem ?? null,
     waits_for: outcome !== undefined || isVoid ? null : waitsFor(of, proposal, positions),
     decided_by: outcome?.by ?? null,
@@ -75,8 +78,8 @@ function viewOf(
   };
 }
 
-function statusOf(outcome: Outcome | undefined): ProposalStatus | undefined {
-  return outcome?.replacedBy === undefined ? outcome?.status : "replaced";
+export function endStatus(outcome: Outcome): EndStatus {
+  return outcome.replacedBy === undefined ? outcome.status : "replaced";
 }
 
 function supportOf({ id, outcome }: Proposal, position: Position | undefined): string | null {

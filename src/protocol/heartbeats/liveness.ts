@@ -61,11 +61,19 @@ function presenceOf(beat: PeerBeat | undefined, env: Env, nowMs: number): Presen
 }
 
 /**
- * Peers that have fallen silent, for our operator: once for each silence. Only when everything
- * that they have written is read, and never from history alone.
+ * Peers that have fallen silent. Only when everything that they have written is read, and never
+ * from history alone.
  */
-export function decideLiveness(state: HeartbeatsState, env: Env, nowMs: number): Effect[] {
-  const silent = [...state.peerBeats].filter(
+export function silentPeers(state: HeartbeatsState, env: Env, nowMs: number): string[] {
+  return silences(state, env, nowMs).map(([handle]) => handle);
+}
+
+function silences(
+  { peerBeats }: HeartbeatsState,
+  env: Env,
+  nowMs: number,
+): [handle: string, beat: PeerBeat][] {
+  return [...peerBeats].filter(
     ([handle, beat]) =>
       env.layout.roster.includes(handle) &&
       beat.live &&
@@ -73,7 +81,18 @@ export function decideLiveness(state: HeartbeatsState, env: Env, nowMs: number):
       !env.reading.heldPeers.has(handle) &&
       ownLogs(env.layout, handle).every((log) => env.reading.caughtUp(log.name)),
   );
-  return silent.map(([handle, beat]) => ({
+}
+
+/** Peers whose daemons live, by their last beats. */
+export function onlinePeers({ peerBeats }: HeartbeatsState, env: Env, nowMs: number): string[] {
+  return [...peerBeats].flatMap(([handle, beat]) =>
+    presenceOf(beat, env, nowMs) === "online" ? [handle] : [],
+  );
+}
+
+/** What our operator is told of silent peers: once for each silence. */
+export function decideLiveness(state: HeartbeatsState, env: Env, nowMs: number): Effect[] {
+  return silences(state, env, nowMs).map(([handle, beat]) => ({
     do: "tell",
     incident: {
       key: `peer_silent:${handle}:${beat.at}`,

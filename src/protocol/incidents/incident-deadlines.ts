@@ -145,7 +145,7 @@ function tellUnread(
   const since = new Date(incident.at).toISOString();
   const remedy = isToUs
     ? "look at it yourself: deaddrop incident list"
-    : `nothing escalates before that; the operator of ${handle} is told as well`;
+    : `nothing escalates while that is so; the operator of ${handle} is told as well`;
   return [
     {
       do: "tell",

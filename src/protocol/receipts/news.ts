@@ -1,3 +1,4 @@
+import { unreadNotices } from "../agent-notices/agent-notices-state.ts";
 import type { Env } from "../env.ts";
 import type { State } from "../state.ts";
 import { pendingView } from "../threads/threads-view.ts";
@@ -12,6 +13,8 @@ export interface NewsView {
   /** Whether what was asked for is there. */
   ready: boolean;
   unread: number;
+  /** Unread notices. Spec 3.12. */
+  notices: number;
   /** Unread messages of high priority, and unread incidents. */
   urgent: number;
   /** Answers that our agent owes, read or not. */
@@ -30,6 +33,7 @@ export function newsView(state: State, env: Env, nowMs: number, awaited: WaitedF
     if (owner !== undefined && taken.unread.length > 0) from.add(owner);
     urgent += taken.unread.filter((line) => line.urgent === true).length;
   }
-  const ready = { any: unread > 0, urgent: urgent > 0, owed: owed > 0 }[awaited];
-  return { ready, unread, urgent, owed, from: [...from].sort() };
+  const notices = unreadNotices(state.agentNotices);
+  const ready = { any: unread + notices > 0, urgent: urgent > 0, owed: owed > 0 }[awaited];
+  return { ready, unread, notices, urgent, owed, from: [...from].sort() };
 }

@@ -22,7 +22,7 @@ import {
   type RefusedLines,
 } from "./refused-lines.ts";
 import { isMail } from "../routing.ts";
-import { applySent, emptySent, type SentState } from "./sent.ts";
+import { applySent, emptySent, type Refusal, type SentState } from "./sent.ts";
 
 /**
  * Unread lines that are remembered one by one, per log; those after them only as a number.
@@ -67,7 +67,7 @@ export function emptyReceipts(): ReceiptsState {
 
 /**
  * Folds one event, after `applyLogs`, whose answer `touched` is: the logs whose authors' coverage
- * may have changed.
+ * may have changed. Answers which messages of ours a peer has refused, as the event shows.
  */
 export function applyReceipts(
   state: ReceiptsState,
@@ -75,7 +75,7 @@ export function applyReceipts(
   env: Env,
   logs: LogsState,
   touched: ReadonlySet<string>,
-): void {
+): readonly Refusal[] {
   switch (event.kind) {
     case "line":
       if (!event.own) takeLine(state, event, env);
@@ -112,7 +112,7 @@ export function applyReceipts(
       break;
     default:
   }
-  applySent(state.sent, event, env, logs, touched);
+  return applySent(state.sent, event, env, logs, touched);
 }
 
 /**

@@ -45,6 +45,14 @@ export interface SentState {
   readonly requests: Set<string>;
 }
 
+/** A peer's beat names a message of ours as refused. */
+export interface Refusal {
+  readonly message: SentMessage;
+  readonly by: string;
+  /** As the beat names it. Spec 3.2. */
+  readonly reason: string;
+}
+
 /** How far one message has come with one addressee. */
 export interface ReceiptView {
   to: string;
@@ -84,19 +92,21 @@ export function applySent(
   env: Env,
   logs: LogsState,
   touched: ReadonlySet<string>,
-): void {
+): readonly Refusal[] {
   if (event.kind === "line" && isFolded(event)) {
     if (event.own) takeOwn(state, event, env);
     else takeAnswer(state, event);
   }
-  if (!("log" in event)) return;
+  const refusals: Refusal[] = [];
+  if (!("log" in event)) return refusals;
   for (const own of ownLogs(env.layout, env.self)) {
     for (const reader of env.layout.roster) {
       const answers = answerLog(env.layout, own, reader)?.name;
       if (answers === undefined || !touched.has(answers)) continue;
-      takeCoverage(state, own.name, reader, answers, logs, event.at);
+      refusals.push(...takeCoverage(state, own.name, reader, answers, logs, event.at));
     }
   }
+  return refusals;
 }
 
 /** The newest first. */
@@ -166,7 +176,7 @@ function forgetOldest(state: SentState): void {
   );
 }
 
-/** What a reader's beats in its log `answers` say of our log. */
+/** What a reader's beats in its log `answers` say of our log; answers what is refused since. */
 function takeCoverage(
   state: SentState,
   own: string,
@@ -174,10 +184,11 @@ function takeCoverage(
   answers: string,
   logs: LogsState,
   at: number,
-): void {
+): Refusal[] {
   const held = logs.get(answers);
   const beat = held?.beats.at(-1);
-  if (held === undefined || beat === undefined) return;
+  if (held === undefined || beat === undefined) return [];
+  const refusals: Refusal[] = [];
   const coverage = held.covers.get(own);
   const mark = markOf(state, own, reader);
   const covered =
@@ -196,7 +207,9 @@ function takeCoverage(
       const range = naming?.refused.find(
         ({ first, last }) => first <= message.line && message.line <= last,
       );
-      raise(message, reader, { stage: "refused", at, reason: range?.reason ?? "mixed" });
+      const reason = range?.reason ?? "mixed";
+      const isNew = raise(message, reader, { stage: "refused", at, reason });
+      if (isNew) refusals.push({ message, by: reader, reason });
     }
     mark.delivered = covered;
   }
@@ -206,6 +219,7 @@ function takeCoverage(
     }
     mark.read = read;
   }
+  return refusals;
 }
 
 /** Spec 3: a peer whose beats carry no heads covers with a beat what we wrote before it came. */
@@ -283,10 +297,12 @@ function answerRequests(state: SentState, { message, at }: LineEvent): void {
   }
 }
 
-function raise(message: SentMessage, handle: string, receipt: Receipt): void {
+/** False when that says nothing new. */
+function raise(message: SentMessage, handle: string, receipt: Receipt): boolean {
   const known = message.receipts.get(handle);
-  if (known === undefined || RANK[receipt.stage] <= RANK[known.stage]) return;
+  if (known === undefined || RANK[receipt.stage] <= RANK[known.stage]) return false;
   // A peer that has taken a message in has not refused it.
-  if (receipt.stage === "refused" && known.stage !== "stored") return;
+  if (receipt.stage === "refused" && known.stage !== "stored") return false;
   message.receipts.set(handle, receipt);
+  return true;
 }

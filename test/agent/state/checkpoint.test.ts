@@ -45,7 +45,7 @@ test("a checkpoint keeps all of the memory that is not of the moment", async () 
       lastSent: "2026-06-01T09:00:00.000001Z",
     },
     journalEnd: 10,
-    inbox: { unnoted: undefined, end: 20, from: 5 },
+    inbox: { unnoted: undefined, end: 20, from: 5, notices: { end: 3, from: 4 } },
   };
   const intake = intakeOf(memory, log);
   intake.cursor = {

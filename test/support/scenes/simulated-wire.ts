@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { expect } from "vitest";
 import { openAgent, type Agent } from "../../../src/agent/agent.ts";
 import { silentLogger, type World } from "../../../src/agent/session/world.ts";
+import type { AgentNotice } from "../../../src/protocol/agent-notices/agent-notice.ts";
 import { DeaddropError } from "../../../src/api/errors.ts";
 import { StorageError } from "../../../src/storage/disk/disk.ts";
 import { wirePaths, type AgentPaths, type Places } from "../../../src/storage/paths.ts";
@@ -66,6 +67,8 @@ export class SimulatedWire {
   #nowMs = BEGIN_MS;
   #monoMs = 0;
   #shown = new Map<string, number>();
+  /** The notices that agents were told, in order, as whoever listens hears of them. */
+  readonly heard: { readonly handle: string; readonly notice: AgentNotice }[] = [];
 
   constructor(roster: readonly string[], options: SceneOptions = {}) {
     this.roster = roster;
@@ -402,6 +405,7 @@ export class SimulatedWire {
       random,
       verifyAll,
       log: this.#options.log ?? silentLogger,
+      onNotice: (notice) => this.heard.push({ handle: member.handle, notice }),
     };
   }
 

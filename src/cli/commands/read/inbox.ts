@@ -6,6 +6,7 @@ import { count, withClient, type Cli, type GlobalFlags } from "../../context.ts"
 import { briefMessage } from "../../output/brief.ts";
 import { example } from "../../output/example.ts";
 import { inboxText } from "../../output/message-text.ts";
+import { showNotices } from "../../output/notice-text.ts";
 import { emit, writeExact } from "../../output/output.ts";
 import { safeJson } from "../../output/sanitise.ts";
 import { SHOWN_TO_PEOPLE, FOLLOW_PAUSE_MS } from "../../output/listing.ts";
@@ -65,10 +66,21 @@ export async function run(cli: Cli, id: string | undefined, flags: Flags): Promi
     const named = id === undefined ? {} : { id: (await parentOf(client, id)).event_id };
     const asked = { ...queryOf(flags), ...named };
     const first = await showPage(cli, flags, client, asked);
-    if (flags.follow === true) await follow(cli, flags, client, { ...asked, after: first.next });
+    const shown = hasNotices(flags, id) ? new Set<string>() : undefined;
+    if (shown !== undefined) await showNotices(cli, flags, client, shown);
+    const rest = { ...asked, after: first.next };
+    if (flags.follow === true) await follow(cli, flags, client, rest, shown);
     else if (flags.json === true) await showRest(cli, flags, client, asked, first);
-    else cli.stdout.write(await closingText(flags, client, named.id, first));
+    else if (first.messages.length > 0 || shown === undefined || shown.size === 0) {
+      cli.stdout.write(await closingText(flags, client, named.id, first));
+    }
   });
+}
+
+/** Notices are about no message and no thread. As JSON they are what `notices --json` prints. */
+function hasNotices(flags: Flags, id: string | undefined): boolean {
+  const isAsked = id !== undefined || flags.from !== undefined || flags.thread !== undefined;
+  return !isAsked && flags.json !== true;
 }
 
 function queryOf(flags: Flags): Query {
@@ -146,12 +158,19 @@ async function strangersText(client: Client): Promise<string> {
 }
 
 /** Until it is interrupted. What was shown once is not shown again. */
-async function follow(cli: Cli, flags: Flags, client: Client, query: Query): Promise<never> {
+async function follow(
+  cli: Cli,
+  flags: Flags,
+  client: Client,
+  query: Query,
+  notices: Set<string> | undefined,
+): Promise<never> {
   const { newest: _newest, limit: _limit, ...rest } = query;
   for (let page: InboxPage | undefined; ;) {
     const after = page === undefined ? {} : { after: page.next };
     page = await showPage(cli, flags, client, { ...rest, ...after });
     if (page.messages.length > 0) continue;
+    if (notices !== undefined) await showNotices(cli, flags, client, notices);
     await cli.clock.sleep(FOLLOW_PAUSE_MS);
     // Without a daemon nobody but us takes in what peers write.
     if (!client.viaDaemon) await client.ask("tick");

@@ -86,13 +86,14 @@ async function waitFor(
 const NO_DAEMON = `No daemon runs: looking every ${WITHOUT_DAEMON_MS / 1_000} s. To run one: deaddrop service install`;
 
 /** One line of ours: counts and handles, no word of a peer. Spec 8.2. */
-function newsText({ unread, urgent, owed, from }: NewsView): string {
+function newsText({ unread, notices, urgent, owed, from }: NewsView): string {
   const parts: string[] = [];
   if (unread > 0) {
     const high = urgent > 0 ? ` (${urgent} urgent)` : "";
     parts.push(`${unread} unread from ${from.join(", ")}${high}`);
   }
+  if (notices > 0) parts.push(notices === 1 ? "1 notice" : `${notices} notices`);
   if (owed > 0) parts.push(`${owed} ${owed === 1 ? "answer" : "answers"} owed`);
-  const next = unread > 0 ? "deaddrop inbox --unread --mark-read" : "deaddrop pending";
+  const next = unread > 0 || notices > 0 ? "deaddrop inbox --unread --mark-read" : "deaddrop pending";
   return `${parts.join(", ")}: ${next}`;
 }

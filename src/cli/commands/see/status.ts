@@ -1,6 +1,7 @@
 import { Command, Option } from "commander";
 import type { AgentState, StatusChange } from "../../../api/client.ts";
 import type { StatusView } from "../../../api/views.ts";
+import { safeModeEnd } from "../../../protocol/incidents/safe-mode-end.ts";
 import { unownedText } from "../../../storage/unowned-logs.ts";
 import { DeaddropError } from "../../../api/errors.ts";
 import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
@@ -97,7 +98,7 @@ function statusText(cli: Cli, view: StatusView, paint: Paint): string {
       "Peers",
       view.peers.map((peer) => peerRow(peer, nowMs)),
     ),
-    `${paint("bold", "Unread")} ${view.unread}`,
+    `${paint("bold", "Unread")} ${view.unread}${noticesText(view)}`,
     section(
       "You owe",
       view.owed_by_me.map((each) => obligationRow(each, nowMs)),
@@ -121,6 +122,11 @@ function statusText(cli: Cli, view: StatusView, paint: Paint): string {
   return parts.filter((part) => part !== "").join("\n\n");
 }
 
+function noticesText({ notices }: StatusView): string {
+  if (notices === 0) return "";
+  return `, and ${notices === 1 ? "1 notice" : `${notices} notices`}: deaddrop notices --unread`;
+}
+
 function unownedLogsText({ unowned_logs: logs }: StatusView, paint: Paint): string {
   const names = logs === undefined ? undefined : unownedText(logs);
   return names === undefined ? "" : paint("yellow", sanitise(`Not read, of no member: ${names}`));
@@ -137,8 +143,9 @@ function storageText({ storage }: StatusView, paint: Paint, nowMs: number): stri
   return [...lines, ...wait].map((line) => paint("red", sanitise(line))).join("\n");
 }
 
-function safeModeText({ safe_mode }: StatusView, paint: Paint, nowMs: number): string {
+function safeModeText({ safe_mode, handle }: StatusView, paint: Paint, nowMs: number): string {
   if (safe_mode === null || !safe_mode.active) return "";
   const words = `SAFE MODE since ${when(safe_mode.since, nowMs)}: ${safe_mode.of} did not ack an incident of ${safe_mode.author} (${shortId(safe_mode.incident_id)})`;
-  return paint("red", sanitise(words));
+  const end = `Most messages are not sent; ${safeModeEnd(safe_mode, handle)}`;
+  return `${paint("red", sanitise(words))}\n${sanitise(end)}`;
 }
