@@ -231,6 +231,8 @@ const RARE = [
     "audit.incidents[].addressees[].due_at",
     "audit.incidents[].addressees[].stage",
     "audit.refused_then",
+    "status.storage.troubles",
+    "status.stops",
     "audit.torn",
     "audit.twins",
   ],
@@ -318,7 +320,8 @@ const MADE = [
 /** Fields that an answer of theirs need not have. */
 const OPTIONAL = [
   ...["decisions.unproved[].decision", "peers[].waits", "stats.growth", "status.daemon.pid"],
-  ...["status.peers[].waits", "status.storage", "status.unowned_logs", "whoami.daemon.pid"],
+  ...["status.peers[].waits", "status.storage", "status.stops"],
+  ...["status.unowned_logs", "whoami.daemon.pid"],
 ];
 /** Objects whose fields have names of somebody's own. */
 const BY_NAME = /\.(?:by_type|support|domain_owners)$/;

@@ -230,6 +230,38 @@ export const PLANTS = [
     test: "test/protocol/incidents/incidents.test.ts",
     title: "waits as long as it advertised last, from the beat that covers",
   },
+  {
+    name: "an event shortens the wait for the disk",
+    file: "src/agent/state/storage-troubles.ts",
+    find: "return this.#edges.clock.monoMs() >= trouble.dueMs;",
+    put: "return true;",
+    test: "test/scenes/storage-trouble.test.ts",
+    title: "a failing wire, of which nobody can say when it works again, is tried every 30 s",
+  },
+  {
+    name: "a torn end of ours is cut again and again",
+    file: "src/storage/own-log/own-log-repair.ts",
+    find: "const isOurBeginning = cutAt !== undefined && isTornBefore(file, cutAt, missing);",
+    put: "const isOurBeginning = false;",
+    test: "test/storage/own-log/log-writer.test.ts",
+    title: "goes on where a write of ours ended: nothing is cut, and nothing copied",
+  },
+  {
+    name: "pending forgets before the copy has it",
+    file: "src/storage/own-log/log-writer.ts",
+    find: "this.#copies.keep(log.log, this.#pending?.lines ?? []);",
+    put: "",
+    test: "test/storage/own-log/log-writer.test.ts",
+    title: "holds what is durable, byte for byte",
+  },
+  {
+    name: "goes on past a hole",
+    file: "src/storage/own-log/own-log-restore.ts",
+    find: "if (last === undefined || last.seq < (record?.seq ?? 0)) return undefined;",
+    put: "if (last === undefined) return undefined;\n  record = undefined;",
+    test: "test/storage/own-log/log-writer.test.ts",
+    title: "does not go on past a hole: a copy that is older than the log was gives nothing back",
+  },
 ];
 
 /** The plant that this process runs with, if any. Throws when there is none of that name. */

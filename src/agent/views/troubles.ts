@@ -76,6 +76,7 @@ function storageTroubles(session: Pick<Session, "files">): TroubleView[] {
 
 function stopOf(problem: StorageError): TroubleView {
   const trouble = asTrouble("sending", problem);
+  if (problem.code === "log_damaged") return { ...trouble, end: "deaddrop reclaim --from FILE" };
   return problem.code === "identity_in_use" ? { ...trouble, end: "deaddrop reclaim" } : trouble;
 }
 
