@@ -54,7 +54,7 @@ function statusWith(parts: Partial<StatusView>): StatusView {
   return {
     ...{ ...whoami("forge", "scribe"), peers: peer === undefined ? [] : [peer], unread: 3 },
     notices: 1,
-    ...{ owed_to_me: [], owed_by_me: [], incidents: [], safe_mode: null },
+    ...{ owed_to_me: [], owed_by_me: [], incidents: [], safe_mode: null, notices: 0 },
     state: { state: "idle", last_action: null, heads_down: false },
     next: "deaddrop inbox --unread --mark-read",
     ...parts,

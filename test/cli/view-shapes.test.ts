@@ -246,6 +246,7 @@ const RARE = [
   ...["proposals[].problem", "search[]._meta.corrections", "search[]._meta.refused"],
   ...["status.in_use", "status.incidents[].addressees[].acked_at", "status.safe_mode"],
   ...["thread[].messages[]._meta.refused", "thread[].proposals[].problem", "whoami.in_use"],
+  "status.storage.troubles",
   ...["trust list[].drift", "trust list[].held", "trust list[].pending"],
 ];
 
@@ -316,8 +317,8 @@ const MADE = [
 
 /** Fields that an answer of theirs need not have. */
 const OPTIONAL = [
-  ...["decisions.unproved[].decision", "peers[].waits", "status.daemon.pid"],
-  ...["status.peers[].waits", "status.unowned_logs", "whoami.daemon.pid"],
+  ...["decisions.unproved[].decision", "peers[].waits", "stats.growth", "status.daemon.pid"],
+  ...["status.peers[].waits", "status.storage", "status.unowned_logs", "whoami.daemon.pid"],
 ];
 /** Objects whose fields have names of somebody's own. */
 const BY_NAME = /\.(?:by_type|support|domain_owners)$/;
