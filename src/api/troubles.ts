@@ -6,9 +6,18 @@
  * - "held", "silent", "waiting": of a peer nothing more is taken in; nothing is heard; a log waits.
  * - "safe_mode": most types are not sent until an operator ends it. Spec 3.5.
  * - "policy": the wire says something that this agent has not agreed to. Spec 1.1.
+ * - "notices": what the agent has to know and has not read. Spec 3.12.
  */
 export type TroubleKind =
-  "daemon" | "sending" | "storage" | "held" | "silent" | "waiting" | "safe_mode" | "policy";
+  | "daemon"
+  | "sending"
+  | "storage"
+  | "held"
+  | "silent"
+  | "waiting"
+  | "safe_mode"
+  | "policy"
+  | "notices";
 
 /** One of them: a line for the operator. Spec 4.4. */
 export interface TroubleView {

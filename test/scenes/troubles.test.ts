@@ -140,7 +140,7 @@ test("what the wire says and we have not accepted is trouble, however it reads",
   expect(await troubles(wire)).toEqual([]);
 });
 
-test("safe mode is trouble for both, with the command that ends it for each", async () => {
+test("safe mode is trouble for both, with the command that ends it for each; so are unread notices", async () => {
   const wire = sceneOf(["forge", "scribe"]);
   await wire.start();
   await wire.send("forge", {
@@ -152,12 +152,18 @@ test("safe mode is trouble for both, with the command that ends it for each", as
   });
   await wire.agent("scribe").markRead("all");
   await wire.pass(30 * MINUTE);
+  // Each agent was told of it, and has not read that.
+  const unread = { what: "notices", end: "deaddrop notices --unread --mark-read" };
   expect(await troubles(wire, "forge")).toMatchObject([
     { what: "safe_mode", end: expect.stringMatching(/^deaddrop resume --reason /) as string },
+    unread,
   ]);
   expect(await troubles(wire, "scribe")).toMatchObject([
     { what: "safe_mode", end: expect.stringMatching(/^deaddrop resume --here /) as string },
+    unread,
   ]);
+  await wire.agent("scribe").markRead("all");
+  expect((await troubles(wire, "scribe")).map(({ what }) => what)).toEqual(["safe_mode"]);
 });
 
 test("our own log in which another program has written stops the sending, which is trouble", async () => {

@@ -21,7 +21,14 @@ export function troublesView(session: Session, status: Omit<StatusView, "next">)
     ...storageTroubles(session),
     ...status.peers.flatMap((peer) => peerTroubles(peer, status.daemon.running)),
     ...policyTroubles(session),
+    ...unreadNotices(status),
   ];
+}
+
+function unreadNotices({ notices }: Pick<StatusView, "notices">): TroubleView[] {
+  if (notices === 0) return [];
+  const detail = notices === 1 ? "1 notice is not read" : `${notices} notices are not read`;
+  return [{ what: "notices", detail, end: "deaddrop notices --unread --mark-read", since: null }];
 }
 
 /** Nothing is received and no beat is sent; a peer that waits for us takes us for silent. */

@@ -14,6 +14,7 @@ const CHECKS: { readonly [K in TroubleKind]: string } = {
   waiting: "logs now",
   safe_mode: "safe mode",
   policy: "accepted configuration",
+  notices: "notices",
 };
 
 /** A trouble in the form of a failed check. */
