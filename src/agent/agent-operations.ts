@@ -36,7 +36,7 @@ export function sessionOperations(keeper: SessionKeeper): Omit<OperatedAgent, "l
         return Promise.resolve();
       }),
     resetPeer: (peer) => using((session) => resetPeer(session, peer)),
-    reclaim: () => using((session) => reclaim(session)),
+    reclaim: (from) => using((session) => reclaim(session, from)),
   };
 }
 

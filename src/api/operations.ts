@@ -30,7 +30,8 @@ export interface OperatedAgent {
    */
   resetPeer(peer: string): Promise<HoldsView>;
   /** The operator has stopped the other copy of our key: we write again. Spec 1.6. */
-  reclaim(): Promise<ReclaimAnswer>;
+  /** `from`: files that hold lines of ours, by their whole paths. */
+  reclaim(from?: readonly string[]): Promise<ReclaimAnswer>;
   /** Takes in what is new in the peers' logs now; true when more waits. A daemon acts on it too. */
   look(): Promise<boolean>;
   /** Reads configuration, pins and tiers again after the operator has changed them. */
@@ -96,8 +97,8 @@ const OPERATIONS = {
     acts: true,
   }),
   reclaim: operation({
-    parse: nothing,
-    run: (service) => service.inTurn((agent) => agent.reclaim()),
+    parse: (json): { from?: string[] } => optional(asObject(json ?? {}), "from", texts),
+    run: (service, { from }) => service.inTurn((agent) => agent.reclaim(from)),
     acts: true,
   }),
   tick: operation({

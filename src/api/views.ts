@@ -138,6 +138,8 @@ export interface StatusView extends WhoamiView {
   /** Open ones only. */
   incidents: IncidentView[];
   safe_mode: SafeMode | null;
+  /** What stops lines of ours, safe mode aside; a daemon of an older version does not say. */
+  stops?: TroubleView[];
   /** What the disk does not take; a daemon of an older version does not say. */
   storage?: StorageView;
   /** Logs in the wire folder that no agent reads. Spec 1.1. */

@@ -106,7 +106,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       entry("canonical", "canonical bytes of JSON", () => import("./commands/trust/canonical.ts")),
       entry(
         "reclaim",
-        "write again after identity_in_use",
+        "write again after identity_in_use or log_damaged",
         () => import("./commands/trust/reclaim.ts"),
       ),
       entry("resume", "end safe mode (operator)", () => import("./commands/trust/resume.ts")),

@@ -74,7 +74,8 @@ describe("a request over the socket", () => {
       ["setStatus", { state: "busy", lastAction: "x", headsDown: true }],
     ],
     ["reset_peer", { peer: "scribe" }, ["resetPeer", "scribe"]],
-    ["reclaim", {}, ["reclaim"]],
+    ["reclaim", {}, ["reclaim", undefined]],
+    ["reclaim", { from: ["/copy"] }, ["reclaim", ["/copy"]]],
     ["reload", {}, ["reload"]],
   ])("%s %j acts, and the next round comes soon", async (op, args, expected) => {
     const { asked, acted, handle } = recorded();

@@ -1,3 +1,4 @@
+import { reclaimFrom } from "./reclaim-from.ts";
 import { recoverOwnLogs } from "../session/own-logs.ts";
 import { takeInOwn } from "../intake/take-in.ts";
 import { join } from "node:path";
@@ -17,10 +18,19 @@ import type { Session } from "../session/session.ts";
  * The operator has stopped the other copy of our key: we write on from the end of our logs. No line
  * in them is changed. Spec 1.6. After a crash it has not happened; to do it again is safe.
  */
-export async function reclaim(session: Session): Promise<ReclaimAnswer> {
-  const { memory, place, files, world } = session;
+export async function reclaim(
+  session: Session,
+  from: readonly string[] = [],
+): Promise<ReclaimAnswer> {
+  const { memory, place, files } = session;
   const { writer } = files.own;
   const logs = ownLogs(place.layout, place.handle);
+  if (from.length > 0) {
+    const answer = reclaimFrom(session, from);
+    noteReclaimed(session);
+    await takeInOwn(session);
+    return answer;
+  }
   const isBlocked = (name: string) => writer.blocked(name)?.code === "identity_in_use";
   if (memory.inUse === undefined && !logs.some(({ name }) => isBlocked(name)))
     return { logs: [], given_up: [], kept_in: null };
@@ -39,14 +49,24 @@ export async function reclaim(session: Session): Promise<ReclaimAnswer> {
     writer.adopt(name, head);
     answer.logs.push({ log: name, seq: head.seq, event_id: head.id });
   }
+  noteReclaimed(session);
+  return answer;
+}
+
+/** From here on our logs are read and written as they are. */
+function noteReclaimed({
+  world,
+  place,
+  recorder,
+}: Pick<Session, "world" | "place" | "recorder">): void {
+  const logs = ownLogs(place.layout, place.handle);
   const event: ResetEvent = {
     kind: "reset",
     at: world.clock.wallMs(),
     peer: place.handle,
     logs: logs.map(({ name }) => ({ log: name })),
   };
-  session.recorder.local(event);
-  return answer;
+  recorder.local(event);
 }
 
 /**

@@ -151,7 +151,7 @@ export class SessionKeeper {
       if (held.session.files.own.writer.broken === undefined) this.#troubles.worked(area);
       return result;
     } catch (error) {
-      if (error instanceof StorageError) this.#troubles.failed(area, error);
+      if (error instanceof StorageError && !isOfOurLogs(error)) this.#troubles.failed(area, error);
       if (!(error instanceof DeaddropError)) {
         // Memory may be ahead of the disk: it is made again from journal and logs.
         this.#memory = undefined;
@@ -241,6 +241,11 @@ export class SessionKeeper {
     if (this.#isTrustStale) session.recorder.flush();
     return this.#isTrustStale;
   }
+}
+
+/** What an operator has to decide is no trouble with the disk, and waits for nothing. */
+function isOfOurLogs({ code }: StorageError): boolean {
+  return code === "log_damaged" || code === "identity_in_use";
 }
 
 function lockFor(

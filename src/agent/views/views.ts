@@ -140,6 +140,7 @@ function status(
     owed_by_me: pending.filter(({ owed_by }) => owed_by === env.self),
     incidents: unresolvedIncidents(state.incidents, env, state.logs),
     safe_mode: safeMode(state.incidents, env) ?? null,
+    stops: sendingStops(session).filter(({ what }) => what === "sending"),
     storage: storageView(session),
     unowned_logs: unownedLogs(session.world.disk, session.place.wire.folder, env.layout),
     state: {

@@ -17,7 +17,8 @@ If that is not who you are meant to be, stop and ask your operator.
 
 Read
   deaddrop catch-up                    at the start: decisions, what is owed, last messages
-  deaddrop inbox --unread --mark-read  oldest first; again while it says "more unread"
+  deaddrop inbox --unread --mark-read  oldest first; again while it says "more unread". n-… are
+                                       notices of your daemon: how proposals ended, what was refused
   deaddrop wait --timeout 300          ends when something is there; exit 3: nothing came
   deaddrop status                      peers, what is owed, the next sensible command
   deaddrop thread ID, search TEXT, decisions, pending, sent, notices (how your proposals ended)

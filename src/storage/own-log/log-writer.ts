@@ -57,6 +57,10 @@ export interface LogWriter {
   readonly waiting: { readonly lines: number; readonly bytes: number };
   /** The promised lines of a log that are not in it. */
   unplaced(log: string): readonly OwnLine[];
+  /** What our private copy of a log and the log itself hold of our lines, the copy first. */
+  lines(log: string): Generator<OwnLine>;
+  /** Lines that the operator has found: the whole of our private copy of a log from now on. */
+  putBack(log: string, lines: readonly OwnLine[]): RecoveryReport;
   /**
    * The operator's word that what carries our signature in a log, up to `head`, is ours. What is
    * `unplaced` there is promised no more: it has to be written again.
@@ -143,6 +147,18 @@ class OwnLogsWriter implements LogWriter {
   unplaced(name: string): readonly OwnLine[] {
     const promised = this.#pending?.lines.filter((own) => own.log === name) ?? [];
     return notStanding(this.#options.disk, this.#log(name).log.path, promised);
+  }
+
+  *lines(name: string): Generator<OwnLine> {
+    const { log } = this.#log(name);
+    yield* this.#copies.of(log, this.#pending?.lines ?? []).lines();
+    yield* this.#copies.inLog(log);
+  }
+
+  putBack(name: string, lines: readonly OwnLine[]): RecoveryReport {
+    this.#copies.of(this.#log(name).log, this.#pending?.lines ?? []).replace(lines);
+    this.#copies.forget();
+    return this.recover("anyway");
   }
 
   adopt(name: string, head: ChainHead): void {

@@ -36,8 +36,9 @@ interface CopyPlace {
 
 const COPY_FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
-/** Our longest line, and some more: the last line is found in so much of the end. */
-const END_BYTES = 2 * 1024 * 1024;
+/** The last line is mostly found in so much of the end. */
+const END_BYTES = 64 * 1024;
+const MORE_TIMES = 8;
 
 /**
  * `unsure`: the first line that is in pending. From that one on nothing in the copy is known to be
@@ -131,7 +132,7 @@ class CopyFile implements OwnCopy {
     if (file === undefined) return undefined;
     try {
       const { size } = file.stat();
-      for (let length = END_BYTES; ; length *= 2) {
+      for (let length = END_BYTES; ; length *= MORE_TIMES) {
         const all = [...linesFrom(file, Math.max(0, size - length))];
         for (const each of all.toReversed()) {
           const line = this.#lineOf(each);
@@ -224,6 +225,22 @@ export class OwnCopies {
     const before = (): readonly OwnLine[] =>
       linesBefore(this.#options.disk, log, first.seq, this.#check(log.name));
     this.of(log, pending).add(lines, before);
+  }
+
+  /** The lines of ours that are in the log itself. */
+  *inLog({ name, path }: OwnLog): Generator<OwnLine> {
+    const check = this.#check(name);
+    const file = openIfThere(this.#options.disk, path);
+    try {
+      for (const { bytes } of file === undefined ? [] : wholeLines(file, 0, file.stat().size)) {
+        const head = bytes === undefined ? undefined : check(bytes);
+        if (bytes !== undefined && head !== undefined) {
+          yield { log: name, ...head, line: Buffer.from(bytes) };
+        }
+      }
+    } finally {
+      file?.close();
+    }
   }
 
   /** What is on disk may be another now. */

@@ -83,7 +83,7 @@ function recoverWhatStands(
   const from = durableEnd(context.disk, log, record);
   let repair: OwnLogRepair | undefined;
   if (typeof from === "string") repair = stopped(head, record?.end ?? 0, from);
-  else if (record !== undefined) {
+  else if (record !== undefined && (context.copy.last()?.seq ?? 0) <= record.seq) {
     repair = repairFrom(log, { from, owed, known: record.seq, head }, context);
     if (repair.file !== undefined) return repair;
   }

@@ -6,7 +6,7 @@ import { count, withClient, type Cli, type GlobalFlags } from "../../context.ts"
 import { briefMessage } from "../../agents/brief.ts";
 import { example } from "../../output/example.ts";
 import { inboxText } from "../../output/message-text.ts";
-import { showNotices } from "../../output/notice-text.ts";
+import { showNotices } from "../../inbox/notices.ts";
 import { emit, writeExact } from "../../output/output.ts";
 import { safeJson } from "../../output/sanitise.ts";
 import { SHOWN_TO_PEOPLE, FOLLOW_PAUSE_MS } from "../../output/listing.ts";

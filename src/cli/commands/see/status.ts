@@ -89,6 +89,9 @@ function statusText(cli: Cli, view: StatusView, paint: Paint): string {
   const parts = [
     `${paint("bold", view.handle)} on ${sanitise(view.wire_dir)} (${sanitise(doing)}); daemon ${daemonText(view)}`,
     safeModeText(view, paint, nowMs),
+    ...(view.stops ?? []).map(({ detail, end }) =>
+      paint("red", sanitise(`NOT SENT: ${detail} → ${end}`)),
+    ),
     storageText(view, paint, nowMs),
     unownedLogsText(view, paint),
     section(
@@ -121,7 +124,7 @@ function statusText(cli: Cli, view: StatusView, paint: Paint): string {
 
 function noticesText({ notices }: StatusView): string {
   if (notices === 0) return "";
-  return `, and ${notices === 1 ? "1 notice" : `${notices} notices`}`;
+  return `, ${notices === 1 ? "1 notice" : `${notices} notices`}`;
 }
 
 function unownedLogsText({ unowned_logs: logs }: StatusView, paint: Paint): string {
