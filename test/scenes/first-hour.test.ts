@@ -20,7 +20,7 @@ const taught = [
 async function run(wire: SimulatedWire, handle: string, ...args: string[]): Promise<string> {
   expect(taught).toContain(`deaddrop ${args[0] ?? ""}`);
   const text = await commandIn(wire, handle, ...args);
-  return text.replaceAll(/-[0-9a-f]{8}\b/g, "-<id>");
+  return text.replaceAll(/-[0-9a-f]{8}\b/g, "-<id>").replaceAll(/process \d+/g, "process <pid>");
 }
 
 async function started(): Promise<SimulatedWire> {
@@ -48,7 +48,7 @@ test("the first words: one agent writes, the other reads and answers", async () 
   ).toMatchInlineSnapshot(`"sent <id> to scribe, thread <time>"`);
   await wire.pass(5 * SECOND);
   expect(await run(wire, "scribe", "status")).toMatchInlineSnapshot(`
-    "scribe on /wire/_coordination (idle); daemon running, process 4842
+    "scribe on /wire/_coordination (idle); daemon running, process <pid>
 
     Peers
     forge  online  TRUSTED  heartbeat 1 min ago  agent -, idle
@@ -78,7 +78,7 @@ test("the first words: one agent writes, the other reads and answers", async () 
       │ Good. I merge now."
   `);
   expect(await run(wire, "forge", "status")).toMatchInlineSnapshot(`
-    "forge on /wire/_coordination (idle); daemon running, process 4842
+    "forge on /wire/_coordination (idle); daemon running, process <pid>
 
     Peers
     scribe  online  TRUSTED  heartbeat 1 min ago  agent -, idle
@@ -160,7 +160,7 @@ test("a proposal that nobody reads blames nobody, and ends after a day", async (
   await run(wire, "forge", "propose", "rename the branch", "To main.");
   await wire.pass(HOUR);
   expect(await run(wire, "forge", "status")).toMatchInlineSnapshot(`
-    "forge on /wire/_coordination (idle); daemon running, process 4842
+    "forge on /wire/_coordination (idle); daemon running, process <pid>
 
     Peers
     scribe  online  TRUSTED  heartbeat 1 min ago  agent -, idle
@@ -181,12 +181,12 @@ test("a proposal that nobody reads blames nobody, and ends after a day", async (
       Your proposal "rename the branch" is reverted: it reached scribe, whose agent had not read it when its time was over."
   `);
   expect(await run(wire, "scribe", "status")).toMatchInlineSnapshot(`
-    "scribe on /wire/_coordination (idle); daemon running, process 4842
+    "scribe on /wire/_coordination (idle); daemon running, process <pid>
 
     Peers
     forge  online  TRUSTED  heartbeat 12 s ago  agent 2026-06-01 09:01 UTC, idle
 
-    Unread 2, and 1 notice
+    Unread 2, 1 notice
 
     Next  deaddrop inbox --unread --mark-read"
   `);
@@ -206,7 +206,7 @@ test("a proposal that nobody reads blames nobody, and ends after a day", async (
       forge's proposal "rename the branch", which needed your answer, was reverted by forge: \`deaddrop thread <id>\` shows why."
   `);
   expect(await run(wire, "forge", "status")).toMatchInlineSnapshot(`
-    "forge on /wire/_coordination (idle); daemon running, process 4842
+    "forge on /wire/_coordination (idle); daemon running, process <pid>
 
     Peers
     scribe  online  TRUSTED  heartbeat 16 s ago  agent -, idle
