@@ -244,8 +244,14 @@ const RARE = [
   ...["peers[].trusts_us", "peers[].waits", "status.peers[].trusts_us", "status.peers[].waits"],
   ...["proposals[].replaced_by", "thread[].proposals[].replaced_by"],
   ...["proposals[].problem", "search[]._meta.corrections", "search[]._meta.refused"],
-  ...["status.in_use", "status.incidents[].addressees[].acked_at", "status.safe_mode"],
+  ...[
+    "status.in_use",
+    "status.incidents[].addressees[].acked_at",
+    "status.incidents[].addressees[].due_at",
+    "status.safe_mode",
+  ],
   ...["thread[].messages[]._meta.refused", "thread[].proposals[].problem", "whoami.in_use"],
+  "status.stops",
   "status.storage.troubles",
   ...["trust list[].drift", "trust list[].held", "trust list[].pending"],
 ];
@@ -318,7 +324,13 @@ const MADE = [
 /** Fields that an answer of theirs need not have. */
 const OPTIONAL = [
   ...["decisions.unproved[].decision", "peers[].waits", "stats.growth", "status.daemon.pid"],
-  ...["status.peers[].waits", "status.storage", "status.unowned_logs", "whoami.daemon.pid"],
+  ...[
+    "status.peers[].waits",
+    "status.stops",
+    "status.storage",
+    "status.unowned_logs",
+    "whoami.daemon.pid",
+  ],
 ];
 /** Objects whose fields have names of somebody's own. */
 const BY_NAME = /\.(?:by_type|support|domain_owners)$/;
