@@ -246,8 +246,14 @@ const RARE = [
   ...["peers[].trusts_us", "peers[].waits", "status.peers[].trusts_us", "status.peers[].waits"],
   ...["proposals[].replaced_by", "thread[].proposals[].replaced_by"],
   ...["proposals[].problem", "search[]._meta.corrections", "search[]._meta.refused"],
-  ...["status.in_use", "status.incidents[].addressees[].acked_at", "status.safe_mode"],
+  ...[
+    "status.in_use",
+    "status.incidents[].addressees[].acked_at",
+    "status.incidents[].addressees[].due_at",
+    "status.safe_mode",
+  ],
   ...["thread[].messages[]._meta.refused", "thread[].proposals[].problem", "whoami.in_use"],
+  "status.stops",
   "status.storage.troubles",
   ...["trust list[].drift", "trust list[].held", "trust list[].pending"],
 ];
