@@ -53,7 +53,6 @@ function statusWith(parts: Partial<StatusView>): StatusView {
   const [peer] = PEERS;
   return {
     ...{ ...whoami("forge", "scribe"), peers: peer === undefined ? [] : [peer], unread: 3 },
-    notices: 1,
     ...{ owed_to_me: [], owed_by_me: [], incidents: [], safe_mode: null, notices: 0 },
     state: { state: "idle", last_action: null, heads_down: false },
     next: "deaddrop inbox --unread --mark-read",

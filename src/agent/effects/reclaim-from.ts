@@ -10,7 +10,7 @@ import type { Session } from "../session/session.ts";
 import { reportRecovery } from "../intake/trouble/recovery-notices.ts";
 
 /** Of missing lines, how many ranges are named. */
-const MAX_NAMED = 8;
+const MAX_RANGES_NAMED = 8;
 
 /**
  * Takes our own lines from files that the operator has found: copies of our log from anywhere, or
@@ -117,8 +117,10 @@ function lacking(name: string, missing: readonly number[]): DeaddropError {
     if (last !== undefined && last[1] === seq - 1) last[1] = seq;
     else ranges.push([seq, seq]);
   }
-  const named = ranges.slice(0, MAX_NAMED).map(([a, b]) => (a === b ? `${a}` : `${a} to ${b}`));
-  const more = ranges.length > MAX_NAMED ? " and others" : "";
+  const named = ranges
+    .slice(0, MAX_RANGES_NAMED)
+    .map(([a, b]) => (a === b ? `${a}` : `${a} to ${b}`));
+  const more = ranges.length > MAX_RANGES_NAMED ? " and others" : "";
   return new DeaddropError("refused", `${name}: lines ${named.join(", ")}${more} are missing`, {
     hint: "nothing was changed; name another copy as well (--from FILE --from FILE): a peer's inbox has no heartbeats",
   });
