@@ -108,8 +108,11 @@ export function runService(
       hint: `install and start it: deaddrop service install --wire ${shellWord(wireDir)} --as ${handle}`,
     });
   }
-  const { runningSteps } = manager === "systemd" ? systemd : launchd;
-  const steps = runSteps(runningSteps(place, host, action), options.dryRun);
+  const asked =
+    manager === "systemd"
+      ? systemd.runningSteps(place, host, action)
+      : launchd.runningSteps(place, host, action);
+  const steps = runSteps(asked, options.dryRun);
   return { installed: true, steps, notes: NOTES[action] };
 }
 

@@ -29,10 +29,10 @@ import { checkForeignLines } from "../../../setup/checks/log-checks.ts";
 import { setupHost, type SetupHost } from "../../../setup/host.ts";
 import { DEFAULT_LIMITS } from "../../../wire/limits.ts";
 import { findHandle, findWire, type Cli, type GlobalFlags } from "../../context.ts";
-import { EXIT_WRONG, liveTroubles } from "../../live-troubles.ts";
+import { EXIT_WRONG, liveTroubles } from "../../live/live-troubles.ts";
 import { emit, table, type Cell, type Paint, type Style } from "../../output/output.ts";
-import { growthText } from "../../output/growth-text.ts";
-import { troubleFinding } from "../../output/trouble-text.ts";
+import { growthText } from "../../live/growth-text.ts";
+import { troubleFinding } from "../../live/trouble-text.ts";
 
 /**
  * `deaddrop doctor`: every precondition, what is wrong now, and what to do about it. Exits 0 only when

@@ -2,7 +2,7 @@ import { Command } from "commander";
 import type { StatsView } from "../../../api/views.ts";
 import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
-import { growthText } from "../../output/growth-text.ts";
+import { growthText } from "../../live/growth-text.ts";
 import { emit, table, type Paint } from "../../output/output.ts";
 
 /** `deaddrop stats`: the record of a wire. Spec 4.4. */

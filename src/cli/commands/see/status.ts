@@ -6,12 +6,12 @@ import { unownedText } from "../../../storage/unowned-logs.ts";
 import { DeaddropError } from "../../../api/errors.ts";
 import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
-import { EXIT_WRONG, liveTroubles } from "../../live-troubles.ts";
+import { EXIT_WRONG, liveTroubles } from "../../live/live-troubles.ts";
 import { emit, table, type Cell, type Paint } from "../../output/output.ts";
 import { peerRow } from "../../output/peer-text.ts";
 import { sanitise } from "../../output/sanitise.ts";
 import { obligationRow, severityCell, shortId, when } from "../../output/text.ts";
-import { troubleLine } from "../../output/trouble-text.ts";
+import { troubleLine } from "../../live/trouble-text.ts";
 import { daemonText } from "./whoami.ts";
 
 interface StatusFlags extends GlobalFlags {

@@ -1,8 +1,8 @@
-import { DeaddropError, type ErrorCode } from "../api/errors.ts";
-import type { TroubleView } from "../api/troubles.ts";
-import { asTrouble } from "../agent/views/troubles.ts";
-import { StorageError } from "../storage/disk/disk.ts";
-import { withClient, type Cli, type GlobalFlags } from "./context.ts";
+import { DeaddropError, type ErrorCode } from "../../api/errors.ts";
+import type { TroubleView } from "../../api/troubles.ts";
+import { asTrouble } from "../../agent/views/troubles.ts";
+import { StorageError } from "../../storage/disk/disk.ts";
+import { withClient, type Cli, type GlobalFlags } from "../context.ts";
 
 /** What `doctor` and `status --check` exit with when something is wrong now. */
 export const EXIT_WRONG = 1;
