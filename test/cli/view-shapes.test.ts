@@ -318,9 +318,9 @@ const MADE = [
 
 /** Fields that an answer of theirs need not have. */
 const OPTIONAL = [
-  ...["decisions.unproved[].decision", "peers[].waits", "status.daemon.pid"],
-  ...["status.peers[].waits", "status.unowned_logs", "whoami.daemon.pid"],
-  ...["status.storage", "status.stops"],
+  ...["decisions.unproved[].decision", "peers[].waits", "stats.growth", "status.daemon.pid"],
+  ...["status.peers[].waits", "status.stops", "status.storage", "status.unowned_logs"],
+  "whoami.daemon.pid",
 ];
 /** Objects whose fields have names of somebody's own. */
 const BY_NAME = /\.(?:by_type|support|domain_owners)$/;
