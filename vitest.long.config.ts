@@ -10,6 +10,7 @@ export const SAMPLED_FILES = [
   "test/faults/*.test.ts",
   "test/fuzz/fuzz.test.ts",
   "test/fuzz/verdicts.test.ts",
+  "test/protocol/clock-model.property.test.ts",
   "test/protocol/decisions/agreement.property.test.ts",
   "test/protocol/decisions/deadlines.property.test.ts",
   "test/scenes/decided-at-random.test.ts",

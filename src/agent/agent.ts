@@ -113,7 +113,7 @@ function keepInbox({ world: { disk }, place, files, memory }: Session): void {
   inbox.rotate(() => oldestUnread(files, memory.state.receipts));
 }
 
-/** The same for the notices. */
+/** The same for the notices; the state has those that are unread. */
 function keepNotices({ files, memory }: Session): void {
   if (!files.notices.isThere()) restoreNotices({ memory, files });
   const { notices } = files;

@@ -465,7 +465,7 @@ describe("status", () => {
         "Peers",
         "scribe  HELD  VERIFIED  heartbeat 30 s ago  agent -, busy",
         "",
-        "Unread 3, and 1 notice: deaddrop notices --unread",
+        "Unread 3, 1 notice",
         "",
         "You owe",
         "4f2a91c700  proposal  scribe → forge  due in 5 min  freeze \\u202eit",

@@ -4,9 +4,9 @@ import cl100k from "js-tiktoken/ranks/cl100k_base";
 import o200k from "js-tiktoken/ranks/o200k_base";
 import { describe, expect, it } from "vitest";
 import type { InboxMessage, StatusView, Views } from "../../src/api/views.ts";
-import { catchUpText, CATCH_UP_TOKENS } from "../../src/cli/output/catch-up-text.ts";
-import { guideText } from "../../src/cli/output/guide-text.ts";
-import { tokenCeiling } from "../../src/cli/output/token-ceiling.ts";
+import { catchUpText, CATCH_UP_TOKENS } from "../../src/cli/agents/catch-up-text.ts";
+import { guideText } from "../../src/cli/agents/guide-text.ts";
+import { tokenCeiling } from "../../src/cli/agents/token-ceiling.ts";
 import { ID, NOW_MS, run, whoami } from "./fake-cli.ts";
 
 // What an agent pays for. Counted with js-tiktoken; o200k_base unless it says otherwise.
@@ -53,8 +53,7 @@ function statusWith(parts: Partial<StatusView>): StatusView {
   const [peer] = PEERS;
   return {
     ...{ ...whoami("forge", "scribe"), peers: peer === undefined ? [] : [peer], unread: 3 },
-    notices: 1,
-    ...{ owed_to_me: [], owed_by_me: [], incidents: [], safe_mode: null },
+    ...{ owed_to_me: [], owed_by_me: [], incidents: [], safe_mode: null, notices: 1 },
     state: { state: "idle", last_action: null, heads_down: false },
     next: "deaddrop inbox --unread --mark-read",
     ...parts,

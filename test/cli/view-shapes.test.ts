@@ -248,6 +248,7 @@ const RARE = [
   ...["proposals[].problem", "search[]._meta.corrections", "search[]._meta.refused"],
   ...["status.in_use", "status.incidents[].addressees[].acked_at", "status.safe_mode"],
   ...["thread[].messages[]._meta.refused", "thread[].proposals[].problem", "whoami.in_use"],
+  "status.storage.troubles",
   ...["trust list[].drift", "trust list[].held", "trust list[].pending"],
 ];
 

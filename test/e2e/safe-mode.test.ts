@@ -94,7 +94,10 @@ describe("an incident that its addressee does not ack", () => {
       const refused = await wire.run(handle, "send", "how are you?");
       expect(refused.code).toBe(4);
       expect(refused.stderr).toContain("safe mode");
-      expect(refused.stderr).toContain("scribe has not acked");
+      expect(refused.stderr).toContain("scribe did not ack");
+      const ends = handle === "forge" ? "ends it for all" : "yours ends it for you alone";
+      expect(refused.stderr).toContain(ends);
+      expect(refused.stderr).not.toContain("incident ack");
     }
     expect((await wire.run("scribe", "incident", "ack", incident)).code).toBe(0);
     expect((await wire.run("scribe", "incident", "raise", "and the docs")).code).toBe(0);

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { guideText } from "../../src/cli/output/guide-text.ts";
+import { guideText } from "../../src/cli/agents/guide-text.ts";
 import { HOUR, MINUTE, SECOND } from "../support/scripts/proposal-scene.ts";
 import { commandIn } from "../support/scenes/scene-cli.ts";
 import { checkedScenes } from "../support/scenes/scene-checks.ts";
@@ -186,7 +186,7 @@ test("a proposal that nobody reads blames nobody, and ends after a day", async (
     Peers
     forge  online  TRUSTED  heartbeat 12 s ago  agent 2026-06-01 09:01 UTC, idle
 
-    Unread 2, and 1 notice: deaddrop notices --unread
+    Unread 2, and 1 notice
 
     Next  deaddrop inbox --unread --mark-read"
   `);

@@ -7,7 +7,7 @@ import { sanitise, sanitiseLines } from "./sanitise.ts";
 import { shortId, when } from "./text.ts";
 
 /** Characters of a body that are shown unless all of it is asked for. Spec 4.4. */
-export const SHOWN_BODY = 2_000;
+const SHOWN_BODY = 2_000;
 
 /** How messages are shown. */
 export interface MessageLook {

@@ -8,7 +8,7 @@ export const IDENTITY_HINT =
 
 /** What an operator does when our log has lost lines that nothing of ours has. Spec 1.6. */
 export const DAMAGED_HINT =
-  "find a copy of this log that has the lines (a peer's copy of the wire, a backup), then: deaddrop reclaim --from FILE";
+  "deaddrop reclaim --from FILE, a copy of this log that has the lines: from a peer's copy of the wire, or a backup";
 
 /** What recovery found and did, over all logs of an identity. */
 export interface RecoveryReport {

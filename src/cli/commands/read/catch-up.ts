@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
-import { catchUpText, CATCH_UP_TOKENS } from "../../output/catch-up-text.ts";
+import { catchUpText, CATCH_UP_TOKENS } from "../../agents/catch-up-text.ts";
 import { example } from "../../output/example.ts";
 import { emit } from "../../output/output.ts";
 

@@ -4,7 +4,7 @@ import { DeaddropError } from "../../../api/errors.ts";
 import { StorageError } from "../../../storage/disk/disk.ts";
 import type { Cli, GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
-import { guideText, type GuideSubject } from "../../output/guide-text.ts";
+import { guideText, type GuideSubject } from "../../agents/guide-text.ts";
 import { emit } from "../../output/output.ts";
 import { sanitise } from "../../output/sanitise.ts";
 

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
-import { noticeText } from "../../output/notice-text.ts";
+import { noticeText } from "../../inbox/notices.ts";
 import { emit } from "../../output/output.ts";
 
 interface Flags extends GlobalFlags {

@@ -94,6 +94,7 @@ function newsText({ unread, notices, urgent, owed, from }: NewsView): string {
   }
   if (notices > 0) parts.push(notices === 1 ? "1 notice" : `${notices} notices`);
   if (owed > 0) parts.push(`${owed} ${owed === 1 ? "answer" : "answers"} owed`);
-  const next = unread > 0 || notices > 0 ? "deaddrop inbox --unread --mark-read" : "deaddrop pending";
+  const next =
+    unread > 0 || notices > 0 ? "deaddrop inbox --unread --mark-read" : "deaddrop pending";
   return `${parts.join(", ")}: ${next}`;
 }

@@ -44,7 +44,9 @@ export function command(cli: Cli): Command {
 function raiseCommand(cli: Cli): Command {
   const severity = new Option("--severity <level>", "how bad it is").default("medium");
   const raise = new Command("raise")
-    .description("Tells peers, and asks each for an ack within a heartbeat of reading it (default: all peers).")
+    .description(
+      "Tells peers, and asks each for an ack within a heartbeat of reading it (default: all peers).",
+    )
     .addOption(severity.choices(["low", "medium", "high", "critical"]));
   return addSendFlags(addWords(raise, "what is wrong", "what there is to know"))
     .addHelpText(

@@ -124,7 +124,7 @@ function statusText(cli: Cli, view: StatusView, paint: Paint): string {
 
 function noticesText({ notices }: StatusView): string {
   if (notices === 0) return "";
-  return `, and ${notices === 1 ? "1 notice" : `${notices} notices`}: deaddrop notices --unread`;
+  return `, ${notices === 1 ? "1 notice" : `${notices} notices`}`;
 }
 
 function unownedLogsText({ unowned_logs: logs }: StatusView, paint: Paint): string {

@@ -1,10 +1,10 @@
 import type { Client } from "../../api/client.ts";
 import type { AgentNoticeView } from "../../api/views.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
-import { SHOWN_TO_PEOPLE } from "./listing.ts";
-import { emit, type Paint } from "./output.ts";
-import { sanitise } from "./sanitise.ts";
-import { when } from "./text.ts";
+import { SHOWN_TO_PEOPLE } from "../output/listing.ts";
+import { emit, type Paint } from "../output/output.ts";
+import { sanitise } from "../output/sanitise.ts";
+import { when } from "../output/text.ts";
 
 /** One notice for people: what names it, when it came, and the daemon's own sentence. Spec 3.12. */
 export function noticeText(notice: AgentNoticeView, paint: Paint, nowMs: number): string {

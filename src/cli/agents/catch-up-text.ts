@@ -5,10 +5,10 @@ import type {
   SentView,
   StatusView,
 } from "../../api/views.ts";
-import { bodyText } from "./body-text.ts";
-import { tierNotes } from "./message-text.ts";
-import { sanitise } from "./sanitise.ts";
-import { shortId, when } from "./text.ts";
+import { bodyText } from "../output/body-text.ts";
+import { tierNotes } from "../output/message-text.ts";
+import { sanitise } from "../output/sanitise.ts";
+import { shortId, when } from "../output/text.ts";
 import { fitting } from "./token-ceiling.ts";
 
 /** What an agent that begins is told. */
