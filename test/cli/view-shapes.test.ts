@@ -326,7 +326,7 @@ const MADE = [
 /** Fields that an answer of theirs need not have. */
 const OPTIONAL = [
   ...["decisions.unproved[].decision", "peers[].waits", "stats.growth", "status.daemon.pid"],
-  ...["status.peers[].waits", "status.storage", "status.stops"],
+  ...["status.peers[].waits", "status.stops", "status.storage"],
   ...["status.unowned_logs", "whoami.daemon.pid"],
 ];
 /** Objects whose fields have names of somebody's own. */

@@ -2,6 +2,9 @@ import { expect, test } from "vitest";
 import { makeRoundWaiters } from "../../src/daemon/round-waiters.ts";
 import type { Wake } from "../../src/daemon/wake.ts";
 
+/** How long a waiter asks: by a clock that the test moves. */
+const WAIT_MS = 1_000;
+
 /** A clock that moves when the test says so. */
 function clock() {
   const due = new Set<() => void>();
@@ -35,7 +38,7 @@ test("asks at once, then once after each round, and not between rounds", async (
   const { wake, pending } = clock();
   const waiters = makeRoundWaiters(wake);
   const { ask, asked } = question(3);
-  const answer = waiters.until(ask, 1_000);
+  const answer = waiters.until(ask, WAIT_MS);
   await turn();
   expect(asked()).toBe(1);
   await turn();
@@ -52,7 +55,7 @@ test("asks at once, then once after each round, and not between rounds", async (
 
 test("an answer that is there costs no round", async () => {
   const { ask, asked } = question(1);
-  expect(await makeRoundWaiters(clock().wake).until(ask, 1_000)).toBe("answer 1");
+  expect(await makeRoundWaiters(clock().wake).until(ask, WAIT_MS)).toBe("answer 1");
   expect(asked()).toBe(1);
 });
 
@@ -63,7 +66,7 @@ test("a round that ends while it asks is not missed", async () => {
     asked += 1;
     if (asked === 1) waiters.rounded();
     return asked === 2 ? "seen" : undefined;
-  }, 1_000);
+  }, WAIT_MS);
   expect(await answer).toBe("seen");
 });
 
@@ -71,15 +74,15 @@ test("gives up when the time is over, and when the daemon ends, after a last loo
   const { wake, ring } = clock();
   const waiters = makeRoundWaiters(wake);
   const late = question(9);
-  const tooLate = waiters.until(late.ask, 1_000);
+  const tooLate = waiters.until(late.ask, WAIT_MS);
   await turn();
   ring();
   expect(await tooLate).toBeUndefined();
-  const ended = waiters.until(late.ask, 1_000);
+  const ended = waiters.until(late.ask, WAIT_MS);
   await turn();
   waiters.stop();
   expect(await ended).toBeUndefined();
-  expect(await waiters.until(late.ask, 1_000)).toBeUndefined();
+  expect(await waiters.until(late.ask, WAIT_MS)).toBeUndefined();
   expect(late.asked()).toBe(5);
 });
 
@@ -87,6 +90,6 @@ test("what goes wrong with the question is told, and nobody waits on", async () 
   const { wake, pending } = clock();
   const waiters = makeRoundWaiters(wake);
   const broken = async () => Promise.reject(new Error("no disk"));
-  await expect(waiters.until(broken, 1_000)).rejects.toThrow("no disk");
+  await expect(waiters.until(broken, WAIT_MS)).rejects.toThrow("no disk");
   expect(pending()).toBe(0);
 });
