@@ -223,8 +223,10 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
       return Promise.resolve();
     },
     nextDueMs() {
-      const dueMs = keeper.current === undefined ? Infinity : rounds.nextDueMs(keeper.current);
-      return Math.min(dueMs, keeper.troubles.nextDueMs());
+      const { troubles, current } = keeper;
+      // While nothing can be noted there is no round, whatever is due.
+      const isIdle = current === undefined || troubles.problem("private files") !== undefined;
+      return Math.min(isIdle ? Infinity : rounds.nextDueMs(current), troubles.nextDueMs());
     },
     get stuck() {
       const { troubles } = keeper;

@@ -31,6 +31,8 @@ import { transcriptOf } from "./scene-transcript.ts";
 export type { Outcome, SceneOptions };
 
 const POLL_MS = 30_000;
+/** Rounds in a row that are asked for at once; a backlog needs a few. */
+const MOST_OVERDUE = 100;
 /** What of a hand-made line departs from an honest one. */
 export interface HandMade extends Partial<Omit<Draft, "body">> {
   readonly body?: JsonValue;
@@ -228,8 +230,12 @@ export class SimulatedWire {
   /** Lets time pass: daemons tick when a beat is due, and otherwise at their safety poll. */
   async pass(ms: number): Promise<void> {
     const endMs = this.#monoMs + ms;
+    let overdue = 0;
     while (this.#monoMs < endMs) {
       const due = [...this.#members.values()].map(({ agent }) => agent?.nextDueMs() ?? Infinity);
+      // What a round cannot do must not ask for another one at once: a daemon would never sleep.
+      overdue = Math.min(...due) <= this.#monoMs ? overdue + 1 : 0;
+      if (overdue > MOST_OVERDUE) throw new Error("a daemon asks for round after round");
       const next = Math.max(this.#monoMs + 1, Math.min(endMs, this.#monoMs + POLL_MS, ...due));
       this.#nowMs += next - this.#monoMs;
       this.#monoMs = next;
