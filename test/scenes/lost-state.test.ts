@@ -69,8 +69,9 @@ test("the inbox is deleted while the daemon runs", async () => {
   const scene = await busyScene();
   remove(scene, scene.wire.paths("forge").inbox);
   await send(scene, "scribe", say("four"));
-  // It is noticed with the next line or poll; a second later the daemon tries again.
-  await scene.wire.pass(3_000);
+  // It is noticed with the next round; a second later the daemon tries again.
+  await scene.wire.pass(1_000);
+  await scene.wire.pass(2_000);
   await recoverAndCheck(scene);
 });
 

@@ -99,7 +99,7 @@ describe("a peer heals its own tail", () => {
 describe("a bit flips before the durable offset of our own log", () => {
   // What was flipped cannot be replayed: these scenes are not checked for that.
   test.each(["while the daemon is down", "while it runs"])(
-    "%s: nothing more is sent, the operator is told, the log is left alone, and once restored it goes on",
+    "%s: the line is put back from our private copy, the operator is told, and we go on",
     async (when) => {
       const wire = new SimulatedWire(["forge", "scribe"], { withFaults: true });
       await wire.start();
@@ -117,11 +117,8 @@ describe("a bit flips before the durable offset of our own log", () => {
       rewrite(wire, OWN, flipped);
       if (when !== "while it runs") await wire.start("forge");
       await wire.pass(2 * MINUTE);
-      expect(await causes(wire)).toContain("log_damaged");
-      await expect(tell(wire, "forge", "three")).rejects.toMatchObject({ code: "storage" });
-      expect(wire.read(OWN)).toBe(flipped);
-      rewrite(wire, OWN, sound);
-      await wire.pass(2 * MINUTE);
+      expect(await causes(wire)).toContain("log_restored");
+      expect(wire.read(OWN).startsWith(sound)).toBe(true);
       await tell(wire, "forge", "three");
       await wire.start("scribe");
       expect(await inbox(wire, "scribe")).toEqual(["one", "two", "three"]);

@@ -28,6 +28,7 @@ const WRITER = `
     disk,
     logs: [{ name, path: wire + "/" + name + ".jsonl", mode: 0o600, segments: [] }],
     pendingPath: state + "/pending.jsonl",
+    copyPath: (log) => state + "/own-" + log + ".jsonl",
     heads: openHeads(disk, state + "/heads.json"),
     quarantine: openQuarantine(disk, state + "/quarantine.jsonl"),
     ownLine: (log, line) => { try { return JSON.parse(Buffer.from(line)); } catch { return undefined; } },
