@@ -13,6 +13,7 @@ import { basename, join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { amount } from "../../support/amounts.ts";
 import { jsonLines, tiersText, type Line } from "../../support/processes/live-wire.ts";
+import { settableClock } from "../../support/processes/settable-clock.ts";
 import { BIN, killChildren, until, type Started } from "../../support/processes/real-processes.ts";
 import {
   makeTeam,
@@ -38,6 +39,8 @@ interface Wire {
   /** A command that succeeds, and what it prints. */
   does(handle: Handle, ...args: readonly string[]): Promise<string>;
   json<T>(handle: Handle, ...args: readonly string[]): Promise<T>;
+  /** Sets the wall clock of both daemons ahead. */
+  setClock(aheadMs: number): void;
   /** A daemon that has started up, as its agent's own user. */
   daemon(handle: Handle): Promise<Started>;
 }
@@ -56,6 +59,8 @@ function wireOf(made: UnixTeam): Wire {
     if (found === undefined) throw new Error(`no user for ${handle}`);
     return found;
   };
+  let theirs: ReturnType<typeof settableClock> | undefined;
+  const clock = () => (theirs ??= settableClock(made));
   const does = async (handle: Handle, ...args: readonly string[]): Promise<string> => {
     const ended = await user(handle).run(...args, "--wire", dir);
     expect(ended, args.join(" ")).toMatchObject({ code: 0, stderr: "" });
@@ -69,9 +74,11 @@ function wireOf(made: UnixTeam): Wire {
     does,
     json: async <T>(handle: Handle, ...args: readonly string[]) =>
       JSON.parse(await does(handle, ...args, "--json")) as T,
+    setClock: (aheadMs) => clock().set(aheadMs),
     async daemon(handle) {
       const { start, uid } = user(handle);
-      const daemon = start(process.execPath, BIN, "daemon", "--wire", dir);
+      const { nodeArgs } = clock().daemonOptions;
+      const daemon = start(process.execPath, ...nodeArgs, BIN, "daemon", "--wire", dir);
       const runs = (): boolean => daemon.stdout().includes('"the daemon runs"');
       await until(`the daemon of ${handle}: ${daemon.stderr()}`, runs);
       expect(statSync(`/proc/${daemon.pid}`).uid).toBe(uid);
@@ -85,7 +92,7 @@ async function setUp(wire: Wire, layout: string): Promise<void> {
   const init = ["init", "--group", wire.team.group, "--me", "anna", "--peer", "bela"];
   await wire.does("anna", ...init, "--layout", layout);
   const edit = `require("fs").writeFileSync(process.argv[1], process.argv[2])`;
-  await node(wire, "anna", edit, wire.path("tiers.json"), tiersText(1, SAFE_MODE_AFTER_SECONDS));
+  await node(wire, "anna", edit, wire.path("tiers.json"), tiersText(1, CADENCE_SECONDS));
   await wire.does("anna", "config", "accept", "--yes", "--reason", "quick beats");
   const joined = await wire.user("bela").run("join", wire.dir, "--me", "bela", "--peer", "anna");
   expect(joined).toMatchObject({ code: 0, stderr: "" });
@@ -151,12 +158,20 @@ async function decideBothWays(wire: Wire): Promise<void> {
   }
 }
 
-/** An incident that nobody acks puts up SAFE_MODE; whichever daemon did, both see it come down. */
+/** An incident that is read and not acked puts up SAFE_MODE. Either daemon may do it; both see it come down. */
 async function passThroughSafeMode(wire: Wire): Promise<void> {
   const { messages } = await wire.json<Sent>(
     "anna",
     ...["incident", "raise", "main is broken", "--severity", "high"],
   );
+  await hears(wire, "bela", "main is broken");
+  await wire.does("bela", "inbox", "--unread", "--mark-read");
+  await until("it is escalated", () =>
+    lines(wire, "incident_log.jsonl").some(({ body }) =>
+      JSON.stringify(body).includes("escalates"),
+    ),
+  );
+  wire.setClock(TEN_MINUTES_MS + 1);
   const sign = wire.path("SAFE_MODE");
   await until("the sign is up", () => existsSync(sign));
   expect(standing(wire)["SAFE_MODE"]).toMatch(/^660 (anna|bela)$/);
@@ -165,8 +180,9 @@ async function passThroughSafeMode(wire: Wire): Promise<void> {
   await until("the sign is down", () => !existsSync(sign));
 }
 
-/** Long enough for a command of each on a busy machine. */
-const SAFE_MODE_AFTER_SECONDS = 10;
+const CADENCE_SECONDS = 2;
+/** Between the two beats that put up SAFE_MODE. */
+const TEN_MINUTES_MS = 600_000;
 
 const CASES = [
   {
