@@ -50,6 +50,21 @@ function edit(wire: LiveWire, name: string, change: (text: string) => string): v
   replace(wire, name, change(wire.text(name)));
 }
 
+/** A daemon that has sent two messages, all of it durable. */
+async function twoSent() {
+  const wire = makeWire({ cadenceSeconds: 20 });
+  const daemon = await wire.daemon("forge");
+  await wire.json("forge", "send", "one");
+  await wire.json("forge", "send", "two");
+  await until("it is quiet", () => readFileSync(wire.paths("forge").pending, "utf8") === "");
+  return { wire, daemon, log: join(wire.dir, "forge_to_scribe.jsonl") };
+}
+
+function feedback(wire: LiveWire): unknown[] {
+  const said = wire.lines("forge_to_scribe.jsonl").filter(({ type }) => type === "feedback");
+  return said.map(({ subject }) => subject);
+}
+
 describe("files that peers can write", () => {
   it("config, tiers and advertised keys that change are told, and change nothing", async () => {
     const wire = makeWire({ cadenceSeconds: 2 });
@@ -132,22 +147,28 @@ describe("a log that somebody else writes to", () => {
     }
   });
 
-  it("our own log cut by somebody: sending stops and says why; the bytes put back heal it", async () => {
-    const wire = makeWire({ cadenceSeconds: 20 });
-    const daemon = await wire.daemon("forge");
-    await wire.json("forge", "send", "one");
-    await wire.json("forge", "send", "two");
-    await until("it is quiet", () => readFileSync(wire.paths("forge").pending, "utf8") === "");
-    const log = join(wire.dir, "forge_to_scribe.jsonl");
+  it("our own log cut by somebody: what it lacks is put back by itself, and told", async () => {
+    const { wire, log } = await twoSent();
+    const whole = readFileSync(log, "utf8");
+    truncateSync(log, whole.indexOf("\n") + 1);
+    await told(wire, "forge", "log_restored");
+    expect(readFileSync(log, "utf8").startsWith(whole)).toBe(true);
+    await wire.json("forge", "send", "three");
+    expect(feedback(wire)).toEqual(["one", "two", "three"]);
+  });
+
+  it("our own log and our copy of it cut: sending stops and says why; the bytes put back heal it", async () => {
+    const { wire, log, daemon } = await twoSent();
     const kept = join(wire.folder, "kept.jsonl");
     copyFileSync(log, kept);
+    truncateSync(join(wire.paths("forge").ownCopies, "forge_to_scribe.jsonl"), 0);
     truncateSync(log, readFileSync(log, "utf8").indexOf("\n") + 1);
     await told(wire, "forge", "log_damaged");
     const refused = await wire.run("forge", "send", "three");
     expect(refused.code).toBe(6);
     expect(refused.stderr).toContain("not sent");
     expect(refused.stderr).toContain("forge_to_scribe.jsonl");
-    expect(refused.stderr).toContain("put it back from a backup or a peer's copy");
+    expect(refused.stderr).toContain("deaddrop reclaim --from FILE");
     const cut = readFileSync(log, "utf8");
 
     // A restart does not talk it away.
@@ -163,8 +184,7 @@ describe("a log that somebody else writes to", () => {
     );
     await again.stop();
     expect(brokenPlaces(wire, "forge", "forge_to_scribe")).toEqual([]);
-    const said = wire.lines("forge_to_scribe.jsonl").filter(({ type }) => type === "feedback");
-    expect(said.map(({ subject }) => subject)).toEqual(["one", "two", "three"]);
+    expect(feedback(wire)).toEqual(["one", "two", "three"]);
   });
 
   it("a peer that rewrites its log is held; the bytes put back and the rest are not delivered twice", async () => {
