@@ -212,7 +212,7 @@ describe.each([
         seen.ratified += outcomes.filter(([, status]) => status === "ratified").length;
         seen.safe += safe === null ? 0 : 1;
       }),
-      { numRuns: amount(8, 500), seed: 11, endOnFailure: true },
+      { numRuns: amount(8, 200), seed: 11, endOnFailure: true },
     );
     // A sample meets the usual ends; replaced proposals and safe mode have tests of their own.
     const kinds = Object.values(seen).filter((count) => count > 0);

@@ -117,7 +117,10 @@ async function comeBack(play: Play): Promise<void> {
     if (play.random() < 0.3) {
       process.failAt(1 + Math.floor(play.random() * 60), play.pick(FAULTS));
     }
-    if (await up(play, who, process)) play.checker.checkClaims(who);
+    if (!(await up(play, who, process))) continue;
+    // What it could not write as it began it tries again after a second.
+    await play.wire.pass(2_000);
+    if (play.wire.isUp(who)) play.checker.checkClaims(who);
   }
 }
 

@@ -113,7 +113,11 @@ function signWithNext(session: Pick<Session, "world" | "place" | "files" | "reco
   const { world, place } = session;
   const { nextIdentity: next, identity, handle } = place;
   if (next === undefined) return;
-  // Otherwise lines of ours that the journal lacks would be read again after their key has ended.
+  // Otherwise lines of ours that the journal lacks would be read again after their key has ended. A log
+  // of ours that cannot be read now may hold some: the next round decides this again.
+  const { troubles } = session.files;
+  const logs = ownLogs(place.layout, handle);
+  if (logs.some(({ name }) => troubles.problem(`log ${name}`) !== undefined)) return;
   session.recorder.flush();
   change(session, (store) => {
     const at = isoNow(session);

@@ -85,9 +85,10 @@ export async function up(
 export async function recoverAndCheck({ wire, checker }: FaultScene): Promise<void> {
   for (const handle of wire.roster) {
     if (!wire.isUp(handle)) await wire.begin(handle, wire.disk.process());
-    checker.checkClaims(handle);
   }
+  // What a daemon could not write as it began it tries again after a second.
   await wire.pass(2 * SECOND);
+  for (const handle of wire.roster) checker.checkClaims(handle);
   await wire.rest();
   await wire.pass(4 * MINUTE);
   await checker.check();
