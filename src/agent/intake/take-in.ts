@@ -77,8 +77,9 @@ export function takeInDecisions(
 
 /** One turn of one log; true when more waits in it. */
 async function takeInOne(session: Session, name: string, isPatient: boolean): Promise<boolean> {
-  // A torn end of our own that could not be restored yet would count as lines.
-  if (isObstruction(session.files.own.writer.blocked(name))) return false;
+  // A damaged end of our own that could not be restored yet would count as lines.
+  const { writer } = session.files.own;
+  if (isObstruction(writer.blocked(name)) || writer.stuck(name) !== undefined) return false;
   const { troubles } = session.files;
   const area = `log ${name}` as const;
   if (!troubles.mayTry(area)) return false;
