@@ -208,7 +208,7 @@ test("a busy agent that has read an incident escalates nothing either", async ()
     `"<id>  high  open  forge  40 min ago  scribe: read, but busy  main is broken"`,
   );
   expect(await notices(wire, "scribe")).toMatchInlineSnapshot(
-    `"38 min ago  incident_unread  forge  your agent is busy and has not acked an incident: main is broken: high, from forge, since <time>; look at it yourself: deaddrop incident list"`,
+    `"38 min ago  incident_unread  forge  your agent is busy or paused and has not acked an incident: main is broken: high, from forge, since <time>; look at it yourself: deaddrop incident list"`,
   );
   expect((await wire.outcome("forge")).safeMode).toBeNull();
 });

@@ -149,7 +149,7 @@ function blame({ party, time: { stage, readAt } }: Asked): string {
     case "read":
       return `${party} read it at ${new Date(readAt ?? 0).toISOString()} and did not answer in time`;
     case "busy":
-      return `${party} had read it and was busy until its time was over`;
+      return `${party} had read it and was busy or paused until its time was over`;
     case "unread":
       return `it reached ${party}, whose agent had not read it when its time was over`;
     case "undelivered":

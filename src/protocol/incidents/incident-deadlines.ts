@@ -140,7 +140,7 @@ function tellUnread(
   const time = nowMs < dueMs + HOUR_MS ? "first" : "again";
   const isBusy = isReadIn(logs, incident, answersOf(incident, handle, env));
   const who = isToUs ? "your agent" : `the agent of ${handle}`;
-  const state = isBusy ? "is busy and has not acked" : "has not read";
+  const state = isBusy ? "is busy or paused and has not acked" : "has not read";
   const subject = listedSubject(env, author, incident.subject);
   const since = new Date(incident.at).toISOString();
   const remedy = isToUs

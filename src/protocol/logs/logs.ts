@@ -213,8 +213,9 @@ export function firstBeatCovering(
 }
 
 /**
- * The first beat of `reader` that covers that line as read and does not say `busy`: from there time
- * runs against its agent. A reader without heads beats for its agent: what it covers is read. Spec 3.
+ * The first beat of `reader` that covers that line as read and does not say `busy` (with `liveOnly`
+ * neither `busy` nor `paused`): from there time runs against its agent. A reader without heads beats
+ * for its agent: what it covers is read. Spec 3.
  */
 export function firstBeatReading(
   state: LogsState,
@@ -226,7 +227,7 @@ export function firstBeatReading(
   const { liveOnly, writtenAt } = question;
   const log = state.get(reader);
   if (log === undefined) return undefined;
-  const shows = (beat: BeatMark): boolean => beat.state !== "busy" && (beat.live || !liveOnly);
+  const shows = liveOnly ? isLiveAndFree : ({ state: says }: BeatMark) => says !== "busy";
   if (log.headsFrom === undefined) {
     if (writtenAt === undefined) return undefined;
     return log.beats.find((beat) => beat.at > writtenAt && shows(beat));
@@ -234,6 +235,15 @@ export function firstBeatReading(
   const reads = log.covers.get(target)?.reads ?? [];
   const step = reads[lastAtOrBelow(reads, line - 1, (each) => each.lines) + 1];
   return step === undefined ? undefined : beatsFrom(state, reader, step.beat).find(shows);
+}
+
+/**
+ * For our own deadlines. `paused` is the word of a daemon that stops or is in safe mode: it tells
+ * nothing of an agent that may be busy (docs/decisions/032). For safe mode, which is the same for all
+ * readers, only `busy` counts.
+ */
+function isLiveAndFree({ live, state }: BeatMark): boolean {
+  return live && state !== "busy" && state !== "paused";
 }
 
 /** How many lines of `target` the agent of `reader` has read, by all beats that are judged. */

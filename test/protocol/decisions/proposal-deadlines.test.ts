@@ -264,7 +264,15 @@ describe("the agent's clock", () => {
   test("does not run while the agent is busy", () => {
     const at = usual(["a proposes P", "b beats busy", "b beats busy"]);
     expect(at(hours(24) - 1)).toEqual([]);
-    expect(reasonAt(at(hours(24)))).toContain("b had read it and was busy until its time was over");
+    expect(reasonAt(at(hours(24)))).toContain(
+      "b had read it and was busy or paused until its time was over",
+    );
+  });
+
+  test("does not run while the daemon is paused: that says nothing of its agent", () => {
+    const at = usual(["a proposes P", "b beats paused", "b beats busy"]);
+    expect(at(hours(24) - 1)).toEqual([]);
+    expect(done(at(hours(24)))).toEqual(REVERTED);
   });
 
   test("runs from the first beat that is not busy, and work that begins later does not stop it", () => {

@@ -41,7 +41,7 @@ export function slowEndMs(
   );
   const reading = beats.find(
     (beat) =>
-      bodyOf(beat).state !== "busy" &&
+      !["busy", "paused"].includes(String(bodyOf(beat).state)) &&
       readLines(script, beats, beat, proposal.log) >= proposal.line,
   );
   if (reading === undefined) return Math.max(proposal.at + hours(proposalHours), due ?? 0);

@@ -9,7 +9,8 @@ import {
   unreadCount,
   unreadView,
 } from "../../../src/protocol/receipts/receipts.ts";
-import { MAX_SENT, receiptView, sentView } from "../../../src/protocol/receipts/sent.ts";
+import { MAX_SENT } from "../../../src/protocol/receipts/sent.ts";
+import { receiptView, sentView } from "../../../src/protocol/receipts/sent-view.ts";
 import { moment, ScriptedAgent } from "../../support/scripts/scripted-agent.ts";
 import {
   lineEvent,

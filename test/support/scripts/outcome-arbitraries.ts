@@ -28,7 +28,7 @@ const anyStep = (agents: readonly string[]) =>
     behind: fc.nat(3),
     wrong: fc.nat(9).map((chance) => chance === 0),
     read: fc.constantFrom("all", "all", "some", "none"),
-    busy: fc.nat(4).map((chance) => chance === 0),
+    says: fc.constantFrom("", "", "", "", "busy", "paused"),
     due: fc.option(fc.constantFrom(60, 200, 1_000, 100_000), { freq: 3 }),
     refuses: fc.option(fc.integer({ min: 1, max: 6 }), { freq: 5 }),
     plain: fc.nat(3).map((chance) => chance === 0),
@@ -43,7 +43,7 @@ interface Step {
   behind: number;
   wrong: boolean;
   read: string;
-  busy: boolean;
+  says: string;
   due: number | null;
   refuses: number | null;
   plain: boolean;
@@ -66,7 +66,7 @@ export function scriptOf(steps: readonly Step[], agents: readonly string[], chai
       if (refuses !== null) heads.push(`refuses=${peers[0] ?? ""}:${refuses}`);
       if (step.read === "none") heads.push("unread");
       if (step.read === "some") heads.push(`read=${peers.map((peer) => `${peer}:2`).join(",")}`);
-      if (step.busy) heads.push("busy");
+      if (step.says !== "") heads.push(step.says);
       said.push(`${agent} beats ${heads.join(" ")}`);
     } else {
       const own = `${agent}${name}`;

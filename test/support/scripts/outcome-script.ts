@@ -20,7 +20,7 @@ const STEP_MS = 1_000;
  *   a proposes P [needs=b,c] [counters=Q] [thread=X] [due=3600] [plain]
  *   b acks P | acks [bare] | agrees P | rejects P | asks R | acks R request=r1
  *   a reverts P [replaced=Q]
- *   a beats [H] [b=3] [read=b:2] [wrong=b] [refuses=b:2,b:4] [unread] [busy]
+ *   a beats [H] [b=3] [read=b:2] [wrong=b] [refuses=b:2,b:4] [unread] [busy] [paused]
  *
  * Heads cover all of the others by default, as read unless the beat is `unread` or names lines. `due`
  * is in seconds after noon.
@@ -56,7 +56,8 @@ export class OutcomeScript {
     if (verb === "beats") {
       const read = words.includes("unread") ? { read: "" } : {};
       const heads = this.heads(log, new Map([...options, ...Object.entries(read)]));
-      const state = words.includes("busy") ? { state: "busy" } : {};
+      const says = ["busy", "paused"].find((each) => words.includes(each));
+      const state = says === undefined ? {} : { state: says };
       const beat = this.script.beat(log, NOON + ms, heads, state);
       if (name !== undefined) this.names.set(name, beat.message.id);
       this.order.push(beat);
@@ -169,7 +170,7 @@ export class OutcomeScript {
   }
 }
 
-const FLAGS = new Set(["plain", "bare", "unread", "busy"]);
+const FLAGS = new Set(["plain", "bare", "unread", "busy", "paused"]);
 const TYPES: Record<string, string> = {
   proposes: "proposal",
   acks: "ack",
