@@ -8,7 +8,7 @@ import type { IncidentView } from "../protocol/incidents/incident-view.ts";
 import type { SafeMode } from "../protocol/incidents/safe-mode.ts";
 import type { KeysView } from "../protocol/keys/key-view.ts";
 import type { NewsView, WaitedFor } from "../protocol/receipts/news.ts";
-import type { ReceiptView, SentView } from "../protocol/receipts/sent.ts";
+import type { ReceiptView, SentView } from "../protocol/receipts/sent-view.ts";
 import type { ObligationView, ThreadOutline } from "../protocol/threads/threads-view.ts";
 import type { UnownedLogs } from "../storage/unowned-logs.ts";
 import type { Tier } from "../trust/tiers.ts";
@@ -24,7 +24,8 @@ export type { IncidentAddressee, IncidentView } from "../protocol/incidents/inci
 export type { SafeMode } from "../protocol/incidents/safe-mode.ts";
 export type { KeysView } from "../protocol/keys/key-view.ts";
 export type { NewsView, WaitedFor } from "../protocol/receipts/news.ts";
-export type { ReceiptStage, ReceiptView, SentView } from "../protocol/receipts/sent.ts";
+export type { ReceiptStage } from "../protocol/receipts/sent.ts";
+export type { ReceiptView, SentView } from "../protocol/receipts/sent-view.ts";
 export type { ObligationView } from "../protocol/threads/threads-view.ts";
 
 /**

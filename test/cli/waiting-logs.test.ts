@@ -1,25 +1,14 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { TroubleView } from "../../src/api/troubles.ts";
-import type { PeerView } from "../../src/api/views.ts";
+import { peerView } from "../support/peer-view.ts";
 import { newMachine, type Machine } from "../setup/machine.ts";
 import { NOW_MS, run } from "./fake-cli.ts";
 import { commandsOn } from "./on-machine.ts";
 
 // A log that does not move is shown wherever an operator looks, with the reason.
 
-const SCRIBE: PeerView = {
-  handle: "scribe",
-  trust_tier: "VERIFIED",
-  trusts_us: null,
-  heartbeat_tier: null,
+const SCRIBE = peerView({
   presence: "late",
-  state: null,
-  last_seen_at: null,
-  agent_last_seen: null,
-  next_eta: null,
-  held: false,
-  inbox_unread_count: null,
-  foreign_lines: 0,
   waits: [
     {
       log: "scribe_to_forge",
@@ -28,7 +17,7 @@ const SCRIBE: PeerView = {
       since: new Date(NOW_MS - 120_000).toISOString(),
     },
   ],
-};
+});
 
 let machine: Machine;
 const { json } = commandsOn(() => machine);

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { StorageError } from "../../src/storage/disk/disk.ts";
+import { ignored, raise, resumed } from "../support/scenes/incident-scene.ts";
 import { checkedScenes } from "../support/scenes/scene-checks.ts";
 import type { SceneOptions, SimulatedWire } from "../support/scenes/simulated-wire.ts";
 
@@ -13,28 +14,6 @@ async function pair(options: SceneOptions = {}): Promise<SimulatedWire> {
   const wire = sceneOf(["forge", "scribe"], options);
   await wire.start();
   return wire;
-}
-
-/** An incident that the other agent reads and does not ack. */
-async function ignored(
-  wire: SimulatedWire,
-  from: string,
-  to: string,
-  severity: string,
-): Promise<string> {
-  const id = await raise(wire, from, to, severity);
-  await wire.agent(to).markRead("all");
-  return id;
-}
-
-function raise(wire: SimulatedWire, from: string, to: string, severity: string): Promise<string> {
-  return wire.send(from, {
-    to: [to],
-    type: "incident",
-    subject: "main is broken",
-    body: { severity, detail: "4f2a91c lost a test" },
-    ackRequired: true,
-  });
 }
 
 async function isSafe(wire: SimulatedWire, handle: string): Promise<boolean> {
@@ -92,13 +71,7 @@ test("a high incident that is read and not acked leads to safe mode, and resume 
   await wire.expectReplayAndAuditEqualLive("forge");
   await wire.expectReplayAndAuditEqualLive("scribe");
 
-  const { safeMode } = await wire.outcome("forge");
-  await wire.send("forge", {
-    to: ["scribe"],
-    type: "incident",
-    subject: "resumed",
-    body: { resumes: safeMode?.escalation_id, severity: "low", reason: "talked on the phone" },
-  });
+  await resumed(wire);
   await wire.pass(5 * SECOND);
   expect(await isSafe(wire, "scribe")).toBe(false);
   await say(wire, "scribe", "forge");

@@ -1,3 +1,4 @@
+import { raise, resumed } from "../support/scenes/incident-scene.ts";
 import { expect, test } from "vitest";
 import type { AgentNoticeView } from "../../src/api/views.ts";
 import { ack, MINUTE, propose, SECOND, threadOf } from "../support/scripts/proposal-scene.ts";
@@ -237,23 +238,11 @@ test("a held peer is told while something is owed", async () => {
 
 test("safe mode is told when it begins, with who ends it, and when it ends", async () => {
   const wire = await pair();
-  await wire.send("forge", {
-    to: ["scribe"],
-    type: "incident",
-    subject: "main is broken",
-    body: { severity: "high" },
-    ackRequired: true,
-  });
+  await raise(wire);
   await wire.pass(5 * SECOND);
   await wire.agent("scribe").markRead("all");
   await wire.pass(45 * MINUTE);
-  const { safeMode } = await wire.outcome("scribe");
-  await wire.send("forge", {
-    to: ["scribe"],
-    type: "incident",
-    subject: "resumed",
-    body: { resumes: safeMode?.escalation_id, reason: "talked" },
-  });
+  await resumed(wire);
   await wire.pass(MINUTE);
   const begun =
     "safe_mode_begun: Safe mode has begun, because scribe did not ack an incident of forge: most messages are not sent; ";

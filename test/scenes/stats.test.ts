@@ -1,3 +1,4 @@
+import { raise } from "../support/scenes/incident-scene.ts";
 import { expect, test } from "vitest";
 import { ack, MINUTE, propose, SECOND } from "../support/scripts/proposal-scene.ts";
 import { checkedScenes } from "../support/scenes/scene-checks.ts";
@@ -23,13 +24,7 @@ test("stats counts what was agreed to, recorded, rejected and acked, and the siz
   await wire.start("forge");
   expect(await stats()).toMatchObject(counted);
 
-  const incident = await wire.send("scribe", {
-    to: ["forge"],
-    type: "incident",
-    subject: "main is broken",
-    body: { severity: "high", detail: "x" },
-    ackRequired: true,
-  });
+  const incident = await raise(wire, "scribe", "forge");
   await ack(wire, "forge", incident);
   await wire.pass(MINUTE);
   const { growth, ...after } = await stats();

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Logger } from "../../src/agent/session/world.ts";
 import { silentLogger } from "../../src/agent/session/world.ts";
+import { ignored, resumed } from "../support/scenes/incident-scene.ts";
 import { checkedScenes } from "../support/scenes/scene-checks.ts";
 import type { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 
@@ -22,15 +23,8 @@ function logged() {
   return { log, lines };
 }
 
-async function raise(wire: SimulatedWire): Promise<void> {
-  await wire.send("forge", {
-    to: ["scribe"],
-    type: "incident",
-    subject: "main is broken",
-    body: { severity: "high", detail: "x" },
-    ackRequired: true,
-  });
-  await wire.agent("scribe").markRead("all");
+async function safeModeBegins(wire: SimulatedWire): Promise<void> {
+  await ignored(wire);
   await wire.pass(30 * MINUTE);
 }
 
@@ -38,7 +32,7 @@ test("an escalation, safe mode, its end, and that sending goes on are each named
   const { log, lines } = logged();
   const wire = sceneOf(["forge", "scribe"], { log });
   await wire.start();
-  await raise(wire);
+  await safeModeBegins(wire);
   const begins = (author: string) =>
     `safe mode begins: scribe did not ack an incident of forge, so most types are not sent; ${author}`;
   const escalated = "an incident of forge is escalated: scribe did not ack it";
@@ -53,13 +47,7 @@ test("an escalation, safe mode, its end, and that sending goes on are each named
   const before = lines.length;
   expect(lines.filter((line) => line.startsWith("safe mode begins"))).toHaveLength(2);
 
-  const { safeMode } = await wire.outcome("forge");
-  await wire.send("forge", {
-    to: ["scribe"],
-    type: "incident",
-    subject: "resumed",
-    body: { resumes: safeMode?.escalation_id, severity: "low", reason: "talked on the phone" },
-  });
+  await resumed(wire);
   await wire.pass(MINUTE);
   expect(lines.slice(before)).toEqual([
     ...["safe mode ends", "sending goes on"],

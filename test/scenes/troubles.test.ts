@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { TroubleKind } from "../../src/api/troubles.ts";
 import type { Composed } from "../../src/wire/compose.ts";
+import { ignored } from "../support/scenes/incident-scene.ts";
 import { checkedScenes } from "../support/scenes/scene-checks.ts";
 import { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 
@@ -143,14 +144,7 @@ test("what the wire says and we have not accepted is trouble, however it reads",
 test("safe mode is trouble for both, with the command that ends it for each; so are unread notices", async () => {
   const wire = sceneOf(["forge", "scribe"]);
   await wire.start();
-  await wire.send("forge", {
-    to: ["scribe"],
-    type: "incident",
-    subject: "main is broken",
-    body: { severity: "high", detail: "x" },
-    ackRequired: true,
-  });
-  await wire.agent("scribe").markRead("all");
+  await ignored(wire);
   await wire.pass(30 * MINUTE);
   // Each agent was told of it, and has not read that.
   const unread = { what: "notices", end: "deaddrop notices --unread --mark-read" };

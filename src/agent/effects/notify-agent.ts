@@ -9,7 +9,7 @@ type Notifying = Pick<Session, "world" | "memory" | "files" | "recorder">;
 
 /**
  * Tells our agent. The journal comes first, so nothing is told twice; after a crash the file is
- * given what the journal says. Whoever listens is told once the file holds it, and not again after
+ * given what the journal says. A listener is told once the file holds it, and not again after
  * a crash. Spec 3.12.
  */
 export function notifyAgent(session: Notifying, news: NoticeNews): void {

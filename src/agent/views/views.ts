@@ -14,7 +14,7 @@ import type { Env } from "../../protocol/env.ts";
 import { authorTier } from "../../protocol/routing.ts";
 import { safeMode } from "../../protocol/incidents/safe-mode.ts";
 import { newsView } from "../../protocol/receipts/news.ts";
-import { receiptView, sentView } from "../../protocol/receipts/sent.ts";
+import { receiptView, sentView } from "../../protocol/receipts/sent-view.ts";
 import { pendingView } from "../../protocol/threads/threads-view.ts";
 import type {
   DecisionsView,

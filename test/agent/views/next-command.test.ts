@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { nextCommand } from "../../../src/agent/views/next-command.ts";
-import type { ObligationView, PeerView, StatusView } from "../../../src/api/views.ts";
+import type { ObligationView, StatusView } from "../../../src/api/views.ts";
+import { peerView } from "../../support/peer-view.ts";
 
 const ID = "4f2a91c7".padEnd(64, "0");
 
@@ -37,27 +38,11 @@ const owed = (type: string): ObligationView => ({
   since: "2026-11-21T11:00:00Z",
 });
 
-const peer = (change: Partial<PeerView>): PeerView => ({
-  handle: "scribe",
-  trust_tier: "VERIFIED",
-  trusts_us: null,
-  heartbeat_tier: null,
-  presence: "online",
-  state: null,
-  last_seen_at: null,
-  agent_last_seen: null,
-  next_eta: null,
-  held: false,
-  inbox_unread_count: null,
-  foreign_lines: 0,
-  ...change,
-});
-
 test("the most urgent comes first, and goes away when it is done", () => {
   const wrong = {
     ...QUIET,
     daemon: { running: false },
-    peers: [peer({ held: true })],
+    peers: [peerView({ held: true })],
     unread: 2,
     notices: 1,
     owed_by_me: [owed("proposal"), owed("incident")],
@@ -69,7 +54,7 @@ test("the most urgent comes first, and goes away when it is done", () => {
   expect(nextCommand(running, stop("make room on the disk"))).toBe("deaddrop status --check");
   const steps: [Partial<StatusView>, string][] = [
     [{ daemon: { running: true } }, "deaddrop peer show scribe"],
-    [{ peers: [peer({})] }, "deaddrop inbox --unread --mark-read"],
+    [{ peers: [peerView({})] }, "deaddrop inbox --unread --mark-read"],
     [{ unread: 0 }, "deaddrop notices --unread --mark-read"],
     [{ notices: 0 }, "deaddrop incident ack 4f2a91c70000"],
     [
@@ -78,8 +63,11 @@ test("the most urgent comes first, and goes away when it is done", () => {
     ],
     [{ owed_by_me: [owed("request")] }, "deaddrop reply 4f2a91c70000"],
     [{ owed_by_me: [owed("ship")] }, "deaddrop ack 4f2a91c70000"],
-    [{ owed_by_me: [], peers: [peer({ trust_tier: "UNTRUSTED" })] }, "deaddrop trust sas scribe"],
-    [{ peers: [peer({})] }, "deaddrop inbox --follow"],
+    [
+      { owed_by_me: [], peers: [peerView({ trust_tier: "UNTRUSTED" })] },
+      "deaddrop trust sas scribe",
+    ],
+    [{ peers: [peerView({})] }, "deaddrop inbox --follow"],
   ];
   let view: Omit<StatusView, "next"> = wrong;
   for (const [change, next] of steps) {

@@ -69,7 +69,7 @@ export class SimulatedWire {
   #nowMs = BEGIN_MS;
   #monoMs = 0;
   #shown = new Map<string, number>();
-  /** The notices that agents were told, in order, as whoever listens hears of them. */
+  /** The notices that agents were told, in order, as a listener hears of them. */
   readonly heard: { readonly handle: string; readonly notice: AgentNotice }[] = [];
 
   constructor(roster: readonly string[], options: SceneOptions = {}) {
