@@ -8,7 +8,7 @@ import { isFolded, type CoreEvent, type LineEvent } from "../events.ts";
 import type { Env } from "../env.ts";
 import { answersWhat, isPlainRequest } from "../threads/answering.ts";
 
-/** Sent messages whose receipts are remembered, the newest ones. @internal */
+/** Sent messages whose receipts are remembered, the newest ones. */
 export const MAX_SENT = 2_048;
 
 export type ReceiptStage = "stored" | "delivered" | "read" | "answered" | "refused";
