@@ -252,7 +252,7 @@ export const PLANTS = [
     find: "this.#copies.keep(log.log, this.#pending?.lines ?? []);",
     put: "",
     test: "test/storage/own-log/log-writer.test.ts",
-    title: "holds what is durable, byte for byte",
+    title: "gives all of it back to a log that is missing",
   },
   {
     name: "goes on past a hole",

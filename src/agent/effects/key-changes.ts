@@ -12,7 +12,10 @@ import { ownLogs } from "../../wire/layout.ts";
 import { decodeKey } from "../../wire/signature.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { changePrivateTrust } from "../config/trust-store.ts";
+import { takeInOwn } from "../intake/take-in.ts";
 import type { Session } from "../session/session.ts";
+import { intakeOf } from "../state/agent-state.ts";
+import { isCaughtUp } from "../state/log-status.ts";
 
 /**
  * Carries out what the protocol has decided about keys and tiers: keys that a peer changes and we
@@ -20,14 +23,18 @@ import type { Session } from "../session/session.ts";
  * then be read again before another line is judged or signed. After a crash it is carried out
  * again. Spec 2.3, 2.5.
  */
-export function keepTrust(session: Session): boolean {
+export async function keepTrust(session: Session): Promise<boolean> {
   const { memory, env } = session;
   const { keyChanges, proposals, reciprocations } = memory.state;
   const counts = dueReciprocations(reciprocations, env);
   for (const [peer, count] of counts) countReciprocations(session, peer, count);
   const due = dueKeyChanges(keyChanges, proposals, env);
-  const made = due.filter((each) => makeKeyChange(session, each));
-  return counts.size + made.length > 0;
+  let made = 0;
+  for (const each of due) {
+    if (each.due === "switch" && !(await hasReadOwn(session))) continue;
+    if (makeKeyChange(session, each)) made += 1;
+  }
+  return counts.size + made > 0;
 }
 
 function countReciprocations(
@@ -108,16 +115,28 @@ function peerChange(
   return acceptKey(store, from, bytes, at);
 }
 
+/**
+ * Whether all lines of ours are noted: a line that is read after its key has ended is not believed.
+ * Trouble that passes is waited for; the next round decides this again. A log that only the operator
+ * can restore is not: a key in other hands has to end.
+ */
+async function hasReadOwn(session: Session): Promise<boolean> {
+  const { place, memory, files } = session;
+  const { writer } = files.own;
+  await takeInOwn(session);
+  return ownLogs(place.layout, place.handle).every(({ name }) => {
+    if (writer.blocked(name) !== undefined) return true;
+    if (writer.stuck(name) !== undefined) return false;
+    if (files.troubles.problem(`log ${name}`) !== undefined) return false;
+    return isCaughtUp(intakeOf(memory, name).status);
+  });
+}
+
 /** From here on we sign with the next key; the store notes since when. */
 function signWithNext(session: Pick<Session, "world" | "place" | "files" | "recorder">): void {
   const { world, place } = session;
   const { nextIdentity: next, identity, handle } = place;
   if (next === undefined) return;
-  // Otherwise lines of ours that the journal lacks would be read again after their key has ended. A log
-  // of ours that cannot be read now may hold some: the next round decides this again.
-  const { troubles } = session.files;
-  const logs = ownLogs(place.layout, handle);
-  if (logs.some(({ name }) => troubles.problem(`log ${name}`) !== undefined)) return;
   session.recorder.flush();
   change(session, (store) => {
     const at = isoNow(session);

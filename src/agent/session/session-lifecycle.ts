@@ -142,7 +142,7 @@ export class SessionKeeper {
         await takeInOwn(held.session);
         takeInDecisions(held.session);
       }
-      if (this.#hasChangedTrust(held.session)) {
+      if (await this.#hasChangedTrust(held.session)) {
         closeSession(held.session);
         held.session = undefined;
         held.session = this.#begin();
@@ -170,7 +170,7 @@ export class SessionKeeper {
       session = this.#begin();
       beginNotices(session);
       await takeInOwn(session);
-      if (this.#hasChangedTrust(session)) {
+      if (await this.#hasChangedTrust(session)) {
         closeSession(session);
         session = undefined;
         session = this.#begin();
@@ -234,10 +234,10 @@ export class SessionKeeper {
   }
 
   /** Makes the changes of keys and tiers that are due; true when the session has to be opened again. */
-  #hasChangedTrust(session: Session): boolean {
+  async #hasChangedTrust(session: Session): Promise<boolean> {
     // What is made before something fails holds from the next session on.
     this.#isTrustStale = true;
-    this.#isTrustStale = keepTrust(session);
+    this.#isTrustStale = await keepTrust(session);
     if (this.#isTrustStale) session.recorder.flush();
     return this.#isTrustStale;
   }
