@@ -14,6 +14,8 @@ import { realWorld } from "../client/direct-client.ts";
 import { codeOfStorage, DeaddropError, EXIT_CODES } from "../api/errors.ts";
 import type { Service } from "../api/operations.ts";
 import type { AgentConfig } from "../agent/config/agent-config.ts";
+import { makeNoticeHook } from "./hooks/notice-hook.ts";
+import { runHook } from "./hooks/run-hook.ts";
 import { makeQueue, type Queue } from "../agent/session/queue.ts";
 import { makeServiceManager, supervisedExitCode, type ServiceManager } from "./service-manager.ts";
 import { makeService } from "../agent/effects/group-commit.ts";
@@ -84,7 +86,16 @@ async function run(options: DaemonOptions, log: Pino, manager: ServiceManager): 
   const { handle, peers } = options;
   const places = placesFrom(process.env, process.env["HOME"] ?? homedir());
   const world = realWorld(places, options.wireDir, log);
-  const agent = openAgent(world, { wireDir: options.wireDir, handle, peers });
+  const hook = makeNoticeHook({
+    settings: () => agent.place.settings.hooks,
+    who: { DEADDROP_AS: handle, DEADDROP_WIRE: options.wireDir },
+    monoMs: () => world.clock.monoMs(),
+    wallMs: () => world.clock.wallMs(),
+    run: runHook,
+    log,
+  });
+  const hooked = options.once ? world : { ...world, onNotice: hook.heard };
+  const agent = openAgent(hooked, { wireDir: options.wireDir, handle, peers });
   await agent.hold(DAEMON_LOCK_WAIT_MS);
   try {
     if (options.once) {
@@ -95,6 +106,7 @@ async function run(options: DaemonOptions, log: Pino, manager: ServiceManager): 
     }
     return await serve(agent, options, log, manager);
   } finally {
+    hook.stop();
     agent.close();
   }
 }

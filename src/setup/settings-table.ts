@@ -5,7 +5,7 @@ import { isHandle } from "../wire/handle.ts";
 /** One thing that an operator can choose for one agent on one wire. */
 export interface Setting {
   readonly key: string;
-  readonly kind: "flag" | "handles" | "hours";
+  readonly kind: "flag" | "handles" | "hours" | "number" | "command";
   readonly byDefault: unknown;
   readonly about: string;
 }
@@ -38,6 +38,26 @@ export const SETTINGS: readonly Setting[] = [
     about:
       "Who is on the other side, on a wire whose configuration names no roster. `deaddrop join --peer` fills it in.",
   },
+  {
+    key: "hooks.on_notice",
+    kind: "command",
+    byDefault: DEFAULT_SETTINGS.hooks.onNotice,
+    about:
+      "The daemon runs this when the agent was given a notice ([below](#a-command-on-a-notice)).",
+  },
+  {
+    key: "hooks.timeout_seconds",
+    kind: "number",
+    byDefault: DEFAULT_SETTINGS.hooks.timeoutSeconds,
+    about: "A hook that takes longer is ended, with all that it has started.",
+  },
+  {
+    key: "hooks.runs_per_hour",
+    kind: "number",
+    byDefault: DEFAULT_SETTINGS.hooks.runsPerHour,
+    about:
+      "So many runs of hooks begin within an hour. What comes after them waits for the next run.",
+  },
 ];
 
 /** The setting of that name. Throws a usage error that lists them. */
@@ -55,15 +75,30 @@ export function settingValue({ key, kind }: Setting, text: string): unknown {
     if (text === "true" || text === "false") return text === "true";
     throw new DeaddropError("usage", `${key}: "${text}" is neither true nor false`);
   }
-  if (kind === "hours") {
+  if (kind === "hours" || kind === "number") {
     if (/^\d{1,5}(\.\d{1,4})?$/.test(text)) return Number(text);
-    throw new DeaddropError("usage", `${key}: "${text}" is no number of hours`);
+    const what = kind === "hours" ? "number of hours" : "number";
+    throw new DeaddropError("usage", `${key}: "${text}" is no ${what}`);
   }
+  if (kind === "command") return commandOf(key, text);
   const handles = text.split(",").map((each) => each.trim());
   const wrong = handles.find((each) => !isHandle(each));
   if (wrong === undefined) return handles;
   throw new DeaddropError("usage", `${key}: "${wrong}" is not a handle`, {
     hint: "give handles with commas between them: forge,scribe",
+  });
+}
+
+/** A list in JSON, since no shell takes it apart. `readAgentSettings` says what may be in it. */
+function commandOf(key: string, text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (Array.isArray(value)) return value;
+  } catch {
+    // The error below says it.
+  }
+  throw new DeaddropError("usage", `${key}: "${text}" is no list in JSON`, {
+    hint: `give the program and its arguments: '["notify-send","a notice from deaddrop"]'`,
   });
 }
 

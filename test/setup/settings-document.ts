@@ -25,6 +25,34 @@ export function settingsDocument(): string {
     "that its operator last accepted: a change there applies after `deaddrop config accept` has",
     "shown the difference and the operator has agreed.",
     "",
+    "## A command on a notice",
+    "",
+    "```sh",
+    `deaddrop config set hooks.on_notice '["notify-send","deaddrop has a notice"]'`,
+    "```",
+    "",
+    "The daemon runs the program when its agent was given a notice (`deaddrop notices`), without a",
+    "shell, in the home folder. Notices within a second are told by one run, and one run ends before the",
+    "next one begins. When the runs of the hour are used up, the daemon's log says so, and the next",
+    "run tells all that has come meanwhile.",
+    "",
+    ...markdownTable([
+      ["the program gets", "what"],
+      [
+        "standard input",
+        "a line of JSON for each notice: `id`, `kind`, `age_seconds`; at most 100",
+      ],
+      ["`DEADDROP_NOTICES`", "how many notices there are"],
+      ["`DEADDROP_KINDS`", "their kinds, with commas between them"],
+      ["`DEADDROP_HOOK`", "`on_notice`"],
+      ["`DEADDROP_AS`, `DEADDROP_WIRE`", "so `deaddrop inbox` in it is the inbox of this agent"],
+    ]),
+    "",
+    "It gets no text: a notice quotes subjects of peers. A program that fails, does not start or takes",
+    "too long is named in the daemon's log, with the end of what it wrote to standard error. Only a",
+    "running daemon runs hooks. A notice that was written right before the daemon died is in",
+    "`deaddrop notices`, but its command was not run.",
+    "",
   ].join("\n");
 }
 
@@ -41,5 +69,7 @@ function markdownTable(rows: readonly (readonly string[])[]): string[] {
 const KINDS: Readonly<Record<Setting["kind"], string>> = {
   flag: "`true` or `false`",
   hours: "hours",
+  number: "a number",
+  command: "a list in JSON: a program and its arguments",
   handles: "handles, with commas between them",
 };

@@ -25,6 +25,8 @@ describe("the table of settings", () => {
         flag: String(setting.byDefault === false),
         handles: "scribe, mason",
         hours: "0.5",
+        number: "7",
+        command: '["true"]',
       };
       const file = withSetting(undefined, setting.key, settingValue(setting, texts[setting.kind]));
       expect(readAgentSettings(file, "settings.json")).not.toEqual(DEFAULT_SETTINGS);
@@ -32,7 +34,9 @@ describe("the table of settings", () => {
   });
 
   it("knows every setting of the daemon", () => {
-    expect(SETTINGS).toHaveLength(Object.keys(DEFAULT_SETTINGS).length);
+    const { hooks, ...others } = DEFAULT_SETTINGS;
+    const count = Object.keys(others).length + Object.keys(hooks).length;
+    expect(SETTINGS).toHaveLength(count);
   });
 
   it("refuses what is no setting, and values that are none", () => {
@@ -44,6 +48,31 @@ describe("the table of settings", () => {
     expect(() => {
       checkSettings({ colour: "red" }, "settings.json");
     }).toThrow("no setting");
+  });
+
+  it.each(["notify-send", '{"a":1}', '["a', "", "5"])("takes no %s for a command", (text) => {
+    expect(() => settingValue(settingNamed("hooks.on_notice"), text)).toThrow("no list in JSON");
+  });
+
+  it.each([[[""]], [["a", 1]], [["a\0b"]], [["x".repeat(5_000)]], [Array(65).fill("a")], ["a"]])(
+    "does not start with the command %j",
+    (command) => {
+      expect(() => {
+        checkSettings({ "hooks.on_notice": command }, "settings.json");
+      }).toThrow("hooks.on_notice must be a list of a program and its arguments");
+    },
+  );
+
+  it("bounds the numbers of hooks", () => {
+    for (const [key, value] of [
+      ["hooks.timeout_seconds", 0],
+      ["hooks.runs_per_hour", 100_000],
+      ["hooks.runs_per_hour", "20"],
+    ] as const) {
+      expect(() => {
+        checkSettings({ [key]: value }, "settings.json");
+      }).toThrow(`${key} must be a number from 1 to`);
+    }
   });
 
   it("puts a default back by leaving the setting out", () => {

@@ -11,15 +11,31 @@ export interface AgentSettings {
   readonly showLastAction: boolean;
   /** How long a key is believed after its agent stops signing with it, in hours. Spec 2.5. */
   readonly keyGraceHours: number;
+  readonly hooks: HookSettings;
+}
+
+/** What is run by itself. Spec 8.3. */
+export interface HookSettings {
+  /** The program and its arguments, run on a notice; none: nothing is run. */
+  readonly onNotice: readonly string[];
+  /** How long a run may take. */
+  readonly timeoutSeconds: number;
+  /** How many runs may begin within an hour. */
+  readonly runsPerHour: number;
 }
 
 const MAX_GRACE_HOURS = 24 * 365;
+const MAX_TIMEOUT_SECONDS = 24 * 3_600;
+const MAX_RUNS_PER_HOUR = 3_600;
+const MAX_ARGUMENTS = 64;
+const MAX_ARGUMENT_LENGTH = 4_096;
 
 export const DEFAULT_SETTINGS: AgentSettings = {
   peers: [],
   includeHeartbeats: false,
   showLastAction: true,
   keyGraceHours: 24,
+  hooks: { onNotice: [], timeoutSeconds: 60, runsPerHour: 20 },
 };
 
 /** Reads `settings.json`; throws what is wrong with it, by key. `value` is its JSON, if any. */
@@ -35,14 +51,12 @@ export function readAgentSettings(value: unknown, path: string): AgentSettings {
     if (typeof given !== "boolean") throw invalid(path, `${key} must be true or false`);
     return given;
   };
-  const keyGraceHours = fields["keys.grace_hours"] ?? DEFAULT_SETTINGS.keyGraceHours;
-  if (
-    typeof keyGraceHours !== "number" ||
-    !(keyGraceHours >= 0) ||
-    keyGraceHours > MAX_GRACE_HOURS
-  ) {
-    throw invalid(path, `keys.grace_hours must be a number from 0 to ${MAX_GRACE_HOURS}`);
-  }
+  const count = (key: string, fallback: number, least: number, most: number): number => {
+    const given = fields[key] ?? fallback;
+    if (typeof given === "number" && given >= least && given <= most) return given;
+    throw invalid(path, `${key} must be a number from ${least} to ${most}`);
+  };
+  const { hooks } = DEFAULT_SETTINGS;
   const peers = fields["peers"] ?? [];
   if (!Array.isArray(peers) || !peers.every((peer) => typeof peer === "string" && isHandle(peer))) {
     throw invalid(path, "peers must be a list of handles");
@@ -51,8 +65,29 @@ export function readAgentSettings(value: unknown, path: string): AgentSettings {
     peers: peers as string[],
     includeHeartbeats: flag("inbox.include_heartbeats", DEFAULT_SETTINGS.includeHeartbeats),
     showLastAction: flag("heartbeat.show_last_action", DEFAULT_SETTINGS.showLastAction),
-    keyGraceHours,
+    keyGraceHours: count("keys.grace_hours", DEFAULT_SETTINGS.keyGraceHours, 0, MAX_GRACE_HOURS),
+    hooks: {
+      onNotice: commandOf(fields["hooks.on_notice"] ?? hooks.onNotice, "hooks.on_notice", path),
+      timeoutSeconds: count("hooks.timeout_seconds", hooks.timeoutSeconds, 1, MAX_TIMEOUT_SECONDS),
+      runsPerHour: Math.floor(
+        count("hooks.runs_per_hour", hooks.runsPerHour, 1, MAX_RUNS_PER_HOUR),
+      ),
+    },
   };
+}
+
+function commandOf(value: unknown, key: string, path: string): readonly string[] {
+  const isArgument = (each: unknown): boolean =>
+    typeof each === "string" && each.length <= MAX_ARGUMENT_LENGTH && !each.includes("\0");
+  if (
+    Array.isArray(value) &&
+    value.length <= MAX_ARGUMENTS &&
+    value.every(isArgument) &&
+    value[0] !== ""
+  ) {
+    return value as string[];
+  }
+  throw invalid(path, `${key} must be a list of a program and its arguments`);
 }
 
 function invalid(path: string, problem: string): DeaddropError {
