@@ -5,6 +5,7 @@ import { runSeed } from "./run-seed.ts";
 /** Seeds of a long run in which the simulator has found something, beyond those that CI plays. */
 const FOUND: readonly (readonly [seed: number, what: string])[] = [
   [429, "a clock that is set back in several small steps"],
+  [570, "a hostile line that a failed sync and a power cut took away after it was read"],
   [1002, "a log that was restored in place, with somebody else's line moved"],
   [1347, "a line restored while those before it were missing; words read, and unread again"],
   [1361, "a process that dies as it lets go of its lock"],

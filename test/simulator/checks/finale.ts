@@ -37,8 +37,7 @@ export async function checkFinale(play: Play): Promise<void> {
     checkRecorded(play, member, live);
     checkVerdicts(play, member);
     if (hasReadAll(play, member)) checkAudit(play, member, live);
-    // What an author has taken back cannot be read again.
-    if (play.hostile?.hasCut !== true) await checkReplay(play, member, live);
+    if (canBeReadAgain(play)) await checkReplay(play, member, live);
   }
   look(play);
 }
@@ -158,6 +157,18 @@ function placeOf({ handle, process, places }: Member): AgentConfig {
 /** A power cut takes back lines of those who do not sync, and some cut their logs: then others stand there. */
 function isAsItWasRead({ hostile, stage }: Play): boolean {
   return hostile === undefined || !(hostile.hasCut || stage.powerCuts > 0);
+}
+
+/**
+ * What an author has taken back cannot be read again, and neither can what a power cut took after a
+ * sync of it had failed: the kernel takes it for written. Honest authors restore both.
+ */
+function canBeReadAgain({ hostile, stage }: Play): boolean {
+  if (hostile === undefined) return true;
+  const isLost = hostile.logs.some(
+    (log) => (stage.disk.lookUp(stage.path(log))?.failedSyncs ?? 0) > 0,
+  );
+  return !hostile.hasCut && !(isLost && stage.powerCuts > 0);
 }
 
 /** Every line got the verdict that an audit gives it, with the journal and by the logs alone. */
