@@ -1,10 +1,11 @@
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { InvalidArgumentError, type Command } from "commander";
 import type { Client, ClientPlace } from "../api/client.ts";
 import { DeaddropError } from "../api/errors.ts";
 import { calling } from "../storage/disk/errno.ts";
+import { identitiesIn } from "../storage/private/identity.ts";
 import { nodeDisk } from "../storage/disk/node-disk.ts";
 import { boundAbove, type BoundFolder } from "../storage/private/bound-folders.ts";
 import { placesFrom, programFolder, type Places } from "../storage/paths.ts";
@@ -175,15 +176,9 @@ function boundHere(cli: Cli): BoundFolder | undefined {
   return boundAbove(disk, placesOf(cli.env), disk.realPath(cli.cwd));
 }
 
-/** Handles whose private key lies in our configuration folder. Spec 1.1. */
+/** The identities of this user. */
 export function localHandles(env: NodeJS.ProcessEnv): string[] {
-  try {
-    const names = readdirSync(programFolder(placesOf(env)));
-    return names.flatMap((name) => (name.endsWith(".key") ? [name.slice(0, -4)] : [])).sort();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw error;
-  }
+  return identitiesIn(nodeDisk(), programFolder(placesOf(env)));
 }
 
 /** The user's own base folders. */

@@ -89,7 +89,7 @@ describe("the first check that fails decides", () => {
     expect(verdictOf(new Set([earlier, later]))).toBe(earlier);
   });
 
-  test("all at once, and one after the other mended", () => {
+  test("all at once, and one after the other fixed", () => {
     const faults = new Set(REFUSAL_REASONS);
     for (const reason of REFUSAL_REASONS) {
       expect(verdictOf(faults)).toBe(reason === "log_forked" ? "clock_skew" : reason);

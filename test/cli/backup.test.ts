@@ -319,7 +319,7 @@ describe("restore", () => {
     await json("trust", "list", "--as", "forge");
   });
 
-  it("damaged files here are mended, once their loss is accepted", async () => {
+  it("damaged files here are fixed, once their loss is accepted", async () => {
     openHeads(machine.host.disk, paths.heads).save({
       peers: new Map([["scribe_to_forge", { seq: 4, id: "a".repeat(64) }]]),
     });

@@ -109,7 +109,7 @@ describe("errors", () => {
     });
   });
 
-  it("of what a person has to mend are configuration, as the daemon says", async () => {
+  it("of what a person has to fix are configuration, as the daemon says", async () => {
     const error = new StorageError("missing", "/c/eve.key", 'there is no key for "eve"', {
       hint: "make one",
     });

@@ -364,7 +364,7 @@ describe("config", () => {
 
 interface Doctor {
   ok: boolean;
-  findings: { check: string; result: string; detail: string; mend?: string }[];
+  findings: { check: string; result: string; detail: string; fix?: string }[];
 }
 
 describe("doctor", () => {
@@ -396,8 +396,8 @@ describe("doctor", () => {
       detail: expect.stringMatching("100 lines"),
     });
     appendFileSync(log, "x\n");
-    const { result, detail, mend } = (await found()) ?? {};
-    expect([result, mend]).toEqual(["warning", expect.stringContaining(`ls -l ${log}`)]);
+    const { result, detail, fix } = (await found()) ?? {};
+    expect([result, fix]).toEqual(["warning", expect.stringContaining(`ls -l ${log}`)]);
     expect(detail).toContain("the log of scribe holds 101 lines that scribe did not sign");
   });
 
@@ -417,7 +417,7 @@ describe("doctor", () => {
       check: "size of incidents",
       result: "warning",
       detail: "300 MiB in 1 file",
-      mend: expect.stringContaining("deaddrop init --wire") as string,
+      fix: expect.stringContaining("deaddrop init --wire") as string,
     });
   });
 
@@ -425,7 +425,8 @@ describe("doctor", () => {
     await json("init", "--me", "forge", "--peer", "scribe", "--local-pair");
     const keys = join(machine.root, "config", "inter-agent-deaddrop");
     for (const name of ["forge.key", "forge.pub.json"]) rmSync(join(keys, name));
-    const first = /if it was lost, restore it: deaddrop restore <backup>.*: deaddrop keygen forge/;
+    const first =
+      /[Ii]f it was lost, restore it: deaddrop restore <backup>.*: deaddrop keygen forge/;
     for (const args of [
       ["config", "list", "--as", "forge"],
       ["join", machine.wireDir, "--me", "forge", "--peer", "scribe"],
@@ -434,9 +435,14 @@ describe("doctor", () => {
       const { code, stderr } = await run(...args);
       expect([code, stderr]).toEqual([2, expect.stringMatching(first)]);
     }
+    const mistyped = await run("config", "list", "--as", "scrieb");
+    expect([mistyped.code, mistyped.stderr]).toEqual([
+      2,
+      expect.stringContaining("the identities here: scribe. If it was lost"),
+    ]);
     expect(existsSync(join(keys, "forge.key"))).toBe(false);
     const { wrong } = await doctor("--as", "forge");
-    expect(wrong[0]?.mend).toMatch(first);
+    expect(wrong[0]?.fix).toMatch(first);
 
     for (const name of ["scribe.key", "scribe.pub.json"]) rmSync(join(keys, name));
     const { code, stderr } = await run("status");
@@ -446,7 +452,7 @@ describe("doctor", () => {
     ]);
   });
 
-  it("says how to mend every fault", async () => {
+  it("says how to fix every fault", async () => {
     await pair();
     chmodSync(machine.wireDir, 0o777);
     chmodSync(join(machine.wireDir, "scribe_to_forge.jsonl"), 0o666);
@@ -455,7 +461,7 @@ describe("doctor", () => {
     writeFileSync(join(machine.wireDir, "forge_to_scribe.jsonl"), unchained());
     const { code, ok, wrong } = await doctor("--as", "scribe");
     expect([code, ok]).toEqual([1, false]);
-    expect(wrong.map(({ check, mend }) => [check, mend])).toEqual([
+    expect(wrong.map(({ check, fix }) => [check, fix])).toEqual([
       ["folder", `chmod o-w ${machine.wireDir}`],
       ["accepted configuration", "deaddrop config accept"],
       [
@@ -467,7 +473,7 @@ describe("doctor", () => {
     ]);
     chmodSync(machine.wireDir, 0o700);
     const logs = (await doctor("--as", "scribe")).wrong.find(({ check }) => check === "own logs");
-    expect(logs?.mend).toBe(`chmod go-w ${join(machine.wireDir, "scribe_to_forge.jsonl")}`);
+    expect(logs?.fix).toBe(`chmod go-w ${join(machine.wireDir, "scribe_to_forge.jsonl")}`);
   });
 
   it.each([
@@ -489,12 +495,12 @@ describe("doctor", () => {
     const store = configFile("forge", "trust.json");
     chmodSync(store, 0o666);
     const [writable] = (await doctor("--as", "forge")).wrong;
-    expect(writable).toMatchObject({ result: "failed", mend: `chmod 600 ${store}` });
+    expect(writable).toMatchObject({ result: "failed", fix: `chmod 600 ${store}` });
     chmodSync(store, 0o600);
     const key = join(machine.root, "config", "inter-agent-deaddrop", "forge.key");
     chmodSync(key, 0o640);
     const [readable] = (await doctor("--as", "forge")).wrong;
-    expect(readable).toMatchObject({ result: "failed", mend: `chmod 600 ${key}` });
+    expect(readable).toMatchObject({ result: "failed", fix: `chmod 600 ${key}` });
   });
 
   it("names a wire that is none, and a missing identity", async () => {

@@ -512,7 +512,9 @@ describe("whoami and stats", () => {
     };
     const { stdout } = await run(["stats"], { views: { stats } });
     expect(stdout).toContain("heartbeats       25 %\nby type          heartbeat 10, ack 3\n");
-    expect(stdout).toMatch(/^logs +5\.5 MiB in 2 files\ninbox +400 MiB in 6 files; read it\n$/m);
+    expect(stdout).toMatch(
+      /^size: logs +5\.5 MiB in 2 files\nsize: inbox +400 MiB in 6 files; read it\n$/m,
+    );
   });
 });
 

@@ -54,7 +54,7 @@ it("doctor and status --check ask the agent, and name what to do", async () => {
   expect(findings.find(({ check }) => check === "logs now")).toMatchObject({
     result: "failed",
     detail: expect.stringMatching(/, since 2 min ago$/) as string,
-    mend: trouble.end,
+    fix: trouble.end,
   });
   const status = await run(["status", "--check", ...at], outside);
   expect(status.exitCode).toBe(1);

@@ -381,7 +381,7 @@ test("a line dated in the year 9999 is refused, and does not date what its autho
   await wire.pass(16 * MINUTE);
   expect(await inbox(wire, "forge")).toEqual([]);
   expect(await causes(wire, "forge")).toEqual(["clock_skew"]);
-  // Its own daemon finds that line in its log; a clock that was mended is believed again.
+  // Its own daemon finds that line in its log; a clock that was fixed is believed again.
   await wire.start("scribe");
   await tell(wire, "scribe", "now");
   await wire.pass(2 * MINUTE);

@@ -216,16 +216,16 @@ test("a hole of more than 1 MiB is waited for, too, and nothing is counted wrong
     const after = last === undefined ? {} : { after: { seq: seqOf(last), id: last.id } };
     lines.push(wire.forge("scribe", LOG, { subject: `${at}`, body: "x".repeat(60_000), ...after }));
   }
-  const mended = lines.map((line) => `${textOf(line)}\n`);
-  const [first = "", ...others] = mended;
+  const fixed = lines.map((line) => `${textOf(line)}\n`);
+  const [first = "", ...others] = fixed;
   const lost = others.slice(0, -1).join("");
   const hole = `${"\0".repeat(lost.length - 1)}\n`;
-  wire.replace(FILE, `${whole}${first}${hole}${mended.at(-1) ?? ""}`);
+  wire.replace(FILE, `${whole}${first}${hole}${fixed.at(-1) ?? ""}`);
   await wire.pass(MINUTE);
   expect(await inbox(wire)).toEqual(["0"]);
-  wire.replace(FILE, `${whole}${mended.join("")}`);
+  wire.replace(FILE, `${whole}${fixed.join("")}`);
   await wire.pass(MINUTE);
-  expect(await inbox(wire)).toEqual(mended.map((_, at) => `${at}`));
+  expect(await inbox(wire)).toEqual(fixed.map((_, at) => `${at}`));
   expect(await causesOf(wire, "forge")).toEqual([]);
 });
 

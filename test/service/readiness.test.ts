@@ -65,7 +65,7 @@ test("trouble with systemd-notify is told once", () => {
   expect(troubles).toEqual(["spawn systemd-notify ENOENT"]);
 });
 
-test("under launchd, what a restart cannot mend ends as success", () => {
+test("under launchd, what a restart cannot fix ends as success", () => {
   const launchd = { DEADDROP_SUPERVISOR: "launchd" };
   expect([0, 1, 2, 4, 5, 6, 70].map((code) => supervisedExitCode(code, launchd))).toEqual([
     0, 0, 0, 0, 0, 6, 70,

@@ -20,11 +20,11 @@ const CHECKS: { readonly [K in TroubleKind]: string } = {
 /** A trouble in the form of a failed check. */
 export function troubleFinding({ what, detail, end, since }: TroubleView, nowMs: number): Finding {
   const began = since === null ? "" : `, since ${when(since, nowMs)}`;
-  return { check: CHECKS[what], result: "failed", detail: `${detail}${began}`, mend: end };
+  return { check: CHECKS[what], result: "failed", detail: `${detail}${began}`, fix: end };
 }
 
 /** The same in one line. */
 export function troubleLine(trouble: TroubleView, nowMs: number, paint: Paint): string {
-  const { check, detail, mend = "" } = troubleFinding(trouble, nowMs);
-  return `${paint("red", check)}: ${sanitise(detail)} ${paint("bold", `→ ${sanitise(mend)}`)}`;
+  const { check, detail, fix = "" } = troubleFinding(trouble, nowMs);
+  return `${paint("red", check)}: ${sanitise(detail)} ${paint("bold", `→ ${sanitise(fix)}`)}`;
 }

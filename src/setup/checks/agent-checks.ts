@@ -79,9 +79,9 @@ function checkPeer({ store, wire, handle: self }: AgentConfig, handle: string): 
   if (peer.blocked)
     return warning(check, "blocked", `decide whether it stays so: deaddrop trust list`);
   if (peer.held !== undefined) {
-    const mend =
+    const fix =
       "find out what happened, then decide: deaddrop trust list, deaddrop incident notices";
-    return warning(check, `held: ${peer.held.detail}`, mend);
+    return warning(check, `held: ${peer.held.detail}`, fix);
   }
   if (peer.tier === undefined) return warning(check, "of a tier that does not exist", pin);
   if (peer.tier === "UNTRUSTED") {
@@ -95,10 +95,10 @@ function driftFindings(disk: Disk, { store, wire }: AgentConfig): readonly Findi
   const bytes = readWhole(disk, wire.trust);
   const parsed = bytes && parseTrustFile(bytes, wire.trust, "UNTRUSTED");
   if (parsed?.ok !== true) return [];
-  const mend = "it is not used; ask its owner, over another channel, whether it is theirs";
+  const fix = "it is not used; ask its owner, over another channel, whether it is theirs";
   return trustDrift(store, parsed.document)
     .filter(({ cause }) => cause !== "unknown_agent")
-    .map(({ detail }) => warning("advertised keys", detail, mend));
+    .map(({ detail }) => warning("advertised keys", detail, fix));
 }
 
 /** Replay of unchained lines from another wire cannot be told apart. Spec 1.6. */

@@ -10,23 +10,23 @@ export interface Finding {
   readonly result: "ok" | "warning" | "failed";
   readonly detail: string;
   /** What to do; present unless the result is ok. */
-  readonly mend?: string;
+  readonly fix?: string;
 }
 
 export const ok = (check: string, detail: string): Finding => ({ check, result: "ok", detail });
 
-export const warning = (check: string, detail: string, mend: string): Finding => ({
+export const warning = (check: string, detail: string, fix: string): Finding => ({
   check,
   result: "warning",
   detail,
-  mend,
+  fix,
 });
 
-export const failed = (check: string, detail: string, mend: string): Finding => ({
+export const failed = (check: string, detail: string, fix: string): Finding => ({
   check,
   result: "failed",
   detail,
-  mend,
+  fix,
 });
 
 const NODE_AT_LEAST = [20, 19] as const;
@@ -75,9 +75,9 @@ export function checkSpace(folder: string, what: string): Finding {
 export function judgeSpace(what: string, folder: string, freeMib: number): Finding {
   const check = `disk space, ${what}`;
   const detail = `${freeMib} MiB free in ${folder}`;
-  const mend = "free some space: a full disk stops sending and receiving";
-  if (freeMib < NEED_FREE_MIB) return failed(check, detail, mend);
-  return freeMib < WANT_FREE_MIB ? warning(check, detail, mend) : ok(check, detail);
+  const fix = "free some space: a full disk stops sending and receiving";
+  if (freeMib < NEED_FREE_MIB) return failed(check, detail, fix);
+  return freeMib < WANT_FREE_MIB ? warning(check, detail, fix) : ok(check, detail);
 }
 
 /** Changes made on another machine cause no events here, and its locks are a matter of luck. */
@@ -105,14 +105,14 @@ export function checkClock(
   skewSeconds: number,
 ): Finding {
   const now = new Date(nowMs).toISOString();
-  const mend = "set the clock (timedatectl set-ntp true): peers refuse lines from the future";
-  if (nowMs < CLOCK_NOT_BEFORE_MS) return failed("clock", `it says ${now}`, mend);
+  const fix = "set the clock (timedatectl set-ntp true): peers refuse lines from the future";
+  if (nowMs < CLOCK_NOT_BEFORE_MS) return failed("clock", `it says ${now}`, fix);
   const newest = wireDir === undefined ? 0 : newestChangeMs(wireDir);
   if (newest > nowMs + skewSeconds * 1000) {
     return failed(
       "clock",
       `it says ${now}, but the wire was changed at ${new Date(newest).toISOString()}`,
-      mend,
+      fix,
     );
   }
   return ok("clock", now);

@@ -26,8 +26,8 @@ export function checkForeignLines(disk: Disk, place: AgentConfig): readonly Find
     const much = lines > QUIET_LINES || bytes > QUIET_BYTES;
     const detail = `the log of ${log.owner} holds ${lines} lines that ${log.owner} did not sign, ${bytes} bytes among its last ${LOOK_BYTES}`;
     if (!much) return [ok(check, detail)];
-    const mend = `they are passed over; see who may write there: ls -l ${join(place.wire.folder, log.path)}`;
-    return [warning(check, detail, mend)];
+    const fix = `they are passed over; see who may write there: ls -l ${join(place.wire.folder, log.path)}`;
+    return [warning(check, detail, fix)];
   });
 }
 

@@ -51,7 +51,7 @@ export function keyStep({ disk, places, random }: SetupHost, handle: string): St
     what: `make the key ${paths.key}`,
     needed: () => {
       const isThere = (disk.stat(paths.key)?.size ?? 0) > 0;
-      if (!isThere && wasOnAWire(disk, places, handle)) throw noKey(paths, handle);
+      if (!isThere && wasOnAWire(disk, places, handle)) throw noKey(disk, paths, handle);
       return !isThere;
     },
     run: () => {

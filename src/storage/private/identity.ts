@@ -27,6 +27,7 @@ export interface Identity {
 }
 
 export const SEED_BYTES = PUBLIC_KEY_BYTES;
+const KEY_FILE = ".key";
 
 /** Stores a new key pair. Spec 2.5: it refuses to overwrite. `seed`: 32 random bytes. */
 export function makeIdentity(
@@ -50,17 +51,25 @@ export function makeIdentity(
 }
 
 /** A key that was lost comes back; another one has to be pinned by every peer. */
-export function noKey(paths: IdentityPaths, handle: string): StorageError {
+export function noKey(disk: Disk, paths: IdentityPaths, handle: string): StorageError {
+  const others = identitiesIn(disk, paths.folder);
+  const typed = others.length === 0 ? "" : `the identities here: ${others.join(", ")}. `;
   return new StorageError("missing", paths.key, `there is no key for "${handle}"`, {
-    hint: `if it was lost, restore it: deaddrop restore <backup>. If there never was one, or no backup: deaddrop keygen ${handle}`,
+    hint: `${typed}If it was lost, restore it: deaddrop restore <backup>. If there never was one, or no backup: deaddrop keygen ${handle}`,
   });
+}
+
+/** The handles whose private key is in a configuration folder. Spec 1.1. */
+export function identitiesIn(disk: Disk, folder: string): string[] {
+  const names = disk.list(folder).filter((name) => name.endsWith(KEY_FILE));
+  return names.map((name) => name.slice(0, -KEY_FILE.length)).filter(isHandle);
 }
 
 /** Reads the key pair; a missing public half is made again from the private one. */
 export function loadIdentity(disk: Disk, paths: IdentityPaths, handle: string): Identity {
   const seed = readWhole(disk, paths.key);
   if (seed === undefined || seed.length === 0) {
-    throw noKey(paths, handle);
+    throw noKey(disk, paths, handle);
   }
   checkPrivate(disk, paths.key, "not_readable_by_others");
   if (seed.length !== SEED_BYTES) {

@@ -323,13 +323,13 @@ describe("a log", () => {
     const said = script.say("b_to_a", NOON, { type: "request" });
     const refused = { kind: "refused", log: "b_to_a", at: NOON, reason: "malformed" } as const;
     const state = folded([event(said), { ...refused, line: 2 }, { ...refused, line: 3 }]);
-    const mended = () => [0, 1, 2, 3, 4].map((line) => mayBeRestored(state, "b_to_a", line));
-    expect(mended()).toEqual([false, false, true, true, false]);
+    const fixed = () => [0, 1, 2, 3, 4].map((line) => mayBeRestored(state, "b_to_a", line));
+    expect(fixed()).toEqual([false, false, true, true, false]);
     const rewind = (line: number) =>
       applyLogs(state, { kind: "rewound", log: "b_to_a", line, at: NOON }, scriptEnv(LAYOUT, "a"));
     expect([...rewind(2)]).toEqual([]);
     expect(state.get("b_to_a")?.lines).toBe(2);
-    expect(mended()).toEqual([false, false, true, false, false]);
+    expect(fixed()).toEqual([false, false, true, false, false]);
     rewind(9);
     expect(state.get("b_to_a")?.lines).toBe(2);
     const blank = folded([{ ...refused, line: 1 }]);

@@ -45,7 +45,7 @@ describe("preconditions of a host", () => {
     try {
       expect(checkLocks(folder)).toMatchObject({
         result: "failed",
-        mend: expect.stringContaining("install flock"),
+        fix: expect.stringContaining("install flock"),
       });
     } finally {
       process.env["PATH"] = path;

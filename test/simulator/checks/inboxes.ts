@@ -36,7 +36,7 @@ export class Inboxes {
 
   look(): void {
     for (const handle of this.#honest) {
-      // What a power cut has left of it is mended before its daemon runs.
+      // What a power cut has left of it is fixed before its daemon runs.
       if (this.#stage.member(handle).running !== undefined) this.#lookAt(handle);
     }
   }

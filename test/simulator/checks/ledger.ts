@@ -15,7 +15,7 @@ interface Reading {
   readonly log: Log;
   bytes: number;
   ino: number;
-  /** Its last bytes before there: who mends its log may change what was read. */
+  /** Its last bytes before there: who fixes its log may change what was read. */
   end: Buffer;
   /** Genuine lines that stand there, in order. */
   lines: Genuine[];
@@ -119,7 +119,7 @@ export class Ledger {
     this.#bytesAt.set(place, line);
     const head = lines.at(-1);
     if (head !== undefined && genuine.seq <= head.seq) return; // somebody's copy of an old line
-    // What a power cut has left is mended when the writer starts.
+    // What a power cut has left is fixed when the writer starts.
     const isMended = this.#stage.member(log.owner).running !== undefined;
     if (isMended && !this.#stage.members.has(HOSTILE)) checkChain(place, head, genuine);
     kept(

@@ -458,7 +458,7 @@ describe("recovery of our own log", () => {
     ["a hole", text(1, 2) + hole(3) + BY_HAND],
     ["a hole, and the line after it is there", text(1, 2) + hole(3) + BY_HAND + text(4)],
     ["a line that is missing, and the one after it is there", text(1, 2) + BY_HAND + text(4)],
-  ])("mends our damage and keeps what others wrote behind it: %s", (how, damaged) => {
+  ])("fixes our damage and keeps what others wrote behind it: %s", (how, damaged) => {
     killedAfterFour();
     writeFileSync(log, damaged);
     started().close();

@@ -91,7 +91,7 @@ describe("paths", () => {
     expect(resolveWireKey(disk, PLACES, "forge", "/wire", "new")).toBe("new");
   });
 
-  it("private folders that others can write are refused with the chmod that mends them", () => {
+  it("private folders that others can write are refused with the chmod that fixes them", () => {
     const { disk, paths } = fresh();
     disk.setMode(paths.configDir, 0o777);
     expect(failureOf(() => preparePrivateFolders(disk, paths))).toEqual({

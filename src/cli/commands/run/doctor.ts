@@ -153,14 +153,14 @@ async function liveFindings(cli: Cli, flags: GlobalFlags): Promise<readonly Find
 const STYLES: Record<Finding["result"], Style> = { ok: "green", warning: "yellow", failed: "red" };
 
 function text(findings: readonly Finding[], paint: Paint): string {
-  const rows = findings.flatMap(({ check, result, detail, mend }): Cell[][] => {
+  const rows = findings.flatMap(({ check, result, detail, fix }): Cell[][] => {
     const row: Cell[] = [
       { text: result, style: STYLES[result] },
       { text: check },
       { text: detail },
     ];
-    if (mend === undefined) return [row];
-    return [row, [{ text: "" }, { text: "" }, { text: `→ ${mend}`, style: "bold" }]];
+    if (fix === undefined) return [row];
+    return [row, [{ text: "" }, { text: "" }, { text: `→ ${fix}`, style: "bold" }]];
   });
   return table(rows, paint, undefined);
 }

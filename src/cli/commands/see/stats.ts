@@ -29,7 +29,10 @@ function statsText(stats: StatsView, paint: Paint): string {
     ["decisions", String(stats.decisions)],
     ["incidents", `${stats.incidents}, acked in time ${stats.incidents_acked_in_time}`],
     ["disagreements", String(stats.disagreements)],
-    ...(stats.growth ?? []).map((each): [string, string] => [each.what, growthText(each)]),
+    ...(stats.growth ?? []).map((each): [string, string] => [
+      `size: ${each.what}`,
+      growthText(each),
+    ]),
   ];
   return table(
     rows.map(([name, value]) => [{ text: name, style: "dim" as const }, { text: value }]),
