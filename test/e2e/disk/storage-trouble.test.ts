@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, type TestContext } from "vitest";
 import { brokenPlaces } from "../../support/chain-check.ts";
-import { killChildren, pause, until } from "../../support/processes/real-processes.ts";
+import { BIN, killChildren, pause, start, until } from "../../support/processes/real-processes.ts";
 import { makeWire, removeWires, type LiveWire } from "../../support/processes/live-wire.ts";
 
 const mounts: string[] = [];
@@ -94,6 +94,11 @@ describe("a disk in trouble", () => {
     expect([queued.code, queued.stdout]).toEqual([0, expect.stringContaining("queued")]);
     const status = await wire.run("forge", "status");
     expect([status.code, status.stdout]).toEqual([0, expect.stringContaining("read-only")]);
+    const doctor = await wire.run("forge", "doctor");
+    expect([doctor.code, doctor.stdout]).toEqual([
+      1,
+      expect.stringMatching(/failed +storage .*the filesystem is read-only[^]*→ mount it writable/),
+    ]);
     expect(remount("rw")).toBe(true);
     expect((await wire.run("forge", "send", "after")).code).toBe(0);
     expect(brokenPlaces(wire, "forge", "forge_to_scribe")).toEqual([]);
@@ -133,6 +138,30 @@ describe("a disk in trouble", () => {
     expect(brokenPlaces(wire, "forge", "forge_to_scribe")).toEqual([]);
     const said = wire.lines("forge_to_scribe.jsonl").filter(({ type }) => type === "feedback");
     expect(said.map(({ subject }) => subject)).toEqual(inboxSubjects(wire, "scribe"));
+  });
+
+  it("full where its own output goes: rows of its log are lost, and nothing else", async (context) => {
+    const wire = makeWire();
+    const logs = smallDisk(context, "16k");
+    const out = join(logs, "out");
+    writeFileSync(out, "");
+    spawnSync("dd", ["if=/dev/zero", `of=${join(logs, "ballast")}`, "bs=1k"]);
+    const command = `exec "$0" "$@" >> "${out}" 2>&1`;
+    const args = [BIN, "daemon", "--wire", wire.dir, "--as", "forge", "--log-level", "debug"];
+    const daemon = start("sh", ["-c", command, process.execPath, ...args], { env: wire.env });
+    const status = async () => {
+      const { stdout } = await wire.run("forge", "status", "--json");
+      return JSON.parse(stdout) as { daemon: { running: boolean } };
+    };
+    await until("it runs", async () => (await status()).daemon.running);
+    await wire.daemon("scribe");
+    await wire.json("scribe", "send", "one");
+    await until("it is there", () => inboxSubjects(wire, "forge").length === 1);
+    await wire.json("forge", "send", "two");
+    await until("it has arrived", () => inboxSubjects(wire, "scribe").length === 1);
+    daemon.child.kill("SIGTERM");
+    expect((await daemon.ended).code).toBe(0);
+    expect(readFileSync(out, "utf8")).toBe("");
   });
 
   it("a FIFO in the place of one peer's log does not keep the others waiting", async () => {

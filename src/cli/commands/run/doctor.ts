@@ -141,9 +141,11 @@ function isAgentHere(findings: readonly Finding[]): boolean {
 
 /** What is wrong now, as the agent itself says. */
 async function liveFindings(cli: Cli, flags: GlobalFlags): Promise<readonly Finding[]> {
-  const nowMs = cli.clock.nowMs();
   try {
-    return (await liveTroubles(cli, flags)).map((trouble) => troubleFinding(trouble, nowMs));
+    const troubles = await liveTroubles(cli, flags);
+    // Some may have begun as they were looked for.
+    const nowMs = cli.clock.nowMs();
+    return troubles.map((trouble) => troubleFinding(trouble, nowMs));
   } catch (error) {
     if (!(error instanceof DeaddropError)) throw error;
     return [failed("agent", error.message, error.hint ?? "see the message")];
