@@ -197,19 +197,10 @@ export function firstBeatCovering(
   reader: string,
   target: string,
   line: number,
-  question: CoveringQuestion,
+  { liveOnly, writtenAt }: CoveringQuestion,
 ): BeatMark | undefined {
-  const log = state.get(reader);
-  if (log === undefined) return undefined;
-  const { liveOnly, writtenAt } = question;
-  if (log.headsFrom === undefined) {
-    if (writtenAt === undefined) return undefined;
-    return log.beats.find((beat) => beat.at > writtenAt && (beat.live || !liveOnly));
-  }
-  const steps = log.covers.get(target)?.steps ?? [];
-  const step = steps[lastAtOrBelow(steps, line - 1, (each) => each.lines) + 1];
-  if (step === undefined) return undefined;
-  return beatsFrom(state, reader, step.beat).find((beat) => beat.live || !liveOnly);
+  const counts = (beat: BeatMark): boolean => beat.live || !liveOnly;
+  return firstBeat(state, { reader, target, line, writtenAt, by: "steps" }, counts);
 }
 
 /**
@@ -222,19 +213,34 @@ export function firstBeatReading(
   reader: string,
   target: string,
   line: number,
-  question: CoveringQuestion,
+  { liveOnly, writtenAt }: CoveringQuestion,
 ): BeatMark | undefined {
-  const { liveOnly, writtenAt } = question;
+  const counts = liveOnly ? isLiveAndFree : ({ state: says }: BeatMark) => says !== "busy";
+  return firstBeat(state, { reader, target, line, writtenAt, by: "reads" }, counts);
+}
+
+/** The first beat that counts, from the one on that covers the line: as received or as read. */
+function firstBeat(
+  state: LogsState,
+  of: {
+    readonly reader: string;
+    readonly target: string;
+    readonly line: number;
+    readonly writtenAt: number | undefined;
+    readonly by: "steps" | "reads";
+  },
+  counts: (beat: BeatMark) => boolean,
+): BeatMark | undefined {
+  const { reader, target, line, writtenAt, by } = of;
   const log = state.get(reader);
   if (log === undefined) return undefined;
-  const shows = liveOnly ? isLiveAndFree : ({ state: says }: BeatMark) => says !== "busy";
   if (log.headsFrom === undefined) {
     if (writtenAt === undefined) return undefined;
-    return log.beats.find((beat) => beat.at > writtenAt && shows(beat));
+    return log.beats.find((beat) => beat.at > writtenAt && counts(beat));
   }
-  const reads = log.covers.get(target)?.reads ?? [];
-  const step = reads[lastAtOrBelow(reads, line - 1, (each) => each.lines) + 1];
-  return step === undefined ? undefined : beatsFrom(state, reader, step.beat).find(shows);
+  const steps = log.covers.get(target)?.[by] ?? [];
+  const step = steps[lastAtOrBelow(steps, line - 1, (each) => each.lines) + 1];
+  return step === undefined ? undefined : beatsFrom(state, reader, step.beat).find(counts);
 }
 
 /**
