@@ -5,7 +5,7 @@ import { PLAIN_MISCHIEF } from "./stage/hostile-plain.ts";
 import { MISCHIEF } from "./stage/hostile.ts";
 import { PLAIN_DEEDS } from "./stage/plain-member.ts";
 import { beginPlay, look, ringOnce, type Play } from "./play.ts";
-import { comeBack, TROUBLES } from "./stage/troubles.ts";
+import { comeBack, troublesOf } from "./stage/troubles.ts";
 
 export interface Run {
   readonly seed: number;
@@ -102,7 +102,7 @@ async function oneStep(play: Play): Promise<string> {
     return `${who.handle} ${act.name}`;
   }
   if (what === "trouble") {
-    const trouble = luck.weighted(TROUBLES);
+    const trouble = luck.weighted(troublesOf(play.seed));
     await trouble(play, who);
     return `${who.handle} ${trouble.name}`;
   }

@@ -2,6 +2,7 @@ import type { ChainHead } from "../../wire/chain.ts";
 import { dirname } from "node:path";
 import { openIfThere, type Disk, type DiskFile } from "../disk/disk.ts";
 import { joinLines, wholeLines, type WholeLine } from "../disk/line-splitter.ts";
+import type { HeadsStore } from "./heads.ts";
 import type { OwnLineCheck } from "./own-log-pieces.ts";
 import type { OwnLog } from "./own-log-repair.ts";
 import type { OwnLine } from "./pending.ts";
@@ -11,7 +12,8 @@ import type { OwnLine } from "./pending.ts";
  * they are durable in the log. Together with pending it holds all that we have written, so a log that
  * is put back as it was earlier gets again what it lacks. Spec 1.6.
  *
- * A line is in it before it leaves pending. So what a crash left in doubt here is in pending, too.
+ * A line is in it, and heads.json says that it is durable, before it leaves pending. So what a crash left
+ * in doubt here is in pending, too.
  */
 export interface OwnCopy {
   /** Its last line; undefined when there is none. */
@@ -41,7 +43,7 @@ const END_BYTES = 64 * 1024;
 const MORE_TIMES = 8;
 
 /**
- * `unsure`: the first line that is in pending. From that one on nothing in the copy is known to be
+ * `unsure`: the first line that is in pending alone. From that one on nothing in the copy is known to be
  * durable, and it is written again.
  */
 function openOwnCopy(place: CopyPlace, unsure: OwnLine | undefined): OwnCopy {
@@ -194,6 +196,7 @@ function linesBefore(
 
 interface CopyOptions {
   readonly disk: Disk;
+  readonly heads: HeadsStore;
   copyPath(log: string): string;
   readonly ownLine: (log: string, line: Uint8Array) => ChainHead | undefined;
 }
@@ -209,8 +212,10 @@ export class OwnCopies {
 
   /** `pending`: what is promised now. */
   of({ name }: OwnLog, pending: readonly OwnLine[]): OwnCopy {
-    const { disk, copyPath } = this.#options;
-    const [unsure] = linesOf(name, pending);
+    const { disk, copyPath, heads } = this.#options;
+    // What heads.json calls durable was in the copy before that: a crash came before pending forgot it.
+    const durable = heads.own(name)?.seq ?? 0;
+    const unsure = linesOf(name, pending).find(({ seq }) => seq > durable);
     const place = { disk, path: copyPath(name), log: name, check: this.#check(name) };
     const copy = this.#open.get(name) ?? openOwnCopy(place, unsure);
     this.#open.set(name, copy);

@@ -35,9 +35,10 @@ export async function checkDecided(play: Play): Promise<void> {
     const missing = await logsNotRead(play, member);
     for (const proposal of await proposalsOf(play, member)) {
       const { proposal_id: id, status, decided_by: by } = proposal;
+      if (isDisputed(play, proposal)) continue;
       const isStuck = hangs(member, proposal) && !waitsForOneOf(missing, proposal);
       kept(5, !isStuck, () => `${member.handle}: ${shown(proposal)}`);
-      if (status === "open" || status === "void" || isDisputed(play, proposal)) continue;
+      if (status === "open" || status === "void") continue;
       const is = `${status} by ${by?.slice(0, 8) ?? ""}`;
       const first = outcomes.get(id) ?? { by: member.handle, is };
       outcomes.set(id, first);
@@ -60,10 +61,15 @@ function shown({ proposal_id: id, proposer, support }: ProposalView): string {
   return `${proposer}'s proposal ${id.slice(0, 8)} hangs, with ${JSON.stringify(support)}`;
 }
 
-/** Who has signed two histories may be believed in either. */
-function isDisputed({ hostile }: Play, { proposer, required }: ProposalView): boolean {
+/**
+ * Who has shown two histories may be believed in either: as a party, and where it has spoken in the
+ * thread, since an ack may name what only one reader was shown.
+ */
+function isDisputed({ hostile, ledger }: Play, proposal: ProposalView): boolean {
   if (hostile === undefined || !(hostile.hasForked || hostile.hasCut)) return false;
-  return [proposer, ...required].includes(HOSTILE);
+  if ([proposal.proposer, ...proposal.required].includes(HOSTILE)) return true;
+  const { correlation_id: thread } = proposal;
+  return [...ledger.byId.values()].some((each) => each.from === HOSTILE && each.thread === thread);
 }
 
 /**

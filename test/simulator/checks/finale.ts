@@ -103,8 +103,14 @@ async function checkNotices(play: Play, member: Member): Promise<void> {
   // Anybody can put a second copy of an unchained line into a log of its author.
   const isCopied = ({ cause, peer }: { cause: string; peer: string | null }): boolean =>
     cause === "replayed" && peer === PLAIN && play.hostile !== undefined;
+  const wasPutBack = ({ cause, peer }: { cause: string; peer: string | null }): boolean =>
+    cause === "log_behind" && play.honest.some((of) => of.handle === peer && of.logWasPutBack);
   const wrong = notices.find(
-    (notice) => FALSE_ALARMS.has(notice.cause) && notice.peer !== HOSTILE && !isCopied(notice),
+    (notice) =>
+      FALSE_ALARMS.has(notice.cause) &&
+      notice.peer !== HOSTILE &&
+      !isCopied(notice) &&
+      !wasPutBack(notice),
   );
   kept(8, wrong === undefined, () => `${member.handle} was told what is not true: ${wrong?.cause}`);
 }

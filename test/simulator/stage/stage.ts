@@ -38,6 +38,8 @@ export interface Member {
   mostAheadMs: number;
   /** It has been set back by so much that timestamps may be too. Spec 1.2. */
   clockSetBack: boolean;
+  /** An older copy of a log of its own was put back. */
+  logWasPutBack: boolean;
   /** What the watcher has told it, by log: sizes of files. */
   readonly watched: Map<string, string>;
 }
@@ -83,6 +85,7 @@ export class Stage {
         clockSetBack: false,
         mostAheadMs: 0,
         clockWasSet: false,
+        logWasPutBack: false,
         watched,
       };
       this.members.set(handle, member);

@@ -1,4 +1,5 @@
 import type { MemoryProcess } from "../../support/disk/memory-disk.ts";
+import { ownLogs } from "../../../src/wire/layout.ts";
 import type { Play } from "../play.ts";
 import type { Member } from "./stage.ts";
 
@@ -64,6 +65,31 @@ async function suspend(play: Play): Promise<void> {
   return Promise.resolve();
 }
 
+/** Somebody puts an older copy of a log back, into the file or in its place, whether its writer runs or not. */
+async function putLogBack({ stage, luck, ledger }: Play, who: Member): Promise<void> {
+  const log = luck.pick(ownLogs(stage.layout, who.handle));
+  const path = stage.path(log);
+  const inode = stage.disk.lookUp(path);
+  if (inode === undefined) return;
+  const text = Buffer.from(inode.read(inode.size, 0));
+  // What others have written into it is in no copy: lines after it would get other numbers.
+  const lines = text.filter((byte) => byte === 0x0a).length;
+  if (ledger.standing(log.name).length !== lines) return;
+  if (luck.chance(0.5)) stage.kill(who);
+  const ends = [...text.keys()].filter((at) => text[at] === 0x0a).map((at) => at + 1);
+  const older = text.subarray(0, luck.pick([0, ...ends.slice(-12, -1)]));
+  const process = stage.disk.process();
+  if (luck.chance(0.5)) process.replace(path, older, 0o640);
+  else {
+    const file = process.open(path, "append");
+    file.truncate(older.length);
+    file.datasync();
+    file.close();
+  }
+  who.logWasPutBack = true;
+  return Promise.resolve();
+}
+
 export async function comeBack(play: Play): Promise<void> {
   for (const who of play.honest) {
     if (who.running !== undefined || play.luck.chance(0.2)) continue;
@@ -75,7 +101,7 @@ export async function comeBack(play: Play): Promise<void> {
 
 type Trouble = (play: Play, who: Member) => Promise<void>;
 
-export const TROUBLES: readonly (readonly [weight: number, trouble: Trouble])[] = [
+const TROUBLES: readonly (readonly [weight: number, trouble: Trouble])[] = [
   [8, breakDisk],
   [4, kill],
   [3, cutPower],
@@ -84,3 +110,12 @@ export const TROUBLES: readonly (readonly [weight: number, trouble: Trouble])[] 
   [2, jumpClock],
   [1, suspend],
 ];
+
+/** Seeds up to this one have been played since before there were the other troubles, and stay as they are. */
+const OLD_SEEDS = 10_000;
+const MORE_TROUBLES: typeof TROUBLES = [...TROUBLES, [6, putLogBack]];
+
+/** What can go wrong in the play of a seed, and how often each does. */
+export function troublesOf(seed: number): typeof TROUBLES {
+  return seed > OLD_SEEDS ? MORE_TROUBLES : TROUBLES;
+}

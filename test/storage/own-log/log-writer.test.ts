@@ -176,6 +176,20 @@ describe("our private copy of a log", () => {
     writer.close();
   });
 
+  it("gives back what pending still names, when a crash came before pending forgot it", () => {
+    const before = started();
+    before.append([ownLine(LOG, 1)]);
+    const promised = readFileSync(pending);
+    before.flush();
+    before.close();
+    writeFileSync(pending, promised);
+    writeFileSync(log, "");
+    const writer = startWriter(disk, place);
+    expect(writer.recover()).toMatchObject({ damaged: [], again: [{ log: LOG }] });
+    expect(read()).toBe(text(1));
+    writer.close();
+  });
+
   it("keeps what others wrote into the older copy", () => {
     killedAfterSix();
     writeFileSync(log, text(1) + BY_HAND + text(2) + BY_HAND);
