@@ -7,7 +7,7 @@ import type { Journal } from "../../storage/files/journal.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import { publishNotice } from "../effects/incident-file.ts";
 import { takeLocal } from "../intake/trouble/log-holds.ts";
-import type { Memory } from "../state/agent-state.ts";
+import { readAwaited, type Memory } from "../state/agent-state.ts";
 import type { JournalEntry, LocalEvent } from "../state/journal-entries.ts";
 import { addEntry } from "../state/line-runs.ts";
 import { laterTimestamp } from "./own-logs.ts";
@@ -92,6 +92,7 @@ export class Recorder {
       times.lastSent = laterTimestamp(times.lastSent, event.message.timestamp, wallMs);
     }
     times.latestMs = Math.max(times.latestMs, event.at);
+    readAwaited(memory, event);
     apply(memory.state, event, env);
   }
 

@@ -1,10 +1,12 @@
+import type { CoreEvent } from "../../protocol/events.ts";
+import { answeredBy } from "../../protocol/receipts/receipts.ts";
 import { emptyState, type State } from "../../protocol/state.ts";
 import { freshSalt } from "../../storage/disk/salt.ts";
 import type { Cursor } from "../../storage/files/tail.ts";
 import { newLogAdmission, type LogAdmission } from "../../admission/log-admission.ts";
 import { newBucket, type Bucket, type StorageUse } from "../../admission/rate-limits.ts";
 import type { Log } from "../../wire/layout.ts";
-import type { LineEntry, LocalEvent } from "./journal-entries.ts";
+import type { LineEntry } from "./journal-entries.ts";
 import { UNREAD, type LogStatus } from "./log-status.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 
@@ -87,13 +89,15 @@ export interface AwaitedLine extends LineEntry {
   readonly isRead?: true;
 }
 
-/** What the agent marks as read also counts for awaited lines. */
-export function readAwaited({ intakes }: Memory, event: LocalEvent): void {
-  if (event.kind !== "read") return;
-  const { ids } = event;
+/** What the agent marks as read, or answers, also counts for awaited lines. Spec 3.2. */
+export function readAwaited({ intakes }: Memory, event: CoreEvent): void {
+  const answered = event.kind === "line" && event.own ? answeredBy(event.message) : undefined;
+  if (event.kind !== "read" && answered === undefined) return;
   for (const { awaited } of intakes.values()) {
-    for (const [id, line] of awaited) {
-      if (ids === "all" || ids.includes(id)) awaited.set(id, { ...line, isRead: true });
+    const upTo = awaited.get(answered ?? "")?.line ?? 0;
+    for (const [id, entry] of awaited) {
+      const isNamed = event.kind === "read" && (event.ids === "all" || event.ids.includes(id));
+      if (isNamed || entry.line <= upTo) awaited.set(id, { ...entry, isRead: true });
     }
   }
 }

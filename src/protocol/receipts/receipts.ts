@@ -250,9 +250,14 @@ function takeOwnBeat(state: ReceiptsState, event: LineEvent, env: Env, logs: Log
   }
 }
 
+/** The id of the message that a message of ours answers, if it answers one. Spec 3.2. */
+export function answeredBy({ body }: LineEvent["message"]): string | undefined {
+  return ANSWERS.map((name) => textField(body, name)).find(Boolean);
+}
+
 /** Spec 3.2: answering marks as read all that the answered log has for our agent, up to there. */
 function takeOwnAnswer(state: ReceiptsState, { message }: LineEvent): void {
-  const answered = ANSWERS.map((name) => textField(message.body, name)).find(Boolean);
+  const answered = answeredBy(message);
   if (answered === undefined) return;
   for (const taken of state.taken.values()) {
     const at = taken.unread.findIndex(({ id }) => id === answered);

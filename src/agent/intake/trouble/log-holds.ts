@@ -6,7 +6,7 @@ import { acceptFromHere } from "../../../admission/log-admission.ts";
 import type { LocalEvent } from "../../state/journal-entries.ts";
 import { keepRewriting } from "./evidence.ts";
 import { observe, type LogStatus } from "../../state/log-status.ts";
-import { readAwaited, type LogIntake, type Memory } from "../../state/agent-state.ts";
+import type { LogIntake, Memory } from "../../state/agent-state.ts";
 import { takeSetBack } from "../../state/receipt-times.ts";
 import { chainIncident } from "./chain-incidents.ts";
 import type { Session } from "../../session/session.ts";
@@ -14,7 +14,6 @@ import { moveCursor } from "../../state/log-cursor.ts";
 
 /** What a local event changes outside the state, live and in a replay. */
 export function takeLocal(memory: Memory, event: LocalEvent): void {
-  readAwaited(memory, event);
   if (event.kind === "held") takeHold(memory, event);
   if (event.kind === "held_back") takeHeldBack(memory, event);
   if (event.kind === "set_back") takeSetBack(memory, event);
