@@ -31,7 +31,8 @@ export interface LogWriterOptions {
 export interface LogWriter {
   /**
    * Drains pending and repairs the logs: at start, and again after trouble, while a log is blocked,
-   * or when it is not as we left it (else it does nothing). Throws `StorageError` when nothing can
+   * or when it is not as we left it (else it does nothing). "anyway": a log is known to lack lines, so
+   * each is compared with its copy from the beginning. Throws `StorageError` when nothing can
    * be promised; what is the matter with one log is in the report.
    */
   recover(when?: "if needed" | "anyway"): RecoveryReport;
@@ -105,7 +106,7 @@ class OwnLogsWriter implements LogWriter {
     if (when === "if needed" && !this.#needsRepair()) return NOTHING_OWED;
     return this.#opening((pending) => {
       const repairs = this.#options.logs.map(
-        (log) => [log, this.#recoverLog(log, pending)] as const,
+        (log) => [log, this.#recoverLog(log, pending, when === "anyway")] as const,
       );
       for (const [log, repair] of repairs) this.#note(log, repair);
       this.#makeDurable();
@@ -119,7 +120,8 @@ class OwnLogsWriter implements LogWriter {
     return this.#opening((pending) => {
       for (const log of this.#options.logs) {
         const { record, owed } = this.#owedTo(log, pending);
-        this.#note(log, leftAlone(record, owed, problem));
+        const copy = this.#copies.of(log, pending.lines);
+        this.#note(log, leftAlone(record, owed, copy, problem));
       }
       return { ...NOTHING_OWED, stuck: [problem] };
     });
@@ -253,13 +255,14 @@ class OwnLogsWriter implements LogWriter {
     return state;
   }
 
-  #recoverLog(log: OwnLog, pending: Pending): OwnLogRepair {
+  #recoverLog(log: OwnLog, pending: Pending, isDoubted: boolean): OwnLogRepair {
     const { disk, quarantine, ownLine, at } = this.#options;
     const { record, owed } = this.#owedTo(log, pending);
     const check = (line: Uint8Array): ChainHead | undefined => ownLine(log.name, line);
     const carry = (lines: readonly OwnLine[]): void => pending.add(lines);
     const copy = this.#copies.of(log, pending.lines);
-    return recoverOwnLog(log, record, owed, { disk, quarantine, check, copy, carry, at: at() });
+    const tools = { disk, quarantine, check, copy, isDoubted, carry, at: at() };
+    return recoverOwnLog(log, record, owed, tools);
   }
 
   /** At or below the record: synced already; a crash came before pending was emptied. */
