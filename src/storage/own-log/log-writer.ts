@@ -60,6 +60,11 @@ export interface LogWriter {
   unplaced(log: string): readonly OwnLine[];
   /** What our private copy of a log and the log itself hold of our lines, the copy first. */
   lines(log: string): Generator<OwnLine>;
+  /**
+   * Whether lines from that one on are all that a log has to be given: it is the first, or it stands in
+   * the log, or what comes before it is archived.
+   */
+  mayBegin(log: string, seq: number): boolean;
   /** Lines that the operator has found: the whole of our private copy of a log from now on. */
   putBack(log: string, lines: readonly OwnLine[]): RecoveryReport;
   /**
@@ -155,6 +160,13 @@ class OwnLogsWriter implements LogWriter {
     const { log } = this.#log(name);
     yield* this.#copies.of(log, this.#pending?.lines ?? []).lines();
     yield* this.#copies.inLog(log);
+  }
+
+  mayBegin(name: string, seq: number): boolean {
+    const { log } = this.#log(name);
+    if (seq === 1 || log.segments.length > 0) return true;
+    for (const own of this.#copies.inLog(log)) if (own.seq === seq) return true;
+    return false;
   }
 
   putBack(name: string, lines: readonly OwnLine[]): RecoveryReport {
