@@ -5,6 +5,9 @@ import { monotonicMs, type Reply, type Request } from "../api/socket-messages.ts
 /** Longest request line accepted, in bytes: a full group of messages and its frame. */
 const MAX_REQUEST_BYTES = 16 * 1_048_576;
 
+/** How long a client may take for what it was answered last, when the daemon ends. */
+const CLOSE_GRACE_MS = 500;
+
 export type Handle = (request: Request) => Promise<Reply>;
 
 /**
@@ -34,6 +37,10 @@ export function serveSocket(folder: SocketFolder, handle: Handle): Promise<Socke
             // Node removes the socket by the path that it was bound with.
             folder.reach(() => server.close(() => done()));
             for (const socket of open) socket.end();
+            // A client that is stopped, or reads nothing, would keep the daemon from its last beat.
+            setTimeout(() => {
+              for (const socket of open) socket.destroy();
+            }, CLOSE_GRACE_MS).unref();
             folder.close();
           }),
       });

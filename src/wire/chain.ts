@@ -56,6 +56,15 @@ export function isChained(line: ChainLine): line is ChainLine & { seq: number; l
   return line.version === "v3.1" && line.seq !== undefined && line.log !== undefined;
 }
 
+/** Spec 1.6. A chained line that names no wire was written for one without an id. */
+export function isOfAnotherWire(
+  line: ChainLine & { readonly wire?: string | undefined },
+  wireId: string | undefined,
+): boolean {
+  if (wireId === undefined || line.wire === wireId) return false;
+  return line.wire !== undefined || isChained(line);
+}
+
 /** Lines of a chain by their numbers, both ends included. */
 export interface ChainRange {
   readonly from: number;

@@ -1,3 +1,4 @@
+import { connect, type Socket } from "node:net";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -46,6 +47,21 @@ describe("signals", () => {
     const last = wire.lines("forge_to_scribe.jsonl").at(-1);
     expect(last).toMatchObject({ type: "heartbeat", body: { state: "paused" } });
     expect(readFileSync(wire.paths("forge").pending, "utf8")).toBe("");
+  });
+
+  it("ends in the same way while a client keeps its connection open and does not answer", async () => {
+    const wire = makeWire();
+    const daemon = await wire.daemon("forge");
+    const open = await new Promise<Socket>((resolve) => {
+      const socket = connect({ path: wire.paths("forge").socket, allowHalfOpen: true }, () =>
+        resolve(socket),
+      );
+    });
+    daemon.child.kill("SIGTERM");
+    await endsByItself(daemon);
+    open.destroy();
+    const last = wire.lines("forge_to_scribe.jsonl").at(-1);
+    expect(last).toMatchObject({ type: "heartbeat", body: { state: "paused" } });
   });
 
   it("a second signal ends it at once, and the next start finds everything", async () => {
@@ -147,7 +163,6 @@ describe("the socket", () => {
   it("cuts off who talks nonsense, and goes on", async () => {
     const wire = makeWire();
     await wire.daemon("forge");
-    const { connect } = await import("node:net");
     const answers = await new Promise<string>((resolve) => {
       let text = "";
       const socket = connect(wire.paths("forge").socket, () =>

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Composed } from "../../src/wire/compose.ts";
 import { checkedScenes } from "../support/scenes/scene-checks.ts";
+import { say } from "../support/scenes/fault-scene.ts";
 import { SimulatedWire, type SceneOptions } from "../support/scenes/simulated-wire.ts";
 
 const sceneOf = checkedScenes("replay");
@@ -70,6 +71,44 @@ test("a line cannot be moved into another log or another wire", async () => {
     [2, 2, "wrong_wire"],
   ]);
   expect(await causes(wire)).toEqual(["wrong_wire"]);
+});
+
+test("what we wrote for another wire, put into our log, neither stops our sending nor our next start", async () => {
+  const wire = await scene();
+  await wire.start("scribe");
+  await wire.send("forge", say("one"));
+  await wire.pass(5 * SECOND);
+  const head = { seq: 40, id: "a".repeat(64) };
+  const copied = wire.forge("forge", "forge_to_scribe", {
+    wireId: "ffff000011112222",
+    after: head,
+  });
+  await write(wire, "forge_to_scribe.jsonl", copied);
+  await wire.send("forge", say("two"));
+  await wire.rest();
+  wire.kill("forge");
+  await write(wire, "forge_to_scribe.jsonl", copied);
+  await wire.start("forge");
+  await wire.send("forge", say("three"));
+  await wire.pass(5 * SECOND);
+  expect(await causes(wire)).toEqual([]);
+  const subjects = (await wire.agent("scribe").view("inbox", {})).map(({ subject }) => subject);
+  expect(subjects).toEqual(["one", "two", "three"]);
+});
+
+test("a log that was cut, with a line that its author wrote for another wire, is behind and nobody is held", async () => {
+  const wire = await scene();
+  await write(wire, FILE, wire.forge("scribe", LOG, { after: "nothing" }));
+  const whole = wire.read(FILE);
+  const copied = wire.forge("scribe", LOG, { wireId: "ffff000011112222", after: "nothing" });
+  wire.replace(FILE, `${Buffer.from(copied.line).toString("utf8")}\n`);
+  await wire.pass(15 * MINUTE);
+  expect(await causes(wire)).toContain("log_behind");
+  expect(await causes(wire)).not.toContain("log_rewritten");
+  wire.replace(FILE, whole);
+  await write(wire, FILE, wire.forge("scribe", LOG, { subject: "goes on" }));
+  await wire.pass(5 * SECOND);
+  expect(await inbox(wire)).toEqual(["by hand", "goes on"]);
 });
 
 test("a line that is there twice is delivered once, also after a restart without checkpoint", async () => {

@@ -255,3 +255,55 @@ test("the whole machine is restored as it was, and a peer has read more: the new
   expect(await seen(it, "scribe")).toEqual(["one", "two", "three", "four"]);
   await it.checker.check();
 });
+
+test("reclaim --from says that the beginning is missing, too, and changes nothing", async () => {
+  const it = await damaged();
+  const { wire, whole } = it;
+  putBack({ ...it, older: new Map() }, [FILE]);
+  wire.kill("forge");
+  putBack({ ...it, older: new Map() }, [join(wire.paths("forge").ownCopies, FILE)]);
+  await wire.start("forge");
+  await wire.pass(5 * SECOND);
+  const lines = whole.split("\n").slice(0, -1);
+  const end = copyAt(it, "/found/end.jsonl", `${lines.slice(2).join("\n")}\n`);
+  const agent = wire.agent("forge");
+  await expect(agent.reclaim([end])).rejects.toThrow("lines 1 to 2 are missing");
+  const beginning = copyAt(it, "/found/beginning.jsonl", `${lines.slice(0, 2).join("\n")}\n`);
+  await agent.reclaim([end, beginning]);
+  await wire.pass(5 * SECOND);
+  await expectWhole(it, whole, "told");
+});
+
+test("a file for reclaim --from that cannot be read stops no sending", async () => {
+  const it = await scene();
+  const { wire } = it;
+  wire.disk.process().makeFolder("/found", 0o700);
+  const refused = await wire
+    .agent("forge")
+    .reclaim(["/found"])
+    .catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(DeaddropError);
+  expect(String(refused)).toContain("nothing was changed");
+  expect(await wire.agent("forge").view("troubles", undefined)).toEqual([]);
+  await wire.post("forge", draft("right after"));
+  await wire.pass(5 * SECOND);
+  expect(await seen(it, "scribe")).toEqual(["one", "two", "three", "right after"]);
+});
+
+test("reclaim --from takes a line whose body names another log of ours", async () => {
+  const wire = new SimulatedWire(["forge", "quill", "scribe"]);
+  await wire.start();
+  const body = { log: "forge_to_quill" };
+  await wire.send("forge", { ...say("one"), to: ["scribe"], body });
+  await wire.pass(5 * SECOND);
+  await wire.rest();
+  const whole = wire.read(FILE);
+  wire.kill("forge");
+  wire.replace(FILE, "");
+  wire.disk.process().remove(join(wire.paths("forge").ownCopies, FILE));
+  await wire.start("forge");
+  wire.disk.process().makeFolder("/found", 0o700);
+  wire.disk.process().replace("/found/copy.jsonl", Buffer.from(whole), 0o600);
+  await wire.agent("forge").reclaim(["/found/copy.jsonl"]);
+  expect(wire.read(FILE)).toBe(whole);
+});

@@ -1,4 +1,9 @@
-import { isChained, type ChainState, type ChainVerdict } from "../../wire/chain.ts";
+import {
+  isChained,
+  isOfAnotherWire,
+  type ChainState,
+  type ChainVerdict,
+} from "../../wire/chain.ts";
 import { judgeLine } from "../../wire/chain-rules.ts";
 import type { AdmittedMessage } from "../admitted-message.ts";
 import type { AdmissionContext } from "../context.ts";
@@ -60,12 +65,10 @@ function isFree({ head, gaps }: ChainState, seq: number, mayBeginLate: boolean):
   return seq > head.seq || isMissing;
 }
 
-/** Spec 1.6. A chained line that names no wire was written for one without an id. */
-export function wrongWire({ message, ctx: { wireId } }: LineInLog): string | undefined {
-  if (wireId === undefined || message.wire === wireId) return undefined;
-  if (message.wire === undefined) {
-    return isChained(message) ? `the line names no wire; this one is ${wireId}` : undefined;
-  }
+export function wrongWire({ message, ctx }: LineInLog): string | undefined {
+  const { wireId } = ctx;
+  if (!isOfAnotherWire(message, wireId)) return undefined;
+  if (message.wire === undefined) return `the line names no wire; this one is ${wireId}`;
   const other = WIRE_ID.test(message.wire) ? `the wire ${message.wire}` : "another wire";
   return `the line was written for ${other}; this one is ${wireId}`;
 }

@@ -1,10 +1,10 @@
-import { openIfThere } from "../../storage/disk/disk.ts";
+import { openIfThere, StorageError } from "../../storage/disk/disk.ts";
 import { wholeLines } from "../../storage/disk/line-splitter.ts";
 import type { OwnLine } from "../../storage/own-log/log-writer.ts";
 import { ownLogs } from "../../wire/layout.ts";
 import { parseMessage } from "../../wire/message.ts";
 import type { ReclaimAnswer } from "../../api/client.ts";
-import { DeaddropError } from "../../api/errors.ts";
+import { codeOfStorage, DeaddropError } from "../../api/errors.ts";
 import { ownLine } from "../session/environment.ts";
 import type { Session } from "../session/session.ts";
 import { reportRecovery } from "../intake/trouble/recovery-notices.ts";
@@ -22,22 +22,42 @@ export function reclaimFrom(session: Session, from: readonly string[]): ReclaimA
   const { writer } = files.own;
   const answer: ReclaimAnswer = { logs: [], given_up: [], kept_in: null };
   const names = ownLogs(place.layout, place.handle).map(({ name }) => name);
-  const found = linesIn(session, from, names);
-  const chains = names.flatMap((name) => {
-    const lines = found.filter(({ log }) => log === name);
-    if (lines.length === 0 && writer.blocked(name)?.code !== "log_damaged") return [];
-    return [{ name, chain: wholeChain(session, name, lines) }];
+  const chains = reading(() => {
+    const found = linesIn(session, from, names);
+    return names.flatMap((name) => {
+      const lines = found.filter(({ log }) => log === name);
+      if (lines.length === 0 && writer.blocked(name)?.code !== "log_damaged") return [];
+      return [{ name, chain: wholeChain(session, name, lines) }];
+    });
   });
   for (const { name, chain } of chains) {
     const last = chain.at(-1);
     if (last === undefined) continue;
     reportRecovery(session, writer.putBack(name, chain));
+    const blocked = writer.blocked(name);
+    if (blocked?.code === "log_damaged") throw notRestored(blocked);
     answer.logs.push({ log: name, seq: last.seq, event_id: last.id });
   }
   if (answer.logs.length > 0) return answer;
   throw new DeaddropError("refused", `no line of "${place.handle}" is in ${from.join(", ")}`, {
     hint: `name a copy of ${names.map((name) => `${name}.jsonl`).join(" or ")}, or the inbox.jsonl of a peer`,
   });
+}
+
+/** Files that somebody has named: what is wrong with one of them is no trouble of our own disk. */
+function reading<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    const { code, message, hint } = error;
+    const problem = `nothing was changed; ${message}`;
+    throw new DeaddropError(codeOfStorage(code), problem, { hint, cause: error });
+  }
+}
+
+function notRestored({ code, message, hint }: StorageError): DeaddropError {
+  return new DeaddropError(codeOfStorage(code), `the lines are kept, and ${message}`, { hint });
 }
 
 /** Every line of ours in these files, whatever else is in them. */
@@ -58,10 +78,10 @@ function linesIn(
       for (const { bytes } of wholeLines(file, 0, file.stat().size)) {
         if (bytes === undefined) continue;
         const text = Buffer.from(bytes).toString("latin1");
-        const log = names.find((name) => text.includes(`"log":"${name}"`));
-        const head = log === undefined ? undefined : ownLine(log, bytes, ctx);
-        if (log !== undefined && head !== undefined) {
-          lines.push({ log, ...head, line: Buffer.from(bytes) });
+        // A body may speak of another log of ours.
+        for (const log of names.filter((name) => text.includes(`"log":"${name}"`))) {
+          const head = ownLine(log, bytes, ctx);
+          if (head !== undefined) lines.push({ log, ...head, line: Buffer.from(bytes) });
         }
       }
     } finally {
@@ -91,7 +111,8 @@ function wholeChain(
   const end = Math.max(record?.seq ?? 0, seqs.at(-1) ?? 0, promised - 1);
   const chain: OwnLine[] = [];
   const missing: number[] = [];
-  for (let seq = seqs[0] ?? 1; seq <= end; seq += 1) {
+  const [first = 1] = seqs;
+  for (let seq = writer.mayBegin(name, first) ? first : 1; seq <= end; seq += 1) {
     const line = bySeq.get(seq);
     if (line === undefined) missing.push(seq);
     else if (isLinked(chain.at(-1), line)) chain.push(line);

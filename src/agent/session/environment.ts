@@ -3,7 +3,7 @@ import type { Env, ReadingProgress } from "../../protocol/env.ts";
 import { authenticate } from "../../admission/authenticate.ts";
 import type { AdmissionContext } from "../../admission/context.ts";
 import { tierOf } from "../../trust/store.ts";
-import { isChained, type ChainHead } from "../../wire/chain.ts";
+import { isChained, isOfAnotherWire, type ChainHead } from "../../wire/chain.ts";
 import {
   isFull as isFullOf,
   noRefusedLines,
@@ -122,13 +122,17 @@ function ownKeysOf(place: AgentConfig): OwnKeys {
   };
 }
 
-/** Whether a line of one of our logs is chained there and signed by us, and where in the chain. */
+/**
+ * Whether a line of one of our logs is chained there and signed by us, and where in the chain. A line
+ * that we wrote for another wire says nothing of this one: anybody who reads that wire can copy it.
+ */
 export function ownLine(
   log: string,
   line: Uint8Array,
   ctx: AdmissionContext,
 ): ChainHead | undefined {
   const result = authenticate(line, { owner: ctx.self, log }, pastContextOf(ctx));
-  if (!result.ok || !isChained(result.message)) return undefined;
+  if (!result.ok || !isChained(result.message) || isOfAnotherWire(result.message, ctx.wireId))
+    return undefined;
   return { seq: result.message.seq, id: result.message.id };
 }

@@ -79,6 +79,8 @@ export async function runHook(run: HookRun): Promise<HookEnd> {
     });
     child.once("exit", (code, signal) => {
       clear();
+      // The program itself obeyed; what it has started and left behind need not have.
+      if (cut !== undefined) signalGroup(child.pid, "SIGKILL");
       const detail = signal ?? `exit code ${code ?? -1}`;
       resolve({
         how: cut ?? (code === 0 ? "done" : "failed"),

@@ -9,7 +9,7 @@ import { segmentsOf } from "../../storage/files/segments.ts";
 import { authenticate } from "../../admission/authenticate.ts";
 import type { AdmissionContext } from "../../admission/context.ts";
 import { newPeer } from "../../trust/store.ts";
-import { isChained } from "../../wire/chain.ts";
+import { isChained, isOfAnotherWire } from "../../wire/chain.ts";
 import { ownLogs } from "../../wire/layout.ts";
 import { parseMessage } from "../../wire/message.ts";
 import { quote } from "../../wire/quote.ts";
@@ -72,7 +72,7 @@ function claimOf(log: string, line: Uint8Array, ctx: AdmissionContext): OwnClaim
   const result = authenticate(line, { owner: ctx.self, log }, ctx);
   if (result.ok) {
     const { message } = result;
-    if (!isChained(message)) return undefined;
+    if (!isChained(message) || isOfAnotherWire(message, ctx.wireId)) return undefined;
     return { by: "us", seq: message.seq, id: message.id, prev: message.prev };
   }
   if (result.reason !== "untrusted_key") return undefined;

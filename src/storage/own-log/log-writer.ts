@@ -31,7 +31,8 @@ export interface LogWriterOptions {
 export interface LogWriter {
   /**
    * Drains pending and repairs the logs: at start, and again after trouble, while a log is blocked,
-   * or when it is not as we left it (else it does nothing). Throws `StorageError` when nothing can
+   * or when it is not as we left it (else it does nothing). "anyway": a log is known to lack lines, so
+   * each is compared with its copy from the beginning. Throws `StorageError` when nothing can
    * be promised; what is the matter with one log is in the report.
    */
   recover(when?: "if needed" | "anyway"): RecoveryReport;
@@ -59,6 +60,11 @@ export interface LogWriter {
   unplaced(log: string): readonly OwnLine[];
   /** What our private copy of a log and the log itself hold of our lines, the copy first. */
   lines(log: string): Generator<OwnLine>;
+  /**
+   * Whether lines from that one on are all that a log has to be given: it is the first, or it stands in
+   * the log, or what comes before it is archived.
+   */
+  mayBegin(log: string, seq: number): boolean;
   /** Lines that the operator has found: the whole of our private copy of a log from now on. */
   putBack(log: string, lines: readonly OwnLine[]): RecoveryReport;
   /**
@@ -105,7 +111,7 @@ class OwnLogsWriter implements LogWriter {
     if (when === "if needed" && !this.#needsRepair()) return NOTHING_OWED;
     return this.#opening((pending) => {
       const repairs = this.#options.logs.map(
-        (log) => [log, this.#recoverLog(log, pending)] as const,
+        (log) => [log, this.#recoverLog(log, pending, when === "anyway")] as const,
       );
       for (const [log, repair] of repairs) this.#note(log, repair);
       this.#makeDurable();
@@ -119,7 +125,8 @@ class OwnLogsWriter implements LogWriter {
     return this.#opening((pending) => {
       for (const log of this.#options.logs) {
         const { record, owed } = this.#owedTo(log, pending);
-        this.#note(log, leftAlone(record, owed, problem));
+        const copy = this.#copies.of(log, pending.lines);
+        this.#note(log, leftAlone(record, owed, copy, problem));
       }
       return { ...NOTHING_OWED, stuck: [problem] };
     });
@@ -153,6 +160,13 @@ class OwnLogsWriter implements LogWriter {
     const { log } = this.#log(name);
     yield* this.#copies.of(log, this.#pending?.lines ?? []).lines();
     yield* this.#copies.inLog(log);
+  }
+
+  mayBegin(name: string, seq: number): boolean {
+    const { log } = this.#log(name);
+    if (seq === 1 || log.segments.length > 0) return true;
+    for (const own of this.#copies.inLog(log)) if (own.seq === seq) return true;
+    return false;
   }
 
   putBack(name: string, lines: readonly OwnLine[]): RecoveryReport {
@@ -253,13 +267,14 @@ class OwnLogsWriter implements LogWriter {
     return state;
   }
 
-  #recoverLog(log: OwnLog, pending: Pending): OwnLogRepair {
+  #recoverLog(log: OwnLog, pending: Pending, isDoubted: boolean): OwnLogRepair {
     const { disk, quarantine, ownLine, at } = this.#options;
     const { record, owed } = this.#owedTo(log, pending);
     const check = (line: Uint8Array): ChainHead | undefined => ownLine(log.name, line);
     const carry = (lines: readonly OwnLine[]): void => pending.add(lines);
     const copy = this.#copies.of(log, pending.lines);
-    return recoverOwnLog(log, record, owed, { disk, quarantine, check, copy, carry, at: at() });
+    const tools = { disk, quarantine, check, copy, isDoubted, carry, at: at() };
+    return recoverOwnLog(log, record, owed, tools);
   }
 
   /** At or below the record: synced already; a crash came before pending was emptied. */

@@ -91,8 +91,15 @@ class CopyFile implements OwnCopy {
     const [first] = fresh;
     if (first === undefined) return;
     this.#last = "unread";
-    if (last === undefined || first.seq !== last.seq + 1) this.replace([...before(), ...fresh]);
-    else this.#append(fresh, last.end);
+    if (last !== undefined && first.seq === last.seq + 1) this.#append(fresh, last.end);
+    else this.#addBehindGap([...before(), ...fresh], last);
+  }
+
+  /** What the copy has missed follows in the log behind its last line, or the copy begins anew. */
+  #addBehindGap(lines: readonly OwnLine[], last: CopiedLine | undefined): void {
+    const at = lines.findIndex(({ id }) => id === last?.id);
+    if (last === undefined || at < 0) this.replace(lines);
+    else this.#append(lines.slice(at + 1), last.end);
   }
 
   replace(all: readonly OwnLine[]): void {

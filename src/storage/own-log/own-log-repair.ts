@@ -25,6 +25,8 @@ export interface RecoveryContext {
   readonly check: OwnLineCheck;
   /** Our private copy of the log. */
   readonly copy: OwnCopy;
+  /** It lacks lines of ours, somebody has seen: what heads.json says of its bytes proves nothing. */
+  readonly isDoubted: boolean;
   /** Makes lines of others durable in pending before they are cut with our damage. */
   readonly carry: (lines: readonly OwnLine[]) => void;
   /** ISO-8601 time for quarantine entries. */

@@ -32,14 +32,18 @@ export function restorable(
 ): Restorable | undefined {
   const last = copy.last();
   if (last === undefined || last.seq < (record?.seq ?? 0)) return undefined;
-  const { from, next, isJoined } = commonPart(log, copy, context);
+  const { from, next, held, isJoined } = commonPart(log, copy, context);
   if (!isJoined) return undefined;
   const rest: OwnLine[] = [];
   let bytes = 0;
   let isSameChain = record === undefined;
+  let before = held;
   for (const line of copy.lines()) {
     if (line.seq === record?.seq) isSameChain = line.id === record.id;
     if (line.seq < next) continue;
+    // A line of the copy is damaged, and is left out of these.
+    if (before > 0 && line.seq !== before + 1) return undefined;
+    before = line.seq;
     rest.push(line);
     bytes += line.line.length;
     if (bytes > MAX_RESTORED_BYTES) return undefined;
@@ -56,6 +60,8 @@ function commonPart(log: OwnLog, copy: OwnCopy, { disk, check }: RecoveryContext
   // A log that was archived begins again: what it lacks at its beginning is in a segment.
   let isAligned = log.segments.length === 0;
   let from = 0;
+  // The last line of ours up to which the log has all that it should have.
+  let held = 0;
   const file = openIfThere(disk, log.path);
   try {
     for (const { bytes, end } of file === undefined ? [] : wholeLines(file, 0, file.stat().size)) {
@@ -63,17 +69,20 @@ function commonPart(log: OwnLog, copy: OwnCopy, { disk, check }: RecoveryContext
       const own = isSame(bytes, expected) ? expected : check(bytes);
       if (own === undefined) continue;
       if (own.seq < first) {
-        [before, from] = [own.seq, end];
+        [before, held, from] = [own.seq, own.seq, end];
         continue;
       }
       while (!isAligned && expected !== undefined && expected.seq < own.seq) {
         expected = lines.next().value as OwnLine | undefined;
       }
       isAligned = true;
-      // A copy of a line before it changes nothing.
-      if (expected !== undefined && own.seq < expected.seq) continue;
+      // A line that is damaged in the copy; or one from before, once more, which changes nothing.
+      if (expected !== undefined && own.seq < expected.seq) {
+        if (own.seq === held + 1) held = own.seq;
+        continue;
+      }
       if (!isSame(bytes, expected)) break;
-      from = end;
+      [held, from] = [own.seq, end];
       expected = lines.next().value as OwnLine | undefined;
     }
   } finally {
@@ -83,7 +92,7 @@ function commonPart(log: OwnLog, copy: OwnCopy, { disk, check }: RecoveryContext
   const next = expected?.seq ?? Infinity;
   // A copy that begins above 1 says nothing of what comes before it.
   const isWhole = first === 1 || next > first || log.segments.length > 0;
-  return { from, next, isJoined: isWhole || before === first - 1 };
+  return { from, next, held, isJoined: isWhole || before === first - 1 };
 }
 
 function isSame(bytes: Uint8Array, expected: OwnLine | undefined): boolean {

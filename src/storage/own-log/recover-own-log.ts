@@ -8,6 +8,7 @@ import {
 } from "../disk/disk.ts";
 import type { OwnHead } from "./heads.ts";
 import { endsLine, wholeLines } from "../disk/line-splitter.ts";
+import type { OwnCopy } from "./own-copy.ts";
 import { restorable } from "./own-log-restore.ts";
 import { repairEnd, type EndRepair, type OwnLog, type RecoveryContext } from "./own-log-repair.ts";
 import { scanOwnLog, type OwnLogScan } from "./own-log-scan.ts";
@@ -56,7 +57,7 @@ export function recoverOwnLog(
     // Nor does trouble with this file; that with pending or the quarantine is everybody's.
     const isOfFile = error instanceof StorageError && (isObstruction(error) || isOf(log, error));
     if (!isOfFile) throw error;
-    return leftAlone(record, owed, error);
+    return leftAlone(record, owed, context.copy, error);
   }
 }
 
@@ -64,9 +65,21 @@ export function recoverOwnLog(
 export function leftAlone(
   record: OwnHead | undefined,
   owed: readonly OwnLine[],
+  copy: OwnCopy,
   problem: StorageError,
 ): OwnLogRepair {
-  return { ...NO_REPAIR, problem, head: promisedHead(owed, record), file: undefined };
+  return { ...NO_REPAIR, problem, head: lastKnown(record, owed, copy), file: undefined };
+}
+
+/** The last line of ours that anything private knows of: heads.json alone may be an older copy. */
+function lastKnown(
+  record: OwnHead | undefined,
+  owed: readonly OwnLine[],
+  copy: OwnCopy,
+): ChainHead | undefined {
+  const promised = promisedHead(owed, record);
+  const copied = copy.last();
+  return (copied?.seq ?? 0) > (promised?.seq ?? 0) ? copied : promised;
 }
 
 function isOf(log: OwnLog, { path }: StorageError): boolean {
@@ -79,6 +92,8 @@ function recoverWhatStands(
   owed: readonly OwnLine[],
   context: RecoveryContext,
 ): OwnLogRepair {
+  const whole = context.isDoubted ? fromCopy(log, record, owed, context) : undefined;
+  if (whole !== undefined) return whole;
   const head = promisedHead(owed, record);
   const from = durableEnd(context.disk, log, record);
   let repair: OwnLogRepair | undefined;
@@ -88,7 +103,13 @@ function recoverWhatStands(
     if (repair.file !== undefined) return repair;
   }
   // The file is not what we left, or we do not remember all: our own copy may know more.
-  return fromCopy(log, record, owed, context) ?? repair ?? firstLook(log, owed, context);
+  const mended = fromCopy(log, record, owed, context) ?? repair;
+  if (mended !== undefined) return mended;
+  if (context.copy.last() === undefined) return firstLook(log, owed, context);
+  const known = lastKnown(record, owed, context.copy);
+  // To go on after what the log holds now would be to sign the lines of the copy a second time.
+  const detail = `it lacks lines of ours up to ${known?.seq ?? 0}, and our private copy has not all of them`;
+  return stopped(known, record?.end ?? 0, detail);
 }
 
 function fromCopy(

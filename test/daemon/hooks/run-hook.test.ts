@@ -116,6 +116,19 @@ it("kills what does not end when it is asked to", async () => {
   expect(await ended).toEqual({ how: "stopped", detail: "SIGKILL", said: "" });
 });
 
+it("kills what the program has started and does not end when it is asked to", async () => {
+  const noted = join(folder, "pid");
+  const stubborn = `trap '' TERM; echo $$ > ${noted}.new; mv ${noted}.new ${noted}; while :; do sleep 0.1; done`;
+  const stop = new AbortController();
+  const ended = run(["sh", "-c", `sh -c "${stubborn.replace("$$", "\\$\\$")}" & wait`], {
+    signal: stop.signal,
+  });
+  await until("it runs", () => existsSync(noted));
+  stop.abort();
+  expect(await ended).toMatchObject({ how: "stopped", detail: "SIGTERM" });
+  await until("it is gone", () => isGone(Number(readFileSync(noted, "utf8"))));
+});
+
 it("does not wait for what the program leaves in the background", async () => {
   const end = await run(["sh", "-c", "sleep 30 2>&2 & exit 0"]);
   expect(end).toMatchObject({ how: "done" });

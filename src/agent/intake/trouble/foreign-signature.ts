@@ -18,7 +18,9 @@ export function watchIdentity(
   const { memory, world } = session;
   const { name } = intake.log;
   if (memory.inUse !== undefined) return;
-  if (message?.seq === undefined || message.version === "v2.0" || reason === "replayed") return;
+  if (message?.seq === undefined || message.version === "v2.0") return;
+  // A copy of what stands in this log, or of what we wrote for another wire: anybody can make these.
+  if (reason === "replayed" || reason === "wrong_wire") return;
   if (reason !== "log_forked" && session.files.own.wroteOurselves(name, message.seq, message.id))
     return;
   const detail = `${name}: line ${message.seq} (${message.id}) carries our signature, and we did not write it`;

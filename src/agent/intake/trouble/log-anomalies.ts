@@ -10,7 +10,7 @@ import { DAMAGED_HINT } from "../../../storage/own-log/recovery-report.ts";
 import { recoverOwnLogs } from "../../session/own-logs.ts";
 import { cursorAt, type Anomaly, type Cursor } from "../../../storage/files/tail.ts";
 import { authenticate } from "../../../admission/authenticate.ts";
-import { isChained } from "../../../wire/chain.ts";
+import { isChained, isOfAnotherWire } from "../../../wire/chain.ts";
 import { parseMessage } from "../../../wire/message.ts";
 import type { Session } from "../../session/session.ts";
 import { pastContextOf } from "../../session/environment.ts";
@@ -137,7 +137,8 @@ function findLines(
     const { id } = message;
     if (!known.has(id)) {
       if (others.has(id)) return "more";
-      if (!authenticate(bytes, { owner: log.owner, log: log.name }, ctx).ok) return "more";
+      const read = authenticate(bytes, { owner: log.owner, log: log.name }, ctx);
+      if (!read.ok || isOfAnotherWire(read.message, ctx.wireId)) return "more";
       others.add(id);
     } else {
       const count = copies.get(id) ?? 0;
