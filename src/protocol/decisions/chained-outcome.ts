@@ -2,6 +2,7 @@ import { readersOf } from "../logs/coverage.ts";
 import { beatsFrom, coverageAt } from "../logs/logs.ts";
 import type { BeatMark } from "../logs/logs-state.ts";
 import { knownLine } from "../logs/known-lines.ts";
+import { lastAtOrBelow } from "../logs/line-ranges.ts";
 import { outcomeBy, type Judgement, type Proposal } from "./proposal.ts";
 import {
   answerLogName,
@@ -43,11 +44,25 @@ export function judgeChained(of: Case, proposal: Proposal): Judgement {
   return ratifies === undefined ? OPEN : { ...withdrawn(ratifies), settled: false };
 }
 
-/** The lines of the thread and the beats in the proposer's log, from where it was judged last. */
-function stepsAfter({ logs, topic }: Case, { log, judgedTo, problem }: Proposal) {
-  const own = linesOf(topic, log).filter((line) => line.line > judgedTo);
+/**
+ * The lines of the thread and the beats in the proposer's log, from where it was judged last. One by
+ * one: a proposal that has to wait looks at few of them.
+ */
+function* stepsAfter(
+  { logs, topic }: Case,
+  { log, judgedTo, problem }: Proposal,
+): Generator<TopicLine | BeatMark> {
+  const own = linesOf(topic, log);
   const beats = problem === undefined ? beatsFrom(logs, log, judgedTo + 1) : [];
-  return [...own, ...beats].sort((a, b) => a.line - b.line);
+  let at = lastAtOrBelow(own, judgedTo, ({ line }) => line) + 1;
+  for (const beat of beats) {
+    for (let line = own[at]; line !== undefined && line.line < beat.line; line = own[at]) {
+      yield line;
+      at += 1;
+    }
+    yield beat;
+  }
+  yield* own.slice(at);
 }
 
 /** What a line of the proposer's own decides. */
