@@ -1,5 +1,5 @@
 import { readersOf } from "../logs/coverage.ts";
-import { beatsFrom, coverageAt } from "../logs/logs.ts";
+import { beatsFrom, coverageAt, hasLostBeats } from "../logs/logs.ts";
 import type { BeatMark } from "../logs/logs-state.ts";
 import { knownLine } from "../logs/known-lines.ts";
 import { lastAtOrBelow } from "../logs/line-ranges.ts";
@@ -25,6 +25,7 @@ const OPEN: Judgement = { outcome: undefined, settled: false };
  * for good: Spec 3.4, "One log decides: the proposer's". `judgedTo` moves over lines that do not.
  */
 export function judgeChained(of: Case, proposal: Proposal): Judgement {
+  if (isPastJudging(of, proposal)) return OPEN;
   // Acks of the proposer whose next beat will tell whether it had read what they name.
   let pending: TopicLine[] = [];
   for (const step of stepsAfter(of, proposal)) {
@@ -42,6 +43,11 @@ export function judgeChained(of: Case, proposal: Proposal): Judgement {
   }
   const ratifies = pending.find((ack) => ratifiesUnchained(of, proposal, ack));
   return ratifies === undefined ? OPEN : { ...withdrawn(ratifies), settled: false };
+}
+
+/** Whether beats are forgotten by which the proposal was to be judged. */
+export function isPastJudging({ logs }: Case, { log, judgedTo }: Proposal): boolean {
+  return hasLostBeats(logs, log, judgedTo);
 }
 
 /**
