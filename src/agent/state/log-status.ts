@@ -216,11 +216,11 @@ export function isCaughtUp(status: LogStatus): boolean {
 
 /**
  * Whether the unread part of the log may stay unread for long: a limit of ours holds it back, or
- * the operator has to decide, or its author has not restored it within an hour.
+ * the operator has to decide, or its author has not restored it, or cleared its place, within an hour.
  */
 export function isHeldBack(status: LogStatus, nowMs: number): boolean {
   if (status.kind === "waiting") return true;
-  if (status.kind !== "torn" && status.kind !== "behind") return false;
+  if (status.kind === "reading" || status.kind === "damaged") return false;
   return nowMs - status.sinceMs >= WAIT_FOR_AUTHOR_MS;
 }
 

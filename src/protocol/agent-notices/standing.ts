@@ -1,7 +1,7 @@
 import type { Env } from "../env.ts";
 import { onlinePeers, silentPeers } from "../heartbeats/liveness.ts";
 import { safeModeEnd } from "../incidents/safe-mode-end.ts";
-import { safeMode } from "../incidents/safe-mode.ts";
+import { safeMode, type SafeMode } from "../incidents/safe-mode.ts";
 import type { State } from "../state.ts";
 import { pendingView } from "../threads/threads-view.ts";
 import type { Matter, NoticeNews, PeerStanding } from "./agent-notice.ts";
@@ -22,21 +22,20 @@ export function standingNews(state: State, env: Env, nowMs: number): StandingNew
     ...(escalation === told ? {} : { safeMode: escalation }),
     matters: [
       ...peers.flatMap(([peer, standing]) => peerMatter(state, env, nowMs, peer, standing)),
-      ...(told === null || escalation === told ? [] : [safeModeEnded(told)]),
-      ...(mode === undefined || escalation === told
-        ? []
-        : [
-            {
-              kind: "safe_mode_begun" as const,
-              about: mode.escalation_id,
-              text:
-                `Safe mode has begun, because ${mode.of} did not ack an incident of ${mode.author}: ` +
-                `most messages are not sent; ${safeModeEnd(mode, env.self)}.`,
-              peer: undefined,
-            },
-          ]),
+      ...(escalation === told ? [] : safeModeMatter(told, mode, env)),
     ],
   };
+}
+
+/** Of several escalations one is told at a time: when it ends, another one may go on. */
+function safeModeMatter(told: string | null, mode: SafeMode | undefined, env: Env): Matter[] {
+  if (mode === undefined) return told === null ? [] : [safeModeEnded(told)];
+  const { of, author, escalation_id: about } = mode;
+  const verb = told === null ? "has begun" : "goes on";
+  const text =
+    `Safe mode ${verb}, because ${of} did not ack an incident of ${author}: ` +
+    `most messages are not sent; ${safeModeEnd(mode, env.self)}.`;
+  return [{ kind: "safe_mode_begun", about, text, peer: undefined }];
 }
 
 function safeModeEnded(escalation: string): Matter {

@@ -1,7 +1,8 @@
 import { readersOf } from "../logs/coverage.ts";
-import { beatsFrom, coverageAt } from "../logs/logs.ts";
+import { beatsFrom, coverageAt, hasLostBeats } from "../logs/logs.ts";
 import type { BeatMark } from "../logs/logs-state.ts";
 import { knownLine } from "../logs/known-lines.ts";
+import { lastAtOrBelow } from "../logs/line-ranges.ts";
 import { outcomeBy, type Judgement, type Proposal } from "./proposal.ts";
 import {
   answerLogName,
@@ -24,6 +25,7 @@ const OPEN: Judgement = { outcome: undefined, settled: false };
  * for good: Spec 3.4, "One log decides: the proposer's". `judgedTo` moves over lines that do not.
  */
 export function judgeChained(of: Case, proposal: Proposal): Judgement {
+  if (isPastJudging(of, proposal)) return OPEN;
   // Acks of the proposer whose next beat will tell whether it had read what they name.
   let pending: TopicLine[] = [];
   for (const step of stepsAfter(of, proposal)) {
@@ -43,11 +45,30 @@ export function judgeChained(of: Case, proposal: Proposal): Judgement {
   return ratifies === undefined ? OPEN : { ...withdrawn(ratifies), settled: false };
 }
 
-/** The lines of the thread and the beats in the proposer's log, from where it was judged last. */
-function stepsAfter({ logs, topic }: Case, { log, judgedTo, problem }: Proposal) {
-  const own = linesOf(topic, log).filter((line) => line.line > judgedTo);
+/** Whether beats are forgotten by which the proposal was to be judged. */
+export function isPastJudging({ logs }: Case, { log, judgedTo }: Proposal): boolean {
+  return hasLostBeats(logs, log, judgedTo);
+}
+
+/**
+ * The lines of the thread and the beats in the proposer's log, from where it was judged last. One by
+ * one: a proposal that has to wait looks at few of them.
+ */
+function* stepsAfter(
+  { logs, topic }: Case,
+  { log, judgedTo, problem }: Proposal,
+): Generator<TopicLine | BeatMark> {
+  const own = linesOf(topic, log);
   const beats = problem === undefined ? beatsFrom(logs, log, judgedTo + 1) : [];
-  return [...own, ...beats].sort((a, b) => a.line - b.line);
+  let at = lastAtOrBelow(own, judgedTo, ({ line }) => line) + 1;
+  for (const beat of beats) {
+    for (let line = own[at]; line !== undefined && line.line < beat.line; line = own[at]) {
+      yield line;
+      at += 1;
+    }
+    yield beat;
+  }
+  yield* own.slice(at);
 }
 
 /** What a line of the proposer's own decides. */

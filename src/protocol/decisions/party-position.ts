@@ -2,7 +2,7 @@ import { answerLog, type Layout } from "../../wire/layout.ts";
 import { firstBeatCovering, isBeatOf, namedRefused } from "../logs/logs.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import { knownLine, type KnownLines } from "../logs/known-lines.ts";
-import type { Proposal } from "./proposal.ts";
+import type { Outcome, Proposal } from "./proposal.ts";
 import { linesOf, type Topic, type TopicLine } from "./proposal-thread.ts";
 
 /** What a proposal is judged by: the lines of its thread, and all logs' beats. Spec 3.4. */
@@ -13,6 +13,22 @@ export interface Case {
   readonly topic: Topic;
   /** Those of the thread. */
   proposals(): readonly Proposal[];
+  /** What logs of ackers were found to decide of unchained proposals, by acker's and proposer's log. */
+  readonly byAcker: Map<string, ByAcker>;
+}
+
+/** What one log decides of the unchained proposals that it answers. */
+export interface ByAcker {
+  readonly judged: ReadonlyMap<string, Decided>;
+  /** Its acks that ratify one of them. */
+  readonly ratifying: ReadonlySet<string>;
+}
+
+export interface Decided {
+  readonly outcome: Outcome;
+  /** The line of the acker's log that decided. */
+  readonly place: number;
+  readonly settled: boolean;
 }
 
 /** What a party thinks of a proposal, by those of its lines that count. Spec 3.4, "Answering". */

@@ -8,7 +8,7 @@ import type { Env, Now } from "../env.ts";
 import { caseOf } from "./proposals.ts";
 import { lastCallMs, partyTime, type PartyTime } from "./answer-times.ts";
 import { answerLogName, positionSoFar } from "./party-position.ts";
-import { linesOf, type Topic } from "./proposal-thread.ts";
+import { hasRoom, linesOf, type Topic } from "./proposal-thread.ts";
 
 /** Our proposals that end by time or by a sibling, and threads that do not converge. Spec 3.4. */
 export function decideProposals(
@@ -22,6 +22,8 @@ export function decideProposals(
     const proposal = state.proposals.get(key);
     const topic = proposal === undefined ? undefined : state.topics.get(proposal.topic);
     if (proposal === undefined || topic === undefined || isReverted(proposal, topic)) continue;
+    // Nobody would read the revert: nothing that can come ends such a proposal, and views say so.
+    if (!hasRoom(topic, proposal.log)) continue;
     const sibling = replacing(state, proposal, topic);
     if (sibling !== undefined) {
       effects.push(replacedBy(proposal, sibling));

@@ -97,11 +97,11 @@ export function addLine(
     learnLine(names, log, message.id, place);
     return undefined;
   }
-  const lines = linesOf(topic, log);
-  if (lines.length >= MAX_LINES_PER_LOG) {
+  if (!hasRoom(topic, log)) {
     topic.full.add(log);
     return undefined;
   }
+  const lines = linesOf(topic, log);
   const target = targetOf(event);
   const approve = booleanField(message.body, "approve");
   const replacedBy = says === "revert" ? idField(message.body, "replaced_by") : undefined;
@@ -159,6 +159,11 @@ function targetOf(event: LineEvent): string | undefined {
   if (type === "ack") return textField(body, "acks");
   if (type === "proposal") return textField(body, "counters");
   return textField(body, "reverts") ?? textField(body, "corrects");
+}
+
+/** Whether one more line of that log in the thread would count. */
+export function hasRoom(topic: Topic, log: string): boolean {
+  return linesOf(topic, log).length < MAX_LINES_PER_LOG;
 }
 
 export function linesOf(topic: Topic, log: string): TopicLine[] {

@@ -1,6 +1,6 @@
 import { awaitedLine } from "../logs/coverage.ts";
 import type { LogsState } from "../logs/logs-state.ts";
-import { logsAskedFor } from "./chained-outcome.ts";
+import { isPastJudging, logsAskedFor } from "./chained-outcome.ts";
 import type { Outcome, Proposal } from "./proposal.ts";
 import { caseOf } from "./proposals.ts";
 import type { ProposalsState } from "./proposals-state.ts";
@@ -99,6 +99,9 @@ function waitsFor(
   const answers = required.map((party) => answerLogName(of.layout, proposal, party));
   if ([log, ...answers].some((name) => of.topic.full.has(name))) {
     return "nothing that can come: its thread is too long; propose again in a new one";
+  }
+  if (chained && isPastJudging(of, proposal)) {
+    return `nothing that can come: too many heartbeats of ${from} came before lines that they count; propose again in a new thread`;
   }
   const [reader, targets] = chained
     ? [log, logsAskedFor(of, proposal)]

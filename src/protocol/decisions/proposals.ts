@@ -158,20 +158,28 @@ function judgeAll(
   const inOrder = proposals.toSorted(
     (a, b) => Number(b.chained) - Number(a.chained) || a.line - b.line,
   );
-  for (const proposal of inOrder) judge(state, proposal, env, logs, changed);
+  // What becomes of one unchained proposal bears on no other one: they are all one question.
+  const unchained = new Map<string, Case>();
+  for (const proposal of inOrder) {
+    const topic = state.topics.get(proposal.topic);
+    if (topic === undefined) continue;
+    const known = proposal.chained ? undefined : unchained.get(topic.key);
+    const of = known ?? caseOf(state, topic, env, logs);
+    if (!proposal.chained) unchained.set(topic.key, of);
+    judge(state, proposal, env, of, changed);
+  }
 }
 
 function judge(
   state: ProposalsState,
   proposal: Proposal,
   env: Env,
-  logs: LogsState,
+  of: Case,
   changed: Set<Proposal>,
 ): void {
-  const topic = state.topics.get(proposal.topic);
-  if (topic === undefined || proposal.settled) return;
+  if (proposal.settled) return;
+  const { topic } = of;
   const { outcome, judgedTo } = proposal;
-  const of = caseOf(state, topic, env, logs);
   const judged = proposal.chained ? judgeChained(of, proposal) : judgeUnchained(of, proposal);
   proposal.outcome = judged.outcome;
   proposal.settled = judged.settled;
@@ -198,13 +206,21 @@ export function nameProposal(
 ): void {
   if (proposal.named) return;
   proposal.named = true;
-  judge(state, proposal, env, logs, new Set());
+  judgeAll(state, [proposal], env, logs, new Set());
 }
 
-/** What the proposals of a thread are judged by. */
+/** What the proposals of a thread are judged by, as they are now: for one question only. */
 export function caseOf(state: ProposalsState, topic: Topic, env: Env, logs: LogsState): Case {
-  const proposals = (): readonly Proposal[] => proposalsIn(state, topic);
-  return { logs, layout: env.layout, names: state.names, topic, proposals };
+  let known: readonly Proposal[] | undefined;
+  const proposals = (): readonly Proposal[] => (known ??= proposalsIn(state, topic));
+  return {
+    logs,
+    layout: env.layout,
+    names: state.names,
+    topic,
+    proposals,
+    byAcker: new Map(),
+  };
 }
 
 /** A proposal alone in its thread is decided by no beat. */
@@ -213,7 +229,8 @@ function watch(state: ProposalsState, topic: Topic, proposal: Proposal, env: Env
   if (party === undefined && !proposal.chained) return;
   const log = proposal.chained ? proposal.log : answerLogName(env.layout, proposal, party ?? "");
   const watched = state.watched.get(log) ?? new Set<string>();
-  const isAlone = [...topic.lines.values()].flat().length < 2;
+  const size = [...topic.lines.values()].reduce((sum, { length }) => sum + length, 0);
+  const isAlone = size < 2;
   if (proposal.settled || (isAlone && !proposal.named)) {
     watched.delete(proposal.key);
   } else {

@@ -7,7 +7,14 @@ import {
 } from "../logs/logs.ts";
 import { knownLine } from "../logs/known-lines.ts";
 import { outcomeBy, type Judgement, type Outcome, type Proposal } from "./proposal.ts";
-import { ackTarget, answerLogName, firstAnswer, type Case } from "./party-position.ts";
+import {
+  ackTarget,
+  answerLogName,
+  firstAnswer,
+  type ByAcker,
+  type Case,
+  type Decided,
+} from "./party-position.ts";
 import { linesOf, type TopicLine } from "./proposal-thread.ts";
 
 /**
@@ -25,7 +32,7 @@ export function judgeUnchained(of: Case, proposal: Proposal): Judgement {
     hasHeadsBefore(of.logs, answers, before) ||
     isMixed(of, answers, proposal.log, before);
   if (!decidesByLog) return byTimestamps(of, proposal, answers, answer);
-  const judged = readAckersLog(of, answers, proposal.log).get(proposal.key);
+  const judged = byAcker(of, answers, proposal.log).judged.get(proposal.key);
   if (judged === undefined) return { outcome: undefined, settled: false };
   // What a bare ack means depends on timestamps of lines that may still come.
   const isBareBefore = linesOf(of.topic, answers).some(
@@ -38,27 +45,31 @@ export function judgeUnchained(of: Case, proposal: Proposal): Judgement {
 export function ratifiesUnchained(of: Case, proposal: Proposal, ack: TopicLine): boolean {
   const [party, ...more] = proposal.required;
   if (party === undefined || more.length > 0) return false;
-  const judged = readAckersLog(of, proposal.log, answerLogName(of.layout, proposal, party));
-  return [...judged.values()].some(
-    ({ outcome }) => outcome.status === "ratified" && outcome.by === ack.id,
-  );
+  const proposerLog = answerLogName(of.layout, proposal, party);
+  return byAcker(of, proposal.log, proposerLog).ratifying.has(ack.id);
 }
 
-interface Judged {
-  readonly outcome: Outcome;
-  /** The line of the acker's log that decided. */
-  readonly place: number;
-  readonly settled: boolean;
+/** Read once for all proposals and acks: their authors may write as many as a thread holds. */
+function byAcker(of: Case, answers: string, proposerLog: string): ByAcker {
+  const key = `${answers} ${proposerLog}`;
+  const known = of.byAcker.get(key);
+  if (known !== undefined) return known;
+  const judged = readAckersLog(of, answers, proposerLog);
+  const outcomes = [...judged.values()].map(({ outcome }) => outcome);
+  const ratified = outcomes.filter(({ status }) => status === "ratified");
+  const read = { judged, ratifying: new Set(ratified.map(({ by }) => by)) };
+  of.byAcker.set(key, read);
+  return read;
 }
 
-type Decided = readonly (readonly [key: string, judged: Judged])[];
+type Decisions = readonly (readonly [key: string, judged: Decided])[];
 
 /** A line of the acker's log that may decide. For one line, what takes a proposal back comes first. */
 interface Step {
   readonly line: number;
   readonly order: number;
   /** What it decides of those that are open; `undefined`: we lack lines that would tell. */
-  take(open: ReadonlyMap<string, Proposal>): Decided | undefined;
+  take(open: ReadonlyMap<string, Proposal>): Decisions | undefined;
 }
 
 /**
@@ -71,12 +82,12 @@ function readAckersLog(
   of: Case,
   answers: string,
   proposerLog: string,
-): ReadonlyMap<string, Judged> {
+): ReadonlyMap<string, Decided> {
   const proposals = of
     .proposals()
     .filter((each) => !each.chained && each.problem === undefined && each.log === proposerLog);
   const open = new Map(proposals.map((each) => [each.key, each]));
-  const judged = new Map<string, Judged>();
+  const judged = new Map<string, Decided>();
   const steps = [
     ...proposals.flatMap((each) => takenBack(of, each, answers)),
     ...rivalsIn(of, answers, proposerLog).flatMap((rival) => rivalRatified(of, rival, proposerLog)),
@@ -145,7 +156,7 @@ function answered(of: Case, ack: TopicLine, proposerLog: string): Step {
     const proposal = all.find((each) => ackTarget(of, each, ack) === each.id);
     if (proposal === undefined) return [];
     const { log, line } = ack;
-    const decided = (outcome: Outcome, settled = true): Judged => ({
+    const decided = (outcome: Outcome, settled = true): Decided => ({
       outcome,
       place: line,
       settled,
@@ -206,9 +217,10 @@ function byTimestamps(
 ): Judgement {
   const until = answer?.timestampMs ?? Infinity;
   const stops = [...stopsOf(of, proposal), ...withdrawals(of, proposal, answers)];
-  const [first] = stops
-    .filter((line) => line.timestampMs < until)
-    .sort((a, b) => a.timestampMs - b.timestampMs || a.line - b.line);
+  let first: Stop | undefined;
+  for (const line of stops) {
+    if (line.timestampMs < until && (first === undefined || isBefore(line, first))) first = line;
+  }
   if (first !== undefined) {
     return { outcome: outcomeBy(STOPPED[first.says], first, []), settled: false };
   }
@@ -217,6 +229,10 @@ function byTimestamps(
     ? outcomeBy("ratified", answer, [answer.id])
     : outcomeBy("rejected", answer, []);
   return { outcome, settled: false };
+}
+
+function isBefore(a: TopicLine, b: TopicLine): boolean {
+  return a.timestampMs === b.timestampMs ? a.line < b.line : a.timestampMs < b.timestampMs;
 }
 
 /** The proposer's approving acks of the other's proposals in the thread with a lower id. */

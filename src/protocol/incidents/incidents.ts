@@ -117,7 +117,10 @@ function declare(
   }
 }
 
-/** Spec 3.5: escalations are not escalated, and only the first of an incident can be honoured. */
+/**
+ * Spec 3.5: escalations are not escalated, and only the first of an incident can be honoured. One that
+ * names nobody who was asked escalates nothing: an author may write any number of them.
+ */
 function escalate(
   state: IncidentsState,
   incident: Incident,
@@ -127,9 +130,10 @@ function escalate(
 ): void {
   const { id } = event.message;
   mirror(state, incident, event, env);
-  if (!incident.escalations.has(of)) incident.escalations.set(of, id);
+  const isAsked = incident.to.includes(of);
+  if (isAsked && !incident.escalations.has(of)) incident.escalations.set(of, id);
   if (incident.first !== undefined || !isSigned(event.message)) return;
-  const judged = isGrave(incident) && incident.to.includes(of);
+  const judged = isGrave(incident) && isAsked;
   incident.first = { id, line: event.line, of, settled: !judged, resumed: false };
   if (!judged) return;
   askBeats(state, incident, of, env);

@@ -10,8 +10,11 @@ import { DAY_MS, MINUTE_MS } from "../../wire/durations.ts";
 const BETWEEN_HONOURED_MS = DAY_MS;
 /** Spec 3.5: the second beat is dated at least so long after the one that shows the incident read. */
 const LEAST_WAIT_MS = 10 * MINUTE_MS;
-/** Ignored escalations that are remembered; those that are over are forgotten first. */
-const MAX_BREACHES = 1_024;
+/**
+ * Ignored escalations that are remembered of each author; those that are over are forgotten first. So
+ * no agent makes others forget what stops them for another one.
+ */
+const MAX_BREACHES = 256;
 
 /** Spec 3.5: all that a daemon sends in safe mode. */
 const SAFE_MODE_TYPES: ReadonlySet<string> = new Set([
@@ -140,7 +143,8 @@ function isTrusted(breach: Breach, env: Env): boolean {
 
 function addBreach(state: IncidentsState, breach: Breach): void {
   state.breaches.push(breach);
-  if (state.breaches.length <= MAX_BREACHES) return;
-  const over = state.breaches.findIndex(({ resumed }) => resumed);
-  state.breaches.splice(Math.max(over, 0), 1);
+  const ofAuthor = state.breaches.filter(({ author }) => author === breach.author);
+  if (ofAuthor.length <= MAX_BREACHES) return;
+  const forgotten = ofAuthor.find(({ resumed }) => resumed) ?? ofAuthor[0];
+  state.breaches = state.breaches.filter((each) => each !== forgotten);
 }

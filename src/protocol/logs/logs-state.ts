@@ -18,6 +18,8 @@ export interface LogState {
   /** Chained lines in order, `seq` rising: the last chained line among the first n is in here. */
   marks: ChainMark[];
   beats: BeatMark[];
+  /** Beats up to that line were forgotten although something may still ask about them. */
+  lostBeats?: number;
   /** The line of its first beat. */
   firstBeat: number | undefined;
   /** The line of its first beat that carries heads. */

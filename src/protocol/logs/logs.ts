@@ -19,7 +19,10 @@ import type { Env } from "../env.ts";
 export type { Head } from "./heads.ts";
 
 const MARKS_BETWEEN_PRUNES = 1_024;
-/** No more beats of one log are kept than this, even if a proposal still asks about them. */
+/**
+ * No more beats of one log are kept than this, even if a proposal still asks about them. It is not
+ * judged any more then: what is left of the beats could tell another outcome than all of them.
+ */
 const MAX_BEATS = 16_384;
 const MAX_STATE_TEXT = 32;
 
@@ -134,7 +137,10 @@ function addBeat(state: LogsState, log: LogState, event: LineEvent, layout: Layo
     state: textField(message.body, "state")?.slice(0, MAX_STATE_TEXT),
     refusedByUs: event.refused !== undefined,
   });
-  if (log.beats.length > MAX_BEATS) log.beats.splice(0, MAX_BEATS / 64);
+  if (log.beats.length > MAX_BEATS) {
+    const lost = log.beats.splice(0, MAX_BEATS / 64).at(-1);
+    if (lost !== undefined) log.lostBeats = lost.line;
+  }
   log.firstBeat ??= event.line;
   if (isSigned && statesHeads(message.body)) log.headsFrom ??= event.line;
   for (const [target, head] of heads) {
@@ -275,6 +281,11 @@ export function coveredFromStart(
 export function beatsFrom(state: LogsState, name: string, line: number): readonly BeatMark[] {
   const beats = state.get(name)?.beats ?? [];
   return beats.slice(lastAtOrBelow(beats, line - 1, (beat) => beat.line) + 1);
+}
+
+/** Whether a beat of that log after that line may be forgotten that had to be asked about. */
+export function hasLostBeats(state: LogsState, name: string, after: number): boolean {
+  return (state.get(name)?.lostBeats ?? 0) > after;
 }
 
 /** Whether that id is one of the beats that we remember of a log, before that line. */

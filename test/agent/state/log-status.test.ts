@@ -178,7 +178,10 @@ describe("what follows from a status", () => {
     expect(isHeldBack(at(60 * MINUTE - 1), NOW)).toBe(false);
     expect(isHeldBack(at(60 * MINUTE), NOW)).toBe(true);
     expect(isHeldBack({ ...torn, sinceMs: NOW - 60 * MINUTE }, NOW)).toBe(true);
-    for (const name of ["unread", "obstructed", "damaged"] as const) {
+    const inTheWay = { ...STATUSES["obstructed while torn"], sinceMs: NOW - 60 * MINUTE };
+    expect(isHeldBack(inTheWay as LogStatus, NOW - 1)).toBe(false);
+    expect(isHeldBack(inTheWay as LogStatus, NOW)).toBe(true);
+    for (const name of ["unread", "damaged"] as const) {
       expect([name, isHeldBack(STATUSES[name], NOW)]).toEqual([name, false]);
     }
   });

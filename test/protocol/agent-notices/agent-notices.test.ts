@@ -151,6 +151,35 @@ describe("notices to the agent", () => {
     expect(news?.passed).toHaveLength(2);
   });
 
+  test("of two escalations the end of one is no end of safe mode", () => {
+    const { tell, state } = begun();
+    const breach = (escalation: string, at: number) => ({
+      ...{
+        author: "scribe",
+        of: "forge",
+        incident: "i",
+        escalation,
+        log: "scribe_to_forge",
+        line: 1,
+      },
+      ...{ secondBeatMs: at, resumed: false },
+    });
+    const breaches = [breach("later", NOON - hours(1)), breach("earlier", NOON - hours(48))];
+    const words = () => {
+      const notices = tell(NOON)?.notices ?? [];
+      return notices.map(({ kind, about, text }) => [kind, about, text.slice(0, 23)]);
+    };
+    state.incidents.breaches = breaches;
+    expect(words()).toEqual([["safe_mode_begun", "earlier", "Safe mode has begun, be"]]);
+    state.incidents.breaches = breaches.map((each) => ({
+      ...each,
+      resumed: each.escalation === "earlier",
+    }));
+    expect(words()).toEqual([["safe_mode_begun", "later", "Safe mode goes on, beca"]]);
+    state.incidents.breaches = breaches.map((each) => ({ ...each, resumed: true }));
+    expect(words()).toEqual([["safe_mode_ended", "later", "Safe mode has ended: al"]]);
+  });
+
   test("a clock that was ahead uses up no hour that is yet to come", () => {
     const { due, tell, fold } = begun();
     due(...Array.from({ length: 7 }, (_, n) => matter(`m${n}`, "scribe")));

@@ -101,6 +101,13 @@ describe("the time to answer", () => {
     ]);
   });
 
+  test("a revert that its full thread does not read is not written", () => {
+    const acks = Array.from({ length: 1_023 }, () => "a acks R");
+    const almost = ["a proposes P", "b asks R", ...acks.slice(1)];
+    expect(done(scene({ steps: almost })(hours(30)))).toEqual(REVERTED);
+    expect(scene({ steps: ["a proposes P", "b asks R", ...acks] })(hours(30))).toEqual([]);
+  });
+
   test("starts with a live beat, not with one from history", () => {
     const at = scene({
       steps: ["a proposes P", "b beats", "b beats"],

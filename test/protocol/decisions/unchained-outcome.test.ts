@@ -134,7 +134,8 @@ function judged(
   const judging = { ...PROPOSAL, ...proposal };
   const isHeld = linesOf(topic, judging.log).some(({ id }) => id === judging.id);
   const proposals = () => (isHeld ? [judging] : []);
-  return judgeUnchained({ logs, layout: LAYOUT, names, topic, proposals }, judging);
+  const of = { logs, layout: LAYOUT, names, topic, proposals, byAcker: new Map() };
+  return judgeUnchained(of, judging);
 }
 
 function outcome(status: Outcome["status"], by: string, at: string, id = by): Outcome {

@@ -417,19 +417,30 @@ describe("unheeded escalations", () => {
   });
 
   test.each<[number, number | undefined, string]>([
-    [1_023, 5, "id 0"],
-    [1_024, 5, "id 0"],
-    [1_024, undefined, "id 1"],
+    [255, 5, "id 0"],
+    [256, 5, "id 0"],
+    [256, undefined, "id 1"],
   ])("of %i, one more is remembered; what is over goes first: %s", (count, over, first) => {
     const wire = new Wire();
     wire.ada.incidents.breaches = Array.from({ length: count }, (_, n) =>
-      breach({ escalation: `id ${n}`, resumed: n === over }),
+      breach({ author: "ada", escalation: `id ${n}`, resumed: n === over }),
     );
     ignored(wire);
     const { breaches } = wire.ada.incidents;
-    expect([breaches.length, breaches[0]?.escalation]).toEqual([1_024, first]);
-    expect(breaches.some(({ resumed: ended }) => ended)).toBe(count === 1_023);
+    expect([breaches.length, breaches[0]?.escalation]).toEqual([256, first]);
+    expect(breaches.some(({ resumed: ended }) => ended)).toBe(count === 255);
     expect(breaches.at(-1)?.author).toBe("ada");
+  });
+
+  test("however many one author has, those of another are not forgotten for them", () => {
+    const wire = new Wire();
+    const theirs = breach({ author: "bob", escalation: "of bob" });
+    const ours = Array.from({ length: 1_024 }, (_, n) =>
+      breach({ author: "ada", escalation: `id ${n}` }),
+    );
+    wire.ada.incidents.breaches = [theirs, ...ours];
+    ignored(wire);
+    expect(wire.ada.incidents.breaches[0]).toEqual(theirs);
   });
 });
 

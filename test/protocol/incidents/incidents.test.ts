@@ -247,6 +247,22 @@ describe("the sender's daemon", () => {
     }
   });
 
+  test("an escalation that names nobody who was asked escalates nothing, however many come", () => {
+    const { script, forge, raise } = scene();
+    const { id, correlationId: thread } = raise(NOON);
+    const { id: theirs } = script.say(THEIRS, NOON, { type: "incident" }).message;
+    for (let n = 1; n <= 50; n += 1) {
+      const of = `nobody ${n}`;
+      script.say(OURS, NOON + n, { type: "incident", thread, body: { escalates: id, of } });
+      script.say(THEIRS, NOON + n, { type: "incident", thread, body: { escalates: theirs, of } });
+    }
+    forge.read(moment(NOON + minutes(1)));
+    const held = [...forge.incidents.declared.values()].flatMap((each) => [...each.values()]);
+    expect(held.map(({ escalations }) => escalations.size)).toEqual([0, 0]);
+    const views = incidentsView(forge.incidents, forge.env, forge.logs);
+    expect(views.map(({ status }) => status)).toEqual(["open", "open"]);
+  });
+
   test("in an outbox each silent addressee is named by an escalation of its own", () => {
     const script = new WireScript("outbox", ["ada", "bob", "eve", "sam"]);
     const ada = new ScriptedAgent(script, scriptEnv(script.layout, "ada"));
