@@ -88,6 +88,8 @@ export function readJournalNotes(disk: Disk, path: string): JournalNotes {
         earlier.set(log, lines);
         notes.delete(log);
       }
+      const recounted = recount(value);
+      if (recounted !== undefined) earlier.set(recounted.log, recounted.earlier);
       const entry = lineEntry(value);
       if (entry !== undefined) take(notes, entry, earlier.get(entry.log) ?? 0);
     }
@@ -151,6 +153,12 @@ function beginnings(value: unknown): { log: string; lines: number }[] {
   return (event.logs as { log: string; lines?: number }[]).flatMap(({ log, lines }) =>
     lines === undefined ? [] : [{ log, lines }],
   );
+}
+
+/** Lines of others are gone from the log: the lines that follow stand so many places higher. */
+function recount(value: unknown): { log: string; earlier: number } | undefined {
+  const { event } = (value ?? {}) as { event?: { kind?: unknown; log: string; earlier: number } };
+  return event?.kind === "recounted" ? event : undefined;
 }
 
 interface NotedEntry {

@@ -37,10 +37,12 @@ export async function reportError(
 /** Undefined for help and version: commander has printed them, and they are no failure. */
 function usage(error: CommanderError, command: string | undefined): Report | undefined {
   if (/^commander\.(help|helpDisplayed|version)$/.test(error.code)) return undefined;
+  // Of a command within a command, its own help.
+  const { usageOf = `deaddrop ${command ?? ""}` } = error as { usageOf?: string };
   return {
     code: "usage",
     message: error.message.replace(/^error: /, ""),
-    hint: `run \`deaddrop ${command === undefined ? "help" : `${command} --help`}\` for what it takes`,
+    hint: `run \`${command === undefined ? "deaddrop help" : `${usageOf} --help`}\` for what it takes`,
     exitCode: 1,
   };
 }

@@ -53,13 +53,34 @@ async function dispatch(name: string | undefined, rest: readonly string[], cli: 
 }
 
 async function help(rest: readonly string[], cli: Cli): Promise<void> {
-  const [name] = rest.filter((each) => !each.startsWith("-"));
-  if (name !== undefined) {
-    (await commandNamed(name, cli)).outputHelp();
+  const [name, ...subs] = rest.filter((each) => !each.startsWith("-"));
+  if (name !== undefined && name !== "help") {
+    let command = await commandNamed(name, cli);
+    for (const sub of subs) command = await subcommandOf(command, sub);
+    command.outputHelp();
     return;
   }
   const { overview } = await import("./help.ts");
   cli.stdout.write(overview(cli));
+}
+
+/** A word after a command that has no commands of its own is an argument: its help says what it takes. */
+async function subcommandOf(command: Command, name: string): Promise<Command> {
+  const found = command.commands.find((each) => each.name() === name);
+  if (found !== undefined || command.commands.length === 0) return found ?? command;
+  const { closest } = await import("./suggest.ts");
+  const names = command.commands.map((each) => each.name());
+  const meant = closest(name, names);
+  const path = pathOf(command);
+  throw new DeaddropError("usage", `${path} has no command "${name}"`, {
+    hint: meant === undefined ? `it has ${names.join(", ")}` : `did you mean \`${path} ${meant}\`?`,
+  });
+}
+
+/** `deaddrop incident raise`, for a command within a command. */
+function pathOf(command: Command): string {
+  const { parent } = command;
+  return parent === null ? command.name() : `${pathOf(parent)} ${command.name()}`;
 }
 
 async function commandNamed(name: string, cli: Cli): Promise<Command> {
@@ -79,8 +100,10 @@ async function commandNamed(name: string, cli: Cli): Promise<Command> {
 /** Makes a command and its subcommands throw, and print through `cli`. */
 function prepare(command: Command, cli: Cli): Command {
   command.exitOverride((error: CommanderError) => {
-    throw error;
+    throw Object.assign(error, { usageOf: pathOf(command) });
   });
+  // A terminal folds lines; a break of ours within a paragraph would be a second fold.
+  command.description(command.description().replaceAll(/(?<=\S)\n(?=\S)/g, " "));
   command.configureOutput({
     writeOut: (text) => cli.stdout.write(text),
     writeErr: (text) => cli.stderr.write(text),

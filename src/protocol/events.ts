@@ -61,6 +61,20 @@ export interface RewoundEvent {
   readonly at: number;
 }
 
+/**
+ * Lines that were not the author's, before lines that we know, are gone: the log has fewer lines now
+ * than we have counted. Our count goes on behind the last line that we know.
+ */
+export interface RecountedEvent {
+  readonly kind: "recounted";
+  readonly log: string;
+  /** The last line that is known, in our count. */
+  readonly line: number;
+  /** So many lines more than the file has now does our count have from there on. */
+  readonly earlier: number;
+  readonly at: number;
+}
+
 /** Nothing more of a log's author is taken in until the operator decides. Spec 1.6. */
 export interface HeldEvent {
   readonly kind: "held";
@@ -124,6 +138,7 @@ export type CoreEvent =
   | RefusedEvent
   | SkippedEvent
   | RewoundEvent
+  | RecountedEvent
   | HeldEvent
   | HeldBackEvent
   | SetBackEvent

@@ -43,7 +43,7 @@ export const SETTINGS: readonly Setting[] = [
     kind: "command",
     byDefault: DEFAULT_SETTINGS.hooks.onNotice,
     about:
-      "The daemon runs this when the agent was given a notice ([below](#a-command-on-a-notice)).",
+      "The daemon runs this when the agent was given a notice (docs/settings.md, A command on a notice).",
   },
   {
     key: "hooks.timeout_seconds",

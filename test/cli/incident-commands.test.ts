@@ -97,6 +97,19 @@ describe("incident", () => {
     expect(JSON.parse(all.stdout)).toEqual(incidents);
   });
 
+  it("list does not say of an incident that is here that it has not come here", async () => {
+    const [own, ...others] = incident().addressees;
+    if (own === undefined) throw new Error("no addressee");
+    const addressees = [own, ...others].map((who) => ({
+      ...who,
+      acked: false,
+      stage: "undelivered" as const,
+    }));
+    const views = { incidents: [incident({ addressees })] };
+    const { stdout } = await run(["incident", "list"], { views });
+    expect(stdout).toContain("forge: not acked, mason: not delivered yet");
+  });
+
   it("list --follow shows an incident again when it changes, to its end", async () => {
     const rounds = [
       [incident({ event_id: "old", status: "resolved" as const }), incident()],

@@ -54,6 +54,25 @@ describe("the command line", () => {
     }
   });
 
+  it("explains a command within a command, and names its help when it was used wrongly", async () => {
+    const { stdout } = await run(["trust", "pin", "--help"]);
+    expect(await run(["help", "trust", "pin"])).toMatchObject({ stdout, exitCode: 0 });
+    expect((await run(["help", "help"])).stdout).toBe((await run(["help"])).stdout);
+    const wrong = await run(["help", "incident", "rais"]);
+    expect(wrong).toMatchObject({ exitCode: 1, stdout: "" });
+    expect(wrong.stderr).toContain("did you mean `deaddrop incident raise`?");
+    const { stderr } = await run(["incident", "raise", "--severity", "hi", "s", "b"]);
+    expect(stderr).toContain("run `deaddrop incident raise --help`");
+  });
+
+  it("folds help where the terminal ends, and nowhere else", async () => {
+    for (const name of ["accept", "ack", "as", "backup", "inbox", "trust"]) {
+      const { stdout } = await run([name, "--help"]);
+      const paragraph = stdout.split("\n\n")[1]?.split("\n") ?? [];
+      for (const line of paragraph.slice(0, -1)) expect(line.length, name).toBeGreaterThan(55);
+    }
+  });
+
   it("lists every command in the overview and in the completion scripts", async () => {
     const { stdout } = await run(["help"]);
     for (const name of COMMANDS.keys())

@@ -110,7 +110,7 @@ describe("keygen", () => {
     expect(statSync(made.private_key).mode & 0o777).toBe(0o600);
     const before = readFileSync(made.private_key);
     const again = await run("keygen", "forge");
-    expect(again.code).toBe(6);
+    expect(again.code).toBe(1);
     expect(again.stderr).toContain(`"forge" has a key already; nothing was changed`);
     expect(readFileSync(made.private_key)).toEqual(before);
   });

@@ -232,6 +232,57 @@ describe("inbox", () => {
   });
 });
 
+const STATUS: StatusView = {
+  ...whoami("forge", "scribe"),
+  peers: [
+    {
+      handle: "scribe",
+      trust_tier: "VERIFIED",
+      trusts_us: "ATTESTED",
+      heartbeat_tier: "T1_active",
+      presence: "online",
+      state: "busy",
+      last_seen_at: "2026-11-21T11:59:30Z",
+      agent_last_seen: null,
+      next_eta: null,
+      held: true,
+      inbox_unread_count: 0,
+      foreign_lines: 0,
+    },
+  ],
+  unread: 3,
+  notices: 1,
+  owed_to_me: [],
+  owed_by_me: [owed],
+  incidents: [],
+  safe_mode: {
+    active: true,
+    since: "2026-11-21T11:00:00Z",
+    author: "mason",
+    incident_id: ID,
+    escalation_id: ID,
+    of: "scribe",
+  },
+  state: { state: "busy", last_action: "parsing", heads_down: true },
+  next: "deaddrop inbox --unread",
+};
+
+describe("inbox --from", () => {
+  const empty = { inbox_page: page([]) };
+
+  it("says who is on the wire when there is nothing of a handle that is not", async () => {
+    const unknown = await run(["inbox", "--from", "scrib"], { views: empty });
+    expect(unknown).toMatchObject({ exitCode: 1, stdout: "" });
+    expect(unknown.stderr).toBe('deaddrop: "scrib" is not on this wire\n  did you mean scribe?\n');
+  });
+
+  it("shows what there is of one that is no longer on the wire", async () => {
+    const inbox_page = page([mail(1)]);
+    const { stdout } = await run(["inbox", "--from", "mason"], { views: { inbox_page } });
+    expect(stdout).not.toBe("");
+  });
+});
+
 describe("lists", () => {
   it("sent: a row for each recipient, with the proof so far", async () => {
     const sent: Views["sent"] = [
@@ -248,12 +299,18 @@ describe("lists", () => {
         ],
       },
     ];
-    expect((await run(["sent"], { views: { sent } })).stdout).toBe(
-      [
-        "4f2a91c700  2 h ago  ship  scribe  read                   done",
-        "4f2a91c700  2 h ago  ship  mason   refused: tier_refused  done",
-        "",
-      ].join("\n"),
+    const rows = [
+      "4f2a91c700  2 h ago  ship  scribe  read                   done",
+      "4f2a91c700  2 h ago  ship  mason   refused: tier_refused  done",
+      "",
+    ];
+    const shown = async (status: StatusView) =>
+      (await run(["sent"], { views: { sent, status } })).stdout;
+    expect(await shown(STATUS)).toBe(rows.join("\n"));
+    // What is queued is in no log yet, and is not missing.
+    const queued = await shown({ ...STATUS, storage: { troubles: [], waiting: 2 } });
+    expect(queued).toContain(
+      "2 lines of yours are stored here and not safe in the log yet, and get there without your help\n",
     );
   });
 
@@ -291,7 +348,7 @@ describe("lists", () => {
   });
 
   it.each([
-    ["sent", { sent: [] }, "Nothing sent yet.\n"],
+    ["sent", { sent: [], status: STATUS }, "Nothing sent yet.\n"],
     ["pending", { pending: [] }, "Nothing is owed.\n"],
     ["proposals", { proposals: [] }, "No proposals.\n"],
     ["peers", { peers: [] }, "Nobody else is on this wire.\n"],
@@ -406,56 +463,21 @@ describe("notices", () => {
 });
 
 describe("status", () => {
-  const status: StatusView = {
-    ...whoami("forge", "scribe"),
-    peers: [
-      {
-        handle: "scribe",
-        trust_tier: "VERIFIED",
-        trusts_us: "ATTESTED",
-        heartbeat_tier: "T1_active",
-        presence: "online",
-        state: "busy",
-        last_seen_at: "2026-11-21T11:59:30Z",
-        agent_last_seen: null,
-        next_eta: null,
-        held: true,
-        inbox_unread_count: 0,
-        foreign_lines: 0,
-      },
-    ],
-    unread: 3,
-    notices: 1,
-    owed_to_me: [],
-    owed_by_me: [owed],
-    incidents: [],
-    safe_mode: {
-      active: true,
-      since: "2026-11-21T11:00:00Z",
-      author: "mason",
-      incident_id: ID,
-      escalation_id: ID,
-      of: "scribe",
-    },
-    state: { state: "busy", last_action: "parsing", heads_down: true },
-    next: "deaddrop inbox --unread",
-  };
-
   it("says what others have written into a peer's log", async () => {
-    const [peer] = status.peers;
+    const [peer] = STATUS.peers;
     if (peer === undefined) throw new Error("the status names no peer");
     for (const [lines, text] of [
       [1, "agent -, busy; its log holds 1 line that it did not sign"],
       [3_000, "agent -, busy; its log holds 3000 lines that it did not sign"],
     ] as const) {
       const peers = [{ ...peer, foreign_lines: lines }];
-      expect((await run([], { views: { status: { ...status, peers } } })).stdout).toContain(text);
+      expect((await run([], { views: { status: { ...STATUS, peers } } })).stdout).toContain(text);
       expect((await run(["peers"], { views: { peers } })).stdout).toContain(text);
     }
   });
 
   it("is one screen", async () => {
-    expect((await run([], { views: { status } })).stdout).toBe(
+    expect((await run([], { views: { status: STATUS } })).stdout).toBe(
       [
         "forge on / (busy, last: parsing, heads down); daemon running, process 42",
         "",

@@ -261,6 +261,22 @@ describe("send --wait", () => {
     expect((await run(waiting, { views: { receipt } })).exitCode).toBe(3);
   });
 
+  it("goes on waiting for a message that is stored and not in its log yet", async () => {
+    let asked = 0;
+    const receipt = () => {
+      if (asked++ < 2) throw new DeaddropError("unknown_id", "no message of yours has that id");
+      return { receipts: [{ to: "scribe", state: "read" as const, at: null }] };
+    };
+    expect((await run(waiting, { views: { receipt } })).exitCode).toBe(0);
+    asked = -1_000;
+    const { exitCode, stderr } = await run(waiting, { views: { receipt } });
+    expect(exitCode).toBe(3);
+    expect(JSON.parse(stderr).error).toMatchObject({
+      message: "no read receipt within 5 s",
+      hint: "the message is stored here and goes out by itself: do not send it again",
+    });
+  });
+
   it("exits 1 when it is refused, at once", async () => {
     const receipt = receipts("refused");
     const { exitCode, stderr, recording } = await run(waiting, { views: { receipt } });
@@ -758,6 +774,15 @@ describe("correct", () => {
       subject: "reverted: forge's proposal: the plan",
       body: { reverts: ID },
     });
+    for (const status of ["ratified", "rejected", "replaced"] as const) {
+      const proposals = [{ ...PROPOSAL, proposer: "forge", status, waits_for: null }];
+      const { stderr, exitCode } = await refused(["correct", "4f2a91", "--revert"], {
+        views: { ...views, proposals },
+      });
+      expect(exitCode).toBe(1);
+      expect(stderr).toContain(`not sent: forge's proposal has ended: it was ${status}`);
+      expect(stderr.includes("deaddrop propose --supersedes")).toBe(status === "ratified");
+    }
     for (const resolve_id of [resolved("proposal"), resolved("ship", "forge", "scribe")]) {
       const { stderr } = await refused(["correct", "4f2a91", "--revert"], {
         views: { resolve_id },

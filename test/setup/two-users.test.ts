@@ -57,6 +57,16 @@ describe.runIf(ABLE)("two users of one host (needs root)", () => {
     expect(as(BELA, ["-e", append, join(wire, "decisions.jsonl")]).status).toBe(0);
   });
 
+  it("are told when one gives the other's handle, and have no key of it afterwards", () => {
+    deaddrop(ANNA, "init", "--me", "anna", "--peer", "bela", "--wire", wire, "--group", `${GROUP}`);
+    const wrong = as(BELA, [BIN, "join", wire, "--me", "anna"], root);
+    expect(wrong.status).toBe(2);
+    expect(wrong.stderr).toContain(`belongs to user ${ANNA}, and it should be yours`);
+    expect(wrong.stderr).toContain("check the handle that you gave (--me)");
+    deaddrop(BELA, "join", wire, "--me", "bela");
+    expect(deaddrop(BELA, "whoami", "--wire", wire)).toContain("bela");
+  });
+
   it("hear each other once each has pinned the other", () => {
     deaddrop(ANNA, "init", "--me", "anna", "--peer", "bela", "--wire", wire, "--group", `${GROUP}`);
     deaddrop(BELA, "join", wire, "--me", "bela");

@@ -54,9 +54,10 @@ function begin(session: Session): void {
   const { world, place, memory, files, recorder } = session;
   const { disk } = world;
   const report = lookAtOwnLogs(files);
-  const isReordered = (name: string) => compareLog(session, name).verdict === "reordered";
+  const holdsAll = (name: string) =>
+    ["same", "reordered"].includes(compareLog(session, name).verdict);
   const fold: Recorder["fold"] = (event) => recorder.fold(event);
-  replayJournal({ disk, place, memory, fold, isReordered }, files.journal);
+  replayJournal({ disk, place, memory, fold, holdsAll }, files.journal);
   correctTimes(session);
   restoreInbox({ disk, place, memory, files });
   restoreNotices({ memory, files });

@@ -58,6 +58,7 @@ export type LocalEvent = Extract<
       | "noticed"
       | "started"
       | "rewound"
+      | "recounted"
       | "held"
       | "held_back"
       | "set_back"

@@ -22,8 +22,8 @@ export interface Replay {
   readonly place: AgentConfig;
   readonly memory: Memory;
   fold(event: CoreEvent): void;
-  /** Whether the log holds all that the journal knows of it, in another order. Spec 1.6. */
-  isReordered(log: string): boolean;
+  /** Whether the log holds all that the journal knows of it, in whatever order. Spec 1.6. */
+  holdsAll(log: string): boolean;
 }
 
 /** How far one replay has come. */
@@ -33,8 +33,8 @@ interface Progress {
   readonly reached: Map<string, LineEntry>;
   /** Logs that lack lines of the journal: what follows in them is awaited. */
   readonly broken: Set<string>;
-  /** Logs whose lines are in another order: each is read where it is. */
-  readonly reordered: Set<string>;
+  /** Logs whose lines are at other places now: each is read where it is. */
+  readonly moved: Set<string>;
 }
 
 /**
@@ -47,7 +47,7 @@ export function replayJournal(replay: Replay, journal: Journal<JournalEntry>): v
     source: openLineReader(disk, place),
     reached: new Map(),
     broken: new Set(),
-    reordered: new Set(),
+    moved: new Set(),
   };
   try {
     for (const { entry, end } of journal.read(memory.journalEnd)) {
@@ -62,13 +62,13 @@ export function replayJournal(replay: Replay, journal: Journal<JournalEntry>): v
     if (intake === undefined) continue;
     const cursor = cursorAt(disk, join(place.wire.folder, intake.log.path), end, line);
     // The bytes before that place are not the ones that were read: the next look compares the log.
-    const isReordered = progress.reordered.has(name);
-    moveCursor(intake, isReordered ? { ...cursor, prefixHash: "" } : cursor, "replayed");
+    const isMoved = progress.moved.has(name);
+    moveCursor(intake, isMoved ? { ...cursor, prefixHash: "" } : cursor, "replayed");
   }
 }
 
 function replayEntry(replay: Replay, progress: Progress, entry: JournalEntry): void {
-  const { reached, broken, reordered } = progress;
+  const { reached, broken, moved } = progress;
   switch (entry.k) {
     case "local": {
       const { event } = entry;
@@ -78,7 +78,7 @@ function replayEntry(replay: Replay, progress: Progress, entry: JournalEntry): v
       for (const { log, lines } of event.kind === "reset" ? event.logs : []) {
         if (lines === undefined) continue;
         broken.delete(log);
-        reordered.delete(log);
+        moved.delete(log);
         reached.delete(log);
       }
       return;
@@ -155,10 +155,10 @@ function eventOf(
   return lineEvent({ log, line, own }, { ...taken, message }, bytes);
 }
 
-/** The line of an entry, from its place, or from anywhere while the log shows another order. */
+/** The line of an entry, from its place, or from anywhere while the log shows it at another. */
 function notedLine(
-  { isReordered }: Replay,
-  { source, reordered }: Progress,
+  { holdsAll }: Replay,
+  { source, moved }: Progress,
   { log, start, end, id = "" }: LineEntry,
 ): { readonly bytes: Uint8Array; readonly message: RecalledMessage } | undefined {
   const noted = (bytes: Uint8Array | undefined) => {
@@ -167,9 +167,9 @@ function notedLine(
   };
   const there = noted(source.at(log, start, end));
   if (there !== undefined) return there;
-  if (!reordered.has(log)) {
-    if (!isReordered(log)) return undefined;
-    reordered.add(log);
+  if (!moved.has(log)) {
+    if (!holdsAll(log)) return undefined;
+    moved.add(log);
   }
   return noted(source.anywhere(log, end - start, id));
 }

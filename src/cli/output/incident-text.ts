@@ -13,21 +13,23 @@ const STYLE_BY_STATUS: Record<IncidentView["status"], Style> = {
   resolved: "green",
 };
 
-export function incidentRow(each: IncidentView, nowMs: number): Cell[] {
+export function incidentRow(each: IncidentView, nowMs: number, self: string): Cell[] {
   return [
     { text: shortId(each.event_id), style: "bold" },
     severityCell(each.severity),
     { text: each.status, style: STYLE_BY_STATUS[each.status] },
     { text: each.automatic ? `${each.from}, automatic` : each.from, style: "cyan" },
     { text: when(each.raised_at, nowMs), style: "dim" },
-    { text: each.addressees.map((who) => addresseeText(who, nowMs)).join(", ") || "-" },
+    { text: each.addressees.map((who) => addresseeText(who, nowMs, self)).join(", ") || "-" },
     { text: each.subject },
   ];
 }
 
-function addresseeText(who: IncidentAddressee, nowMs: number): string {
+function addresseeText(who: IncidentAddressee, nowMs: number, self: string): string {
   if (who.acked) return `${who.handle}: acked`;
   if (who.escalated) return `${who.handle}: escalated`;
+  // What is here has come here, whether or not a heartbeat of ours has said so.
+  if (who.handle === self && who.stage === "undelivered") return `${who.handle}: not acked`;
   const isDue = who.stage === "read" && who.due_at !== null;
   const state = isDue ? `due ${when(who.due_at ?? "", nowMs)}` : STAGE[who.stage ?? "unknown"];
   return `${who.handle}: ${state}`;
@@ -68,7 +70,7 @@ export async function followIncidents(
       const known = shown.get(each.event_id);
       if (known === facts || (known === undefined && !wanted(each))) continue;
       emit(cli, flags, each, (paint) =>
-        table([incidentRow(each, cli.clock.nowMs())], paint, cli.stdout.columns),
+        table([incidentRow(each, cli.clock.nowMs(), client.handle)], paint, cli.stdout.columns),
       );
     }
     shown = now;

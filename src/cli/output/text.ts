@@ -69,3 +69,9 @@ function dueCell({ overdue, due_at }: ObligationView, nowMs: number): Cell {
   if (overdue) return { text: `overdue, ${when(due_at, nowMs)}`, style: "red" };
   return { text: due_at === null ? "no deadline" : `due ${when(due_at, nowMs)}` };
 }
+
+/** Also said by `sent`, which lists what is in the logs. Heartbeats are lines, too. */
+export function waitingText(lines: number): string {
+  const those = lines === 1 ? "1 line of yours is" : `${lines} lines of yours are`;
+  return `${those} stored here and not safe in the log yet, and get there without your help`;
+}

@@ -20,6 +20,17 @@ export async function refuseEnded(client: Client, parent: Parent, anyway: boolea
   throw new DeaddropError("refused", `not sent: ${endedText(found)}`, { hint });
 }
 
+/** Throws for a proposal of ours that has ended: to take it back changes nothing. Spec 3.4. */
+export async function refuseLateRevert(client: Client, parent: Parent): Promise<void> {
+  const found = await proposalOf(client, parent);
+  if (found === undefined || OPEN.includes(found.status)) return;
+  const hint =
+    found.status === "ratified"
+      ? "what is in force is replaced by another: deaddrop propose --supersedes <decision-id>; `deaddrop decisions` shows the ids"
+      : "there is nothing to take back; `deaddrop proposals` shows what became of each";
+  throw new DeaddropError("refused", `not sent: ${endedText(found)}`, { hint });
+}
+
 /** What a reply to a proposal says of itself: it decides nothing. Spec 3.3. */
 export async function replyNote(client: Client, parent: Parent): Promise<string | undefined> {
   const id = shortId(parent.event_id);
@@ -52,7 +63,10 @@ function endedText({ proposer, status, decided_by }: ProposalView): string {
 
 /** What may be done instead. */
 function remedy(ended: ProposalView, all: readonly ProposalView[], self: string): string {
-  if (ended.status === "ratified") return "`deaddrop decisions` shows what was decided";
+  const { status: was } = ended;
+  // Replaced is what another proposal of its thread was ratified in the place of.
+  if (was === "ratified" || was === "replaced")
+    return "`deaddrop decisions` shows what was decided";
   const other = all.find(
     ({ correlation_id, status, proposer }) =>
       correlation_id === ended.correlation_id && status === "open" && proposer !== self,

@@ -127,8 +127,8 @@ async function waitFor(
     if (!client.viaDaemon) await client.ask("tick");
     const receipts: Waited[] = [];
     for (const { event_id } of answer.messages) {
-      const view = await client.view("receipt", { event_id });
-      receipts.push(...view.receipts.map((each) => ({ event_id, ...each })));
+      const known = await receiptsOf(client, event_id);
+      receipts.push(...known.map((each) => ({ event_id, ...each })));
     }
     const undecided = receipts.some(
       ({ state }) => state !== "refused" && RANK[state] < RANK[wanted],
@@ -136,6 +136,16 @@ async function waitFor(
     const leftMs = endMs - cli.clock.nowMs();
     if ((!undecided && receipts.length > 0) || leftMs <= 0) return receipts;
     await cli.clock.sleep(Math.min(pauseMs, leftMs));
+  }
+}
+
+/** None of a message that is stored here and has not come to its log yet. */
+async function receiptsOf(client: Client, event_id: string): Promise<ReceiptView[]> {
+  try {
+    return (await client.view("receipt", { event_id })).receipts;
+  } catch (error) {
+    if (error instanceof DeaddropError && error.code === "unknown_id") return [];
+    throw error;
   }
 }
 
@@ -154,7 +164,12 @@ function complain(receipts: readonly Waited[], wanted: WaitFor, limitMs: number)
   throw new DeaddropError(
     "timeout",
     `no ${NAMES[wanted]} within ${limitMs / 1_000} s${whose === "" ? "" : `: ${whose}`}`,
-    { hint: "the message is sent, do not send it again; `deaddrop sent` shows its receipts" },
+    {
+      hint:
+        whose === ""
+          ? "the message is stored here and goes out by itself: do not send it again"
+          : "the message is sent, do not send it again; `deaddrop sent` shows its receipts",
+    },
   );
 }
 

@@ -13,8 +13,13 @@ export interface LogState {
   lines: number;
   /** Lines among them that its author did not sign. */
   foreign: number;
-  /** Of a log that was rewritten: how many of them it had before that. */
+  /**
+   * Of a log that was rewritten: how many of them it had before that. Of one out of which lines have
+   * vanished: how many.
+   */
   earlier?: number;
+  /** Up to this line the count may be that of before the last lines vanished. */
+  recounted?: number;
   /** Chained lines in order, `seq` rising: the last chained line among the first n is in here. */
   marks: ChainMark[];
   beats: BeatMark[];

@@ -37,6 +37,11 @@ export function applyLogs(state: LogsState, event: CoreEvent, env: Env): Readonl
       log.lines = event.line;
     }
   }
+  if (event.kind === "recounted") {
+    const log = openLog(state, event.log);
+    log.earlier = event.earlier;
+    log.recounted = event.line;
+  }
   if (event.kind === "reset") for (const each of event.logs) beginRewritten(state, each);
   if (event.kind !== "line" && event.kind !== "refused" && event.kind !== "skipped") return touched;
   const log = openLog(state, event.log);
@@ -66,6 +71,7 @@ function beginRewritten(state: LogsState, { log: name, lines }: ResetLog): void 
   const log = openLog(state, name);
   log.lines = Math.max(log.lines, lines);
   log.earlier = log.lines;
+  delete log.recounted;
 }
 
 function openLog(state: LogsState, name: string): LogState {
@@ -99,11 +105,13 @@ export function mayBeRestored(state: LogsState, name: string, line: number): boo
 export function headsOf(body: JsonValue, state: LogsState, layout: Layout): Map<string, Head> {
   const heads = parseHeads(body, layout);
   for (const [target, head] of heads) {
-    const { earlier = 0, marks } = state.get(target) ?? { marks: [] };
+    const { earlier = 0, recounted, marks } = state.get(target) ?? { marks: [] };
     if (earlier === 0) continue;
     const named = marks.find(({ id }) => id === head.eventId);
-    // A head that names an earlier line counts the log as it was before.
-    if (named === undefined || named.line > earlier) heads.set(target, counted(head, earlier));
+    // A head that names an earlier line counts the log as it was before, if it counts that far.
+    const isNew = named === undefined || named.line > (recounted ?? earlier);
+    const isBelow = recounted !== undefined && head.lines < (named?.line ?? 0);
+    if (isNew || isBelow) heads.set(target, counted(head, earlier));
   }
   return heads;
 }

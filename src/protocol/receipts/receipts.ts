@@ -152,15 +152,15 @@ export function headsFor(
     const mark = markAt(log, lines);
     const read = taken === undefined ? lines : Math.min(readLines(taken, log.lines), lines);
     // The author counts the lines that are in the log now.
-    const { earlier = 0 } = log;
-    const named = refused.slice(0, MAX_NAMED_REFUSALS).filter(({ last }) => last > earlier);
+    const { earlier = 0, recounted = earlier } = log;
+    const named = refused.slice(0, MAX_NAMED_REFUSALS).filter(({ last }) => last > recounted);
     heads[name] = {
       lines: Math.max(lines - earlier, 0),
       ...(mark === undefined || mark.line <= earlier ? {} : { seq: mark.seq, event_id: mark.id }),
       read_lines: Math.max(read - earlier, 0),
       refused: named.map(
         ({ first, last, reason }) =>
-          [Math.max(first - earlier, 1), last - earlier, reason] as const,
+          [Math.max(first, recounted + 1) - earlier, last - earlier, reason] as const,
       ),
     };
   }

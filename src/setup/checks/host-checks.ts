@@ -46,7 +46,16 @@ export function checkNode(version: string): Finding {
 /** Without kernel locks neither sending nor a daemon is possible: one is taken, on a file of its own. */
 export function checkLocks(folder = tmpdir()): Finding {
   const path = join(folder, `deaddrop-doctor-${process.pid}-${Date.now()}`);
-  const fd = openSync(path, "wx", 0o600);
+  let fd: number;
+  try {
+    fd = openSync(path, "wx", 0o600);
+  } catch (error) {
+    return failed(
+      "kernel locks",
+      `no file can be made in ${folder}: ${(error as Error).message}`,
+      `make ${folder} writable for you, or set TMPDIR to a folder that is`,
+    );
+  }
   try {
     lockDescriptor(fd, 0);
     return ok("kernel locks", "they can be taken");

@@ -1,7 +1,8 @@
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
 import { readWhole } from "../../storage/disk/disk.ts";
 import { wireKeyOf, wirePaths } from "../../storage/paths.ts";
+import { makeLayout, ownLogs } from "../../wire/layout.ts";
 import { forgetWire, resolveWireKey } from "../../storage/private/private-folders.ts";
 import { requireWire } from "../../storage/wire-folder.ts";
 import type { WireConfig } from "../../trust/policy/config.ts";
@@ -20,7 +21,7 @@ import { agentPathsOn, type SetupHost } from "../host.ts";
 import { excludeSteps, offeredPinSteps, refuseRoster, type PeerKey } from "./init-wire.ts";
 import { changePrivateTrust, readPrivateTrust } from "../../agent/config/trust-store.ts";
 import { setupReport, type SetupReport } from "../report.ts";
-import { mendSharingSteps, sharingOf } from "./sharing.ts";
+import { mendSharingSteps, refuseAnothers, sharingOf } from "./sharing.ts";
 import { runSteps, type Step } from "../steps.ts";
 import {
   holdsPolicy,
@@ -56,6 +57,10 @@ export function joinWire(
   agrees: Agreement = NO_AGREEMENT,
 ): SetupReport {
   const side = planSide(host, request, agrees);
+  // Before a key is made: who gives another user's handle by mistake would be two from then on.
+  for (const { path } of ownLogs(makeLayout(side.layout, side.roster), side.handle)) {
+    refuseAnothers(host.disk, join(side.wireDir, path), side.sharing);
+  }
   const steps: Step[] = [
     ...(request.anew === true ? forgetSteps(host, side) : []),
     keyStep(host, side.handle),

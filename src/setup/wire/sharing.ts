@@ -66,7 +66,7 @@ export function refuseAnothers(disk: Disk, path: string, sharing: Sharing): void
   const stat = disk.stat(path);
   if (sharing.groupId === undefined || stat === undefined || isOurs(stat)) return;
   throw new DeaddropError("config", `${path} belongs to user ${stat.uid}, and it should be yours`, {
-    hint: "have its owner, or the owner of the folder, look at it and move it away; then repeat the command",
+    hint: "check the handle that you gave (--me): is it yours? If it is, have the owner of the file, or of the folder, look at it and move it away; then repeat the command",
   });
 }
 

@@ -9,7 +9,7 @@ interface Meaning {
 const FULL: Meaning = {
   code: "disk_full",
   problem: "disk full",
-  hint: "free space on that filesystem (or raise the quota), then repeat the command",
+  hint: "free space on that filesystem, or raise the quota",
 };
 const DENIED: Meaning = {
   code: "denied",

@@ -39,6 +39,16 @@ describe("preconditions of a host", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
+  it("says so where no file can be made to take a lock on", () => {
+    const missing = join(folder, "missing");
+    expect(checkLocks(missing)).toMatchObject({
+      check: "kernel locks",
+      result: "failed",
+      detail: expect.stringContaining(`no file can be made in ${missing}`),
+      fix: expect.stringContaining("TMPDIR"),
+    });
+  });
+
   it("says what to install where no program can take a lock", () => {
     const path = process.env["PATH"];
     process.env["PATH"] = folder;

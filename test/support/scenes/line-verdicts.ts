@@ -37,6 +37,10 @@ export function notedVerdicts(disk: Disk, place: AgentConfig): Verdicts {
       }
     } else if (entry.k === "local" && entry.event.kind === "rewound") {
       drop(entry.event.log, entry.event.line - (earlier.get(entry.event.log) ?? 0));
+    } else if (entry.k === "local" && entry.event.kind === "recounted") {
+      // Where its earlier lines are now, the journal does not say.
+      drop(entry.event.log, 0);
+      earlier.set(entry.event.log, entry.event.earlier);
     } else if (entry.k === "local" && entry.event.kind === "reset") {
       for (const { log, lines } of entry.event.logs) {
         if (lines === undefined) continue;

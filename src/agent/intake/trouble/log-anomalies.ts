@@ -24,6 +24,7 @@ import { observe } from "../../state/log-status.ts";
 import { intakeOf, type LogIntake } from "../../state/agent-state.ts";
 import { SHARE_OF_TIME } from "./search-bounds.ts";
 import { moveCursor } from "../../state/log-cursor.ts";
+import { noteRecount } from "./vanished-lines.ts";
 
 /** How long a log is not read when it does not hold what it held; its author may be restoring it. */
 const LOOK_AGAIN_MS = 1_000;
@@ -60,6 +61,7 @@ export function judgeAnomaly(session: Session, name: string, anomaly: Anomaly): 
   const forMs = Math.max(LOOK_AGAIN_MS - tookMs, tookMs / SHARE_OF_TIME - tookMs);
   const monoMs = world.clock.monoMs();
   if (compared.verdict === "same") {
+    noteRecount(session, intake, compared.inOrder);
     moveCursor(intake, cursorAfter(session, intake, compared.inOrder), "compared");
     intake.order.look = look;
     observe(intake, { saw: "order", forMs: tookMs < LOOK_AGAIN_MS ? 0 : forMs }, monoMs);

@@ -10,6 +10,7 @@ import { showNotices } from "../../inbox/notices.ts";
 import { emit, writeExact } from "../../output/output.ts";
 import { safeJson } from "../../output/sanitise.ts";
 import { SHOWN_TO_PEOPLE, FOLLOW_PAUSE_MS } from "../../output/listing.ts";
+import { recipients } from "../../sending/recipients.ts";
 import { parentOf } from "../../sending/parent.ts";
 
 interface Flags extends GlobalFlags {
@@ -66,6 +67,10 @@ export async function run(cli: Cli, id: string | undefined, flags: Flags): Promi
     const named = id === undefined ? {} : { id: (await parentOf(client, id)).event_id };
     const asked = { ...queryOf(flags), ...named };
     const first = await showPage(cli, flags, client, asked);
+    // Of nobody there is nothing, and one would wait for it for ever.
+    if (flags.from !== undefined && first.messages.length === 0) {
+      await recipients(client, [flags.from]);
+    }
     const shown = hasNotices(flags, id) ? new Set<string>() : undefined;
     if (shown !== undefined) await showNotices(cli, flags, client, shown);
     const rest = { ...asked, after: first.next };

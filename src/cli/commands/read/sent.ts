@@ -3,7 +3,7 @@ import type { ReceiptStage, SentView } from "../../../api/views.ts";
 import { count, withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { emit, table, type Paint, type Style } from "../../output/output.ts";
-import { shortId, when } from "../../output/text.ts";
+import { shortId, waitingText, when } from "../../output/text.ts";
 import { SHOWN_TO_PEOPLE } from "../../output/listing.ts";
 
 interface Flags extends GlobalFlags {
@@ -30,10 +30,16 @@ export function command(cli: Cli): Command {
 export async function run(cli: Cli, flags: Flags): Promise<void> {
   const limit = flags.limit ?? (flags.json === true ? undefined : SHOWN_TO_PEOPLE);
   const args = limit === undefined ? {} : { limit };
-  const sent = await withClient(cli, flags, (client) => client.view("sent", args));
-  emit(cli, flags, sent, (paint) =>
-    sent.length === 0 ? "Nothing sent yet." : sentTable(cli, sent, paint),
-  );
+  const { sent, waiting } = await withClient(cli, flags, async (client) => {
+    const sent = await client.view("sent", args);
+    if (flags.json === true) return { sent, waiting: 0 };
+    const { storage } = await client.view("status");
+    return { sent, waiting: storage?.waiting ?? 0 };
+  });
+  emit(cli, flags, sent, (paint) => {
+    const listed = sent.length === 0 ? "Nothing sent yet." : sentTable(cli, sent, paint);
+    return waiting === 0 ? listed : `${listed}\n${paint("red", waitingText(waiting))}`;
+  });
 }
 
 function sentTable(cli: Cli, sent: readonly SentView[], paint: Paint): string {

@@ -127,7 +127,7 @@ function listCommand(cli: Cli): Command {
       await withClient(cli, flags, async (client) => {
         if (flags.follow === true) return followIncidents(cli, flags, client, wanted);
         const incidents = (await client.view("incidents")).filter(wanted);
-        const rows = incidents.map((each) => incidentRow(each, cli.clock.nowMs()));
+        const rows = incidents.map((each) => incidentRow(each, cli.clock.nowMs(), client.handle));
         emit(cli, flags, incidents, (paint) =>
           rows.length === 0 ? "No open incidents." : table(rows, paint, cli.stdout.columns),
         );

@@ -10,7 +10,7 @@ import { EXIT_WRONG, liveTroubles } from "../../live/live-troubles.ts";
 import { emit, table, type Cell, type Paint } from "../../output/output.ts";
 import { peerRow } from "../../output/peer-text.ts";
 import { sanitise } from "../../output/sanitise.ts";
-import { obligationRow, severityCell, shortId, when } from "../../output/text.ts";
+import { obligationRow, severityCell, shortId, waitingText, when } from "../../output/text.ts";
 import { troubleLine } from "../../live/trouble-text.ts";
 import { daemonText } from "./whoami.ts";
 
@@ -139,7 +139,7 @@ function storageText({ storage }: StatusView, paint: Paint, nowMs: number): stri
       `STORAGE TROUBLE since ${when(since, nowMs)}, tried again by itself: ${area}: ${detail}; ${hint}`,
   );
   const { waiting } = storage;
-  const wait = waiting === 0 ? [] : [`${waiting} of your messages wait and go out by themselves`];
+  const wait = waiting === 0 ? [] : [waitingText(waiting)];
   return [...lines, ...wait].map((line) => paint("red", sanitise(line))).join("\n");
 }
 

@@ -4,6 +4,7 @@ import { setupHost } from "../../../setup/host.ts";
 import { groupedFingerprint } from "../../../setup/contact/offered-key.ts";
 import { keyReport } from "../../../setup/report.ts";
 import { makeIdentity } from "../../../storage/private/identity.ts";
+import { StorageError } from "../../../storage/disk/disk.ts";
 import { identityPaths } from "../../../storage/paths.ts";
 import { rosterProblems } from "../../../wire/handle.ts";
 import type { Cli, GlobalFlags } from "../../context.ts";
@@ -26,7 +27,7 @@ export function run(cli: Cli, handle: string, flags: GlobalFlags): void {
   }
   const { disk, places, random } = setupHost(cli.env, cli.clock.nowMs());
   const paths = identityPaths(places, handle);
-  const { publicKey, signer } = makeIdentity(disk, paths, handle, random(32));
+  const { publicKey, signer } = asRefusal(() => makeIdentity(disk, paths, handle, random(32)));
   const report = keyReport(signer.keyId, publicKey);
   emit(cli, flags, { ...report, private_key: paths.key, public_key: paths.publicKey }, (paint) =>
     [
@@ -35,4 +36,14 @@ export function run(cli: Cli, handle: string, flags: GlobalFlags): void {
       `fingerprint   ${groupedFingerprint(report.fingerprint)}`,
     ].join("\n"),
   );
+}
+
+/** A key that is there is no failure of the disk: exit code 1. Spec 4.2. */
+function asRefusal<T>(make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    if (!(error instanceof StorageError) || error.code !== "exists") throw error;
+    throw new DeaddropError("refused", error.message, { hint: error.hint, cause: error });
+  }
 }

@@ -12,6 +12,7 @@ import {
   subjectWith,
   type Parent,
 } from "../../sending/parent.ts";
+import { refuseLateRevert } from "../../sending/ended.ts";
 import { recipients } from "../../sending/recipients.ts";
 import { addSendFlags, deliver, draftOptions, type SendFlags } from "../../sending/send-draft.ts";
 
@@ -58,6 +59,7 @@ export async function run(
         hint: "`deaddrop reject <id>` refuses a peer's",
       });
     }
+    if (reverts) await refuseLateRevert(client, parent);
     const { subject: own } = flags;
     const word = reverts ? "reverted" : "correction";
     const draft = {
