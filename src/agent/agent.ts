@@ -109,7 +109,10 @@ async function noteStart({ recorder, world }: Session): Promise<void> {
 function keepInbox({ world: { disk }, place, files, memory }: Session): void {
   const { inbox } = files;
   const isKnown = memory.inbox.unnoted === undefined;
-  if (isKnown && !inbox.isThere()) restoreInbox({ disk, place, memory, files });
+  if (isKnown && !inbox.isThere() && !restoreInbox({ disk, place, memory, files })) {
+    const problem = "it was deleted while a log lacked lines of it: all is read again";
+    throw new StorageError("io", place.paths.inbox, problem, { hint: "it goes on by itself" });
+  }
   inbox.rotate(() => oldestUnread(files, memory.state.receipts));
 }
 

@@ -22,8 +22,11 @@ export interface LineEvent {
   readonly refused: RefusalReason | undefined;
   readonly afterGap: boolean;
   /** A power cut removed it after the agent had read it, and its author has restored it. */
-  readonly isRead?: true;
+  readonly read?: ReadHow;
 }
+
+/** The agent has read a message alone, or by its answer all that the log had for it so far. Spec 3.2. */
+export type ReadHow = "alone" | "so far";
 
 /**
  * Lines that are not authentic: they prove nothing, they are counted and named in our heads. Blank

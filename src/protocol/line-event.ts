@@ -1,6 +1,6 @@
 import type { AdmittedMessage } from "../admission/admitted-message.ts";
 import type { RefusalReason } from "../admission/checks.ts";
-import type { LineEvent, RefusedEvent, SkippedEvent } from "./events.ts";
+import type { LineEvent, RefusedEvent, SkippedEvent, ReadHow } from "./events.ts";
 
 /** What became of a line, in the words of the journal. */
 export type LineOutcome = "accepted" | "refused" | "unauthentic" | "duplicate" | "blank";
@@ -25,7 +25,7 @@ export interface LinePlace {
   readonly first?: number | undefined;
   readonly count?: number | undefined;
   /** See `LineEvent`. */
-  readonly isRead?: true;
+  readonly read?: ReadHow | undefined;
 }
 
 /** The event of a judged line: live, recalled from the journal and in an audit the same. Spec 2.4. */
@@ -58,7 +58,7 @@ export function lineEvent(
     },
     refused: reason,
     afterGap: taken.afterGap,
-    ...(place.isRead === true ? { isRead: true } : {}),
+    ...(place.read === undefined ? {} : { read: place.read }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { AgentPaths } from "../../src/storage/paths.ts";
+import { fromPlain } from "../../src/wire/json/json.ts";
 import { nextPoint } from "../support/amounts.ts";
 import { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 import {
@@ -261,3 +262,64 @@ test("a line that its author has restored while others were missing counts in a 
   expect(subjects).toEqual(["one", "two", "three"]);
   await wire.expectReplayEqualsLive("forge");
 });
+
+/** Three requests of scribe's are in forge's inbox; the log that had them is taken away, and kept. */
+async function lostRequests(): Promise<{ wire: SimulatedWire; whole: string; ids: string[] }> {
+  const wire = new SimulatedWire(PAIR);
+  await wire.start("forge");
+  const log = "scribe_to_forge";
+  const ids: string[] = [];
+  let whole = "";
+  for (const [at, subject] of ["one", "two", "three"].entries()) {
+    const id = ids.at(-1);
+    const after = id === undefined ? {} : { after: { seq: at, id } };
+    const made = wire.forge("scribe", log, { type: "request", subject, ...after });
+    ids.push(made.id);
+    whole += `${Buffer.from(made.line).toString()}\n`;
+  }
+  wire.append(`${log}.jsonl`, whole);
+  await wire.pass(MINUTE);
+  return { wire, whole, ids };
+}
+
+test("what our agent has answered stays read when its log loses it and is given it back", async () => {
+  const { wire, whole, ids } = await lostRequests();
+  const second = ids[1] ?? "";
+  const { correlation_id: correlationId } = await wire
+    .agent("forge")
+    .view("resolve_id", { id: second });
+  const reply = { type: "ack", subject: "ack", body: fromPlain({ acks: second }), correlationId };
+  await wire.agent("forge").send([[{ to: ["scribe"], ...reply }]]);
+  await wire.pass(MINUTE);
+  const unread = async () => (await wire.agent("forge").view("status", undefined)).unread;
+  expect(await unread()).toBe(1);
+  wire.kill("forge");
+  wire.disk.process().remove(wire.paths("forge").checkpoint);
+  wire.replace("scribe_to_forge.jsonl", "");
+  await wire.start("forge");
+  wire.replace("scribe_to_forge.jsonl", whole);
+  await wire.pass(MINUTE);
+  expect(await unread()).toBe(1);
+  await wire.expectReplayEqualsLive("forge");
+});
+
+test.each(["while the daemon is down", "while it runs"])(
+  "an inbox that is deleted when a log lacks its lines gets them when they come back: %s",
+  async (when) => {
+    const { wire, whole } = await lostRequests();
+    await wire.rest();
+    if (when === "while the daemon is down") wire.kill("forge");
+    wire.replace("scribe_to_forge.jsonl", "");
+    wire.disk.process().remove(wire.paths("forge").inbox);
+    if (when === "while the daemon is down") await wire.start("forge");
+    else await wire.rest();
+    wire.replace("scribe_to_forge.jsonl", whole);
+    await wire.pass(MINUTE);
+    const { inbox } = wire.paths("forge");
+    const file = wire.disk.process().open(inbox, "read");
+    const text = Buffer.from(file.read(file.stat().size, 0)).toString("utf8");
+    const subjects = [...text.matchAll(/"subject":"([^"]+)"/g)].map(([, subject]) => subject);
+    expect(subjects).toEqual(["one", "two", "three"]);
+    await wire.expectReplayEqualsLive("forge");
+  },
+);

@@ -155,10 +155,10 @@ function eventOf(
 ): CoreEvent {
   const { tail, message } = line;
   const { name: log } = intake.log;
-  const isRead = message !== undefined && intake.awaited.get(message.id)?.isRead === true;
-  const place = { log, line: tail.line, own: isOwn(session, intake), ...countOf(run) };
+  const read = message === undefined ? undefined : intake.awaited.get(message.id)?.read;
+  const place = { log, line: tail.line, own: isOwn(session, intake), read, ...countOf(run) };
   const bytes = tail.kind === "line" ? tail.bytes : undefined;
-  return lineEvent(isRead ? { ...place, isRead } : place, line, bytes);
+  return lineEvent(place, line, bytes);
 }
 
 function countOf(run: JudgedRun["run"]): Pick<LineEntry, "first" | "count"> {

@@ -2,7 +2,7 @@ import { compareLog } from "../intake/trouble/log-anomalies.ts";
 import { beginLogs } from "../intake/history-mark.ts";
 import { reportHolds, reportRecovery } from "../intake/trouble/recovery-notices.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
-import type { Memory } from "../state/agent-state.ts";
+import { emptyMemory, type Memory } from "../state/agent-state.ts";
 import { restoreInbox } from "../state/inbox-recovery.ts";
 import { replayJournal } from "../state/journal-replay.ts";
 import { restoreNotices } from "../state/notices-recovery.ts";
@@ -22,8 +22,18 @@ export interface SessionBase {
   readonly troubles: StorageTroubles;
 }
 
-/** Opens and restores everything; the caller holds the identity's lock. Spec 4.1. */
-export function openSession(world: World, { place, memory, troubles }: SessionBase): Session {
+/**
+ * Opens and restores everything; the caller holds the identity's lock. The memory of the session is
+ * another one than that of `base` when its checkpoint does not fit the inbox. Spec 4.1.
+ */
+export function openSession(world: World, base: SessionBase): Session {
+  const { session, isComplete } = open(world, base);
+  if (isComplete) return session;
+  closeSession(session);
+  return open(world, { ...base, memory: emptyMemory(base.place, world.clock.monoMs()) }).session;
+}
+
+function open(world: World, { place, memory, troubles }: SessionBase) {
   const ctx = contextOf(place);
   const env = envOf(place, memory, () => world.clock.monoMs());
   const opened = openFiles(world.disk, place.paths, memory.journalEnd);
@@ -32,13 +42,12 @@ export function openSession(world: World, { place, memory, troubles }: SessionBa
   const recorder = new Recorder({ world, place, memory, env, journal: files.journal });
   const session: Session = { world, place, memory, env, ctx, files, recorder, ahead: {} };
   try {
-    begin(session);
+    return { session, isComplete: begin(session) };
   } catch (error) {
     // The caller tries again while the disk is in trouble.
     closeSession(session);
     throw error;
   }
-  return session;
 }
 
 export function closeSession({ files }: Pick<Session, "files">): void {
@@ -49,8 +58,11 @@ export function closeSession({ files }: Pick<Session, "files">): void {
   files.quarantine.close();
 }
 
-/** Our own logs first, then the journal and the inbox, then what the operator has to be told. */
-function begin(session: Session): void {
+/**
+ * Our own logs first, then the journal and the inbox, then what the operator has to be told. False when
+ * an empty memory has to be begun with.
+ */
+function begin(session: Session): boolean {
   const { world, place, memory, files, recorder } = session;
   const { disk } = world;
   const report = lookAtOwnLogs(files);
@@ -59,9 +71,12 @@ function begin(session: Session): void {
   const fold: Recorder["fold"] = (event) => recorder.fold(event);
   replayJournal({ disk, place, memory, fold, holdsAll }, files.journal);
   correctTimes(session);
-  restoreInbox({ disk, place, memory, files });
-  restoreNotices({ memory, files });
-  beginLogs(session);
+  const isComplete = restoreInbox({ disk, place, memory, files });
+  if (isComplete) {
+    restoreNotices({ memory, files });
+    beginLogs(session);
+  }
   reportRecovery(session, report);
-  reportHolds(session);
+  if (isComplete) reportHolds(session);
+  return isComplete;
 }

@@ -226,7 +226,9 @@ export class SessionKeeper {
         this.#checkpointAt = this.#memory.journalEnd;
       }
       const base = { place: this.#place, memory: this.#memory, troubles: this.#troubles };
-      return openSession(this.#world, base);
+      const session = openSession(this.#world, base);
+      this.#memory = session.memory;
+      return session;
     } catch (error) {
       this.#memory = undefined;
       throw error;

@@ -1,4 +1,4 @@
-import type { CoreEvent } from "../../protocol/events.ts";
+import type { CoreEvent, ReadHow } from "../../protocol/events.ts";
 import { answeredBy } from "../../protocol/receipts/receipts.ts";
 import { emptyState, type State } from "../../protocol/state.ts";
 import { freshSalt } from "../../storage/disk/salt.ts";
@@ -84,9 +84,9 @@ export interface LogOrder {
   goesOn: Continuation | undefined;
 }
 
-/** What the journal noted of a line; `isRead`: the agent has read it since, in its inbox. */
+/** What the journal noted of a line; `read`: the agent has read or answered it since, in its inbox. */
 export interface AwaitedLine extends LineEntry {
-  readonly isRead?: true;
+  readonly read?: ReadHow;
 }
 
 /** What the agent marks as read, or answers, also counts for awaited lines. Spec 3.2. */
@@ -94,10 +94,11 @@ export function readAwaited({ intakes }: Memory, event: CoreEvent): void {
   const answered = event.kind === "line" && event.own ? answeredBy(event.message) : undefined;
   if (event.kind !== "read" && answered === undefined) return;
   for (const { awaited } of intakes.values()) {
-    const upTo = awaited.get(answered ?? "")?.line ?? 0;
     for (const [id, entry] of awaited) {
-      const isNamed = event.kind === "read" && (event.ids === "all" || event.ids.includes(id));
-      if (isNamed || entry.line <= upTo) awaited.set(id, { ...entry, isRead: true });
+      if (entry.read !== undefined) continue;
+      if (id === answered) awaited.set(id, { ...entry, read: "so far" });
+      if (event.kind !== "read" || !(event.ids === "all" || event.ids.includes(id))) continue;
+      awaited.set(id, { ...entry, read: "alone" });
     }
   }
 }

@@ -12,7 +12,7 @@ import { emptyMemory, type KnownTimes, type Memory } from "./agent-state.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import { moveCursor } from "./log-cursor.ts";
 
-const VERSION = 7;
+const VERSION = 8;
 /** Journal entries on one line. */
 const ENTRIES_A_LINE = 256;
 /** A checkpoint of a long history costs more to write than what has come since costs to replay. */

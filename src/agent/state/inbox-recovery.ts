@@ -19,8 +19,11 @@ interface Recovery {
 /**
  * Makes the inbox hold what the journal says was routed, each line once. Spec 4.1, Delivery. What
  * is there and in no journal (the journal, or its tail, was lost) stays, and is not routed again.
+ *
+ * @returns false when a line that is folded is neither in the inbox nor in its log: with an empty memory
+ * it is awaited, and delivered when it comes back. The checkpoint is gone then.
  */
-export function restoreInbox({ disk, place, memory, files }: Recovery): void {
+export function restoreInbox({ disk, place, memory, files }: Recovery): boolean {
   const source = openLineReader(disk, place);
   // Without a checkpoint nothing says that the journal is the one that the inbox was written by.
   const isUnknown = memory.inbox.end === 0;
@@ -40,19 +43,28 @@ export function restoreInbox({ disk, place, memory, files }: Recovery): void {
       // The log may have other bytes there by now, which were never verified.
       if (line !== undefined && idOf(line) === id) return line;
       // While a sync program writes the log, its lines may be in another order. Spec 1.6.
-      return source.anywhere(log, end - start, id);
+      const found = source.anywhere(log, end - start, id);
+      // Before the inbox is written: a start after a crash must not take it for restored.
+      if (found === undefined && !isAwaited(memory, entry)) disk.remove(place.paths.checkpoint);
+      return found;
     });
     const unnoted = new Map(isUnknown ? unnamedRotated(files) : []);
     for (const { from, to } of unnamed) {
       for (const [id, at] of idsIn(files, from, to)) unnoted.set(id, at);
     }
     memory.inbox.unnoted = unnoted.size === 0 ? undefined : unnoted;
+    const isComplete = isUnknown || lost.every((entry) => isAwaited(memory, entry));
     for (const entry of lost) deliverAgain(memory, entry);
+    memory.inbox.end = files.inbox.end;
+    memory.inbox.from = files.journal.end;
+    return isComplete;
   } finally {
     source.close();
   }
-  memory.inbox.end = files.inbox.end;
-  memory.inbox.from = files.journal.end;
+}
+
+function isAwaited({ intakes }: Memory, { log, id = "", inbox }: Routed): boolean {
+  return intakes.get(log)?.awaited.get(id)?.inbox === inbox;
 }
 
 /**

@@ -217,8 +217,12 @@ function takeLine(state: ReceiptsState, event: LineEvent, env: Env): void {
   if (event.message.type === "heartbeat" || !isForUs(event, env)) return;
   const taken = takenOf(state, event.log);
   if (event.live) taken.news = event.line;
-  if (!isMail(event, env) || event.line <= taken.readFloor || event.isRead) return;
+  if (!isMail(event, env) || event.line <= taken.readFloor || event.read === "alone") return;
   if (taken.unread.length < MAX_UNREAD && taken.more === undefined) {
+    if (event.read === "so far") {
+      taken.unread = [];
+      return;
+    }
     const { id, priority, type } = event.message;
     const urgent = priority === "high" || type === "incident" ? ({ urgent: true } as const) : {};
     taken.unread.push({ id, line: event.line, at: event.at, ...urgent });

@@ -63,7 +63,7 @@ test("a checkpoint keeps all of the memory that is not of the moment", async () 
   intake.order.takesAny = true;
   intake.awaited.set(id, {
     ...{ k: "line", at: 4_000, log, line: 2, start: 100, end: 200, verdict: "accepted", id },
-    isRead: true,
+    read: "alone",
   });
   const { admission } = intake;
   admission.chain = { head: { seq: 3, id }, gaps: [{ from: 2, to: 2, after: id, before: id }] };
