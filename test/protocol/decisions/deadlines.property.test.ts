@@ -84,8 +84,6 @@ describe.each([
   );
 
   test("are what the rules say, read from the whole logs at once, however the logs came", () => {
-    let ended = 0;
-    let soon = 0;
     fc.assert(
       fc.property(
         arbitraryTalk(agents),
@@ -96,13 +94,25 @@ describe.each([
           const state = script.fold(viewer, interleave(script.events(viewer), picks));
           const found = reverted(script, state, viewer, NOON + afterMs, times);
           expect(found).toEqual(expected(script, state, viewer, NOON + afterMs, times));
-          ended += found.length;
-          soon += afterMs < hours(1) ? found.length : 0;
         },
       ),
       { numRuns: amount(400, 4_000) },
     );
-    expect([ended > 20, soon > 0]).toEqual([true, true]);
+  });
+
+  test("end proposals in the talks that are tried, soon and late", () => {
+    const ends = { soon: 0, late: 0 };
+    const tried = fc.sample(fc.tuple(arbitraryTalk(agents), after, fc.constantFrom(...TIMES)), {
+      seed: 11,
+      numRuns: 400,
+    });
+    for (const [{ steps, picks, viewer }, afterMs, times] of tried) {
+      const script = new OutcomeScript(kind, agents, scriptOf(steps, agents, true));
+      const state = script.fold(viewer, interleave(script.events(viewer), picks));
+      const { length } = reverted(script, state, viewer, NOON + afterMs, times);
+      ends[afterMs < hours(1) ? "soon" : "late"] += length;
+    }
+    expect([ends.soon > 0, ends.late > 10]).toEqual([true, true]);
   });
 
   test("are the same after a replay, and from a snapshot", () => {
