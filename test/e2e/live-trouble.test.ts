@@ -62,4 +62,8 @@ it("status --check and doctor exit 0 only when nothing is wrong now, else 1 with
   expect(silent.code).toBe(1);
   expect(silent.stdout).toContain(`the daemon (process ${daemon.pid}) did not answer within 10 s`);
   expect(silent.stdout).toContain(`kill -9 ${daemon.pid}`);
+  const { stdout: doctor } = await wire.run("forge", "doctor", "--json");
+  const { findings } = JSON.parse(doctor) as { findings: { check: string; result: string }[] };
+  const ofDaemon = findings.filter(({ check }) => check === "daemon");
+  expect(ofDaemon.map(({ result }) => result)).toEqual(["failed"]);
 });

@@ -50,7 +50,12 @@ export async function run(cli: Cli, flags: GlobalFlags): Promise<void> {
   // What a check has found on disk the agent need not say again.
   const said = new Set(onDisk.flatMap(({ check, result }) => (result === "failed" ? check : [])));
   const live = isAgentHere(onDisk) ? await liveFindings(cli, flags) : [];
-  const findings = [...onDisk, ...live.filter(({ check }) => !said.has(check))];
+  // A daemon that is there on disk, for example, may not answer.
+  const wrong = new Set(live.map(({ check }) => check));
+  const findings = [
+    ...onDisk.filter(({ check, result }) => result !== "ok" || !wrong.has(check)),
+    ...live.filter(({ check }) => !said.has(check)),
+  ];
   const failures = findings.filter(({ result }) => result === "failed").length;
   emit(cli, flags, { ok: failures === 0, findings }, (paint) => text(findings, paint));
   if (failures > 0) cli.exitCode = EXIT_WRONG;
