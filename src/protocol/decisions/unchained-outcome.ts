@@ -68,6 +68,8 @@ type Decisions = readonly (readonly [key: string, judged: Decided])[];
 interface Step {
   readonly line: number;
   readonly order: number;
+  /** It may come to decide more: what later lines decide is not settled before that is known. */
+  readonly isUnsure?: boolean;
   /** What it decides of those that are open; `undefined`: we lack lines that would tell. */
   take(open: ReadonlyMap<string, Proposal>): Decisions | undefined;
 }
@@ -93,12 +95,14 @@ function readAckersLog(
     ...rivalsIn(of, answers, proposerLog).flatMap((rival) => rivalRatified(of, rival, proposerLog)),
     ...acksIn(of, answers).map((ack) => answered(of, ack, proposerLog)),
   ];
-  for (const { line, take } of steps.sort((a, b) => a.line - b.line || a.order - b.order)) {
-    if (coverageAt(of.logs, answers, line - 1, proposerLog) === undefined) break;
-    const decided = take(open);
+  let isSure = true;
+  for (const step of steps.sort((a, b) => a.line - b.line || a.order - b.order)) {
+    if (coverageAt(of.logs, answers, step.line - 1, proposerLog) === undefined) break;
+    const decided = step.take(open);
     if (decided === undefined) break;
+    if (step.isUnsure === true) isSure = false;
     for (const [key, each] of decided) {
-      judged.set(key, each);
+      judged.set(key, isSure ? each : { ...each, settled: false });
       open.delete(key);
     }
   }
@@ -176,7 +180,18 @@ function answered(of: Case, ack: TopicLine, proposerLog: string): Step {
       ...others.map(({ key }) => [key, withdrawn] as const),
     ];
   };
-  return { line: ack.line, order: 2, take };
+  return { line: ack.line, order: 2, take, isUnsure: namesUnknown(of, ack, proposerLog) };
+}
+
+/**
+ * Whether an ack in a mixed thread names a line that we do not hold and that its author may have read:
+ * its next beat tells. If it is a proposal, the ack ratifies it and withdraws others.
+ */
+function namesUnknown(of: Case, ack: TopicLine, proposerLog: string): boolean {
+  if (!ack.approves || ack.target === undefined) return false;
+  if (knownLine(of.names, proposerLog, ack.target) !== undefined) return false;
+  if (!isMixed(of, ack.log, proposerLog, ack.line)) return false;
+  return beatsFrom(of.logs, ack.log, ack.line + 1).length === 0;
 }
 
 /**

@@ -112,3 +112,19 @@ describe.each([
     );
   });
 });
+
+test("an ack of what has not come yet leaves open what later acks decide", () => {
+  const script = new OutcomeScript("pairwise", AGENTS.slice(0, 2), [
+    "a proposes aP plain",
+    "b beats a=1",
+    "a proposes aR plain",
+    "b proposes bP",
+    "b acks aR plain",
+    "b acks aP plain",
+  ]);
+  const events = script.events("a");
+  const last = events.filter(({ log, line }) => log === "a_to_b" && line === 2);
+  const late = [...events.filter((event) => !last.includes(event)), ...last];
+  expect(last).toHaveLength(1);
+  expect(script.outcomes(script.fold("a", late))).toEqual(script.outcomes(script.fold("a")));
+});
