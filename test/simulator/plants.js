@@ -13,8 +13,8 @@ export const PLANTS = [
   {
     name: "cursor before inbox",
     file: "src/agent/session/open-session.ts",
-    find: "restoreInbox({ disk, place, memory, files });",
-    put: "",
+    find: "restoreInbox({ disk, place, memory, files })",
+    put: "true",
   },
   {
     name: "decision without lock check",
@@ -261,6 +261,22 @@ export const PLANTS = [
     put: "if (last === undefined) return undefined;\n  record = undefined;",
     test: "test/storage/own-log/log-writer.test.ts",
     title: "does not go on past a hole: a copy that is older than the log was gives nothing back",
+  },
+  {
+    name: "a copy doubts what is durable",
+    file: "src/storage/own-log/own-copy.ts",
+    find: "find(({ seq }) => seq > durable)",
+    put: "at(0)",
+    test: "test/storage/own-log/log-writer.test.ts",
+    title: "gives back what pending still names, when a crash came before pending forgot it",
+  },
+  {
+    name: "an ack of an unknown line leaves nothing open",
+    file: "src/protocol/decisions/unchained-outcome.ts",
+    find: "if (step.isUnsure === true) isSure = false;",
+    put: "",
+    test: "test/protocol/decisions/outcomes.property.test.ts",
+    title: "an ack of what has not come yet leaves open what later acks decide",
   },
 ];
 
