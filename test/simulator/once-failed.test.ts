@@ -14,6 +14,8 @@ const FOUND: readonly (readonly [seed: number, what: string])[] = [
   [2245, "a decision recorded twice, since a restored line took its beat back"],
   [7034, "a proposal open to one who holds back the log of an agent that it does not concern"],
   [7298, "a restored line behind others that were read again, left out"],
+  [10176, "a line lost by its log and by the inbox, and folded by a checkpoint"],
+  [10250, "an answer to one of several lost messages"],
 ];
 
 test.each(FOUND.slice(0, amount(2, FOUND.length)))(
