@@ -323,3 +323,23 @@ test.each(["while the daemon is down", "while it runs"])(
     await wire.expectReplayEqualsLive("forge");
   },
 );
+
+test("what was read while its log lacked it stays read after a start from a checkpoint of then", async () => {
+  const { wire, whole } = await lostRequests();
+  wire.kill("forge");
+  wire.disk.process().remove(wire.paths("forge").checkpoint);
+  wire.replace("scribe_to_forge.jsonl", whole.slice(0, whole.indexOf("\n") + 1));
+  await wire.start("forge");
+  await wire.agent("forge").markRead("all");
+  await wire.agent("forge").sync();
+  expect(wire.disk.lookUp(wire.paths("forge").checkpoint)).toBeDefined();
+  wire.replace("scribe_to_forge.jsonl", whole);
+  // Before our next heartbeat says how far has been read.
+  await wire.pass(2 * SECOND);
+  const unread = async () => (await wire.agent("forge").view("status", undefined)).unread;
+  expect(await unread()).toBe(0);
+  wire.kill("forge");
+  await wire.start("forge");
+  expect(await unread()).toBe(0);
+  await wire.expectReplayEqualsLive("forge");
+});

@@ -16,6 +16,8 @@ const FOUND: readonly (readonly [seed: number, what: string])[] = [
   [7298, "a restored line behind others that were read again, left out"],
   [10176, "a line lost by its log and by the inbox, and folded by a checkpoint"],
   [10250, "an answer to one of several lost messages"],
+  [10511, "a log that is put back while its writer starts"],
+  [10552, "a lost message that was read, taken in again, and replayed"],
 ];
 
 test.each(FOUND.slice(0, amount(2, FOUND.length)))(

@@ -152,7 +152,9 @@ function eventOf(
   judge({ ok: true, message }, intake.admission, contextOf(replay.place), reading);
   intake.past.lastAt = at;
   const own = intake.log.owner === message.from && entry.own === true;
-  return lineEvent({ log, line, own }, { ...taken, message }, bytes);
+  // As it was folded then: it may have been read while the log lacked it.
+  const read = intake.awaited.get(message.id)?.read;
+  return lineEvent({ log, line, own, read }, { ...taken, message }, bytes);
 }
 
 /** The line of an entry, from its place, or from anywhere while the log shows it at another. */

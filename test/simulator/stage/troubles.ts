@@ -75,7 +75,8 @@ async function putLogBack({ stage, luck, ledger }: Play, who: Member): Promise<v
   // What others have written into it is in no copy: lines after it would get other numbers.
   const lines = text.filter((byte) => byte === 0x0a).length;
   if (ledger.standing(log.name).length !== lines) return;
-  if (luck.chance(0.5)) stage.kill(who);
+  // One that is just starting has restored its log, and would be checked before it sees this.
+  if (luck.chance(0.5) || who.running === undefined) stage.kill(who);
   const ends = [...text.keys()].filter((at) => text[at] === 0x0a).map((at) => at + 1);
   const older = text.subarray(0, luck.pick([0, ...ends.slice(-12, -1)]));
   const process = stage.disk.process();
