@@ -18,6 +18,7 @@ const FOUND: readonly (readonly [seed: number, what: string])[] = [
   [10250, "an answer to one of several lost messages"],
   [10511, "a log that is put back while its writer starts"],
   [10552, "a lost message that was read, taken in again, and replayed"],
+  [10726, "a log that is put back while the disk fails"],
 ];
 
 test.each(FOUND.slice(0, amount(2, FOUND.length)))(

@@ -160,14 +160,9 @@ function placeOf({ handle, process, places }: Member): AgentConfig {
   return loadPlace(process, places, { wireDir: WIRE, handle });
 }
 
-/**
- * A power cut takes back lines of those who do not sync, and some cut their logs: then others stand
- * there. A log that is put back may get rubbish before its lines return, and they have other numbers.
- */
-function isAsItWasRead({ hostile, stage, honest }: Play): boolean {
-  if (hostile === undefined) return true;
-  const isMoved = honest.some(({ logWasPutBack }) => logWasPutBack);
-  return !(hostile.hasCut || stage.powerCuts > 0 || isMoved);
+/** A power cut takes back lines of those who do not sync, and some cut their logs: then others stand there. */
+function isAsItWasRead({ hostile, stage }: Play): boolean {
+  return hostile === undefined || !(hostile.hasCut || stage.powerCuts > 0);
 }
 
 /**

@@ -55,6 +55,11 @@ export function judgeAnomaly(session: Session, name: string, anomaly: Anomaly): 
   if (isOurs && compared.verdict !== "same") {
     // Spec 1.6: what our private copy has is put back without anybody's help.
     recoverOwnLogs(session, "anyway");
+    // Trouble with the disk says nothing of what the copy has: it is tried again when it is due.
+    if (session.files.own.writer.stuck(name) !== undefined) {
+      observe(intake, { saw: "stop", forMs: LOOK_AGAIN_MS }, world.clock.monoMs());
+      return;
+    }
     compared = compareLog(session, name);
   }
   const tookMs = world.clock.monoMs() - beganMs;
