@@ -88,7 +88,7 @@ async function run(options: DaemonOptions, log: Pino, manager: ServiceManager): 
   const world = realWorld(places, options.wireDir, log);
   const hook = makeNoticeHook({
     settings: () => agent.place.settings.hooks,
-    who: { DEADDROP_AS: handle, DEADDROP_WIRE: options.wireDir },
+    who: () => ({ DEADDROP_AS: handle, DEADDROP_WIRE: agent.place.paths.wireDir }),
     monoMs: () => world.clock.monoMs(),
     wallMs: () => world.clock.wallMs(),
     run: runHook,

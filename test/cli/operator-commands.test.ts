@@ -426,7 +426,7 @@ describe("doctor", () => {
     const keys = join(machine.root, "config", "inter-agent-deaddrop");
     for (const name of ["forge.key", "forge.pub.json"]) rmSync(join(keys, name));
     const first =
-      /[Ii]f it was lost, restore it: deaddrop restore <backup>.*: deaddrop keygen forge/;
+      /[Ii]f its key was lost, restore it: deaddrop restore <backup>.*: deaddrop keygen forge/;
     for (const args of [
       ["config", "list", "--as", "forge"],
       ["join", machine.wireDir, "--me", "forge", "--peer", "scribe"],
@@ -438,7 +438,7 @@ describe("doctor", () => {
     const mistyped = await run("config", "list", "--as", "scrieb");
     expect([mistyped.code, mistyped.stderr]).toEqual([
       2,
-      expect.stringContaining("the identities here: scribe. If it was lost"),
+      expect.stringContaining("--as takes one of the identities here: scribe. If its key was lost"),
     ]);
     expect(existsSync(join(keys, "forge.key"))).toBe(false);
     const { wrong } = await doctor("--as", "forge");

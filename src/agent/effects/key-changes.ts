@@ -126,7 +126,9 @@ async function hasReadOwn(session: Session): Promise<boolean> {
   await takeInOwn(session);
   return ownLogs(place.layout, place.handle).every(({ name }) => {
     if (writer.blocked(name) !== undefined) return true;
-    if (writer.stuck(name) !== undefined) return false;
+    const stuck = writer.stuck(name);
+    // Any program that can read a log can keep it locked.
+    if (stuck !== undefined) return stuck.code === "locked";
     if (files.troubles.problem(`log ${name}`) !== undefined) return false;
     return isCaughtUp(intakeOf(memory, name).status);
   });

@@ -8,7 +8,7 @@ import { notStarted, type HookEnd, type HookRun } from "./run-hook.ts";
 export interface NoticeHook {
   /** Returns at once and never throws. */
   heard(notice: AgentNotice): void;
-  /** The daemon ends, and so does the command. */
+  /** The daemon ends: nothing more is run, and a command that runs is asked to end. */
   stop(): void;
 }
 
@@ -16,7 +16,7 @@ export interface NoticeHookOptions {
   /** What the operator has set now. */
   settings(): HookSettings;
   /** Who the agent is: `DEADDROP_AS` and `DEADDROP_WIRE`. */
-  readonly who: Readonly<Record<string, string>>;
+  who(): Readonly<Record<string, string>>;
   monoMs(): number;
   wallMs(): number;
   run(run: HookRun): Promise<HookEnd>;
@@ -70,7 +70,7 @@ export function makeNoticeHook(options: NoticeHookOptions): NoticeHook {
     if (command.length === 0) return;
     begunMs = [...begunMs, options.monoMs()].slice(-runsPerHour);
     isRunning = true;
-    const facts = { ...options.who, ...factsOf(told, total) };
+    const facts = { ...options.who(), ...factsOf(told, total) };
     const input = inputOf(told, options.wallMs());
     const { signal } = stopping;
     const over = (end: HookEnd): void => {

@@ -32,6 +32,8 @@ const OURS_ALONE = [
 ];
 /** How long a command that was asked to end may take for it. */
 const GRACE_MS = 3_000;
+/** How long the rest of its output is waited for, once it has ended. */
+const REST_MS = 500;
 const MAX_SAID = 200;
 
 /**
@@ -70,8 +72,6 @@ export async function runHook(run: HookRun): Promise<HookEnd> {
       clearTimeout(soft);
       clearTimeout(hard);
       run.signal.removeEventListener("abort", stop);
-      // Something in the background may keep it open.
-      child.stderr.destroy();
     };
     child.once("error", (error) => {
       clear();
@@ -81,12 +81,16 @@ export async function runHook(run: HookRun): Promise<HookEnd> {
       clear();
       // The program itself obeyed; what it has started and left behind need not have.
       if (cut !== undefined) signalGroup(child.pid, "SIGKILL");
+      const how = cut ?? (code === 0 ? "done" : "failed");
       const detail = signal ?? `exit code ${code ?? -1}`;
-      resolve({
-        how: cut ?? (code === 0 ? "done" : "failed"),
-        detail,
-        said: sanitise(said.trim()),
-      });
+      const end = (): void => {
+        clearTimeout(rest);
+        child.stderr.destroy();
+        resolve({ how, detail, said: sanitise(said.trim()) });
+      };
+      // What it has written is read to its end, unless something in the background keeps that open.
+      const rest = setTimeout(end, REST_MS);
+      child.once("close", end);
     });
   });
 }

@@ -258,8 +258,8 @@ function firstBeat(
 }
 
 /**
- * For our own deadlines. `paused` is the word of a daemon that stops or is in safe mode: it tells
- * nothing of an agent that may be busy (docs/decisions/032). For safe mode, which is the same for all
+ * For our own deadlines. A daemon that stops or is in safe mode says `paused`, and its agent may be
+ * busy all the while (docs/decisions/032). For safe mode, which is the same for all
  * readers, only `busy` counts.
  */
 function isLiveAndFree({ live, state }: BeatMark): boolean {

@@ -24,7 +24,7 @@ export function checkForeignLines(disk: Disk, place: AgentConfig): readonly Find
     const check = `log ${log.name}`;
     if (lines === 0) return [ok(check, `all that it ends with is signed by ${log.owner}`)];
     const much = lines > QUIET_LINES || bytes > QUIET_BYTES;
-    const detail = `the log of ${log.owner} holds ${lines} lines that ${log.owner} did not sign, ${bytes} bytes among its last ${LOOK_BYTES}`;
+    const detail = `the log of ${log.owner} holds ${lines} ${lines === 1 ? "line" : "lines"} that ${log.owner} did not sign, ${bytes} bytes among its last ${LOOK_BYTES}`;
     if (!much) return [ok(check, detail)];
     const fix = `they are passed over; see who may write there: ls -l ${join(place.wire.folder, log.path)}`;
     return [warning(check, detail, fix)];

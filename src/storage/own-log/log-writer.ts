@@ -61,8 +61,8 @@ export interface LogWriter {
   /** What our private copy of a log and the log itself hold of our lines, the copy first. */
   lines(log: string): Generator<OwnLine>;
   /**
-   * Whether lines from that one on are all that a log has to be given: it is the first, or it stands in
-   * the log, or what comes before it is archived.
+   * Whether no line of ours before that one is missing: it is the first, the log has it, or the lines
+   * before it are archived.
    */
   mayBegin(log: string, seq: number): boolean;
   /** Lines that the operator has found: the whole of our private copy of a log from now on. */

@@ -95,7 +95,7 @@ class CopyFile implements OwnCopy {
     else this.#addBehindGap([...before(), ...fresh], last);
   }
 
-  /** What the copy has missed follows in the log behind its last line, or the copy begins anew. */
+  /** Takes over from the log what the copy lacks. Without its last line among that, it is replaced. */
   #addBehindGap(lines: readonly OwnLine[], last: CopiedLine | undefined): void {
     const at = lines.findIndex(({ id }) => id === last?.id);
     if (last === undefined || at < 0) this.replace(lines);

@@ -103,8 +103,8 @@ function recoverWhatStands(
     if (repair.file !== undefined) return repair;
   }
   // The file is not what we left, or we do not remember all: our own copy may know more.
-  const mended = fromCopy(log, record, owed, context) ?? repair;
-  if (mended !== undefined) return mended;
+  const restored = fromCopy(log, record, owed, context) ?? repair;
+  if (restored !== undefined) return restored;
   if (context.copy.last() === undefined) return firstLook(log, owed, context);
   const known = lastKnown(record, owed, context.copy);
   // To go on after what the log holds now would be to sign the lines of the copy a second time.

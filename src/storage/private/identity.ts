@@ -53,9 +53,10 @@ export function makeIdentity(
 /** A key that was lost comes back; another one has to be pinned by every peer. */
 export function noKey(disk: Disk, paths: IdentityPaths, handle: string): StorageError {
   const others = identitiesIn(disk, paths.folder);
-  const typed = others.length === 0 ? "" : `the identities here: ${others.join(", ")}. `;
+  const typed =
+    others.length === 0 ? "" : `--as takes one of the identities here: ${others.join(", ")}. `;
   return new StorageError("missing", paths.key, `there is no key for "${handle}"`, {
-    hint: `${typed}If it was lost, restore it: deaddrop restore <backup>. If there never was one, or no backup: deaddrop keygen ${handle}`,
+    hint: `${typed}If its key was lost, restore it: deaddrop restore <backup>. If there never was one, or no backup: deaddrop keygen ${handle}`,
   });
 }
 

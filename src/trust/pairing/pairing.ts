@@ -16,7 +16,7 @@ export interface PeerClaim extends SasClaim {
 }
 
 /**
- * How far we are with one peer. It is private and durable before anything of it is shown: whoever
+ * How far we are with one peer. It is private and durable before anything of it is shown: one who
  * learns our nonce before it is committed can choose its own to fit.
  */
 export interface Pairing {
@@ -110,7 +110,7 @@ function waitForOperator(before: Pairing, { key, commitment }: PeerClaim): Pairi
 }
 
 /**
- * The operator lets another claim of that peer see a nonce: a new one, since whoever made the claim
+ * The operator lets another claim of that peer see a nonce: a new one, since the one who made the claim
  * may have known the old. What was counted stays. Spec 2.3.
  *
  * @param random 32 fresh bytes from the system

@@ -29,7 +29,7 @@ function makeScene(given: Partial<HookSettings> = {}) {
   const warned: string[] = [];
   const hook = makeNoticeHook({
     settings: () => settings,
-    who: { DEADDROP_AS: "forge" },
+    who: () => ({ DEADDROP_AS: "forge" }),
     monoMs: () => performance.now(),
     wallMs: () => Date.now(),
     run: (run) => {

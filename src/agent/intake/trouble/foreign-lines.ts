@@ -42,7 +42,7 @@ export function foreignIncident(
   return {
     key: `foreign_lines:${name}:${use.hour}`,
     cause: "foreign_lines",
-    subject: `the log of ${owner} holds ${held} lines that ${owner} did not sign`,
+    subject: `the log of ${owner} holds ${held} ${held === 1 ? "line" : "lines"} that ${owner} did not sign`,
     detail: `${use.lines} lines (${use.bytes} bytes) of them came into ${name} within this hour; they prove nothing about ${owner} and are passed over. See who may write there: ls -l ${name}.jsonl`,
     concernsWire: false,
   };

@@ -19,7 +19,7 @@ export function watchIdentity(
   const { name } = intake.log;
   if (memory.inUse !== undefined) return;
   if (message?.seq === undefined || message.version === "v2.0") return;
-  // A copy of what stands in this log, or of what we wrote for another wire: anybody can make these.
+  // A copy of a line of this log, or of one that we wrote for another wire: every reader can make it.
   if (reason === "replayed" || reason === "wrong_wire") return;
   if (reason !== "log_forked" && session.files.own.wroteOurselves(name, message.seq, message.id))
     return;

@@ -45,7 +45,7 @@ export function reportRecovery(
       key: hourlyKey(`log_restored:${log}`, session.world.clock.wallMs()),
       cause: "log_restored",
       subject: `our own log ${log} was cut or replaced, and is whole again`,
-      detail: `${lines} lines of ours were missing in it, and were put back from our private copy as they were; find out who has put an older copy of the wire there`,
+      detail: `${lines === 1 ? "a line of ours was" : `${lines} lines of ours were`} missing in it, and came back from our private copy as written; find out who has put an older copy of the wire there`,
       concernsWire: false,
     });
   }

@@ -5,7 +5,7 @@ import { knownEntries } from "./evidence.ts";
 
 /**
  * Any program that can write in the folder can take lines of its own out of a log again. What the
- * author writes next then stands at the number of a line that is folded, and would count as that
+ * author writes next then has the number of a line that is folded, and would count as that
  * line: the numbers have to go on behind it.
  *
  * @param inOrder all known lines, in the order of the log as it is now

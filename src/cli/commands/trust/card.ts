@@ -114,7 +114,7 @@ function cardText(card: AgentCard, paint: Paint): string {
   if (url !== "") lines.push(quote(url));
   if (capabilities.length > 0) lines.push(capabilities.map((each) => quote(each)).join(", "));
   for (const [peer, { nonce }] of card.claims) {
-    const whom = peer === "" ? "whoever reads this" : peer;
+    const whom = peer === "" ? "everybody who reads this" : peer;
     lines.push(`digits with ${whom}: committed${nonce === undefined ? "" : ", nonce shown"}`);
   }
   return [...lines, `signed by ${card.signedBy}, ${card.issuedAt}`].join("\n");
