@@ -4,7 +4,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../wire/durations.ts";
 import { textField } from "../body.ts";
 import type { Env } from "../env.ts";
 import { deadlineCadence } from "../heartbeats/liveness.ts";
-import { firstBeatCovering, firstBeatReading, lastBeat, readUpTo } from "../logs/logs.ts";
+import { firstBeatCovering, firstBeatReading, lastBeat, readUpTo } from "../logs/covering-beats.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import { answerLogName } from "./party-position.ts";
 import type { Proposal } from "./proposal.ts";

@@ -1,5 +1,5 @@
 import { readersOf } from "../logs/coverage.ts";
-import { beatsFrom, coverageAt, hasLostBeats } from "../logs/logs.ts";
+import { beatsFrom, coverageAt, hasLostBeats } from "../logs/covering-beats.ts";
 import type { BeatMark } from "../logs/logs-state.ts";
 import { knownLine } from "../logs/known-lines.ts";
 import { lastAtOrBelow } from "../logs/line-ranges.ts";

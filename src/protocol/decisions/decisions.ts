@@ -8,7 +8,7 @@ import {
 import type { AutomaticIncident, Effect } from "../effects.ts";
 import { quote } from "../../wire/quote.ts";
 import { advertisedCadence } from "../heartbeats/liveness.ts";
-import { beatsFrom, lastBeat } from "../logs/logs.ts";
+import { beatsFrom, lastBeat } from "../logs/covering-beats.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import type { Proposal } from "./proposal.ts";
 import { dropContent, proposalsById, type ProposalsState } from "./proposals-state.ts";

@@ -1,5 +1,5 @@
 import { answerLog, type Layout } from "../../wire/layout.ts";
-import { firstBeatCovering, isBeatOf, namedRefused } from "../logs/logs.ts";
+import { firstBeatCovering, isBeatOf, namedRefused } from "../logs/covering-beats.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import { knownLine, type KnownLines } from "../logs/known-lines.ts";
 import type { Outcome, Proposal } from "./proposal.ts";

@@ -3,7 +3,7 @@ import type { Log } from "../../wire/layout.ts";
 import { dueOf, readingOf } from "./answer-times.ts";
 import { judgeChained } from "./chained-outcome.ts";
 import { contentDigest, decisionContent } from "./decision-record.ts";
-import { isBeatOf } from "../logs/logs.ts";
+import { isBeatOf } from "../logs/covering-beats.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import type { Proposal } from "./proposal.ts";
 import {

@@ -4,7 +4,7 @@ import {
   firstBeatCovering,
   hasHeadsBefore,
   namedRefused,
-} from "../logs/logs.ts";
+} from "../logs/covering-beats.ts";
 import { knownLine } from "../logs/known-lines.ts";
 import { outcomeBy, type Judgement, type Outcome, type Proposal } from "./proposal.ts";
 import {

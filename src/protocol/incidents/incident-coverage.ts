@@ -5,7 +5,7 @@ import {
   firstBeatCovering,
   firstBeatReading,
   namedRefused,
-} from "../logs/logs.ts";
+} from "../logs/covering-beats.ts";
 import type { BeatMark, LogsState } from "../logs/logs-state.ts";
 import type { Env } from "../env.ts";
 import { isGrave, judgeEscalation } from "./safe-mode.ts";

@@ -9,7 +9,7 @@ import {
   type IncidentsState,
 } from "./incident-state.ts";
 import { deadlineCadence, silenceMs } from "../heartbeats/liveness.ts";
-import { lastBeat, namedRefused, readUpTo } from "../logs/logs.ts";
+import { lastBeat, namedRefused, readUpTo } from "../logs/covering-beats.ts";
 import { listedSubject } from "../routing.ts";
 import { HOUR_MS } from "../../wire/durations.ts";
 import type { LogsState } from "../logs/logs-state.ts";

@@ -1,7 +1,7 @@
 import type { Log } from "../../wire/layout.ts";
 import type { Breach, Incident, IncidentsState } from "./incident-state.ts";
 import { deadlineCadence } from "../heartbeats/liveness.ts";
-import { beatsFrom, firstBeatCovering, namedRefused } from "../logs/logs.ts";
+import { beatsFrom, firstBeatCovering, namedRefused } from "../logs/covering-beats.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import type { Env } from "../env.ts";
 import { DAY_MS, MINUTE_MS } from "../../wire/durations.ts";

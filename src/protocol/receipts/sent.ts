@@ -1,7 +1,7 @@
 import { answerLog, ownLogs } from "../../wire/layout.ts";
 import { addresseesOf } from "../addressing.ts";
 import { textField } from "../body.ts";
-import { readUpTo } from "../logs/logs.ts";
+import { readUpTo } from "../logs/covering-beats.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import { beatNaming } from "../logs/line-ranges.ts";
 import { isFolded, type CoreEvent, type LineEvent } from "../events.ts";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { serialiseBackup, type Backup } from "../../storage/private/backup-file.ts";
 import { readWhole, type Disk } from "../../storage/disk/disk.ts";
-import { aheadOf, newerHeads } from "../../storage/own-log/heads-merge.ts";
+import { aheadOf, newerHeads } from "./heads-merge.ts";
 import { serialiseHeads, type Heads } from "../../storage/own-log/heads.ts";
 import { wirePaths, type AgentPaths } from "../../storage/paths.ts";
 import { serialisePairings } from "../../trust/pairing/pairing-file.ts";

@@ -10,7 +10,7 @@ import {
   wantsPruning,
 } from "../../../src/protocol/logs/coverage.ts";
 import type { Head } from "../../../src/protocol/logs/heads.ts";
-import { coverageAt } from "../../../src/protocol/logs/logs.ts";
+import { coverageAt } from "../../../src/protocol/logs/covering-beats.ts";
 import type {
   BeatMark,
   ChainMark,

@@ -2,15 +2,14 @@ import { describe, expect, test } from "vitest";
 import { pruneBeats, wantsPruning } from "../../../src/protocol/logs/coverage.ts";
 import { advertisedCadence, parseHeads } from "../../../src/protocol/logs/heads.ts";
 import {
-  applyLogs,
   beatsFrom,
   coverageAt,
   firstBeatCovering,
   hasHeadsBefore,
   lastBeat,
-  mayBeRestored,
   namedRefused,
-} from "../../../src/protocol/logs/logs.ts";
+} from "../../../src/protocol/logs/covering-beats.ts";
+import { applyLogs, mayBeRestored } from "../../../src/protocol/logs/logs.ts";
 import { emptyLogs, type LogsState } from "../../../src/protocol/logs/logs-state.ts";
 import type { CoreEvent } from "../../../src/protocol/events.ts";
 import { fromPlain, JsonDouble } from "../../../src/wire/json/json.ts";

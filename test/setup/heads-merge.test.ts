@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { aheadOf, newerHeads } from "../../../src/storage/own-log/heads-merge.ts";
-import { parseHeads, serialiseHeads, type Heads } from "../../../src/storage/own-log/heads.ts";
+import { aheadOf, newerHeads } from "../../src/setup/backup/heads-merge.ts";
+import { parseHeads, serialiseHeads, type Heads } from "../../src/storage/own-log/heads.ts";
 
 const head = fc.record({ seq: fc.integer({ min: 1, max: 5 }), id: fc.constantFrom("a", "b") });
 const own = head.map(({ seq, id }) => ({ seq, id, end: seq * 10, prefixHash: id }));

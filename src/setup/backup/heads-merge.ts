@@ -1,4 +1,4 @@
-import type { Heads } from "./heads.ts";
+import type { Heads } from "../../storage/own-log/heads.ts";
 
 interface Head {
   readonly seq: number;
