@@ -220,7 +220,7 @@ function takeLine(state: ReceiptsState, event: LineEvent, env: Env): void {
   if (!isMail(event, env) || event.line <= taken.readFloor || event.read === "alone") return;
   if (taken.unread.length < MAX_UNREAD && taken.more === undefined) {
     if (event.read === "so far") {
-      taken.unread = [];
+      taken.unread = taken.unread.filter(({ line }) => line > event.line);
       return;
     }
     const { id, priority, type } = event.message;

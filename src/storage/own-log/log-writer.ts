@@ -11,7 +11,7 @@ import { NOTHING_OWED, reportOf, type RecoveryReport } from "./recovery-report.t
 import type { LogWriter, LogWriterOptions } from "./log-writer-port.ts";
 import { notSent, sentOrQueued, tooMuchWaits, type AppendResult } from "./append-result.ts";
 
-export type { LogWriter, OwnLine, OwnLog, RecoveryReport };
+export type { LogWriter, OwnLine, RecoveryReport };
 
 /** Reads and writes nothing before `recover`. */
 export function openLogWriter(options: LogWriterOptions): LogWriter {

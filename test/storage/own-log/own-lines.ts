@@ -6,8 +6,8 @@ import {
   openLogWriter,
   type LogWriter,
   type OwnLine,
-  type OwnLog,
 } from "../../../src/storage/own-log/log-writer.ts";
+import type { OwnLog } from "../../../src/storage/own-log/own-log-repair.ts";
 import { openQuarantine } from "../../../src/storage/files/quarantine.ts";
 import type { ChainHead } from "../../../src/wire/chain.ts";
 
