@@ -61,14 +61,20 @@ function doNow(
   return effects.filter((effect) => effect.do !== "record" && effect.do !== "mirror");
 }
 
-/** Our own logs may be closed to us (damaged, our key in use elsewhere): the rest goes on. */
+/**
+ * Our own logs may be closed to us (damaged, our key in use elsewhere): the rest goes on. What is
+ * decided to be said may have been said already in a log that we cannot read to its end: it would be
+ * said again in each round.
+ */
 export function doable(
-  session: Pick<Session, "memory" | "files">,
+  session: Pick<Session, "memory" | "files" | "env">,
   effects: readonly Effect[],
 ): readonly Effect[] {
-  return effects.filter(
-    (effect) => (effect.do !== "send" && effect.do !== "beat") || isOpen(session, effect.log),
-  );
+  return effects.filter((effect) => {
+    if (effect.do !== "send" && effect.do !== "beat") return true;
+    if (!isOpen(session, effect.log)) return false;
+    return effect.do === "beat" || session.env.reading.caughtUp(effect.log);
+  });
 }
 
 /** Whether that log of ours takes lines now. */
