@@ -1,7 +1,7 @@
 import type { Violation } from "./report.ts";
 import type { CoreEvent } from "../protocol/events.ts";
 import type { Env } from "../protocol/env.ts";
-import { decisionEvent } from "../protocol/decisions/decision-entry.ts";
+import { decisionEvent } from "../protocol/decisions/record/decision-entry.ts";
 import { openIfThere, type Disk } from "../storage/disk/disk.ts";
 import { isBlank, wholeLines } from "../storage/disk/line-splitter.ts";
 import { wirePaths } from "../storage/paths.ts";

@@ -1,6 +1,6 @@
 import type { LogsState } from "../protocol/logs/logs-state.ts";
 import { ratifiedDecisions } from "../protocol/decisions/decisions-view.ts";
-import type { UnsignedDecision } from "../protocol/decisions/decision-record.ts";
+import type { UnsignedDecision } from "../protocol/decisions/record/decision-record.ts";
 import { incidentsView, type IncidentView } from "../protocol/incidents/incident-view.ts";
 import type { CoreEvent } from "../protocol/events.ts";
 import type { Env } from "../protocol/env.ts";
@@ -102,7 +102,7 @@ function headViolations(logs: LogsState): Violation[] {
 function entryViolations(state: State): Violation[] {
   const violations: Violation[] = [];
   const recorded = new Set<string>();
-  for (const { id, record, verdict } of state.decisions.entries) {
+  for (const { id, record, verdict } of state.decisions.entries.all.values()) {
     const base = { log: null, line: null, event_id: id };
     if (verdict.is === "unproved" && verdict.signed) {
       violations.push({ ...base, rule: "decision_unproved", detail: verdict.detail });

@@ -1,5 +1,5 @@
 import type { Draft } from "../wire/compose.ts";
-import type { UnsignedDecision } from "./decisions/decision-record.ts";
+import type { UnsignedDecision } from "./decisions/record/decision-record.ts";
 import type { AgentState, HeartbeatTier } from "./env.ts";
 import type { NoticeNews } from "./agent-notices/agent-notice.ts";
 

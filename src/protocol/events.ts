@@ -2,7 +2,7 @@ import type { RefusalReason } from "../admission/checks.ts";
 import type { AdmittedMessage } from "../admission/admitted-message.ts";
 import type { NoticeNews } from "./agent-notices/agent-notice.ts";
 import type { AgentState } from "./env.ts";
-import type { DecisionEntry } from "./decisions/decision-record.ts";
+import type { DecisionEntry } from "./decisions/record/decision-record.ts";
 
 /** One authentic line of a log, as it reaches the fold. Events of one log come in its order. */
 export interface LineEvent {

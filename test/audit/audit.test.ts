@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AuditReport } from "../../src/audit/audit.ts";
-import type { UnsignedDecision } from "../../src/protocol/decisions/decision-record.ts";
+import type { UnsignedDecision } from "../../src/protocol/decisions/record/decision-record.ts";
 import type { Keys } from "../../src/audit/plan.ts";
 import { NO_KEYS, pinned, PINNED, signerOf, WireOnDisk } from "./wire-on-disk.ts";
 

@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { addViolation, auditView, newTally, tally } from "../../src/audit/report.ts";
 import { apply } from "../../src/protocol/core.ts";
-import { readEntry } from "../../src/protocol/decisions/decision-record.ts";
+import { addEntry } from "../../src/protocol/decisions/record/recorded-entries.ts";
+import { readEntry } from "../../src/protocol/decisions/record/decision-record.ts";
 import { readSnapshot, writeSnapshot } from "../../src/protocol/snapshot.ts";
 import { emptyState } from "../../src/protocol/state.ts";
 import type { CoreEvent, LineEvent } from "../../src/protocol/events.ts";
@@ -199,7 +200,7 @@ describe("a snapshot", () => {
     for (const [key, value] of Object.entries(odd)) {
       state.notices.told.set(key, 1);
       const owners = JSON.parse(JSON.stringify({ [key]: value })) as Record<string, string>;
-      state.decisions.entries.push({
+      addEntry(state.decisions.entries, {
         id: key,
         record: { domain_owners: owners },
         signedBy: undefined,
@@ -208,7 +209,7 @@ describe("a snapshot", () => {
       });
     }
     const proto = JSON.parse('{"__proto__":"z"}') as Record<string, string>;
-    const [first] = state.decisions.entries;
+    const [first] = state.decisions.entries.all.values();
     if (first) first.record.domain_owners = proto;
     expect(readSnapshot(writeSnapshot(state))).toEqual(state);
   });

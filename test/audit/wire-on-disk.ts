@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { runAudit, type AuditPlan, type AuditReport } from "../../src/audit/audit.ts";
 import { keyHistory, type KeyLine } from "../../src/audit/key-history.ts";
 import { filePlan, wirePlan, type Keys } from "../../src/audit/plan.ts";
-import type { UnsignedDecision } from "../../src/protocol/decisions/decision-record.ts";
+import type { UnsignedDecision } from "../../src/protocol/decisions/record/decision-record.ts";
 import { nodeDisk } from "../../src/storage/disk/node-disk.ts";
 import { DEFAULT_CONFIG } from "../../src/trust/policy/config.ts";
 import { DEFAULT_HEARTBEAT_TIERS } from "../../src/trust/policy/heartbeat-tiers.ts";

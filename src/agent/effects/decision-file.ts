@@ -1,11 +1,11 @@
 import { Buffer } from "node:buffer";
-import { decisionEvent } from "../../protocol/decisions/decision-entry.ts";
-import type { UnsignedDecision } from "../../protocol/decisions/decision-record.ts";
+import { decisionEvent } from "../../protocol/decisions/record/decision-entry.ts";
+import type { UnsignedDecision } from "../../protocol/decisions/record/decision-record.ts";
 import type { CoreEvent } from "../../protocol/events.ts";
 import type { Disk } from "../../storage/disk/disk.ts";
 import { segmentsOf } from "../../storage/files/segments.ts";
 import { appendShared, type SharedAppend, SHARED_MODE } from "../../storage/files/shared-file.ts";
-import { readNewLines } from "../../storage/files/tail.ts";
+import { readNewLines, type Cursor } from "../../storage/files/tail.ts";
 import { signFields } from "../../wire/compose.ts";
 import { fromPlain, type JsonObject } from "../../wire/json/json.ts";
 import type { Signer } from "../../wire/signature.ts";
@@ -24,16 +24,20 @@ function signDecision(decision: UnsignedDecision, signer: Signer): Uint8Array {
 /**
  * Records a decision unless `isProved` knows an entry of the live file or its archive: under the
  * file's kernel lock, so that of two recorders one finds the other's line. Spec 3.4, 4.1.
+ *
+ * @param known up to where all entries of the live file have been judged, and none was proved
  */
 export function recordDecision(
   disk: Disk,
   place: AgentConfig,
   decision: UnsignedDecision,
   isProved: (event: CoreEvent) => boolean,
+  known: Cursor | undefined,
 ): SharedAppend {
   const { wire, store, identity } = place;
   return appendShared(disk, wire.decisions, signDecision(decision, identity.signer), {
     mode: SHARED_MODE,
+    known,
     segments: segmentsOf(disk, wire.archive, "decisions"),
     find: (line) => {
       // Most lines are of other proposals: those need no signature check.

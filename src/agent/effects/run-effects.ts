@@ -139,7 +139,9 @@ function record(
   const { proposals, logs } = memory.state;
   const isProved = (event: CoreEvent): boolean =>
     event.kind === "entry" && judgeEntry(proposals, logs, env, event.entry).is === "proved";
-  const written = recordDecision(world.disk, place, effect.decision, isProved);
+  // Entries that were read and are not kept may be proved by now.
+  const known = memory.state.decisions.entries.areDropped ? undefined : memory.decisions;
+  const written = recordDecision(world.disk, place, effect.decision, isProved, known);
   const { decision_id: id } = effect.decision;
   world.log.info({ decision: id, outcome: written.outcome }, "decision recorded");
   takeInDecisions(session);

@@ -3,7 +3,7 @@ import {
   unreadNotices,
 } from "../../protocol/agent-notices/agent-notices-state.ts";
 import { ownLogs } from "../../wire/layout.ts";
-import type { EntryRecord } from "../../protocol/decisions/decision-record.ts";
+import type { EntryRecord } from "../../protocol/decisions/record/decision-record.ts";
 import { decisionsView, type SortedEntries } from "../../protocol/decisions/decisions-view.ts";
 import { incidentsView, unresolvedIncidents } from "../../protocol/incidents/incident-view.ts";
 import { keysView } from "../../protocol/keys/key-view.ts";
@@ -30,11 +30,12 @@ import type {
 import { unownedLogs } from "../../storage/unowned-logs.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { inboxPage, inboxView } from "./inbox-view.ts";
-import { searchView, threadMessagesView } from "./message-views.ts";
+import { threadMessagesView } from "./message-views.ts";
 import { waitViews } from "../intake/trouble/log-waits.ts";
 import { holdsView } from "../effects/peer-reset.ts";
 import { nextCommand } from "./next-command.ts";
 import { resolveId } from "./resolve-id.ts";
+import { searchView } from "./search-view.ts";
 import type { Session } from "../session/session.ts";
 import { statsView } from "./stats.ts";
 import { sendingStops, storageView, troublesView } from "./troubles.ts";
@@ -60,7 +61,7 @@ const renderers: { [N in ViewName]: Render<N> } = {
   sent: ({ memory }, args) => sentView(memory.state.receipts.sent, args?.limit),
   pending: ({ memory, env, world }) => pendingView(memory.state, env, world.clock.wallMs()),
   thread: (session, args) => threadMessagesView(session, args),
-  search: (session, args) => searchView(session, args),
+  search_page: (session, args) => searchView(session, args),
   decisions: ({ memory, env }) => withTiers(decisionsView(memory.state.decisions), env),
   proposals: ({ memory, env }) => proposalsView(memory.state.proposals, memory.state.logs, env),
   incidents: ({ memory, env }) => incidentsView(memory.state.incidents, env, memory.state.logs),

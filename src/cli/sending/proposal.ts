@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Client } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
-import { slug } from "../../protocol/decisions/decision-record.ts";
+import { slug } from "../../protocol/decisions/record/decision-record.ts";
 import type { Draft } from "../../wire/compose.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../wire/json/json-value.ts";
 import type { BodyFlags } from "../input/body-input.ts";

@@ -1,11 +1,17 @@
-import { isSuperseded, provedEntries, ratificationOf, type DecisionsState } from "./decisions.ts";
+import {
+  isSuperseded,
+  provedEntries,
+  ratificationOf,
+  revisionsIn,
+  type DecisionsState,
+} from "./decisions.ts";
 import {
   decisionOf,
   provedRecord,
   type EntryRecord,
   type SignedDecision,
   type UnsignedDecision,
-} from "./decision-record.ts";
+} from "./record/decision-record.ts";
 import type { ProposalsState } from "./proposals-state.ts";
 
 /** The entries of decisions.jsonl by what is proved of them; one for each proposal. Spec 3.4. */
@@ -23,18 +29,19 @@ export interface SortedEntries {
 
 export function decisionsView(state: DecisionsState): SortedEntries {
   const proved = provedEntries(state);
-  const inForce = proved.filter((entry) => !isSuperseded(entry, proved));
+  const revisions = revisionsIn(proved);
+  const superseded = new Set(proved.filter((entry) => isSuperseded(entry, revisions)));
+  const inForce = proved.filter((entry) => !superseded.has(entry));
+  const all = [...state.entries.all.values()];
   return {
     in_force: inForce.map(({ record }) => provedRecord(record)),
-    pending: state.entries.flatMap(({ record, verdict }) =>
+    pending: all.flatMap(({ record, verdict }) =>
       verdict.is === "pending" ? withoutClaim(record) : [],
     ),
-    unproved: state.entries.flatMap(({ record, verdict }) =>
+    unproved: all.flatMap(({ record, verdict }) =>
       verdict.is === "unproved" ? { ...withoutClaim(record), detail: verdict.detail } : [],
     ),
-    superseded: proved
-      .filter((entry) => !inForce.includes(entry))
-      .map(({ record }) => provedRecord(record)),
+    superseded: [...superseded].map(({ record }) => provedRecord(record)),
   };
 }
 

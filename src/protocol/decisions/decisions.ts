@@ -4,7 +4,18 @@ import {
   type DecisionEntry,
   type EntryRecord,
   type Ratification,
-} from "./decision-record.ts";
+} from "./record/decision-record.ts";
+import {
+  addEntry,
+  doubtfulEntries,
+  entriesOf,
+  isKnownEntry,
+  judgeAgain,
+  noEntries,
+  type JudgedEntry,
+  type RecordedEntries,
+  type Verdict,
+} from "./record/recorded-entries.ts";
 import type { AutomaticIncident, Effect } from "../effects.ts";
 import { quote } from "../../wire/quote.ts";
 import { advertisedCadence } from "../heartbeats/liveness.ts";
@@ -17,38 +28,19 @@ import type { CoreEvent } from "../events.ts";
 import type { Env, Now } from "../env.ts";
 import { answerLogName } from "./party-position.ts";
 
-/** Entries kept that are not proved, signed ones and others apart; beyond, the oldest go. */
-const MAX_DOUBTFUL = 4_096;
-/** Proved entries kept of one proposal: each required party may have recorded it, and once again. */
-const MAX_PROVED = 16;
 /** Spec 3.4: after so many beats of the proposer without an entry another party records it. */
 const BEATS_WITHOUT_ENTRY = 2;
 const CADENCES_OF_SILENCE = 2;
 
-export type Verdict =
-  | { readonly is: "proved" }
-  | { readonly is: "pending"; readonly detail: string }
-  /** `signed`: by a pinned agent, so the operator is told. */
-  | { readonly is: "unproved"; readonly signed: boolean; readonly detail: string };
-
-export interface JudgedEntry {
-  readonly id: string;
-  readonly record: EntryRecord;
-  readonly signedBy: string | undefined;
-  readonly signatureValid: boolean;
-  verdict: Verdict;
-}
-
 /** What is in decisions.jsonl, and what should be. Spec 3.4, "The record". */
 export interface DecisionsState {
-  /** In the order of the file. */
-  entries: JudgedEntry[];
+  readonly entries: RecordedEntries;
   /** Ratified proposals that we may record, without a proved entry. */
   readonly unrecorded: Set<string>;
 }
 
 export function emptyDecisions(): DecisionsState {
-  return { entries: [], unrecorded: new Set() };
+  return { entries: noEntries(), unrecorded: new Set() };
 }
 
 /** Folds an event after `applyProposals`, whose answer `changed` is. */
@@ -60,54 +52,20 @@ export function applyDecisions(
   logs: LogsState,
   changed: ReadonlySet<Proposal>,
 ): void {
-  if (event.kind === "entry" && !isKnown(state, event.entry)) {
+  if (event.kind === "entry" && !isKnownEntry(state.entries, event.entry)) {
     const { id, record, signedBy, signatureValid } = event.entry;
     const named = proposalsById(proposals, record.proposal_id ?? "", env);
     for (const proposal of named) nameProposal(proposals, proposal, env, logs);
     const verdict = judgeEntry(proposals, logs, env, event.entry);
-    state.entries.push({ id, record, signedBy, signatureValid, verdict });
-    if (state.entries.length > MAX_DOUBTFUL) boundEntries(state);
+    addEntry(state.entries, { id, record, signedBy, signatureValid, verdict });
     for (const proposal of named) noteWhetherRecorded(state, proposals, proposal, env);
   }
   for (const proposal of changed) {
-    for (const entry of state.entries) {
-      if (entry.record.proposal_id !== proposal.id) continue;
+    for (const entry of entriesOf(state.entries, proposal.id)) {
       nameProposal(proposals, proposal, env, logs);
-      entry.verdict = judgeEntry(proposals, logs, env, entry);
+      judgeAgain(state.entries, entry, judgeEntry(proposals, logs, env, entry));
     }
     noteWhetherRecorded(state, proposals, proposal, env);
-  }
-}
-
-/**
- * A line that is there twice, or is read again after the file was changed, adds nothing. The id
- * does not cover the signature: an entry without a valid one must not hide the real one.
- */
-function isKnown(
-  { entries }: DecisionsState,
-  { id, record, signedBy, signatureValid }: DecisionEntry,
-): boolean {
-  let proved = 0;
-  for (const each of entries) {
-    if (each.id === id && each.signedBy === signedBy && each.signatureValid === signatureValid) {
-      return true;
-    }
-    if (each.verdict.is === "proved" && each.record.proposal_id === record.proposal_id) proved += 1;
-  }
-  return proved >= MAX_PROVED;
-}
-
-/**
- * An agent that can write to the file but has no key cannot push out entries that wait for their
- * proof.
- */
-function boundEntries(state: DecisionsState): void {
-  for (const signed of [false, true]) {
-    const isDoubtful = ({ verdict, signatureValid }: JudgedEntry): boolean =>
-      verdict.is !== "proved" && signatureValid === signed;
-    let excess = state.entries.filter(isDoubtful).length - MAX_DOUBTFUL;
-    if (excess <= 0) continue;
-    state.entries = state.entries.filter((entry) => !isDoubtful(entry) || excess-- <= 0);
   }
 }
 
@@ -129,9 +87,7 @@ function noteWhetherRecorded(
 }
 
 function hasProvedEntry(state: DecisionsState, proposal: Proposal): boolean {
-  return state.entries.some(
-    ({ record, verdict }) => record.proposal_id === proposal.id && verdict.is === "proved",
-  );
+  return entriesOf(state.entries, proposal.id).some(({ verdict }) => verdict.is === "proved");
 }
 
 /**
@@ -210,7 +166,7 @@ export function decideDecisions(
     const ratified = ratificationOf(proposal, proposal.outcome);
     effects.push({ do: "record", decision: decisionOf(proposal.content, ratified, env.self) });
   }
-  for (const { id, verdict, record, signedBy } of state.entries) {
+  for (const { id, verdict, record, signedBy } of doubtfulEntries(state.entries)) {
     if (verdict.is !== "unproved" || !verdict.signed) continue;
     effects.push({ do: "tell", incident: unprovedIncident(id, signedBy, record, verdict.detail) });
   }
@@ -255,21 +211,34 @@ function isOursToRecord(proposal: Proposal, logs: LogsState, env: Env, now: Now)
 /** The proved entry of each proposal: readers count one, however often it was recorded. */
 export function provedEntries(state: DecisionsState): JudgedEntry[] {
   const first = new Map<string, JudgedEntry>();
-  for (const entry of state.entries) {
+  for (const entry of state.entries.all.values()) {
     const id = entry.record.proposal_id;
     if (entry.verdict.is === "proved" && id !== undefined && !first.has(id)) first.set(id, entry);
   }
   return [...first.values()];
 }
 
-/**
- * Whether another decision supersedes a proved one: it names it in `supersedes`, and all who agreed
- * to the first have agreed to it.
- */
-export function isSuperseded(entry: JudgedEntry, proved: readonly JudgedEntry[]): boolean {
-  const { decision_id: id, proposal_id: proposalId, acked_by: parties = [] } = entry.record;
-  return proved.some(({ record }) => {
-    if (record.supersedes !== id && record.supersedes !== proposalId) return false;
-    return parties.every((party) => record.acked_by?.includes(party) === true);
-  });
+/** The proved decisions that revise another one, by what they name in `supersedes`. */
+export function revisionsIn(proved: readonly JudgedEntry[]): ReadonlyMap<string, EntryRecord[]> {
+  const revisions = new Map<string, EntryRecord[]>();
+  for (const { record } of proved) {
+    const { supersedes } = record;
+    if (supersedes === undefined || supersedes === null) continue;
+    const same = revisions.get(supersedes);
+    if (same === undefined) revisions.set(supersedes, [record]);
+    else same.push(record);
+  }
+  return revisions;
+}
+
+/** Whether a revision supersedes a proved decision: all who agreed to that one have agreed to it. */
+export function isSuperseded(
+  { record: { decision_id: id, proposal_id: proposalId, acked_by: parties = [] } }: JudgedEntry,
+  revisions: ReturnType<typeof revisionsIn>,
+): boolean {
+  return [id, proposalId].some((name) =>
+    revisions
+      .get(name ?? "")
+      ?.some(({ acked_by }) => parties.every((party) => acked_by?.includes(party) === true)),
+  );
 }

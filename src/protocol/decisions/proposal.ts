@@ -1,4 +1,4 @@
-import type { DecisionContent } from "./decision-record.ts";
+import type { DecisionContent } from "./record/decision-record.ts";
 
 /** What became of a proposal, for good, and by which line. Spec 3.4, "One log decides". */
 export interface Outcome {

@@ -2,7 +2,7 @@ import { isChained } from "../../wire/chain.ts";
 import type { Log } from "../../wire/layout.ts";
 import { dueOf, readingOf } from "./answer-times.ts";
 import { judgeChained } from "./chained-outcome.ts";
-import { contentDigest, decisionContent } from "./decision-record.ts";
+import { contentDigest, decisionContent } from "./record/decision-record.ts";
 import { isBeatOf } from "../logs/covering-beats.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import type { Proposal } from "./proposal.ts";

@@ -7,6 +7,7 @@ import {
   LINE_END,
 } from "../disk/line-splitter.ts";
 import { openSegment } from "./segments.ts";
+import { prefixHash, type Cursor } from "./tail.ts";
 import { writeAnew } from "../disk/rewrite.ts";
 
 export type SharedAppend =
@@ -21,6 +22,8 @@ export interface SharedOptions {
    * Without it nothing is read: anybody may have made the file as long as they like.
    */
   readonly find?: (line: Uint8Array) => boolean;
+  /** What `find` need not be asked of: everything up to here is known, while the file looks so. */
+  readonly known?: Cursor | undefined;
   /** Archived segments of the same file, oldest first. */
   readonly segments?: readonly string[];
   /** Of a file that has to be made. */
@@ -52,7 +55,7 @@ export function appendShared(
     if (archived !== undefined) return { outcome: "found", line: archived };
     const { size } = file.stat();
     if (!endsLine(file, size)) file.append(LINE_END);
-    const present = findLine(file, options.find);
+    const present = findLine(file, options.find, knownTo(file, options.known));
     if (present !== undefined) {
       // Whoever wrote it may have died before its sync, or could not cut it after a failed one.
       writeAnew(file, present.start, present.end);
@@ -102,9 +105,17 @@ function findArchived(disk: Disk, options: SharedOptions): Uint8Array | undefine
   return undefined;
 }
 
-function findLine(file: DiskFile, find: SharedOptions["find"]) {
+/** How far the file is the one that was read; 0 when it is another, or was changed. */
+function knownTo(file: DiskFile, known: Cursor | undefined): number {
+  if (known === undefined) return 0;
+  const { dev, ino, size } = file.stat();
+  if (dev !== known.dev || ino !== known.ino || size < known.offset) return 0;
+  return prefixHash(file, known.offset) === known.prefixHash ? known.offset : 0;
+}
+
+function findLine(file: DiskFile, find: SharedOptions["find"], from = 0) {
   if (find === undefined) return undefined;
-  for (const line of wholeLines(file, 0, file.stat().size)) {
+  for (const line of wholeLines(file, from, file.stat().size)) {
     if (isFound(line, find)) return line;
   }
   return undefined;

@@ -1,9 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { apply } from "../../../src/protocol/core.ts";
-import { readEntry, type EntryRecord } from "../../../src/protocol/decisions/decision-record.ts";
+import { addEntry } from "../../../src/protocol/decisions/record/recorded-entries.ts";
+import {
+  readEntry,
+  type EntryRecord,
+} from "../../../src/protocol/decisions/record/decision-record.ts";
 import {
   decideDecisions,
   isSuperseded,
+  revisionsIn,
   provedEntries,
 } from "../../../src/protocol/decisions/decisions.ts";
 import type { Effect } from "../../../src/protocol/effects.ts";
@@ -53,7 +58,7 @@ class Wire {
   }
 
   verdicts(): string[] {
-    return this.state.decisions.entries.map(({ verdict }) =>
+    return [...this.state.decisions.entries.all.values()].map(({ verdict }) =>
       verdict.is === "proved" ? "proved" : `${verdict.is}: ${verdict.detail}`,
     );
   }
@@ -127,7 +132,7 @@ describe("the verdict on an entry", () => {
     wire.enter({ ...record, refs: ["docs/a.md"] });
     const detail = "decision does not follow from the proposal and its ratification";
     expect(wire.verdicts()).toEqual([`unproved: ${detail}`]);
-    const id = wire.state.decisions.entries[0]?.id;
+    const id = [...wire.state.decisions.entries.all.values()][0]?.id;
     expect(decided(wire.state, wire.env).filter((effect) => effect.do === "tell")).toEqual([
       {
         do: "tell",
@@ -149,7 +154,7 @@ describe("the verdict on an entry", () => {
     wire.enter({ ...record, proposal_id: "pending" });
     wire.enter(record ?? {}, {});
     wire.enter({ recorded_by: "a" });
-    const id = wire.state.decisions.entries[2]?.id;
+    const id = [...wire.state.decisions.entries.all.values()][2]?.id;
     const tells = decided(wire.state, wire.env).flatMap((it) => (it.do === "tell" ? it : []));
     expect(tells.map(({ incident }) => incident.subject)).toEqual([
       `decisions.jsonl: "${id}" is not proved`,
@@ -188,7 +193,7 @@ describe("the verdict on an entry", () => {
     const enter = (name: string) =>
       apply(state, entryOf({ proposal_id: script.idOf(name), recorded_by: "a" }), env);
     enter("P");
-    const [entry] = state.decisions.entries;
+    const [entry] = state.decisions.entries.all.values();
     if (entry === undefined) throw new Error("one entry");
     const mark = { is: "pending", detail: "as it was" } as const;
     entry.verdict = mark;
@@ -237,7 +242,7 @@ describe("an entry that is there again", () => {
 
 describe("entries that are not proved", () => {
   const ids = (wire: Wire) =>
-    wire.state.decisions.entries.map(
+    [...wire.state.decisions.entries.all.values()].map(
       ({ record, signatureValid }) =>
         `${signatureValid ? "signed" : "blank"} ${record.decision_id}`,
     );
@@ -248,7 +253,7 @@ describe("entries that are not proved", () => {
     const verdict = { is: "unproved", signed: signatureValid, detail: "" } as const;
     for (let n = 0; n < count; n += 1) {
       const record = { decision_id: `${n}` };
-      wire.state.decisions.entries.push({
+      addEntry(wire.state.decisions.entries, {
         id: `${id} ${n}`,
         record,
         signedBy,
@@ -353,11 +358,11 @@ describe("a decision that revises another", () => {
     ["not with nobody", { supersedes: "v6" }, false],
     ["not by nothing", { acked_by: ["a", "b"] }, false],
   ])("names it %s", (_name, record, expected) => {
-    expect(isSuperseded(old, [old, entry(record)])).toBe(expected);
+    expect(isSuperseded(old, revisionsIn([old, entry(record)]))).toBe(expected);
   });
 
   test("to which nobody agreed is revised by anyone", () => {
     const alone = entry({ decision_id: "v6", proposal_id: "p6" });
-    expect(isSuperseded(alone, [entry({ supersedes: "v6" })])).toBe(true);
+    expect(isSuperseded(alone, revisionsIn([entry({ supersedes: "v6" })]))).toBe(true);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { decisionEvent } from "../../../src/protocol/decisions/decision-entry.ts";
+import { decisionEvent } from "../../../src/protocol/decisions/record/decision-entry.ts";
 import { newPeer, type TrustStore } from "../../../src/trust/store.ts";
 import { eventId } from "../../../src/wire/canonical.ts";
 import { fromPlain, type JsonObject } from "../../../src/wire/json/json.ts";

@@ -8,7 +8,7 @@ import {
   type DecisionContent,
   type EntryRecord,
   type Ratification,
-} from "../../../src/protocol/decisions/decision-record.ts";
+} from "../../../src/protocol/decisions/record/decision-record.ts";
 import { V31_OMIT, canonicalBytes, sha256Hex } from "../../../src/wire/canonical.ts";
 import { fromPlain, type JsonObject } from "../../../src/wire/json/json.ts";
 import { NOON, WireScript } from "../../support/scripts/wire-script.ts";

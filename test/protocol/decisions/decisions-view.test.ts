@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { apply } from "../../../src/protocol/core.ts";
-import { readEntry } from "../../../src/protocol/decisions/decision-record.ts";
+import { readEntry } from "../../../src/protocol/decisions/record/decision-record.ts";
 import {
   decisionsView,
   ratifiedDecisions,

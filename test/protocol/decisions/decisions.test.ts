@@ -3,7 +3,7 @@ import { apply } from "../../../src/protocol/core.ts";
 import {
   readEntry,
   type UnsignedDecision,
-} from "../../../src/protocol/decisions/decision-record.ts";
+} from "../../../src/protocol/decisions/record/decision-record.ts";
 import { decideDecisions } from "../../../src/protocol/decisions/decisions.ts";
 import { decisionsView } from "../../../src/protocol/decisions/decisions-view.ts";
 import type { CoreEvent } from "../../../src/protocol/events.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { DecisionContent } from "../../../src/protocol/decisions/decision-record.ts";
+import type { DecisionContent } from "../../../src/protocol/decisions/record/decision-record.ts";
 import type { Outcome, Proposal } from "../../../src/protocol/decisions/proposal.ts";
 import { learnLine } from "../../../src/protocol/logs/known-lines.ts";
 import {

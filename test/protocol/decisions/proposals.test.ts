@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { contentDigest, decisionContent } from "../../../src/protocol/decisions/decision-record.ts";
+import {
+  contentDigest,
+  decisionContent,
+} from "../../../src/protocol/decisions/record/decision-record.ts";
 import { emptyLogs } from "../../../src/protocol/logs/logs-state.ts";
 import { emptyProposals } from "../../../src/protocol/decisions/proposals-state.ts";
 import { applyProposals, nameProposal } from "../../../src/protocol/decisions/proposals.ts";

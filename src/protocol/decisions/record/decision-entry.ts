@@ -1,8 +1,8 @@
-import type { TrustStore } from "../../trust/store.ts";
-import { signerOf } from "../../admission/authenticate.ts";
-import { parseObject } from "../../wire/json/json.ts";
+import type { TrustStore } from "../../../trust/store.ts";
+import { signerOf } from "../../../admission/authenticate.ts";
+import { parseObject } from "../../../wire/json/json.ts";
 import { readEntry } from "./decision-record.ts";
-import type { CoreEvent } from "../events.ts";
+import type { CoreEvent } from "../../events.ts";
 
 /**
  * What a line of decisions.jsonl says, and who signed it by these pins; undefined when it does not

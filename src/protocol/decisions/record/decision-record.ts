@@ -1,9 +1,9 @@
-import { canonicalBytes, sha256Hex, V31_OMIT } from "../../wire/canonical.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../wire/json/json.ts";
-import type { Message } from "../../wire/message.ts";
-import { field, textField, textsField } from "../body.ts";
-import { touchedDomains } from "./required-parties.ts";
-import type { Domains } from "../env.ts";
+import { canonicalBytes, sha256Hex, V31_OMIT } from "../../../wire/canonical.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../wire/json/json.ts";
+import type { Message } from "../../../wire/message.ts";
+import { field, textField, textsField } from "../../body.ts";
+import { touchedDomains } from "../required-parties.ts";
+import type { Domains } from "../../env.ts";
 
 /** A decision's text is cut at so many bytes of UTF-8. Spec 3.4. */
 const MAX_DECISION_BYTES = 16 * 1_024;
