@@ -29,9 +29,13 @@ const ARGUMENTS: { readonly [N in ViewName]: (json: unknown) => ViewArgs[N] } = 
     const given = asObject(json);
     return { id: needed(given, "id", text), ...optional(given, "by", oneOf(["event_id"])) };
   },
-  search: (json) => {
+  search_page: (json) => {
     const given = asObject(json);
-    return { text: needed(given, "text", text), ...optional(given, "limit", count) };
+    return {
+      text: needed(given, "text", text),
+      ...optional(given, "limit", count),
+      ...optional(given, "before", text),
+    };
   },
   decisions: (json) => optional(asObject(json), "all", flag),
   proposals: none,

@@ -114,6 +114,13 @@ export interface ThreadMessage extends MessageFields {
   };
 }
 
+/** What a part of history holds of a text, oldest first; the first page is of the newest part. */
+export interface SearchPage {
+  messages: ThreadMessage[];
+  /** For `before`: where the next page, of older messages, begins; null: there are none. */
+  next: string | null;
+}
+
 export interface WhoamiView {
   handle: string;
   /** Name of this wire's private folders. */
@@ -218,7 +225,7 @@ export interface Views {
   sent: SentView[];
   pending: ObligationView[];
   thread: ThreadView[];
-  search: ThreadMessage[];
+  search_page: SearchPage;
   decisions: DecisionsView;
   proposals: ProposalView[];
   incidents: IncidentView[];
@@ -249,7 +256,8 @@ export interface ViewArgs {
   pending: undefined;
   /** `by`: "event_id" takes it for no correlation id. */
   thread: { id: string; by?: "event_id" };
-  search: { text: string; limit?: number };
+  /** `limit`: at most so many; `before`: the `next` of the page before. */
+  search_page: { text: string; limit?: number; before?: string };
   decisions: { all?: boolean };
   proposals: undefined;
   incidents: undefined;

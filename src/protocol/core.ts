@@ -23,6 +23,7 @@ import { safeMode } from "./incidents/safe-mode.ts";
 import { setBack } from "./set-back.ts";
 import { isEarly } from "./startup.ts";
 import type { State } from "./state.ts";
+import { applyTally } from "./tally.ts";
 import { applyThreads } from "./threads/threads.ts";
 
 /**
@@ -47,6 +48,7 @@ export function apply(state: State, event: CoreEvent, env: Env): void {
   applyKeyChanges(state.keyChanges, event);
   applyReciprocations(state.reciprocations, changed);
   applyAnnouncements(state.announcements, event, env);
+  applyTally(state.tally, event);
   applyAgentNotices(state, event, env, { proposals: changed, refusals });
   for (const log of touched) {
     if (!wantsPruning(logs, log)) continue;

@@ -9,6 +9,7 @@ import { emptyNotices, type NoticesState } from "./notices.ts";
 import { emptyProposals, type ProposalsState } from "./decisions/proposals-state.ts";
 import { emptyReceipts, type ReceiptsState } from "./receipts/receipts.ts";
 import { emptyReciprocations, type ReciprocationsState } from "./keys/reciprocations.ts";
+import { emptyTally, type TallyState } from "./tally.ts";
 import { emptyThreads, type ThreadsState } from "./threads/threads.ts";
 
 /**
@@ -28,6 +29,7 @@ export interface State {
   readonly keyChanges: KeyChangesState;
   readonly reciprocations: ReciprocationsState;
   readonly announcements: AnnouncementsState;
+  readonly tally: TallyState;
 }
 
 export function emptyState(): State {
@@ -44,5 +46,6 @@ export function emptyState(): State {
     keyChanges: emptyKeyChanges(),
     reciprocations: emptyReciprocations(),
     announcements: emptyAnnouncements(),
+    tally: emptyTally(),
   };
 }

@@ -81,6 +81,8 @@ export interface AgentPaths {
   /** The folder in which both sides of a fork are kept. Spec 1.6. */
   readonly evidence: string;
   readonly journal: string;
+  /** Where the journal notes which message; derived from it. */
+  readonly lineIndex: string;
   readonly checkpoint: string;
   readonly pending: string;
   /** The folder of our private copies of our own logs. Spec 1.6. */
@@ -126,6 +128,7 @@ export function agentPaths(
     quarantine: join(stateDir, "quarantine.jsonl"),
     evidence: join(stateDir, "evidence"),
     journal: join(stateDir, "journal.jsonl"),
+    lineIndex: join(stateDir, "lines.index"),
     checkpoint: join(stateDir, "checkpoint.json"),
     pending: join(stateDir, "pending.jsonl"),
     ownCopies: join(stateDir, "own"),

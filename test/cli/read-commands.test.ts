@@ -379,10 +379,13 @@ describe("lists", () => {
     expect(await run(["thread", "x"], { views: { thread: [] } })).toMatchObject({ exitCode: 1 });
   });
 
-  it("search asks with a limit", async () => {
-    const views = { search: threadWith("x")[0]?.messages ?? [] };
+  it("search asks with a limit, and page by page until there is no more", async () => {
+    const messages = threadWith("x")[0]?.messages ?? [];
+    const views = { search_page: { messages, next: null } };
     const { recording, stdout } = await run(["search", "the plan", "--limit", "3"], { views });
-    expect(recording.asked).toEqual([{ name: "search", args: { text: "the plan", limit: 3 } }]);
+    expect(recording.asked).toEqual([
+      { name: "search_page", args: { text: "the plan", limit: 3 } },
+    ]);
     expect(stdout).toContain("4f2a91c700 scribe");
   });
 

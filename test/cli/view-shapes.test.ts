@@ -46,7 +46,7 @@ const TYPES = {
   propose: SENT,
   reject: answer,
   reply: answer,
-  search: view("search"),
+  search: `${API}.ThreadMessage[]`,
   send: SENT,
   "send --wait": `${SENT} & { receipts: (${API}.ReceiptView & { event_id: string })[] }`,
   sent: view("sent"),

@@ -87,7 +87,7 @@ async function everythingShown(): Promise<string> {
   const args: Partial<Record<ViewName, unknown>> = { inbox: {}, holds: { peer: "scribe" } };
   const shown = [];
   for (const name of VIEWS) shown.push(await agent.view(name, args[name] as never));
-  shown.push(await agent.view("search", { text: STEER }));
+  shown.push((await agent.view("search_page", { text: STEER })).messages);
   return JSON.stringify(shown);
 }
 

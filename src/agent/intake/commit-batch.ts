@@ -4,6 +4,7 @@ import type { CoreEvent, RewoundEvent } from "../../protocol/events.ts";
 import { isMail, isWantedBeat } from "../../protocol/routing.ts";
 import type { AutomaticIncident } from "../../protocol/effects.ts";
 import type { Cursor } from "../../storage/files/tail.ts";
+import { threadDigits } from "../state/indexed-journal.ts";
 import type { JournalEntry, LineEntry, LocalEntry } from "../state/journal-entries.ts";
 import { keepFork } from "./trouble/evidence.ts";
 import { runsOf, type JudgedRun } from "../state/line-runs.ts";
@@ -217,6 +218,7 @@ function entryOf(
     end: tail.end,
     verdict: line.verdict,
     ...idOf(line),
+    ...threadOf(line),
     ...(line.reason === undefined || run?.isMixed === true ? {} : { reason: line.reason }),
     ...(line.live ? {} : { old: true as const }),
     ...(isOwn(session, intake) ? { own: true as const } : {}),
@@ -229,6 +231,13 @@ function entryOf(
 function idOf({ message, duplicateOf }: JudgedLine): Pick<LineEntry, "id"> {
   const id = message?.id ?? duplicateOf;
   return id === undefined ? {} : { id };
+}
+
+function threadOf({ message }: JudgedLine): Pick<LineEntry, "thread" | "beat"> {
+  if (message === undefined) return {};
+  return message.type === "heartbeat"
+    ? { beat: true }
+    : { thread: threadDigits(message.correlationId) };
 }
 
 function quarantine(

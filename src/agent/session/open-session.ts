@@ -36,7 +36,7 @@ export function openSession(world: World, base: SessionBase): Session {
 function open(world: World, { place, memory, troubles }: SessionBase) {
   const ctx = contextOf(place);
   const env = envOf(place, memory, () => world.clock.monoMs());
-  const opened = openFiles(world.disk, place.paths, memory.journalEnd);
+  const opened = openFiles(world.disk, place.paths, memory);
   const own = openOwnLogs(world, place, ctx, opened);
   const files = { ...opened, own, shared: { notBeforeMs: 0 }, troubles };
   const recorder = new Recorder({ world, place, memory, env, journal: files.journal });

@@ -45,7 +45,8 @@ export class Recorder {
       this.#later = all;
       return;
     }
-    memory.journalEnd = journal.append(all);
+    journal.append(all);
+    memory.journalEnd = journal.end;
     this.#later = [];
   }
 

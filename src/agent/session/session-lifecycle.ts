@@ -119,6 +119,7 @@ export class SessionKeeper {
     session.recorder.flush();
     const { checkpoint } = this.#place.paths;
     if (when === "if it pays" && !isWorthSaving(disk, checkpoint, grown)) return;
+    session.memory.indexed = session.files.journal.saveIndex();
     saveMemory(disk, this.#place, session.memory);
     this.#checkpointAt = session.memory.journalEnd;
   }

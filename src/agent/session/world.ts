@@ -2,14 +2,13 @@ import type { AgentNotice } from "../../protocol/agent-notices/agent-notice.ts";
 import type { Disk } from "../../storage/disk/disk.ts";
 import type { HeadsStore } from "../../storage/own-log/heads.ts";
 import type { Inbox } from "../../storage/files/inbox.ts";
-import type { Journal } from "../../storage/files/journal.ts";
 import type { Places } from "../../storage/paths.ts";
 import type { Quarantine } from "../../storage/files/quarantine.ts";
 import type { SignatureCheck } from "../../wire/signature.ts";
 import type { Clock } from "./clock.ts";
 import type { StorageTroubles } from "../state/storage-troubles.ts";
 import type { OwnLogs } from "./own-logs.ts";
-import type { JournalEntry } from "../state/journal-entries.ts";
+import type { IndexedJournal } from "../state/indexed-journal.ts";
 
 /** What an agent needs of the world, passed in so that a simulator can own all of it. */
 export interface World {
@@ -45,7 +44,7 @@ export const silentLogger: Logger = {
 
 /** An agent's own files, open for as long as it holds its identity's lock. */
 export interface Files {
-  readonly journal: Journal<JournalEntry>;
+  readonly journal: IndexedJournal;
   readonly inbox: Inbox;
   /** What our agent is told besides its messages: kept, rotated and restored like the inbox. */
   readonly notices: Inbox;

@@ -6,6 +6,7 @@ import type { Cursor } from "../../storage/files/tail.ts";
 import { newLogAdmission, type LogAdmission } from "../../admission/log-admission.ts";
 import { newBucket, type Bucket, type StorageUse } from "../../admission/rate-limits.ts";
 import type { Log } from "../../wire/layout.ts";
+import { NOTHING_INDEXED, type Indexed } from "./indexed-journal.ts";
 import type { LineEntry } from "./journal-entries.ts";
 import { UNREAD, type LogStatus } from "./log-status.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
@@ -142,6 +143,8 @@ export interface Memory {
   readonly times: KnownTimes;
   /** Up to here the journal is folded. */
   journalEnd: number;
+  /** What of the index of the journal was saved with the last checkpoint. */
+  indexed: Indexed;
   inbox: KnownInbox;
 }
 
@@ -163,6 +166,7 @@ export function emptyMemory(place: AgentConfig, monoMs: number): Memory {
     inUse: undefined,
     times: { latestMs: 0, setBacks: [], lastSent: undefined },
     journalEnd: 0,
+    indexed: NOTHING_INDEXED,
     inbox: { unnoted: undefined, end: 0, from: 0, notices: { end: 0, from: 0 } },
   };
 }

@@ -7,12 +7,13 @@ import {
   saveLogAdmission,
   type SavedLogAdmission,
 } from "../../admission/log-admission.ts";
+import type { Indexed } from "./indexed-journal.ts";
 import type { LineEntry } from "./journal-entries.ts";
 import { emptyMemory, type KnownTimes, type Memory } from "./agent-state.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import { moveCursor } from "./log-cursor.ts";
 
-const VERSION = 8;
+const VERSION = 9;
 /** Journal entries on one line. */
 const ENTRIES_A_LINE = 256;
 /** A checkpoint of a long history costs more to write than what has come since costs to replay. */
@@ -30,6 +31,7 @@ interface SavedMemory {
   readonly decisions?: Cursor | undefined;
   readonly lastTimestamp?: string | undefined;
   readonly journalEnd: number;
+  readonly indexed: Indexed;
   /** Tells whether the journal is still the one that this was folded from. */
   readonly journalHash: string;
   readonly inboxEnd: number;
@@ -79,6 +81,7 @@ export function saveMemory(disk: Disk, place: AgentConfig, memory: Memory): void
     decisions: memory.decisions,
     lastTimestamp: memory.times.lastSent,
     journalEnd: memory.journalEnd,
+    indexed: memory.indexed,
     journalHash: journalHash(disk, place, memory.journalEnd) ?? "",
     // What is in the inbox and in no journal has to be found again.
     inboxEnd: memory.inbox.unnoted === undefined ? memory.inbox.end : 0,
@@ -157,6 +160,7 @@ function memoryFrom(
     state,
     decisions: saved.decisions,
     journalEnd: saved.journalEnd,
+    indexed: saved.indexed,
     inbox: {
       unnoted: undefined,
       end: saved.inboxEnd,

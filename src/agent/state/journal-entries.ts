@@ -20,6 +20,9 @@ export interface LineEntry {
   readonly verdict: "accepted" | "refused" | "unauthentic" | "duplicate" | "blank";
   /** Of authentic lines, duplicates too. */
   readonly id?: string;
+  /** Of authentic lines that are no beat: which thread, see `threadDigits`. */
+  readonly thread?: string;
+  readonly beat?: true;
   /** Absent where lines of one entry have several. */
   readonly reason?: RefusalReason;
   /** History: it was there before the journal began. */

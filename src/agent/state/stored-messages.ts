@@ -1,7 +1,7 @@
 import { recall } from "../../admission/authenticate.ts";
 import type { RecalledMessage } from "../../admission/admitted-message.ts";
 import type { LineEntry } from "./journal-entries.ts";
-import { openLineReader } from "./log-reader.ts";
+import { openLineReader, type LineReader } from "./log-reader.ts";
 import { notedAt } from "./receipt-times.ts";
 import type { Session } from "../session/session.ts";
 
@@ -9,58 +9,50 @@ import type { Session } from "../session/session.ts";
 export interface StoredMessage {
   readonly entry: LineEntry;
   readonly message: RecalledMessage;
-  /** The offset in the journal after its entry. */
+  /** Where its entry begins in the journal, and where the next one does. */
+  readonly at: number;
   readonly end: number;
 }
 
 /**
- * Authentic lines in the order of their receipt, read again from their places. `wanted` is asked
- * before a line is read. A line whose log lacks it now is left out. `from`: an offset in the journal
- * at which an entry begins.
+ * Authentic lines, read again from their places, in the order of `entries`: where their entries begin
+ * in the journal. A line whose log lacks it now is left out, unless it is in the inbox.
  */
-export function* storedMessages(
-  session: Pick<Session, "world" | "place" | "memory" | "files" | "recorder">,
-  wanted: (entry: LineEntry) => boolean,
-  from = 0,
+export function* messagesAt(
+  session: Pick<Session, "world" | "place" | "memory" | "files">,
+  entries: Iterable<number>,
 ): Generator<StoredMessage> {
-  session.recorder.flush();
   const source = openLineReader(session.world.disk, session.place);
   try {
-    const { setBacks } = session.memory.times;
-    for (const { entry, start, end } of session.files.journal.read(from)) {
-      if (entry.k !== "line" || entry.id === undefined) continue;
-      if (entry.verdict === "duplicate" || !wanted(entry)) continue;
-      const bytes = deliveredBytes(session, entry) ?? source.at(entry.log, entry.start, entry.end);
-      const message = bytes === undefined ? undefined : recall(bytes, entry.id);
-      if (message === undefined) continue;
-      const at = notedAt(setBacks, start, entry.at);
-      yield { entry: at === entry.at ? entry : { ...entry, at }, message, end };
+    for (const at of entries) {
+      const stored = messageAt(session, source, at);
+      if (stored !== undefined) yield stored;
     }
   } finally {
     source.close();
   }
 }
 
-/** The newest `limit` that pass, oldest first. */
-export function newestMessages(
-  session: Pick<Session, "world" | "place" | "memory" | "files" | "recorder">,
-  limit: number,
-  wanted: (entry: LineEntry) => boolean,
-  passes: (stored: StoredMessage) => boolean,
-): StoredMessage[] {
-  let kept: StoredMessage[] = [];
-  for (const stored of storedMessages(session, wanted)) {
-    if (!passes(stored)) continue;
-    kept.push(stored);
-    if (kept.length >= 2 * limit) kept = kept.slice(-limit);
-  }
-  return kept.slice(-limit);
+function messageAt(
+  { files, memory }: Pick<Session, "files" | "memory">,
+  source: LineReader,
+  offset: number,
+): StoredMessage | undefined {
+  const record = files.journal.at(offset);
+  if (record?.entry.k !== "line" || record.entry.id === undefined) return undefined;
+  const { entry, start, end } = record;
+  const { log, id = "" } = entry;
+  const bytes = deliveredBytes(files, entry) ?? source.at(log, entry.start, entry.end);
+  const message = bytes === undefined ? undefined : recall(bytes, id);
+  if (message === undefined) return undefined;
+  const at = notedAt(memory.times.setBacks, start, entry.at);
+  return { entry: at === entry.at ? entry : { ...entry, at }, message, at: start, end };
 }
 
 /** What was delivered stays readable, also if its author has changed the log since. */
 function deliveredBytes(
-  { files }: Pick<Session, "files">,
+  { inbox: file }: Session["files"],
   { inbox, start, end }: LineEntry,
 ): Uint8Array | undefined {
-  return inbox === undefined ? undefined : files.inbox.read(inbox, end - start - 1);
+  return inbox === undefined ? undefined : file.read(inbox, end - start - 1);
 }

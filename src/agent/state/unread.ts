@@ -1,6 +1,7 @@
 import { agentNoticesView } from "../../protocol/agent-notices/agent-notices-state.ts";
 import type { ReceiptsState } from "../../protocol/receipts/receipts.ts";
 import type { State } from "../../protocol/state.ts";
+import { idKey, type LineRow } from "../../storage/files/line-index.ts";
 import type { Files } from "../session/world.ts";
 
 /** How many unread messages and notices these ids name. */
@@ -18,21 +19,27 @@ export function unreadIds(
   return count;
 }
 
-/** The logical offset of the oldest unread line in the inbox, or the inbox's end. Reads the journal. */
+/**
+ * The logical offset of the oldest unread line in the inbox, or the inbox's end; 0 where only the number
+ * of the unread lines of a log is known.
+ */
 export function oldestUnread(
   { journal, inbox }: Pick<Files, "journal" | "inbox">,
   state: ReceiptsState,
 ): number {
-  const firsts = new Map<string, number>();
-  for (const [log, { unread, more }] of state.taken) {
-    const line = unread[0]?.line ?? more?.from;
-    if (line !== undefined) firsts.set(log, line);
+  const firsts = new Set<number>();
+  for (const { unread, more } of state.taken.values()) {
+    const [first] = unread;
+    if (first !== undefined) firsts.add(idKey(first.id));
+    else if (more !== undefined) return 0;
   }
   let oldest = inbox.end;
-  if (firsts.size === 0) return oldest;
-  for (const { entry } of journal.read()) {
-    if (entry.k !== "line" || entry.inbox === undefined) continue;
-    if (entry.line >= (firsts.get(entry.log) ?? Infinity)) oldest = Math.min(oldest, entry.inbox);
-  }
+  const isFirst = (row: LineRow): boolean => {
+    const { inbox: at } = row;
+    if (at === undefined || !firsts.delete(row.idKey)) return false;
+    oldest = Math.min(oldest, at);
+    return true;
+  };
+  if (firsts.size > 0) journal.find(isFirst, { most: firsts.size, order: "newest first" });
   return oldest;
 }

@@ -7,13 +7,12 @@ import type {
   InboxMessage,
   InboxMeta,
   InboxPage,
-  InboxQuery,
   MessageFields,
   ViewArgs,
 } from "../../api/views.ts";
-import type { LineEntry } from "../state/journal-entries.ts";
+import { wantedRows, type PagePlace, type WantedRows } from "./inbox-rows.ts";
 import type { Session } from "../session/session.ts";
-import { storedMessages, type StoredMessage } from "../state/stored-messages.ts";
+import { messagesAt, type StoredMessage } from "../state/stored-messages.ts";
 
 const DEFAULT_LIMIT = 1_000;
 /** Of a page that has no limit of its own: what crosses the socket at once stays small. */
@@ -33,14 +32,15 @@ export function inboxView(session: Session, args: ViewArgs["inbox"]): InboxMessa
 export function inboxPage(session: Session, args: ViewArgs["inbox_page"]): InboxPage {
   const { memory, files } = session;
   session.recorder.flush();
-  const unread = new Set(unreadView(memory.state.receipts).map(({ id }) => id));
+  const unread = unreadView(memory.state.receipts);
   const start = args.after === undefined ? { journal: 0, inbox: 0 } : placeOf(args.after);
   const end = `${files.journal.end}.${files.inbox.end}`;
-  // A client that waits for news asks again and again: the journal is read only when there is any.
-  if (args.unread === true && unread.size === 0) return { messages: [], more: 0, next: end };
-  const found = args.newest === true ? newest : oldest;
-  const { stored, more, next } = found(session, args, unread, start);
-  return { messages: messagesOf(session, stored, unread), more, next: next ?? end };
+  // A client that waits for news asks again and again: nothing is looked up before there is any.
+  if (args.unread === true && unread.length === 0) return { messages: [], more: 0, next: end };
+  const rows = wantedRows(session, args, unread, start);
+  const { stored, more, next } = found(session, args, rows);
+  const unreadIds = new Set(unread.map(({ id }) => id));
+  return { messages: messagesOf(session, stored, unreadIds), more, next: next ?? end };
 }
 
 interface Found {
@@ -48,12 +48,6 @@ interface Found {
   readonly more: number | null;
   /** Undefined when all was read. */
   readonly next: string | undefined;
-}
-
-/** Where a page begins: an offset in the journal, and the first inbox offset not given out yet. */
-interface PagePlace {
-  readonly journal: number;
-  readonly inbox: number;
 }
 
 function placeOf(after: string): PagePlace {
@@ -64,90 +58,62 @@ function placeOf(after: string): PagePlace {
   return { journal: Number(journal), inbox: Number(inbox) };
 }
 
-function oldest(
-  session: Session,
-  args: ViewArgs["inbox_page"],
-  unread: ReadonlySet<string>,
-  start: PagePlace,
-): Found {
+function found(session: Session, args: ViewArgs["inbox_page"], rows: WantedRows): Found {
   const { limit } = args;
+  if (args.newest === true) {
+    const { stored, more } = first(session, limit ?? PAGE_MESSAGES, rows.all().toReversed(), rows);
+    return { stored: stored.toReversed(), more, next: undefined };
+  }
+  if (limit === undefined) return page(session, rows);
+  const { stored, more } = first(session, limit, rows.all(), rows);
+  const last = stored.at(-1);
+  return { stored, more, next: last === undefined || more === 0 ? undefined : placeAfter(last) };
+}
+
+/** As many as cross the socket at once. */
+function page(session: Session, { some, passes }: WantedRows): Found {
   const stored: StoredMessage[] = [];
   let bytes = 0;
-  let more = 0;
-  const isFull = (): boolean => stored.length >= (limit ?? PAGE_MESSAGES) || bytes >= PAGE_BYTES;
-  const isEntry = entriesFor(args, unread, start.inbox);
-  function wanted(entry: LineEntry): boolean {
-    if (!isEntry(entry)) return false;
-    if (!isFull() || looksInside(args)) return true;
-    more += 1; // counted by its entry: its line need not be read
-    return false;
-  }
-  for (const each of storedMessages(session, wanted, start.journal)) {
-    if (!passes(each, args)) continue;
-    if (isFull()) {
-      more += 1;
-      continue;
-    }
+  for (const each of messagesAt(session, some())) {
+    if (!passes(each)) continue;
     stored.push(each);
     bytes += each.entry.end - each.entry.start;
-    if (limit === undefined && isFull()) return { stored, more: null, next: placeAfter(each) };
+    if (stored.length >= PAGE_MESSAGES || bytes >= PAGE_BYTES) {
+      return { stored, more: null, next: placeAfter(each) };
+    }
   }
-  const last = stored.at(-1);
-  return last === undefined || more === 0
-    ? { stored, more, next: undefined }
-    : { stored, more, next: placeAfter(last) };
+  return { stored, more: 0, next: undefined };
+}
+
+/** The first so many of these, and how many others there are: counted without being read if it can be. */
+function first(
+  session: Session,
+  limit: number,
+  entries: readonly number[],
+  { isExact, passes }: WantedRows,
+): { readonly stored: readonly StoredMessage[]; readonly more: number } {
+  const stored: StoredMessage[] = [];
+  let looked = 0;
+  let more = 0;
+  const looking = counted(entries, () => (looked += 1));
+  for (const each of messagesAt(session, looking)) {
+    if (!passes(each)) continue;
+    if (stored.length < limit) stored.push(each);
+    else more += 1;
+    if (isExact && stored.length === limit) break;
+  }
+  return { stored, more: isExact ? entries.length - looked : more };
+}
+
+function* counted(entries: readonly number[], count: () => void): Generator<number> {
+  for (const entry of entries) {
+    count();
+    yield entry;
+  }
 }
 
 function placeAfter({ entry, end }: StoredMessage): string {
   return `${end}.${(entry.inbox ?? 0) + 1}`;
-}
-
-function newest(
-  session: Session,
-  args: ViewArgs["inbox_page"],
-  unread: ReadonlySet<string>,
-  start: PagePlace,
-): Found {
-  const limit = args.limit ?? PAGE_MESSAGES;
-  let stored: StoredMessage[] = [];
-  let count = 0;
-  for (const each of storedMessages(
-    session,
-    entriesFor(args, unread, start.inbox),
-    start.journal,
-  )) {
-    if (!passes(each, args)) continue;
-    count += 1;
-    stored.push(each);
-    if (stored.length >= 2 * limit) stored = stored.slice(-limit);
-  }
-  return { stored: stored.slice(-limit), more: Math.max(0, count - limit), next: undefined };
-}
-
-/** Whether an entry of the journal is of a wanted message, each once: asked in their order. */
-function entriesFor(
-  { unread, id }: InboxQuery,
-  unreadIds: ReadonlySet<string>,
-  first: number,
-): (entry: LineEntry) => boolean {
-  let next = first;
-  return ({ inbox, id: entryId = "" }) => {
-    // A line that was gone for a while is noted again, with the place that it had.
-    if (inbox === undefined || inbox < next) return false;
-    next = inbox + 1;
-    if (id !== undefined && id !== entryId) return false;
-    return unread !== true || unreadIds.has(entryId);
-  };
-}
-
-/** Whether a line has to be read to know that it is wanted. */
-function looksInside({ from, thread }: InboxQuery): boolean {
-  return from !== undefined || thread !== undefined;
-}
-
-function passes({ message }: StoredMessage, { from, thread }: InboxQuery): boolean {
-  if (from !== undefined && message.from !== from) return false;
-  return thread === undefined || message.correlationId === thread;
 }
 
 function messagesOf(

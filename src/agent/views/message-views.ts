@@ -1,13 +1,12 @@
-import { authorTier } from "../../protocol/routing.ts";
 import { threadMessageOf, type Thread } from "../../protocol/threads/threads.ts";
 import { threadViewsOf } from "../../protocol/threads/threads-view.ts";
-import { isState } from "../../trust/tiers.ts";
 import { toPlain } from "../../wire/json/json.ts";
 import type { Priority } from "../../wire/message.ts";
 import type { MessageFields, ThreadMessage, ThreadView, ViewArgs } from "../../api/views.ts";
 import { resolveThread, type NamedThread } from "./resolve-id.ts";
 import type { Session } from "../session/session.ts";
-import { newestMessages, storedMessages } from "../state/stored-messages.ts";
+import { threadDigits } from "../state/indexed-journal.ts";
+import { messagesAt, type StoredMessage } from "../state/stored-messages.ts";
 
 /** The threads of a correlation id, or of the message that is named, with their texts. */
 export function threadMessagesView(session: Session, args: ViewArgs["thread"]): ThreadView[] {
@@ -15,15 +14,8 @@ export function threadMessagesView(session: Session, args: ViewArgs["thread"]): 
   const nowMs = session.world.clock.wallMs();
   const named = resolveThread(session, args);
   const threads = threadViewsOf(memory.state, env, nowMs, threadNamed(session, named));
-  const places = new Map<string, ReadonlySet<number>>();
-  for (const { log, line } of threads.flatMap(({ messages }) => messages)) {
-    places.set(log, new Set([...(places.get(log) ?? []), line]));
-  }
   const texts = new Map<string, { fields: MessageFields; priority: Priority }>();
-  for (const { entry, message } of storedMessages(
-    session,
-    ({ log, line }) => places.get(log)?.has(line) === true,
-  )) {
+  for (const { entry, message } of messagesOfThread(session, named.correlationId)) {
     const fields = toPlain(message.fields) as MessageFields;
     texts.set(`${entry.log}:${entry.line}`, { fields, priority: message.priority });
   }
@@ -47,7 +39,7 @@ function threadNamed(session: Session, { correlationId, eventId }: NamedThread):
   const isHeld = eventId === undefined || held?.messages.some(({ id }) => id === eventId) === true;
   if (held !== undefined && isHeld) return held;
   const messages = [];
-  for (const { entry, message } of storedMessages(session, ({ id }) => id !== undefined)) {
+  for (const { entry, message } of messagesOfThread(session, correlationId)) {
     if (message.correlationId !== correlationId || message.type === "heartbeat") continue;
     const { log, line, at, reason: refused } = entry;
     const kept = threadMessageOf({ message, log, line, at, refused }, session.env);
@@ -56,30 +48,12 @@ function threadNamed(session: Session, { correlationId, eventId }: NamedThread):
   return { correlationId, messages, omitted: 0 };
 }
 
-/** Messages to or from us, and those that we have seen between others, whose text holds `text`. */
-export function searchView(session: Session, args: ViewArgs["search"]): ThreadMessage[] {
-  const needle = args.text.toLowerCase();
-  const found = newestMessages(
+/** All of them, and perhaps some of other threads. */
+function messagesOfThread(session: Session, correlationId: string): Iterable<StoredMessage> {
+  const digits = threadDigits(correlationId);
+  session.recorder.flush();
+  return messagesAt(
     session,
-    args.limit ?? 100,
-    ({ verdict }) => verdict === "accepted",
-    ({ message }) =>
-      !isState(message.type) &&
-      [message.subject, message.from, ...message.refs, JSON.stringify(toPlain(message.body))].some(
-        (text) => text.toLowerCase().includes(needle),
-      ),
+    session.files.journal.find((row) => row.mayBeOfThread(digits)),
   );
-  return found.map(({ entry, message }) => ({
-    ...(toPlain(message.fields) as MessageFields),
-    _meta: {
-      id: message.id,
-      log: entry.log,
-      line: entry.line,
-      received_at: new Date(entry.at).toISOString(),
-      tier: authorTier(session.env, message.from),
-      priority: message.priority,
-      refused: entry.reason ?? null,
-      corrections: [],
-    },
-  }));
 }

@@ -2,7 +2,7 @@ import { addresseesOf } from "../../protocol/addressing.ts";
 import { isWholeSubject, type ThreadMessage } from "../../protocol/threads/threads.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import type { Session } from "../session/session.ts";
-import { storedMessages, type StoredMessage } from "../state/stored-messages.ts";
+import { messagesAt, type StoredMessage } from "../state/stored-messages.ts";
 import type { ResolvedId, ViewArgs } from "../../api/views.ts";
 import { MIN_ID_PREFIX } from "../../wire/limits.ts";
 
@@ -69,8 +69,10 @@ function messagesNamed(session: Session, id: string): ResolvedId[] {
       if (prefix.length === ID_LENGTH && isWholeSubject(message)) return [...found.values()];
     }
   }
-  for (const stored of storedMessages(session, (entry) => entry.id?.startsWith(prefix) === true)) {
-    if (stored.message.type === "heartbeat") continue;
+  session.recorder.flush();
+  const rows = session.files.journal.find((row) => row.idBegins(prefix));
+  for (const stored of messagesAt(session, rows)) {
+    if (stored.message.type === "heartbeat" || !stored.message.id.startsWith(prefix)) continue;
     const message = resolvedLine(session, stored);
     if (message !== undefined) found.set(message.event_id, message);
     if (prefix.length === ID_LENGTH) break;

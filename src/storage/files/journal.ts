@@ -1,5 +1,5 @@
 import { StorageError, type Disk, type DiskFile } from "../disk/disk.ts";
-import { chunksOf, endsLine, wholeLines } from "../disk/line-splitter.ts";
+import { chunksOf, endsLine, NEWLINE, wholeLines } from "../disk/line-splitter.ts";
 import { writeAnew } from "../disk/rewrite.ts";
 
 /** An entry with its byte range. */
@@ -12,10 +12,12 @@ export interface JournalRecord<Entry> {
 /** A private append-only file of plain JSON objects, one on a line. */
 export interface Journal<Entry extends object> {
   readonly end: number;
-  /** All of them and synced, or it throws and holds none of them. Returns the new end. */
-  append(entries: readonly Entry[]): number;
+  /** All of them and synced, or it throws and holds none of them. Returns where each begins. */
+  append(entries: readonly Entry[]): number[];
   /** Streams the entries from an offset on (an `end` handed out before). */
   read(from?: number): Generator<JournalRecord<Entry>>;
+  /** The entry that begins there; undefined when none does. */
+  at(offset: number): JournalRecord<Entry> | undefined;
   /** Lines that `read` met and could not understand. */
   readonly damaged: number;
   close(): void;
@@ -26,6 +28,9 @@ export interface Journal<Entry extends object> {
  * that only the last write of an earlier life can be in doubt.
  */
 const LAST_WRITE_BYTES = 8 * 1024 * 1024;
+
+/** An entry of a line is rarely longer. */
+const SHORT_ENTRY_BYTES = 1_024;
 
 /**
  * Opens a journal and cuts what a crash left of a batch that was never acknowledged: an
@@ -50,50 +55,86 @@ export function openJournal<Entry extends object>(
     file.close();
     throw error;
   }
-  let broken = false;
-  let damaged = 0;
-
-  return {
-    get end() {
-      return end;
-    },
-    get damaged() {
-      return damaged;
-    },
-    append(entries) {
-      if (broken) {
-        throw new StorageError("io", path, "an entry that failed could not be cut off again", {
-          hint: "restart the daemon: it repairs the file when it opens it",
-        });
-      }
-      if (entries.length === 0) return end;
-      const bytes = entryBytes(entries);
-      try {
-        file.append(bytes);
-        file.datasync();
-      } catch (error) {
-        // Nothing may follow what is half there: if it cannot be cut now, the next open heals it.
-        broken = true;
-        file.truncate(end);
-        broken = false;
-        throw error;
-      }
-      end += bytes.length;
-      return end;
-    },
-    *read(from = 0) {
-      for (const { bytes, start, end: after } of wholeLines(file, from, end)) {
-        const entry = bytes === undefined ? undefined : parseEntry(bytes);
-        if (entry === undefined) damaged += 1;
-        else yield { entry: entry as Entry, start, end: after };
-      }
-    },
-    close: () => file.close(),
-  };
+  return new JournalFile<Entry>(file, end);
 }
 
-function entryBytes(entries: readonly object[]): Uint8Array {
-  return Buffer.from(entries.map((entry) => `${JSON.stringify(entry)}\n`).join(""), "utf8");
+class JournalFile<Entry extends object> implements Journal<Entry> {
+  readonly #file: DiskFile;
+  #end: number;
+  #damaged = 0;
+  #isBroken = false;
+
+  constructor(file: DiskFile, end: number) {
+    this.#file = file;
+    this.#end = end;
+  }
+
+  get end(): number {
+    return this.#end;
+  }
+
+  get damaged(): number {
+    return this.#damaged;
+  }
+
+  append(entries: readonly Entry[]): number[] {
+    if (this.#isBroken) {
+      throw new StorageError(
+        "io",
+        this.#file.path,
+        "an entry that failed could not be cut off again",
+        {
+          hint: "restart the daemon: it repairs the file when it opens it",
+        },
+      );
+    }
+    if (entries.length === 0) return [];
+    const lines = entries.map((entry) => Buffer.from(`${JSON.stringify(entry)}\n`, "utf8"));
+    try {
+      this.#file.append(Buffer.concat(lines));
+      this.#file.datasync();
+    } catch (error) {
+      // Nothing may follow what is half there: if it cannot be cut now, the next open heals it.
+      this.#isBroken = true;
+      this.#file.truncate(this.#end);
+      this.#isBroken = false;
+      throw error;
+    }
+    return lines.map(({ length }) => {
+      const start = this.#end;
+      this.#end += length;
+      return start;
+    });
+  }
+
+  at(start: number): JournalRecord<Entry> | undefined {
+    const bytes = lineAt(this.#file, start, this.#end);
+    const entry = bytes === undefined ? undefined : parseEntry(bytes);
+    if (bytes === undefined || entry === undefined) return undefined;
+    return { entry: entry as Entry, start, end: start + bytes.length + 1 };
+  }
+
+  *read(from = 0): Generator<JournalRecord<Entry>> {
+    for (const { bytes, start, end } of wholeLines(this.#file, from, this.#end)) {
+      const entry = bytes === undefined ? undefined : parseEntry(bytes);
+      if (entry === undefined) this.#damaged += 1;
+      else yield { entry: entry as Entry, start, end };
+    }
+  }
+
+  close(): void {
+    this.#file.close();
+  }
+}
+
+/** The line that begins there, read in few bytes: nearly all entries are short. */
+function lineAt(file: DiskFile, start: number, end: number): Uint8Array | undefined {
+  for (let length = SHORT_ENTRY_BYTES; ; length *= 8) {
+    const bytes = file.read(Math.min(length, end - start), start);
+    const newline = bytes.indexOf(NEWLINE);
+    if (newline >= 0) return bytes.subarray(0, newline);
+    if (start + length >= end) return undefined;
+  }
 }
 
 function parseEntry(bytes: Uint8Array): object | undefined {

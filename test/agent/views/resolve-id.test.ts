@@ -138,7 +138,7 @@ test("a message can be answered while its line is there, however many threads ca
   const { id } = lines[0] as Composed;
   expect(session.memory.state.threads.dropped).toBeGreaterThan(0);
   // What `search` prints can be answered.
-  const found = view(session, "search", { text: "bob 0", limit: 9 }, false);
+  const { messages: found } = view(session, "search_page", { text: "bob 0", limit: 9 }, false);
   expect(found.map(({ _meta }) => _meta.id)).toContain(id);
   const parent = view(session, "resolve_id", { id: id.slice(0, 16) }, false);
   expect(parent).toMatchObject({ event_id: id, from: "bob", subject: "bob 0" });

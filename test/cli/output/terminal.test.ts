@@ -151,7 +151,11 @@ function* screens(text: string): Generator<[string[], Partial<Views>, RegExp]> {
     ...{ due_at: null, overdue: false, since: "2026-11-21T11:56:00Z" },
   };
   yield [["pending"], { pending: [owed] }, OURS];
-  yield [["search", "x"], { search: threadWith(text, text)[0]?.messages ?? [] }, OURS];
+  yield [
+    ["search", "x"],
+    { search_page: { messages: threadWith(text, text)[0]?.messages ?? [], next: null } },
+    OURS,
+  ];
   const thread = threadWith(text, { [text]: text }).map((each) => ({
     ...each,
     correlation_id: text,

@@ -23,8 +23,12 @@ function textOf(disk: MemoryProcess, path: string): string {
 describe("the journal", () => {
   it("reads from any offset that it handed out", () => {
     const journal = openJournal<Entry>(new MemoryDisk().process(), JOURNAL);
-    const after = journal.append([{ n: 1, text: "ü\u2028" }]);
-    journal.append([{ n: 2 }, { n: 3 }]);
+    expect(journal.append([{ n: 1, text: "ü\u2028" }])).toEqual([0]);
+    const after = journal.end;
+    const [second, third] = journal.append([{ n: 2 }, { n: 3 }]);
+    expect(second).toBe(after);
+    expect(journal.at(third ?? 0)).toEqual({ entry: { n: 3 }, start: third, end: journal.end });
+    expect(journal.at(journal.end)).toBeUndefined();
     expect([...journal.read(after)]).toMatchObject([
       { entry: { n: 2 }, start: after },
       { entry: { n: 3 }, end: journal.end },

@@ -42,7 +42,7 @@ export async function standingOf(agent: Agent): Promise<Omit<Outcome, "threadCou
 }
 
 async function threadCountOf(agent: Agent): Promise<number> {
-  const found = await agent.view("search", { text: "", limit: 10_000 });
+  const { messages: found } = await agent.view("search_page", { text: "", limit: 10_000 });
   return threadsOf(
     agent,
     found.map(({ correlation_id: id }) => id),

@@ -1,4 +1,6 @@
 import { Command } from "commander";
+import type { Client } from "../../../api/client.ts";
+import type { ThreadMessage } from "../../../api/views.ts";
 import { count, withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { messageText, tierNotes } from "../../output/message-text.ts";
@@ -20,9 +22,23 @@ export function command(cli: Cli): Command {
     .action((text: string, flags: Flags) => run(cli, text, flags));
 }
 
+/** Page by page, from the newest part of history on: a daemon answers others in between. */
+async function searchAll(client: Client, text: string, limit: number): Promise<ThreadMessage[]> {
+  let found: ThreadMessage[] = [];
+  let before = {};
+  while (found.length < limit) {
+    const asked = { text, limit: limit - found.length, ...before };
+    const { messages, next } = await client.view("search_page", asked);
+    found = [...messages, ...found];
+    if (next === null) break;
+    before = { before: next };
+  }
+  return found;
+}
+
 export async function run(cli: Cli, text: string, flags: Flags): Promise<void> {
-  const args = { text, limit: flags.limit ?? DEFAULT_RESULTS };
-  const found = await withClient(cli, flags, (client) => client.view("search", args));
+  const limit = flags.limit ?? DEFAULT_RESULTS;
+  const found = await withClient(cli, flags, (client) => searchAll(client, text, limit));
   emit(cli, flags, found, (paint) =>
     found.length === 0
       ? "Nothing found."

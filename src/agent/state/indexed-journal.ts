@@ -1,0 +1,134 @@
+import { openJournal, type Journal } from "../../storage/files/journal.ts";
+import {
+  openLineIndex,
+  type IndexRange,
+  type LineIndex,
+  type LineRow,
+} from "../../storage/files/line-index.ts";
+import { StorageError, type Disk } from "../../storage/disk/disk.ts";
+import type { AgentPaths } from "../../storage/paths.ts";
+import { sha256Hex } from "../../wire/canonical.ts";
+import type { JournalEntry } from "./journal-entries.ts";
+
+/** Up to where a checkpoint has the journal indexed: so many rows, of the entries before `to`. */
+export interface Indexed {
+  readonly rows: number;
+  readonly to: number;
+}
+
+export const NOTHING_INDEXED: Indexed = { rows: 0, to: 0 };
+
+/**
+ * The journal, and an index of the lines that it notes: what a person asks for is found without
+ * reading the journal. Spec 4.1.
+ */
+export interface IndexedJournal extends Journal<JournalEntry> {
+  /** Where the entries begin that match; see `LineIndex`. Beats that are in no inbox have no row. */
+  find(match: (row: LineRow) => boolean, range?: IndexRange): number[];
+  /** Everything is indexed, and that is synced. */
+  saveIndex(): Indexed;
+}
+
+/** 8 hex digits that tell a thread from most others. */
+export function threadDigits(correlationId: string): string {
+  return sha256Hex(Buffer.from(correlationId, "utf8")).slice(0, 8);
+}
+
+/**
+ * @param durable an offset known to be synced, before which nothing is looked at
+ * @param indexed what of the index is known to be of this journal
+ */
+export function openIndexedJournal(
+  disk: Disk,
+  paths: Pick<AgentPaths, "journal" | "lineIndex">,
+  durable: number,
+  indexed: Indexed,
+): IndexedJournal {
+  const journal = openJournal<JournalEntry>(disk, paths.journal, durable);
+  try {
+    const index = openLineIndex(disk, paths.lineIndex, indexed.rows);
+    return new JournalWithIndex(journal, index, index.rows === indexed.rows ? indexed.to : 0);
+  } catch (error) {
+    journal.close();
+    throw error;
+  }
+}
+
+class JournalWithIndex implements IndexedJournal {
+  readonly #journal: Journal<JournalEntry>;
+  readonly #index: LineIndex;
+  #indexedTo: number;
+
+  constructor(journal: Journal<JournalEntry>, index: LineIndex, indexedTo: number) {
+    this.#journal = journal;
+    this.#index = index;
+    this.#indexedTo = indexedTo;
+  }
+
+  get end(): number {
+    return this.#journal.end;
+  }
+
+  get damaged(): number {
+    return this.#journal.damaged;
+  }
+
+  append(entries: readonly JournalEntry[]): number[] {
+    const isIndexed = this.#indexedTo === this.#journal.end;
+    const starts = this.#journal.append(entries);
+    // What an earlier process has noted is indexed when it is asked for.
+    if (!isIndexed) return starts;
+    for (const [at, entry] of entries.entries()) this.#add(entry, starts[at] ?? 0);
+    this.#indexedTo = this.#journal.end;
+    return starts;
+  }
+
+  read(from?: number) {
+    return this.#journal.read(from);
+  }
+
+  at(offset: number) {
+    return this.#journal.at(offset);
+  }
+
+  find(match: (row: LineRow) => boolean, range?: IndexRange): number[] {
+    this.#indexRest();
+    try {
+      return this.#index.find(match, range);
+    } catch (error) {
+      if (!(error instanceof StorageError) || error.code !== "corrupt") throw error;
+      this.#index.clear();
+      this.#indexedTo = 0;
+      this.#indexRest();
+      return this.#index.find(match, range);
+    }
+  }
+
+  saveIndex(): Indexed {
+    this.#indexRest();
+    this.#index.save();
+    return { rows: this.#index.rows, to: this.#indexedTo };
+  }
+
+  close(): void {
+    this.#index.close();
+    this.#journal.close();
+  }
+
+  #indexRest(): void {
+    if (this.#indexedTo === this.#journal.end) return;
+    for (const { entry, start, end } of this.#journal.read(this.#indexedTo)) {
+      this.#add(entry, start);
+      this.#indexedTo = end;
+    }
+    this.#indexedTo = this.#journal.end;
+  }
+
+  #add(entry: JournalEntry, at: number): void {
+    if (entry.k !== "line" || entry.id === undefined || entry.verdict === "duplicate") return;
+    if (entry.beat === true && entry.inbox === undefined) return;
+    const { id, log, start, end, inbox, thread, verdict } = entry;
+    const isAccepted = verdict === "accepted";
+    this.#index.add({ id, entry: at, log, start, length: end - start, inbox, thread, isAccepted });
+  }
+}

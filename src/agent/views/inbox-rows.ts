@@ -1,0 +1,94 @@
+import type { UnreadLine } from "../../protocol/receipts/receipts.ts";
+import type { InboxQuery } from "../../api/views.ts";
+import { idKey, type LineRow } from "../../storage/files/line-index.ts";
+import { ownLogs } from "../../wire/layout.ts";
+import type { Session } from "../session/session.ts";
+import { threadDigits } from "../state/indexed-journal.ts";
+import type { StoredMessage } from "../state/stored-messages.ts";
+
+/** Where a page begins: an offset in the journal, and the first inbox offset not given out yet. */
+export interface PagePlace {
+  readonly journal: number;
+  readonly inbox: number;
+}
+
+/** Rows of the index that a query of the inbox may mean, oldest first, by their journal entries. */
+export interface WantedRows {
+  all(): number[];
+  /** The same, looked up as they are asked for. */
+  some(): Iterable<number>;
+  /** Whether the index alone tells them: no message has to be read to know that it is meant. */
+  readonly isExact: boolean;
+  passes(stored: StoredMessage): boolean;
+}
+
+/** Rows that are looked up at once. */
+const BLOCK_ROWS = 16_384;
+
+export function wantedRows(
+  { files: { journal }, place }: Pick<Session, "files" | "place">,
+  query: InboxQuery,
+  unread: readonly (UnreadLine & { readonly log: string })[],
+  start: PagePlace,
+): WantedRows {
+  const matches = matcher(query, place);
+  const known = {
+    isExact: query.id === undefined && query.thread === undefined,
+    passes: ({ message }: StoredMessage): boolean => isMeant(message, query),
+  };
+  if (query.unread === true) {
+    const logs = logsOf(query, place);
+    const keys = unread.filter(({ log }) => logs?.includes(log) !== false);
+    const all = (): number[] => {
+      const left = new Set(keys.map(({ id }) => idKey(id)));
+      const match = (row: LineRow): boolean =>
+        (row.inbox ?? -1) >= start.inbox && matches(row) && left.delete(row.idKey);
+      const range = { from: start.journal, most: left.size, order: "newest first" } as const;
+      return left.size === 0 ? [] : journal.find(match, range).reverse();
+    };
+    return { ...known, all, some: all };
+  }
+  // A line that was gone for a while is noted again, with the place that it had.
+  const inOrder = (): ((row: LineRow) => boolean) => {
+    let next = start.inbox;
+    return (row) => {
+      const { inbox } = row;
+      if (inbox === undefined || inbox < next || !matches(row)) return false;
+      next = inbox + 1;
+      return true;
+    };
+  };
+  function* some(): Generator<number> {
+    const match = inOrder();
+    for (let from = start.journal; ;) {
+      const block = journal.find(match, { from, most: BLOCK_ROWS });
+      yield* block;
+      if (block.length < BLOCK_ROWS) return;
+      from = (block.at(-1) ?? 0) + 1;
+    }
+  }
+  return { ...known, all: () => journal.find(inOrder(), { from: start.journal }), some };
+}
+
+/** What the index can tell of a query, besides what is unread. */
+function matcher(query: InboxQuery, place: Session["place"]): (row: LineRow) => boolean {
+  const { id, thread } = query;
+  const digits = thread === undefined ? undefined : threadDigits(thread);
+  const logs = logsOf(query, place);
+  return (row) => {
+    if (id !== undefined && !row.idBegins(id)) return false;
+    if (digits !== undefined && !row.mayBeOfThread(digits)) return false;
+    return logs?.some((log) => row.isOfLog(log)) !== false;
+  };
+}
+
+/** The logs of the author that is asked for; undefined: of all. */
+function logsOf({ from }: InboxQuery, { layout }: Session["place"]): readonly string[] | undefined {
+  return from === undefined ? undefined : ownLogs(layout, from).map(({ name }) => name);
+}
+
+function isMeant(message: StoredMessage["message"], { id, from, thread }: InboxQuery): boolean {
+  if (id !== undefined && message.id !== id) return false;
+  if (from !== undefined && message.from !== from) return false;
+  return thread === undefined || message.correlationId === thread;
+}
