@@ -145,9 +145,9 @@ JS
 }
 
 is_built() {
-  [ -f "$1/dist/cli/main.js" ] &&
-    [ -z "$(find "$1/src" "$1/tsconfig.json" "$1/tsconfig.build.json" "$1/package.json" \
-      -newer "$1/dist/cli/main.js" -print | head -n 1)" ]
+  [ -f "$1/dist/commands/first.js.cache" ] &&
+    [ -z "$(find "$1/src" "$1/build" "$1/tsconfig.json" "$1/tsconfig.build.json" "$1/package.json" \
+      -newer "$1/dist/commands/first.js.cache" -print | head -n 1)" ]
 }
 
 build_source() {

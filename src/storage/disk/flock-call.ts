@@ -13,7 +13,6 @@ const LONGEST_PAUSE_MS = 10;
 type Library = typeof Koffi;
 type Loaded = { readonly lock: KernelLock } | { readonly reason: string };
 
-const require = createRequire(import.meta.url);
 let loaded: Loaded | undefined;
 
 /**
@@ -33,7 +32,7 @@ export function whyNoFlockCall(): string | undefined {
 
 function load(): Loaded {
   try {
-    const koffi = require("koffi") as Library;
+    const koffi = createRequire(import.meta.url)("koffi") as Library;
     return { lock: through(koffi) };
   } catch (error) {
     // Not installed, no binary for this machine, a libc that it does not know: any of these will do.
