@@ -40,7 +40,8 @@ async function modulesOf(entry) {
     platform: "node",
     format: "esm",
     splitting: true,
-    external: ["koffi"],
+    // Native code stays where it is.
+    external: ["koffi", "sodium-native"],
     logLevel: "error",
   });
   return metafile.inputs;
