@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -55,7 +55,9 @@ async function startDaemon() {
 /** Written at once: what later commands compile would make it larger for all of them. */
 function keep(name) {
   const path = join(ROOT, "dist", "commands", `${name}.js`);
-  writeFileSync(`${path}.cache`, scripts.get(name).createCachedData());
+  writeFileSync(`${path}.new`, scripts.get(name).createCachedData());
+  // Whole or not there: a command may be reading it just now.
+  renameSync(`${path}.new`, `${path}.cache`);
 }
 
 async function runTheFrequent() {
