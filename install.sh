@@ -91,8 +91,16 @@ check_tools() {
   ' || fail "Node.js $(node --version) is too old" "20.19 or newer is needed: https://nodejs.org" 2
   command -v npm >/dev/null 2>&1 ||
     fail "npm is not installed" "it comes with Node.js; some distributions package it apart" 2
+}
+
+# Locks are taken by a system call through koffi, an optional package; the program flock serves where
+# koffi does not load.
+check_locks() {
+  [ "$DRY_RUN" = no ] || return 0
+  if (cd "$SOURCE" && node -e 'require("koffi")') 2>/dev/null; then return 0; fi
   command -v flock >/dev/null 2>&1 ||
-    fail "flock is not installed" "it is part of util-linux; on macOS: brew install flock" 2
+    fail "koffi does not load on this machine, and flock is not installed" \
+      "flock is part of util-linux; on macOS: brew install flock" 2
 }
 
 is_checkout() {
@@ -127,15 +135,19 @@ const read = (path) => JSON.parse(readFileSync(`${process.argv[2]}/${path}`, "ut
 const wanted = read("package-lock.json");
 const present = read("node_modules/.package-lock.json");
 const same = (path) => wanted[path]?.integrity === present[path]?.integrity;
-const needed = Object.keys(wanted).filter((path) => path !== "" && !wanted[path].optional);
+// An optional package may be for another machine; those that we name ourselves choose by themselves.
+const named = Object.keys(wanted[""].optionalDependencies ?? {}).map((name) => `node_modules/${name}`);
+const needed = Object.keys(wanted).filter(
+  (path) => path !== "" && (!wanted[path].optional || named.includes(path)),
+);
 process.exit([...needed, ...Object.keys(present)].every(same) ? 0 : 1);
 JS
 }
 
 is_built() {
-  [ -f "$1/dist/cli/main.js" ] &&
-    [ -z "$(find "$1/src" "$1/tsconfig.json" "$1/tsconfig.build.json" "$1/package.json" \
-      -newer "$1/dist/cli/main.js" -print | head -n 1)" ]
+  [ -f "$1/dist/commands/first.js.cache" ] &&
+    [ -z "$(find "$1/src" "$1/build" "$1/tsconfig.json" "$1/tsconfig.build.json" "$1/package.json" \
+      -newer "$1/dist/commands/first.js.cache" -print | head -n 1)" ]
 }
 
 build_source() {
@@ -143,6 +155,7 @@ build_source() {
     say "installing dependencies"
     quietly "$SOURCE" npm ci --include=dev --prefer-offline --no-audit --no-fund
   fi
+  check_locks
   if ! is_built "$SOURCE"; then
     say "building"
     quietly "$SOURCE" npm run --silent build
@@ -267,16 +280,29 @@ has_services() {
   return 1
 }
 
-# The agents whose daemons run without a service, one a line.
+# The agents whose daemons run without a service, one a line. The kernel knows who holds a lock.
 running_agents() {
-  command -v flock >/dev/null 2>&1 || return 0
   for lock in "$PRIVATE_STATE"/*/*/identity.lock; do
     [ -e "$lock" ] || continue
     agent=${lock%/identity.lock}
     wire=${agent%/*}
     [ ! -e "$PRIVATE_CONFIG/.services/${wire##*/}:${agent##*/}.env" ] || continue
-    flock --nonblock "$lock" true || say "${agent##*/}"
+    is_free "$lock" || say "${agent##*/}"
   done
+}
+
+# True unless a process holds the kernel lock of a file; also where nothing here can tell.
+is_free() {
+  if command -v flock >/dev/null 2>&1; then
+    flock --nonblock "$1" true
+  elif [ -d "$APP/node_modules/koffi" ]; then
+    (cd "$APP" && node - "$1") <<'JS'
+const koffi = require("koffi");
+const flock = koffi.load(null).func("int flock(int, int)");
+const fd = require("node:fs").openSync(process.argv[2], "r");
+process.exit(flock(fd, 2 | 4) === 0 ? 0 : 1);
+JS
+  fi
 }
 
 upgrade() {

@@ -14,7 +14,17 @@ import { TEST_LIMIT_MS } from "./support/hang-guard.ts";
 
 /** A checkout to play in, so that no file of this one is made or changed. */
 function copyCheckout(to: string): void {
-  const parts = ["bin", "dist", "schemas", "src", "systemd", "launchd", "tiers.json", "install.sh"];
+  const parts = [
+    "bin",
+    "build",
+    "dist",
+    "schemas",
+    "src",
+    "systemd",
+    "launchd",
+    "tiers.json",
+    "install.sh",
+  ];
   parts.push("package.json", "package-lock.json", "tsconfig.json", "tsconfig.build.json", ".npmrc");
   for (const part of parts.filter((each) => existsSync(join(CHECKOUT, each)))) {
     cpSync(join(CHECKOUT, part), join(to, part), { recursive: true, preserveTimestamps: true });

@@ -2,7 +2,7 @@ import { closeSync, lstatSync, openSync, readdirSync, statfsSync, unlinkSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { filesystemKind, type FilesystemKind } from "../../storage/disk/fs-kind.ts";
-import { lockDescriptor } from "../../storage/disk/kernel-lock.ts";
+import { lockDescriptor, wayOfLocking } from "../../storage/disk/kernel-lock.ts";
 
 /** One precondition: whether it holds, and what to do when it does not. */
 export interface Finding {
@@ -58,12 +58,12 @@ export function checkLocks(folder = tmpdir()): Finding {
   }
   try {
     lockDescriptor(fd, 0);
-    return ok("kernel locks", "they can be taken");
+    return ok("kernel locks", `they can be taken, by ${wayOfLocking()}`);
   } catch (error) {
     return failed(
       "kernel locks",
-      (error as Error).message,
-      "install flock: it is part of util-linux (apt install util-linux); perl serves as well",
+      `${(error as Error).message}; ${wayOfLocking()}`,
+      "install deaddrop again with its optional package koffi, or the program flock (apt install util-linux; on macOS brew install flock)",
     );
   } finally {
     closeSync(fd);

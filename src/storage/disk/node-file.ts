@@ -1,5 +1,4 @@
 import * as fs from "node:fs";
-import { promisify } from "node:util";
 import { StorageError, type DiskFile, type FileKind, type FileStat } from "./disk.ts";
 import { calling, fromErrno } from "./errno.ts";
 import { lockDescriptor } from "./kernel-lock.ts";
@@ -96,11 +95,14 @@ async function searchIn(
   return undefined;
 }
 
-const read = promisify(fs.read);
-
 async function readLater(path: string, fd: number, room: Buffer, at: number): Promise<number> {
   try {
-    return (await read(fd, room, 0, room.length, at)).bytesRead;
+    return await new Promise<number>((resolve, reject) => {
+      fs.read(fd, room, 0, room.length, at, (error, count) => {
+        if (error === null) resolve(count);
+        else reject(error);
+      });
+    });
   } catch (error) {
     throw fromErrno(error, path, "reading");
   }

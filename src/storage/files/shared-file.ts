@@ -31,10 +31,10 @@ export interface SharedOptions {
   readonly waitMs?: number;
 }
 
-/** Spec 4.1 allows 2 s, but who waits here does nothing else meanwhile; it is tried again. */
 /** Every agent of the wire writes it. */
 export const SHARED_MODE = 0o660;
-const SHARED_LOCK_WAIT_MS = 200;
+/** Spec 4.1 allows 2 s, but the daemon does nothing else meanwhile; it is tried again. */
+const SHARED_LOCK_WAIT_MS = 40;
 const MAX_REOPENS = 3;
 
 /**

@@ -1,5 +1,11 @@
 import type { ChainHead } from "../../wire/chain.ts";
-import { isObstruction, StorageError, stillNamed, type Disk, type DiskFile } from "../disk/disk.ts";
+import {
+  isObstruction,
+  StorageError,
+  type Disk,
+  type DiskFile,
+  type FileStat,
+} from "../disk/disk.ts";
 import type { OwnHead } from "./heads.ts";
 import { appendOwnLines } from "./own-log-append.ts";
 import type { OwnLog } from "./own-log-repair.ts";
@@ -18,6 +24,8 @@ export class OpenOwnLog {
   head: ChainHead | undefined;
   readonly #disk: Disk;
   readonly #file: DiskFile | undefined;
+  /** What the file was when it was opened: which file that is never changes. */
+  readonly #opened: FileStat | undefined;
   /** The size that our last write left; undefined once another program was seen to write there. */
   #alone: number | undefined;
   /** A size that it had when we last wrote or looked: it only grows. */
@@ -29,9 +37,10 @@ export class OpenOwnLog {
     this.log = log;
     this.#disk = disk;
     this.#file = file;
+    this.#opened = file?.stat();
     this.head = head;
     this.stuck = stuck;
-    this.#alone = file?.stat().size;
+    this.#alone = this.#opened?.size;
     this.#least = this.#alone ?? 0;
     // Whatever its last line is, ours has to follow that one.
     const isUnknown = stuck !== undefined && head === undefined && mayHaveLines(disk, log);
@@ -45,9 +54,11 @@ export class OpenOwnLog {
 
   /** Why it is not the file that we left, if so: nothing may be appended to it. */
   changed(): StorageError | undefined {
-    if (this.#file === undefined) return undefined;
-    const isNamed = stillNamed(this.#disk, this.#file);
-    if (isNamed && this.#file.stat().size >= this.#least) return undefined;
+    if (this.#opened === undefined) return undefined;
+    const { dev, ino } = this.#opened;
+    const named = this.#disk.stat(this.log.path);
+    const isNamed = named?.dev === dev && named.ino === ino;
+    if (isNamed && named.size >= this.#least) return undefined;
     const what = isNamed ? "was cut by another program" : "was moved or replaced";
     return new StorageError("replaced", this.log.path, what, {
       hint: "only its own agent may touch a log; it is checked again with the next message",
@@ -59,7 +70,7 @@ export class OpenOwnLog {
     this.head = headOf(group.at(-1)) ?? this.head;
     this.#trying((file) => {
       this.#alone = appendOwnLines(this.#disk, file, group, this.#alone);
-      this.#least = file.stat().size;
+      this.#least = this.#alone ?? file.stat().size;
     });
   }
 

@@ -8,8 +8,8 @@ import type { OwnLine } from "./pending.ts";
  *
  * Another program may append as the same agent (spec 1.6): the Python reference does it under the
  * file's lock, and a long line of it is several writes, between which ours must not fall. The lock
- * costs a process, many times the rest of a send, so it is taken only where somebody else has been
- * seen to write. The very first time a foreign line may still be hit, never one of ours.
+ * costs an open of its own, more than the rest of an append, so it is taken only where somebody else
+ * has been seen to write. The very first time a foreign line may still be hit, never one of ours.
  */
 export function appendOwnLines(
   disk: Disk,

@@ -18,6 +18,7 @@ import {
   until,
   type Started,
 } from "../../support/processes/real-processes.ts";
+import { WAYS_TO_LOCK } from "../../support/processes/ways-to-lock.ts";
 
 const SENDER = fileURLToPath(new URL("../../support/processes/sender-process.js", import.meta.url));
 /** Takes the lock of a file, says so, and is stopped with it; continued, it ends. */
@@ -39,9 +40,12 @@ function begin(wire: LiveWire, handle: string, command: string, ...rest: string[
 
 const isRunning = ({ child }: Started) => child.exitCode === null;
 
-describe("a process that is stopped while it holds a lock", () => {
+describe.each(WAYS_TO_LOCK)("a process that is stopped while it holds a lock, by $name", (way) => {
+  const makeLocking = (options: Parameters<typeof makeWire>[0] = {}) =>
+    makeWire({ ...options, env: () => way.env });
+
   it("the daemon: its commands wait, for ten seconds, and say so with exit 3; a second one is refused, peers go on; then each message goes out once", async () => {
-    const wire = makeWire();
+    const wire = makeLocking();
     const daemon = await wire.daemon("forge");
     const peer = await wire.daemon("scribe");
     daemon.child.kill("SIGSTOP");
@@ -71,7 +75,7 @@ describe("a process that is stopped while it holds a lock", () => {
   });
 
   it("a command: another one and a daemon wait for it, and every answer stands in one chain", async () => {
-    const wire = makeWire();
+    const wire = makeLocking();
     const args = [SENDER, LIBRARY, wire.dir, "forge", "scribe", "stopped", "100000"];
     const holder = start(process.execPath, args, { env: wire.env });
     await until("it sends", () => holder.stdout().length > 500);
@@ -109,7 +113,7 @@ describe("a process that is stopped while it holds a lock", () => {
 
   it("somebody else with decisions.jsonl: mail and beats go on, the decision is recorded once it is free", async (context) => {
     if (spawnSync("sh", ["-c", "command -v flock"]).status !== 0) context.skip("no flock(1) here");
-    const wire = makeWire({ deadlineSeconds: 600 });
+    const wire = makeLocking({ deadlineSeconds: 600 });
     const daemons = [await wire.daemon("forge"), await wire.daemon("scribe")];
     const locker = start("sh", ["-c", LOCKER, join(wire.dir, "decisions.jsonl")], {
       env: wire.env,

@@ -7,6 +7,7 @@ import { nodeDisk } from "../../../src/storage/disk/node-disk.ts";
 import { takeLock } from "../../../src/storage/disk/lock.ts";
 import { amount } from "../../support/amounts.ts";
 import { builtForChildren } from "../../support/processes/child-modules.ts";
+import { WAYS_TO_LOCK } from "../../support/processes/ways-to-lock.ts";
 
 const CONTENDERS = 6;
 const ROUNDS = Number(process.env["DEADDROP_LOCK_ROUNDS"] ?? amount(30, 200));
@@ -36,6 +37,7 @@ const CONTENDER = `
   appendFileSync(diary, "out " + process.pid + "\\n");
   process.kill(process.pid, "SIGKILL");`;
 
+/** Half of the six lock by flock(2), the others by flock(1): the two exclude each other. */
 it(`six contenders after kill -9, ${ROUNDS} rounds: one holds the lock, and the next gets it`, async () => {
   const [path, diary] = [join(folder, "identity.lock"), join(folder, "diary")];
   const args = ["--input-type=module", "-e", CONTENDER, builtForChildren(), path, diary];
@@ -43,10 +45,11 @@ it(`six contenders after kill -9, ${ROUNDS} rounds: one holds the lock, and the 
   let toStart = ROUNDS;
 
   /** One of the six; when it has died another takes its place, until all rounds are played. */
-  async function contend(): Promise<void> {
+  async function contend(_: unknown, at: number): Promise<void> {
+    const env = { ...process.env, ...WAYS_TO_LOCK[at % WAYS_TO_LOCK.length]?.env };
     while (toStart > 0) {
       toStart -= 1;
-      const child = spawn(process.execPath, args, { stdio: "inherit" });
+      const child = spawn(process.execPath, args, { stdio: "inherit", env });
       children.add(child);
       const end = await new Promise((resolve) =>
         child.once("exit", (code, signal) => resolve(signal ?? code)),

@@ -14,6 +14,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { LogWriter } from "../../../src/storage/own-log/log-writer.ts";
 import { nodeDisk } from "../../../src/storage/disk/node-disk.ts";
+import { countedDisk } from "../../support/disk/counted-disk.ts";
 import { MemoryDisk } from "../../support/disk/memory-disk.ts";
 import { ownLine, startWriter, type WriterPlace } from "./own-lines.ts";
 
@@ -79,6 +80,25 @@ describe("append", () => {
     expect(readFileSync(pending, "utf8").split("\n")).toHaveLength(2);
     expect(readFileSync(join(place.wire, "a.jsonl"), "utf8").split("\n")).toHaveLength(3);
     writer.close();
+  });
+
+  it("costs one sync, two writes, four looks at the log and no open", () => {
+    const { disk: watched, taken } = countedDisk(disk);
+    const writer = startWriter(watched, place);
+    writer.recover();
+    writer.append([ownLine(LOG, 1)]);
+    taken();
+    // As a send does: is the log as we left it? Then the line.
+    writer.recover();
+    expect(writer.append([ownLine(LOG, 2)])).toMatchObject([{ answer: "sent" }]);
+    expect(taken()).toEqual({
+      "disk stat": 2,
+      "file stat": 2,
+      "file read": 1,
+      "file append": 2,
+      "file datasync": 1,
+    });
+    expect(read()).toBe(text(1, 2));
   });
 
   it("empties pending only at a flush, and flushes by itself after 1 MiB", () => {

@@ -1,0 +1,139 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import ts from "typescript";
+
+/**
+ * Makes of dist/ the two files that bin/commands.js runs: every module that a command can reach, as a
+ * function. esbuild says which modules those are and what each import means; the compiler turns a module
+ * into a function. Nothing is renamed, so that a stack names what the source names.
+ */
+
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
+const TARGET = join(ROOT, "dist", "commands");
+const MAIN = "dist/cli/main.js";
+
+/** What an agent runs again and again; these and all that they import are read at every start. */
+const FREQUENT = [
+  MAIN,
+  ...["send", "reply", "ack", "accept", "reject"].map(
+    (name) => `dist/cli/commands/write/${name}.js`,
+  ),
+  ...["inbox", "wait", "pending"].map((name) => `dist/cli/commands/read/${name}.js`),
+  "dist/cli/commands/see/status.js",
+  "dist/client/open-client.js",
+  "dist/client/draft-codec.js",
+  "dist/cli/version.js",
+  "dist/cli/errors.js",
+];
+
+/** Every module by its path below the checkout: `esm`, and `imports` with what each specifier means. */
+async function modulesOf(entry) {
+  const { metafile } = await build({
+    absWorkingDir: ROOT,
+    entryPoints: [entry],
+    bundle: true,
+    write: false,
+    outdir: "unused",
+    metafile: true,
+    platform: "node",
+    format: "esm",
+    splitting: true,
+    // Native code stays where it is.
+    external: ["koffi", "sodium-native"],
+    logLevel: "error",
+  });
+  return metafile.inputs;
+}
+
+/** The modules that are loaded with these, at once and not by `import()`. */
+function loadedWith(inputs, entries) {
+  const found = new Set();
+  const visit = (id) => {
+    if (found.has(id)) return;
+    found.add(id);
+    for (const { path, kind, external } of inputs[id].imports) {
+      if (external !== true && kind !== "dynamic-import") visit(path);
+    }
+  };
+  entries.forEach(visit);
+  return found;
+}
+
+const OPTIONS = {
+  target: ts.ScriptTarget.ES2023,
+  module: ts.ModuleKind.CommonJS,
+  esModuleInterop: true,
+  noEmitHelpers: true,
+  removeComments: true,
+  allowJs: true,
+};
+
+/** A module as a function of `exports`, `require`, `module`, its own path and folder. */
+function asFunction(id, { format, imports }) {
+  const source = readFileSync(join(ROOT, id), "utf8");
+  const code = id.endsWith(".json")
+    ? `module.exports = ${source};`
+    : format === "esm"
+      ? ts.transpileModule(source, { fileName: "module.ts", compilerOptions: OPTIONS }).outputText
+      : source;
+  const meaning = new Map(
+    imports.filter(({ external }) => external !== true).map((each) => [each.original, each.path]),
+  );
+  const linked = code.replaceAll(/\brequire\((["'])([^"'\n]+)\1\)/g, (whole, _, specifier) => {
+    const path = meaning.get(specifier);
+    return path === undefined ? whole : `require(${JSON.stringify(path)})`;
+  });
+  const body = linked.replaceAll("import.meta.url", "__url(__filename)");
+  return `${JSON.stringify(id)}(exports, require, module, __filename, __dirname) {\n${body}\n}`;
+}
+
+/** The names that the compiler's output, and packages in CommonJS, take for given. */
+const GIVEN = `
+const __importDefault = given.importDefault;
+const __importStar = given.importStar;
+const __exportStar = given.exportStar;
+const __url = (path) => "file://" + path.split("/").map(encodeURIComponent).join("/");
+`;
+
+function scriptOf(ids, inputs) {
+  const functions = ids.map((id) => asFunction(id, inputs[id]));
+  return `(function (given) {${GIVEN}return {\n${functions.join(",\n")}\n};\n})`;
+}
+
+/** The licences of the packages whose code the two files hold. */
+function licencesOf(ids) {
+  const packages = new Set(
+    ids.flatMap((id) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(id)?.[1] ?? []),
+  );
+  return [...packages]
+    .map((folder) => {
+      const names = readdirSync(join(ROOT, folder)).filter((name) =>
+        /^(licen[cs]e|copying)/i.test(name),
+      );
+      if (names.length === 0) throw new Error(`${folder} has no licence that could be copied`);
+      return [folder, ...names.map((name) => readFileSync(join(ROOT, folder, name), "utf8"))].join(
+        "\n\n",
+      );
+    })
+    .join("\n\n----\n\n");
+}
+
+/** Latin-1 is read fastest, so anything else is escaped. */
+function asciiOnly(text) {
+  return text.replaceAll(
+    /[^\0-\x7f]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+const inputs = await modulesOf(MAIN);
+const first = loadedWith(inputs, FREQUENT);
+rmSync(TARGET, { recursive: true, force: true });
+mkdirSync(TARGET, { recursive: true });
+const rest = Object.keys(inputs).filter((id) => !first.has(id));
+writeFileSync(join(TARGET, "package.json"), `{ "type": "commonjs" }\n`);
+writeFileSync(join(TARGET, "LICENCES.txt"), licencesOf(Object.keys(inputs)));
+writeFileSync(join(TARGET, "rest.js"), asciiOnly(scriptOf(rest, inputs)));
+writeFileSync(join(TARGET, "first.js"), asciiOnly(scriptOf([...first], inputs)));

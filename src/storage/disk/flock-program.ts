@@ -1,0 +1,28 @@
+import { spawnSync } from "node:child_process";
+import { errnoOf } from "./errno.ts";
+import type { KernelLock } from "./kernel-lock.ts";
+
+const CONFLICT = 75;
+
+/**
+ * flock(1) of util-linux. It locks the open file description that it inherits as descriptor 3; we
+ * keep that description, so the lock stays after the program has ended.
+ */
+export const flockProgram: KernelLock = (fd, waitMs) => {
+  const patience = waitMs <= 0 ? ["-n"] : ["-w", (waitMs / 1000).toFixed(3)];
+  const done = spawnSync("flock", ["-x", "-E", String(CONFLICT), ...patience, "3"], {
+    stdio: ["ignore", "ignore", "pipe", fd],
+    timeout: waitMs + 10_000,
+  });
+  if (done.error !== undefined) {
+    const missing = errnoOf(done.error) === "ENOENT";
+    throw refused(missing ? "flock(1) was not found in PATH" : done.error.message);
+  }
+  if (done.status === 0) return true;
+  if (done.status === CONFLICT) return false;
+  throw refused(`flock(1) ended with ${done.status}: ${done.stderr.toString().trim()}`);
+};
+
+function refused(why: string): Error {
+  return new Error(`cannot take a kernel lock: ${why}`);
+}
