@@ -9,21 +9,25 @@ export { publicKeyOf };
 export const PUBLIC_KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;
 
-// 32 bytes leave two unused bits in the last base64 digit, 64 leave four: they must be zero.
-const BASE64_OF_32 = /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/;
-const BASE64_OF_64 = /^[A-Za-z0-9+/]{85}[AQgw]==$/;
-
 /**
  * The 64 bytes of strict standard base64: padding, no white space, no URL alphabet, zero trailing
  * bits. Undefined for any other spelling. Spec 1.5.
  */
 export function decodeSignature(base64: string): Uint8Array | undefined {
-  return BASE64_OF_64.test(base64) ? new Uint8Array(Buffer.from(base64, "base64")) : undefined;
+  return decodeStrict(base64, SIGNATURE_BYTES);
 }
 
 /** The same for 32 bytes: public keys and nonces. */
 export function decodeKey(base64: string): Uint8Array | undefined {
-  return BASE64_OF_32.test(base64) ? new Uint8Array(Buffer.from(base64, "base64")) : undefined;
+  return decodeStrict(base64, PUBLIC_KEY_BYTES);
+}
+
+/** Node takes many spellings of the same bytes, and writes the strict one. */
+function decodeStrict(base64: string, length: number): Uint8Array | undefined {
+  if (base64.length !== Math.ceil(length / 3) * 4) return undefined;
+  const bytes = Buffer.from(base64, "base64");
+  if (bytes.length !== length || bytes.toString("base64") !== base64) return undefined;
+  return new Uint8Array(bytes);
 }
 
 export function encodeBase64(bytes: Uint8Array): string {

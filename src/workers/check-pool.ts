@@ -65,7 +65,9 @@ export class CheckPool {
       for (let from = 0; from < items.length; from += CHECKS_A_MESSAGE) {
         const packed = packChecks(items.slice(from, from + CHECKS_A_MESSAGE));
         const take = (verdicts: Uint8Array): void => {
-          for (const [at, verdict] of verdicts.entries()) valid[from + at] = verdict === 1;
+          verdicts.forEach((verdict, at) => {
+            valid[from + at] = verdict === 1;
+          });
           left -= verdicts.length;
           if (left === 0) resolve(valid);
         };
