@@ -77,13 +77,25 @@ describe("what a key has signed", () => {
     expect(subjects(wire.keyHistory(key, keys, undefined, farOff))).toEqual(["late"]);
   });
 
+  const unchained = (subject: string) => {
+    const said = note({ from: "scribe", to: ["forge"], subject });
+    const line = signV31(said, { handle: "scribe", key: stolen.key, signer: signerOf("scribe") });
+    wire.write(`${LOG}.jsonl`, `${JSON.stringify(line)}\n`);
+  };
+
+  it("of lines without a place in the chain is believed up to the last one noted, by an audit", async () => {
+    for (const subject of ["one", "two", "three"]) unchained(subject);
+    const [, two] = wire.keyHistory(stolen);
+    const { keys } = revokedAt({ id: two?.event_id ?? "" });
+    // All three are prepared before the first is judged.
+    const { messages, violations } = await wire.audit(keys);
+    expect([messages, violations.map(({ rule, line }) => [rule, line])]).toEqual([
+      2,
+      [["untrusted_key", 3]],
+    ]);
+  });
+
   it("after the end is told of lines without a place in the chain, too", () => {
-    const signer = signerOf("scribe");
-    const unchained = (subject: string) => {
-      const said = note({ from: "scribe", to: ["forge"], subject });
-      const line = signV31(said, { handle: "scribe", key: stolen.key, signer });
-      wire.write(`${LOG}.jsonl`, `${JSON.stringify(line)}\n`);
-    };
     unchained("one");
     const [one] = wire.keyHistory(stolen);
     const { keys, key } = revokedAt({ id: one?.event_id ?? "" });

@@ -136,8 +136,8 @@ export class WireOnDisk {
     writeFileSync(this.path(name), text);
   }
 
-  audit(keys: Keys = PINNED, journal?: string): Promise<AuditReport> {
-    return runAudit(this.#plan(keys, journal), verifyHere);
+  audit(keys: Keys = PINNED, journal?: string, verifyAll = verifyHere): Promise<AuditReport> {
+    return runAudit(this.#plan(keys, journal), verifyAll);
   }
 
   /** What a key of that agent has signed, by this trust store. */
