@@ -114,10 +114,11 @@ test("threads that do not start are given up, and this one checks", async () => 
 
 test("where no thread can be made, this one checks", async () => {
   let tries = 0;
-  const pool = new CheckPool(() => {
+  const start = (): Worker => {
     tries += 1;
     throw Object.assign(new Error("no more threads"), { code: "ERR_WORKER_INIT_FAILED" });
-  }, 4);
+  };
+  const pool = new CheckPool(start, 4);
   expect(await pool.verifyAll(checks(300))).toEqual(expected(300));
   expect(tries).toBe(3);
 });
