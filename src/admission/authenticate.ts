@@ -15,7 +15,7 @@ import { isOfThen, REFUSAL_REASONS, type RefusalReason } from "./checks.ts";
 import { NOTED_REFUSAL, problemOfClaim } from "./rules/first-problem.ts";
 import { hasKeys, pinnedKey } from "./rules/claim-checks.ts";
 import type { AdmissionContext, LineSource } from "./context.ts";
-import { prepare, type Prepared, type Refusal } from "./prepare.ts";
+import { prepare, type Preparation, type Prepared, type Refusal } from "./prepare.ts";
 import type { NotedLine } from "./reading.ts";
 
 /** What the checks up to `invalid_signature` say of a line: the first half of `judge`. */
@@ -29,14 +29,26 @@ export function authenticate(
   ctx: AdmissionContext,
 ): Authentication<VerifiedMessage> {
   const prepared = prepare(line, source, ctx);
-  if (prepared.step === "refused") return prepared.refusal;
-  if (prepared.step === "done") return { ok: true, message: prepared.message };
+  if (prepared.step !== "signature") return confirm(prepared, undefined);
   const { publicKey, bytes, signature } = prepared;
   return confirm(prepared, verifySignature(publicKey, bytes, signature));
 }
 
-/** What the verdict on its signature makes of a prepared line. */
+/**
+ * What is known of a prepared line when its signature is checked.
+ *
+ * @param valid undefined for a line that awaits no verdict on its signature
+ */
 export function confirm(
+  prepared: Preparation,
+  valid: boolean | undefined,
+): Authentication<VerifiedMessage> {
+  if (prepared.step === "refused") return prepared.refusal;
+  if (prepared.step === "done") return { ok: true, message: prepared.message };
+  return confirmSigned(prepared, valid === true);
+}
+
+function confirmSigned(
   { claim, message, lineTag }: Prepared,
   valid: boolean,
 ): Authentication<VerifiedMessage> {
@@ -55,16 +67,16 @@ export interface AuditedBy {
 }
 
 /**
- * The same in an audit: what depends on our pins and our policy is as our journal noted it when the
- * line came. See `Reading`.
+ * The same as `confirm` in an audit: what depends on our pins and our policy is as our journal noted
+ * it when the line came. See `Reading`.
  */
-export function authenticateInAudit(
+export function confirmInAudit(
   line: Uint8Array | undefined,
-  source: LineSource,
+  confirmed: Authentication<VerifiedMessage>,
   ctx: AdmissionContext,
   { noted, takesClaims }: AuditedBy,
 ): Authentication {
-  const read = orClaimed(authenticate(line, source, ctx), ctx, takesClaims);
+  const read = orClaimed(confirmed, ctx, takesClaims);
   if (line === undefined || noted === undefined) return read;
   if (!noted.authentic) return noted.fits(line) ? refusedAsNoted(read, noted.reason) : read;
   if (read.ok || read.claimed === undefined || !noted.isOf(read.claimed.id)) return read;

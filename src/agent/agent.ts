@@ -5,7 +5,7 @@
  * - **Wake.** A watcher, a timer or a command calls `tick`. A command without a daemon opens a session
  *   for its one call and takes everything in first (`session/session-lifecycle.ts`).
  * - **Take in** (`intake/take-in.ts`). Each log gets turns of bounded size: the whole lines behind its
- *   cursor are read and synced, and their signatures are checked on other threads.
+ *   cursor are read and synced, and their signatures are checked, many at once on other threads.
  * - **Judge** (`intake/judge-lines.ts`, `admission/`). Line by line: accepted, refused with a reason,
  *   or left unread for now. What is left unread is in `state/log-status.ts`.
  * - **Persist** (`intake/commit-batch.ts`). Quarantine, journal, heads, inbox, in this order.

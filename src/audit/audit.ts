@@ -11,14 +11,15 @@ import { apply } from "../protocol/core.ts";
 import type { CoreEvent } from "../protocol/events.ts";
 import type { Env } from "../protocol/env.ts";
 import { emptyState, type State } from "../protocol/state.ts";
-import { authenticateInAudit } from "../admission/authenticate.ts";
-import type { AdmissionContext } from "../admission/context.ts";
+import { authenticate, confirm, confirmInAudit } from "../admission/authenticate.ts";
+import type { AdmissionContext, LineSource } from "../admission/context.ts";
 import { freshSalt } from "../storage/disk/salt.ts";
 import { newLogAdmission } from "../admission/log-admission.ts";
+import { prepare } from "../admission/prepare.ts";
 import type { Log } from "../wire/layout.ts";
 import type { UnownedLogs } from "../storage/unowned-logs.ts";
-import type { UnsignedPast } from "../admission/unsigned-lines.ts";
 import type { Message } from "../wire/message.ts";
+import type { VerifyAll } from "../wire/signature.ts";
 import {
   auditedLine,
   blankLine,
@@ -28,6 +29,7 @@ import {
   type LogRecord,
 } from "./audited-line.ts";
 import { unsignedThen, type JournalNote } from "./journal-notes.ts";
+import { shareOf, verifiedAhead, type LineAhead } from "./lines-ahead.ts";
 import type { AuditSource } from "./source.ts";
 import { firstSigned } from "./unsigned-past.ts";
 
@@ -67,14 +69,14 @@ export interface AuditPlan {
 }
 
 /** Re-derives everything from the logs, reading each line once. */
-export function runAudit(plan: AuditPlan): AuditReport {
+export async function runAudit(plan: AuditPlan, verifyAll: VerifyAll): Promise<AuditReport> {
   const logs = new Map<string, LogRecord>();
   const count = newTally();
   const state = emptyState();
   const passed = (keyId: string, log: string) => logs.get(log)?.passed.has(keyId) ?? false;
   const ctx = { ...plan.ctx, history: { passed } };
   let unverified = 0;
-  for (const line of inOrder(plan, logs, ctx)) {
+  for await (const line of inOrder(plan, logs, ctx, verifyAll)) {
     const { event, violation } = line;
     if (violation !== undefined) addViolation(count, violation);
     if (line.unverified) unverified += 1;
@@ -132,37 +134,49 @@ function takeDecisions(plan: AuditPlan, state: State, count: Tally): void {
 }
 
 interface Waiting {
-  readonly lines: Generator<Audited>;
+  readonly lines: AsyncGenerator<Audited>;
   head: Audited;
 }
 
 /** The lines of all sources, each source in its own order, the earliest line first. */
-function* inOrder(
+async function* inOrder(
   plan: AuditPlan,
   logs: Map<string, LogRecord>,
   ctx: AdmissionContext,
-): Generator<Audited> {
+  verifyAll: VerifyAll,
+): AsyncGenerator<Audited> {
   let waiting: Waiting[] = [];
   for (const source of plan.sources) {
-    const lines = auditedLines(plan, source, logs, ctx);
-    const first = lines.next();
+    const lines = auditedLines(plan, source, { logs, ctx, verifyAll });
+    const first = await lines.next();
     if (first.done !== true) waiting.push({ lines, head: first.value });
   }
   while (waiting.length > 0) {
     const next = waiting.reduce((a, b) => (b.head.event.at < a.head.event.at ? b : a));
     yield next.head;
-    const after = next.lines.next();
+    const after = await next.lines.next();
     if (after.done === true) waiting = waiting.filter((each) => each !== next);
     else next.head = after.value;
   }
 }
 
-function* auditedLines(
+/** A line with what our journal noted of it, and how often a key had ended when it was prepared. */
+interface NotedLine extends LineAhead {
+  readonly source: LineSource;
+  readonly noted: JournalNote | undefined;
+  readonly passed: number;
+}
+
+async function* auditedLines(
   plan: AuditPlan,
   source: AuditSource,
-  logs: Map<string, LogRecord>,
-  ctx: AdmissionContext,
-): Generator<Audited> {
+  by: {
+    readonly logs: Map<string, LogRecord>;
+    readonly ctx: AdmissionContext;
+    readonly verifyAll: VerifyAll;
+  },
+): AsyncGenerator<Audited> {
+  const { logs, ctx, verifyAll } = by;
   const { layout } = plan.env;
   const recordOf = (name: string, owner: string): LogRecord => {
     const log = layout.logs.get(name) ?? outside(name, owner);
@@ -170,31 +184,51 @@ function* auditedLines(
     logs.set(name, known);
     return known;
   };
-  const signedFrom = firstSigned(source, ctx);
   const takesClaims = plan.keys !== "pinned";
-  let line = 0;
-  let noted: JournalNote | undefined;
-  const unsignedPast = (author: string): UnsignedPast => ({
-    noted: unsignedThen(noted),
-    isBeforeSigned: line < (signedFrom.get(author) ?? 0),
-  });
-  const place = { owner: source.log?.owner, log: source.log?.name, unsignedPast };
   const fixed = source.log && recordOf(source.log.name, source.log.owner);
   // In a file of several senders, a line that says nothing of its author counts as the last one's.
   const nobodys = newLogAdmission(outside(source.name, ""), layout, freshSalt());
   let current = fixed ?? newLogRecord(nobodys, "");
-  for (const raw of source.lines()) {
-    line += 1;
-    if (raw.blank) {
+  const lines = notedLines(plan, source, fixed, ctx);
+  for await (const [line, valid] of verifiedAhead(lines, verifyAll, shareOf(plan.sources.length))) {
+    const { raw, preparation, noted } = line;
+    if (preparation === undefined) {
       yield blankLine(current);
       continue;
     }
-    noted = source.log && plan.noted(source.log.name, line);
-    const read = authenticateInAudit(raw.bytes, place, ctx, { noted, takesClaims });
+    // Since a line was prepared, lines before it may have brought the end of a key. Spec 2.1.
+    const confirmed =
+      fixed !== undefined && fixed.passed.size !== line.passed
+        ? authenticate(raw.bytes, line.source, ctx)
+        : confirm(preparation, valid);
+    const read = confirmInAudit(raw.bytes, confirmed, ctx, { noted, takesClaims });
     if (fixed === undefined && read.ok) {
       current = recordOf(plan.logNameOf(read.message), read.message.from);
     }
     yield auditedLine(raw, read, current, ctx, noted);
+  }
+}
+
+/** The lines of a source, prepared as they are asked for. */
+function* notedLines(
+  plan: AuditPlan,
+  source: AuditSource,
+  record: LogRecord | undefined,
+  ctx: AdmissionContext,
+): Generator<NotedLine> {
+  const { log } = source;
+  const signedFrom = firstSigned(source, ctx);
+  let count = 0;
+  for (const raw of source.lines()) {
+    const line = ++count;
+    const noted = log && plan.noted(log.name, line);
+    const unsignedPast = (author: string) => ({
+      noted: unsignedThen(noted),
+      isBeforeSigned: line < (signedFrom.get(author) ?? 0),
+    });
+    const place = { owner: log?.owner, log: log?.name, unsignedPast };
+    const preparation = raw.blank ? undefined : prepare(raw.bytes, place, ctx);
+    yield { raw, preparation, source: place, noted, passed: record?.passed.size ?? 0 };
   }
 }
 

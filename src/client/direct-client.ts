@@ -1,6 +1,6 @@
 import { nodeDisk } from "../storage/disk/node-disk.ts";
 import type { Places } from "../storage/paths.ts";
-import { verifyAll } from "../wire/signature.ts";
+import { verifyAll } from "../workers/check-pool.ts";
 import { openAgent } from "../agent/agent.ts";
 import type { AgentReach, ClientPlace } from "../api/client.ts";
 import { askDirectly } from "../api/operations.ts";

@@ -13,8 +13,30 @@ const encoder = new TextEncoder();
  * separators=(",", ":"), ensure_ascii=False)` prints, in UTF-8. `omit` drops top-level fields only.
  */
 export function canonicalBytes(value: JsonObject, omit: readonly string[] = []): Uint8Array {
-  const kept = Object.keys(value).filter((key) => !omit.includes(key));
-  return encoder.encode(objectText(value, sortByCodePoint(kept), canonicalText));
+  return encoder.encode(objectText(value, keptKeys(value, omit), canonicalText));
+}
+
+/** Which fields the object before had, and in which order those that were kept. */
+let before: {
+  readonly fields: readonly string[];
+  readonly omit: readonly string[];
+  readonly kept: readonly string[];
+} = { fields: [], omit: [], kept: [] };
+
+/** In order. Most lines have the fields of the line before: those are not sorted again. */
+function keptKeys(value: JsonObject, omit: readonly string[]): readonly string[] {
+  const fields = Object.keys(value);
+  if (omit !== before.omit || !isSameList(fields, before.fields)) {
+    const kept = sortByCodePoint(fields.filter((key) => !omit.includes(key)));
+    before = { fields, omit, kept };
+  }
+  return before.kept;
+}
+
+function isSameList(a: readonly string[], b: readonly string[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
 }
 
 /** Lower-case hex. */

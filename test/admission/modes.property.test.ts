@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
 import {
   authenticate,
-  authenticateInAudit,
+  confirmInAudit,
   recall,
   type Authentication,
 } from "../../src/admission/authenticate.ts";
@@ -142,7 +142,8 @@ function audited(noted: readonly Noted[], ctx: AdmissionContext, by: "notes" | "
       isBeforeSigned: false,
     });
     const past = { ...source, unsignedPast };
-    const read = authenticateInAudit(each.line, past, ctx, { noted: note, takesClaims: false });
+    const known = authenticate(each.line, past, ctx);
+    const read = confirmInAudit(each.line, known, ctx, { noted: note, takesClaims: false });
     if (read.ok) lastAtMs = note === undefined ? read.message.timestampMs : each.receivedAtMs;
     const place = { receivedAtMs: lastAtMs, line: at + 1 };
     return short(judge(read, log, ctx, { mode: "audit", ...place, noted: note }));

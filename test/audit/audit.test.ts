@@ -35,40 +35,40 @@ describe("auditing files that were never signed", () => {
     ]);
   }
 
-  it("finds both decisions of the example, with both directions in one file", () => {
+  it("finds both decisions of the example, with both directions in one file", async () => {
     wire.replace("both.jsonl", EXAMPLE);
-    checkExample(wire.auditFiles(["both.jsonl"]));
+    checkExample(await wire.auditFiles(["both.jsonl"]));
   });
 
-  it("finds the same in one file for each sender, in whichever order they are given", () => {
+  it("finds the same in one file for each sender, in whichever order they are given", async () => {
     const lines = EXAMPLE.trim().split("\n");
     for (const sender of ["agent_a", "agent_b"]) {
       const own = lines.filter((line) => line.includes(`"from":"${sender}"`));
       wire.replace(`${sender}.jsonl`, own.join("\n"));
     }
-    checkExample(wire.auditFiles(["agent_a.jsonl", "agent_b.jsonl"]));
-    checkExample(wire.auditFiles(["agent_b.jsonl", "agent_a.jsonl"]));
+    checkExample(await wire.auditFiles(["agent_a.jsonl", "agent_b.jsonl"]));
+    checkExample(await wire.auditFiles(["agent_b.jsonl", "agent_a.jsonl"]));
   });
 
-  it("counts the same line twice in a file once, and blank lines not at all", () => {
+  it("counts the same line twice in a file once, and blank lines not at all", async () => {
     const [first = ""] = EXAMPLE.split("\n");
     wire.replace("both.jsonl", `${first}\n\n${EXAMPLE.replaceAll("\n", "\n\n")}`);
-    checkExample(wire.auditFiles(["both.jsonl"]));
+    checkExample(await wire.auditFiles(["both.jsonl"]));
   });
 
-  it("names lines that cannot be read, and where they stand", () => {
+  it("names lines that cannot be read, and where they stand", async () => {
     const [first = "", second = ""] = EXAMPLE.split("\n");
     wire.replace("a.jsonl", `${first}\n{"torn\n${second}\n{"from":"agent_a"}\n`);
-    const report = wire.auditFiles(["a.jsonl"]);
+    const report = await wire.auditFiles(["a.jsonl"]);
     expect([report.messages, rules(report)]).toEqual([
       2,
       ["malformed agent_a:2", "schema agent_a:4"],
     ]);
   });
 
-  it("reads a line that is too long for memory's sake past, and names it", () => {
+  it("reads a line that is too long for memory's sake past, and names it", async () => {
     wire.replace("a.jsonl", `{"x":"${"x".repeat(1_100_000)}"}\n${EXAMPLE}`);
-    const report = wire.auditFiles(["a.jsonl"]);
+    const report = await wire.auditFiles(["a.jsonl"]);
     expect([report.messages, report.violations.map(({ rule }) => rule)]).toEqual([
       11,
       ["oversized"],
@@ -77,7 +77,7 @@ describe("auditing files that were never signed", () => {
 });
 
 describe("auditing a wire", () => {
-  it("derives messages, decisions and incidents from signed logs", () => {
+  it("derives messages, decisions and incidents from signed logs", async () => {
     wire.say("forge", { subject: "hello" });
     const { proposal, ack, beat } = wire.decide();
     const incident = wire.say("scribe", {
@@ -93,7 +93,7 @@ describe("auditing a wire", () => {
       body: { acks: incident },
       correlationId: "incident 1",
     });
-    const report = wire.audit();
+    const report = await wire.audit();
     expect(report.violations).toEqual([]);
     expect(report).toMatchObject({ messages: 7, keys: "pinned", unverified: 0, threads: 3 });
     expect(report.decisions).toMatchObject([
@@ -102,44 +102,44 @@ describe("auditing a wire", () => {
     expect(report.incidents).toMatchObject([{ event_id: incident, status: "acked" }]);
   });
 
-  it("finds the same in copies of the logs, without keys, and says what it could not verify", () => {
+  it("finds the same in copies of the logs, without keys, and says what it could not verify", async () => {
     wire.decide();
     const files = ["forge_to_scribe.jsonl", "scribe_to_forge.jsonl"];
-    const report = wire.auditFiles(files);
+    const report = await wire.auditFiles(files);
     expect([rules(report), report.decisions.length, report.unverified]).toEqual([[], 1, 4]);
-    expect(wire.auditFiles(files, PINNED)).toMatchObject({ violations: [], unverified: 0 });
+    expect(await wire.auditFiles(files, PINNED)).toMatchObject({ violations: [], unverified: 0 });
   });
 
-  it("does not read a tail that its author may be writing", () => {
+  it("does not read a tail that its author may be writing", async () => {
     wire.say("forge", {});
     wire.write("forge_to_scribe.jsonl", wire.sign("forge", {}).line.slice(0, 40));
-    expect(wire.audit()).toMatchObject({ messages: 1, violations: [] });
+    expect(await wire.audit()).toMatchObject({ messages: 1, violations: [] });
   });
 
-  it("reads archived segments first, compressed or not", () => {
+  it("reads archived segments first, compressed or not", async () => {
     wire.decide();
     const before = readFileSync(wire.path("forge_to_scribe.jsonl"));
     wire.write("archive/2025/forge_to_scribe.jsonl.gz", "");
     wire.replace("archive/2025/forge_to_scribe.jsonl.gz", gzipSync(before) as unknown as string);
     wire.replace("forge_to_scribe.jsonl", "");
     wire.say("forge", {});
-    const report = wire.audit();
+    const report = await wire.audit();
     expect([rules(report), report.decisions.length, report.messages]).toEqual([[], 1, 5]);
   });
 
-  it("takes receipt times from the private journal where it has them", () => {
+  it("takes receipt times from the private journal where it has them", async () => {
     const id = wire.say("forge", { type: "incident", subject: "x", body: { severity: "low" } });
     wire.say("scribe", {
       type: "ack",
       subject: "ack",
       body: { acks: id },
-      correlationId: wire.audit().incidents[0]?.correlation_id ?? "",
+      correlationId: (await wire.audit()).incidents[0]?.correlation_id ?? "",
     });
     const at = Date.UTC(2026, 6, 1);
     wire.write("journal.jsonl", "damaged\n");
     const entry = { k: "line", at, log: "scribe_to_forge", line: 1, start: 0, end: 1 };
     wire.write("journal.jsonl", `${JSON.stringify(entry)}\n`);
-    const [incident] = wire.audit(PINNED, wire.path("journal.jsonl")).incidents;
+    const [incident] = (await wire.audit(PINNED, wire.path("journal.jsonl"))).incidents;
     expect(incident?.addressees[0]?.acked_at).toBe("2026-07-01T00:00:00.000Z");
   });
 });
@@ -157,15 +157,15 @@ describe("an audit with the journal of its agent", () => {
     wire.write("journal.jsonl", `${JSON.stringify(entry)}\n`);
   };
 
-  it("takes a line that was accepted before its key was stopped", () => {
+  it("takes a line that was accepted before its key was stopped", async () => {
     const { line, id } = wire.sign("forge", { to: ["scribe"], subject: "pay 10" });
     wire.replace(name, `${line}\n`);
     noteFirst(line, id);
-    expect(rules(wire.audit(stopped()))).toEqual(["untrusted_key forge_to_scribe:1"]);
-    expect(rules(wire.audit(stopped(), wire.path("journal.jsonl")))).toEqual([]);
+    expect(rules(await wire.audit(stopped()))).toEqual(["untrusted_key forge_to_scribe:1"]);
+    expect(rules(await wire.audit(stopped(), wire.path("journal.jsonl")))).toEqual([]);
   });
 
-  it("tells of a line that was refused for want of a pin apart, by whatever keys it is read", () => {
+  it("tells of a line that was refused for want of a pin apart, by whatever keys it is read", async () => {
     const { line } = wire.sign("forge", { to: ["scribe"] });
     wire.replace(name, `${line}\n`);
     const place = { log: "forge_to_scribe", line: 1, start: 0, end: line.length + 1 };
@@ -173,13 +173,13 @@ describe("an audit with the journal of its agent", () => {
     const entry = { k: "line", at: Date.UTC(2026, 6, 1), ...place, ...verdict };
     wire.write("journal.jsonl", `${JSON.stringify(entry)}\n`);
     for (const keys of [PINNED, NO_KEYS]) {
-      const report = wire.audit(keys, wire.path("journal.jsonl"));
+      const report = await wire.audit(keys, wire.path("journal.jsonl"));
       expect(report).toMatchObject({ violations: [], unverified: 0 });
       expect(report.refused_then).toMatchObject([{ rule: "untrusted_key", line: 1 }]);
     }
   });
 
-  it("takes no other line of the same length in its place", () => {
+  it("takes no other line of the same length in its place", async () => {
     const { line, id } = wire.sign("forge", { to: ["scribe"], subject: "pay 10" });
     noteFirst(line, id);
     const thief = new WireOnDisk();
@@ -187,7 +187,7 @@ describe("an audit with the journal of its agent", () => {
     thief.remove();
     expect(forged).toHaveLength(line.length);
     wire.replace(name, `${forged}\n`);
-    const report = wire.audit(stopped(), wire.path("journal.jsonl"));
+    const report = await wire.audit(stopped(), wire.path("journal.jsonl"));
     expect(rules(report)).toEqual(["untrusted_key forge_to_scribe:1"]);
   });
 });
@@ -198,49 +198,49 @@ describe("what an audit calls a violation", () => {
     wire.replace(name, readFileSync(wire.path(name), "utf8").replace(from, to));
   };
 
-  it("a changed line", () => {
+  it("a changed line", async () => {
     wire.say("forge", { subject: "pay 10" });
     tamper("pay 10", "pay 99");
-    expect(rules(wire.audit())).toEqual(["event_id_mismatch forge_to_scribe:1"]);
-    expect(rules(wire.audit(NO_KEYS))).toEqual(["event_id_mismatch forge_to_scribe:1"]);
+    expect(rules(await wire.audit())).toEqual(["event_id_mismatch forge_to_scribe:1"]);
+    expect(rules(await wire.audit(NO_KEYS))).toEqual(["event_id_mismatch forge_to_scribe:1"]);
   });
 
-  it("a line signed with another key, once any key of its author is known", () => {
+  it("a line signed with another key, once any key of its author is known", async () => {
     const line = wire.sign("forge", { to: ["scribe"] }).line;
     const other = signerOf("scribe").keyId.split(":")[1] ?? "";
     const forged = line.replace(/forge:[0-9a-f]{8}/, `forge:${other}`);
     wire.replace("forge_to_scribe.jsonl", `${forged}\n`);
-    expect(rules(wire.audit())).toEqual(["untrusted_key forge_to_scribe:1"]);
-    expect(wire.audit(NO_KEYS)).toMatchObject({ violations: [], unverified: 1 });
+    expect(rules(await wire.audit())).toEqual(["untrusted_key forge_to_scribe:1"]);
+    expect(await wire.audit(NO_KEYS)).toMatchObject({ violations: [], unverified: 1 });
   });
 
-  it("a signature that was moved to another line", () => {
+  it("a signature that was moved to another line", async () => {
     const [a, b] = [wire.sign("forge", { to: ["scribe"] }), wire.sign("forge", { to: ["scribe"] })];
     const signature = /"signature":"[^"]+"/;
     const moved = a.line.replace(signature, signature.exec(b.line)?.[0] ?? "");
     wire.replace("forge_to_scribe.jsonl", `${moved}\n${b.line}\n`);
-    expect(rules(wire.audit())).toContain("invalid_signature forge_to_scribe:1");
+    expect(rules(await wire.audit())).toContain("invalid_signature forge_to_scribe:1");
   });
 
-  it("a line in the other side's log", () => {
+  it("a line in the other side's log", async () => {
     const { line } = wire.sign("forge", { to: ["scribe"] });
     wire.replace("scribe_to_forge.jsonl", `${line}\n`);
-    expect(rules(wire.audit())).toEqual(["wrong_file scribe_to_forge:1"]);
+    expect(rules(await wire.audit())).toEqual(["wrong_file scribe_to_forge:1"]);
   });
 
-  it("a line of another wire", () => {
+  it("a line of another wire", async () => {
     const { line } = wire.sign("forge", { to: ["scribe"] }, "00000000000000ff");
     wire.replace("forge_to_scribe.jsonl", `${line}\n`);
-    expect(rules(wire.audit())).toEqual(["wrong_wire forge_to_scribe:1"]);
+    expect(rules(await wire.audit())).toEqual(["wrong_wire forge_to_scribe:1"]);
   });
 
-  it("a missing line, unless it comes later", () => {
+  it("a missing line, unless it comes later", async () => {
     const [a, b, c] = ["1", "2", "3"].map((subject) =>
       wire.sign("forge", { to: ["scribe"], subject }),
     );
     if (a === undefined || b === undefined || c === undefined) throw new Error("three lines");
     wire.replace("forge_to_scribe.jsonl", `${a.line}\n${c.line}\n`);
-    const report = wire.audit();
+    const report = await wire.audit();
     expect(report.violations).toEqual([
       {
         rule: "log_gap",
@@ -251,83 +251,83 @@ describe("what an audit calls a violation", () => {
       },
     ]);
     wire.write("forge_to_scribe.jsonl", `${b.line}\n`);
-    expect(rules(wire.audit())).toEqual([]);
+    expect(rules(await wire.audit())).toEqual([]);
   });
 
-  it("two lines in one place, and everything after the second branch began", () => {
+  it("two lines in one place, and everything after the second branch began", async () => {
     const first = wire.sign("forge", { to: ["scribe"], subject: "one" });
     const other = new WireOnDisk();
     const second = other.sign("forge", { to: ["scribe"], subject: "another" });
     other.remove();
     wire.replace("forge_to_scribe.jsonl", `${first.line}\n${second.line}\n`);
-    expect(rules(wire.audit())).toEqual(["log_forked forge_to_scribe:2"]);
+    expect(rules(await wire.audit())).toEqual(["log_forked forge_to_scribe:2"]);
   });
 
-  it("an unsigned line where the wire wants signatures; a file by itself wants none", () => {
+  it("an unsigned line where the wire wants signatures; a file by itself wants none", async () => {
     const fields = { timestamp: "2026-06-01T10:00:00Z", from: "forge", to: ["scribe"] };
     const rest = { type: "feedback", subject: "x", body: "", correlation_id: "c" };
     wire.replace("forge_to_scribe.jsonl", `${JSON.stringify({ ...fields, ...rest })}\n`);
-    expect(rules(wire.audit())).toEqual(["unsigned forge_to_scribe:1"]);
-    expect(rules(wire.auditFiles(["forge_to_scribe.jsonl"]))).toEqual([]);
+    expect(rules(await wire.audit())).toEqual(["unsigned forge_to_scribe:1"]);
+    expect(rules(await wire.auditFiles(["forge_to_scribe.jsonl"]))).toEqual([]);
     const half = { ...fields, ...rest, public_key_id: signerOf("forge").keyId };
     wire.replace("forge_to_scribe.jsonl", `${JSON.stringify(half)}\n`);
-    expect(rules(wire.auditFiles(["forge_to_scribe.jsonl"]))).toEqual([
+    expect(rules(await wire.auditFiles(["forge_to_scribe.jsonl"]))).toEqual([
       "unsigned forge_to_scribe:1",
     ]);
   });
 
-  it("the same line again is none", () => {
+  it("the same line again is none", async () => {
     wire.say("forge", {});
     wire.write("forge_to_scribe.jsonl", readFileSync(wire.path("forge_to_scribe.jsonl"), "utf8"));
-    expect(wire.audit()).toMatchObject({ messages: 1, violations: [] });
+    expect(await wire.audit()).toMatchObject({ messages: 1, violations: [] });
   });
 });
 
 describe("auditing decisions.jsonl", () => {
-  function derived(): UnsignedDecision {
+  async function derived(): Promise<UnsignedDecision> {
     wire.decide();
-    const [decision] = wire.audit().decisions;
+    const [decision] = (await wire.audit()).decisions;
     if (decision === undefined) throw new Error("no decision");
     return { ...decision, recorded_by: "forge" };
   }
 
-  it("accepts what the logs prove, and still shows the decision", () => {
-    const decision = derived();
+  it("accepts what the logs prove, and still shows the decision", async () => {
+    const decision = await derived();
     wire.record(decision);
-    const report = wire.audit();
-    expect([rules(report), report.decisions]).toEqual([[], wire.audit(NO_KEYS).decisions]);
+    const report = await wire.audit();
+    expect([rules(report), report.decisions]).toEqual([[], (await wire.audit(NO_KEYS)).decisions]);
     expect(report.decisions).toHaveLength(1);
   });
 
-  it("reports a decision that both sides recorded, which is no violation", () => {
-    const decision = derived();
+  it("reports a decision that both sides recorded, which is no violation", async () => {
+    const decision = await derived();
     wire.record(decision, "forge");
     wire.record(decision, "scribe");
-    const report = wire.audit();
+    const report = await wire.audit();
     expect([rules(report), report.twins.length, report.decisions.length]).toEqual([[], 1, 1]);
   });
 
-  it("names an entry that the logs do not prove, and lines that cannot be read", () => {
-    const decision = derived();
+  it("names an entry that the logs do not prove, and lines that cannot be read", async () => {
+    const decision = await derived();
     wire.record({ ...decision, decision: "something else" });
     wire.write("decisions.jsonl", "\nnot json\n");
-    const report = wire.audit();
+    const report = await wire.audit();
     expect(report.violations.map(({ rule }) => rule)).toEqual(["malformed", "decision_unproved"]);
     expect(report.decisions).toMatchObject([{ decision: "frozen" }]);
   });
 
-  it("reports the piece of an entry whose recorder died, and calls it no violation", () => {
-    const decision = derived();
+  it("reports the piece of an entry whose recorder died, and calls it no violation", async () => {
+    const decision = await derived();
     wire.write("decisions.jsonl", `{"decision_id":"fre\n\0\0\0\n`);
     wire.record(decision, "forge");
-    const report = wire.audit();
+    const report = await wire.audit();
     expect([rules(report), report.torn.map(({ line }) => line)]).toEqual([[], [1, 2]]);
     expect(report.decisions).toMatchObject([{ decision: "frozen" }]);
   });
 
-  it("passes over entries that a person has written", () => {
-    derived();
+  it("passes over entries that a person has written", async () => {
+    await derived();
     wire.write("decisions.jsonl", `${JSON.stringify({ decision: "lunch at noon" })}\n`);
-    expect(rules(wire.audit())).toEqual([]);
+    expect(rules(await wire.audit())).toEqual([]);
   });
 });

@@ -77,13 +77,25 @@ describe("what a key has signed", () => {
     expect(subjects(wire.keyHistory(key, keys, undefined, farOff))).toEqual(["late"]);
   });
 
+  const unchained = (subject: string) => {
+    const said = note({ from: "scribe", to: ["forge"], subject });
+    const line = signV31(said, { handle: "scribe", key: stolen.key, signer: signerOf("scribe") });
+    wire.write(`${LOG}.jsonl`, `${JSON.stringify(line)}\n`);
+  };
+
+  it("of lines without a place in the chain is believed up to the last one noted, by an audit", async () => {
+    for (const subject of ["one", "two", "three"]) unchained(subject);
+    const [, two] = wire.keyHistory(stolen);
+    const { keys } = revokedAt({ id: two?.event_id ?? "" });
+    // All three are prepared before the first is judged.
+    const { messages, violations } = await wire.audit(keys);
+    expect([messages, violations.map(({ rule, line }) => [rule, line])]).toEqual([
+      2,
+      [["untrusted_key", 3]],
+    ]);
+  });
+
   it("after the end is told of lines without a place in the chain, too", () => {
-    const signer = signerOf("scribe");
-    const unchained = (subject: string) => {
-      const said = note({ from: "scribe", to: ["forge"], subject });
-      const line = signV31(said, { handle: "scribe", key: stolen.key, signer });
-      wire.write(`${LOG}.jsonl`, `${JSON.stringify(line)}\n`);
-    };
     unchained("one");
     const [one] = wire.keyHistory(stolen);
     const { keys, key } = revokedAt({ id: one?.event_id ?? "" });
@@ -108,7 +120,7 @@ describe("what a key has signed", () => {
     expect(wire.keyHistory(stolen)).toEqual([]);
   });
 
-  it("names the corrections of each line, but not those that the same key has signed", () => {
+  it("names the corrections of each line, but not those that the same key has signed", async () => {
     const forged = wire.say("scribe", { subject: "forged" });
     wire.say("scribe", { subject: "not corrected" });
     wire.say("scribe", { type: "correction", body: { corrects: forged } });
@@ -141,28 +153,28 @@ describe("the chain after a revoked key", () => {
     ["where its owner had stood", 2],
     ["at its first line again", 1],
     ["behind the thief's last line", 4],
-  ])("begins %s, and is no violation", (_what, seq) => {
+  ])("begins %s, and is no violation", async (_what, seq) => {
     const ids = ["honest", "forged", "forged too"].map((subject) =>
       wire.say("scribe", { subject }),
     );
     const first = write(seq, ids[seq - 2], "new");
     write(seq + 1, first, "and on");
     const keys = proved({ seq: 3, id: ids[2] ?? "" });
-    expect(wire.audit(keys)).toMatchObject({ messages: 5, violations: [] });
+    expect(await wire.audit(keys)).toMatchObject({ messages: 5, violations: [] });
     // Who has proved no key sees a line of a key that is not pinned.
-    expect(wire.audit().violations.map(({ rule }) => rule)).toContain("untrusted_key");
+    expect((await wire.audit()).violations.map(({ rule }) => rule)).toContain("untrusted_key");
   });
 
-  it("begins once: what contradicts it then is a fork", () => {
+  it("begins once: what contradicts it then is a fork", async () => {
     const ids = ["honest", "forged"].map((subject) => wire.say("scribe", { subject }));
     const first = write(2, ids[0], "new");
     write(2, ids[0], "another");
     write(3, first, "and on");
-    const { violations } = wire.audit(proved({ seq: 2, id: ids[1] ?? "" }));
+    const { violations } = await wire.audit(proved({ seq: 2, id: ids[1] ?? "" }));
     expect(violations).toMatchObject([{ rule: "log_forked", line: 4 }]);
   });
 
-  it("is the revoked key's to the end: a key that was only stopped lets no other fork", () => {
+  it("is the revoked key's to the end: a key that was only stopped lets no other fork", async () => {
     const ids = ["honest", "forged"].map((subject) => wire.say("scribe", { subject }));
     write(2, ids[0], "new");
     const { store } = proved({ seq: 2, id: ids[1] ?? "" });
@@ -170,7 +182,7 @@ describe("the chain after a revoked key", () => {
     const [lost, ...others] = peer.keys;
     const keys = [{ ...(lost ?? stolen), revoked: false }, ...others];
     const peers = new Map(store.peers).set("scribe", { ...peer, keys });
-    const { violations } = wire.audit({ from: "pinned", store: { ...store, peers } });
+    const { violations } = await wire.audit({ from: "pinned", store: { ...store, peers } });
     expect(violations).toMatchObject([{ rule: "log_forked", line: 3 }]);
   });
 });

@@ -13,6 +13,7 @@ import { composeLine, type ChainHead, type Draft } from "../../src/wire/compose.
 import { eventId } from "../../src/wire/canonical.ts";
 import { fromPlain, type JsonObject, type JsonValue } from "../../src/wire/json/json.ts";
 import { keyId, makeSigner, publicKeyOf } from "../../src/wire/signature.ts";
+import { verifyHere } from "../support/verify-here.ts";
 
 export const WIRE_ID = "7c3a91e2b4d05f16";
 const ROSTER = ["forge", "scribe"];
@@ -135,8 +136,8 @@ export class WireOnDisk {
     writeFileSync(this.path(name), text);
   }
 
-  audit(keys: Keys = PINNED, journal?: string): AuditReport {
-    return runAudit(this.#plan(keys, journal));
+  audit(keys: Keys = PINNED, journal?: string, verifyAll = verifyHere): Promise<AuditReport> {
+    return runAudit(this.#plan(keys, journal), verifyAll);
   }
 
   /** What a key of that agent has signed, by this trust store. */
@@ -155,10 +156,10 @@ export class WireOnDisk {
     return wirePlan(nodeDisk(), this.root, keys, by);
   }
 
-  auditFiles(names: readonly string[], keys: Keys = NO_KEYS): AuditReport {
+  auditFiles(names: readonly string[], keys: Keys = NO_KEYS): Promise<AuditReport> {
     const paths = names.map((name) => this.path(name));
     const planned = filePlan(nodeDisk(), paths, keys);
     if (!planned.ok) throw new Error(planned.detail);
-    return runAudit(planned.plan);
+    return runAudit(planned.plan, verifyHere);
   }
 }

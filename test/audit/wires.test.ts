@@ -7,21 +7,23 @@ import { nodeDisk } from "../../src/storage/disk/node-disk.ts";
 import { parseConfig } from "../../src/trust/policy/config.ts";
 import { DEFAULT_HEARTBEAT_TIERS } from "../../src/trust/policy/heartbeat-tiers.ts";
 import { parseTrustStore } from "../../src/trust/trust-file.ts";
+import { verifyHere } from "../support/verify-here.ts";
 
 /** Wires as small as can be, signed by an implementation that is not ours. */
-function decisionsOf(name: string) {
+async function decisionsOf(name: string) {
   const dir = join(import.meta.dirname, "..", "data", "wires", name);
   const config = parseConfig(readFileSync(join(dir, "config.json")));
   const trust = parseTrustStore(readFileSync(join(dir, "trust.json")), 0);
   if (!config.ok || !trust.ok) throw new Error(`${name} is damaged`);
   const keys = { from: "given" as const, store: trust.store };
-  const report = runAudit(
+  const report = await runAudit(
     wirePlan(nodeDisk(), dir, keys, {
       config: config.config,
       tiers: DEFAULT_HEARTBEAT_TIERS,
       roster: config.config.roster,
       journal: undefined,
     }),
+    verifyHere,
   );
   expect(report.violations).toEqual([]);
   return report.decisions.map(({ decision_id: id, ratified_by: by }) => [id, by.slice(0, 8)]);
@@ -46,6 +48,6 @@ test.each([
     "ce99f8c4",
     "567b4558",
   ],
-])("%s", (_name, wire, proposal, by) => {
-  expect(decisionsOf(wire)).toEqual([[`proposal-0-${proposal}`, by]]);
+])("%s", async (_name, wire, proposal, by) => {
+  expect(await decisionsOf(wire)).toEqual([[`proposal-0-${proposal}`, by]]);
 });

@@ -8,6 +8,7 @@ import { acceptKey, deactivateKey } from "../../src/trust/pins.ts";
 import type { TrustStore } from "../../src/trust/store.ts";
 import { MINUTE, propose, SECOND, statusOf, threadOf } from "../support/scripts/proposal-scene.ts";
 import { SimulatedWire, type SceneOptions } from "../support/scenes/simulated-wire.ts";
+import { verifyHere } from "../support/verify-here.ts";
 
 const LOG = "scribe_to_forge.jsonl";
 /** Policy lets scribe write unsigned lines. */
@@ -45,7 +46,7 @@ async function restart(wire: SimulatedWire, lost: "checkpoint" | "journal"): Pro
 }
 
 /** What an audit by forge's pins finds: decisions, and refusals by their reason. */
-function audited(wire: SimulatedWire, by: "journal" | "logs alone") {
+async function audited(wire: SimulatedWire, by: "journal" | "logs alone") {
   const disk = wire.disk.process();
   const place = loadPlace(disk, wire.placesOf("forge"), {
     wireDir: wire.wirePath,
@@ -55,7 +56,10 @@ function audited(wire: SimulatedWire, by: "journal" | "logs alone") {
   const journal = by === "journal" ? paths.journal : undefined;
   const plan = { config, tiers, roster: layout.roster, journal };
   const keys = { from: "pinned" as const, store };
-  const { decisions, violations } = runAudit(wirePlan(disk, place.wire.folder, keys, plan));
+  const { decisions, violations } = await runAudit(
+    wirePlan(disk, place.wire.folder, keys, plan),
+    verifyHere,
+  );
   return {
     ratified: decisions.map(({ proposal_id: id }) => id),
     refused: violations.map(({ rule }) => rule),
@@ -87,8 +91,8 @@ async function expectEverywhere(
       lost,
       ratified,
     ]);
-    expect([lost, audited(wire, "journal")]).toEqual([lost, found]);
-    expect([lost, audited(wire, "logs alone")]).toEqual([lost, found]);
+    expect([lost, await audited(wire, "journal")]).toEqual([lost, found]);
+    expect([lost, await audited(wire, "logs alone")]).toEqual([lost, found]);
   }
 }
 

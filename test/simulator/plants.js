@@ -45,8 +45,8 @@ export const PLANTS = [
   {
     name: "base64 lenient",
     file: "src/wire/signature.ts",
-    find: 'return BASE64_OF_64.test(base64) ? new Uint8Array(Buffer.from(base64, "base64")) : undefined;',
-    put: 'return new Uint8Array(Buffer.from(base64, "base64"));',
+    find: 'if (bytes.length !== length || bytes.toString("base64") !== base64) return undefined;',
+    put: "",
   },
   {
     name: "keys sorted by UTF-16",

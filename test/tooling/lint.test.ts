@@ -22,6 +22,26 @@ export const luck = Math.random(); // no-restricted-properties
 export const here = process.cwd(); // no-restricted-globals
 `,
   "src/wire/limits.ts": `export const limit = 1;`,
+  "src/wire/chain.ts": `
+import { createRequire } from "node:module"; // no-restricted-imports
+export const load = createRequire(import.meta.url);
+`,
+  "src/wire/signatures/sodium.ts": `
+import { createRequire } from "node:module";
+import { readFileSync } from "node:fs"; // no-restricted-imports
+import { limit } from "../limits.ts"; // no-restricted-imports
+export const sodium = [createRequire, readFileSync, limit];
+`,
+  "src/workers/check-pool.ts": `
+import { Worker } from "node:worker_threads";
+import { limit } from "../wire/limits.ts";
+import { judge } from "../admission/judge.ts"; // no-restricted-imports
+export const pool = [Worker, limit, judge];
+`,
+  "src/agent/session/world.ts": `
+import { pool } from "../../workers/check-pool.ts"; // no-restricted-imports
+export const world = [pool];
+`,
   "src/trust/pins.ts": `
 import { limit } from "../wire/limits.ts";
 import { judge } from "../admission/judge.ts"; // no-restricted-imports

@@ -1,11 +1,4 @@
-import {
-  randomBytes,
-  sign as nodeSign,
-  createPrivateKey,
-  verify as nodeVerify,
-  createPublicKey,
-  type KeyObject,
-} from "node:crypto";
+import { randomBytes, verify as nodeVerify, createPublicKey, type KeyObject } from "node:crypto";
 import * as noble from "@noble/ed25519";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -18,10 +11,15 @@ import {
   makeSigner,
   parseKeyId,
   publicKeyOf,
-  verifyAll,
+  signatureEngine,
+  verifyBy,
+  verifyEach,
   verifySignature,
   type SignatureCheck,
 } from "../../src/wire/signature.ts";
+import type { SignatureEngine } from "../../src/wire/signatures/engine.ts";
+import { opensslEngine } from "../../src/wire/signatures/openssl.ts";
+import { loadSodium } from "../../src/wire/signatures/sodium.ts";
 import {
   ORDER,
   bytesOf,
@@ -64,13 +62,33 @@ const speccheck = vectorFile<Speccheck[]>("third-party/ed25519-speccheck.json").
   }),
 );
 
-const verdict = ({ publicKey, bytes, signature }: SignatureCheck): boolean =>
-  verifySignature(publicKey, bytes, signature);
+const sodiumEngine = loadSodium();
+/** What may compute signatures; where the native module does not load, OpenSSL is alone. */
+const engines = [opensslEngine, ...(sodiumEngine === undefined ? [] : [sodiumEngine])].map(
+  (engine) => [engine.name, engine] as const,
+);
 
 /** OpenSSL 3.0 lets points of small order pass; later ones refuse them as we do. */
 const TAKES_SMALL_ORDER = process.versions.openssl.startsWith("3.0.");
 
-describe("the strict verdict", () => {
+it("libsodium loads wherever its package has a binary", () => {
+  const hasBinary = ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64", "win32-x64"];
+  if (isMusl() || !hasBinary.includes(`${process.platform}-${process.arch}`)) return;
+  expect(sodiumEngine?.name).toBe("libsodium");
+  expect(signatureEngine().name).toBe("libsodium");
+});
+
+function isMusl(): boolean {
+  const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
+  return process.platform === "linux" && header.glibcVersionRuntime === undefined;
+}
+
+describe.each(engines)("the strict verdict by %s", (_name, engine: SignatureEngine) => {
+  const verify = (publicKey: Uint8Array, bytes: Uint8Array, signature: Uint8Array): boolean =>
+    verifyBy(engine, publicKey, bytes, signature);
+  const verdict = ({ publicKey, bytes, signature }: SignatureCheck): boolean =>
+    verify(publicKey, bytes, signature);
+
   it("agrees with Wycheproof on 151 of 151", () => {
     expect(wycheproofCases).toHaveLength(151);
     const wrong = wycheproofCases.filter(({ check, valid }) => verdict(check) !== valid);
@@ -139,7 +157,7 @@ describe("the strict verdict", () => {
     const s = (challenge(identity, pointBytes, bytes) * scalar) % ORDER;
     const signature = new Uint8Array([...identity, ...bytesOf(s)]);
     expect(nodeVerify(null, bytes, importedKey(pointBytes), signature)).toBe(TAKES_SMALL_ORDER);
-    expect(verifySignature(pointBytes, bytes, signature)).toBe(false);
+    expect(verify(pointBytes, bytes, signature)).toBe(false);
   });
 
   it("refuses every R of small order, also where a key with a part of small order makes it hold", () => {
@@ -158,7 +176,7 @@ describe("the strict verdict", () => {
       const bytes = utf8(`${tries}`);
       const signature = new Uint8Array([...rBytes, ...bytesOf((k * scalar) % ORDER)]);
       expect(nodeVerify(null, bytes, importedKey(publicKey), signature)).toBe(TAKES_SMALL_ORDER);
-      expect(verifySignature(publicKey, bytes, signature)).toBe(false);
+      expect(verify(publicKey, bytes, signature)).toBe(false);
     }
   });
 
@@ -176,8 +194,8 @@ describe("the strict verdict", () => {
     const signature = makeSigner("a", secret).sign(bytes);
     const twin = Uint8Array.from(signature);
     twin.set(bytesOf(littleEndian(signature.subarray(32)) + ORDER), 32);
-    expect(verifySignature(publicKeyOf(secret), bytes, signature)).toBe(true);
-    expect(verifySignature(publicKeyOf(secret), bytes, twin)).toBe(false);
+    expect(verify(publicKeyOf(secret), bytes, signature)).toBe(true);
+    expect(verify(publicKeyOf(secret), bytes, twin)).toBe(false);
   });
 
   it("is needed: the OpenSSL of Node 20 alone lets a small-order key sign anything", () => {
@@ -186,16 +204,16 @@ describe("the strict verdict", () => {
     forged.set(identity);
     const alone = nodeVerify(null, utf8("anything"), importedKey(identity), forged);
     expect(alone).toBe(TAKES_SMALL_ORDER);
-    expect(verifySignature(identity, utf8("anything"), forged)).toBe(false);
+    expect(verify(identity, utf8("anything"), forged)).toBe(false);
   });
 
   it("is false for keys and signatures of another length", () => {
     const secret = secretOf(5);
     const key = publicKeyOf(secret);
     const signature = makeSigner("a", secret).sign(utf8("x"));
-    expect(verifySignature(key.subarray(1), utf8("x"), signature)).toBe(false);
-    expect(verifySignature(key, utf8("x"), signature.subarray(1))).toBe(false);
-    expect(verifySignature(key, utf8("x"), new Uint8Array([...signature, 0]))).toBe(false);
+    expect(verify(key.subarray(1), utf8("x"), signature)).toBe(false);
+    expect(verify(key, utf8("x"), signature.subarray(1))).toBe(false);
+    expect(verify(key, utf8("x"), new Uint8Array([...signature, 0]))).toBe(false);
   });
 });
 
@@ -243,34 +261,35 @@ describe("acceptable keys", () => {
 });
 
 describe("many at once", () => {
-  it("gives each its verdict, in order", async () => {
+  it("each gets its verdict, in order", () => {
     const checks = [...wycheproofCases.map(({ check }) => check), ...speccheck];
-    expect(await verifyAll(checks)).toEqual(checks.map(verdict));
-    expect(await verifyAll([])).toEqual([]);
-  });
-
-  it("judges the bytes as they were when asked", async () => {
-    const secret = secretOf(2);
-    const bytes = utf8("what was asked");
-    const signature = makeSigner("a", secret).sign(bytes);
-    const pending = verifyAll([{ publicKey: publicKeyOf(secret), bytes, signature }]);
-    bytes.fill(0);
-    signature.fill(0);
-    expect(await pending).toEqual([true]);
+    const expected = checks.map(pointVerdict);
+    expect(verifyEach(checks)).toEqual(expected);
+    expect(verifyEach([])).toEqual([]);
   });
 });
 
 describe("signing", () => {
-  it("is deterministic, and node:crypto signs the same", () => {
+  it("is deterministic: all engines and noble make the same bytes", () => {
     for (let i = 0; i < 20; i++) {
       const secret = new Uint8Array(randomBytes(32));
       const bytes = new Uint8Array(randomBytes(i * 7));
-      const der = Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), secret]);
-      const key = createPrivateKey({ key: der, format: "der", type: "pkcs8" });
-      const signature = makeSigner("a", secret).sign(bytes);
-      expect(Buffer.from(signature).equals(nodeSign(null, bytes, key))).toBe(true);
-      expect(verifySignature(publicKeyOf(secret), bytes, signature)).toBe(true);
+      const expected = noble.sign(bytes, secret);
+      const { sign } = makeSigner("a", secret);
+      expect(sign(bytes)).toEqual(expected);
+      for (const [, engine] of engines) {
+        expect(engine.signerOf(secret)(bytes)).toEqual(expected);
+        expect(engine.verify(publicKeyOf(secret), bytes, expected)).toBe(true);
+      }
     }
+  });
+
+  it.each(engines)("by %s is not changed by what happens to the secret's buffer", (_, engine) => {
+    const secret = secretOf(4);
+    const expected = noble.sign(utf8("x"), secret);
+    const sign = engine.signerOf(secret);
+    secret.fill(0);
+    expect(sign(utf8("x"))).toEqual(expected);
   });
 
   it("is not changed by what happens to the secret's buffer", () => {

@@ -1,6 +1,5 @@
 import { costsToken, store as charge, take, waitForToken } from "../../admission/rate-limits.ts";
 import { confirm, type Authentication } from "../../admission/authenticate.ts";
-import type { Preparation } from "../../admission/prepare.ts";
 import type { AdmissionContext } from "../../admission/context.ts";
 import type { VerifiedMessage } from "../../admission/admitted-message.ts";
 import { judge } from "../../admission/judge.ts";
@@ -97,7 +96,7 @@ function judgeLine(
     const at = Math.min(receiptTime(undefined, live, judging), judging.now.wallMs);
     return { ...plain, at, live, verdict: "blank", reason: undefined };
   }
-  const authentic = authentication(preparation, valid);
+  const authentic = confirm(preparation, valid);
   if (authentic.ok) return judgeAuthentic(authentic, tail, live, judging);
   const at = Math.min(receiptTime(undefined, live, judging), judging.now.wallMs);
   const reading = { mode: "live", receivedAtMs: at } as const;
@@ -108,15 +107,6 @@ function judgeLine(
     return { ...plain, at, live, verdict: "duplicate", reason: undefined, duplicateOf };
   }
   return { ...plain, at, live, verdict: "unauthentic", reason, detail };
-}
-
-function authentication(
-  preparation: Preparation,
-  valid: boolean | undefined,
-): Authentication<VerifiedMessage> {
-  if (preparation.step === "refused") return preparation.refusal;
-  if (preparation.step === "done") return { ok: true, message: preparation.message };
-  return confirm(preparation, valid === true);
 }
 
 function judgeAuthentic(

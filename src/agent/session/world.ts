@@ -4,7 +4,7 @@ import type { HeadsStore } from "../../storage/own-log/heads.ts";
 import type { Inbox } from "../../storage/files/inbox.ts";
 import type { Places } from "../../storage/paths.ts";
 import type { Quarantine } from "../../storage/files/quarantine.ts";
-import type { SignatureCheck } from "../../wire/signature.ts";
+import type { VerifyAll } from "../../wire/signature.ts";
 import type { Clock } from "./clock.ts";
 import type { StorageTroubles } from "../state/storage-troubles.ts";
 import type { OwnLogs } from "./own-logs.ts";
@@ -18,7 +18,7 @@ export interface World {
   /** In [0, 1). */
   random(): number;
   /** The strict verdict on many signatures, in order. Spec 1.5. */
-  verifyAll(items: readonly SignatureCheck[]): Promise<boolean[]>;
+  readonly verifyAll: VerifyAll;
   readonly log: Logger;
   /**
    * A notice was written: once for each, when it is durable. It must return at once and never throw.

@@ -13,6 +13,7 @@ import { HOSTILE, PLAIN } from "../stage/cast.ts";
 import { checkDecided } from "./decided.ts";
 import { look, type Play } from "../play.ts";
 import type { Member } from "../stage/stage.ts";
+import { verifyHere } from "../../support/verify-here.ts";
 
 type Standing = Omit<Outcome, "threadCount">;
 
@@ -35,8 +36,8 @@ export async function checkFinale(play: Play): Promise<void> {
   for (const member of play.honest) {
     const live = await standingOf(agentOf(member));
     checkRecorded(play, member, live);
-    checkVerdicts(play, member);
-    if (hasReadAll(play, member)) checkAudit(play, member, live);
+    await checkVerdicts(play, member);
+    if (hasReadAll(play, member)) await checkAudit(play, member, live);
     if (canBeReadAgain(play)) await checkReplay(play, member, live);
   }
   look(play);
@@ -178,9 +179,9 @@ function canBeReadAgain({ hostile, stage }: Play): boolean {
 }
 
 /** Every line got the verdict that an audit gives it, with the journal and by the logs alone. */
-function checkVerdicts(play: Play, member: Member): void {
+async function checkVerdicts(play: Play, member: Member): Promise<void> {
   if (!isAsItWasRead(play)) return;
-  const [first] = verdictDifferences(member.process, placeOf(member));
+  const [first] = await verdictDifferences(member.process, placeOf(member));
   kept(12, first === undefined, () => `${member.handle} and the audit differ on ${first ?? ""}`);
 }
 
@@ -198,11 +199,11 @@ function hasReadAll(play: Play, member: Member): boolean {
 }
 
 /** The logs alone say the same. */
-function checkAudit(play: Play, member: Member, live: Standing): void {
+async function checkAudit(play: Play, member: Member, live: Standing): Promise<void> {
   const { handle, process } = member;
   const { config, tiers, layout, store } = placeOf(member);
   const by = { config, tiers, roster: layout.roster, journal: undefined, self: handle };
-  const report = runAudit(wirePlan(process, WIRE, { from: "pinned", store }, by));
+  const report = await runAudit(wirePlan(process, WIRE, { from: "pinned", store }, by), verifyHere);
   const wrong = play.hostile === undefined ? report.violations[0] : undefined;
   kept(8, wrong === undefined, () => `audit: ${JSON.stringify(wrong)}`);
   const ids = (list: readonly { id: string }[]): string[] => list.map(({ id }) => id).toSorted();

@@ -4,6 +4,7 @@ import type { JournalEntry } from "../../../src/agent/state/journal-entries.ts";
 import type { AgentConfig } from "../../../src/agent/config/agent-config.ts";
 import { openIfThere, type Disk } from "../../../src/storage/disk/disk.ts";
 import { REFUSAL_REASONS } from "../../../src/admission/checks.ts";
+import { verifyHere } from "../verify-here.ts";
 
 /** By log and line: the reason of a refusal, or what else became of the line. */
 type Verdicts = ReadonlyMap<string, string>;
@@ -69,16 +70,16 @@ function entryOf(line: string): JournalEntry[] {
 }
 
 /** What an audit finds wrong with single lines, by these pins. */
-function auditedRefusals(
+async function auditedRefusals(
   disk: Disk,
   { wire, config, tiers, layout, store, handle, paths }: AgentConfig,
   by: "journal" | "logs alone",
-): Verdicts {
+): Promise<Verdicts> {
   const journal = by === "journal" ? paths.journal : undefined;
   const plan = { config, tiers, roster: layout.roster, journal, self: handle };
   const all = wirePlan(disk, wire.folder, { from: "pinned", store }, plan);
   // Something else may stand in the place of that file, and lines are judged without it.
-  const report = runAudit({ ...all, decisions: () => [] });
+  const report = await runAudit({ ...all, decisions: () => [] }, verifyHere);
   return new Map(
     [...report.violations, ...report.refused_then]
       .filter(({ rule, line }) => REASONS.has(rule) && line !== null)
@@ -117,11 +118,11 @@ function withoutJournal(noted: Verdicts, alone: Verdicts): Verdicts {
  * journal of every reason, and from the logs alone of all that do not hang on what was known then.
  * Spec 2.4.
  */
-export function verdictDifferences(disk: Disk, place: AgentConfig): string[] {
+export async function verdictDifferences(disk: Disk, place: AgentConfig): Promise<string[]> {
   const noted = notedVerdicts(disk, place);
-  const alone = auditedRefusals(disk, place, "logs alone");
+  const alone = await auditedRefusals(disk, place, "logs alone");
   return [
-    ...differences(noted, auditedRefusals(disk, place, "journal")),
+    ...differences(noted, await auditedRefusals(disk, place, "journal")),
     ...differences(withoutJournal(noted, alone), alone),
   ];
 }

@@ -5,20 +5,21 @@ import type { AgentConfig } from "../../../src/agent/config/agent-config.ts";
 import type { Violation } from "../../../src/audit/report.ts";
 import type { Disk } from "../../../src/storage/disk/disk.ts";
 import { incidentsOf, type Outcome } from "./scene-outcome.ts";
+import { verifyHere } from "../verify-here.ts";
 
 /**
  * An audit of the logs alone, with an agent's pins and nothing else that is private to it, gives
  * the threads, decisions and incidents that the agent saw live, and these violations. Spec 4.4.
  */
-export function expectAuditEquals(
+export async function expectAuditEquals(
   live: Outcome,
   by: {
     readonly disk: Disk;
     readonly place: AgentConfig;
     readonly violations: Readonly<Record<string, number>>;
   },
-): void {
-  const report = auditOf(by.disk, by.place, undefined);
+): Promise<void> {
+  const report = await auditOf(by.disk, by.place, undefined);
   expect(countsByRule(report.violations)).toEqual(by.violations);
   expectSameOutcome(report, live);
   expect(report.threads).toBe(live.threadCount);
@@ -28,17 +29,25 @@ export function expectAuditEquals(
  * The same of logs with hostile lines. What an agent refused for its tiers or limits begins no
  * thread there: its journal says so.
  */
-export function expectOutcomeEquals(live: Outcome, disk: Disk, place: AgentConfig): void {
-  const report = auditOf(disk, place, place.paths.journal);
+export async function expectOutcomeEquals(
+  live: Outcome,
+  disk: Disk,
+  place: AgentConfig,
+): Promise<void> {
+  const report = await auditOf(disk, place, place.paths.journal);
   expectSameOutcome(report, live);
   expect(report.threads).toBe(live.threadCount);
-  expectSameOutcome(auditOf(disk, place, undefined), live);
+  expectSameOutcome(await auditOf(disk, place, undefined), live);
 }
 
-function auditOf(disk: Disk, place: AgentConfig, journal: string | undefined): AuditReport {
+function auditOf(
+  disk: Disk,
+  place: AgentConfig,
+  journal: string | undefined,
+): Promise<AuditReport> {
   const { wire, config, tiers, layout, store, handle: self } = place;
   const plan = { config, tiers, roster: layout.roster, journal, self };
-  return runAudit(wirePlan(disk, wire.folder, { from: "pinned", store }, plan));
+  return runAudit(wirePlan(disk, wire.folder, { from: "pinned", store }, plan), verifyHere);
 }
 
 function expectSameOutcome(report: AuditReport, live: Outcome): void {

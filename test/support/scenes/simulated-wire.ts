@@ -18,7 +18,7 @@ import {
 import { fromPlain, type JsonObject, type JsonValue } from "../../../src/wire/json/json.ts";
 import { makeLayout } from "../../../src/wire/layout.ts";
 import { parseMessage } from "../../../src/wire/message.ts";
-import { makeSigner, publicKeyOf, verifyAll, type Signer } from "../../../src/wire/signature.ts";
+import { makeSigner, publicKeyOf, type Signer } from "../../../src/wire/signature.ts";
 import { Crashed, MemoryDisk, seeded, type MemoryProcess } from "../disk/memory-disk.ts";
 import type { PowerCut } from "../disk/memory-inode.ts";
 import { expectAuditEquals, expectOutcomeEquals } from "./scene-audit.ts";
@@ -27,6 +27,7 @@ import { verdictDifferences } from "./line-verdicts.ts";
 import { savedAdmission } from "./saved-admission.ts";
 import { outcomeOf, threadsOf, type Outcome } from "./scene-outcome.ts";
 import { transcriptOf } from "./scene-transcript.ts";
+import { verifyHere } from "../verify-here.ts";
 
 export type { Outcome, SceneOptions };
 
@@ -337,7 +338,7 @@ export class SimulatedWire {
     const live = await this.outcome(handle);
     const member = this.#member(handle);
     const admission = await this.#admission(handle);
-    expect(verdictDifferences(member.process, this.agent(handle).place)).toEqual([]);
+    expect(await verdictDifferences(member.process, this.agent(handle).place)).toEqual([]);
     member.agent?.close();
     member.process.kill();
     member.process = this.disk.process();
@@ -364,7 +365,11 @@ export class SimulatedWire {
     const live = await this.expectReplayEqualsLive(handle);
     const { process, places } = this.#member(handle);
     const place = loadPlace(process, places, { wireDir: WIRE, handle });
-    expectAuditEquals(live, { disk: process, place, violations: this.#options.violations ?? {} });
+    await expectAuditEquals(live, {
+      disk: process,
+      place,
+      violations: this.#options.violations ?? {},
+    });
   }
 
   /** The same where hostile members write: of violations, those of every line are compared. */
@@ -373,7 +378,7 @@ export class SimulatedWire {
     const { process, places } = this.#member(handle);
     const threadCount = await threadsOf(this.agent(handle), this.#correlationIds());
     const place = loadPlace(process, places, { wireDir: WIRE, handle });
-    expectOutcomeEquals({ ...live, threadCount }, process, place);
+    await expectOutcomeEquals({ ...live, threadCount }, process, place);
   }
 
   #correlationIds(): string[] {
@@ -409,7 +414,7 @@ export class SimulatedWire {
         monoMs: () => this.#monoMs,
       },
       random,
-      verifyAll,
+      verifyAll: verifyHere,
       log: this.#options.log ?? silentLogger,
       onNotice: (notice) => this.heard.push({ handle: member.handle, notice }),
     };

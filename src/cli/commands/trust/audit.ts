@@ -3,6 +3,7 @@ import { runAudit, type AuditReport } from "../../../audit/audit.ts";
 import { DeaddropError } from "../../../api/errors.ts";
 import { auditPlan, type AuditFlags } from "../../audit/plans.ts";
 import type { Cli } from "../../context.ts";
+import { verifyAll } from "../../../workers/check-pool.ts";
 import { example } from "../../output/example.ts";
 import { emit, table, type Cell, type Paint } from "../../output/output.ts";
 import { moment, shortId } from "../../output/text.ts";
@@ -48,12 +49,12 @@ export function command(cli: Cli): Command {
           hint: "deaddrop trust list shows the ids of keys",
         });
       }
-      run(cli, files, flags);
+      await run(cli, files, flags);
     });
 }
 
-export function run(cli: Cli, files: readonly string[], flags: Flags): void {
-  const report = runAudit(auditPlan(cli, files, flags));
+export async function run(cli: Cli, files: readonly string[], flags: Flags): Promise<void> {
+  const report = await runAudit(auditPlan(cli, files, flags), verifyAll);
   emit(cli, flags, report, (paint) => auditText(report, paint, cli.stdout.columns));
   if (report.violations.length > 0) cli.exitCode = 1;
 }
