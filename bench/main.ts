@@ -40,7 +40,7 @@ const before = machineFacts();
 const rows: Row[] = [];
 for (const name of wanted) {
   process.stderr.write(`${name} …\n`);
-  rows.push(...(await ROWS.get(name)!(plan)));
+  rows.push(...(await measured(name)));
 }
 const judged = rows.map((row) => ({ ...row, verdict: verdictOf(row) }));
 const json = `${JSON.stringify({ machine: before, plan, rows: judged }, null, 2)}\n`;
@@ -48,4 +48,15 @@ writeFileSync(join(reportsFolder(), "bench.json"), json);
 process.stdout.write(values.json ? json : `${tableText(rows)}\n\n${publishedText()}\n`);
 if (values.write) {
   writeFileSync(join(checkout, "bench", "results.md"), resultsText(before, plan, rows));
+}
+
+/** A row that fails does not take the others with it. */
+async function measured(name: string): Promise<Row[]> {
+  try {
+    return await ROWS.get(name)!(plan);
+  } catch (error) {
+    process.stderr.write(`${String(error)}\n`);
+    process.exitCode = 1;
+    return [{ id: name, what: "it failed", skipped: String(error).split("\n")[0] ?? "" }];
+  }
 }

@@ -8,6 +8,7 @@ import { keepWire, LINE_BYTES, type KeptWire } from "../stage/kept-wire.ts";
 import { openLogAuthor } from "../stage/log-author.ts";
 import { modulePath, nodeArgs, pause, startNode, type Running } from "../stage/processes.ts";
 import { PEER, READER, type Wire } from "../stage/wire.ts";
+import { lastThread } from "./history.ts";
 import { takenIn } from "./restart.ts";
 
 const TARGET_MS = 50;
@@ -87,7 +88,9 @@ async function withHistory(plan: Plan, turns: number): Promise<Row[]> {
       steps.set(name, [...(steps.get(name) ?? []), await daemon.longestStep()]);
     };
     await note("the first round");
-    for (const [name, run] of scenarios(plan, many, client)) {
+    const thread = await lastThread(client);
+    await daemon.longestStep();
+    for (const [name, run] of scenarios(plan, many, client, thread)) {
       const delivering = deliver(many);
       await run();
       await delivering.stop();
@@ -101,7 +104,12 @@ async function withHistory(plan: Plan, turns: number): Promise<Row[]> {
   return [...steps].map(([name, sides]) => rowFor(`${what}: ${name}`, sides));
 }
 
-function scenarios(plan: Plan, wire: KeptWire, client: Client): readonly Scenario[] {
+function scenarios(
+  plan: Plan,
+  wire: KeptWire,
+  client: Client,
+  thread: string,
+): readonly Scenario[] {
   const sends = amount(plan, SENDS, 5);
   const draft = { to: [PEER], type: "feedback", subject: "one line", body: "on main" };
   const send = () => client.ask("send", { drafts: [draft] });
@@ -112,7 +120,7 @@ function scenarios(plan: Plan, wire: KeptWire, client: Client): readonly Scenari
     [`${CLIENTS} sends at once`, () => Promise.all(Array.from({ length: CLIENTS }, send))],
     ["status", () => client.view("status")],
     ["inbox", () => client.view("inbox_page", { newest: true, limit: 20 })],
-    ["thread", () => client.view("thread", { id: "thread 0" })],
+    ["thread", () => client.view("thread", { id: thread })],
     ["search", () => client.view("search", { text: "line 7", limit: 20 })],
     ["stats", () => client.view("stats")],
     ["audit as a process", () => command("audit", "--json")],
