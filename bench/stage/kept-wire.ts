@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { openAgent } from "../../src/agent/agent.ts";
 import { lastLine } from "./last-line.ts";
 import { openLogAuthor, type SignedLine } from "./log-author.ts";
-import { checkout, pause } from "./processes.ts";
+import { checkout, pause, type Running } from "./processes.ts";
 import { openWireIn, PEER, peerNames, READER, keptFolder, type Wire } from "./wire.ts";
 
 /** How many bytes a line has, in every row. */
@@ -31,10 +31,12 @@ export interface KeptWire extends Wire {
   readonly lines: number;
   /** The reader's home and its own log as before it took in the first of these lines. */
   reset(): void;
+  /** A daemon that was started has taken in all of it: its heartbeat says so. */
+  untilTakenIn(): Promise<void>;
+  /** A daemon takes in all of it from the beginning; `look` is told of it before it ends. */
+  takeIn(look?: (daemon: Running) => Promise<void>): Promise<void>;
   /** The reader has taken in all of it, by the program as it is built now; no daemon runs. */
   takenIn(): Promise<void>;
-  /** Waits until a daemon has taken in all of it. */
-  untilTakenIn(): Promise<void>;
 }
 
 /**
@@ -100,19 +102,23 @@ function keptWire(wire: Wire, lines: number): KeptWire {
     while (coveredLines(own) < lines) await pause(LOOK_AGAIN_MS);
   }
 
+  async function takeIn(look?: (daemon: Running) => Promise<void>): Promise<void> {
+    reset();
+    const daemon = await wire.startDaemon(READER);
+    await untilTakenIn();
+    await look?.(daemon);
+    await daemon.stop();
+    writeFileSync(takenBy, buildHash());
+  }
+
   return {
     ...wire,
     lines,
     reset,
     untilTakenIn,
+    takeIn,
     async takenIn() {
-      const build = buildHash();
-      if (existsSync(takenBy) && readFileSync(takenBy, "utf8") === build) return;
-      reset();
-      const daemon = await wire.startDaemon(READER);
-      await untilTakenIn();
-      await daemon.stop();
-      writeFileSync(takenBy, build);
+      if (!existsSync(takenBy) || readFileSync(takenBy, "utf8") !== buildHash()) await takeIn();
     },
   };
 }
