@@ -40,7 +40,10 @@ const before = machineFacts();
 const rows: Row[] = [];
 for (const name of wanted) {
   process.stderr.write(`${name} …\n`);
-  rows.push(...(await measured(name)));
+  const made = await measured(name);
+  rows.push(...made);
+  // A run takes long, and may be ended before it is complete.
+  process.stderr.write(`${tableText(made)}\n`);
 }
 const judged = rows.map((row) => ({ ...row, verdict: verdictOf(row) }));
 const json = `${JSON.stringify({ machine: before, plan, rows: judged }, null, 2)}\n`;
