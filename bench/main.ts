@@ -1,55 +1,65 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { availableParallelism, cpus } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { FIGURES, FULL, runBench, type Counts } from "./bench.ts";
-import { comparison, isMet, tableText, type Row } from "./figures.ts";
-import { checkout } from "./stage.ts";
+import { FULL, type Plan } from "./plan.ts";
+import { machineFacts, publishedText, resultsText } from "./results.ts";
+import { verdictOf, type Row } from "./row.ts";
+import { ROWS, USUAL } from "./rows.ts";
+import { checkout } from "./stage/processes.ts";
+import { reportsFolder } from "./stage/wire.ts";
+import { tableText } from "./table.ts";
 
-const count = { type: "string" } as const;
+const number = { type: "string" } as const;
 const { values } = parseArgs({
   options: {
-    lines: count,
-    sends: count,
-    deliveries: count,
-    runs: count,
-    only: { type: "string", multiple: true },
+    row: { type: "string", multiple: true },
+    scale: number,
+    turns: number,
+    idle: number,
+    json: { type: "boolean", default: false },
+    write: { type: "boolean", default: false },
   },
 });
 
-function countOf(name: keyof Counts): number {
-  const text = values[name];
-  if (text === undefined) return FULL[name];
-  if (/^[1-9]\d{0,7}$/.test(text)) return Number(text);
-  throw new Error(`--${name} is a whole number of at least 1`);
+function numberOf(name: "scale" | "turns" | "idle", otherwise: number): number {
+  const value = Number(values[name] ?? otherwise);
+  if (Number.isFinite(value) && value > 0) return value;
+  throw new Error(`--${name} is a number above 0`);
 }
 
-const counts: Counts = {
-  lines: countOf("lines"),
-  sends: countOf("sends"),
-  deliveries: countOf("deliveries"),
-  runs: countOf("runs"),
+const plan: Plan = {
+  scale: numberOf("scale", FULL.scale),
+  turns: numberOf("turns", FULL.turns),
+  idleSeconds: numberOf("idle", FULL.idleSeconds),
 };
-const only = values.only ?? FIGURES;
-const unknown = only.find((name) => !FIGURES.includes(name));
-if (unknown !== undefined) throw new Error(`--only is one of ${FIGURES.join(", ")}`);
+const wanted = values.row ?? USUAL;
+const unknown = wanted.find((name) => !ROWS.has(name));
+if (unknown !== undefined) throw new Error(`--row is one of ${[...ROWS.keys()].join(", ")}`);
 
-const machine = {
-  cores: availableParallelism(),
-  cpu: cpus()[0]?.model ?? "unknown",
-  node: process.version,
-  platform: process.platform,
-};
-const rows = await runBench(counts, only);
-process.stdout.write(`${tableText(rows)}\n`);
-const report = join(checkout, "reports", "bench.json");
-mkdirSync(join(checkout, "reports"), { recursive: true });
-const json = { machine, counts, rows: rows.map(withVerdict) };
-writeFileSync(report, `${JSON.stringify(json, null, 2)}\n`);
-process.stdout.write(
-  `\n${machine.cores} cores (${machine.cpu}), Node ${machine.node}; ${report}\n`,
-);
+const before = machineFacts();
+const rows: Row[] = [];
+for (const name of wanted) {
+  process.stderr.write(`${name} …\n`);
+  const made = await measured(name);
+  rows.push(...made);
+  // A run takes long, and may be ended before it is complete.
+  process.stderr.write(`${tableText(made)}\n`);
+}
+const judged = rows.map((row) => ({ ...row, verdict: verdictOf(row) }));
+const json = `${JSON.stringify({ machine: before, plan, rows: judged }, null, 2)}\n`;
+writeFileSync(join(reportsFolder(), "bench.json"), json);
+process.stdout.write(values.json ? json : `${tableText(rows)}\n\n${publishedText()}\n`);
+if (values.write) {
+  writeFileSync(join(checkout, "bench", "results.md"), resultsText(before, plan, rows));
+}
 
-function withVerdict(row: Row): Row & { comparison: number; met: boolean } {
-  return { ...row, comparison: comparison(row), met: isMet(row) };
+/** A row that fails does not take the others with it. */
+async function measured(name: string): Promise<Row[]> {
+  try {
+    return await ROWS.get(name)!(plan);
+  } catch (error) {
+    process.stderr.write(`${String(error)}\n`);
+    process.exitCode = 1;
+    return [{ id: name, what: "it failed", skipped: String(error).split("\n")[0] ?? "" }];
+  }
 }

@@ -19,7 +19,7 @@ export const PLANTS = [
   {
     name: "decision without lock check",
     file: "src/storage/files/shared-file.ts",
-    find: "const present = findLine(file, options.find);",
+    find: "const present = findLine(file, options.find, knownTo(file, options.known));",
     put: "const present = undefined;",
     test: "test/storage/files/shared-file.test.ts",
   },

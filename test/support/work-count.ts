@@ -20,6 +20,16 @@ export async function beginWorkCount(isCounted: (url: string) => boolean) {
   }
 
   return {
+    /** How often that function was called in the meantime. */
+    async callsDuring(name: string, work: () => unknown): Promise<number> {
+      await session.post("Profiler.takePreciseCoverage");
+      await work();
+      const { result } = await session.post("Profiler.takePreciseCoverage");
+      return result
+        .filter(({ url }) => isCounted(url))
+        .flatMap(({ functions }) => functions.filter(({ functionName }) => functionName === name))
+        .reduce((sum, { ranges }) => sum + (ranges[0]?.count ?? 0), 0);
+    },
     /** How many blocks ran in the meantime. */
     async during(work: () => unknown): Promise<number> {
       await taken();
