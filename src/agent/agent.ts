@@ -96,6 +96,7 @@ function refuseLostPast({ config, layout, handle }: AgentConfig, next: AgentConf
 /** Our logs are on disk, and how far we have read is published. */
 function syncLogs(session: Session): void {
   syncOwnLogs(session);
+  session.files.heads.save();
   if (session.files.own.writer.stuck() === undefined) publishState(session);
 }
 

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { AgentPaths } from "../../src/storage/paths.ts";
+import { openHeads } from "../../src/storage/own-log/heads.ts";
 import { fromPlain } from "../../src/wire/json/json.ts";
 import { nextPoint } from "../support/amounts.ts";
 import { SimulatedWire } from "../support/scenes/simulated-wire.ts";
@@ -342,4 +343,19 @@ test("what was read while its log lacked it stays read after a start from a chec
   await wire.start("forge");
   expect(await unread()).toBe(0);
   await wire.expectReplayEqualsLive("forge");
+});
+
+test("a daemon that dies before heads.json is written finds the heads in its journal", async () => {
+  const wire = new SimulatedWire(PAIR);
+  await wire.start();
+  const { heads } = wire.paths("forge");
+  const remembered = () => openHeads(wire.disk.process(), heads).peer("scribe_to_forge");
+  await wire.post("scribe", { ...say("one"), body: { text: "one" } });
+  await wire.agent("forge").tick();
+  const last = wire.head("scribe_to_forge");
+  expect(remembered()?.seq ?? 0).toBeLessThan(last?.seq ?? 0);
+  wire.kill("forge");
+  await wire.start("forge");
+  await wire.rest();
+  expect(remembered()?.seq).toBeGreaterThanOrEqual(last?.seq ?? 0);
 });

@@ -33,7 +33,8 @@ interface Outcome {
  * 1. The log itself was synced as it was read (`beginBatch`).
  * 2. The quarantine gets what is refused, the evidence folder both lines of a fork.
  * 3. The journal gets every verdict with its receipt time, and the notices that follow (synced).
- * 4. The remembered head of the log moves (synced).
+ * 4. The remembered head of the log moves: heads.json is written when it is quiet, since until then the
+ *    journal has it.
  * 5. The inbox gets what is mail to us (synced).
  * 6. The events are folded.
  * 7. The cursor moves.
@@ -64,7 +65,7 @@ export function persist(
       entries,
       outcomes.flatMap(({ incidents }) => incidents),
     );
-    saveHead(session, intake);
+    seeHead(session, intake);
   }
   files.inbox.append(outcomes.flatMap(({ mail }) => mail ?? []));
   memory.inbox = { ...memory.inbox, end: files.inbox.end, from: memory.journalEnd };
@@ -141,11 +142,11 @@ function rewoundBefore(
 }
 
 /** Remembered heads never go back: history that is read again does not undo what was seen. */
-function saveHead({ files }: Pick<Session, "files">, intake: LogIntake): void {
+export function seeHead({ files }: Pick<Session, "files">, intake: LogIntake): void {
   const { name } = intake.log;
   const { head } = intake.admission.chain;
   if (head === undefined || head.seq <= (files.heads.peer(name)?.seq ?? 0)) return;
-  files.heads.save({ peers: new Map([[name, { seq: head.seq, id: head.id }]]) });
+  files.heads.see(name, { seq: head.seq, id: head.id });
 }
 
 /** The event of a judged line, as the fold takes it. */

@@ -1,4 +1,5 @@
 import { compareLog } from "../intake/trouble/log-anomalies.ts";
+import { seeHead } from "../intake/commit-batch.ts";
 import { beginLogs } from "../intake/history-mark.ts";
 import { reportHolds, reportRecovery } from "../intake/trouble/recovery-notices.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
@@ -12,7 +13,7 @@ import { openFiles } from "./open-files.ts";
 import { lookAtOwnLogs, openOwnLogs } from "./own-logs.ts";
 import type { StorageTroubles } from "../state/storage-troubles.ts";
 import { Recorder } from "./recorder.ts";
-import type { Session } from "./session.ts";
+import { isOwn, type Session } from "./session.ts";
 import type { World } from "./world.ts";
 
 /** What a session is opened with beside the world: it outlives the session. */
@@ -70,6 +71,10 @@ function begin(session: Session): boolean {
     ["same", "reordered"].includes(compareLog(session, name).verdict);
   const fold: Recorder["fold"] = (event) => recorder.fold(event);
   replayJournal({ disk, place, memory, fold, holdsAll }, files.journal);
+  // What was taken in last may be in the journal alone.
+  for (const intake of memory.intakes.values()) {
+    if (!isOwn(session, intake)) seeHead(session, intake);
+  }
   correctTimes(session);
   const isComplete = restoreInbox({ disk, place, memory, files });
   if (isComplete) {

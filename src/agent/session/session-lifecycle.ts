@@ -105,6 +105,7 @@ export class SessionKeeper {
     this.#place = next;
     if (this.#held?.session !== undefined) {
       this.#held.session.recorder.flush();
+      this.#held.session.files.heads.save();
       closeSession(this.#held.session);
       this.#held.session = undefined;
     }
@@ -117,6 +118,7 @@ export class SessionKeeper {
     const grown = session.memory.journalEnd - this.#checkpointAt;
     if (when === "if it has to" && grown <= CHECKPOINT_AFTER_BYTES) return;
     session.recorder.flush();
+    session.files.heads.save();
     const { checkpoint } = this.#place.paths;
     if (when === "if it pays" && !isWorthSaving(disk, checkpoint, grown)) return;
     session.memory.indexed = session.files.journal.saveIndex();
@@ -180,6 +182,7 @@ export class SessionKeeper {
       tellAgent(session);
       const result = await work(session);
       session.recorder.flush();
+      session.files.heads.save();
       return result;
     } catch (error) {
       if (!(error instanceof DeaddropError)) this.#memory = undefined;

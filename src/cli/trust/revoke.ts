@@ -35,6 +35,7 @@ export async function run(
     },
     at.place.paths.operatorJournal,
   );
+  await haveHeadsSaved(at);
   const ends = endsOf(at, handle);
   changePrivateTrust(at.host.disk, at.place.paths, (store) =>
     revokeKey(store, keyId, cli.clock.nowMs(), ends),
@@ -66,6 +67,15 @@ function pinnedOwner({ place }: AgentPlace, keyId: string): string {
   throw new DeaddropError("unknown_id", `no key ${keyId} is pinned`, {
     hint: known.length === 0 ? "nothing is pinned yet" : `pinned here: ${known.join(", ")}`,
   });
+}
+
+/** A daemon has the newest heads in memory; one that does not answer stops no revocation. */
+async function haveHeadsSaved({ place }: AgentPlace): Promise<void> {
+  try {
+    await reloadDaemon(place.paths);
+  } catch (error) {
+    if (!(error instanceof DeaddropError)) throw error;
+  }
 }
 
 /** The last line that we hold of each log of the agent: what is signed up to there stays good. */

@@ -33,24 +33,32 @@ export interface HeadsStore {
   peer(log: string): PeerHead | undefined;
   own(log: string): OwnHead | undefined;
   peers(): ReadonlyMap<string, PeerHead>;
-  /** Durable when it returns; writes nothing when nothing changes. */
-  save(change: HeadsChange): void;
+  /** A peer's head that the journal has already: it is written with the next `save`. */
+  see(log: string, head: PeerHead): void;
+  /** Durable when it returns; writes nothing when nothing has changed. */
+  save(change?: HeadsChange): void;
 }
 
 /** Reads heads.json, which cannot be rebuilt: damage is an error, never an empty store. */
 export function openHeads(disk: Disk, path: string): HeadsStore {
   const { peers, own } = load(disk, path);
+  let hasSeen = false;
 
   return {
     peer: (log) => peers.get(log),
     own: (log) => own.get(log),
     peers: () => peers,
-    save(change) {
+    see(log, head) {
+      peers.set(log, head);
+      hasSeen = true;
+    },
+    save(change = {}) {
       const nextPeers = merged(peers, change.peers);
       const nextOwn = merged(own, change.own);
-      if (nextPeers === undefined && nextOwn === undefined) return;
+      if (nextPeers === undefined && nextOwn === undefined && !hasSeen) return;
       const bytes = serialiseHeads({ peers: nextPeers ?? peers, own: nextOwn ?? own });
       disk.replace(path, bytes, 0o600);
+      hasSeen = false;
       // Memory follows the disk: a failed save leaves what was remembered before.
       if (nextPeers !== undefined) refill(peers, nextPeers);
       if (nextOwn !== undefined) refill(own, nextOwn);

@@ -38,3 +38,18 @@ test("what has not changed is not written again", () => {
   saved(store, 1);
   expect(store.peer(LOG)).toEqual(headAt(1));
 });
+
+test("heads that were seen are written with the next save, whatever that is about, and once", () => {
+  const { store, process } = storeAt(1);
+  store.see(LOG, headAt(2));
+  expect(store.peer(LOG)).toEqual(headAt(2));
+  expect(openHeads(process, PATH).peer(LOG)).toEqual(headAt(1));
+  process.failAt(1, "EIO");
+  expect(() => store.save()).toThrow("input/output error");
+  expect(store.peer(LOG)).toEqual(headAt(2));
+  store.save();
+  expect(openHeads(process, PATH).peer(LOG)).toEqual(headAt(2));
+  const { operations } = process;
+  store.save();
+  expect(process.operations).toBe(operations);
+});
