@@ -1,3 +1,4 @@
+import { searchAll } from "../../src/client/search-all.ts";
 import type { Client } from "../../src/api/client.ts";
 import type { Plan } from "../plan.ts";
 import { median, rowAlone, rowOf, type Row, type Side } from "../row.ts";
@@ -19,7 +20,7 @@ const QUESTIONS: readonly (readonly [name: string, ask: Ask])[] = [
   ["inbox", (client) => client.view("inbox_page", { newest: true, limit: 20 })],
   ["inbox --unread", (client) => client.view("inbox_page", { unread: true, limit: 20 })],
   ["thread", (client, thread) => client.view("thread", { id: thread })],
-  ["search", (client) => client.view("search", { text: "line 7", limit: 20 })],
+  ["search", (client) => searchAll(client, "nobody wrote this", 20)],
   ["pending", (client) => client.view("pending")],
   ["decisions", (client) => client.view("decisions")],
   ["stats", (client) => client.view("stats")],

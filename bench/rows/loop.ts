@@ -1,3 +1,4 @@
+import { searchAll } from "../../src/client/search-all.ts";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Client } from "../../src/api/client.ts";
@@ -121,7 +122,7 @@ function scenarios(
     ["status", () => client.view("status")],
     ["inbox", () => client.view("inbox_page", { newest: true, limit: 20 })],
     ["thread", () => client.view("thread", { id: thread })],
-    ["search", () => client.view("search", { text: "line 7", limit: 20 })],
+    ["search", () => searchAll(client, "nobody wrote this", 20)],
     ["stats", () => client.view("stats")],
     ["audit as a process", () => command("audit", "--json")],
   ];

@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { decisionOf, slug } from "../../src/protocol/decisions/decision-record.ts";
+import { decisionOf, slug } from "../../src/protocol/decisions/record/decision-record.ts";
 import { signFields } from "../../src/wire/compose.ts";
 import { fromPlain, type JsonObject } from "../../src/wire/json/json.ts";
 import { formatMicros } from "../../src/wire/timestamp.ts";

@@ -1,6 +1,5 @@
 import { Command } from "commander";
-import type { Client } from "../../../api/client.ts";
-import type { ThreadMessage } from "../../../api/views.ts";
+import { searchAll } from "../../../client/search-all.ts";
 import { count, withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { messageText, tierNotes } from "../../output/message-text.ts";
@@ -20,20 +19,6 @@ export function command(cli: Cli): Command {
     .option("--limit <n>", `at most so many (default ${DEFAULT_RESULTS})`, count)
     .addHelpText("after", example('deaddrop search "wire format" --limit 5'))
     .action((text: string, flags: Flags) => run(cli, text, flags));
-}
-
-/** Page by page, from the newest part of history on: a daemon answers others in between. */
-async function searchAll(client: Client, text: string, limit: number): Promise<ThreadMessage[]> {
-  let found: ThreadMessage[] = [];
-  let before = {};
-  while (found.length < limit) {
-    const asked = { text, limit: limit - found.length, ...before };
-    const { messages, next } = await client.view("search_page", asked);
-    found = [...messages, ...found];
-    if (next === null) break;
-    before = { before: next };
-  }
-  return found;
 }
 
 export async function run(cli: Cli, text: string, flags: Flags): Promise<void> {
