@@ -9,6 +9,8 @@ import type { Queue } from "../agent/session/queue.ts";
 const CARDS_EVERY_MS = 30_000;
 /** A card that is written again and again is looked at no more often than this. */
 const CARDS_REST_MS = 1_000;
+/** Files that have not changed are read again after so long: a card may not be valid yet. */
+const READ_AGAIN_MS = 600_000;
 
 /**
  * A card that changes again and again does not fill the log: the changes of one peer's are logged
@@ -31,20 +33,35 @@ export interface CardWatcher {
   stop(): void;
 }
 
+/** How a daemon meets its peers: `look` tells whether anything may have changed, and is cheap. */
+export interface CardReader {
+  look(place: AgentConfig): string;
+  meet(place: AgentConfig): Meeting;
+}
+
 export function watchCards(
   agent: Pick<Agent, "place" | "reload" | "monoMs">,
   queue: Queue,
   log: Logger,
-  meet: (place: AgentConfig) => Meeting,
+  reader: CardReader,
 ): CardWatcher {
-  let resting: NodeJS.Timeout | undefined;
-  let isDue = false;
+  let later: NodeJS.Timeout | undefined;
+  let lookedMs = -Infinity;
+  let readMs = -Infinity;
+  let seen = "";
   let shownKey = "";
   const toldMs = new Map<string, number>();
 
   async function look(): Promise<void> {
     shownKey = agent.place.identity.signer.keyId;
-    const { pinned, restarted } = meet(agent.place);
+    const isOld = agent.monoMs() >= readMs + READ_AGAIN_MS;
+    const now = reader.look(agent.place);
+    if (!isOld && now === seen) return;
+    seen = "";
+    const { pinned, restarted } = reader.meet(agent.place);
+    // As it was before it was read: what has changed meanwhile is read the next time.
+    seen = now;
+    readMs = agent.monoMs();
     for (const [peer, restarts] of restarted) tell(peer, restarts);
     if (pinned.length === 0) return;
     log.info({ peers: pinned }, "pinned at UNTRUSTED by their cards");
@@ -62,12 +79,16 @@ export function watchCards(
   }
 
   function soon(): void {
-    isDue = resting !== undefined;
-    if (isDue) return;
-    resting = setTimeout(() => {
-      resting = undefined;
-      if (isDue) soon();
-    }, CARDS_REST_MS);
+    if (later !== undefined) return;
+    const restMs = lookedMs + CARDS_REST_MS - agent.monoMs();
+    if (restMs > 0) {
+      later = setTimeout(() => {
+        later = undefined;
+        soon();
+      }, restMs);
+      return;
+    }
+    lookedMs = agent.monoMs();
     queue(look).catch((error: unknown) => {
       // A peer's card, or the folder that it is in, must not stop the daemon.
       if (!(error instanceof DeaddropError) && !(error instanceof StorageError)) throw error;
@@ -88,7 +109,7 @@ export function watchCards(
     },
     stop() {
       clearInterval(timer);
-      clearTimeout(resting);
+      clearTimeout(later);
     },
   };
 }

@@ -9,7 +9,7 @@ import { ownLogs } from "../wire/layout.ts";
 import { quote } from "../wire/quote.ts";
 import { openAgent, type Agent } from "../agent/agent.ts";
 import { scheduleTasks } from "./scheduled-tasks.ts";
-import { watchCards, type CardWatcher, type Meeting } from "./card-watcher.ts";
+import { watchCards, type CardReader, type CardWatcher } from "./card-watcher.ts";
 import { realWorld } from "../client/direct-client.ts";
 import { codeOfStorage, DeaddropError, EXIT_CODES } from "../api/errors.ts";
 import type { Service } from "../api/operations.ts";
@@ -36,8 +36,8 @@ export interface DaemonOptions {
   readonly peers: readonly string[];
   /** Turns text into the rows to show when the log goes to a terminal. */
   toTerminal(text: string): string;
-  /** Looks at the cards of the peers; returns whom it has pinned. Spec 2.2. */
-  meet(place: AgentConfig): Meeting;
+  /** Looks at the cards of the peers. Spec 2.2. */
+  readonly cards: CardReader;
 }
 
 const DAEMON_LOCK_WAIT_MS = 15_000;
@@ -154,7 +154,7 @@ async function serve(
   try {
     await ticker.now();
     await listIncidents(agent, queue, log);
-    cards = watchCards(agent, queue, log, (place) => options.meet(place));
+    cards = watchCards(agent, queue, log, options.cards);
     manager.ready(`${handle} on ${paths.wireDir}`);
     const signal = await Promise.race([ending, failed]);
     log.info({ signal }, "the daemon ends");

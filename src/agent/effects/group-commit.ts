@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { Draft } from "../../wire/compose.ts";
 import type { SendAnswer } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
@@ -30,6 +31,8 @@ export function makeService(agent: SendingAgent, queue: Queue, until = askOnce):
   const waiting: Waiting[] = [];
 
   async function sendWaiting(): Promise<void> {
+    // What other clients have asked for meanwhile is in the kernel: one turn of the loop fetches all of it.
+    await setImmediate();
     const group = takeGroup();
     if (group.length === 0) return;
     try {

@@ -1,6 +1,6 @@
 import { DeaddropError } from "../../api/errors.ts";
 import type { AgentConfig } from "../../agent/config/agent-config.ts";
-import { readWhole, StorageError } from "../../storage/disk/disk.ts";
+import { lookOf, readWhole, StorageError } from "../../storage/disk/disk.ts";
 import { updatePairings } from "../../storage/private/pairing-store.ts";
 import { buildCard, type CardDraft } from "../../trust/cards/card-build.ts";
 import {
@@ -89,6 +89,15 @@ export function meetPeers(host: SetupHost, place: AgentConfig, again?: string): 
   showKeys(host, place);
   showCard(host, place, contact.pairings);
   return contact;
+}
+
+/** Tells whether anything that `meetPeers` reads may have changed; one `stat` a file. */
+export function lookOfContact({ disk }: SetupHost, place: AgentConfig): string {
+  const { wire, layout, paths, identity } = place;
+  const cards = layout.roster.map((handle) => cardPath(wire, handle));
+  const own = [paths.trust, paths.pairing, paths.pinnedConfig, paths.settings];
+  const looks = [...cards, wire.trust, ...own].map((path) => lookOf(disk, path));
+  return [identity.signer.keyId, ...looks].join("\n");
 }
 
 /** Peers whose card this look has found changed after our nonce was shown, and how often it has. */

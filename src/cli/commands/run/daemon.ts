@@ -28,7 +28,8 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
   // Before all that the daemon consists of is loaded: that alone makes a heap grow.
   const { keepHeapSmall } = await import("../../../daemon/heap-limits.ts");
   keepHeapSmall();
-  const { meetPeers, restartsOf } = await import("../../../setup/contact/first-contact.ts");
+  const { lookOfContact, meetPeers, restartsOf } =
+    await import("../../../setup/contact/first-contact.ts");
   const { setupHost } = await import("../../../setup/host.ts");
   const { runDaemon } = await import("../../../daemon/run-daemon.ts");
   cli.exitCode = await runDaemon({
@@ -39,9 +40,12 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
     peers: flags.peer ?? [],
     // The log of a daemon on a terminal has peers' words in it too. Spec 8.2.
     toTerminal: rowBreaker(() => cli.stdout.columns, cli.env),
-    meet: (place) => {
-      const contact = meetPeers(setupHost(cli.env, cli.clock.nowMs()), place);
-      return { pinned: contact.pinned, restarted: restartsOf(contact) };
+    cards: {
+      look: (place) => lookOfContact(setupHost(cli.env, cli.clock.nowMs()), place),
+      meet: (place) => {
+        const contact = meetPeers(setupHost(cli.env, cli.clock.nowMs()), place);
+        return { pinned: contact.pinned, restarted: restartsOf(contact) };
+      },
     },
   });
 }
