@@ -50,7 +50,7 @@ export function watchCards(
   let readMs = -Infinity;
   let seen = "";
   let shownKey = "";
-  const toldMs = new Map<string, number>();
+  const tell = rarely(log, () => agent.monoMs());
 
   async function look(): Promise<void> {
     shownKey = agent.place.identity.signer.keyId;
@@ -62,20 +62,13 @@ export function watchCards(
     // As it was before it was read: what has changed meanwhile is read the next time.
     seen = now;
     readMs = agent.monoMs();
-    for (const [peer, restarts] of restarted) tell(peer, restarts);
+    for (const [peer, restarts] of restarted) {
+      const what = `the card of ${peer} has changed after our number was shown to it`;
+      tell(peer, { peer, restarts }, `${what}: deaddrop trust sas ${peer}`);
+    }
     if (pinned.length === 0) return;
     log.info({ peers: pinned }, "pinned at UNTRUSTED by their cards");
     await agent.reload();
-  }
-
-  function tell(peer: string, restarts: number): void {
-    const nowMs = agent.monoMs();
-    if (nowMs < (toldMs.get(peer) ?? -Infinity) + TOLD_EVERY_MS) return;
-    toldMs.set(peer, nowMs);
-    log.warn(
-      { peer, restarts },
-      `the card of ${peer} has changed after our number was shown to it: deaddrop trust sas ${peer}`,
-    );
   }
 
   function soon(): void {
@@ -92,10 +85,7 @@ export function watchCards(
     queue(look).catch((error: unknown) => {
       // A peer's card, or the folder that it is in, must not stop the daemon.
       if (!(error instanceof DeaddropError) && !(error instanceof StorageError)) throw error;
-      const nowMs = agent.monoMs();
-      if (nowMs < (toldMs.get(error.code) ?? -Infinity) + TOLD_EVERY_MS) return;
-      toldMs.set(error.code, nowMs);
-      log.warn({ code: error.code }, `the cards were not looked at: ${error.message}`);
+      tell(error.code, { code: error.code }, `the cards were not looked at: ${error.message}`);
     });
   }
 
@@ -111,5 +101,16 @@ export function watchCards(
       clearInterval(timer);
       clearTimeout(later);
     },
+  };
+}
+
+/** Warns of the same thing once an hour. */
+function rarely(log: Logger, monoMs: () => number) {
+  const toldMs = new Map<string, number>();
+  return (key: string, facts: object, message: string): void => {
+    const nowMs = monoMs();
+    if (nowMs < (toldMs.get(key) ?? -Infinity) + TOLD_EVERY_MS) return;
+    toldMs.set(key, nowMs);
+    log.warn(facts, message);
   };
 }

@@ -13,7 +13,6 @@ import { watchCards, type CardReader, type CardWatcher } from "./card-watcher.ts
 import { realWorld } from "../client/direct-client.ts";
 import { codeOfStorage, DeaddropError, EXIT_CODES } from "../api/errors.ts";
 import type { Service } from "../api/operations.ts";
-import type { AgentConfig } from "../agent/config/agent-config.ts";
 import { makeNoticeHook } from "./hooks/notice-hook.ts";
 import { runHook } from "./hooks/run-hook.ts";
 import { makeQueue, type Queue } from "../agent/session/queue.ts";

@@ -132,9 +132,9 @@ class IndexFile implements LineIndex {
     const first = from === 0 ? 0 : this.#firstFrom(from);
     const end = before === Infinity ? this.rows : this.#firstFrom(before);
     for (const { at, count } of partsOf(first, end, order)) {
-      const bytes = this.#rowsAt(at, count);
+      row.look(this.#rowsAt(at, count));
       for (let each = 0; each < count && found.length < most; each += 1) {
-        row.show(bytes, (order === "oldest first" ? each : count - 1 - each) * ROW_BYTES);
+        row.show((order === "oldest first" ? each : count - 1 - each) * ROW_BYTES);
         if (!row.isWritten) throw damaged(this.#file.path);
         if (match(row)) found.push(row.entry);
       }
@@ -196,7 +196,7 @@ class IndexFile implements LineIndex {
     let high = this.rows;
     while (low < high) {
       const middle = Math.floor((low + high) / 2);
-      row.show(this.#rowsAt(middle, 1), 0);
+      row.look(this.#rowsAt(middle, 1));
       if (row.entry < from) low = middle + 1;
       else high = middle;
     }
@@ -219,67 +219,86 @@ function* partsOf(first: number, end: number, order: NonNullable<IndexRange["ord
 }
 
 class Row implements LineRow {
-  #bytes: Buffer = Buffer.alloc(ROW_BYTES);
+  #view: DataView = new DataView(new ArrayBuffer(ROW_BYTES));
   #at = 0;
+  /** The beginning of an id that was asked for last, as its bits are compared. */
+  #prefix = prefixOf("");
 
-  show(bytes: Buffer, at: number): void {
-    this.#bytes = bytes;
+  /** Shows rows of these bytes from now on. */
+  look(bytes: Uint8Array): void {
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  }
+
+  show(at: number): void {
     this.#at = at;
   }
 
   get isWritten(): boolean {
-    return (this.#flags & IS_ROW) !== 0;
+    return (this.#view.getUint8(this.#at + AT.flags) & IS_ROW) !== 0;
   }
 
   get entry(): number {
-    return this.#bytes.readUIntBE(this.#at + AT.entry, OFFSET_BYTES);
+    return this.#offset(AT.entry);
   }
 
   get start(): number {
-    return this.#bytes.readUIntBE(this.#at + AT.start, OFFSET_BYTES);
+    return this.#offset(AT.start);
   }
 
   get length(): number {
-    return this.#bytes.readUInt32BE(this.#at + AT.length);
+    return this.#view.getUint32(this.#at + AT.length);
   }
 
   get inbox(): number | undefined {
-    const behind = this.#bytes.readUIntBE(this.#at + AT.inbox, OFFSET_BYTES);
+    const behind = this.#offset(AT.inbox);
     return behind === 0 ? undefined : behind - 1;
   }
 
   get isAccepted(): boolean {
-    return (this.#flags & IS_ACCEPTED) !== 0;
-  }
-
-  get #flags(): number {
-    return this.#bytes[this.#at + AT.flags] ?? 0;
+    return (this.#view.getUint8(this.#at + AT.flags) & IS_ACCEPTED) !== 0;
   }
 
   get idKey(): number {
-    const high = this.#bytes.readUInt32BE(this.#at + AT.id);
-    return high * 2 ** 20 + (this.#bytes.readUInt32BE(this.#at + AT.id + 4) >>> 12);
+    const high = this.#view.getUint32(this.#at + AT.id);
+    return high * 2 ** 20 + (this.#view.getUint32(this.#at + AT.id + 4) >>> 12);
   }
 
   isOfLog(log: string): boolean {
-    return this.#bytes.readUInt32BE(this.#at + AT.log) === numberOf(log);
+    return this.#view.getUint32(this.#at + AT.log) === numberOf(log);
   }
 
   mayBeOfThread(digits: string): boolean {
-    const known = this.#bytes.readUInt32BE(this.#at + AT.thread);
+    const known = this.#view.getUint32(this.#at + AT.thread);
     return known === 0 || known === threadNumber(digits);
   }
 
   idBegins(prefix: string): boolean {
-    const digits = Math.min(prefix.length, KEPT_DIGITS);
-    const high = Math.min(digits, 8);
-    const wanted = Number.parseInt(prefix.slice(0, high), 16);
-    if (this.#bytes.readUInt32BE(this.#at + AT.id) >>> (32 - 4 * high) !== wanted) return false;
-    const low = digits - high;
-    if (low === 0) return true;
-    const rest = Number.parseInt(prefix.slice(high, high + low), 16);
-    return this.#bytes.readUInt32BE(this.#at + AT.id + 4) >>> (32 - 4 * low) === rest;
+    if (this.#prefix.text !== prefix) this.#prefix = prefixOf(prefix);
+    const { high, highMask, low, lowMask } = this.#prefix;
+    const view = this.#view;
+    if ((view.getUint32(this.#at + AT.id) & highMask) >>> 0 !== high) return false;
+    return (view.getUint32(this.#at + AT.id + 4) & lowMask) >>> 0 === low;
   }
+
+  /** 48 bits. */
+  #offset(at: number): number {
+    return this.#view.getUint16(this.#at + at) * 2 ** 32 + this.#view.getUint32(this.#at + at + 2);
+  }
+}
+
+/** Two words of an id, and which of their bits the digits give. */
+function prefixOf(text: string) {
+  const digits = text.slice(0, KEPT_DIGITS);
+  const word = (of: string): number => Number.parseInt(of.padEnd(8, "0"), 16);
+  const mask = (of: string): number => word("f".repeat(of.length));
+  const [first, second] = [digits.slice(0, 8), digits.slice(8)];
+  return {
+    text,
+    high: word(first),
+    highMask: mask(first),
+    low: word(second),
+    lowMask: mask(second),
+  };
 }
 
 function writeRow(bytes: Buffer, at: number, line: IndexedLine): void {

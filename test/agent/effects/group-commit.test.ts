@@ -27,7 +27,7 @@ test("what many clients ask for in one turn of the loop goes out as one group", 
       { length: 32 },
       () =>
         new Promise((resolve, reject) => {
-          setImmediate(() => service.send([draft]).then(resolve, reject));
+          setImmediate(() => void service.send([draft]).then(resolve, reject));
         }),
     ),
   );
