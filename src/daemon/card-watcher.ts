@@ -10,7 +10,7 @@ const CARDS_EVERY_MS = 30_000;
 /** A card that is written again and again is looked at no more often than this. */
 const CARDS_REST_MS = 1_000;
 /** Files that have not changed are read again after so long: a card may not be valid yet. */
-const READ_AGAIN_MS = 600_000;
+const ALL_CARDS_MS = 600_000;
 
 /**
  * A card that changes again and again does not fill the log: the changes of one peer's are logged
@@ -54,7 +54,7 @@ export function watchCards(
 
   async function look(): Promise<void> {
     shownKey = agent.place.identity.signer.keyId;
-    const isOld = agent.monoMs() >= readMs + READ_AGAIN_MS;
+    const isOld = agent.monoMs() >= readMs + ALL_CARDS_MS;
     const now = reader.look(agent.place);
     if (!isOld && now === seen) return;
     seen = "";
