@@ -1,3 +1,4 @@
+import { DeaddropError } from "../api/errors.ts";
 import { connectDaemon } from "../client/socket-client.ts";
 import { loadPlace, type AgentConfig } from "../agent/config/agent-config.ts";
 import { setupHost, type SetupHost } from "../setup/host.ts";
@@ -31,5 +32,17 @@ export async function reloadDaemon(paths: AgentPaths): Promise<boolean> {
     return true;
   } finally {
     daemon.close();
+  }
+}
+
+/**
+ * A running daemon has the newest heads in memory, and writes them when it reloads. One that does not
+ * answer holds up nobody: what it wrote last is at most 30 s old. Spec 4.1.
+ */
+export async function haveHeadsSaved(paths: AgentPaths): Promise<void> {
+  try {
+    await reloadDaemon(paths);
+  } catch (error) {
+    if (!(error instanceof DeaddropError)) throw error;
   }
 }

@@ -100,6 +100,7 @@ test("the head that we remember of a peer stays where it was while history is re
   }
   wire.append(FILE, textOf(...lines));
   await wire.settle();
+  await wire.rest();
   const { heads, journal } = wire.paths("forge");
   const remembered = () =>
     (JSON.parse(wire.read(heads)) as { peers: Record<string, { seq: number }> }).peers[LOG]?.seq;

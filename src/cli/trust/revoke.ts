@@ -7,7 +7,7 @@ import type { KeyEnd } from "../../trust/store.ts";
 import { ownLogs } from "../../wire/layout.ts";
 import { parseKeyId } from "../../wire/signature.ts";
 import { join } from "node:path";
-import { agentPlace, reloadDaemon, type AgentPlace } from "../agent-place.ts";
+import { agentPlace, haveHeadsSaved, reloadDaemon, type AgentPlace } from "../agent-place.ts";
 import { confirmOperator, type ConsentFlags } from "../input/confirm.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { emit } from "../output/output.ts";
@@ -35,7 +35,7 @@ export async function run(
     },
     at.place.paths.operatorJournal,
   );
-  await haveHeadsSaved(at);
+  await haveHeadsSaved(at.place.paths);
   const ends = endsOf(at, handle);
   changePrivateTrust(at.host.disk, at.place.paths, (store) =>
     revokeKey(store, keyId, cli.clock.nowMs(), ends),
@@ -67,15 +67,6 @@ function pinnedOwner({ place }: AgentPlace, keyId: string): string {
   throw new DeaddropError("unknown_id", `no key ${keyId} is pinned`, {
     hint: known.length === 0 ? "nothing is pinned yet" : `pinned here: ${known.join(", ")}`,
   });
-}
-
-/** A daemon has the newest heads in memory; one that does not answer stops no revocation. */
-async function haveHeadsSaved({ place }: AgentPlace): Promise<void> {
-  try {
-    await reloadDaemon(place.paths);
-  } catch (error) {
-    if (!(error instanceof DeaddropError)) throw error;
-  }
 }
 
 /** The last line that we hold of each log of the agent: what is signed up to there stays good. */

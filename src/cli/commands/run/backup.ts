@@ -5,7 +5,7 @@ import { collectBackup } from "../../../setup/backup/backup.ts";
 import { seal } from "../../../setup/backup/sealed-file.ts";
 import { serialiseBackup } from "../../../storage/private/backup-file.ts";
 import { StorageError, type Disk } from "../../../storage/disk/disk.ts";
-import { agentPlace } from "../../agent-place.ts";
+import { agentPlace, haveHeadsSaved } from "../../agent-place.ts";
 import type { Cli, GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { emit } from "../../output/output.ts";
@@ -37,6 +37,7 @@ async function run(cli: Cli, named: string, flags: BackupFlags): Promise<void> {
   const file = resolve(cli.cwd, named);
   refuseTarget(disk, file, place.paths.wireDir, flags.force === true);
   const passphrase = await readPassphrase(cli, disk, flags, true);
+  await haveHeadsSaved(place.paths);
   const { wireId } = place.config;
   const backup = collectBackup(disk, place.paths, { wireId, nowMs: cli.clock.nowMs() });
   const sealed = await seal(serialiseBackup(backup), passphrase);
