@@ -47,7 +47,9 @@ export function openIndexedJournal(
   const journal = openJournal<JournalEntry>(disk, paths.journal, durable);
   try {
     const index = openLineIndex(disk, paths.lineIndex, indexed.rows);
-    return new JournalWithIndex(journal, index, index.rows === indexed.rows ? indexed.to : 0);
+    const isOfJournal = index.rows === indexed.rows && indexed.to <= journal.end;
+    if (!isOfJournal) index.clear();
+    return new JournalWithIndex(journal, index, isOfJournal ? indexed.to : 0);
   } catch (error) {
     journal.close();
     throw error;

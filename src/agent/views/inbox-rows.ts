@@ -17,7 +17,7 @@ export interface WantedRows {
   all(): number[];
   /** The same, looked up as they are asked for. */
   some(): Iterable<number>;
-  /** Whether the index alone tells them: no message has to be read to know that it is meant. */
+  /** Whether the index alone tells how many they are; `passes` still says which are meant. */
   readonly isExact: boolean;
   passes(stored: StoredMessage): boolean;
 }
@@ -33,7 +33,7 @@ export function wantedRows(
 ): WantedRows {
   const matches = matcher(query, place);
   const known = {
-    isExact: query.id === undefined && query.thread === undefined,
+    isExact: query.id === undefined,
     passes: ({ message }: StoredMessage): boolean => isMeant(message, query),
   };
   if (query.unread === true) {
