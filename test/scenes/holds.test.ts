@@ -112,8 +112,10 @@ test("the head that we remember of a peer stays where it was while history is re
   wire.replace(FILE, textOf(...lines.slice(0, 3)));
   await wire.start("forge");
   await wire.pass(MINUTE);
+  await wire.rest();
   expect(remembered()).toBe(5);
   wire.replace(FILE, textOf(...lines));
   await wire.pass(MINUTE);
+  await wire.rest();
   expect([remembered(), (await inbox(wire)).length]).toEqual([5, 5]);
 });
