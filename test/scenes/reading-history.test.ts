@@ -121,3 +121,32 @@ test("a search finds page by page what is there, escaped or in capitals, the new
   expect((await search("heron of 1900")).messages).toEqual([]);
   await expect(search("heron", { before: "yesterday" })).rejects.toThrow("before must be");
 });
+
+test("a page of a search looks through few bytes of many, and the next one goes on there", async () => {
+  const wire = sceneOf(["forge", "scribe"], { rateLimit: 60_000 });
+  await wire.start("forge");
+  let after = wire.head(LOG);
+  const lines = Array.from({ length: 60 }, (_, at) => {
+    const body = { text: "x".repeat(200_000), last: at === 0 ? "a heron" : "nothing" };
+    const place = { atMs: wire.nowMs + at, after: after ?? ("nothing" as const) };
+    const line = wire.forge("scribe", LOG, {
+      to: ["forge"],
+      subject: `number ${at}`,
+      body,
+      ...place,
+    });
+    after = { seq: (after?.seq ?? 0) + 1, id: line.id };
+    return line;
+  });
+  wire.append(
+    `${LOG}.jsonl`,
+    lines.map(({ line }) => `${Buffer.from(line).toString()}\n`).join(""),
+  );
+  await wire.settle();
+  const search = (before: object) =>
+    wire.agent("forge").view("search_page", { text: "heron", ...before });
+  const first = await search({});
+  expect([first.messages, first.next]).toEqual([[], expect.any(String)]);
+  const second = await search({ before: first.next });
+  expect(second.messages.map(({ _meta }) => _meta.id)).toEqual([lines[0]?.id]);
+});

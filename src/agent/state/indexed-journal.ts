@@ -1,10 +1,6 @@
 import { openJournal, type Journal } from "../../storage/files/journal.ts";
-import {
-  openLineIndex,
-  type IndexRange,
-  type LineIndex,
-  type LineRow,
-} from "../../storage/files/line-index.ts";
+import { openLineIndex, type IndexRange, type LineIndex } from "../../storage/files/line-index.ts";
+import { type LineRow } from "../../storage/files/line-row.ts";
 import { StorageError, type Disk } from "../../storage/disk/disk.ts";
 import type { AgentPaths } from "../../storage/paths.ts";
 import { sha256Hex } from "../../wire/canonical.ts";
@@ -29,9 +25,9 @@ export interface IndexedJournal extends Journal<JournalEntry> {
   saveIndex(): Indexed;
 }
 
-/** 8 hex digits that tell a thread from most others. */
+/** 16 hex digits that name a thread: nobody can find another name with those of somebody's thread. */
 export function threadDigits(correlationId: string): string {
-  return sha256Hex(Buffer.from(correlationId, "utf8")).slice(0, 8);
+  return sha256Hex(Buffer.from(correlationId, "utf8")).slice(0, 16);
 }
 
 /**
@@ -46,10 +42,10 @@ export function openIndexedJournal(
 ): IndexedJournal {
   const journal = openJournal<JournalEntry>(disk, paths.journal, durable);
   try {
-    const index = openLineIndex(disk, paths.lineIndex, indexed.rows);
-    const isOfJournal = index.rows === indexed.rows && indexed.to <= journal.end;
-    if (!isOfJournal) index.clear();
-    return new JournalWithIndex(journal, index, isOfJournal ? indexed.to : 0);
+    const isOfJournal = indexed.to <= journal.end;
+    const index = openLineIndex(disk, paths.lineIndex, isOfJournal ? indexed.rows : 0);
+    const isWhole = isOfJournal && index.rows === indexed.rows;
+    return new JournalWithIndex(journal, index, isWhole ? indexed.to : 0);
   } catch (error) {
     journal.close();
     throw error;

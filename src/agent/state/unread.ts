@@ -1,7 +1,7 @@
 import { agentNoticesView } from "../../protocol/agent-notices/agent-notices-state.ts";
 import type { ReceiptsState } from "../../protocol/receipts/receipts.ts";
 import type { State } from "../../protocol/state.ts";
-import { idKey, type LineRow } from "../../storage/files/line-index.ts";
+import { idKey, type LineRow } from "../../storage/files/line-row.ts";
 import type { Files } from "../session/world.ts";
 
 /** How many unread messages and notices these ids name. */

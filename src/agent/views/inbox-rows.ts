@@ -1,6 +1,6 @@
 import type { UnreadLine } from "../../protocol/receipts/receipts.ts";
 import type { InboxQuery } from "../../api/views.ts";
-import { idKey, type LineRow } from "../../storage/files/line-index.ts";
+import { idKey, type LineRow } from "../../storage/files/line-row.ts";
 import { ownLogs } from "../../wire/layout.ts";
 import type { Session } from "../session/session.ts";
 import { threadDigits } from "../state/indexed-journal.ts";

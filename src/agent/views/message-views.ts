@@ -3,7 +3,7 @@ import { threadViewsOf } from "../../protocol/threads/threads-view.ts";
 import { toPlain } from "../../wire/json/json.ts";
 import type { Priority } from "../../wire/message.ts";
 import type { MessageFields, ThreadMessage, ThreadView, ViewArgs } from "../../api/views.ts";
-import { idKey, type LineRow } from "../../storage/files/line-index.ts";
+import { idKey, type LineRow } from "../../storage/files/line-row.ts";
 import { resolveThread, type NamedThread } from "./resolve-id.ts";
 import type { Session } from "../session/session.ts";
 import { threadDigits } from "../state/indexed-journal.ts";

@@ -13,8 +13,8 @@ export interface SearchedRow {
 
 /** Bytes that are read at once. */
 const READ_BYTES = 1_048_576;
-/** What JSON writes as it is, in one way only. */
-const PLAIN = /[a-z0-9 _.,:;!?()[\]{}<>@#$%^&*+=|~'`-]+/g;
+/** What JSON writes as it is, in one way only: no space is put beside it, and no writer escapes it. */
+const PLAIN = /[a-z0-9_.;!?()@#$%^*+=|~`-]+(?: [a-z0-9_.;!?()@#$%^*+=|~`-]+)*/g;
 
 /**
  * The rows of which the bytes may hold a text, in their order; `needle` is in lower case. Lines that lie

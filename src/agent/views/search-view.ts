@@ -1,5 +1,5 @@
 import { authorTier } from "../../protocol/routing.ts";
-import type { LineRow } from "../../storage/files/line-index.ts";
+import type { LineRow } from "../../storage/files/line-row.ts";
 import { isState } from "../../trust/tiers.ts";
 import { toPlain } from "../../wire/json/json.ts";
 import { badRequest } from "../../api/json-arguments.ts";
@@ -8,8 +8,9 @@ import type { Session } from "../session/session.ts";
 import { messagesAt, type StoredMessage } from "../state/stored-messages.ts";
 import { rowsWithText, type SearchedRow } from "./search-bytes.ts";
 
-/** A page looks through so many messages at most: a daemon does nothing else meanwhile. */
+/** A page looks through so many messages and bytes: a daemon does nothing else meanwhile. */
 const PAGE_ROWS = 8_192;
+const PAGE_SEARCHED_BYTES = 8 * 1_048_576;
 /** Messages that are read and do not hold the text after all. */
 const PAGE_MISSES = 512;
 const FOUND_AT_MOST = 100;
@@ -22,7 +23,8 @@ export function searchView(session: Session, args: ViewArgs["search_page"]): Sea
   session.recorder.flush();
   const { limit = FOUND_AT_MOST } = args;
   const before = args.before === undefined ? Infinity : placeOf(args.before);
-  const rows = rowsBefore(session, before);
+  const all = rowsBefore(session, before);
+  const rows = firstOf(all);
   const needle = args.text.toLowerCase();
   const found: StoredMessage[] = [];
   let misses = 0;
@@ -34,7 +36,8 @@ export function searchView(session: Session, args: ViewArgs["search_page"]): Sea
     if (found.length < limit && misses < PAGE_MISSES) continue;
     return { messages: messagesOf(session, found), next: String(entry) };
   }
-  const oldest = rows.length < PAGE_ROWS ? undefined : rows.at(-1)?.entry;
+  const isAll = rows.length === all.length && all.length < PAGE_ROWS;
+  const oldest = isAll ? undefined : rows.at(-1)?.entry;
   return { messages: messagesOf(session, found), next: oldest === undefined ? null : `${oldest}` };
 }
 
@@ -56,6 +59,13 @@ function rowsBefore({ files: { journal }, place }: Session, before: number): Sea
   };
   journal.find(keep, { before, most: PAGE_ROWS, order: "newest first" });
   return rows;
+}
+
+/** As many as a page looks through, and one at least. */
+function firstOf(rows: readonly SearchedRow[]): readonly SearchedRow[] {
+  let bytes = 0;
+  const end = rows.findIndex(({ length }) => (bytes += length) > PAGE_SEARCHED_BYTES);
+  return end < 0 ? rows : rows.slice(0, Math.max(1, end));
 }
 
 function holds({ message }: StoredMessage, needle: string): boolean {

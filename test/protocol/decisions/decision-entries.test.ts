@@ -283,6 +283,22 @@ describe("entries that are not proved", () => {
     expect(kept.at(-1)).toBe(`${name} two more`);
     expect(provedEntries(wire.state.decisions)).toHaveLength(1);
   });
+
+  test("leave nothing behind when they are pushed out, whatever proposals they name", () => {
+    const wire = new Wire();
+    for (let n = 0; n < 2 * MAX_DOUBTFUL; n += 1) {
+      addEntry(wire.state.decisions.entries, {
+        id: `${n}`,
+        record: { proposal_id: `none ${n}` },
+        ...{ signedBy: undefined, signatureValid: false },
+        verdict: { is: "unproved", signed: false, detail: "" },
+      });
+    }
+    const { all, byProposal, doubtful } = wire.state.decisions.entries;
+    expect([all.size, byProposal.size, doubtful.unsigned.size]).toEqual(
+      Array.from({ length: 3 }, () => MAX_DOUBTFUL),
+    );
+  });
 });
 
 describe("what is to be recorded", () => {

@@ -1,12 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { StorageError } from "../../../src/storage/disk/disk.ts";
-import {
-  idKey,
-  openLineIndex,
-  type IndexedLine,
-  type LineRow,
-} from "../../../src/storage/files/line-index.ts";
+import { openLineIndex } from "../../../src/storage/files/line-index.ts";
+import { idKey, type IndexedLine, type LineRow } from "../../../src/storage/files/line-row.ts";
 import { MemoryDisk, type MemoryProcess } from "../../support/disk/memory-disk.ts";
 
 const PATH = "/lines.index";
@@ -26,7 +22,15 @@ const manyLines = fc
       start: fc.nat(2 ** 45),
       length: fc.nat(1_048_577),
       inbox: fc.option(fc.nat(2 ** 45), { nil: undefined }),
-      thread: fc.option(fc.constantFrom("00000000", "0000000a", "ffffffff"), { nil: undefined }),
+      thread: fc.option(
+        fc.constantFrom(
+          "0000000000000000",
+          "000000000000000a",
+          "0000000a00000000",
+          "ffffffffffffffff",
+        ),
+        { nil: undefined },
+      ),
       isAccepted: fc.boolean(),
     }),
     { maxLength: 40 },
@@ -45,7 +49,7 @@ function filled(lines: readonly IndexedLine[], disk = new MemoryDisk().process()
 function numbered(count: number): IndexedLine[] {
   return Array.from({ length: count }, (_, at) => ({
     id: at.toString(16).padStart(16, "0").padEnd(64, "0"),
-    ...{ log: "a", entry: at * 10, start: at, length: 1, inbox: at, thread: "0000000a" },
+    ...{ log: "a", entry: at * 10, start: at, length: 1, inbox: at, thread: "000000000000000a" },
     isAccepted: true,
   }));
 }
@@ -95,9 +99,9 @@ describe("the index of lines", () => {
         const ofLog = lines.filter(({ log }) => log === "b");
         expect(found((row) => row.isOfLog("b"))).toEqual(entriesOf(ofLog));
         const inThread = lines.filter(
-          ({ thread }) => thread === undefined || thread === "0000000a",
+          ({ thread }) => thread === undefined || thread === "000000000000000a",
         );
-        expect(found((row) => row.mayBeOfThread("0000000a"))).toEqual(entriesOf(inThread));
+        expect(found((row) => row.mayBeOfThread("000000000000000a"))).toEqual(entriesOf(inThread));
         for (const id of [...lines.map((line) => line.id), other.join("")]) {
           const prefix = id.slice(0, digits);
           const named = lines.filter((line) => line.id.startsWith(prefix.slice(0, 16)));
@@ -128,7 +132,7 @@ describe("the index of lines", () => {
     const disk = new MemoryDisk().process();
     const index = filled(numbered(100), disk);
     index.save();
-    zero(disk, 40 * 50, 40);
+    zero(disk, 44 * 50, 44);
     expect(() => index.find(everything)).toThrow(StorageError);
     index.clear();
     expect([index.rows, index.find(everything)]).toEqual([0, []]);

@@ -95,7 +95,11 @@ function doubt(entries: RecordedEntries, key: string, entry: JudgedEntry): void 
   if (alike.size <= MAX_DOUBTFUL) return;
   for (const oldest of alike) {
     alike.delete(oldest);
-    byProposal.get(all.get(oldest)?.record.proposal_id ?? "")?.delete(oldest);
+    const proposal = all.get(oldest)?.record.proposal_id ?? "";
+    const same = byProposal.get(proposal);
+    same?.delete(oldest);
+    // Anybody can write entries that name proposals that there are not, as many as they like.
+    if (same?.size === 0) byProposal.delete(proposal);
     all.delete(oldest);
     entries.areDropped = true;
     return;
