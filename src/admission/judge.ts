@@ -68,7 +68,7 @@ export function judge(
     const problem = problemOfContent({ message, ctx }, "verify");
     return problem === undefined ? accepted(false, NO_EVENTS) : refused(problem);
   }
-  const tagBefore = log.seen.tagOf(message.id);
+  const tagBefore = log.seen.tagOf(message);
   const isKnown = tagBefore === message.lineTag || tagBefore === UNKNOWN_BYTES;
   if (isKnown && reading.mode !== "recall") return DUPLICATE;
   // Our own log is read on after a fork: the fork is known, and we have to know what follows.
@@ -81,7 +81,7 @@ export function judge(
  * not believe it any more. A line that proves nothing under any pins is never noted as shown.
  */
 function isKnownAlready({ reason, claimed }: Refusal, { seen }: LogAdmission): boolean {
-  return claimed !== undefined && isOfThen(reason) && seen.tagOf(claimed.id) === claimed.lineTag;
+  return claimed !== undefined && isOfThen(reason) && seen.tagOf(claimed) === claimed.lineTag;
 }
 
 function judgeInLog(line: LineInLog, reading: LogReading): Verdict {
@@ -122,7 +122,7 @@ function take(line: LineInLog, mode: Mode, noted: NotedReason | undefined): Verd
   log.chain = line.chain;
   log.mayBeginLate = line.mayBeginLate;
   advance(log.chain, message, verdict);
-  log.seen.add(message.id, message.lineTag);
+  log.seen.add(message, message.lineTag);
   const events = gapEvents(line);
   const problem = problemOfReceipt(line, mode, noted) ?? problemOfContent(line, mode, noted);
   if (problem !== undefined) return refused(problem, events);
@@ -135,7 +135,7 @@ function forked({ message, log, chain, receivedAtMs }: LineInLog, { detail: word
   const detail = `${log.name}: ${words}; the line is ${message.id}${before}`;
   log.held = { cause: "log_forked", detail, sinceMs: receivedAtMs };
   // Any program can copy it: once the operator has decided, a copy does not hold the author again.
-  log.seen.add(message.id, message.lineTag);
+  log.seen.add(message, message.lineTag);
   return refused({ reason: "log_forked", detail }, [{ cause: "log_forked", detail }]);
 }
 

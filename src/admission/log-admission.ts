@@ -2,7 +2,7 @@ import { emptyChain, type ChainState } from "../wire/chain.ts";
 import { judgeLine } from "../wire/chain-rules.ts";
 import type { Message } from "../wire/message.ts";
 import { ownLogs, type Layout, type Log } from "../wire/layout.ts";
-import { SeenIds, UNKNOWN_BYTES } from "./rules/seen-ids.ts";
+import { SeenIds, UNKNOWN_BYTES, type SavedIds, type ShownRows } from "./rules/seen-ids.ts";
 import type { Hold } from "../trust/store.ts";
 
 /** The last line of a log that was held back because it is dated ahead of our clock. Spec 2.4. */
@@ -56,34 +56,38 @@ export function newLogAdmission(log: Log, layout: Layout, salt: number): LogAdmi
 /** What of a log's admission goes into the checkpoint: plain JSON. */
 export interface SavedLogAdmission {
   readonly chain: ChainState;
-  /** Empty where the ids are written apart: those of a long log are many megabytes. */
-  readonly seen: string;
+  readonly seen: SavedIds;
   readonly held?: Hold;
   readonly mayBeginLate: boolean;
   readonly ahead?: AheadHold;
 }
 
+/** @param ids "apart" where the caller writes the ids that are in memory piece by piece */
 export function saveLogAdmission(
   log: LogAdmission,
-  ids: "with ids" | "ids apart" = "with ids",
+  ids: "together" | "apart" = "together",
 ): SavedLogAdmission {
   const { chain, held, mayBeginLate, ahead } = log;
-  const seen = ids === "with ids" ? log.seen.serialise() : "";
   return {
     chain: { ...chain },
-    seen,
+    seen: ids === "together" ? log.seen.save() : log.seen.saveApart(),
     mayBeginLate,
     ...(held === undefined ? {} : { held }),
     ...(ahead === undefined ? {} : { ahead }),
   };
 }
 
-/** `fresh` with what was saved of it, or `undefined` when the ids in it are damaged. */
+/**
+ * `fresh` with what was saved of it, or `undefined` when the ids in it are damaged.
+ *
+ * @param rows of its ids, see `SeenIds`
+ */
 export function restoreLogAdmission(
   fresh: LogAdmission,
   saved: SavedLogAdmission,
+  rows?: ShownRows,
 ): LogAdmission | undefined {
-  const seen = SeenIds.restore(saved.seen, fresh.seen.salt);
+  const seen = SeenIds.restore(saved.seen, fresh.seen.salt, rows);
   if (seen === undefined) return undefined;
   const { chain, held, mayBeginLate, ahead } = saved;
   // A checkpoint is JSON, which drops the fields that are undefined.
@@ -97,7 +101,7 @@ export function restoreLogAdmission(
  * now. Spec 1.6.
  */
 export function acceptFromHere(log: LogAdmission, gone: Iterable<string> = []): void {
-  for (const id of gone) log.seen.add(id, UNKNOWN_BYTES);
+  for (const id of gone) log.seen.add({ id }, UNKNOWN_BYTES);
   log.chain = emptyChain();
   log.held = undefined;
   log.mayBeginLate = true;

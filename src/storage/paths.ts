@@ -83,6 +83,8 @@ export interface AgentPaths {
   readonly journal: string;
   /** Where the journal notes which message; derived from it. */
   readonly lineIndex: string;
+  /** The folder with the lines that each log has shown; derived from journal and logs. */
+  readonly shownRows: string;
   readonly checkpoint: string;
   readonly pending: string;
   /** The folder of our private copies of our own logs. Spec 1.6. */
@@ -129,6 +131,7 @@ export function agentPaths(
     evidence: join(stateDir, "evidence"),
     journal: join(stateDir, "journal.jsonl"),
     lineIndex: join(stateDir, "lines.index"),
+    shownRows: join(stateDir, "shown"),
     checkpoint: join(stateDir, "checkpoint.json"),
     pending: join(stateDir, "pending.jsonl"),
     ownCopies: join(stateDir, "own"),

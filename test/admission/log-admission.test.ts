@@ -79,6 +79,8 @@ test("a log of which nothing has been read knows whom the author's other logs ad
   });
 });
 
+const NOTHING_SHOWN = { runs: [], mark: "", lately: "" };
+
 describe("the chain", () => {
   test("moves line by line", () => {
     const log = freshLog();
@@ -563,7 +565,7 @@ describe("the checkpoint", () => {
   test("of a log that is not held names no hold", () => {
     expect(saveLogAdmission(freshLog())).toStrictEqual({
       chain: { head: undefined, gaps: [] },
-      seen: "",
+      seen: NOTHING_SHOWN,
       mayBeginLate: false,
     });
   });
@@ -572,8 +574,9 @@ describe("the checkpoint", () => {
     const log = freshLog();
     for (const line of chain(2)) judge(line, log);
     const saved = saveLogAdmission(log);
-    expect(saved.seen).not.toBe("");
-    expect(saveLogAdmission(log, "ids apart")).toEqual({ ...saved, seen: "" });
+    expect(saved.seen.lately).not.toBe("");
+    const seen = { ...saved.seen, lately: "" };
+    expect(saveLogAdmission(log, "apart")).toEqual({ ...saved, seen });
   });
 
   test("keeps a hold, and the operator's word", () => {
@@ -583,7 +586,7 @@ describe("the checkpoint", () => {
     const saved = saveLogAdmission(log);
     expect(saved).toStrictEqual({
       chain: { head: undefined, gaps: [] },
-      seen: "",
+      seen: NOTHING_SHOWN,
       mayBeginLate: true,
       held: log.held,
     });
@@ -591,8 +594,12 @@ describe("the checkpoint", () => {
   });
 
   test("that is damaged is not restored", () => {
-    const saved = { ...saveLogAdmission(freshLog()), seen: "AAAA" };
+    const seen = { ...NOTHING_SHOWN, lately: "AAAA" };
+    const saved = { ...saveLogAdmission(freshLog()), seen };
     expect(restoreLogAdmission(freshLog(), saved)).toBeUndefined();
+    const elsewhere = { ...NOTHING_SHOWN, runs: [{ first: 1, count: 1 }] };
+    const withRows = { ...saved, seen: elsewhere };
+    expect(restoreLogAdmission(freshLog(), withRows)).toBeUndefined();
   });
 });
 

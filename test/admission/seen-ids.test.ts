@@ -1,111 +1,144 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { sha256Hex } from "../../src/wire/canonical.ts";
-import { SeenIds } from "../../src/admission/rules/seen-ids.ts";
+import type { IdEntry } from "../../src/admission/rules/id-table.ts";
+import { SeenIds, type ShownRows } from "../../src/admission/rules/seen-ids.ts";
 
 const SALT = 0x5eed;
 
-function idOf(n: number): string {
-  return sha256Hex(Buffer.from(String(n)));
+/** As a line of a log: its id follows from all that it says, its place too. */
+function line(seq: number | undefined, body: number) {
+  return { id: sha256Hex(Buffer.from(`${seq ?? "none"} ${body}`)), ...(seq && { seq }) };
 }
 
-describe("seen ids", () => {
+/** Rows in memory. */
+class Rows implements ShownRows {
+  mark = "";
+  reads = 0;
+  rows: IdEntry[] = [];
+
+  at(row: number): IdEntry {
+    this.reads += 1;
+    const found = this.rows[row];
+    return found ?? expect.fail(`no row ${row} was written`);
+  }
+
+  write(kept: number, rows: readonly IdEntry[]): void {
+    if (kept > this.rows.length) expect.fail("a hole between the rows");
+    if (kept === 0) this.mark = `${this.mark}x`;
+    this.rows = [...this.rows.slice(0, kept), ...rows];
+  }
+}
+
+describe("the ids that a log has shown", () => {
   test("are those that were added, with their first tag", () => {
     const seen = new SeenIds(SALT);
-    seen.add(idOf(1), 0xffffffff);
-    seen.add(idOf(1), 5);
-    expect(seen.tagOf(idOf(1))).toBe(0xffffffff);
-    expect([seen.has(idOf(1)), seen.has(idOf(2))]).toEqual([true, false]);
+    seen.add(line(1, 1), 0xffffffff);
+    seen.add(line(1, 1), 5);
+    expect(seen.tagOf(line(1, 1))).toBe(0xffffffff);
+    expect([seen.has(line(1, 1)), seen.has(line(2, 1))]).toEqual([true, false]);
     expect(seen.size).toBe(1);
   });
 
-  test("grow, and survive their text", () => {
+  test("a long chain is not in memory, and the next line of it costs no look at the rows", () => {
     const seen = new SeenIds(SALT);
-    for (let n = 0; n < 20_000; n += 1) seen.add(idOf(n), n);
-    const restored = SeenIds.restore(seen.serialise(), SALT + 1);
-    for (const set of [seen, restored]) {
-      expect(set?.size).toBe(20_000);
-      for (let n = 0; n < 20_000; n += 1) {
-        if (set?.tagOf(idOf(n)) !== n) expect.fail(`lost ${n}`);
-      }
-      for (let n = 20_000; n < 40_000; n += 1) {
-        if (set?.has(idOf(n))) expect.fail(`invented ${n}`);
-      }
-    }
+    const rows = new Rows();
+    for (let seq = 1; seq <= 1_000; seq += 1) seen.add(line(seq, 0), seq);
+    seen.add(line(undefined, 7), 7);
+    seen.settle(rows);
+    expect([seen.size, seen.lately, rows.rows.length]).toEqual([1_001, 1, 1_000]);
+    expect(seen.saveApart().runs).toEqual([{ first: 1, count: 1_000 }]);
+    expect(seen.has(line(1_001, 0))).toBe(false);
+    expect(rows.reads).toBe(0);
+    expect([seen.tagOf(line(500, 0)), seen.tagOf(line(500, 1))]).toEqual([500, undefined]);
+    expect(rows.reads).toBe(2);
+    expect(seen.tagOf(line(undefined, 7))).toBe(7);
   });
 
-  test("go on growing after they were restored, at every size", () => {
-    for (let size = 0; size <= 70; size += 1) {
-      const before = new SeenIds(SALT);
-      for (let n = 0; n < size; n += 1) before.add(idOf(n), n);
-      const seen = SeenIds.restore(before.serialise(), SALT + 1);
-      for (let n = size; n < size + 70; n += 1) seen?.add(idOf(n), n);
-      for (let n = 0; n < size + 70; n += 1) expect(seen?.tagOf(idOf(n))).toBe(n);
-    }
-  });
-
-  test("have a text in pieces, none of them long", () => {
+  test("a line that is known outside memory keeps its first tag", () => {
     const seen = new SeenIds(SALT);
-    expect([...seen.pieces()]).toEqual([]);
-    for (let n = 0; n < 10_000; n += 1) seen.add(idOf(n), n);
-    const pieces = [...seen.pieces()];
-    expect(pieces.map(({ length }) => length)).toEqual([81_920, 81_920, 81_920, 20_908]);
-    expect(pieces.join("")).toBe(seen.serialise());
+    seen.add(line(1, 0), 1);
+    seen.settle(new Rows());
+    seen.add(line(1, 0), 2);
+    expect(seen.tagOf(line(1, 0))).toBe(1);
+    seen.unsettle();
+    expect(seen.tagOf(line(1, 0))).toBe(1);
   });
 
-  test.each(["AAAA", "not base64", "=", "AA"])("are not restored from %j", (text) => {
-    expect(SeenIds.restore(text, SALT)).toBeUndefined();
+  test("a log with many gaps costs memory, not looks at many rows", () => {
+    const seen = new SeenIds(SALT);
+    const rows = new Rows();
+    for (let seq = 1; seq <= 1_000; seq += 1) seen.add(line(2 * seq, 0), seq);
+    seen.settle(rows);
+    expect([rows.rows.length, seen.lately]).toEqual([64, 936]);
+    for (let seq = 1; seq <= 1_000; seq += 1) expect(seen.tagOf(line(2 * seq, 0))).toBe(seq);
+    expect(rows.reads).toBe(64);
   });
 
-  test("that share their first bits are kept apart", () => {
-    const word = fc.integer({ min: 0, max: 3 });
-    const hex = (n: number): string => n.toString(16).padStart(8, "0");
-    // Ids made of few words fall on the same slots again and again.
-    const ids = fc
-      .tuple(word, word, word, word)
-      .map((words) => words.map(hex).join("").padEnd(64, "0"));
-    fc.assert(
-      fc.property(fc.array(fc.tuple(ids, fc.nat()), { maxLength: 200 }), (added) => {
-        const seen = new SeenIds(SALT);
-        const model = new Map<string, number>();
-        for (const [id, tag] of added) {
-          seen.add(id, tag);
-          if (!model.has(id)) model.set(id, tag);
-        }
-        expect(seen.size).toBe(model.size);
-        for (const [id, tag] of model) expect(seen.tagOf(id)).toBe(tag);
-        expect(SeenIds.restore(seen.serialise(), SALT + 1)?.serialise()).toBe(seen.serialise());
-      }),
+  test("are in nothing that is saved where they were taken back into memory", () => {
+    const seen = new SeenIds(SALT);
+    const [first, second] = [new Rows(), new Rows()];
+    for (let seq = 1; seq <= 9; seq += 1) seen.add(line(seq, 0), seq);
+    seen.settle(first);
+    seen.unsettle();
+    expect([seen.lately, seen.saveApart().runs]).toEqual([9, []]);
+    expect(seen.tagOf({ id: line(4, 0).id })).toBe(4);
+    seen.settle(second);
+    expect(second.rows).toEqual(first.rows);
+  });
+
+  test("any order of acts gives the answers of one set", () => {
+    const someLine = fc.record({
+      seq: fc.option(fc.integer({ min: 1, max: 12 })),
+      body: fc.nat(1),
+    });
+    const act = fc.oneof(
+      { weight: 9, arbitrary: someLine.map((of) => ({ do: "add" as const, of })) },
+      { weight: 3, arbitrary: fc.constant({ do: "settle" as const }) },
+      { weight: 1, arbitrary: fc.constant({ do: "unsettle" as const }) },
+      { weight: 2, arbitrary: fc.constant({ do: "restart" as const }) },
+      { weight: 1, arbitrary: fc.constant({ do: "crash" as const }) },
     );
-  });
-
-  test("that their author has searched for cost no more than others", () => {
-    const COUNT = 20_000;
-    // The last 16 bits of the first word of all are the same: 65,536 tries for each.
-    const ground = (n: number) => ((n << 16) | 0x1234).toString(16).padStart(8, "0");
-    const ids = Array.from({ length: COUNT }, (_, n) => ground(n) + idOf(n).slice(8));
-    for (const salt of [0, SALT, 0xffffffff]) {
-      const seen = new SeenIds(salt);
-      for (const [n, id] of ids.entries()) seen.add(id, n);
-      for (const [n, id] of ids.entries()) if (seen.tagOf(id) !== n) expect.fail(`lost ${n}`);
-      const restored = SeenIds.restore(seen.serialise(), salt + 1);
-      // Four questions for each id: added, asked for, and put into grown tables about twice.
-      expect(seen.probes / COUNT).toBeLessThan(8);
-      expect((restored?.probes ?? 0) / COUNT).toBeLessThan(2);
-    }
-  });
-
-  test("that were searched for with one salt are as good as any with another", () => {
-    // Who knew the salt could fill one corner of the table.
-    const known = new SeenIds(SALT);
-    const crowded: string[] = [];
-    for (let n = 0; crowded.length < 200; n += 1) {
-      const before = known.probes;
-      known.add(idOf(n), n);
-      if (known.probes - before > 3) crowded.push(idOf(n));
-    }
-    const other = new SeenIds(SALT + 1);
-    for (const id of crowded) other.add(id, 1);
-    expect(other.probes / crowded.length).toBeLessThan(6);
+    fc.assert(
+      fc.property(fc.array(act, { maxLength: 60 }), (acts) => {
+        let rows = new Rows();
+        let [seen, saved] = [new SeenIds(SALT), new SeenIds(SALT).save()];
+        let [model, savedModel] = [new Map<string, number>(), new Map<string, number>()];
+        const restored = () => {
+          const isThere = saved.runs.length > 0;
+          if (isThere && saved.mark !== rows.mark) return undefined;
+          return SeenIds.restore(saved, SALT + 1, isThere ? rows : undefined);
+        };
+        for (const [tag, each] of acts.entries()) {
+          if (each.do === "add") {
+            const { id, seq } = line(each.of.seq ?? undefined, each.of.body);
+            seen.add({ id, seq }, tag);
+            if (!model.has(id)) model.set(id, tag);
+          }
+          if (each.do === "settle" || each.do === "restart") {
+            seen.settle(rows);
+            [saved, savedModel] = [seen.save(), new Map(model)];
+          }
+          if (each.do === "unsettle") seen.unsettle();
+          if (each.do === "restart") seen = restored() ?? expect.fail("its own rows do not fit");
+          if (each.do === "crash") {
+            // What was saved last, with the rows as they are now; or nothing, where they do not fit.
+            const before = restored();
+            seen = before ?? new SeenIds(SALT);
+            model = before === undefined ? new Map() : new Map(savedModel);
+            if (before === undefined) rows = new Rows();
+            if (before === undefined) [saved, savedModel] = [seen.save(), new Map()];
+          }
+        }
+        expect(seen.size).toBeGreaterThanOrEqual(model.size);
+        for (let seq = 0; seq <= 12; seq += 1) {
+          for (const body of [0, 1]) {
+            const asked = line(seq || undefined, body);
+            expect(seen.tagOf(asked)).toBe(model.get(asked.id));
+          }
+        }
+      }),
+      { numRuns: 2_000 },
+    );
   });
 });

@@ -98,6 +98,57 @@ test("a checkpoint is damaged anywhere: it is not believed", async () => {
   }
 });
 
+/** What scribe's log has shown is out of forge's memory, and forge is down. */
+async function settledScene(): Promise<{ scene: FaultScene; rows: string; first: string }> {
+  const scene = await busyScene();
+  const { wire } = scene;
+  await wire.stop("forge");
+  await wire.start("forge");
+  const rows = join(wire.paths("forge").shownRows, "scribe_to_forge.rows");
+  expect(wire.read(rows).length).toBeGreaterThan(0);
+  return { scene, rows, first: wire.lines("scribe_to_forge.jsonl")[0] ?? "" };
+}
+
+/** What the journal says of scribe's lines. */
+function verdictsOf(journal: string): (string | undefined)[] {
+  const entries = journal.split("\n").filter((line) => line.includes('"log":"scribe_to_forge"'));
+  return entries.map((line) => {
+    const { verdict, reason } = JSON.parse(line) as { verdict?: string; reason?: string };
+    return reason ?? verdict;
+  });
+}
+
+const ROW_DAMAGE: readonly (readonly [string, (scene: FaultScene, rows: string) => void])[] = [
+  ["are there", () => undefined],
+  ["are deleted", remove],
+  ["are cut", (scene, rows) => change(scene, rows, (bytes) => bytes.subarray(0, 30))],
+  ["are zeros", (scene, rows) => change(scene, rows, (bytes) => bytes.fill(0, 24))],
+  [
+    "are of another log",
+    (scene, rows) => change(scene, rows, (bytes) => Buffer.concat([bytes.fill(7, 0, 8)])),
+  ],
+];
+
+test.each(ROW_DAMAGE)(
+  "rows of what a log has shown %s: a copy is a duplicate, and nothing comes twice",
+  async (_how, damage) => {
+    const { scene, rows, first } = await settledScene();
+    const { wire } = scene;
+    const before = (await wire.agent("forge").view("inbox", {})).map(({ subject }) => subject);
+    await wire.stop("forge");
+    damage(scene, rows);
+    await wire.start("forge");
+    wire.append("scribe_to_forge.jsonl", `${first}\n`);
+    await wire.pass(MINUTE);
+    wire.kill("forge");
+    expect(verdictsOf(wire.read(wire.paths("forge").journal)).at(-1)).toBe("duplicate");
+    await wire.start("forge");
+    const subjects = (await wire.agent("forge").view("inbox", {})).map(({ subject }) => subject);
+    expect(subjects).toEqual(before);
+    await wire.expectReplayAndAuditEqualLive("forge");
+  },
+);
+
 test("the journal loses its tail: what is in the inbox does not come twice", async () => {
   for (let lost = 1; lost < 3_000; lost += 113) {
     const scene = await busyScene();

@@ -57,9 +57,16 @@ export const PLANTS = [
   {
     name: "replay by correlation id",
     file: "src/admission/judge.ts",
-    find: "const tagBefore = log.seen.tagOf(message.id);",
+    find: "const tagBefore = log.seen.tagOf(message);",
     put: "log.threads ??= new Map();\n  const tagBefore = log.threads.get(message.correlationId);\n  log.threads.set(message.correlationId, message.lineTag);",
     test: "test/admission/admission.property.test.ts",
+  },
+  {
+    name: "first line of a run forgotten",
+    file: "src/admission/rules/seen-ids.ts",
+    find: "if (first <= seq && seq < first + count) {",
+    put: "if (first < seq && seq < first + count) {",
+    test: "test/admission/seen-ids.test.ts",
   },
   {
     name: "ack of an older proposal counted",

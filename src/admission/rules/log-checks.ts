@@ -10,7 +10,7 @@ import type { AdmissionContext } from "../context.ts";
 import type { Statement } from "./content-rules.ts";
 import type { LogAdmission } from "../log-admission.ts";
 import { chainAfterRevoked } from "./revoked-chain.ts";
-import { isStrayCopy } from "./seen-ids.ts";
+import { isStrayCopy } from "./stray-copy.ts";
 
 /** An authentic line against what its log has shown. It changes nothing: `take` in `judge.ts` does. */
 export interface LineInLog extends Statement {

@@ -1,201 +1,170 @@
-/** 128 bits of the id, then a 32-bit tag of the bytes that carried it. */
-const WORDS_PER_ENTRY = 5;
-const BYTES_PER_ENTRY = WORDS_PER_ENTRY * 4;
-const FIRST_CAPACITY = 16;
+import { IdTable, wordsOf, type IdEntry } from "./id-table.ts";
+
 /** In the place of a tag: the line is known by its id alone, and any bytes of it are a duplicate. */
 export const UNKNOWN_BYTES = 0;
-/** Of one piece of text: a multiple of three, so that pieces of base64 can be put together. */
-const ENTRIES_PER_PIECE = 3_072;
+/** Of one log: an honest one has a run for each of its gaps. What belongs to no run stays in memory. */
+const MAX_RUNS = 64;
+
+/** A line, as far as this file looks at it. The id is over all that the line says, its `seq` too. */
+interface ShownLine {
+  readonly id: string;
+  readonly seq?: number | undefined;
+}
+
+/** Lines with places in the chain that follow each other, at rows that follow each other. */
+export interface ShownRun {
+  readonly first: number;
+  readonly count: number;
+}
+
+/** Rows on a disk, so that a long log costs no memory: what a log has shown, one line a row. */
+export interface ShownRows {
+  /** Another one whenever row 0 is written again; "" while there is none. */
+  readonly mark: string;
+  /** Throws when it cannot be read, or is not what was written. */
+  at(row: number): Omit<IdEntry, "seq">;
+  /** Puts these behind the first `kept`, in the place of whatever was there, and syncs them. */
+  write(kept: number, rows: readonly IdEntry[]): void;
+}
+
+/** What is saved of the ids of a log: with its rows it is all of them. Plain JSON. */
+export interface SavedIds {
+  readonly runs: readonly ShownRun[];
+  readonly mark: string;
+  /** Base64 of what is in memory. */
+  readonly lately: string;
+}
 
 /**
  * The ids that a log has shown, and a tag of the line that showed each: enough to tell a
  * byte-identical duplicate from the same content in other bytes. Spec 2.4 (replay).
  *
- * Kept in two typed arrays (entries in order of arrival, and an open-addressing index over them):
- * 28 to 56 bytes an id. Ids are cut to 128 bits: to make two of
- * them collide takes 2^64 hashes. Their author can search for ids that share some bits, so where an
- * id belongs in the index depends on a salt that the author does not know.
+ * What came lately is in memory. `settle` moves lines to rows outside it, where they are found by the
+ * place in the chain that they state: two lines that state different places have different ids.
  */
 export class SeenIds {
-  readonly #salt: number;
-  #entries = new Uint32Array(FIRST_CAPACITY * WORDS_PER_ENTRY);
-  /** Entry number + 1 for each slot, 0 for none. Always twice as many slots as entries. */
-  #slots = new Uint32Array(FIRST_CAPACITY * 2);
-  #size = 0;
-  #probes = 0;
+  #lately: IdTable;
+  #runs: readonly ShownRun[];
+  #rows: ShownRows | undefined;
 
   /** @param salt 32 random bits, drawn where files are read */
   constructor(salt: number) {
-    this.#salt = salt >>> 0;
+    this.#lately = new IdTable(salt);
+    this.#runs = [];
   }
 
-  /** It changes no answer and is not saved: a restored set may have another. */
+  /** See `IdTable`. It is not saved: a restored set may have another. */
   get salt(): number {
-    return this.#salt;
+    return this.#lately.salt;
   }
 
-  /** How many slots have been looked at so far: the cost of all questions. */
-  get probes(): number {
-    return this.#probes;
-  }
-
+  /** Also those that are not in memory. */
   get size(): number {
-    return this.#size;
+    return this.#settled + this.#lately.size;
   }
 
-  has(id: string): boolean {
-    return this.tagOf(id) !== undefined;
+  /** What of it is in memory. */
+  get lately(): number {
+    return this.#lately.size;
   }
 
-  /** The tag of the line that first showed `id` (64 hex digits), or `undefined`. */
-  tagOf(id: string): number | undefined {
-    const entry = this.#slots[this.#slotFor(prefix(id))] ?? 0;
-    return entry === 0 ? undefined : this.#entries[entry * WORDS_PER_ENTRY - 1];
+  has(line: ShownLine): boolean {
+    return this.tagOf(line) !== undefined;
   }
 
-  /** Remembers `id`. An id that is known keeps its first tag. `tag` is an unsigned 32-bit number. */
-  add(id: string, tag: number): void {
-    const words = prefix(id);
-    let slot = this.#slotFor(words);
-    if (this.#slots[slot] !== 0) return;
-    if ((this.#size + 1) * WORDS_PER_ENTRY > this.#entries.length) {
-      this.#grow();
-      slot = this.#slotFor(words);
+  /** The tag of the line that first showed this id, or `undefined`. */
+  tagOf({ id, seq = 0 }: ShownLine): number | undefined {
+    const words = wordsOf(id);
+    let row = 0;
+    for (const { first, count } of this.#runs) {
+      if (first <= seq && seq < first + count) {
+        const shown = this.#rows?.at(row + seq - first);
+        if (shown?.words.every((word, at) => word === words[at]) === true) return shown.tag;
+      }
+      row += count;
     }
-    const at = this.#size * WORDS_PER_ENTRY;
-    this.#entries[at] = words[0];
-    this.#entries[at + 1] = words[1];
-    this.#entries[at + 2] = words[2];
-    this.#entries[at + 3] = words[3];
-    this.#entries[at + 4] = tag;
-    this.#size += 1;
-    this.#slots[slot] = this.#size;
+    return this.#lately.tagOf(words);
   }
 
-  /** As base64, for the checkpoint; in this machine's byte order, which it never leaves. */
-  serialise(): string {
-    return [...this.pieces()].join("");
+  /** Remembers a line. One that is known keeps its first tag. `tag` is an unsigned 32-bit number. */
+  add({ id, seq = 0 }: ShownLine, tag: number): void {
+    this.#lately.add({ words: wordsOf(id), tag, seq });
   }
 
-  /** The same piece by piece, since of a long log it is many megabytes. */
-  *pieces(): Generator<string> {
-    for (let from = 0; from < this.#size; from += ENTRIES_PER_PIECE) {
-      const count = Math.min(ENTRIES_PER_PIECE, this.#size - from);
-      const bytes = Buffer.from(
-        this.#entries.buffer,
-        from * BYTES_PER_ENTRY,
-        count * BYTES_PER_ENTRY,
-      );
-      yield bytes.toString("base64");
+  /** Moves what states a place out of memory. `fresh` is where the rows of this log begin. */
+  settle(fresh: ShownRows): void {
+    const runs = this.#runs.map((run) => ({ ...run }));
+    const moved: IdEntry[] = [];
+    const rest = new IdTable(this.#lately.salt);
+    for (const entry of this.#lately.entries()) {
+      if (goesOn(runs, entry.seq)) moved.push(entry);
+      else rest.add(entry);
     }
+    if (moved.length === 0) return;
+    const rows = this.#runs.length === 0 ? fresh : (this.#rows ?? fresh);
+    rows.write(this.#settled, moved);
+    this.#rows = rows;
+    this.#runs = runs;
+    this.#lately = rest;
   }
 
-  /** What `serialise` gave, or `undefined` when the text is no such thing. */
-  static restore(text: string, salt: number): SeenIds | undefined {
-    const bytes = Buffer.from(text, "base64");
-    if (bytes.length % BYTES_PER_ENTRY !== 0 || bytes.toString("base64") !== text) return undefined;
+  /** Takes all of it back into memory, where an id is found without its place. */
+  unsettle(): void {
+    const all = new IdTable(this.#lately.salt);
+    let row = 0;
+    for (const { first, count } of this.#runs) {
+      for (let seq = first; seq < first + count; seq += 1, row += 1) {
+        if (this.#rows !== undefined) all.add({ ...this.#rows.at(row), seq });
+      }
+    }
+    for (const entry of this.#lately.entries()) all.add(entry);
+    this.#lately = all;
+    this.#runs = [];
+  }
+
+  /** What is saved of it; `lately` is left out where `pieces` are written apart. */
+  save(): SavedIds {
+    return { ...this.saveApart(), lately: [...this.pieces()].join("") };
+  }
+
+  saveApart(): SavedIds {
+    return { runs: this.#runs, mark: this.#rows?.mark ?? "", lately: "" };
+  }
+
+  /** What is in memory as base64, piece by piece: it may be many megabytes. */
+  pieces(): Generator<string> {
+    return this.#lately.pieces();
+  }
+
+  /**
+   * From what `save` gave, or `undefined` when that is damaged.
+   *
+   * @param rows those with the saved mark; undefined where none were written
+   */
+  static restore({ runs, lately }: SavedIds, salt: number, rows?: ShownRows): SeenIds | undefined {
+    const table = IdTable.restore(lately, salt);
+    if (table === undefined || (runs.length > 0 && rows === undefined)) return undefined;
     const seen = new SeenIds(salt);
-    seen.#size = bytes.length / BYTES_PER_ENTRY;
-    let capacity = FIRST_CAPACITY;
-    while (capacity < seen.#size) capacity *= 2;
-    seen.#entries = new Uint32Array(capacity * WORDS_PER_ENTRY);
-    new Uint8Array(seen.#entries.buffer).set(bytes);
-    seen.#index(capacity * 2);
+    seen.#lately = table;
+    seen.#runs = runs;
+    seen.#rows = rows;
     return seen;
   }
 
-  /** The slot with the entry of these words, or the free one where they belong. */
-  #slotFor(words: Words): number {
-    const mask = this.#slots.length - 1;
-    let slot = mixed(this.#salt, ...words) & mask;
-    for (;;) {
-      this.#probes += 1;
-      const entry = this.#slots[slot] ?? 0;
-      if (entry === 0 || this.#holds(entry - 1, words)) return slot;
-      slot = (slot + 1) & mask;
-    }
-  }
-
-  #holds(entry: number, words: Words): boolean {
-    const at = entry * WORDS_PER_ENTRY;
-    return (
-      this.#entries[at] === words[0] &&
-      this.#entries[at + 1] === words[1] &&
-      this.#entries[at + 2] === words[2] &&
-      this.#entries[at + 3] === words[3]
-    );
-  }
-
-  /** The slot, before the mask, of the entry whose words begin there. */
-  #home(at: number): number {
-    const word = (of: number): number => this.#entries[at + of] ?? 0;
-    return mixed(this.#salt, word(0), word(1), word(2), word(3));
-  }
-
-  #grow(): void {
-    const larger = new Uint32Array(this.#entries.length * 2);
-    larger.set(this.#entries);
-    this.#entries = larger;
-    this.#index(this.#slots.length * 2);
-  }
-
-  #index(slots: number): void {
-    this.#slots = new Uint32Array(slots);
-    const mask = slots - 1;
-    for (let entry = 0; entry < this.#size; entry += 1) {
-      const at = entry * WORDS_PER_ENTRY;
-      let slot = this.#home(at) & mask;
-      this.#probes += 1;
-      while (this.#slots[slot] !== 0) {
-        this.#probes += 1;
-        slot = (slot + 1) & mask;
-      }
-      this.#slots[slot] = entry + 1;
-    }
+  get #settled(): number {
+    return this.#runs.reduce((sum, { count }) => sum + count, 0);
   }
 }
 
-/**
- * All bits of an id and the salt in one number: a peer that chooses some of the bits cannot choose
- * the number.
- */
-function mixed(salt: number, a: number, b: number, c: number, d: number): number {
-  const mix = stirred(stirred(stirred(stirred(salt, a), b), c), d);
-  return (mix ^ (mix >>> 16)) >>> 0;
-}
-
-function stirred(mix: number, word: number): number {
-  const product = Math.imul(mix ^ word, 0x85ebca6b);
-  return product ^ (product >>> 13);
-}
-
-type Words = readonly [number, number, number, number];
-
-function prefix(id: string): Words {
-  return [word(id, 0), word(id, 8), word(id, 16), word(id, 24)];
-}
-
-function word(id: string, at: number): number {
-  return Number.parseInt(id.slice(at, at + 8), 16);
-}
-
-/**
- * Whether an unchained line is in a log that it was not written to. The same unchained content once
- * in each addressee's log is a broadcast (spec 2.4); in the log of an agent that it does not name,
- * while an agent that it names has a log of its own from this sender, it is a copy from that one.
- * Told from the line alone, so the order in which logs are read does not matter. Names outside the
- * roster have no log to be copied from and are passed over.
- *
- * @param to the recipients as the line states them; absent means the addressee of the log
- * @param addressee whom the log addresses; absent in layout `outbox`, where one log serves all
- * @param otherAddressees whom the sender's other logs address
- */
-export function isStrayCopy(
-  to: readonly string[] | undefined,
-  addressee: string | undefined,
-  otherAddressees: readonly string[],
-): boolean {
-  if (to === undefined || addressee === undefined) return false;
-  if (to.includes("*") || to.includes(addressee)) return false;
-  return to.some((name) => otherAddressees.includes(name));
+/** Whether a line is moved behind the others: its place follows theirs, or begins another run. */
+function goesOn(runs: { first: number; count: number }[], seq: number): boolean {
+  if (seq === 0) return false;
+  const last = runs.at(-1);
+  if (last !== undefined && seq === last.first + last.count) {
+    last.count += 1;
+    return true;
+  }
+  if (runs.length >= MAX_RUNS) return false;
+  runs.push({ first: seq, count: 1 });
+  return true;
 }

@@ -85,7 +85,7 @@ function highestLine(
     for (const { bytes } of file === undefined ? [] : wholeLines(file, 0, file.stat().size)) {
       const found = bytes === undefined ? undefined : lineAbove(highest?.seq ?? 0, bytes);
       // Only what was found authentic when it was read is known.
-      if (found !== undefined && admission.seen.has(found.id)) highest = found;
+      if (found !== undefined && admission.seen.has(found)) highest = found;
     }
   } finally {
     file?.close();

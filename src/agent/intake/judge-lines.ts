@@ -117,7 +117,7 @@ function judgeAuthentic(
 ): JudgedLine | Stop {
   const { intake, ctx, returned, allowance } = judging;
   const { message } = authentic;
-  if (!judging.order.isOrdered && isOutOfTurn(message.id, intake, returned)) {
+  if (!judging.order.isOrdered && isOutOfTurn(message, intake, returned)) {
     return { cause: "reordered", forMs: 0, detail: "", events: [] };
   }
   // A line that a power cut removed and that its author has restored: the first receipt time and
@@ -127,7 +127,7 @@ function judgeAuthentic(
   const live = noted === undefined ? fresh : noted.old !== true;
   const before = { ...allowance };
   // Any program can copy a line: a second one is not charged to its author.
-  const isCopy = intake.admission.seen.has(message.id);
+  const isCopy = intake.admission.seen.has(message);
   const isCharged = noted === undefined && !isCopy;
   const limited = isCharged ? limit(message, tail, live, judging) : undefined;
   if (limited !== undefined) return limited;

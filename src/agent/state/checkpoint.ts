@@ -1,5 +1,7 @@
 import { readSnapshot, writeSnapshot } from "../../protocol/snapshot.ts";
+import { join } from "node:path";
 import { loadCheckpoint, saveCheckpoint } from "../../storage/files/checkpoint.ts";
+import { newShownRows, openShownRows } from "../../storage/files/shown-rows.ts";
 import { prefixHash, readNewLines, type Cursor } from "../../storage/files/tail.ts";
 import { openIfThere, type Disk } from "../../storage/disk/disk.ts";
 import {
@@ -13,7 +15,7 @@ import { emptyMemory, type KnownTimes, type Memory } from "./agent-state.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import { moveCursor } from "./log-cursor.ts";
 
-const VERSION = 9;
+const VERSION = 10;
 /** Journal entries on one line. */
 const ENTRIES_A_LINE = 256;
 /** A checkpoint of a long history costs more to write than what has come since costs to replay. */
@@ -52,10 +54,10 @@ interface SavedIntake {
   readonly takesAnyOrder?: boolean;
 }
 
-/** What grows with a log is on lines of its own after that: a part of its ids, or of what it lacks. */
+/** What may be much is on lines of its own after that: ids of a log in memory, or lines that it lacks. */
 interface SavedPart {
   readonly log: string;
-  readonly seen?: string;
+  readonly lately?: string;
   readonly awaited?: readonly LineEntry[];
 }
 
@@ -67,13 +69,16 @@ export function isWorthSaving(disk: Disk, path: string, grown: number): boolean 
 
 /** Atomically replaces the checkpoint; the journal must be flushed before. */
 export function saveMemory(disk: Disk, place: AgentConfig, memory: Memory): void {
+  for (const { log, admission } of memory.intakes.values()) {
+    admission.seen.settle(newShownRows(disk, shownPath(place, log.name)));
+  }
   const saved: SavedMemory = {
     version: VERSION,
     folded: foldedUnder(place),
     intakes: [...memory.intakes.values()].map((intake) => ({
       name: intake.log.name,
       cursor: intake.cursor,
-      admission: saveLogAdmission(intake.admission, "ids apart"),
+      admission: saveLogAdmission(intake.admission, "apart"),
       historyTo: intake.past.historyTo,
       lastAt: intake.past.lastAt,
       takesAnyOrder: intake.order.takesAny,
@@ -99,7 +104,7 @@ function* linesOf(saved: SavedMemory, memory: Memory): Generator<string> {
   yield JSON.stringify(saved);
   for (const { log, admission, awaited } of memory.intakes.values()) {
     const part = (of: Omit<SavedPart, "log">) => JSON.stringify({ log: log.name, ...of });
-    for (const seen of admission.seen.pieces()) yield part({ seen });
+    for (const lately of admission.seen.pieces()) yield part({ lately });
     let entries: LineEntry[] = [];
     for (const entry of awaited.values()) {
       entries.push(entry);
@@ -140,12 +145,12 @@ function memoryFrom(
   const parts = partsFrom(lines);
   for (const each of saved.intakes) {
     const intake = empty.intakes.get(each.name);
-    const { seen, awaited } = parts.get(each.name) ?? { seen: [], awaited: [] };
-    const admission =
-      intake === undefined
-        ? undefined
-        : restoreLogAdmission(intake.admission, { ...each.admission, seen: seen.join("") });
-    if (intake === undefined || admission === undefined) return undefined;
+    if (intake === undefined) return undefined;
+    const { lately, awaited } = parts.get(each.name) ?? { lately: [], awaited: [] };
+    const seen = { ...each.admission.seen, lately: lately.join("") };
+    const rows = savedRows(disk, shownPath(place, each.name), seen);
+    const admission = restoreLogAdmission(intake.admission, { ...each.admission, seen }, rows);
+    if (admission === undefined) return undefined;
     moveCursor(intake, each.cursor, "restored");
     intake.admission = admission;
     intake.past.historyTo = each.historyTo;
@@ -176,14 +181,24 @@ function memoryFrom(
   };
 }
 
+/** The lines that a log has shown, as far as they are kept out of memory. */
+function savedRows(disk: Disk, path: string, { runs, mark }: SavedLogAdmission["seen"]) {
+  const rows = runs.reduce((sum, { count }) => sum + count, 0);
+  return rows === 0 ? undefined : openShownRows(disk, path, { mark, rows });
+}
+
+function shownPath({ paths }: AgentConfig, log: string): string {
+  return join(paths.shownRows, `${log}.rows`);
+}
+
 /** The lines of the logs, up to where the state begins. */
 function partsFrom(lines: Iterator<string>) {
-  const parts = new Map<string, { readonly seen: string[]; readonly awaited: LineEntry[] }>();
+  const parts = new Map<string, { readonly lately: string[]; readonly awaited: LineEntry[] }>();
   for (let line = textOf(lines.next()); line !== undefined && line !== STATE_FOLLOWS;) {
-    const { log, seen, awaited = [] } = JSON.parse(line) as SavedPart;
-    const part = parts.get(log) ?? { seen: [], awaited: [] };
+    const { log, lately, awaited = [] } = JSON.parse(line) as SavedPart;
+    const part = parts.get(log) ?? { lately: [], awaited: [] };
     parts.set(log, part);
-    if (seen !== undefined) part.seen.push(seen);
+    if (lately !== undefined) part.lately.push(lately);
     part.awaited.push(...awaited);
     line = textOf(lines.next());
   }

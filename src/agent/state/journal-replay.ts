@@ -111,7 +111,9 @@ function replayEntry(replay: Replay, progress: Progress, entry: JournalEntry): v
       // Of one that was noted twice, the first may be folded already, or be awaited.
       const { id } = entry;
       if (id === undefined || entry.verdict === "duplicate") return;
-      if (intake.admission.seen.has(id)) return;
+      // Its place is not noted: a log that lacks lines costs the memory for all of its ids.
+      intake.admission.seen.unsettle();
+      if (intake.admission.seen.has({ id })) return;
       const known = intake.awaited.get(id);
       intake.awaited.set(id, known === undefined ? entry : { ...known, ...inboxOf(entry) });
     }

@@ -14,7 +14,7 @@ const MAX_WAITING_THREADS = 16_384;
 /** Messages remembered of one thread: beyond, the oldest without an open obligation go. */
 const MAX_MESSAGES = 1_024;
 /** Messages remembered in all: beyond, whole threads go as above, until there is room again. */
-const MAX_ALL_MESSAGES = 65_536;
+const MAX_ALL_MESSAGES = 16_384;
 const MAX_ALL_WAITING_MESSAGES = 4 * MAX_ALL_MESSAGES;
 
 /** Threads by correlation id: what lists and obligations need, never bodies. Spec 3.3. */

@@ -68,7 +68,7 @@ test("a checkpoint keeps all of the memory that is not of the moment", async () 
   });
   const { admission } = intake;
   admission.chain = { head: { seq: 3, id }, gaps: [{ from: 2, to: 2, after: id, before: id }] };
-  admission.seen.add(id, 9);
+  admission.seen.add({ id }, 9);
   admission.held = { cause: "log_rewritten", detail: "another line", sinceMs: 4_000 };
   admission.mayBeginLate = true;
   admission.ahead = { id, sinceMs: 3_000 };
@@ -91,7 +91,7 @@ test("a checkpoint keeps all of the memory that is not of the moment", async () 
   // What the layout gives, and what is compared by its contents.
   const others = unset(admission, intakeOf(empty, log).admission).map(([field]) => field);
   expect(others).toEqual(["name", "addressee", "otherAddressees", "seen"]);
-  expect(intakeOf(loaded, log).admission.seen.tagOf(id)).toBe(9);
+  expect(intakeOf(loaded, log).admission.seen.tagOf({ id })).toBe(9);
 });
 
 test("a checkpoint keeps what a long log makes us remember, on lines that stay short", async () => {
@@ -102,7 +102,7 @@ test("a checkpoint keeps what a long log makes us remember, on lines that stay s
   const memory = emptyMemory(place, 0);
   const { admission, awaited } = intakeOf(memory, "scribe_to_forge");
   const idOf = (n: number): string => n.toString(16).padStart(32, "0").padEnd(64, "0");
-  for (let n = 0; n < 10_000; n += 1) admission.seen.add(idOf(n), n);
+  for (let n = 0; n < 10_000; n += 1) admission.seen.add({ id: idOf(n), seq: n % 2 }, n);
   for (let line = 1; line <= 600; line += 1) {
     const [start, end] = [100 * line, 100 * line + 100];
     const entry: LineEntry = {
@@ -114,7 +114,11 @@ test("a checkpoint keeps what a long log makes us remember, on lines that stay s
   saveMemory(disk, place, memory);
   const loaded = loadMemory(disk, place, 0);
   expect(loaded).toEqual(memory);
-  expect(loaded.intakes.get("scribe_to_forge")?.admission.seen.tagOf(idOf(9_999))).toBe(9_999);
+  const { seen } = intakeOf(loaded, "scribe_to_forge").admission;
+  expect([seen.tagOf({ id: idOf(1), seq: 1 }), seen.tagOf({ id: idOf(9_998) })]).toEqual([
+    1, 9_998,
+  ]);
+  expect([seen.size, seen.lately]).toEqual([10_000, 9_936]);
   expect(loaded.intakes.get("scribe_to_forge")?.awaited.size).toBe(600);
   const lengths = wire
     .read(place.paths.checkpoint)

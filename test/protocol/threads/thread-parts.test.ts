@@ -259,12 +259,12 @@ describe("room", () => {
   });
 
   test.each<[string, number, (n: number) => boolean, number]>([
-    ["65,536 messages in all", 65_535, () => false, 65_536],
-    ["and 256 more", 65_790, () => false, 65_791],
-    ["then for 8,192 less", 65_791, () => false, 57_344],
-    ["unless all wait", 65_791, () => true, 65_792],
-    ["which is for four times as many", 262_143, () => true, 262_144],
-    ["and 256 threads less then", 262_399, () => true, 262_400 - 256 * 128],
+    ["16,384 messages in all", 16_383, () => false, 16_384],
+    ["and 256 more", 16_638, () => false, 16_639],
+    ["then for 8,192 less", 16_639, () => false, 8_192],
+    ["what waits stays, and the rest goes", 16_639, () => true, 16_512],
+    ["which is for four times as many", 65_535, () => true, 65_536],
+    ["and 256 threads less then", 65_791, () => true, 65_792 - 256 * 128],
   ])("is for %s", (_name, count, isWaiting, expected) => {
     const state = filled(Math.floor(count / 128), 128, isWaiting);
     const rest = count - state.messageCount;

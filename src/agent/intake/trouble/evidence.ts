@@ -109,7 +109,7 @@ function contradicted(
   const file = openIfThere(world.disk, join(place.wire.folder, intake.log.path));
   if (file === undefined) return undefined;
   try {
-    const isHeld = (found: Message) => found.id !== id && intake.admission.seen.has(found.id);
+    const isHeld = (found: Message) => found.id !== id && intake.admission.seen.has(found);
     for (const wanted of [seq, seq - 1, seq + 1].filter((each) => each >= 1 && each <= top)) {
       // A cheap look first: a log may have a million lines.
       const pattern = new RegExp(`"seq"\\s*:\\s*${wanted}[\\s,}]`);
@@ -177,7 +177,7 @@ function otherLines(
   const others: KeptLine[] = [];
   scanLog(world.disk, place, log.name, (bytes, _line, end) => {
     const parsed = parseMessage(bytes);
-    if (!parsed.ok || admission.seen.has(parsed.message.id)) return "more";
+    if (!parsed.ok || admission.seen.has(parsed.message)) return "more";
     const { id, seq } = parsed.message;
     if (awaited.has(id)) return "more";
     others.push({

@@ -4,6 +4,7 @@ import { lookOf, openUnlessObstructed, type DiskFile } from "../../../storage/di
 import { wholeLines } from "../../../storage/disk/line-splitter.ts";
 import { authenticate } from "../../../admission/authenticate.ts";
 import type { ChainRange } from "../../../wire/chain.ts";
+import type { Message } from "../../../wire/message.ts";
 import { pastContextOf } from "../../session/environment.ts";
 import type { LogIntake, ChainClaims } from "../../state/agent-state.ts";
 import type { Session } from "../../session/session.ts";
@@ -40,7 +41,7 @@ export function hasLinesBehind(
     );
     return candidates.slice(0, MAX_CHECKED).some(({ seq, start, end }) => {
       const found = authenticate(file.read(end - start - 1, start), source, pastContextOf(ctx));
-      return found.ok && found.message.seq === seq && !intake.admission.seen.has(found.message.id);
+      return found.ok && found.message.seq === seq && !intake.admission.seen.has(found.message);
     });
   } finally {
     file.close();
@@ -55,12 +56,13 @@ export function hasLinesBehind(
  * @param returned those that are back and not yet noted
  */
 export function isOutOfTurn(
-  id: string,
+  message: Pick<Message, "id" | "seq">,
   { awaited, admission }: LogIntake,
   returned: ReadonlySet<string>,
 ): boolean {
-  if (awaited.size === returned.size || returned.has(id) || admission.seen.has(id)) return false;
-  for (const next of awaited.keys()) if (!returned.has(next)) return next !== id;
+  if (awaited.size === returned.size || returned.has(message.id)) return false;
+  if (admission.seen.has(message)) return false;
+  for (const next of awaited.keys()) if (!returned.has(next)) return next !== message.id;
   return false;
 }
 
