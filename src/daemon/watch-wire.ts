@@ -1,17 +1,10 @@
 import { basename } from "node:path";
-import { watch as watchFolder, type FSWatcher } from "chokidar";
-
-/**
- * chokidar looks at the folder before it reports, and of several changes to a path within 50 ms it
- * reports only the first. The system's own events (`raw`) come at once, but not on every system. So
- * each report is followed by one more look a little later. The file is the truth; this is only a
- * hint.
- */
-const SECOND_LOOK_MS = 60;
+import { watch as poll } from "chokidar";
+import { watchFolder, type FolderEvents } from "./folder-events.ts";
 
 /**
  * More reports than this in a moment tell nothing new, and each costs time: a peer that appends a
- * byte a time would keep us busy with them. So the watcher is closed for a while, and we poll.
+ * byte a time would keep us busy with them. So the watcher is closed for a while, and we look.
  */
 const MAX_REPORTS = 256;
 const MOMENT_MS = 100;
@@ -38,60 +31,63 @@ export function watchWire(
   options: WatchOptions,
   dirty: (name?: string) => void,
 ): Watcher {
-  let watcher: FSWatcher | undefined;
-  let secondLook: NodeJS.Timeout | undefined;
+  const report = (name?: string): void => {
+    if (name === undefined || !isTemporary(name)) dirty(name);
+  };
+  if (options.usePolling) return pollWire(folder, options, report);
+  const watcher = watchCalmly((heard) => watchFolder(folder, heard, options.onError), report);
+  return { close: async () => watcher.close() };
+}
+
+function pollWire(
+  folder: string,
+  { intervalMs, onError }: WatchOptions,
+  report: (name?: string) => void,
+): Watcher {
+  const watcher = poll(folder, {
+    ignoreInitial: true,
+    depth: 1,
+    followSymlinks: false,
+    usePolling: true,
+    interval: intervalMs,
+    ignored: isTemporary,
+  });
+  watcher.on("all", (_event, path) => report(basename(path)));
+  watcher.on("error", onError);
+  return watcher;
+}
+
+/** Passes on what is reported; of a flood it closes the source and looks for a while. */
+function watchCalmly(
+  open: (heard: (name?: string) => void) => FolderEvents,
+  report: (name?: string) => void,
+): FolderEvents {
+  let events: FolderEvents | undefined;
   let looking: NodeJS.Timeout | undefined;
   let resting: NodeJS.Timeout | undefined;
   const isFlood = countReports();
 
-  function rest(): void {
-    watcher?.close().catch(options.onError);
-    watcher = undefined;
+  function begin(): void {
     clearInterval(looking);
-    looking = setInterval(() => dirty(), FLOODED_LOOK_MS);
-    resting = setTimeout(() => {
-      const begun = begin();
-      watcher = begun;
-      // Flooded again before it was ready: the polling goes on.
-      begun.once("ready", () => {
-        if (watcher === begun) clearInterval(looking);
-      });
-    }, FLOODED_REST_MS);
+    events = open((name) => {
+      if (!isFlood()) report(name);
+      else if (events !== undefined) rest();
+    });
   }
 
-  function begin(): FSWatcher {
-    const begun = watchFolder(folder, {
-      ignoreInitial: true,
-      depth: 1,
-      followSymlinks: false,
-      usePolling: options.usePolling,
-      interval: options.intervalMs,
-      ignored: isTemporary,
-    });
-    begun.on("raw", (_event, path) => {
-      // What a flood reports is found by looking.
-      if (isFlood()) {
-        if (watcher !== undefined) rest();
-      } else if (!isTemporary(path)) dirty(basename(path));
-    });
-    begun.on("all", (_event, path) => {
-      dirty(basename(path));
-      secondLook ??= setTimeout(() => {
-        secondLook = undefined;
-        dirty();
-      }, SECOND_LOOK_MS);
-    });
-    begun.on("error", options.onError);
-    return begun;
+  function rest(): void {
+    events?.close();
+    events = undefined;
+    looking = setInterval(report, FLOODED_LOOK_MS);
+    resting = setTimeout(begin, FLOODED_REST_MS);
   }
 
-  watcher = begin();
+  begin();
   return {
-    async close() {
-      clearTimeout(secondLook);
+    close() {
       clearTimeout(resting);
       clearInterval(looking);
-      await watcher?.close();
+      events?.close();
     },
   };
 }

@@ -15,6 +15,7 @@ const FOUND: readonly (readonly [seed: number, what: string])[] = [
   [5009, "a read of its own log that failed, after which it said the same for ever"],
   [7034, "a proposal open to one who holds back the log of an agent that it does not concern"],
   [7298, "a restored line behind others that were read again, left out"],
+  [8288, "a log that its author restored while lines of it waited for their signatures"],
   [10176, "a line lost by its log and by the inbox, and folded by a checkpoint"],
   [10250, "an answer to one of several lost messages"],
   [10511, "a log that is put back while its writer starts"],

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { isFull, type RefusedLines } from "../../protocol/receipts/refused-lines.ts";
 import { lookOf, StorageError } from "../../storage/disk/disk.ts";
-import { cursorAt, type Anomaly, type Cursor } from "../../storage/files/tail.ts";
+import { cursorWithin, type Anomaly, type Cursor } from "../../storage/files/tail.ts";
 import { unnamedRefusals } from "../session/environment.ts";
 import { nowOf } from "../session/clock.ts";
 import { intakeOf, type LogIntake } from "../state/agent-state.ts";
@@ -163,14 +163,12 @@ interface ReadAs {
 async function takeBatch(
   session: Session,
   intake: LogIntake,
-  { read, prepared, valid }: Batch,
+  { from, read, prepared, valid }: Batch,
   { path, look, refused }: ReadAs,
 ): Promise<Round> {
   const { world } = session;
   const { judged, stop } = judge(session, intake, refused, prepared, await valid);
-  persist(session, intake, judged, () =>
-    cursorBehind(session, path, read.cursor, judged.at(-1), stop),
-  );
+  persist(session, intake, judged, () => cursorBehind(session, path, { from, read, judged }, stop));
   noteForeign(session, intake, judged, read.more);
   if (stop === undefined) noteRead(intake, !read.more);
   else if (stop.cause === "torn") {
@@ -214,12 +212,13 @@ function judge(
 function cursorBehind(
   { world }: Pick<Session, "world">,
   path: string,
-  end: Cursor | undefined,
-  last: JudgedLine | undefined,
+  taken: Pick<Batch, "from" | "read"> & { readonly judged: readonly JudgedLine[] },
   stop: Stop | undefined,
 ): Cursor | undefined | "same" {
-  if (stop === undefined) return end;
-  return last === undefined ? "same" : cursorAt(world.disk, path, last.tail.end, last.tail.line);
+  const { from, read, judged } = taken;
+  if (stop === undefined) return read.cursor;
+  if (judged.length === 0) return "same";
+  return cursorWithin(world.disk, path, from, read.lines.slice(0, judged.length));
 }
 
 /** Spec 2.4: what others have written into a log is told once an hour. */

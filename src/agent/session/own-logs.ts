@@ -59,18 +59,19 @@ export function openOwnLogs(
 }
 
 /**
- * After trouble with our own logs: looks at them again and restores them, when that is due. Throws
- * while nothing can be promised.
+ * After trouble with our own logs: looks at them again and restores them, when that is due; false when
+ * it is not. Throws while nothing can be promised.
  */
 export function recoverOwnLogs(
   session: Pick<Session, "world" | "memory" | "files" | "recorder">,
   when: "if needed" | "anyway" = "if needed",
-): void {
+): boolean {
   const { world, memory, files } = session;
-  if (files.own.writer.stuck() !== undefined && !files.troubles.mayTry("own logs")) return;
+  if (files.own.writer.stuck() !== undefined && !files.troubles.mayTry("own logs")) return false;
   const report = lookAtOwnLogs(files, when);
   for (const { line } of report.restored) noteRestored(memory, line, world.clock.wallMs());
   reportRecovery(session, report);
+  return true;
 }
 
 /** Recovers them, and notes how that went; when no attempt is due it only looks at what is promised. */

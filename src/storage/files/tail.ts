@@ -233,20 +233,54 @@ export function beginningAfter(lines: number): Cursor {
 }
 
 /**
- * The cursor just after line number `line`, which ends at `offset`: for a read that stops early.
- * Of a file that is not there now: one that the next read finds it "missing" or "replaced" with.
+ * The cursor just after `lines`, the first ones that a read from `from` gave: for one who stops there.
+ * The file may have changed since they were read. Then the cursor fits no file, and the next read says
+ * so: what is in their place now has not been looked at.
+ */
+export function cursorWithin(
+  disk: Disk,
+  path: string,
+  from: Cursor | undefined,
+  lines: readonly TailLine[],
+): Cursor | undefined {
+  const last = lines.at(-1);
+  if (last === undefined) return from;
+  const begin = from === undefined ? 0 : from.offset + from.scanned;
+  const again = readNewLines(disk, path, from, last.end - begin, { maxLines: Infinity });
+  const isSame =
+    again.lines.length === lines.length && again.lines.every((line, at) => isLine(line, lines[at]));
+  const cursor = isSame ? again.cursor : undefined;
+  const { dev, ino, prefixHash: hash } = cursor ?? { dev: 0, ino: 0, prefixHash: "" };
+  const place = { dev, ino, offset: last.end, lines: last.line, prefixHash: hash };
+  return { ...place, ...NOT_LOOKED_AT };
+}
+
+function isLine(line: TailLine, other: TailLine | undefined): boolean {
+  if (line.kind !== other?.kind || line.start !== other.start || line.end !== other.end)
+    return false;
+  return line.kind !== "line" || other.kind !== "line" || equalBytes(line.bytes, other.bytes);
+}
+
+function equalBytes(some: Uint8Array, other: Uint8Array): boolean {
+  return Buffer.compare(some, other) === 0;
+}
+
+/** No size is -1: the next read looks at the file in any case. */
+const NOT_LOOKED_AT = { scanned: 0, size: -1, mtimeMs: 0 };
+
+/**
+ * The cursor just after line number `line`, which ends at `offset`. Of a file that is not there now: one
+ * that the next read finds it "missing" or "replaced" with.
  */
 export function cursorAt(disk: Disk, path: string, offset: number, line: number): Cursor {
-  // No size is -1: the next read looks at the file in any case.
-  const unread = { scanned: 0, size: -1, mtimeMs: 0 };
   const file = openUnlessObstructed(disk, path);
   if (file === undefined || file === "obstructed") {
-    return { dev: 0, ino: 0, offset, lines: line, prefixHash: "", ...unread };
+    return { dev: 0, ino: 0, offset, lines: line, prefixHash: "", ...NOT_LOOKED_AT };
   }
   try {
     const { dev, ino } = file.stat();
     const hash = prefixHash(file, offset);
-    return { dev, ino, offset, lines: line, prefixHash: hash, ...unread };
+    return { dev, ino, offset, lines: line, prefixHash: hash, ...NOT_LOOKED_AT };
   } finally {
     file.close();
   }

@@ -21,6 +21,7 @@ import { nodeDisk } from "../../../src/storage/disk/node-disk.ts";
 import { openSegment, segmentsOf } from "../../../src/storage/files/segments.ts";
 import {
   beginningAfter,
+  cursorWithin,
   readLinesFrom,
   readNewLines,
   type Cursor,
@@ -257,5 +258,44 @@ describe("archived segments", () => {
     expect(shown(readLinesFrom(packed, undefined, 1_000))).toEqual(["1:packed"]);
     writeFileSync(join(folder2026, "a.11.jsonl.gz"), randomBytes(64));
     expect(() => openSegment(disk, segments[4] ?? "")).toThrow("not a gzip file");
+  });
+});
+
+describe("a cursor within what was read", () => {
+  const TEXT = ["one", "", "  ", "three", "x".repeat(MAX_LINE_BYTES + 1), "five", "half"].join(
+    "\n",
+  );
+
+  it.each([0, 1, 2, 3, 4, 5])("goes on behind the first %i of the lines", (count) => {
+    writeFileSync(path, TEXT);
+    const whole = read(undefined, 4_000_000);
+    expect(shown(whole)).toHaveLength(5);
+    const cursor = cursorWithin(disk, path, undefined, whole.lines.slice(0, count));
+    const rest = read(cursor, 4_000_000);
+    expect([rest.anomaly, rest.lines]).toEqual([undefined, whole.lines.slice(count)]);
+    expect(rest.cursor?.offset).toBe(whole.cursor?.offset);
+  });
+
+  it("begins where the read began", () => {
+    writeFileSync(path, TEXT);
+    const { cursor: first } = read(undefined, 1);
+    const rest = read(first, 4_000_000);
+    expect(cursorWithin(disk, path, first, [])).toBe(first);
+    const cursor = cursorWithin(disk, path, first, rest.lines.slice(0, 2));
+    expect(read(cursor, 4_000_000).lines).toEqual(rest.lines.slice(2));
+  });
+
+  it("fits no file that has changed since, not even behind the change", () => {
+    writeFileSync(path, TEXT);
+    const { lines } = read(undefined, 4_000_000);
+    const changed = [TEXT.replace("three", "THREE"), TEXT.replace("one\n", ""), "", undefined];
+    for (const text of changed) {
+      if (text === undefined) rmSync(path);
+      else writeFileSync(path, text);
+      const cursor = cursorWithin(disk, path, undefined, lines.slice(0, 3));
+      expect(cursor?.offset).toBe(lines[2]?.end);
+      expect(read(cursor).lines).toEqual([]);
+      expect(read(cursor).anomaly).not.toBeUndefined();
+    }
   });
 });

@@ -54,9 +54,9 @@ export function judgeAnomaly(session: Session, name: string, anomaly: Anomaly): 
   let compared = compareLog(session, name);
   if (isOurs && compared.verdict !== "same") {
     // Spec 1.6: what our private copy has is put back without anybody's help.
-    recoverOwnLogs(session, "anyway");
+    const isLookedAt = recoverOwnLogs(session, "anyway");
     // Trouble with the disk says nothing of what the copy has: it is tried again when it is due.
-    if (session.files.own.writer.stuck(name) !== undefined) {
+    if (!isLookedAt || session.files.own.writer.stuck(name) !== undefined) {
       observe(intake, { saw: "stop", forMs: LOOK_AGAIN_MS }, world.clock.monoMs());
       return;
     }
