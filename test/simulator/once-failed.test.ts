@@ -21,6 +21,10 @@ const FOUND: readonly (readonly [seed: number, what: string])[] = [
   [10511, "a log that is put back while its writer starts"],
   [10552, "a lost message that was read, taken in again, and replayed"],
   [10726, "a log that is put back while the disk fails"],
+  [11284, "lines that never return, and a wait for them that began again with each look"],
+  [11501, "a log that is put back while another one waits for its disk"],
+  [12147, "promised lines that were signed later than all that was read back"],
+  [12216, "a line that is given back after the clock was set back"],
 ];
 
 test.each(FOUND.slice(0, amount(2, FOUND.length)))(

@@ -131,8 +131,8 @@ function judgeAuthentic(
   const isCharged = noted === undefined && !isCopy;
   const limited = isCharged ? limit(message, tail, live, judging) : undefined;
   if (limited !== undefined) return limited;
-  const claimed = noted?.at ?? receiptTime(message, live, judging);
-  const at = Math.min(claimed, judging.now.wallMs);
+  const claimed = noted?.judgedAt ?? noted?.at ?? receiptTime(message, live, judging);
+  const at = Math.min(noted?.at ?? claimed, judging.now.wallMs);
   const { line, end } = tail;
   // A line that was noted once, or is ours, has no reason to wait.
   const first = noted === undefined && !judging.own ? judging.order : undefined;

@@ -261,6 +261,9 @@ function noteStop(
         forMs,
       });
       return;
+    case "reordered":
+      // The comparison that follows says what the log is in, and since when.
+      return;
     case "late":
     case "ahead":
     case "rate":

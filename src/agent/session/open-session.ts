@@ -10,7 +10,7 @@ import { restoreNotices } from "../state/notices-recovery.ts";
 import { correctTimes } from "../state/receipt-times.ts";
 import { contextOf, envOf } from "./environment.ts";
 import { openFiles } from "./open-files.ts";
-import { lookAtOwnLogs, openOwnLogs } from "./own-logs.ts";
+import { lookAtOwnLogs, noteSent, openOwnLogs } from "./own-logs.ts";
 import type { StorageTroubles } from "../state/storage-troubles.ts";
 import { Recorder } from "./recorder.ts";
 import { isOwn, type Session } from "./session.ts";
@@ -67,6 +67,7 @@ function begin(session: Session): boolean {
   const { world, place, memory, files, recorder } = session;
   const { disk } = world;
   const report = lookAtOwnLogs(files);
+  noteSent(memory, files.own.writer.promised, world.clock.wallMs());
   const holdsAll = (name: string) =>
     ["same", "reordered"].includes(compareLog(session, name).verdict);
   const fold: Recorder["fold"] = (event) => recorder.fold(event);

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { AdmissionContext } from "../../admission/context.ts";
-import { openLogWriter, type LogWriter } from "../../storage/own-log/log-writer.ts";
+import { openLogWriter, type LogWriter, type OwnLine } from "../../storage/own-log/log-writer.ts";
 import { segmentsOf } from "../../storage/files/segments.ts";
 import type { HeadsStore } from "../../storage/own-log/heads.ts";
 import type { Quarantine } from "../../storage/files/quarantine.ts";
@@ -69,7 +69,7 @@ export function recoverOwnLogs(
   const { world, memory, files } = session;
   if (files.own.writer.stuck() !== undefined && !files.troubles.mayTry("own logs")) return false;
   const report = lookAtOwnLogs(files, when);
-  for (const { line } of report.restored) noteRestored(memory, line, world.clock.wallMs());
+  noteSent(memory, report.restored, world.clock.wallMs());
   reportRecovery(session, report);
   return true;
 }
@@ -104,13 +104,19 @@ export function syncOwnLogs(
 }
 
 /**
- * A line that goes out only now may be newer than all that was read back: the next one must be
- * later.
+ * Lines that go out only now, or wait for their log, may be newer than all that was read back: the
+ * next one must be later.
  */
-function noteRestored({ times }: Memory, line: Uint8Array, wallMs: number): void {
-  const parsed = parseMessage(line);
-  if (!parsed.ok) return;
-  times.lastSent = laterTimestamp(times.lastSent, parsed.message.timestamp, wallMs);
+export function noteSent(
+  { times }: Memory,
+  lines: readonly Pick<OwnLine, "line">[],
+  wallMs: number,
+): void {
+  for (const { line } of lines) {
+    const parsed = parseMessage(line);
+    if (!parsed.ok) continue;
+    times.lastSent = laterTimestamp(times.lastSent, parsed.message.timestamp, wallMs);
+  }
 }
 
 /**

@@ -85,9 +85,12 @@ export interface LogOrder {
   goesOn: Continuation | undefined;
 }
 
-/** What the journal noted of a line; `read`: the agent has read or answered it since, in its inbox. */
+/** What the journal noted of a line. */
 export interface AwaitedLine extends LineEntry {
+  /** The agent has read or answered it since, in its inbox. */
   readonly read?: ReadHow;
+  /** The receipt time that it was judged by, where `at` was corrected since. */
+  readonly judgedAt?: number;
 }
 
 /** What the agent marks as read, or answers, also counts for awaited lines. Spec 3.2. */

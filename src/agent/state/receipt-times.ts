@@ -52,7 +52,9 @@ function setIntakeBack(intake: LogIntake, at: number): void {
   if (admission.ahead !== undefined) admission.ahead = earlier(admission.ahead, at);
   if (admission.held !== undefined) admission.held = earlier(admission.held, at);
   for (const [id, line] of awaited) {
-    if (line.at > at) awaited.set(id, { ...line, at } satisfies AwaitedLine);
+    // Whether it was dated ahead was decided when it was received.
+    const { judgedAt = line.at } = line;
+    if (line.at > at) awaited.set(id, { ...line, at, judgedAt } satisfies AwaitedLine);
   }
 }
 

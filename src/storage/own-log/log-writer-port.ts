@@ -50,6 +50,8 @@ export interface LogWriter {
   readonly broken: StorageError | undefined;
   /** How much is promised that no log holds yet. */
   readonly waiting: { readonly lines: number; readonly bytes: number };
+  /** Lines of ours that no log is known to hold durably, oldest first. */
+  readonly promised: readonly OwnLine[];
   /** The promised lines of a log that are not in it. */
   unplaced(log: string): readonly OwnLine[];
   /** What our private copy of a log and the log itself hold of our lines, the copy first. */

@@ -134,6 +134,10 @@ class OwnLogsWriter implements LogWriter {
     return { lines: lines.length, bytes: lines.reduce((sum, { line }) => sum + line.length, 0) };
   }
 
+  get promised(): readonly OwnLine[] {
+    return this.#pending?.lines.filter(({ foreign }) => foreign !== true) ?? [];
+  }
+
   knows(log: string, seq: number, id: string): boolean {
     // While the repair fails nothing is known: to say "no" would accuse somebody of using our key.
     if (this.#pending === undefined && this.#trouble !== undefined) throw this.#trouble;
