@@ -460,3 +460,21 @@ test("the year ends in mid-append, and the process with it at any operation: one
   }
   expect(at).toBeGreaterThan(5);
 });
+
+test("a line that is given back after our clock was set back is judged by when it came first", async () => {
+  const wire = sceneOf(["forge", "scribe"]);
+  await wire.start();
+  await tell(wire, "scribe", "early");
+  await wire.pass(5 * SECOND);
+  const whole = wire.read("scribe_to_forge.jsonl");
+  wire.kill("scribe");
+  wire.kill("forge");
+  wire.replace("scribe_to_forge.jsonl", "");
+  await wire.start("forge");
+  wire.setClock("forge", -HOUR);
+  await wire.pass(MINUTE);
+  wire.replace("scribe_to_forge.jsonl", whole);
+  await wire.pass(20 * MINUTE);
+  expect(await inbox(wire, "forge")).toEqual(["early"]);
+  expect(await causes(wire, "forge")).not.toContain("clock_skew");
+});

@@ -263,3 +263,36 @@ test("edits of config, tiers, keys and the safe-mode sign change nothing and are
   await wire.send("scribe", { to: ["forge"], type: "feedback", subject: "still here", body: "x" });
   expect(await inbox(wire)).toEqual(["still here"]);
 });
+
+test("a log whose lines never return is behind since it was first seen so, however often it is looked at", async () => {
+  const wire = await scene();
+  const one = wire.forge("scribe", LOG, { subject: "one", after: "nothing" });
+  const two = wire.forge("scribe", LOG, { subject: "two", after: { seq: 1, id: one.id } });
+  await write(wire, FILE, one, two);
+  const text = wire.read(FILE);
+  wire.kill("forge");
+  const [first = ""] = text.split("\n");
+  wire.replace(FILE, `${first}\n`);
+  await wire.start("forge");
+  const waitingSince = async () => {
+    const peers = await wire.agent("forge").view("peers", undefined);
+    const waits = peers.find(({ handle }) => handle === "scribe")?.waits ?? [];
+    return waits.map(({ because, since }) => `${because} ${since}`);
+  };
+  // What was written for another wire takes the place of nothing.
+  const elsewhere = (atMs: number) =>
+    wire.forge("scribe", LOG, { wireId: "ffff000011112222", after: "nothing", atMs });
+  await write(wire, FILE, elsewhere(wire.nowMs));
+  await wire.pass(MINUTE);
+  const since = await waitingSince();
+  expect(since).toEqual([expect.stringMatching(/^behind /)]);
+  for (let minute = 0; minute < 12; minute += 1) {
+    await write(wire, FILE, elsewhere(wire.nowMs));
+    await wire.pass(MINUTE);
+  }
+  expect(await waitingSince()).toEqual(since);
+  expect(await causes(wire)).toContain("log_behind");
+  wire.replace(FILE, text);
+  await wire.pass(MINUTE);
+  expect(await waitingSince()).toEqual([]);
+});

@@ -257,3 +257,50 @@ test("a command without a daemon reads on a full disk, and sends nothing that it
   }
   await expect(agent.send([[say("never")]])).rejects.toThrow("not sent");
 });
+
+test("lines that wait for a failing log count for the time of the next one, also after a restart", async () => {
+  const it = await scene();
+  const { wire, checker } = it;
+  refuses(it, (path, how) => (path.endsWith(LOG) && how === "write" ? "EIO" : undefined));
+  expect(await send(it, "first")).toBe("queued");
+  wire.kill("forge");
+  const process = wire.disk.process();
+  process.standing = (path, how) => (path.endsWith(LOG) && how === "write" ? "EIO" : undefined);
+  // The clock stands still: only the line before says what is later.
+  await wire.begin("forge", process);
+  expect(await send(it, "second")).toBe("queued");
+  process.standing = undefined;
+  await wire.pass(MINUTE);
+  expect(await subjectsOf(it, "scribe")).toEqual(["before", "first", "second"]);
+  const stamps = wire
+    .lines(LOG)
+    .map((line) => (JSON.parse(line) as { timestamp: string }).timestamp);
+  expect(stamps).toEqual([...new Set(stamps)].toSorted());
+  await checker.check();
+});
+
+test("a log that is put back while another one fails is repaired later, and not called damaged", async () => {
+  const wire = new SimulatedWire(["forge", "quill", "scribe"]);
+  await wire.start();
+  const older = wire.read(LOG);
+  await wire.post("forge", draft("one"));
+  await wire.pass(5 * SECOND);
+  await wire.rest();
+  const process = wire.process("forge");
+  process.standing = (path, how) =>
+    path.endsWith("forge_to_quill.jsonl") && how !== "read" ? "EIO" : undefined;
+  await wire.attempt("forge", (agent) =>
+    agent.send([[{ to: ["quill"], type: "feedback", subject: "x", body: fromPlain({}) }]]),
+  );
+  wire.replace(LOG, older);
+  // Nothing is due yet.
+  await wire.agent("forge").tick();
+  await wire.pass(10 * SECOND);
+  process.standing = undefined;
+  await wire.pass(5 * MINUTE);
+  const notices = await wire.agent("forge").view("notices", undefined);
+  expect(notices.map(({ cause }) => cause)).not.toContain("log_damaged");
+  const subjects = (await wire.agent("scribe").view("inbox", {})).map(({ subject }) => subject);
+  expect(subjects).toEqual(["one"]);
+  expect(wire.lines(LOG).filter((line) => line.includes('"one"'))).toHaveLength(1);
+});
