@@ -178,7 +178,7 @@ function roundsOf(
   async function end(session: Session): Promise<void> {
     await rounds.last(session);
     syncLogs(session);
-    keeper.checkpoint(session, "if it pays");
+    keeper.checkpoint(session, "at the end");
   }
 
   return {

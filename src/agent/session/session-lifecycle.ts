@@ -113,7 +113,8 @@ export class SessionKeeper {
     this.#dropCopy();
   }
 
-  checkpoint(session: Session, when: "if it has to" | "if it pays"): void {
+  /** `at the end`: of a daemon. A start then has next to nothing to replay. */
+  checkpoint(session: Session, when: "if it has to" | "if it pays" | "at the end"): void {
     const { disk } = this.#world;
     const grown = session.memory.journalEnd - this.#checkpointAt;
     if (when === "if it has to" && grown <= CHECKPOINT_AFTER_BYTES) return;
@@ -121,6 +122,7 @@ export class SessionKeeper {
     session.files.heads.save();
     const { checkpoint } = this.#place.paths;
     if (when === "if it pays" && !isWorthSaving(disk, checkpoint, grown)) return;
+    if (when === "at the end" && grown === 0) return;
     session.memory.indexed = session.files.journal.saveIndex();
     saveMemory(disk, this.#place, session.memory);
     this.#checkpointAt = session.memory.journalEnd;
