@@ -14,11 +14,11 @@ import { FiguresReporter } from "./figures.js";
 /** Enough of a property's runs to kill what they can kill. */
 process.env.DEADDROP_PROPERTY_RUNS ??= "60";
 /**
- * These ask another program, look at many mutated lines, or count how many cases they have seen:
- * too slow to be shown each mutant, or lost with fewer runs.
+ * These ask another program, look at many mutated lines, or count how many cases or how much work they
+ * have seen: too slow to be shown each mutant, or lost with fewer runs or with instrumented code.
  */
 const LEFT_OUT =
-  /Python|fuzz|all who hold the same lines|says what the reader says|any sequence of lines is judged|whom we believe follows|threads are what their lines say/;
+  /Python|fuzz|all who hold the same lines|says what the reader says|any sequence of lines is judged|whom we believe follows|threads are what their lines say|cost no more than their number|costs a look at the others|of one thread that cross|in the talks that are tried/;
 const LAYERS = ["wire", "trust", "admission", "protocol"];
 
 /**

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { raise } from "../support/scenes/incident-scene.ts";
 import { expect, test } from "vitest";
 import { ack, MINUTE, propose, SECOND } from "../support/scripts/proposal-scene.ts";
@@ -33,13 +34,16 @@ test("stats counts what was agreed to, recorded, rejected and acked, and the siz
 
   const size = (path: string) => wire.disk.process().stat(path)?.size ?? 0;
   const logs = ["forge_to_scribe.jsonl", "scribe_to_forge.jsonl"];
-  const { journal, inbox } = wire.paths("forge");
+  const { journal, inbox, lineIndex, shownRows } = wire.paths("forge");
+  const shown = wire.disk.process().list(shownRows);
+  const indexed = [lineIndex, ...shown.map((name) => join(shownRows, name))];
   expect(growth?.map(({ what, bytes, files }) => [what, bytes, files])).toEqual([
     ["logs", logs.reduce((sum, name) => sum + Buffer.byteLength(wire.read(name)), 0), 2],
     ["journal", size(journal), 1],
     ["decisions", Buffer.byteLength(wire.read("decisions.jsonl")), 1],
     ["incidents", Buffer.byteLength(wire.read("incident_log.jsonl")), 1],
     ["inbox", size(inbox), 1],
+    ["index", indexed.reduce((sum, path) => sum + size(path), 0), indexed.length],
     ["quarantine", 0, expect.any(Number)],
     ["evidence", 0, 0],
   ]);

@@ -27,6 +27,7 @@ export function growthOf(disk: Disk, { wire, layout, paths }: AgentConfig): Grow
     ["decisions", [wire.decisions]],
     ["incidents", [wire.incidents]],
     ["inbox", filesLike(disk, paths.stateDir, /^inbox(\.[0-9]{16})?\.jsonl$/)],
+    ["index", [paths.lineIndex, ...filesLike(disk, paths.shownRows, /./)]],
     ["quarantine", filesLike(disk, dirname(paths.quarantine), /^quarantine\b.*\.jsonl$/)],
     ["evidence", filesLike(disk, paths.evidence, /./)],
   ];

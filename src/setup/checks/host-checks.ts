@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { filesystemKind, type FilesystemKind } from "../../storage/disk/fs-kind.ts";
 import { lockDescriptor, wayOfLocking } from "../../storage/disk/kernel-lock.ts";
+import { signatureEngine } from "../../wire/signature.ts";
 
 /** One precondition: whether it holds, and what to do when it does not. */
 export interface Finding {
@@ -69,6 +70,17 @@ export function checkLocks(folder = tmpdir()): Finding {
     closeSync(fd);
     unlinkSync(path);
   }
+}
+
+/** Both engines give the same verdicts; one costs twice the time of the other. */
+export function checkSignatures(engine: string = signatureEngine().name): Finding {
+  return engine === "libsodium"
+    ? ok("signatures", "they are checked by libsodium")
+    : warning(
+        "signatures",
+        `they are checked by ${engine}, which takes twice as long as libsodium`,
+        "install deaddrop again with its optional package sodium-native; nothing else depends on it",
+      );
 }
 
 /** Below the first nothing can be promised; below the second it is time to do something. */

@@ -7,6 +7,7 @@ import {
   checkFilesystem,
   checkLocks,
   checkNode,
+  checkSignatures,
   checkSpace,
   judgeFilesystem,
   judgeSpace,
@@ -37,6 +38,20 @@ describe("preconditions of a host", () => {
       detail: "they can be taken, by flock(2)",
     });
     expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it("signatures are checked by libsodium, or doctor says what else does it", () => {
+    expect(checkSignatures("libsodium")).toEqual({
+      check: "signatures",
+      result: "ok",
+      detail: "they are checked by libsodium",
+    });
+    expect(checkSignatures("OpenSSL")).toMatchObject({
+      result: "warning",
+      detail: expect.stringContaining("OpenSSL"),
+      fix: expect.stringContaining("sodium-native"),
+    });
+    expect(checkSignatures().check).toBe("signatures");
   });
 
   it("says so where no file can be made to take a lock on", () => {

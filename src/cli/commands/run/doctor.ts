@@ -18,6 +18,7 @@ import {
   checkClock,
   checkFilesystem,
   checkLocks,
+  checkSignatures,
   checkNode,
   checkSpace,
   ok,
@@ -65,6 +66,7 @@ function hostFindings(host: SetupHost, env: NodeJS.ProcessEnv): readonly Finding
   return [
     checkNode(process.version),
     ...checking("kernel locks", () => [checkLocks()]),
+    ...checking("signatures", () => [checkSignatures()]),
     ...checking("disk space", () => [checkSpace(existing(host, host.places.stateHome), "private")]),
     ...(env["DEADDROP_WIRE"] === undefined ? [] : [ok("DEADDROP_WIRE", env["DEADDROP_WIRE"])]),
   ];
