@@ -62,6 +62,27 @@ export const PLANTS = [
     test: "test/admission/admission.property.test.ts",
   },
   {
+    name: "cursor over bytes that nobody judged",
+    file: "src/storage/files/tail.ts",
+    find: "const cursor = isSame ? again.cursor : undefined;",
+    put: "const cursor = again.cursor;",
+    test: "test/storage/files/tail.test.ts",
+  },
+  {
+    name: "a repair that is not due taken for damage",
+    file: "src/agent/intake/trouble/log-anomalies.ts",
+    find: "if (!isLookedAt || session",
+    put: "if (session",
+    test: "test/scenes/storage-trouble.test.ts",
+  },
+  {
+    name: "promised lines forgotten in the time of the next",
+    file: "src/agent/session/open-session.ts",
+    find: "noteSent(memory, files.own.writer.promised, world.clock.wallMs());",
+    put: "",
+    test: "test/scenes/storage-trouble.test.ts",
+  },
+  {
     name: "first line of a run forgotten",
     file: "src/admission/rules/seen-ids.ts",
     find: "if (first <= seq && seq < first + count) {",
