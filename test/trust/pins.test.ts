@@ -11,6 +11,7 @@ import {
   revokeKey,
   setAllowUnchained,
   setBlocked,
+  setMayBeUnsigned,
   setReciprocations,
   setTier,
   type StoreChange,
@@ -232,6 +233,23 @@ describe("deactivating", () => {
     expect(none.peers.get("alice")?.tier).toBeUndefined();
   });
 
+  test("only the revoked key is noted as revoked, and one who is UNTRUSTED stays as it is", () => {
+    const low = { ...both, tier: "UNTRUSTED" as const, tierSetAtMs: 7, sasVerifiedAt: AT };
+    const store = done(revokeKey(storeOf(low), second.signer.keyId, 5_000, ends));
+    const { keys, tierSetAtMs, sasVerifiedAt } = store.peers.get("alice") ?? low;
+    expect(keys.map(({ keyId, revoked }) => [keyId, revoked])).toEqual([
+      [alice.signer.keyId, undefined],
+      [second.signer.keyId, true],
+    ]);
+    expect([tierSetAtMs, sasVerifiedAt]).toEqual([7, undefined]);
+  });
+
+  test("nothing ends for one who is not held, or not in the store", () => {
+    const store = storeOf(peer(alice));
+    expect(done(endRevocation(store, "alice"))).toBe(store);
+    expect(done(endRevocation(store, "bob"))).toBe(store);
+  });
+
   test("another reason to hold stands, and a stopped key can be revoked all the same", () => {
     const forked = { cause: "log_forked", detail: "line 3", sinceMs: 1 };
     const stopped = done(deactivateKey(storeOf(peer(alice)), alice.signer.keyId, AT, ends));
@@ -396,5 +414,30 @@ describe("tiers", () => {
         detail: "no key of bob is pinned, so there are no digits to compare",
       });
     }
+  });
+});
+
+describe("what is noted of an agent", () => {
+  test("where its card came from, also of one who is new", () => {
+    const from = { url: "https://a.example/card.json", at: AT };
+    const noted = { cardUrl: from.url, cardFetchedAt: AT };
+    expect(done(noteCard(EMPTY_STORE, "alice", from)).peers.get("alice")).toEqual({
+      ...newPeer("alice"),
+      ...noted,
+    });
+    expect(done(noteCard(storeOf(peer(alice)), "alice", from)).peers.get("alice")).toEqual({
+      ...peer(alice),
+      ...noted,
+    });
+  });
+
+  test("that it may write unsigned lines: no change is no new version", () => {
+    const allowed = done(setMayBeUnsigned(EMPTY_STORE, "alice", true));
+    expect(allowed.peers.get("alice")).toEqual({ ...newPeer("alice"), mayBeUnsigned: true });
+    expect(done(setMayBeUnsigned(allowed, "alice", true))).toBe(allowed);
+    expect(done(setMayBeUnsigned(EMPTY_STORE, "alice", false))).toBe(EMPTY_STORE);
+    const keyed = done(setMayBeUnsigned(storeOf(peer(alice)), "alice", true));
+    expect(keyed.peers.get("alice")).toEqual({ ...peer(alice), mayBeUnsigned: true });
+    expect(done(setMayBeUnsigned(keyed, "alice", false)).peers.get("alice")).toEqual(peer(alice));
   });
 });

@@ -96,6 +96,47 @@ describe("an older store beside the one here", () => {
   });
 });
 
+describe("what two stores say of one agent", () => {
+  const of = (peer: Partial<Peer>): TrustStore => ({
+    version: 1,
+    peers: new Map([["scribe", { ...newPeer("scribe"), ...peer }]]),
+  });
+  const joined = (here: Partial<Peer>, older: Partial<Peer>) =>
+    joinStores(of(here), of(older)).get("scribe");
+
+  it.each<[Peer["tier"], Peer["tier"], Peer["tier"]]>([
+    ["TRUSTED", "VERIFIED", "VERIFIED"],
+    ["VERIFIED", "TRUSTED", "VERIFIED"],
+    [undefined, "UNTRUSTED", undefined],
+    ["UNTRUSTED", undefined, undefined],
+    [undefined, undefined, undefined],
+    ["ATTESTED", "ATTESTED", "ATTESTED"],
+  ])("%s here and %s there is %s", (here, older, expected) => {
+    expect(joined({ tier: here }, { tier: older })?.tier).toBe(expected);
+  });
+
+  it("what was noted with a tier goes with it; of equal ones with that of here", () => {
+    const [here, there] = [
+      { tierSetAtMs: 1, attestedSinceMs: 2, sasVerifiedAt: "here" },
+      { tierSetAtMs: 3, attestedSinceMs: 4, sasVerifiedAt: "there" },
+    ];
+    const low = { ...there, tier: "VERIFIED" as const };
+    expect(joined({ ...here, tier: "TRUSTED" }, low)).toMatchObject(low);
+    expect(joined({ ...here, tier: "VERIFIED" }, low)).toMatchObject(here);
+  });
+
+  it("counts what both count, and keeps what either holds beside", () => {
+    const both = joined(
+      { reciprocations: 3, mayBeUnsigned: true, extra: { a: 1, b: 1 } },
+      { reciprocations: 2, mayBeUnsigned: false, extra: { b: 2, c: 2 } },
+    );
+    expect(both).toMatchObject({ reciprocations: 2, mayBeUnsigned: false });
+    expect(both?.extra).toEqual({ a: 1, b: 1, c: 2 });
+    expect(joined({ mayBeUnsigned: true }, { mayBeUnsigned: true })?.mayBeUnsigned).toBe(true);
+    expect(joined({ mayBeUnsigned: false }, { mayBeUnsigned: true })?.mayBeUnsigned).toBe(false);
+  });
+});
+
 describe("a newer store in the place of an older one", () => {
   it("decides all but that a stopped key comes back", () => {
     fc.assert(

@@ -144,3 +144,36 @@ describe("an A2A card", () => {
     expect(() => buildA2aCard(ownCard(), "1", other)).toThrow(TypeError);
   });
 });
+
+it("says what the agent is, what it can do and which key signs, and nothing that it cannot", () => {
+  const card = exported({ name: "", url: "", capabilities: ["review", "review"] });
+  expect(card).toMatchObject({
+    protocolVersion: "0.3.0",
+    name: "scribe",
+    description: "The agent scribe on a deaddrop wire: signed messages in an append-only log.",
+    capabilities: { streaming: false, pushNotifications: false },
+    defaultInputModes: ["application/json", "text/plain"],
+    defaultOutputModes: ["application/json", "text/plain"],
+    skills: [
+      { id: "wire-messages", name: "Messages on a wire", tags: ["coordination", "messages"] },
+      {
+        id: "capability:review",
+        name: "review",
+        description: "Stated in the agent's own card: review",
+        tags: ["capability"],
+      },
+    ],
+  });
+  expect(card.capabilities.extensions[0]).toMatchObject({
+    required: true,
+    params: { did: "did:wire:scribe", key_id: keyId, ed25519_public_key: encodeBase64(key) },
+  });
+  expect(JSON.stringify(card)).not.toContain("agent_card_url");
+  expect(exported({ name: "The scribe" })["name"]).toBe("The scribe");
+  const header = Buffer.from(card.signatures[0]?.protected ?? "", "base64url").toString("utf8");
+  expect(JSON.parse(header)).toEqual({ alg: "EdDSA", typ: "JOSE", kid: keyId });
+  const other = makeSigner("scribe", new Uint8Array(32).fill(8));
+  expect(() => buildA2aCard(ownCard(), "1.2.3", other)).toThrow(
+    `${other.keyId} did not sign this card; ${keyId} did`,
+  );
+});

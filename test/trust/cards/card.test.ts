@@ -5,6 +5,7 @@ import { claimFor, MAX_CARD_BYTES, verifyCard } from "../../../src/trust/cards/c
 import { fingerprintOf } from "../../../src/setup/contact/offered-key.ts";
 import { sasCommitment } from "../../../src/trust/pairing/sas.ts";
 import { didOf, handleFromDid } from "../../../src/wire/handle.ts";
+import { MAX_ROSTER } from "../../../src/wire/limits.ts";
 import {
   decodeKey,
   isAcceptableKey,
@@ -165,6 +166,12 @@ describe("refuses", () => {
     ["no signature", changed({ signature: 7 }), "signature"],
     ["a date that is none", changed({ issued_at: "soon" }), "issued_at"],
     ["a commitment that is none", changed({ sas_commitment: "ABC" }), "64 lower-case hex"],
+    ["one with a digit too many", changed({ sas_commitment: "a".repeat(65) }), "64 lower-case hex"],
+    [
+      "one that begins with another",
+      changed({ sas_commitment: `x${"a".repeat(64)}` }),
+      "64 lower-case hex",
+    ],
     [
       "one for a peer that is none",
       changed({ sas: { a: { commitment: 7 } } }),
@@ -174,6 +181,70 @@ describe("refuses", () => {
     ["a nonce of another length", changed({ sas_nonce: "AAAA" }), "32 bytes"],
   ])("%s", (_what, bytes, words) => {
     expect(refusal(bytes)).toContain(words);
+  });
+
+  const named = `ed25519:${signer.keyId}`;
+  const under = (entry: object) => changed({ verify_keys: { [named]: entry } });
+  it.each<[Uint8Array, string]>([
+    [changed({ schema_version: undefined }), 'schema_version is null; expected "v3.1"'],
+    [changed({ did: undefined }), 'did is null; expected "did:wire:<handle>"'],
+    [changed({ did: "x" }), 'did is "x"; expected "did:wire:<handle>"'],
+    [changed({ issued_at: undefined }), 'issued_at is ""; expected a timestamp'],
+    [changed({ name: 7 }), "name is 7; expected a string"],
+    [changed({ host: [] }), "host is a list; expected a string"],
+    [changed({ agent_card_url: 7 }), "agent_card_url is 7; expected a string"],
+    [changed({ trust_tier_offered: 7 }), "trust_tier_offered is 7; expected a string"],
+    [
+      changed({ trust_tier_required_from_peers: 7 }),
+      "trust_tier_required_from_peers is 7; expected a string",
+    ],
+    [changed({ capabilities: "all" }), 'capabilities is "all"; expected a list'],
+    [changed({ capabilities: [7] }), "capabilities[0] is 7; expected a string"],
+    [changed({ verify_keys: [] }), "verify_keys is a list; expected an object"],
+    [changed({ old_verify_keys: 7 }), "old_verify_keys is 7; expected an object"],
+    [changed({ verify_keys: { x: 7 } }), 'verify_keys."x" is 7; expected an object'],
+    [under({ key: 7 }), `verify_keys."${named}".key is 7; expected a string`],
+    [
+      under({ ...plainKey(), valid_from: "soon" }),
+      `verify_keys."${named}".valid_from is "soon"; expected a timestamp or null`,
+    ],
+    [
+      under({ ...plainKey(), valid_until: 7 }),
+      `verify_keys."${named}".valid_until is 7; expected a string`,
+    ],
+    [changed({ sas_nonce: "AAAA" }), 'sas_nonce is "AAAA"; expected the base64 of 32 bytes'],
+    [changed({ sas: 7 }), "sas is 7; expected an object"],
+    [changed({ sas: { a: 7 } }), 'sas."a" is 7; expected an object'],
+    [changed({ sas: { a: { commitment: 7 } } }), 'sas."a".commitment is 7; expected a string'],
+    [changed({ sas: { a: { nonce: 7 } } }), 'sas."a".nonce is 7; expected a string'],
+    [changed({ sas: { a: { seen: 7 } } }), 'sas."a".seen is 7; expected a string'],
+    [changed({ signature: "" }), "signature is not the base64 of 64 bytes"],
+    [changed({ name: "Evil" }), "it is not signed by any of its own current verify_keys"],
+  ])("and says where and why: card %#", (bytes, words) => {
+    expect(refusal(bytes)).toBe(`card: ${words}`);
+  });
+
+  it("what holds more keys, or more claims, than are read", () => {
+    const many = (count: number, entry: object) =>
+      Object.fromEntries(Array.from({ length: count }, (_, n) => [`n${n}`, entry]));
+    const keys = (count: number) => ({ [named]: plainKey(), ...many(count, {}) });
+    expect(refusal(changed({ verify_keys: keys(64) }))).toBe(
+      "card: verify_keys has 65 keys; at most 64 are read",
+    );
+    expect(refusal(changed({ old_verify_keys: many(64, plainKey()) }))).toContain("another key");
+    expect(refusal(changed({ sas: many(MAX_ROSTER, {}) }))).toContain("not signed by any");
+    expect(refusal(changed({ sas: many(MAX_ROSTER + 1, {}) }))).toBe(
+      `card: sas has ${MAX_ROSTER + 1} entries; at most ${MAX_ROSTER} are read`,
+    );
+    expect(refusal(Buffer.alloc(MAX_CARD_BYTES, 32))).toContain("no JSON object");
+  });
+
+  it("a key from five minutes before it begins, and up to where it ends", () => {
+    const fromMs = Date.parse(key.validFrom);
+    const ends = signedWith({ keys: [{ ...key, validUntil: "2026-05-10T00:00:00Z" }] });
+    const at = (ms: number) => refusal(ends, ms).includes("accepted");
+    expect([at(fromMs - 300_000), at(fromMs - 300_001)]).toEqual([true, false]);
+    expect([at(NOW_MS - 1), at(NOW_MS)]).toEqual([true, false]);
   });
 
   it("a card whose keys are valid no more, or not yet", () => {

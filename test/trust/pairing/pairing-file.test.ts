@@ -40,6 +40,37 @@ describe("the file of the pairings", () => {
     ["no key", changed((peer) => delete peer["key"]), "lacks its nonce, its key"],
     ["mismatches below zero", changed((peer) => (peer["mismatches"] = -1)), "whole number"],
     ["a word for shown", changed((peer) => (peer["shown"] = "yes")), "true or false"],
+    ["a text for a number", changed((peer) => (peer["restarts"] = "7")), "quill.restarts is"],
+    ["no flag for shown", changed((peer) => (peer["shown"] = 1)), "peers.quill.shown is 1"],
+    [
+      "no mismatches",
+      changed((peer) => delete peer["mismatches"]),
+      "lacks its nonce, its key, shown",
+    ],
+    ["no shown", changed((peer) => delete peer["shown"]), "lacks its nonce, its key, shown"],
+    ["a key too short", changed((peer) => (peer["key"] = "AAAA")), "peers.quill.key is not"],
+    [
+      "a nonce of the peer too short",
+      changed((peer) => (peer["peer_nonce"] = "A")),
+      "quill.peer_nonce",
+    ],
+    ["a peer that is a text", changed((peer) => (peer["peer"] = "x")), "peers.quill.peer is"],
+    [
+      "a peer's key too short",
+      changed((peer) => (peer["peer"] = { key: "AAAA", commitment: "c" })),
+      "peers.quill.peer.key is not",
+    ],
+    [
+      "a commitment that is no text",
+      changed((peer) => (peer["other"] = { commitment: 7 })),
+      "peers.quill.other.commitment is 7",
+    ],
+    [
+      "a peer without a commitment",
+      changed((peer) => (peer["peer"] = { key: peer["key"] })),
+      "lacks",
+    ],
+    ["peers that are a list", '{"version":1,"peers":[]}', "peers is a list"],
     ["half of what waits", changed((peer) => (peer["other"] = { commitment: "c" })), "other lacks"],
     ["half a peer", changed((peer) => (peer["peer"] = { commitment: "c" })), "lacks key"],
   ])("refuses %s", (_what, text, words) => {

@@ -46,7 +46,15 @@ describe("digits", () => {
     expect(() => staticSas(a, { ...b, did: a.did })).toThrow(TypeError);
     expect(() => committedSas(a, { ...b, nonce: b.nonce.subarray(1) })).toThrow("31 bytes");
     expect(() => staticSas({ ...a, key: a.key.subarray(1) }, b)).toThrow("31 bytes");
-    expect(() => sasCommitment(a.nonce.subarray(2), a.key)).toThrow("30 bytes");
+    expect(() => sasCommitment(a.nonce.subarray(2), a.key)).toThrow(
+      "a nonce of 30 bytes; expected 32",
+    );
+    expect(() => sasCommitment(a.nonce, a.key.subarray(3))).toThrow(
+      "a key of 29 bytes; expected 32",
+    );
+    expect(() => committedSas({ ...a, nonce: a.nonce.subarray(1) }, b)).toThrow("a nonce of 31");
+    expect(() => staticSas(a, { ...b, key: b.key.subarray(1) })).toThrow("a key of 31 bytes");
+    expect(() => staticSas(a, { ...b, did: a.did })).toThrow(`both sides are ${a.did}`);
   });
 
   it("follow from both nonces", () => {

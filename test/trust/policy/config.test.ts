@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { check } from "../../../src/wire/schemas.ts";
-import { DEFAULT_CONFIG, parseConfig, type WireConfig } from "../../../src/trust/policy/config.ts";
+import {
+  DEFAULT_CONFIG,
+  parseConfig,
+  type WireConfig,
+  mayBeUnsigned,
+} from "../../../src/trust/policy/config.ts";
 
 function parse(document: unknown): ReturnType<typeof parseConfig> {
   return parseConfig(new TextEncoder().encode(JSON.stringify(document)));
@@ -242,4 +247,14 @@ describe("config.json", () => {
       });
     }
   });
+});
+
+test.each([
+  [true, [], false],
+  [true, ["alice"], true],
+  [true, ["bob"], false],
+  [false, [], true],
+  [false, ["bob"], true],
+])("signing enforced %s, unsigned from %j: alice may write unsigned lines: %s", (on, from, may) => {
+  expect(mayBeUnsigned({ enforceSigned: on, allowUnsignedFrom: from }, "alice")).toBe(may);
 });

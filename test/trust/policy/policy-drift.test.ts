@@ -5,7 +5,13 @@ import {
   type WireConfig,
 } from "../../../src/trust/policy/config.ts";
 import { DEFAULT_HEARTBEAT_TIERS } from "../../../src/trust/policy/heartbeat-tiers.ts";
-import { diffConfig, diffTiers, isLooser } from "../../../src/trust/policy/policy-drift.ts";
+import {
+  diffConfig,
+  diffTiers,
+  isLooser,
+  lostPast,
+  policyLines,
+} from "../../../src/trust/policy/policy-drift.ts";
 
 const open: SigningPolicy = { enforceSigned: false, allowUnsignedFrom: [] };
 const strict: SigningPolicy = { enforceSigned: true, allowUnsignedFrom: [] };
@@ -106,4 +112,55 @@ describe("what config accept shows", () => {
       expect.stringMatching(/^transitions: .* → \[\]$/),
     ]);
   });
+});
+
+describe("what would go unread", () => {
+  const now = { layout: "pairwise", roster: ["a", "b", "c"], wireId: "w1" } as const;
+
+  test.each<[object, string | undefined]>([
+    [{}, undefined],
+    [{ roster: ["c", "b", "a", "d"] }, undefined],
+    [
+      { layout: "outbox" },
+      "the layout would change from pairwise to outbox: none of the logs would be read any more",
+    ],
+    [{ roster: ["b", "c"] }, "the roster there (b, c) leaves you out"],
+    [{ roster: [] }, "the roster there ((nobody)) leaves you out"],
+    [
+      { roster: ["a"] },
+      "the roster would lose b, c: every decision that they took part in would be void",
+    ],
+    [
+      { wireId: "w2" },
+      "the wire id would change from w1 to w2: no line of the logs would belong to this wire any more",
+    ],
+    [
+      { wireId: undefined },
+      "the wire id would change from w1 to none: no line of the logs would belong to this wire any more",
+    ],
+  ])("with %j: %s", (change, expected) => {
+    expect(lostPast(now, { ...now, ...change }, "a")).toBe(expected);
+  });
+
+  test("a wire that had no id says so", () => {
+    expect(lostPast({ ...now, wireId: undefined }, now, "a")).toContain("from none to w1");
+  });
+});
+
+test("init and join show a line for each setting, cadences too, and no transitions", () => {
+  const config: WireConfig = {
+    ...DEFAULT_CONFIG,
+    roster: ["a", "b"],
+    domains: new Map([["docs", { owner: "a", paths: [] }]]),
+  };
+  const lines = policyLines(config, DEFAULT_HEARTBEAT_TIERS);
+  expect(lines).toContain("roster: a, b");
+  expect(lines).toContain("wire_id: (none)");
+  expect(lines).toContain("v3_signing.allow_unsigned_from: (nobody)");
+  expect(lines).toContain('domains["docs"]: a owns no paths');
+  const cadences = Object.entries(DEFAULT_HEARTBEAT_TIERS.cadencesMs);
+  expect(lines.slice(-cadences.length)).toEqual(
+    cadences.map(([tier, ms]) => `tiers.${tier}.cadence_seconds: ${ms / 1_000}`),
+  );
+  expect(lines.filter((line) => line.startsWith("transitions"))).toEqual([]);
 });

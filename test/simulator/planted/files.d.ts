@@ -1,0 +1,3 @@
+import type { Plant } from "../plants.js";
+
+export const FILES_PLANTS: readonly Plant[];
