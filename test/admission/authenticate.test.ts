@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { sha256Hex } from "../../src/wire/canonical.ts";
-import { authenticate, confirm, recall } from "../../src/admission/authenticate.ts";
+import { fromPlain, type JsonObject } from "../../src/wire/json/json.ts";
+import { authenticate, confirm, recall, signerOf } from "../../src/admission/authenticate.ts";
 import { prepare } from "../../src/admission/prepare.ts";
 import { isAuthentic, REFUSAL_REASONS } from "../../src/admission/checks.ts";
 import type { AdmissionContext, LineSource } from "../../src/admission/context.ts";
@@ -378,4 +379,29 @@ test("details carry no control characters of the line", () => {
   const hostile = { ...signV31(note()), event_id: "\u001b]8;;http://x\u0007\u202e" };
   const result = authenticate(lineOf(hostile), here, context());
   expect(result).toMatchObject({ ok: false, detail: expect.stringMatching(/^[ -~…]*$/) });
+});
+
+describe("who has signed an object that is no message", () => {
+  const entry = signV31(note());
+  const signer = (change: Fields, store = context().store) =>
+    signerOf(fromPlain({ ...entry, ...change }) as JsonObject, store);
+
+  test("is told by a key ever pinned", () => {
+    expect(signer({})).toBe("alice");
+    expect(signer({}, storeOf({ ...peer(alice), keys: [pinned(alice, false)] }))).toBe("alice");
+    expect(signer({}, storeOf(peer(bob)))).toBeUndefined();
+  });
+
+  test.each<[string, Fields]>([
+    ["another word in it", { subject: "another" }],
+    ["another id", { event_id: "0".repeat(64) }],
+    ["no id", { event_id: 7 }],
+    ["no key", { public_key_id: 7 }],
+    ["a key that is none", { public_key_id: "alice" }],
+    ["no signature", { signature: 7 }],
+    ["a signature that is none", { signature: "AAAA" }],
+    ["a signature of something else", { signature: signV31(note({ body: 2 }))["signature"] }],
+  ])("is nobody with %s", (_what, change) => {
+    expect(signer(change)).toBeUndefined();
+  });
 });

@@ -98,6 +98,20 @@ describe("an unsigned line of history", () => {
     for (const policy of POLICIES) expect(verdict(store, policy, past)).toBe(expected);
   });
 
+  test("the first of several keys counts, whichever it is, and one without a time counts for nothing", () => {
+    const past = { noted: undefined, isBeforeSigned: true } as const;
+    const sooner = new Date(NOON_MS).toISOString();
+    const of = (...times: string[]) => {
+      const [key] = peer(alice).keys;
+      const keys = times.map((addedAt) => ({ ...(key ?? expect.fail("no key")), addedAt }));
+      return storeOf({ ...peer(alice), keys });
+    };
+    expect(verdict(of(sooner, later), POLICIES[1], past)).toBe("unsigned");
+    expect(verdict(of(later, sooner), POLICIES[1], past)).toBe("unsigned");
+    expect(verdict(of("", later), POLICIES[1], past)).toBe("taken");
+    expect(verdict(of("", sooner), POLICIES[1], past)).toBe("unsigned");
+  });
+
   test("stays refused where policy does not let it be written", () => {
     const past = { noted: "taken", isBeforeSigned: true } as const;
     const strict = { enforceSigned: true, allowUnsignedFrom: [] };

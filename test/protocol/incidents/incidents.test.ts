@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { MAX_INCIDENTS } from "../../../src/protocol/incidents/incidents.ts";
+import { stageOf } from "../../../src/protocol/incidents/incident-deadlines.ts";
 import {
   incidentsView,
   unresolvedIncidents,
@@ -488,5 +489,36 @@ describe("views", () => {
     expect(views).toHaveLength(MAX_INCIDENTS);
     expect(views.some(({ event_id }) => event_id === first)).toBe(false);
     expect(forge.incidents.asking.get(THEIRS)?.length).toBeLessThanOrEqual(MAX_INCIDENTS + 1);
+  });
+});
+
+describe("how an incident has come to its addressee", () => {
+  const stage = (forge: ScriptedAgent) =>
+    [...forge.incidents.declared.values()]
+      .flatMap((byId) => [...byId.values()])
+      .map((incident) => stageOf(incident, "scribe", forge.env, forge.logs));
+
+  test("undelivered, then unread, then busy, then read", () => {
+    const { forge, raise, script } = scene();
+    raise(NOON);
+    const beat = (at: number, read: number, state: string) => {
+      script.beat(THEIRS, at, { [OURS]: { lines: 1, read } }, { state });
+      forge.read(moment(at));
+    };
+    expect(stage(forge)).toEqual(["undelivered"]);
+    beat(NOON + minutes(1), 0, "busy");
+    expect(stage(forge)).toEqual(["unread"]);
+    beat(NOON + minutes(2), 1, "busy");
+    expect(stage(forge)).toEqual(["busy"]);
+    beat(NOON + minutes(3), 1, "idle");
+    expect(stage(forge)).toEqual(["read"]);
+  });
+
+  test("nobody says it of one between others", () => {
+    const script = new WireScript("outbox", ["forge", "scribe", "quill"]);
+    const forge = new ScriptedAgent(script, scriptEnv(script.layout, "forge"));
+    script.say("quill", NOON, { type: "incident", to: ["scribe"], body: { severity: "high" } });
+    forge.read(moment(NOON));
+    expect(stage(forge)).toEqual([null]);
   });
 });

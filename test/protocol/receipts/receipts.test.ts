@@ -73,6 +73,29 @@ describe("what became of what we sent", () => {
     expect(stateOf(first)).toBe("refused tier_refused");
   });
 
+  test("refused in a range: what is in it has its reason, and what is beside it was delivered", () => {
+    const { send, hear, stateOf } = scene();
+    const ids = Array.from({ length: 7 }, () => send().message.id);
+    hear({
+      [OURS]: {
+        lines: 7,
+        refused: [
+          [2, 3, "tier_refused"],
+          [5, 6, "mixed"],
+        ],
+      },
+    } as never);
+    expect(ids.map(stateOf)).toEqual([
+      "delivered",
+      "refused tier_refused",
+      "refused tier_refused",
+      "delivered",
+      "refused mixed",
+      "refused mixed",
+      "delivered",
+    ]);
+  });
+
   test("heads that name a wrong event id, or count what we have not written, prove nothing", () => {
     const { send, hear, stateOf } = scene();
     const { id } = send().message;
