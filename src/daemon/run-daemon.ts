@@ -139,7 +139,8 @@ async function serve(
     {
       usePolling: !filesystem.events,
       intervalMs: SAFETY_POLL_WITHOUT_EVENTS_MS,
-      onError: (error) => log.warn({ detail: String(error) }, "the watcher failed; we poll"),
+      onError: (error) =>
+        log.warn({ detail: String(error) }, "no file events: we look from time to time"),
     },
     (name) => {
       if (name !== undefined) cards?.changed(name);

@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import { watch as poll } from "chokidar";
+import { wirePaths } from "../storage/paths.ts";
 import { watchFolder, type FolderEvents } from "./folder-events.ts";
 
 /**
@@ -35,7 +36,12 @@ export function watchWire(
     if (name === undefined || !isTemporary(name)) dirty(name);
   };
   if (options.usePolling) return pollWire(folder, options, report);
-  const watcher = watchCalmly((heard) => watchFolder(folder, heard, options.onError), report);
+  const { onError } = options;
+  const { outbox, trustFolder, archive } = wirePaths(folder);
+  const below = [outbox, trustFolder, archive].map((path) => basename(path));
+  const open = (heard: (name?: string) => void): FolderEvents =>
+    watchFolder(folder, { below, report: heard, onError });
+  const watcher = watchCalmly(open, report);
   return { close: async () => watcher.close() };
 }
 

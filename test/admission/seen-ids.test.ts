@@ -1,7 +1,7 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { sha256Hex } from "../../src/wire/canonical.ts";
-import type { IdEntry } from "../../src/admission/rules/id-table.ts";
+import { IdTable, type IdEntry } from "../../src/admission/rules/id-table.ts";
 import { SeenIds, type ShownRows } from "../../src/admission/rules/seen-ids.ts";
 
 const SALT = 0x5eed;
@@ -85,6 +85,18 @@ describe("the ids that a log has shown", () => {
     expect(seen.tagOf({ id: line(4, 0).id })).toBe(4);
     seen.settle(second);
     expect(second.rows).toEqual(first.rows);
+  });
+
+  test("are taken back once: a log that lacks a million lines asks for it a million times", () => {
+    const seen = new SeenIds(SALT);
+    const rows = new Rows();
+    for (let seq = 1; seq <= 9; seq += 1) seen.add(line(seq, 0), seq);
+    seen.settle(rows);
+    seen.unsettle();
+    const copied = vi.spyOn(IdTable.prototype, "add");
+    for (let again = 0; again < 5; again += 1) seen.unsettle();
+    expect([copied.mock.calls.length, rows.reads, seen.lately]).toEqual([0, 9, 9]);
+    copied.mockRestore();
   });
 
   test("any order of acts gives the answers of one set", () => {

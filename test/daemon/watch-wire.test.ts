@@ -1,7 +1,16 @@
-import { appendFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { watchFolder, type FolderEvents } from "../../src/daemon/folder-events.ts";
 import { watchWire, type Watcher } from "../../src/daemon/watch-wire.ts";
 import { until } from "../support/processes/real-processes.ts";
 
@@ -94,4 +103,47 @@ test("a flood is not passed on: it is looked at without names, and events are he
   });
   await untilHeard("a_to_b.jsonl", () => appendFileSync(path, "x"));
   expect(errors).toEqual([]);
+});
+
+test("who is told and closes it hears no more: a flood of names leaves no watcher behind", async () => {
+  begin();
+  const later: (string | undefined)[] = [];
+  const events: FolderEvents = watchFolder(folder, {
+    below: ["trust"],
+    onError: (error) => errors.push(error),
+    report(name) {
+      later.push(name);
+      events.close();
+    },
+  });
+  mkdirSync(join(folder, "trust"));
+  await until("the first report", () => later.length > 0);
+  const { length } = later;
+  await untilHeard("b.card.json", () => appendFileSync(join(folder, "trust", "b.card.json"), "x"));
+  await untilHeard("c.json", () => writeFileSync(join(folder, "c.json"), "x"));
+  expect([later.length, errors]).toEqual([length, []]);
+});
+
+test("of the folders in it only the wire's own are watched, and no link is followed", async () => {
+  const elsewhere = join(root, "elsewhere");
+  mkdirSync(elsewhere);
+  symlinkSync(elsewhere, join(folder, "trust"));
+  mkdirSync(join(folder, "of somebody"));
+  begin();
+  writeFileSync(join(elsewhere, "outside.json"), "x");
+  writeFileSync(join(folder, "of somebody", "deep.json"), "x");
+  await untilHeard("a_to_b.jsonl", () => appendFileSync(join(folder, "a_to_b.jsonl"), "x"));
+  expect(heard).not.toContain("outside.json");
+  expect(heard).not.toContain("deep.json");
+});
+
+test("a name like the folder's own, made in it, stops nothing", async () => {
+  begin();
+  await untilHeard("wire", () => {
+    rmSync(join(folder, "wire"), { force: true });
+    writeFileSync(join(folder, "wire"), "x");
+  });
+  // Were the watch begun anew, a report without a name would come first.
+  await untilHeard("a_to_b.jsonl", () => appendFileSync(join(folder, "a_to_b.jsonl"), "x"));
+  expect(heard).not.toContain(undefined);
 });

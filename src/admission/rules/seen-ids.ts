@@ -110,6 +110,7 @@ export class SeenIds {
 
   /** Takes all of it back into memory, where an id is found without its place. */
   unsettle(): void {
+    if (this.#runs.length === 0) return;
     const all = new IdTable(this.#lately.salt);
     let row = 0;
     for (const { first, count } of this.#runs) {
@@ -124,7 +125,7 @@ export class SeenIds {
 
   /** What is saved of it; `lately` is left out where `pieces` are written apart. */
   save(): SavedIds {
-    return { ...this.saveApart(), lately: [...this.pieces()].join("") };
+    return { ...this.saveApart(), lately: this.#lately.serialise() };
   }
 
   saveApart(): SavedIds {
