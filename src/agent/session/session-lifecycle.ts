@@ -9,6 +9,7 @@ import type { Memory } from "../state/agent-state.ts";
 import { withTrustReread, type AgentConfig } from "../config/agent-config.ts";
 import { takeInAll, takeInDecisions, takeInOwn } from "../intake/take-in.ts";
 import { closeSession, openSession } from "./open-session.ts";
+import { syncOwnLogs } from "./own-logs.ts";
 import type { Session } from "./session.ts";
 import { beginNotices, tellAgent } from "../effects/notify-agent.ts";
 import { keepTrust } from "../effects/key-changes.ts";
@@ -117,7 +118,11 @@ export class SessionKeeper {
   checkpoint(session: Session, when: "if it has to" | "if it pays" | "at the end"): void {
     const { disk } = this.#world;
     const grown = session.memory.journalEnd - this.#checkpointAt;
-    if (when === "if it has to" && grown <= CHECKPOINT_AFTER_BYTES) return;
+    if (when === "if it has to") {
+      if (grown <= CHECKPOINT_AFTER_BYTES) return;
+      // What a power cut could take out of our logs is not in a checkpoint.
+      syncOwnLogs(session);
+    }
     session.recorder.flush();
     session.files.heads.save();
     const { checkpoint } = this.#place.paths;

@@ -43,7 +43,7 @@ export function restoreInbox({ disk, place, memory, files }: Recovery): boolean 
       // The log may have other bytes there by now, which were never verified.
       if (line !== undefined && idOf(line) === id) return line;
       // While a sync program writes the log, its lines may be in another order. Spec 1.6.
-      const found = source.anywhere(log, end - start, id);
+      const found = source.anywhere(log, end - start, id)?.bytes;
       // Before the inbox is written: a start after a crash must not take it for restored.
       if (found === undefined && !isAwaited(memory, entry)) disk.remove(place.paths.checkpoint);
       return found;

@@ -159,11 +159,15 @@ function eventOf(
   return lineEvent({ log, line, own, read }, { ...taken, message }, bytes);
 }
 
-/** The line of an entry, from its place, or from anywhere while the log shows it at another. */
+/**
+ * The line of an entry, from its place, or from anywhere while the log shows it at another. In a log
+ * of ours a power cut may have taken lines that nobody had read, and what others wrote in their place
+ * comes before them now: they are read again, since peers count them where they are.
+ */
 function notedLine(
   { holdsAll }: Replay,
   { source, moved }: Progress,
-  { log, start, end, id = "" }: LineEntry,
+  { log, start, end, own, id = "" }: LineEntry,
 ): { readonly bytes: Uint8Array; readonly message: RecalledMessage } | undefined {
   const noted = (bytes: Uint8Array | undefined) => {
     const message = bytes === undefined ? undefined : recall(bytes, id);
@@ -171,9 +175,9 @@ function notedLine(
   };
   const there = noted(source.at(log, start, end));
   if (there !== undefined) return there;
-  if (!moved.has(log)) {
-    if (!holdsAll(log)) return undefined;
-    moved.add(log);
-  }
-  return noted(source.anywhere(log, end - start, id));
+  if (!moved.has(log) && !holdsAll(log)) return undefined;
+  const elsewhere = source.anywhere(log, end - start, id);
+  if (own === true && (elsewhere?.start ?? 0) > start) return undefined;
+  moved.add(log);
+  return noted(elsewhere?.bytes);
 }

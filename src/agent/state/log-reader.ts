@@ -19,9 +19,13 @@ export interface LineReader {
   at(log: string, start: number, end: number): Uint8Array | undefined;
   /**
    * A line of so many bytes, newline included, anywhere in the log; `id` is the SHA-256 of its
-   * content.
+   * content. Where it begins, and its bytes without the newline.
    */
-  anywhere(log: string, length: number, id: string): Uint8Array | undefined;
+  anywhere(
+    log: string,
+    length: number,
+    id: string,
+  ): { readonly start: number; readonly bytes: Uint8Array } | undefined;
   close(): void;
 }
 
@@ -53,7 +57,8 @@ export function openLineReader(disk: Disk, place: AgentConfig): LineReader {
       for (const start of known.get(length) ?? []) {
         const bytes = at(log, start, start + length);
         const parsed = bytes === undefined ? undefined : parseMessage(bytes);
-        if (parsed?.ok === true && parsed.message.id === id) return bytes;
+        if (bytes === undefined || parsed?.ok !== true) continue;
+        if (parsed.message.id === id) return { start, bytes };
       }
       return undefined;
     },

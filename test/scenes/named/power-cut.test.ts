@@ -1,8 +1,14 @@
 import { expect, test } from "vitest";
-import { causesOf, MINUTE, SECOND } from "../../support/scripts/proposal-scene.ts";
+import {
+  ackDraft,
+  causesOf,
+  MINUTE,
+  propose,
+  SECOND,
+} from "../../support/scripts/proposal-scene.ts";
 import { say } from "../../support/scenes/fault-scene.ts";
 import { checkedScenes } from "../../support/scenes/scene-checks.ts";
-import type { SimulatedWire } from "../../support/scenes/simulated-wire.ts";
+import type { SceneOptions, SimulatedWire } from "../../support/scenes/simulated-wire.ts";
 import { PromiseChecker } from "../../support/scenes/promise-checker.ts";
 
 // Each of these holds live, and by itself once more at its end: replayed without a checkpoint, and
@@ -12,8 +18,10 @@ const sceneOf = checkedScenes("replay and audit");
 const FILE = "forge_to_scribe.jsonl";
 
 /** Both run, and all that they have said is durable. */
-async function quiet(): Promise<{ wire: SimulatedWire; checker: PromiseChecker }> {
-  const wire = sceneOf(["forge", "scribe"]);
+async function quiet(
+  options: SceneOptions = {},
+): Promise<{ wire: SimulatedWire; checker: PromiseChecker }> {
+  const wire = sceneOf(["forge", "scribe"], options);
   const checker = new PromiseChecker(wire);
   await wire.start();
   await wire.post("forge", say("before"));
@@ -116,6 +124,31 @@ test("a power cut on the one host after somebody read unsynced lines: identical 
   expect(wire.lines(FILE).some((line) => line.includes('"one"'))).toBe(false);
   await wire.start();
   await expectNothingLost({ wire, checker }, read);
+});
+
+test("a power cut takes a line of ours that nobody has read, and others write in its place: it counts where it is now", async () => {
+  const { wire } = await quiet({ violations: { malformed: 1 } });
+  const id = await propose(wire, "scribe", ["forge"], "let us");
+  await wire.rest();
+  await wire.stop("scribe");
+  await wire.post("forge", await ackDraft(wire, "forge", id, { approve: true }));
+  await wire.settle();
+  // The journal is durable with this, and has the line at its first place.
+  await wire.agent("forge").setStatus({ state: "idle" });
+  wire.powerCut("drop");
+  wire.append(FILE, "not ours\n");
+  await wire.start();
+  await wire.pass(5 * MINUTE);
+  const lines = wire.lines(FILE);
+  const [junk, ack] = [
+    lines.indexOf("not ours"),
+    lines.findIndex((line) => line.includes(`"acks":"${id}"`)),
+  ];
+  expect(ack).toBe(junk + 1);
+  for (const handle of wire.roster) {
+    const proposals = await wire.agent(handle).view("proposals", undefined);
+    expect(proposals.map(({ status }) => status)).toEqual(["ratified"]);
+  }
 });
 
 test("what the agent has read stays read, although a power cut takes it back for a while", async () => {
