@@ -8,6 +8,7 @@ import { resetPeer } from "./effects/peer-reset.ts";
 import { reclaim } from "./effects/reclaim.ts";
 import { readBack } from "./effects/rounds.ts";
 import { isPassing } from "./state/storage-troubles.ts";
+import { mayPark } from "../protocol/requests/parking.ts";
 import type { SessionKeeper } from "./session/session-lifecycle.ts";
 import type { World } from "./session/world.ts";
 import { unreadIds } from "./state/unread.ts";
@@ -35,6 +36,15 @@ export function sessionOperations(keeper: SessionKeeper): Omit<OperatedAgent, "l
         session.recorder.local({ kind: "status", at: session.world.clock.wallMs(), ...status });
         return Promise.resolve();
       }),
+    wake: () =>
+      using(async (session) => {
+        await readBack(session);
+        const { parked } = session.memory.state.heartbeats.parking;
+        if (parked === undefined) return { woken: false };
+        const { by } = parked;
+        session.recorder.local({ kind: "woken", by, at: session.world.clock.wallMs() });
+        return { woken: true };
+      }),
     resetPeer: (peer) => using((session) => resetPeer(session, peer)),
     reclaim: (from) => using((session) => reclaim(session, from)),
   };
@@ -54,6 +64,8 @@ export async function sendAndReadBack(
         await readBack(session);
       }
       answers = sendGroups(session, groups);
+      // The next sender has to see that we are parked.
+      if (groups.flat().some(mayPark)) await readBack(session);
       // A daemon's next round reads it back, or a view that is asked for before that.
       if (!keeper.isHeld) await takeInOwn(session);
       return answers;

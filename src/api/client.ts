@@ -56,6 +56,10 @@ export interface SendAnswer {
    * there is none.
    */
   refused_by?: TierRefusal[];
+  /** It approves our shutdown: we are parked from now on. Spec 3.8. */
+  parks?: true;
+  /** Recipients that say that they are paused: it is stored there, and waits. Spec 3.8. */
+  paused?: readonly string[];
 }
 
 /** A recipient that has not verified us, as it has announced. Spec 2.3. */

@@ -24,6 +24,8 @@ export interface OperatedAgent {
   view<N extends ViewName>(name: N, args: ViewArgs[N]): Promise<Views[N]>;
   markRead(ids: readonly string[] | "all"): Promise<{ read: number }>;
   setStatus(change: StatusChange): Promise<void>;
+  /** A parked agent goes on; false when it is not parked. Spec 3.8. */
+  wake(): Promise<{ woken: boolean }>;
   /**
    * The operator has decided: a peer's held logs are taken in again. Answers what was held. Spec
    * 1.6.
@@ -89,6 +91,11 @@ const OPERATIONS = {
   status: operation({
     parse: parseStatus,
     run: (service, change) => service.inTurn((agent) => agent.setStatus(change)),
+    acts: true,
+  }),
+  wake: operation({
+    parse: nothing,
+    run: (service) => service.inTurn((agent) => agent.wake()),
     acts: true,
   }),
   reset_peer: operation({

@@ -16,6 +16,7 @@ const ARGUMENTS: { readonly [N in ViewName]: (json: unknown) => ViewArgs[N] } = 
   status: none,
   troubles: none,
   peers: none,
+  team: none,
   inbox: (json) => inboxQuery(json),
   inbox_page: (json) => ({
     ...inboxQuery(json),
@@ -39,6 +40,7 @@ const ARGUMENTS: { readonly [N in ViewName]: (json: unknown) => ViewArgs[N] } = 
   },
   decisions: (json) => optional(asObject(json), "all", flag),
   proposals: none,
+  requests: (json) => optional(asObject(json), "named", text),
   incidents: none,
   notices: none,
   agent_notices: (json) => optional(asObject(json), "unread", flag),

@@ -1,22 +1,23 @@
 import type { ListedNotice } from "../protocol/agent-notices/agent-notices-state.ts";
-import type { RefusalReason } from "../admission/checks.ts";
 import type { SortedEntries } from "../protocol/decisions/decisions-view.ts";
 import type { ProposalView } from "../protocol/decisions/proposals-view.ts";
 import type { AgentState } from "../protocol/env.ts";
-import type { PeerLife } from "../protocol/heartbeats/liveness.ts";
+import type { PeerLife, Presence } from "../protocol/heartbeats/liveness.ts";
 import type { IncidentView } from "../protocol/incidents/incident-view.ts";
 import type { SafeMode } from "../protocol/incidents/safe-mode.ts";
 import type { KeysView } from "../protocol/keys/key-view.ts";
 import type { NewsView, WaitedFor } from "../protocol/receipts/news.ts";
 import type { ReceiptView, SentView } from "../protocol/receipts/sent-view.ts";
+import type { RequestView } from "../protocol/requests/requests-view.ts";
 import type { ObligationView, ThreadOutline } from "../protocol/threads/threads-view.ts";
 import type { UnownedLogs } from "../storage/unowned-logs.ts";
 import type { Tier } from "../trust/tiers.ts";
-import type { Priority } from "../wire/message.ts";
 import type { GrowthView } from "./growth.ts";
 import type { HoldsView, LogWaitView } from "./holds.ts";
+import type { InboxMessage, InboxPage, InboxQuery, SearchPage, ThreadMessage } from "./messages.ts";
 import type { StorageView, TroubleView } from "./troubles.ts";
 
+export type * from "./messages.ts";
 // What the core makes is declared there, once.
 export type { ProposalStatus, ProposalView } from "../protocol/decisions/proposals-view.ts";
 export type { Presence } from "../protocol/heartbeats/liveness.ts";
@@ -26,6 +27,7 @@ export type { KeysView } from "../protocol/keys/key-view.ts";
 export type { NewsView, WaitedFor } from "../protocol/receipts/news.ts";
 export type { ReceiptStage } from "../protocol/receipts/sent.ts";
 export type { ReceiptView, SentView } from "../protocol/receipts/sent-view.ts";
+export type { RequestStatus, RequestView } from "../protocol/requests/requests-view.ts";
 export type { ObligationView } from "../protocol/threads/threads-view.ts";
 
 /**
@@ -35,91 +37,6 @@ export type { ObligationView } from "../protocol/threads/threads-view.ts";
 
 /** `waits`: why logs of that peer do not move; a daemon of an older version does not say. */
 export type PeerView = PeerLife & { waits?: LogWaitView[] };
-
-/** A message as it is on the wire: its own fields, unknown ones included. Spec 1.2. */
-export interface MessageFields {
-  timestamp: string;
-  from: string;
-  to?: string[];
-  type?: string;
-  kind?: number;
-  subject: string;
-  body: unknown;
-  refs?: string[];
-  priority?: string;
-  correlation_id: string;
-  ack_required?: boolean;
-  event_id?: string;
-  public_key_id?: string;
-  signature?: string;
-  wire?: string;
-  log?: string;
-  seq?: number;
-  prev?: string;
-  [unknown: string]: unknown;
-}
-
-export interface InboxMessage extends MessageFields {
-  _meta: InboxMeta;
-}
-
-export interface InboxMeta {
-  /** Event id; the SHA-256 of the canonical bytes for lines that carry none. */
-  id: string;
-  received_at: string;
-  tier: Tier | null;
-  /** False for unsigned lines that policy admits. */
-  verified: boolean;
-  /** Correlation id. */
-  thread: string;
-  /** Its own, or high for a subject that begins with `urgent:`. Spec 1.2. */
-  priority: Priority;
-  obligations: ObligationView[];
-  read: boolean;
-  after_gap: boolean;
-}
-
-/** A part of the inbox, oldest first. */
-export interface InboxPage {
-  messages: InboxMessage[];
-  /** How many others fit the question: newer ones, or with `newest` older ones; null: not counted. */
-  more: number | null;
-  /** For `after`: where the next page begins, and what comes later. */
-  next: string;
-}
-
-/** Which messages of the inbox are meant; all of them by default. */
-export interface InboxQuery {
-  unread?: boolean;
-  from?: string;
-  /** Correlation id. */
-  thread?: string;
-  /** Event id. */
-  id?: string;
-}
-
-export interface ThreadMessage extends MessageFields {
-  _meta: {
-    /** Event id; the SHA-256 of the canonical bytes for lines that carry none. */
-    id: string;
-    log: string;
-    line: number;
-    received_at: string;
-    /** How far its author is believed; null: of no tier, or blocked. */
-    tier: Tier | null;
-    priority: Priority;
-    refused: RefusalReason | null;
-    /** Event ids of the corrections of this message. */
-    corrections: string[];
-  };
-}
-
-/** What a part of history holds of a text, oldest first; the first page is of the newest part. */
-export interface SearchPage {
-  messages: ThreadMessage[];
-  /** For `before`: where the next page, of older messages, begins; null: there are none. */
-  next: string | null;
-}
 
 export interface WhoamiView {
   handle: string;
@@ -153,8 +70,38 @@ export interface StatusView extends WhoamiView {
   /** Logs in the wire folder that no agent reads. Spec 1.1. */
   unowned_logs?: UnownedLogs;
   state: { state: AgentState; last_action: string | null; heads_down: boolean };
+  /** It has approved its shutdown; a daemon of an older version does not say. Spec 3.8. */
+  parked?: ParkedView | null;
   /** One sensible command. */
   next: string;
+}
+
+/** One agent of the wire as its team sees it. Spec 3.8. */
+export interface TeamMemberView {
+  handle: string;
+  is_self: boolean;
+  presence: Presence;
+  state: string | null;
+  last_action: string | null;
+  agent_last_seen: string | null;
+  /** What it has asked of others and not been given, the 8 oldest, and how many there are. */
+  waits_for: ObligationView[];
+  waits_for_in_all: number;
+  /** What others have asked of it. */
+  owes: ObligationView[];
+  owes_in_all: number;
+}
+
+/** Since when the agent is parked, and by whose request. `wake` ends it. Spec 3.8. */
+export interface ParkedView {
+  since: string;
+  /** Who asked. */
+  peer: string;
+  /** Event ids of the request, and of our approval. */
+  request: string;
+  approval: string;
+  /** How the command ended that ends the agent; `waiting`: for a daemon that runs it. */
+  stop_hook: "waiting" | "running" | "done" | "failed" | "none";
 }
 
 export interface ThreadView extends Omit<ThreadOutline, "messages"> {
@@ -219,6 +166,7 @@ export interface Views {
   status: StatusView;
   troubles: TroubleView[];
   peers: PeerView[];
+  team: TeamMemberView[];
   inbox: InboxMessage[];
   inbox_page: InboxPage;
   news: NewsView;
@@ -228,6 +176,7 @@ export interface Views {
   search_page: SearchPage;
   decisions: DecisionsView;
   proposals: ProposalView[];
+  requests: RequestView[];
   incidents: IncidentView[];
   notices: NoticeView[];
   agent_notices: AgentNoticeView[];
@@ -247,6 +196,7 @@ export interface ViewArgs {
   status: undefined;
   troubles: undefined;
   peers: undefined;
+  team: undefined;
   inbox: InboxQuery & { limit?: number };
   /** `limit` alone keeps the oldest, and has the others counted. */
   inbox_page: InboxQuery & { limit?: number; newest?: boolean; after?: string };
@@ -260,6 +210,8 @@ export interface ViewArgs {
   search_page: { text: string; limit?: number; before?: string };
   decisions: { all?: boolean };
   proposals: undefined;
+  /** `named`: those of which `request_id` or event id begin so (6 characters or more). */
+  requests: { named?: string };
   incidents: undefined;
   notices: undefined;
   agent_notices: { unread?: boolean };

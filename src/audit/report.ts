@@ -4,6 +4,7 @@ import type { UnsignedDecision } from "../protocol/decisions/record/decision-rec
 import { incidentsView, type IncidentView } from "../protocol/incidents/incident-view.ts";
 import type { CoreEvent } from "../protocol/events.ts";
 import type { Env } from "../protocol/env.ts";
+import { requestsView, type RequestView } from "../protocol/requests/requests-view.ts";
 import type { State } from "../protocol/state.ts";
 import { splitThread } from "../protocol/threads/threads.ts";
 
@@ -35,6 +36,8 @@ export interface AuditView {
   by_type: Record<string, number>;
   threads: number;
   decisions: Omit<UnsignedDecision, "recorded_by">[];
+  /** With an answer, to each addressee. Spec 3.8. */
+  requests: RequestView[];
   incidents: IncidentView[];
   violations: Violation[];
 }
@@ -80,6 +83,7 @@ export function auditView(state: State, env: Env, count: Tally): AuditView {
     by_type: Object.fromEntries([...count.byType].sort(([a], [b]) => (a < b ? -1 : 1))),
     threads: threads.reduce((sum, parts) => sum + parts, state.threads.dropped),
     decisions: ratifiedDecisions(state.proposals),
+    requests: requestsView(state.requests, state.logs, env),
     incidents: incidentsView(state.incidents, env, state.logs),
     violations,
   };

@@ -7,6 +7,7 @@ import { filesystemKind } from "../storage/disk/fs-kind.ts";
 import { placesFrom } from "../storage/paths.ts";
 import { ownLogs } from "../wire/layout.ts";
 import { quote } from "../wire/quote.ts";
+import type { StopHook } from "../agent/session/world.ts";
 import { openAgent, type Agent } from "../agent/agent.ts";
 import { scheduleTasks } from "./scheduled-tasks.ts";
 import { watchCards, type CardReader, type CardWatcher } from "./card-watcher.ts";
@@ -14,6 +15,7 @@ import { realWorld } from "../client/direct-client.ts";
 import { codeOfStorage, DeaddropError, EXIT_CODES } from "../api/errors.ts";
 import type { Service } from "../api/operations.ts";
 import { makeNoticeHook } from "./hooks/notice-hook.ts";
+import { makeStopHook } from "./hooks/stop-hook.ts";
 import { runHook } from "./hooks/run-hook.ts";
 import { makeQueue, type Queue } from "../agent/session/queue.ts";
 import { makeServiceManager, supervisedExitCode, type ServiceManager } from "./service-manager.ts";
@@ -45,6 +47,9 @@ const SHUTDOWN_LIMIT_MS = 4_500;
 /** Spec 4.1, Tail: how often all logs are looked at, whatever the watcher says. */
 const SAFETY_POLL_MS = 30_000;
 const SAFETY_POLL_WITHOUT_EVENTS_MS = 5_000;
+
+/** One round does not wait for a command: the next daemon that stays runs it. */
+const LEFT_TO_A_DAEMON: StopHook = { run: () => undefined, isRunning: () => true };
 
 /** Runs the daemon in the foreground until a signal ends it. Returns the exit code. Spec 4.2. */
 export async function runDaemon(options: DaemonOptions): Promise<number> {
@@ -93,7 +98,17 @@ async function run(options: DaemonOptions, log: Pino, manager: ServiceManager): 
     run: runHook,
     log,
   });
-  const hooked = options.once ? world : { ...world, onNotice: hook.heard };
+  const looks = { soon: (): void => undefined };
+  const stopHook = makeStopHook({
+    settings: () => agent.place.settings.hooks,
+    who: () => ({ DEADDROP_AS: handle, DEADDROP_WIRE: agent.place.paths.wireDir }),
+    run: runHook,
+    ended: () => looks.soon(),
+    log,
+  });
+  const hooked = options.once
+    ? { ...world, stopHook: LEFT_TO_A_DAEMON }
+    : { ...world, onNotice: hook.heard, stopHook };
   const agent = openAgent(hooked, { wireDir: options.wireDir, handle, peers });
   await agent.hold(DAEMON_LOCK_WAIT_MS);
   try {
@@ -103,9 +118,10 @@ async function run(options: DaemonOptions, log: Pino, manager: ServiceManager): 
       if (agent.stuck !== undefined) throw agent.stuck;
       return 0;
     }
-    return await serve(agent, options, log, manager);
+    return await serve(agent, options, log, manager, looks);
   } finally {
     hook.stop();
+    stopHook.stop();
     agent.close();
   }
 }
@@ -115,6 +131,7 @@ async function serve(
   options: DaemonOptions,
   log: Pino,
   manager: ServiceManager,
+  looks: { soon(): void },
 ): Promise<number> {
   const { paths, handle } = agent.place;
   const queue = makeQueue();
@@ -128,6 +145,7 @@ async function serve(
     },
     aliveEveryMs: manager.watchdogEveryMs,
   });
+  looks.soon = ticker.soon;
   const failed = ticker.failed;
   const service = makeService(agent, queue, waiters.until);
   const server = await serveWhenPossible(() => openSocket(agent, service, ticker), log);

@@ -16,6 +16,10 @@ import { applyNotices, decideNotices } from "./notices.ts";
 import { beatsNeeded, isConflictOpen, makeFinalBefore } from "./decisions/proposals-state.ts";
 import { applyProposals } from "./decisions/proposals.ts";
 import { applyReceipts, unreadCount } from "./receipts/receipts.ts";
+import { decideParking } from "./requests/parking.ts";
+import { decideRequests } from "./requests/request-deadlines.ts";
+import { beatsNeededByRequests } from "./requests/requests-state.ts";
+import { applyRequests } from "./requests/requests.ts";
 import { applyReciprocations } from "./keys/reciprocations.ts";
 import type { CoreEvent } from "./events.ts";
 import type { Env, Now } from "./env.ts";
@@ -31,13 +35,14 @@ import { applyThreads } from "./threads/threads.ts";
  * nothing. Events of one log come in its order; how logs interleave changes no outcome. Spec 3.
  */
 export function apply(state: State, event: CoreEvent, env: Env): void {
-  const { logs, proposals, receipts } = state;
+  const { logs, proposals, receipts, requests } = state;
   if (isKnown(state, event)) return;
   if (event.kind === "set_back") setBack(state, event.at);
   const touched = applyLogs(logs, event, env);
   applyThreads(state.threads, event, env);
   const changed = applyProposals(proposals, event, env, logs, touched);
   applyDecisions(state.decisions, event, env, proposals, logs, changed);
+  const answered = applyRequests(requests, event, env, logs, touched);
   const refusals = applyReceipts(receipts, event, env, logs, touched);
   applyHeartbeats(state.heartbeats, event, env, {
     hasUnread: (peer) => unreadCount(receipts, env, peer) > 0,
@@ -49,10 +54,11 @@ export function apply(state: State, event: CoreEvent, env: Env): void {
   applyReciprocations(state.reciprocations, changed);
   applyAnnouncements(state.announcements, event, env);
   applyTally(state.tally, event);
-  applyAgentNotices(state, event, env, { proposals: changed, refusals });
+  applyAgentNotices(state, event, env, { proposals: changed, requests: answered, refusals });
   for (const log of touched) {
     if (!wantsPruning(logs, log)) continue;
-    makeFinalBefore(proposals, log, pruneBeats(logs, log, beatsNeeded(proposals, log)));
+    const needed = Math.min(beatsNeeded(proposals, log), beatsNeededByRequests(requests, log));
+    makeFinalBefore(proposals, log, pruneBeats(logs, log, needed));
   }
 }
 
@@ -71,6 +77,8 @@ export function decide(state: State, env: Env, now: Now, timers: BeatTimers): Ef
   const effects = [
     ...decideBeats(state, env, now, timers),
     ...decideProposals(proposals, logs, env, now),
+    ...decideRequests(state.requests, logs, env, now),
+    ...decideParking(state.heartbeats.parking),
     ...decideDecisions(state.decisions, proposals, logs, env, now),
     ...decideIncidents(state, env, now),
     ...decideLiveness(state.heartbeats, env, now.wallMs),

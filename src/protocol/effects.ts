@@ -15,6 +15,13 @@ export type Effect =
   | { readonly do: "mirror"; readonly id: string; readonly raw: string }
   /** Something for our own agent, and what it is told of that lasts. Spec 3.12. */
   | { readonly do: "notify"; readonly news: NoticeNews }
+  /** The operator's stop hook, for an agent that has approved its shutdown. `by`: that approval. */
+  | {
+      readonly do: "stop_agent";
+      readonly by: string;
+      readonly request: string;
+      readonly peer: string;
+    }
   /** Something for our own operator. */
   | { readonly do: "tell"; readonly incident: AutomaticIncident };
 

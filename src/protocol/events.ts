@@ -175,6 +175,16 @@ export type CoreEvent =
       readonly subject?: string;
       readonly detail?: string;
     }
+  /** The stop hook of a parked agent has ended. `by`: our approval. Spec 3.8. */
+  | {
+      readonly kind: "stopped";
+      readonly by: string;
+      readonly outcome: "done" | "failed" | "none";
+      readonly detail: string;
+      readonly at: number;
+    }
+  /** Our agent, parked by that approval, goes on. Spec 3.8. */
+  | { readonly kind: "woken"; readonly by: string; readonly at: number }
   /** A peer's change of its keys, which we had acked, was made here. Spec 2.5. */
   | { readonly kind: "key_changed"; readonly id: string; readonly at: number }
   /** The daemon started. Spec 3.9. */

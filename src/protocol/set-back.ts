@@ -1,6 +1,7 @@
 import { setAgentNoticesBack } from "./agent-notices/agent-notices-state.ts";
 import type { IncidentsState } from "./incidents/incident-state.ts";
 import { setNoticesBack } from "./notices.ts";
+import type { RequestsState } from "./requests/requests-state.ts";
 import type { State } from "./state.ts";
 
 /** Anything that notes when we received it, by our wall clock. */
@@ -21,17 +22,34 @@ export function setBack(state: State, at: number): void {
   if (heartbeats.agentLastSeen !== undefined) {
     heartbeats.agentLastSeen = Math.min(heartbeats.agentLastSeen, at);
   }
+  const { parked, woken } = heartbeats.parking;
+  lower(
+    [parked, woken].filter((mark) => mark !== undefined),
+    at,
+  );
   lower(heartbeats.peerBeats.values(), at);
   for (const { beats } of state.logs.values()) lower(beats, at);
   for (const { messages } of state.threads.threads.values()) lower(messages, at);
   lower(state.proposals.proposals.values(), at);
   for (const { readings } of state.proposals.proposals.values()) lower(readings.values(), at);
+  setRequestsBack(state.requests, at);
   for (const { unread } of receipts.taken.values()) lower(unread, at);
   lower(receipts.sent.messages.values(), at);
   for (const { receipts: stages } of receipts.sent.messages.values()) lower(stages.values(), at);
   setIncidentsBack(state.incidents, at);
   setNoticesBack(state.notices, at);
   setAgentNoticesBack(state.agentNotices, at);
+}
+
+function setRequestsBack({ requests, ahead }: RequestsState, at: number): void {
+  lower(requests.values(), at);
+  for (const { answers } of requests.values()) lower(answers, at);
+  for (const answers of ahead.values()) {
+    lower(
+      answers.map(({ said }) => said),
+      at,
+    );
+  }
 }
 
 function setIncidentsBack({ declared, ahead }: IncidentsState, at: number): void {

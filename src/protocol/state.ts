@@ -8,6 +8,7 @@ import { emptyLogs, type LogsState } from "./logs/logs-state.ts";
 import { emptyNotices, type NoticesState } from "./notices.ts";
 import { emptyProposals, type ProposalsState } from "./decisions/proposals-state.ts";
 import { emptyReceipts, type ReceiptsState } from "./receipts/receipts.ts";
+import { emptyRequests, type RequestsState } from "./requests/requests-state.ts";
 import { emptyReciprocations, type ReciprocationsState } from "./keys/reciprocations.ts";
 import { emptyTally, type TallyState } from "./tally.ts";
 import { emptyThreads, type ThreadsState } from "./threads/threads.ts";
@@ -20,6 +21,7 @@ export interface State {
   readonly logs: LogsState;
   readonly threads: ThreadsState;
   readonly proposals: ProposalsState;
+  readonly requests: RequestsState;
   readonly decisions: DecisionsState;
   readonly heartbeats: HeartbeatsState;
   readonly receipts: ReceiptsState;
@@ -37,6 +39,7 @@ export function emptyState(): State {
     logs: emptyLogs(),
     threads: emptyThreads(),
     proposals: emptyProposals(),
+    requests: emptyRequests(),
     decisions: emptyDecisions(),
     heartbeats: emptyHeartbeats(),
     receipts: emptyReceipts(),

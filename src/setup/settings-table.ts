@@ -46,6 +46,13 @@ export const SETTINGS: readonly Setting[] = [
       "The daemon runs this when the agent was given a notice (docs/settings.md, A command on a notice).",
   },
   {
+    key: "hooks.on_stop",
+    kind: "command",
+    byDefault: DEFAULT_SETTINGS.hooks.onStop,
+    about:
+      "The daemon runs this when the agent has approved its shutdown: it ends the agent (docs/settings.md, A command on a shutdown).",
+  },
+  {
     key: "hooks.timeout_seconds",
     kind: "number",
     byDefault: DEFAULT_SETTINGS.hooks.timeoutSeconds,

@@ -19,6 +19,16 @@ const KIND_BY_TYPE = {
 
 export type MessageType = keyof typeof KIND_BY_TYPE;
 
+/**
+ * Names that other programs give to requests and their answers, and the types that they are read as.
+ * We write none of them. Spec 3.8.
+ */
+const OTHER_SPELLINGS: ReadonlyMap<string, MessageType> = new Map([
+  ["shutdown_request", "request"],
+  ["shutdown_response", "ack"],
+  ["plan_approval_response", "ack"],
+]);
+
 const kindByType: ReadonlyMap<string, number> = new Map(Object.entries(KIND_BY_TYPE));
 const typeByKind: ReadonlyMap<number, MessageType> = new Map(
   Object.entries(KIND_BY_TYPE).map(([type, kind]) => [kind, type as MessageType]),
@@ -28,6 +38,11 @@ export const MESSAGE_TYPES = Object.keys(KIND_BY_TYPE) as readonly MessageType[]
 
 export function isMessageType(type: string): type is MessageType {
   return kindByType.has(type);
+}
+
+/** The type of the table that a name on a line means; undefined when it means none. */
+export function typeSpelled(name: string): MessageType | undefined {
+  return isMessageType(name) ? name : OTHER_SPELLINGS.get(name);
 }
 
 /** The kind of a type of the table. */

@@ -1,6 +1,6 @@
 import { isHandle, agentName } from "./handle.ts";
 import { isJsonArray, type JsonObject, type JsonValue } from "./json/json.ts";
-import { MESSAGE_TYPES, isMessageType, typeOf } from "./kinds.ts";
+import { MESSAGE_TYPES, typeOf, typeSpelled } from "./kinds.ts";
 import {
   MAX_CORRELATION_ID_CODE_POINTS,
   MAX_RECIPIENTS,
@@ -48,7 +48,7 @@ export function schemaProblem(fields: JsonObject): string | undefined {
     const problem = check(value);
     if (problem !== undefined) return `${field}${problem.startsWith("[") ? "" : " "}${problem}`;
   }
-  const type = fields["type"] ?? (fields["kind"] === undefined ? undefined : kindType(fields));
+  const type = typeMeant(fields);
   if (type === undefined) return "type or kind is missing";
   if (type === "ack" && fields["correlation_id"] === fields["timestamp"]) {
     return "correlation_id of an ack must be that of the thread it answers, not its own timestamp";
@@ -59,8 +59,9 @@ export function schemaProblem(fields: JsonObject): string | undefined {
   return undefined;
 }
 
-function kindType(fields: JsonObject): string {
-  return typeOf(fields["kind"] as number);
+function typeMeant({ type, kind }: JsonObject): string | undefined {
+  if (type !== undefined) return typeSpelled(type as string);
+  return kind === undefined ? undefined : typeOf(kind as number);
 }
 
 function checkString(value: JsonValue): string | undefined {
@@ -90,7 +91,7 @@ function checkTo(value: JsonValue): string | undefined {
 
 function checkType(value: JsonValue): string | undefined {
   if (typeof value !== "string") return "must be a string";
-  if (isMessageType(value)) return undefined;
+  if (typeSpelled(value) !== undefined) return undefined;
   return `${quote(value)} is not one of ${MESSAGE_TYPES.join(", ")}`;
 }
 

@@ -1,7 +1,7 @@
 import { V31_OMIT, canonicalBytes, sha256Hex } from "./canonical.ts";
 import { agentName } from "./handle.ts";
 import { parseObject, type JsonObject, type JsonValue } from "./json/json.ts";
-import { kindOf, typeOf } from "./kinds.ts";
+import { kindOf, typeOf, typeSpelled } from "./kinds.ts";
 import { MAX_LINE_BYTES } from "./limits.ts";
 import { schemaProblem } from "./message-schema.ts";
 import { parseTimestamp } from "./timestamp.ts";
@@ -25,7 +25,7 @@ export interface Message {
   readonly from: string;
   /** Handles or `"*"`; undefined = every reader of the log. */
   readonly to: readonly string[] | undefined;
-  /** A name of the table (1.3), or `kind:<n>`. */
+  /** A name of the table (1.3), also where the line spells it in another way, or `kind:<n>`. */
   readonly type: string;
   /** As it is on the line; undefined on lines that carry only a type. */
   readonly kind: number | undefined;
@@ -64,12 +64,13 @@ export function parseMessage(line: Uint8Array): MessageParse {
   if (problem !== undefined) return { ok: false, reason: "schema", detail: problem };
   // From here on every field has the type that the schema gives it.
   const shape = fields as unknown as MessageFields;
-  const { type, kind } = shape;
+  const { kind } = shape;
+  const type = shape.type === undefined ? undefined : typeSpelled(shape.type);
   if (type !== undefined && kind !== undefined && kindOf(type) !== kind) {
     const detail = `kind ${kind} is ${typeOf(kind)}, but type says ${type} (kind ${kindOf(type)})`;
     return { ok: false, reason: "kind_mismatch", detail };
   }
-  return { ok: true, message: messageOf(fields, shape) };
+  return { ok: true, message: messageOf(fields, shape, type) };
 }
 
 /** The fields of a line that has passed the schema. */
@@ -94,7 +95,7 @@ interface MessageFields {
   prev?: string;
 }
 
-function messageOf(fields: JsonObject, shape: MessageFields): Message {
+function messageOf(fields: JsonObject, shape: MessageFields, type: string | undefined): Message {
   const canonical = canonicalBytes(fields, V31_OMIT);
   return Object.freeze({
     fields,
@@ -105,7 +106,7 @@ function messageOf(fields: JsonObject, shape: MessageFields): Message {
     timestampMs: parseTimestamp(shape.timestamp) as number,
     from: agentName(shape.from) as string,
     to: shape.to,
-    type: shape.type ?? typeOf(shape.kind as number),
+    type: type ?? typeOf(shape.kind as number),
     kind: shape.kind,
     subject: shape.subject,
     body: shape.body,

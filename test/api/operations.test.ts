@@ -18,6 +18,7 @@ function recorded() {
     view: noted("view"),
     markRead: noted("markRead"),
     setStatus: noted("setStatus"),
+    wake: noted("wake"),
     resetPeer: noted("resetPeer"),
     reclaim: noted("reclaim"),
     look: noted("look"),

@@ -164,6 +164,7 @@ describe("an audit", () => {
         by_type: {},
         threads: 8,
         decisions: [],
+        requests: [],
         incidents: [],
         violations: [],
       },

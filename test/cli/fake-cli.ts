@@ -1,4 +1,5 @@
 import { Readable } from "node:stream";
+import { expect } from "vitest";
 import type { Client, StatusChange } from "../../src/api/client.ts";
 import { askDirectly, type Arguments, type OperatedAgent } from "../../src/api/operations.ts";
 import type { ViewArgs, ViewName, ViewParameters, Views } from "../../src/api/views.ts";
@@ -82,6 +83,21 @@ export async function run(args: readonly string[], outside: Outside = {}): Promi
   return { exitCode, stdout: out.join(""), stderr: err.join(""), recording };
 }
 
+/** The one draft that a command line sends, which has nothing to complain of. */
+export async function draftedBy(args: readonly string[], outside: Outside = {}) {
+  const { recording, stderr, exitCode } = await run(args, outside);
+  expect({ stderr, exitCode }).toEqual({ stderr: "", exitCode: 0 });
+  expect(recording.drafts).toHaveLength(1);
+  return recording.drafts[0];
+}
+
+/** How a command line is refused that sends nothing. */
+export async function refusedBy(args: readonly string[], outside: Outside = {}) {
+  const { recording, stderr, exitCode } = await run(args, outside);
+  expect(recording.drafts).toEqual([]);
+  return { exitCode, stderr };
+}
+
 function recorder(
   recording: Recording,
   outside: Outside,
@@ -131,6 +147,10 @@ function recordedAgent(recording: Recording, outside: Outside): OperatedAgent {
     },
     setStatus: async (status) => {
       recording.status.push(status);
+    },
+    wake: async () => {
+      recording.decided.push("wake");
+      return { woken: true };
     },
     resetPeer: async (peer) => {
       recording.decided.push(peer);
@@ -218,6 +238,7 @@ const pair: Scene = {
   thread: threadWith("the plan"),
   troubles: [],
   proposals: [],
+  requests: [],
   safe_mode: null,
   agent_notices: [],
 };

@@ -98,9 +98,12 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
   ],
   decisions: [["decisions"], ["decisions", "--all"]],
   proposals: [["proposals"]],
+  wake: [["wake"], ["wake", EVIL]],
+  requests: [["requests"], ["requests", "--all"], ["requests", "cancel", EVIL]],
   status: [["status"], ["status", "set", "--state", EVIL]],
   whoami: [["whoami"]],
   peers: [["peers"]],
+  team: [["team"]],
   peer: [
     ["peer", "show", "scribe"],
     ["peer", "reset", "scribe", "--yes", "--reason", EVIL],
@@ -161,6 +164,12 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
   send: [["send", "--to", EVIL, "x"]],
   ship: [["ship", "--ref", EVIL, "x"]],
   propose: [["propose", "--required", EVIL, "x"]],
+  request: [["request", EVIL, EVIL]],
+  respond: [
+    ["respond", "0badcafe01", "--approve"],
+    ["respond", "{request}", "--reject"],
+    ["respond", EVIL, "--approve"],
+  ],
   join: [["join", "{wire}", "--my-handle", "forge", "--peer-handle", "scribe", "--dry-run"]],
   init: [["init", "--wire", "{wire}", "--my-handle", EVIL, "--peer-handle", "x", "--dry-run"]],
   keygen: [["keygen", EVIL]],
@@ -202,6 +211,7 @@ function* asked(): Generator<readonly string[]> {
             .replace("{each}", id)
             .replace("{first}", lines[0]?.id ?? "")
             .replace("{proposal}", lines[3]?.id ?? "")
+            .replace("{request}", lines[9]?.id ?? "")
             .replace("{key}", keyOfScribe())
             .replace("{wire}", wire.dir),
         );

@@ -34,7 +34,13 @@ function mail(at: number, subject: string, body: unknown): InboxMessage {
 function owed(subject: string): StatusView["owed_by_me"][number] {
   return {
     ...{ event_id: ID, correlation_id: time, type: "proposal", subject, from: "scribe" },
-    ...{ owed_by: "forge", due_at: "2026-11-21T12:05:00Z", overdue: false, since: time },
+    ...{
+      request_id: null,
+      owed_by: "forge",
+      due_at: "2026-11-21T12:05:00Z",
+      overdue: false,
+      since: time,
+    },
   };
 }
 
@@ -65,6 +71,7 @@ const PEERS: StatusView["peers"] = [
   {
     ...{ handle: "scribe", trust_tier: "VERIFIED", trusts_us: "VERIFIED" },
     ...{ heartbeat_tier: "T1_active", presence: "online", state: "busy", next_eta: null },
+    last_action: "splitting the parser",
     ...{ last_seen_at: "2026-11-21T11:59:30Z", agent_last_seen: "2026-11-21T11:58:00Z" },
     ...{ held: false, inbox_unread_count: 0, foreign_lines: 0 },
   },

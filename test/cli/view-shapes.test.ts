@@ -4,7 +4,13 @@ import { Readable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { SendAnswer } from "../../src/api/client.ts";
 import type { HoldsView } from "../../src/api/holds.ts";
-import type { DecisionsView, IncidentView, Views } from "../../src/api/views.ts";
+import type {
+  DecisionsView,
+  IncidentView,
+  RequestView,
+  TeamMemberView,
+  Views,
+} from "../../src/api/views.ts";
 import { openClient } from "../../src/client/open-client.ts";
 import { COMMANDS } from "../../src/cli/command-table.ts";
 import type { Cli } from "../../src/cli/context.ts";
@@ -44,6 +50,9 @@ const TYPES = {
   pending: view("pending"),
   proposals: view("proposals"),
   propose: SENT,
+  request: SENT,
+  requests: view("requests"),
+  respond: answer,
   reject: answer,
   reply: answer,
   search: `${API}.ThreadMessage[]`,
@@ -53,10 +62,12 @@ const TYPES = {
   ship: SENT,
   stats: view("stats"),
   status: view("status"),
+  team: view("team"),
   thread: view("thread"),
   "trust list": 'ReturnType<typeof import("./src/cli/trust/list.ts").trustRows>',
   audit: 'import("./src/audit/audit.ts").AuditReport',
   wait: view("news"),
+  wake: "{ woken: boolean }",
   whoami: view("whoami"),
 } as const;
 
@@ -225,12 +236,40 @@ async function harm(scene: Scene, scribes: Daemon): Promise<void> {
   });
 }
 
+/** A request that is answered, twice, and one that is open each way. */
+async function request(scene: Scene): Promise<void> {
+  await scene.run("scribe", "status", "set", "--last-action", "reading the plan");
+  const plan = await scene.says("request", "forge", "plan_approval", "--plan", "measure first");
+  await scene.reaches("scribe", plan);
+  await scene.asks("pending", "scribe");
+  await scene.says("respond", "scribe", plan, "--reject", "--reason", "too risky");
+  const listed = () => scene.asks<RequestView[]>("requests", "forge", "--all");
+  await until("it is rejected", async () => (await listed())[0]?.status === "rejected");
+  await scene.run("scribe", "respond", plan, "--approve", "--anyway");
+  await until("it comes late", async () => (await listed())[0]?.late_answers.length === 1);
+  await scene.says("request", "forge", "review", "--due", "4h");
+  await listed();
+  await scene.reaches("forge", await scene.says("request", "scribe", "review"));
+  const stop = await scene.says("request", "scribe", "shutdown");
+  await scene.reaches("forge", stop);
+  await scene.run("forge", "respond", stop, "--approve");
+  await scene.asks("status", "forge");
+  await scene.asks("wake", "forge");
+  const doing = () => scene.asks<TeamMemberView[]>("team", "forge");
+  await until("forge hears what scribe does", async () =>
+    (await doing()).some(({ is_self, last_action }) => !is_self && last_action !== null),
+  );
+}
+
 /** Seldom there, or not on this wire; what makes them has tests of its own. */
 const RARE = [
   ...[
     "audit.incidents[].addressees[].due_at",
     "audit.incidents[].addressees[].stage",
     "audit.refused_then",
+    "audit.requests[].plan",
+    "audit.requests[].refused",
+    "requests[].refused",
     "status.storage.troubles",
     "status.stops",
     "audit.torn",
@@ -268,6 +307,7 @@ beforeAll(async () => {
   await talk(scene);
   await decide(scene);
   await alarm(scene);
+  await request(scene);
   await harm(scene, scribes);
   await lookAround(scene);
 });
@@ -326,7 +366,7 @@ const MADE = [
 /** Fields that an answer of theirs need not have. */
 const OPTIONAL = [
   ...["decisions.unproved[].decision", "peers[].waits", "stats.growth", "status.daemon.pid"],
-  ...["status.peers[].waits", "status.stops", "status.storage"],
+  ...["status.parked", "status.peers[].waits", "status.stops", "status.storage"],
   ...["status.unowned_logs", "whoami.daemon.pid"],
 ];
 /** Objects whose fields have names of somebody's own. */

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DeaddropError } from "../../src/api/errors.ts";
 import type { ProposalStatus } from "../../src/api/views.ts";
 import { JsonDouble } from "../../src/wire/json/json.ts";
-import { ID, resolved, run, whoami, type Outside } from "./fake-cli.ts";
+import { draftedBy, ID, refusedBy, resolved, run, whoami, type Outside } from "./fake-cli.ts";
 
 const PROPOSAL = {
   proposal_id: ID,
@@ -32,18 +32,10 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-async function drafted(args: readonly string[], outside?: Outside) {
-  const { recording, stderr, exitCode } = await run(args, { cwd: folder, ...outside });
-  expect({ stderr, exitCode }).toEqual({ stderr: "", exitCode: 0 });
-  expect(recording.drafts).toHaveLength(1);
-  return recording.drafts[0];
-}
-
-async function refused(args: readonly string[], outside?: Outside) {
-  const { recording, stderr, exitCode } = await run(args, { cwd: folder, ...outside });
-  expect(recording.drafts).toEqual([]);
-  return { exitCode, stderr };
-}
+const drafted = (args: readonly string[], outside?: Outside) =>
+  draftedBy(args, { cwd: folder, ...outside });
+const refused = (args: readonly string[], outside?: Outside) =>
+  refusedBy(args, { cwd: folder, ...outside });
 
 describe("send", () => {
   it("goes to the peer in a pair, in a thread of its own", async () => {

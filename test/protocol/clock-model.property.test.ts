@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { apply } from "../../src/protocol/core.ts";
-import { dueOf } from "../../src/protocol/decisions/answer-times.ts";
+import { dueOf } from "../../src/protocol/due.ts";
 import { proposalsView } from "../../src/protocol/decisions/proposals-view.ts";
 import { incidentsView } from "../../src/protocol/incidents/incident-view.ts";
 import { safeMode } from "../../src/protocol/incidents/safe-mode.ts";

@@ -127,3 +127,43 @@ test("when the proposer dies before it records, another required party does, onc
   expect(wire.lines("decisions.jsonl")).toHaveLength(1);
   await expectSameEverywhere(wire);
 });
+
+/** The proposal that a line of decisions.jsonl names. */
+function proposalIn(line: string): unknown {
+  return (JSON.parse(line) as { readonly proposal_id?: unknown }).proposal_id;
+}
+
+test("another agent records while we record: what it recorded is not recorded again", async () => {
+  const wire = await pair();
+  const holder = wire.lock("decisions.jsonl");
+  const ids = [
+    await propose(wire, "forge", ["scribe"], "Use tabs"),
+    await propose(wire, "forge", ["scribe"], "Use spaces in tables"),
+  ];
+  await wire.pass(5 * SECOND);
+  for (const id of ids) await ack(wire, "scribe", id);
+  await wire.pass(5 * SECOND);
+  expect(await statusOf(wire, "scribe", ids[1] ?? "")).toBe("ratified");
+  await wire.stop("scribe");
+  holder.close();
+  await wire.pass(5 * SECOND);
+  const [first, second] = wire.lines("decisions.jsonl");
+  expect([first, second].map((line) => proposalIn(line ?? ""))).toEqual(ids);
+  wire.kill("forge");
+  wire.replace("decisions.jsonl", "");
+  await wire.start("scribe");
+  const disk = wire.process("scribe");
+  const open = disk.open.bind(disk);
+  let wasOpened = false;
+  disk.open = (path, how, mode) => {
+    if (how === "append" && path.endsWith("/decisions.jsonl") && !wasOpened) {
+      wasOpened = true;
+      wire.append("decisions.jsonl", `${second}\n`);
+    }
+    return open(path, how, mode);
+  };
+  await wire.pass(10 * MINUTE);
+  expect((await wire.outcome("scribe")).recorded).toEqual(ids.toReversed());
+  const recorded = wire.lines("decisions.jsonl").map(proposalIn);
+  expect(recorded).toEqual(ids.toReversed());
+});

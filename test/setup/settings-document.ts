@@ -53,6 +53,29 @@ export function settingsDocument(): string {
     "running daemon runs hooks. A notice that was written right before the daemon died is in",
     "`deaddrop notices`, but its command was not run.",
     "",
+    "## A command on a shutdown",
+    "",
+    "```sh",
+    `deaddrop config set hooks.on_stop '["tmux","kill-session","-t","scribe"]'`,
+    "```",
+    "",
+    "The daemon runs the program when its agent has approved its shutdown (`deaddrop respond`), in the same way.",
+    "It is for ending the agent: a daemon ends no other process by itself. Then the daemon says that the agent is",
+    "paused, until `deaddrop wake`. After a crash of the daemon the program runs once more, so it must not mind",
+    "an agent that has ended. One that fails is told to the operator (`deaddrop incident notices`).",
+    "",
+    ...markdownTable([
+      ["the program gets", "what"],
+      [
+        "standard input",
+        "a line of JSON: `request` and `approval`, which are event ids, and `peer`, who asked",
+      ],
+      ["`DEADDROP_PEER`", "who asked"],
+      ["`DEADDROP_REQUEST`", "event id of the request"],
+      ["`DEADDROP_HOOK`", "`on_stop`"],
+      ["`DEADDROP_AS`, `DEADDROP_WIRE`", "as above"],
+    ]),
+    "",
   ].join("\n");
 }
 

@@ -1,10 +1,12 @@
-import { ACTS } from "./stage/acts.ts";
+import { actsOf } from "./stage/acts.ts";
 import { Broken } from "./checks/broken.ts";
 import { checkFinale } from "./checks/finale.ts";
 import { PLAIN_MISCHIEF } from "./stage/hostile-plain.ts";
 import { MISCHIEF } from "./stage/hostile.ts";
 import { PLAIN_DEEDS } from "./stage/plain-member.ts";
 import { beginPlay, look, ringOnce, type Play } from "./play.ts";
+import { SEEDS_WITHOUT_REQUESTS } from "./stage/cast.ts";
+import { REQUEST_DEEDS, REQUEST_MISCHIEF } from "./stage/request-deeds.ts";
 import { comeBack, troublesOf } from "./stage/troubles.ts";
 
 export interface Run {
@@ -87,6 +89,7 @@ function watcherDelays({ luck }: Play): number[] {
 
 async function oneStep(play: Play): Promise<string> {
   const { luck, hostile, plain } = play;
+  const withRequests = play.seed > SEEDS_WITHOUT_REQUESTS;
   const what = luck.weighted([
     [60, "time"],
     [24, "act"],
@@ -97,7 +100,7 @@ async function oneStep(play: Play): Promise<string> {
   ]);
   const who = luck.pick(play.honest);
   if (what === "act") {
-    const act = luck.weighted(ACTS);
+    const act = luck.weighted(actsOf(play.seed));
     await act(play, who);
     return `${who.handle} ${act.name}`;
   }
@@ -111,12 +114,16 @@ async function oneStep(play: Play): Promise<string> {
     return "whoever is down comes back";
   }
   if (what === "mischief" && hostile !== undefined) {
-    const mischief = luck.weighted([...MISCHIEF, ...PLAIN_MISCHIEF]);
+    const mischief = luck.weighted([
+      ...MISCHIEF,
+      ...PLAIN_MISCHIEF,
+      ...(withRequests ? REQUEST_MISCHIEF : []),
+    ]);
     mischief(play, hostile);
     return `${hostile.handle} ${mischief.name}`;
   }
   if (what === "plain deed" && plain !== undefined) {
-    const deed = luck.weighted(PLAIN_DEEDS);
+    const deed = luck.weighted([...PLAIN_DEEDS, ...(withRequests ? REQUEST_DEEDS : [])]);
     deed(play, plain);
     return deed.name;
   }

@@ -9,6 +9,7 @@ export function peerView(change: Partial<PeerView> = {}): PeerView {
     heartbeat_tier: null,
     presence: "online",
     state: null,
+    last_action: null,
     last_seen_at: null,
     agent_last_seen: null,
     next_eta: null,

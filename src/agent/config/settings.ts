@@ -18,6 +18,8 @@ export interface AgentSettings {
 export interface HookSettings {
   /** The program and its arguments, run on a notice; none: nothing is run. */
   readonly onNotice: readonly string[];
+  /** The same, when the agent has approved its shutdown: it ends the agent. Spec 3.8. */
+  readonly onStop: readonly string[];
   /** How long a run may take. */
   readonly timeoutSeconds: number;
   /** How many runs may begin within an hour. */
@@ -35,7 +37,7 @@ export const DEFAULT_SETTINGS: AgentSettings = {
   includeHeartbeats: false,
   showLastAction: true,
   keyGraceHours: 24,
-  hooks: { onNotice: [], timeoutSeconds: 60, runsPerHour: 20 },
+  hooks: { onNotice: [], onStop: [], timeoutSeconds: 60, runsPerHour: 20 },
 };
 
 /** Reads `settings.json`; throws what is wrong with it, by key. `value` is its JSON, if any. */
@@ -68,6 +70,7 @@ export function readAgentSettings(value: unknown, path: string): AgentSettings {
     keyGraceHours: count("keys.grace_hours", DEFAULT_SETTINGS.keyGraceHours, 0, MAX_GRACE_HOURS),
     hooks: {
       onNotice: commandOf(fields["hooks.on_notice"] ?? hooks.onNotice, "hooks.on_notice", path),
+      onStop: commandOf(fields["hooks.on_stop"] ?? hooks.onStop, "hooks.on_stop", path),
       timeoutSeconds: count("hooks.timeout_seconds", hooks.timeoutSeconds, 1, MAX_TIMEOUT_SECONDS),
       runsPerHour: Math.floor(
         count("hooks.runs_per_hour", hooks.runsPerHour, 1, MAX_RUNS_PER_HOUR),

@@ -1,7 +1,7 @@
 import { recoverOwnLogs } from "../session/own-logs.ts";
 import { refusalsOf } from "../../protocol/keys/announcements.ts";
 import { field, textsField } from "../../protocol/body.ts";
-import { dueOf } from "../../protocol/decisions/answer-times.ts";
+import { dueOf } from "../../protocol/due.ts";
 import { ownersNeeded } from "../../protocol/decisions/required-parties.ts";
 import { safeModeEnd } from "../../protocol/incidents/safe-mode-end.ts";
 import { maySend, safeMode, type SafeMode } from "../../protocol/incidents/safe-mode.ts";
@@ -12,6 +12,11 @@ import { logsTo, type Log } from "../../wire/layout.ts";
 import type { ChainHead } from "../../wire/chain.ts";
 import type { SendAnswer, SentLine, TierRefusal } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
+import type { Env } from "../../protocol/env.ts";
+import type { HeartbeatsState } from "../../protocol/heartbeats/heartbeats.ts";
+import { isParking } from "../../protocol/requests/parking.ts";
+import { pausedPeers } from "../../protocol/heartbeats/liveness.ts";
+import { draftToSign, waitsBefore } from "./park.ts";
 import { assertShape } from "../config/schema-checks.ts";
 import { obstructionOf, ownTrouble } from "../intake/trouble/log-holds.ts";
 import type { Session } from "../session/session.ts";
@@ -30,17 +35,21 @@ interface Addressed {
 export function sendGroups(session: Session, groups: readonly (readonly Draft[])[]): SendAnswer[] {
   const { memory, env } = session;
   const safe = safeMode(memory.state.incidents, env);
-  const addressed = groups.map((drafts) => drafts.map((draft) => address(session, draft, safe)));
+  const signed = groups.map((drafts) => drafts.map((draft) => draftToSign(session, draft)));
+  const addressed = signed.map((drafts) => drafts.map((draft) => address(session, draft, safe)));
   const { outcome, messages } = write(session, addressed.flat());
   let at = 0;
   return addressed.map((group, index) => {
     const count = group.reduce((sum, { logs }) => sum + logs.length, 0);
     at += count;
     const refusedBy = refusals(session, groups[index] ?? []);
+    const paused = pausedAmong(memory.state.heartbeats, env, groups[index] ?? []);
     return {
       outcome,
       messages: messages.slice(at - count, at),
       ...(refusedBy.length === 0 ? {} : { refused_by: refusedBy }),
+      ...(paused.length === 0 ? {} : { paused }),
+      ...(group.some(({ draft }) => isParking(draft)) ? { parks: true as const } : {}),
     };
   });
 }
@@ -56,6 +65,16 @@ function refusals(
   const { announcements } = memory.state;
   const all = drafts.flatMap(({ type, to }) => refusalsOf(announcements, env, type, to));
   return [...new Map(all.map((each) => [each.peer, each])).values()];
+}
+
+/** The recipients whose last beats say that they are paused: it waits there until they go on. */
+function pausedAmong(
+  heartbeats: HeartbeatsState,
+  env: Env,
+  drafts: readonly Draft[],
+): readonly string[] {
+  const named = new Set(drafts.flatMap(({ to }) => to));
+  return pausedPeers(heartbeats, env).filter((peer) => named.has("*") || named.has(peer));
 }
 
 /**
@@ -94,10 +113,8 @@ function address(
     });
   }
   const logs = logsTo(layout, handle, draft.to);
-  if (draft.type === "proposal") {
-    checkOwners(session, draft, logs);
-    checkDue(draft, session.world.clock.wallMs());
-  }
+  if (draft.type === "proposal") checkOwners(session, draft, logs);
+  if (HAVE_DUE.has(draft.type)) checkDue(draft, session.world.clock.wallMs());
   return { draft, logs };
 }
 
@@ -112,6 +129,8 @@ function checkOwners(session: Pick<Session, "place">, { body }: Draft, logs: rea
     hint: "they own a domain that the proposal touches: name them with --required; several parties need layout outbox",
   });
 }
+
+const HAVE_DUE: ReadonlySet<string> = new Set(["proposal", "request"]);
 
 /** Spec 3.4: readers take a `due` that is out of range as absent, so we do not write it. */
 function checkDue({ body }: Draft, nowMs: number): void {
@@ -169,6 +188,11 @@ function write(
   const names = items.flatMap(({ logs }) => logs.map(({ name }) => name));
   const [trouble] = names.flatMap((name) => troubleOf(session, name) ?? []);
   if (trouble !== undefined) throw notSent(trouble);
+  const waits = waitsBefore(
+    session,
+    items.map(({ draft }) => draft),
+  );
+  if (waits !== undefined) throw notSent(waits);
   const written = compose(session, items);
   const outcome = append(
     session,

@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Draft } from "../../wire/compose.ts";
 import type { SendAnswer } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
+import { mayPark } from "../../protocol/requests/parking.ts";
 import type { OperatedAgent, Service } from "../../api/operations.ts";
 import type { Queue } from "../session/queue.ts";
 
@@ -55,10 +56,13 @@ export function makeService(agent: SendingAgent, queue: Queue, until = askOnce):
   function takeGroup(): Waiting[] {
     const group: Waiting[] = [];
     let size = 0;
-    while (waiting.length > 0 && (group.length === 0 || size < MAX_GROUP)) {
-      const next = waiting.shift() as Waiting;
+    for (let [next] = waiting; next !== undefined; [next] = waiting) {
+      const isAlone = next.drafts.some(mayPark);
+      if (group.length > 0 && (isAlone || size >= MAX_GROUP)) break;
+      waiting.shift();
       group.push(next);
       size += next.drafts.length;
+      if (isAlone) break;
     }
     return group;
   }

@@ -2,13 +2,14 @@ import { takeInDecisions, takeInOwn } from "../intake/take-in.ts";
 import { nowOf } from "../session/clock.ts";
 import { beatWritten, type BeatTimers } from "../../protocol/heartbeats/beat-timers.ts";
 import type { Effect } from "../../protocol/effects.ts";
-import { judgeEntry } from "../../protocol/decisions/decisions.ts";
+import { isRecorded, judgeEntry } from "../../protocol/decisions/decisions.ts";
 import type { CoreEvent } from "../../protocol/events.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 import type { Draft } from "../../wire/compose.ts";
 import { fromPlain } from "../../wire/json/json.ts";
 import { recordDecision } from "./decision-file.ts";
 import { mirrorIncident } from "./incident-file.ts";
+import { stopAgent } from "./park.ts";
 import { notifyAgent } from "./notify-agent.ts";
 import { sendInto, troubleOf } from "./append-own.ts";
 import { ownTrouble } from "../intake/trouble/log-holds.ts";
@@ -44,6 +45,7 @@ export async function perform(
   }
   // Outside what is tried again below: its file is given what the journal says when it is opened.
   for (const effect of effects) if (effect.do === "notify") notifyAgent(session, effect.news);
+  for (const effect of effects) if (effect.do === "stop_agent") stopAgent(session, effect);
   // After one failure the others are not tried: each attempt waits a little for the lock.
   for (const effect of effects) {
     if (doNow(session, [effect]).length > 0) performShared(session, effect);
@@ -67,10 +69,12 @@ function doNow(
  * said again in each round.
  */
 export function doable(
-  session: Pick<Session, "memory" | "files" | "env">,
+  session: Pick<Session, "world" | "memory" | "files" | "env">,
   effects: readonly Effect[],
 ): readonly Effect[] {
   return effects.filter((effect) => {
+    // The round after its end takes it up again.
+    if (effect.do === "stop_agent") return session.world.stopHook?.isRunning(effect.by) !== true;
     if (effect.do !== "send" && effect.do !== "beat") return true;
     if (!isOpen(session, effect.log)) return false;
     return effect.do === "beat" || session.env.reading.caughtUp(effect.log);
@@ -136,11 +140,13 @@ function record(
   effect: Extract<Effect, { do: "record" }>,
 ): void {
   const { world, place, memory, env } = session;
-  const { proposals, logs } = memory.state;
+  const { proposals, logs, decisions } = memory.state;
+  // Read since it was decided to record this one, when the one before it was recorded.
+  if (isRecorded(decisions, effect.decision.proposal_id)) return;
   const isProved = (event: CoreEvent): boolean =>
     event.kind === "entry" && judgeEntry(proposals, logs, env, event.entry).is === "proved";
   // Entries that were read and are not kept may be proved by now.
-  const known = memory.state.decisions.entries.areDropped ? undefined : memory.decisions;
+  const known = decisions.entries.areDropped ? undefined : memory.decisions;
   const written = recordDecision(world.disk, place, effect.decision, isProved, known);
   const { decision_id: id } = effect.decision;
   world.log.info({ decision: id, outcome: written.outcome }, "decision recorded");

@@ -1,4 +1,6 @@
 import type { AgentNotice } from "../../protocol/agent-notices/agent-notice.ts";
+import type { Effect } from "../../protocol/effects.ts";
+import type { StopEnd } from "../../protocol/requests/parking.ts";
 import type { Disk } from "../../storage/disk/disk.ts";
 import type { HeadsStore } from "../../storage/own-log/heads.ts";
 import type { Inbox } from "../../storage/files/inbox.ts";
@@ -25,6 +27,15 @@ export interface World {
    * Not called again for a notice that was written just before the process died. Spec 3.12.
    */
   readonly onNotice?: (notice: AgentNotice) => void;
+  /** What ends the agent when it has approved its shutdown; absent where no daemon runs. Spec 3.8. */
+  readonly stopHook?: StopHook;
+}
+
+/** The operator's stop hook. Both return at once and never throw. */
+export interface StopHook {
+  /** Starts it for that approval, unless it was started: how it has ended, undefined while it runs. */
+  run(of: Omit<Extract<Effect, { do: "stop_agent" }>, "do">): StopEnd | undefined;
+  isRunning(by: string): boolean;
 }
 
 /** The part of pino that is used here; bodies and keys are never passed to it. */

@@ -66,7 +66,9 @@ export type LocalEvent = Extract<
       | "held_back"
       | "set_back"
       | "reset"
-      | "key_changed";
+      | "key_changed"
+      | "stopped"
+      | "woken";
   }
 >;
 

@@ -12,6 +12,8 @@ import { proposalsView } from "../../protocol/decisions/proposals-view.ts";
 import { unreadCount } from "../../protocol/receipts/receipts.ts";
 import type { Env } from "../../protocol/env.ts";
 import { authorTier } from "../../protocol/routing.ts";
+import type { ParkingState } from "../../protocol/requests/parking.ts";
+import { requestsView } from "../../protocol/requests/requests-view.ts";
 import { safeMode } from "../../protocol/incidents/safe-mode.ts";
 import { newsView } from "../../protocol/receipts/news.ts";
 import { receiptView, sentView } from "../../protocol/receipts/sent-view.ts";
@@ -19,6 +21,7 @@ import { pendingView } from "../../protocol/threads/threads-view.ts";
 import type {
   DecisionsView,
   NoticeView,
+  ParkedView,
   PeerView,
   Rated,
   StatusView,
@@ -37,6 +40,7 @@ import { nextCommand } from "./next-command.ts";
 import { resolveId } from "./resolve-id.ts";
 import { searchView } from "./search-view.ts";
 import type { Session } from "../session/session.ts";
+import { teamView } from "./team-view.ts";
 import { statsView } from "./stats.ts";
 import { sendingStops, storageView, troublesView } from "./troubles.ts";
 
@@ -54,6 +58,7 @@ const renderers: { [N in ViewName]: Render<N> } = {
   },
   troubles: (session, _args, isDaemon) => troublesView(session, status(session, isDaemon)),
   peers: (session) => peers(session),
+  team: (session, _args, isDaemon) => teamView(session, isDaemon),
   inbox: (session, args) => inboxView(session, args),
   inbox_page: (session, args) => inboxPage(session, args),
   news: ({ memory, env, world }, args) =>
@@ -64,6 +69,8 @@ const renderers: { [N in ViewName]: Render<N> } = {
   search_page: (session, args) => searchView(session, args),
   decisions: ({ memory, env }) => withTiers(decisionsView(memory.state.decisions), env),
   proposals: ({ memory, env }) => proposalsView(memory.state.proposals, memory.state.logs, env),
+  requests: ({ memory, env }, args) =>
+    requestsView(memory.state.requests, memory.state.logs, env, args?.named),
   incidents: ({ memory, env }) => incidentsView(memory.state.incidents, env, memory.state.logs),
   notices: (session) => notices(session),
   agent_notices: ({ memory }, args) =>
@@ -149,6 +156,20 @@ function status(
       last_action: state.heartbeats.lastAction ?? null,
       heads_down: state.heartbeats.headsDown,
     },
+    parked: parkedView(state.heartbeats.parking, isDaemon),
+  };
+}
+
+function parkedView({ parked }: ParkingState, isDaemon: boolean): ParkedView | null {
+  if (parked === undefined) return null;
+  const { at, peer, request, by: approval, stop } = parked;
+  const since = new Date(at).toISOString();
+  return {
+    since,
+    peer,
+    request,
+    approval,
+    stop_hook: stop?.outcome ?? (isDaemon ? "running" : "waiting"),
   };
 }
 

@@ -67,18 +67,20 @@ function emptyBody(): DeaddropError {
 
 async function bodyText(cli: Cli, flags: BodyFlags, text: string | undefined): Promise<string> {
   if (text !== undefined && text !== "-") return text;
-  if (flags.bodyFile !== undefined) return readText(resolve(cli.cwd, flags.bodyFile));
+  if (flags.bodyFile !== undefined) return readTextFile(cli, "--body-file", flags.bodyFile);
   if (cli.stdin.isTTY === true && text === undefined) return "";
   return stripLastNewline(await readStdin(cli));
 }
 
-function readText(path: string): string {
+/** The text of a file that a flag names. Throws DeaddropError for one that is none, or is too long. */
+export function readTextFile(cli: Pick<Cli, "cwd">, flag: string, file: string): string {
+  const path = resolve(cli.cwd, file);
   try {
     if (statSync(path).size > MAX_LINE_BYTES) throw tooLarge(path);
     return decode(readFileSync(path), path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    throw new DeaddropError("usage", `--body-file ${path}: no such file`);
+    throw new DeaddropError("usage", `${flag} ${path}: no such file`);
   }
 }
 

@@ -2,11 +2,13 @@ import type { Command } from "commander";
 import type { Client } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { safeModeEnd } from "../../protocol/incidents/safe-mode-end.ts";
+import type { RequestView } from "../../api/views.ts";
 import type { Draft } from "../../wire/compose.ts";
 import { withClient, type Cli } from "../context.ts";
 import { shortId } from "../output/text.ts";
 import { proposalOf, refuseEnded } from "./ended.ts";
 import { answerSubject, parentOf, type Parent } from "./parent.ts";
+import { refuseSettled, requestToUs, wantsAnswer } from "./request.ts";
 import { addWaitFlags, deliver, type SendFlags } from "./send-draft.ts";
 
 export interface AnswerFlags extends Pick<
@@ -23,7 +25,7 @@ export type Verdict = "ack" | "accept" | "reject";
 const WORDS: Record<Verdict, string> = { ack: "ack", accept: "accepted", reject: "rejected" };
 const CAN_BE_DECIDED = ["proposal", "request"];
 
-export const ANYWAY = "also when the proposal has ended (it changes nothing then)";
+export const ANYWAY = "also when what it answers has ended (it changes nothing then)";
 
 export function addAnswerFlags(command: Command): Command {
   return addWaitFlags(command.option("--reason <text>", "why").option("--anyway", ANYWAY));
@@ -48,15 +50,12 @@ export async function answer(
       });
     }
     if (verdict !== "ack" && !CAN_BE_DECIDED.includes(parent.type)) throw nothingToDecide(parent);
+    const request = await requestToUs(client, parent);
+    if (request !== undefined && verdict === "ack") throw wantsAnswer(request);
+    if (request !== undefined) refuseSettled(request, flags.anyway === true);
     await refuseEnded(client, parent, flags.anyway === true);
-    await deliver(
-      cli,
-      flags,
-      client,
-      answerOf(parent, verdict, flags),
-      parent,
-      await noteOf(client, parent, verdict),
-    );
+    const draft = answerOf(parent, verdict, flags, request);
+    await deliver(cli, flags, client, draft, parent, await noteOf(client, parent, verdict));
   });
 }
 
@@ -103,15 +102,25 @@ async function safeModeNote(client: Client, parent: Parent): Promise<string | un
   return `Safe mode has begun by this incident, and an ack does not end it: ${safeModeEnd(mode, client.handle)}`;
 }
 
-function answerOf(parent: Parent, verdict: Verdict, { reason }: AnswerFlags): Draft {
+function answerOf(
+  parent: Parent,
+  verdict: Verdict,
+  { reason }: AnswerFlags,
+  request: RequestView | undefined,
+): Draft {
   // Spec 3.4: agreement to a proposal is said; an ack of anything else agrees to nothing.
   const says = verdict !== "ack" || parent.type === "proposal";
+  const named =
+    request === undefined
+      ? {}
+      : { request_id: request.request_id, request_type: request.request_type };
   return {
     to: [parent.from],
     type: "ack",
     subject: answerSubject(WORDS[verdict], parent),
     body: {
       acks: parent.event_id,
+      ...named,
       ...(says ? { approve: verdict !== "reject" } : {}),
       ...(reason === undefined ? {} : { reason }),
     },

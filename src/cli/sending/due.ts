@@ -1,5 +1,5 @@
 import { DeaddropError } from "../../api/errors.ts";
-import { MAX_DUE_MS, MIN_DUE_MS } from "../../protocol/decisions/answer-times.ts";
+import { MAX_DUE_MS, MIN_DUE_MS } from "../../protocol/due.ts";
 import { MINUTE_MS } from "../../wire/durations.ts";
 import { quote } from "../../wire/quote.ts";
 import { parseTimestamp } from "../../wire/timestamp.ts";

@@ -28,6 +28,9 @@ type Answer = SendAnswer & { answers?: Parent; note?: string };
 
 type Waited = ReceiptView & { event_id: string };
 
+const PARKS =
+  "You are parked: the stop hook runs, peers are told that you are paused, and nothing new is begun until `deaddrop wake`.";
+const STOPS_NOTHING = "It stops nothing: only the shutdown of a peer that is TRUSTED here does.";
 const DEFAULT_TIMEOUT_SECONDS = 120;
 const NAMES: Record<WaitFor, string> = {
   delivered: "delivery receipt",
@@ -185,6 +188,13 @@ function sentText(answer: Answer, paint: Paint): string {
   if (answer.note !== undefined) lines.push(answer.note);
   if (answer.outcome === "queued") {
     lines.push("It is stored here and goes out by itself: do not send it again.");
+  }
+  if (answer.parks === true) lines.push(PARKS);
+  else if (answers?.type === "shutdown") lines.push(STOPS_NOTHING);
+  for (const peer of answer.paused ?? []) {
+    lines.push(
+      `${paint("yellow", peer)} is paused: it is stored, and waits there until it goes on.`,
+    );
   }
   for (const { peer, tier } of answer.refused_by ?? []) {
     lines.push(

@@ -4,17 +4,20 @@ import type { Env, Now } from "../env.ts";
 import type { CoreEvent } from "../events.ts";
 import { MAX_NOTICES_PER_HOUR } from "../notices.ts";
 import type { Refusal } from "../receipts/sent.ts";
+import type { Request } from "../requests/request.ts";
 import type { State } from "../state.ts";
 import { incidentLine } from "../incidents/incident-lines.ts";
 import { matterKey, noticeOf, quoted, type Matter, type NoticeNews } from "./agent-notice.ts";
 import { note, takeNoticed, takeRead, withinHour } from "./agent-notices-state.ts";
 import { endsOf } from "./proposal-ends.ts";
+import { requestEndsOf } from "./request-ends.ts";
 import { refusalsOf } from "./refusals.ts";
 import { standingNews } from "./standing.ts";
 
 /** What an event has changed elsewhere in the state. */
 export interface Changes {
   readonly proposals: ReadonlySet<Proposal>;
+  readonly requests: ReadonlySet<Request>;
   readonly refusals: readonly Refusal[];
 }
 
@@ -23,7 +26,7 @@ export function applyAgentNotices(
   all: State,
   event: CoreEvent,
   env: Env,
-  { proposals, refusals }: Changes,
+  { proposals, requests, refusals }: Changes,
 ): void {
   const state = all.agentNotices;
   if (event.kind === "noticed") takeNoticed(state, event);
@@ -33,6 +36,7 @@ export function applyAgentNotices(
   const facts = { proposals: all.proposals, logs: all.logs, env };
   note(state, [
     ...endsOf(facts, proposals, event),
+    ...requestEndsOf(env, requests),
     ...refusalsOf(refusals, event),
     ...escalationOf(event),
   ]);

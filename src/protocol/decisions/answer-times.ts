@@ -1,7 +1,4 @@
-import type { JsonValue } from "../../wire/json/json.ts";
-import { parseTimestamp } from "../../wire/timestamp.ts";
-import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../wire/durations.ts";
-import { textField } from "../body.ts";
+import { HOUR_MS, MINUTE_MS } from "../../wire/durations.ts";
 import type { Env } from "../env.ts";
 import { deadlineCadence } from "../heartbeats/liveness.ts";
 import { firstBeatCovering, firstBeatReading, lastBeat, readUpTo } from "../logs/covering-beats.ts";
@@ -9,19 +6,7 @@ import type { LogsState } from "../logs/logs-state.ts";
 import { answerLogName } from "./party-position.ts";
 import type { Proposal } from "./proposal.ts";
 
-/** Spec 3.4: `body.due` lies between these two after the line's own timestamp. */
-export const MIN_DUE_MS = 2 * MINUTE_MS;
-export const MAX_DUE_MS = 30 * DAY_MS;
 const HEARTBEATS_TO_ANSWER = 2;
-
-/** `body.due` of a proposal of that timestamp, in ms; undefined when it is absent or out of range. */
-export function dueOf(body: JsonValue, timestampMs: number): number | undefined {
-  const text = textField(body, "due");
-  const dueMs = text === undefined ? undefined : parseTimestamp(text);
-  if (dueMs === undefined) return undefined;
-  const afterMs = dueMs - timestampMs;
-  return afterMs >= MIN_DUE_MS && afterMs <= MAX_DUE_MS ? dueMs : undefined;
-}
 
 /** How far a proposal has come with a required party, and when the time of that party ends. */
 export interface PartyTime {

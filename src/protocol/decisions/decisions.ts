@@ -76,7 +76,7 @@ function noteWhetherRecorded(
   env: Env,
 ): void {
   const isRatified = proposal.outcome?.status === "ratified";
-  if (isRatified && proposal.content !== undefined && !hasProvedEntry(state, proposal)) {
+  if (isRatified && proposal.content !== undefined && !isRecorded(state, proposal.id)) {
     state.unrecorded.add(proposal.key);
     return;
   }
@@ -86,8 +86,9 @@ function noteWhetherRecorded(
   if (isRatified && proposal.settled && isAgent) dropContent(proposals, proposal);
 }
 
-function hasProvedEntry(state: DecisionsState, proposal: Proposal): boolean {
-  return entriesOf(state.entries, proposal.id).some(({ verdict }) => verdict.is === "proved");
+/** Whether decisions.jsonl has a proved entry of that proposal, as far as it was read. */
+export function isRecorded(state: DecisionsState, proposalId: string): boolean {
+  return entriesOf(state.entries, proposalId).some(({ verdict }) => verdict.is === "proved");
 }
 
 /**

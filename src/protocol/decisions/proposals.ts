@@ -1,6 +1,7 @@
 import { isChained } from "../../wire/chain.ts";
 import type { Log } from "../../wire/layout.ts";
-import { dueOf, readingOf } from "./answer-times.ts";
+import { dueOf } from "../due.ts";
+import { readingOf } from "./answer-times.ts";
 import { judgeChained } from "./chained-outcome.ts";
 import { contentDigest, decisionContent } from "./record/decision-record.ts";
 import { isBeatOf } from "../logs/covering-beats.ts";

@@ -1,6 +1,7 @@
 import { ownLogs } from "../../wire/layout.ts";
 import { readersOf, type HeartbeatsState } from "./heartbeats.ts";
 import { newPace, type Pace } from "./pace.ts";
+import { isPaused } from "../requests/parking.ts";
 import { owesBeat, type ReceiptsState } from "../receipts/receipts.ts";
 import type { Env, HeartbeatTier, Now } from "../env.ts";
 import { MINUTE_MS } from "../../wire/durations.ts";
@@ -51,6 +52,7 @@ export function tierOfLog(
 }
 
 function logCadence(state: HeartbeatsState, ownLog: string, env: Env): number {
+  if (isPaused(state.parking)) return env.policy.cadences.T3_long_idle;
   const tier = tierOfLog(ownLog, env, (peer) => state.paces.get(peer) ?? newPace());
   return env.policy.cadences[tier];
 }

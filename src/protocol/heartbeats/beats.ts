@@ -3,10 +3,12 @@ import { beatDueMs, tierOfLog, type BeatTimers } from "./beat-timers.ts";
 import type { Effect, HeartbeatBody } from "../effects.ts";
 import { readersOf, type HeartbeatsState } from "./heartbeats.ts";
 import type { IncidentsState } from "../incidents/incidents.ts";
+import { lastBeat } from "../logs/covering-beats.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import { clonePace, newPace, takeBeat, type Pace } from "./pace.ts";
 import { headsFor, unreadCount, type ReceiptsState } from "../receipts/receipts.ts";
-import type { Env, HeartbeatTier, Now } from "../env.ts";
+import type { AgentState, Env, HeartbeatTier, Now } from "../env.ts";
+import { isPaused } from "../requests/parking.ts";
 import { safeMode } from "../incidents/safe-mode.ts";
 
 /** What a beat speaks of. */
@@ -20,9 +22,18 @@ export interface BeatState {
 /** Our heartbeats that are due. One for each log, however long it has been due. Spec 3.1. */
 export function decideBeats(state: BeatState, env: Env, now: Now, timers: BeatTimers): Effect[] {
   const due = ownLogs(env.layout, env.self).filter(
-    (log) => beatDueMs(timers, log.name, state.heartbeats, env) <= now.monoMs,
+    ({ name }) =>
+      beatDueMs(timers, name, state.heartbeats, env) <= now.monoMs || owesState(state, name),
   );
   return due.map(({ name }) => ({ do: "beat", log: name, body: beatBody(state, env, now, name) }));
+}
+
+/** Whether our last beat does not say yet that we are paused, or that we go on. Spec 3.8. */
+function owesState({ heartbeats: { parking }, logs }: BeatState, ownLog: string): boolean {
+  const last = lastBeat(logs, ownLog);
+  if (isPaused(parking)) return last?.state !== "paused";
+  const { parked, woken } = parking;
+  return parked === undefined && woken !== undefined && (last?.at ?? Infinity) < woken.at;
 }
 
 /** What a daemon that stops says: one beat `paused` in each log. Spec 3.1. */
@@ -40,8 +51,7 @@ function beatBody(state: BeatState, env: Env, now: Now, ownLog: string): Heartbe
   const { lastAction, agentLastSeen } = heartbeats;
   return {
     wakeup_count: heartbeats.wakeups,
-    // Spec 3.5: in safe mode a daemon reports `paused`.
-    state: safeMode(state.incidents, env) === undefined ? heartbeats.status : "paused",
+    state: stateToSay(state, env),
     ...(lastAction === undefined ? {} : { last_action: lastAction }),
     next_eta: isoTime(now.wallMs + env.policy.cadences[tier]),
     inbox_unread_count: unreadCount(receipts, env),
@@ -51,8 +61,18 @@ function beatBody(state: BeatState, env: Env, now: Now, ownLog: string): Heartbe
   };
 }
 
+/** Spec 3.5, 3.8: in safe mode and while it is parked an agent is `paused`. */
+export function stateToSay(
+  { heartbeats, incidents }: Pick<BeatState, "heartbeats" | "incidents">,
+  env: Env,
+): AgentState {
+  const isStopped = isPaused(heartbeats.parking) || safeMode(incidents, env) !== undefined;
+  return isStopped ? "paused" : heartbeats.status;
+}
+
 /** The beat itself may end the last idle cycle of a tier: it names the tier that follows. */
 function tierAfterBeat(state: BeatState, env: Env, now: Now, ownLog: string): HeartbeatTier {
+  if (isPaused(state.heartbeats.parking)) return "T3_long_idle";
   const after = new Map<string, Pace>();
   for (const peer of readersOf(ownLog, env)) {
     const pace = clonePace(state.heartbeats.paces.get(peer) ?? newPace());

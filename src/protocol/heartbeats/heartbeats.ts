@@ -11,7 +11,8 @@ import {
   takeTraffic,
   type Pace,
 } from "./pace.ts";
-import { takePeerBeat, type PeerBeat } from "./peer-beats.ts";
+import { applyParking, emptyParking, type ParkingState } from "../requests/parking.ts";
+import { LAST_ACTION_LIMIT, takePeerBeat, type PeerBeat } from "./peer-beats.ts";
 import { isFolded, type CoreEvent, type LineEvent } from "../events.ts";
 import type { AgentState, Env } from "../env.ts";
 
@@ -19,7 +20,6 @@ import type { AgentState, Env } from "../env.ts";
 const MAX_PROPOSAL_THREADS = 512;
 /** Spec 3.1: what counts as a posted change of state, besides the ack of a proposal. */
 const STATE_CHANGES: ReadonlySet<string> = new Set(["ship", "warning", "decision", "release"]);
-const LAST_ACTION_LIMIT = 200;
 
 /** Our own heartbeats, and the latest of every peer. Spec 3.1. */
 export interface HeartbeatsState {
@@ -28,6 +28,7 @@ export interface HeartbeatsState {
   /** By peer; only peers for whom something has happened. */
   readonly paces: Map<string, Pace>;
   status: AgentState;
+  readonly parking: ParkingState;
   lastAction: string | undefined;
   headsDown: boolean;
   /** When the agent itself, not its daemon, last did something, by our clock. */
@@ -50,6 +51,7 @@ export function emptyHeartbeats(): HeartbeatsState {
     wakeups: 0,
     paces: new Map(),
     status: "idle",
+    parking: emptyParking(),
     lastAction: undefined,
     headsDown: false,
     agentLastSeen: undefined,
@@ -68,6 +70,7 @@ export function applyHeartbeats(
   env: Env,
   context: PaceContext,
 ): void {
+  applyParking(state.parking, event);
   switch (event.kind) {
     case "line":
       takeLine(state, event, env, context);
@@ -191,6 +194,8 @@ function isStateChange(state: HeartbeatsState, message: Message): boolean {
 function isAgentsOwn(message: Message): boolean {
   if (message.type === "trust_tier_announcement" || message.type === "agent_card") return false;
   if (message.type === "incident") return textField(message.body, "escalates") === undefined;
-  if (message.type === "correction") return textField(message.body, "reverts") === undefined;
+  if (message.type === "correction") {
+    return ["reverts", "expires"].every((name) => textField(message.body, name) === undefined);
+  }
   return true;
 }

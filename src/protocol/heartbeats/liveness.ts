@@ -23,6 +23,8 @@ export interface PeerLife {
   heartbeat_tier: string | null;
   presence: Presence;
   state: string | null;
+  /** What its agent did last, in its own words; null: not said, or it is below VERIFIED. Spec 2.3. */
+  last_action: string | null;
   /** When we last received a beat: the daemon is alive. */
   last_seen_at: string | null;
   /** When the agent itself last did something, as its beats say. */
@@ -90,6 +92,11 @@ export function onlinePeers({ peerBeats }: HeartbeatsState, env: Env, nowMs: num
   );
 }
 
+/** Peers whose last beats say that they are paused. */
+export function pausedPeers({ peerBeats }: HeartbeatsState, env: Env): string[] {
+  return env.layout.roster.filter((handle) => peerBeats.get(handle)?.state === "paused");
+}
+
 /** What our operator is told of silent peers: once for each silence. */
 export function decideLiveness(state: HeartbeatsState, env: Env, nowMs: number): Effect[] {
   return silences(state, env, nowMs).map(([handle, beat]) => ({
@@ -133,6 +140,7 @@ export function peersView(
       heartbeat_tier: known(beat?.tier, Object.keys(env.policy.cadences)),
       presence: presenceOf(beat, env, nowMs),
       state: known(beat?.state, AGENT_STATES),
+      last_action: known(beat?.lastAction, []),
       last_seen_at: beat === undefined ? null : new Date(beat.at).toISOString(),
       agent_last_seen: beat?.agentLastSeen ?? null,
       next_eta: beat?.nextEta ?? null,

@@ -6,6 +6,8 @@ import type { LineEvent } from "../events.ts";
 
 /** Texts of a peer's beat that we keep are cut at this length. */
 const WORD_LIMIT = 64;
+/** What an agent says that it did last, also of our own: so many characters. */
+export const LAST_ACTION_LIMIT = 200;
 
 /** The latest beat of one peer: what it says of itself, and when it reached us. Spec 3.1. */
 export interface PeerBeat {
@@ -19,6 +21,8 @@ export interface PeerBeat {
   readonly tier: string | undefined;
   readonly nextEta: string | undefined;
   readonly agentLastSeen: string | undefined;
+  /** What its agent did last, in its own words. */
+  readonly lastAction: string | undefined;
   readonly unread: number | undefined;
 }
 
@@ -36,6 +40,7 @@ export function takePeerBeat(beats: Map<string, PeerBeat>, event: LineEvent): vo
     tier: word(textField(body, "tier")),
     nextEta: momentIn(body, "next_eta"),
     agentLastSeen: momentIn(body, "agent_last_seen"),
+    lastAction: cut(textField(body, "last_action"), LAST_ACTION_LIMIT),
     unread: countField(body, "inbox_unread_count"),
   });
 }
@@ -47,4 +52,8 @@ function momentIn(body: JsonValue, name: string): string | undefined {
 
 function word(text: string | undefined): string | undefined {
   return text?.slice(0, WORD_LIMIT);
+}
+
+function cut(text: string | undefined, limit: number): string | undefined {
+  return text && Array.from(text).slice(0, limit).join("");
 }

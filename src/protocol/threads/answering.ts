@@ -1,5 +1,6 @@
 import type { Message } from "../../wire/message.ts";
 import { field } from "../body.ts";
+import { requestLine } from "../requests/request-line.ts";
 
 /**
  * What a message answers of that which its author owes in its thread. Spec 3.3: an ack, a
@@ -9,7 +10,8 @@ export type Answers = "anything" | "plain requests" | "nothing";
 
 const WORDS: ReadonlySet<string> = new Set(["feedback", "decision", "ship", "warning"]);
 
-export function answersWhat({ type, body }: Pick<Message, "type" | "body">): Answers {
+export function answersWhat(message: Message): Answers {
+  const { type, body } = message;
   if (type === "ack" || type === "proposal") return "anything";
   // Asking back answers nothing.
   if (type === "request") return "nothing";
@@ -18,11 +20,25 @@ export function answersWhat({ type, body }: Pick<Message, "type" | "body">): Ans
 }
 
 /** A request that any reply of its addressee in the thread answers. Spec 3.3. */
-export function isPlainRequest({ type, body }: Pick<Message, "type" | "body">): boolean {
-  return type === "request" && field(body, "request_id") === undefined;
+export function isPlainRequest(message: Message): boolean {
+  return message.type === "request" && requestLine(message) === undefined;
+}
+
+/** A request that only its own answer answers, or such an answer, and the name of it. Spec 3.8. */
+export interface NamedRequest {
+  readonly is: "request" | "answer";
+  /** `request_id`, in lower case. */
+  readonly id: string;
+}
+
+export function namedRequest(message: Message): NamedRequest | undefined {
+  const says = requestLine(message);
+  if (says?.is !== "request" && says?.is !== "answer") return undefined;
+  return { is: says.is, id: says.requestId.toLowerCase() };
 }
 
 /** Whether its addressees owe an answer. Spec 3.3. */
-export function asksForAnswer(message: Pick<Message, "type" | "body" | "ackRequired">): boolean {
-  return message.ackRequired || isPlainRequest(message);
+export function asksForAnswer(message: Message): boolean {
+  if (message.ackRequired) return true;
+  return message.type === "request" && requestLine(message)?.is !== "answer";
 }

@@ -6,6 +6,9 @@ import { proposalsById } from "../decisions/proposals-state.ts";
 import { ackDueMs } from "../incidents/incident-deadlines.ts";
 import type { Env } from "../env.ts";
 import { authorTier, isVerified, listedSubject } from "../routing.ts";
+import { requestDueMs } from "../requests/request-deadlines.ts";
+import type { Request } from "../requests/request.ts";
+import { requestKey } from "../requests/requests-state.ts";
 import type { State } from "../state.ts";
 import {
   openObligations,
@@ -22,6 +25,8 @@ export interface ObligationView {
   event_id: string;
   correlation_id: string;
   type: string;
+  /** Of a request with an answer, by which `respond` names it. Spec 3.8. */
+  request_id: string | null;
   /** A text of ours when `from` is below VERIFIED. Spec 2.3. */
   subject: string;
   from: string;
@@ -147,18 +152,30 @@ function corrects(other: ThreadMessage, message: ThreadMessage, part: ThreadPart
   return (other.target ?? part.root?.id) === message.id;
 }
 
-/** A decided proposal and a resolved incident ask for nothing any more. */
+/** A decided proposal, a request that has ended and a resolved incident ask for nothing any more. */
 function obligationsOf(state: State, messages: readonly ThreadMessage[], env: Env): Obligation[] {
   return openObligations(messages).filter(({ message, owedBy }) => {
     if (message.type === "incident") {
       const incident = state.incidents.declared.get(message.log)?.get(message.id);
       return incident?.resolved === undefined;
     }
+    const request = requestOf(state, message, owedBy);
+    if (request !== undefined) return request.outcome === undefined && request.isVoid !== true;
     if (message.type !== "proposal") return true;
     const proposal = proposalsById(state.proposals, message.id, env)[0];
     if (proposal === undefined) return false;
     return proposal.outcome === undefined && proposal.required.includes(owedBy);
   });
+}
+
+/** What a request with an answer has come to with that addressee. Spec 3.8. */
+function requestOf(
+  { requests }: State,
+  { id, request }: ThreadMessage,
+  owedBy: string,
+): Request | undefined {
+  if (request?.is !== "request") return undefined;
+  return requests.requests.get(requestKey(id, owedBy));
 }
 
 function obligationView(
@@ -173,6 +190,7 @@ function obligationView(
     event_id: message.id,
     correlation_id: correlationId,
     type: message.type,
+    request_id: message.request?.is === "request" ? message.request.id : null,
     subject: listedSubject(env, message.from, message.subject),
     from: message.from,
     owed_by: owedBy,
@@ -191,6 +209,8 @@ function dueOf(state: State, message: ThreadMessage, owedBy: string, env: Env): 
     const incident = state.incidents.declared.get(message.log)?.get(message.id);
     return incident === undefined ? undefined : ackDueMs(incident, owedBy, env, state.logs);
   }
+  const request = requestOf(state, message, owedBy);
+  if (request !== undefined) return requestDueMs(request);
   const [proposal] = proposalsById(state.proposals, message.id, env);
   const isAsked = proposal?.required.includes(owedBy) === true;
   return isAsked ? partyTime(proposal, owedBy, state.logs, env).endsMs : message.at + DAY_MS;

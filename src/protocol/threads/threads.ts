@@ -1,11 +1,18 @@
 import type { RefusalReason } from "../../admission/checks.ts";
 import { isState } from "../../trust/tiers.ts";
 import { addresseesOf } from "../addressing.ts";
-import { textField } from "../body.ts";
+import { field, textField } from "../body.ts";
 import type { CoreEvent, LineEvent } from "../events.ts";
 import type { Env } from "../env.ts";
 import { EVICTION_BATCH, ROOM, MAX_KEPT_SUBJECT } from "../bounds.ts";
-import { answersWhat, asksForAnswer, isPlainRequest, type Answers } from "./answering.ts";
+import {
+  answersWhat,
+  asksForAnswer,
+  isPlainRequest,
+  namedRequest,
+  type Answers,
+  type NamedRequest,
+} from "./answering.ts";
 
 /** Threads remembered; beyond, the one untouched for longest goes. */
 const MAX_THREADS = 4_096;
@@ -49,6 +56,9 @@ export interface ThreadMessage {
   /** Whether its addressees owe an answer: an ack was asked for, or it is a plain request. */
   readonly asks: boolean;
   readonly plainRequest: boolean;
+  readonly request?: NamedRequest;
+  /** Of a `shutdown`: it asks for nothing, its author has left. Spec 3.11. */
+  readonly isFarewell?: true;
   /** The event id that it answers or corrects. */
   readonly target: string | undefined;
   readonly answers: Answers;
@@ -86,6 +96,7 @@ export function threadMessageOf(
   const log = env.layout.logs.get(event.log);
   if (log === undefined) return undefined;
   const { body, type } = message;
+  const request = namedRequest(message);
   return {
     id: message.id,
     log: event.log,
@@ -99,6 +110,8 @@ export function threadMessageOf(
     root: message.correlationId === message.timestamp,
     asks: asksForAnswer(message),
     plainRequest: isPlainRequest(message),
+    ...(request === undefined ? {} : { request }),
+    ...(type === "shutdown" && field(body, "leaves") !== undefined ? { isFarewell: true } : {}),
     target: TARGETS.map((name) => textField(body, name)).find((id) => id !== undefined),
     answers: answersWhat(message),
     refused: event.refused,
@@ -183,6 +196,10 @@ export function openObligations(messages: readonly ThreadMessage[]): Obligation[
 function isAnswer(answer: ThreadMessage, asked: ThreadMessage, party: string): boolean {
   if (answer.from !== party || answer.answers === "nothing") return false;
   if (answer.answers === "plain requests" && !asked.plainRequest) return false;
+  if (asked.request?.is === "request") {
+    const { request, target = asked.id } = answer;
+    return request?.is === "answer" && request.id === asked.request.id && target === asked.id;
+  }
   return answer.target === asked.id || answer.at >= asked.at;
 }
 

@@ -32,6 +32,7 @@ const owed = (type: string): ObligationView => ({
   type,
   subject: "s",
   from: "scribe",
+  request_id: null,
   owed_by: "forge",
   due_at: null,
   overdue: false,

@@ -20,6 +20,7 @@ afterEach(() => {
 function makeScene(given: Partial<HookSettings> = {}) {
   let settings: HookSettings = {
     onNotice: ["tell"],
+    onStop: [],
     timeoutSeconds: 60,
     runsPerHour: 20,
     ...given,

@@ -25,7 +25,7 @@ import {
   WireScript,
 } from "../../support/scripts/wire-script.ts";
 
-const NOTHING = { proposals: new Set<never>(), refusals: [] };
+const NOTHING = { proposals: new Set<never>(), requests: new Set<never>(), refusals: [] };
 
 function scene() {
   const script = new WireScript("pairwise", ["forge", "scribe"]);

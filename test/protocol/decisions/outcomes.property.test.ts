@@ -2,7 +2,6 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { apply } from "../../../src/protocol/core.ts";
 import { proposalsView } from "../../../src/protocol/decisions/proposals-view.ts";
-import { readSnapshot, writeSnapshot } from "../../../src/protocol/snapshot.ts";
 import { emptyState, type State } from "../../../src/protocol/state.ts";
 import {
   AGENTS,
@@ -10,6 +9,7 @@ import {
   interleave,
   scriptOf,
 } from "../../support/scripts/outcome-arbitraries.ts";
+import { foldedTwice } from "../../support/scripts/folded-twice.ts";
 import { OutcomeScript, outcomesOf } from "../../support/scripts/outcome-script.ts";
 import { slowOutcomes } from "./slow-outcomes.ts";
 
@@ -99,14 +99,7 @@ describe.each([
       fc.property(arbitraryTalk(agents), fc.nat(30), ({ steps, picks, viewer }, cut) => {
         const script = new OutcomeScript(kind, agents, scriptOf(steps, agents, false));
         const events = interleave(script.events(viewer), picks);
-        const straight = script.fold(viewer, events);
-        let state = emptyState();
-        for (const [at, event] of events.entries()) {
-          apply(state, event, script.env(viewer));
-          if (at === cut) state = readSnapshot(writeSnapshot(state)) ?? emptyState();
-          apply(state, event, script.env(viewer));
-        }
-        expect(state).toEqual(straight);
+        expect(foldedTwice(script, viewer, events, cut)).toEqual(script.fold(viewer, events));
       }),
       { numRuns: 200 },
     );

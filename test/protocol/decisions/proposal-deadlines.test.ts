@@ -3,7 +3,7 @@ import { decideProposals } from "../../../src/protocol/decisions/proposal-deadli
 import type { Effect } from "../../../src/protocol/effects.ts";
 import type { LineEvent } from "../../../src/protocol/events.ts";
 import { proposalsView } from "../../../src/protocol/decisions/proposals-view.ts";
-import { dueOf } from "../../../src/protocol/decisions/answer-times.ts";
+import { dueOf } from "../../../src/protocol/due.ts";
 import { fromPlain, toPlain } from "../../../src/wire/json/json.ts";
 import { OutcomeScript } from "../../support/scripts/outcome-script.ts";
 import {

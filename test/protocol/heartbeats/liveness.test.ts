@@ -71,6 +71,7 @@ describe("presence", () => {
         state: "b".repeat(1_000),
         agent_last_seen: new Date(NOON - minutes(90)).toISOString(),
         inbox_unread_count: 7,
+        last_action: "l".repeat(1_000),
       },
     );
     forge.read(moment(NOON));
@@ -81,6 +82,7 @@ describe("presence", () => {
       heartbeat_tier: "T0_HEADS_DOWN",
       presence: "online",
       state: "b".repeat(64),
+      last_action: "l".repeat(200),
       last_seen_at: new Date(NOON).toISOString(),
       agent_last_seen: new Date(NOON - minutes(90)).toISOString(),
       next_eta: new Date(NOON + seconds(90)).toISOString(),

@@ -31,6 +31,7 @@ describe("a thread is shown whole", () => {
   const obligation = {
     event_id: asked?.id,
     correlation_id: THREAD,
+    request_id: null,
     type: "proposal",
     subject: "proposes P",
     from: "a",

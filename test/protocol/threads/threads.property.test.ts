@@ -37,8 +37,11 @@ interface Said {
   readonly event: LineEvent;
   readonly step: Step;
   readonly id: string;
+  readonly requestId: string;
   readonly names: string | undefined;
 }
+
+const nameOf = (count: number): string => (0x0badcafe00 + count).toString(16);
 
 /** Conversations in two threads: each begins with a line of `a`, whose timestamp is its name. */
 function talk(steps: readonly Step[]): { said: Said[]; script: WireScript } {
@@ -55,6 +58,8 @@ function talk(steps: readonly Step[]): { said: Said[]; script: WireScript } {
     const to = type === "proposal" ? ["*"] : each.to;
     const earlier = said.filter((other) => other.step.thread === each.thread);
     const named = each.names === null ? undefined : earlier[earlier.length - 1 - each.names]?.id;
+    const asked = earlier.find(({ id }) => id === named);
+    const requestId = type === "request" ? nameOf(said.length) : (asked?.requestId ?? nameOf(0));
     const key = type === "correction" ? "corrects" : type === "proposal" ? "counters" : "acks";
     const line = script.say(from, name === undefined ? at + each.thread / 1_000 : at, {
       type,
@@ -62,7 +67,7 @@ function talk(steps: readonly Step[]): { said: Said[]; script: WireScript } {
       body: {
         nonce: said.length,
         ...(named === undefined ? {} : { [key]: named }),
-        ...(each.answersRequest ? { request_id: "0badcafe" } : {}),
+        ...(each.answersRequest ? { request_id: requestId, approve: true } : {}),
       },
       ...(name === undefined ? {} : { thread: name }),
     });
@@ -71,7 +76,8 @@ function talk(steps: readonly Step[]): { said: Said[]; script: WireScript } {
       message: { ...line.message, ackRequired: each.asks || type === "proposal" },
       refused: each.refused ? "tier_refused" : undefined,
     });
-    said.push({ event, step: { ...each, from, to, type }, id: line.message.id, names: named });
+    const { id } = line.message;
+    said.push({ event, step: { ...each, from, to, type }, id, requestId, names: named });
   }
   return { said, script };
 }
@@ -98,7 +104,7 @@ function slowThread(lines: readonly Said[]) {
       return !taken.some(
         (line) =>
           line.step.from === party &&
-          isAnAnswer(line.step, asked.step) &&
+          isAnAnswer(line, asked) &&
           (line.names === asked.id || line.event.at >= asked.event.at),
       );
     }).map((party) => `${party} owes on ${asked.id}`),
@@ -119,12 +125,16 @@ function slowThread(lines: readonly Said[]) {
   };
 }
 
-/** Of a request, `answersRequest` says that it has a request id: it is no plain one then. */
 function asks({ event, step }: Pick<Said, "event" | "step">): boolean {
-  return event.message.ackRequired || (step.type === "request" && !step.answersRequest);
+  return event.message.ackRequired || step.type === "request";
 }
 
-function isAnAnswer({ type, answersRequest }: Step, asked: Step): boolean {
+/** Of a request, `answersRequest` says that it has a request id: it is no plain one then. */
+function isAnAnswer({ step, names }: Said, { step: asked, id }: Said): boolean {
+  const { type, answersRequest } = step;
+  if (asked.type === "request" && asked.answersRequest) {
+    return type === "ack" && answersRequest && names === id;
+  }
   if (type === "ack" || type === "proposal") return true;
   if (type === "request") return false;
   if (answersRequest) return true;

@@ -102,7 +102,10 @@ describe("a thread", () => {
     );
     talk.say("b", { type: "feedback" });
     expect(talk.pending()).toEqual(["b owes on request"]);
-    talk.say("b", { type: "ack", body: { request_id: "0badcafe", approve: false } });
+    const named = { acks: ask.event.message.id, request_id: "0badcafe" };
+    talk.say("b", { type: "ack", body: named });
+    expect(talk.pending()).toEqual(["b owes on request"]);
+    talk.say("b", { type: "ack", body: { ...named, approve: false } });
     expect(talk.pending()).toEqual([]);
   });
 

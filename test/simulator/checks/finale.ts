@@ -7,9 +7,15 @@ import { MAX_QUARANTINE_BYTES } from "../../../src/storage/files/quarantine.ts";
 import { FALSE_ALARMS } from "../../support/scenes/false-alarms.ts";
 import { notedVerdicts, verdictDifferences } from "../../support/scenes/line-verdicts.ts";
 import { WIRE } from "../../support/scenes/scene-folder.ts";
-import { incidentsOf, standingOf, type Outcome } from "../../support/scenes/scene-outcome.ts";
+import {
+  incidentsOf,
+  requestEndsOf,
+  standingOf,
+  type Outcome,
+} from "../../support/scenes/scene-outcome.ts";
 import { Broken, kept } from "./broken.ts";
 import { HOSTILE, PLAIN } from "../stage/cast.ts";
+import { checkRequested } from "./requested.ts";
 import { checkDecided } from "./decided.ts";
 import { look, type Play } from "../play.ts";
 import type { Member } from "../stage/stage.ts";
@@ -33,6 +39,7 @@ export async function checkFinale(play: Play): Promise<void> {
     checkBounds(play, member);
   }
   await checkDecided(play);
+  await checkRequested(play);
   for (const member of play.honest) {
     const live = await standingOf(agentOf(member));
     checkRecorded(play, member, live);
@@ -212,6 +219,11 @@ async function checkAudit(play: Play, member: Member, live: Standing): Promise<v
     5,
     isDeepStrictEqual(ids(ratified), ids(live.ratified)),
     () => `${handle} sees other decisions than the audit`,
+  );
+  kept(
+    12,
+    isDeepStrictEqual(requestEndsOf(report.requests), live.requests),
+    () => `${handle} sees other ends of requests than the audit`,
   );
   kept(
     12,

@@ -46,6 +46,13 @@ export const FILES_PLANTS = [
     test: "test/storage/files/tail.test.ts",
   },
   {
+    name: "a line of ours counted where it was lost",
+    file: "src/agent/state/journal-replay.ts",
+    find: "if (own === true && (elsewhere?.start ?? 0) > start) return undefined;",
+    put: "",
+    test: "test/scenes/named/power-cut.test.ts",
+  },
+  {
     name: "a repair that is not due taken for damage",
     file: "src/agent/intake/trouble/log-anomalies.ts",
     find: "if (!isLookedAt || session",
@@ -58,6 +65,13 @@ export const FILES_PLANTS = [
     find: "noteSent(memory, files.own.writer.promised, world.clock.wallMs());",
     put: "",
     test: "test/scenes/storage-trouble.test.ts",
+  },
+  {
+    name: "recorded although the entry was read meanwhile",
+    file: "src/agent/effects/run-effects.ts",
+    find: "if (isRecorded(decisions, effect.decision.proposal_id)) return;",
+    put: "",
+    test: "test/scenes/decisions.test.ts",
   },
   {
     name: "a hold is of one log",

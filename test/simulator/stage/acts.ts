@@ -2,6 +2,8 @@ import type { Agent } from "../../../src/agent/agent.ts";
 import type { Draft } from "../../../src/wire/compose.ts";
 import { fromPlain } from "../../../src/wire/json/json.ts";
 import type { Play } from "../play.ts";
+import { SEEDS_WITHOUT_REQUESTS } from "./cast.ts";
+import { REQUEST_NAMES } from "./request-deeds.ts";
 import type { Member } from "./stage.ts";
 
 type PlainDraft = Omit<Draft, "body"> & { readonly body: unknown };
@@ -155,6 +157,48 @@ async function answerWhatIsOwed(play: Play, who: Member): Promise<void> {
   await send(play, who, { ...inThread(thread, [from], "ack"), body: { acks: id } });
 }
 
+async function ask(play: Play, who: Member): Promise<void> {
+  const { luck } = play;
+  const name = luck.chance(0.4) ? luck.pick(REQUEST_NAMES) : luck.digits(16);
+  await send(play, who, {
+    to: luck.some(others(play, who)),
+    type: "request",
+    subject: "may I",
+    body: {
+      request_id: name,
+      request_type: luck.pick(["review", "plan_approval", "shutdown"]),
+      ...(luck.chance(0.3) ? { due: dueFor(play, who) } : {}),
+    },
+  });
+}
+
+/** What is pending, and now and then what is not; now and then one's own, or somebody else's. */
+async function answerRequest(play: Play, who: Member): Promise<void> {
+  const { luck, stage } = play;
+  const all = await stage.ask(who, (agent) => agent.view("requests", {}));
+  const open = all?.filter(({ status }) => status === "pending" || luck.chance(0.1)) ?? [];
+  const meant = open.filter(({ target }) => target === who.handle || luck.chance(0.1)).slice(-6);
+  if (meant.length === 0) return;
+  const { event_id: id, request_id, correlation_id: thread, from } = luck.pick(meant);
+  if (from === who.handle) return;
+  const body = { acks: id, request_id, approve: luck.chance(0.7), reason: "so it is" };
+  await send(play, who, { ...inThread(thread, [from], "ack"), body });
+}
+
+async function cancelRequest(play: Play, who: Member): Promise<void> {
+  const { luck, stage } = play;
+  const all = await stage.ask(who, (agent) => agent.view("requests", {}));
+  const own = all?.filter(({ from, status }) => from === who.handle && status === "pending") ?? [];
+  if (own.length === 0) return;
+  const { event_id: id, correlation_id: thread, target } = luck.pick(own.slice(-6));
+  const body = { cancels: id, ...(luck.chance(0.5) ? { of: target } : {}) };
+  await send(play, who, { ...inThread(thread, ["*"], "correction"), body });
+}
+
+async function wakeUp(play: Play, who: Member): Promise<void> {
+  await play.stage.ask(who, (agent) => agent.wake());
+}
+
 async function alarm(play: Play, who: Member): Promise<void> {
   const to = play.luck.some(others(play, who));
   const body = { severity: play.luck.pick(SEVERITIES) };
@@ -193,8 +237,7 @@ async function reload(play: Play, who: Member): Promise<void> {
 
 type Act = (play: Play, who: Member) => Promise<void>;
 
-/** What agents do, and how often. */
-export const ACTS: readonly (readonly [weight: number, act: Act])[] = [
+const ACTS: readonly (readonly [weight: number, act: Act])[] = [
   [20, speak],
   [3, sendTogether],
   [7, propose],
@@ -209,3 +252,15 @@ export const ACTS: readonly (readonly [weight: number, act: Act])[] = [
   [2, stateOf],
   [1, reload],
 ];
+
+const REQUESTING: typeof ACTS = [
+  [5, ask],
+  [7, answerRequest],
+  [1, cancelRequest],
+  [4, wakeUp],
+];
+
+/** What agents do in the play of a seed, and how often each. */
+export function actsOf(seed: number): typeof ACTS {
+  return seed > SEEDS_WITHOUT_REQUESTS ? [...ACTS, ...REQUESTING] : ACTS;
+}

@@ -30,6 +30,10 @@ export class Luck {
     return from[this.between(0, from.length)] as T;
   }
 
+  digits(count: number): string {
+    return Array.from({ length: count }, () => this.between(0, 16).toString(16)).join("");
+  }
+
   some<T>(from: readonly T[]): T[] {
     const chosen = from.filter(() => this.chance(0.5));
     return chosen.length > 0 ? chosen : [this.pick(from)];

@@ -1,6 +1,7 @@
 import type { MemoryProcess } from "../../support/disk/memory-disk.ts";
 import { ownLogs } from "../../../src/wire/layout.ts";
 import type { Play } from "../play.ts";
+import { SEEDS_WITHOUT_LOGS_PUT_BACK } from "./cast.ts";
 import type { Member } from "./stage.ts";
 
 const FAULTS = ["crash", "crash", "EIO", "ENOSPC"] as const;
@@ -109,11 +110,9 @@ const TROUBLES: readonly (readonly [weight: number, trouble: Trouble])[] = [
   [1, suspend],
 ];
 
-/** Seeds up to this one have been played since before there were the other troubles, and stay as they are. */
-const OLD_SEEDS = 10_000;
 const MORE_TROUBLES: typeof TROUBLES = [...TROUBLES, [6, putLogBack]];
 
 /** What can go wrong in the play of a seed, and how often each does. */
 export function troublesOf(seed: number): typeof TROUBLES {
-  return seed > OLD_SEEDS ? MORE_TROUBLES : TROUBLES;
+  return seed > SEEDS_WITHOUT_LOGS_PUT_BACK ? MORE_TROUBLES : TROUBLES;
 }

@@ -85,6 +85,7 @@ function hostileDrafts(): Draft[] {
     ...{ required: to, decision: EVIL, decision_id: EVIL, action: EVIL },
     ...{ domains: [EVIL], paths: [EVIL] },
   };
+  const request = { request_id: "0badcafe01", request_type: EVIL, plan: EVIL, due: EVIL };
   const alarm = { severity: EVIL, detail: EVIL };
   const beat = {
     ...{ state: "busy", last_action: EVIL, next_eta: EVIL, tier: EVIL, agent_last_seen: EVIL },
@@ -100,6 +101,8 @@ function hostileDrafts(): Draft[] {
     { to, type: "incident", subject, body: fromPlain(alarm), ackRequired: true },
     { to, type: "incident", subject, body: fromPlain({ ...alarm, cause: EVIL, of: EVIL }) },
     { to, type: "heartbeat", subject, body: fromPlain(beat) },
+    { to, type: "request", subject, body: fromPlain(request), ...thread },
+    { to, type: "request", subject, body: fromPlain({ ...request, request_type: "shutdown" }) },
     // Refused, for the operator's list: far too many references, each of them hostile.
     { to, type: "feedback", subject, body: evil, refs: Array.from({ length: 65 }, () => EVIL) },
   ];

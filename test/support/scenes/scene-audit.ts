@@ -4,7 +4,7 @@ import { wirePlan } from "../../../src/audit/plan.ts";
 import type { AgentConfig } from "../../../src/agent/config/agent-config.ts";
 import type { Violation } from "../../../src/audit/report.ts";
 import type { Disk } from "../../../src/storage/disk/disk.ts";
-import { incidentsOf, type Outcome } from "./scene-outcome.ts";
+import { incidentsOf, requestEndsOf, type Outcome } from "./scene-outcome.ts";
 import { verifyHere } from "../verify-here.ts";
 
 /**
@@ -54,6 +54,7 @@ function expectSameOutcome(report: AuditReport, live: Outcome): void {
   const ratified = report.decisions.map(({ proposal_id: id, ratified_by: by }) => ({ id, by }));
   // By receipt or by timestamp: in which order they are told is no outcome.
   expect(byId(ratified)).toEqual(byId(live.ratified));
+  expect(requestEndsOf(report.requests)).toEqual(live.requests);
   expect(incidentsOf(report.incidents)).toEqual(live.incidents);
 }
 

@@ -1,17 +1,21 @@
 import type { Agent } from "../../../src/agent/agent.ts";
 import { DeaddropError } from "../../../src/api/errors.ts";
-import type { IncidentView, SafeMode, ThreadView } from "../../../src/api/views.ts";
+import type { IncidentView, RequestView, SafeMode, ThreadView } from "../../../src/api/views.ts";
 
 export interface Outcome {
   readonly proposals: { id: string; status: string; decidedBy: string | null }[];
   readonly ratified: { id: string; by: string }[];
   readonly recorded: string[];
+  readonly requests: RequestEnd[];
   readonly incidents: unknown[];
   readonly safeMode: SafeMode | null;
   readonly pending: unknown[];
   readonly threadCount: number;
   readonly unread: number;
 }
+
+/** What became of one request to one agent. */
+export type RequestEnd = Pick<RequestView, "event_id" | "target" | "status" | "decided_by">;
 
 /** What follows from the wire for one agent, in plain JSON. */
 export async function outcomeOf(agent: Agent): Promise<Outcome> {
@@ -34,11 +38,21 @@ export async function standingOf(agent: Agent): Promise<Omit<Outcome, "threadCou
       is === "ratified" && by !== null ? [{ id, by }] : [],
     ),
     recorded: [...decisions.in_force, ...decisions.superseded].map((entry) => entry.proposal_id),
+    requests: requestEndsOf(await agent.view("requests", {})),
     incidents: incidentsOf(await agent.view("incidents", undefined)),
     safeMode: status.safe_mode,
     pending: pending.map(({ event_id: id, owed_by: by }) => ({ id, by })),
     unread: status.unread,
   };
+}
+
+/** In an order that does not depend on who was heard first. */
+export function requestEndsOf(requests: readonly RequestView[]): RequestEnd[] {
+  const ends = requests.map(({ event_id, target, status, decided_by }) => ({
+    ...{ event_id, target, status, decided_by },
+  }));
+  const keyOf = ({ event_id, target }: RequestEnd): string => `${event_id} ${target}`;
+  return ends.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
 
 async function threadCountOf(agent: Agent): Promise<number> {

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { join, resolve } from "node:path";
 import { expect } from "vitest";
 import { openAgent, type Agent } from "../../../src/agent/agent.ts";
-import { silentLogger, type World } from "../../../src/agent/session/world.ts";
+import { silentLogger, type StopHook, type World } from "../../../src/agent/session/world.ts";
 import type { AgentNotice } from "../../../src/protocol/agent-notices/agent-notice.ts";
 import { DeaddropError } from "../../../src/api/errors.ts";
 import { StorageError } from "../../../src/storage/disk/disk.ts";
@@ -70,6 +70,8 @@ export class SimulatedWire {
   #nowMs = BEGIN_MS;
   #monoMs = 0;
   #shown = new Map<string, number>();
+  /** By handle, for daemons that start from now on. */
+  readonly stopHooks = new Map<string, StopHook>();
   /** The notices that agents were told, in order, as a listener hears of them. */
   readonly heard: { readonly handle: string; readonly notice: AgentNotice }[] = [];
 
@@ -405,6 +407,7 @@ export class SimulatedWire {
 
   #world(member: Member): World {
     const random = seeded(member.handle.length);
+    const stopHook = this.stopHooks.get(member.handle);
     return {
       disk: member.process,
       places: member.places,
@@ -417,6 +420,7 @@ export class SimulatedWire {
       verifyAll: verifyHere,
       log: this.#options.log ?? silentLogger,
       onNotice: (notice) => this.heard.push({ handle: member.handle, notice }),
+      ...(stopHook === undefined ? {} : { stopHook }),
     };
   }
 

@@ -1,5 +1,6 @@
 import { apply } from "../../../src/protocol/core.ts";
 import { proposalsView } from "../../../src/protocol/decisions/proposals-view.ts";
+import { requestsView } from "../../../src/protocol/requests/requests-view.ts";
 import type { LineEvent } from "../../../src/protocol/events.ts";
 import type { Env } from "../../../src/protocol/env.ts";
 import { emptyState, type State } from "../../../src/protocol/state.ts";
@@ -20,6 +21,8 @@ const STEP_MS = 1_000;
  *   a proposes P [needs=b,c] [counters=Q] [thread=X] [due=3600] [plain]
  *   b acks P | acks [bare] | agrees P | rejects P | asks R | acks R request=r1
  *   a reverts P [replaced=Q]
+ *   a asks R request=<id> [type=shutdown] [to=b,c] [due=…]
+ *   b approves R | declines R [request=<id>] [bare]; a cancels R [of=b] | expires R [of=b]
  *   a beats [H] [b=3] [read=b:2] [wrong=b] [refuses=b:2,b:4] [unread] [busy] [paused]
  *
  * Heads cover all of the others by default, as read unless the beat is `unread` or names lines. `due`
@@ -33,6 +36,8 @@ export class OutcomeScript {
   readonly names = new Map<string, string>();
   readonly order: ScriptLine[] = [];
   private thread: string | undefined;
+  /** `request_id` by the name of a request. */
+  private readonly requests = new Map<string, string>();
 
   constructor(kind: "pairwise" | "outbox", roster: readonly string[], steps: readonly string[]) {
     this.script = new WireScript(kind, roster);
@@ -66,8 +71,9 @@ export class OutcomeScript {
     const line = this.script.say(log, NOON + ms, {
       type: TYPES[verb] ?? verb,
       subject: `${verb} ${name ?? ""}`,
-      body: this.body(verb, name, options),
+      body: this.body(verb, name, options, words),
       ...this.threadOf(options),
+      ...(options.has("to") ? { to: options.get("to")?.split(",") ?? [] } : {}),
       unsigned: words.includes("plain") || words.includes("bare"),
     });
     if (name !== undefined && !this.names.has(name)) this.names.set(name, line.message.id);
@@ -82,17 +88,32 @@ export class OutcomeScript {
     return thread === undefined ? {} : { thread };
   }
 
-  private body(verb: string, name: string | undefined, options: ReadonlyMap<string, string>) {
-    const id = name === undefined ? undefined : this.idOf(name);
+  private body(
+    verb: string,
+    name: string | undefined,
+    options: ReadonlyMap<string, string>,
+    flags: readonly string[],
+  ) {
+    const id = name === undefined || flags.includes("bare") ? undefined : this.idOf(name);
     const needs = options.get("needs");
     const counters = options.get("counters");
-    const request = options.get("request");
+    const request =
+      options.get("request") ?? this.requests.get(ANSWERS.has(verb) ? (name ?? "") : "");
+    if (verb === "asks" && name !== undefined && request !== undefined) {
+      this.requests.set(name, request);
+    }
+    const of = options.get("of");
+    const type = options.get("type");
     const due = options.get("due");
     const replaced = options.get("replaced");
     return {
       ...(TYPES[verb] === "ack" && id !== undefined ? { acks: id } : {}),
-      ...(verb === "rejects" ? { approve: false } : {}),
-      ...(verb === "agrees" ? { approve: true } : {}),
+      ...(verb === "rejects" || verb === "declines" ? { approve: false } : {}),
+      ...(verb === "agrees" || verb === "approves" ? { approve: true } : {}),
+      ...(verb === "cancels" ? { cancels: id } : {}),
+      ...(verb === "expires" ? { expires: id } : {}),
+      ...(of === undefined ? {} : { of }),
+      ...(type === undefined ? {} : { request_type: type }),
       ...(verb === "reverts" ? { reverts: id } : {}),
       ...(needs === undefined ? {} : { required: needs.split(",").filter((each) => each !== "") }),
       ...(counters === undefined ? {} : { counters: this.idOf(counters) }),
@@ -164,6 +185,17 @@ export class OutcomeScript {
       .sort();
   }
 
+  /** `R b approved by a:3` for each request and addressee, in the order of their names. */
+  requestEnds(state: State, self = this.script.layout.roster[0] ?? ""): string[] {
+    const names = new Map([...this.names].map(([name, id]) => [id, name]));
+    return requestsView(state.requests, state.logs, this.env(self))
+      .map(({ event_id, target, status, decided_by }) => {
+        const by = decided_by === null ? "" : ` by ${this.place(decided_by)}`;
+        return `${names.get(event_id)} ${target} ${status}${by}`;
+      })
+      .sort();
+  }
+
   place(id: string): string {
     const line = this.order.find(({ message }) => message.id === id);
     return line === undefined ? "?" : `${line.message.from}:${line.line}`;
@@ -178,7 +210,12 @@ const TYPES: Record<string, string> = {
   rejects: "ack",
   reverts: "correction",
   asks: "request",
+  approves: "ack",
+  declines: "ack",
+  cancels: "correction",
+  expires: "correction",
 };
+const ANSWERS = new Set(["approves", "declines"]);
 
 function split(word: string): [string, string] {
   const at = word.indexOf("=");

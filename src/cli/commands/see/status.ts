@@ -1,6 +1,6 @@
 import { Command, Option } from "commander";
 import type { AgentState, StatusChange } from "../../../api/client.ts";
-import type { StatusView } from "../../../api/views.ts";
+import type { ParkedView, StatusView } from "../../../api/views.ts";
 import { safeModeEnd } from "../../../protocol/incidents/safe-mode-end.ts";
 import { unownedText } from "../../../storage/unowned-logs.ts";
 import { DeaddropError } from "../../../api/errors.ts";
@@ -85,10 +85,12 @@ function statusText(cli: Cli, view: StatusView, paint: Paint): string {
   const section = (title: string, rows: readonly Cell[][]): string =>
     rows.length === 0 ? "" : `${paint("bold", title)}\n${table(rows, paint, width)}`;
   const { state, last_action, heads_down } = view.state;
-  const doing = `${state}${last_action === null ? "" : `, last: ${last_action}`}${heads_down ? ", heads down" : ""}`;
+  const says = view.parked === undefined || view.parked === null ? state : "parked";
+  const doing = `${says}${last_action === null ? "" : `, last: ${last_action}`}${heads_down ? ", heads down" : ""}`;
   const parts = [
     `${paint("bold", view.handle)} on ${sanitise(view.wire_dir)} (${sanitise(doing)}); daemon ${daemonText(view)}`,
     safeModeText(view, paint, nowMs),
+    parkedText(view, paint, nowMs),
     ...(view.stops ?? []).map(({ detail, end }) =>
       paint("red", sanitise(`NOT SENT: ${detail} → ${end}`)),
     ),
@@ -120,6 +122,21 @@ function statusText(cli: Cli, view: StatusView, paint: Paint): string {
     `${paint("bold", "Next")}  ${paint("green", sanitise(view.next))}`,
   ];
   return parts.filter((part) => part !== "").join("\n\n");
+}
+
+const STOP_HOOK: Record<ParkedView["stop_hook"], string> = {
+  waiting: "the stop hook waits for the daemon to run",
+  running: "the stop hook runs",
+  done: "the stop hook has run",
+  failed: "the stop hook did not work: deaddrop incident notices",
+  none: "there is no stop hook",
+};
+
+function parkedText({ parked }: StatusView, paint: Paint, nowMs: number): string {
+  if (parked === undefined || parked === null) return "";
+  const { since, peer, stop_hook } = parked;
+  const words = `PARKED since ${when(since, nowMs)}: you approved the shutdown that ${peer} asked for; ${STOP_HOOK[stop_hook]}.`;
+  return `${paint("yellow", sanitise(words))}\nNothing new is begun; deaddrop wake ends that.`;
 }
 
 function noticesText({ notices }: StatusView): string {

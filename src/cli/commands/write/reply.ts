@@ -12,6 +12,7 @@ import {
   subjectWith,
 } from "../../sending/parent.ts";
 import { recipients } from "../../sending/recipients.ts";
+import { requestToUs, wantsAnswer } from "../../sending/request.ts";
 import { addSendFlags, deliver, draftOptions, type SendFlags } from "../../sending/send-draft.ts";
 
 interface Flags extends SendFlags, BodyFlags {
@@ -53,6 +54,8 @@ export async function run(
   const body = withState(flags.type, await readNeededBody(cli, flags, argument), flags.state);
   await withClient(cli, flags, async (client) => {
     const parent = await parentOf(client, id);
+    const request = await requestToUs(client, parent);
+    if (request !== undefined && request.status === "pending") throw wantsAnswer(request);
     const { subject: own } = flags;
     const draft = {
       to: await recipients(client, flags.to ?? answerTo(parent, client)),

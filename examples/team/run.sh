@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# Three teammates on one machine: a risky plan is rejected with feedback, a better one is approved, one
+# shutdown is refused and one is approved. Everything is made in a new folder and ended at the end.
+#
+#   ./examples/team/run.sh
+#
+# DEADDROP names the program, for a checkout: DEADDROP="node bin/deaddrop.js" ./examples/team/run.sh
+set -euo pipefail
+
+read -r -a deaddrop <<<"${DEADDROP:-deaddrop}"
+if [ -e "${deaddrop[-1]}" ]; then deaddrop[-1]=$(realpath "${deaddrop[-1]}"); fi
+
+# What is piped in would be taken for the body of a message.
+exec </dev/null
+place=$(mktemp -d)
+export HOME="$place/home" XDG_CONFIG_HOME="$place/config" XDG_STATE_HOME="$place/state"
+export DEADDROP_WIRE="$place/_coordination" NO_COLOR=1
+mkdir -p "$HOME"
+children=()
+end() {
+  for child in "${children[@]}"; do kill "$child" 2>/dev/null || true; done
+  wait 2>/dev/null || true
+  rm -rf "$place"
+}
+trap end EXIT
+
+as() {
+  local who=$1
+  shift
+  "${deaddrop[@]}" "$@" --as "$who"
+}
+
+say() { printf '\n== %s\n' "$1"; }
+
+# Until the output of a command holds a text: what is sent reaches the others within moments.
+until_shows() {
+  local text=$1
+  shift
+  for _ in $(seq 1 300); do
+    if "$@" 2>/dev/null | grep -q -- "$text"; then return 0; fi
+    sleep 0.2
+  done
+  echo "this never came: $text" >&2
+  exit 1
+}
+
+# The event id of the newest request to an agent.
+newest_request() {
+  as "$1" requests --json | grep -o '"event_id":"[0-9a-f]*"' | tail -n 1 | cut -d '"' -f 4
+}
+
+say "a wire for lead, mate and scout"
+"${deaddrop[@]}" init --local-pair --me lead --peer mate --peer scout --layout outbox \
+  --wire "$DEADDROP_WIRE" >/dev/null
+for who in lead mate scout; do
+  # What would be a coding tool is a process that does nothing but live.
+  sleep 600 &
+  agent=$!
+  children+=("$agent")
+  [ "$who" != mate ] || mate_agent=$agent
+  as "$who" config set hooks.on_stop "[\"kill\",\"$agent\"]" >/dev/null
+  # Without a shell between: what is told to end is the daemon itself.
+  (exec "${deaddrop[@]}" daemon --as "$who") >"$place/$who.log" 2>&1 &
+  children+=($!)
+done
+for who in mate scout; do until_shows "$who  *online" as lead peers; done
+as lead team
+
+say "mate submits a plan, and does not begin"
+as mate request plan_approval lead --plan "1. drop the old table 2. see what breaks"
+until_shows "mate → lead" as lead requests
+as lead team
+
+say "lead rejects it, with feedback"
+as lead respond "$(newest_request lead)" --reject --reason "back it up first"
+until_shows "back it up first" as mate requests --all
+
+say "a better plan is approved, and mate begins"
+as mate request plan_approval lead --plan "1. back it up 2. drop it 3. compare"
+until_shows "pending" as lead requests
+as lead accept "$(newest_request lead)"
+until_shows "approved" as mate requests --all
+as mate status set --state busy --last-action "backing up the table" >/dev/null
+as mate ship "the table is gone, the backup is kept" --to lead --state "done" --digest "$(printf 'ab%.0s' {1..32})"
+as mate requests --all
+
+say "lead asks both to finish: scout refuses, and goes on"
+as lead request shutdown scout --body "The table is done."
+until_shows "shutdown" as scout requests
+as scout respond "$(newest_request scout)" --reject --reason "my tests still run"
+until_shows "my tests still run" as lead requests --all
+
+say "mate approves: its agent is ended, and its daemon stays"
+as lead request shutdown mate --body "The table is done. Thank you."
+until_shows "shutdown" as mate requests
+as mate respond "$(newest_request mate)" --approve
+until_shows "mate  *paused" as lead team
+until_shows "approved  *lead → mate" as lead requests --all
+if kill -0 "$mate_agent" 2>/dev/null; then echo "the agent of mate still lives" >&2 && exit 1; fi
+as lead team
+
+say "what is sent to mate now waits until it is woken"
+as lead send "one more thing" "the release notes" --to mate
+as mate wake
+until_shows "mate  *online" as lead peers
+until_shows "one more thing" as mate inbox --unread
+
+say "what became of all that was asked"
+as lead requests --all
