@@ -1,5 +1,5 @@
 import { DeaddropError } from "./errors.ts";
-import { asObject, count, flag, needed, oneOf, optional, text } from "./json-arguments.ts";
+import { asObject, count, flag, needed, oneOf, optional, text, texts } from "./json-arguments.ts";
 import { WAITED_FOR } from "../protocol/receipts/news.ts";
 import type { ViewArgs, ViewName } from "./views.ts";
 
@@ -41,6 +41,7 @@ const ARGUMENTS: { readonly [N in ViewName]: (json: unknown) => ViewArgs[N] } = 
   decisions: (json) => optional(asObject(json), "all", flag),
   proposals: none,
   requests: (json) => optional(asObject(json), "named", text),
+  check: (json) => ({ paths: needed(asObject(json), "paths", texts) }),
   incidents: none,
   notices: none,
   agent_notices: (json) => optional(asObject(json), "unread", flag),

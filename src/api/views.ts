@@ -8,6 +8,7 @@ import type { SafeMode } from "../protocol/incidents/safe-mode.ts";
 import type { KeysView } from "../protocol/keys/key-view.ts";
 import type { NewsView, WaitedFor } from "../protocol/receipts/news.ts";
 import type { ReceiptView, SentView } from "../protocol/receipts/sent-view.ts";
+import type { CheckView } from "../protocol/claims/path-check.ts";
 import type { RequestView } from "../protocol/requests/requests-view.ts";
 import type { ObligationView, ThreadOutline } from "../protocol/threads/threads-view.ts";
 import type { UnownedLogs } from "../storage/unowned-logs.ts";
@@ -177,6 +178,7 @@ export interface Views {
   decisions: DecisionsView;
   proposals: ProposalView[];
   requests: RequestView[];
+  check: CheckView;
   incidents: IncidentView[];
   notices: NoticeView[];
   agent_notices: AgentNoticeView[];
@@ -212,6 +214,7 @@ export interface ViewArgs {
   proposals: undefined;
   /** `named`: those of which `request_id` or event id begin so (6 characters or more). */
   requests: { named?: string };
+  check: { paths: readonly string[] };
   incidents: undefined;
   notices: undefined;
   agent_notices: { unread?: boolean };

@@ -4,6 +4,7 @@ import {
 } from "../../protocol/agent-notices/agent-notices-state.ts";
 import { ownLogs } from "../../wire/layout.ts";
 import type { EntryRecord } from "../../protocol/decisions/record/decision-record.ts";
+import { checkPaths } from "../../protocol/claims/path-check.ts";
 import { decisionsView, type SortedEntries } from "../../protocol/decisions/decisions-view.ts";
 import { incidentsView, unresolvedIncidents } from "../../protocol/incidents/incident-view.ts";
 import { keysView } from "../../protocol/keys/key-view.ts";
@@ -71,6 +72,7 @@ const renderers: { [N in ViewName]: Render<N> } = {
   proposals: ({ memory, env }) => proposalsView(memory.state.proposals, memory.state.logs, env),
   requests: ({ memory, env }, args) =>
     requestsView(memory.state.requests, memory.state.logs, env, args?.named),
+  check: ({ memory, env }, args) => checkPaths(memory.state, env, args.paths),
   incidents: ({ memory, env }) => incidentsView(memory.state.incidents, env, memory.state.logs),
   notices: (session) => notices(session),
   agent_notices: ({ memory }, args) =>

@@ -7,20 +7,73 @@ export function patternsOverlap(a: string, b: string): boolean {
   const left = segments(a);
   const right = segments(b);
   if (left === undefined || right === undefined) return false;
-  return overlap(
-    left,
-    right,
-    (segment) => segment === "**",
-    (x, y) => overlap(Array.from(x), Array.from(y), isStar, sameCharacter),
+  return overlap(left, right, {
+    takesAny: isAnyFolders,
+    takesAnyOfOther: isAnyFolders,
+    fits: (x, y) =>
+      overlap(Array.from(x), Array.from(y), {
+        takesAny: isStar,
+        takesAnyOfOther: isStar,
+        fits: (one, other) => one === other || one === "?" || other === "?",
+      }),
+  });
+}
+
+/**
+ * Whether a pattern matches that path, which is no pattern: `*` in it is a character. For a pattern
+ * in place of the path: whether it matches nothing that `pattern` does not; no where that is unsure.
+ */
+export function patternCovers(pattern: string, path: string): boolean {
+  const left = segments(pattern);
+  const right = segments(path);
+  if (left === undefined || right === undefined) return false;
+  return overlap(left, right, {
+    takesAny: isAnyFolders,
+    takesAnyOfOther: never,
+    fits: (x, y) =>
+      overlap(Array.from(x), Array.from(y), {
+        takesAny: isStar,
+        takesAnyOfOther: never,
+        fits: (one, other) => one === other || (one === "?" && other !== "*"),
+      }),
+  });
+}
+
+/** Whether any of those patterns matches a path, for many paths: most are told by how they begin. */
+export function pathMatcher(patterns: readonly string[]): (path: string) => boolean {
+  const all = patterns.map((pattern) => {
+    const names = segments(pattern) ?? [];
+    const firstWild = names.findIndex((name) => /[*?]/u.test(name));
+    return { pattern, begin: firstWild === -1 ? names : names.slice(0, firstWild) };
+  });
+  return (path) => {
+    const names = segments(path) ?? [];
+    return all.some(
+      ({ pattern, begin }) =>
+        begin.every((name, at) => name === names[at]) && patternCovers(pattern, path),
+    );
+  };
+}
+
+/** Whether a pattern can match a path of the project: not one above it, nor one of the disk's root. */
+export function isProjectPattern(pattern: string): boolean {
+  return (
+    !pattern.startsWith("/") &&
+    !pattern.split("/").includes("..") &&
+    segments(pattern) !== undefined
   );
+}
+
+function isAnyFolders(name: string): boolean {
+  return name === "**";
 }
 
 function isStar(character: string): boolean {
   return character === "*";
 }
 
-function sameCharacter(a: string, b: string): boolean {
-  return a === b || a === "?" || b === "?";
+function never(): boolean {
+  return false;
 }
 
 /** Names of a relative path, `.` and `..` resolved; `undefined` when it is empty or too long. */
@@ -34,15 +87,22 @@ function segments(path: string): string[] | undefined {
   return names.length === 0 || names.length > MAX_SEGMENTS ? undefined : names;
 }
 
+interface Matching<T> {
+  /** Whether an item of the first matches any run of items of the other, or none. */
+  takesAny(item: T): boolean;
+  /** The same of an item of the second. */
+  takesAnyOfOther(item: T): boolean;
+  fits(x: T, y: T): boolean;
+}
+
 /**
- * Whether two sequences can be equal, where an item for which `isAny` holds matches any run of
- * items of the other, or none. Fills one table from the end: no backtracking to blow up.
+ * Whether two sequences can be equal, by what their items match. Fills one table from the end: no
+ * backtracking to blow up.
  */
 function overlap<T>(
   a: readonly T[],
   b: readonly T[],
-  isAny: (item: T) => boolean,
-  fits: (x: T, y: T) => boolean,
+  { takesAny, takesAnyOfOther, fits }: Matching<T>,
 ): boolean {
   let below: boolean[] = [];
   for (let i = a.length; i >= 0; i--) {
@@ -51,9 +111,9 @@ function overlap<T>(
     for (let j = b.length; j >= 0; j--) {
       const y = b[j];
       if (x === undefined && y === undefined) row[j] = true;
-      else if (x !== undefined && isAny(x)) {
+      else if (x !== undefined && takesAny(x)) {
         row[j] = below[j] === true || (y !== undefined && row[j + 1] === true);
-      } else if (y !== undefined && isAny(y)) {
+      } else if (y !== undefined && takesAnyOfOther(y)) {
         row[j] = row[j + 1] === true || (x !== undefined && below[j] === true);
       } else if (x !== undefined && y !== undefined) {
         row[j] = below[j + 1] === true && fits(x, y);

@@ -1,0 +1,86 @@
+import { decisionsView } from "../decisions/decisions-view.ts";
+import { pathMatcher } from "../decisions/path-match.ts";
+import type { SignedDecision } from "../decisions/record/decision-record.ts";
+import type { Env } from "../env.ts";
+import type { State } from "../state.ts";
+
+/** Why we should not edit a path now. */
+export type PathBlock =
+  /** Another agent's domain, and no decision in force that both agreed to touches it. Spec 3.6. */
+  | { readonly kind: "domain"; readonly domain: string; readonly owner: string }
+  /** Another agent claims it for itself alone. Spec 3.7. */
+  | {
+      readonly kind: "claim";
+      readonly from: string;
+      readonly event_id: string;
+      /** ISO 8601: when the claim ends by itself, by our clock. */
+      readonly until: string;
+      readonly reason: string | null;
+    };
+
+/**
+ * `own`: our domain; `covered`: another's, and a decision in force touches it; `free`: nobody's;
+ * `blocked`: by each of `blocked_by`.
+ */
+export interface CheckedPath {
+  /** As it was asked: relative to the folder that the paths of domains begin at, with `/`. */
+  path: string;
+  verdict: "own" | "covered" | "free" | "blocked";
+  /** Names of the domains that it lies in. */
+  domains: string[];
+  /** Ids of the decisions that cover it. */
+  decisions: string[];
+  blocked_by: PathBlock[];
+}
+
+/** What we may edit, as `deaddrop check` and the git hooks ask it. Spec 3.6, 3.7. */
+export interface CheckView {
+  handle: string;
+  /** Logs that are not read to their end: what they hold may change a verdict. */
+  behind: string[];
+  paths: CheckedPath[];
+}
+
+/** What we may edit of those paths. Domains are those of the pinned configuration. */
+export function checkPaths(state: State, env: Env, paths: readonly string[]): CheckView {
+  const domains = [...env.policy.domains].map(([name, { owner, paths: owned }]) => ({
+    name,
+    owner,
+    covers: pathMatcher(owned),
+    decisions: decisionsOf(state, env, name, owner),
+  }));
+  const behind = [...env.layout.logs.keys()].filter((log) => !env.reading.caughtUp(log));
+  return {
+    handle: env.self,
+    behind,
+    paths: paths.map((path) => {
+      const touched = domains.filter(({ covers }) => covers(path));
+      const foreign = touched.filter(({ owner }) => owner !== env.self);
+      const blocked_by: PathBlock[] = foreign
+        .filter(({ decisions }) => decisions.length === 0)
+        .map(({ name, owner }) => ({ kind: "domain", domain: name, owner }));
+      return {
+        path,
+        verdict: verdictOf(blocked_by.length, touched.length, foreign.length),
+        domains: touched.map(({ name }) => name),
+        decisions: [...new Set(foreign.flatMap(({ decisions }) => decisions))],
+        blocked_by,
+      };
+    }),
+  };
+}
+
+function verdictOf(blocks: number, touched: number, foreign: number): CheckedPath["verdict"] {
+  if (blocks > 0) return "blocked";
+  if (touched === 0) return "free";
+  return foreign === 0 ? "own" : "covered";
+}
+
+/** The decisions in force that touch a domain, and that we and its owner are party to. */
+function decisionsOf({ decisions }: State, { self }: Env, domain: string, owner: string): string[] {
+  const isParty = ({ acked_by }: SignedDecision): boolean =>
+    [self, owner].every((handle) => acked_by.includes(handle));
+  return decisionsView(decisions)
+    .in_force.filter((each) => each.affected_domains.includes(domain) && isParty(each))
+    .map(({ decision_id }) => decision_id);
+}
