@@ -42,6 +42,7 @@ const ARGUMENTS: { readonly [N in ViewName]: (json: unknown) => ViewArgs[N] } = 
   proposals: none,
   requests: (json) => optional(asObject(json), "named", text),
   check: (json) => ({ paths: needed(asObject(json), "paths", texts) }),
+  claims: none,
   incidents: none,
   notices: none,
   agent_notices: (json) => optional(asObject(json), "unread", flag),

@@ -8,6 +8,7 @@ import type { SafeMode } from "../protocol/incidents/safe-mode.ts";
 import type { KeysView } from "../protocol/keys/key-view.ts";
 import type { NewsView, WaitedFor } from "../protocol/receipts/news.ts";
 import type { ReceiptView, SentView } from "../protocol/receipts/sent-view.ts";
+import type { ClaimView } from "../protocol/claims/claims-view.ts";
 import type { CheckView } from "../protocol/claims/path-check.ts";
 import type { RequestView } from "../protocol/requests/requests-view.ts";
 import type { ObligationView, ThreadOutline } from "../protocol/threads/threads-view.ts";
@@ -20,6 +21,8 @@ import type { StorageView, TroubleView } from "./troubles.ts";
 
 export type * from "./messages.ts";
 // What the core makes is declared there, once.
+export type { ClaimStatus, ClaimView } from "../protocol/claims/claims-view.ts";
+export type { CheckView } from "../protocol/claims/path-check.ts";
 export type { ProposalStatus, ProposalView } from "../protocol/decisions/proposals-view.ts";
 export type { Presence } from "../protocol/heartbeats/liveness.ts";
 export type { IncidentAddressee, IncidentView } from "../protocol/incidents/incident-view.ts";
@@ -179,6 +182,7 @@ export interface Views {
   proposals: ProposalView[];
   requests: RequestView[];
   check: CheckView;
+  claims: ClaimView[];
   incidents: IncidentView[];
   notices: NoticeView[];
   agent_notices: AgentNoticeView[];
@@ -215,6 +219,7 @@ export interface ViewArgs {
   /** `named`: those of which `request_id` or event id begin so (6 characters or more). */
   requests: { named?: string };
   check: { paths: readonly string[] };
+  claims: undefined;
   incidents: undefined;
   notices: undefined;
   agent_notices: { unread?: boolean };

@@ -1,4 +1,6 @@
 import { applyAgentNotices, decideAgentNotices } from "./agent-notices/agent-notices.ts";
+import { contestedBy, isContested } from "./claims/claim-conflicts.ts";
+import { applyClaims } from "./claims/claims.ts";
 import { applyAnnouncements, decideAnnouncements } from "./keys/announcements.ts";
 import { decideBeats } from "./heartbeats/beats.ts";
 import type { BeatTimers } from "./heartbeats/beat-timers.ts";
@@ -43,10 +45,14 @@ export function apply(state: State, event: CoreEvent, env: Env): void {
   const changed = applyProposals(proposals, event, env, logs, touched);
   applyDecisions(state.decisions, event, env, proposals, logs, changed);
   const answered = applyRequests(requests, event, env, logs, touched);
+  const claimed = applyClaims(state.claims, event, env);
+  const facts = { claims: state.claims, logs, env, nowMs: event.at };
   const refusals = applyReceipts(receipts, event, env, logs, touched);
   applyHeartbeats(state.heartbeats, event, env, {
     hasUnread: (peer) => unreadCount(receipts, env, peer) > 0,
-    isConflictOpen: (correlationId) => isConflictOpen(proposals, env, correlationId),
+    contested: contestedBy(facts, event, claimed),
+    isConflictOpen: (correlationId) =>
+      isConflictOpen(proposals, env, correlationId) || isContested(facts, correlationId),
   });
   applyIncidents(state.incidents, event, env, logs, touched);
   applyNotices(state.notices, event);
@@ -54,7 +60,12 @@ export function apply(state: State, event: CoreEvent, env: Env): void {
   applyReciprocations(state.reciprocations, changed);
   applyAnnouncements(state.announcements, event, env);
   applyTally(state.tally, event);
-  applyAgentNotices(state, event, env, { proposals: changed, requests: answered, refusals });
+  applyAgentNotices(state, event, env, {
+    proposals: changed,
+    requests: answered,
+    claims: claimed,
+    refusals,
+  });
   for (const log of touched) {
     if (!wantsPruning(logs, log)) continue;
     const needed = Math.min(beatsNeeded(proposals, log), beatsNeededByRequests(requests, log));

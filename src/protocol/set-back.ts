@@ -33,6 +33,7 @@ export function setBack(state: State, at: number): void {
   lower(state.proposals.proposals.values(), at);
   for (const { readings } of state.proposals.proposals.values()) lower(readings.values(), at);
   setRequestsBack(state.requests, at);
+  for (const claims of state.claims.byLog.values()) lower(claims, at);
   for (const { unread } of receipts.taken.values()) lower(unread, at);
   lower(receipts.sent.messages.values(), at);
   for (const { receipts: stages } of receipts.sent.messages.values()) lower(stages.values(), at);

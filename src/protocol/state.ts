@@ -1,5 +1,6 @@
 import { emptyAgentNotices, type AgentNoticesState } from "./agent-notices/agent-notices-state.ts";
 import { emptyAnnouncements, type AnnouncementsState } from "./keys/announcements.ts";
+import { emptyClaims, type ClaimsState } from "./claims/claims-state.ts";
 import { emptyDecisions, type DecisionsState } from "./decisions/decisions.ts";
 import { emptyHeartbeats, type HeartbeatsState } from "./heartbeats/heartbeats.ts";
 import { emptyIncidents, type IncidentsState } from "./incidents/incident-state.ts";
@@ -22,6 +23,7 @@ export interface State {
   readonly threads: ThreadsState;
   readonly proposals: ProposalsState;
   readonly requests: RequestsState;
+  readonly claims: ClaimsState;
   readonly decisions: DecisionsState;
   readonly heartbeats: HeartbeatsState;
   readonly receipts: ReceiptsState;
@@ -40,6 +42,7 @@ export function emptyState(): State {
     threads: emptyThreads(),
     proposals: emptyProposals(),
     requests: emptyRequests(),
+    claims: emptyClaims(),
     decisions: emptyDecisions(),
     heartbeats: emptyHeartbeats(),
     receipts: emptyReceipts(),

@@ -98,6 +98,12 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
   ],
   decisions: [["decisions"], ["decisions", "--all"]],
   proposals: [["proposals"]],
+  claim: [
+    ["claim", EVIL],
+    ["claim", "a/**"],
+  ],
+  release: [["release"], ["release", EVIL]],
+  claims: [["claims"], ["claims", "--all"]],
   wake: [["wake"], ["wake", EVIL]],
   requests: [["requests"], ["requests", "--all"], ["requests", "cancel", EVIL]],
   status: [["status"], ["status", "set", "--state", EVIL]],

@@ -38,6 +38,8 @@ const TYPES = {
   decisions: view("decisions"),
   inbox: `${view("inbox")}[number]`,
   "inbox --path": "{ inbox_path: string }",
+  claim: SENT,
+  claims: view("claims"),
   "incident ack": answer,
   "incident list": view("incidents"),
   "incident notices": view("notices"),
@@ -50,6 +52,7 @@ const TYPES = {
   pending: view("pending"),
   proposals: view("proposals"),
   propose: SENT,
+  release: SENT,
   request: SENT,
   requests: view("requests"),
   respond: answer,
@@ -261,6 +264,15 @@ async function request(scene: Scene): Promise<void> {
   );
 }
 
+/** A claim that its owner has not granted yet, two that are contested, and one that is over. */
+async function claim(scene: Scene): Promise<void> {
+  await scene.reaches("scribe", await scene.says("claim", "forge", "src/api/x.ts"));
+  await scene.says("claim", "forge", "src/**", "--reason", "a new parser");
+  await scene.reaches("forge", await scene.says("claim", "scribe", "src/ui/*", "--anyway"));
+  await scene.asks("claims", "forge");
+  await scene.says("release", "scribe");
+}
+
 /** Seldom there, or not on this wire; what makes them has tests of its own. */
 const RARE = [
   ...[
@@ -308,6 +320,7 @@ beforeAll(async () => {
   await decide(scene);
   await alarm(scene);
   await request(scene);
+  await claim(scene);
   await harm(scene, scribes);
   await lookAround(scene);
 });

@@ -1,8 +1,5 @@
 import { recoverOwnLogs } from "../session/own-logs.ts";
 import { refusalsOf } from "../../protocol/keys/announcements.ts";
-import { field, textsField } from "../../protocol/body.ts";
-import { dueOf } from "../../protocol/due.ts";
-import { ownersNeeded } from "../../protocol/decisions/required-parties.ts";
 import { safeModeEnd } from "../../protocol/incidents/safe-mode-end.ts";
 import { maySend, safeMode, type SafeMode } from "../../protocol/incidents/safe-mode.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
@@ -16,6 +13,7 @@ import type { Env } from "../../protocol/env.ts";
 import type { HeartbeatsState } from "../../protocol/heartbeats/heartbeats.ts";
 import { isParking } from "../../protocol/requests/parking.ts";
 import { pausedPeers } from "../../protocol/heartbeats/liveness.ts";
+import { checkMeaning } from "./draft-meaning.ts";
 import { draftToSign, waitsBefore } from "./park.ts";
 import { assertShape } from "../config/schema-checks.ts";
 import { obstructionOf, ownTrouble } from "../intake/trouble/log-holds.ts";
@@ -94,7 +92,7 @@ export function sendInto(
 }
 
 function address(
-  session: Pick<Session, "place" | "world">,
+  session: Pick<Session, "place" | "world" | "memory">,
   draft: Draft,
   safe: SafeMode | undefined,
 ): Addressed {
@@ -113,31 +111,8 @@ function address(
     });
   }
   const logs = logsTo(layout, handle, draft.to);
-  if (draft.type === "proposal") checkOwners(session, draft, logs);
-  if (HAVE_DUE.has(draft.type)) checkDue(draft, session.world.clock.wallMs());
+  checkMeaning(session, draft, logs);
   return { draft, logs };
-}
-
-/** Spec 3.4: a proposal names every owner of what it touches, by the pinned configuration. */
-function checkOwners(session: Pick<Session, "place">, { body }: Draft, logs: readonly Log[]): void {
-  const { domains, handle } = session.place;
-  const readers = logs.flatMap(({ addressee }) => addressee ?? []);
-  const required = textsField(body, "required") ?? readers;
-  const missing = ownersNeeded(body, domains, handle).filter((owner) => !required.includes(owner));
-  if (missing.length === 0) return;
-  throw new DeaddropError("bad_draft", `not sent: this needs ${missing.join(", ")} as well`, {
-    hint: "they own a domain that the proposal touches: name them with --required; several parties need layout outbox",
-  });
-}
-
-const HAVE_DUE: ReadonlySet<string> = new Set(["proposal", "request"]);
-
-/** Spec 3.4: readers take a `due` that is out of range as absent, so we do not write it. */
-function checkDue({ body }: Draft, nowMs: number): void {
-  if (field(body, "due") === undefined || dueOf(body, nowMs) !== undefined) return;
-  throw new DeaddropError("bad_draft", "not sent: body.due is not a time that can be asked for", {
-    hint: "it is an instant such as 2026-06-01T10:00:00Z, from 2 minutes to 30 days from now",
-  });
 }
 
 function safeModeError(type: string, safe: SafeMode, self: string): DeaddropError {

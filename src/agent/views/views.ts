@@ -4,6 +4,7 @@ import {
 } from "../../protocol/agent-notices/agent-notices-state.ts";
 import { ownLogs } from "../../wire/layout.ts";
 import type { EntryRecord } from "../../protocol/decisions/record/decision-record.ts";
+import { claimsView } from "../../protocol/claims/claims-view.ts";
 import { checkPaths } from "../../protocol/claims/path-check.ts";
 import { decisionsView, type SortedEntries } from "../../protocol/decisions/decisions-view.ts";
 import { incidentsView, unresolvedIncidents } from "../../protocol/incidents/incident-view.ts";
@@ -72,7 +73,12 @@ const renderers: { [N in ViewName]: Render<N> } = {
   proposals: ({ memory, env }) => proposalsView(memory.state.proposals, memory.state.logs, env),
   requests: ({ memory, env }, args) =>
     requestsView(memory.state.requests, memory.state.logs, env, args?.named),
-  check: ({ memory, env }, args) => checkPaths(memory.state, env, args.paths),
+  check: ({ memory, env, world }, args) =>
+    checkPaths(memory.state, env, world.clock.wallMs(), args.paths),
+  claims: ({ memory, env, world }) => {
+    const { claims, logs } = memory.state;
+    return claimsView({ claims, logs, env, nowMs: world.clock.wallMs() });
+  },
   incidents: ({ memory, env }) => incidentsView(memory.state.incidents, env, memory.state.logs),
   notices: (session) => notices(session),
   agent_notices: ({ memory }, args) =>

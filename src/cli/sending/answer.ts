@@ -23,7 +23,7 @@ export interface AnswerFlags extends Pick<
 export type Verdict = "ack" | "accept" | "reject";
 
 const WORDS: Record<Verdict, string> = { ack: "ack", accept: "accepted", reject: "rejected" };
-const CAN_BE_DECIDED = ["proposal", "request"];
+const CAN_BE_DECIDED = ["proposal", "request", "claim"];
 
 export const ANYWAY = "also when what it answers has ended (it changes nothing then)";
 
@@ -78,6 +78,7 @@ async function noteOf(
   verdict: Verdict,
 ): Promise<string | undefined> {
   if (parent.type === "incident") return safeModeNote(client, parent);
+  if (parent.type === "claim") return claimNote(client, parent);
   if (parent.type !== "proposal") return undefined;
   const notes = [
     ...(verdict === "ack"
@@ -86,6 +87,14 @@ async function noteOf(
     ...(await notNeeded(client, parent)),
   ];
   return notes.length === 0 ? undefined : notes.join(" ");
+}
+
+/** Spec 3.7: the owners of the paths grant a claim, nobody else. */
+async function claimNote(client: Client, { event_id }: Parent): Promise<string | undefined> {
+  const claims = await client.view("claims");
+  const claim = claims.find((each) => each.event_id === event_id);
+  if (claim?.owners.some(({ owner }) => owner === client.handle) === true) return undefined;
+  return "You own none of the paths that it claims, so your answer decides nothing.";
 }
 
 async function notNeeded(client: Client, parent: Parent): Promise<string[]> {
@@ -108,8 +117,8 @@ function answerOf(
   { reason }: AnswerFlags,
   request: RequestView | undefined,
 ): Draft {
-  // Spec 3.4: agreement to a proposal is said; an ack of anything else agrees to nothing.
-  const says = verdict !== "ack" || parent.type === "proposal";
+  // Spec 3.4, 3.7: agreement to a proposal or a claim is said; an ack of anything else agrees to nothing.
+  const says = verdict !== "ack" || ["proposal", "claim"].includes(parent.type);
   const named =
     request === undefined
       ? {}

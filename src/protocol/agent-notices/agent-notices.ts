@@ -4,6 +4,8 @@ import type { Env, Now } from "../env.ts";
 import type { CoreEvent } from "../events.ts";
 import { MAX_NOTICES_PER_HOUR } from "../notices.ts";
 import type { Refusal } from "../receipts/sent.ts";
+import { claimNews } from "./claim-news.ts";
+import type { Claim } from "../claims/claims-state.ts";
 import type { Request } from "../requests/request.ts";
 import type { State } from "../state.ts";
 import { incidentLine } from "../incidents/incident-lines.ts";
@@ -18,6 +20,7 @@ import { standingNews } from "./standing.ts";
 export interface Changes {
   readonly proposals: ReadonlySet<Proposal>;
   readonly requests: ReadonlySet<Request>;
+  readonly claims: readonly Claim[];
   readonly refusals: readonly Refusal[];
 }
 
@@ -26,7 +29,7 @@ export function applyAgentNotices(
   all: State,
   event: CoreEvent,
   env: Env,
-  { proposals, requests, refusals }: Changes,
+  { proposals, requests, claims, refusals }: Changes,
 ): void {
   const state = all.agentNotices;
   if (event.kind === "noticed") takeNoticed(state, event);
@@ -37,6 +40,7 @@ export function applyAgentNotices(
   note(state, [
     ...endsOf(facts, proposals, event),
     ...requestEndsOf(env, requests),
+    ...claimNews({ claims: all.claims, logs: all.logs, env, nowMs: event.at }, claims),
     ...refusalsOf(refusals, event),
     ...escalationOf(event),
   ]);

@@ -1,6 +1,8 @@
 import { decisionsView } from "../decisions/decisions-view.ts";
 import { pathMatcher } from "../decisions/path-match.ts";
 import type { SignedDecision } from "../decisions/record/decision-record.ts";
+import { bindingClaims } from "./binding-claims.ts";
+import { claimEndMs, type Claim } from "./claims-state.ts";
 import type { Env } from "../env.ts";
 import type { State } from "../state.ts";
 
@@ -19,7 +21,8 @@ export type PathBlock =
     };
 
 /**
- * `own`: our domain; `covered`: another's, and a decision in force touches it; `free`: nobody's;
+ * `own`: our domain; `covered`: another's, and a decision in force touches it or its owner has granted
+ * our claim; `free`: nobody's;
  * `blocked`: by each of `blocked_by`.
  */
 export interface CheckedPath {
@@ -30,6 +33,8 @@ export interface CheckedPath {
   domains: string[];
   /** Ids of the decisions that cover it. */
   decisions: string[];
+  /** Event ids of claims of ours that its domain's owner has granted. */
+  claims: string[];
   blocked_by: PathBlock[];
 }
 
@@ -41,8 +46,14 @@ export interface CheckView {
   paths: CheckedPath[];
 }
 
-/** What we may edit of those paths. Domains are those of the pinned configuration. */
-export function checkPaths(state: State, env: Env, paths: readonly string[]): CheckView {
+/** What we may edit of those paths now. Domains are those of the pinned configuration. */
+export function checkPaths(
+  state: State,
+  env: Env,
+  nowMs: number,
+  paths: readonly string[],
+): CheckView {
+  const claims = bindingClaims({ claims: state.claims, logs: state.logs, env, nowMs });
   const domains = [...env.policy.domains].map(([name, { owner, paths: owned }]) => ({
     name,
     owner,
@@ -56,18 +67,30 @@ export function checkPaths(state: State, env: Env, paths: readonly string[]): Ch
     paths: paths.map((path) => {
       const touched = domains.filter(({ covers }) => covers(path));
       const foreign = touched.filter(({ owner }) => owner !== env.self);
-      const blocked_by: PathBlock[] = foreign
-        .filter(({ decisions }) => decisions.length === 0)
-        .map(({ name, owner }) => ({ kind: "domain", domain: name, owner }));
+      const owners = new Set(touched.map(({ owner }) => owner));
+      const granted = claims.filter((each) => each.isOurs && each.grants(path, owners));
+      const blocked_by: PathBlock[] = [
+        ...foreign
+          .filter(({ decisions }) => decisions.length === 0 && granted.length === 0)
+          .map(({ name, owner }) => ({ kind: "domain" as const, domain: name, owner })),
+        ...claims.filter((each) => each.binds(path, owners)).map(({ claim }) => blockBy(claim)),
+      ];
       return {
         path,
         verdict: verdictOf(blocked_by.length, touched.length, foreign.length),
         domains: touched.map(({ name }) => name),
         decisions: [...new Set(foreign.flatMap(({ decisions }) => decisions))],
+        claims: granted.map(({ claim }) => claim.id),
         blocked_by,
       };
     }),
   };
+}
+
+function blockBy(claim: Claim): PathBlock {
+  const { from, id, reason = null } = claim;
+  const until = new Date(claimEndMs(claim)).toISOString();
+  return { kind: "claim", from, event_id: id, until, reason };
 }
 
 function verdictOf(blocks: number, touched: number, foreign: number): CheckedPath["verdict"] {

@@ -42,7 +42,9 @@ export interface HeartbeatsState {
 export interface PaceContext {
   /** Whether a message of that peer waits unread. */
   hasUnread(peer: string): boolean;
-  /** Whether rival proposals are still open in the thread of that correlation id. */
+  /** Whose claim, by which thread, is contested with ours since this event. Spec 3.7. */
+  readonly contested: readonly { readonly peer: string; readonly thread: string }[];
+  /** Whether rival proposals are still open in the thread of that correlation id, or claims contested. */
   isConflictOpen(correlationId: string): boolean;
 }
 
@@ -87,6 +89,9 @@ export function applyHeartbeats(
       break;
     default:
       return;
+  }
+  for (const { peer, thread } of context.contested) {
+    takeConflict(paceOf(state, peer), thread, env);
   }
   for (const pace of state.paces.values()) {
     dropEndedConflicts(pace, state.headsDown, (thread) => context.isConflictOpen(thread));

@@ -25,7 +25,12 @@ import {
   WireScript,
 } from "../../support/scripts/wire-script.ts";
 
-const NOTHING = { proposals: new Set<never>(), requests: new Set<never>(), refusals: [] };
+const NOTHING = {
+  proposals: new Set<never>(),
+  requests: new Set<never>(),
+  claims: [],
+  refusals: [],
+};
 
 function scene() {
   const script = new WireScript("pairwise", ["forge", "scribe"]);

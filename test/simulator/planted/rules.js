@@ -34,6 +34,13 @@ export const RULES_PLANTS = [
     test: "test/protocol/decisions/outcomes.test.ts",
   },
   {
+    name: "claim binds its path's owner",
+    file: "src/protocol/claims/binding-claims.ts",
+    find: "!owners.has(self) &&",
+    put: "",
+    test: "test/protocol/claims/claims.test.ts",
+  },
+  {
     name: "ack of another takes back a rejection",
     file: "src/protocol/decisions/party-position.ts",
     find: "[support, ack] = [target, undefined];",

@@ -1,5 +1,6 @@
 import { apply } from "../../../src/protocol/core.ts";
 import { proposalsView } from "../../../src/protocol/decisions/proposals-view.ts";
+import { claimsView } from "../../../src/protocol/claims/claims-view.ts";
 import { requestsView } from "../../../src/protocol/requests/requests-view.ts";
 import type { LineEvent } from "../../../src/protocol/events.ts";
 import type { Env } from "../../../src/protocol/env.ts";
@@ -23,6 +24,7 @@ const STEP_MS = 1_000;
  *   a reverts P [replaced=Q]
  *   a asks R request=<id> [type=shutdown] [to=b,c] [due=…]
  *   b approves R | declines R [request=<id>] [bare]; a cancels R [of=b] | expires R [of=b]
+ *   a claims C paths=src/**,docs/* [mode=shared] [ttl=60] [to=b] | releases C; b grants C | denies C
  *   a beats [H] [b=3] [read=b:2] [wrong=b] [refuses=b:2,b:4] [unread] [busy] [paused]
  *
  * Heads cover all of the others by default, as read unless the beat is `unread` or names lines. `due`
@@ -36,6 +38,8 @@ export class OutcomeScript {
   readonly names = new Map<string, string>();
   readonly order: ScriptLine[] = [];
   private thread: string | undefined;
+  /** Correlation id by the name of a claim: each begins its own thread. */
+  private readonly claims = new Map<string, string>();
   /** `request_id` by the name of a request. */
   private readonly requests = new Map<string, string>();
 
@@ -72,16 +76,24 @@ export class OutcomeScript {
       type: TYPES[verb] ?? verb,
       subject: `${verb} ${name ?? ""}`,
       body: this.body(verb, name, options, words),
-      ...this.threadOf(options),
+      ...this.threadOf(verb, name, options),
       ...(options.has("to") ? { to: options.get("to")?.split(",") ?? [] } : {}),
       unsigned: words.includes("plain") || words.includes("bare"),
     });
     if (name !== undefined && !this.names.has(name)) this.names.set(name, line.message.id);
+    if (verb === "claims" && name !== undefined) this.claims.set(name, line.message.correlationId);
     this.thread ??= line.message.correlationId;
     this.order.push(line);
   }
 
-  private threadOf(options: ReadonlyMap<string, string>): { thread?: string } {
+  private threadOf(
+    verb: string,
+    name: string | undefined,
+    options: ReadonlyMap<string, string>,
+  ): { thread?: string } {
+    if (verb === "claims" && !options.has("thread")) return {};
+    const claimed = this.claims.get(name ?? "");
+    if (claimed !== undefined) return { thread: claimed };
     const named = options.get("thread");
     if (named === "new") return {};
     const thread = named ?? this.thread;
@@ -106,10 +118,11 @@ export class OutcomeScript {
     const type = options.get("type");
     const due = options.get("due");
     const replaced = options.get("replaced");
+    if (verb === "claims") return claimBody(options);
     return {
       ...(TYPES[verb] === "ack" && id !== undefined ? { acks: id } : {}),
-      ...(verb === "rejects" || verb === "declines" ? { approve: false } : {}),
-      ...(verb === "agrees" || verb === "approves" ? { approve: true } : {}),
+      ...(["rejects", "declines", "denies"].includes(verb) ? { approve: false } : {}),
+      ...(["agrees", "approves", "grants"].includes(verb) ? { approve: true } : {}),
       ...(verb === "cancels" ? { cancels: id } : {}),
       ...(verb === "expires" ? { expires: id } : {}),
       ...(of === undefined ? {} : { of }),
@@ -196,6 +209,19 @@ export class OutcomeScript {
       .sort();
   }
 
+  /** `C a held`, `C a lost D` for each claim, in the order of their names. */
+  claimStandings(state: State, self: string, nowMs: number, change: EnvChange = {}): string[] {
+    const names = new Map([...this.names].map(([name, id]) => [id, name]));
+    const { claims, logs } = state;
+    return claimsView({ claims, logs, env: this.env(self, change), nowMs })
+      .map(({ event_id, from, status, against }) => {
+        const others = against.map((other) => names.get(other.event_id) ?? "?");
+        const to = others.length === 0 ? "" : ` ${others.join(" ")}`;
+        return `${names.get(event_id)} ${from} ${status}${to}`;
+      })
+      .sort();
+  }
+
   place(id: string): string {
     const line = this.order.find(({ message }) => message.id === id);
     return line === undefined ? "?" : `${line.message.from}:${line.line}`;
@@ -212,10 +238,24 @@ const TYPES: Record<string, string> = {
   asks: "request",
   approves: "ack",
   declines: "ack",
+  claims: "claim",
+  releases: "release",
+  grants: "ack",
+  denies: "ack",
   cancels: "correction",
   expires: "correction",
 };
 const ANSWERS = new Set(["approves", "declines"]);
+
+function claimBody(options: ReadonlyMap<string, string>) {
+  const mode = options.get("mode");
+  const ttl = options.get("ttl");
+  return {
+    paths: (options.get("paths") ?? "").split(",").filter((path) => path !== ""),
+    ...(mode === undefined ? {} : { mode }),
+    ...(ttl === undefined ? {} : { ttl_seconds: Number.isNaN(Number(ttl)) ? ttl : Number(ttl) }),
+  };
+}
 
 function split(word: string): [string, string] {
   const at = word.indexOf("=");

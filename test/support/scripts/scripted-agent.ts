@@ -52,6 +52,7 @@ export class ScriptedAgent {
     applyReceipts(this.receipts, event, this.env, this.logs, touched);
     applyHeartbeats(this.heartbeats, event, this.env, {
       hasUnread: (peer) => unreadCount(this.receipts, this.env, peer) > 0,
+      contested: [],
       isConflictOpen: (thread) => this.openConflicts.has(thread),
     });
     applyIncidents(this.incidents, event, this.env, this.logs, touched);

@@ -1,0 +1,88 @@
+import type { Env } from "../env.ts";
+import { authorTier, isVerified } from "../routing.ts";
+import type { ClaimMode } from "./claim-line.ts";
+import {
+  grantsOf,
+  liveClaims,
+  mayClaim,
+  rivalsOf,
+  type ClaimFacts,
+  type Grant,
+} from "./claim-standing.ts";
+import { allClaims, claimEndMs, isLiveClaim, type Claim } from "./claims-state.ts";
+
+/**
+ * `held`; `waiting` for the word of a domain's owner, or `denied` by one; `lost` to a claim that its
+ * author knew of, or `contested` with one; over: `released`, `expired`; `void`: its author may not
+ * claim any more.
+ */
+export type ClaimStatus =
+  "held" | "waiting" | "denied" | "lost" | "contested" | "released" | "expired" | "void";
+
+/** One claim, as `deaddrop claims` prints it. It is our own view of it. Spec 3.7. */
+export interface ClaimView {
+  event_id: string;
+  correlation_id: string;
+  from: string;
+  /** Whom it binds. */
+  to: string[];
+  paths: string[];
+  mode: ClaimMode;
+  reason: string | null;
+  status: ClaimStatus;
+  /** The claims that it lost to or is contested with. */
+  against: { event_id: string; from: string }[];
+  /** The owners of the domains that it touches, and what they say. */
+  owners: { domain: string; owner: string; says: Grant["says"] }[];
+  /** ISO 8601. */
+  since: string;
+  /** When it ends by itself, by our clock. */
+  until: string;
+}
+
+/** All that are remembered, oldest first. */
+export function claimsView(facts: ClaimFacts): ClaimView[] {
+  const live = liveClaims(facts);
+  return allClaims(facts.claims)
+    .sort((a, b) => a.at - b.at || (a.log < b.log ? -1 : 1) || a.line - b.line)
+    .map((claim) => viewOf(claim, live, facts));
+}
+
+function viewOf(claim: Claim, live: readonly Claim[], facts: ClaimFacts): ClaimView {
+  const { env, nowMs } = facts;
+  const owners = grantsOf(claim, env.policy.domains);
+  const rivals = live.includes(claim) ? rivalsOf(claim, live, facts) : [];
+  const status = statusOf(claim, owners, new Set(rivals.map(({ is }) => is)), env, nowMs);
+  return {
+    event_id: claim.id,
+    correlation_id: claim.correlationId,
+    from: claim.from,
+    to: [...claim.to],
+    paths: [...claim.paths],
+    mode: claim.mode,
+    reason: isVerified(authorTier(env, claim.from)) ? (claim.reason ?? null) : null,
+    status,
+    against: rivals
+      .filter(({ is }) => is === status)
+      .map(({ claim: { id, from } }) => ({ event_id: id, from })),
+    owners,
+    since: new Date(claim.at).toISOString(),
+    until: new Date(claimEndMs(claim)).toISOString(),
+  };
+}
+
+function statusOf(
+  claim: Claim,
+  owners: readonly Grant[],
+  rivals: ReadonlySet<string>,
+  env: Env,
+  nowMs: number,
+): ClaimStatus {
+  if (claim.released !== undefined) return "released";
+  if (!isLiveClaim(claim, nowMs)) return "expired";
+  if (!mayClaim(claim, env)) return "void";
+  if (owners.some(({ says }) => says === "denied")) return "denied";
+  if (rivals.has("lost")) return "lost";
+  if (rivals.has("contested")) return "contested";
+  return owners.some(({ says }) => says === "waiting") ? "waiting" : "held";
+}
