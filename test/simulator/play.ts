@@ -1,7 +1,7 @@
 import type { Tier } from "../../src/trust/tiers.ts";
 import type { SceneOptions } from "../support/scenes/scene-folder.ts";
 import { kept } from "./checks/broken.ts";
-import { HOSTILE, PLAIN } from "./stage/cast.ts";
+import { HOSTILE, PLAIN, SEEDS_WITHOUT_CLAIMS } from "./stage/cast.ts";
 import { Notary } from "./checks/genuine.ts";
 import { Hostile } from "./stage/hostile.ts";
 import { Inboxes } from "./checks/inboxes.ts";
@@ -54,6 +54,7 @@ export function beginPlay(seed: number): Play {
     layout,
     signing: { enforce_signed: true, allow_unsigned_from: unsigned },
     tiers: Object.fromEntries(honestNames.map((handle) => [handle, { [HOSTILE]: tier }])),
+    ...(seed > SEEDS_WITHOUT_CLAIMS ? { domains: domainsOf(honestNames) } : {}),
   };
   const stage = new Stage(roster, options, luck);
   const honest = honestNames.map((handle) => stage.member(handle));
@@ -68,6 +69,11 @@ export function beginPlay(seed: number): Play {
   if (!isHostile) stage.onStart = (member) => ledger.checkOwn(member);
   const cast = { honest, hostile, plain };
   return { seed, luck, stage, ...cast, ledger, inboxes, shared, mostOperations: 0 };
+}
+
+/** The first honest member owns some of what is claimed. */
+function domainsOf([owner]: readonly string[]): object {
+  return { api: { owner, paths: ["src/api/"] } };
 }
 
 /** What can be seen from outside, after every step. */

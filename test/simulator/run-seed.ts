@@ -5,7 +5,8 @@ import { PLAIN_MISCHIEF } from "./stage/hostile-plain.ts";
 import { MISCHIEF } from "./stage/hostile.ts";
 import { PLAIN_DEEDS } from "./stage/plain-member.ts";
 import { beginPlay, look, ringOnce, type Play } from "./play.ts";
-import { SEEDS_WITHOUT_REQUESTS } from "./stage/cast.ts";
+import { CLAIM_MISCHIEF } from "./stage/claim-deeds.ts";
+import { SEEDS_WITHOUT_CLAIMS, SEEDS_WITHOUT_REQUESTS } from "./stage/cast.ts";
 import { REQUEST_DEEDS, REQUEST_MISCHIEF } from "./stage/request-deeds.ts";
 import { comeBack, troublesOf } from "./stage/troubles.ts";
 
@@ -118,6 +119,7 @@ async function oneStep(play: Play): Promise<string> {
       ...MISCHIEF,
       ...PLAIN_MISCHIEF,
       ...(withRequests ? REQUEST_MISCHIEF : []),
+      ...(play.seed > SEEDS_WITHOUT_CLAIMS ? CLAIM_MISCHIEF : []),
     ]);
     mischief(play, hostile);
     return `${hostile.handle} ${mischief.name}`;

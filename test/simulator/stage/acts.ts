@@ -1,26 +1,13 @@
 import type { Agent } from "../../../src/agent/agent.ts";
-import type { Draft } from "../../../src/wire/compose.ts";
 import { fromPlain } from "../../../src/wire/json/json.ts";
 import type { Play } from "../play.ts";
-import { SEEDS_WITHOUT_REQUESTS } from "./cast.ts";
+import { SEEDS_WITHOUT_CLAIMS, SEEDS_WITHOUT_REQUESTS } from "./cast.ts";
+import { answerClaim, claim, release } from "./claim-deeds.ts";
 import { REQUEST_NAMES } from "./request-deeds.ts";
+import { inThread, others, send, type PlainDraft } from "./sending.ts";
 import type { Member } from "./stage.ts";
 
-type PlainDraft = Omit<Draft, "body"> & { readonly body: unknown };
-
 const SEVERITIES = ["low", "medium", "high", "critical"] as const;
-
-/** An agent says something; what it is answered is a promise from then on. */
-async function send(play: Play, who: Member, ...drafts: readonly PlainDraft[]): Promise<void> {
-  const group = drafts.map((draft) => ({ ...draft, body: fromPlain(draft.body) }));
-  await play.stage.tell(
-    who,
-    (agent) => agent.send([group]),
-    ([answer]) => {
-      for (const { log, event_id: id } of answer?.messages ?? []) play.ledger.promise(log, id);
-    },
-  );
-}
 
 /** Several agents of one host ask at once: their groups go out as one write. */
 async function sendTogether(play: Play, who: Member): Promise<void> {
@@ -36,10 +23,6 @@ async function sendTogether(play: Play, who: Member): Promise<void> {
       }
     },
   );
-}
-
-function others(play: Play, who: Member): string[] {
-  return [...play.stage.members.keys()].filter((handle) => handle !== who.handle);
 }
 
 function note(play: Play, who: Member): PlainDraft {
@@ -144,10 +127,6 @@ async function ackInThread(play: Play, who: Member): Promise<void> {
 }
 
 const TALK: ReadonlySet<string> = new Set(["ship", "warning", "request", "feedback"]);
-
-function inThread(correlationId: string, to: readonly string[], type: string) {
-  return { to, type, subject: type, correlationId };
-}
 
 async function answerWhatIsOwed(play: Play, who: Member): Promise<void> {
   const owed = await play.stage.ask(who, (agent) => agent.view("pending", undefined));
@@ -260,7 +239,17 @@ const REQUESTING: typeof ACTS = [
   [4, wakeUp],
 ];
 
+const CLAIMING: typeof ACTS = [
+  [6, claim],
+  [4, release],
+  [5, answerClaim],
+];
+
 /** What agents do in the play of a seed, and how often each. */
 export function actsOf(seed: number): typeof ACTS {
-  return seed > SEEDS_WITHOUT_REQUESTS ? [...ACTS, ...REQUESTING] : ACTS;
+  return [
+    ...ACTS,
+    ...(seed > SEEDS_WITHOUT_REQUESTS ? REQUESTING : []),
+    ...(seed > SEEDS_WITHOUT_CLAIMS ? CLAIMING : []),
+  ];
 }

@@ -7,6 +7,8 @@ export interface Outcome {
   readonly ratified: { id: string; by: string }[];
   readonly recorded: string[];
   readonly requests: RequestEnd[];
+  /** Who claims what: the view of this agent, at this time. */
+  readonly claims: unknown[];
   readonly incidents: unknown[];
   readonly safeMode: SafeMode | null;
   readonly pending: unknown[];
@@ -39,11 +41,21 @@ export async function standingOf(agent: Agent): Promise<Omit<Outcome, "threadCou
     ),
     recorded: [...decisions.in_force, ...decisions.superseded].map((entry) => entry.proposal_id),
     requests: requestEndsOf(await agent.view("requests", {})),
+    claims: await claimsOf(agent),
     incidents: incidentsOf(await agent.view("incidents", undefined)),
     safeMode: status.safe_mode,
     pending: pending.map(({ event_id: id, owed_by: by }) => ({ id, by })),
     unread: status.unread,
   };
+}
+
+async function claimsOf(agent: Agent): Promise<unknown[]> {
+  const claims = await agent.view("claims", undefined);
+  const told = claims.map(({ event_id, status, against, owners, until }) => ({
+    ...{ event_id, status, owners, until },
+    against: against.map(({ event_id: id }) => id).toSorted(),
+  }));
+  return told.toSorted((a, b) => (a.event_id < b.event_id ? -1 : 1));
 }
 
 /** In an order that does not depend on who was heard first. */
