@@ -7,10 +7,18 @@ import { newPeer } from "../../src/trust/store.ts";
 import { DEFAULT_LIMITS } from "../../src/wire/limits.ts";
 import { WIRE_ID, type LiveWire } from "./processes/live-wire.ts";
 
-/** Where a log of `owner` is not one signed chain without a gap: in words, a line each. */
-export function brokenPlaces(wire: LiveWire, owner: string, log: string): string[] {
+/**
+ * Where a log of `owner` is not one signed chain without a gap: in words, a line each. `file`: its
+ * name in the wire's folder, where that is another.
+ */
+export function brokenPlaces(
+  wire: LiveWire,
+  owner: string,
+  log: string,
+  file = `${log}.jsonl`,
+): string[] {
   const ctx = contextFor(wire, owner);
-  const text = readFileSync(join(wire.dir, `${log}.jsonl`), "utf8");
+  const text = readFileSync(join(wire.dir, file), "utf8");
   const broken = text.endsWith("\n") || text === "" ? [] : ["it ends in a torn line"];
   let head: { seq: number; id: string } | undefined;
   for (const [at, line] of text.split("\n").slice(0, -1).entries()) {
