@@ -26,7 +26,7 @@ export function contestedBy(
   );
 }
 
-/** Whether a live claim of that thread is contested with ours, or is ours and contested. */
+/** Whether a live claim of that thread is contested with any other. */
 export function isContested(facts: ClaimFacts, thread: string): boolean {
   const live = liveClaims(facts);
   return live
