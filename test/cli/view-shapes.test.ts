@@ -33,6 +33,7 @@ const TYPES = {
   accept: answer,
   ack: noted,
   broadcast: SENT,
+  check: view("check"),
   correct: answer,
   counter: answer,
   decisions: view("decisions"),
@@ -77,7 +78,18 @@ const TYPES = {
  */
 const NO_VIEW = [
   ...["as", "catch-up", "guide"],
-  ...["backup", "canonical", "card", "completion", "config", "daemon", "demo", "doctor", "init"],
+  ...[
+    "backup",
+    "canonical",
+    "card",
+    "completion",
+    "config",
+    "daemon",
+    "demo",
+    "doctor",
+    "guard",
+    "init",
+  ],
   ...["join", "keygen", "reclaim", "restore", "resume", "sas", "service", "verify"],
 ];
 
@@ -299,7 +311,10 @@ const RARE = [
 
 beforeAll(async () => {
   shapes = declaredShapes(TYPES);
-  const domains = { api: { owner: "scribe", paths: ["src/api/**"] } };
+  const domains = {
+    api: { owner: "scribe", paths: ["src/api/**"] },
+    docs: { owner: "scribe", paths: ["docs/**"] },
+  };
   const wire = makeWire({ cadenceSeconds: 1, deadlineSeconds: 120, config: { domains } });
   scene = new Scene(wire);
   await wire.daemon("forge");
@@ -323,6 +338,7 @@ async function lookAround(scene: Scene): Promise<void> {
   for (const name of proofs) await scene.asks(name, "forge");
   await scene.asks("incident notices", "forge");
   await scene.asks("notices", "forge");
+  await scene.asks("check", "forge", "src/api/client.ts", "docs/a.md");
   await scene.asks("search", "forge", "plan");
   for (const message of jsonLines(await scene.run("scribe", "inbox")) as Views["inbox"]) {
     await scene.asks("thread", "scribe", message._meta.id, "--event");
