@@ -296,6 +296,7 @@ const RARE = [
   ],
   ...["peers[].trusts_us", "peers[].waits", "status.peers[].trusts_us", "status.peers[].waits"],
   ...["proposals[].replaced_by", "thread[].proposals[].replaced_by"],
+  "check.behind",
   ...["proposals[].problem", "search[]._meta.corrections", "search[]._meta.refused"],
   ...[
     "status.in_use",

@@ -1,7 +1,6 @@
+import { NEWLINE } from "../../storage/disk/line-splitter.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import type { Git } from "./git.ts";
-
-const NEWLINE = 0x0a;
 
 /** The content of blobs by their ids, read by one process. */
 export function readBlobs(git: Git, ids: Iterable<string>): ReadonlyMap<string, Buffer> {

@@ -17,13 +17,13 @@ export interface Override {
   readonly reason: string | null;
 }
 
-const MAX_LISTED = 1_000;
+const MAX_RECORDED_PATHS = 1_000;
 
 /** As many as fit into a line that a person can read. */
 export function listedOf<T>(blocked: readonly T[]): { blocked: readonly T[]; more: number } {
   return {
-    blocked: blocked.slice(0, MAX_LISTED),
-    more: Math.max(0, blocked.length - MAX_LISTED),
+    blocked: blocked.slice(0, MAX_RECORDED_PATHS),
+    more: Math.max(0, blocked.length - MAX_RECORDED_PATHS),
   };
 }
 

@@ -1,11 +1,11 @@
 import { gunzipSync } from "node:zlib";
 import { DeaddropError } from "../../api/errors.ts";
+import { NEWLINE } from "../../storage/disk/line-splitter.ts";
 import type { Layout } from "../../wire/layout.ts";
 import type { Blob } from "./changes.ts";
 
 /** An archived segment is read up to this size. */
 const MAX_INFLATED_BYTES = 1_024 * 1_048_576;
-const NEWLINE = 0x0a;
 /** After every archived segment, whose years have four digits. */
 const LIVE = [99_999, 0] as const;
 
