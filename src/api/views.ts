@@ -22,7 +22,7 @@ import type { StorageView, TroubleView } from "./troubles.ts";
 export type * from "./messages.ts";
 // What the core makes is declared there, once.
 export type { ClaimStatus, ClaimView } from "../protocol/claims/claims-view.ts";
-export type { CheckView } from "../protocol/claims/path-check.ts";
+export type { CheckedPath, CheckView, PathBlock } from "../protocol/claims/path-check.ts";
 export type { ProposalStatus, ProposalView } from "../protocol/decisions/proposals-view.ts";
 export type { Presence } from "../protocol/heartbeats/liveness.ts";
 export type { IncidentAddressee, IncidentView } from "../protocol/incidents/incident-view.ts";

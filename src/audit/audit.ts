@@ -73,10 +73,8 @@ export async function runAudit(plan: AuditPlan, verifyAll: VerifyAll): Promise<A
   const logs = new Map<string, LogRecord>();
   const count = newTally();
   const state = emptyState();
-  const passed = (keyId: string, log: string) => logs.get(log)?.passed.has(keyId) ?? false;
-  const ctx = { ...plan.ctx, history: { passed } };
   let unverified = 0;
-  for await (const line of inOrder(plan, logs, ctx, verifyAll)) {
+  for await (const line of auditedLines(plan, verifyAll, logs)) {
     const { event, violation } = line;
     if (violation !== undefined) addViolation(count, violation);
     if (line.unverified) unverified += 1;
@@ -107,6 +105,20 @@ export async function runAudit(plan: AuditPlan, verifyAll: VerifyAll): Promise<A
       isOfThen === true ? [each] : [],
     ),
   };
+}
+
+/**
+ * What each line of the logs is, the earliest first.
+ *
+ * @param logs what is remembered of each log while it is read
+ */
+export function auditedLines(
+  plan: AuditPlan,
+  verifyAll: VerifyAll,
+  logs = new Map<string, LogRecord>(),
+): AsyncGenerator<Audited> {
+  const passed = (keyId: string, log: string) => logs.get(log)?.passed.has(keyId) ?? false;
+  return inOrder(plan, logs, { ...plan.ctx, history: { passed } }, verifyAll);
 }
 
 /** Nothing in them is read, so the rest may look clean without them. Spec 1.1. */
@@ -147,7 +159,7 @@ async function* inOrder(
 ): AsyncGenerator<Audited> {
   let waiting: Waiting[] = [];
   for (const source of plan.sources) {
-    const lines = auditedLines(plan, source, { logs, ctx, verifyAll });
+    const lines = linesOfSource(plan, source, { logs, ctx, verifyAll });
     const first = await lines.next();
     if (first.done !== true) waiting.push({ lines, head: first.value });
   }
@@ -167,7 +179,7 @@ interface NotedLine extends LineAhead {
   readonly passed: number;
 }
 
-async function* auditedLines(
+async function* linesOfSource(
   plan: AuditPlan,
   source: AuditSource,
   by: {

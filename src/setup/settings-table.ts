@@ -65,6 +65,13 @@ export const SETTINGS: readonly Setting[] = [
     about:
       "So many runs of hooks begin within an hour. What comes after them waits for the next run.",
   },
+  {
+    key: "guard.strict",
+    kind: "flag",
+    byDefault: DEFAULT_SETTINGS.guardStrict,
+    about:
+      "When the guard cannot decide about a commit or a push (`deaddrop guard`), it is blocked. Without it the guard says why and lets it pass.",
+  },
 ];
 
 /** The setting of that name. Throws a usage error that lists them. */

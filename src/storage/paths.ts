@@ -91,6 +91,8 @@ export interface AgentPaths {
   readonly ownCopies: string;
   readonly lock: string;
   readonly operatorJournal: string;
+  /** When the guard of git was overridden, and why. Spec 3.6. */
+  readonly overrides: string;
   /** There while a restore is under way, or was interrupted. */
   readonly restoring: string;
   /** In the private folder itself, however long its path is (private/socket-folder.ts). */
@@ -137,6 +139,7 @@ export function agentPaths(
     ownCopies: join(stateDir, "own"),
     lock: join(stateDir, "identity.lock"),
     operatorJournal: join(stateDir, "operator.jsonl"),
+    overrides: join(stateDir, "overrides.jsonl"),
     restoring: join(stateDir, "restoring.json"),
     socket: join(stateDir, "daemon.sock"),
   };

@@ -105,6 +105,16 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
   release: [["release"], ["release", EVIL]],
   claims: [["claims"], ["claims", "--all"]],
   wake: [["wake"], ["wake", EVIL]],
+  check: [
+    ["check", "src/a.ts"],
+    ["check", EVIL],
+    ["check", "../outside"],
+  ],
+  guard: [
+    ["guard", "check"],
+    ["guard", "status"],
+    ["guard", "install", "--as", EVIL],
+  ],
   requests: [["requests"], ["requests", "--all"], ["requests", "cancel", EVIL]],
   status: [["status"], ["status", "set", "--state", EVIL]],
   whoami: [["whoami"]],

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { SendAnswer } from "../../src/api/client.ts";
 import type { HoldsView } from "../../src/api/holds.ts";
 import type {
+  CheckView,
   DecisionsView,
   IncidentView,
   RequestView,
@@ -33,6 +34,7 @@ const TYPES = {
   accept: answer,
   ack: noted,
   broadcast: SENT,
+  check: view("check"),
   correct: answer,
   counter: answer,
   decisions: view("decisions"),
@@ -80,7 +82,18 @@ const TYPES = {
  */
 const NO_VIEW = [
   ...["as", "catch-up", "guide"],
-  ...["backup", "canonical", "card", "completion", "config", "daemon", "demo", "doctor", "init"],
+  ...[
+    "backup",
+    "canonical",
+    "card",
+    "completion",
+    "config",
+    "daemon",
+    "demo",
+    "doctor",
+    "guard",
+    "init",
+  ],
   ...["join", "keygen", "reclaim", "restore", "resume", "sas", "service", "verify"],
 ];
 
@@ -266,7 +279,14 @@ async function request(scene: Scene): Promise<void> {
 
 /** A claim that its owner has not granted yet, two that are contested, and one that is over. */
 async function claim(scene: Scene): Promise<void> {
-  await scene.reaches("scribe", await scene.says("claim", "forge", "src/api/x.ts"));
+  const granted = await scene.says("claim", "forge", "src/api/x.ts");
+  await scene.reaches("scribe", granted);
+  await scene.asks("claims", "forge");
+  await scene.run("scribe", "accept", granted);
+  await until("the owner has granted it", async () => {
+    const { paths } = await scene.asks<CheckView>("check", "forge", "src/api/x.ts");
+    return paths.some(({ claims }) => claims.length > 0);
+  });
   await scene.says("claim", "forge", "src/**", "--reason", "a new parser");
   await scene.reaches("forge", await scene.says("claim", "scribe", "src/ui/*", "--anyway"));
   await scene.asks("claims", "forge");
@@ -296,6 +316,7 @@ const RARE = [
   ],
   ...["peers[].trusts_us", "peers[].waits", "status.peers[].trusts_us", "status.peers[].waits"],
   ...["proposals[].replaced_by", "thread[].proposals[].replaced_by"],
+  "check.behind",
   ...["proposals[].problem", "search[]._meta.corrections", "search[]._meta.refused"],
   ...[
     "status.in_use",
@@ -311,7 +332,10 @@ const RARE = [
 
 beforeAll(async () => {
   shapes = declaredShapes(TYPES);
-  const domains = { api: { owner: "scribe", paths: ["src/api/**"] } };
+  const domains = {
+    api: { owner: "scribe", paths: ["src/api/**"] },
+    docs: { owner: "scribe", paths: ["docs/**"] },
+  };
   const wire = makeWire({ cadenceSeconds: 1, deadlineSeconds: 120, config: { domains } });
   scene = new Scene(wire);
   await wire.daemon("forge");
@@ -336,6 +360,7 @@ async function lookAround(scene: Scene): Promise<void> {
   for (const name of proofs) await scene.asks(name, "forge");
   await scene.asks("incident notices", "forge");
   await scene.asks("notices", "forge");
+  await scene.asks("check", "forge", "src/api/client.ts", "docs/a.md");
   await scene.asks("search", "forge", "plan");
   for (const message of jsonLines(await scene.run("scribe", "inbox")) as Views["inbox"]) {
     await scene.asks("thread", "scribe", message._meta.id, "--event");

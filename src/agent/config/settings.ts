@@ -12,6 +12,8 @@ export interface AgentSettings {
   /** How long a key is believed after its agent stops signing with it, in hours. Spec 2.5. */
   readonly keyGraceHours: number;
   readonly hooks: HookSettings;
+  /** A guard of git that cannot decide blocks. Spec 3.6. */
+  readonly guardStrict: boolean;
 }
 
 /** What is run by itself. Spec 8.3. */
@@ -38,6 +40,7 @@ export const DEFAULT_SETTINGS: AgentSettings = {
   showLastAction: true,
   keyGraceHours: 24,
   hooks: { onNotice: [], onStop: [], timeoutSeconds: 60, runsPerHour: 20 },
+  guardStrict: false,
 };
 
 /** Reads `settings.json`; throws what is wrong with it, by key. `value` is its JSON, if any. */
@@ -76,6 +79,7 @@ export function readAgentSettings(value: unknown, path: string): AgentSettings {
         count("hooks.runs_per_hour", hooks.runsPerHour, 1, MAX_RUNS_PER_HOUR),
       ),
     },
+    guardStrict: flag("guard.strict", DEFAULT_SETTINGS.guardStrict),
   };
 }
 

@@ -38,7 +38,7 @@ export function recordDecision(
   return appendShared(disk, wire.decisions, signDecision(decision, identity.signer), {
     mode: SHARED_MODE,
     known,
-    segments: segmentsOf(disk, wire.archive, "decisions"),
+    segments: () => segmentsOf(disk, wire.archive, "decisions"),
     find: (line) => {
       // Most lines are of other proposals: those need no signature check.
       if (!Buffer.from(line).includes(decision.proposal_id)) return false;

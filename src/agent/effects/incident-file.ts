@@ -14,7 +14,7 @@ export function mirrorIncident(world: World, place: AgentConfig, id: string, raw
   const needle = `"${id}"`;
   appendShared(world.disk, wire.incidents, Buffer.from(raw, "utf8"), {
     mode: SHARED_MODE,
-    segments: segmentsOf(world.disk, wire.archive, "incident_log"),
+    segments: () => segmentsOf(world.disk, wire.archive, "incident_log"),
     // Lines that answer it hold the id too, so the whole line is compared.
     find: (line) => Buffer.from(line).includes(needle) && Buffer.from(line).toString() === raw,
   });

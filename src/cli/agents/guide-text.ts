@@ -21,6 +21,7 @@ Read
                                        notices of your daemon: how proposals ended, what was refused
   deaddrop wait --timeout 300          ends when something is there; exit 3: nothing came
   deaddrop status                      peers, what is owed, the next sensible command
+  deaddrop check PATH                  may you edit that file? Exit 1: ask its owner first
   deaddrop thread ID, search TEXT, decisions, pending, sent, notices (how your proposals ended)
 
 Write (--to HANDLE where there are several peers; "*" is all)

@@ -24,8 +24,11 @@ export interface SharedOptions {
   readonly find?: (line: Uint8Array) => boolean;
   /** What `find` need not be asked of: everything up to here is known, while the file looks so. */
   readonly known?: Cursor | undefined;
-  /** Archived segments of the same file, oldest first. */
-  readonly segments?: readonly string[];
+  /**
+   * Archived segments of the same file, oldest first. Asked for under the lock: the file may be
+   * archived while we wait for it.
+   */
+  readonly segments?: () => readonly string[];
   /** Of a file that has to be made. */
   readonly mode?: number;
   readonly waitMs?: number;
@@ -92,8 +95,8 @@ function lockedError(path: string): StorageError {
 }
 
 function findArchived(disk: Disk, options: SharedOptions): Uint8Array | undefined {
-  const { find, segments = [] } = options;
-  for (const path of find === undefined ? [] : segments) {
+  const { find, segments } = options;
+  for (const path of find === undefined ? [] : (segments?.() ?? [])) {
     const segment = openSegment(disk, path);
     try {
       const found = findLine(segment, find);

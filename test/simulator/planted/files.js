@@ -67,6 +67,14 @@ export const FILES_PLANTS = [
     test: "test/scenes/storage-trouble.test.ts",
   },
   {
+    name: "archive looked at before the lock",
+    file: "src/storage/files/shared-file.ts",
+    find: "const file = openLocked(disk, path, options);",
+    put: "const early = options.segments?.() ?? []; const file = openLocked(disk, path, options); options = { ...options, segments: () => early };",
+    test: "test/storage/files/shared-file.test.ts",
+    title: "finds a line that was archived while it waited for the lock",
+  },
+  {
     name: "recorded although the entry was read meanwhile",
     file: "src/agent/effects/run-effects.ts",
     find: "if (isRecorded(decisions, effect.decision.proposal_id)) return;",

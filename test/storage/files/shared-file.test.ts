@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { StorageError } from "../../../src/storage/disk/disk.ts";
+import { segmentsOf } from "../../../src/storage/files/segments.ts";
 import { appendShared } from "../../../src/storage/files/shared-file.ts";
 import { builtForChildren } from "../../support/processes/child-modules.ts";
 import { Crashed, MemoryDisk, type MemoryProcess } from "../../support/disk/memory-disk.ts";
@@ -12,7 +13,10 @@ const PATH = "/decisions.jsonl";
 
 function record(disk: MemoryProcess, id: string, segments: readonly string[] = []) {
   const line = Buffer.from(`{"id":"${id}"}`);
-  return appendShared(disk, PATH, line, { segments, find: (present) => line.equals(present) });
+  return appendShared(disk, PATH, line, {
+    segments: () => segments,
+    find: (present) => line.equals(present),
+  });
 }
 
 function textOf(disk: MemoryProcess, path = PATH): string {
@@ -31,6 +35,30 @@ describe("a file that every agent writes", () => {
     expect(record(disk, "two", ["/archive/2025/decisions.jsonl"]).outcome).toBe("appended");
     expect(textOf(disk)).toBe('{"id":"two"}\n');
     expect(textOf(disk, "/archive/2025/decisions.jsonl")).toBe('{"id":"one"}\n');
+  });
+
+  it("finds a line that was archived while it waited for the lock", () => {
+    const world = new MemoryDisk();
+    const archiving = world.process();
+    record(archiving, "one");
+    archiving.makeFolder("/archive/2025", 0o700);
+    const disk = world.process();
+    const line = Buffer.from('{"id":"one"}');
+    // The archive is moved after the call began and before the lock is taken.
+    const late = Object.assign(Object.create(disk) as MemoryProcess, {
+      open: (path: string, how: "read" | "append", mode?: number) => {
+        const isFirst =
+          how === "append" && archiving.stat("/archive/2025/decisions.jsonl") === undefined;
+        if (isFirst) archiving.renameExclusive(PATH, "/archive/2025/decisions.jsonl");
+        return disk.open(path, how, mode);
+      },
+    });
+    const answer = appendShared(late, PATH, line, {
+      segments: () => segmentsOf(disk, "/archive", "decisions"),
+      find: (present) => line.equals(present),
+    });
+    expect(answer.outcome).toBe("found");
+    expect(textOf(disk)).toBe("");
   });
 
   it("ends an unterminated last line with a newline and never cuts it", () => {

@@ -1,0 +1,71 @@
+import { Command } from "commander";
+import { DeaddropError } from "../../../api/errors.ts";
+import type { CheckView } from "../../../api/views.ts";
+import { absolutePath, projectFrom, projectPath } from "../../../setup/guard/project-paths.ts";
+import { findWire, withClient, type Cli, type GlobalFlags } from "../../context.ts";
+import { askPaths } from "../../guard/ask-paths.ts";
+import { behindLine, blockedLines } from "../../guard/block-text.ts";
+import { readText } from "../../guard/read-text.ts";
+import { example } from "../../output/example.ts";
+import { emit, type Paint } from "../../output/output.ts";
+import { sanitise } from "../../output/sanitise.ts";
+
+/** `deaddrop check`: may we edit these files now? Spec 3.6, 3.7. */
+export function command(cli: Cli): Command {
+  return new Command("check")
+    .description(
+      "Says which paths lie in another agent's domain without a decision that covers them, or are\n" +
+        "claimed by another agent. Exits 1 when one is blocked. Needs no git.",
+    )
+    .argument("<path...>", "files, from the current folder; - reads them from standard input")
+    .addHelpText(
+      "after",
+      example(
+        "deaddrop check src/api/client.ts",
+        "git diff --name-only -z --relative | deaddrop check -",
+      ),
+    )
+    .action((paths: string[], flags: GlobalFlags) => run(cli, paths, flags));
+}
+
+export async function run(cli: Cli, given: readonly string[], flags: GlobalFlags): Promise<void> {
+  const isPiped = given.length === 1 && given[0] === "-";
+  const paths = pathsInProject(cli, flags, isPiped ? listed(await readText(cli.stdin)) : given);
+  const { view, viaDaemon } = await withClient(cli, flags, async (client) => ({
+    view: await askPaths(client, paths),
+    viaDaemon: client.viaDaemon,
+  }));
+  if (!viaDaemon) cli.stderr.write("No daemon runs: the logs were read for this.\n");
+  emit(cli, flags, view, (paint) => checkText(view, paint));
+  if (view.paths.some(({ verdict }) => verdict === "blocked")) cli.exitCode = 1;
+}
+
+/** With NUL between them (`-z` of git), else one a line. */
+function listed(text: string): string[] {
+  return text.split(text.includes("\0") ? "\0" : "\n").filter((path) => path !== "");
+}
+
+function pathsInProject(cli: Cli, flags: GlobalFlags, given: readonly string[]): string[] {
+  const project = projectFrom(findWire(cli, flags), cli.cwd);
+  return given.map((path) => {
+    const inside = path === "" ? undefined : projectPath(project, absolutePath(cli.cwd, path));
+    if (inside !== undefined && inside !== "") return inside;
+    const top = project.workTree?.top;
+    const also = top === undefined ? "" : `, nor below ${top}`;
+    throw new DeaddropError("usage", `"${path}" is not in the project`, {
+      hint: `give files below ${project.holder}, which holds the wire${also}`,
+    });
+  });
+}
+
+function checkText(view: CheckView, paint: Paint): string {
+  const blocked = view.paths.filter(({ verdict }) => verdict === "blocked");
+  const free = view.paths.length - blocked.length;
+  const lines = blocked.length > 0 ? blockedLines(blocked, paint) : [];
+  const covered = [...new Set(view.paths.flatMap(({ decisions }) => decisions))];
+  if (free > 0) lines.push(`${paint("green", "free to edit")}: ${free} of ${view.paths.length}`);
+  if (covered.length > 0) {
+    lines.push(`by decision: ${covered.map((id) => sanitise(id)).join(", ")}`);
+  }
+  return [...lines, ...behindLine(view)].join("\n");
+}

@@ -1,0 +1,139 @@
+import { fileURLToPath } from "node:url";
+import { DeaddropError } from "../../api/errors.ts";
+import { hookStates, installHooks, uninstallHooks } from "../../setup/guard/hooks.ts";
+import { hooksFolder } from "../../setup/guard/hooks-folder.ts";
+import { lastOverrides, type Override } from "../../setup/guard/overrides.ts";
+import { openRepository } from "../../setup/guard/repository.ts";
+import { agentPlace } from "../agent-place.ts";
+import type { Cli, GlobalFlags } from "../context.ts";
+import { emit, type Paint } from "../output/output.ts";
+import { sanitise } from "../output/sanitise.ts";
+import { failure } from "./override.ts";
+
+export interface InstallFlags extends GlobalFlags {
+  shared?: boolean;
+}
+
+const SHOWN_OVERRIDES = 5;
+
+/** `deaddrop guard install`. Running it again changes nothing. */
+export function install(cli: Cli, flags: InstallFlags): void {
+  const { place } = agentPlace(cli, flags);
+  const { path, isShared } = hooksFolder(openRepository(cli.cwd, cli.env));
+  if (isShared && flags.shared !== true) {
+    throw new DeaddropError(
+      "refused",
+      `the hooks of this repository are in ${path}, outside of it`,
+      {
+        hint: "core.hooksPath names it, and every repository that uses it would be guarded too. If you mean that: --shared. Else give this repository its own folder: git config core.hooksPath .git/hooks",
+      },
+    );
+  }
+  const given = { wire: flags.wire && place.wire.folder, as: flags.as };
+  const written = installHooks(path, {
+    node: process.execPath,
+    bin: fileURLToPath(new URL("../../../bin/deaddrop.js", import.meta.url)),
+    flags: Object.entries(given).flatMap(([name, value]) => (value ? [`--${name}`, value] : [])),
+    settings: place.paths.settings,
+  });
+  const chained = hookStates(path).flatMap(({ before }) => before ?? []);
+  emit(cli, flags, { hooks_folder: path, written, chained }, (paint) =>
+    [
+      written.length === 0
+        ? `The guard is installed already in ${sanitise(path)}`
+        : `${paint("green", "installed")} ${written.join(", ")} in ${sanitise(path)}`,
+      ...chained.map((each) => `runs first: ${sanitise(each)}`),
+      `It asks as ${place.handle}. deaddrop guard status says more; deaddrop guard uninstall removes it.`,
+    ].join("\n"),
+  );
+}
+
+/** `deaddrop guard uninstall`: the repository is as it was before. */
+export function uninstall(cli: Cli, flags: GlobalFlags): void {
+  const { path } = hooksFolder(openRepository(cli.cwd, cli.env));
+  const removed = uninstallHooks(path);
+  emit(cli, flags, { hooks_folder: path, removed }, (paint) =>
+    removed.length === 0
+      ? `No guard is installed in ${sanitise(path)}`
+      : `${paint("green", "removed")} ${removed.join(", ")} from ${sanitise(path)}`,
+  );
+}
+
+/** What `guard status --json` prints. */
+interface GuardStatus {
+  hooks_folder: string;
+  /** Other repositories use that folder too. */
+  shared: boolean;
+  /** `changed`: by somebody, after the guard had made it; `other`: no guard. */
+  hooks: {
+    hook: string;
+    state: "installed" | "changed" | "other" | "none";
+    runs_first: string | null;
+  }[];
+  handle: string | null;
+  wire: string | null;
+  strict: boolean | null;
+  /** Why it could not decide now. */
+  trouble: string | null;
+  overrides: Override[];
+}
+
+/** `deaddrop guard status`. */
+export function status(cli: Cli, flags: GlobalFlags): void {
+  const { path, isShared } = hooksFolder(openRepository(cli.cwd, cli.env));
+  const hooks = hookStates(path).map(({ hook, found, before }) => ({
+    ...{ hook, state: STATES[found?.is ?? "none"] },
+    runs_first: before ?? null,
+  }));
+  const answer = { hooks_folder: path, shared: isShared, hooks, ...whoIsAsked(cli, flags) };
+  emit(cli, flags, answer, (paint) => statusText(answer, paint));
+}
+
+const STATES = { ours: "installed", changed: "changed", foreign: "other", none: "none" } as const;
+
+type Asked = Pick<GuardStatus, "handle" | "wire" | "strict" | "trouble" | "overrides">;
+
+function whoIsAsked(cli: Cli, flags: GlobalFlags): Asked {
+  try {
+    const { host, place } = agentPlace(cli, flags);
+    return {
+      ...{ handle: place.handle, wire: place.wire.folder, trouble: null },
+      strict: place.settings.guardStrict,
+      overrides: lastOverrides(host.disk, place.paths, SHOWN_OVERRIDES),
+    };
+  } catch (error) {
+    return { handle: null, wire: null, strict: null, trouble: failure(error), overrides: [] };
+  }
+}
+
+function statusText(answer: GuardStatus, paint: Paint): string {
+  const { hooks_folder, shared, hooks, handle, wire, strict, trouble, overrides } = answer;
+  const lines = [
+    `${paint("bold", "hooks")}  ${sanitise(hooks_folder)}${shared ? " (shared by several repositories)" : ""}`,
+    ...hooks.map(({ hook, state, runs_first: first }) => {
+      const after = first === null ? "" : `, after ${sanitise(first)}`;
+      return `  ${hook}: ${paint(state === "installed" ? "green" : "yellow", STATE_WORDS[state])}${after}`;
+    }),
+  ];
+  if (trouble !== null) return [...lines, `It cannot decide now: ${sanitise(trouble)}`].join("\n");
+  lines.push(
+    `${paint("bold", "asks")}   as ${handle ?? ""} on ${sanitise(wire ?? "")}`,
+    strict === true
+      ? "strict: what it cannot decide is blocked"
+      : "not strict: what it cannot decide goes through (deaddrop config set guard.strict true)",
+    overrides.length === 0 ? "never overridden" : paint("bold", "last overrides"),
+    ...overrides.map(({ at, hook, git_user, os_user, blocked, more, reason }) =>
+      sanitise(
+        `  ${at} ${hook} by ${git_user ?? os_user}: ${blocked.length + more} blocked, ${reason ?? "no reason given"}`,
+      ),
+    ),
+  );
+  return lines.join("\n");
+}
+
+const STATE_WORDS: Record<GuardStatus["hooks"][number]["state"], string> = {
+  installed: "installed",
+  changed: "changed by somebody; the guard may not run",
+  other: "not installed; another hook is there",
+  none: "not installed",
+};

@@ -1,0 +1,109 @@
+import { createHash } from "node:crypto";
+
+/** The hooks of git that the guard uses. */
+export const GUARD_HOOKS = ["pre-commit", "pre-push"] as const;
+export type GuardHook = (typeof GUARD_HOOKS)[number];
+
+/** What a hook runs, and what it says when that is gone. */
+export interface HookProgram {
+  readonly node: string;
+  readonly bin: string;
+  /** Flags that the operator gave at the installation: --wire, --as. */
+  readonly flags: readonly string[];
+  /** The private file that says whether the guard is strict. */
+  readonly settings: string;
+}
+
+const FIRST_LINES = [
+  "#!/bin/sh",
+  "# Made by `deaddrop guard install`; `deaddrop guard uninstall` removes it. Do not change it.",
+];
+
+/** Where a hook that was there before is kept. */
+export function asideName(hook: GuardHook): string {
+  return `${hook}.before-deaddrop`;
+}
+
+/**
+ * The hook's script, in POSIX sh.
+ *
+ * @param madeFolder the first folder on the way to the hook that had to be made; undefined: none
+ */
+export function hookText(
+  hook: GuardHook,
+  { node, bin, flags, settings }: HookProgram,
+  madeFolder: string | undefined,
+): string {
+  const isPush = hook === "pre-push";
+  const args = ["guard", "check", ...flags, "--settings", settings].map(quoted);
+  const check = [...args, ...(isPush ? ['--pre-push -- "$@"'] : [])].join(" ");
+  const feed = isPush ? `printf '%s' "$lines" 2>/dev/null | ` : "";
+  const body = [
+    `# made folder: ${JSON.stringify(madeFolder ?? null)}`,
+    ...(isPush ? KEEP_INPUT : []),
+    `before="\${0%/*}/${asideName(hook)}"`,
+    'if [ -x "$before" ]; then',
+    `  ${feed}"$before" "$@" || exit $?`,
+    "fi",
+    `node=${quoted(node)}`,
+    `bin=${quoted(bin)}`,
+    `settings=${quoted(settings)}`,
+    "missing=",
+    'if [ -x "$node" ] && [ -f "$bin" ]; then',
+    `  ${feed}"$node" "$bin" ${check}`,
+    "elif command -v deaddrop >/dev/null 2>&1; then",
+    `  ${feed}deaddrop ${check}`,
+    "else",
+    "  missing=1",
+    "fi",
+    "status=$?",
+    'case "$missing$status" in 0 | 1) exit "$status" ;; esac',
+    'if [ -n "$missing" ]; then',
+    '  echo "deaddrop guard: nothing was checked: neither $bin nor deaddrop in PATH is there" >&2',
+    '  echo "  install deaddrop and run: deaddrop guard install" >&2',
+    "else",
+    '  echo "deaddrop guard: nothing was checked: it ended with $status" >&2',
+    "fi",
+    `if grep -Eq '"guard\\.strict"[[:space:]]*:[[:space:]]*true' "$settings" 2>/dev/null; then`,
+    '  if [ "$ALLOW_HOTPATH" = 1 ]; then',
+    '    echo "deaddrop guard: overridden, and not recorded" >&2',
+    "    exit 0",
+    "  fi",
+    '  echo "  guard.strict is on, so it is blocked; ALLOW_HOTPATH=1 overrides" >&2',
+    "  exit 1",
+    "fi",
+    "exit 0",
+    "",
+  ].join("\n");
+  return [...FIRST_LINES, `# sha256: ${digestOf(body)}`, body].join("\n");
+}
+
+/** Both hooks are to read it. `$(…)` drops newlines at the end: the x keeps them. */
+const KEEP_INPUT = ["lines=$(cat && printf x)", "lines=${lines%x}"];
+
+/** What a file in the place of a hook is to us. */
+export type FoundHook =
+  | { readonly is: "ours"; readonly madeFolder: string | undefined }
+  /** Made by us, and changed by somebody since. */
+  | { readonly is: "changed" }
+  | { readonly is: "foreign" };
+
+export function recogniseHook(text: string): FoundHook {
+  const [shebang, notice, digestLine = "", ...rest] = text.split("\n");
+  if (shebang !== FIRST_LINES[0] || notice !== FIRST_LINES[1]) {
+    return { is: text.includes(FIRST_LINES[1] ?? "") ? "changed" : "foreign" };
+  }
+  const body = rest.join("\n");
+  if (digestLine !== `# sha256: ${digestOf(body)}`) return { is: "changed" };
+  const made = JSON.parse(rest[0]?.replace("# made folder: ", "") ?? "null") as string | null;
+  return { is: "ours", madeFolder: made ?? undefined };
+}
+
+/** A word of a shell that means itself. */
+export function quoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+function digestOf(body: string): string {
+  return createHash("sha256").update(body, "utf8").digest("hex");
+}

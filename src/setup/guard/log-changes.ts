@@ -1,0 +1,184 @@
+import type { AuditPlan } from "../../audit/audit.ts";
+import { auditedLines } from "../../audit/audit.ts";
+import type { AuditSource } from "../../audit/source.ts";
+import { isBlank, LineSplitter } from "../../storage/disk/line-splitter.ts";
+import type { Layout, Log } from "../../wire/layout.ts";
+import type { VerifyAll } from "../../wire/signature.ts";
+import { readBlobs } from "./blobs.ts";
+import type { Blob, Change, Changes } from "./changes.ts";
+import type { Git } from "./git.ts";
+import { linesIn, logPartOf, logsAmong, type StoredLog } from "./wire-logs.ts";
+
+/** What is wrong with the change of a log. Spec 3.6. */
+export interface LogProblem {
+  readonly kind: "log_deleted" | "log_rewritten" | "line_refused";
+  /** Path of the live file, in the wire's folder. */
+  readonly log: string;
+  /** Whose log it is; null: a file that several agents write. */
+  readonly owner: string | null;
+  /** The first line that differs, or the line that is refused; counted from 1. */
+  readonly line: number | null;
+  readonly detail: string;
+}
+
+/** One refused line says enough about a log; a person looks at the first ones. */
+const MAX_REFUSED_LINES = 20;
+
+/** A wire that lies in the repository. */
+interface WireInRepository {
+  readonly git: Git;
+  /** The wire's folder, from the top of the work tree, with `/`. */
+  readonly folder: string;
+  /** How lines are judged: by our pins. */
+  readonly plan: AuditPlan;
+  readonly verifyAll: VerifyAll;
+}
+
+interface ChangedLog {
+  readonly log: string;
+  readonly before: readonly StoredLog[];
+  readonly after: StoredLog;
+}
+
+/**
+ * What a change does to the logs of a wire that it must not: they only grow, and what is added is let
+ * in by admission. Segments and live file are one log. Spec 3.6.
+ */
+export async function logProblems(wire: WireInRepository, changes: Changes): Promise<LogProblem[]> {
+  const { layout } = wire.plan.env;
+  const changed = changedLogs(wire, changes);
+  const ids = changed.flatMap(({ before, after }) => [...before, after].flat());
+  const contents = readBlobs(
+    wire.git,
+    ids.map(({ id }) => id),
+  );
+  const problems: LogProblem[] = [];
+  const grown: GrownLog[] = [];
+  for (const { log, before, after } of changed) {
+    const owned = ownedBy(layout, log);
+    const lines = linesIn(after, contents);
+    const earlier = before.map((each) => linesIn(each, contents));
+    const problem = earlier.map((each) => rewriting(each, lines, after)).find((each) => each);
+    if (problem !== undefined) problems.push({ ...problem, log, owner: owned?.owner ?? null });
+    else if (owned !== undefined) {
+      grown.push({ log: owned, lines, known: Math.max(0, ...earlier.map(countLines)) });
+    }
+  }
+  return [...problems, ...(await refusedLines(wire, grown))];
+}
+
+/** The logs of which a file differs from one of the states before. */
+function changedLogs({ folder, plan }: WireInRepository, changes: Changes): ChangedLog[] {
+  const { layout } = plan.env;
+  const states = [...changes.from, ...changes.replaced];
+  const inWire = (path: string): string | undefined =>
+    folder === ""
+      ? path
+      : path.startsWith(`${folder}/`)
+        ? path.slice(folder.length + 1)
+        : undefined;
+  const partOf = ({ path }: Change): string | undefined => {
+    const inside = inWire(path);
+    return inside === undefined ? undefined : logPartOf(layout, inside)?.log;
+  };
+  const touched = new Set(states.flat().flatMap((change) => partOf(change) ?? []));
+  if (touched.size === 0) return [];
+  const files = (all: ReadonlyMap<string, Blob>) =>
+    [...all].flatMap(([path, blob]): [string, Blob][] => {
+      const inside = inWire(path);
+      return inside === undefined ? [] : [[inside, blob]];
+    });
+  const listed = changes.listed(folder);
+  const after = logsAmong(layout, files(listed));
+  const before = states.map((state) => logsAmong(layout, files(undone(listed, state))));
+  return [...touched].map((log) => ({
+    log,
+    before: before.map((logs) => logs.get(log) ?? []),
+    after: after.get(log) ?? [],
+  }));
+}
+
+/** The files as they were before the changes. */
+function undone(files: ReadonlyMap<string, Blob>, changes: readonly Change[]): Map<string, Blob> {
+  const earlier = new Map(files);
+  for (const { path, before } of changes) {
+    if (before === undefined) earlier.delete(path);
+    else earlier.set(path, before);
+  }
+  return earlier;
+}
+
+function rewriting(
+  before: Buffer,
+  lines: Buffer,
+  after: StoredLog,
+): Pick<LogProblem, "kind" | "line" | "detail"> | undefined {
+  if (before.equals(lines.subarray(0, before.length))) return undefined;
+  if (after.length === 0) {
+    const detail = `all ${countLines(before)} lines are deleted; a log may only grow`;
+    return { kind: "log_deleted", line: null, detail };
+  }
+  const line = countLines(before.subarray(0, firstDifference(before, lines))) + 1;
+  const detail = `line ${line} is changed or missing; lines may only be added behind the last one`;
+  return { kind: "log_rewritten", line, detail };
+}
+
+function firstDifference(a: Buffer, b: Buffer): number {
+  const end = Math.min(a.length, b.length);
+  for (let at = 0; at < end; at++) if (a[at] !== b[at]) return at;
+  return end;
+}
+
+function countLines(bytes: Buffer): number {
+  let count = 0;
+  for (let at = bytes.indexOf("\n"); at >= 0; at = bytes.indexOf("\n", at + 1)) count += 1;
+  return count;
+}
+
+interface GrownLog {
+  readonly log: Log;
+  readonly lines: Buffer;
+  /** So many lines were there before. */
+  readonly known: number;
+}
+
+/** The audit judges the logs from their first line; what was there before is not asked about. */
+async function refusedLines(
+  { plan, verifyAll }: WireInRepository,
+  grown: readonly GrownLog[],
+): Promise<LogProblem[]> {
+  const problems: LogProblem[] = [];
+  const byName = new Map(grown.map((each) => [each.log.name, each]));
+  const sources = grown.map(({ log, lines }) => bytesSource(log, lines));
+  for await (const { event, violation } of auditedLines({ ...plan, sources }, verifyAll)) {
+    if (event.kind !== "line" && event.kind !== "refused") continue;
+    const of = byName.get(event.log);
+    if (of === undefined || event.line <= of.known) continue;
+    const follows = event.kind === "line" && event.afterGap && event.line > 1;
+    const detail =
+      violation === undefined
+        ? "log_gap: the line before it in the chain is missing"
+        : `${violation.rule}: ${violation.detail}`;
+    if (violation === undefined && !follows) continue;
+    const { path: log, owner } = of.log;
+    problems.push({ kind: "line_refused", log, owner, line: event.line, detail });
+    if (problems.length >= MAX_REFUSED_LINES) break;
+  }
+  return problems;
+}
+
+function bytesSource(log: Log, bytes: Buffer): AuditSource {
+  return {
+    name: log.name,
+    log,
+    *lines() {
+      for (const line of new LineSplitter(0).feed(bytes)) {
+        yield { bytes: line.bytes, blank: line.bytes !== undefined && isBlank(line.bytes) };
+      }
+    },
+  };
+}
+
+function ownedBy(layout: Layout, path: string): Log | undefined {
+  return [...layout.logs.values()].find((log) => log.path === path);
+}
