@@ -3,46 +3,9 @@
 # shutdown is refused and one is approved. Everything is made in a new folder and ended at the end.
 #
 #   ./examples/team/run.sh
-#
-# DEADDROP names the program, for a checkout: DEADDROP="node bin/deaddrop.js" ./examples/team/run.sh
-set -euo pipefail
 
-read -r -a deaddrop <<<"${DEADDROP:-deaddrop}"
-if [ -e "${deaddrop[-1]}" ]; then deaddrop[-1]=$(realpath "${deaddrop[-1]}"); fi
-
-# What is piped in would be taken for the body of a message.
-exec </dev/null
-place=$(mktemp -d)
-export HOME="$place/home" XDG_CONFIG_HOME="$place/config" XDG_STATE_HOME="$place/state"
-export DEADDROP_WIRE="$place/_coordination" NO_COLOR=1
-mkdir -p "$HOME"
-children=()
-end() {
-  for child in "${children[@]}"; do kill "$child" 2>/dev/null || true; done
-  wait 2>/dev/null || true
-  rm -rf "$place"
-}
-trap end EXIT
-
-as() {
-  local who=$1
-  shift
-  "${deaddrop[@]}" "$@" --as "$who"
-}
-
-say() { printf '\n== %s\n' "$1"; }
-
-# Until the output of a command holds a text: what is sent reaches the others within moments.
-until_shows() {
-  local text=$1
-  shift
-  for _ in $(seq 1 300); do
-    if "$@" 2>/dev/null | grep -q -- "$text"; then return 0; fi
-    sleep 0.2
-  done
-  echo "this never came: $text" >&2
-  exit 1
-}
+# shellcheck source=examples/prelude.sh
+. "$(dirname "$0")/../prelude.sh"
 
 # The event id of the newest request to an agent.
 newest_request() {
@@ -59,10 +22,8 @@ for who in lead mate scout; do
   children+=("$agent")
   [ "$who" != mate ] || mate_agent=$agent
   as "$who" config set hooks.on_stop "[\"kill\",\"$agent\"]" >/dev/null
-  # Without a shell between: what is told to end is the daemon itself.
-  (exec "${deaddrop[@]}" daemon --as "$who") >"$place/$who.log" 2>&1 &
-  children+=($!)
 done
+start_daemons lead mate scout
 for who in mate scout; do until_shows "$who  *online" as lead peers; done
 as lead team
 

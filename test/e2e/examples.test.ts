@@ -30,3 +30,16 @@ it("a team: plans and shutdowns, approved and refused, and nothing is left runni
   ]);
   expect(said).toContain("mate is paused: it is stored, and waits there until it goes on.");
 });
+
+it("a guarded repository: blocked, granted, overridden, and put back", async () => {
+  const { code, said } = await play("guard/run.sh");
+  expect(code, said.join("\n")).toBe(0);
+  expect(said.filter((line) => line.includes("this commit is blocked"))).toHaveLength(2);
+  expect(said.some((line) => line.includes("told lead"))).toBe(true);
+  expect(said.slice(-4)).toEqual([
+    "change src/page.ts",
+    "change src/api/routes.ts",
+    "change src/api/hotfix.ts",
+    "change src/api/hotfix.ts",
+  ]);
+});
