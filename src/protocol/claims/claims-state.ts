@@ -24,8 +24,8 @@ export interface Claim {
   readonly at: number;
   readonly live: boolean;
   readonly timestampMs: number;
-  /** The line of its log that ends it, and when that came. */
-  released: { readonly line: number; readonly at: number } | undefined;
+  /** Its author has ended it. */
+  isReleased: boolean;
   /** What each of those said whom it is addressed to: the last ack of its log that names the claim. */
   readonly answers: Map<string, ClaimAnswer>;
 }
@@ -55,7 +55,7 @@ export function claimEndMs({ live, at, timestampMs, ttlMs }: Claim): number {
 }
 
 export function isLiveClaim(claim: Claim, nowMs: number): boolean {
-  return claim.released === undefined && nowMs < claimEndMs(claim);
+  return !claim.isReleased && nowMs < claimEndMs(claim);
 }
 
 /** All that are remembered, log by log. */

@@ -78,7 +78,7 @@ function statusOf(
   env: Env,
   nowMs: number,
 ): ClaimStatus {
-  if (claim.released !== undefined) return "released";
+  if (claim.isReleased) return "released";
   if (!isLiveClaim(claim, nowMs)) return "expired";
   if (!mayClaim(claim, env)) return "void";
   if (owners.some(({ says }) => says === "denied")) return "denied";

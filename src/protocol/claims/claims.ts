@@ -59,7 +59,7 @@ function takeClaim(
     at,
     live,
     timestampMs,
-    released: undefined,
+    isReleased: false,
     answers: new Map(),
   };
   if (!addClaim(state, claim, at)) return [];
@@ -71,12 +71,11 @@ function takeClaim(
   return [claim];
 }
 
-function takeRelease(state: ClaimsState, { log, line, at, message }: LineEvent): Claim[] {
+function takeRelease(state: ClaimsState, { log, message }: LineEvent): Claim[] {
   const ended = (state.byLog.get(log) ?? []).filter(
-    ({ correlationId, released }) =>
-      correlationId === message.correlationId && released === undefined,
+    ({ correlationId, isReleased }) => correlationId === message.correlationId && !isReleased,
   );
-  for (const claim of ended) claim.released = { line, at };
+  for (const claim of ended) claim.isReleased = true;
   return ended;
 }
 

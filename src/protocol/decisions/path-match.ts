@@ -31,7 +31,9 @@ export function patternCovers(pattern: string, path: string): boolean {
     takesAny: isAnyFolders,
     takesAnyOfOther: never,
     fits: (x, y) =>
-      overlap(Array.from(x), Array.from(y), {
+      // Most names are too short for most patterns.
+      x.replaceAll("*", "").length <= y.length &&
+      overlap(Array.from(x.replace(/\*{2,}/gu, "*")), Array.from(y), {
         takesAny: isStar,
         takesAnyOfOther: never,
         fits: (one, other) => one === other || (one === "?" && other !== "*"),
@@ -104,22 +106,21 @@ function overlap<T>(
   b: readonly T[],
   { takesAny, takesAnyOfOther, fits }: Matching<T>,
 ): boolean {
-  let below: boolean[] = [];
+  let [row, below] = [new Uint8Array(b.length + 2), new Uint8Array(b.length + 2)];
   for (let i = a.length; i >= 0; i--) {
-    const row = Array.from({ length: b.length + 1 }, () => false);
+    [row, below] = [below.fill(0), row];
     const x = a[i];
     for (let j = b.length; j >= 0; j--) {
       const y = b[j];
-      if (x === undefined && y === undefined) row[j] = true;
+      let is: boolean;
+      if (x === undefined && y === undefined) is = true;
       else if (x !== undefined && takesAny(x)) {
-        row[j] = below[j] === true || (y !== undefined && row[j + 1] === true);
+        is = below[j] === 1 || (y !== undefined && row[j + 1] === 1);
       } else if (y !== undefined && takesAnyOfOther(y)) {
-        row[j] = row[j + 1] === true || (x !== undefined && below[j] === true);
-      } else if (x !== undefined && y !== undefined) {
-        row[j] = below[j + 1] === true && fits(x, y);
-      }
+        is = row[j + 1] === 1 || (x !== undefined && below[j] === 1);
+      } else is = x !== undefined && y !== undefined && below[j + 1] === 1 && fits(x, y);
+      if (is) row[j] = 1;
     }
-    below = row;
   }
-  return below[0] === true;
+  return row[0] === 1;
 }
