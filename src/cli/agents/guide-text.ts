@@ -30,6 +30,7 @@ Write (--to HANDLE where there are several peers; "*" is all)
   deaddrop ack ID                      seen and taken
   deaddrop accept ID, deaddrop reject ID --reason "why"   of a proposal or a request: read it first
   deaddrop request TYPE HANDLE --body "…"   asks for a yes or a no; deaddrop requests: what became of it
+  deaddrop claim "src/api/**" --for 2h   you work there; deaddrop release ends it
   deaddrop counter ID "another proposal" "why"
   deaddrop propose "subject" "why" --decision "the exact words"   --due 4h: until when to answer
   deaddrop ship "what is done" --state "one line" --ref path/to/file
