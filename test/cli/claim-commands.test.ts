@@ -59,7 +59,8 @@ describe("claim", () => {
     [["../x"], "is no pattern of paths below the project's folder"],
     [[""], "is no pattern of paths below the project's folder"],
     [Array.from({ length: 33 }, (_, at) => `p${at}`), "at most 32 are allowed"],
-    [["src/**", "--for", "25h"], "ttl_seconds is not from 1 to 86400"],
+    [["src/**", "--for", "25h"], "is no span of time up to a day"],
+    [["src/**", "--for", "0h"], "is no span of time up to a day"],
     [["src/**", "--for", "soon"], "is no span of time"],
   ])("refuses %j", async (args, why) => {
     expect(await refused(["claim", ...args], there([]))).toContain(why);
@@ -136,7 +137,7 @@ describe("claims", () => {
     const { stdout } = await run(["claims"], there(all));
     const lines = stdout.trimEnd().split("\n");
     expect(lines).toHaveLength(3);
-    expect(lines[0]).toContain("src/**; new routes");
+    expect(lines[0]).toMatch(/ends .*src\/\*\*; new routes/u);
     expect(lines[1]).toContain("contested with mason 7777777777");
     expect(lines[2]).toContain("waits for mason (api)");
     expect(lines[2]).not.toContain("forge (ui)");

@@ -52,7 +52,7 @@ function row(each: ClaimView, nowMs: number): Cell[] {
     { text: status, style: STYLE_BY_STATUS[status] },
     { text: `${from} → ${to.join(", ")}`, style: "cyan" },
     { text: mode },
-    { text: OVER.includes(status) ? "" : `until ${when(until, nowMs)}` },
+    { text: OVER.includes(status) ? "" : `ends ${when(until, nowMs)}` },
     { text: [paths.join(", "), detailOf(each)].filter((text) => text !== "").join("; ") },
   ];
 }

@@ -4,7 +4,7 @@ import { DeaddropError } from "../../../api/errors.ts";
 import type { ClaimView } from "../../../api/views.ts";
 import { claimProblem, type ClaimMode } from "../../../protocol/claims/claim-line.ts";
 import { patternsOverlap } from "../../../protocol/decisions/path-match.ts";
-import { SECOND_MS } from "../../../wire/durations.ts";
+import { DAY_MS, SECOND_MS } from "../../../wire/durations.ts";
 import type { JsonObject } from "../../../wire/json/json-value.ts";
 import { MAX_SUBJECT_CODE_POINTS } from "../../../wire/limits.ts";
 import { quote } from "../../../wire/quote.ts";
@@ -69,9 +69,9 @@ export async function run(cli: Cli, paths: readonly string[], flags: Flags): Pro
 
 function lifetime(span: string | undefined): JsonObject {
   if (span === undefined) return {};
-  const spanMs = timeSpan(span);
-  if (spanMs !== undefined) return { ttl_seconds: spanMs / SECOND_MS };
-  throw new DeaddropError("usage", `--for ${quote(span)} is no span of time`, {
+  const spanMs = timeSpan(span) ?? 0;
+  if (spanMs > 0 && spanMs <= DAY_MS) return { ttl_seconds: spanMs / SECOND_MS };
+  throw new DeaddropError("usage", `--for ${quote(span)} is no span of time up to a day`, {
     hint: "give how long the claim lasts: 30m, 4h; 24h at most",
   });
 }
@@ -96,7 +96,7 @@ async function refuseOverlap(
     "refused",
     `not sent: ${from} claims ${found.paths.map((path) => quote(path)).join(", ")} until ${until} (${shortId(event_id)})`,
     {
-      hint: "ask for its release: deaddrop send --to …; --anyway claims them too, and that claim loses",
+      hint: `ask for its release: deaddrop send --to ${from} "…"; --anyway claims them too, and that claim loses`,
     },
   );
 }
