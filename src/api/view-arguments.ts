@@ -1,5 +1,6 @@
 import { DeaddropError } from "./errors.ts";
 import { asObject, count, flag, needed, oneOf, optional, text, texts } from "./json-arguments.ts";
+import { CLAIM_MODES } from "../protocol/claims/claim-line.ts";
 import { WAITED_FOR } from "../protocol/receipts/news.ts";
 import type { ViewArgs, ViewName } from "./views.ts";
 
@@ -43,6 +44,13 @@ const ARGUMENTS: { readonly [N in ViewName]: (json: unknown) => ViewArgs[N] } = 
   requests: (json) => optional(asObject(json), "named", text),
   check: (json) => ({ paths: needed(asObject(json), "paths", texts) }),
   claims: none,
+  claim_forecast: (json) => {
+    const given = asObject(json);
+    return {
+      paths: needed(given, "paths", texts),
+      mode: needed(given, "mode", oneOf(CLAIM_MODES)),
+    };
+  },
   incidents: none,
   notices: none,
   agent_notices: (json) => optional(asObject(json), "unread", flag),

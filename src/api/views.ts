@@ -8,7 +8,8 @@ import type { SafeMode } from "../protocol/incidents/safe-mode.ts";
 import type { KeysView } from "../protocol/keys/key-view.ts";
 import type { NewsView, WaitedFor } from "../protocol/receipts/news.ts";
 import type { ReceiptView, SentView } from "../protocol/receipts/sent-view.ts";
-import type { ClaimView } from "../protocol/claims/claims-view.ts";
+import type { ClaimMode } from "../protocol/claims/claim-line.ts";
+import type { ClaimForecast, ClaimView } from "../protocol/claims/claims-view.ts";
 import type { CheckView } from "../protocol/claims/path-check.ts";
 import type { RequestView } from "../protocol/requests/requests-view.ts";
 import type { ObligationView, ThreadOutline } from "../protocol/threads/threads-view.ts";
@@ -21,7 +22,7 @@ import type { StorageView, TroubleView } from "./troubles.ts";
 
 export type * from "./messages.ts";
 // What the core makes is declared there, once.
-export type { ClaimStatus, ClaimView } from "../protocol/claims/claims-view.ts";
+export type { ClaimForecast, ClaimStatus, ClaimView } from "../protocol/claims/claims-view.ts";
 export type { CheckedPath, CheckView, PathBlock } from "../protocol/claims/path-check.ts";
 export type { ProposalStatus, ProposalView } from "../protocol/decisions/proposals-view.ts";
 export type { Presence } from "../protocol/heartbeats/liveness.ts";
@@ -183,6 +184,7 @@ export interface Views {
   requests: RequestView[];
   check: CheckView;
   claims: ClaimView[];
+  claim_forecast: ClaimForecast;
   incidents: IncidentView[];
   notices: NoticeView[];
   agent_notices: AgentNoticeView[];
@@ -220,6 +222,7 @@ export interface ViewArgs {
   requests: { named?: string };
   check: { paths: readonly string[] };
   claims: undefined;
+  claim_forecast: { paths: readonly string[]; mode: ClaimMode };
   incidents: undefined;
   notices: undefined;
   agent_notices: { unread?: boolean };

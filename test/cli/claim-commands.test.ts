@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { CheckView, ClaimView } from "../../src/api/views.ts";
+import type { ClaimForecast, ClaimView } from "../../src/api/views.ts";
 import { draftedBy, ID, refusedBy, run, whoami, type Outside } from "./fake-cli.ts";
 
 const OTHER = "7".repeat(64);
@@ -20,11 +20,11 @@ const claimed = (change: Partial<ClaimView> = {}): ClaimView => ({
   ...change,
 });
 
-const there = (claims: readonly ClaimView[], blocked: CheckView["paths"] = []): Outside => ({
+const there = (claims: readonly ClaimView[], forecast: Partial<ClaimForecast> = {}): Outside => ({
   views: {
     whoami: whoami("forge", "scribe", "mason"),
     claims: [...claims],
-    check: { handle: "forge", behind: [], paths: blocked },
+    claim_forecast: { against: [], owners: [], ...forecast },
   },
 });
 
@@ -67,25 +67,19 @@ describe("claim", () => {
   });
 
   it("is not sent into another's claim, unless somebody insists", async () => {
-    const outside = there([claimed()]);
+    const until = "2026-11-21T13:00:00.000Z";
+    const against = [{ event_id: ID, from: "scribe", paths: ["src/**"], until }];
+    const outside = there([], { against });
     const words = await refused(["claim", "src/api/*"], outside);
     expect(words).toContain('scribe claims "src/**" until 2026-11-21T13:00:00.000Z');
+    expect(words).toContain("deaddrop send --to scribe");
     expect(await draftedBy(["claim", "src/api/*", "--anyway"], outside)).toBeDefined();
-    expect(await draftedBy(["claim", "docs/**"], outside)).toBeDefined();
-    const shared = there([claimed({ mode: "shared" })]);
-    expect(await draftedBy(["claim", "src/**", "--shared"], shared)).toBeDefined();
-    expect(await refused(["claim", "src/**"], shared)).toContain("scribe claims");
-    for (const status of ["released", "expired", "lost", "waiting", "void"] as const) {
-      expect(await draftedBy(["claim", "src/**"], there([claimed({ status })]))).toBeDefined();
-    }
   });
 
-  it("says whose word it needs", async () => {
-    const blocked_by = [{ kind: "domain" as const, domain: "api", owner: "mason" }];
-    const path = { path: "src/**", verdict: "blocked" as const, domains: ["api"] };
-    const outside = there([], [{ ...path, decisions: [], claims: [], blocked_by }]);
+  it("says who has to accept it", async () => {
+    const outside = there([], { owners: [{ domain: "api", owner: "mason" }] });
     const { stdout } = await run(["claim", "src/**"], outside);
-    expect(stdout).toContain("It holds there once mason has accepted it.");
+    expect(stdout).toContain("Where the paths have an owner it holds once mason has accepted it.");
   });
 });
 

@@ -40,7 +40,7 @@ const TYPES = {
   decisions: view("decisions"),
   inbox: `${view("inbox")}[number]`,
   "inbox --path": "{ inbox_path: string }",
-  claim: SENT,
+  claim: `${SENT} & { note?: string }`,
   claims: view("claims"),
   "incident ack": answer,
   "incident list": view("incidents"),

@@ -82,7 +82,7 @@ test("the owner of a domain grants a claim, takes it back, and is bound by none"
   const wire = sceneOf(THREE, { layout: "outbox", domains });
   await wire.start();
   const sent = await commandIn(wire, "forge", "claim", "src/api/x.ts");
-  expect(sent).toContain("It holds there once quill has accepted it.");
+  expect(sent).toContain("it holds once quill has accepted it.");
   await wire.pass(5 * SECOND);
   const [claim] = await wire.agent("quill").view("claims", undefined);
   expect(claim?.status).toBe("waiting");

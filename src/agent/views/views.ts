@@ -4,7 +4,8 @@ import {
 } from "../../protocol/agent-notices/agent-notices-state.ts";
 import { ownLogs } from "../../wire/layout.ts";
 import type { EntryRecord } from "../../protocol/decisions/record/decision-record.ts";
-import { claimsView } from "../../protocol/claims/claims-view.ts";
+import type { ClaimFacts } from "../../protocol/claims/claim-standing.ts";
+import { claimsView, forecastClaim } from "../../protocol/claims/claims-view.ts";
 import { checkPaths } from "../../protocol/claims/path-check.ts";
 import { decisionsView, type SortedEntries } from "../../protocol/decisions/decisions-view.ts";
 import { incidentsView, unresolvedIncidents } from "../../protocol/incidents/incident-view.ts";
@@ -75,10 +76,8 @@ const renderers: { [N in ViewName]: Render<N> } = {
     requestsView(memory.state.requests, memory.state.logs, env, args?.named),
   check: ({ memory, env, world }, args) =>
     checkPaths(memory.state, env, world.clock.wallMs(), args.paths),
-  claims: ({ memory, env, world }) => {
-    const { claims, logs } = memory.state;
-    return claimsView({ claims, logs, env, nowMs: world.clock.wallMs() });
-  },
+  claims: (session) => claimsView(claimFacts(session)),
+  claim_forecast: (session, args) => forecastClaim(claimFacts(session), args),
   incidents: ({ memory, env }) => incidentsView(memory.state.incidents, env, memory.state.logs),
   notices: (session) => notices(session),
   agent_notices: ({ memory }, args) =>
@@ -90,6 +89,11 @@ const renderers: { [N in ViewName]: Render<N> } = {
   keys: ({ memory, env }) => keysView(memory.state.keyChanges, memory.state.proposals, env),
   resolve_id: (session, args) => resolveId(session, args.id),
 };
+
+function claimFacts({ memory, env, world }: Session): ClaimFacts {
+  const { claims, logs } = memory.state;
+  return { claims, logs, env, nowMs: world.clock.wallMs() };
+}
 
 /** Every text of a peer below VERIFIED is shown with its tier. Spec 2.3. */
 function withTiers(view: SortedEntries, env: Env): DecisionsView {

@@ -96,8 +96,8 @@ async function unlessFailing(act: () => Promise<string>, otherwise: string): Pro
 
 /** What disk, wire or git say; a bug of ours goes on. */
 export function failure(error: unknown): string {
-  if (error instanceof DeaddropError || error instanceof StorageError) return error.message;
-  throw error;
+  if (!(error instanceof DeaddropError || error instanceof StorageError)) throw error;
+  return error.hint === undefined ? error.message : `${error.message}; ${error.hint}`;
 }
 
 function reasonGiven({ env }: Cli): string | null {

@@ -12,7 +12,7 @@ import {
 import { allClaims, claimEndMs, isLiveClaim, type Claim } from "./claims-state.ts";
 
 /**
- * `held`; `waiting` for the word of a domain's owner, or `denied` by one; `lost` to a claim that its
+ * `held`; `waiting` for a domain's owner, or `denied` by one; `lost` to a claim that its
  * author knew of, or `contested` with one; over: `released`, `expired`; `void`: its author may not
  * claim any more.
  */
@@ -38,6 +38,41 @@ export interface ClaimView {
   since: string;
   /** When it ends by itself, by our clock. */
   until: string;
+}
+
+/** What a claim would meet if we sent it now. Spec 3.7. */
+export interface ClaimForecast {
+  /** The claims to which it would lose, or with which it would be contested. */
+  against: { event_id: string; from: string; paths: string[]; until: string }[];
+  /** The owners who are asked, each with the domain. */
+  owners: { domain: string; owner: string }[];
+}
+
+/** By the rules for claims that are there: it is compared as the newest one of ours. */
+export function forecastClaim(
+  facts: ClaimFacts,
+  { paths, mode }: Pick<Claim, "paths" | "mode">,
+): ClaimForecast {
+  const { self, layout, policy } = facts.env;
+  const claim: Claim = {
+    ...{ id: "", log: "", line: Infinity, from: self, correlationId: "", paths, mode },
+    ...{ to: layout.roster, reason: undefined, ttlMs: 0, at: facts.nowMs, live: true },
+    ...{ timestampMs: facts.nowMs, isReleased: false, answers: new Map() },
+  };
+  return {
+    against: rivalsOf(claim, liveClaims(facts), facts).map(({ claim: other }) => ({
+      event_id: other.id,
+      from: other.from,
+      paths: [...other.paths],
+      until: new Date(claimEndMs(other)).toISOString(),
+    })),
+    owners: grantsOf(claim, policy.domains).map(({ domain, owner }) => ({ domain, owner })),
+  };
+}
+
+/** Whether a claim has ended, whatever else it was. */
+export function isOver({ status }: Pick<ClaimView, "status">): boolean {
+  return status === "released" || status === "expired";
 }
 
 /** All that are remembered, oldest first. */

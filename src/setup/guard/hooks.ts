@@ -86,10 +86,13 @@ export function uninstallHooks(folder: string): readonly GuardHook[] {
   for (const state of states) refuseChanged(state);
   const removed: GuardHook[] = [];
   for (const { hook, path, found, before } of states) {
-    if (found?.is !== "ours") continue;
+    // An installation that was cut short may have moved the hook aside, and no more.
+    const isHalfDone = found === undefined && before !== undefined;
+    if (found?.is !== "ours" && !isHalfDone) continue;
     if (before === undefined) rmSync(path);
     else renameSync(before, path);
-    if (found.madeFolder !== undefined) removeFolders(folder, found.madeFolder);
+    if (found?.is === "ours" && found.madeFolder !== undefined)
+      removeFolders(folder, found.madeFolder);
     removed.push(hook);
   }
   return removed;

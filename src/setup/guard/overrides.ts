@@ -1,3 +1,4 @@
+import { endsLine } from "../../storage/disk/line-splitter.ts";
 import { readWhole, type Disk } from "../../storage/disk/disk.ts";
 import type { AgentPaths } from "../../storage/paths.ts";
 
@@ -31,7 +32,9 @@ export function listedOf<T>(blocked: readonly T[]): { blocked: readonly T[]; mor
 export function recordOverride(disk: Disk, paths: AgentPaths, override: Override): void {
   const file = disk.open(paths.overrides, "append");
   try {
-    file.append(Buffer.from(`${JSON.stringify(override)}\n`, "utf8"));
+    // A crash may have cut the record before.
+    const begin = endsLine(file, file.stat().size) ? "" : "\n";
+    file.append(Buffer.from(`${begin}${JSON.stringify(override)}\n`, "utf8"));
     file.datasync();
   } finally {
     file.close();

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { contestedBy, isContested } from "../../../src/protocol/claims/claim-conflicts.ts";
-import { claimsView } from "../../../src/protocol/claims/claims-view.ts";
+import { claimsView, forecastClaim } from "../../../src/protocol/claims/claims-view.ts";
 import { checkPaths } from "../../../src/protocol/claims/path-check.ts";
 import { apply } from "../../../src/protocol/core.ts";
 import { emptyState } from "../../../src/protocol/state.ts";
@@ -126,4 +126,29 @@ test("a block by a claim names who claims, until when, and why", () => {
       reason: "a port",
     },
   ]);
+});
+
+test("a claim that is not sent yet is weighed by the same rules", () => {
+  const domains = new Map([["api", { owner: "b", paths: ["src/api/"] }]]);
+  const steps = [
+    "a claims A paths=src/**",
+    "b claims B paths=docs/** mode=shared",
+    "a claims C paths=src/api/x.ts",
+  ];
+  const script = new OutcomeScript("outbox", THREE, steps);
+  const env = script.env("c", { domains });
+  const { claims, logs } = script.fold("c");
+  const facts = { claims, logs, env, nowMs: NOON + MINUTE_MS };
+  const meets = (path: string, mode: "exclusive" | "shared" = "exclusive"): string[][] => {
+    const { against, owners } = forecastClaim(facts, { paths: [path], mode });
+    const names = against.map(({ event_id: id }) => [...script.names].find(([, of]) => of === id));
+    return [names.map((found) => found?.[0] ?? "?"), owners.map(({ owner }) => owner)];
+  };
+  expect(meets("src/ui/*")).toEqual([["A"], []]);
+  expect(meets("docs/a.md")).toEqual([["B"], []]);
+  expect(meets("docs/a.md", "shared")).toEqual([[], []]);
+  // Within a domain its owner decides between two.
+  expect(meets("src/api/x.ts")).toEqual([[], ["b"]]);
+  expect(meets("**")).toEqual([["A", "B"], ["b"]]);
+  expect(meets("test/**")).toEqual([[], []]);
 });

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import type { ClaimStatus, ClaimView } from "../../../api/views.ts";
+import { isOver } from "../../../protocol/claims/claims-view.ts";
 import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { emit, table, type Cell, type Style } from "../../output/output.ts";
@@ -19,7 +20,6 @@ const STYLE_BY_STATUS: Record<ClaimStatus, Style> = {
   expired: "dim",
   void: "dim",
 };
-const OVER: readonly ClaimStatus[] = ["released", "expired"];
 
 /** `deaddrop claims`: who works on what, as far as signed lines say. Spec 3.7. */
 export function command(cli: Cli): Command {
@@ -32,7 +32,7 @@ export function command(cli: Cli): Command {
 
 export async function run(cli: Cli, flags: Flags): Promise<void> {
   const all = await withClient(cli, flags, (client) => client.view("claims"));
-  const claims = all.filter(({ status }) => flags.all === true || !OVER.includes(status));
+  const claims = all.filter((each) => flags.all === true || !isOver(each));
   const nowMs = cli.clock.nowMs();
   emit(cli, flags, claims, (paint) =>
     claims.length === 0
@@ -52,7 +52,7 @@ function row(each: ClaimView, nowMs: number): Cell[] {
     { text: status, style: STYLE_BY_STATUS[status] },
     { text: `${from} → ${to.join(", ")}`, style: "cyan" },
     { text: mode },
-    { text: OVER.includes(status) ? "" : `ends ${when(until, nowMs)}` },
+    { text: isOver(each) ? "" : `ends ${when(until, nowMs)}` },
     { text: [paths.join(", "), detailOf(each)].filter((text) => text !== "").join("; ") },
   ];
 }

@@ -1,9 +1,7 @@
 import { Command } from "commander";
-import type { Client } from "../../../api/client.ts";
 import { DeaddropError } from "../../../api/errors.ts";
-import type { ClaimView } from "../../../api/views.ts";
+import type { ClaimForecast } from "../../../api/views.ts";
 import { claimProblem, type ClaimMode } from "../../../protocol/claims/claim-line.ts";
-import { patternsOverlap } from "../../../protocol/decisions/path-match.ts";
 import { DAY_MS, SECOND_MS } from "../../../wire/durations.ts";
 import type { JsonObject } from "../../../wire/json/json-value.ts";
 import { MAX_SUBJECT_CODE_POINTS } from "../../../wire/limits.ts";
@@ -56,14 +54,15 @@ export async function run(cli: Cli, paths: readonly string[], flags: Flags): Pro
     });
   }
   await withClient(cli, flags, async (client) => {
-    if (flags.anyway !== true) await refuseOverlap(client, paths, mode);
+    const forecast = await client.view("claim_forecast", { paths, mode });
+    if (flags.anyway !== true) refuseOverlap(forecast);
     const draft = {
       to: await recipients(client, flags.to ?? ["*"]),
       type: "claim",
       subject: subjectOf(paths),
       body,
     };
-    await deliver(cli, flags, client, draft, undefined, await ownersNote(client, paths));
+    await deliver(cli, flags, client, draft, undefined, ownersNote(forecast));
   });
 }
 
@@ -76,43 +75,23 @@ function lifetime(span: string | undefined): JsonObject {
   });
 }
 
-/** Spec 3.7: one that knows of a claim which overlaps it loses. */
-async function refuseOverlap(
-  client: Client,
-  paths: readonly string[],
-  mode: ClaimMode,
-): Promise<void> {
-  const claims = await client.view("claims");
-  const found = claims.find(
-    (each) =>
-      each.from !== client.handle &&
-      ["held", "contested"].includes(each.status) &&
-      (mode === "exclusive" || each.mode === "exclusive") &&
-      overlap(each, paths),
-  );
+/** Spec 3.7: an agent that knows of a claim loses to it. */
+function refuseOverlap({ against: [found] }: ClaimForecast): void {
   if (found === undefined) return;
-  const { event_id, from, until } = found;
+  const { event_id, from, until, paths } = found;
   throw new DeaddropError(
     "refused",
-    `not sent: ${from} claims ${found.paths.map((path) => quote(path)).join(", ")} until ${until} (${shortId(event_id)})`,
+    `not sent: ${from} claims ${paths.map((path) => quote(path)).join(", ")} until ${until} (${shortId(event_id)})`,
     {
       hint: `ask for its release: deaddrop send --to ${from} "…"; --anyway claims them too, and that claim loses`,
     },
   );
 }
 
-function overlap(claim: ClaimView, paths: readonly string[]): boolean {
-  return claim.paths.some((one) => paths.some((other) => patternsOverlap(one, other)));
-}
-
-/** Whose word is needed, by the domains of the paths themselves. */
-async function ownersNote(client: Client, paths: readonly string[]): Promise<string | undefined> {
-  const { paths: checked } = await client.view("check", { paths });
-  const owners = checked.flatMap(({ blocked_by }) =>
-    blocked_by.flatMap((each) => (each.kind === "domain" ? [each.owner] : [])),
-  );
+function ownersNote({ owners }: ClaimForecast): string | undefined {
   if (owners.length === 0) return undefined;
-  return `It holds there once ${[...new Set(owners)].join(", ")} has accepted it.`;
+  const names = [...new Set(owners.map(({ owner }) => owner))].join(", ");
+  return `Where the paths have an owner it holds once ${names} has accepted it.`;
 }
 
 function subjectOf(paths: readonly string[]): string {

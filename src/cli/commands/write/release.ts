@@ -1,15 +1,14 @@
 import { Command } from "commander";
 import type { Client } from "../../../api/client.ts";
 import { DeaddropError } from "../../../api/errors.ts";
-import type { ClaimStatus, ClaimView } from "../../../api/views.ts";
+import type { ClaimView } from "../../../api/views.ts";
+import { isOver } from "../../../protocol/claims/claims-view.ts";
 import { quote } from "../../../wire/quote.ts";
 import { MIN_ID_PREFIX, MAX_SUBJECT_CODE_POINTS } from "../../../wire/limits.ts";
 import { withClient, type Cli } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { shortId } from "../../output/text.ts";
 import { addWaitFlags, deliver, type SendFlags } from "../../sending/send-draft.ts";
-
-const OVER: readonly ClaimStatus[] = ["released", "expired"];
 
 /** `deaddrop release`: ends a claim of ours before its time. Spec 3.7. */
 export function command(cli: Cli): Command {
@@ -40,7 +39,7 @@ export async function run(cli: Cli, id: string | undefined, flags: SendFlags): P
 /** All lines of one claim: in a wire of pairs each peer has its own. Throws DeaddropError. */
 async function claimsMeant(client: Client, id: string | undefined): Promise<ClaimView[]> {
   const all = await client.view("claims");
-  const ours = all.filter(({ from, status }) => from === client.handle && !OVER.includes(status));
+  const ours = all.filter((each) => each.from === client.handle && !isOver(each));
   const named = id === undefined ? ours : ours.filter(({ event_id }) => isNamed(event_id, id));
   const threads = [...new Set(named.map(({ correlation_id }) => correlation_id))];
   if (threads.length === 1) return ours.filter((each) => each.correlation_id === threads[0]);
