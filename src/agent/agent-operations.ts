@@ -1,11 +1,13 @@
 import type { SendAnswer } from "../api/client.ts";
+import { DeaddropError } from "../api/errors.ts";
 import type { OperatedAgent } from "../api/operations.ts";
 import { safeMode } from "../protocol/incidents/safe-mode.ts";
 import { StorageError } from "../storage/disk/disk.ts";
 import type { Draft } from "../wire/compose.ts";
 import { notSent, sendGroups } from "./effects/append-own.ts";
+import { archiveLogs } from "./effects/own-logs/archive-logs.ts";
 import { resetPeer } from "./effects/peer-reset.ts";
-import { reclaim } from "./effects/reclaim.ts";
+import { reclaim } from "./effects/own-logs/reclaim.ts";
 import { readBack } from "./effects/rounds.ts";
 import { isPassing } from "./state/storage-troubles.ts";
 import { mayPark } from "../protocol/requests/parking.ts";
@@ -47,6 +49,18 @@ export function sessionOperations(keeper: SessionKeeper): Omit<OperatedAgent, "l
       }),
     resetPeer: (peer) => using((session) => resetPeer(session, peer)),
     reclaim: (from) => using((session) => reclaim(session, from)),
+    archive: (year) =>
+      using(async (session) => {
+        const now = new Date(session.world.clock.wallMs()).getUTCFullYear();
+        const closed = year ?? now - 1;
+        if (closed > now) {
+          throw new DeaddropError("usage", `the year ${closed} has not begun`, {
+            hint: `give ${now} or an earlier year`,
+          });
+        }
+        await takeInOwn(session);
+        return { year: closed, files: archiveLogs(session, keeper.files, closed) };
+      }),
   };
 }
 

@@ -28,6 +28,7 @@
  * and waits use monotonic time; lines and receipts carry wall time. Calls do not overlap
  * (`session/queue.ts`), so no state is locked in memory.
  */
+import type { AutomaticIncident } from "../protocol/effects.ts";
 import { unreadNotices } from "../protocol/agent-notices/agent-notices-state.ts";
 import { StorageError, type Disk } from "../storage/disk/disk.ts";
 import { lostPast } from "../trust/policy/policy-drift.ts";
@@ -62,6 +63,8 @@ export interface AgentRounds {
   monoMs(): number;
   /** Syncs our logs and writes a checkpoint: when idle. */
   sync(): Promise<void>;
+  /** An incident for the operator that the logs do not give by themselves. Spec 3.5. */
+  tell(incident: AutomaticIncident): Promise<void>;
   /** One last beat `paused`, everything synced. */
   farewell(): Promise<void>;
 }
@@ -213,6 +216,11 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
     disk: world.disk,
     monoMs: () => world.clock.monoMs(),
     ...sessionOperations(keeper),
+    tell: (incident) =>
+      keeper.using(async ({ recorder }) => {
+        recorder.tell(incident);
+        return Promise.resolve();
+      }),
     async hold(waitMs) {
       keeper.hold(waitMs);
       await begin();

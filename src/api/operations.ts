@@ -1,6 +1,7 @@
 import { AGENT_STATES } from "../protocol/env.ts";
 import { WAITED_FOR, type NewsView, type WaitedFor } from "../protocol/receipts/news.ts";
 import type { Draft } from "../wire/compose.ts";
+import type { ArchiveAnswer } from "./archive.ts";
 import type { ReclaimAnswer, SendAnswer, StatusChange } from "./client.ts";
 import { parseDrafts } from "./draft-arguments.ts";
 import { DeaddropError } from "./errors.ts";
@@ -31,9 +32,16 @@ export interface OperatedAgent {
    * 1.6.
    */
   resetPeer(peer: string): Promise<HoldsView>;
-  /** The operator has stopped the other copy of our key: we write again. Spec 1.6. */
-  /** `from`: files that hold lines of ours, by their whole paths. */
+  /**
+   * The operator has stopped the other copy of our key: we write again. Spec 1.6. `from`: files that
+   * hold lines of ours, by their whole paths.
+   */
   reclaim(from?: readonly string[]): Promise<ReclaimAnswer>;
+  /**
+   * Moves our logs and the shared files into the archive, those that begin in that year or before.
+   * Without a year: the last one that is over. Spec 3.10.
+   */
+  archive(year?: number): Promise<ArchiveAnswer>;
   /** Takes in what is new in the peers' logs now; true when more waits. A daemon acts on it too. */
   look(): Promise<boolean>;
   /** Reads configuration, pins and tiers again after the operator has changed them. */
@@ -106,6 +114,11 @@ const OPERATIONS = {
   reclaim: operation({
     parse: (json): { from?: string[] } => optional(asObject(json ?? {}), "from", texts),
     run: (service, { from }) => service.inTurn((agent) => agent.reclaim(from)),
+    acts: true,
+  }),
+  archive: operation({
+    parse: (json): { year?: number } => optional(asObject(json ?? {}), "year", count),
+    run: (service, { year }) => service.inTurn((agent) => agent.archive(year)),
     acts: true,
   }),
   tick: operation({

@@ -5,7 +5,7 @@ import { decisionEvent } from "../protocol/decisions/record/decision-entry.ts";
 import { openIfThere, type Disk } from "../storage/disk/disk.ts";
 import { isBlank, wholeLines } from "../storage/disk/line-splitter.ts";
 import { wirePaths } from "../storage/paths.ts";
-import { openSegment, segmentsOf } from "../storage/files/segments.ts";
+import { wholeLogs } from "../storage/archive/whole-logs.ts";
 import { unownedLogs } from "../storage/unowned-logs.ts";
 import { DEFAULT_CONFIG, type WireConfig } from "../trust/policy/config.ts";
 import { DEFAULT_HEARTBEAT_TIERS, type HeartbeatTiers } from "../trust/policy/heartbeat-tiers.ts";
@@ -26,7 +26,7 @@ export interface Keys {
 
 /** A wire's logs with their archives, by a configuration that was pinned or is the wire's own. */
 export function wirePlan(
-  disk: Disk,
+  files: Disk,
   wireDir: string,
   keys: Keys,
   by: {
@@ -40,12 +40,12 @@ export function wirePlan(
   },
 ): AuditPlan {
   const { config, roster } = by;
-  const paths = wirePaths(wireDir);
+  const disk = wholeLogs(files, wireDir);
   const layout = makeLayout(config.layout, roster);
   const notes = by.journal === undefined ? new Map() : readJournalNotes(disk, by.journal);
   return {
     env: auditEnv(layout, config, by.tiers, keys.store),
-    sources: [...layout.logs.values()].map((log) => logSource(disk, wireDir, paths.archive, log)),
+    sources: [...layout.logs.values()].map((log) => logSource(disk, wireDir, log)),
     ctx: {
       wireId: config.wireId,
       signing: config.signing,
@@ -173,21 +173,18 @@ function* decisionLines(
   wireDir: string,
   store: TrustStore,
 ): Generator<CoreEvent | Violation> {
-  const { archive, decisions } = wirePaths(wireDir);
-  const live = openIfThere(disk, decisions);
-  const segments = segmentsOf(disk, archive, "decisions").map((path) => openSegment(disk, path));
-  let line = 0;
-  for (const file of live === undefined ? segments : [...segments, live]) {
-    try {
-      for (const { bytes } of wholeLines(file, 0, file.stat().size)) {
-        line += 1;
-        if (bytes !== undefined && isBlank(bytes)) continue;
-        const event = bytes === undefined ? undefined : decisionEvent(bytes, store, 0);
-        yield event ?? unreadable(line, bytes);
-      }
-    } finally {
-      file.close();
+  const file = openIfThere(disk, wirePaths(wireDir).decisions);
+  if (file === undefined) return;
+  try {
+    let line = 0;
+    for (const { bytes } of wholeLines(file, 0, file.stat().size)) {
+      line += 1;
+      if (bytes !== undefined && isBlank(bytes)) continue;
+      const event = bytes === undefined ? undefined : decisionEvent(bytes, store, 0);
+      yield event ?? unreadable(line, bytes);
     }
+  } finally {
+    file.close();
   }
 }
 

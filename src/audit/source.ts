@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { openIfThere, type Disk, type DiskFile } from "../storage/disk/disk.ts";
 import { isBlank, wholeLines } from "../storage/disk/line-splitter.ts";
-import { openSegment, segmentsOf } from "../storage/files/segments.ts";
+import { openSegment } from "../storage/archive/whole-file.ts";
 import type { Log } from "../wire/layout.ts";
 
 /** One line as it is read; `bytes` is undefined for a line over the limit, which is not kept. */
@@ -19,17 +19,14 @@ export interface AuditSource {
   lines(): Generator<RawLine>;
 }
 
-/** A log of a wire: its archived segments, then the live file. An unterminated tail is not read. */
-export function logSource(disk: Disk, wireDir: string, archive: string, log: Log): AuditSource {
+/** A log of a wire, on a disk where logs are whole. An unterminated tail is not read. */
+export function logSource(disk: Disk, wireDir: string, log: Log): AuditSource {
   return {
     name: log.name,
     log,
     *lines() {
-      for (const segment of segmentsOf(disk, archive, log.name)) {
-        yield* linesOf(openSegment(disk, segment), false);
-      }
-      const live = openIfThere(disk, join(wireDir, log.path));
-      if (live !== undefined) yield* linesOf(live, false);
+      const file = openIfThere(disk, join(wireDir, log.path));
+      if (file !== undefined) yield* linesOf(file, false);
     },
   };
 }

@@ -5,11 +5,13 @@ import { pino, stdTimeFunctions, type Logger as Pino } from "pino";
 import { StorageError } from "../storage/disk/disk.ts";
 import { filesystemKind } from "../storage/disk/fs-kind.ts";
 import { placesFrom } from "../storage/paths.ts";
-import { ownLogs } from "../wire/layout.ts";
+import { ownLogs, type Log } from "../wire/layout.ts";
 import { quote } from "../wire/quote.ts";
 import type { StopHook } from "../agent/session/world.ts";
 import { openAgent, type Agent } from "../agent/agent.ts";
-import { scheduleTasks } from "./scheduled-tasks.ts";
+import { auditTonight } from "./calendar/nightly-audit.ts";
+import { scheduleTasks, type CalendarWork } from "./calendar/scheduled-tasks.ts";
+import { archiveClosedYear } from "./calendar/year-end.ts";
 import { watchCards, type CardReader, type CardWatcher } from "./card-watcher.ts";
 import { realWorld } from "../client/direct-client.ts";
 import { codeOfStorage, DeaddropError, EXIT_CODES } from "../api/errors.ts";
@@ -37,6 +39,8 @@ export interface DaemonOptions {
   readonly peers: readonly string[];
   /** Turns text into the rows to show when the log goes to a terminal. */
   toTerminal(text: string): string;
+  /** The program and arguments that run `deaddrop`, for work in a process of its own. */
+  readonly program: readonly string[];
   /** Looks at the cards of the peers. Spec 2.2. */
   readonly cards: CardReader;
 }
@@ -149,8 +153,7 @@ async function serve(
   const failed = ticker.failed;
   const service = makeService(agent, queue, waiters.until);
   const server = await serveWhenPossible(() => openSocket(agent, service, ticker), log);
-  const own = ownLogs(agent.place.layout, handle);
-  const ownNames = new Set(own.map((log) => basename(log.path)));
+  const ownNames = namesOf(ownLogs(agent.place.layout, handle));
   let cards: CardWatcher | undefined;
   const watcher = watchWire(
     paths.wireDir,
@@ -166,12 +169,14 @@ async function serve(
       else ticker.soon();
     },
   );
-  const tasks = scheduleTasks(agent, log, process.env);
+  const tasks = scheduleTasks(agent, log, process.env, calendarWork(agent, queue, log, options));
   const ending = endSignal(agent, queue, ticker, log);
   log.info({ handle, wire: paths.wireKey, filesystem: filesystem.name }, "the daemon runs");
   try {
     await ticker.now();
     await listIncidents(agent, queue, log);
+    // The turn of the year may have been while no daemon ran.
+    await tasks.newDay();
     cards = watchCards(agent, queue, log, options.cards);
     manager.ready(`${handle} on ${paths.wireDir}`);
     const signal = await Promise.race([ending, failed]);
@@ -185,6 +190,24 @@ async function serve(
   }
   await queue(() => agent.farewell());
   return 0;
+}
+
+function namesOf(logs: readonly Log[]): ReadonlySet<string> {
+  return new Set(logs.map(({ path }) => basename(path)));
+}
+
+function calendarWork(
+  agent: Agent,
+  queue: Queue,
+  log: Pino,
+  { program }: DaemonOptions,
+): CalendarWork {
+  const ended = new AbortController();
+  return {
+    newDay: () => archiveClosedYear(agent, queue, log),
+    night: () => auditTonight({ agent, queue, log, program, signal: ended.signal }),
+    stop: () => ended.abort(),
+  };
 }
 
 /** Spec 3.9: what a daemon that starts shows its operator. */

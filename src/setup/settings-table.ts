@@ -72,6 +72,20 @@ export const SETTINGS: readonly Setting[] = [
     about:
       "When the guard cannot decide about a commit or a push (`deaddrop guard`), it is blocked. Without it the guard says why and lets it pass.",
   },
+  {
+    key: "archive.at_year_end",
+    kind: "flag",
+    byDefault: DEFAULT_SETTINGS.archiveAtYearEnd,
+    about:
+      "When a year is over (UTC), the daemon moves its agent's logs and the shared files of that year into `archive/`. Without it, `deaddrop archive` does it.",
+  },
+  {
+    key: "audit.nightly",
+    kind: "flag",
+    byDefault: DEFAULT_SETTINGS.nightlyAudit,
+    about:
+      "Each night (03:41 UTC) the daemon audits the wire, in a process of its own. What it finds is an incident for the operator, told once.",
+  },
 ];
 
 /** The setting of that name. Throws a usage error that lists them. */

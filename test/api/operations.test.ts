@@ -21,6 +21,7 @@ function recorded() {
     wake: noted("wake"),
     resetPeer: noted("resetPeer"),
     reclaim: noted("reclaim"),
+    archive: noted("archive"),
     look: noted("look"),
     reload: noted("reload"),
   };

@@ -152,6 +152,10 @@ function recordedAgent(recording: Recording, outside: Outside): OperatedAgent {
       recording.decided.push("wake");
       return { woken: true };
     },
+    archive: async (year = 2025) => {
+      recording.decided.push(`archive ${year}`);
+      return { year, files: [] };
+    },
     resetPeer: async (peer) => {
       recording.decided.push(peer);
       return { peer, holds: [], blocked: false, can_speak: true, evidence: [] };

@@ -110,6 +110,7 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
     ["check", EVIL],
     ["check", "../outside"],
   ],
+  archive: [["archive"], ["archive", "--year", EVIL], ["archive", "--compress"]],
   guard: [
     ["guard", "check"],
     ["guard", "status"],

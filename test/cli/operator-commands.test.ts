@@ -417,7 +417,7 @@ describe("doctor", () => {
       check: "size of incidents",
       result: "warning",
       detail: "300 MiB in 1 file",
-      fix: expect.stringContaining("deaddrop init --wire") as string,
+      fix: expect.stringContaining("deaddrop archive --compress") as string,
     });
   });
 

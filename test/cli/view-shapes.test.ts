@@ -83,6 +83,7 @@ const TYPES = {
 const NO_VIEW = [
   ...["as", "catch-up", "guide"],
   ...[
+    "archive",
     "backup",
     "canonical",
     "card",

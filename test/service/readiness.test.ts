@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { rotateLog } from "../../src/daemon/log-rotation.ts";
+import { rotateLog } from "../../src/daemon/calendar/log-rotation.ts";
 import {
   type Launch,
   makeServiceManager,

@@ -93,7 +93,7 @@ describe("a send", () => {
         "reads": 3,
         "replaces": 0,
         "signatureChecks": 0,
-        "stats": 12,
+        "stats": 14,
         "syncs": 0,
       }
     `);
@@ -121,7 +121,7 @@ describe("a delivered line", () => {
         "reads": 3,
         "replaces": 0,
         "signatureChecks": 1,
-        "stats": 14,
+        "stats": 16,
         "syncs": 3,
       }
     `);

@@ -14,6 +14,10 @@ export interface AgentSettings {
   readonly hooks: HookSettings;
   /** A guard of git that cannot decide blocks. Spec 3.6. */
   readonly guardStrict: boolean;
+  /** The daemon archives a year when it is over. Spec 3.10. */
+  readonly archiveAtYearEnd: boolean;
+  /** The daemon audits the wire each night. Spec 4.2. */
+  readonly nightlyAudit: boolean;
 }
 
 /** What is run by itself. Spec 8.3. */
@@ -41,6 +45,8 @@ export const DEFAULT_SETTINGS: AgentSettings = {
   keyGraceHours: 24,
   hooks: { onNotice: [], onStop: [], timeoutSeconds: 60, runsPerHour: 20 },
   guardStrict: false,
+  archiveAtYearEnd: true,
+  nightlyAudit: true,
 };
 
 /** Reads `settings.json`; throws what is wrong with it, by key. `value` is its JSON, if any. */
@@ -80,6 +86,8 @@ export function readAgentSettings(value: unknown, path: string): AgentSettings {
       ),
     },
     guardStrict: flag("guard.strict", DEFAULT_SETTINGS.guardStrict),
+    archiveAtYearEnd: flag("archive.at_year_end", DEFAULT_SETTINGS.archiveAtYearEnd),
+    nightlyAudit: flag("audit.nightly", DEFAULT_SETTINGS.nightlyAudit),
   };
 }
 

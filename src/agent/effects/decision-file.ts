@@ -3,7 +3,6 @@ import { decisionEvent } from "../../protocol/decisions/record/decision-entry.ts
 import type { UnsignedDecision } from "../../protocol/decisions/record/decision-record.ts";
 import type { CoreEvent } from "../../protocol/events.ts";
 import type { Disk } from "../../storage/disk/disk.ts";
-import { segmentsOf } from "../../storage/files/segments.ts";
 import { appendShared, type SharedAppend, SHARED_MODE } from "../../storage/files/shared-file.ts";
 import { readNewLines, type Cursor } from "../../storage/files/tail.ts";
 import { signFields } from "../../wire/compose.ts";
@@ -22,10 +21,10 @@ function signDecision(decision: UnsignedDecision, signer: Signer): Uint8Array {
 }
 
 /**
- * Records a decision unless `isProved` knows an entry of the live file or its archive: under the
+ * Records a decision unless `isProved` knows an entry of the file, archived or not: under the
  * file's kernel lock, so that of two recorders one finds the other's line. Spec 3.4, 4.1.
  *
- * @param known up to where all entries of the live file have been judged, and none was proved
+ * @param known up to where all entries have been judged, and none was proved
  */
 export function recordDecision(
   disk: Disk,
@@ -38,7 +37,6 @@ export function recordDecision(
   return appendShared(disk, wire.decisions, signDecision(decision, identity.signer), {
     mode: SHARED_MODE,
     known,
-    segments: () => segmentsOf(disk, wire.archive, "decisions"),
     find: (line) => {
       // Most lines are of other proposals: those need no signature check.
       if (!Buffer.from(line).includes(decision.proposal_id)) return false;

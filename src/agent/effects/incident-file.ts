@@ -1,7 +1,6 @@
 import { Buffer } from "node:buffer";
 import type { AutomaticIncident } from "../../protocol/effects.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
-import { segmentsOf } from "../../storage/files/segments.ts";
 import { appendShared, SHARED_MODE } from "../../storage/files/shared-file.ts";
 import { signFields } from "../../wire/compose.ts";
 import { fromPlain, type JsonObject } from "../../wire/json/json.ts";
@@ -14,7 +13,6 @@ export function mirrorIncident(world: World, place: AgentConfig, id: string, raw
   const needle = `"${id}"`;
   appendShared(world.disk, wire.incidents, Buffer.from(raw, "utf8"), {
     mode: SHARED_MODE,
-    segments: () => segmentsOf(world.disk, wire.archive, "incident_log"),
     // Lines that answer it hold the id too, so the whole line is compared.
     find: (line) => Buffer.from(line).includes(needle) && Buffer.from(line).toString() === raw,
   });

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import type { AdmissionContext } from "../../admission/context.ts";
 import { openLogWriter, type LogWriter, type OwnLine } from "../../storage/own-log/log-writer.ts";
-import { segmentsOf } from "../../storage/files/segments.ts";
 import type { HeadsStore } from "../../storage/own-log/heads.ts";
 import type { Quarantine } from "../../storage/files/quarantine.ts";
 import type { RecoveryReport } from "../../storage/own-log/recovery-report.ts";
@@ -41,7 +40,6 @@ export function openOwnLogs(
       name: log.name,
       path: join(place.wire.folder, log.path),
       mode: LOG_MODE,
-      segments: segmentsOf(disk, place.wire.archive, log.name),
     })),
     pendingPath: place.paths.pending,
     copyPath: (log) => join(place.paths.ownCopies, `${log}.jsonl`),

@@ -2,7 +2,8 @@ import { takeLock, type HeldLock } from "../../storage/disk/lock.ts";
 import { isWorthSaving, loadMemory, saveMemory } from "../state/checkpoint.ts";
 import { silentLogger, type World } from "./world.ts";
 import { isPassing, StorageTroubles } from "../state/storage-troubles.ts";
-import { StorageError } from "../../storage/disk/disk.ts";
+import { StorageError, type Disk } from "../../storage/disk/disk.ts";
+import { wholeLogs } from "../../storage/archive/whole-logs.ts";
 import { scratchDisk } from "../../storage/disk/scratch-disk.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import type { Memory } from "../state/agent-state.ts";
@@ -37,6 +38,8 @@ interface Held {
  * keeps the lock for life, once; for a command for the time of its call. Spec 4.1.
  */
 export class SessionKeeper {
+  /** The disk where a segment of a log is a file of its own; that of a session has whole logs. */
+  readonly files: Disk;
   readonly #world: World;
   readonly #troubles: StorageTroubles;
   #place: AgentConfig;
@@ -46,8 +49,10 @@ export class SessionKeeper {
   #isTrustStale = false;
 
   constructor(world: World, place: AgentConfig) {
-    const { clock, disk, log } = world;
-    this.#world = world;
+    const { clock, log } = world;
+    const disk = wholeLogs(world.disk, place.wire.folder);
+    this.#world = { ...world, disk };
+    this.files = world.disk;
     this.#place = place;
     this.#troubles = new StorageTroubles({ clock, log, room: (path) => disk.room(path) });
   }

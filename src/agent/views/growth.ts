@@ -7,14 +7,15 @@ import type { AgentConfig } from "../config/agent-config.ts";
 const LARGE_BYTES = 256 * 1_048_576;
 
 const NEW_WIRE =
-  "nothing shortens it yet: begin a new wire for new work, in a new folder: deaddrop init --wire";
+  "nothing shortens it: begin a new wire for new work, in a new folder: deaddrop init --wire";
+const ARCHIVE = "compress what of it is over: deaddrop archive --compress";
 
 /** What to do when it is large. Quarantine and evidence are bounded and need nothing. */
 const ADVICE: { readonly [W in GrowthView["what"]]?: string } = {
-  logs: NEW_WIRE,
+  logs: ARCHIVE,
   journal: NEW_WIRE,
-  decisions: NEW_WIRE,
-  incidents: NEW_WIRE,
+  decisions: ARCHIVE,
+  incidents: ARCHIVE,
   inbox: "read it, and what is read goes by itself: deaddrop inbox --unread --mark-read",
 };
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createWriteStream, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { programPath } from "../program-path.ts";
 
 /** How long one command may take, and how long a daemon may take to stop (spec 4.2: 5 s). */
 const COMMAND_LIMIT_MS = 10_000;
@@ -139,9 +139,4 @@ export class Stage {
       stdio: ["pipe", "pipe", "pipe"],
     });
   }
-}
-
-/** bin/deaddrop.js of this very program. */
-function programPath(): string {
-  return fileURLToPath(new URL("../../../bin/deaddrop.js", import.meta.url));
 }

@@ -8,8 +8,8 @@ export function growthText({ files, bytes, advice }: GrowthView): string {
   return advice === undefined ? size : `${size}; ${advice}`;
 }
 
-/** "12 MiB", with one decimal below ten. */
-function sizeText(bytes: number): string {
+/** A size such as "12 MiB", with one decimal below ten. */
+export function sizeText(bytes: number): string {
   let [amount, unit] = [bytes, 0];
   while (amount >= 1_024 && unit < UNITS.length - 1) {
     amount /= 1_024;

@@ -5,7 +5,7 @@ import type { Disk } from "../../storage/disk/disk.ts";
 import type { OwnHead } from "../../storage/own-log/heads.ts";
 import { endOfOwnLog, type OwnClaim } from "../../storage/own-log/own-log-end.ts";
 import { wirePaths, type AgentPaths } from "../../storage/paths.ts";
-import { segmentsOf } from "../../storage/files/segments.ts";
+import { wholeLogs } from "../../storage/archive/whole-logs.ts";
 import { authenticate } from "../../admission/authenticate.ts";
 import type { AdmissionContext } from "../../admission/context.ts";
 import { newPeer } from "../../trust/store.ts";
@@ -33,11 +33,10 @@ export interface FollowedLogs {
   readonly notes: readonly string[];
 }
 
-const READ_ONLY_MODE = 0o600;
-
 /** Our own heads, moved on to the last line that each of our logs shows. */
 export function followOwnLogs(disk: Disk, paths: AgentPaths, by: LogsToFollow): FollowedLogs {
   const wire = wirePaths(paths.wireDir);
+  const logs = wholeLogs(disk, paths.wireDir);
   const config = configOf("config.json", by.config);
   const settings = readAgentSettings(jsonOf(by.settings), "settings.json");
   const request = { wireDir: paths.wireDir, handle: paths.handle, peers: by.peers };
@@ -53,9 +52,8 @@ export function followOwnLogs(disk: Disk, paths: AgentPaths, by: LogsToFollow): 
   const older: string[] = [];
   const notes: string[] = [];
   for (const { name, path } of ownLogs(layout, paths.handle)) {
-    const segments = segmentsOf(disk, wire.archive, name);
-    const log = { name, path: join(wire.folder, path), mode: READ_ONLY_MODE, segments };
-    const end = endOfOwnLog(disk, log, own.get(name), (line) => claimOf(name, line, ctx));
+    const log = join(wire.folder, path);
+    const end = endOfOwnLog(logs, log, own.get(name), (line) => claimOf(name, line, ctx));
     if (end.head !== undefined) own.set(name, end.head);
     if (end.problem !== undefined) notes.push(`${name}: ${end.problem}`);
     if (end.unknownKeys.length > 0) {

@@ -6,7 +6,6 @@ import {
   type WholeLine,
   LINE_END,
 } from "../disk/line-splitter.ts";
-import { openSegment } from "./segments.ts";
 import { prefixHash, type Cursor } from "./tail.ts";
 import { writeAnew } from "../disk/rewrite.ts";
 
@@ -18,17 +17,12 @@ export type SharedAppend =
 
 export interface SharedOptions {
   /**
-   * True for a line that makes ours superfluous; asked of every whole line, segments included.
+   * True for a line that makes ours superfluous; asked of every whole line.
    * Without it nothing is read: anybody may have made the file as long as they like.
    */
   readonly find?: (line: Uint8Array) => boolean;
   /** What `find` need not be asked of: everything up to here is known, while the file looks so. */
   readonly known?: Cursor | undefined;
-  /**
-   * Archived segments of the same file, oldest first. Asked for under the lock: the file may be
-   * archived while we wait for it.
-   */
-  readonly segments?: () => readonly string[];
   /** Of a file that has to be made. */
   readonly mode?: number;
   readonly waitMs?: number;
@@ -54,8 +48,6 @@ export function appendShared(
 ): SharedAppend {
   const file = openLocked(disk, path, options);
   try {
-    const archived = findArchived(disk, options);
-    if (archived !== undefined) return { outcome: "found", line: archived };
     const { size } = file.stat();
     if (!endsLine(file, size)) file.append(LINE_END);
     const present = findLine(file, options.find, knownTo(file, options.known));
@@ -92,20 +84,6 @@ function lockedError(path: string): StorageError {
   return new StorageError("locked", path, "another program keeps it locked", {
     hint: "it is tried again by itself; if this lasts, find the holder with: lslocks",
   });
-}
-
-function findArchived(disk: Disk, options: SharedOptions): Uint8Array | undefined {
-  const { find, segments } = options;
-  for (const path of find === undefined ? [] : (segments?.() ?? [])) {
-    const segment = openSegment(disk, path);
-    try {
-      const found = findLine(segment, find);
-      if (found !== undefined) return found.bytes;
-    } finally {
-      segment.close();
-    }
-  }
-  return undefined;
 }
 
 /** How far the file is the one that was read; 0 when it is another, or was changed. */

@@ -57,8 +57,7 @@ export interface LogWriter {
   /** What our private copy of a log and the log itself hold of our lines, the copy first. */
   lines(log: string): Generator<OwnLine>;
   /**
-   * Whether no line of ours before that one is missing: it is the first, the log has it, or the lines
-   * before it are archived.
+   * Whether no line of ours before that one is missing: it is the first, or the log has it.
    */
   mayBegin(log: string, seq: number): boolean;
   /** Lines that the operator has found: the whole of our private copy of a log from now on. */

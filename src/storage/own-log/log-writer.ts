@@ -90,7 +90,7 @@ class OwnLogsWriter implements LogWriter {
 
   mayBegin(name: string, seq: number): boolean {
     const { log } = this.#log(name);
-    if (seq === 1 || log.segments.length > 0) return true;
+    if (seq === 1) return true;
     for (const own of this.#copies.inLog(log)) if (own.seq === seq) return true;
     return false;
   }

@@ -102,6 +102,6 @@ export class OpenOwnLog {
   }
 }
 
-function mayHaveLines(disk: Disk, { path, segments }: OwnLog): boolean {
-  return segments.length > 0 || (disk.stat(path)?.size ?? 0) > 0;
+function mayHaveLines(disk: Disk, { path }: OwnLog): boolean {
+  return (disk.stat(path)?.size ?? 0) > 0;
 }

@@ -4,8 +4,6 @@ import { openIfThere, type Disk, type DiskFile } from "../disk/disk.ts";
 import type { OwnHead } from "./heads.ts";
 import { isBlank, wholeLines } from "../disk/line-splitter.ts";
 import { durableHead } from "./recover-own-log.ts";
-import type { OwnLog } from "./own-log-repair.ts";
-import { openSegment } from "../files/segments.ts";
 import { prefixHash } from "../files/tail.ts";
 
 /** What a line of our own log says of its place in our chain. */
@@ -39,25 +37,22 @@ const MAX_UNKNOWN_KEYS = 8;
  */
 export function endOfOwnLog(
   disk: Disk,
-  log: OwnLog,
+  path: string,
   remembered: OwnHead | undefined,
   claimOf: (line: Uint8Array) => OwnClaim | undefined,
 ): OwnLogEnd {
   const follower = new Follower(remembered);
   // Whatever prevents it is thrown: to guess here is to sign a `seq` twice, or to be stopped later.
-  const live = openIfThere(disk, log.path);
+  const file = openIfThere(disk, path);
+  if (file === undefined) return { head: remembered, unknownKeys: [], problem: undefined };
   try {
-    for (const { file, from } of partsSince(disk, log, live, remembered)) {
-      try {
-        follow(follower, file, from, claimOf);
-      } finally {
-        if (file !== live) file.close();
-      }
-    }
+    // What lies before the remembered end has been seen.
+    follow(follower, file, isBeginning(file, remembered) ? (remembered?.end ?? 0) : 0, claimOf);
     const { head, unknownKeys, problem } = follower;
-    return { head: headIn(live, head, remembered), unknownKeys, problem };
+    const isNew = head !== undefined && head.id !== remembered?.id;
+    return { head: isNew ? durableHead(file, head, undefined) : remembered, unknownKeys, problem };
   } finally {
-    live?.close();
+    file.close();
   }
 }
 
@@ -114,51 +109,9 @@ class Follower {
   }
 }
 
-interface Part {
-  readonly file: DiskFile;
-  readonly from: number;
-}
-
-/** The files to read, oldest first: what lies before the remembered end has been seen. */
-function* partsSince(
-  disk: Disk,
-  log: OwnLog,
-  live: DiskFile | undefined,
-  remembered: OwnHead | undefined,
-): Generator<Part> {
-  if (live !== undefined && isBeginning(live, remembered)) {
-    yield { file: live, from: remembered?.end ?? 0 };
-    return;
-  }
-  const segments = log.segments.map((path) => () => openSegment(disk, path));
-  const known = segments.findLastIndex((open) => {
-    const file = open();
-    try {
-      return isBeginning(file, remembered);
-    } finally {
-      file.close();
-    }
-  });
-  for (const [at, open] of segments.entries()) {
-    if (at >= known) yield { file: open(), from: at === known ? (remembered?.end ?? 0) : 0 };
-  }
-  if (live !== undefined) yield { file: live, from: 0 };
-}
-
 /** The file begins with the bytes that were synced when the head was remembered. */
 function isBeginning(file: DiskFile, remembered: OwnHead | undefined): boolean {
   if (remembered === undefined || remembered.end === 0) return false;
   const { end } = remembered;
   return file.stat().size >= end && prefixHash(file, end) === remembered.prefixHash;
-}
-
-function headIn(
-  live: DiskFile | undefined,
-  head: ChainHead | undefined,
-  remembered: OwnHead | undefined,
-): OwnHead | undefined {
-  if (head === undefined || head.id === remembered?.id) return remembered;
-  // All of it is in the archive: the live file begins again.
-  if (live === undefined) return { ...head, end: 0, prefixHash: "" };
-  return durableHead(live, head, undefined);
 }

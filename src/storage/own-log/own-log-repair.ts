@@ -15,8 +15,6 @@ export interface OwnLog {
   readonly path: string;
   /** Of the file, when it has to be made. */
   readonly mode: number;
-  /** Its archived segments, oldest first. */
-  readonly segments: readonly string[];
 }
 
 export interface RecoveryContext {

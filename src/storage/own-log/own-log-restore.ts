@@ -57,8 +57,6 @@ function commonPart(log: OwnLog, copy: OwnCopy, { disk, check }: RecoveryContext
   let expected = lines.next().value as OwnLine | undefined;
   const first = expected?.seq ?? 1;
   let before = 0;
-  // A log that was archived begins again: what it lacks at its beginning is in a segment.
-  let isAligned = log.segments.length === 0;
   let from = 0;
   // The last line of ours up to which the log has all that it should have.
   let held = 0;
@@ -72,10 +70,6 @@ function commonPart(log: OwnLog, copy: OwnCopy, { disk, check }: RecoveryContext
         [before, held, from] = [own.seq, own.seq, end];
         continue;
       }
-      while (!isAligned && expected !== undefined && expected.seq < own.seq) {
-        expected = lines.next().value as OwnLine | undefined;
-      }
-      isAligned = true;
       // A line that is damaged in the copy; or one from before, once more, which changes nothing.
       if (expected !== undefined && own.seq < expected.seq) {
         if (own.seq === held + 1) held = own.seq;
@@ -91,7 +85,7 @@ function commonPart(log: OwnLog, copy: OwnCopy, { disk, check }: RecoveryContext
   }
   const next = expected?.seq ?? Infinity;
   // A copy that begins above 1 says nothing of what comes before it.
-  const isWhole = first === 1 || next > first || log.segments.length > 0;
+  const isWhole = first === 1 || next > first;
   return { from, next, held, isJoined: isWhole || before === first - 1 };
 }
 

@@ -7,13 +7,12 @@ import {
   type DiskFile,
 } from "../disk/disk.ts";
 import type { OwnHead } from "./heads.ts";
-import { endsLine, wholeLines } from "../disk/line-splitter.ts";
+import { endsLine } from "../disk/line-splitter.ts";
 import type { OwnCopy } from "./own-copy.ts";
 import { restorable } from "./own-log-restore.ts";
 import { repairEnd, type EndRepair, type OwnLog, type RecoveryContext } from "./own-log-repair.ts";
-import { scanOwnLog, type OwnLogScan } from "./own-log-scan.ts";
+import { scanOwnLog } from "./own-log-scan.ts";
 import type { OwnLine } from "./pending.ts";
-import { openSegment } from "../files/segments.ts";
 import { prefixHash } from "../files/tail.ts";
 
 /** What recovery found and did in one log. */
@@ -83,7 +82,7 @@ function lastKnown(
 }
 
 function isOf(log: OwnLog, { path }: StorageError): boolean {
-  return path === log.path || log.segments.includes(path);
+  return path === log.path;
 }
 
 function recoverWhatStands(
@@ -174,7 +173,7 @@ function repairFrom(
       );
     }
     const repair = repairEnd(log, file, from, scan, context);
-    return { ...NO_REPAIR, ...repair, head: head ?? adopted(log, scan, context), file };
+    return { ...NO_REPAIR, ...repair, head: head ?? scan.unexpected.at(-1), file };
   } catch (error) {
     file.close();
     throw error;
@@ -185,32 +184,10 @@ function stopped(head: ChainHead | undefined, offset: number, detail: string): O
   return { ...NO_REPAIR, damaged: { offset, detail }, head, file: undefined };
 }
 
-/** First start on a log that has history, or heads.json was lost: the last line of our chain. */
-function adopted(log: OwnLog, scan: OwnLogScan, context: RecoveryContext): ChainHead | undefined {
-  const inLive = scan.unexpected.at(-1);
-  if (inLive !== undefined) return inLive;
-  for (const path of log.segments.toReversed()) {
-    const segment = openSegment(context.disk, path);
-    let last: ChainHead | undefined;
-    for (const { bytes } of wholeLines(segment, 0, segment.stat().size)) {
-      last = (bytes === undefined ? undefined : context.check(bytes)) ?? last;
-    }
-    segment.close();
-    if (last !== undefined) return last;
-  }
-  return undefined;
-}
-
-/** The offset from which the live file has to be looked at, or why it is not the file that we wrote. */
+/** The offset from which the log has to be looked at, or why it is not the file that we wrote. */
 function durableEnd(disk: Disk, log: OwnLog, record: OwnHead | undefined): number | string {
   if (record === undefined || record.end === 0) return 0;
-  const problem = prefixProblem(openIfThere(disk, log.path), record);
-  if (problem === undefined) return record.end;
-  // Archived, and the note of it was lost in a crash: the live file began again.
-  const archived = log.segments.some((path) => {
-    return prefixProblem(openSegment(disk, path), record) === undefined;
-  });
-  return archived ? 0 : problem;
+  return prefixProblem(openIfThere(disk, log.path), record) ?? record.end;
 }
 
 function prefixProblem(file: DiskFile | undefined, record: OwnHead): string | undefined {

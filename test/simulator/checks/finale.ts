@@ -179,9 +179,7 @@ function isAsItWasRead({ hostile, stage }: Play): boolean {
  */
 function canBeReadAgain({ hostile, stage }: Play): boolean {
   if (hostile === undefined) return true;
-  const isLost = hostile.logs.some(
-    (log) => (stage.disk.lookUp(stage.path(log))?.failedSyncs ?? 0) > 0,
-  );
+  const isLost = hostile.logs.some((log) => (stage.whole(stage.path(log))?.failedSyncs ?? 0) > 0);
   return !hostile.hasCut && !(isLost && stage.powerCuts > 0);
 }
 
@@ -197,7 +195,7 @@ function hasReadAll(play: Play, member: Member): boolean {
   if (!isAsItWasRead(play)) return false;
   const noted = notedVerdicts(member.process, placeOf(member));
   return play.stage.logs.every((log) => {
-    const inode = play.stage.disk.lookUp(play.stage.path(log));
+    const inode = play.stage.whole(play.stage.path(log));
     const text =
       inode === undefined ? "" : Buffer.from(inode.read(inode.size, 0)).toString("latin1");
     const lines = text.split("\n").length - 1;

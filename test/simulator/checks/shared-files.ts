@@ -89,13 +89,13 @@ export class SharedFiles {
   }
 
   #fingerprint(name: string): string {
-    const inode = this.#stage.disk.lookUp(join(WIRE, name));
+    const inode = this.#stage.whole(join(WIRE, name));
     return inode === undefined ? "" : `${inode.ino} ${inode.size}`;
   }
 
   /** Whole lines that are JSON objects: what is torn is skipped by every reader. */
   #lines(name: string): Json[] {
-    const inode = this.#stage.disk.lookUp(join(WIRE, name));
+    const inode = this.#stage.whole(join(WIRE, name));
     if (inode === undefined) return [];
     const text = Buffer.from(inode.read(inode.size, 0)).toString("utf8");
     return text.split("\n").slice(0, -1).flatMap(parsed);

@@ -69,8 +69,8 @@ export const FILES_PLANTS = [
   {
     name: "archive looked at before the lock",
     file: "src/storage/files/shared-file.ts",
-    find: "const file = openLocked(disk, path, options);",
-    put: "const early = options.segments?.() ?? []; const file = openLocked(disk, path, options); options = { ...options, segments: () => early };",
+    find: "if (stillNamed(disk, file)) return file;",
+    put: "return file;",
     test: "test/storage/files/shared-file.test.ts",
     title: "finds a line that was archived while it waited for the lock",
   },

@@ -1,7 +1,8 @@
 import type { Agent } from "../../../src/agent/agent.ts";
 import { fromPlain } from "../../../src/wire/json/json.ts";
 import type { Play } from "../play.ts";
-import { SEEDS_WITHOUT_CLAIMS, SEEDS_WITHOUT_REQUESTS } from "./cast.ts";
+import { closeYear, compress } from "./archive-deeds.ts";
+import { SEEDS_WITHOUT_ARCHIVE, SEEDS_WITHOUT_CLAIMS, SEEDS_WITHOUT_REQUESTS } from "./cast.ts";
 import { answerClaim, claim, release } from "./claim-deeds.ts";
 import { REQUEST_NAMES } from "./request-deeds.ts";
 import { inThread, others, send, type PlainDraft } from "./sending.ts";
@@ -245,11 +246,17 @@ const CLAIMING: typeof ACTS = [
   [5, answerClaim],
 ];
 
+const ARCHIVING: typeof ACTS = [
+  [4, closeYear],
+  [2, compress],
+];
+
 /** What agents do in the play of a seed, and how often each. */
 export function actsOf(seed: number): typeof ACTS {
   return [
     ...ACTS,
     ...(seed > SEEDS_WITHOUT_REQUESTS ? REQUESTING : []),
     ...(seed > SEEDS_WITHOUT_CLAIMS ? CLAIMING : []),
+    ...(seed > SEEDS_WITHOUT_ARCHIVE ? ARCHIVING : []),
   ];
 }

@@ -5,7 +5,8 @@ import { DeaddropError } from "../../../src/api/errors.ts";
 import { loadPlace } from "../../../src/agent/config/agent-config.ts";
 import { makeQueue, type Queue } from "../../../src/agent/session/queue.ts";
 import { makeTicker, type Ticker } from "../../../src/daemon/ticker.ts";
-import { StorageError } from "../../../src/storage/disk/disk.ts";
+import { wholeLogs } from "../../../src/storage/archive/whole-logs.ts";
+import { openIfThere, StorageError, type Disk } from "../../../src/storage/disk/disk.ts";
 import type { AgentPaths, Places } from "../../../src/storage/paths.ts";
 import { makeLayout, type Layout, type Log } from "../../../src/wire/layout.ts";
 import { verifySignature, type SignatureCheck } from "../../../src/wire/signature.ts";
@@ -22,6 +23,14 @@ interface Running {
   readonly agent: Agent;
   readonly queue: Queue;
   readonly ticker: Ticker;
+}
+
+/** A log or shared file as all who read it see it. */
+export interface Whole {
+  readonly ino: number;
+  readonly size: number;
+  readonly failedSyncs: number;
+  read(length: number, position: number): Uint8Array;
 }
 
 export interface Member {
@@ -57,6 +66,9 @@ export class Stage {
   readonly luck: Luck;
   readonly seeds: ReadonlyMap<string, Uint8Array>;
   readonly members = new Map<string, Member>();
+  /** Something was archived: a log is more than its live file. */
+  hasArchives = false;
+  #eye: { readonly process: MemoryProcess; readonly disk: Disk } | undefined;
   /** Called when a daemon has started: what it promised before must stand there. */
   onStart: (member: Member) => void = () => undefined;
   /** Signatures take no time any more: what is asked is answered at once. */
@@ -106,6 +118,28 @@ export class Stage {
 
   path(log: Log): string {
     return join(WIRE, log.path);
+  }
+
+  /** What stands in a log or shared file, archived or not. */
+  whole(path: string): Whole | undefined {
+    const live = this.disk.lookUp(path);
+    if (!this.hasArchives) return live;
+    if (this.#eye?.process.alive !== true) {
+      const process = this.disk.process();
+      this.#eye = { process, disk: wholeLogs(process, WIRE) };
+    }
+    const { disk } = this.#eye;
+    const file = openIfThere(disk, path);
+    if (file === undefined) return undefined;
+    const { size } = file.stat();
+    const bytes = file.read(size, 0);
+    file.close();
+    return {
+      ino: live?.ino ?? 0,
+      size,
+      failedSyncs: live?.failedSyncs ?? 0,
+      read: (length, at) => bytes.subarray(at, at + length),
+    };
   }
 
   /** Starts a daemon as that process, which may have faults ahead of it. */

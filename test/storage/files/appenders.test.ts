@@ -75,7 +75,7 @@ describe("several programs on one log", () => {
         if (!attempt.ok) process.exit(3);
         const writer = openLogWriter({
           disk,
-          logs: [{ name, path: wire + "/" + name + ".jsonl", mode: 0o600, segments: [] }],
+          logs: [{ name, path: wire + "/" + name + ".jsonl", mode: 0o600 }],
           pendingPath: state + "/pending.jsonl",
           copyPath: (log) => state + "/own-" + log + ".jsonl",
           heads: openHeads(disk, state + "/heads.json"),

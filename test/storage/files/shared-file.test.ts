@@ -3,18 +3,17 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { StorageError } from "../../../src/storage/disk/disk.ts";
-import { segmentsOf } from "../../../src/storage/files/segments.ts";
+import { StorageError, type Disk } from "../../../src/storage/disk/disk.ts";
+import { wholeLogs } from "../../../src/storage/archive/whole-logs.ts";
 import { appendShared } from "../../../src/storage/files/shared-file.ts";
 import { builtForChildren } from "../../support/processes/child-modules.ts";
 import { Crashed, MemoryDisk, type MemoryProcess } from "../../support/disk/memory-disk.ts";
 
 const PATH = "/decisions.jsonl";
 
-function record(disk: MemoryProcess, id: string, segments: readonly string[] = []) {
+function record(disk: Disk, id: string) {
   const line = Buffer.from(`{"id":"${id}"}`);
-  return appendShared(disk, PATH, line, {
-    segments: () => segments,
+  return appendShared(wholeLogs(disk, "/"), PATH, line, {
     find: (present) => line.equals(present),
   });
 }
@@ -31,8 +30,8 @@ describe("a file that every agent writes", () => {
     expect(record(disk, "one")).toMatchObject({ outcome: "found" });
     disk.makeFolder("/archive/2025", 0o700);
     disk.renameExclusive(PATH, "/archive/2025/decisions.jsonl");
-    expect(record(disk, "one", ["/archive/2025/decisions.jsonl"]).outcome).toBe("found");
-    expect(record(disk, "two", ["/archive/2025/decisions.jsonl"]).outcome).toBe("appended");
+    expect(record(disk, "one").outcome).toBe("found");
+    expect(record(disk, "two").outcome).toBe("appended");
     expect(textOf(disk)).toBe('{"id":"two"}\n');
     expect(textOf(disk, "/archive/2025/decisions.jsonl")).toBe('{"id":"one"}\n');
   });
@@ -43,21 +42,26 @@ describe("a file that every agent writes", () => {
     record(archiving, "one");
     archiving.makeFolder("/archive/2025", 0o700);
     const disk = world.process();
-    const line = Buffer.from('{"id":"one"}');
     // The archive is moved after the call began and before the lock is taken.
-    const late = Object.assign(Object.create(disk) as MemoryProcess, {
-      open: (path: string, how: "read" | "append", mode?: number) => {
-        const isFirst =
-          how === "append" && archiving.stat("/archive/2025/decisions.jsonl") === undefined;
-        if (isFirst) archiving.renameExclusive(PATH, "/archive/2025/decisions.jsonl");
-        return disk.open(path, how, mode);
-      },
-    });
-    const answer = appendShared(late, PATH, line, {
-      segments: () => segmentsOf(disk, "/archive", "decisions"),
-      find: (present) => line.equals(present),
-    });
-    expect(answer.outcome).toBe("found");
+    const openLate: Disk["open"] = (path, how, mode) => {
+      const file = disk.open(path, how, mode);
+      const isFirst = archiving.stat("/archive/2025/decisions.jsonl") === undefined;
+      if (how !== "append" || !isFirst) return file;
+      const lock = file.lock.bind(file);
+      return Object.assign(file, {
+        lock: (waitMs: number) => {
+          archiving.renameExclusive(PATH, "/archive/2025/decisions.jsonl");
+          return lock(waitMs);
+        },
+      });
+    };
+    const late: Disk = {
+      ...({} as Disk),
+      open: openLate,
+      stat: (path) => disk.stat(path),
+      list: (path) => disk.list(path),
+    };
+    expect(record(late, "one").outcome).toBe("found");
     expect(textOf(disk)).toBe("");
   });
 

@@ -18,9 +18,10 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { nodeDisk } from "../../../src/storage/disk/node-disk.ts";
-import { openSegment, segmentsOf } from "../../../src/storage/files/segments.ts";
+import { segmentPlaces } from "../../../src/storage/archive/segments.ts";
+import { openSegment } from "../../../src/storage/archive/whole-file.ts";
+import { wholeLogs } from "../../../src/storage/archive/whole-logs.ts";
 import {
-  beginningAfter,
   cursorWithin,
   readLinesFrom,
   readNewLines,
@@ -230,12 +231,13 @@ describe("archived segments", () => {
     const segment = join(folder, "archive", "2026", "a_to_b.jsonl");
     disk.renameExclusive(path, segment);
     writeFileSync(path, "four\n");
-    const segments = segmentsOf(disk, join(folder, "archive"), "a_to_b");
-    expect(segments).toEqual([old, segment]);
-    expect(read(first.cursor).anomaly).toBe("replaced");
-    const rest = readNewLines(disk, segment, first.cursor, 1_000);
-    expect(shown(rest)).toEqual(["3:three"]);
-    expect(shown(read(beginningAfter(3)))).toEqual(["4:four"]);
+    const segments = segmentPlaces(disk, join(folder, "archive"), "a_to_b");
+    expect(segments.map((place) => place.path)).toEqual([old, segment]);
+    // An older segment that comes to light shifts all that follows.
+    expect(readNewLines(wholeLogs(disk, folder), path, first.cursor, 1_000).anomaly).toBeDefined();
+    rmSync(old);
+    const rest = readNewLines(wholeLogs(disk, folder), path, first.cursor, 1_000);
+    expect(shown(rest)).toEqual(["3:three", "4:four"]);
   });
 
   it("ten come after nine, and compressed ones read the same", () => {
@@ -246,7 +248,7 @@ describe("archived segments", () => {
     }
     writeFileSync(join(folder2026, "a.11.jsonl.gz"), gzipSync("packed\n"));
     writeFileSync(join(folder2026, "ab.jsonl"), "not ours\n");
-    const segments = segmentsOf(disk, join(folder, "archive"), "a");
+    const segments = segmentPlaces(disk, join(folder, "archive"), "a").map((place) => place.path);
     expect(segments.map((at) => at.slice(folder2026.length + 1))).toEqual([
       "a.jsonl",
       "a.2.jsonl",

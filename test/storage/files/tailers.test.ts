@@ -26,7 +26,7 @@ const WRITER = `
   const disk = nodeDisk();
   const writer = openLogWriter({
     disk,
-    logs: [{ name, path: wire + "/" + name + ".jsonl", mode: 0o600, segments: [] }],
+    logs: [{ name, path: wire + "/" + name + ".jsonl", mode: 0o600 }],
     pendingPath: state + "/pending.jsonl",
     copyPath: (log) => state + "/own-" + log + ".jsonl",
     heads: openHeads(disk, state + "/heads.json"),

@@ -1,4 +1,5 @@
 import {
+  mkdirSync,
   appendFileSync,
   existsSync,
   mkdtempSync,
@@ -14,6 +15,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { LogWriter } from "../../../src/storage/own-log/log-writer.ts";
 import { nodeDisk } from "../../../src/storage/disk/node-disk.ts";
+import { wholeLogs } from "../../../src/storage/archive/whole-logs.ts";
 import { countedDisk } from "../../support/disk/counted-disk.ts";
 import { MemoryDisk } from "../../support/disk/memory-disk.ts";
 import { ownLine, startWriter, type WriterPlace } from "./own-lines.ts";
@@ -552,10 +554,10 @@ describe("recovery of our own log", () => {
 
   it("knows an archived log by its segment when the note of it was lost", () => {
     killedAfterFour();
-    const segment = join(folder, "segment.jsonl");
     started().close();
-    renameSync(log, segment);
-    const writer = startWriter(disk, place, [LOG], [segment]);
+    mkdirSync(join(place.wire, "archive", "2026"), { recursive: true });
+    renameSync(log, join(place.wire, "archive", "2026", `${LOG}.jsonl`));
+    const writer = startWriter(wholeLogs(disk, place.wire), place, [LOG]);
     expect(writer.recover().damaged).toEqual([]);
     expect(writer.head(LOG)?.seq).toBe(4);
     writer.append([ownLine(LOG, 5)]);

@@ -42,8 +42,8 @@ export interface WriterPlace {
   readonly state: string;
 }
 
-function logOf(place: WriterPlace, name: string, segments: readonly string[] = []): OwnLog {
-  return { name, path: join(place.wire, `${name}.jsonl`), mode: 0o600, segments };
+function logOf(place: WriterPlace, name: string): OwnLog {
+  return { name, path: join(place.wire, `${name}.jsonl`), mode: 0o600 };
 }
 
 /** Opens everything that a process which writes needs, and recovers. */
@@ -51,13 +51,12 @@ export function startWriter(
   disk: Disk,
   place: WriterPlace,
   names: readonly string[] = ["forge_to_scribe"],
-  segments: readonly string[] = [],
 ): LogWriter {
   disk.makeFolder(place.wire, 0o700);
   disk.makeFolder(place.state, 0o700);
   return openLogWriter({
     disk,
-    logs: names.map((name) => logOf(place, name, segments)),
+    logs: names.map((name) => logOf(place, name)),
     pendingPath: join(place.state, "pending.jsonl"),
     copyPath: (log) => join(place.state, "own", `${log}.jsonl`),
     heads: openHeads(disk, join(place.state, "heads.json")),

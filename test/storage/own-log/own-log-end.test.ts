@@ -3,6 +3,7 @@ import type { OwnHead } from "../../../src/storage/own-log/heads.ts";
 import { StorageError } from "../../../src/storage/disk/disk.ts";
 import { endOfOwnLog, type OwnClaim } from "../../../src/storage/own-log/own-log-end.ts";
 import { prefixHash } from "../../../src/storage/files/tail.ts";
+import { wholeLogs } from "../../../src/storage/archive/whole-logs.ts";
 import { MemoryDisk, type MemoryProcess } from "../../support/disk/memory-disk.ts";
 
 // Stand-ins for signed lines: what a line claims is all that is asked of it.
@@ -46,9 +47,8 @@ function rememberedAt(text: string, seq: number): OwnHead {
   return { seq, id: `id${seq}`, end: text.length, prefixHash: prefixHash(file, text.length) };
 }
 
-function endOf(disk: MemoryProcess, remembered: OwnHead | undefined, segments: string[] = []) {
-  const log = { name: "forge_to_scribe", path: LIVE, mode: 0o600, segments };
-  return endOfOwnLog(disk, log, remembered, claimOf);
+function endOf(disk: MemoryProcess, remembered: OwnHead | undefined) {
+  return endOfOwnLog(wholeLogs(disk, "/wire"), LIVE, remembered, claimOf);
 }
 
 it("the head moves on to the last line that follows", () => {
@@ -81,16 +81,12 @@ it("goes on through segments that were archived since, also when the live file i
     [LIVE]: upTo(8, 9),
   });
   const remembered = rememberedAt(upTo(1, 2), 2);
-  expect(endOf(disk, remembered, SEGMENTS).head).toMatchObject({ seq: 9 });
+  expect(endOf(disk, remembered).head).toMatchObject({ seq: 9, end: upTo(1, 9).length });
+  const archived = rememberedAt(upTo(1, 7), 7);
   disk.replace(LIVE, new Uint8Array(0), 0o600);
-  expect(endOf(disk, remembered, SEGMENTS).head).toMatchObject({ seq: 7, end: 0 });
+  expect(endOf(disk, remembered).head).toEqual(archived);
   disk.remove(LIVE);
-  expect(endOf(disk, remembered, SEGMENTS).head).toEqual({
-    seq: 7,
-    id: "id7",
-    end: 0,
-    prefixHash: "",
-  });
+  expect(endOf(disk, remembered).head).toEqual(archived);
 });
 
 it("a line that only lacks its newline counts: the next append gives it one", () => {

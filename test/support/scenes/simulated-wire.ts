@@ -5,6 +5,7 @@ import { openAgent, type Agent } from "../../../src/agent/agent.ts";
 import { silentLogger, type StopHook, type World } from "../../../src/agent/session/world.ts";
 import type { AgentNotice } from "../../../src/protocol/agent-notices/agent-notice.ts";
 import { DeaddropError } from "../../../src/api/errors.ts";
+import { wholeLogs } from "../../../src/storage/archive/whole-logs.ts";
 import { StorageError } from "../../../src/storage/disk/disk.ts";
 import { wirePaths, type AgentPaths, type Places } from "../../../src/storage/paths.ts";
 import { loadPlace } from "../../../src/agent/config/agent-config.ts";
@@ -257,9 +258,9 @@ export class SimulatedWire {
     this.#member(handle).wallOffMs = wrongByMs;
   }
 
-  /** Bytes of a file of the wire, by its name; of any other by its whole path. */
+  /** Bytes of a file of the wire, by its name, archived ones included; of any other by its path. */
   read(name: string): string {
-    const process = this.disk.process();
+    const process = wholeLogs(this.disk.process(), WIRE);
     const file = process.open(resolve(WIRE, name), "read");
     const text = Buffer.from(file.read(file.stat().size, 0)).toString("utf8");
     file.close();
@@ -425,7 +426,7 @@ export class SimulatedWire {
   }
 
   #sizes(): string {
-    const process = this.disk.process();
+    const process = wholeLogs(this.disk.process(), WIRE);
     const layout = makeLayout(this.#options.layout ?? "pairwise", this.roster);
     const paths = [...layout.logs.values()].map(({ path }) => join(WIRE, path));
     const shared = [wirePaths(WIRE).decisions, wirePaths(WIRE).incidents];

@@ -2,6 +2,7 @@ import { Command, Option } from "commander";
 import { findHandle, findWire, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { rowBreaker } from "../../output/terminal.ts";
+import { programPath } from "../../program-path.ts";
 
 interface Flags extends GlobalFlags {
   once?: boolean;
@@ -38,6 +39,7 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
     once: flags.once === true,
     logLevel: flags.logLevel,
     peers: flags.peer ?? [],
+    program: [process.execPath, programPath()],
     // The log of a daemon on a terminal has peers' words in it too. Spec 8.2.
     toTerminal: rowBreaker(() => cli.stdout.columns, cli.env),
     cards: {

@@ -28,6 +28,7 @@ import {
 } from "../../../setup/checks/host-checks.ts";
 import { checkForeignLines } from "../../../setup/checks/log-checks.ts";
 import { setupHost, type SetupHost } from "../../../setup/host.ts";
+import { wholeLogs } from "../../../storage/archive/whole-logs.ts";
 import { DEFAULT_LIMITS } from "../../../wire/limits.ts";
 import { findHandle, findWire, type Cli, type GlobalFlags } from "../../context.ts";
 import { EXIT_WRONG, liveTroubles } from "../../live/live-troubles.ts";
@@ -114,7 +115,8 @@ function wireFindings(cli: Cli, host: SetupHost, flags: GlobalFlags): readonly F
 }
 
 function placeFindings(host: SetupHost, place: AgentConfig): readonly Finding[] {
-  const { disk, nowMs } = host;
+  const { nowMs } = host;
+  const disk = wholeLogs(host.disk, place.wire.folder);
   return [
     ...checking("folder", () => checkFolder(disk, place)),
     ...checking("key", () => checkKey(disk, place, nowMs)),

@@ -1,13 +1,13 @@
-import { openIfThere, StorageError } from "../../storage/disk/disk.ts";
-import { wholeLines } from "../../storage/disk/line-splitter.ts";
-import type { OwnLine } from "../../storage/own-log/log-writer.ts";
-import { ownLogs } from "../../wire/layout.ts";
-import { parseMessage } from "../../wire/message.ts";
-import type { ReclaimAnswer } from "../../api/client.ts";
-import { codeOfStorage, DeaddropError } from "../../api/errors.ts";
-import { ownLine } from "../session/environment.ts";
-import type { Session } from "../session/session.ts";
-import { reportRecovery } from "../intake/trouble/recovery-notices.ts";
+import { openIfThere, StorageError } from "../../../storage/disk/disk.ts";
+import { wholeLines } from "../../../storage/disk/line-splitter.ts";
+import type { OwnLine } from "../../../storage/own-log/log-writer.ts";
+import { ownLogs } from "../../../wire/layout.ts";
+import { parseMessage } from "../../../wire/message.ts";
+import type { ReclaimAnswer } from "../../../api/client.ts";
+import { codeOfStorage, DeaddropError } from "../../../api/errors.ts";
+import { ownLine } from "../../session/environment.ts";
+import type { Session } from "../../session/session.ts";
+import { reportRecovery } from "../../intake/trouble/recovery-notices.ts";
 
 /** Of missing lines, how many ranges are named. */
 const MAX_NAMED_RANGES = 8;

@@ -1,18 +1,32 @@
 import { schedule } from "node-cron";
-import type { Agent } from "../agent/agent.ts";
-import type { Logger } from "../agent/session/world.ts";
-import { DAY_MS } from "../wire/durations.ts";
+import type { Agent } from "../../agent/agent.ts";
+import type { Logger } from "../../agent/session/world.ts";
+import { DAY_MS } from "../../wire/durations.ts";
+import { MAX_KEY_AGE_DAYS } from "../../trust/store.ts";
 import { launchdLog, rotateLog } from "./log-rotation.ts";
-import { MAX_KEY_AGE_DAYS } from "../trust/store.ts";
+
+/** What a daemon does by the calendar, beside what this module does itself. */
+export interface CalendarWork {
+  /** Each day, in the first minutes of it, UTC: a year may be over. Spec 3.10. */
+  newDay(): Promise<void>;
+  /** Each night, UTC. Spec 4.2. */
+  night(): Promise<void>;
+  /** Ends what still runs of it. */
+  stop(): void;
+}
 
 /** Work that belongs to a time of day or a minute and not to the loop. Spec 4.2, 4.3. */
 export function scheduleTasks(
   agent: Pick<Agent, "place">,
   log: Logger,
   env: NodeJS.ProcessEnv,
-): { stop(): void } {
+  work: CalendarWork,
+): Pick<CalendarWork, "newDay" | "stop"> {
+  const utc = { timezone: "UTC" };
   const tasks = [
-    schedule("17 3 * * *", () => warnOfOldKeys(agent, log, Date.now()), { timezone: "UTC" }),
+    schedule("2 0 * * *", () => work.newDay(), utc),
+    schedule("17 3 * * *", () => warnOfOldKeys(agent, log, Date.now()), utc),
+    schedule("41 3 * * *", () => work.night(), utc),
   ];
   const logFile = launchdLog(env);
   if (logFile !== undefined) {
@@ -21,7 +35,9 @@ export function scheduleTasks(
     tasks.push(schedule("* * * * *", () => keepSmall(logFile, log)));
   }
   return {
+    newDay: () => work.newDay(),
     stop: () => {
+      work.stop();
       for (const task of tasks) {
         Promise.resolve(task.stop()).catch((error: unknown) => {
           log.warn({ detail: String(error) }, "a scheduled task could not be stopped");

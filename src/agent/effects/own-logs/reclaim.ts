@@ -1,18 +1,18 @@
 import { reclaimFrom } from "./reclaim-from.ts";
-import { recoverOwnLogs } from "../session/own-logs.ts";
-import { takeInOwn } from "../intake/take-in.ts";
+import { recoverOwnLogs } from "../../session/own-logs.ts";
+import { takeInOwn } from "../../intake/take-in.ts";
 import { join } from "node:path";
-import type { ResetEvent } from "../../protocol/events.ts";
-import { openIfThere, StorageError } from "../../storage/disk/disk.ts";
-import { keepEvidence } from "../../storage/files/evidence.ts";
-import { wholeLines } from "../../storage/disk/line-splitter.ts";
-import type { OwnLine } from "../../storage/own-log/log-writer.ts";
-import type { ChainHead } from "../../wire/chain.ts";
-import { ownLogs } from "../../wire/layout.ts";
-import { parseMessage } from "../../wire/message.ts";
-import type { ReclaimAnswer } from "../../api/client.ts";
-import { intakeOf } from "../state/agent-state.ts";
-import type { Session } from "../session/session.ts";
+import type { ResetEvent } from "../../../protocol/events.ts";
+import { openIfThere, StorageError } from "../../../storage/disk/disk.ts";
+import { keepEvidence } from "../../../storage/files/evidence.ts";
+import { wholeLines } from "../../../storage/disk/line-splitter.ts";
+import type { OwnLine } from "../../../storage/own-log/log-writer.ts";
+import type { ChainHead } from "../../../wire/chain.ts";
+import { ownLogs } from "../../../wire/layout.ts";
+import { parseMessage } from "../../../wire/message.ts";
+import type { ReclaimAnswer } from "../../../api/client.ts";
+import { intakeOf } from "../../state/agent-state.ts";
+import type { Session } from "../../session/session.ts";
 
 /**
  * The operator has stopped the other copy of our key: we write on from the end of our logs. No line

@@ -2,8 +2,8 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Agent } from "../../src/agent/agent.ts";
-import { scheduleTasks } from "../../src/daemon/scheduled-tasks.ts";
+import type { Agent } from "../../../src/agent/agent.ts";
+import { scheduleTasks } from "../../../src/daemon/calendar/scheduled-tasks.ts";
 
 const PAST_LIMIT = Buffer.alloc(10 * 1024 * 1024 + 1);
 
@@ -22,7 +22,8 @@ afterEach(() => {
 function start(env: NodeJS.ProcessEnv) {
   const log = { info: vi.fn(), warn: vi.fn(), error: vi.fn(), debug: vi.fn() };
   const agent = { place: { store: { peers: new Map() } } } as unknown as Agent;
-  return { log, tasks: scheduleTasks(agent, log, env) };
+  const work = { newDay: vi.fn(async () => {}), night: vi.fn(async () => {}), stop: vi.fn() };
+  return { log, work, tasks: scheduleTasks(agent, log, env, work) };
 }
 
 describe("under launchd", () => {
@@ -63,4 +64,17 @@ test("elsewhere the file is not ours to rotate", async () => {
   await vi.advanceTimersByTimeAsync(61_000);
   expect(readdirSync(folder)).toEqual(["daemon.log"]);
   tasks.stop();
+});
+
+test("a new day and each night have their work, in UTC", async () => {
+  vi.setSystemTime(Date.parse("2026-12-31T23:59:30Z"));
+  const { work, tasks } = start({});
+  await vi.advanceTimersByTimeAsync(3 * 60_000);
+  expect(work.newDay).toHaveBeenCalledTimes(1);
+  expect(work.night).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(4 * 3_600_000);
+  expect(work.night).toHaveBeenCalledTimes(1);
+  tasks.stop();
+  await vi.advanceTimersByTimeAsync(24 * 3_600_000);
+  expect(work.newDay).toHaveBeenCalledTimes(1);
 });

@@ -1,5 +1,5 @@
 import { copyFileSync, renameSync, statSync, truncateSync } from "node:fs";
-import { errnoOf } from "../storage/disk/errno.ts";
+import { errnoOf } from "../../storage/disk/errno.ts";
 
 /** What launchd's log may take: the live file and five closed ones. Spec 4.3. */
 const LOG_MAX_BYTES = 10 * 1024 * 1024;

@@ -1,0 +1,106 @@
+import { basename, relative } from "node:path";
+import { Command, Option } from "commander";
+import type { ArchiveAnswer, ArchivedFile } from "../../../api/archive.ts";
+import { DeaddropError } from "../../../api/errors.ts";
+import { compressSegments } from "../../../storage/archive/compress.ts";
+import { StorageError } from "../../../storage/disk/disk.ts";
+import { ownLogs } from "../../../wire/layout.ts";
+import { agentPlace } from "../../agent-place.ts";
+import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
+import { example } from "../../output/example.ts";
+import { emit, type Paint } from "../../output/output.ts";
+import { sizeText } from "../../live/growth-text.ts";
+
+interface ArchiveFlags extends GlobalFlags {
+  year?: number;
+  compress?: boolean;
+}
+
+/** A segment of the archive after `--compress`; paths are within the wire. */
+type CompressedRow =
+  | { readonly file: string; readonly before: number; readonly after: number }
+  | { readonly file: string; readonly problem: string; readonly hint: string };
+
+/** `deaddrop archive`: closed years out of the way, nothing lost. Spec 3.10. */
+export function command(cli: Cli): Command {
+  return new Command("archive")
+    .description(
+      "Moves your logs and the wire's shared files into archive/YEAR, those that begin in that year\n" +
+        "or before. Nothing is lost: every line stays readable, and line numbers go on. The daemon does\n" +
+        "it by itself at the turn of the year.",
+    )
+    .addOption(
+      new Option("--year <year>", "which year; without it, the last one that is over").argParser(
+        yearOf,
+      ),
+    )
+    .option("--compress", "compress what is in the archive as well")
+    .addHelpText("after", example("deaddrop archive --year 2026", "deaddrop archive --compress"))
+    .action((flags: ArchiveFlags) => run(cli, flags));
+}
+
+function yearOf(given: string): number {
+  if (/^2[0-9]{3}$/.test(given)) return Number(given);
+  throw new DeaddropError("usage", `"${given}" is not a year`, { hint: "give it as 2026" });
+}
+
+async function run(cli: Cli, flags: ArchiveFlags): Promise<void> {
+  const { year } = flags;
+  const answer = await withClient(cli, flags, (client) =>
+    client.ask("archive", year === undefined ? {} : { year }),
+  );
+  const compressed = flags.compress === true ? compressAll(cli, flags) : [];
+  emit(cli, flags, { ...answer, compressed }, (paint) => text(answer, compressed, paint));
+  const failed = [...answer.files, ...compressed].some((row) => "problem" in row);
+  if (failed) cli.exitCode = 6;
+}
+
+/** Segments are closed: that needs no daemon and no lock of our identity. */
+function compressAll(cli: Cli, flags: ArchiveFlags): CompressedRow[] {
+  const { host, place } = agentPlace(cli, flags);
+  const { folder, archive, decisions, incidents } = place.wire;
+  const names = [
+    ...ownLogs(place.layout, place.handle).map(({ name }) => name),
+    ...[decisions, incidents].map((path) => basename(path, ".jsonl")),
+  ];
+  return names.flatMap((name) => {
+    const rows: CompressedRow[] = [];
+    try {
+      for (const { path, before, after } of compressSegments(host.disk, archive, name)) {
+        rows.push({ file: relative(folder, path), before, after });
+      }
+    } catch (error) {
+      // One that belongs to another user, or is locked, stops no other.
+      if (!(error instanceof StorageError)) throw error;
+      rows.push({ file: name, problem: error.message, hint: error.hint });
+    }
+    return rows;
+  });
+}
+
+function text(
+  { year, files }: ArchiveAnswer,
+  compressed: readonly CompressedRow[],
+  paint: Paint,
+): string {
+  const lines = files.map((row) => fileText(row, year, paint));
+  const packed = compressed.map((row) =>
+    "problem" in row
+      ? `${paint("red", "not compressed")} ${row.file}: ${row.problem}; ${row.hint}`
+      : `${paint("green", "compressed")} ${row.file}, ${sizeText(row.before)} to ${sizeText(row.after)}`,
+  );
+  return [...lines, ...packed].join("\n");
+}
+
+function fileText(row: ArchivedFile, year: number, paint: Paint): string {
+  switch (row.outcome) {
+    case "archived":
+      return `${paint("green", "archived")} ${row.file} as ${row.to}, ${sizeText(row.bytes)}`;
+    case "empty":
+      return `${row.file} is empty: nothing to archive`;
+    case "not due":
+      return `${row.file} stays: it begins after ${year}`;
+    case "failed":
+      return `${paint("red", "not archived")} ${row.file}: ${row.problem}; ${row.hint}`;
+  }
+}

@@ -1,0 +1,134 @@
+import { dirname, join } from "node:path";
+import { StorageError, stillNamed, type Disk, type DiskFile } from "../disk/disk.ts";
+import { bytesBefore, endsLine, LINE_END, wholeLines } from "../disk/line-splitter.ts";
+import { segmentPlaces } from "./segments.ts";
+
+/** A log or shared file that may be archived. */
+export interface Archivable {
+  /** The log's name. */
+  readonly name: string;
+  /** Of the live file. */
+  readonly path: string;
+}
+
+export type ArchiveOutcome =
+  /** `to`: the segment that it is now. */
+  | { readonly outcome: "archived"; readonly to: string; readonly bytes: number }
+  /** Its lines are of a later year, or it has none that say of which year they are. */
+  | { readonly outcome: "not due" }
+  | { readonly outcome: "empty" };
+
+/** How much of a file's beginning and end is searched for a line with a date. */
+const DATED_BYTES = 4 * 1024 * 1024;
+const NEW_FOLDER_MODE = 0o750;
+/** A daemon does nothing else meanwhile; it tries again. */
+const ARCHIVE_LOCK_WAIT_MS = 40;
+
+/**
+ * Moves a live file into the archive, when its first line is of that year or an earlier one, and makes
+ * an empty one in its place. Spec 3.10. A crash at any step loses no line and doubles none: the rename
+ * is one step, and who appends next makes the live file if it is missing.
+ *
+ * `disk` shows files as they are. Of an own log the caller holds the identity's lock, and all of ours
+ * is durable in it. Throws "locked" when another program keeps the file locked.
+ */
+export function archiveFile(
+  disk: Disk,
+  archive: string,
+  { name, path }: Archivable,
+  year: number,
+): ArchiveOutcome {
+  if (disk.stat(path) === undefined) return { outcome: "empty" };
+  const file = disk.open(path, "append");
+  try {
+    if (file.stat().size === 0) return { outcome: "empty" };
+    const years = yearsOf(file);
+    if (years === undefined || years.first > year) return { outcome: "not due" };
+    if (!file.lock(ARCHIVE_LOCK_WAIT_MS) || !stillNamed(disk, file)) throw locked(path);
+    const { size, mode, gid } = file.stat();
+    if (!endsLine(file, size)) file.append(LINE_END);
+    file.datasync();
+    const to = nextSegment(disk, archive, name, Math.min(year, years.last));
+    disk.renameExclusive(path, to);
+    beginAgain(disk, path, mode, gid);
+    return { outcome: "archived", to, bytes: size };
+  } finally {
+    file.close();
+  }
+}
+
+function locked(path: string): StorageError {
+  return new StorageError("locked", path, "another program writes to it", {
+    hint: "archive it again later; lslocks shows which program holds it",
+  });
+}
+
+/** Who may read and write it stays as it was. */
+function beginAgain(disk: Disk, path: string, mode: number, gid: number): void {
+  const fresh = disk.open(path, "append", mode);
+  const made = fresh.stat();
+  fresh.close();
+  if (made.gid !== gid || made.mode !== mode) disk.setMode(path, mode, gid);
+}
+
+/** The free place after all segments of that name: what is archived later is always read later. */
+function nextSegment(disk: Disk, archive: string, name: string, year: number): string {
+  const places = segmentPlaces(disk, archive, name);
+  const folder = String(Math.max(year, places.at(-1)?.year ?? 0));
+  const last = places.findLast((place) => place.year === Number(folder));
+  makeYear(disk, archive, folder);
+  for (let number = (last?.number ?? 0) + 1; ; number += 1) {
+    const path = join(archive, folder, number === 1 ? `${name}.jsonl` : `${name}.${number}.jsonl`);
+    if (disk.stat(path) === undefined && disk.stat(`${path}.gz`) === undefined) return path;
+  }
+}
+
+/** Every agent of the wire archives into it: as open as the folder above it. */
+function makeYear(disk: Disk, archive: string, year: string): void {
+  const folder = join(archive, year);
+  if (disk.stat(folder) !== undefined) return;
+  if (disk.stat(archive) === undefined) {
+    const wire = disk.stat(dirname(archive));
+    makeLike(disk, archive, wire?.mode ?? NEW_FOLDER_MODE, wire?.gid);
+  }
+  const above = disk.stat(archive);
+  makeLike(disk, folder, above?.mode ?? NEW_FOLDER_MODE, above?.gid);
+}
+
+function makeLike(disk: Disk, folder: string, mode: number, gid: number | undefined): void {
+  disk.makeFolder(folder, mode);
+  disk.setMode(folder, mode, gid);
+}
+
+/** The years of the first and of the last line that has a date; undefined when none has. */
+function yearsOf(file: DiskFile): { readonly first: number; readonly last: number } | undefined {
+  const { size } = file.stat();
+  let first: number | undefined;
+  for (const { bytes } of wholeLines(file, 0, Math.min(size, DATED_BYTES))) {
+    first = bytes === undefined ? undefined : yearIn(bytes);
+    if (first !== undefined) break;
+  }
+  if (first === undefined) return undefined;
+  const end = Buffer.from(bytesBefore(file, size, DATED_BYTES)).toString("latin1");
+  const last = end
+    .split("\n")
+    .toReversed()
+    .map((line) => yearIn(Buffer.from(line, "latin1")))
+    .find((year) => year !== undefined);
+  return { first, last: Math.max(first, last ?? first) };
+}
+
+/** By when a message was written, or a decision ratified. */
+function yearIn(line: Uint8Array): number | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(line).toString("utf8"));
+  } catch {
+    return undefined;
+  }
+  if (typeof value !== "object" || value === null) return undefined;
+  const { timestamp, ratified_at: ratified } = value as Record<string, unknown>;
+  const date = typeof timestamp === "string" ? timestamp : ratified;
+  const ms = typeof date === "string" ? Date.parse(date) : NaN;
+  return Number.isNaN(ms) ? undefined : new Date(ms).getUTCFullYear();
+}

@@ -1,0 +1,130 @@
+import { join } from "node:path";
+import {
+  isObstruction,
+  openIfThere,
+  StorageError,
+  type Disk,
+  type DiskFile,
+  type FileStat,
+} from "../disk/disk.ts";
+import { endsLine, LINE_END } from "../disk/line-splitter.ts";
+import { openPacked, type PackedSegment } from "./packed-segment.ts";
+
+/** One archived part of a log or shared file, as readers see it. Spec 3.10. */
+export interface Segment {
+  readonly path: string;
+  readonly stat: FileStat;
+  /** Bytes of its content: decompressed, and with a newline at the end in any case. */
+  readonly size: number;
+  /** To read it from; the caller closes it. */
+  open(): SegmentReader;
+}
+
+export interface SegmentReader {
+  /** Up to `length` bytes of its content; fewer only where it ends. */
+  read(length: number, position: number): Uint8Array;
+  datasync(): void;
+  close(): void;
+}
+
+/** Where a segment belongs: `archive/YYYY/<name>.jsonl`, then `<name>.2.jsonl` and so on. */
+export interface SegmentPlace {
+  readonly path: string;
+  readonly year: number;
+  readonly number: number;
+}
+
+/** Every segment of a log, or file in the place of one, oldest first. `name` is the log's name. */
+export function segmentPlaces(disk: Disk, archive: string, name: string): SegmentPlace[] {
+  // What a peer has put in the place of a folder is passed over: it is no archive.
+  return yearsIn(disk, archive).flatMap((year) => inYear(disk, join(archive, year), year, name));
+}
+
+/** The folders of the years, oldest first. */
+export function yearsIn(disk: Disk, archive: string): string[] {
+  if (disk.stat(archive)?.kind !== "folder") return [];
+  return disk
+    .list(archive)
+    .filter((entry) => /^[0-9]{4}$/.test(entry))
+    .filter((year) => disk.stat(join(archive, year))?.kind === "folder");
+}
+
+function inYear(disk: Disk, folder: string, year: string, name: string): SegmentPlace[] {
+  const byNumber = new Map<number, SegmentPlace>();
+  for (const entry of disk.list(folder)) {
+    const number = numberOf(entry, name);
+    if (number === undefined) continue;
+    // While a segment is being compressed both forms are there: the plain one is complete.
+    if (entry.endsWith(".gz") && byNumber.has(number)) continue;
+    byNumber.set(number, { path: join(folder, entry), year: Number(year), number });
+  }
+  return [...byNumber.values()].toSorted((a, b) => a.number - b.number);
+}
+
+function numberOf(entry: string, name: string): number | undefined {
+  if (!entry.startsWith(`${name}.`)) return undefined;
+  const rest = /^(?:([1-9][0-9]{0,8})\.)?jsonl(?:\.gz)?$/.exec(entry.slice(name.length + 1));
+  if (rest === null) return undefined;
+  return rest[1] === undefined ? 1 : Number(rest[1]);
+}
+
+/**
+ * The segment in that place; undefined when there is something else, or nothing in it, or it cannot be
+ * read. Anybody who may write in the folder can put such a thing there: it is no part of a log.
+ */
+export function segmentAt(disk: Disk, path: string): Segment | undefined {
+  const stat = disk.stat(path);
+  if (stat?.kind !== "file" || stat.nlink !== 1 || stat.size === 0) return undefined;
+  try {
+    return path.endsWith(".gz") ? packedSegment(disk, path, stat) : plainSegment(disk, path, stat);
+  } catch (error) {
+    const isGone = error instanceof StorageError && ["missing", "corrupt"].includes(error.code);
+    if (isGone || isObstruction(error)) return undefined;
+    throw error;
+  }
+}
+
+export function packedSegment(disk: Disk, path: string, stat: FileStat): Segment {
+  const content = openPacked(disk, path);
+  return { path, stat, size: content.size, open: () => packedReader(content) };
+}
+
+function packedReader(content: PackedSegment): SegmentReader {
+  return {
+    read: (length, position) => content.read(length, position),
+    // It was synced before the plain one went.
+    datasync: () => undefined,
+    close: () => undefined,
+  };
+}
+
+function plainSegment(disk: Disk, path: string, stat: FileStat): Segment {
+  const file = disk.open(path, "read");
+  let isEnded: boolean;
+  try {
+    isEnded = endsLine(file, stat.size);
+  } finally {
+    file.close();
+  }
+  const size = isEnded ? stat.size : stat.size + 1;
+  const open = (): SegmentReader => {
+    const plain = openIfThere(disk, path);
+    // Compressed since it was looked up.
+    if (plain === undefined) return packedReader(openPacked(disk, `${path}.gz`));
+    return plainReader(plain, stat.size, isEnded);
+  };
+  return { path, stat, size, open };
+}
+
+/** What was not ended by its writer is ended here: the next line begins in the next segment. */
+function plainReader(file: DiskFile, end: number, isEnded: boolean): SegmentReader {
+  return {
+    read(length, position) {
+      const bytes = file.read(Math.min(length, Math.max(0, end - position)), position);
+      const isShort = !isEnded && bytes.length < length && position + bytes.length === end;
+      return isShort ? Buffer.concat([bytes, LINE_END]) : bytes;
+    },
+    datasync: () => file.datasync(),
+    close: () => file.close(),
+  };
+}

@@ -1,0 +1,168 @@
+import { basename, dirname, join } from "node:path";
+import { StorageError, type Disk, type DiskFile, type FileStat } from "../disk/disk.ts";
+import { wirePaths, type WirePaths } from "../paths.ts";
+import { segmentAt, segmentPlaces, yearsIn, type Segment } from "./segments.ts";
+import { WholeFile, wholeStat } from "./whole-file.ts";
+
+/**
+ * A disk on which each log of a wire, and each shared file, is one file with all of its lines, archived
+ * or not: who reads, checks or repairs a log need not know of its archive. Spec 3.10. Everything else
+ * on it is as on `disk`.
+ *
+ * A segment in a log's name that belongs to another user than the log is passed over: in a folder with
+ * the sticky bit, others can make files and not replace ours.
+ */
+export function wholeLogs(disk: Disk, wireDir: string): Disk {
+  return new WholeLogsDisk(disk, wirePaths(wireDir));
+}
+
+/** A file that any agent of the wire may have archived. */
+const SHARED = new Set(["decisions", "incident_log"]);
+
+/** What is known of one log. */
+interface Known {
+  /** Which file was live when its segments were looked up, "" for none, and how large it was. */
+  live: string;
+  size: number;
+  /** How the folders looked then. */
+  folders: string;
+  segments: readonly Segment[];
+}
+
+class WholeLogsDisk implements Disk {
+  readonly #disk: Disk;
+  readonly #wire: WirePaths;
+  readonly #known = new Map<string, Known>();
+  /** The folders of the years, and when one of them last came or went. */
+  #years: { readonly mtimeMs: number; readonly names: readonly string[] } | undefined;
+
+  constructor(disk: Disk, wire: WirePaths) {
+    this.#disk = disk;
+    this.#wire = wire;
+  }
+
+  open(path: string, how: "read" | "append", mode?: number): DiskFile {
+    if (!this.#isLog(path)) return this.#disk.open(path, how, mode);
+    let live: DiskFile;
+    try {
+      live = this.#disk.open(path, how, mode);
+    } catch (error) {
+      if (!(error instanceof StorageError) || error.code !== "missing") throw error;
+      const all = this.#segments(path, undefined, "look");
+      if (all.length === 0) throw error;
+      return new WholeFile(path, undefined, all);
+    }
+    try {
+      // After the live file: one that is archived right now is the live file here, and no segment.
+      const segments = this.#segments(path, live.stat(), "look");
+      return segments.length === 0 ? live : new WholeFile(path, live, segments);
+    } catch (error) {
+      live.close();
+      throw error;
+    }
+  }
+
+  stat(path: string): FileStat | undefined {
+    const live = this.#disk.stat(path);
+    if (!this.#isLog(path) || (live !== undefined && live.kind !== "file")) return live;
+    const segments = this.#segments(path, live, "while it is the same");
+    return segments.length === 0 ? live : wholeStat(live, segments);
+  }
+
+  #isLog(path: string): boolean {
+    if (!path.endsWith(".jsonl")) return false;
+    const folder = dirname(path);
+    return folder === this.#wire.folder || folder === this.#wire.outbox;
+  }
+
+  /**
+   * They are looked up when the live file is another one, or became smaller; and, to "look", when
+   * something was made or removed in the archive, or written to the last segment.
+   */
+  #segments(
+    path: string,
+    live: FileStat | undefined,
+    when: "look" | "while it is the same",
+  ): readonly Segment[] {
+    const identity = live === undefined ? "" : `${live.dev} ${live.ino}`;
+    const size = live?.size ?? 0;
+    let known = this.#known.get(path);
+    const isSame = known?.live === identity && size >= known.size;
+    if (known === undefined || !isSame || (when === "look" && this.#hasChanged(known))) {
+      known = { live: identity, size, ...this.#lookUp(path, live) };
+      this.#known.set(path, known);
+    }
+    known.size = size;
+    return known.segments.filter(({ stat }) => `${stat.dev} ${stat.ino}` !== identity);
+  }
+
+  #lookUp(path: string, live: FileStat | undefined): Pick<Known, "folders" | "segments"> {
+    const name = basename(path, ".jsonl");
+    const folders = this.#folders();
+    const isOurs = ({ stat }: Segment): boolean =>
+      SHARED.has(name) || live === undefined || stat.uid === live.uid;
+    const segments = segmentPlaces(this.#disk, this.#wire.archive, name)
+      .flatMap((place) => segmentAt(this.#disk, place.path) ?? [])
+      .filter(isOurs);
+    return { folders, segments };
+  }
+
+  #hasChanged({ folders, segments }: Known): boolean {
+    const last = segments.at(-1);
+    const isGrown =
+      last !== undefined && lookOfSegment(this.#disk.stat(last.path)) !== lookOfSegment(last.stat);
+    return isGrown || this.#folders() !== folders;
+  }
+
+  /** Changes when a segment comes or goes. */
+  #folders(): string {
+    const { archive } = this.#wire;
+    const folder = this.#disk.stat(archive);
+    if (folder?.kind !== "folder") return "";
+    if (this.#years?.mtimeMs !== folder.mtimeMs) {
+      this.#years = { mtimeMs: folder.mtimeMs, names: yearsIn(this.#disk, archive) };
+    }
+    const looks = this.#years.names.map((year) => this.#disk.stat(join(archive, year))?.mtimeMs);
+    return `${folder.mtimeMs} ${looks.join(" ")}`;
+  }
+
+  room(path: string): number {
+    return this.#disk.room(path);
+  }
+
+  list(path: string): string[] {
+    return this.#disk.list(path);
+  }
+
+  makeFolder(path: string, mode: number): void {
+    this.#disk.makeFolder(path, mode);
+  }
+
+  replace(path: string, bytes: Uint8Array | Iterable<Uint8Array>, mode: number): void {
+    this.#disk.replace(path, bytes, mode);
+  }
+
+  renameExclusive(from: string, to: string): void {
+    this.#disk.renameExclusive(from, to);
+  }
+
+  remove(path: string): void {
+    this.#disk.remove(path);
+  }
+
+  realPath(path: string): string {
+    return this.#disk.realPath(path);
+  }
+
+  syncFolder(path: string): void {
+    this.#disk.syncFolder(path);
+  }
+
+  setMode(path: string, mode: number, groupId?: number): void {
+    this.#disk.setMode(path, mode, groupId);
+  }
+}
+
+function lookOfSegment(stat: FileStat | undefined): string {
+  return stat === undefined ? "" : `${stat.dev} ${stat.ino} ${stat.size} ${stat.mtimeMs}`;
+}
