@@ -43,3 +43,16 @@ it("a guarded repository: blocked, granted, overridden, and put back", async () 
     "change src/api/hotfix.ts",
   ]);
 });
+
+it("a closed year: agreed, archived, compressed, and all of it is found", async () => {
+  const { code, said } = await play("archive/run.sh");
+  expect(code, said.join("\n")).toBe(0);
+  expect(said.filter((line) => line.startsWith("archived "))).toHaveLength(3);
+  expect(said.filter((line) => line.startsWith("compressed "))).toHaveLength(2);
+  expect(said).toContain("0 violations");
+  expect(said.slice(-3)).toEqual([
+    "decisions.jsonl.gz",
+    "lead_to_mate.jsonl",
+    "mate_to_lead.jsonl.gz",
+  ]);
+});

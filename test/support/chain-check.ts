@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { authenticate } from "../../src/admission/authenticate.ts";
 import type { AdmissionContext } from "../../src/admission/context.ts";
 import { DEFAULT_SIGNING } from "../../src/trust/policy/config.ts";
@@ -18,7 +17,7 @@ export function brokenPlaces(
   file = `${log}.jsonl`,
 ): string[] {
   const ctx = contextFor(wire, owner);
-  const text = readFileSync(join(wire.dir, file), "utf8");
+  const text = wire.text(file);
   const broken = text.endsWith("\n") || text === "" ? [] : ["it ends in a torn line"];
   let head: { seq: number; id: string } | undefined;
   for (const [at, line] of text.split("\n").slice(0, -1).entries()) {

@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, type TestContext } from "vitest";
+import type { ArchiveAnswer } from "../../../src/api/archive.ts";
 import { start, until } from "../../support/processes/real-processes.ts";
 import { makeWire, removeWires, type LiveWire } from "../../support/processes/live-wire.ts";
 
@@ -82,17 +83,35 @@ async function sendMeanwhile(wire: LiveWire, isOver: () => boolean): Promise<str
   return answered;
 }
 
+/** What begins this year is archived again and again. */
+async function closeYears(wire: LiveWire, isOver: () => boolean): Promise<void> {
+  const year = String(new Date().getUTCFullYear());
+  let archived = 0;
+  for (let turn = 0; !isOver() || turn < 3; turn += 1) {
+    const { files } = await wire.json<ArchiveAnswer>("forge", "archive", "--year", year);
+    archived += files.filter(({ outcome }) => outcome === "archived").length;
+  }
+  expect(archived).toBeGreaterThan(0);
+}
+
 describe("another program appends to our own log at the same time", () => {
   afterEach(removeWires);
 
-  for (const { name, needs, command } of WAYS) {
+  const ways = WAYS.flatMap((way) => [
+    { ...way, isYearClosed: false },
+    { ...way, name: `${way.name}, while the year is closed`, isYearClosed: true },
+  ]);
+  for (const { name, needs, command, isYearClosed } of ways) {
     it(`${name}: nothing torn, nothing lost on either side`, async (context) => {
       requireProgram(context, needs);
       const wire = makeWire({ cadenceSeconds: 2 });
       const daemons = [await wire.daemon("forge"), await wire.daemon("scribe")];
       const [program, ...args] = command(join(wire.dir, "forge_to_scribe.jsonl"));
       const other = start(program, args, { env: wire.env });
-      const answered = await sendMeanwhile(wire, () => other.child.exitCode !== null);
+      const isOver = () => other.child.exitCode !== null;
+      const closing = isYearClosed ? closeYears(wire, isOver) : undefined;
+      const answered = await sendMeanwhile(wire, isOver);
+      await closing;
       const { code, stderr } = await other.ended;
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
 

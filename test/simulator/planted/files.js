@@ -67,6 +67,14 @@ export const FILES_PLANTS = [
     test: "test/scenes/storage-trouble.test.ts",
   },
   {
+    name: "archive before lock",
+    file: "src/storage/archive/archive-file.ts",
+    find: "if (!file.lock(ARCHIVE_LOCK_WAIT_MS) || !stillNamed(disk, file)) throw locked(path);",
+    put: "",
+    test: "test/storage/archive/archive-file.test.ts",
+    title: "not while another program has it locked",
+  },
+  {
     name: "archive looked at before the lock",
     file: "src/storage/files/shared-file.ts",
     find: "if (stillNamed(disk, file)) return file;",

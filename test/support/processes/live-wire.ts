@@ -12,6 +12,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setupHost } from "../../../src/setup/host.ts";
 import { initWire } from "../../../src/setup/wire/init-wire.ts";
+import { wholeLogs } from "../../../src/storage/archive/whole-logs.ts";
+import { readWhole } from "../../../src/storage/disk/disk.ts";
+import { nodeDisk } from "../../../src/storage/disk/node-disk.ts";
 import { agentPaths, placesFrom, type AgentPaths } from "../../../src/storage/paths.ts";
 import { BIN, killChildren, start, until, type Ended, type Started } from "./real-processes.ts";
 
@@ -30,7 +33,7 @@ export interface LiveWire {
   json<T>(handle: string, ...args: readonly string[]): Promise<T>;
   /** A daemon that has started up. */
   daemon(handle: string, options?: DaemonOptions): Promise<Daemon>;
-  /** A file of the wire, by its name. */
+  /** A file of the wire, by its name; of a log the archived lines too. */
   text(name: string): string;
   lines(name: string): Line[];
   /** The whole lines of a private file of an agent; none while there is no file. */
@@ -186,6 +189,11 @@ export function tiersText(seconds: number, deadlineSeconds?: number): string {
 }
 
 function liveWire(folder: string, dir: string, env: NodeJS.ProcessEnv): LiveWire {
+  const textIn = (name: string): string => {
+    const bytes = readWhole(wholeLogs(nodeDisk(), dir), join(dir, name));
+    if (bytes === undefined) throw new Error(`there is no ${name}`);
+    return Buffer.from(bytes).toString("utf8");
+  };
   const places = placesFrom(env, env["HOME"] ?? "");
   const argsOf = (handle: string, [command = "", ...rest]: readonly string[]) => [
     ...[BIN, command, "--wire", dir, "--as", handle],
@@ -221,8 +229,8 @@ function liveWire(folder: string, dir: string, env: NodeJS.ProcessEnv): LiveWire
       await until(`the daemon of ${handle} runs: ${started.stderr()}`, isUp);
       return daemon;
     },
-    text: (name) => readFileSync(join(dir, name), "utf8"),
-    lines: (name) => jsonLines(readFileSync(join(dir, name), "utf8")) as Line[],
+    text: textIn,
+    lines: (name) => jsonLines(textIn(name)) as Line[],
     privateLines(handle, which) {
       const path = agentPaths(places, { wireDir: dir, wireKey: WIRE_ID, handle })[which];
       return existsSync(path) ? (jsonLines(readFileSync(path, "utf8")) as Line[]) : [];
