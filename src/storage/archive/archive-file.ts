@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import { StorageError, stillNamed, type Disk, type DiskFile } from "../disk/disk.ts";
-import { bytesBefore, endsLine, LINE_END, wholeLines } from "../disk/line-splitter.ts";
+import { bytesBefore, endsLine, LINE_END, NEWLINE, wholeLines } from "../disk/line-splitter.ts";
 import { segmentPlaces } from "./segments.ts";
 
 /** A log or shared file that may be archived. */
@@ -9,6 +9,8 @@ export interface Archivable {
   readonly name: string;
   /** Of the live file. */
   readonly path: string;
+  /** Whether a line counts for which year it is: anybody may write into a log. Without it, any does. */
+  readonly isWord?: (line: Uint8Array) => boolean;
 }
 
 export type ArchiveOutcome =
@@ -23,6 +25,7 @@ const DATED_BYTES = 4 * 1024 * 1024;
 const NEW_FOLDER_MODE = 0o750;
 /** A daemon does nothing else meanwhile; it tries again. */
 const ARCHIVE_LOCK_WAIT_MS = 40;
+const MAX_ATTEMPTS = 3;
 
 /**
  * Moves a live file into the archive, when its first line is of that year or an earlier one, and makes
@@ -35,26 +38,42 @@ const ARCHIVE_LOCK_WAIT_MS = 40;
 export function archiveFile(
   disk: Disk,
   archive: string,
-  { name, path }: Archivable,
+  of: Archivable,
   year: number,
 ): ArchiveOutcome {
-  if (disk.stat(path) === undefined) return { outcome: "empty" };
-  const file = disk.open(path, "append");
-  try {
-    if (file.stat().size === 0) return { outcome: "empty" };
-    const years = yearsOf(file);
-    if (years === undefined || years.first > year) return { outcome: "not due" };
-    if (!file.lock(ARCHIVE_LOCK_WAIT_MS) || !stillNamed(disk, file)) throw locked(path);
-    const { size, mode, gid } = file.stat();
-    if (!endsLine(file, size)) file.append(LINE_END);
-    file.datasync();
-    const to = nextSegment(disk, archive, name, Math.min(year, years.last));
-    disk.renameExclusive(path, to);
-    beginAgain(disk, path, mode, gid);
-    return { outcome: "archived", to, bytes: size };
-  } finally {
-    file.close();
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    if (disk.stat(of.path) === undefined) return { outcome: "empty" };
+    const file = disk.open(of.path, "append");
+    try {
+      const outcome = archiveOpen(disk, archive, { of, file }, year);
+      if (outcome !== undefined) return outcome;
+    } finally {
+      file.close();
+    }
   }
+  throw locked(of.path);
+}
+
+/** Undefined when another agent has archived it meanwhile. */
+function archiveOpen(
+  disk: Disk,
+  archive: string,
+  { of, file }: { readonly of: Archivable; readonly file: DiskFile },
+  year: number,
+): ArchiveOutcome | undefined {
+  if (file.stat().size === 0) return { outcome: "empty" };
+  const first = firstYear(file, of);
+  if (first === undefined || first > year) return { outcome: "not due" };
+  if (!file.lock(ARCHIVE_LOCK_WAIT_MS)) throw locked(of.path);
+  if (!stillNamed(disk, file)) return undefined;
+  const { size, mode, gid } = file.stat();
+  if (!endsLine(file, size)) file.append(LINE_END);
+  file.datasync();
+  const last = Math.max(first, lastYear(file, of) ?? first);
+  const to = nextSegment(disk, archive, of.name, Math.min(year, last));
+  disk.renameExclusive(of.path, to);
+  beginAgain(disk, of.path, mode, gid);
+  return { outcome: "archived", to, bytes: size };
 }
 
 function locked(path: string): StorageError {
@@ -100,22 +119,29 @@ function makeLike(disk: Disk, folder: string, mode: number, gid: number | undefi
   disk.setMode(folder, mode, gid);
 }
 
-/** The years of the first and of the last line that has a date; undefined when none has. */
-function yearsOf(file: DiskFile): { readonly first: number; readonly last: number } | undefined {
+function firstYear(file: DiskFile, of: Archivable): number | undefined {
   const { size } = file.stat();
-  let first: number | undefined;
   for (const { bytes } of wholeLines(file, 0, Math.min(size, DATED_BYTES))) {
-    first = bytes === undefined ? undefined : yearIn(bytes);
-    if (first !== undefined) break;
+    const year = bytes === undefined ? undefined : yearOf(bytes, of);
+    if (year !== undefined) return year;
   }
-  if (first === undefined) return undefined;
-  const end = Buffer.from(bytesBefore(file, size, DATED_BYTES)).toString("latin1");
-  const last = end
-    .split("\n")
-    .toReversed()
-    .map((line) => yearIn(Buffer.from(line, "latin1")))
-    .find((year) => year !== undefined);
-  return { first, last: Math.max(first, last ?? first) };
+  return undefined;
+}
+
+function lastYear(file: DiskFile, of: Archivable): number | undefined {
+  const end = bytesBefore(file, file.stat().size, DATED_BYTES);
+  for (let to = end.lastIndexOf(NEWLINE); to > 0;) {
+    const from = end.lastIndexOf(NEWLINE, to - 1) + 1;
+    const year = yearOf(end.subarray(from, to), of);
+    if (year !== undefined) return year;
+    to = from - 1;
+  }
+  return undefined;
+}
+
+function yearOf(line: Uint8Array, { isWord }: Archivable): number | undefined {
+  const year = yearIn(line);
+  return year === undefined || isWord?.(line) === false ? undefined : year;
 }
 
 /** By when a message was written, or a decision ratified. */

@@ -11,8 +11,14 @@ import { chunksOf, endsLine, LINE_END } from "../disk/line-splitter.ts";
 export interface PackedSegment {
   /** Bytes of its content. */
   readonly size: number;
-  /** Up to `length` bytes of its content; opens the file for it. */
+  /** Keeps the file open, and the member that it has inflated last, until it is closed. */
+  open(): PackedReader;
+}
+
+export interface PackedReader {
+  /** Up to `length` bytes of the content; fewer only where it ends. */
   read(length: number, position: number): Uint8Array;
+  close(): void;
 }
 
 const BLOCK_BYTES = 1024 * 1024;
@@ -65,52 +71,49 @@ export function openPacked(disk: Disk, path: string): PackedSegment {
     const members = lengthAt(file, 0) === undefined ? [soleMember(file)] : allMembers(file);
     const last = members.at(-1);
     if (last === undefined || last.at + last.length !== size) throw notWhole(path);
-    return new Packed(disk, path, members);
+    return {
+      size: last.start + last.size,
+      open: () => new MemberReader(disk.open(path, "read"), members),
+    };
   } finally {
     file.close();
   }
 }
 
-class Packed implements PackedSegment {
-  readonly size: number;
-  readonly #disk: Disk;
-  readonly #path: string;
+class MemberReader implements PackedReader {
+  readonly #file: DiskFile;
   readonly #members: readonly Member[];
-  /** The member that was inflated last: neighbours are mostly read one after the other. */
+  /** Neighbours are mostly read one after the other. */
   #last: { readonly member: Member; readonly content: Uint8Array } | undefined;
 
-  constructor(disk: Disk, path: string, members: readonly Member[]) {
-    this.#disk = disk;
-    this.#path = path;
+  constructor(file: DiskFile, members: readonly Member[]) {
+    this.#file = file;
     this.#members = members;
-    const last = members.at(-1);
-    this.size = last === undefined ? 0 : last.start + last.size;
   }
 
   read(length: number, position: number): Uint8Array {
-    const end = Math.min(this.size, position + length);
+    const end = position + length;
     const pieces: Uint8Array[] = [];
-    let at = this.#members.findLastIndex(({ start }) => start <= position);
-    for (let from = position; from < end; at += 1) {
-      const member = this.#members[at];
-      if (member === undefined) break;
+    for (const member of this.#members) {
+      if (member.start >= end) break;
+      const from = Math.max(position, member.start);
+      if (from >= member.start + member.size) continue;
       pieces.push(this.#contentOf(member).subarray(from - member.start, end - member.start));
-      from = member.start + member.size;
     }
-    return pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces);
+    const [first] = pieces;
+    return pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
+  }
+
+  close(): void {
+    this.#last = undefined;
+    this.#file.close();
   }
 
   #contentOf(member: Member): Uint8Array {
     if (this.#last?.member === member) return this.#last.content;
-    const file = this.#disk.open(this.#path, "read");
-    let content: Uint8Array;
-    try {
-      content = inflate(this.#path, file.read(member.length, member.at), member.size);
-    } finally {
-      file.close();
-    }
-    // One that is inflated whole may be large: it is kept for as long as its neighbours are small.
-    if (member.size <= BLOCK_BYTES) this.#last = { member, content };
+    const bytes = this.#file.read(member.length, member.at);
+    const content = inflate(this.#file.path, bytes, member.size);
+    this.#last = { member, content };
     return content;
   }
 }

@@ -8,7 +8,7 @@ import {
   type FileStat,
 } from "../disk/disk.ts";
 import { endsLine, LINE_END } from "../disk/line-splitter.ts";
-import { openPacked, type PackedSegment } from "./packed-segment.ts";
+import { openPacked, type PackedReader } from "./packed-segment.ts";
 
 /** One archived part of a log or shared file, as readers see it. Spec 3.10. */
 export interface Segment {
@@ -86,15 +86,15 @@ export function segmentAt(disk: Disk, path: string): Segment | undefined {
 
 export function packedSegment(disk: Disk, path: string, stat: FileStat): Segment {
   const content = openPacked(disk, path);
-  return { path, stat, size: content.size, open: () => packedReader(content) };
+  return { path, stat, size: content.size, open: () => packedReader(content.open()) };
 }
 
-function packedReader(content: PackedSegment): SegmentReader {
+function packedReader(content: PackedReader): SegmentReader {
   return {
     read: (length, position) => content.read(length, position),
     // It was synced before the plain one went.
     datasync: () => undefined,
-    close: () => undefined,
+    close: () => content.close(),
   };
 }
 
@@ -110,7 +110,7 @@ function plainSegment(disk: Disk, path: string, stat: FileStat): Segment {
   const open = (): SegmentReader => {
     const plain = openIfThere(disk, path);
     // Compressed since it was looked up.
-    if (plain === undefined) return packedReader(openPacked(disk, `${path}.gz`));
+    if (plain === undefined) return packedReader(openPacked(disk, `${path}.gz`).open());
     return plainReader(plain, stat.size, isEnded);
   };
   return { path, stat, size, open };

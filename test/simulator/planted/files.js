@@ -69,7 +69,7 @@ export const FILES_PLANTS = [
   {
     name: "archive before lock",
     file: "src/storage/archive/archive-file.ts",
-    find: "if (!file.lock(ARCHIVE_LOCK_WAIT_MS) || !stillNamed(disk, file)) throw locked(path);",
+    find: "if (!file.lock(ARCHIVE_LOCK_WAIT_MS)) throw locked(of.path);",
     put: "",
     test: "test/storage/archive/archive-file.test.ts",
     title: "not while another program has it locked",

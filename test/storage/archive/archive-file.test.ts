@@ -69,6 +69,39 @@ describe("a file is archived", () => {
     expect(textOf(disk).endsWith(`{"timestamp":"3"\n`)).toBe(true);
   });
 
+  test("by lines of its owner: what others put there says nothing of its year", () => {
+    const disk = newDisk(line(2020, 1) + line(2027, 2));
+    const ours = { ...FILE, isWord: (bytes: Uint8Array) => !Buffer.from(bytes).includes('"n":1}') };
+    expect(archiveFile(disk, ARCHIVE, ours, 2026)).toEqual({ outcome: "not due" });
+    expect(archiveFile(disk, ARCHIVE, ours, 2027)).toMatchObject({ outcome: "archived" });
+  });
+
+  test("by one agent of several that try at once: the others find it empty", () => {
+    const world = new MemoryDisk();
+    const disk = world.process();
+    disk.makeFolder("/wire/archive", 0o700);
+    append(disk, line(2026, 1));
+    const other = world.process();
+    // The other one is quicker between our open and our lock.
+    const late: Disk = {
+      ...({} as Disk),
+      stat: (path) => disk.stat(path),
+      list: (path) => disk.list(path),
+      open: (path, how, mode) => {
+        const file = disk.open(path, how, mode);
+        const lock = file.lock.bind(file);
+        return Object.assign(file, {
+          lock: (waitMs: number) => {
+            archiveFile(other, ARCHIVE, FILE, 2026);
+            return lock(waitMs);
+          },
+        });
+      },
+    };
+    expect(archiveFile(late, ARCHIVE, FILE, 2026)).toEqual({ outcome: "empty" });
+    expect(textOf(disk)).toBe(line(2026, 1));
+  });
+
   test("always behind what is archived already, whatever the clocks say", () => {
     const disk = newDisk(line(2027, 1));
     archiveFile(disk, ARCHIVE, FILE, 2028);

@@ -4,6 +4,7 @@ import { archiveFile, type Archivable } from "../../../storage/archive/archive-f
 import { StorageError, type Disk } from "../../../storage/disk/disk.ts";
 import { ownLogs } from "../../../wire/layout.ts";
 import type { Session } from "../../session/session.ts";
+import { ownLine } from "../../session/environment.ts";
 import { recoverOwnLogs } from "../../session/own-logs.ts";
 
 /**
@@ -18,6 +19,8 @@ export function archiveLogs(session: Session, files: Disk, year: number): Archiv
   const own = ownLogs(place.layout, place.handle).map(({ name, path }) => ({
     name,
     path: join(place.wire.folder, path),
+    // What others have put into our log says nothing of which year it is.
+    isWord: (line: Uint8Array) => ownLine(name, line, session.ctx) !== undefined,
   }));
   const shared = [place.wire.decisions, place.wire.incidents].map((path) => ({
     name: basename(path, ".jsonl"),
