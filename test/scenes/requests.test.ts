@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { RequestView } from "../../src/api/views.ts";
+import { fromPlain } from "../../src/wire/json/json.ts";
 import { HOUR, MINUTE, SECOND } from "../support/scripts/proposal-scene.ts";
 import { commandIn } from "../support/scenes/scene-cli.ts";
 import { checkedScenes } from "../support/scenes/scene-checks.ts";
@@ -151,4 +152,34 @@ test("a request is due by the clock of its asker, and a day long when nobody rea
   expect(await endsOf(wire, "forge")).toEqual(["scribe expired", "scribe pending"]);
   await wire.pass(24 * HOUR);
   expect(await endsOf(wire, "forge")).toEqual(["scribe expired", "scribe expired"]);
+});
+
+test("an answer counts in the log that answers the asker, and in no other of its author", async () => {
+  const wire = sceneOf(["forge", "quill", "scribe"]);
+  await wire.start();
+  const id = await wire.send("forge", {
+    to: ["scribe"],
+    type: "request",
+    subject: "the parser",
+    body: { request: true, request_id: "0badcafe01", request_type: "review" },
+  });
+  for (const subject of ["one", "two", "three"]) {
+    await wire.send("scribe", { to: ["forge"], type: "feedback", subject, body: "x" });
+  }
+  await wire.pass(MINUTE);
+  wire.kill("scribe");
+  const [asked] = await requestsOf(wire, "quill");
+  // What is said to a third one has a place in that log, which says nothing of what forge has read.
+  const log = "scribe_to_quill";
+  const said = wire.forge("scribe", log, {
+    to: ["forge"],
+    type: "ack",
+    correlationId: asked?.correlation_id ?? "",
+    body: fromPlain({ acks: id, request_id: "0badcafe01", approve: true }),
+  });
+  wire.append(`${log}.jsonl`, Buffer.concat([said.line, Buffer.from("\n")]));
+  await wire.pass(5 * MINUTE);
+  for (const handle of ["forge", "quill"]) {
+    expect(await endsOf(wire, handle)).toEqual(["scribe pending"]);
+  }
 });

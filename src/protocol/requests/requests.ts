@@ -159,7 +159,10 @@ function takeAnswer(
   const asked =
     acks === undefined
       ? requestsNamed(state, answer, log, env)
-      : [state.requests.get(requestKey(acks, log.owner))].filter((each) => each !== undefined);
+      : [state.requests.get(requestKey(acks, log.owner))]
+          .filter((each) => each !== undefined)
+          // Its place is compared with what the asker's beats cover of the log that answers.
+          .filter((each) => each.answerLog === log.name);
   // One that names no event id may be to a request that is still to come, too.
   if (acks === undefined || asked.length === 0) keepAhead(state, log.name, answer);
   return asked.filter((request) => addAnswer(request, answer));

@@ -7,6 +7,13 @@ export const RULES_PLANTS = [
     put: "",
   },
   {
+    name: "answer in another log",
+    file: "src/protocol/requests/requests.ts",
+    find: ".filter((each) => each.answerLog === log.name);",
+    put: ";",
+    test: "test/scenes/requests.test.ts",
+  },
+  {
     name: "keys sorted by UTF-16",
     file: "src/wire/canonical.ts",
     find: "return keys.some(hasHighUnit) ? keys.sort(byCodePoint) : keys;",
