@@ -1,9 +1,10 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
-import { advance, judgeLine } from "../../src/wire/chain-rules.ts";
+import { describe, expect, it, test } from "vitest";
+import { advance, judgeLine, missingBefore } from "../../src/wire/chain-rules.ts";
 import {
   emptyChain,
   isChained,
+  isOfAnotherWire,
   type ChainLine,
   type ChainState,
   type ChainVerdict,
@@ -269,4 +270,28 @@ describe("properties of chains", () => {
       expect(judgeLine(copy, next, false)).toEqual(judgeLine(reading.chain, next, false));
     }
   });
+});
+
+test("what is missing right before a line", () => {
+  expect(missingBefore({ outcome: "gap", from: 3, to: 5 })).toMatchObject({ from: 3, to: 5 });
+  expect(missingBefore({ outcome: "first", startsAt: 4 })).toEqual({ from: 1, to: 3 });
+  for (const verdict of [
+    { outcome: "first", startsAt: 1 },
+    { outcome: "next" },
+    { outcome: "duplicate" },
+    { outcome: "unchained", afterChained: false },
+  ] as const) {
+    expect(missingBefore(verdict)).toBeUndefined();
+  }
+});
+
+test("a line is of another wire when it names another one, or chains without naming any", () => {
+  const chained = { version: "v3.1", id: "0", log: "a_to_b", seq: 1, prev: undefined } as const;
+  const plain = { ...chained, seq: undefined };
+  expect(isOfAnotherWire({ ...chained, wire: "one" }, "one")).toBe(false);
+  expect(isOfAnotherWire({ ...chained, wire: "two" }, "one")).toBe(true);
+  expect(isOfAnotherWire({ ...plain, wire: "two" }, "one")).toBe(true);
+  expect(isOfAnotherWire(chained, "one")).toBe(true);
+  expect(isOfAnotherWire(plain, "one")).toBe(false);
+  expect(isOfAnotherWire({ ...chained, wire: "two" }, undefined)).toBe(false);
 });

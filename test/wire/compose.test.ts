@@ -167,6 +167,7 @@ describe("a draft is refused", () => {
     [{ to: ["a b"] }, 'to: "a b" is not a handle'],
     [{ to: Array<string>(1_025).fill("*") }, "to names more than 1024 recipients"],
     [{ type: "shout" }, /^type "shout" is not one of heartbeat, /],
+    [{ subject: " \n " }, "the subject is empty"],
     [{ subject: "x".repeat(501) }, "the subject is longer than 500 characters"],
     [{ subject: "\ud800" }, "the text is not valid Unicode: a surrogate stands alone"],
     [{ refs: ["\udc00"] }, "the text is not valid Unicode: a surrogate stands alone"],

@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
-import { quote } from "../../src/wire/quote.ts";
+import { describe, expect, it, test } from "vitest";
+import { quote, sanitise } from "../../src/wire/quote.ts";
 
 describe("the text of strangers in an error", () => {
   it("is spelled as JSON, in printable ASCII", () => {
@@ -13,5 +13,20 @@ describe("the text of strangers in an error", () => {
     expect(quote("x".repeat(65))).toBe(`"${"x".repeat(64)}…"`);
     expect(quote("x".repeat(65), 128)).toBe(`"${"x".repeat(65)}"`);
     expect(quote("abcd", 3)).toBe('"abc…"');
+  });
+});
+
+describe("peers' text on one line", () => {
+  test.each([
+    ["plain, żółć, 漢字, 👩", "plain, żółć, 漢字, 👩"],
+    ["a\nb\rc\td", "a\\nb\\rc\\td"],
+    ["\u0007\u001b[2J\u007f", "\\x07\\x1b[2J\\x7f"],
+    ["\u009b\u00ad", "\\x9b\\xad"],
+    ["\u0600\u202e\ufeff", "\\u0600\\u202e\\ufeff"],
+    ["\u{e0041}", "\\u{e0041}"],
+    ["\ud800", "\\ud800"],
+    ["a\u200cb\u200dc", "a\u200cb\u200dc"],
+  ])("%j is shown as %j", (text, shown) => {
+    expect(sanitise(text)).toBe(shown);
   });
 });

@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 import { StorageError, stillNamed, type Disk, type DiskFile } from "../disk/disk.ts";
 import { bytesBefore, endsLine, LINE_END, NEWLINE, wholeLines } from "../disk/line-splitter.ts";
-import { segmentPlaces } from "./segments.ts";
+import { LAST_YEAR, segmentPlaces } from "./segments.ts";
 
 /** A log or shared file that may be archived. */
 export interface Archivable {
@@ -70,7 +70,7 @@ function archiveOpen(
   if (!endsLine(file, size)) file.append(LINE_END);
   file.datasync();
   const last = Math.max(first, lastYear(file, of) ?? first);
-  const to = nextSegment(disk, archive, of.name, Math.min(year, last));
+  const to = nextSegment(disk, archive, of.name, Math.min(year, last, LAST_YEAR));
   disk.renameExclusive(of.path, to);
   beginAgain(disk, of.path, mode, gid);
   return { outcome: "archived", to, bytes: size };

@@ -40,18 +40,30 @@ export function segmentPlaces(disk: Disk, archive: string, name: string): Segmen
   return yearsIn(disk, archive).flatMap((year) => inYear(disk, join(archive, year), year, name));
 }
 
+/** Any member can make folders: so many are looked at, and no more. */
+const YEAR = /^20[0-9]{2}$/;
+export const LAST_YEAR = 2099;
+
 /** The folders of the years, oldest first. */
 export function yearsIn(disk: Disk, archive: string): string[] {
-  if (disk.stat(archive)?.kind !== "folder") return [];
-  return disk
-    .list(archive)
-    .filter((entry) => /^[0-9]{4}$/.test(entry))
+  return entriesOf(disk, archive)
+    .filter((entry) => YEAR.test(entry))
     .filter((year) => disk.stat(join(archive, year))?.kind === "folder");
+}
+
+/** Of a folder that is missing, something else, or closed to us: none. It holds no part of a log. */
+function entriesOf(disk: Disk, folder: string): string[] {
+  try {
+    return disk.stat(folder)?.kind === "folder" ? disk.list(folder) : [];
+  } catch (error) {
+    if (isObstruction(error)) return [];
+    throw error;
+  }
 }
 
 function inYear(disk: Disk, folder: string, year: string, name: string): SegmentPlace[] {
   const byNumber = new Map<number, SegmentPlace>();
-  for (const entry of disk.list(folder)) {
+  for (const entry of entriesOf(disk, folder)) {
     const number = numberOf(entry, name);
     if (number === undefined) continue;
     // While a segment is being compressed both forms are there: the plain one is complete.

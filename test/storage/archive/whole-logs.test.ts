@@ -174,6 +174,33 @@ describe("a log with archived segments is one file", () => {
     expect(disk.openFiles).toBe(0);
   });
 
+  test("a folder that is closed to us, or no year, holds no part of it, and hides none", () => {
+    const disk = newDisk();
+    append(disk, line(1));
+    archive(disk);
+    append(disk, line(2));
+    for (const year of ["2027", "9999"]) {
+      disk.makeFolder(`/wire/archive/${year}`, 0o700);
+      append(disk, line(7), `/wire/archive/${year}/a_to_b.jsonl`);
+    }
+    const looked: string[] = [];
+    const other: Disk = {
+      ...({} as Disk),
+      stat: (path) => disk.stat(path),
+      list: (path) => {
+        looked.push(path);
+        if (path.endsWith("2027")) {
+          throw new StorageError("denied", path, "permission denied", { hint: "" });
+        }
+        return disk.list(path);
+      },
+      open: (path, how, mode) => disk.open(path, how, mode),
+    };
+    expect(textOf(other)).toBe(line(1) + line(2));
+    expect(looked).toContain("/wire/archive/2027");
+    expect(looked).not.toContain("/wire/archive/9999");
+  });
+
   test("one that another program has compressed is read; one in many tiny pieces is refused", () => {
     const disk = newDisk();
     disk.makeFolder("/wire/archive/2025", 0o700);

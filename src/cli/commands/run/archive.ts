@@ -40,7 +40,7 @@ export function command(cli: Cli): Command {
 }
 
 function yearOf(given: string): number {
-  if (/^2[0-9]{3}$/.test(given)) return Number(given);
+  if (/^20[0-9]{2}$/.test(given)) return Number(given);
   throw new DeaddropError("usage", `"${given}" is not a year`, { hint: "give it as 2026" });
 }
 
