@@ -157,15 +157,16 @@ function takeAnswer(
     requestId: says.requestId.toLowerCase(),
   };
   const asked =
-    acks === undefined
-      ? requestsNamed(state, answer, log, env)
-      : [state.requests.get(requestKey(acks, log.owner))]
-          .filter((each) => each !== undefined)
-          // Its place is compared with what the asker's beats cover of the log that answers.
-          .filter((each) => each.answerLog === log.name);
+    acks === undefined ? requestsNamed(state, answer, log, env) : requestWithId(state, acks, log);
   // One that names no event id may be to a request that is still to come, too.
   if (acks === undefined || asked.length === 0) keepAhead(state, log.name, answer);
   return asked.filter((request) => addAnswer(request, answer));
+}
+
+/** That request to the log's author, if this log answers it: its beats are about that one alone. */
+function requestWithId(state: RequestsState, id: string, log: Log): Request[] {
+  const request = state.requests.get(requestKey(id, log.owner));
+  return request?.answerLog === log.name ? [request] : [];
 }
 
 /** The requests to that log's author with that name, in any log that it answers. */

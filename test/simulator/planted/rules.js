@@ -9,8 +9,8 @@ export const RULES_PLANTS = [
   {
     name: "answer in another log",
     file: "src/protocol/requests/requests.ts",
-    find: ".filter((each) => each.answerLog === log.name);",
-    put: ";",
+    find: "request?.answerLog === log.name",
+    put: "request !== undefined",
     test: "test/scenes/requests.test.ts",
   },
   {
@@ -146,8 +146,8 @@ export const RULES_PLANTS = [
   {
     name: "answer by anybody",
     file: "src/protocol/requests/requests.ts",
-    find: "[state.requests.get(requestKey(acks, log.owner))].filter((each) => each !== undefined)",
-    put: "[...state.requests.values()].filter(({ id }) => id === acks)",
+    find: "return request?.answerLog === log.name ? [request] : [];",
+    put: "return [...state.requests.values()].filter((each) => each.id === id);",
     test: "test/protocol/requests/requests.test.ts",
   },
   {
