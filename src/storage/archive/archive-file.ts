@@ -1,5 +1,5 @@
 import { dirname, join } from "node:path";
-import { StorageError, stillNamed, type Disk, type DiskFile } from "../disk/disk.ts";
+import { openIfThere, StorageError, stillNamed, type Disk, type DiskFile } from "../disk/disk.ts";
 import { bytesBefore, endsLine, LINE_END, NEWLINE, wholeLines } from "../disk/line-splitter.ts";
 import { LAST_YEAR, segmentPlaces } from "./segments.ts";
 
@@ -42,10 +42,12 @@ export function archiveFile(
   year: number,
 ): ArchiveOutcome {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-    if (disk.stat(of.path) === undefined) return { outcome: "empty" };
+    const first = firstYear(disk, of);
+    if (first === "empty") return { outcome: first };
+    if (first === undefined || first > year) return { outcome: "not due" };
     const file = disk.open(of.path, "append");
     try {
-      const outcome = archiveOpen(disk, archive, { of, file }, year);
+      const outcome = archiveOpen(disk, archive, { of, file, first }, year);
       if (outcome !== undefined) return outcome;
     } finally {
       file.close();
@@ -58,12 +60,9 @@ export function archiveFile(
 function archiveOpen(
   disk: Disk,
   archive: string,
-  { of, file }: { readonly of: Archivable; readonly file: DiskFile },
+  { of, file, first }: { readonly of: Archivable; readonly file: DiskFile; readonly first: number },
   year: number,
 ): ArchiveOutcome | undefined {
-  if (file.stat().size === 0) return { outcome: "empty" };
-  const first = firstYear(file, of);
-  if (first === undefined || first > year) return { outcome: "not due" };
   if (!file.lock(ARCHIVE_LOCK_WAIT_MS)) throw locked(of.path);
   if (!stillNamed(disk, file)) return undefined;
   const { size, mode, gid } = file.stat();
@@ -119,13 +118,21 @@ function makeLike(disk: Disk, folder: string, mode: number, gid: number | undefi
   disk.setMode(folder, mode, gid);
 }
 
-function firstYear(file: DiskFile, of: Archivable): number | undefined {
-  const { size } = file.stat();
-  for (const { bytes } of wholeLines(file, 0, Math.min(size, DATED_BYTES))) {
-    const year = bytes === undefined ? undefined : yearOf(bytes, of);
-    if (year !== undefined) return year;
+/** Of what is not due nothing is opened to write: it may be closed to us. */
+function firstYear(disk: Disk, of: Archivable): number | undefined | "empty" {
+  const file = openIfThere(disk, of.path);
+  if (file === undefined) return "empty";
+  try {
+    const { size } = file.stat();
+    if (size === 0) return "empty";
+    for (const { bytes } of wholeLines(file, 0, Math.min(size, DATED_BYTES))) {
+      const year = bytes === undefined ? undefined : yearOf(bytes, of);
+      if (year !== undefined) return year;
+    }
+    return undefined;
+  } finally {
+    file.close();
   }
-  return undefined;
 }
 
 function lastYear(file: DiskFile, of: Archivable): number | undefined {

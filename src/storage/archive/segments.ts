@@ -34,10 +34,35 @@ export interface SegmentPlace {
   readonly number: number;
 }
 
+/**
+ * Whether something in the archive is the log's owner's. What others have closed to us is passed over:
+ * any member can make such a thing. What its owner has made and we cannot read now is thrown: the log has
+ * it, and must not seem to lack it.
+ */
+export type IsOwners = (stat: FileStat) => boolean;
+
 /** Every segment of a log, or file in the place of one, oldest first. `name` is the log's name. */
-export function segmentPlaces(disk: Disk, archive: string, name: string): SegmentPlace[] {
-  // What a peer has put in the place of a folder is passed over: it is no archive.
-  return yearsIn(disk, archive).flatMap((year) => inYear(disk, join(archive, year), year, name));
+export function segmentPlaces(
+  disk: Disk,
+  archive: string,
+  name: string,
+  isOwners: IsOwners = () => true,
+): SegmentPlace[] {
+  return yearsIn(disk, archive, isOwners).flatMap((year) =>
+    entriesIn(disk, join(archive, year), isOwners)
+      .flatMap((entry) => {
+        const number = numberOf(entry, name);
+        return number === undefined ? [] : [{ path: join(archive, year, entry), number }];
+      })
+      .filter(({ path }, _at, all) => !isPackedToo(path, all))
+      .toSorted((a, b) => a.number - b.number)
+      .map((place) => ({ ...place, year: Number(year) })),
+  );
+}
+
+/** While a segment is being compressed both forms are there: the plain one is complete. */
+function isPackedToo(path: string, all: readonly { readonly path: string }[]): boolean {
+  return path.endsWith(".gz") && all.some((other) => `${other.path}.gz` === path);
 }
 
 /** Any member can make folders: so many are looked at, and no more. */
@@ -45,32 +70,22 @@ const YEAR = /^20[0-9]{2}$/;
 export const LAST_YEAR = 2099;
 
 /** The folders of the years, oldest first. */
-export function yearsIn(disk: Disk, archive: string): string[] {
-  return entriesOf(disk, archive)
+export function yearsIn(disk: Disk, archive: string, isOwners: IsOwners): string[] {
+  return entriesIn(disk, archive, isOwners)
     .filter((entry) => YEAR.test(entry))
     .filter((year) => disk.stat(join(archive, year))?.kind === "folder");
 }
 
-/** Of a folder that is missing, something else, or closed to us: none. It holds no part of a log. */
-function entriesOf(disk: Disk, folder: string): string[] {
+function entriesIn(disk: Disk, folder: string, isOwners: IsOwners): string[] {
+  const stat = disk.stat(folder);
+  // What is in the place of a folder is no archive.
+  if (stat?.kind !== "folder") return [];
   try {
-    return disk.stat(folder)?.kind === "folder" ? disk.list(folder) : [];
+    return disk.list(folder);
   } catch (error) {
-    if (isObstruction(error)) return [];
+    if (isObstruction(error) && !isOwners(stat)) return [];
     throw error;
   }
-}
-
-function inYear(disk: Disk, folder: string, year: string, name: string): SegmentPlace[] {
-  const byNumber = new Map<number, SegmentPlace>();
-  for (const entry of entriesOf(disk, folder)) {
-    const number = numberOf(entry, name);
-    if (number === undefined) continue;
-    // While a segment is being compressed both forms are there: the plain one is complete.
-    if (entry.endsWith(".gz") && byNumber.has(number)) continue;
-    byNumber.set(number, { path: join(folder, entry), year: Number(year), number });
-  }
-  return [...byNumber.values()].toSorted((a, b) => a.number - b.number);
 }
 
 function numberOf(entry: string, name: string): number | undefined {
@@ -81,17 +96,21 @@ function numberOf(entry: string, name: string): number | undefined {
 }
 
 /**
- * The segment in that place; undefined when there is something else, or nothing in it, or it cannot be
- * read. Anybody who may write in the folder can put such a thing there: it is no part of a log.
+ * The segment in that place; undefined when there is something else, or nothing in it, or it is damaged,
+ * or others have closed it to us: it is no part of the log.
  */
-export function segmentAt(disk: Disk, path: string): Segment | undefined {
+export function segmentAt(
+  disk: Disk,
+  path: string,
+  isOwners: IsOwners = () => true,
+): Segment | undefined {
   const stat = disk.stat(path);
   if (stat?.kind !== "file" || stat.nlink !== 1 || stat.size === 0) return undefined;
   try {
     return path.endsWith(".gz") ? packedSegment(disk, path, stat) : plainSegment(disk, path, stat);
   } catch (error) {
     const isGone = error instanceof StorageError && ["missing", "corrupt"].includes(error.code);
-    if (isGone || isObstruction(error)) return undefined;
+    if (isGone || (isObstruction(error) && !isOwners(stat))) return undefined;
     throw error;
   }
 }

@@ -70,11 +70,7 @@ export class WholeFile implements DiskFile {
       return work(reader);
     } catch (error) {
       if (!(error instanceof StorageError)) throw error;
-      // It is this log's trouble, and no other's.
-      throw new StorageError(error.code, this.path, error.message, {
-        hint: error.hint,
-        cause: error,
-      });
+      throw ofLog(this.path, error);
     }
   }
 
@@ -137,6 +133,11 @@ export class WholeFile implements DiskFile {
     if (this.#live === undefined) throw new Error(`${this.path} was opened for reading`);
     return this.#live;
   }
+}
+
+/** Trouble with a segment is the trouble of its log, and of no other. */
+export function ofLog(path: string, cause: StorageError): StorageError {
+  return new StorageError(cause.code, path, cause.message, { hint: cause.hint, cause });
 }
 
 /** What a log looks like as one file. `live`: undefined while it is missing. */

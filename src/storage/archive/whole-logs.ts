@@ -2,7 +2,7 @@ import { basename, dirname, join } from "node:path";
 import { StorageError, type Disk, type DiskFile, type FileStat } from "../disk/disk.ts";
 import { wirePaths, type WirePaths } from "../paths.ts";
 import { segmentAt, segmentPlaces, yearsIn, type Segment } from "./segments.ts";
-import { WholeFile, wholeStat } from "./whole-file.ts";
+import { ofLog, WholeFile, wholeStat } from "./whole-file.ts";
 
 /**
  * A disk on which each log of a wire, and each shared file, is one file with all of its lines, archived
@@ -99,12 +99,18 @@ class WholeLogsDisk implements Disk {
   #lookUp(path: string, live: FileStat | undefined): Pick<Known, "folders" | "segments"> {
     const name = basename(path, ".jsonl");
     const folders = this.#folders();
-    const isOurs = ({ stat }: Segment): boolean =>
-      SHARED.has(name) || live === undefined || stat.uid === live.uid;
-    const segments = segmentPlaces(this.#disk, this.#wire.archive, name)
-      .flatMap((place) => segmentAt(this.#disk, place.path) ?? [])
-      .filter(isOurs);
-    return { folders, segments };
+    const isShared = SHARED.has(name);
+    const isOwners = ({ uid }: FileStat): boolean => !isShared && uid === live?.uid;
+    const isPart = ({ stat }: Segment): boolean => isShared || live === undefined || isOwners(stat);
+    try {
+      const segments = segmentPlaces(this.#disk, this.#wire.archive, name, isOwners)
+        .flatMap((place) => segmentAt(this.#disk, place.path, isOwners) ?? [])
+        .filter(isPart);
+      return { folders, segments };
+    } catch (error) {
+      if (!(error instanceof StorageError)) throw error;
+      throw ofLog(path, error);
+    }
   }
 
   #hasChanged({ folders, segments }: Known): boolean {
@@ -120,10 +126,20 @@ class WholeLogsDisk implements Disk {
     const folder = this.#disk.stat(archive);
     if (folder?.kind !== "folder") return "";
     if (this.#years?.mtimeMs !== folder.mtimeMs) {
-      this.#years = { mtimeMs: folder.mtimeMs, names: yearsIn(this.#disk, archive) };
+      this.#years = { mtimeMs: folder.mtimeMs, names: this.#yearNames() };
     }
     const looks = this.#years.names.map((year) => this.#disk.stat(join(archive, year))?.mtimeMs);
     return `${folder.mtimeMs} ${looks.join(" ")}`;
+  }
+
+  #yearNames(): string[] {
+    try {
+      return yearsIn(this.#disk, this.#wire.archive, () => false);
+    } catch (error) {
+      // Whose trouble it is shows when that log's segments are looked up.
+      if (error instanceof StorageError) return [];
+      throw error;
+    }
   }
 
   room(path: string): number {

@@ -184,9 +184,14 @@ describe("a log with archived segments is one file", () => {
       append(disk, line(7), `/wire/archive/${year}/a_to_b.jsonl`);
     }
     const looked: string[] = [];
+    let isTheirs = true;
     const other: Disk = {
       ...({} as Disk),
-      stat: (path) => disk.stat(path),
+      stat: (path) => {
+        const found = disk.stat(path);
+        const isOthers = found !== undefined && isTheirs && path.endsWith("2027");
+        return isOthers ? { ...found, uid: 1 } : found;
+      },
       list: (path) => {
         looked.push(path);
         if (path.endsWith("2027")) {
@@ -199,6 +204,9 @@ describe("a log with archived segments is one file", () => {
     expect(textOf(other)).toBe(line(1) + line(2));
     expect(looked).toContain("/wire/archive/2027");
     expect(looked).not.toContain("/wire/archive/9999");
+    // What the owner of the log has made is a part of it: it must not seem to lack what is there.
+    isTheirs = false;
+    expect(() => textOf(other)).toThrow(/a_to_b.*permission denied/);
   });
 
   test("one that another program has compressed is read; one in many tiny pieces is refused", () => {
