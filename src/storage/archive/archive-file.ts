@@ -70,9 +70,20 @@ function archiveOpen(
   file.datasync();
   const last = Math.max(first, lastYear(file, of) ?? first);
   const to = nextSegment(disk, archive, of.name, Math.min(year, last, LAST_YEAR));
-  disk.renameExclusive(of.path, to);
+  moveTo(disk, of.path, to);
   beginAgain(disk, of.path, mode, gid);
   return { outcome: "archived", to, bytes: size };
+}
+
+/** A name that was claimed in vain is given back: in a folder with the sticky bit others may not rename. */
+function moveTo(disk: Disk, path: string, to: string): void {
+  try {
+    disk.renameExclusive(path, to);
+  } catch (error) {
+    const isClaimed = error instanceof StorageError && error.code !== "exists";
+    if (isClaimed && disk.stat(to)?.size === 0) disk.remove(to);
+    throw error;
+  }
 }
 
 function locked(path: string): StorageError {

@@ -128,6 +128,19 @@ describe("a file is archived", () => {
     expect(disk.stat("/wire/archive/2026/a_to_b.jsonl")?.mode).toBe(0o660);
   });
 
+  test("or leaves nothing behind where only its owner may rename it", () => {
+    const disk = newDisk(line(2026, 1));
+    const sticky = Object.assign(disk, {
+      renameExclusive: (from: string, to: string): never => {
+        disk.open(to, "append").close();
+        throw new StorageError("denied", from, "operation not permitted", { hint: "" });
+      },
+    });
+    expect(() => archiveFile(sticky, ARCHIVE, FILE, 2026)).toThrow("not permitted");
+    expect(segments(disk)).toEqual([]);
+    expect(textOf(disk)).toBe(line(2026, 1));
+  });
+
   test("not while another program has it locked", () => {
     const world = new MemoryDisk();
     const disk = world.process();
