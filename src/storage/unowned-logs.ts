@@ -1,5 +1,6 @@
 import type { Layout } from "../wire/layout.ts";
 import { quote } from "../wire/quote.ts";
+import { isYear } from "./archive/segments.ts";
 import { StorageError, type Disk } from "./disk/disk.ts";
 import { wirePaths } from "./paths.ts";
 
@@ -32,7 +33,7 @@ export function unownedLogs(disk: Disk, wireDir: string, layout: Layout): Unowne
   ].filter((path) => !known.has(path));
   const archived = years.flatMap((year) =>
     entries(disk, `${paths.archive}/${year}`)
-      .filter((name) => !isKnownSegment(name, layout))
+      .filter((name) => !isYear(year) || !isKnownSegment(name, layout))
       .map((name) => `archive/${year}/${name}`),
   );
   const unread = [...found, ...archived].filter((path) => mayHoldLines(disk, `${wireDir}/${path}`));

@@ -4,14 +4,15 @@ import {
   expectSameEverywhere,
   HOUR,
   MINUTE,
+  note,
   propose,
   SECOND,
   statusOf,
+  subjectsOf,
   threadOf,
 } from "../support/scripts/proposal-scene.ts";
 import { BEGIN_MS } from "../support/scenes/scene-folder.ts";
 import { checkedScenes } from "../support/scenes/scene-checks.ts";
-import type { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 
 // Three and five agents on one wire; each scene is once more replayed and audited at its end.
 const sceneOf = checkedScenes("replay and audit");
@@ -22,15 +23,6 @@ const DOMAINS = {
   api: { owner: "quill", paths: ["src/api/"] },
   docs: { owner: "scribe", paths: ["docs/**"] },
 };
-
-async function subjectsOf(wire: SimulatedWire, handle: string): Promise<string[]> {
-  const inbox = await wire.agent(handle).view("inbox", {});
-  return inbox.map(({ from, subject }) => `${from}: ${subject}`);
-}
-
-function note(to: readonly string[], subject: string) {
-  return { to, type: "feedback", subject, body: "x" };
-}
 
 test("five agents: to one, to some, to all", async () => {
   const wire = sceneOf(FIVE, { layout: "outbox" });

@@ -1,14 +1,17 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { compressSegments } from "../../src/storage/archive/compress.ts";
+import { readWhole } from "../../src/storage/disk/disk.ts";
 import {
   ack,
   expectSameEverywhere,
   HOUR,
   MINUTE,
+  note,
   propose,
   SECOND,
   statusOf,
+  subjectsOf,
 } from "../support/scripts/proposal-scene.ts";
 import { BEGIN_MS, WIRE } from "../support/scenes/scene-folder.ts";
 import { checkedScenes } from "../support/scenes/scene-checks.ts";
@@ -19,15 +22,6 @@ const sceneOf = checkedScenes("replay and audit");
 const THREE = ["forge", "quill", "scribe"];
 const NEW_YEAR_MS = Date.UTC(2027, 0, 1);
 const FORGE = "forge_to_scribe";
-
-async function subjectsOf(wire: SimulatedWire, handle: string): Promise<string[]> {
-  const inbox = await wire.agent(handle).view("inbox", {});
-  return inbox.map(({ from, subject }) => `${from}: ${subject}`);
-}
-
-function note(to: readonly string[], subject: string) {
-  return { to, type: "feedback", subject, body: "x" };
-}
 
 async function archived(wire: SimulatedWire, handle: string, year?: number): Promise<string[]> {
   const { files } = await wire.agent(handle).archive(year);
@@ -189,4 +183,30 @@ test("our log and its segment are gone: our private copy gives every line back",
   expect(wire.lines(`${FORGE}.jsonl`).slice(0, before.length)).toEqual(before);
   await wire.send("forge", note(["scribe"], "three"));
   expect(await subjectsOf(wire, "scribe")).toEqual(["forge: one", "forge: two", "forge: three"]);
+});
+
+test("a peer's damaged segment holds back its own log alone, until it can be read again", async () => {
+  const wire = sceneOf(THREE, { layout: "outbox" });
+  await wire.start();
+  await wire.send("forge", note(["*"], "old"));
+  await archived(wire, "forge", 2026);
+  const disk = wire.disk.process();
+  const archive = join(WIRE, "archive");
+  const [packed] = [...compressSegments(disk, archive, "forge")];
+  const path = packed?.path ?? "";
+  const whole = readWhole(disk, path) ?? new Uint8Array(0);
+  disk.replace(path, Buffer.from("no gzip file"), 0o600);
+  wire.kill("scribe");
+  await wire.start("scribe");
+  await wire.send("quill", note(["scribe"], "meanwhile"));
+  await wire.pass(MINUTE);
+  expect(await subjectsOf(wire, "scribe")).toEqual(["forge: old", "quill: meanwhile"]);
+  // Its author is told what to do, and that nothing was sent.
+  await expect(wire.post("forge", note(["*"], "held back"))).rejects.toThrow("not a gzip file");
+  disk.replace(path, whole, 0o600);
+  await wire.pass(MINUTE);
+  await wire.send("forge", note(["*"], "new"));
+  await wire.pass(MINUTE);
+  expect((await subjectsOf(wire, "scribe")).at(-1)).toBe("forge: new");
+  expect(await causes(wire, "scribe")).toEqual(["log_unreadable"]);
 });

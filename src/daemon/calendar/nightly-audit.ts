@@ -17,8 +17,8 @@ export interface NightlyAudit {
   readonly signal: AbortSignal;
 }
 
-/** What is read of the report: by far more than one that finds nothing has. */
-const MAX_REPORT_BYTES = 64 * 1024 * 1024;
+/** What is read of the report: an audit lists 10,000 violations at most. */
+const MAX_REPORT_BYTES = 16 * 1024 * 1024;
 const MAX_ERROR_TEXT = 400;
 const NAMED = 3;
 
@@ -50,7 +50,7 @@ interface Ended {
 async function runAudit({ agent: { place }, program, signal }: NightlyAudit): Promise<Ended> {
   const [command = "", ...before] = program;
   const where = ["--wire", place.paths.wireDir, "--as", place.handle];
-  const child = spawn(command, [...before, "audit", "--json", ...where], {
+  const child = spawn(command, [...before, "audit", "--violations", "--json", ...where], {
     stdio: ["ignore", "pipe", "pipe"],
     signal,
   });

@@ -1,6 +1,7 @@
 import { gunzipSync } from "node:zlib";
 import { DeaddropError } from "../../api/errors.ts";
 import { NEWLINE } from "../../storage/disk/line-splitter.ts";
+import { isYear } from "../../storage/archive/segments.ts";
 import type { Layout } from "../../wire/layout.ts";
 import type { Blob } from "./changes.ts";
 
@@ -26,8 +27,8 @@ export function logPartOf(layout: Layout, pathInWire: string): LogPart | undefin
   const segment = /^archive\/([0-9]{4})\/([^/]+?)(?:\.([1-9][0-9]{0,8}))?\.jsonl(?:\.gz)?$/.exec(
     pathInWire,
   );
-  if (segment === null) return undefined;
-  const [, year, name = "", number = "1"] = segment;
+  const [, year = "", name = "", number = "1"] = segment ?? [];
+  if (!isYear(year)) return undefined;
   const log = layout.logs.get(name)?.path ?? `${name}.jsonl`;
   return { log, order: [Number(year), Number(number)] };
 }

@@ -1,6 +1,14 @@
 import { dirname, join } from "node:path";
 import { openIfThere, StorageError, stillNamed, type Disk, type DiskFile } from "../disk/disk.ts";
-import { bytesBefore, endsLine, LINE_END, NEWLINE, wholeLines } from "../disk/line-splitter.ts";
+import {
+  bytesBefore,
+  endsLine,
+  LINE_END,
+  NEWLINE,
+  wholeLines,
+  type WholeLine,
+} from "../disk/line-splitter.ts";
+import { MAX_LINE_BYTES } from "../../wire/limits.ts";
 import { LAST_YEAR, segmentPlaces } from "./segments.ts";
 
 /** A log or shared file that may be archived. */
@@ -21,7 +29,9 @@ export type ArchiveOutcome =
   | { readonly outcome: "empty" };
 
 /** How much of a file's beginning and end is searched for a line with a date. */
-const DATED_BYTES = 4 * 1024 * 1024;
+const DATED_BYTES = 2 * MAX_LINE_BYTES;
+/** Lines with a date that are asked whose they are: others may fill a log with such. */
+const MAX_ASKED = 64;
 const NEW_FOLDER_MODE = 0o750;
 /** A daemon does nothing else meanwhile; it tries again. */
 const ARCHIVE_LOCK_WAIT_MS = 40;
@@ -136,11 +146,7 @@ function firstYear(disk: Disk, of: Archivable): number | undefined | "empty" {
   try {
     const { size } = file.stat();
     if (size === 0) return "empty";
-    for (const { bytes } of wholeLines(file, 0, Math.min(size, DATED_BYTES))) {
-      const year = bytes === undefined ? undefined : yearOf(bytes, of);
-      if (year !== undefined) return year;
-    }
-    return undefined;
+    return yearAmong(wholeLines(file, 0, Math.min(size, DATED_BYTES)), of);
   } finally {
     file.close();
   }
@@ -148,18 +154,30 @@ function firstYear(disk: Disk, of: Archivable): number | undefined | "empty" {
 
 function lastYear(file: DiskFile, of: Archivable): number | undefined {
   const end = bytesBefore(file, file.stat().size, DATED_BYTES);
-  for (let to = end.lastIndexOf(NEWLINE); to > 0;) {
-    const from = end.lastIndexOf(NEWLINE, to - 1) + 1;
-    const year = yearOf(end.subarray(from, to), of);
-    if (year !== undefined) return year;
-    to = from - 1;
-  }
-  return undefined;
+  return yearAmong(linesBackwards(end), of);
 }
 
-function yearOf(line: Uint8Array, { isWord }: Archivable): number | undefined {
-  const year = yearIn(line);
-  return year === undefined || isWord?.(line) === false ? undefined : year;
+function* linesBackwards(bytes: Uint8Array): Generator<{ readonly bytes: Uint8Array }> {
+  for (let to = bytes.lastIndexOf(NEWLINE); to > 0;) {
+    const from = bytes.lastIndexOf(NEWLINE, to - 1) + 1;
+    yield { bytes: bytes.subarray(from, to) };
+    to = from - 1;
+  }
+}
+
+/** The year of the first of these lines that has a date and counts. */
+function yearAmong(
+  lines: Iterable<Pick<WholeLine, "bytes">>,
+  { isWord = () => true }: Archivable,
+): number | undefined {
+  let asked = 0;
+  for (const { bytes } of lines) {
+    const year = bytes === undefined ? undefined : yearIn(bytes);
+    if (bytes === undefined || year === undefined) continue;
+    if (isWord(bytes)) return year;
+    if ((asked += 1) >= MAX_ASKED) return undefined;
+  }
+  return undefined;
 }
 
 /** By when a message was written, or a decision ratified. */

@@ -54,8 +54,8 @@ function compress(disk: Disk, path: string): Compressed {
 }
 
 function isSame(disk: Disk, path: string, target: string): boolean {
-  const [plain, other] = [segmentAt(disk, path), segmentAt(disk, target)];
-  if (plain === undefined || plain.size !== other?.size) return false;
+  const [plain, other] = [path, target].map((each) => segmentAt(disk, each, () => false));
+  if (plain === undefined || other?.size !== plain.size) return false;
   const [one, two] = [plain.open(), other.open()];
   try {
     for (let at = 0; at < plain.size; at += COMPARED_BYTES) {

@@ -65,14 +65,17 @@ function isPackedToo(path: string, all: readonly { readonly path: string }[]): b
   return path.endsWith(".gz") && all.some((other) => `${other.path}.gz` === path);
 }
 
-/** Any member can make folders: so many are looked at, and no more. */
-const YEAR = /^20[0-9]{2}$/;
 export const LAST_YEAR = 2099;
+
+/** Whether a folder of the archive holds segments. Any member can make folders: so many, and no more. */
+export function isYear(name: string): boolean {
+  return /^20[0-9]{2}$/.test(name);
+}
 
 /** The folders of the years, oldest first. */
 export function yearsIn(disk: Disk, archive: string, isOwners: IsOwners): string[] {
   return entriesIn(disk, archive, isOwners)
-    .filter((entry) => YEAR.test(entry))
+    .filter(isYear)
     .filter((year) => disk.stat(join(archive, year))?.kind === "folder");
 }
 
@@ -96,8 +99,8 @@ function numberOf(entry: string, name: string): number | undefined {
 }
 
 /**
- * The segment in that place; undefined when there is something else, or nothing in it, or it is damaged,
- * or others have closed it to us: it is no part of the log.
+ * The segment in that place; undefined when there is something else, or nothing in it, or others have put
+ * something there that is damaged or closed to us: it is no part of the log.
  */
 export function segmentAt(
   disk: Disk,
@@ -109,8 +112,10 @@ export function segmentAt(
   try {
     return path.endsWith(".gz") ? packedSegment(disk, path, stat) : plainSegment(disk, path, stat);
   } catch (error) {
-    const isGone = error instanceof StorageError && ["missing", "corrupt"].includes(error.code);
-    if (isGone || (isObstruction(error) && !isOwners(stat))) return undefined;
+    if (!(error instanceof StorageError)) throw error;
+    if (error.code === "missing") return undefined;
+    const isUnreadable = error.code === "corrupt" || isObstruction(error);
+    if (isUnreadable && !isOwners(stat)) return undefined;
     throw error;
   }
 }

@@ -135,9 +135,10 @@ export class WholeFile implements DiskFile {
   }
 }
 
-/** Trouble with a segment is the trouble of its log, and of no other. */
+/** Trouble with a segment is the trouble of its log, and of no other. A damaged one obstructs it. */
 export function ofLog(path: string, cause: StorageError): StorageError {
-  return new StorageError(cause.code, path, cause.message, { hint: cause.hint, cause });
+  const code = cause.code === "corrupt" ? "not_a_file" : cause.code;
+  return new StorageError(code, path, cause.message, { hint: cause.hint, cause });
 }
 
 /** What a log looks like as one file. `live`: undefined while it is missing. */

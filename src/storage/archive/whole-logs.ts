@@ -1,5 +1,11 @@
 import { basename, dirname, join } from "node:path";
-import { StorageError, type Disk, type DiskFile, type FileStat } from "../disk/disk.ts";
+import {
+  isObstruction,
+  StorageError,
+  type Disk,
+  type DiskFile,
+  type FileStat,
+} from "../disk/disk.ts";
 import { wirePaths, type WirePaths } from "../paths.ts";
 import { segmentAt, segmentPlaces, yearsIn, type Segment } from "./segments.ts";
 import { ofLog, WholeFile, wholeStat } from "./whole-file.ts";
@@ -65,8 +71,14 @@ class WholeLogsDisk implements Disk {
   stat(path: string): FileStat | undefined {
     const live = this.#disk.stat(path);
     if (!this.#isLog(path) || (live !== undefined && live.kind !== "file")) return live;
-    const segments = this.#segments(path, live, "while it is the same");
-    return segments.length === 0 ? live : wholeStat(live, segments);
+    try {
+      const segments = this.#segments(path, live, "while it is the same");
+      return segments.length === 0 ? live : wholeStat(live, segments);
+    } catch (error) {
+      // As anything else in the place of a log: it is not read, and stops nothing but that.
+      if (isObstruction(error) && live !== undefined) return { ...live, kind: "other" };
+      throw error;
+    }
   }
 
   #isLog(path: string): boolean {

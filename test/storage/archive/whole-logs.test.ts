@@ -151,7 +151,7 @@ describe("a log with archived segments is one file", () => {
     expect(textOf(disk)).toBe(line(1) + line(9) + line(2) + line(3));
   });
 
-  test("a damaged, foreign or strange segment is no part of it", () => {
+  test("a strange segment, or one that others have put there, is no part of it", () => {
     const disk = newDisk();
     disk.makeFolder("/wire/archive/2025", 0o700);
     disk.makeFolder("/wire/archive/2025/a_to_b.2.jsonl", 0o700);
@@ -162,7 +162,8 @@ describe("a log with archived segments is one file", () => {
     const stat: Disk["stat"] = (path) => {
       const found = disk.stat(path);
       // The sticky bit lets another user add a file, and not replace ours.
-      return found !== undefined && path.endsWith(".4.jsonl") ? { ...found, uid: 1 } : found;
+      const isOthers = path.endsWith(".4.jsonl") || path.endsWith(".gz");
+      return found !== undefined && isOthers ? { ...found, uid: 1 } : found;
     };
     const other: Disk = {
       ...({} as Disk),
@@ -171,6 +172,8 @@ describe("a log with archived segments is one file", () => {
       open: (path, how, mode) => disk.open(path, how, mode),
     };
     expect(textOf(other)).toBe(line(1));
+    // A damaged one of its owner's is missed: the log must not seem to end before it.
+    expect(() => textOf(disk)).toThrow("is not a gzip file");
     expect(disk.openFiles).toBe(0);
   });
 

@@ -10,6 +10,17 @@ interface Asking {
   readonly body?: object;
 }
 
+/** A message that asks for nothing. */
+export function note(to: readonly string[], subject: string): PlainDraft {
+  return { to, type: "feedback", subject, body: "x" };
+}
+
+/** What an agent's inbox holds: author and subject of each message. */
+export async function subjectsOf(wire: SimulatedWire, who: string): Promise<string[]> {
+  const inbox = await wire.agent(who).view("inbox", {});
+  return inbox.map(({ from, subject }) => `${from}: ${subject}`);
+}
+
 export function propose(
   wire: SimulatedWire,
   from: string,

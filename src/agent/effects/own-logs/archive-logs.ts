@@ -40,7 +40,7 @@ export function archiveLogs(session: Session, files: Disk, year: number): Archiv
   ];
 }
 
-/** No promise may wait for a file that is a segment then. Throws what stands in its way. */
+/** Lines that are promised to a log go into it before it is a segment. Throws why they cannot. */
 function makeDurable(session: Session, log: string): void {
   const { writer } = session.files.own;
   recoverOwnLogs(session);

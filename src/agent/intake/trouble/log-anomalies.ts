@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { hourlyKey } from "../../../protocol/notices.ts";
-import { lookOf, StorageError } from "../../../storage/disk/disk.ts";
+import { lookOf, openIfThere, StorageError, type Disk } from "../../../storage/disk/disk.ts";
 import {
   compareHistory,
   type ComparedHistory,
@@ -88,17 +88,36 @@ function tellObstructed(
   const { world, place } = session;
   const { log } = intake;
   const path = join(place.wire.folder, log.path);
-  const stat = world.disk.stat(path);
-  const what =
-    stat?.kind === "file" ? "a file that is closed to us, or has several names" : "no plain file";
-  const detail = `in its place is ${what}; we look again every second. See: ls -l ${path}`;
+  const { detail, hint } = obstruction(world.disk, path);
   // If it is ours, nothing is written to this one alone: our other logs go on.
-  const hint = `put the log itself back, readable to us: ls -l ${path}`;
   const isOurs = log.owner === place.handle;
   const problem = isOurs ? new StorageError("not_a_file", path, detail, { hint }) : undefined;
   const seen = { saw: "obstruction", forMs: LOOK_AGAIN_MS, ...(problem && { problem }) } as const;
   observe(intake, seen, world.clock.monoMs());
   session.recorder.tell(unreadableIncident(session, log.name, detail));
+}
+
+function obstruction(disk: Disk, path: string): { readonly detail: string; readonly hint: string } {
+  const segment = unreadableSegment(disk, path);
+  if (segment !== undefined) {
+    const { message, hint } = segment;
+    return { detail: `${message}; we look again every second: ${hint}`, hint };
+  }
+  const isFile = disk.stat(path)?.kind === "file";
+  const what = isFile ? "a file that is closed to us, or has several names" : "no plain file";
+  const detail = `in its place is ${what}; we look again every second. See: ls -l ${path}`;
+  return { detail, hint: `put the log itself back, readable to us: ls -l ${path}` };
+}
+
+/** The trouble with a part of the log that is in the archive, if it is that. */
+function unreadableSegment(disk: Disk, path: string): StorageError | undefined {
+  try {
+    openIfThere(disk, path)?.close();
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    return error.cause instanceof StorageError ? error.cause : undefined;
+  }
 }
 
 /** The ids of a log's authentic lines in the order in which we received them. */

@@ -50,7 +50,9 @@ async function run(cli: Cli, flags: ArchiveFlags): Promise<void> {
     client.ask("archive", year === undefined ? {} : { year }),
   );
   const compressed = flags.compress === true ? compressAll(cli, flags) : [];
-  emit(cli, flags, { ...answer, compressed }, (paint) => text(answer, compressed, paint));
+  emit(cli, flags, { ...answer, compressed }, (paint) =>
+    text(answer, compressed, flags.compress === true, paint),
+  );
   const failed = [...answer.files, ...compressed].some((row) => "problem" in row);
   if (failed) cli.exitCode = 6;
 }
@@ -81,6 +83,7 @@ function compressAll(cli: Cli, flags: ArchiveFlags): CompressedRow[] {
 function text(
   { year, files }: ArchiveAnswer,
   compressed: readonly CompressedRow[],
+  isCompressing: boolean,
   paint: Paint,
 ): string {
   const lines = files.map((row) => fileText(row, year, paint));
@@ -89,6 +92,7 @@ function text(
       ? `${paint("red", "not compressed")} ${row.file}: ${row.problem}; ${row.hint}`
       : `${paint("green", "compressed")} ${row.file}, ${sizeText(row.before)} to ${sizeText(row.after)}`,
   );
+  if (isCompressing && packed.length === 0) packed.push("nothing is left to compress");
   return [...lines, ...packed].join("\n");
 }
 
@@ -99,7 +103,7 @@ function fileText(row: ArchivedFile, year: number, paint: Paint): string {
     case "empty":
       return `${row.file} is empty: nothing to archive`;
     case "not due":
-      return `${row.file} stays: it begins after ${year}`;
+      return `${row.file} stays: its first line with a date is not of ${year} or before`;
     case "failed":
       return `${paint("red", "not archived")} ${row.file}: ${row.problem}; ${row.hint}`;
   }

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { runAudit, type AuditReport } from "../../../audit/audit.ts";
+import type { Violation } from "../../../audit/report.ts";
 import { DeaddropError } from "../../../api/errors.ts";
 import { auditPlan, type AuditFlags } from "../../audit/plans.ts";
 import type { Cli } from "../../context.ts";
@@ -11,6 +12,7 @@ import { moment, shortId } from "../../output/text.ts";
 export interface Flags extends AuditFlags {
   key?: string;
   since?: string;
+  violations?: boolean;
 }
 
 /** Violations that are listed for a person; `--json` has all of them. */
@@ -24,6 +26,7 @@ export function command(cli: Cli): Command {
         "lines, signatures, chains and recorded decisions. Exits 1 when anything is violated.",
     )
     .argument("[files...]", "logs to read (default: all logs of the wire)")
+    .option("--violations", "print the violations alone")
     .option("--trust <file>", "believe the keys of this trust file (default: your pins)")
     .option("--key <key-id>", "list what this key has signed, believed or not, and exit 0")
     .option(
@@ -55,7 +58,11 @@ export function command(cli: Cli): Command {
 
 export async function run(cli: Cli, files: readonly string[], flags: Flags): Promise<void> {
   const report = await runAudit(auditPlan(cli, files, flags), verifyAll);
-  emit(cli, flags, report, (paint) => auditText(report, paint, cli.stdout.columns));
+  const { violations } = report;
+  const width = cli.stdout.columns;
+  if (flags.violations === true) {
+    emit(cli, flags, { violations }, (paint) => violationsText(violations, paint, width));
+  } else emit(cli, flags, report, (paint) => auditText(report, paint, width));
   if (report.violations.length > 0) cli.exitCode = 1;
 }
 
@@ -88,18 +95,7 @@ function auditText(report: AuditReport, paint: Paint, width: number | undefined)
       { text: each.subject },
     ]),
   );
-  section(
-    counted(violations.length, "violation"),
-    violations
-      .slice(0, SHOWN_VIOLATIONS)
-      .map((each) => [
-        { text: each.rule, style: "red" },
-        { text: `${each.log ?? "decisions"}${each.line === null ? "" : `:${each.line}`}` },
-        { text: each.detail },
-      ]),
-  );
-  const more = violations.length - SHOWN_VIOLATIONS;
-  if (more > 0) lines.push(`and ${more} more (--json shows all)`);
+  lines.push("", violationsText(violations, paint, width));
   const { twins, torn, refused_then: refused } = report;
   if (twins.length > 0) lines.push(`decisions recorded twice, which count once: ${twins.length}`);
   if (torn.length > 0) {
@@ -108,6 +104,25 @@ function auditText(report: AuditReport, paint: Paint, width: number | undefined)
   if (refused.length > 0) {
     lines.push(`lines refused when they came, before their key was pinned: ${refused.length}`);
   }
+  return lines.join("\n");
+}
+
+function violationsText(
+  violations: readonly Violation[],
+  paint: Paint,
+  width: number | undefined,
+): string {
+  const lines = [paint("bold", counted(violations.length, "violation"))];
+  const rows = violations
+    .slice(0, SHOWN_VIOLATIONS)
+    .map((each): Cell[] => [
+      { text: each.rule, style: "red" },
+      { text: `${each.log ?? "decisions"}${each.line === null ? "" : `:${each.line}`}` },
+      { text: each.detail },
+    ]);
+  if (rows.length > 0) lines.push(table(rows, paint, width));
+  const more = violations.length - SHOWN_VIOLATIONS;
+  if (more > 0) lines.push(`and ${more} more (--json shows all)`);
   return lines.join("\n");
 }
 
