@@ -63,6 +63,8 @@ export interface AgentRounds {
   monoMs(): number;
   /** Syncs our logs and writes a checkpoint: when idle. */
   sync(): Promise<void>;
+  /** Nothing was noted or promised since the last sync. */
+  readonly isSynced: boolean;
   /** An incident for the operator that the logs do not give by themselves. Spec 3.5. */
   tell(incident: AutomaticIncident): Promise<void>;
   /** One last beat `paused`, everything synced. */
@@ -147,12 +149,18 @@ async function withoutTrouble<T>(
   }
 }
 
+interface SinceSync {
+  isSynced(): boolean;
+}
+
 /** What a daemon's loop does, each in sessions of its own. Storage trouble stops none of it for good. */
 function roundsOf(
   keeper: SessionKeeper,
   rounds: Rounds,
-): Pick<AgentRounds, "tick" | "sync" | "farewell"> & { begin(): Promise<void> } {
+): Pick<AgentRounds, "tick" | "sync" | "farewell"> & SinceSync & { begin(): Promise<void> } {
   let isStartNoted = true;
+  /** Where the journal ended then: it notes all that happens to us. */
+  let syncedAt: number | undefined;
 
   async function begin(): Promise<void> {
     await keeper.using(noteStart);
@@ -175,6 +183,7 @@ function roundsOf(
     keepInbox(session);
     keepNotices(session);
     keeper.checkpoint(session, "if it pays");
+    syncedAt = session.files.journal.end;
     return Promise.resolve();
   }
 
@@ -199,6 +208,10 @@ function roundsOf(
     async farewell() {
       await withoutTrouble(keeper, () => keeper.using(end));
     },
+    isSynced() {
+      const files = keeper.current?.files;
+      return files?.journal.end === syncedAt && files?.own.writer.promised.length === 0;
+    },
   };
 }
 
@@ -206,10 +219,13 @@ function roundsOf(
 export function openAgent(world: World, request: PlaceRequest): Agent {
   const keeper = new SessionKeeper(world, loadPlace(world.disk, world.places, request));
   const rounds = makeRounds();
-  const { begin, ...loop } = roundsOf(keeper, rounds);
+  const { begin, isSynced, ...loop } = roundsOf(keeper, rounds);
 
   return {
     ...loop,
+    get isSynced() {
+      return isSynced();
+    },
     get place() {
       return keeper.place;
     },

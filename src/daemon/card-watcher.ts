@@ -5,8 +5,11 @@ import { DeaddropError } from "../api/errors.ts";
 import type { AgentConfig } from "../agent/config/agent-config.ts";
 import type { Queue } from "../agent/session/queue.ts";
 
-/** How often all cards are looked at, whatever the watcher says. */
-const CARDS_EVERY_MS = 30_000;
+/**
+ * How often all cards are looked at, whatever the watcher says: with each safety poll, and no more
+ * often in rounds between them.
+ */
+const CARDS_EVERY_MS = 25_000;
 /** A card that is written again and again is looked at no more often than this. */
 const CARDS_REST_MS = 1_000;
 /** Files that have not changed are read again after so long: a card may not be valid yet. */
@@ -30,6 +33,8 @@ export interface Meeting {
 export interface CardWatcher {
   /** The watcher has seen that file of the wire change. */
   changed(name: string): void;
+  /** A round has ended: the daemon is awake. */
+  rounded(): void;
   stop(): void;
 }
 
@@ -89,7 +94,6 @@ export function watchCards(
     });
   }
 
-  const timer = setInterval(soon, CARDS_EVERY_MS);
   soon();
   return {
     changed(name) {
@@ -97,8 +101,10 @@ export function watchCards(
       const isAnother = agent.place.identity.signer.keyId !== shownKey;
       if (isAnother || name.endsWith(".card.json")) soon();
     },
+    rounded() {
+      if (agent.monoMs() >= lookedMs + CARDS_EVERY_MS) soon();
+    },
     stop() {
-      clearInterval(timer);
       clearTimeout(later);
     },
   };

@@ -141,20 +141,20 @@ async function serve(
   const queue = makeQueue();
   const filesystem = filesystemKind(paths.wireDir);
   const waiters = makeRoundWaiters();
+  let cards: CardWatcher | undefined;
   const ticker = makeTicker(agent, queue, log, {
     pollMs: filesystem.events ? SAFETY_POLL_MS : SAFETY_POLL_WITHOUT_EVENTS_MS,
     alive: () => {
       manager.alive();
       waiters.rounded();
+      cards?.rounded();
     },
     aliveEveryMs: manager.watchdogEveryMs,
   });
   looks.soon = ticker.soon;
-  const failed = ticker.failed;
   const service = makeService(agent, queue, waiters.until);
   const server = await serveWhenPossible(() => openSocket(agent, service, ticker), log);
   const ownNames = namesOf(ownLogs(agent.place.layout, handle));
-  let cards: CardWatcher | undefined;
   const watcher = watchWire(
     paths.wireDir,
     {
@@ -179,7 +179,7 @@ async function serve(
     await tasks.newDay();
     cards = watchCards(agent, queue, log, options.cards);
     manager.ready(`${handle} on ${paths.wireDir}`);
-    const signal = await Promise.race([ending, failed]);
+    const signal = await Promise.race([ending, ticker.failed]);
     log.info({ signal }, "the daemon ends");
   } finally {
     manager.stopping();

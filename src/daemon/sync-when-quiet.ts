@@ -28,6 +28,11 @@ export function syncWhenQuiet(agent: AgentRounds, queue: Queue, log: Logger, wak
 
   return {
     after() {
+      // Another wake-up for nothing: what of ours was removed is looked for now.
+      if (sinceMs === undefined && agent.isSynced) {
+        sync();
+        return;
+      }
       sinceMs ??= agent.monoMs();
       const atLatestMs = sinceMs + SYNC_AT_LATEST_MS - agent.monoMs();
       alarm.set(Math.max(0, Math.min(QUIET_MS, atLatestMs)), sync);

@@ -8,8 +8,11 @@ import { packChecks, verifyPacked } from "./packed-checks.ts";
 const FEW_CHECKS = 64;
 /** Checks of one message: some milliseconds of work. */
 const CHECKS_A_MESSAGE = 64;
-/** A worker has its next message at hand when it has answered the last one. */
-const MESSAGES_A_WORKER = 2;
+/**
+ * What a worker has at hand: more than it does in one step of the thread that asks, which gives out
+ * work only between its steps.
+ */
+const MESSAGES_A_WORKER = 64;
 /** One thread reads and judges lines; more checkers than this would wait for it. */
 const MAX_WORKERS = 4;
 /** Workers that died, or did not start, until no more are started. */
@@ -89,7 +92,8 @@ export class CheckPool {
   }
 
   #freeHelper(): Helper | undefined {
-    const all = [...this.#helpers];
+    // The one that has least to do first.
+    const all = [...this.#helpers].sort((a, b) => a.asked.length - b.asked.length);
     const mayStart = this.#waiting.length > 0 && this.#helpers.size < this.#size;
     return (
       all.find(({ asked }) => asked.length === 0) ??

@@ -28,18 +28,39 @@ function watched(meets: () => void = () => undefined) {
       return { pinned: [], restarted: new Map() };
     },
   });
-  return { scene, watcher };
+  /** Time passes; the daemon has a round with each safety poll, every half minute. */
+  async function pass(ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= MINUTE / 2) {
+      await vi.advanceTimersByTimeAsync(Math.min(left, MINUTE / 2));
+      watcher.rounded();
+      await vi.advanceTimersByTimeAsync(0);
+    }
+  }
+  return { scene, watcher, pass };
 }
 
 test("cards are read when a file has changed, and at the latest after ten minutes", async () => {
-  const { scene, watcher } = watched();
-  await vi.advanceTimersByTimeAsync(9 * MINUTE);
+  const { scene, watcher, pass } = watched();
+  await pass(9 * MINUTE);
   expect(scene.met).toBe(1);
   scene.look = "second";
-  await vi.advanceTimersByTimeAsync(MINUTE / 2);
+  await pass(MINUTE / 2);
   expect(scene.met).toBe(2);
-  await vi.advanceTimersByTimeAsync(11 * MINUTE);
+  await pass(11 * MINUTE);
   expect(scene.met).toBe(3);
+  watcher.stop();
+});
+
+test("rounds that follow each other closely look at the cards once in 25 seconds", async () => {
+  const { scene, watcher } = watched(() => {
+    throw new DeaddropError("config", "read again each time");
+  });
+  for (let second = 0; second < 100; second += 1) {
+    watcher.rounded();
+    await vi.advanceTimersByTimeAsync(SECOND);
+  }
+  // At once, and after 25, 50 and 75 seconds.
+  expect(scene.met).toBe(4);
   watcher.stop();
 });
 
@@ -72,13 +93,13 @@ test("a key of ours that is another one is shown at once; other files say nothin
 
 test("what could not be read is read again with the next look", async () => {
   let fails = true;
-  const { scene, watcher } = watched(() => {
+  const { scene, watcher, pass } = watched(() => {
     if (fails) throw new DeaddropError("config", "no trust store");
   });
-  await vi.advanceTimersByTimeAsync(MINUTE / 2);
+  await pass(MINUTE / 2);
   expect(scene.met).toBe(2);
   fails = false;
-  await vi.advanceTimersByTimeAsync(5 * MINUTE);
+  await pass(5 * MINUTE);
   expect(scene.met).toBe(3);
   watcher.stop();
 });

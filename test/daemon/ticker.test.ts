@@ -10,11 +10,14 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function tickerOf(synced: number[]): Ticker {
+function tickerOf(synced: number[], isSynced = (): boolean => false): Ticker {
   const agent = {
     tick: () => Promise.resolve(false),
     sync: () => Promise.resolve(void synced.push(Date.now() - began)),
     nextDueMs: () => Infinity,
+    get isSynced() {
+      return isSynced();
+    },
     monoMs: () => Date.now(),
   } as unknown as Agent;
   const began = Date.now();
@@ -42,5 +45,24 @@ it("syncs every half minute on a wire that is never quiet", async () => {
     await vi.advanceTimersByTimeAsync(1_000);
   }
   expect(synced).toEqual([30_000, 60_000]);
+  ticker.stop();
+});
+
+it("a round in which nothing happened is no reason to wake up again", async () => {
+  const synced: number[] = [];
+  let isSynced = true;
+  const ticker = tickerOf(synced, () => isSynced);
+  await ticker.now();
+  await vi.advanceTimersByTimeAsync(0);
+  // What of ours was removed is looked for at once.
+  expect(synced).toEqual([0]);
+  expect(vi.getTimerCount()).toBe(1);
+  isSynced = false;
+  await vi.advanceTimersByTimeAsync(1_000);
+  await ticker.now();
+  isSynced = true;
+  await ticker.now();
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(synced).toEqual([0, 3_000]);
   ticker.stop();
 });

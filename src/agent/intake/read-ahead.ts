@@ -11,8 +11,11 @@ interface Helping {
   readonly lines: number;
 }
 
-/** What was written before we looked: large helpings are faster, and nothing waits for its turn yet. */
-const BACKLOG: Helping = { bytes: 1_048_576, lines: 8_192 };
+/**
+ * What was written before we looked: large helpings are faster. While one is made durable, those of
+ * the other logs are checked on other threads, so it need not be larger.
+ */
+const BACKLOG: Helping = { bytes: 262_144, lines: 2_048 };
 /** What is written while we run. Nothing interrupts a turn: a quiet peer may wait for one. */
 const LIVE: Helping = { bytes: 16_384, lines: 64 };
 
@@ -27,13 +30,20 @@ export interface Batch {
   readonly valid: Promise<readonly boolean[]>;
 }
 
+/** At most so many logs have a batch that is read ahead: what is in memory is bounded. */
+const MAX_AHEAD = 16;
+
 /**
- * The one batch, of whatever log, that is read and waits for its signatures or its turn; the one
- * search for the end of a line.
+ * Batches that are read and wait for their signatures or their turn, one of a log; the one search
+ * for the end of a line.
  */
 export interface Ahead {
-  batch?: Batch | undefined;
+  readonly batches: Map<string, Batch>;
   search?: LineEndSearch | undefined;
+}
+
+export function nothingAhead(): Ahead {
+  return { batches: new Map() };
 }
 
 /** Reads what follows `from`, and starts what takes longest. `own`: a log of ours. */
@@ -55,11 +65,20 @@ export function beginBatch(
 }
 
 /** The batch of that log, if one was begun and the log's cursor is still where it began. */
-export function takeAhead(ahead: Ahead, intake: LogIntake): Batch | undefined {
-  const { batch } = ahead;
-  if (batch?.log !== intake.log.name) return undefined;
-  ahead.batch = undefined;
-  return batch.from === intake.cursor ? batch : undefined;
+export function takeAhead({ batches }: Ahead, intake: LogIntake): Batch | undefined {
+  const batch = batches.get(intake.log.name);
+  batches.delete(intake.log.name);
+  return batch?.from === intake.cursor ? batch : undefined;
+}
+
+/** Whether one more log may have a batch read ahead. */
+export function mayReadAhead({ batches }: Ahead): boolean {
+  return batches.size < MAX_AHEAD;
+}
+
+/** Keeps a batch until its log has its next turn. */
+export function keepAhead({ batches }: Ahead, batch: Batch): void {
+  batches.set(batch.log, batch);
 }
 
 /** Asks only for signatures that this process has not made itself. */

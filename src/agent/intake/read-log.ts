@@ -11,7 +11,7 @@ import { isOwn, type Session } from "../session/session.ts";
 import { judgeLines } from "./judge-lines.ts";
 import type { JudgedLine, Stop } from "./judged-line.ts";
 import type { PreparedLine } from "./prepare-lines.ts";
-import { beginBatch, takeAhead, type Batch } from "./read-ahead.ts";
+import { beginBatch, keepAhead, mayReadAhead, takeAhead, type Batch } from "./read-ahead.ts";
 import { chainIncident } from "./trouble/chain-incidents.ts";
 import { foreignIncident, withForeign } from "./trouble/foreign-lines.ts";
 import { hasLinesBehind } from "./trouble/line-order.ts";
@@ -102,8 +102,8 @@ async function readBatch(
   if (ahead === undefined && (await isLeftForLater(session, batch)))
     return { ...NOTHING, more: true };
   // The pool has work while what it has finished is made durable and folded.
-  if (read.more && !batch.isLive) {
-    session.ahead.batch ??= beginBatch(session, intake, { path, from: read.cursor, own });
+  if (read.more && !batch.isLive && mayReadAhead(session.ahead)) {
+    keepAhead(session.ahead, beginBatch(session, intake, { path, from: read.cursor, own }));
   }
   return { batch, look };
 }
@@ -147,8 +147,9 @@ function lookFirst(
 
 /** Whether other logs get a turn before this batch is made durable: it is live, and more follows it. */
 async function isLeftForLater({ ahead }: Pick<Session, "ahead">, batch: Batch): Promise<boolean> {
-  if (!batch.read.more || !batch.isLive || ahead.batch !== undefined) return false;
-  ahead.batch = batch;
+  const isOneLeft = [...ahead.batches.values()].some(({ isLive }) => isLive);
+  if (!batch.read.more || !batch.isLive || isOneLeft) return false;
+  keepAhead(ahead, batch);
   await batch.valid;
   return true;
 }

@@ -13,7 +13,7 @@ import { takeTurns } from "./round-robin.ts";
 import { judgeAnomaly } from "./trouble/log-anomalies.ts";
 
 /** Turns of one call for each log: a command without a daemon does not read an endless flood either. */
-const MAX_TURNS_A_LOG = 64;
+const MAX_TURNS_A_LOG = 256;
 /**
  * Turns of decisions.jsonl in one call: any agent may write there, and verifying entries takes
  * time.

@@ -9,6 +9,7 @@ import { replayJournal } from "../state/journal-replay.ts";
 import { restoreNotices } from "../state/notices-recovery.ts";
 import { correctTimes } from "../state/receipt-times.ts";
 import { contextOf, envOf } from "./environment.ts";
+import { nothingAhead } from "../intake/read-ahead.ts";
 import { openFiles } from "./open-files.ts";
 import { lookAtOwnLogs, noteSent, openOwnLogs } from "./own-logs.ts";
 import type { StorageTroubles } from "../state/storage-troubles.ts";
@@ -41,7 +42,16 @@ function open(world: World, { place, memory, troubles }: SessionBase) {
   const own = openOwnLogs(world, place, ctx, opened);
   const files = { ...opened, own, shared: { notBeforeMs: 0 }, troubles };
   const recorder = new Recorder({ world, place, memory, env, journal: files.journal });
-  const session: Session = { world, place, memory, env, ctx, files, recorder, ahead: {} };
+  const session: Session = {
+    world,
+    place,
+    memory,
+    env,
+    ctx,
+    files,
+    recorder,
+    ahead: nothingAhead(),
+  };
   try {
     return { session, isComplete: begin(session) };
   } catch (error) {
