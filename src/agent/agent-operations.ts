@@ -1,10 +1,11 @@
-import type { SendAnswer } from "../api/client.ts";
+import type { RequestKey, SendAnswer } from "../api/client.ts";
 import { DeaddropError } from "../api/errors.ts";
 import type { OperatedAgent } from "../api/operations.ts";
 import { safeMode } from "../protocol/incidents/safe-mode.ts";
 import { StorageError } from "../storage/disk/disk.ts";
 import type { Draft } from "../wire/compose.ts";
 import { notSent, sendGroups } from "./effects/append-own.ts";
+import { answeredBefore } from "./effects/send-once.ts";
 import { archiveLogs } from "./effects/own-logs/archive-logs.ts";
 import { resetPeer } from "./effects/peer-reset.ts";
 import { reclaim } from "./effects/own-logs/reclaim.ts";
@@ -18,7 +19,10 @@ import { view } from "./views/views.ts";
 import { takeInOwn } from "./intake/take-in.ts";
 
 /** What operations do within one session, each in a turn of its own. */
-export function sessionOperations(keeper: SessionKeeper): Omit<OperatedAgent, "look" | "reload"> {
+export function sessionOperations(
+  world: World,
+  keeper: SessionKeeper,
+): Omit<OperatedAgent, "look" | "reload"> {
   const using: SessionKeeper["using"] = (work) => keeper.using(work);
   return {
     view: (name, args) =>
@@ -37,6 +41,16 @@ export function sessionOperations(keeper: SessionKeeper): Omit<OperatedAgent, "l
       using(async (session) => {
         session.recorder.local({ kind: "status", at: session.world.clock.wallMs(), ...status });
         return Promise.resolve();
+      }),
+    async sendOnce(drafts, key) {
+      const [answer] = await sendAndReadBack(world, keeper, [drafts], key);
+      if (answer === undefined) throw new Error("what was sent has no answer");
+      return answer;
+    },
+    answered: (key) =>
+      keeper.reading(async (session) => {
+        await readBack(session);
+        return answeredBefore(session, key) ?? null;
       }),
     wake: () =>
       using(async (session) => {
@@ -64,11 +78,15 @@ export function sessionOperations(keeper: SessionKeeper): Omit<OperatedAgent, "l
   };
 }
 
-/** The groups of SendingAgent.send; what was sent is read back where no daemon does it. */
+/**
+ * The groups of SendingAgent.send; what was sent is read back where no daemon does it. The only group
+ * of a `key` is not sent again if it was sent before.
+ */
 export async function sendAndReadBack(
   { log }: World,
   keeper: SessionKeeper,
   groups: readonly (readonly Draft[])[],
+  key?: RequestKey,
 ): Promise<SendAnswer[]> {
   let answers: SendAnswer[] | undefined;
   try {
@@ -77,7 +95,12 @@ export async function sendAndReadBack(
       if (safeMode(session.memory.state.incidents, session.env) !== undefined) {
         await readBack(session);
       }
-      answers = sendGroups(session, groups);
+      if (key !== undefined) {
+        await readBack(session);
+        const before = answeredBefore(session, key);
+        if (before !== undefined) return [before];
+      }
+      answers = sendGroups(session, groups, key);
       // The next sender has to see that we are parked.
       if (groups.flat().some(mayPark)) await readBack(session);
       // A daemon's next round reads it back, or a view that is asked for before that.

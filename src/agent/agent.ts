@@ -231,7 +231,7 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
     },
     disk: world.disk,
     monoMs: () => world.clock.monoMs(),
-    ...sessionOperations(keeper),
+    ...sessionOperations(world, keeper),
     tell: (incident) =>
       keeper.using(async ({ recorder }) => {
         recorder.tell(incident);

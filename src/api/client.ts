@@ -1,4 +1,5 @@
 import type { AgentState } from "../protocol/env.ts";
+import type { SentLine } from "../protocol/events.ts";
 import type { Tier } from "../trust/tiers.ts";
 import type { Ask } from "./operations.ts";
 import type { ViewName, ViewParameters, Views } from "./views.ts";
@@ -24,6 +25,7 @@ export interface Client extends AgentReach {
 }
 
 export type { AgentState } from "../protocol/env.ts";
+export type { RequestKey, SentLine } from "../protocol/events.ts";
 
 /** Which agent a client is of. `peers` replaces the roster on wires that declare none (1.1). */
 export interface ClientPlace {
@@ -56,6 +58,8 @@ export interface SendAnswer {
    * there is none.
    */
   refused_by?: TierRefusal[];
+  /** The call was carried out before, under the same key: this is what was sent then. Spec 8.1. */
+  repeated?: true;
   /** It approves our shutdown: we are parked from now on. Spec 3.8. */
   parks?: true;
   /** Recipients that say that they are paused: it is stored there, and waits. Spec 3.8. */
@@ -67,13 +71,4 @@ export interface TierRefusal {
   peer: string;
   /** What we are there. */
   tier: Tier;
-}
-
-export interface SentLine {
-  event_id: string;
-  log: string;
-  seq: number;
-  timestamp: string;
-  correlation_id: string;
-  to: string[];
 }

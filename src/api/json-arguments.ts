@@ -14,7 +14,7 @@ export function asObject(value: unknown): Given {
 }
 
 /** What a field may hold, and how an error message calls that. */
-interface Kind<T> {
+export interface Kind<T> {
   readonly words: string;
   is(value: unknown): value is T;
 }

@@ -2,8 +2,8 @@ import { AGENT_STATES } from "../protocol/env.ts";
 import { WAITED_FOR, type NewsView, type WaitedFor } from "../protocol/receipts/news.ts";
 import type { Draft } from "../wire/compose.ts";
 import type { ArchiveAnswer } from "./archive.ts";
-import type { ReclaimAnswer, SendAnswer, StatusChange } from "./client.ts";
-import { parseDrafts } from "./draft-arguments.ts";
+import type { ReclaimAnswer, RequestKey, SendAnswer, StatusChange } from "./client.ts";
+import { parseDrafts, requestKey } from "./draft-arguments.ts";
 import { DeaddropError } from "./errors.ts";
 import type { HoldsView } from "./holds.ts";
 import {
@@ -25,6 +25,10 @@ export interface OperatedAgent {
   view<N extends ViewName>(name: N, args: ViewArgs[N]): Promise<Views[N]>;
   markRead(ids: readonly string[] | "all"): Promise<{ read: number }>;
   setStatus(change: StatusChange): Promise<void>;
+  /** Sends once: a call that repeats a key is answered as the first one was. Spec 8.1. */
+  sendOnce(drafts: readonly Draft[], key: RequestKey): Promise<SendAnswer>;
+  /** The same without sending: null when nothing was sent under that key. */
+  answered(key: RequestKey): Promise<SendAnswer | null>;
   /** A parked agent goes on; false when it is not parked. Spec 3.8. */
   wake(): Promise<{ woken: boolean }>;
   /**
@@ -78,8 +82,16 @@ interface Operation<Args, Answer> {
 const OPERATIONS = {
   send: operation({
     parse: parseDrafts,
-    run: (service, { drafts }) => service.send(drafts),
+    run: (service, { drafts, key }) =>
+      key === undefined
+        ? service.send(drafts)
+        : service.inTurn((agent) => agent.sendOnce(drafts, key)),
     acts: true,
+  }),
+  answered: operation({
+    parse: (json) => ({ key: needed(asObject(json), "key", requestKey) }),
+    run: (service, { key }) => service.inTurn((agent) => agent.answered(key)),
+    acts: false,
   }),
   view: operation({
     parse: parseViewRequest,

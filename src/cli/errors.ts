@@ -1,7 +1,7 @@
 import { CommanderError } from "commander";
 import { codeOfStorage, DeaddropError, EXIT_CODES } from "../api/errors.ts";
 import { painter, writeExact, type Screen } from "./output/output.ts";
-import { safeJson, sanitiseLines } from "./output/sanitise.ts";
+import { safeJson, sanitiseLines } from "../framing/sanitise.ts";
 
 interface Report {
   code: string;

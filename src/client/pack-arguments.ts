@@ -4,7 +4,10 @@ type Packers = { readonly [N in OperationName]?: (args: Arguments<N>) => Promise
 
 /** Arguments that are no plain JSON. Code is loaded only when it packs: commands start quickly. */
 const PACKERS: Packers = {
-  send: async ({ drafts }) => (await import("./draft-codec.ts")).packDrafts(drafts),
+  send: async ({ drafts, ...rest }) => ({
+    ...(await import("./draft-codec.ts")).packDrafts(drafts),
+    ...rest,
+  }),
 };
 
 /** How the arguments of that operation cross the socket; undefined: as they are. */

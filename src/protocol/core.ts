@@ -18,6 +18,7 @@ import { applyNotices, decideNotices } from "./notices.ts";
 import { beatsNeeded, isConflictOpen, makeFinalBefore } from "./decisions/proposals-state.ts";
 import { applyProposals } from "./decisions/proposals.ts";
 import { applyReceipts, unreadCount } from "./receipts/receipts.ts";
+import { applySendKeys } from "./receipts/send-keys.ts";
 import { decideParking } from "./requests/parking.ts";
 import { decideRequests } from "./requests/request-deadlines.ts";
 import { beatsNeededByRequests } from "./requests/requests-state.ts";
@@ -55,6 +56,7 @@ export function apply(state: State, event: CoreEvent, env: Env): void {
       isConflictOpen(proposals, env, correlationId) || isContested(facts, correlationId),
   });
   applyIncidents(state.incidents, event, env, logs, touched);
+  applySendKeys(state.sendKeys, event);
   applyNotices(state.notices, event);
   applyKeyChanges(state.keyChanges, event);
   applyReciprocations(state.reciprocations, changed);

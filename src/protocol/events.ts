@@ -135,6 +135,34 @@ export interface NoticedEvent extends NoticeNews {
   readonly places: readonly number[];
 }
 
+/** A line of ours as its sender is told of it. */
+export interface SentLine {
+  event_id: string;
+  log: string;
+  seq: number;
+  timestamp: string;
+  correlation_id: string;
+  to: string[];
+}
+
+/** A name that a caller gives to a send, so that a repeated call sends nothing. Spec 8.1. */
+export interface RequestKey {
+  readonly name: string;
+  /** SHA-256, in hex, of all that the caller asks for. */
+  readonly digest: string;
+}
+
+/**
+ * These lines of ours are about to be sent under that key. They may never have been: their log
+ * tells. Spec 8.1.
+ */
+export interface KeyedEvent {
+  readonly kind: "keyed";
+  readonly key: RequestKey;
+  readonly messages: readonly SentLine[];
+  readonly at: number;
+}
+
 /** Everything that the fold is ever told. Applying it causes nothing. */
 export type CoreEvent =
   | LineEvent
@@ -185,6 +213,7 @@ export type CoreEvent =
     }
   /** Our agent, parked by that approval, goes on. Spec 3.8. */
   | { readonly kind: "woken"; readonly by: string; readonly at: number }
+  | KeyedEvent
   /** A peer's change of its keys, which we had acked, was made here. Spec 2.5. */
   | { readonly kind: "key_changed"; readonly id: string; readonly at: number }
   /** The daemon started. Spec 3.9. */

@@ -36,6 +36,7 @@ export function setBack(state: State, at: number): void {
   for (const claims of state.claims.byLog.values()) lower(claims, at);
   for (const { unread } of receipts.taken.values()) lower(unread, at);
   lower(receipts.sent.messages.values(), at);
+  lower(state.sendKeys.values(), at);
   for (const { receipts: stages } of receipts.sent.messages.values()) lower(stages.values(), at);
   setIncidentsBack(state.incidents, at);
   setNoticesBack(state.notices, at);

@@ -9,6 +9,7 @@ import { emptyLogs, type LogsState } from "./logs/logs-state.ts";
 import { emptyNotices, type NoticesState } from "./notices.ts";
 import { emptyProposals, type ProposalsState } from "./decisions/proposals-state.ts";
 import { emptyReceipts, type ReceiptsState } from "./receipts/receipts.ts";
+import { emptySendKeys, type SendKeysState } from "./receipts/send-keys.ts";
 import { emptyRequests, type RequestsState } from "./requests/requests-state.ts";
 import { emptyReciprocations, type ReciprocationsState } from "./keys/reciprocations.ts";
 import { emptyTally, type TallyState } from "./tally.ts";
@@ -27,6 +28,7 @@ export interface State {
   readonly decisions: DecisionsState;
   readonly heartbeats: HeartbeatsState;
   readonly receipts: ReceiptsState;
+  readonly sendKeys: SendKeysState;
   readonly incidents: IncidentsState;
   readonly notices: NoticesState;
   readonly agentNotices: AgentNoticesState;
@@ -46,6 +48,7 @@ export function emptyState(): State {
     decisions: emptyDecisions(),
     heartbeats: emptyHeartbeats(),
     receipts: emptyReceipts(),
+    sendKeys: emptySendKeys(),
     incidents: emptyIncidents(),
     notices: emptyNotices(),
     agentNotices: emptyAgentNotices(),

@@ -18,6 +18,8 @@ function recorded() {
     view: noted("view"),
     markRead: noted("markRead"),
     setStatus: noted("setStatus"),
+    sendOnce: noted("sendOnce"),
+    answered: noted("answered"),
     wake: noted("wake"),
     resetPeer: noted("resetPeer"),
     reclaim: noted("reclaim"),

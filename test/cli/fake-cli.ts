@@ -148,6 +148,8 @@ function recordedAgent(recording: Recording, outside: Outside): OperatedAgent {
     setStatus: async (status) => {
       recording.status.push(status);
     },
+    sendOnce: async () => ({ outcome: "sent", messages: [] }),
+    answered: async () => null,
     wake: async () => {
       recording.decided.push("wake");
       return { woken: true };

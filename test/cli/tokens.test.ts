@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import type { InboxMessage, StatusView, Views } from "../../src/api/views.ts";
 import { catchUpText, CATCH_UP_TOKENS } from "../../src/cli/agents/catch-up-text.ts";
 import { guideText } from "../../src/cli/agents/guide-text.ts";
-import { tokenCeiling } from "../../src/cli/agents/token-ceiling.ts";
+import { tokenCeiling } from "../../src/framing/token-ceiling.ts";
 import { ID, NOW_MS, run, whoami } from "./fake-cli.ts";
 
 // What an agent pays for. Counted with js-tiktoken; o200k_base unless it says otherwise.

@@ -71,6 +71,23 @@ test("many go to threads, in messages of 64, and come back in order", async () =
   expect([started.length, messages.length]).toEqual([2, 9]);
 });
 
+test("a worker has enough to do while the thread that asks is busy", async () => {
+  let posted = 0;
+  const pool = poolOf(1, () => {
+    const worker = realWorker();
+    const post = worker.postMessage.bind(worker);
+    worker.postMessage = (packed: Uint8Array) => {
+      posted += 1;
+      post(packed);
+    };
+    return worker;
+  });
+  const answer = pool.verifyAll(checks(1_000));
+  // All of it, before this thread comes to take an answer.
+  expect(posted).toBe(Math.ceil(1_000 / 64));
+  expect(await answer).toEqual(expected(1_000));
+});
+
 test("bytes are judged as they were when they were asked about", async () => {
   const pool = poolOf(1);
   const asked = checks(100);

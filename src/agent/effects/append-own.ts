@@ -7,7 +7,7 @@ import type { OwnLine } from "../../storage/own-log/log-writer.ts";
 import { checkDraft, composeLine, nextTimestamp, type Draft } from "../../wire/compose.ts";
 import { logsTo, type Log } from "../../wire/layout.ts";
 import type { ChainHead } from "../../wire/chain.ts";
-import type { SendAnswer, SentLine, TierRefusal } from "../../api/client.ts";
+import type { RequestKey, SendAnswer, SentLine, TierRefusal } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import type { Env } from "../../protocol/env.ts";
 import type { HeartbeatsState } from "../../protocol/heartbeats/heartbeats.ts";
@@ -27,15 +27,19 @@ interface Addressed {
 
 /**
  * Signs drafts into our own logs as one write and one sync: all of it is promised or nothing is.
- * Each group is what one caller sends, and gets an answer of its own. Spec 4.1, Append. Throws
- * DeaddropError when nothing was sent.
+ * Each group is what one caller sends, and gets an answer of its own. `key`: under which the only
+ * group is sent. Spec 4.1, Append. Throws DeaddropError when nothing was sent.
  */
-export function sendGroups(session: Session, groups: readonly (readonly Draft[])[]): SendAnswer[] {
+export function sendGroups(
+  session: Session,
+  groups: readonly (readonly Draft[])[],
+  key?: RequestKey,
+): SendAnswer[] {
   const { memory, env } = session;
   const safe = safeMode(memory.state.incidents, env);
   const signed = groups.map((drafts) => drafts.map((draft) => draftToSign(session, draft)));
   const addressed = signed.map((drafts) => drafts.map((draft) => address(session, draft, safe)));
-  const { outcome, messages } = write(session, addressed.flat());
+  const { outcome, messages } = write(session, addressed.flat(), key);
   let at = 0;
   return addressed.map((group, index) => {
     const count = group.reduce((sum, { logs }) => sum + logs.length, 0);
@@ -154,8 +158,9 @@ interface Written {
 function write(
   session: Pick<Session, "world" | "place" | "memory" | "files" | "recorder">,
   items: readonly Addressed[],
+  key?: RequestKey,
 ): SendAnswer {
-  const { memory, files } = session;
+  const { memory, files, recorder, world } = session;
   const { written: unread } = files.own;
   const closed = ownTrouble(memory);
   if (closed !== undefined) throw notSent(closed);
@@ -169,6 +174,11 @@ function write(
   );
   if (waits !== undefined) throw notSent(waits);
   const written = compose(session, items);
+  if (key !== undefined) {
+    // Before they are promised: a crash in between leaves a key of lines that are not there.
+    const messages = written.map(({ sent }) => sent);
+    recorder.local({ kind: "keyed", key, messages, at: world.clock.wallMs() });
+  }
   const outcome = append(
     session,
     written.map(({ line }) => line),

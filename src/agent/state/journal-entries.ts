@@ -68,7 +68,8 @@ export type LocalEvent = Extract<
       | "reset"
       | "key_changed"
       | "stopped"
-      | "woken";
+      | "woken"
+      | "keyed";
   }
 >;
 

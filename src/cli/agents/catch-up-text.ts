@@ -5,11 +5,12 @@ import type {
   SentView,
   StatusView,
 } from "../../api/views.ts";
-import { bodyText } from "../output/body-text.ts";
-import { tierNotes } from "../output/message-text.ts";
-import { sanitise } from "../output/sanitise.ts";
-import { shortId, when } from "../output/text.ts";
-import { fitting } from "./token-ceiling.ts";
+import { bodyText } from "../../framing/body-text.ts";
+import { tierNotes } from "../../framing/message-text.ts";
+import { sanitise } from "../../framing/sanitise.ts";
+import { shortId } from "../../framing/short-id.ts";
+import { when } from "../../framing/when.ts";
+import { fitting } from "../../framing/token-ceiling.ts";
 
 /** What an agent that begins is told. */
 export interface CatchUp {

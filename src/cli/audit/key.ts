@@ -6,9 +6,9 @@ import { quote } from "../../wire/quote.ts";
 import { parseKeyId } from "../../wire/signature.ts";
 import { parseTimestamp } from "../../wire/timestamp.ts";
 import type { Cli } from "../context.ts";
-import { timeSpan } from "../input/time-span.ts";
+import { timeSpan } from "../../sending/words/time-span.ts";
 import { emit, table, type Cell, type Paint } from "../output/output.ts";
-import { shortId } from "../output/text.ts";
+import { shortId } from "../../framing/short-id.ts";
 import { auditPlan, type AuditFlags } from "./plans.ts";
 
 /** Lines that are listed for a person; `--json` has all of them. */

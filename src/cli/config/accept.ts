@@ -8,7 +8,7 @@ import { agentPlace, reloadDaemon, type AgentPlace } from "../agent-place.ts";
 import { confirmOperator, type ConsentFlags } from "../input/confirm.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { emit } from "../output/output.ts";
-import { sanitise } from "../output/sanitise.ts";
+import { sanitise } from "../../framing/sanitise.ts";
 
 /** `deaddrop config accept`: the operator agrees to what the wire says now. */
 export async function accept(cli: Cli, flags: GlobalFlags & ConsentFlags): Promise<void> {

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DecisionRecord } from "../../api/views.ts";
-import { shortId } from "../output/text.ts";
+import { shortId } from "../../framing/short-id.ts";
 import { DemoFailure, type Stage } from "./stage.ts";
 import { ask, FORGE, note, SCRIBE, succeed, type Telling } from "./telling.ts";
 

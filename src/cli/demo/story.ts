@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { AuditReport } from "../../audit/audit.ts";
 import type { SendAnswer } from "../../api/client.ts";
 import type { DecisionsView, IncidentView, SentView, StatusView } from "../../api/views.ts";
-import { shortId } from "../output/text.ts";
+import { shortId } from "../../framing/short-id.ts";
 import { proveDecision } from "./proof.ts";
 import { DemoFailure, type Stage } from "./stage.ts";
 import {

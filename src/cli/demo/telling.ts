@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { InboxMessage } from "../../api/views.ts";
-import { sanitise } from "../output/sanitise.ts";
+import { sanitise } from "../../framing/sanitise.ts";
 import { DemoFailure, type CommandResult, type Stage } from "./stage.ts";
 
 /** Handles of the demo; no agent of anybody. */

@@ -1,6 +1,6 @@
 import type { CheckedPath, PathBlock } from "../../api/views.ts";
 import { toBeCopied, type Paint } from "../output/output.ts";
-import { sanitise } from "../output/sanitise.ts";
+import { sanitise } from "../../framing/sanitise.ts";
 import { quoted } from "../../setup/guard/hook-text.ts";
 
 /** Blocked paths that a person is shown; `--json` has all of them. */

@@ -8,7 +8,7 @@ import type { Repository } from "../../setup/guard/repository.ts";
 import { verifyAll } from "../../workers/check-pool.ts";
 import { agentPlace, type AgentPlace } from "../agent-place.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
-import { sanitise } from "../output/sanitise.ts";
+import { sanitise } from "../../framing/sanitise.ts";
 import { askPaths } from "./ask-paths.ts";
 import { whyBlocked } from "./block-text.ts";
 

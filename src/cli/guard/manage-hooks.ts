@@ -7,7 +7,7 @@ import { openRepository } from "../../setup/guard/repository.ts";
 import { agentPlace } from "../agent-place.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { emit, type Paint } from "../output/output.ts";
-import { sanitise } from "../output/sanitise.ts";
+import { sanitise } from "../../framing/sanitise.ts";
 import { failure } from "./override.ts";
 
 export interface InstallFlags extends GlobalFlags {

@@ -6,7 +6,7 @@ import { openRepository, type Repository } from "../../setup/guard/repository.ts
 import { agentPlace } from "../agent-place.ts";
 import { findHandle, type Cli, type GlobalFlags } from "../context.ts";
 import { emit, painter, type Paint } from "../output/output.ts";
-import { sanitise } from "../output/sanitise.ts";
+import { sanitise } from "../../framing/sanitise.ts";
 import { behindLine, blockedLines } from "./block-text.ts";
 import { judgeChanges, type Judgement } from "./judge-changes.ts";
 import { failure, isOverridden, noteOverride, override } from "./override.ts";

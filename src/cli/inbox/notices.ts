@@ -3,8 +3,8 @@ import type { AgentNoticeView } from "../../api/views.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { SHOWN_TO_PEOPLE } from "../output/listing.ts";
 import { emit, type Paint } from "../output/output.ts";
-import { sanitise } from "../output/sanitise.ts";
-import { when } from "../output/text.ts";
+import { sanitise } from "../../framing/sanitise.ts";
+import { when } from "../../framing/when.ts";
 
 /** One notice for people: what names it, when it came, and the daemon's own sentence. Spec 3.12. */
 export function noticeText(notice: AgentNoticeView, paint: Paint, nowMs: number): string {

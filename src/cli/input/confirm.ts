@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
 import type { Cli } from "../context.ts";
 import { painter } from "../output/output.ts";
-import { safeJson, sanitise } from "../output/sanitise.ts";
+import { safeJson, sanitise } from "../../framing/sanitise.ts";
 import { userName } from "./user-name.ts";
 
 const MAX_TYPED_LENGTH = 1_024;

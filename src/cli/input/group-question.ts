@@ -3,7 +3,7 @@ import type { SetupHost } from "../../setup/host.ts";
 import { closedPassages, groupOfFolder, ownGroupId } from "../../setup/wire/unix-groups.ts";
 import { askYesNo } from "./confirm.ts";
 import type { Cli } from "../context.ts";
-import { sanitise } from "../output/sanitise.ts";
+import { sanitise } from "../../framing/sanitise.ts";
 
 interface Flags {
   readonly group?: string;

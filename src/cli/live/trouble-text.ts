@@ -1,8 +1,8 @@
 import type { TroubleKind, TroubleView } from "../../api/troubles.ts";
 import type { Finding } from "../../setup/checks/host-checks.ts";
 import type { Paint } from "../output/output.ts";
-import { sanitise } from "../output/sanitise.ts";
-import { when } from "../output/text.ts";
+import { sanitise } from "../../framing/sanitise.ts";
+import { when } from "../../framing/when.ts";
 
 /** What a trouble is called where checks are listed. */
 const CHECKS: { readonly [K in TroubleKind]: string } = {

@@ -2,8 +2,10 @@ import type { Client } from "../../api/client.ts";
 import type { IncidentAddressee, IncidentView, NoticeView } from "../../api/views.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { emit, table, type Cell, type Style } from "./output.ts";
-import { safeJson } from "./sanitise.ts";
-import { severityCell, shortId, when } from "./text.ts";
+import { safeJson } from "../../framing/sanitise.ts";
+import { severityCell } from "./text.ts";
+import { shortId } from "../../framing/short-id.ts";
+import { when } from "../../framing/when.ts";
 import { FOLLOW_PAUSE_MS } from "./listing.ts";
 
 const STYLE_BY_STATUS: Record<IncidentView["status"], Style> = {

@@ -1,5 +1,6 @@
 import { styleText } from "node:util";
-import { safeJson, sanitise } from "./sanitise.ts";
+import { safeJson, sanitise } from "../../framing/sanitise.ts";
+import type { Paint, Style } from "../../framing/paint.ts";
 import { cut, displayWidth } from "./width.ts";
 
 /** Where text goes: a terminal, a pipe, or a test. */
@@ -11,8 +12,7 @@ export interface Screen {
   readonly columns?: number;
 }
 
-export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan" | "magenta";
-export type Paint = (style: Style, text: string) => string;
+export type { Paint, Style } from "../../framing/paint.ts";
 
 /** Our own words as they are, a peer's words sanitised; `style` colours the whole cell. */
 export interface Cell {

@@ -1,6 +1,7 @@
 import type { PeerView } from "../../api/views.ts";
 import type { Cell } from "./output.ts";
-import { presenceCell, when } from "./text.ts";
+import { presenceCell } from "./text.ts";
+import { when } from "../../framing/when.ts";
 
 /** One peer as a table row. A hold is shown everywhere, before anything else. Spec 3. */
 export function peerRow(peer: PeerView, nowMs: number): Cell[] {

@@ -8,7 +8,7 @@ import type { StepReport } from "../../setup/steps.ts";
 import { decodeKey } from "../../wire/signature.ts";
 import { collect, type Cli, type GlobalFlags } from "../context.ts";
 import { table, toBeCopied, type Paint, type Style } from "./output.ts";
-import { sanitise } from "./sanitise.ts";
+import { sanitise } from "../../framing/sanitise.ts";
 
 /** Flags that `init` and `join` share. Spec 4.3. */
 export interface PartyFlags extends GlobalFlags {

@@ -1,7 +1,7 @@
 import type { HoldsView, HoldView } from "../../api/holds.ts";
 import { table, type Cell, type Paint } from "../output/output.ts";
-import { sanitise } from "../output/sanitise.ts";
-import { moment } from "../output/text.ts";
+import { sanitise } from "../../framing/sanitise.ts";
+import { moment } from "../../framing/when.ts";
 
 /** What is held of a peer, for a person. */
 export function holdsText(view: HoldsView, paint: Paint): string {

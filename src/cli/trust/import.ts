@@ -9,7 +9,7 @@ import { agentPlace, reloadDaemon } from "../agent-place.ts";
 import { confirmOperator, type ConsentFlags } from "../input/confirm.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { emit } from "../output/output.ts";
-import { sanitise } from "../output/sanitise.ts";
+import { sanitise } from "../../framing/sanitise.ts";
 
 export interface ImportFlags extends GlobalFlags, ConsentFlags {
   acceptWireTrust?: boolean;

@@ -1,4 +1,4 @@
-import { moment } from "../output/text.ts";
+import { moment } from "../../framing/when.ts";
 import { join } from "node:path";
 import type { AgentConfig } from "../../agent/config/agent-config.ts";
 import type { SetupHost } from "../../setup/host.ts";

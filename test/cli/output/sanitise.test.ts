@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { safeJson, sanitise, sanitiseLines } from "../../../src/cli/output/sanitise.ts";
+import { safeJson, sanitise, sanitiseLines } from "../../../src/framing/sanitise.ts";
 
 describe("sanitise", () => {
   it.each([

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { emit, toBeCopied } from "../../../src/cli/output/output.ts";
-import { sanitise } from "../../../src/cli/output/sanitise.ts";
+import { sanitise } from "../../../src/framing/sanitise.ts";
 import { rowBreaker } from "../../../src/cli/output/terminal.ts";
 import { columnsAtMost } from "../../../src/cli/output/width.ts";
 import type { InboxMessage, Views } from "../../../src/api/views.ts";

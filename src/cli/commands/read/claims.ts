@@ -4,7 +4,8 @@ import { isOver } from "../../../protocol/claims/claims-view.ts";
 import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { emit, table, type Cell, type Style } from "../../output/output.ts";
-import { shortId, when } from "../../output/text.ts";
+import { shortId } from "../../../framing/short-id.ts";
+import { when } from "../../../framing/when.ts";
 
 interface Flags extends GlobalFlags {
   all?: boolean;

@@ -2,10 +2,10 @@ import { Command } from "commander";
 import type { DecisionRecord, DecisionsView } from "../../../api/views.ts";
 import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
-import { tierNotes } from "../../output/message-text.ts";
+import { tierNotes } from "../../../framing/message-text.ts";
 import { emit, type Paint, type Style } from "../../output/output.ts";
-import { sanitise, sanitiseLines } from "../../output/sanitise.ts";
-import { when } from "../../output/text.ts";
+import { sanitise, sanitiseLines } from "../../../framing/sanitise.ts";
+import { when } from "../../../framing/when.ts";
 
 interface Flags extends GlobalFlags {
   all?: boolean;

@@ -6,7 +6,7 @@ import type { Cli, GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { guideText, type GuideSubject } from "../../agents/guide-text.ts";
 import { emit } from "../../output/output.ts";
-import { sanitise } from "../../output/sanitise.ts";
+import { sanitise } from "../../../framing/sanitise.ts";
 
 /** `deaddrop guide`: what an agent has to know. It works without a wire, too. Spec 4.4. */
 export function command(cli: Cli): Command {

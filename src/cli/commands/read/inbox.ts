@@ -5,13 +5,13 @@ import type { InboxMessage, InboxPage, ViewArgs } from "../../../api/views.ts";
 import { count, withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { briefMessage } from "../../agents/brief.ts";
 import { example } from "../../output/example.ts";
-import { inboxText } from "../../output/message-text.ts";
+import { inboxText } from "../../../framing/message-text.ts";
 import { showNotices } from "../../inbox/notices.ts";
 import { emit, writeExact } from "../../output/output.ts";
-import { safeJson } from "../../output/sanitise.ts";
+import { safeJson } from "../../../framing/sanitise.ts";
 import { SHOWN_TO_PEOPLE, FOLLOW_PAUSE_MS } from "../../output/listing.ts";
-import { recipients } from "../../sending/recipients.ts";
-import { parentOf } from "../../sending/parent.ts";
+import { recipients } from "../../../sending/naming/recipients.ts";
+import { parentOf } from "../../../sending/naming/parent.ts";
 
 interface Flags extends GlobalFlags {
   follow?: boolean;

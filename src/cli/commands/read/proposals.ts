@@ -3,7 +3,7 @@ import type { ProposalStatus, ProposalView } from "../../../api/views.ts";
 import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { emit, table, type Cell, type Style } from "../../output/output.ts";
-import { shortId } from "../../output/text.ts";
+import { shortId } from "../../../framing/short-id.ts";
 
 const STYLE_BY_STATUS: Record<ProposalStatus, Style> = {
   open: "yellow",

@@ -1,14 +1,12 @@
 import { Command } from "commander";
-import type { Client } from "../../../api/client.ts";
-import { DeaddropError } from "../../../api/errors.ts";
 import type { RequestStatus, RequestView } from "../../../api/views.ts";
 import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { emit, table, type Cell, type Style } from "../../output/output.ts";
-import { shortId, when } from "../../output/text.ts";
-import { answerSubject, parentOf } from "../../sending/parent.ts";
-import { requestNamed } from "../../sending/request.ts";
-import { addWaitFlags, deliver, type SendFlags } from "../../sending/send-draft.ts";
+import { shortId } from "../../../framing/short-id.ts";
+import { when } from "../../../framing/when.ts";
+import { prepareCancellation } from "../../../sending/request.ts";
+import { addWaitFlags, deliver, type SendFlags } from "../../sending/deliver.ts";
 
 interface ListFlags extends GlobalFlags {
   all?: boolean;
@@ -87,53 +85,8 @@ function cancelCommand(cli: Cli): Command {
     .addHelpText("after", example("deaddrop requests cancel 4f2a91c0 --of scribe"))
     .action(async (name: string, _own: unknown, self: Command) => {
       const flags: CancelFlags = self.optsWithGlobals();
-      await withClient(cli, flags, (client) => runCancel(cli, client, name, flags));
+      await withClient(cli, flags, async (client) =>
+        deliver(cli, flags, client, await prepareCancellation(client, name, flags)),
+      );
     });
-}
-
-async function runCancel(
-  cli: Cli,
-  client: Client,
-  name: string,
-  flags: CancelFlags,
-): Promise<void> {
-  const found = await requestNamed(client, name);
-  const open = openOf(client, found, flags.of);
-  const parent = await parentOf(client, open[0]?.event_id ?? name);
-  const { of, reason } = flags;
-  const draft = {
-    to: open.map(({ target }) => target),
-    type: "correction",
-    subject: answerSubject("cancelled", parent),
-    body: {
-      corrects: parent.event_id,
-      cancels: parent.event_id,
-      ...(of === undefined ? {} : { of }),
-      ...(reason === undefined ? {} : { reason }),
-    },
-    correlationId: parent.correlation_id,
-  };
-  await deliver(cli, flags, client, draft, parent);
-}
-
-/** Those that a cancellation may still end. Throws DeaddropError when there are none. */
-function openOf(
-  { handle }: Client,
-  found: readonly RequestView[],
-  of: string | undefined,
-): readonly RequestView[] {
-  if (found.some(({ from }) => from !== handle)) {
-    throw new DeaddropError("refused", "that request is not yours: its asker takes it back", {
-      hint: "`deaddrop respond <id> --reject` refuses it",
-    });
-  }
-  const meant = found.filter(({ target }) => of === undefined || target === of);
-  const open = meant.filter(({ status }) => status === "pending");
-  if (open.length > 0) return open;
-  const [first] = meant;
-  const why =
-    first === undefined ? `it was not sent to ${of}` : `it has ended: it was ${first.status}`;
-  throw new DeaddropError("refused", `not sent: ${why}`, {
-    hint: "`deaddrop requests --all` shows what became of each",
-  });
 }

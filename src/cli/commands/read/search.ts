@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { searchAll } from "../../../client/search-all.ts";
 import { count, withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
-import { messageText, tierNotes } from "../../output/message-text.ts";
+import { messageText, tierNotes } from "../../../framing/message-text.ts";
 import { emit } from "../../output/output.ts";
 
 interface Flags extends GlobalFlags {

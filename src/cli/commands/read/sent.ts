@@ -3,7 +3,9 @@ import type { ReceiptStage, SentView } from "../../../api/views.ts";
 import { count, withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { emit, table, type Paint, type Style } from "../../output/output.ts";
-import { shortId, waitingText, when } from "../../output/text.ts";
+import { shortId } from "../../../framing/short-id.ts";
+import { waitingText } from "../../output/text.ts";
+import { when } from "../../../framing/when.ts";
 import { SHOWN_TO_PEOPLE } from "../../output/listing.ts";
 
 interface Flags extends GlobalFlags {

@@ -3,10 +3,11 @@ import type { ThreadView } from "../../../api/views.ts";
 import { DeaddropError } from "../../../api/errors.ts";
 import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
-import { messageText, tierNotes } from "../../output/message-text.ts";
+import { messageText, tierNotes } from "../../../framing/message-text.ts";
 import { emit, table, type Paint } from "../../output/output.ts";
-import { sanitise } from "../../output/sanitise.ts";
-import { obligationRow, shortId } from "../../output/text.ts";
+import { sanitise } from "../../../framing/sanitise.ts";
+import { obligationRow } from "../../output/text.ts";
+import { shortId } from "../../../framing/short-id.ts";
 
 interface Flags extends GlobalFlags {
   event?: boolean;

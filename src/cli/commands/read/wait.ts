@@ -5,7 +5,7 @@ import { MAX_WAIT_MS } from "../../../api/operations.ts";
 import type { NewsView, WaitedFor } from "../../../api/views.ts";
 import { WAITED_FOR } from "../../../protocol/receipts/news.ts";
 import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
-import { seconds } from "../../sending/send-draft.ts";
+import { seconds } from "../../sending/deliver.ts";
 import { example } from "../../output/example.ts";
 import { emit } from "../../output/output.ts";
 

@@ -17,7 +17,7 @@ import { findWire, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { emit } from "../../output/output.ts";
 import { addPassphrase, readPassphrase, type PassphraseFlags } from "../../input/passphrase.ts";
-import { sanitise } from "../../output/sanitise.ts";
+import { sanitise } from "../../../framing/sanitise.ts";
 
 interface RestoreFlags extends GlobalFlags, ConsentFlags, PassphraseFlags {
   acceptOlder?: boolean;

@@ -10,7 +10,7 @@ import { agentPlace } from "../../agent-place.ts";
 import { count, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { emit, type Paint } from "../../output/output.ts";
-import { sanitiseLines } from "../../output/sanitise.ts";
+import { sanitiseLines } from "../../../framing/sanitise.ts";
 import {
   installedInstances,
   systemHost,

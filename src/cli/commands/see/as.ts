@@ -11,7 +11,7 @@ import {
 import { placesOf, whoHere, localHandles, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { emit } from "../../output/output.ts";
-import { sanitise } from "../../output/sanitise.ts";
+import { sanitise } from "../../../framing/sanitise.ts";
 
 interface Flags extends GlobalFlags {
   replace?: boolean;

@@ -8,7 +8,7 @@ import { behindLine, blockedLines } from "../../guard/block-text.ts";
 import { readText } from "../../guard/read-text.ts";
 import { example } from "../../output/example.ts";
 import { emit, type Paint } from "../../output/output.ts";
-import { sanitise } from "../../output/sanitise.ts";
+import { sanitise } from "../../../framing/sanitise.ts";
 
 /** `deaddrop check`: may we edit these files now? Spec 3.6, 3.7. */
 export function command(cli: Cli): Command {

@@ -1,23 +1,21 @@
 import { Command, Option } from "commander";
-import type { Client } from "../../../api/client.ts";
 import type { IncidentView } from "../../../api/views.ts";
-import type { JsonObject } from "../../../wire/json/json.ts";
+import { prepareIncident, prepareResolution } from "../../../sending/incident.ts";
+import { incidentNamed, MESSAGE_ID } from "../../../sending/naming/parent.ts";
+import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { addBodyFlags, readBody, type BodyFlags } from "../../input/body-input.ts";
 import { addWords, wordsOf, type WordFlags } from "../../input/words.ts";
-import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { followIncidents, incidentRow, noticeRow } from "../../output/incident-text.ts";
 import { emit, table } from "../../output/output.ts";
-import { answerSubject, answerTo, incidentNamed, MESSAGE_ID } from "../../sending/parent.ts";
-import { peersOf, recipients } from "../../sending/recipients.ts";
+import { answer, type AnswerFlags } from "../../sending/answer.ts";
 import {
   addSendFlags,
   addWaitFlags,
   deliver,
-  draftOptions,
+  extrasOf,
   type SendFlags,
-} from "../../sending/send-draft.ts";
-import { answer, type AnswerFlags } from "../../sending/answer.ts";
+} from "../../sending/deliver.ts";
 
 interface RaiseFlags extends SendFlags, WordFlags {
   severity: IncidentView["severity"];
@@ -56,25 +54,13 @@ function raiseCommand(cli: Cli): Command {
     .action(async (first?: string, second?: string) => {
       const flags: RaiseFlags = raise.optsWithGlobals();
       const { subject, body: said } = wordsOf(first, second, flags);
-      const text = await readBody(cli, flags, said);
-      await withClient(cli, flags, async (client) => {
-        const body: JsonObject = { severity: flags.severity, ...(text === "" ? {} : { text }) };
-        await deliver(cli, flags, client, {
-          to: await addressees(client, flags.to),
-          type: "incident",
-          subject,
-          body,
-          ...draftOptions(flags),
-          ackRequired: true,
-        });
-      });
+      const { severity, to } = flags;
+      const body = await readBody(cli, flags, said);
+      const about = { severity, subject, body, to, extras: extrasOf(flags) };
+      await withClient(cli, flags, async (client) =>
+        deliver(cli, flags, client, await prepareIncident(client, about)),
+      );
     });
-}
-
-/** Each by its handle: who owes an ack is part of what is signed. */
-async function addressees(client: Client, given: readonly string[] | undefined): Promise<string[]> {
-  const to = await recipients(client, given ?? ["*"]);
-  return to.includes("*") ? peersOf(client) : to;
 }
 
 function ackCommand(cli: Cli): Command {
@@ -98,20 +84,11 @@ function resolveCommand(cli: Cli): Command {
     .addHelpText("after", example('deaddrop incident resolve 4f2a91 "Reverted; main is green."'))
     .action(async (id: string, argument: string | undefined, _own: unknown, self: Command) => {
       const flags: SendFlags & BodyFlags = self.optsWithGlobals();
-      const text = await readBody(cli, flags, argument);
-      await withClient(cli, flags, async (client) => {
-        const parent = await incidentNamed(client, id);
-        const names = { resolves: parent.event_id };
-        const draft = {
-          to: await recipients(client, flags.to ?? answerTo(parent, client)),
-          type: "incident",
-          subject: answerSubject("resolved", parent),
-          body: text === "" ? names : { ...names, text },
-          correlationId: parent.correlation_id,
-          ...draftOptions(flags),
-        };
-        await deliver(cli, flags, client, draft, parent);
-      });
+      const body = await readBody(cli, flags, argument);
+      const about = { body, to: flags.to, extras: extrasOf(flags) };
+      await withClient(cli, flags, async (client) =>
+        deliver(cli, flags, client, await prepareResolution(client, id, about)),
+      );
     });
 }
 

@@ -9,8 +9,10 @@ import { example } from "../../output/example.ts";
 import { EXIT_WRONG, liveTroubles } from "../../live/live-troubles.ts";
 import { emit, table, type Cell, type Paint } from "../../output/output.ts";
 import { peerRow } from "../../output/peer-text.ts";
-import { sanitise } from "../../output/sanitise.ts";
-import { obligationRow, severityCell, shortId, waitingText, when } from "../../output/text.ts";
+import { sanitise } from "../../../framing/sanitise.ts";
+import { obligationRow, severityCell, waitingText } from "../../output/text.ts";
+import { shortId } from "../../../framing/short-id.ts";
+import { when } from "../../../framing/when.ts";
 import { troubleLine } from "../../live/trouble-text.ts";
 import { daemonText } from "./whoami.ts";
 

@@ -3,7 +3,9 @@ import type { ObligationView, TeamMemberView } from "../../../api/views.ts";
 import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { emit, table, type Cell } from "../../output/output.ts";
-import { presenceCell, shortId, when } from "../../output/text.ts";
+import { presenceCell } from "../../output/text.ts";
+import { shortId } from "../../../framing/short-id.ts";
+import { when } from "../../../framing/when.ts";
 
 /** `deaddrop team`: who is what, doing what, waiting for what. Spec 3.8. */
 export function command(cli: Cli): Command {

@@ -7,7 +7,8 @@ import type { Cli } from "../../context.ts";
 import { verifyAll } from "../../../workers/check-pool.ts";
 import { example } from "../../output/example.ts";
 import { emit, table, type Cell, type Paint } from "../../output/output.ts";
-import { moment, shortId } from "../../output/text.ts";
+import { moment } from "../../../framing/when.ts";
+import { shortId } from "../../../framing/short-id.ts";
 
 export interface Flags extends AuditFlags {
   key?: string;

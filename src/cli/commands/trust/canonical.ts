@@ -5,7 +5,7 @@ import { MAX_LINE_BYTES } from "../../../wire/limits.ts";
 import type { Cli } from "../../context.ts";
 import { inputLines } from "../../input/input-lines.ts";
 import { writeExact } from "../../output/output.ts";
-import { safeJson } from "../../output/sanitise.ts";
+import { safeJson } from "../../../framing/sanitise.ts";
 
 /** `deaddrop canonical`: a fixed machine interface of spec 4.4. */
 export function command(cli: Cli): Command {

@@ -1,4 +1,4 @@
-import { moment } from "../../output/text.ts";
+import { moment } from "../../../framing/when.ts";
 import { Command } from "commander";
 import { meetPeers } from "../../../setup/contact/first-contact.ts";
 import {

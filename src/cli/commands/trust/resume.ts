@@ -6,10 +6,15 @@ import { agentPaths } from "../../../storage/paths.ts";
 import { confirmOperator, type ConsentFlags } from "../../input/confirm.ts";
 import { placesOf, withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
-import { aboutParent, answerSubject, parentOf, type Parent } from "../../sending/parent.ts";
-import { peersOf } from "../../sending/recipients.ts";
-import { deliver } from "../../sending/send-draft.ts";
-import { shortId } from "../../output/text.ts";
+import {
+  aboutParent,
+  answerSubject,
+  parentOf,
+  type Parent,
+} from "../../../sending/naming/parent.ts";
+import { peersOf } from "../../../sending/naming/recipients.ts";
+import { deliver } from "../../sending/deliver.ts";
+import { shortId } from "../../../framing/short-id.ts";
 
 interface Flags extends GlobalFlags, ConsentFlags {
   here?: boolean;
@@ -48,7 +53,7 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
       body: { [here ? "resumes_here" : "resumes"]: mode.escalation_id, reason },
       correlationId: incident.correlation_id,
     };
-    await deliver(cli, flags, client, draft, incident);
+    await deliver(cli, flags, client, { draft, answers: incident });
   });
 }
 

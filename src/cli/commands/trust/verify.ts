@@ -8,7 +8,7 @@ import { isBlank } from "../../../storage/disk/line-splitter.ts";
 import type { Cli } from "../../context.ts";
 import { inputLines } from "../../input/input-lines.ts";
 import { writeExact } from "../../output/output.ts";
-import { safeJson, sanitise } from "../../output/sanitise.ts";
+import { safeJson, sanitise } from "../../../framing/sanitise.ts";
 
 /** `deaddrop verify --trust FILE`: a fixed machine interface of spec 4.4. */
 export function command(cli: Cli): Command {

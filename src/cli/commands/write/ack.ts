@@ -2,7 +2,7 @@ import { Command } from "commander";
 import type { Cli } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { addAnswerFlags, answer, type AnswerFlags } from "../../sending/answer.ts";
-import { MESSAGE_ID } from "../../sending/parent.ts";
+import { MESSAGE_ID } from "../../../sending/naming/parent.ts";
 
 interface Flags extends AnswerFlags {
   reject?: boolean;

@@ -2,7 +2,7 @@ import { Command } from "commander";
 import type { Cli } from "../../context.ts";
 import { wordsOf } from "../../input/words.ts";
 import { example } from "../../output/example.ts";
-import { addDeliveryFlags } from "../../sending/send-draft.ts";
+import { addDeliveryFlags } from "../../sending/deliver.ts";
 import { addMessageFlags, run, type Flags } from "./send.ts";
 
 /** `deaddrop broadcast`: `send` to everybody. */

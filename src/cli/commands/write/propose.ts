@@ -1,11 +1,11 @@
 import { Command } from "commander";
+import { prepareProposal } from "../../../sending/proposal.ts";
+import { withClient, type Cli } from "../../context.ts";
 import { readBody } from "../../input/body-input.ts";
 import { addWords, wordsOf, type WordFlags, type Words } from "../../input/words.ts";
-import { withClient, type Cli } from "../../context.ts";
 import { example } from "../../output/example.ts";
-import { addProposalFlags, proposal, type ProposalFlags } from "../../sending/proposal.ts";
-import { recipients } from "../../sending/recipients.ts";
-import { addSendFlags, deliver } from "../../sending/send-draft.ts";
+import { addSendFlags, deliver } from "../../sending/deliver.ts";
+import { addProposalFlags, proposalOf, type ProposalFlags } from "../../sending/proposal.ts";
 
 type Flags = ProposalFlags & WordFlags;
 
@@ -29,16 +29,8 @@ export function command(cli: Cli): Command {
 }
 
 export async function run(cli: Cli, { subject, body }: Words, flags: Flags): Promise<void> {
-  const reasons = await readBody(cli, flags, body);
-  await withClient(cli, flags, async (client) => {
-    const required = await recipients(client, flags.required ?? flags.to);
-    const draft = await proposal(client, {
-      subject,
-      reasons,
-      required,
-      flags,
-      nowMs: cli.clock.nowMs(),
-    });
-    await deliver(cli, flags, client, draft);
-  });
+  const about = { ...proposalOf(flags), subject, reasons: await readBody(cli, flags, body) };
+  await withClient(cli, flags, async (client) =>
+    deliver(cli, flags, client, await prepareProposal(client, about, cli.clock.nowMs())),
+  );
 }

@@ -2,7 +2,7 @@ import { Command } from "commander";
 import type { Cli } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { addAnswerFlags, answer, type AnswerFlags } from "../../sending/answer.ts";
-import { MESSAGE_ID } from "../../sending/parent.ts";
+import { MESSAGE_ID } from "../../../sending/naming/parent.ts";
 
 /** `deaddrop reject`: refuses a proposal, or says no to a request. Spec 3.4, 4.4. */
 export function command(cli: Cli): Command {

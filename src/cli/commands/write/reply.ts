@@ -2,18 +2,9 @@ import { Command, Option } from "commander";
 import { addBodyFlags, readNeededBody, type BodyFlags } from "../../input/body-input.ts";
 import { withClient, type Cli } from "../../context.ts";
 import { example } from "../../output/example.ts";
-import { replyNote } from "../../sending/ended.ts";
-import { withState } from "../../sending/opening.ts";
-import {
-  answerSubject,
-  answerTo,
-  MESSAGE_ID,
-  parentOf,
-  subjectWith,
-} from "../../sending/parent.ts";
-import { recipients } from "../../sending/recipients.ts";
-import { requestToUs, wantsAnswer } from "../../sending/request.ts";
-import { addSendFlags, deliver, draftOptions, type SendFlags } from "../../sending/send-draft.ts";
+import { MESSAGE_ID } from "../../../sending/naming/parent.ts";
+import { prepareReply, REPLY_TYPES } from "../../../sending/reply.ts";
+import { addSendFlags, deliver, extrasOf, type SendFlags } from "../../sending/deliver.ts";
 
 interface Flags extends SendFlags, BodyFlags {
   type: string;
@@ -35,9 +26,7 @@ export function command(cli: Cli): Command {
     .argument("[body]", "what you have to say; - reads standard input")
     .option("--subject <text>", "what it is about; what it answers is added")
     .addOption(
-      new Option("--type <type>", "the message's type")
-        .choices(["feedback", "request", "warning", "decision"])
-        .default("feedback"),
+      new Option("--type <type>", "the message's type").choices(REPLY_TYPES).default("feedback"),
     )
     .option("--state <line>", "the line of state that a warning or long request opens with");
   return addBodyFlags(addSendFlags(reply))
@@ -51,20 +40,10 @@ export async function run(
   argument: string | undefined,
   flags: Flags,
 ): Promise<void> {
-  const body = withState(flags.type, await readNeededBody(cli, flags, argument), flags.state);
-  await withClient(cli, flags, async (client) => {
-    const parent = await parentOf(client, id);
-    const request = await requestToUs(client, parent);
-    if (request !== undefined && request.status === "pending") throw wantsAnswer(request);
-    const { subject: own } = flags;
-    const draft = {
-      to: await recipients(client, flags.to ?? answerTo(parent, client)),
-      type: flags.type,
-      subject: own === undefined ? answerSubject("re", parent) : subjectWith(own, "re", parent),
-      body,
-      correlationId: parent.correlation_id,
-      ...draftOptions(flags),
-    };
-    await deliver(cli, flags, client, draft, parent, await replyNote(client, parent));
-  });
+  const body = await readNeededBody(cli, flags, argument);
+  const { type, subject, to, state } = flags;
+  const about = { type, body, subject, to, state, extras: extrasOf(flags) };
+  await withClient(cli, flags, async (client) =>
+    deliver(cli, flags, client, await prepareReply(client, id, about)),
+  );
 }

@@ -1,22 +1,10 @@
 import { Command } from "commander";
 import { DeaddropError } from "../../../api/errors.ts";
-import { PLAN_APPROVAL, SHUTDOWN } from "../../../protocol/requests/request-line.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../wire/json/json-value.ts";
-import { MAX_SUBJECT_CODE_POINTS } from "../../../wire/limits.ts";
-import { quote } from "../../../wire/quote.ts";
-import { addBodyFlags, readBody, readTextFile, type BodyFlags } from "../../input/body-input.ts";
+import { prepareRequest } from "../../../sending/request.ts";
 import { withClient, type Cli } from "../../context.ts";
+import { addBodyFlags, readBody, readTextFile, type BodyFlags } from "../../input/body-input.ts";
 import { example } from "../../output/example.ts";
-import { dueInstant } from "../../sending/due.ts";
-import { withState } from "../../sending/opening.ts";
-import { recipients } from "../../sending/recipients.ts";
-import { newRequestId } from "../../sending/request.ts";
-import {
-  addDeliveryFlags,
-  deliver,
-  draftOptions,
-  type SendFlags,
-} from "../../sending/send-draft.ts";
+import { addDeliveryFlags, deliver, extrasOf, type SendFlags } from "../../sending/deliver.ts";
 
 interface Flags extends SendFlags, BodyFlags {
   subject?: string;
@@ -25,12 +13,6 @@ interface Flags extends SendFlags, BodyFlags {
   due?: string;
   state?: string;
 }
-
-const TYPE = /^[a-z][a-z0-9_.-]{0,63}$/;
-const SUBJECTS: ReadonlyMap<string, string> = new Map([
-  [SHUTDOWN, "please finish and shut down"],
-  [PLAN_APPROVAL, "a plan, for your approval"],
-]);
 
 /** `deaddrop request`: asks for a yes or a no that is tracked until it comes. Spec 3.8. */
 export function command(cli: Cli): Command {
@@ -66,46 +48,26 @@ export async function run(
   peers: readonly string[],
   flags: Flags,
 ): Promise<void> {
-  if (!TYPE.test(type)) {
-    throw new DeaddropError("usage", `${quote(type)} is no type of request`, {
-      hint: "a type is a name in small letters, such as shutdown, plan_approval or review",
-    });
-  }
-  const text = withState("request", await readBody(cli, flags, undefined), flags.state);
-  const plan = planOf(cli, type, flags);
-  const due = flags.due === undefined ? {} : { due: dueInstant(flags.due, cli.clock.nowMs()) };
-  const names = { request_id: newRequestId(), request_type: type };
-  await withClient(cli, flags, async (client) => {
-    const draft = {
-      to: await recipients(client, peers.length === 0 ? undefined : peers),
-      type: "request",
-      subject: flags.subject ?? SUBJECTS.get(type) ?? cut(type),
-      body: { ...fields(text), ...names, ...plan, ...due },
-      ...draftOptions(flags),
-    };
-    await deliver(cli, flags, client, draft);
-  });
+  const about = {
+    type,
+    to: peers.length === 0 ? undefined : peers,
+    body: await readBody(cli, flags, undefined),
+    subject: flags.subject,
+    plan: planOf(cli, flags),
+    due: flags.due,
+    state: flags.state,
+    extras: extrasOf(flags),
+  };
+  await withClient(cli, flags, async (client) =>
+    deliver(cli, flags, client, await prepareRequest(client, about, cli.clock.nowMs())),
+  );
 }
 
-function fields(text: JsonValue): JsonObject {
-  if (isJsonObject(text)) return text;
-  return text === "" ? {} : { text };
-}
-
-function planOf(cli: Cli, type: string, { plan, planFile }: Flags): JsonObject {
+function planOf(cli: Cli, { plan, planFile }: Flags): string | undefined {
   if (plan !== undefined && planFile !== undefined) {
     throw new DeaddropError("usage", "the plan is given twice", {
       hint: "with --plan or with --plan-file: one of them",
     });
   }
-  const text = planFile === undefined ? plan : readTextFile(cli, "--plan-file", planFile);
-  if (text !== undefined && text.trim() !== "") return { plan: text };
-  if (type !== PLAN_APPROVAL && text === undefined) return {};
-  throw new DeaddropError("usage", "there is no plan to approve", {
-    hint: 'give it with --plan "…" or --plan-file <file>',
-  });
-}
-
-function cut(text: string): string {
-  return Array.from(text).slice(0, MAX_SUBJECT_CODE_POINTS).join("");
+  return planFile === undefined ? plan : readTextFile(cli, "--plan-file", planFile);
 }

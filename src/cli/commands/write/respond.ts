@@ -1,11 +1,10 @@
 import { Command } from "commander";
-import type { Client } from "../../../api/client.ts";
 import { DeaddropError } from "../../../api/errors.ts";
-import type { Cli } from "../../context.ts";
+import { prepareResponse } from "../../../sending/request.ts";
+import { withClient, type Cli } from "../../context.ts";
 import { example } from "../../output/example.ts";
-import { addAnswerFlags, answer, type AnswerFlags } from "../../sending/answer.ts";
-import { parentOf, type Parent } from "../../sending/parent.ts";
-import { requestNamed } from "../../sending/request.ts";
+import { addAnswerFlags, type AnswerFlags } from "../../sending/answer.ts";
+import { deliver } from "../../sending/deliver.ts";
 
 interface Flags extends AnswerFlags {
   approve?: boolean;
@@ -36,11 +35,8 @@ export async function run(cli: Cli, name: string, flags: Flags): Promise<void> {
       hint: "give one of --approve and --reject",
     });
   }
-  await answer(cli, name, flags, flags.approve === true ? "accept" : "reject", askedOfUs);
-}
-
-/** The request itself, which a name of its asker's choosing may name. */
-async function askedOfUs(client: Client, name: string): Promise<Parent> {
-  const [found] = await requestNamed(client, name);
-  return parentOf(client, found?.event_id ?? name);
+  const approves = flags.approve === true;
+  await withClient(cli, flags, async (client) =>
+    deliver(cli, flags, client, await prepareResponse(client, name, approves, flags)),
+  );
 }

@@ -1,21 +1,15 @@
 import { Command } from "commander";
-import { DeaddropError } from "../../../api/errors.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../wire/json/json-value.ts";
+import { prepareShip } from "../../../sending/ship.ts";
+import { withClient, type Cli } from "../../context.ts";
 import { readBody } from "../../input/body-input.ts";
 import { addWords, wordsOf, type WordFlags, type Words } from "../../input/words.ts";
-import { withClient, type Cli } from "../../context.ts";
 import { example } from "../../output/example.ts";
-import { manifestDigest } from "../../sending/manifest.ts";
-import { withState } from "../../sending/opening.ts";
-import { recipients } from "../../sending/recipients.ts";
-import { addSendFlags, deliver, draftOptions, type SendFlags } from "../../sending/send-draft.ts";
+import { addSendFlags, deliver, extrasOf, type SendFlags } from "../../sending/deliver.ts";
 
 interface Flags extends SendFlags, WordFlags {
   digest?: string;
   state?: string;
 }
-
-const DIGEST = /^(?:[a-z0-9]+:)?[0-9a-f]{8,128}$/;
 
 /** `deaddrop ship`: done, and provably this. Spec 1.2: it carries `body.manifest_digest`. */
 export function command(cli: Cli): Command {
@@ -37,35 +31,10 @@ export function command(cli: Cli): Command {
 }
 
 export async function run(cli: Cli, { subject, body: said }: Words, flags: Flags): Promise<void> {
-  const given = asObject(await readBody(cli, flags, said));
-  const opened = withState("ship", given, flags.state) as JsonObject;
-  const body = { ...opened, manifest_digest: await digestOf(cli, given, flags) };
-  await withClient(cli, flags, async (client) => {
-    const to = await recipients(client, flags.to);
-    await deliver(cli, flags, client, {
-      to,
-      type: "ship",
-      subject,
-      body,
-      ...draftOptions(flags),
-    });
-  });
-}
-
-function asObject(body: JsonValue): JsonObject {
-  if (isJsonObject(body)) return body;
-  return body === "" ? {} : { text: body };
-}
-
-async function digestOf(cli: Cli, body: JsonObject, flags: Flags): Promise<string> {
-  const given = flags.digest ?? body["manifest_digest"];
-  if (given !== undefined) {
-    if (typeof given === "string" && DIGEST.test(given)) return given;
-    throw new DeaddropError("usage", "the digest is lower-case hex, with sha256: before it or not");
-  }
-  const files = (flags.ref ?? []).filter((ref) => !ref.startsWith("git:"));
-  if (files.length > 0) return manifestDigest(cli.cwd, files);
-  throw new DeaddropError("usage", "a ship names what it ships by a digest", {
-    hint: "reference the files with --ref, or give the digest with --digest",
-  });
+  const { to, digest, state } = flags;
+  const body = await readBody(cli, flags, said);
+  const about = { subject, body, to, digest, state, extras: extrasOf(flags) };
+  await withClient(cli, flags, async (client) =>
+    deliver(cli, flags, client, await prepareShip(client, about, cli.cwd)),
+  );
 }

@@ -1,8 +1,8 @@
-import type { Client } from "../../api/client.ts";
-import { DeaddropError } from "../../api/errors.ts";
-import type { ProposalStatus, ProposalView } from "../../api/views.ts";
-import { shortId } from "../output/text.ts";
-import type { Parent } from "./parent.ts";
+import type { Client } from "../api/client.ts";
+import { DeaddropError } from "../api/errors.ts";
+import type { ProposalStatus, ProposalView } from "../api/views.ts";
+import { shortId } from "../framing/short-id.ts";
+import type { Parent } from "./naming/parent.ts";
 
 /** The states in which an answer may still count. */
 const OPEN: readonly ProposalStatus[] = ["open", "void"];

@@ -3,7 +3,7 @@ import { MAX_DUE_MS, MIN_DUE_MS } from "../../protocol/due.ts";
 import { MINUTE_MS } from "../../wire/durations.ts";
 import { quote } from "../../wire/quote.ts";
 import { parseTimestamp } from "../../wire/timestamp.ts";
-import { timeSpan } from "../input/time-span.ts";
+import { timeSpan } from "./time-span.ts";
 
 /**
  * Until when an answer is asked for, for `body.due`: an instant, or a span from now, which ends with

@@ -1,5 +1,5 @@
-import type { MessageFields } from "../../api/views.ts";
-import { shortId } from "./text.ts";
+import type { MessageFields } from "../api/views.ts";
+import { shortId } from "./short-id.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

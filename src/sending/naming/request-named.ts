@@ -3,7 +3,7 @@ import type { Client } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import type { RequestView } from "../../api/views.ts";
 import { quote } from "../../wire/quote.ts";
-import { shortId } from "../output/text.ts";
+import { shortId } from "../../framing/short-id.ts";
 import type { Parent } from "./parent.ts";
 
 const ID_BYTES = 8;

@@ -1,10 +1,11 @@
-import type { InboxMessage, MessageFields } from "../../api/views.ts";
-import type { Tier } from "../../trust/tiers.ts";
-import type { Priority } from "../../wire/message.ts";
+import type { InboxMessage, MessageFields } from "../api/views.ts";
+import type { Tier } from "../trust/tiers.ts";
+import type { Priority } from "../wire/message.ts";
 import { bodyText } from "./body-text.ts";
-import type { Paint } from "./output.ts";
+import type { Paint } from "./paint.ts";
 import { sanitise, sanitiseLines } from "./sanitise.ts";
-import { shortId, when } from "./text.ts";
+import { shortId } from "./short-id.ts";
+import { when } from "./when.ts";
 
 /** Characters of a body that are shown unless all of it is asked for. Spec 4.4. */
 const SHOWN_BODY = 2_000;

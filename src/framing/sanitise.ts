@@ -1,6 +1,6 @@
-import { JOINERS, sanitise, UNSAFE } from "../../wire/quote.ts";
+import { JOINERS, sanitise, UNSAFE } from "../wire/quote.ts";
 
-export { sanitise } from "../../wire/quote.ts";
+export { sanitise } from "../wire/quote.ts";
 
 /** Peer text of several lines: what was one line stays one, and none can pose as ours. */
 export function sanitiseLines(text: string): string[] {

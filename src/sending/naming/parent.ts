@@ -2,7 +2,7 @@ import type { Client } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import type { ResolvedId } from "../../api/views.ts";
 import { MAX_SUBJECT_CODE_POINTS, MIN_ID_PREFIX } from "../../wire/limits.ts";
-import { sanitise } from "../output/sanitise.ts";
+import { sanitise } from "../../framing/sanitise.ts";
 
 /** The message that another one answers. */
 export type Parent = ResolvedId;
@@ -84,6 +84,7 @@ export function subjectWith(own: string, word: string, parent: Parent): string {
   return Array.from(own).length > MAX_SUBJECT_CODE_POINTS ? own : cutSubject(whole);
 }
 
-function cutSubject(text: string): string {
+/** What fits into a subject. */
+export function cutSubject(text: string): string {
   return Array.from(text).slice(0, MAX_SUBJECT_CODE_POINTS).join("");
 }

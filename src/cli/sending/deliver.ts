@@ -3,12 +3,12 @@ import type { Client, SendAnswer } from "../../api/client.ts";
 import type { ReceiptStage, ReceiptView } from "../../api/views.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { refusalRemedy } from "../../protocol/agent-notices/refusals.ts";
-import type { Draft } from "../../wire/compose.ts";
 import { collect, type Cli, type GlobalFlags } from "../context.ts";
 import { emit, type Paint } from "../output/output.ts";
-import { aboutParent, type Parent } from "./parent.ts";
-import { sanitise } from "../output/sanitise.ts";
-import { shortId } from "../output/text.ts";
+import { aboutParent, type Parent } from "../../sending/naming/parent.ts";
+import type { Extras, Prepared } from "../../sending/prepared.ts";
+import { sanitise } from "../../framing/sanitise.ts";
+import { shortId } from "../../framing/short-id.ts";
 
 /** What `--wait` can wait for. */
 type WaitFor = "delivered" | "read" | "answered";
@@ -77,8 +77,8 @@ export function seconds(value: string): number {
   throw new InvalidArgumentError("Give a number of seconds above 0.");
 }
 
-/** What the flags add to a draft. */
-export function draftOptions(flags: SendFlags): Pick<Draft, "refs" | "priority" | "ackRequired"> {
+/** What the flags say besides the words. */
+export function extrasOf(flags: SendFlags): Extras {
   return {
     ...(flags.ref === undefined ? {} : { refs: flags.ref }),
     ...(flags.priority === undefined ? {} : { priority: flags.priority }),
@@ -87,7 +87,7 @@ export function draftOptions(flags: SendFlags): Pick<Draft, "refs" | "priority" 
 }
 
 /**
- * Sends one draft, waits when --wait asks for it, and prints the answer: `{outcome, messages}`,
+ * Sends one message, waits when --wait asks for it, and prints the answer: `{outcome, messages}`,
  * with `receipts` when it waited, with `answers` when it is an answer, and with a `note` on what it
  * does not do. Spec 3.2: never claims more than is proved.
  */
@@ -95,14 +95,12 @@ export async function deliver(
   cli: Cli,
   flags: SendFlags,
   client: Client,
-  draft: Draft,
-  answered?: Parent,
-  note?: string,
+  { draft, answers, note }: Prepared,
 ): Promise<void> {
   const sent = await client.ask("send", { drafts: [draft] });
   const answer: Answer = {
     ...sent,
-    ...(answered === undefined ? {} : { answers: answered }),
+    ...(answers === undefined ? {} : { answers }),
     ...(note === undefined ? {} : { note }),
   };
   if (flags.wait === undefined) {

@@ -1,0 +1,2 @@
+export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan" | "magenta";
+export type Paint = (style: Style, text: string) => string;

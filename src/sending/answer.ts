@@ -1,0 +1,129 @@
+import type { Client } from "../api/client.ts";
+import { DeaddropError } from "../api/errors.ts";
+import type { RequestView } from "../api/views.ts";
+import { shortId } from "../framing/short-id.ts";
+import { safeModeEnd } from "../protocol/incidents/safe-mode-end.ts";
+import type { Draft } from "../wire/compose.ts";
+import { proposalOf, refuseEnded } from "./ended.ts";
+import { answerSubject, parentOf, type Parent } from "./naming/parent.ts";
+import { refuseSettled, requestToUs, wantsAnswer } from "./naming/request-named.ts";
+import type { Prepared } from "./prepared.ts";
+
+/** `ack` says that a message was seen and taken; the other two answer what asks for a yes or no. */
+export type Verdict = "ack" | "accept" | "reject";
+
+const WORDS: Record<Verdict, string> = { ack: "ack", accept: "accepted", reject: "rejected" };
+const CAN_BE_DECIDED = ["proposal", "request", "claim"];
+
+export interface Reasons {
+  readonly reason?: string | undefined;
+  /** Also where what is answered has ended: it changes nothing then. */
+  readonly anyway?: boolean | undefined;
+}
+
+/**
+ * The answer to a message, to its author. `named` finds what is answered, and may refuse what it is.
+ * A proposal that has ended is not answered. Spec 3.3, 3.4.
+ */
+export async function prepareAnswer(
+  client: Client,
+  id: string,
+  verdict: Verdict,
+  { reason, anyway = false }: Reasons,
+  named = parentOf,
+): Promise<Prepared> {
+  const parent = await named(client, id);
+  if (parent.from === client.handle) {
+    throw new DeaddropError("refused", "that message is your own; its addressees answer it", {
+      hint: "`deaddrop correct <id> --revert` takes a proposal of yours back",
+    });
+  }
+  if (verdict !== "ack" && !CAN_BE_DECIDED.includes(parent.type)) throw nothingToDecide(parent);
+  const request = await requestToUs(client, parent);
+  if (request !== undefined && verdict === "ack") throw wantsAnswer(request);
+  if (request !== undefined) refuseSettled(request, anyway);
+  await refuseEnded(client, parent, anyway);
+  return {
+    draft: answerOf(parent, verdict, reason, request),
+    answers: parent,
+    note: await noteOf(client, parent, verdict),
+  };
+}
+
+function nothingToDecide({ type, event_id }: Parent): DeaddropError {
+  const id = shortId(event_id);
+  const verdict = type === "incident" ? `deaddrop incident ack ${id}` : `deaddrop ack ${id}`;
+  return new DeaddropError(
+    "refused",
+    `a ${type} asks for nothing that can be accepted or rejected`,
+    {
+      hint: `say what you think of it: deaddrop reply ${id}; or that you have seen it: ${verdict}`,
+    },
+  );
+}
+
+/** What the answer means, or what it does not do. */
+async function noteOf(
+  client: Client,
+  parent: Parent,
+  verdict: Verdict,
+): Promise<string | undefined> {
+  if (parent.type === "incident") return safeModeNote(client, parent);
+  if (parent.type === "claim") return claimNote(client, parent);
+  if (parent.type !== "proposal") return undefined;
+  const notes = [
+    ...(verdict === "ack"
+      ? ["An ack of a proposal means `deaddrop accept`: you agree to it."]
+      : []),
+    ...(await notNeeded(client, parent)),
+  ];
+  return notes.length === 0 ? undefined : notes.join(" ");
+}
+
+/** Spec 3.7: the owners of the paths grant a claim, nobody else. */
+async function claimNote(client: Client, { event_id }: Parent): Promise<string | undefined> {
+  const claims = await client.view("claims");
+  const claim = claims.find((each) => each.event_id === event_id);
+  if (claim?.owners.some(({ owner }) => owner === client.handle) === true) return undefined;
+  return "You own none of the paths that it claims, so your answer decides nothing.";
+}
+
+async function notNeeded(client: Client, parent: Parent): Promise<string[]> {
+  const found = await proposalOf(client, parent);
+  if (found === undefined || found.required.includes(client.handle)) return [];
+  const parties = found.required.length === 0 ? "nobody" : found.required.join(", ");
+  return [`The proposal does not need you, so your answer decides nothing: it needs ${parties}.`];
+}
+
+/** Spec 3.5: after the second beat an ack ends nothing. */
+async function safeModeNote(client: Client, parent: Parent): Promise<string | undefined> {
+  const mode = await client.view("safe_mode");
+  if (mode?.incident_id !== parent.event_id) return undefined;
+  return `Safe mode has begun by this incident, and an ack does not end it: ${safeModeEnd(mode, client.handle)}`;
+}
+
+function answerOf(
+  parent: Parent,
+  verdict: Verdict,
+  reason: string | undefined,
+  request: RequestView | undefined,
+): Draft {
+  // Spec 3.4, 3.7: agreement to a proposal or a claim is said; an ack of anything else agrees to nothing.
+  const says = verdict !== "ack" || ["proposal", "claim"].includes(parent.type);
+  const named =
+    request === undefined
+      ? {}
+      : { request_id: request.request_id, request_type: request.request_type };
+  return {
+    to: [parent.from],
+    type: "ack",
+    subject: answerSubject(WORDS[verdict], parent),
+    body: {
+      acks: parent.event_id,
+      ...named,
+      ...(says ? { approve: verdict !== "reject" } : {}),
+      ...(reason === undefined ? {} : { reason }),
+    },
+    correlationId: parent.correlation_id,
+  };
+}

@@ -1,0 +1,121 @@
+import type { Client } from "../api/client.ts";
+import { DeaddropError } from "../api/errors.ts";
+import type { ClaimForecast, ClaimView } from "../api/views.ts";
+import { shortId } from "../framing/short-id.ts";
+import { claimProblem, type ClaimMode } from "../protocol/claims/claim-line.ts";
+import { isOver } from "../protocol/claims/claims-view.ts";
+import { DAY_MS, SECOND_MS } from "../wire/durations.ts";
+import type { JsonObject } from "../wire/json/json-value.ts";
+import { MIN_ID_PREFIX } from "../wire/limits.ts";
+import { quote } from "../wire/quote.ts";
+import { cutSubject } from "./naming/parent.ts";
+import { recipients } from "./naming/recipients.ts";
+import type { Prepared } from "./prepared.ts";
+import { timeSpan } from "./words/time-span.ts";
+
+export interface Claim {
+  /** Patterns that begin at the project's folder. */
+  readonly paths: readonly string[];
+  readonly mode: ClaimMode;
+  /** How long it lasts, as a span of time: an hour unless given. */
+  readonly lasts?: string | undefined;
+  readonly reason?: string | undefined;
+  /** Whom it binds; everybody unless given. */
+  readonly to?: readonly string[] | undefined;
+  /** Also where another claim holds. */
+  readonly anyway?: boolean | undefined;
+}
+
+/** Says that we work on some paths, so that others leave them alone. Spec 3.7. */
+export async function prepareClaim(client: Client, about: Claim): Promise<Prepared> {
+  const { paths, mode, reason } = about;
+  const body: JsonObject = {
+    paths: [...paths],
+    mode,
+    ...lifetime(about.lasts),
+    ...(reason === undefined ? {} : { reason }),
+  };
+  const problem = claimProblem(body);
+  if (problem !== undefined) {
+    throw new DeaddropError("usage", problem, {
+      hint: 'give patterns that begin at the project\'s folder, such as "src/api/**"',
+    });
+  }
+  const forecast = await client.view("claim_forecast", { paths, mode });
+  if (about.anyway !== true) refuseOverlap(forecast);
+  return {
+    draft: {
+      to: await recipients(client, about.to ?? ["*"]),
+      type: "claim",
+      subject: cutSubject(`claim: ${paths.join(", ")}`),
+      body,
+    },
+    note: ownersNote(forecast),
+  };
+}
+
+function lifetime(span: string | undefined): JsonObject {
+  if (span === undefined) return {};
+  const spanMs = timeSpan(span) ?? 0;
+  if (spanMs > 0 && spanMs <= DAY_MS) return { ttl_seconds: spanMs / SECOND_MS };
+  throw new DeaddropError("usage", `--for ${quote(span)} is no span of time up to a day`, {
+    hint: "give how long the claim lasts: 30m, 4h; 24h at most",
+  });
+}
+
+/** Spec 3.7: an agent that knows of a claim loses to it. */
+function refuseOverlap({ against: [found] }: ClaimForecast): void {
+  if (found === undefined) return;
+  const { event_id, from, until, paths } = found;
+  throw new DeaddropError(
+    "refused",
+    `not sent: ${from} claims ${paths.map((path) => quote(path)).join(", ")} until ${until} (${shortId(event_id)})`,
+    {
+      hint: `ask for its release: deaddrop send --to ${from} "…"; --anyway claims them too, and that claim loses`,
+    },
+  );
+}
+
+function ownersNote({ owners }: ClaimForecast): string | undefined {
+  if (owners.length === 0) return undefined;
+  const names = [...new Set(owners.map(({ owner }) => owner))].join(", ");
+  return `Where the paths have an owner it holds once ${names} has accepted it.`;
+}
+
+/** Ends a claim of ours before its time: that one, or else the only one. Spec 3.7. */
+export async function prepareRelease(client: Client, id: string | undefined): Promise<Prepared> {
+  const claims = await claimsMeant(client, id);
+  const [{ correlation_id, paths } = { correlation_id: "", paths: [] }] = claims;
+  return {
+    draft: {
+      to: [...new Set(claims.flatMap(({ to }) => to))],
+      type: "release",
+      subject: cutSubject(`release: ${paths.join(", ")}`),
+      body: { releases: claims.map(({ event_id }) => event_id) },
+      correlationId: correlation_id,
+    },
+  };
+}
+
+/** All lines of one claim: in a wire of pairs each peer has its own. Throws DeaddropError. */
+async function claimsMeant(client: Client, id: string | undefined): Promise<ClaimView[]> {
+  const all = await client.view("claims");
+  const ours = all.filter((each) => each.from === client.handle && !isOver(each));
+  const named = id === undefined ? ours : ours.filter(({ event_id }) => isNamed(event_id, id));
+  const threads = [...new Set(named.map(({ correlation_id }) => correlation_id))];
+  if (threads.length === 1) return ours.filter((each) => each.correlation_id === threads[0]);
+  if (threads.length === 0) {
+    const what = id === undefined ? "you claim nothing" : `no claim of yours is named ${quote(id)}`;
+    throw new DeaddropError("unknown_id", what, { hint: "deaddrop claims lists them" });
+  }
+  const listed = named.map(
+    ({ event_id, paths }) => `${shortId(event_id)}: ${paths.map((path) => quote(path)).join(", ")}`,
+  );
+  throw new DeaddropError("ambiguous_id", ["which claim?", ...listed].join("\n"), {
+    hint: "deaddrop release <id>",
+  });
+}
+
+function isNamed(eventId: string, id: string): boolean {
+  return id.length >= MIN_ID_PREFIX && eventId.startsWith(id.toLowerCase());
+}

@@ -1,0 +1,135 @@
+import type { Client } from "../api/client.ts";
+import { DeaddropError } from "../api/errors.ts";
+import { slug } from "../protocol/decisions/record/decision-record.ts";
+import type { Draft } from "../wire/compose.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../wire/json/json-value.ts";
+import { refuseEnded } from "./ended.ts";
+import { parentOf, subjectWith, type Parent } from "./naming/parent.ts";
+import { peersOf, recipients } from "./naming/recipients.ts";
+import type { Extras, Prepared } from "./prepared.ts";
+import { dueInstant } from "./words/due.ts";
+
+export interface Proposal {
+  /** What is to be decided. */
+  readonly subject: string;
+  /** Text or a JSON object: the decision itself, or the reasons where `decision` words it. */
+  readonly reasons: JsonValue;
+  readonly to?: readonly string[] | undefined;
+  /** Whose ack it takes: handles, or `*` for every peer. */
+  readonly required?: readonly string[] | undefined;
+  readonly domains?: readonly string[] | undefined;
+  readonly paths?: readonly string[] | undefined;
+  /** The words to be recorded. */
+  readonly decision?: string | undefined;
+  readonly decisionId?: string | undefined;
+  /** The decision that it replaces. */
+  readonly supersedes?: string | undefined;
+  /** Until when to answer: a span from now, or an instant. */
+  readonly due?: string | undefined;
+  readonly extras: Extras;
+}
+
+/** Asks for a decision. Spec 3.4, "Asking". `nowMs`: the time of the wall clock. */
+export async function prepareProposal(
+  client: Client,
+  about: Proposal,
+  nowMs: number,
+): Promise<Prepared> {
+  const required = await recipients(client, about.required ?? about.to);
+  return { draft: await draftOf(client, about, required, nowMs) };
+}
+
+/**
+ * Another proposal in the thread of a peer's. It needs those whom the first one needed, and its
+ * proposer, unless `required` says otherwise. Spec 3.4.
+ */
+export async function prepareCounter(
+  client: Client,
+  id: string,
+  about: Proposal & { readonly anyway?: boolean | undefined },
+  nowMs: number,
+): Promise<Prepared> {
+  const parent = await proposalNamed(client, id);
+  await refuseEnded(client, parent, about.anyway === true);
+  const required = await recipients(client, about.required ?? (await parties(client, parent)));
+  return { draft: await draftOf(client, about, required, nowMs, parent), answers: parent };
+}
+
+/** `body.required` names whom it needs, each by its handle. Spec 3.4. */
+async function draftOf(
+  client: Client,
+  about: Proposal,
+  named: readonly string[],
+  nowMs: number,
+  counters?: Parent,
+): Promise<Draft> {
+  const { subject } = about;
+  const required = named.includes("*") ? await peersOf(client) : named;
+  const due = about.due === undefined ? {} : { due: dueInstant(about.due, nowMs) };
+  const body = { ...reasonFields(about), ...fieldsOf(about), ...due, required };
+  return {
+    to: about.to === undefined ? required : await recipients(client, about.to),
+    type: "proposal",
+    subject,
+    body,
+    ...about.extras,
+    ackRequired: true,
+    ...(counters === undefined ? {} : counterFields(subject, body, counters)),
+  };
+}
+
+/** What it counters is in its subject, but not in the words and the name that are recorded. */
+function counterFields(subject: string, body: JsonObject, counters: Parent) {
+  return {
+    subject: subjectWith(subject, "counter", counters),
+    body: {
+      decision: subject,
+      decision_id: slug(subject),
+      ...body,
+      counters: counters.event_id,
+    },
+    correlationId: counters.correlation_id,
+  };
+}
+
+/** A proposal of a peer. */
+async function proposalNamed(client: Client, id: string): Promise<Parent> {
+  const parent = await parentOf(client, id);
+  if (parent.type !== "proposal") {
+    throw new DeaddropError("refused", `that is a ${parent.type}, not a proposal`, {
+      hint: "`deaddrop proposals` lists them; `deaddrop reply` answers any message",
+    });
+  }
+  if (parent.from !== client.handle) return parent;
+  throw new DeaddropError("refused", "that proposal is your own", {
+    hint: "propose again in its thread with `deaddrop send --type proposal --thread …`, or take it back with `deaddrop correct <id> --revert`",
+  });
+}
+
+async function parties(client: Client, parent: Parent): Promise<string[]> {
+  const proposals = await client.view("proposals");
+  const countered = proposals.find((each) => each.proposal_id === parent.event_id);
+  // One that memory has dropped still says whom it was addressed to.
+  const all = new Set([parent.from, ...(countered?.required ?? parent.to)]);
+  return [...all].filter((handle) => handle !== client.handle);
+}
+
+/** Text is the decision itself, unless `decision` words it: then it is the reasons for it. */
+function reasonFields({ reasons, decision }: Proposal): JsonObject {
+  if (isJsonObject(reasons)) return reasons;
+  if (typeof reasons !== "string") {
+    throw new DeaddropError("usage", "a proposal's body is text or a JSON object");
+  }
+  if (reasons === "") return {};
+  return decision === undefined ? { decision: reasons } : { text: reasons };
+}
+
+function fieldsOf({ domains, paths, decision, decisionId, supersedes }: Proposal): JsonObject {
+  return {
+    ...(domains === undefined ? {} : { domains: [...domains] }),
+    ...(paths === undefined ? {} : { paths: [...paths] }),
+    ...(decision === undefined ? {} : { decision }),
+    ...(decisionId === undefined ? {} : { decision_id: decisionId }),
+    ...(supersedes === undefined ? {} : { supersedes }),
+  };
+}
