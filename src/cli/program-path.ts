@@ -4,3 +4,8 @@ import { fileURLToPath } from "node:url";
 export function programPath(): string {
   return fileURLToPath(new URL("../../bin/deaddrop.js", import.meta.url));
 }
+
+/** The skill that teaches agents how to use a wire. */
+export function skillPath(): string {
+  return fileURLToPath(new URL("../../skills/deaddrop/SKILL.md", import.meta.url));
+}

@@ -213,6 +213,7 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
     daemon: null,
     service: null,
     completion: null,
+    mcp: null,
     canonical: null,
   },
 };

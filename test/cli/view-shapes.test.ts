@@ -88,6 +88,7 @@ const NO_VIEW = [
     "canonical",
     "card",
     "completion",
+    "mcp",
     "config",
     "daemon",
     "demo",

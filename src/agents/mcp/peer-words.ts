@@ -1,0 +1,115 @@
+import type {
+  InboxMessage,
+  MessageFields,
+  ObligationView,
+  ThreadMessage,
+} from "../../api/views.ts";
+import { attribution } from "../../framing/attribution.ts";
+import { bodyText } from "../../framing/body-text.ts";
+import { partOf, type Frame } from "../../framing/frame.ts";
+import { shortId } from "../../framing/short-id.ts";
+import { tokenCeiling } from "../../framing/token-ceiling.ts";
+import type { Tier } from "../../trust/tiers.ts";
+
+/**
+ * What a result may cost by our count, which no tokenizer exceeds by more than twice: a result stays
+ * below 10,000 tokens whoever counts. Spec 8.1.
+ */
+const RESULT_TOKENS = 4_800;
+/** Of a list of messages: there is something said besides. */
+export const LIST_TOKENS = RESULT_TOKENS - 500;
+/** Of a body that is shown where it was not asked for. */
+const FIRST_LINE_TOKENS = 60;
+/** Of a body among others. */
+const BODY_TOKENS = 900;
+/** Of one whole body. */
+const WHOLE_TOKENS = 4_200;
+/** Of a subject, of the paths that a message refers to. */
+const LINE_TOKENS = 260;
+
+/** How much of a message is shown. */
+export type Amount = "summary" | "body" | { readonly from: number };
+
+/** A message as data: a line of ours, then the words of its author in a frame. */
+export function inboxWords(frame: Frame, message: InboxMessage, how: Amount, self: string): string {
+  const { _meta: meta } = message;
+  const notes = [meta.read ? "read" : "unread"];
+  if (meta.priority === "high") notes.push("high priority");
+  if (meta.after_gap) notes.push("lines before it are missing");
+  notes.push(...meta.obligations.map((each) => owedNote(each, self)));
+  return framed(frame, message, { ...meta, notes, at: message.timestamp }, how);
+}
+
+export function threadWords(frame: Frame, message: ThreadMessage, how: Amount): string {
+  const { _meta: meta } = message;
+  const notes = meta.priority === "high" ? ["high priority"] : [];
+  if (meta.refused !== null) notes.push(`refused here: ${meta.refused}`);
+  for (const id of meta.corrections) notes.push(`corrected by ${shortId(id)}`);
+  const verified = message.signature !== undefined;
+  const facts = { ...meta, verified, thread: message.correlation_id, notes };
+  return framed(frame, message, { ...facts, at: message.timestamp }, how);
+}
+
+function owedNote({ owed_by: who, overdue, due_at: due }: ObligationView, self: string): string {
+  const until = overdue ? "overdue" : due === null ? "no deadline" : `due ${due}`;
+  return `${who === self ? "you owe" : `${who} owes`} an answer (${until})`;
+}
+
+interface Known {
+  readonly id: string;
+  readonly tier: Tier | null;
+  readonly verified: boolean;
+  readonly thread: string;
+  readonly at: string;
+  readonly notes: readonly string[];
+}
+
+function framed(frame: Frame, message: MessageFields, known: Known, how: Amount): string {
+  const { from, type, kind, subject, refs = [] } = message;
+  const head = attribution({ ...known, from, type, kind });
+  const body = bodyText(message);
+  const part = partOf(body, typeof how === "object" ? how.from : 0, tokensOf(how));
+  const rows = [cut(subject)];
+  const shown = how === "summary" ? (part.text.split("\n", 1)[0] ?? "") : part.text;
+  if (shown !== "") rows.push(shown);
+  if (how !== "summary" && refs.length > 0) rows.push(cut(`refs: ${refs.join(", ")}`));
+  return [head, frame.around(rows), ...restOf(known.id, body, shown, part.next, how)].join("\n");
+}
+
+function tokensOf(how: Amount): number {
+  if (how === "summary") return FIRST_LINE_TOKENS;
+  return how === "body" ? BODY_TOKENS : WHOLE_TOKENS;
+}
+
+function cut(line: string): string {
+  const { text, left } = partOf(line, 0, LINE_TOKENS);
+  return left === 0 ? text : `${text}…`;
+}
+
+/** How the rest of a body is read. */
+function restOf(
+  id: string,
+  body: string,
+  shown: string,
+  next: number | undefined,
+  how: Amount,
+): string[] {
+  const from = typeof how === "object" ? how.from : 0;
+  const at = from + Array.from(shown).length;
+  const left = Array.from(body).length - at;
+  if (left <= 0) return [];
+  const where = how === "summary" ? 0 : (next ?? at);
+  return [`(${left} more characters: thread {"id":"${shortId(id)}","from_character":${where}})`];
+}
+
+/** The first of these texts that fit into one result, and how many do not. */
+export function fitting(texts: Iterable<string>, tokens = RESULT_TOKENS): string[] {
+  const fits: string[] = [];
+  let spent = 0;
+  for (const text of texts) {
+    spent += tokenCeiling(text) + 2;
+    if (spent > tokens && fits.length > 0) break;
+    fits.push(text);
+  }
+  return fits;
+}

@@ -1,0 +1,74 @@
+import { ResourceTemplate, type McpServer } from "@modelcontextprotocol/server";
+import { newFrame } from "../../framing/frame.ts";
+import { shortId } from "../../framing/short-id.ts";
+import { fitting } from "./peer-words.ts";
+import type { ServerParts } from "./server.ts";
+import type { AnyTool, Call } from "./tool.ts";
+import { TOOLS } from "./tool-table.ts";
+
+const PLAIN = { mimeType: "text/plain" } as const;
+export const INBOX_URI = "deaddrop://inbox";
+export const DECISIONS_URI = "deaddrop://decisions";
+export const INCIDENTS_URI = "deaddrop://incidents";
+/** What stands before the id of a message. */
+export const THREAD_URI = "deaddrop://thread/";
+
+/** The same words as the tools give, for clients that read resources. Spec 8.1. */
+export function addResources(server: McpServer, parts: ServerParts): void {
+  const callOf = async (tool: string): Promise<Call> => ({
+    client: await parts.identity.client(),
+    frame: newFrame(),
+    nowMs: parts.nowMs(),
+    tool,
+    signal: new AbortController().signal,
+  });
+  const read = async (uri: URL, name: string, args: Record<string, unknown>) => {
+    const answer = await toolNamed(name).run(await callOf(name), args);
+    return contents(uri, "words" in answer ? answer.words : JSON.stringify(answer.facts));
+  };
+  server.registerResource(
+    "inbox",
+    INBOX_URI,
+    { ...PLAIN, description: "Unread messages." },
+    (uri) => read(uri, "inbox", {}),
+  );
+  server.registerResource(
+    "decisions",
+    DECISIONS_URI,
+    { ...PLAIN, description: "Decisions in force." },
+    (uri) => read(uri, "decisions", {}),
+  );
+  server.registerResource(
+    "incidents",
+    INCIDENTS_URI,
+    { ...PLAIN, description: "Open incidents." },
+    async (uri) => contents(uri, await incidentsText(await callOf("incidents"))),
+  );
+  server.registerResource(
+    "thread",
+    new ResourceTemplate(`${THREAD_URI}{id}`, { list: undefined }),
+    { ...PLAIN, description: "The conversation that a message belongs to." },
+    (uri, { id }) => read(uri, "thread", { id: String(id) }),
+  );
+}
+
+function contents(uri: URL, text: string) {
+  return { contents: [{ uri: uri.href, mimeType: PLAIN.mimeType, text }] };
+}
+
+function toolNamed(name: string): AnyTool {
+  const found = TOOLS.find((each) => each.name === name);
+  if (found === undefined) throw new Error(`there is no tool ${name}`);
+  return found;
+}
+
+async function incidentsText({ client, frame }: Call): Promise<string> {
+  const open = (await client.view("incidents")).filter(({ status }) => status !== "resolved");
+  const rows = open.map(
+    ({ event_id: id, severity, status, from, subject }) =>
+      `${shortId(id)} ${severity}, ${status}, of ${from}: ${subject}`,
+  );
+  const shown = fitting(rows);
+  if (rows.length === 0) return "No open incidents.";
+  return [frame.notice, frame.around(shown)].join("\n");
+}

@@ -1,0 +1,63 @@
+import { Writable, type Readable } from "node:stream";
+import type { McpServer } from "@modelcontextprotocol/server";
+import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import { resourceUpdates } from "./resource-updates.ts";
+import { makeServer, type ServerParts } from "./server.ts";
+
+/** Where a server's messages come from and go to. */
+export interface Pipes {
+  readonly input: Readable;
+  /** Standard output: nothing but protocol messages may get there. */
+  readonly output: NodeJS.WriteStream;
+  readonly errors: NodeJS.WriteStream;
+}
+
+/**
+ * Serves MCP until its client closes standard input, or stops reading. Whatever else is written to
+ * standard output meanwhile goes to standard error. Spec 8.1.
+ */
+export async function runMcp(parts: ServerParts, pipes: Pipes): Promise<void> {
+  const { input, errors } = pipes;
+  const output = ownOutput(pipes);
+  const ended = new Promise<void>((resolve) => {
+    for (const event of ["end", "close", "error"]) input.once(event, () => resolve());
+    output.once("close", () => resolve());
+  });
+  let server: McpServer | undefined;
+  const transport = new StdioServerTransport(input, output);
+  const served = serveStdio(() => (server = makeServer(parts)), {
+    transport,
+    onerror: (error) => errors.write(`deaddrop mcp: ${error.message}\n`),
+  });
+  const updates = resourceUpdates(
+    () => parts.identity.client(),
+    async (uri) => server?.server.sendResourceUpdated({ uri }),
+  );
+  const deliver = transport.onmessage;
+  transport.onmessage = (message) => {
+    updates.heard(message);
+    deliver?.(message);
+  };
+  try {
+    await ended;
+  } finally {
+    updates.stop();
+    await served.close();
+    parts.identity.close();
+  }
+}
+
+/** Takes standard output for the protocol alone. */
+function ownOutput({ output, errors }: Pipes): Writable {
+  const write = output.write.bind(output);
+  const own = new Writable({
+    write: (chunk: Uint8Array, _encoding, done) => {
+      write(chunk, (error) => done(error));
+    },
+  });
+  // The client has gone: there is nobody to tell.
+  own.on("error", () => own.destroy());
+  output.on("error", () => own.destroy());
+  output.write = errors.write.bind(errors);
+  return own;
+}

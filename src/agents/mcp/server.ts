@@ -1,0 +1,180 @@
+import { fromJsonSchema, McpServer, type CallToolResult } from "@modelcontextprotocol/server";
+import { DeaddropError } from "../../api/errors.ts";
+import { StorageError } from "../../storage/disk/disk.ts";
+import { newFrame } from "../../framing/frame.ts";
+import { sanitise } from "../../framing/sanitise.ts";
+import { introduction, type SkillText } from "../skill/skill-text.ts";
+import type { OneIdentity } from "./identity.ts";
+import { addResources } from "./resources.ts";
+import { makeGate } from "./gate.ts";
+import { object } from "./schema.ts";
+import type { AnyTool, Call, Effect, ToolAnswer } from "./tool.ts";
+import { TOOLS } from "./tool-table.ts";
+
+/** What a server is made of. */
+export interface ServerParts {
+  readonly identity: OneIdentity;
+  readonly version: string;
+  readonly skill: SkillText;
+  /** Of the wall clock. */
+  nowMs(): number;
+}
+
+/** Errors whose message may quote what a peer has written. */
+const MAY_QUOTE_PEERS = new Set(["refused", "ambiguous_id"]);
+/** Once, however many tools come at the same time. */
+const LIST_CHANGED = "notifications/tools/list_changed";
+/** Of a tool whose answer holds facts: any object. */
+const FACTS_SCHEMA = { type: "object" } as const;
+
+/**
+ * An MCP server for one agent. While it is not clear which one, it offers `whoami` alone. Spec 8.1.
+ */
+export function makeServer(parts: ServerParts): McpServer {
+  const server = new McpServer(
+    { name: "deaddrop", version: parts.version },
+    { instructions: parts.skill.instructions, debouncedNotificationMethods: [LIST_CHANGED] },
+  );
+  const gate = makeGate();
+  const others = TOOLS.map((each) => addTool(server, each, parts, gate));
+  const show = (): void => {
+    for (const each of others) if (!each.enabled) each.enable();
+  };
+  addWhoami(server, parts, show);
+  addResources(server, parts);
+  // For 2025-06-18 and 2025-11-25; later revisions subscribe in a way of their own.
+  server.server.registerCapabilities({ resources: { subscribe: true } });
+  for (const method of ["resources/subscribe", "resources/unsubscribe"] as const) {
+    server.server.setRequestHandler(method, () => ({}));
+  }
+  server.registerPrompt(
+    "introduce_wire",
+    { description: "What this wire is, and how to work with the agents on it." },
+    () => ({
+      messages: [
+        {
+          role: "user",
+          content: { type: "text", text: introduction(parts.skill, parts.identity.known) },
+        },
+      ],
+    }),
+  );
+  if (!isClear(parts.identity)) for (const each of others) each.disable();
+  return server;
+}
+
+function isClear(identity: OneIdentity): boolean {
+  try {
+    identity.find();
+    return true;
+  } catch (error) {
+    // `whoami` says it.
+    if (error instanceof DeaddropError || error instanceof StorageError) return false;
+    throw error;
+  }
+}
+
+function addTool(
+  server: McpServer,
+  tool: AnyTool,
+  parts: ServerParts,
+  gate: ReturnType<typeof makeGate>,
+) {
+  const { name, description, input, answersFacts } = tool;
+  return server.registerTool(
+    name,
+    {
+      description,
+      inputSchema: fromJsonSchema<Record<string, unknown>>(input),
+      ...(answersFacts ? { outputSchema: fromJsonSchema<object>(FACTS_SCHEMA) } : {}),
+      annotations: annotationsOf(tool.effect),
+    },
+    (args, { mcpReq: { signal } }) =>
+      answering(async () =>
+        gate(name, async () => {
+          const client = await parts.identity.client();
+          const call: Call = {
+            client,
+            frame: newFrame(),
+            nowMs: parts.nowMs(),
+            tool: name,
+            signal,
+          };
+          return tool.run(call, args);
+        }),
+      ),
+  );
+}
+
+/** `whoami` works whatever is wrong: it says what to do about it. */
+function addWhoami(server: McpServer, { identity }: ServerParts, show: () => void): void {
+  server.registerTool(
+    "whoami",
+    {
+      description:
+        "Who you are on this wire, who else is there, and what is wrong if something is. Call it first.",
+      inputSchema: fromJsonSchema<Record<string, unknown>>(object({})),
+      outputSchema: fromJsonSchema<object>(FACTS_SCHEMA),
+      annotations: annotationsOf("reads"),
+    },
+    () =>
+      answering(async () => {
+        const { by } = identity.find();
+        const client = await identity.client();
+        show();
+        const {
+          handle,
+          roster,
+          daemon,
+          in_use: inUse,
+          wire_dir: wire,
+        } = await client.view("whoami");
+        const { unread, notices, owed_by_me: owed, safe_mode: safe } = await client.view("status");
+        return {
+          facts: {
+            ...{ you_are: handle, known_by: by, wire },
+            peers: roster.filter((peer) => peer !== handle),
+            daemon: daemon.running ? "runs" : "does not run: messages are read when you ask",
+            ...{ unread, notices, answers_you_owe: owed.length },
+            safe_mode: safe === null ? null : "most messages are refused: tell your operator",
+            ...(inUse === null ? {} : { nothing_is_sent: inUse }),
+          },
+        };
+      }),
+  );
+}
+
+/** `readOnlyHint` decides in one tool whether a person is asked. Spec 8.1. */
+function annotationsOf(effect: Effect) {
+  return {
+    readOnlyHint: effect === "reads",
+    destructiveHint: effect === "binds",
+    idempotentHint: effect === "reads" || effect === "marks",
+    openWorldHint: false,
+  };
+}
+
+/** Some tools show their model only the structured content, some only the text. Spec 8.1. */
+async function answering(run: () => Promise<ToolAnswer>): Promise<CallToolResult> {
+  try {
+    const answer = await run();
+    if ("words" in answer) return { content: [{ type: "text", text: answer.words }] };
+    const facts = { ...answer.facts };
+    return { content: [{ type: "text", text: JSON.stringify(facts) }], structuredContent: facts };
+  } catch (error) {
+    return { isError: true, content: [{ type: "text", text: problemText(error) }] };
+  }
+}
+
+/** What went wrong, as a person would read it; what may quote a peer is in a frame. */
+function problemText(error: unknown): string {
+  const isOurs = error instanceof DeaddropError || error instanceof StorageError;
+  const { message, hint } = isOurs ? error : { message: String(error), hint: undefined };
+  const code = isOurs ? error.code : "failed";
+  const frame = newFrame();
+  const lines = MAY_QUOTE_PEERS.has(code)
+    ? [`${code}: (${frame.notice})`, frame.around([message])]
+    : [`${code}: ${sanitise(message)}`];
+  if (hint !== undefined) lines.push(`what to do: ${sanitise(hint)}`);
+  return lines.join("\n");
+}

@@ -1,0 +1,52 @@
+import type { Client } from "../../api/client.ts";
+import type { Frame } from "../../framing/frame.ts";
+import type { ObjectSchema } from "./schema.ts";
+
+/** One call of a tool. */
+export interface Call {
+  readonly client: Client;
+  /** Of this call's result alone. */
+  readonly frame: Frame;
+  /** Of the wall clock. */
+  readonly nowMs: number;
+  /** The name of the tool that is called. */
+  readonly tool: string;
+  /** The caller waits for no answer any more. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * What a call answers. `facts` hold no word of a peer: they go out as JSON, twice, since some tools
+ * show their model only one of the two. `words` may hold words of peers, in frames. Spec 8.1.
+ */
+export type ToolAnswer = { readonly facts: object } | { readonly words: string };
+
+/** Whether a tool changes anything, and who is asked before it may. Spec 8.1. */
+export type Effect =
+  /** Nothing is changed. */
+  | "reads"
+  /** Only what is noted here of our agent. */
+  | "marks"
+  /** Something is signed and sent. */
+  | "sends"
+  /** Something is signed that ends or binds for others: a decision, a refusal, a shutdown. */
+  | "binds";
+
+/** A tool of the server. `Args` is what `input` lets pass. */
+export interface Tool<Args = never> {
+  readonly name: string;
+  /** Its point first: the largest client cuts what is longer than 2 KB. */
+  readonly description: string;
+  readonly input: ObjectSchema;
+  readonly effect: Effect;
+  /** Whether its answer is always `facts`. */
+  readonly answersFacts: boolean;
+  run(call: Call, args: Args): Promise<ToolAnswer>;
+}
+
+/** A tool in the table: its arguments have passed its schema. */
+export type AnyTool = Tool<Record<string, unknown>>;
+
+export function tool<Args>(definition: Tool<Args>): AnyTool {
+  return definition as unknown as AnyTool;
+}

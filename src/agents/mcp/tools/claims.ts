@@ -1,0 +1,70 @@
+import { shortId } from "../../../framing/short-id.ts";
+import { prepareClaim, prepareRelease } from "../../../sending/claim.ts";
+import { isOver } from "../../../protocol/claims/claims-view.ts";
+import { fitting } from "../peer-words.ts";
+import { flag, object, text, texts } from "../schema.ts";
+import { REQUEST_KEY, say, type Repeatable } from "../say.ts";
+import { tool } from "../tool.ts";
+
+interface ClaimArgs extends Repeatable {
+  paths: string[];
+  shared?: boolean;
+  lasts?: string;
+  reason?: string;
+}
+
+/** Who works where. Spec 8.1, 3.7. */
+export const CLAIM_TOOLS = [
+  tool<ClaimArgs>({
+    name: "claim_paths",
+    description:
+      "Says that you work on some paths, so that others leave them alone. Claim before you edit.",
+    input: object(
+      {
+        paths: texts('patterns from the project\'s folder, such as "src/api/**"'),
+        shared: flag("others may claim the same, shared too"),
+        lasts: text("30m, 4h; at most 24h (default 1h)"),
+        reason: text(),
+        ...REQUEST_KEY,
+      },
+      "paths",
+    ),
+    effect: "sends",
+    answersFacts: true,
+    run: (call, args) => {
+      const { paths, shared, lasts, reason } = args;
+      const mode = shared === true ? "shared" : "exclusive";
+      return say(call, args, () => prepareClaim(call.client, { paths, mode, lasts, reason }));
+    },
+  }),
+  tool<Repeatable & { id?: string }>({
+    name: "release_paths",
+    description: "Ends a claim of yours: your only one, or that id.",
+    input: object({ id: text(), ...REQUEST_KEY }),
+    effect: "sends",
+    answersFacts: true,
+    run: (call, args) => say(call, args, () => prepareRelease(call.client, args.id)),
+  }),
+  tool({
+    name: "claims",
+    description: "Who claims which paths now.",
+    input: object({}),
+    effect: "reads",
+    answersFacts: false,
+    async run({ client, frame }) {
+      const live = (await client.view("claims")).filter((each) => !isOver(each));
+      const rows = live.map(
+        ({ event_id, from, mode, status, until, paths, reason }) =>
+          `${shortId(event_id)} ${from} ${mode}, ${status}, until ${until}: ${paths.join(", ")}${reason === null ? "" : ` (${reason})`}`,
+      );
+      const shown = fitting(rows);
+      const left = rows.length - shown.length;
+      const more = left === 0 ? [] : [`(${left} more)`];
+      const words =
+        rows.length === 0
+          ? "Nobody claims anything."
+          : [frame.notice, frame.around(shown), ...more].join("\n");
+      return { words };
+    },
+  }),
+];

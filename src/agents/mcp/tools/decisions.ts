@@ -1,0 +1,163 @@
+import type { DecisionRecord, CheckedPath } from "../../../api/views.ts";
+import { attribution } from "../../../framing/attribution.ts";
+import { partOf, type Frame } from "../../../framing/frame.ts";
+import { prepareProposal } from "../../../sending/proposal.ts";
+import { fitting, LIST_TOKENS } from "../peer-words.ts";
+import { flag, object, text, texts } from "../schema.ts";
+import { REQUEST_KEY, say, type Repeatable } from "../say.ts";
+import { tool, type Call } from "../tool.ts";
+
+interface ProposeArgs extends Repeatable {
+  subject: string;
+  decision: string;
+  reasons?: string;
+  to?: string[];
+  required?: string[];
+  domains?: string[];
+  paths?: string[];
+  supersedes?: string;
+  due?: string;
+}
+
+/** Of one decision among others. */
+const DECISION_TOKENS = 400;
+
+/** What is asked to be decided, and what has been. Spec 8.1, 3.4. */
+export const DECISION_TOOLS = [
+  tool<ProposeArgs>({
+    name: "propose",
+    description:
+      "Asks for a decision that binds others. It is agreed when decisions lists it, not before; a notice tells you how it ended.",
+    input: object(
+      {
+        subject: text(),
+        decision: text("the exact words to be decided"),
+        reasons: text(),
+        to: texts(),
+        required: texts("whose agreement it takes (default: all it is sent to)"),
+        domains: texts(),
+        paths: texts("patterns that it touches"),
+        supersedes: text("id of the decision that it replaces"),
+        due: text("until when to answer: 30m, 4h, 2d or a time"),
+        ...REQUEST_KEY,
+      },
+      "subject",
+      "decision",
+    ),
+    effect: "sends",
+    answersFacts: true,
+    run: (call, args) => {
+      const {
+        subject,
+        decision,
+        reasons = "",
+        to,
+        required,
+        domains,
+        paths,
+        supersedes,
+        due,
+      } = args;
+      const about = {
+        ...{ subject, decision, reasons, to, required, domains, paths, supersedes, due },
+        extras: {},
+      };
+      return say(call, args, () => prepareProposal(call.client, about, call.nowMs));
+    },
+  }),
+  tool<{ skip?: number }>({
+    name: "decisions",
+    description: "The decisions in force, each proved from signed messages, the newest last.",
+    input: object({
+      skip: { type: "integer", minimum: 0, description: "newest ones to leave out" },
+    }),
+    effect: "reads",
+    answersFacts: false,
+    async run(call, { skip = 0 }) {
+      const { in_force: inForce } = await call.client.view("decisions");
+      const end = Math.max(0, inForce.length - skip);
+      return { words: decisionsText(call, inForce.slice(0, end), skip) };
+    },
+  }),
+  tool<{ paths?: string[]; text?: string; all?: boolean }>({
+    name: "check_decisions",
+    description:
+      "May you edit these paths, and which decisions in force apply to them or contain a text? Ask before you edit.",
+    input: object({
+      paths: texts("paths of files, from the project's folder"),
+      text: text("words to look for in the decisions"),
+      all: flag("also paths that nothing stands against"),
+    }),
+    effect: "reads",
+    answersFacts: false,
+    run: async (call, args) => ({ words: await checkText(call, args) }),
+  }),
+];
+
+function decisionsText({ client, frame }: Call, records: readonly DecisionRecord[], skip: number) {
+  const texts = records.map((each) => recordWords(frame, each));
+  const shown = fitting(texts.toReversed(), LIST_TOKENS).toReversed();
+  const older = texts.length - shown.length;
+  return [
+    `You are ${client.handle}. ${records.length === 0 ? "No decision is in force." : `${shown.length} decisions in force.`}`,
+    ...(shown.length === 0 ? [] : [frame.notice]),
+    ...(older === 0 ? [] : [`(${older} older ones: skip ${skip + shown.length})`]),
+    ...shown,
+  ].join("\n");
+}
+
+function recordWords(frame: Frame, record: DecisionRecord): string {
+  const head = attribution({
+    id: record.proposal_id,
+    from: record.proposer,
+    tier: record.proposer_tier,
+    verified: true,
+    type: "proposal",
+    kind: undefined,
+    at: record.ratified_at,
+    thread: record.correlation_id,
+    notes: ["decided, in force", `agreed to by ${record.acked_by.join(", ")}`],
+  });
+  const { text: words, left } = partOf(record.decision, 0, DECISION_TOKENS);
+  const rows = [`id: ${record.decision_id}`, left === 0 ? words : `${words}…`];
+  return `${head}\n${frame.around(rows)}`;
+}
+
+async function checkText(
+  call: Call,
+  {
+    paths = [],
+    text: wanted = "",
+    all = false,
+  }: { paths?: string[]; text?: string; all?: boolean },
+): Promise<string> {
+  const { client, frame } = call;
+  const { in_force: inForce } = await client.view("decisions");
+  const checked = paths.length === 0 ? undefined : await client.view("check", { paths });
+  const stopped = (checked?.paths ?? []).filter(({ verdict }) => verdict === "blocked");
+  const ids = new Set((checked?.paths ?? []).flatMap(({ decisions }) => decisions));
+  const low = wanted.toLowerCase();
+  const applies = inForce.filter(
+    ({ decision, decision_id: id }) =>
+      ids.has(id) || (low !== "" && `${id}\n${decision}`.toLowerCase().includes(low)),
+  );
+  const rows = (all ? (checked?.paths ?? []) : stopped).map(pathRow);
+  const shown = fitting(rows, LIST_TOKENS / 2);
+  const behind = checked?.behind ?? [];
+  return [
+    `You are ${client.handle}. ${stopped.length === 0 ? "Nothing stands against these paths." : `Do not edit ${stopped.length} of these paths now: ask first.`}`,
+    ...(behind.length === 0 ? [] : [`Not all logs are read to their end, so this may change.`]),
+    ...(shown.length === 0 ? [] : [frame.notice, frame.around(shown)]),
+    decisionsText(call, applies, 0),
+  ].join("\n");
+}
+
+/** Names of domains are the operator's; reasons and claims are words of peers. */
+function pathRow({ path, verdict, blocked_by: blocks }: CheckedPath): string {
+  const why = blocks.map((block) =>
+    block.kind === "domain"
+      ? `domain ${block.domain} of ${block.owner}: propose it to the owner`
+      : `claimed by ${block.from} until ${block.until}${block.reason === null ? "" : `: ${block.reason}`}`,
+  );
+  return `${path}: ${[verdict, ...why].join("; ")}`;
+}

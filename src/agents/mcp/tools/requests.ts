@@ -1,0 +1,81 @@
+import { shortId } from "../../../framing/short-id.ts";
+import { prepareRequest } from "../../../sending/request.ts";
+import { fitting } from "../peer-words.ts";
+import { object, text, texts } from "../schema.ts";
+import { REQUEST_KEY, say, type Repeatable } from "../say.ts";
+import { tool } from "../tool.ts";
+
+interface RequestArgs extends Repeatable {
+  type: string;
+  to?: string[];
+  subject?: string;
+  body?: string;
+  plan?: string;
+  due?: string;
+}
+
+/** What is asked of others, and what is owed. Spec 8.1, 3.8, 3.3. */
+export const REQUEST_TOOLS = [
+  tool<RequestArgs>({
+    name: "request",
+    description:
+      "Asks peers for a yes or no that is tracked until it comes: shutdown (please finish), plan_approval (do not begin before it is approved), or a name of your own.",
+    input: object(
+      {
+        type: text("shutdown, plan_approval, review, …"),
+        to: texts(),
+        subject: text(),
+        body: text(),
+        plan: text("the plan to be approved"),
+        due: text("until when: 30m, 4h, 2d or a time (default 24 h)"),
+        ...REQUEST_KEY,
+      },
+      "type",
+    ),
+    effect: "binds",
+    answersFacts: true,
+    run: (call, args) => {
+      const { type, to, subject, body = "", plan, due } = args;
+      const about = { type, to, subject, body, plan, due, extras: {} };
+      return say(call, args, () => prepareRequest(call.client, about, call.nowMs));
+    },
+  }),
+  tool({
+    name: "pending",
+    description:
+      "What you owe others and what they owe you: requests, proposals, incidents without an answer.",
+    input: object({}),
+    effect: "reads",
+    answersFacts: false,
+    async run({ client, frame }) {
+      const owed = await client.view("pending");
+      const rows = owed.map((each) => {
+        const {
+          event_id,
+          request_id: request,
+          type,
+          from,
+          owed_by: by,
+          due_at: due,
+          overdue,
+          subject,
+        } = each;
+        const until = overdue
+          ? `OVERDUE since ${due ?? ""}`
+          : due === null
+            ? "no deadline"
+            : `due ${due}`;
+        const named = request === null ? "" : `, request ${shortId(request)}`;
+        return `${shortId(event_id)} ${type}${named} of ${from}, owed by ${by === client.handle ? "you" : by}, ${until}: ${subject}`;
+      });
+      const shown = fitting(rows);
+      const left = rows.length - shown.length;
+      const more = left === 0 ? [] : [`(${left} newer ones are not shown)`];
+      const words =
+        rows.length === 0
+          ? "Nothing is owed."
+          : [frame.notice, frame.around(shown), ...more].join("\n");
+      return { words };
+    },
+  }),
+];

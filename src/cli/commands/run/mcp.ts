@@ -1,0 +1,36 @@
+import { readFileSync } from "node:fs";
+import { Command } from "commander";
+import { oneIdentity, type Identity } from "../../../agents/mcp/identity.ts";
+import { runMcp } from "../../../agents/mcp/run-mcp.ts";
+import { readSkill } from "../../../agents/skill/skill-text.ts";
+import { findWire, whoHere, type Cli, type GlobalFlags } from "../../context.ts";
+import { example } from "../../output/example.ts";
+import { skillPath } from "../../program-path.ts";
+import { version } from "../../version.ts";
+
+/** `deaddrop mcp`: the tools of one agent, over standard input and output. Spec 8.1. */
+export function command(cli: Cli): Command {
+  return new Command("mcp")
+    .description(
+      "Serves the Model Context Protocol on standard input and output, for tools that agents run in.\n" +
+        "It speaks for one agent, and ends when standard input ends.",
+    )
+    .addHelpText("after", example("claude mcp add deaddrop -- deaddrop mcp --as forge"))
+    .action((flags: GlobalFlags) => run(cli, flags));
+}
+
+async function run(cli: Cli, flags: GlobalFlags): Promise<void> {
+  const look = (): Identity => {
+    const { handle, by } = whoHere(cli, flags);
+    const place = { wireDir: findWire(cli, flags), handle, env: cli.env };
+    return { by, place: flags.peer === undefined ? place : { ...place, peers: flags.peer } };
+  };
+  const parts = {
+    identity: oneIdentity(look, (place) => cli.openClient(place)),
+    version: version(),
+    skill: readSkill(readFileSync(skillPath(), "utf8")),
+    nowMs: () => cli.clock.nowMs(),
+  };
+  const { stdin: input, stdout: output, stderr: errors } = process;
+  await runMcp(parts, { input, output, errors });
+}
