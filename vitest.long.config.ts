@@ -9,6 +9,7 @@ export const SAMPLED_FILES = [
   "test/e2e/hostile/two-users.test.ts",
   "test/faults/*.test.ts",
   "test/fuzz/fuzz.test.ts",
+  "test/framing/frame.property.test.ts",
   "test/fuzz/verdicts.test.ts",
   "test/protocol/clock-model.property.test.ts",
   "test/protocol/decisions/agreement.property.test.ts",

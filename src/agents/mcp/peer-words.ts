@@ -73,7 +73,8 @@ function framed(frame: Frame, message: MessageFields, known: Known, how: Amount)
   const shown = how === "summary" ? (part.text.split("\n", 1)[0] ?? "") : part.text;
   if (shown !== "") rows.push(shown);
   if (how !== "summary" && refs.length > 0) rows.push(cut(`refs: ${refs.join(", ")}`));
-  return [head, frame.around(rows), ...restOf(known.id, body, shown, part.next, how)].join("\n");
+  const left = part.left + countOf(part.text) - countOf(shown);
+  return [head, frame.around(rows), ...restOf(known.id, left, part.next, how)].join("\n");
 }
 
 function tokensOf(how: Amount): number {
@@ -81,35 +82,46 @@ function tokensOf(how: Amount): number {
   return how === "body" ? BODY_TOKENS : WHOLE_TOKENS;
 }
 
-function cut(line: string): string {
+/** A line of a list: a subject, what a message refers to, a notice. */
+export function cut(line: string): string {
   const { text, left } = partOf(line, 0, LINE_TOKENS);
   return left === 0 ? text : `${text}…`;
 }
 
+function countOf(text: string): number {
+  return Array.from(text).length;
+}
+
 /** How the rest of a body is read. */
-function restOf(
-  id: string,
-  body: string,
-  shown: string,
-  next: number | undefined,
-  how: Amount,
-): string[] {
-  const from = typeof how === "object" ? how.from : 0;
-  const at = from + Array.from(shown).length;
-  const left = Array.from(body).length - at;
+function restOf(id: string, left: number, next: number | undefined, how: Amount): string[] {
   if (left <= 0) return [];
-  const where = how === "summary" ? 0 : (next ?? at);
+  const where = how === "summary" ? 0 : (next ?? 0);
   return [`(${left} more characters: thread {"id":"${shortId(id)}","from_character":${where}})`];
 }
 
-/** The first of these texts that fit into one result, and how many do not. */
-export function fitting(texts: Iterable<string>, tokens = RESULT_TOKENS): string[] {
+/** The first of these that fit into one result, as text; the others are not looked at. */
+export function fitting<Item>(
+  items: Iterable<Item>,
+  render: (item: Item) => string,
+  tokens = RESULT_TOKENS,
+): string[] {
   const fits: string[] = [];
   let spent = 0;
-  for (const text of texts) {
+  for (const item of items) {
+    const text = render(item);
+    // With the end of its line.
     spent += tokenCeiling(text) + 2;
     if (spent > tokens && fits.length > 0) break;
     fits.push(text);
   }
   return fits;
+}
+
+/** The same for the last of them, in their order. */
+export function lastFitting<Item>(
+  items: readonly Item[],
+  render: (item: Item) => string,
+  tokens = RESULT_TOKENS,
+): string[] {
+  return fitting(items.toReversed(), render, tokens).toReversed();
 }

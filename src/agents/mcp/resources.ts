@@ -1,7 +1,7 @@
 import { ResourceTemplate, type McpServer } from "@modelcontextprotocol/server";
 import { newFrame } from "../../framing/frame.ts";
 import { shortId } from "../../framing/short-id.ts";
-import { fitting } from "./peer-words.ts";
+import { cut, fitting } from "./peer-words.ts";
 import type { ServerParts } from "./server.ts";
 import type { AnyTool, Call } from "./tool.ts";
 import { TOOLS } from "./tool-table.ts";
@@ -64,11 +64,9 @@ function toolNamed(name: string): AnyTool {
 
 async function incidentsText({ client, frame }: Call): Promise<string> {
   const open = (await client.view("incidents")).filter(({ status }) => status !== "resolved");
-  const rows = open.map(
-    ({ event_id: id, severity, status, from, subject }) =>
-      `${shortId(id)} ${severity}, ${status}, of ${from}: ${subject}`,
+  if (open.length === 0) return "No open incidents.";
+  const shown = fitting(open, ({ event_id: id, severity, status, from, subject }) =>
+    cut(`${shortId(id)} ${severity}, ${status}, of ${from}: ${subject}`),
   );
-  const shown = fitting(rows);
-  if (rows.length === 0) return "No open incidents.";
   return [frame.notice, frame.around(shown)].join("\n");
 }

@@ -1,4 +1,9 @@
-import { fromJsonSchema, McpServer, type CallToolResult } from "@modelcontextprotocol/server";
+import {
+  fromJsonSchema,
+  McpServer,
+  type CallToolResult,
+  type RegisteredTool,
+} from "@modelcontextprotocol/server";
 import { DeaddropError } from "../../api/errors.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 import { newFrame } from "../../framing/frame.ts";
@@ -36,11 +41,11 @@ export function makeServer(parts: ServerParts): McpServer {
     { instructions: parts.skill.instructions, debouncedNotificationMethods: [LIST_CHANGED] },
   );
   const gate = makeGate();
-  const others = TOOLS.map((each) => addTool(server, each, parts, gate));
-  const show = (): void => {
+  const others: RegisteredTool[] = [];
+  addWhoami(server, parts, () => {
     for (const each of others) if (!each.enabled) each.enable();
-  };
-  addWhoami(server, parts, show);
+  });
+  for (const each of TOOLS) others.push(addTool(server, each, parts, gate));
   addResources(server, parts);
   // For 2025-06-18 and 2025-11-25; later revisions subscribe in a way of their own.
   server.server.registerCapabilities({ resources: { subscribe: true } });

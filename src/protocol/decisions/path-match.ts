@@ -31,6 +31,8 @@ export function patternCovers(pattern: string, path: string): boolean {
     takesAny: isAnyFolders,
     takesAnyOfOther: never,
     fits: (x, y) =>
+      // Any folders, also none: no pattern of one name matches that.
+      !isAnyFolders(y) &&
       // Most names are too short for most patterns.
       x.replaceAll("*", "").length <= y.length &&
       overlap(Array.from(x.replace(/\*{2,}/gu, "*")), Array.from(y), {

@@ -48,6 +48,16 @@ describe("which paths a pattern matches", () => {
     );
   });
 
+  test.each([
+    ["*", "**", false],
+    ["src/*", "src/**", false],
+    ["**", "*", true],
+    ["src/**", "src/a/**", true],
+    ["**", "**", true],
+  ])("%s covers the pattern %s: %s", (one, other, is) => {
+    expect(patternCovers(one, other)).toBe(is);
+  });
+
   test("a pattern that covers another one matches whatever that one does", () => {
     fc.assert(
       fc.property(pattern, pattern, path, (one, other, each) => {

@@ -1,7 +1,8 @@
+import type { ClaimView } from "../../../api/views.ts";
 import { shortId } from "../../../framing/short-id.ts";
 import { prepareClaim, prepareRelease } from "../../../sending/claim.ts";
 import { isOver } from "../../../protocol/claims/claims-view.ts";
-import { fitting } from "../peer-words.ts";
+import { cut, fitting } from "../peer-words.ts";
 import { flag, object, text, texts } from "../schema.ts";
 import { REQUEST_KEY, say, type Repeatable } from "../say.ts";
 import { tool } from "../tool.ts";
@@ -53,18 +54,19 @@ export const CLAIM_TOOLS = [
     answersFacts: false,
     async run({ client, frame }) {
       const live = (await client.view("claims")).filter((each) => !isOver(each));
-      const rows = live.map(
-        ({ event_id, from, mode, status, until, paths, reason }) =>
-          `${shortId(event_id)} ${from} ${mode}, ${status}, until ${until}: ${paths.join(", ")}${reason === null ? "" : ` (${reason})`}`,
-      );
-      const shown = fitting(rows);
-      const left = rows.length - shown.length;
+      const shown = fitting(live, (claim) => cut(rowOf(claim)));
+      const left = live.length - shown.length;
       const more = left === 0 ? [] : [`(${left} more)`];
       const words =
-        rows.length === 0
+        live.length === 0
           ? "Nobody claims anything."
           : [frame.notice, frame.around(shown), ...more].join("\n");
       return { words };
     },
   }),
 ];
+
+function rowOf({ event_id, from, mode, status, until, paths, reason }: ClaimView): string {
+  const why = reason === null ? "" : ` (${reason})`;
+  return `${shortId(event_id)} ${from} ${mode}, ${status}, until ${until}: ${paths.join(", ")}${why}`;
+}

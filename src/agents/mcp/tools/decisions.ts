@@ -2,7 +2,7 @@ import type { DecisionRecord, CheckedPath } from "../../../api/views.ts";
 import { attribution } from "../../../framing/attribution.ts";
 import { partOf, type Frame } from "../../../framing/frame.ts";
 import { prepareProposal } from "../../../sending/proposal.ts";
-import { fitting, LIST_TOKENS } from "../peer-words.ts";
+import { cut, fitting, lastFitting, LIST_TOKENS } from "../peer-words.ts";
 import { flag, object, text, texts } from "../schema.ts";
 import { REQUEST_KEY, say, type Repeatable } from "../say.ts";
 import { tool, type Call } from "../tool.ts";
@@ -94,10 +94,14 @@ export const DECISION_TOOLS = [
   }),
 ];
 
-function decisionsText({ client, frame }: Call, records: readonly DecisionRecord[], skip: number) {
-  const texts = records.map((each) => recordWords(frame, each));
-  const shown = fitting(texts.toReversed(), LIST_TOKENS).toReversed();
-  const older = texts.length - shown.length;
+function decisionsText(
+  { client, frame }: Call,
+  records: readonly DecisionRecord[],
+  skip: number,
+  tokens = LIST_TOKENS,
+): string {
+  const shown = lastFitting(records, (each) => recordWords(frame, each), tokens);
+  const older = records.length - shown.length;
   return [
     `You are ${client.handle}. ${records.length === 0 ? "No decision is in force." : `${shown.length} decisions in force.`}`,
     ...(shown.length === 0 ? [] : [frame.notice]),
@@ -119,7 +123,7 @@ function recordWords(frame: Frame, record: DecisionRecord): string {
     notes: ["decided, in force", `agreed to by ${record.acked_by.join(", ")}`],
   });
   const { text: words, left } = partOf(record.decision, 0, DECISION_TOKENS);
-  const rows = [`id: ${record.decision_id}`, left === 0 ? words : `${words}…`];
+  const rows = [cut(`id: ${record.decision_id}`), left === 0 ? words : `${words}…`];
   return `${head}\n${frame.around(rows)}`;
 }
 
@@ -141,14 +145,14 @@ async function checkText(
     ({ decision, decision_id: id }) =>
       ids.has(id) || (low !== "" && `${id}\n${decision}`.toLowerCase().includes(low)),
   );
-  const rows = (all ? (checked?.paths ?? []) : stopped).map(pathRow);
-  const shown = fitting(rows, LIST_TOKENS / 2);
+  const listed = all ? (checked?.paths ?? []) : stopped;
+  const shown = fitting(listed, (each) => cut(pathRow(each)), LIST_TOKENS / 2);
   const behind = checked?.behind ?? [];
   return [
     `You are ${client.handle}. ${stopped.length === 0 ? "Nothing stands against these paths." : `Do not edit ${stopped.length} of these paths now: ask first.`}`,
     ...(behind.length === 0 ? [] : [`Not all logs are read to their end, so this may change.`]),
     ...(shown.length === 0 ? [] : [frame.notice, frame.around(shown)]),
-    decisionsText(call, applies, 0),
+    decisionsText(call, applies, 0, LIST_TOKENS / 2),
   ].join("\n");
 }
 

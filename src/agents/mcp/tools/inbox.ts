@@ -1,8 +1,9 @@
 import { MAX_WAIT_MS } from "../../../api/operations.ts";
-import type { NewsView } from "../../../api/views.ts";
+import type { AgentNoticeView, InboxMessage, InboxPage, NewsView } from "../../../api/views.ts";
+import { tokenCeiling } from "../../../framing/token-ceiling.ts";
 import { WAITED_FOR, type WaitedFor } from "../../../protocol/receipts/news.ts";
 import { parentOf } from "../../../sending/naming/parent.ts";
-import { fitting, inboxWords, LIST_TOKENS } from "../peer-words.ts";
+import { cut, fitting, inboxWords, lastFitting, LIST_TOKENS } from "../peer-words.ts";
 import { choice, flag, object, text, texts, whole } from "../schema.ts";
 import { tool, type Call } from "../tool.ts";
 
@@ -16,6 +17,8 @@ interface InboxArgs {
 
 const SHOWN_MESSAGES = 20;
 const MAX_LIMIT = 100;
+/** A page of the largest messages crosses the socket at once. */
+const AT_A_TIME = 5;
 /** Clients give a call a minute or so. */
 const DEFAULT_WAIT_SECONDS = 50;
 const MAX_WAIT_SECONDS = 600;
@@ -63,12 +66,13 @@ export const INBOX_TOOLS = [
     async run({ client, frame }, { unread = true }) {
       const notices = await client.view("agent_notices", unread ? { unread } : {});
       // Quoted subjects of peers may be in them.
-      const rows = notices.map(({ id, at, kind, text }) => `${id} ${at} ${kind}: ${text}`);
-      const shown = fitting(rows.toReversed()).toReversed();
-      const left = rows.length - shown.length;
+      const shown = lastFitting(notices, (each) => cut(noticeRow(each)));
+      const left = notices.length - shown.length;
       const more = left === 0 ? [] : [`(${left} older ones are not shown)`];
       const words =
-        rows.length === 0 ? "No notices." : [frame.notice, frame.around(shown), ...more].join("\n");
+        notices.length === 0
+          ? "No notices."
+          : [frame.notice, frame.around(shown), ...more].join("\n");
       return { words };
     },
   }),
@@ -88,44 +92,88 @@ export const INBOX_TOOLS = [
   }),
 ];
 
+function noticeRow({ id, at, kind, text }: AgentNoticeView): string {
+  return `${id} ${at} ${kind}: ${text}`;
+}
+
+/** What one look at the inbox shows. */
+interface Shown {
+  readonly texts: readonly string[];
+  /** Messages that fit the question and are not shown. */
+  readonly left: number;
+  /** Where the next look begins; undefined for the newest ones. */
+  readonly cursor: string | undefined;
+}
+
 async function inboxText(call: Call, args: InboxArgs): Promise<string> {
   const { client, frame } = call;
-  const { unread = true, from, cursor, limit = SHOWN_MESSAGES, bodies = false } = args;
+  const { unread = true, cursor } = args;
   if (!client.viaDaemon) await client.ask("tick");
-  const asked = {
-    ...(unread ? { unread } : {}),
-    ...(from === undefined ? {} : { from }),
-    limit,
-  };
   const isNewest = !unread && cursor === undefined;
-  const page = await client.view("inbox_page", {
-    ...asked,
-    ...(isNewest ? { newest: true } : {}),
-    ...(cursor === undefined ? {} : { after: cursor }),
-  });
-  const how = bodies ? "body" : "summary";
-  const texts = page.messages.map((each) => inboxWords(frame, each, how, client.handle));
-  const shown = fitting(texts, LIST_TOKENS);
-  const isCut = shown.length < texts.length;
-  // The place behind the last message that is shown, when the result had no room for all.
-  const next = isCut
-    ? (
-        await client.view("inbox_page", {
-          ...asked,
-          limit: shown.length,
-          ...(cursor === undefined ? {} : { after: cursor }),
-        })
-      ).next
-    : page.next;
+  const { texts, left, cursor: next } = await (isNewest ? newest(call, args) : oldest(call, args));
   const { notices } = await client.view("news");
-  const left = (page.more ?? 0) + texts.length - shown.length;
   return [
-    `You are ${client.handle}. ${counted(shown.length, unread)}.`,
+    `You are ${client.handle}. ${counted(texts.length, unread)}.`,
     ...(notices > 0 ? [`${notices} unread notices: call notices.`] : []),
-    ...(shown.length > 0 ? [frame.notice, ...shown] : []),
+    ...(texts.length > 0 ? [frame.notice, ...texts] : []),
     ...(left > 0 ? [`${left} ${isNewest ? "older" : "more"} not shown.`] : []),
-    ...(isNewest ? [] : [`cursor: ${next}`]),
+    ...(next === undefined ? [] : [`cursor: ${next}`]),
   ].join("\n");
+}
+
+function render({ frame, client }: Call, { bodies = false }: InboxArgs) {
+  const how = bodies ? "body" : "summary";
+  return (message: InboxMessage): string => inboxWords(frame, message, how, client.handle);
+}
+
+async function newest(call: Call, args: InboxArgs): Promise<Shown> {
+  const { from, limit = SHOWN_MESSAGES } = args;
+  const page = await call.client.view("inbox_page", {
+    ...(from === undefined ? {} : { from }),
+    ...{ limit: Math.min(limit, SHOWN_MESSAGES), newest: true },
+  });
+  const texts = lastFitting(page.messages, render(call, args), LIST_TOKENS);
+  return {
+    texts,
+    left: (page.more ?? 0) + page.messages.length - texts.length,
+    cursor: undefined,
+  };
+}
+
+/** A few at a time, since bodies may be long, until a result is full. */
+async function oldest(call: Call, args: InboxArgs): Promise<Shown> {
+  const { unread = true, from, cursor, limit = SHOWN_MESSAGES } = args;
+  const query = { ...(unread ? { unread } : {}), ...(from === undefined ? {} : { from }) };
+  const texts: string[] = [];
+  let [after, room, left] = [cursor, LIST_TOKENS, 0];
+  while (texts.length < limit) {
+    const asked = { ...query, ...(after === undefined ? {} : { after }) };
+    const count = Math.min(AT_A_TIME, limit - texts.length);
+    const page = await call.client.view("inbox_page", { ...asked, limit: count });
+    const fits = fitting(page.messages, render(call, args), room);
+    // Not even the first of them: it begins the next result.
+    const isFull = texts.length > 0 && tokensOf(fits.slice(0, 1)) > room;
+    if (isFull) return { texts, left: leftOf(page, 0), cursor: after };
+    texts.push(...fits);
+    room -= tokensOf(fits);
+    left = leftOf(page, fits.length);
+    if (fits.length < page.messages.length) {
+      // The place behind the last message that is shown.
+      const last = await call.client.view("inbox_page", { ...asked, limit: fits.length });
+      return { texts, left, cursor: last.next };
+    }
+    after = page.next;
+    if (left === 0) break;
+  }
+  return { texts, left, cursor: after };
+}
+
+function leftOf({ messages, more }: InboxPage, shown: number): number {
+  return messages.length - shown + (more ?? 0);
+}
+
+function tokensOf(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + tokenCeiling(text) + 2, 0);
 }
 
 function counted(count: number, unread: boolean): string {

@@ -1,6 +1,7 @@
+import type { ObligationView } from "../../../api/views.ts";
 import { shortId } from "../../../framing/short-id.ts";
 import { prepareRequest } from "../../../sending/request.ts";
-import { fitting } from "../peer-words.ts";
+import { cut, fitting } from "../peer-words.ts";
 import { object, text, texts } from "../schema.ts";
 import { REQUEST_KEY, say, type Repeatable } from "../say.ts";
 import { tool } from "../tool.ts";
@@ -49,33 +50,22 @@ export const REQUEST_TOOLS = [
     answersFacts: false,
     async run({ client, frame }) {
       const owed = await client.view("pending");
-      const rows = owed.map((each) => {
-        const {
-          event_id,
-          request_id: request,
-          type,
-          from,
-          owed_by: by,
-          due_at: due,
-          overdue,
-          subject,
-        } = each;
-        const until = overdue
-          ? `OVERDUE since ${due ?? ""}`
-          : due === null
-            ? "no deadline"
-            : `due ${due}`;
-        const named = request === null ? "" : `, request ${shortId(request)}`;
-        return `${shortId(event_id)} ${type}${named} of ${from}, owed by ${by === client.handle ? "you" : by}, ${until}: ${subject}`;
-      });
-      const shown = fitting(rows);
-      const left = rows.length - shown.length;
+      const shown = fitting(owed, (each) => cut(rowOf(each, client.handle)));
+      const left = owed.length - shown.length;
       const more = left === 0 ? [] : [`(${left} newer ones are not shown)`];
       const words =
-        rows.length === 0
+        owed.length === 0
           ? "Nothing is owed."
           : [frame.notice, frame.around(shown), ...more].join("\n");
       return { words };
     },
   }),
 ];
+
+function rowOf(each: ObligationView, self: string): string {
+  const { event_id, request_id: request, type, from, owed_by: by, due_at: due, overdue } = each;
+  const until = overdue ? "OVERDUE" : due === null ? "no deadline" : `due ${due}`;
+  const named = request === null ? "" : `, request ${shortId(request)}`;
+  const who = by === self ? "you" : by;
+  return `${shortId(event_id)} ${type}${named} of ${from}, owed by ${who}, ${until}: ${each.subject}`;
+}

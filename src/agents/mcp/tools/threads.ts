@@ -2,7 +2,7 @@ import { DeaddropError } from "../../../api/errors.ts";
 import type { ThreadMessage, ThreadView } from "../../../api/views.ts";
 import { threadLabel } from "../../../framing/attribution.ts";
 import { shortId } from "../../../framing/short-id.ts";
-import { fitting, LIST_TOKENS, threadWords } from "../peer-words.ts";
+import { lastFitting, LIST_TOKENS, threadWords } from "../peer-words.ts";
 import { object, text, whole } from "../schema.ts";
 import { tool, type Call } from "../tool.ts";
 
@@ -61,8 +61,8 @@ async function threadText(
   }
   const { messages } = thread;
   const end = Math.max(0, messages.length - skip);
-  const texts = messages.slice(0, end).map((each) => threadWords(frame, each, "body"));
-  const shown = fitting(texts.toReversed(), LIST_TOKENS).toReversed();
+  const render = (each: ThreadMessage) => threadWords(frame, each, "body");
+  const shown = lastFitting(messages.slice(0, end), render, LIST_TOKENS);
   const older = end - shown.length;
   return [
     `${headOf(thread)} You are ${client.handle}.`,
@@ -104,9 +104,9 @@ async function searchText(
     limit,
     ...(before === undefined ? {} : { before }),
   });
-  const texts = page.messages.map((each) => threadWords(frame, each, "summary"));
-  const shown = fitting(texts.toReversed(), LIST_TOKENS).toReversed();
-  const left = texts.length - shown.length;
+  const render = (each: ThreadMessage) => threadWords(frame, each, "summary");
+  const shown = lastFitting(page.messages, render, LIST_TOKENS);
+  const left = page.messages.length - shown.length;
   return [
     `You are ${client.handle}. ${shown.length} found in this part of history.`,
     ...(shown.length === 0 ? [] : [frame.notice, ...shown]),
