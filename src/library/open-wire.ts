@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { openClient } from "../client/open-client.ts";
 import type { SendAnswer } from "../api/client.ts";
-import type { DecisionsView, InboxMessage, ThreadView } from "../api/views.ts";
+import type { DecisionsView, InboxMessage, RequestView, ThreadView } from "../api/views.ts";
 import { fromPlain } from "../wire/json/json.ts";
+import { speakerOf, type Speaker } from "./speaking.ts";
 
 export interface OpenWireOptions {
   /** Who we are: a handle whose key lies on this machine. */
@@ -26,7 +27,7 @@ export interface Outgoing {
 }
 
 /** An agent's view of its wire, through its daemon when one runs. Spec 4.5. */
-export interface Wire {
+export interface Wire extends Speaker {
   /** Durable when it resolves. Throws DeaddropError when nothing was sent. */
   send(...messages: readonly Outgoing[]): Promise<SendAnswer>;
   /**
@@ -34,6 +35,8 @@ export interface Wire {
    * loop asks for the next one. `signal` ends it.
    */
   inbox(options?: { readonly signal?: AbortSignal }): AsyncGenerator<InboxMessage>;
+  /** The requests that are remembered, ours and those to us, oldest first. Spec 3.8. */
+  requests(): Promise<RequestView[]>;
   /** The threads of a correlation id, or of the message with that event id. */
   threads(id: string): Promise<ThreadView[]>;
   decisions(): Promise<DecisionsView>;
@@ -68,6 +71,8 @@ export async function openWire(dir: string, options: OpenWireOptions): Promise<W
   }
 
   return {
+    ...speakerOf(client),
+    requests: () => client.view("requests"),
     send: (...messages) =>
       client.ask("send", {
         drafts: messages.map((message) => ({ ...message, body: fromPlain(message.body) })),

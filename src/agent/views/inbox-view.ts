@@ -35,6 +35,9 @@ export function inboxPage(session: Session, args: ViewArgs["inbox_page"]): Inbox
   const unread = unreadView(memory.state.receipts);
   const start = args.after === undefined ? { journal: 0, inbox: 0 } : placeOf(args.after);
   const end = `${files.journal.end}.${files.inbox.end}`;
+  if (start.journal > files.journal.end || start.inbox > files.inbox.end) {
+    throw badRequest(`the place ${args.after} is beyond the end: places go from 0.0 to ${end}`);
+  }
   // A client that waits for news asks again and again: nothing is looked up before there is any.
   if (args.unread === true && unread.length === 0) return { messages: [], more: 0, next: end };
   const rows = wantedRows(session, args, unread, start);

@@ -83,6 +83,22 @@ export const FILES_PLANTS = [
     title: "finds a line that was archived while it waited for the lock",
   },
   {
+    name: "a key that is not noted",
+    file: "src/agent/effects/append-own.ts",
+    find: 'recorder.local({ kind: "keyed", key, messages, at: world.clock.wallMs() });',
+    put: "",
+    test: "test/faults/keyed-sends.test.ts",
+    title: "a power cut right after a keyed send, and the call again: one line",
+  },
+  {
+    name: "a key of lines that are nowhere",
+    file: "src/agent/effects/send-once.ts",
+    find: "if (keyed === undefined || !keyed.messages.every(({ event_id }) => isOurs(session, event_id))) {",
+    put: "if (keyed === undefined) {",
+    test: "test/faults/keyed-sends.test.ts",
+    title: "a call that is repeated with its key is one line: crash",
+  },
+  {
     name: "recorded although the entry was read meanwhile",
     file: "src/agent/effects/run-effects.ts",
     find: "if (isRecorded(decisions, effect.decision.proposal_id)) return;",

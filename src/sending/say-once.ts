@@ -1,0 +1,54 @@
+import type { Client, RequestKey, SendAnswer } from "../api/client.ts";
+import { canonicalText, sha256Hex } from "../wire/canonical.ts";
+import { fromPlain } from "../wire/json/json.ts";
+import type { Parent } from "./naming/parent.ts";
+import type { Prepared } from "./prepared.ts";
+
+/** A call that says something. */
+export interface SayingCall {
+  /** What is called, e.g. `propose`. */
+  readonly name: string;
+  /** All that was asked for; plain JSON. */
+  readonly args: object;
+  /** Chosen by the caller: a call that repeats it sends nothing. */
+  readonly key?: string | undefined;
+}
+
+/** What was sent; `repeated`, without the rest, when a call before this one has sent it. */
+export type Said = SendAnswer & {
+  /** The message that it answers. */
+  readonly answers?: Parent;
+  /** What it means, or what it does not do. */
+  readonly note?: string;
+};
+
+/**
+ * Prepares a message and sends it, once: a call that repeats the key of another one is answered as
+ * that was, before anything is looked at that may have changed since. Spec 8.1. Throws DeaddropError
+ * when nothing was sent.
+ */
+export async function sayOnce(
+  client: Client,
+  call: SayingCall,
+  prepare: () => Promise<Prepared>,
+): Promise<Said> {
+  const key = keyOf(client, call);
+  const before = key === undefined ? null : await client.ask("answered", { key });
+  if (before !== null) return before;
+  const { draft, note, answers } = await prepare();
+  const sent = await client.ask("send", { drafts: [draft], ...(key === undefined ? {} : { key }) });
+  return {
+    ...sent,
+    ...(answers === undefined ? {} : { answers }),
+    ...(note === undefined ? {} : { note }),
+  };
+}
+
+/** The key names the whole call: what is called, by which agent, and all arguments. */
+function keyOf({ handle }: Client, { name, args, key }: SayingCall): RequestKey | undefined {
+  if (key === undefined || key === "") return undefined;
+  // As JSON: a field that is undefined is none.
+  const plain = JSON.parse(JSON.stringify({ name, from: handle, args })) as unknown;
+  const asked = canonicalText(fromPlain(plain));
+  return { name: key, digest: sha256Hex(Buffer.from(asked, "utf8")) };
+}

@@ -1,0 +1,41 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, expect, test } from "vitest";
+import { makeWire, removeWires } from "../support/processes/live-wire.ts";
+import { LIBRARY, start } from "../support/processes/real-processes.ts";
+
+afterEach(removeWires);
+
+const program = (name: string): string =>
+  fileURLToPath(new URL(`../support/processes/program-${name}.js`, import.meta.url));
+
+test("two programs on the library plan, claim, ship, propose, counter and decide, each write repeated", async () => {
+  const wire = makeWire({ cadenceSeconds: 1, deadlineSeconds: 60 });
+  await wire.daemon("forge");
+  await wire.daemon("scribe");
+  writeFileSync(join(wire.folder, "file.txt"), "what is shipped\n");
+  const at = { env: wire.env, cwd: wire.folder };
+  const lead = start(process.execPath, [program("lead"), LIBRARY, wire.dir, "scribe"], at);
+  const mate = start(process.execPath, [program("mate"), LIBRARY, wire.dir, "file.txt"], at);
+  const [led, done] = await Promise.all([lead.ended, mate.ended]);
+  expect({ code: led.code, stderr: led.stderr }).toEqual({ code: 0, stderr: "" });
+  expect({ code: done.code, stderr: done.stderr }).toEqual({ code: 0, stderr: "" });
+  expect(JSON.parse(led.stdout)).toEqual({
+    ...{ peer: "scribe", plan: "1. write 2. ship", claimed: ["src/**"] },
+    shipped: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) as string,
+    ...{ countered: "We release on Tuesday.", last: "all is decided" },
+  });
+  expect(JSON.parse(done.stdout)).toEqual({
+    ...{ approved: true, proposed: "We release on Monday.", decided: "We release on Tuesday." },
+  });
+  // Beats aside, each thing was said once.
+  const said = (log: string) =>
+    wire.lines(log).filter(({ type }) => !["heartbeat", "trust_tier_announcement"].includes(type));
+  expect(said("scribe_to_forge.jsonl").map(({ type }) => type)).toEqual([
+    ...["request", "claim", "ship", "release", "proposal", "feedback"],
+  ]);
+  expect(said("forge_to_scribe.jsonl").map(({ type }) => type)).toEqual([
+    ...["ack", "proposal", "ack"],
+  ]);
+});
