@@ -9,8 +9,6 @@ const PER_LETTER = 0.5;
  * A number of tokens that this text does not exceed, whichever tokenizer counts: a token is at least
  * one byte, and words of a language have two letters or more a token. Only a text made of letters
  * that no language puts together can exceed it, and never by more than twice.
- *
- * @internal
  */
 export function tokenCeiling(text: string): number {
   let ceiling = 0;

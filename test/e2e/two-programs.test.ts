@@ -7,8 +7,8 @@ import { LIBRARY, start } from "../support/processes/real-processes.ts";
 
 afterEach(removeWires);
 
-const program = (name: string): string =>
-  fileURLToPath(new URL(`../support/processes/program-${name}.js`, import.meta.url));
+const LEAD = fileURLToPath(new URL("../support/processes/program-lead.js", import.meta.url));
+const MATE = fileURLToPath(new URL("../support/processes/program-mate.js", import.meta.url));
 
 test("two programs on the library plan, claim, ship, propose, counter and decide, each write repeated", async () => {
   const wire = makeWire({ cadenceSeconds: 1, deadlineSeconds: 60 });
@@ -16,8 +16,8 @@ test("two programs on the library plan, claim, ship, propose, counter and decide
   await wire.daemon("scribe");
   writeFileSync(join(wire.folder, "file.txt"), "what is shipped\n");
   const at = { env: wire.env, cwd: wire.folder };
-  const lead = start(process.execPath, [program("lead"), LIBRARY, wire.dir, "scribe"], at);
-  const mate = start(process.execPath, [program("mate"), LIBRARY, wire.dir, "file.txt"], at);
+  const lead = start(process.execPath, [LEAD, LIBRARY, wire.dir, "scribe"], at);
+  const mate = start(process.execPath, [MATE, LIBRARY, wire.dir, "file.txt"], at);
   const [led, done] = await Promise.all([lead.ended, mate.ended]);
   expect({ code: led.code, stderr: led.stderr }).toEqual({ code: 0, stderr: "" });
   expect({ code: done.code, stderr: done.stderr }).toEqual({ code: 0, stderr: "" });
