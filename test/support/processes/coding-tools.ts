@@ -1,0 +1,193 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { LiveWire } from "./live-wire.ts";
+import { BIN, start, until, type Ended } from "./real-processes.ts";
+
+/**
+ * Where the tools lie that coding agents run in, as `npm install --prefix <folder>` puts them there.
+ * The versions that this was written with: @anthropic-ai/claude-code 2.1.197, @openai/codex 0.169.0,
+ * @google/gemini-cli 0.61.0, opencode-ai 1.18.33.
+ */
+const FOLDER = process.env["DEADDROP_CODING_TOOLS"];
+
+export const CODING_TOOLS = ["claude", "codex", "gemini", "opencode"] as const;
+export type CodingTool = (typeof CODING_TOOLS)[number];
+
+/** Undefined when that tool is not on this machine. */
+export function programOf(tool: CodingTool): string | undefined {
+  if (FOLDER === undefined) return undefined;
+  const path = join(FOLDER, "node_modules", ".bin", tool);
+  return existsSync(path) ? path : undefined;
+}
+
+/** A tool's own name for a tool of the server. */
+const CALLED: Readonly<Record<CodingTool, (name: string) => string>> = {
+  claude: (name) => `mcp__deaddrop__${name}`,
+  codex: (name) => `mcp__deaddrop/${name}`,
+  gemini: (name) => `mcp_deaddrop_${name}`,
+  opencode: (name) => `deaddrop_${name}`,
+};
+
+const MODELS: Readonly<Record<CodingTool, string>> = {
+  claude: "anthropic-messages",
+  codex: "openai-responses",
+  gemini: "gemini-generate-content",
+  opencode: "anthropic-messages",
+};
+
+/** What a model that follows a script has been asked, each request as text. */
+export interface Talk {
+  readonly ended: Ended;
+  readonly requests: readonly string[];
+}
+
+/**
+ * Runs a tool once in a home of its own, with `deaddrop mcp` as its server and a scripted model
+ * behind it that makes these calls, one after the other.
+ */
+export async function talk(
+  tool: CodingTool,
+  wire: LiveWire,
+  handle: string,
+  calls: readonly (readonly [string, object])[],
+): Promise<Talk> {
+  const place = join(wire.folder, tool);
+  const [home, project, log] = ["home", "project", "log"].map((name) => join(place, name));
+  for (const folder of [home, project, log]) mkdirSync(folder ?? "", { recursive: true });
+  const at = { home: home ?? "", project: project ?? "", port: await freePort() };
+  const script = fileURLToPath(
+    new URL(`../../data/model-servers/${MODELS[tool]}.mjs`, import.meta.url),
+  );
+  const model = start(process.execPath, [script, String(at.port), log ?? ""], { env: process.env });
+  await until("the model listens", () => model.stdout().includes("listening"));
+  const steps = calls.map(([name, args]) => `@@call ${CALLED[tool](name)} ${JSON.stringify(args)}`);
+  const prompt = [...steps, "@@say all is done"].join("\n");
+  const args = ["mcp", "--as", handle, "--wire", wire.dir];
+  const server = {
+    command: process.execPath,
+    args: [BIN, ...args],
+    env: { HOME: wire.env["HOME"] },
+  };
+  const { env, argv, input } = SET_UP[tool](at, server, prompt);
+  const run = start(programOf(tool) ?? tool, argv, {
+    env: { PATH: process.env["PATH"], HOME: at.home, TERM: "xterm", ...env },
+    cwd: at.project,
+    input,
+  });
+  const ended = await run.ended;
+  model.child.kill();
+  const names = readdirSync(log ?? "").sort();
+  return { ended, requests: names.map((name) => readFileSync(join(log ?? "", name), "utf8")) };
+}
+
+interface At {
+  readonly home: string;
+  readonly project: string;
+  readonly port: number;
+}
+
+interface Server {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: object;
+}
+
+interface Start {
+  readonly env: NodeJS.ProcessEnv;
+  readonly argv: readonly string[];
+  readonly input: string;
+}
+
+/** The tool's own files, as docs/agents.md describes them, and how it is run without a person. */
+const SET_UP: Readonly<Record<CodingTool, (at: At, server: Server, prompt: string) => Start>> = {
+  claude({ home, project, port }, server, prompt) {
+    json(join(project, ".mcp.json"), { mcpServers: { deaddrop: server } });
+    json(join(project, ".claude", "settings.json"), { permissions: { allow: ["mcp__deaddrop"] } });
+    const trusted = {
+      ...{ hasTrustDialogAccepted: true, hasCompletedProjectOnboarding: true },
+      enabledMcpjsonServers: ["deaddrop"],
+    };
+    json(join(home, ".claude.json"), {
+      ...{ hasCompletedOnboarding: true, theme: "dark", projects: { [project]: trusted } },
+      customApiKeyResponses: { approved: ["sk-ant-dummy"], rejected: [] },
+    });
+    const env = {
+      ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`,
+      ANTHROPIC_API_KEY: "sk-ant-dummy",
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+      // Time to start on a busy machine.
+      MCP_TIMEOUT: "120000",
+    };
+    return { env, argv: ["-p", prompt], input: "" };
+  },
+  codex({ home, project, port }, { command, args, env }, prompt) {
+    const lines = [
+      ...['model = "gpt-5.2-codex"', 'model_provider = "scripted"', 'approval_policy = "never"'],
+      ...['sandbox_mode = "danger-full-access"', "check_for_update_on_startup = false"],
+      ...["[model_providers.scripted]", 'name = "scripted"', 'wire_api = "responses"'],
+      ...[`base_url = "http://127.0.0.1:${port}/v1"`, 'env_key = "OPENAI_API_KEY"'],
+      ...["supports_websockets = false", "request_max_retries = 0", "stream_max_retries = 0"],
+      ...[`[projects.${JSON.stringify(project)}]`, 'trust_level = "trusted"'],
+      ...["[mcp_servers.deaddrop]", `command = ${JSON.stringify(command)}`],
+      ...[`args = ${JSON.stringify(args)}`, "startup_timeout_sec = 120"],
+      `env = { HOME = ${JSON.stringify((env as { HOME: string }).HOME)} }`,
+    ];
+    const folder = join(home, "codex");
+    mkdirSync(folder);
+    writeFileSync(join(folder, "config.toml"), `${lines.join("\n")}\n`);
+    const argv = ["exec", "--skip-git-repo-check", "--json", prompt];
+    return { env: { CODEX_HOME: folder, OPENAI_API_KEY: "dummy" }, argv, input: "" };
+  },
+  gemini({ home, project, port }, server, prompt) {
+    json(join(home, ".gemini", "settings.json"), {
+      security: { auth: { selectedType: "gemini-api-key" } },
+      general: { disableAutoUpdate: true, disableUpdateNag: true },
+      privacy: { usageStatisticsEnabled: false },
+    });
+    json(join(home, ".gemini", "trustedFolders.json"), { [project]: "TRUST_FOLDER" });
+    json(join(project, ".gemini", "settings.json"), {
+      mcpServers: { deaddrop: { ...server, trust: true } },
+    });
+    const env = {
+      GEMINI_API_KEY: "dummy",
+      GOOGLE_GEMINI_BASE_URL: `http://127.0.0.1:${port}`,
+    };
+    return { env, argv: ["-p", prompt], input: "" };
+  },
+  opencode({ project, port }, { command, args, env }, prompt) {
+    json(join(project, "opencode.json"), {
+      ...{ model: "scripted/m1", small_model: "scripted/m1", autoupdate: false },
+      share: "disabled",
+      provider: {
+        scripted: {
+          npm: "@ai-sdk/anthropic",
+          options: { baseURL: `http://127.0.0.1:${port}/v1`, apiKey: "dummy" },
+          models: { m1: { name: "m1", limit: { context: 200_000, output: 8_000 } } },
+        },
+      },
+      mcp: {
+        deaddrop: {
+          ...{ type: "local", command: [command, ...args], environment: env },
+          ...{ enabled: true, timeout: 120_000 },
+        },
+      },
+    });
+    const quiet = { OPENCODE_DISABLE_MODELS_FETCH: "1", OPENCODE_DISABLE_AUTOUPDATE: "1" };
+    return { env: quiet, argv: ["run"], input: prompt };
+  },
+};
+
+function json(path: string, value: object): void {
+  mkdirSync(join(path, ".."), { recursive: true });
+  writeFileSync(path, JSON.stringify(value));
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
