@@ -7,6 +7,7 @@ export const SAMPLED_FILES = [
   "test/e2e/disk/kill-nine.test.ts",
   "test/e2e/disk/senders.test.ts",
   "test/e2e/hostile/two-users.test.ts",
+  "test/e2e/mcp/steady.test.ts",
   "test/faults/*.test.ts",
   "test/fuzz/fuzz.test.ts",
   "test/framing/frame.property.test.ts",
