@@ -117,3 +117,34 @@ test("a wire that is not there is said by whoami, and one that comes back serves
   expect(await forge.facts("whoami")).toMatchObject({ you_are: "forge" });
   await forge.close();
 });
+
+test("both generations in one process: it answers in the one that the client has begun with", async () => {
+  const wire = makeWire();
+  const server = serverOf(wire, ["--wire", wire.dir, "--as", "forge"]);
+  const { child, ended, stdout } = start(server.command, server.args, server);
+  const say = (message: object) => child.stdin?.write(`${JSON.stringify(message)}\n`);
+  const meta = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": { name: "t", version: "1" },
+    "io.modelcontextprotocol/clientCapabilities": {},
+  };
+  say({ jsonrpc: "2.0", id: 1, method: "server/discover", params: { _meta: meta } });
+  await until("what it can", () => stdout().includes('"id":1'));
+  const info = { clientInfo: { name: "t", version: "1" }, capabilities: {} };
+  const params = { protocolVersion: "2025-06-18", ...info };
+  say({ jsonrpc: "2.0", id: 2, method: "initialize", params });
+  await until("an answer", () => stdout().includes('"id":2'));
+  say({ jsonrpc: "2.0", method: "notifications/initialized" });
+  say({ jsonrpc: "2.0", id: 3, method: "tools/call", params: { name: "whoami", arguments: {} } });
+  await until("who it is", () => stdout().includes('"id":3'));
+  child.stdin?.end();
+  expect(await ended).toMatchObject({ code: 0 });
+  const answers = stdout()
+    .trim()
+    .split("\n")
+    .map((text) => JSON.parse(text) as { id?: number; result?: object });
+  const answer = (id: number) => answers.find((each) => each.id === id)?.result;
+  expect(answer(1)).toMatchObject({ supportedVersions: ["2026-07-28"] });
+  expect(answer(2)).toMatchObject({ protocolVersion: "2025-06-18" });
+  expect(answer(3)).toMatchObject({ structuredContent: { you_are: "forge" } });
+});

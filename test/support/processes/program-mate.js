@@ -4,29 +4,33 @@ import process from "node:process";
 
 const [library, dir, file] = process.argv.slice(2);
 const { openWire } = await import(library);
+const as = "scribe";
+/** Each write is repeated with its key, by a program that has lost its connection. */
 const twice = async (speak) => {
-  const first = await speak();
-  const again = await speak();
+  const first = await speak(wire);
+  const other = await openWire(dir, { as });
+  const again = await speak(other);
+  other.close();
   if (again.messages[0].event_id !== first.messages[0].event_id) throw new Error("sent twice");
   return first;
 };
 
-const wire = await openWire(dir, { as: "scribe" });
+const wire = await openWire(dir, { as });
 const plan = { type: "plan_approval", plan: "1. write 2. ship", key: "plan" };
-await twice(() => wire.request(plan));
+await twice((wire) => wire.request(plan));
 const learnt = {};
 for await (const { type, body, _meta } of wire.inbox()) {
   const [id, key] = [_meta.id, `for ${_meta.id}`];
   if (type === "ack" && body.request_type === "plan_approval") {
     learnt.approved = body.approve;
-    await twice(() => wire.claim({ paths: ["src/**"], mode: "exclusive", key: "claim" }));
+    await twice((wire) => wire.claim({ paths: ["src/**"], mode: "exclusive", key: "claim" }));
     const ship = { subject: "the file", state: "it is written", refs: [file], key: "ship" };
-    await twice(() => wire.ship(ship));
-    await twice(() => wire.release(undefined, { key: "release" }));
+    await twice((wire) => wire.ship(ship));
+    await twice((wire) => wire.release(undefined, { key: "release" }));
   } else if (type === "proposal") {
     learnt.proposed = body.decision;
     const about = { subject: "release", decision: "We release on Tuesday.", body: "holiday", key };
-    await twice(() => wire.counter(id, about));
+    await twice((wire) => wire.counter(id, about));
   } else if (type === "ack" && body.approve === true) break;
 }
 // What both have accepted is a decision once it is recorded; a message of the daemon's tells when.
@@ -37,6 +41,6 @@ for (let decided = false; !decided;) {
   if (decided) learnt.decided = found.decision;
   else await new Promise((resolve) => setImmediate(resolve));
 }
-await twice(() => wire.tell({ subject: "all is decided", body: learnt.decided, key: "last" }));
+await twice((wire) => wire.tell({ subject: "all is decided", body: learnt.decided, key: "last" }));
 wire.close();
 process.stdout.write(`${JSON.stringify(learnt)}\n`);
