@@ -25,8 +25,8 @@ export interface ServerParts {
   nowMs(): number;
 }
 
-/** Errors whose message may quote what a peer has written. */
-const MAY_QUOTE_PEERS = new Set(["refused", "ambiguous_id"]);
+/** Errors whose message may quote what a peer has written, be it into a file of the wire. */
+const MAY_QUOTE_PEERS = new Set(["refused", "ambiguous_id", "config"]);
 /** Once, however many tools come at the same time. */
 const LIST_CHANGED = "notifications/tools/list_changed";
 /** Of a tool whose answer holds facts: any object. */
