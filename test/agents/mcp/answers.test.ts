@@ -1,5 +1,5 @@
 import { InMemoryTransport } from "@modelcontextprotocol/server";
-import { Client as McpClient, type CallToolResult } from "@modelcontextprotocol/client";
+import { Client as McpClient } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
 import { oneIdentity } from "../../../src/agents/mcp/identity.ts";
 import { makeServer } from "../../../src/agents/mcp/server.ts";
@@ -38,10 +38,10 @@ async function asked(answer: SendAnswer | Error, args: Record<string, unknown>) 
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
   const caller = new McpClient({ name: "test", version: "1.0.0" });
   await Promise.all([server.connect(ours), caller.connect(theirs as never)]);
-  const result = (await caller.callTool({
+  const result = await caller.callTool({
     name: "send_message",
     arguments: { subject: "s", body: "b", ...args },
-  })) as CallToolResult;
+  });
   await caller.close();
   return {
     result,

@@ -1,11 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { SendAnswer } from "../../../src/api/client.ts";
-import {
-  CODING_TOOLS,
-  programOf,
-  talk,
-  type CodingTool,
-} from "../../support/processes/coding-tools.ts";
+import { CODING_TOOLS, programOf, talk } from "../../support/processes/coding-tools.ts";
 import { makeWire, removeWires, type LiveWire } from "../../support/processes/live-wire.ts";
 
 // The tools that agents run in, as they are, each with a model behind it that follows a script.
