@@ -58,7 +58,7 @@ function lifetime(span: string | undefined): JsonObject {
   if (span === undefined) return {};
   const spanMs = timeSpan(span) ?? 0;
   if (spanMs > 0 && spanMs <= DAY_MS) return { ttl_seconds: spanMs / SECOND_MS };
-  throw new DeaddropError("usage", `--for ${quote(span)} is no span of time up to a day`, {
+  throw new DeaddropError("usage", `${quote(span)} is no span of time up to a day`, {
     hint: "give how long the claim lasts: 30m, 4h; 24h at most",
   });
 }

@@ -133,6 +133,6 @@ function planFields({ type, plan }: Request): JsonObject {
   if (plan !== undefined && plan.trim() !== "") return { plan };
   if (type !== PLAN_APPROVAL && plan === undefined) return {};
   throw new DeaddropError("usage", "there is no plan to approve", {
-    hint: 'give it with --plan "…" or --plan-file <file>',
+    hint: "give its text (--plan, or --plan-file <file>)",
   });
 }

@@ -35,7 +35,15 @@ export async function sayOnce(
   const key = keyOf(client, call);
   const before = key === undefined ? null : await client.ask("answered", { key });
   if (before !== null) return before;
-  const { draft, note, answers } = await prepare();
+  return sendPrepared(client, await prepare(), key);
+}
+
+/** Sends a message that is prepared. Throws DeaddropError when nothing was sent. */
+export async function sendPrepared(
+  client: Client,
+  { draft, note, answers }: Prepared,
+  key?: RequestKey,
+): Promise<Said> {
   const sent = await client.ask("send", { drafts: [draft], ...(key === undefined ? {} : { key }) });
   return {
     ...sent,

@@ -9,7 +9,7 @@ const FEW_CHECKS = 64;
 /** Checks of one message: some milliseconds of work. */
 const CHECKS_A_MESSAGE = 64;
 /**
- * What a worker has at hand: more than it does in one step of the thread that asks, which gives out
+ * Messages that one worker may hold: more than it does in one step of the thread that asks, which gives out
  * work only between its steps.
  */
 const MESSAGES_A_WORKER = 64;

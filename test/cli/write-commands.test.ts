@@ -649,7 +649,7 @@ describe("propose", () => {
 
   it("--due soon is neither a span of time nor a time", async () => {
     const { stderr } = await refused(["propose", "s", "why", "--due", "soon"]);
-    expect(stderr).toContain('--due "soon" is neither a span of time nor a time');
+    expect(stderr).toContain('due "soon" is neither a span of time nor a time');
   });
 
   it("needs the peer in a pair, and its text is the decision", async () => {

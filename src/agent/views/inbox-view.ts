@@ -2,6 +2,7 @@ import { unreadView } from "../../protocol/receipts/receipts.ts";
 import { authorTier } from "../../protocol/routing.ts";
 import { pendingView } from "../../protocol/threads/threads-view.ts";
 import { toPlain } from "../../wire/json/json.ts";
+import { DeaddropError } from "../../api/errors.ts";
 import { badRequest } from "../../api/json-arguments.ts";
 import type {
   InboxMessage,
@@ -36,7 +37,13 @@ export function inboxPage(session: Session, args: ViewArgs["inbox_page"]): Inbox
   const start = args.after === undefined ? { journal: 0, inbox: 0 } : placeOf(args.after);
   const end = `${files.journal.end}.${files.inbox.end}`;
   if (start.journal > files.journal.end || start.inbox > files.inbox.end) {
-    throw badRequest(`the place ${args.after} is beyond the end: places go from 0.0 to ${end}`);
+    throw new DeaddropError(
+      "usage",
+      `the place ${args.after} is beyond the end: places go from 0.0 to ${end}`,
+      {
+        hint: "begin again without one: what is unread is shown",
+      },
+    );
   }
   // A client that waits for news asks again and again: nothing is looked up before there is any.
   if (args.unread === true && unread.length === 0) return { messages: [], more: 0, next: end };

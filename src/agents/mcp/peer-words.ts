@@ -12,8 +12,8 @@ import { tokenCeiling } from "../../framing/token-ceiling.ts";
 import type { Tier } from "../../trust/tiers.ts";
 
 /**
- * What a result may cost by our count, which no tokenizer exceeds by more than twice: a result stays
- * below 10,000 tokens whoever counts. Spec 8.1.
+ * What a result may cost by our count, which no tokenizer exceeds by more than twice: a result has
+ * fewer than 10,000 tokens by any of them. Spec 8.1.
  */
 const RESULT_TOKENS = 4_800;
 /** Of a list of messages: there is something said besides. */

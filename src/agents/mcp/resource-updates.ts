@@ -73,7 +73,6 @@ function urisIn(params: unknown): string[] {
 
 /** What tells one state of a resource from another. */
 async function markOf(client: Client, uri: string): Promise<string> {
-  if (!client.viaDaemon) await client.ask("tick");
   return JSON.stringify(await factsOf(client, uri));
 }
 

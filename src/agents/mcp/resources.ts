@@ -10,7 +10,7 @@ const PLAIN = { mimeType: "text/plain" } as const;
 export const INBOX_URI = "deaddrop://inbox";
 export const DECISIONS_URI = "deaddrop://decisions";
 export const INCIDENTS_URI = "deaddrop://incidents";
-/** What stands before the id of a message. */
+/** Before the id of a message. */
 export const THREAD_URI = "deaddrop://thread/";
 
 /** The same words as the tools give, for clients that read resources. Spec 8.1. */

@@ -4,7 +4,7 @@ import {
   type CallToolResult,
   type RegisteredTool,
 } from "@modelcontextprotocol/server";
-import { DeaddropError } from "../../api/errors.ts";
+import { codeOfStorage, DeaddropError } from "../../api/errors.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 import { newFrame } from "../../framing/frame.ts";
 import { sanitise } from "../../framing/sanitise.ts";
@@ -25,8 +25,6 @@ export interface ServerParts {
   nowMs(): number;
 }
 
-/** Errors whose message may quote what a peer has written, be it into a file of the wire. */
-const MAY_QUOTE_PEERS = new Set(["refused", "ambiguous_id", "config"]);
 /** Once, however many tools come at the same time. */
 const LIST_CHANGED = "notifications/tools/list_changed";
 /** Of a tool whose answer holds facts: any object. */
@@ -134,7 +132,8 @@ function addWhoami(server: McpServer, { identity }: ServerParts, show: () => voi
           in_use: inUse,
           wire_dir: wire,
         } = await client.view("whoami");
-        const { unread, notices, owed_by_me: owed, safe_mode: safe } = await client.view("status");
+        const status = await client.view("status");
+        const { unread, notices, owed_by_me: owed, safe_mode: safe, stops = [] } = status;
         return {
           facts: {
             ...{ you_are: handle, known_by: by, wire },
@@ -143,6 +142,9 @@ function addWhoami(server: McpServer, { identity }: ServerParts, show: () => voi
             ...{ unread, notices, answers_you_owe: owed.length },
             safe_mode: safe === null ? null : "most messages are refused: tell your operator",
             ...(inUse === null ? {} : { nothing_is_sent: inUse }),
+            ...(stops.length === 0
+              ? {}
+              : { trouble: stops.map(({ what }) => what), see: "deaddrop status" }),
           },
         };
       }),
@@ -173,13 +175,24 @@ async function answering(run: () => Promise<ToolAnswer>): Promise<CallToolResult
 
 /** What went wrong, as a person would read it; what may quote a peer is in a frame. */
 function problemText(error: unknown): string {
-  const isOurs = error instanceof DeaddropError || error instanceof StorageError;
-  const { message, hint } = isOurs ? error : { message: String(error), hint: undefined };
-  const code = isOurs ? error.code : "failed";
+  const { code, message, hint } = reportOf(error);
   const frame = newFrame();
-  const lines = MAY_QUOTE_PEERS.has(code)
+  const lines = mayQuotePeers(code, message)
     ? [`${code}: (${frame.notice})`, frame.around([message])]
     : [`${code}: ${sanitise(message)}`];
   if (hint !== undefined) lines.push(`what to do: ${sanitise(hint)}`);
   return lines.join("\n");
+}
+
+function reportOf(error: unknown): { code: string; message: string; hint?: string | undefined } {
+  if (error instanceof DeaddropError) return error;
+  if (!(error instanceof StorageError)) return { code: "internal", message: String(error) };
+  const { code, message, hint } = error;
+  return { code: codeOfStorage(code), message, hint };
+}
+
+/** Subjects may be in these; and in what is wrong with a file of the wire, in quotes, what is in it. */
+function mayQuotePeers(code: string, message: string): boolean {
+  if (code === "config") return message.includes('"');
+  return code === "refused" || code === "ambiguous_id";
 }

@@ -5,8 +5,9 @@ import { DeaddropError } from "../../api/errors.ts";
 import { refusalRemedy } from "../../protocol/agent-notices/refusals.ts";
 import { collect, type Cli, type GlobalFlags } from "../context.ts";
 import { emit, type Paint } from "../output/output.ts";
-import { aboutParent, type Parent } from "../../sending/naming/parent.ts";
+import { aboutParent } from "../../sending/naming/parent.ts";
 import type { Extras, Prepared } from "../../sending/prepared.ts";
+import { sendPrepared, type Said } from "../../sending/say-once.ts";
 import { sanitise } from "../../framing/sanitise.ts";
 import { shortId } from "../../framing/short-id.ts";
 
@@ -22,9 +23,6 @@ export interface SendFlags extends GlobalFlags {
   wait?: WaitFor;
   timeout?: number;
 }
-
-/** What was sent and, of an answer, the message that it answers. */
-type Answer = SendAnswer & { answers?: Parent; note?: string };
 
 type Waited = ReceiptView & { event_id: string };
 
@@ -95,14 +93,9 @@ export async function deliver(
   cli: Cli,
   flags: SendFlags,
   client: Client,
-  { draft, answers, note }: Prepared,
+  prepared: Prepared,
 ): Promise<void> {
-  const sent = await client.ask("send", { drafts: [draft] });
-  const answer: Answer = {
-    ...sent,
-    ...(answers === undefined ? {} : { answers }),
-    ...(note === undefined ? {} : { note }),
-  };
+  const answer = await sendPrepared(client, prepared);
   if (flags.wait === undefined) {
     emit(cli, flags, answer, (paint) => sentText(answer, paint));
     return;
@@ -174,7 +167,7 @@ function complain(receipts: readonly Waited[], wanted: WaitFor, limitMs: number)
   );
 }
 
-function sentText(answer: Answer, paint: Paint): string {
+function sentText(answer: Said, paint: Paint): string {
   const lines = answer.messages.map(
     ({ event_id, to, correlation_id }) =>
       `${paint("green", answer.outcome)} ${paint("bold", shortId(event_id))} to ${to.join(", ")}, thread ${sanitise(correlation_id)}`,

@@ -13,12 +13,12 @@ export function dueInstant(text: string, nowMs: number): string {
   const spanMs = timeSpan(text);
   const dueMs = spanMs === undefined ? parseTimestamp(text) : nowMs + spanMs;
   if (dueMs === undefined) {
-    throw new DeaddropError("usage", `--due ${quote(text)} is neither a span of time nor a time`, {
+    throw new DeaddropError("usage", `due ${quote(text)} is neither a span of time nor a time`, {
       hint: "give how long there is to answer (30m, 4h, 2d), or a time such as 2026-06-01T10:00:00Z",
     });
   }
   if (dueMs < nowMs + MIN_DUE_MS || dueMs > nowMs + MAX_DUE_MS) {
-    throw new DeaddropError("usage", `--due ${quote(text)} is too soon or too far away`, {
+    throw new DeaddropError("usage", `due ${quote(text)} is too soon or too far away`, {
       hint: "an answer can be due in 2 minutes at the earliest and in 30 days at the latest",
     });
   }

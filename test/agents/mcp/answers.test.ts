@@ -89,9 +89,9 @@ describe("a send that is not", () => {
     ],
     [
       new StorageError("disk_full", "/p", "the disk is full", { hint: "make room" }),
-      "disk_full: /p: the disk is full\nwhat to do: make room",
+      "storage: /p: the disk is full\nwhat to do: make room",
     ],
-    [new TypeError("a bug of ours\u001b[2J"), "failed: TypeError: a bug of ours\\x1b[2J"],
+    [new TypeError("a bug of ours\u001b[2J"), "internal: TypeError: a bug of ours\\x1b[2J"],
   ])("%s", async (error, expected) => {
     const { result, text } = await asked(error, {});
     expect(result.isError).toBe(true);

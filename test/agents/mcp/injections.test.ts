@@ -6,7 +6,7 @@ import { newFrame } from "../../../src/framing/frame.ts";
 import { inboxText } from "../../../src/framing/message-text.ts";
 import { UNSAFE } from "../../../src/wire/quote.ts";
 
-// What has been tried to talk a model into something: none of it stands outside of a frame, or
+// What has been tried to talk a model into something: none of it is outside of a frame, or
 // begins a row of a terminal.
 
 const MARK = "PWNED";
@@ -81,7 +81,7 @@ function message(attack: string): InboxMessage & ThreadMessage {
   };
 }
 
-/** An agent in whose every view the attack stands wherever a peer's words can stand. */
+/** An agent whose views have the attack wherever a peer's words can be. */
 function clientOf(attack: string): Client {
   const ids = { event_id: ID, correlation_id: attack };
   const views: { [N in ViewName]?: unknown } = {

@@ -155,7 +155,7 @@ it("a long body is read to its end, part by part", async () => {
   for (let from: number | undefined = 0; from !== undefined;) {
     const words = await wordsOf("thread", { id: "000001", from_character: from }, body);
     const inside = words.split("\n").filter((line) => line.startsWith("│ "));
-    // The subject and the references stand with each part.
+    // The subject and the references come with each part.
     rows.push(...inside.slice(inside.findIndex((line) => /^│ (?:line|ine|ne|e|\d)/.test(line))));
     const next = /"from_character":(\d+)/.exec(words)?.[1];
     from = next === undefined ? undefined : Number(next);

@@ -2,8 +2,8 @@ import { afterEach, expect, test } from "vitest";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeWire, removeWires } from "../../support/processes/live-wire.ts";
-import { connectMcp, serverOf, textOf } from "../../support/processes/mcp-clients.ts";
-import { start, until } from "../../support/processes/real-processes.ts";
+import { connectMcp, rawServer, textOf } from "../../support/processes/mcp-clients.ts";
+import { until } from "../../support/processes/real-processes.ts";
 
 afterEach(removeWires);
 
@@ -27,6 +27,11 @@ test("wrong calls are refused by name, and the server goes on", async () => {
     ["wait_for_mail", { timeout_seconds: 601 }, "<= 600"],
     ["accept", { id: "0123456789" }, "unknown_id"],
     ["claim_paths", { paths: ["/etc/passwd"] }, "is no pattern"],
+    ["mark_read", {}, "which messages?"],
+    ["set_status", {}, "what has changed?"],
+    ["inbox", { from: "mallory" }, "not on this wire"],
+    ["propose", { subject: "s", decision: "d", due: "soon" }, "neither a span of time nor a time"],
+    ["send_message", { subject: "s", body: "b", type: "ship" }, "allowed values"],
     ["raise_incident", { severity: "apocalyptic", subject: "s" }, "allowed values"],
   ] as const) {
     const answer = await forge.call(name, args);
@@ -48,10 +53,6 @@ test("many calls at once are all answered, those beyond the bound by name", asyn
   const refused = answers.filter(({ isError }) => isError === true);
   expect(answers.length - refused.length).toBeGreaterThanOrEqual(4_096);
   for (const each of refused) expect(textOf(each)).toContain("too many calls wait already");
-  const waits = Array.from({ length: 9 }, () =>
-    forge.call("wait_for_mail", { timeout_seconds: 1 }),
-  );
-  expect((await Promise.all(waits)).filter(({ isError }) => isError === true)).toHaveLength(1);
   await forge.close();
 });
 
@@ -60,19 +61,9 @@ test("a call that is repeated after its connection was lost is one line", async 
   await wire.daemon("forge");
   const note = { subject: "only once", body: "x", request_key: "lost" };
   for (let attempt = 0; attempt < 3; attempt += 1) {
-    const server = serverOf(wire, ["--wire", wire.dir, "--as", "forge"]);
-    const { child, ended } = start(server.command, server.args, server);
-    const say = (message: object) => child.stdin?.write(`${JSON.stringify(message)}\n`);
-    const info = { clientInfo: { name: "t", version: "1" }, capabilities: {} };
-    say({
-      jsonrpc: "2.0",
-      id: 1,
-      method: "initialize",
-      params: { protocolVersion: "2025-06-18", ...info },
-    });
-    say({ jsonrpc: "2.0", method: "notifications/initialized" });
-    const params = { name: "send_message", arguments: note };
-    say({ jsonrpc: "2.0", id: 2, method: "tools/call", params });
+    const { child, ended, say, initialize } = rawServer(wire, "forge");
+    initialize("2025-06-18");
+    say({ id: 2, method: "tools/call", params: { name: "send_message", arguments: note } });
     await until("the line", () => wire.text("forge_to_scribe.jsonl").includes("only once"));
     child.kill("SIGKILL");
     await ended;
@@ -83,36 +74,31 @@ test("a call that is repeated after its connection was lost is one line", async 
 
 test("the server ends when its input ends, also in the middle of a call, and says nothing but JSON", async () => {
   const wire = makeWire();
-  const server = serverOf(wire, ["--wire", wire.dir, "--as", "forge"]);
-  const { child, ended, stdout } = start(server.command, server.args, server);
-  const say = (message: object) => child.stdin?.write(`${JSON.stringify(message)}\n`);
-  const info = { clientInfo: { name: "t", version: "1" }, capabilities: {} };
-  say({
-    jsonrpc: "2.0",
-    id: 1,
-    method: "initialize",
-    params: { protocolVersion: "2025-11-25", ...info },
-  });
-  child.stdin?.write("this is no JSON\n[1,2\n\n");
-  await until("an answer", () => stdout().includes('"id":1'));
+  const { child, ended, stdout, write, say, answerTo, initialize } = rawServer(wire, "forge");
+  initialize("2025-11-25");
+  write("this is no JSON\n[1,2\n\n");
+  await answerTo(1);
   const params = { name: "wait_for_mail", arguments: { timeout_seconds: 600 } };
-  say({ jsonrpc: "2.0", id: 2, method: "tools/call", params });
+  say({ id: 2, method: "tools/call", params });
   child.stdin?.end();
   expect(await ended).toMatchObject({ code: 0 });
-  for (const line of stdout().trim().split("\n"))
+  for (const line of stdout().trim().split("\n")) {
     expect(JSON.parse(line)).toMatchObject({ jsonrpc: "2.0" });
+  }
 });
 
-test("a wire that is not there is said by whoami, and one that comes back serves on", async () => {
+test("a wire whose configuration is gone for a while is served by what is pinned", async () => {
   const wire = makeWire();
   const forge = await connectMcp(wire, "forge");
   await forge.facts("send_message", { subject: "before", body: "x" });
   const config = join(wire.dir, "config.json");
   const before = wire.text("config.json");
   rmSync(config);
-  const answer = await forge.call("whoami");
   // What was pinned serves on without the shared copy.
-  expect(textOf(answer)).toContain("forge");
+  expect(await forge.facts("whoami")).toMatchObject({ you_are: "forge" });
+  expect(await forge.facts("send_message", { subject: "without", body: "x" })).toMatchObject({
+    outcome: "sent",
+  });
   writeFileSync(config, before);
   expect(await forge.facts("whoami")).toMatchObject({ you_are: "forge" });
   await forge.close();
@@ -120,31 +106,18 @@ test("a wire that is not there is said by whoami, and one that comes back serves
 
 test("both generations in one process: it answers in the one that the client has begun with", async () => {
   const wire = makeWire();
-  const server = serverOf(wire, ["--wire", wire.dir, "--as", "forge"]);
-  const { child, ended, stdout } = start(server.command, server.args, server);
-  const say = (message: object) => child.stdin?.write(`${JSON.stringify(message)}\n`);
+  const { child, ended, say, answerTo, initialize } = rawServer(wire, "forge");
   const meta = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientInfo": { name: "t", version: "1" },
     "io.modelcontextprotocol/clientCapabilities": {},
   };
-  say({ jsonrpc: "2.0", id: 1, method: "server/discover", params: { _meta: meta } });
-  await until("what it can", () => stdout().includes('"id":1'));
-  const info = { clientInfo: { name: "t", version: "1" }, capabilities: {} };
-  const params = { protocolVersion: "2025-06-18", ...info };
-  say({ jsonrpc: "2.0", id: 2, method: "initialize", params });
-  await until("an answer", () => stdout().includes('"id":2'));
-  say({ jsonrpc: "2.0", method: "notifications/initialized" });
-  say({ jsonrpc: "2.0", id: 3, method: "tools/call", params: { name: "whoami", arguments: {} } });
-  await until("who it is", () => stdout().includes('"id":3'));
+  say({ id: 1, method: "server/discover", params: { _meta: meta } });
+  expect(await answerTo(1)).toMatchObject({ result: { supportedVersions: ["2026-07-28"] } });
+  initialize("2025-06-18", 2);
+  expect(await answerTo(2)).toMatchObject({ result: { protocolVersion: "2025-06-18" } });
+  say({ id: 3, method: "tools/call", params: { name: "whoami", arguments: {} } });
+  expect(await answerTo(3)).toMatchObject({ result: { structuredContent: { you_are: "forge" } } });
   child.stdin?.end();
   expect(await ended).toMatchObject({ code: 0 });
-  const answers = stdout()
-    .trim()
-    .split("\n")
-    .map((text) => JSON.parse(text) as { id?: number; result?: object });
-  const answer = (id: number) => answers.find((each) => each.id === id)?.result;
-  expect(answer(1)).toMatchObject({ supportedVersions: ["2026-07-28"] });
-  expect(answer(2)).toMatchObject({ protocolVersion: "2025-06-18" });
-  expect(answer(3)).toMatchObject({ structuredContent: { you_are: "forge" } });
 });

@@ -26,7 +26,7 @@ afterAll(async () => {
   await removeWires();
 });
 
-/** Nothing steers, and outside of frames stands no word of the peer; the frames are whole. */
+/** Nothing steers, and outside of frames is no word of the peer; the frames are whole. */
 function check(text: string): void {
   expect(text).not.toMatch(STEERS);
   const nonce = /<peer-words ([0-9a-f]{16})> and/.exec(text)?.[1] ?? "none";

@@ -5,6 +5,7 @@ import {
   connectMcp,
   faceOf,
   GENERATIONS,
+  rawServer,
   serverOf,
   textOf,
   type McpClient,
@@ -51,7 +52,9 @@ describe.each(GENERATIONS)("a client of the generation: %s", (generation) => {
     expect(await untilInInbox(forge, "which parser?")).toContain("signed");
     expect(await forge.words("thread", { id })).toContain("which parser?");
     expect(await forge.words("search", { text: "which parser" })).toContain("1 found");
-    expect(await forge.facts("mark_read", { all: true })).toMatchObject({ read: 2 });
+    // Both answers, and notices of the daemon's if there are any.
+    const { read } = await forge.facts("mark_read", { all: true });
+    expect(read).toBeGreaterThanOrEqual(2);
 
     // A proposal, another one, and the decision.
     const proposal = await forge.facts("propose", { subject: "format", decision: "Tabs." });
@@ -142,17 +145,14 @@ test("an identity that becomes clear brings the other tools", async () => {
 
 test("a revision that we do not know gets an error that lists ours", async () => {
   const wire = makeWire();
-  const server = serverOf(wire, ["--wire", wire.dir, "--as", "forge"]);
-  const { child, ended, stdout } = start(server.command, server.args, server);
+  const { child, ended, say, answerTo } = rawServer(wire, "forge");
   const meta = {
     "io.modelcontextprotocol/protocolVersion": "2031-01-01",
     "io.modelcontextprotocol/clientInfo": { name: "t", version: "1" },
     "io.modelcontextprotocol/clientCapabilities": {},
   };
-  const ask = { jsonrpc: "2.0", id: 1, method: "tools/list", params: { _meta: meta } };
-  child.stdin?.write(`${JSON.stringify(ask)}\n`);
-  const line = await until("an answer", () => stdout().split("\n")[0] || undefined);
-  expect(JSON.parse(line)).toMatchObject({
+  say({ id: 1, method: "tools/list", params: { _meta: meta } });
+  expect(await answerTo(1)).toMatchObject({
     error: { data: { supported: ["2026-07-28"], requested: "2031-01-01" } },
   });
   child.stdin?.end();

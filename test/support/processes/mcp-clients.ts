@@ -3,7 +3,7 @@ import { StdioClientTransport as TransportOfV2 } from "@modelcontextprotocol/cli
 import { Client as ClientOfV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as TransportOfV1 } from "@modelcontextprotocol/sdk/client/stdio.js";
 import type { LiveWire } from "./live-wire.ts";
-import { BIN } from "./real-processes.ts";
+import { BIN, start, until } from "./real-processes.ts";
 
 /** The official clients: of the first generation, and of the second in both of its ways to begin. */
 export const GENERATIONS = ["first", "second, by initialize", "second, stateless"] as const;
@@ -106,4 +106,28 @@ export function faceOf(client: AnyClient): McpClient {
 
 export function textOf({ content }: CallToolResult): string {
   return content.map((each) => (each.type === "text" ? each.text : "")).join("\n");
+}
+
+/** A server that is spoken to line by line, so that a test can say what no client says. */
+export function rawServer(wire: LiveWire, handle: string) {
+  const server = serverOf(wire, ["--wire", wire.dir, "--as", handle]);
+  const { child, ended, stdout } = start(server.command, server.args, server);
+  const write = (text: string): void => {
+    child.stdin?.write(text);
+  };
+  const say = (message: object): void =>
+    write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+  const answerTo = (id: number) =>
+    until(`the answer ${id}`, () => {
+      const lines = stdout().split("\n").slice(0, -1);
+      return lines
+        .map((line) => JSON.parse(line) as { id?: number; result?: object; error?: object })
+        .find((each) => each.id === id);
+    });
+  const initialize = (protocolVersion: string, id = 1): void => {
+    const params = { protocolVersion, capabilities: {}, clientInfo: { name: "t", version: "1" } };
+    say({ id, method: "initialize", params });
+    say({ method: "notifications/initialized" });
+  };
+  return { child, ended, stdout, write, say, answerTo, initialize };
 }

@@ -1,21 +1,10 @@
 // A plain program on the library, which waits for nothing but messages: it leads.
 // usage: node program-lead.js LIBRARY WIRE PEER; prints what it has learnt as JSON and ends.
 import process from "node:process";
+import { openTwice } from "./program-twice.js";
 
-const [library, dir, peer] = process.argv.slice(2);
-const { openWire } = await import(library);
-const as = "forge";
-/** Each write is repeated with its key, by a program that has lost its connection. */
-const twice = async (speak) => {
-  const first = await speak(wire);
-  const other = await openWire(dir, { as });
-  const again = await speak(other);
-  other.close();
-  if (again.messages[0].event_id !== first.messages[0].event_id) throw new Error("sent twice");
-  return first;
-};
-
-const wire = await openWire(dir, { as });
+const [, dir, peer] = process.argv.slice(2);
+const { wire, twice } = await openTwice(dir, "forge");
 const learnt = {};
 for await (const message of wire.inbox()) {
   const { type, subject, _meta, body } = message;

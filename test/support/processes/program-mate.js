@@ -1,21 +1,10 @@
 // A plain program on the library: it works for the one that leads.
 // usage: node program-mate.js LIBRARY WIRE FILE; FILE is what it ships.
 import process from "node:process";
+import { openTwice } from "./program-twice.js";
 
-const [library, dir, file] = process.argv.slice(2);
-const { openWire } = await import(library);
-const as = "scribe";
-/** Each write is repeated with its key, by a program that has lost its connection. */
-const twice = async (speak) => {
-  const first = await speak(wire);
-  const other = await openWire(dir, { as });
-  const again = await speak(other);
-  other.close();
-  if (again.messages[0].event_id !== first.messages[0].event_id) throw new Error("sent twice");
-  return first;
-};
-
-const wire = await openWire(dir, { as });
+const [, dir, file] = process.argv.slice(2);
+const { wire, twice } = await openTwice(dir, "scribe");
 const plan = { type: "plan_approval", plan: "1. write 2. ship", key: "plan" };
 await twice((wire) => wire.request(plan));
 const learnt = {};

@@ -1,4 +1,6 @@
 import type { DecisionRecord, CheckedPath } from "../../../api/views.ts";
+import { DeaddropError } from "../../../api/errors.ts";
+import { shortId } from "../../../framing/short-id.ts";
 import { attribution } from "../../../framing/attribution.ts";
 import { partOf, type Frame } from "../../../framing/frame.ts";
 import { prepareProposal } from "../../../sending/proposal.ts";
@@ -76,7 +78,15 @@ export const DECISION_TOOLS = [
     async run(call, { skip = 0 }) {
       const { in_force: inForce } = await call.client.view("decisions");
       const end = Math.max(0, inForce.length - skip);
-      return { words: decisionsText(call, inForce.slice(0, end), skip) };
+      const lines = decisionLines(call, inForce.slice(0, end), LIST_TOKENS);
+      const older = end - lines.shown;
+      const words = [
+        `You are ${call.client.handle}. ${inForce.length} decisions in force.`,
+        ...(older > 0 ? [`(${older} older ones: skip ${skip + lines.shown})`] : []),
+        ...(lines.shown === 0 ? [] : [call.frame.notice]),
+        ...lines.texts,
+      ];
+      return { words: words.join("\n") };
     },
   }),
   tool<{ paths?: string[]; text?: string; all?: boolean }>({
@@ -86,7 +96,7 @@ export const DECISION_TOOLS = [
     input: object({
       paths: texts("paths of files, from the project's folder"),
       text: text("words to look for in the decisions"),
-      all: flag("also paths that nothing stands against"),
+      all: flag("also paths that you may edit"),
     }),
     effect: "reads",
     answersFacts: false,
@@ -94,20 +104,10 @@ export const DECISION_TOOLS = [
   }),
 ];
 
-function decisionsText(
-  { client, frame }: Call,
-  records: readonly DecisionRecord[],
-  skip: number,
-  tokens = LIST_TOKENS,
-): string {
-  const shown = lastFitting(records, (each) => recordWords(frame, each), tokens);
-  const older = records.length - shown.length;
-  return [
-    `You are ${client.handle}. ${records.length === 0 ? "No decision is in force." : `${shown.length} decisions in force.`}`,
-    ...(shown.length === 0 ? [] : [frame.notice]),
-    ...(older === 0 ? [] : [`(${older} older ones: skip ${skip + shown.length})`]),
-    ...shown,
-  ].join("\n");
+/** The newest of these that fit, as text. */
+function decisionLines({ frame }: Call, records: readonly DecisionRecord[], tokens: number) {
+  const texts = lastFitting(records, (each) => recordWords(frame, each), tokens);
+  return { texts, shown: texts.length };
 }
 
 function recordWords(frame: Frame, record: DecisionRecord): string {
@@ -124,36 +124,49 @@ function recordWords(frame: Frame, record: DecisionRecord): string {
   });
   const { text: words, left } = partOf(record.decision, 0, DECISION_TOKENS);
   const rows = [cut(`id: ${record.decision_id}`), left === 0 ? words : `${words}…`];
-  return `${head}\n${frame.around(rows)}`;
+  const rest =
+    left === 0 ? "" : `\n(${left} more characters: thread {"id":"${shortId(record.proposal_id)}"})`;
+  return `${head}\n${frame.around(rows)}${rest}`;
 }
 
-async function checkText(
-  call: Call,
-  {
-    paths = [],
-    text: wanted = "",
-    all = false,
-  }: { paths?: string[]; text?: string; all?: boolean },
-): Promise<string> {
+interface CheckArgs {
+  paths?: string[];
+  text?: string;
+  all?: boolean;
+}
+
+async function checkText(call: Call, args: CheckArgs): Promise<string> {
+  const { paths = [], text: wanted = "", all = false } = args;
+  if (paths.length === 0 && wanted === "") {
+    throw new DeaddropError("usage", "which decisions?", { hint: "give paths, or a text" });
+  }
   const { client, frame } = call;
   const { in_force: inForce } = await client.view("decisions");
-  const checked = paths.length === 0 ? undefined : await client.view("check", { paths });
-  const stopped = (checked?.paths ?? []).filter(({ verdict }) => verdict === "blocked");
-  const ids = new Set((checked?.paths ?? []).flatMap(({ decisions }) => decisions));
+  const { paths: checked, behind } =
+    paths.length === 0 ? { paths: [], behind: [] } : await client.view("check", { paths });
+  const stopped = checked.filter(({ verdict }) => verdict === "blocked");
+  const ids = new Set(checked.flatMap(({ decisions }) => decisions));
   const low = wanted.toLowerCase();
   const applies = inForce.filter(
     ({ decision, decision_id: id }) =>
       ids.has(id) || (low !== "" && `${id}\n${decision}`.toLowerCase().includes(low)),
   );
-  const listed = all ? (checked?.paths ?? []) : stopped;
-  const shown = fitting(listed, (each) => cut(pathRow(each)), LIST_TOKENS / 2);
-  const behind = checked?.behind ?? [];
+  const listed = fitting(all ? checked : stopped, (each) => cut(pathRow(each)), LIST_TOKENS / 2);
+  const lines = decisionLines(call, applies, LIST_TOKENS / 2);
   return [
-    `You are ${client.handle}. ${stopped.length === 0 ? "Nothing stands against these paths." : `Do not edit ${stopped.length} of these paths now: ask first.`}`,
-    ...(behind.length === 0 ? [] : [`Not all logs are read to their end, so this may change.`]),
-    ...(shown.length === 0 ? [] : [frame.notice, frame.around(shown)]),
-    decisionsText(call, applies, 0, LIST_TOKENS / 2),
+    `You are ${client.handle}.${verdictText(paths.length, stopped.length)}`,
+    ...(behind.length === 0 ? [] : ["Not all logs are read to their end, so this may change."]),
+    `${applies.length} decisions in force apply, of which ${lines.shown} are shown.`,
+    ...(listed.length + lines.shown === 0 ? [] : [frame.notice]),
+    ...(listed.length === 0 ? [] : [frame.around(listed)]),
+    ...lines.texts,
   ].join("\n");
+}
+
+function verdictText(asked: number, stopped: number): string {
+  if (asked === 0) return "";
+  if (stopped === 0) return " You may edit these paths.";
+  return ` Do not edit ${stopped} of these ${asked} paths now: ask first.`;
 }
 
 /** Names of domains are the operator's; reasons and claims are words of peers. */

@@ -1,3 +1,4 @@
+import { DeaddropError } from "../../../api/errors.ts";
 import { AGENT_STATES, type AgentState } from "../../../protocol/env.ts";
 import { choice, flag, object, text } from "../schema.ts";
 import { tool } from "../tool.ts";
@@ -38,6 +39,11 @@ export const IDENTITY_TOOLS = [
     effect: "marks",
     answersFacts: true,
     async run({ client }, { state, last_action: lastAction, heads_down: headsDown }) {
+      if (state === undefined && lastAction === undefined && headsDown === undefined) {
+        throw new DeaddropError("usage", "what has changed?", {
+          hint: "give state, last_action or heads_down",
+        });
+      }
       await client.ask("status", {
         ...(state === undefined ? {} : { state }),
         ...(lastAction === undefined ? {} : { lastAction }),

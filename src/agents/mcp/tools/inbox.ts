@@ -1,8 +1,10 @@
-import { MAX_WAIT_MS } from "../../../api/operations.ts";
-import type { AgentNoticeView, InboxMessage, InboxPage, NewsView } from "../../../api/views.ts";
+import { DeaddropError } from "../../../api/errors.ts";
+import type { AgentNoticeView, InboxMessage, InboxPage } from "../../../api/views.ts";
 import { tokenCeiling } from "../../../framing/token-ceiling.ts";
+import { waitForNews } from "../../../client/wait-for-news.ts";
 import { WAITED_FOR, type WaitedFor } from "../../../protocol/receipts/news.ts";
 import { parentOf } from "../../../sending/naming/parent.ts";
+import { recipients } from "../../../sending/naming/recipients.ts";
 import { cut, fitting, inboxWords, lastFitting, LIST_TOKENS } from "../peer-words.ts";
 import { choice, flag, object, text, texts, whole } from "../schema.ts";
 import { tool, type Call } from "../tool.ts";
@@ -22,8 +24,6 @@ const AT_A_TIME = 5;
 /** Clients give a call a minute or so. */
 const DEFAULT_WAIT_SECONDS = 50;
 const MAX_WAIT_SECONDS = 600;
-/** Where no daemon takes in what peers write. */
-const TAKE_IN_EVERY_MS = 1_000;
 
 /** What is there for our agent, and what it has read. Spec 8.1, 3.12. */
 export const INBOX_TOOLS = [
@@ -50,6 +50,11 @@ export const INBOX_TOOLS = [
     effect: "marks",
     answersFacts: true,
     async run({ client }, { ids = [], all = false }) {
+      if (ids.length === 0 && !all) {
+        throw new DeaddropError("usage", "which messages?", {
+          hint: "give their ids as inbox shows them, or all: true",
+        });
+      }
       const named = all
         ? ("all" as const)
         : await Promise.all(ids.map((id) => wholeId(client, id)));
@@ -87,7 +92,14 @@ export const INBOX_TOOLS = [
     effect: "reads",
     answersFacts: true,
     async run(call, { timeout_seconds: seconds = DEFAULT_WAIT_SECONDS, for: awaited = "any" }) {
-      return { facts: await waitFor(call, awaited, 1_000 * seconds) };
+      const { client, signal } = call;
+      const news = await waitForNews(client, awaited, {
+        nowMs: () => performance.now(),
+        sleep: (durationMs) => pause(durationMs, signal),
+        endMs: performance.now() + 1_000 * seconds,
+        hasGone: () => signal.aborted,
+      });
+      return { facts: { ...news, from_handle: client.handle } };
     },
   }),
 ];
@@ -108,7 +120,7 @@ interface Shown {
 async function inboxText(call: Call, args: InboxArgs): Promise<string> {
   const { client, frame } = call;
   const { unread = true, cursor } = args;
-  if (!client.viaDaemon) await client.ask("tick");
+  if (args.from !== undefined) await recipients(client, [args.from]);
   const isNewest = !unread && cursor === undefined;
   const { texts, left, cursor: next } = await (isNewest ? newest(call, args) : oldest(call, args));
   const { notices } = await client.view("news");
@@ -185,26 +197,6 @@ function counted(count: number, unread: boolean): string {
 /** A notice by its own id, a message by its event id or the first characters of it. */
 async function wholeId(client: Call["client"], id: string): Promise<string> {
   return id.startsWith("n-") ? id : (await parentOf(client, id)).event_id;
-}
-
-async function waitFor(
-  { client, signal }: Call,
-  awaited: WaitedFor,
-  forMs: number,
-): Promise<NewsView & { from_handle: string }> {
-  const endMs = performance.now() + forMs;
-  for (;;) {
-    const leftMs = Math.max(1, endMs - performance.now());
-    const limitMs = Math.ceil(Math.min(leftMs, client.viaDaemon ? MAX_WAIT_MS : TAKE_IN_EVERY_MS));
-    const news = await client.ask("wait", { for: awaited, limitMs });
-    if (news.ready || signal.aborted || performance.now() >= endMs) {
-      return { ...news, from_handle: client.handle };
-    }
-    if (client.viaDaemon) continue;
-    await pause(Math.min(TAKE_IN_EVERY_MS, leftMs), signal);
-    // Nobody but us takes in what peers write.
-    await client.ask("tick");
-  }
 }
 
 /** Also ends when the caller does not wait any more. */

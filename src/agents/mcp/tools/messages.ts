@@ -18,8 +18,17 @@ interface Words extends Repeatable {
   on_behalf?: string;
 }
 
-/** What is sent in a way of its own: proposals, requests, claims, incidents, answers. */
-const OWN_TOOLS = ["proposal", "claim", "release", "incident", "ack", "correction", "shutdown"];
+/** What is sent in a way of its own; a ship names files by a digest, which its command takes. */
+const OWN_TOOLS = [
+  "ship",
+  "proposal",
+  "claim",
+  "release",
+  "incident",
+  "ack",
+  "correction",
+  "shutdown",
+];
 const PLAIN_TYPES = WRITABLE_TYPES.filter((type) => !OWN_TOOLS.includes(type));
 const TO = texts('handles, or "*" for all; in a pair the peer');
 const ON_BEHALF = text("the subagent that says it: a note, never an identity");

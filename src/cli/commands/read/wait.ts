@@ -1,8 +1,7 @@
 import { Command, Option } from "commander";
-import type { Client } from "../../../api/client.ts";
 import { DeaddropError } from "../../../api/errors.ts";
-import { MAX_WAIT_MS } from "../../../api/operations.ts";
 import type { NewsView, WaitedFor } from "../../../api/views.ts";
+import { waitForNews, WITHOUT_DAEMON_MS } from "../../../client/wait-for-news.ts";
 import { WAITED_FOR } from "../../../protocol/receipts/news.ts";
 import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { seconds } from "../../sending/deliver.ts";
@@ -13,12 +12,6 @@ interface Flags extends GlobalFlags {
   timeout?: number;
   for: WaitedFor;
 }
-
-/** How often it looks where no daemon takes in what peers write. */
-const WITHOUT_DAEMON_MS = 2_000;
-/** A daemon that ends, or starts again, meanwhile: so many failures in a row are none of that. */
-const MAX_FAILURES = 5;
-const AFTER_FAILURE_MS = 500;
 
 /** `deaddrop wait`: returns when there is something for the agent to do. Spec 4.4. */
 export function command(cli: Cli): Command {
@@ -37,7 +30,12 @@ export function command(cli: Cli): Command {
 export async function run(cli: Cli, flags: Flags): Promise<void> {
   await withClient(cli, flags, async (client) => {
     const endMs = cli.clock.nowMs() + (flags.timeout ?? Infinity) * 1_000;
-    const news = await waitFor(cli, client, flags.for, endMs);
+    const news = await waitForNews(client, flags.for, {
+      nowMs: () => cli.clock.nowMs(),
+      sleep: (durationMs) => cli.clock.sleep(durationMs),
+      endMs,
+      onNoDaemon: () => cli.stderr.write(`${NO_DAEMON}\n`),
+    });
     if (news.ready) {
       emit(cli, flags, news, () => newsText(news));
       return;
@@ -53,35 +51,6 @@ const NONE: Record<WaitedFor, string> = {
   urgent: "nothing urgent is unread",
   owed: "you owe no answer",
 };
-
-async function waitFor(
-  cli: Cli,
-  client: Client,
-  awaited: WaitedFor,
-  endMs: number,
-): Promise<NewsView> {
-  let saidSo = false;
-  for (let failures = 0; ;) {
-    const leftMs = Math.max(1, endMs - cli.clock.nowMs());
-    try {
-      const limitMs = Math.ceil(Math.min(leftMs, MAX_WAIT_MS));
-      const news = await client.ask("wait", { for: awaited, limitMs });
-      failures = 0;
-      if (news.ready || cli.clock.nowMs() >= endMs) return news;
-    } catch (error) {
-      failures += 1;
-      const mayPass = error instanceof DeaddropError && error.code === "storage";
-      if (!mayPass || failures === MAX_FAILURES) throw error;
-      await cli.clock.sleep(AFTER_FAILURE_MS);
-    }
-    if (client.viaDaemon) continue;
-    if (!saidSo) cli.stderr.write(`${NO_DAEMON}\n`);
-    saidSo = true;
-    await cli.clock.sleep(Math.min(WITHOUT_DAEMON_MS, Math.max(1, endMs - cli.clock.nowMs())));
-    // Nobody but us takes in what peers write.
-    await client.ask("tick");
-  }
-}
 
 const NO_DAEMON = `No daemon runs: looking every ${WITHOUT_DAEMON_MS / 1_000} s. To run one: deaddrop service install`;
 
