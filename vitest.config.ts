@@ -13,6 +13,12 @@ const plant = plantedHere();
 /** Tests that are long, whatever they try; `vitest.long.config.ts` runs them. */
 export const LONG_FILES = "test/**/*.long.test.ts";
 
+/**
+ * They replace a module, or count the work of code that nothing has run yet. All other files share the
+ * modules of their process: to load them for each file takes a fifth of the whole time.
+ */
+const ALONE = ["test/storage/disk/lock-by-program.test.ts", "test/fuzz/work.test.ts"];
+
 export default defineConfig({
   plugins: [
     {
@@ -22,8 +28,18 @@ export default defineConfig({
     },
   ],
   test: {
-    include: ["test/**/*.test.ts"],
-    exclude: [...configDefaults.exclude, LONG_FILES],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "together",
+          include: ["test/**/*.test.ts"],
+          exclude: [...configDefaults.exclude, LONG_FILES, ...ALONE],
+          isolate: false,
+        },
+      },
+      { extends: true, test: { name: "alone", include: ALONE } },
+    ],
     pool: "forks",
     // Many tests wait for processes of theirs, and leave a core to others meanwhile.
     maxWorkers: availableParallelism() + 2,

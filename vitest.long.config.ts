@@ -4,10 +4,7 @@ import usual, { LONG_FILES } from "./vitest.config.ts";
 
 /** Files of which `npm test` tries a sample (test/support/amounts.ts); all of it is tried here. */
 export const SAMPLED_FILES = [
-  "test/e2e/disk/kill-nine.test.ts",
   "test/e2e/disk/senders.test.ts",
-  "test/e2e/hostile/two-users.test.ts",
-  "test/e2e/mcp/steady.test.ts",
   "test/faults/*.test.ts",
   "test/fuzz/fuzz.test.ts",
   "test/framing/frame.property.test.ts",
@@ -15,6 +12,7 @@ export const SAMPLED_FILES = [
   "test/protocol/clock-model.property.test.ts",
   "test/protocol/decisions/agreement.property.test.ts",
   "test/protocol/decisions/deadlines.property.test.ts",
+  "test/protocol/decisions/outcomes.property.test.ts",
   "test/protocol/requests/requests.property.test.ts",
   "test/scenes/decided-at-random.test.ts",
   "test/scenes/lost-state.test.ts",
@@ -25,15 +23,17 @@ export const SAMPLED_FILES = [
   "test/storage/own-log/log-writer-faults.test.ts",
 ];
 
+const { projects: _, ...test } = usual.test ?? {};
+
 export default defineConfig({
   ...usual,
   test: {
-    ...usual.test,
+    ...test,
     include: [LONG_FILES, ...SAMPLED_FILES],
     exclude: configDefaults.exclude,
     // Beside the simulator in CI, and with several processes to a test.
     maxWorkers: availableParallelism(),
-    env: { ...usual.test?.env, DEADDROP_LONG: "1" },
+    env: { ...test.env, DEADDROP_LONG: "1" },
     // Its memory of earlier runs is one file, and other runs may be at it.
     cache: false,
   },

@@ -10,7 +10,7 @@ import { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 const LOG = "scribe_to_forge";
 const FILE = `${LOG}.jsonl`;
 const STEPS = 24;
-const SEEDS = amount(15, 60);
+const SEEDS = amount(8, 60);
 
 const text = ({ line }: Composed): string => `${Buffer.from(line).toString("utf8")}\n`;
 const headOf = ({ message }: Composed): ChainHead => ({ seq: message.seq ?? 0, id: message.id });

@@ -7,7 +7,7 @@ import { checkedScenes } from "../support/scenes/scene-checks.ts";
 import type { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 
 // Two agents that have read README.md and `deaddrop guide`, and nothing else. The clock is simulated,
-// since an hour passes; test/readme.long.test.ts and test/e2e/hostile/two-users.test.ts play the
+// since an hour passes; test/readme.long.test.ts and test/e2e/hostile/two-users.long.test.ts play the
 // installation and the first commands with real processes and users.
 const sceneOf = checkedScenes("replay and audit");
 

@@ -33,7 +33,7 @@ describe.each([
         ratified += decided.length;
         expect(decided.length).toBeLessThan(2);
       }),
-      { numRuns: amount(500, 1_000) },
+      { numRuns: amount(150, 1_000) },
     );
     expect(ratified).toBeGreaterThan(50);
   });
@@ -48,7 +48,7 @@ describe.each([
           expect(script.outcomes(script.fold(viewer, mixed))).toEqual(expected);
         }
       }),
-      { numRuns: amount(100, 300) },
+      { numRuns: amount(40, 300) },
     );
   });
 
@@ -66,7 +66,7 @@ describe.each([
           else expect(view.waits_for).toBe(`an answer of ${silent.join(", ")}`);
         }
       }),
-      { numRuns: amount(100, 300) },
+      { numRuns: amount(40, 300) },
     );
   });
 });

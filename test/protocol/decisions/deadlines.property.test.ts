@@ -96,7 +96,7 @@ describe.each([
           expect(found).toEqual(expected(script, state, viewer, NOON + afterMs, times));
         },
       ),
-      { numRuns: amount(400, 4_000) },
+      { numRuns: amount(150, 4_000) },
     );
   });
 
@@ -129,7 +129,7 @@ describe.each([
         );
         expect(all).toEqual([all[0], all[0], all[0]]);
       }),
-      { numRuns: amount(150, 1_000) },
+      { numRuns: amount(60, 1_000) },
     );
   });
 });

@@ -9,6 +9,7 @@ import {
   interleave,
   scriptOf,
 } from "../../support/scripts/outcome-arbitraries.ts";
+import { amount } from "../../support/amounts.ts";
 import { foldedTwice } from "../../support/scripts/folded-twice.ts";
 import { OutcomeScript, outcomesOf } from "../../support/scripts/outcome-script.ts";
 import { slowOutcomes } from "./slow-outcomes.ts";
@@ -22,7 +23,10 @@ describe.each([
 ])("$kind", ({ agents, kind }) => {
   test("every way to end comes up among such talks", () => {
     const seen = new Set<string>();
-    for (const { steps } of fc.sample(arbitraryTalk(agents), { numRuns: 500, seed: 5 })) {
+    for (const { steps } of fc.sample(arbitraryTalk(agents), {
+      numRuns: amount(150, 500),
+      seed: 5,
+    })) {
       const script = new OutcomeScript(kind, agents, scriptOf(steps, agents, true));
       for (const outcome of script.outcomes(script.fold("a")))
         seen.add(outcome.split(" ")[1] ?? "");
@@ -39,7 +43,7 @@ describe.each([
         const mixed = interleave(script.events(viewer), picks);
         expect(script.outcomes(script.fold(viewer, mixed))).toEqual(expected);
       }),
-      { numRuns: 400 },
+      { numRuns: amount(120, 400) },
     );
   });
 
@@ -50,7 +54,7 @@ describe.each([
         const mixed = interleave(script.events(viewer), picks);
         expect(script.outcomes(script.fold(viewer, mixed))).toEqual(slowOutcomes(script));
       }),
-      { numRuns: 500 },
+      { numRuns: amount(150, 500) },
     );
   });
 
@@ -65,7 +69,7 @@ describe.each([
           for (const outcome of decided(script, state)) expect(final).toContain(outcome);
         }
       }),
-      { numRuns: 200 },
+      { numRuns: amount(60, 200) },
     );
   });
 
@@ -90,7 +94,7 @@ describe.each([
           if (end !== "withdrawn") expect([name, end]).toEqual([name, expected]);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: amount(90, 300) },
     );
   });
 
@@ -101,7 +105,7 @@ describe.each([
         const events = interleave(script.events(viewer), picks);
         expect(foldedTwice(script, viewer, events, cut)).toEqual(script.fold(viewer, events));
       }),
-      { numRuns: 200 },
+      { numRuns: amount(60, 200) },
     );
   });
 });

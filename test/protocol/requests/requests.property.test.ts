@@ -92,7 +92,7 @@ describe.each([
         const mixed = interleave(script.events(viewer), picks);
         expect(script.requestEnds(script.fold(viewer, mixed))).toEqual(expected);
       }),
-      { numRuns: amount(300, 3_000) },
+      { numRuns: amount(100, 3_000) },
     );
   });
 
@@ -103,7 +103,7 @@ describe.each([
         const mixed = interleave(script.events(viewer), picks);
         expect(script.requestEnds(script.fold(viewer, mixed))).toEqual(slowRequests(script));
       }),
-      { numRuns: amount(300, 3_000) },
+      { numRuns: amount(100, 3_000) },
     );
   });
 
@@ -119,7 +119,7 @@ describe.each([
           for (const end of ended) expect(final).toContain(end);
         }
       }),
-      { numRuns: amount(150, 1_000) },
+      { numRuns: amount(60, 1_000) },
     );
   });
 
@@ -130,7 +130,7 @@ describe.each([
         const events = interleave(script.events(viewer), picks);
         expect(foldedTwice(script, viewer, events, cut)).toEqual(script.fold(viewer, events));
       }),
-      { numRuns: amount(150, 1_000) },
+      { numRuns: amount(60, 1_000) },
     );
   });
 });

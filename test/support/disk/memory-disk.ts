@@ -49,6 +49,8 @@ export class MemoryDisk {
   readonly #random: Random;
   readonly #nowMs: () => number;
   #names = new Map<string, MemoryInode>();
+  /** What folders were found to hold, until a name changes. */
+  #listings = new Map<string, readonly string[]>();
   #durableNames = new Map<string, MemoryInode>();
   #unsyncedNames: (readonly NameChange[])[] = [];
   #processes: MemoryProcess[] = [];
@@ -86,6 +88,7 @@ export class MemoryDisk {
     this.#commitNames(count);
     this.#unsyncedNames = [];
     this.#names = new Map(this.#durableNames);
+    this.#listings.clear();
     for (const inode of new Set(this.#names.values())) inode.powerCut(how, this.#random);
   }
 
@@ -102,14 +105,19 @@ export class MemoryDisk {
   }
 
   namesIn(folder: string): string[] {
-    const names = [...this.#names.keys()].filter(
+    const known = this.#listings.get(folder);
+    if (known !== undefined) return [...known];
+    const paths = [...this.#names.keys()].filter(
       (path) => path !== "/" && dirname(path) === folder,
     );
-    return names.map((path) => path.slice(folder === "/" ? 1 : folder.length + 1)).toSorted();
+    const names = paths.map((path) => path.slice(folder === "/" ? 1 : folder.length + 1));
+    this.#listings.set(folder, names.toSorted());
+    return names.toSorted();
   }
 
   /** Changes names at once, as a rename does. */
   rename(changes: readonly NameChange[]): void {
+    this.#listings.clear();
     for (const { path, inode } of changes) {
       if (inode === undefined) this.#names.delete(path);
       else this.#names.set(path, inode);

@@ -68,6 +68,8 @@ export class SimulatedWire {
   readonly #members = new Map<string, Member>();
   readonly #paths = new Map<string, AgentPaths>();
   readonly #options: SceneOptions;
+  /** The paths of all logs and shared files. */
+  readonly #written: readonly string[];
   #nowMs = BEGIN_MS;
   #monoMs = 0;
   #shown = new Map<string, number>();
@@ -79,6 +81,9 @@ export class SimulatedWire {
   constructor(roster: readonly string[], options: SceneOptions = {}) {
     this.roster = roster;
     this.#options = options;
+    const logs = [...makeLayout(options.layout ?? "pairwise", roster).logs.values()];
+    const { decisions, incidents } = wirePaths(WIRE);
+    this.#written = [...logs.map(({ path }) => join(WIRE, path)), decisions, incidents];
     const keyOf = (handle: string, at: number) =>
       options.keys?.[handle] ?? new Uint8Array(32).fill(at + 1);
     this.#seeds = new Map(roster.map((handle, at) => [handle, keyOf(handle, at)]));
@@ -425,12 +430,9 @@ export class SimulatedWire {
     };
   }
 
+  /** Of the files that are written to: one that is archived becomes none. */
   #sizes(): string {
-    const process = wholeLogs(this.disk.process(), WIRE);
-    const layout = makeLayout(this.#options.layout ?? "pairwise", this.roster);
-    const paths = [...layout.logs.values()].map(({ path }) => join(WIRE, path));
-    const shared = [wirePaths(WIRE).decisions, wirePaths(WIRE).incidents];
-    return [...paths, ...shared].map((path) => process.stat(path)?.size ?? 0).join(" ");
+    return this.#written.map((path) => this.disk.lookUp(path)?.size ?? 0).join(" ");
   }
 }
 

@@ -11,7 +11,6 @@ import {
 } from "node:fs";
 import { basename, join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { amount } from "../../support/amounts.ts";
 import { jsonLines, tiersText, type Line } from "../../support/processes/live-wire.ts";
 import { settableClock } from "../../support/processes/settable-clock.ts";
 import { BIN, killChildren, until, type Started } from "../../support/processes/real-processes.ts";
@@ -193,7 +192,7 @@ const CASES = [
   { umasks: ["022", "022"], layout: "outbox", logs: ["outbox/anna.jsonl", "outbox/bela.jsonl"] },
 ] as const;
 
-test.for(CASES.slice(0, amount(1, CASES.length)))(
+test.for(CASES)(
   "two users share a wire, each with a log that only it can write: umasks $umasks, $layout",
   async ({ umasks, layout, logs }, { skip }) => {
     skip(WHY_NOT !== undefined, WHY_NOT);

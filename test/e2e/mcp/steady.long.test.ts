@@ -7,7 +7,6 @@ import { Client as ClientOfV1 } from "@modelcontextprotocol/sdk/client/index.js"
 import { StdioClientTransport as TransportOfV1 } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { afterEach, expect, test } from "vitest";
-import { amount } from "../../support/amounts.ts";
 import { makeWire, removeWires } from "../../support/processes/live-wire.ts";
 import { connected, faceOf, serverOf } from "../../support/processes/mcp-clients.ts";
 import { until } from "../../support/processes/real-processes.ts";
@@ -46,8 +45,7 @@ test("thousands of looks at the inbox fit into a small heap: nothing is kept of 
   const server = serverOf(wire, ["--wire", wire.dir, "--as", "forge"], small);
   const client = faceOf(await connected(server, "first"));
   await until("they are there", async () => (await client.words("inbox")).includes("note 9"));
-  for (let call = 0; call < amount(1_000, 6_000); call += 1)
-    await client.words("inbox", { bodies: true });
+  for (let call = 0; call < 6_000; call += 1) await client.words("inbox", { bodies: true });
   expect(await client.facts("whoami")).toMatchObject({ unread: 10 });
   await client.close();
 });
