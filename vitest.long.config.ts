@@ -4,10 +4,13 @@ import usual, { LONG_FILES } from "./vitest.config.ts";
 
 /** Files of which `npm test` tries a sample (test/support/amounts.ts); all of it is tried here. */
 export const SAMPLED_FILES = [
+  "test/agents/integrate/any-mix.property.test.ts",
   "test/e2e/disk/senders.test.ts",
+  "test/e2e/hooks/kills.test.ts",
   "test/faults/*.test.ts",
   "test/fuzz/fuzz.test.ts",
   "test/framing/frame.property.test.ts",
+  "test/framing/mail-text.property.test.ts",
   "test/fuzz/verdicts.test.ts",
   "test/protocol/clock-model.property.test.ts",
   "test/protocol/decisions/agreement.property.test.ts",

@@ -17,7 +17,14 @@ async function mainOf(args) {
   return (await import("../dist/cli/main.js")).main;
 }
 
+/** The hook of a tool runs again and again while an agent waits. */
+const isHook = (args) => args[0] === "hook" && !args.includes("--help") && !args.includes("-h");
+
 async function run(args) {
+  if (isHook(args) && has("dist/commands/hook.js")) {
+    await require("../dist/commands/hook.js").main(args.slice(1));
+    return;
+  }
   const main = await mainOf(args);
   process.exitCode = await main(args);
 }

@@ -40,6 +40,8 @@ async function modulesOf(entry) {
     platform: "node",
     format: "esm",
     splitting: true,
+    // A package that has both is read as modules: one says `require` in a way that cannot be followed.
+    mainFields: ["module", "main"],
     // Native code stays where it is.
     external: ["koffi", "sodium-native"],
     logLevel: "error",
@@ -128,6 +130,9 @@ function asciiOnly(text) {
   );
 }
 
+/** What tools run at each of their steps: one file, and nothing that it does not need. */
+const HOOK = "dist/agents/hooks/main.js";
+
 const inputs = await modulesOf(MAIN);
 const first = loadedWith(inputs, FREQUENT);
 rmSync(TARGET, { recursive: true, force: true });
@@ -137,3 +142,15 @@ writeFileSync(join(TARGET, "package.json"), `{ "type": "commonjs" }\n`);
 writeFileSync(join(TARGET, "LICENCES.txt"), licencesOf(Object.keys(inputs)));
 writeFileSync(join(TARGET, "rest.js"), asciiOnly(scriptOf(rest, inputs)));
 writeFileSync(join(TARGET, "first.js"), asciiOnly(scriptOf([...first], inputs)));
+await build({
+  absWorkingDir: ROOT,
+  entryPoints: [HOOK],
+  outfile: join(TARGET, "hook.js"),
+  bundle: true,
+  platform: "node",
+  format: "cjs",
+  target: "node20",
+  charset: "ascii",
+  external: ["koffi", "sodium-native"],
+  logLevel: "error",
+});

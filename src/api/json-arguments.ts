@@ -39,6 +39,15 @@ export const texts: Kind<string[]> = {
   is: (value): value is string[] => Array.isArray(value) && value.every((item) => text.is(item)),
 };
 
+/** By name, a line of a log. */
+export const lineNumbers: Kind<Record<string, number>> = {
+  words: "an object of line numbers",
+  is: (value): value is Record<string, number> =>
+    typeof value === "object" &&
+    value !== null &&
+    Object.values(value).every((line) => Number.isSafeInteger(line) && Number(line) >= 0),
+};
+
 export function oneOf<const T extends string>(allowed: readonly T[]): Kind<T> {
   return {
     words: `one of ${allowed.join(", ")}`,

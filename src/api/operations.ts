@@ -4,6 +4,7 @@ import type { Draft } from "../wire/compose.ts";
 import type { ArchiveAnswer } from "./archive.ts";
 import type { ReclaimAnswer, RequestKey, SendAnswer, StatusChange } from "./client.ts";
 import { parseDrafts, requestKey } from "./draft-arguments.ts";
+import { parseAwait, parseHookEvent, parseNamed } from "./hook-arguments.ts";
 import { DeaddropError } from "./errors.ts";
 import type { HoldsView } from "./holds.ts";
 import {
@@ -17,8 +18,15 @@ import {
   text,
   texts,
 } from "./json-arguments.ts";
+import type {
+  HookAnswer,
+  HookEvent,
+  SessionName,
+  ToolSessionView,
+  WakeAnswer,
+} from "./tool-sessions.ts";
 import { parseViewRequest } from "./view-arguments.ts";
-import type { ViewArgs, ViewName, Views } from "./views.ts";
+import type { Marks, ViewArgs, ViewName, Views } from "./views.ts";
 
 /** What operations ask of an agent. Its calls do not overlap: see Service. */
 export interface OperatedAgent {
@@ -52,6 +60,17 @@ export interface OperatedAgent {
   reload(): Promise<void>;
 }
 
+/** The sessions of tools that a daemon's agent runs in. Spec 8.3. */
+export interface SessionRegistry {
+  event(event: HookEvent): Promise<HookAnswer>;
+  named(session: SessionName, marks: Marks): void;
+  awaitWake(
+    session: SessionName & Pick<HookEvent, "process">,
+    gone: AbortSignal,
+  ): Promise<WakeAnswer>;
+  list(): ToolSessionView[];
+}
+
 /** An agent as operations reach it: one call after the other. */
 export interface Service {
   inTurn<T>(work: (agent: OperatedAgent) => Promise<T>): Promise<T>;
@@ -62,6 +81,14 @@ export interface Service {
    * time is over. Without a daemon there are no rounds: it asks once.
    */
   until<T>(ask: () => Promise<T | undefined>, limitMs: number): Promise<T | undefined>;
+  /** Undefined without a daemon. */
+  readonly sessions?: SessionRegistry | undefined;
+}
+
+/** Who asks. */
+export interface Asker {
+  /** It has gone, and waits for no answer. */
+  readonly gone: AbortSignal;
 }
 
 /** A request waits no longer than this; who wants to wait for more asks again. */
@@ -70,7 +97,7 @@ export const MAX_WAIT_MS = 5_000;
 interface Operation<Args, Answer> {
   /** Typed arguments from the JSON of a request. Throws DeaddropError ("usage"). */
   parse(json: unknown): Args;
-  run(service: Service, args: Args): Promise<Answer>;
+  run(service: Service, args: Args, asker: Asker): Promise<Answer>;
   /** Whether something happens that peers, or the agent itself, should see soon. */
   readonly acts: boolean;
 }
@@ -138,6 +165,26 @@ const OPERATIONS = {
     run: (service) => service.inTurn((agent) => agent.look()),
     acts: false,
   }),
+  hook: operation({
+    parse: parseHookEvent,
+    run: (service, event) => sessionsOf(service).event(event),
+    acts: true,
+  }),
+  named: operation({
+    parse: parseNamed,
+    run: (service, { name, marks }) => Promise.resolve(sessionsOf(service).named(name, marks)),
+    acts: false,
+  }),
+  await_wake: operation({
+    parse: parseAwait,
+    run: (service, session, { gone }) => sessionsOf(service).awaitWake(session, gone),
+    acts: false,
+  }),
+  sessions: operation({
+    parse: nothing,
+    run: (service) => Promise.resolve(service.sessions?.list() ?? []),
+    acts: false,
+  }),
   reload: operation({
     parse: nothing,
     run: (service) => service.inTurn((agent) => agent.reload()),
@@ -168,7 +215,16 @@ export function operationNamed(name: string): Operation<unknown, unknown> {
 /** Asks in this process: nothing is packed and nothing is parsed. */
 export function askDirectly(service: Service): Ask {
   return <N extends OperationName>(name: N, ...[args]: readonly unknown[]) =>
-    operationNamed(name).run(service, args) as Promise<Answer<N>>;
+    operationNamed(name).run(service, args, STAYS) as Promise<Answer<N>>;
+}
+
+const STAYS: Asker = { gone: new AbortController().signal };
+
+function sessionsOf({ sessions }: Service): SessionRegistry {
+  if (sessions !== undefined) return sessions;
+  throw new DeaddropError("storage", "no daemon runs", {
+    hint: "hooks and waiters of tools ask a daemon: deaddrop service install",
+  });
 }
 
 function operation<Args, Result>(row: Operation<Args, Result>): Operation<Args, Result> {

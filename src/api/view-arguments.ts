@@ -1,5 +1,15 @@
 import { DeaddropError } from "./errors.ts";
-import { asObject, count, flag, needed, oneOf, optional, text, texts } from "./json-arguments.ts";
+import {
+  asObject,
+  count,
+  flag,
+  lineNumbers,
+  needed,
+  oneOf,
+  optional,
+  text,
+  texts,
+} from "./json-arguments.ts";
 import { CLAIM_MODES } from "../protocol/claims/claim-line.ts";
 import { WAITED_FOR } from "../protocol/receipts/news.ts";
 import type { ViewArgs, ViewName } from "./views.ts";
@@ -25,6 +35,7 @@ const ARGUMENTS: { readonly [N in ViewName]: (json: unknown) => ViewArgs[N] } = 
     ...optional(asObject(json), "after", text),
   }),
   news: (json) => optional(asObject(json), "for", oneOf(WAITED_FOR)),
+  mail: (json) => optional(asObject(json), "marks", lineNumbers),
   sent: (json) => optional(asObject(json), "limit", count),
   pending: none,
   thread: (json) => {

@@ -6,6 +6,7 @@ import type { PeerLife, Presence } from "../protocol/heartbeats/liveness.ts";
 import type { IncidentView } from "../protocol/incidents/incident-view.ts";
 import type { SafeMode } from "../protocol/incidents/safe-mode.ts";
 import type { KeysView } from "../protocol/keys/key-view.ts";
+import type { MailView, Marks } from "../protocol/receipts/mail.ts";
 import type { NewsView, WaitedFor } from "../protocol/receipts/news.ts";
 import type { ReceiptView, SentView } from "../protocol/receipts/sent-view.ts";
 import type { ClaimMode } from "../protocol/claims/claim-line.ts";
@@ -18,6 +19,7 @@ import type { Tier } from "../trust/tiers.ts";
 import type { GrowthView } from "./growth.ts";
 import type { HoldsView, LogWaitView } from "./holds.ts";
 import type { InboxMessage, InboxPage, InboxQuery, SearchPage, ThreadMessage } from "./messages.ts";
+import type { ToolSessionView } from "./tool-sessions.ts";
 import type { StorageView, TroubleView } from "./troubles.ts";
 
 export type * from "./messages.ts";
@@ -29,6 +31,7 @@ export type { Presence } from "../protocol/heartbeats/liveness.ts";
 export type { IncidentAddressee, IncidentView } from "../protocol/incidents/incident-view.ts";
 export type { SafeMode } from "../protocol/incidents/safe-mode.ts";
 export type { KeysView } from "../protocol/keys/key-view.ts";
+export type { MailView, Marks } from "../protocol/receipts/mail.ts";
 export type { NewsView, WaitedFor } from "../protocol/receipts/news.ts";
 export type { ReceiptStage } from "../protocol/receipts/sent.ts";
 export type { ReceiptView, SentView } from "../protocol/receipts/sent-view.ts";
@@ -77,6 +80,8 @@ export interface StatusView extends WhoamiView {
   state: { state: AgentState; last_action: string | null; heads_down: boolean };
   /** It has approved its shutdown; a daemon of an older version does not say. Spec 3.8. */
   parked?: ParkedView | null;
+  /** Sessions of coding tools that the daemon knows. Spec 8.3. */
+  sessions?: ToolSessionView[];
   /** One sensible command. */
   next: string;
 }
@@ -175,6 +180,7 @@ export interface Views {
   inbox: InboxMessage[];
   inbox_page: InboxPage;
   news: NewsView;
+  mail: MailView;
   sent: SentView[];
   pending: ObligationView[];
   thread: ThreadView[];
@@ -210,6 +216,8 @@ export interface ViewArgs {
   inbox_page: InboxQuery & { limit?: number; newest?: boolean; after?: string };
   /** `for`: what makes it ready; "any" unless given. */
   news: { for?: WaitedFor };
+  /** `marks`: what the asker knows already. */
+  mail: { marks?: Marks };
   sent: { limit?: number };
   pending: undefined;
   /** `by`: "event_id" takes it for no correlation id. */

@@ -186,7 +186,7 @@ export function placesOf(env: NodeJS.ProcessEnv): Places {
   return placesFrom(env, homeOf(env));
 }
 
-function homeOf(env: NodeJS.ProcessEnv): string {
+export function homeOf(env: NodeJS.ProcessEnv): string {
   return env["HOME"] ?? homedir();
 }
 

@@ -5,6 +5,11 @@ export function programPath(): string {
   return fileURLToPath(new URL("../../bin/deaddrop.js", import.meta.url));
 }
 
+/** The plugin that `integrate opencode` writes. */
+export function pluginPath(): string {
+  return fileURLToPath(new URL("../../plugins/opencode.js", import.meta.url));
+}
+
 /** The skill that teaches agents how to use a wire. */
 export function skillPath(): string {
   return fileURLToPath(new URL("../../skills/deaddrop/SKILL.md", import.meta.url));

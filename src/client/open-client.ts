@@ -1,18 +1,14 @@
 import { homedir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { nodeDisk } from "../storage/disk/node-disk.ts";
-import { agentPaths, placesFrom, type AgentPaths, type Places } from "../storage/paths.ts";
-import { resolveWireKey } from "../storage/private/private-folders.ts";
-import { readWhole, StorageError, type Disk } from "../storage/disk/disk.ts";
+import { placesFrom } from "../storage/paths.ts";
 import type { AgentReach, Client, ClientPlace } from "../api/client.ts";
 import type { Answer, Arguments, Ask, OperationName } from "../api/operations.ts";
 import type { ViewName, ViewParameters, Views } from "../api/views.ts";
 import { DeaddropError } from "../api/errors.ts";
 import { ANSWER_LIMIT_MS } from "../api/socket-messages.ts";
 import { packerOf } from "./pack-arguments.ts";
+import { privatePathsOf } from "./private-paths.ts";
 import { connectDaemon, type Connection } from "./socket-client.ts";
-import { MAX_CONFIG_BYTES } from "../wire/limits.ts";
 
 const TRY_AGAIN_MS = 50;
 
@@ -27,7 +23,7 @@ const TRY_AGAIN_MS = 50;
 export async function openClient(at: ClientPlace, limitMs = ANSWER_LIMIT_MS): Promise<Client> {
   const env = at.env ?? process.env;
   const places = placesFrom(env, env["HOME"] ?? homedir());
-  const paths = pathsOf(places, at);
+  const paths = privatePathsOf(places, at);
   let current: AgentReach | undefined;
   let connection: Connection | undefined;
   let finding: Promise<AgentReach> | undefined;
@@ -83,34 +79,6 @@ export async function openClient(at: ClientPlace, limitMs = ANSWER_LIMIT_MS): Pr
       (await ask("view", { name, args } as Arguments<"view">)) as Views[N],
     close: () => current?.close(),
   };
-}
-
-function pathsOf(places: Places, { wireDir, handle }: ClientPlace): AgentPaths | undefined {
-  const disk = nodeDisk();
-  try {
-    const real = disk.realPath(wireDir);
-    const wireKey = resolveWireKey(disk, places, handle, real, claimedWireId(disk, real));
-    return agentPaths(places, { wireDir: real, wireKey, handle });
-  } catch (error) {
-    // What is wrong with the place is told when the agent itself is opened.
-    if (error instanceof StorageError) return undefined;
-    throw error;
-  }
-}
-
-/** What the folder says of itself; it only helps to find private folders, and is never believed. */
-function claimedWireId(disk: Disk, wireDir: string): string | undefined {
-  try {
-    const bytes = readWhole(disk, join(wireDir, "config.json"), MAX_CONFIG_BYTES);
-    const { wire_id: id } = JSON.parse(Buffer.from(bytes ?? "{}").toString("utf8")) as {
-      wire_id?: unknown;
-    };
-    return typeof id === "string" ? id : undefined;
-  } catch (error) {
-    // Broken, or no plain file: peers can write there, and the remembered folders are found without.
-    if (error instanceof SyntaxError || error instanceof StorageError) return undefined;
-    throw error;
-  }
 }
 
 function reachDaemon(connection: Connection): AgentReach {

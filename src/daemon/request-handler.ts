@@ -1,6 +1,6 @@
 import { StorageError } from "../storage/disk/disk.ts";
 import { DeaddropError } from "../api/errors.ts";
-import { operationNamed, type Service } from "../api/operations.ts";
+import { operationNamed, type Asker, type Service } from "../api/operations.ts";
 import type { Reply, Request } from "../api/socket-messages.ts";
 import type { Handle } from "./socket-server.ts";
 
@@ -9,9 +9,9 @@ import type { Handle } from "./socket-server.ts";
  * agent should see soon.
  */
 export function requestHandler(service: Service, acted: () => void): Handle {
-  return async (request): Promise<Reply> => {
+  return async (request, asker): Promise<Reply> => {
     try {
-      const result = await answer(service, request, acted);
+      const result = await answer(service, request, asker, acted);
       return { ok: true, result: result ?? null };
     } catch (error) {
       if (error instanceof DeaddropError) {
@@ -26,8 +26,13 @@ export function requestHandler(service: Service, acted: () => void): Handle {
   };
 }
 
-async function answer(service: Service, { op, args }: Request, acted: () => void) {
+async function answer(
+  service: Service,
+  { op, args }: Request,
+  asker: Asker,
+  acted: () => void,
+): Promise<unknown> {
   const { parse, run, acts } = operationNamed(op);
-  const answered = run(service, parse(args));
+  const answered = run(service, parse(args), asker);
   return acts ? answered.finally(acted) : answered;
 }

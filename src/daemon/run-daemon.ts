@@ -26,6 +26,7 @@ import { requestHandler } from "./request-handler.ts";
 import { openSocketFolder } from "../storage/private/socket-folder.ts";
 import { serveSocket, type SocketServer } from "./socket-server.ts";
 import { makeRoundWaiters } from "./round-waiters.ts";
+import { openToolSessions } from "./sessions/open-sessions.ts";
 import { serveWhenPossible } from "./serve-when-possible.ts";
 import { makeTicker, type Ticker } from "./ticker.ts";
 import { watchWire, type Watcher } from "./watch-wire.ts";
@@ -141,34 +142,27 @@ async function serve(
   const queue = makeQueue();
   const filesystem = filesystemKind(paths.wireDir);
   const waiters = makeRoundWaiters();
+  const sessions = openToolSessions(agent, queue, log);
   let cards: CardWatcher | undefined;
   const ticker = makeTicker(agent, queue, log, {
     pollMs: filesystem.events ? SAFETY_POLL_MS : SAFETY_POLL_WITHOUT_EVENTS_MS,
     alive: () => {
       manager.alive();
       waiters.rounded();
+      sessions.rounded();
       cards?.rounded();
     },
     aliveEveryMs: manager.watchdogEveryMs,
   });
   looks.soon = ticker.soon;
-  const service = makeService(agent, queue, waiters.until);
+  const service = makeService(agent, queue, { until: waiters.until, sessions });
   const server = await serveWhenPossible(() => openSocket(agent, service, ticker), log);
   const ownNames = namesOf(ownLogs(agent.place.layout, handle));
-  const watcher = watchWire(
-    paths.wireDir,
-    {
-      usePolling: !filesystem.events,
-      intervalMs: SAFETY_POLL_WITHOUT_EVENTS_MS,
-      onError: (error) =>
-        log.warn({ detail: String(error) }, "no file events: we look from time to time"),
-    },
-    (name) => {
-      if (name !== undefined) cards?.changed(name);
-      if (name !== undefined && ownNames.has(name)) ticker.later();
-      else ticker.soon();
-    },
-  );
+  const watcher = watchLogs(paths.wireDir, filesystem.events, log, (name) => {
+    if (name !== undefined) cards?.changed(name);
+    if (name !== undefined && ownNames.has(name)) ticker.later();
+    else ticker.soon();
+  });
   const tasks = scheduleTasks(agent, log, process.env, calendarWork(agent, queue, log, options));
   const ending = endSignal(agent, queue, ticker, log);
   log.info({ handle, wire: paths.wireKey, filesystem: filesystem.name }, "the daemon runs");
@@ -186,10 +180,26 @@ async function serve(
     cards?.stop();
     tasks.stop();
     waiters.stop();
+    sessions.stop();
     await closeAll(watcher, server, ticker);
   }
   await queue(() => agent.farewell());
   return 0;
+}
+
+function watchLogs(
+  wireDir: string,
+  hasEvents: boolean,
+  log: Pino,
+  changed: (name: string | undefined) => void,
+): Watcher {
+  const options = {
+    usePolling: !hasEvents,
+    intervalMs: SAFETY_POLL_WITHOUT_EVENTS_MS,
+    onError: (error: unknown) =>
+      log.warn({ detail: String(error) }, "no file events: we look from time to time"),
+  };
+  return watchWire(wireDir, options, changed);
 }
 
 function namesOf(logs: readonly Log[]): ReadonlySet<string> {

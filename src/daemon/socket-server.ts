@@ -1,5 +1,6 @@
 import type { SocketFolder } from "../storage/private/socket-folder.ts";
 import { createServer, type Server, type Socket } from "node:net";
+import type { Asker } from "../api/operations.ts";
 import { monotonicMs, type Reply, type Request } from "../api/socket-messages.ts";
 
 /** Longest request line accepted, in bytes: a full group of messages and its frame. */
@@ -8,7 +9,7 @@ const MAX_REQUEST_BYTES = 16 * 1_048_576;
 /** How long a client may take for what it was answered last, when the daemon ends. */
 const CLOSE_GRACE_MS = 500;
 
-export type Handle = (request: Request) => Promise<Reply>;
+export type Handle = (request: Request, asker: Asker) => Promise<Reply>;
 
 /**
  * Serves one identity's commands on a Unix socket: one JSON object a line each way, answers carry
@@ -18,12 +19,18 @@ export type Handle = (request: Request) => Promise<Reply>;
 export function serveSocket(folder: SocketFolder, handle: Handle): Promise<SocketServer> {
   const open = new Set<Socket>();
   const server: Server = createServer((socket) => {
+    const left = new AbortController();
     open.add(socket);
-    socket.on("close", () => open.delete(socket));
+    socket.on("close", () => {
+      open.delete(socket);
+      left.abort();
+    });
     socket.on("error", () => socket.destroy());
     readLines(socket, (line) => {
       const say = (message: object) => socket.write(`${JSON.stringify(message)}\n`);
-      answer(line, handle, say).catch(() => socket.destroy());
+      answer(line, (request) => handle(request, { gone: left.signal }), say).catch(() =>
+        socket.destroy(),
+      );
     });
   });
   return new Promise((resolve, reject) => {
@@ -59,7 +66,11 @@ interface Asked {
   readonly until?: unknown;
 }
 
-async function answer(line: string, handle: Handle, say: (message: object) => void) {
+async function answer(
+  line: string,
+  handle: (request: Request) => Promise<Reply>,
+  say: (message: object) => void,
+): Promise<void> {
   let asked: Asked;
   try {
     asked = JSON.parse(line) as Asked;

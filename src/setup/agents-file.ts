@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { DeaddropError } from "../api/errors.ts";
-import { readWhole, type Disk } from "../storage/disk/disk.ts";
+import type { Disk } from "../storage/disk/disk.ts";
+import { realFile, textOf } from "./project-files.ts";
 import type { Step } from "./steps.ts";
 
 /** The files that coding tools read by themselves: Claude Code the second, the others the first. */
@@ -9,7 +10,6 @@ const BEGIN = "<!-- deaddrop:begin, kept by `deaddrop init --agents-md` -->";
 const END = "<!-- deaddrop:end -->";
 /** Any version of ours began a block so. */
 const BEGINS = "<!-- deaddrop:begin";
-const MAX_BYTES = 4 * 1024 * 1024;
 const NEW_FILE = 0o644;
 
 /** The same for all agents that read it, so it names none: `deaddrop guide` says who is who. */
@@ -58,33 +58,11 @@ function readsAgentsFile(disk: Disk, folder: string): boolean {
   return /^\s*@(?:\.\/)?AGENTS\.md\s*$/m.test(textOf(disk, realFile(disk, folder, claude)) ?? "");
 }
 
-/** A link is followed within the folder only: a repository must not lead us to write elsewhere. */
-function realFile(disk: Disk, folder: string, path: string): string {
-  if (disk.stat(path) === undefined) return path;
-  const real = disk.realPath(path);
-  if (real.startsWith(`${disk.realPath(folder)}/`)) return real;
-  throw new DeaddropError("config", `${path} is a link to ${real}, outside of the project`, {
-    hint: "make it a file, or a link to a file of the project; nothing was changed",
-  });
-}
-
-function textOf(disk: Disk, path: string): string | undefined {
-  if (disk.stat(path) === undefined) return undefined;
-  const bytes = readWhole(disk, path, MAX_BYTES);
-  try {
-    return bytes === undefined
-      ? undefined
-      : new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch (cause) {
-    throw new DeaddropError("config", `${path}: not UTF-8 text`, {
-      hint: "save it as UTF-8; nothing was changed",
-      cause,
-    });
-  }
-}
-
-/** The text with our block in the place of the old one, else at its end, in its own line ends. */
-function withBlock(text: string, path: string): string {
+/**
+ * The text with our block in the place of the old one, else at its end, in its own line ends. Throws
+ * DeaddropError ("config") when it holds a block that is not whole.
+ */
+export function withBlock(text: string, path: string): string {
   const eol = text.includes("\r\n") ? "\r\n" : "\n";
   const block = BLOCK.replaceAll("\n", eol);
   const parts = text.split(BEGINS);
@@ -102,4 +80,14 @@ function withBlock(text: string, path: string): string {
     });
   }
   return `${before}${block}${old.slice(end + END.length)}`;
+}
+
+/** The text without our block; undefined when nothing else is left. */
+export function withoutBlock(text: string): string | undefined {
+  const begin = text.indexOf(BEGINS);
+  const end = text.indexOf(END, begin);
+  if (begin === -1 || end === -1) return text;
+  const before = text.slice(0, begin).replace(/(\r?\n)\r?\n$/u, "$1");
+  const rest = before + text.slice(end + END.length).replace(/^\r?\n/u, "");
+  return rest.trim() === "" ? undefined : rest;
 }

@@ -5,7 +5,7 @@ import { isHandle } from "../wire/handle.ts";
 /** One thing that an operator can choose for one agent on one wire. */
 export interface Setting {
   readonly key: string;
-  readonly kind: "flag" | "handles" | "hours" | "number" | "command";
+  readonly kind: "flag" | "handles" | "hours" | "number" | "command" | "times";
   readonly byDefault: unknown;
   readonly about: string;
 }
@@ -66,6 +66,32 @@ export const SETTINGS: readonly Setting[] = [
       "So many runs of hooks begin within an hour. What comes after them waits for the next run.",
   },
   {
+    key: "wake.per_hour",
+    kind: "number",
+    byDefault: DEFAULT_SETTINGS.wake.inAll,
+    about:
+      "So often within an hour sessions of coding tools are woken for mail, or asked to go on at the end of a turn (docs/agents.md). 0: never. Each peer keeps a share of it.",
+  },
+  {
+    key: "wake.per_peer",
+    kind: "number",
+    byDefault: DEFAULT_SETTINGS.wake.perPeer,
+    about: "So often of these for the messages of one peer.",
+  },
+  {
+    key: "wake.per_thread",
+    kind: "number",
+    byDefault: DEFAULT_SETTINGS.wake.perThread,
+    about: "So often of these for the messages of one thread.",
+  },
+  {
+    key: "wake.quiet",
+    kind: "times",
+    byDefault: DEFAULT_SETTINGS.wake.quiet,
+    about:
+      "Between these times of the day (local time) nobody is woken or asked to go on: `22:00-07:00`. Mail is named all the same when the agent is at work.",
+  },
+  {
     key: "guard.strict",
     kind: "flag",
     byDefault: DEFAULT_SETTINGS.guardStrict,
@@ -109,6 +135,8 @@ export function settingValue({ key, kind }: Setting, text: string): unknown {
     throw new DeaddropError("usage", `${key}: "${text}" is no ${what}`);
   }
   if (kind === "command") return commandOf(key, text);
+  // `readAgentSettings` says what they look like.
+  if (kind === "times") return text;
   const handles = text.split(",").map((each) => each.trim());
   const wrong = handles.find((each) => !isHandle(each));
   if (wrong === undefined) return handles;

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { operationNamed, type OperatedAgent, type Service } from "../../src/api/operations.ts";
 import { packDrafts } from "../../src/client/draft-codec.ts";
 import { requestHandler } from "../../src/daemon/request-handler.ts";
+import type { Request } from "../../src/api/socket-messages.ts";
 import type { Draft } from "../../src/wire/compose.ts";
 import { fromPlain, parseObject } from "../../src/wire/json/json.ts";
 
@@ -33,7 +34,9 @@ function recorded() {
     until: (ask) => ask(),
   };
   let acted = 0;
-  const handle = requestHandler(service, () => (acted += 1));
+  const answer = requestHandler(service, () => (acted += 1));
+  const { signal: gone } = new AbortController();
+  const handle = (request: Request) => answer(request, { gone });
   return { asked, acted: () => acted, handle };
 }
 

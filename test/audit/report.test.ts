@@ -232,7 +232,12 @@ describe("a snapshot", () => {
     const refused = { ranges: [], lastTaken: 0 };
     const taken = { refused, unread: [], more: undefined, readFloor: 0, news: undefined };
     for (let log = 0; log < 70; log += 1) {
-      const unread = Array.from({ length: 100 }, (_, line) => ({ id: "i", line, at: log }));
+      const unread = Array.from({ length: 100 }, (_, line) => ({
+        id: "i",
+        line,
+        at: log,
+        thread: "t",
+      }));
       state.receipts.taken.set(`$map ${log}`, { ...taken, unread });
     }
     const lines = [...writeSnapshot(state)];

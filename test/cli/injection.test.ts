@@ -214,6 +214,9 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
     service: null,
     completion: null,
     mcp: null,
+    integrate: null,
+    run: null,
+    hook: null,
     canonical: null,
   },
 };

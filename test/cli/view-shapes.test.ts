@@ -89,6 +89,9 @@ const NO_VIEW = [
     "card",
     "completion",
     "mcp",
+    "integrate",
+    "run",
+    "hook",
     "config",
     "daemon",
     "demo",
@@ -298,6 +301,7 @@ async function claim(scene: Scene): Promise<void> {
 /** Seldom there, or not on this wire; what makes them has tests of its own. */
 const RARE = [
   ...[
+    "status.sessions",
     "audit.incidents[].addressees[].due_at",
     "audit.incidents[].addressees[].stage",
     "audit.refused_then",
@@ -406,7 +410,7 @@ const MADE = [
 /** Fields that an answer of theirs need not have. */
 const OPTIONAL = [
   ...["decisions.unproved[].decision", "peers[].waits", "stats.growth", "status.daemon.pid"],
-  ...["status.parked", "status.peers[].waits", "status.stops", "status.storage"],
+  ...["status.parked", "status.peers[].waits", "status.sessions", "status.stops", "status.storage"],
   ...["status.unowned_logs", "whoami.daemon.pid"],
 ];
 /** Objects whose fields have names of somebody's own. */

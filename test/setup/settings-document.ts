@@ -94,5 +94,6 @@ const KINDS: Readonly<Record<Setting["kind"], string>> = {
   hours: "hours",
   number: "a number",
   command: "a list in JSON: a program and its arguments",
+  times: "two times of the day, `HH:MM-HH:MM`",
   handles: "handles, with commas between them",
 };

@@ -27,6 +27,7 @@ describe("the table of settings", () => {
         hours: "0.5",
         number: "7",
         command: '["true"]',
+        times: "22:00-07:00",
       };
       const file = withSetting(undefined, setting.key, settingValue(setting, texts[setting.kind]));
       expect(readAgentSettings(file, "settings.json")).not.toEqual(DEFAULT_SETTINGS);
@@ -34,8 +35,8 @@ describe("the table of settings", () => {
   });
 
   it("knows every setting of the daemon", () => {
-    const { hooks, ...others } = DEFAULT_SETTINGS;
-    const count = Object.keys(others).length + Object.keys(hooks).length;
+    const { hooks, wake, ...others } = DEFAULT_SETTINGS;
+    const count = [others, hooks, wake].flatMap((each) => Object.keys(each)).length;
     expect(SETTINGS).toHaveLength(count);
   });
 

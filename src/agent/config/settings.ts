@@ -12,6 +12,7 @@ export interface AgentSettings {
   /** How long a key is believed after its agent stops signing with it, in hours. Spec 2.5. */
   readonly keyGraceHours: number;
   readonly hooks: HookSettings;
+  readonly wake: WakeSettings;
   /** A guard of git that cannot decide blocks. Spec 3.6. */
   readonly guardStrict: boolean;
   /** The daemon archives a year when it is over. Spec 3.10. */
@@ -32,9 +33,20 @@ export interface HookSettings {
   readonly runsPerHour: number;
 }
 
+/** How often sessions of tools are woken, or asked to go on, within an hour. Spec 8.3. */
+export interface WakeSettings {
+  readonly perPeer: number;
+  readonly perThread: number;
+  readonly inAll: number;
+  /** Between these times of the day nobody is woken, as `22:00-07:00` in local time; "": never so. */
+  readonly quiet: string;
+}
+
 const MAX_GRACE_HOURS = 24 * 365;
 const MAX_TIMEOUT_SECONDS = 24 * 3_600;
 const MAX_RUNS_PER_HOUR = 3_600;
+const MAX_WAKES_PER_HOUR = 3_600;
+const QUIET = /^(?:(?:[01]\d|2[0-3]):[0-5]\d-(?:[01]\d|2[0-3]):[0-5]\d)?$/;
 const MAX_ARGUMENTS = 64;
 const MAX_ARGUMENT_LENGTH = 4_096;
 
@@ -44,6 +56,7 @@ export const DEFAULT_SETTINGS: AgentSettings = {
   showLastAction: true,
   keyGraceHours: 24,
   hooks: { onNotice: [], onStop: [], timeoutSeconds: 60, runsPerHour: 20 },
+  wake: { perPeer: 6, perThread: 3, inAll: 20, quiet: "" },
   guardStrict: false,
   archiveAtYearEnd: true,
   nightlyAudit: true,
@@ -67,7 +80,13 @@ export function readAgentSettings(value: unknown, path: string): AgentSettings {
     if (typeof given === "number" && given >= least && given <= most) return given;
     throw invalid(path, `${key} must be a number from ${least} to ${most}`);
   };
-  const { hooks } = DEFAULT_SETTINGS;
+  const { hooks, wake } = DEFAULT_SETTINGS;
+  const wakes = (key: string, fallback: number): number =>
+    Math.floor(count(key, fallback, 0, MAX_WAKES_PER_HOUR));
+  const quiet = fields["wake.quiet"] ?? wake.quiet;
+  if (typeof quiet !== "string" || !QUIET.test(quiet)) {
+    throw invalid(path, 'wake.quiet must be two times of the day, as in "22:00-07:00"');
+  }
   const peers = fields["peers"] ?? [];
   if (!Array.isArray(peers) || !peers.every((peer) => typeof peer === "string" && isHandle(peer))) {
     throw invalid(path, "peers must be a list of handles");
@@ -84,6 +103,12 @@ export function readAgentSettings(value: unknown, path: string): AgentSettings {
       runsPerHour: Math.floor(
         count("hooks.runs_per_hour", hooks.runsPerHour, 1, MAX_RUNS_PER_HOUR),
       ),
+    },
+    wake: {
+      perPeer: wakes("wake.per_peer", wake.perPeer),
+      perThread: wakes("wake.per_thread", wake.perThread),
+      inAll: wakes("wake.per_hour", wake.inAll),
+      quiet,
     },
     guardStrict: flag("guard.strict", DEFAULT_SETTINGS.guardStrict),
     archiveAtYearEnd: flag("archive.at_year_end", DEFAULT_SETTINGS.archiveAtYearEnd),

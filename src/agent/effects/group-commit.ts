@@ -28,7 +28,11 @@ const askOnce: Service["until"] = (ask) => ask();
  * Operations in turn. Group commit: what waits to be sent when the agent is free is signed, written
  * and synced as one group. `until` is the daemon's.
  */
-export function makeService(agent: SendingAgent, queue: Queue, until = askOnce): Service {
+export function makeService(
+  agent: SendingAgent,
+  queue: Queue,
+  { until = askOnce, sessions }: Partial<Pick<Service, "until" | "sessions">> = {},
+): Service {
   const waiting: Waiting[] = [];
 
   async function sendWaiting(): Promise<void> {
@@ -70,6 +74,7 @@ export function makeService(agent: SendingAgent, queue: Queue, until = askOnce):
   return {
     inTurn: (work) => queue(() => work(agent)),
     until,
+    sessions,
     send: (drafts) =>
       new Promise((resolve, reject) => {
         waiting.push({ drafts, resolve, reject });

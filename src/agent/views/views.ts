@@ -18,6 +18,7 @@ import { authorTier } from "../../protocol/routing.ts";
 import type { ParkingState } from "../../protocol/requests/parking.ts";
 import { requestsView } from "../../protocol/requests/requests-view.ts";
 import { safeMode } from "../../protocol/incidents/safe-mode.ts";
+import { mailView } from "../../protocol/receipts/mail.ts";
 import { newsView } from "../../protocol/receipts/news.ts";
 import { receiptView, sentView } from "../../protocol/receipts/sent-view.ts";
 import { pendingView } from "../../protocol/threads/threads-view.ts";
@@ -66,6 +67,8 @@ const renderers: { [N in ViewName]: Render<N> } = {
   inbox_page: (session, args) => inboxPage(session, args),
   news: ({ memory, env, world }, args) =>
     newsView(memory.state, env, world.clock.wallMs(), args.for ?? "any"),
+  mail: ({ memory, env, world }, args) =>
+    mailView(memory.state, env, world.clock.wallMs(), args?.marks ?? {}),
   sent: ({ memory }, args) => sentView(memory.state.receipts.sent, args?.limit),
   pending: ({ memory, env, world }) => pendingView(memory.state, env, world.clock.wallMs()),
   thread: (session, args) => threadMessagesView(session, args),

@@ -33,9 +33,13 @@ export function incidentLine(message: Message): IncidentLine {
   if (resolved !== undefined) return { is: "resolution", incident: resolved };
   const resumed = textField(body, "resumes");
   if (resumed !== undefined) return { is: "resume", escalation: resumed };
-  // An automatic incident asks for no answer, in any log.
-  const asks = field(body, "resumes_here") === undefined && field(body, "cause") === undefined;
-  return asks ? { is: "declared", severity: severityOf(message) } : OTHER;
+  return isAutomatic(message) ? OTHER : { is: "declared", severity: severityOf(message) };
+}
+
+/** An incident that a daemon has written by itself: it asks for no answer, in any log. Spec 3.5. */
+export function isAutomatic({ type, body }: Message): boolean {
+  if (type !== "incident") return false;
+  return field(body, "resumes_here") !== undefined || field(body, "cause") !== undefined;
 }
 
 /** The escalation that a signed line ends for its author alone. Spec 3.5. */

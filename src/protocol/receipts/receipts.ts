@@ -21,6 +21,7 @@ import {
   noteTaken,
   type RefusedLines,
 } from "./refused-lines.ts";
+import { isAutomatic } from "../incidents/incident-lines.ts";
 import { isMail } from "../routing.ts";
 import { applySent, emptySent, type Refusal, type SentState } from "./sent.ts";
 
@@ -54,8 +55,12 @@ export interface UnreadLine {
   readonly id: string;
   readonly line: number;
   readonly at: number;
+  /** Its correlation id. */
+  readonly thread: string;
   /** Of high priority, or an incident. */
   readonly urgent?: true;
+  /** An incident that a daemon has declared by itself: no agent is woken for it. Spec 8.3. */
+  readonly automatic?: true;
 }
 
 /** The fields of a body in which our agent names what it answers. */
@@ -223,12 +228,19 @@ function takeLine(state: ReceiptsState, event: LineEvent, env: Env): void {
       taken.unread = taken.unread.filter(({ line }) => line > event.line);
       return;
     }
-    const { id, priority, type } = event.message;
-    const urgent = priority === "high" || type === "incident" ? ({ urgent: true } as const) : {};
-    taken.unread.push({ id, line: event.line, at: event.at, ...urgent });
+    taken.unread.push(unreadLine(event));
   } else {
     taken.more = { from: taken.more?.from ?? event.line, count: (taken.more?.count ?? 0) + 1 };
   }
+}
+
+function unreadLine({ message, line, at }: LineEvent): UnreadLine {
+  const { id, priority, type, correlationId: thread } = message;
+  return {
+    ...{ id, line, at, thread },
+    ...(priority === "high" || type === "incident" ? { urgent: true } : {}),
+    ...(isAutomatic(message) ? { automatic: true } : {}),
+  };
 }
 
 function takeRefusal(

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { readWhole, StorageError, type Disk } from "../disk/disk.ts";
 import { programFolder, wireKeyOf, type AgentPaths, type Places } from "../paths.ts";
 
-const PRIVATE_FOLDER = 0o700;
+export const PRIVATE_FOLDER = 0o700;
 /** Of a file that only its owner reads and writes. */
 export const PRIVATE_FILE = 0o600;
 

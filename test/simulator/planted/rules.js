@@ -115,7 +115,7 @@ export const RULES_PLANTS = [
   {
     name: "incident about an incident",
     file: "src/protocol/incidents/incident-lines.ts",
-    find: ' && field(body, "cause") === undefined',
+    find: ' || field(body, "cause") !== undefined',
     put: "",
     test: "test/protocol/incidents/incidents.test.ts",
   },
@@ -177,5 +177,19 @@ export const RULES_PLANTS = [
     find: "drafts.some(isParking) ? files.own.writer.stuck() : undefined;",
     put: "undefined;",
     test: "test/scenes/parking.test.ts",
+  },
+  {
+    name: "woken for an automatic incident",
+    file: "src/daemon/sessions/tool-sessions.ts",
+    find: "mail.fresh.lines.filter(({ automatic }) => !automatic);",
+    put: "mail.fresh.lines;",
+    test: "test/daemon/sessions/tool-sessions.test.ts",
+  },
+  {
+    name: "asked to go on at every end of a turn",
+    file: "src/daemon/sessions/tool-sessions.ts",
+    find: "session === undefined || event.isContinued ||",
+    put: "session === undefined ||",
+    test: "test/daemon/sessions/tool-sessions.test.ts",
   },
 ];

@@ -1,4 +1,11 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -56,12 +63,7 @@ export async function talk(
   const place = join(wire.folder, tool);
   const [home, project, log] = ["home", "project", "log"].map((name) => join(place, name));
   for (const folder of [home, project, log]) mkdirSync(folder ?? "", { recursive: true });
-  const at = { home: home ?? "", project: project ?? "", port: await freePort() };
-  const script = fileURLToPath(
-    new URL(`../../data/model-servers/${MODELS[tool]}.mjs`, import.meta.url),
-  );
-  const model = start(process.execPath, [script, String(at.port), log ?? ""], { env: process.env });
-  await until("the model listens", () => model.stdout().includes("listening"));
+  const at = { home: home ?? "", project: project ?? "", port: await modelOf(tool, log ?? "") };
   const steps = calls.map(([name, args]) => `@@call ${CALLED[tool](name)} ${JSON.stringify(args)}`);
   const prompt = [...steps, "@@say all is done"].join("\n");
   const args = ["mcp", "--as", handle, "--wire", wire.dir];
@@ -70,16 +72,28 @@ export async function talk(
     args: [BIN, ...args],
     env: { HOME: wire.env["HOME"] },
   };
-  const { env, argv, input } = SET_UP[tool](at, server, prompt);
+  const env = SCRIPTED[tool](at);
+  JOINED[tool](at, server);
+  const { argv, input } = ALONE[tool](prompt);
   const run = start(programOf(tool) ?? tool, argv, {
     env: { PATH: process.env["PATH"], HOME: at.home, TERM: "xterm", ...env },
     cwd: at.project,
     input,
   });
   const ended = await run.ended;
-  model.child.kill();
   const names = readdirSync(log ?? "").sort();
   return { ended, requests: names.map((name) => readFileSync(join(log ?? "", name), "utf8")) };
+}
+
+/** A model that follows the script in its prompt; each request is a file in `log`. Its port. */
+export async function modelOf(tool: CodingTool, log: string): Promise<number> {
+  const port = await freePort();
+  const script = fileURLToPath(
+    new URL(`../../data/model-servers/${MODELS[tool]}.mjs`, import.meta.url),
+  );
+  const model = start(process.execPath, [script, String(port), log], { env: process.env });
+  await until("the model listens", () => model.stdout().includes("listening"));
+  return port;
 }
 
 interface At {
@@ -94,17 +108,9 @@ interface Server {
   readonly env: object;
 }
 
-interface Start {
-  readonly env: NodeJS.ProcessEnv;
-  readonly argv: readonly string[];
-  readonly input: string;
-}
-
-/** The tool's own files, as docs/agents.md describes them, and how it is run without a person. */
-const SET_UP: Readonly<Record<CodingTool, (at: At, server: Server, prompt: string) => Start>> = {
-  claude({ home, project, port }, server, prompt) {
-    json(join(project, ".mcp.json"), { mcpServers: { deaddrop: server } });
-    json(join(project, ".claude", "settings.json"), { permissions: { allow: ["mcp__deaddrop"] } });
+/** The tool's own files, as its person has them: the model, and that the project is trusted. */
+export const SCRIPTED: Readonly<Record<CodingTool, (at: At) => NodeJS.ProcessEnv>> = {
+  claude({ home, project, port }) {
     const trusted = {
       ...{ hasTrustDialogAccepted: true, hasCompletedProjectOnboarding: true },
       enabledMcpjsonServers: ["deaddrop"],
@@ -113,16 +119,16 @@ const SET_UP: Readonly<Record<CodingTool, (at: At, server: Server, prompt: strin
       ...{ hasCompletedOnboarding: true, theme: "dark", projects: { [project]: trusted } },
       customApiKeyResponses: { approved: ["sk-ant-dummy"], rejected: [] },
     });
-    const env = {
+    json(join(project, ".claude", "settings.json"), { permissions: { allow: ["mcp__deaddrop"] } });
+    return {
       ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`,
       ANTHROPIC_API_KEY: "sk-ant-dummy",
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
       // Time to start on a busy machine.
       MCP_TIMEOUT: "120000",
     };
-    return { env, argv: ["-p", prompt], input: "" };
   },
-  codex({ home, project, port }, { command, args, env }, prompt) {
+  codex({ home, project, port }) {
     const lines = [
       ...['model = "gpt-5.2-codex"', 'model_provider = "scripted"', 'approval_policy = "never"'],
       ...['sandbox_mode = "danger-full-access"', "check_for_update_on_startup = false"],
@@ -130,34 +136,25 @@ const SET_UP: Readonly<Record<CodingTool, (at: At, server: Server, prompt: strin
       ...[`base_url = "http://127.0.0.1:${port}/v1"`, 'env_key = "OPENAI_API_KEY"'],
       ...["supports_websockets = false", "request_max_retries = 0", "stream_max_retries = 0"],
       ...[`[projects.${JSON.stringify(project)}]`, 'trust_level = "trusted"'],
-      ...["[mcp_servers.deaddrop]", `command = ${JSON.stringify(command)}`],
-      ...[`args = ${JSON.stringify(args)}`, "startup_timeout_sec = 120"],
-      `env = { HOME = ${JSON.stringify((env as { HOME: string }).HOME)} }`,
     ];
     const folder = join(home, "codex");
     mkdirSync(folder);
     writeFileSync(join(folder, "config.toml"), `${lines.join("\n")}\n`);
-    const argv = ["exec", "--skip-git-repo-check", "--json", prompt];
-    return { env: { CODEX_HOME: folder, OPENAI_API_KEY: "dummy" }, argv, input: "" };
+    return { CODEX_HOME: folder, OPENAI_API_KEY: "dummy" };
   },
-  gemini({ home, project, port }, server, prompt) {
+  gemini({ home, project, port }) {
     json(join(home, ".gemini", "settings.json"), {
       security: { auth: { selectedType: "gemini-api-key" } },
       general: { disableAutoUpdate: true, disableUpdateNag: true },
       privacy: { usageStatisticsEnabled: false },
     });
     json(join(home, ".gemini", "trustedFolders.json"), { [project]: "TRUST_FOLDER" });
-    json(join(project, ".gemini", "settings.json"), {
-      mcpServers: { deaddrop: { ...server, trust: true } },
-    });
-    const env = {
-      GEMINI_API_KEY: "dummy",
-      GOOGLE_GEMINI_BASE_URL: `http://127.0.0.1:${port}`,
-    };
-    return { env, argv: ["-p", prompt], input: "" };
+    return { GEMINI_API_KEY: "dummy", GOOGLE_GEMINI_BASE_URL: `http://127.0.0.1:${port}` };
   },
-  opencode({ project, port }, { command, args, env }, prompt) {
+  opencode({ project, port }) {
     json(join(project, "opencode.json"), {
+      // OpenCode would write it into the file.
+      $schema: "https://opencode.ai/config.json",
       ...{ model: "scripted/m1", small_model: "scripted/m1", autoupdate: false },
       share: "disabled",
       provider: {
@@ -167,16 +164,48 @@ const SET_UP: Readonly<Record<CodingTool, (at: At, server: Server, prompt: strin
           models: { m1: { name: "m1", limit: { context: 200_000, output: 8_000 } } },
         },
       },
-      mcp: {
-        deaddrop: {
-          ...{ type: "local", command: [command, ...args], environment: env },
-          ...{ enabled: true, timeout: 120_000 },
-        },
-      },
     });
-    const quiet = { OPENCODE_DISABLE_MODELS_FETCH: "1", OPENCODE_DISABLE_AUTOUPDATE: "1" };
-    return { env: quiet, argv: ["run"], input: prompt };
+    return { OPENCODE_DISABLE_MODELS_FETCH: "1", OPENCODE_DISABLE_AUTOUPDATE: "1" };
   },
+};
+
+/** Our server in the tool's own files, as docs/agents.md has it. */
+const JOINED: Readonly<Record<CodingTool, (at: At, server: Server) => void>> = {
+  claude({ project }, server) {
+    json(join(project, ".mcp.json"), { mcpServers: { deaddrop: server } });
+  },
+  codex({ home }, { command, args, env }) {
+    const lines = [
+      ...["[mcp_servers.deaddrop]", `command = ${JSON.stringify(command)}`],
+      ...[`args = ${JSON.stringify(args)}`, "startup_timeout_sec = 120"],
+      `env = { HOME = ${JSON.stringify((env as { HOME: string }).HOME)} }`,
+    ];
+    appendFileSync(join(home, "codex", "config.toml"), `${lines.join("\n")}\n`);
+  },
+  gemini({ project }, server) {
+    json(join(project, ".gemini", "settings.json"), {
+      mcpServers: { deaddrop: { ...server, trust: true } },
+    });
+  },
+  opencode({ project }, { command, args, env: environment }) {
+    const path = join(project, "opencode.json");
+    const entry = { type: "local", command: [command, ...args], environment, enabled: true };
+    const own = JSON.parse(readFileSync(path, "utf8")) as object;
+    json(path, { ...own, mcp: { deaddrop: { ...entry, timeout: 120_000 } } });
+  },
+};
+
+/** How it is run without a person. */
+const ALONE: Readonly<
+  Record<
+    CodingTool,
+    (prompt: string) => { readonly argv: readonly string[]; readonly input: string }
+  >
+> = {
+  claude: (prompt) => ({ argv: ["-p", prompt], input: "" }),
+  codex: (prompt) => ({ argv: ["exec", "--skip-git-repo-check", "--json", prompt], input: "" }),
+  gemini: (prompt) => ({ argv: ["-p", prompt], input: "" }),
+  opencode: (prompt) => ({ argv: ["run"], input: prompt }),
 };
 
 function json(path: string, value: object): void {

@@ -30,7 +30,10 @@ import { checkForeignLines } from "../../../setup/checks/log-checks.ts";
 import { setupHost, type SetupHost } from "../../../setup/host.ts";
 import { wholeLogs } from "../../../storage/archive/whole-logs.ts";
 import { DEFAULT_LIMITS } from "../../../wire/limits.ts";
-import { findHandle, findWire, type Cli, type GlobalFlags } from "../../context.ts";
+import { missingApprovals } from "../../../agents/integrate/approvals.ts";
+import { integrationRecord } from "../../../agents/integrate/record.ts";
+import { findHandle, findWire, homeOf, type Cli, type GlobalFlags } from "../../context.ts";
+import { recordPath } from "../../integrate/joining.ts";
 import { EXIT_WRONG, liveTroubles } from "../../live/live-troubles.ts";
 import { emit, table, type Cell, type Paint, type Style } from "../../output/output.ts";
 import { growthText } from "../../live/growth-text.ts";
@@ -111,10 +114,18 @@ function wireFindings(cli: Cli, host: SetupHost, flags: GlobalFlags): readonly F
       checkClock(nowMs, folder, place?.config.limits.maxClockSkewSeconds ?? 300),
     ]),
   ];
-  return [...loaded, ...onDisk, ...(place === undefined ? [] : placeFindings(host, place))];
+  return [
+    ...loaded,
+    ...onDisk,
+    ...(place === undefined ? [] : placeFindings(host, place, cli.env)),
+  ];
 }
 
-function placeFindings(host: SetupHost, place: AgentConfig): readonly Finding[] {
+function placeFindings(
+  host: SetupHost,
+  place: AgentConfig,
+  env: NodeJS.ProcessEnv,
+): readonly Finding[] {
   const { nowMs } = host;
   const disk = wholeLogs(host.disk, place.wire.folder);
   return [
@@ -132,7 +143,25 @@ function placeFindings(host: SetupHost, place: AgentConfig): readonly Finding[] 
     ...checking("logs", () => checkForeignLines(disk, place)),
     ...checking("growth", () => growthOf(disk, place).flatMap(growthFinding)),
     ...checking("daemon", () => [checkDaemon(disk, place)]),
+    ...checking("coding tools", () => toolFindings(host, place, env)),
   ];
+}
+
+/** What the person of a tool has not approved yet, in tools that are joined. Spec 8.3. */
+function toolFindings(
+  { disk }: SetupHost,
+  { paths }: AgentConfig,
+  env: NodeJS.ProcessEnv,
+): readonly Finding[] {
+  const written = integrationRecord(disk, recordPath(paths)).read();
+  return missingApprovals({ disk, env, home: homeOf(env) }, written).map(
+    ({ tool, folder, missing }) =>
+      warning(
+        "coding tools",
+        `${tool} does not run what joins it to the wire in ${folder}`,
+        missing,
+      ),
+  );
 }
 
 /** A line for all that is there: what is large comes with what to do. */

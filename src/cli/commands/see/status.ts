@@ -1,5 +1,6 @@
 import { Command, Option } from "commander";
 import type { AgentState, StatusChange } from "../../../api/client.ts";
+import type { ToolSessionView } from "../../../api/tool-sessions.ts";
 import type { ParkedView, StatusView } from "../../../api/views.ts";
 import { safeModeEnd } from "../../../protocol/incidents/safe-mode-end.ts";
 import { unownedText } from "../../../storage/unowned-logs.ts";
@@ -51,7 +52,11 @@ export function command(cli: Cli): Command {
 }
 
 export async function run(cli: Cli, flags: GlobalFlags): Promise<void> {
-  const view = await withClient(cli, flags, (client) => client.view("status"));
+  const view = await withClient(cli, flags, async (client): Promise<StatusView> => {
+    const status = await client.view("status");
+    // Only a daemon that runs knows of them.
+    return client.viaDaemon ? { ...status, sessions: await client.ask("sessions") } : status;
+  });
   emit(cli, flags, view, (paint) => statusText(cli, view, paint));
 }
 
@@ -102,6 +107,10 @@ function statusText(cli: Cli, view: StatusView, paint: Paint): string {
       "Peers",
       view.peers.map((peer) => peerRow(peer, nowMs)),
     ),
+    section(
+      "Sessions",
+      (view.sessions ?? []).map((session) => sessionRow(session, nowMs)),
+    ),
     `${paint("bold", "Unread")} ${view.unread}${noticesText(view)}`,
     section(
       "You owe",
@@ -124,6 +133,25 @@ function statusText(cli: Cli, view: StatusView, paint: Paint): string {
     `${paint("bold", "Next")}  ${paint("green", sanitise(view.next))}`,
   ];
   return parts.filter((part) => part !== "").join("\n\n");
+}
+
+/** A session of a coding tool. Its name is the tool's own. */
+function sessionRow(
+  { tool, session, state, last_event: last, wake, is_second: isSecond }: ToolSessionView,
+  nowMs: number,
+): Cell[] {
+  const woken = isSecond
+    ? "not woken: another one is"
+    : wake === null
+      ? "not woken"
+      : `woken by ${wake}`;
+  return [
+    { text: tool, style: "bold" },
+    { text: sanitise(session.slice(0, 12)) },
+    { text: state },
+    { text: `last event ${when(last, nowMs)}` },
+    { text: woken },
+  ];
 }
 
 const STOP_HOOK: Record<ParkedView["stop_hook"], string> = {

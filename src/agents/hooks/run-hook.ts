@@ -1,0 +1,66 @@
+import { TOOLS, type HookAnswer } from "../../api/tool-sessions.ts";
+import { noDaemonText } from "../../framing/mail-text.ts";
+import { daemonOf, type HookIdentity, type HookProcess } from "./hook-daemon.ts";
+import { sessionOwner, wakeWayOf } from "./session-owner.ts";
+import { outputOf, readEvent, type ToolEvent } from "./tool-hooks.ts";
+import { waitForWake } from "./wait-for-wake.ts";
+
+/** No tool may be kept waiting for longer. */
+export const HOOK_LIMIT_MS = 2_000;
+
+/** What `hook` was called with; undefined when it cannot be told for whom. */
+export function parseHookArguments(
+  args: readonly string[],
+): (HookIdentity & { readonly isWaiter: boolean }) | undefined {
+  const [name, ...rest] = args;
+  const tool = TOOLS.find((each) => each === name);
+  const valueOf = (flag: string): string | undefined => {
+    const at = rest.indexOf(flag);
+    return at === -1 ? undefined : rest[at + 1];
+  };
+  const [handle, wireDir] = [valueOf("--as"), valueOf("--wire")];
+  if (tool === undefined || handle === undefined || wireDir === undefined) return undefined;
+  return { tool, handle, wireDir, isWaiter: rest.includes("--wait") };
+}
+
+/**
+ * One run of a tool's hook: reads the event, asks the daemon, prints what the tool takes. On any doubt
+ * it prints nothing. Returns the exit code: 0, or 2 from a waiter that wakes. Spec 8.3.
+ */
+export async function runToolHook(args: readonly string[], io: HookProcess): Promise<number> {
+  const at = parseHookArguments(args);
+  if (at === undefined) return 0;
+  try {
+    const input = await io.input();
+    if (input === undefined) return 0;
+    if (at.isWaiter) return await waitForWake(at, input, io);
+    const event = readEvent(at.tool, input);
+    if (event !== undefined) await answer(at, event, io);
+  } catch {
+    // Whatever it is, the tool's turn must not suffer from it; `deaddrop doctor` finds it.
+  }
+  return 0;
+}
+
+async function answer(at: HookIdentity, event: ToolEvent, io: HookProcess): Promise<void> {
+  const daemon = await daemonOf(at, io.env, HOOK_LIMIT_MS);
+  if (daemon === undefined) {
+    const say = event.moment === "start" ? noDaemonText(at.handle) : null;
+    const text = outputOf(at.tool, event, { say, goOn: false });
+    if (text !== "") await io.print(text);
+    return;
+  }
+  const { tool } = at;
+  const { session, moment, isContinued } = event;
+  const owner = sessionOwner();
+  const asked = { tool, session, moment, isContinued, process: owner };
+  const wake = wakeWayOf(tool, owner, io.env);
+  const answered = (await daemon.call("hook", { ...asked, wake })) as HookAnswer;
+  const text = outputOf(tool, event, answered);
+  if (text !== "") {
+    await io.print(text);
+    // Only now: what was counted and not shown is counted again.
+    await daemon.call("named", { tool, session, marks: answered.marks });
+  }
+  daemon.close();
+}

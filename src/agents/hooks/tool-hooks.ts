@@ -1,0 +1,90 @@
+import type { HookAnswer, Moment, Tool } from "../../api/tool-sessions.ts";
+
+/** What of a hook's input concerns us. */
+export interface ToolEvent {
+  /** As the tool calls it. */
+  readonly name: string;
+  readonly moment: Moment;
+  readonly session: string;
+  /** A hook has had this turn go on already. */
+  readonly isContinued: boolean;
+}
+
+/** How one tool speaks with its hooks. */
+interface ToolHooks {
+  readonly moments: Readonly<Record<string, Moment>>;
+  /** What keeps the agent from ending its turn. */
+  readonly goOn: "block" | "deny";
+}
+
+const LIKE_CLAUDE = {
+  SessionStart: "start",
+  UserPromptSubmit: "prompt",
+  PostToolUse: "call",
+  Stop: "turn_end",
+  SessionEnd: "end",
+} as const;
+
+/**
+ * Seen in Claude Code 2.1.197, Codex 0.169.0, Gemini CLI 0.61.0 and OpenCode 1.18.33; OpenCode's plugin
+ * is ours and speaks as Claude Code does. Spec 8.3.
+ */
+const HOOKS: { readonly [T in Tool]: ToolHooks } = {
+  claude: { moments: LIKE_CLAUDE, goOn: "block" },
+  codex: { moments: LIKE_CLAUDE, goOn: "block" },
+  gemini: {
+    moments: {
+      SessionStart: "start",
+      BeforeAgent: "prompt",
+      AfterTool: "call",
+      AfterAgent: "turn_end",
+      SessionEnd: "end",
+    },
+    goOn: "deny",
+  },
+  opencode: { moments: LIKE_CLAUDE, goOn: "block" },
+};
+
+/** Longer names are no names that a tool gives its sessions. */
+const MAX_SESSION = 256;
+
+/**
+ * Undefined: an event that does not concern us, one of a subagent, or input that is not what the tool
+ * writes.
+ */
+export function readEvent(tool: Tool, input: string): ToolEvent | undefined {
+  let given: unknown;
+  try {
+    given = JSON.parse(input);
+  } catch {
+    return undefined;
+  }
+  if (typeof given !== "object" || given === null) return undefined;
+  const {
+    hook_event_name: name,
+    session_id: session,
+    agent_id: subagent,
+    stop_hook_active,
+  } = given as Record<string, unknown>;
+  if (typeof name !== "string" || typeof session !== "string" || subagent !== undefined) {
+    return undefined;
+  }
+  if (session === "" || session.length > MAX_SESSION) return undefined;
+  const { moments } = HOOKS[tool];
+  const moment = Object.hasOwn(moments, name) ? moments[name] : undefined;
+  if (moment === undefined) return undefined;
+  return { name, moment, session, isContinued: stop_hook_active === true };
+}
+
+/** What the hook prints: JSON as the tool takes it, or nothing. */
+export function outputOf(
+  tool: Tool,
+  { name, moment }: ToolEvent,
+  { say, goOn }: Pick<HookAnswer, "say" | "goOn">,
+): string {
+  if (say === null || moment === "end") return "";
+  if (moment === "turn_end") {
+    return goOn ? JSON.stringify({ decision: HOOKS[tool].goOn, reason: say }) : "";
+  }
+  return JSON.stringify({ hookSpecificOutput: { hookEventName: name, additionalContext: say } });
+}

@@ -1,0 +1,101 @@
+import { basename, dirname, join } from "node:path";
+import { parse } from "smol-toml";
+import type { Tool } from "../../api/tool-sessions.ts";
+import type { Disk } from "../../storage/disk/disk.ts";
+import { textOf } from "../../setup/project-files.ts";
+import type { Written } from "./record.ts";
+
+/** What a tool waits for before it runs our part: only its person can give that. */
+export interface Approval {
+  readonly tool: Tool;
+  /** The folder of the project, or the person's home. */
+  readonly folder: string;
+  readonly missing: string;
+}
+
+interface Place {
+  readonly disk: Disk;
+  readonly home: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** Of the tools that are joined, what their person has not approved yet. Nothing is written. */
+export function missingApprovals(place: Place, written: Written): Approval[] {
+  return Object.keys(written.files).flatMap((path): Approval[] => {
+    const folder = dirname(dirname(path));
+    const ending = `${basename(dirname(path))}/${basename(path)}`;
+    if (/^\.claude\/settings(?:\.local)?\.json$/u.test(ending)) {
+      return isTrustedByClaude(place, folder)
+        ? []
+        : [
+            {
+              tool: "claude",
+              folder,
+              missing: "start claude there, and accept its trust question",
+            },
+          ];
+    }
+    if (ending === ".gemini/settings.json") {
+      return isTrustedByGemini(place, folder)
+        ? []
+        : [{ tool: "gemini", folder, missing: "start gemini there, and trust the folder" }];
+    }
+    if (basename(path) === "hooks.json") {
+      return isReviewedInCodex(place, path)
+        ? []
+        : [{ tool: "codex", folder, missing: "start codex there, and review its hooks" }];
+    }
+    return [];
+  });
+}
+
+function isTrustedByClaude({ disk, home }: Place, folder: string): boolean {
+  if (folder === home) return true;
+  const { projects } = json(disk, join(home, ".claude.json"));
+  return field(field(projects, folder), "hasTrustDialogAccepted") === true;
+}
+
+/** A folder is trusted by itself or with one above it. */
+function isTrustedByGemini({ disk, home }: Place, folder: string): boolean {
+  if (folder === home) return true;
+  const trusted = json(disk, join(home, ".gemini", "trustedFolders.json"));
+  for (let at = folder; ; at = dirname(at)) {
+    const said = trusted[at];
+    if (said !== undefined) return said === "TRUST_FOLDER" || said === "TRUST_PARENT";
+    if (at === dirname(at)) return false;
+  }
+}
+
+function isReviewedInCodex({ disk, home, env }: Place, path: string): boolean {
+  const config = join(env["CODEX_HOME"] ?? join(home, ".codex"), "config.toml");
+  const states = field(field(toml(disk, config), "hooks"), "state");
+  if (typeof states !== "object" || states === null) return false;
+  return Object.keys(states).some((name) => name.startsWith(`${path}:`));
+}
+
+function field(value: unknown, name: string): unknown {
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
+  return (value as Record<string, unknown>)[name];
+}
+
+function json(disk: Disk, path: string): Record<string, unknown> {
+  return read(disk, path, (text) => JSON.parse(text) as unknown);
+}
+
+function toml(disk: Disk, path: string): Record<string, unknown> {
+  return read(disk, path, parse);
+}
+
+/** A tool's own state: what cannot be read of it says nothing. */
+function read(
+  disk: Disk,
+  path: string,
+  parsed: (text: string) => unknown,
+): Record<string, unknown> {
+  try {
+    const value = parsed(textOf(disk, path) ?? "");
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,26 @@
+import { DeaddropError } from "../../api/errors.ts";
+
+/** Our part of one file of a tool. The text of a file is undefined while there is none. */
+export interface FileEdit {
+  readonly path: string;
+  /** Several tools read it: it goes with the last of them, and stays when it was there before all. */
+  readonly isShared: boolean;
+  /** The text with our part in it. Throws DeaddropError ("config") for what it cannot read. */
+  put(text: string | undefined): string;
+  /** The text without it; undefined when nothing else is left. */
+  take(text: string): string | undefined;
+}
+
+/** Nothing of the file was changed. */
+export function unreadable(path: string, problem: string, hint?: string): DeaddropError {
+  return new DeaddropError("config", `${path}: ${problem}`, {
+    hint: hint ?? "correct the file, and run this again; nothing was changed",
+  });
+}
+
+/** The file has our part already, for another agent or another wire. */
+export function boundElsewhere(path: string, tool: string): DeaddropError {
+  return new DeaddropError("config", `${path} joins ${tool} to another agent or wire already`, {
+    hint: `\`deaddrop integrate ${tool} --remove\` as that agent takes it out; nothing was changed`,
+  });
+}

@@ -1,0 +1,129 @@
+import { existsSync, rmdirSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Disk } from "../../storage/disk/disk.ts";
+import { realFile, textOf } from "../../setup/project-files.ts";
+import type { FileEdit } from "./file-edit.ts";
+import type { IntegrationRecord, Written, WrittenFile } from "./record.ts";
+
+/** What becomes of one file; undefined: there is none. */
+export interface FileChange {
+  readonly path: string;
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+}
+
+/** The files that are changed: those of one folder, the project or the person's home. */
+export interface Place {
+  readonly disk: Disk;
+  readonly root: string;
+  /** For whom they are changed: a tool with its scope. */
+  readonly user: string;
+}
+
+const [NEW_FILE, NEW_FOLDER] = [0o644, 0o755];
+
+/** What joining would change; nothing when all is there. Throws DeaddropError ("config"). */
+export function joiningChanges(place: Place, edits: readonly FileEdit[]): FileChange[] {
+  return changesOf(place, edits, (edit, before) => edit.put(before));
+}
+
+/**
+ * What taking it out would change: a file that is as we left it gets back what was there before; from
+ * one that was changed since, our part alone is taken.
+ */
+export function removalChanges(
+  place: Place,
+  edits: readonly FileEdit[],
+  { files }: Written,
+): FileChange[] {
+  return changesOf(place, edits, (edit, before) => {
+    if (before === undefined) return undefined;
+    const known = files[edit.path];
+    const isUsed = known?.users.some((user) => user !== place.user) === true;
+    if (isUsed || (known === undefined && edit.isShared)) return before;
+    return known?.after === before ? (known.before ?? undefined) : edit.take(before);
+  });
+}
+
+/** Writes what joins the tool, each file by a rename; what was there before is recorded first. */
+export function join(
+  place: Place,
+  edits: readonly FileEdit[],
+  changes: readonly FileChange[],
+  record: IntegrationRecord,
+): void {
+  const { files, folders } = record.read();
+  const next: Record<string, WrittenFile> = { ...files };
+  for (const { path, before, after } of changes) {
+    const known = files[path];
+    const isOurs = known !== undefined && known.after === before;
+    const edit = edits.find((each) => each.path === path);
+    // Where others have written since, what is there without our part is what it goes back to.
+    const original = isOurs ? known.before : before === undefined ? null : edit?.take(before);
+    next[path] = { before: original ?? null, after: after ?? "", users: known?.users ?? [] };
+  }
+  for (const { path } of edits) {
+    const known = next[path];
+    if (known === undefined) continue;
+    next[path] = { ...known, users: [...new Set([...known.users, place.user])] };
+  }
+  const made = changes.flatMap(({ path }) => missingFolders(path));
+  record.write({ files: next, folders: [...new Set([...folders, ...made])] });
+  for (const change of changes) write(place, change);
+}
+
+/** Writes what takes the tool out, and removes the folders that were made for it and are empty. */
+export function remove(
+  place: Place,
+  edits: readonly FileEdit[],
+  changes: readonly FileChange[],
+  record: IntegrationRecord,
+): void {
+  const { files, folders } = record.read();
+  for (const change of changes) write(place, change);
+  const next: Record<string, WrittenFile> = { ...files };
+  for (const { path } of edits) {
+    const known = next[path];
+    const users = known?.users.filter((user) => user !== place.user) ?? [];
+    if (known === undefined || users.length === 0) Reflect.deleteProperty(next, path);
+    else next[path] = { ...known, users };
+  }
+  for (const folder of folders.toReversed()) removeEmpty(folder);
+  record.write({ files: next, folders: folders.filter((folder) => existsSync(folder)) });
+}
+
+function changesOf(
+  { disk, root }: Place,
+  edits: readonly FileEdit[],
+  next: (edit: FileEdit, before: string | undefined) => string | undefined,
+): FileChange[] {
+  return edits.flatMap((edit) => {
+    const before = textOf(disk, realFile(disk, root, edit.path));
+    const after = next(edit, before);
+    return before === after ? [] : [{ path: edit.path, before, after }];
+  });
+}
+
+function write({ disk, root }: Place, { path, after }: FileChange): void {
+  const real = realFile(disk, root, path);
+  if (after === undefined) {
+    disk.remove(real);
+    return;
+  }
+  disk.makeFolder(dirname(real), NEW_FOLDER);
+  disk.replace(real, Buffer.from(after, "utf8"), disk.stat(real)?.mode ?? NEW_FILE);
+}
+
+/** Outermost first. */
+function missingFolders(path: string): string[] {
+  const folder = dirname(path);
+  return existsSync(folder) ? [] : [...missingFolders(folder), folder];
+}
+
+function removeEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // Something else is in it by now, or it has gone.
+  }
+}

@@ -1,0 +1,51 @@
+import type { Tool } from "../../api/tool-sessions.ts";
+import type { FileEdit } from "./file-edit.ts";
+
+/** Where the files are that a tool reads: of the person, of the project, of the person in the project. */
+export const SCOPES = ["user", "project", "local"] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** For whom a tool is joined, and where. */
+export interface Joining {
+  readonly tool: Tool;
+  readonly scope: Scope;
+  readonly handle: string;
+  readonly wireDir: string;
+  /** The folder of the project, and the person's home. */
+  readonly project: string;
+  readonly home: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** The program and its first arguments that run `deaddrop`. */
+  readonly program: readonly string[];
+  /** The text of SKILL.md, and of the plugin of OpenCode. */
+  readonly skill: string;
+  readonly plugin: string;
+}
+
+/** What joins a tool to a wire: our parts of its files, and what the person has to do there. */
+export interface Integration {
+  readonly edits: readonly FileEdit[];
+  readonly left: readonly string[];
+}
+
+/** The arguments that bind a hook or a server to its agent, whatever the environment says. */
+function identityArgs({ handle, wireDir }: Joining): readonly string[] {
+  return ["--as", handle, "--wire", wireDir];
+}
+
+/** The program and its arguments. */
+export function commandOf(at: Joining, ...args: readonly string[]): readonly string[] {
+  return [...at.program, ...args, ...identityArgs(at)];
+}
+
+/** As one line for a shell, for tools that take nothing else. */
+export function shellLine(words: readonly string[]): string {
+  return words
+    .map((word) => (/^[\w./:@%+=-]+$/u.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
+    .join(" ");
+}
+
+/** Every version of ours has this in its words, whichever way `deaddrop` is run. */
+export function isHookOf(tool: Tool, words: unknown): boolean {
+  return new RegExp(`deaddrop[^|]*hook\\W+${tool}\\b`, "u").test(JSON.stringify(words) ?? "");
+}

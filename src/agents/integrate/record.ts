@@ -1,0 +1,47 @@
+import { dirname } from "node:path";
+import { PRIVATE_FILE, PRIVATE_FOLDER } from "../../storage/private/private-folders.ts";
+import type { Disk } from "../../storage/disk/disk.ts";
+import { textOf } from "../../setup/project-files.ts";
+
+/** What we wrote to a file. */
+export interface WrittenFile {
+  /** What was there before, without any part of ours; null: no file. */
+  readonly before: string | null;
+  readonly after: string;
+  /** For whom: tools with their scopes. */
+  readonly users: readonly string[];
+}
+
+/** What we wrote, so that it can be taken back to the last byte. */
+export interface Written {
+  readonly files: Readonly<Record<string, WrittenFile>>;
+  /** Folders that were made for them, each behind the one it is in. */
+  readonly folders: readonly string[];
+}
+
+const NOTHING: Written = { files: {}, folders: [] };
+
+/** The record of one agent's integrations, in its private folder. */
+export interface IntegrationRecord {
+  read(): Written;
+  write(written: Written): void;
+}
+
+export function integrationRecord(disk: Disk, path: string): IntegrationRecord {
+  return {
+    read() {
+      const text = textOf(disk, path);
+      if (text === undefined) return NOTHING;
+      try {
+        return JSON.parse(text) as Written;
+      } catch {
+        // Damaged: our parts are still taken out, one by one.
+        return NOTHING;
+      }
+    },
+    write(written) {
+      disk.makeFolder(dirname(path), PRIVATE_FOLDER);
+      disk.replace(path, Buffer.from(`${JSON.stringify(written, null, 2)}\n`), PRIVATE_FILE);
+    },
+  };
+}

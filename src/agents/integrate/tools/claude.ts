@@ -1,0 +1,50 @@
+import { join } from "node:path";
+import { jsonEdit, type JsonEntry } from "../json-entries.ts";
+import { commandOf, isHookOf, type Integration, type Joining } from "../integration.ts";
+import { blockEdit } from "../text-block.ts";
+import { wholeFile } from "../whole-file.ts";
+
+const CLAUDE_HOOK_SECONDS = 5;
+/** A waiter waits as long as it may; the tool takes no more than this as a timer. */
+const WAITER_SECONDS = 2_000_000;
+const EVENTS = ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"];
+/** After these the session waits for its person: a waiter is armed. */
+const WAITING_EVENTS = ["SessionStart", "Stop"];
+
+/** Claude Code, as of 2.1.197. */
+export function claude(at: Joining): Integration {
+  const { scope, home, project } = at;
+  const root = scope === "user" ? home : project;
+  const folder = join(root, ".claude");
+  const settings = join(folder, scope === "local" ? "settings.local.json" : "settings.json");
+  const servers = scope === "user" ? join(home, ".claude.json") : join(project, ".mcp.json");
+  const [command, ...args] = commandOf(at, "mcp");
+  const server = { path: ["mcpServers", "deaddrop"], value: { command, args } };
+  const instructions = scope === "user" ? join(folder, "CLAUDE.md") : join(project, "CLAUDE.md");
+  return {
+    edits: [
+      jsonEdit(servers, "claude", [server]),
+      jsonEdit(settings, "claude", hooks(at)),
+      wholeFile(join(folder, "skills", "deaddrop", "SKILL.md"), "claude", {
+        text: at.skill,
+        mark: "name: deaddrop",
+      }),
+      blockEdit(instructions),
+    ],
+    left: [
+      "start claude in the project and accept its trust question, if it asks one",
+      "approve the tools of deaddrop when claude asks, or allow them: /permissions, mcp__deaddrop",
+    ],
+  };
+}
+
+function hooks(at: Joining): JsonEntry[] {
+  const [command = "", ...args] = commandOf(at, "hook", "claude");
+  const hook = { type: "command", command, args, timeout: CLAUDE_HOOK_SECONDS };
+  const waiter = { ...hook, args: [...args, "--wait"], asyncRewake: true, timeout: WAITER_SECONDS };
+  return EVENTS.map((event) => ({
+    path: ["hooks", event],
+    value: { hooks: WAITING_EVENTS.includes(event) ? [hook, waiter] : [hook] },
+    isOurs: (item) => isHookOf("claude", item),
+  }));
+}

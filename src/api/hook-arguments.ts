@@ -1,0 +1,63 @@
+import {
+  asObject,
+  count,
+  flag,
+  lineNumbers,
+  needed,
+  oneOf,
+  text,
+  type Given,
+} from "./json-arguments.ts";
+import {
+  MOMENTS,
+  TOOLS,
+  type HookEvent,
+  type SessionName,
+  type SessionProcess,
+  type WakeWay,
+} from "./tool-sessions.ts";
+import type { Marks } from "./views.ts";
+
+/** What hooks and waiters send, read from the JSON of a request. Throws DeaddropError ("usage"). */
+export function parseHookEvent(json: unknown): HookEvent {
+  const given = asObject(json);
+  return {
+    ...sessionName(given),
+    moment: needed(given, "moment", oneOf(MOMENTS)),
+    isContinued: needed(given, "isContinued", flag),
+    process: sessionProcess(given),
+    wake: given["wake"] === undefined ? undefined : wakeWay(asObject(given["wake"])),
+  };
+}
+
+export function parseNamed(json: unknown): { readonly name: SessionName; readonly marks: Marks } {
+  const given = asObject(json);
+  return { name: sessionName(given), marks: needed(given, "marks", lineNumbers) };
+}
+
+export function parseAwait(json: unknown): SessionName & Pick<HookEvent, "process"> {
+  const given = asObject(json);
+  return { ...sessionName(given), process: sessionProcess(given) };
+}
+
+function sessionName(given: Given): SessionName {
+  return {
+    tool: needed(given, "tool", oneOf(TOOLS)),
+    session: needed(given, "session", text),
+  };
+}
+
+function sessionProcess(given: Given): SessionProcess | undefined {
+  if (given["process"] === undefined) return undefined;
+  const process = asObject(given["process"]);
+  return { pid: needed(process, "pid", count), started: needed(process, "started", text) };
+}
+
+function wakeWay(given: Given): WakeWay {
+  const by = needed(given, "by", oneOf(["codex", "tmux"]));
+  if (by === "tmux") {
+    return { by, server: needed(given, "server", text), pane: needed(given, "pane", text) };
+  }
+  const home = given["home"] === undefined ? undefined : needed(given, "home", text);
+  return { by, program: needed(given, "program", text), home };
+}

@@ -1,0 +1,69 @@
+import type { Marks } from "../protocol/receipts/mail.ts";
+
+/** Tools that agents run in, as `hook` and `integrate` name them. Spec 8.3. */
+export const TOOLS = ["claude", "codex", "gemini", "opencode"] as const;
+export type Tool = (typeof TOOLS)[number];
+
+/**
+ * Where in the work of a session a tool runs its hook: the session begins or goes on, the person has
+ * written, a tool call has ended, the turn ends, the session ends.
+ */
+export const MOMENTS = ["start", "prompt", "call", "turn_end", "end"] as const;
+export type Moment = (typeof MOMENTS)[number];
+
+/** One session of a tool. */
+export interface SessionName {
+  readonly tool: Tool;
+  /** As the tool names it. */
+  readonly session: string;
+}
+
+/** The process whose end ends the session. */
+export interface SessionProcess {
+  readonly pid: number;
+  /** When it was started, as the system tells it; a pid is given out again. */
+  readonly started: string;
+}
+
+/** Ways to reach an idle session that the daemon goes by itself. */
+export type WakeWay =
+  | { readonly by: "codex"; readonly program: string; readonly home: string | undefined }
+  | { readonly by: "tmux"; readonly server: string; readonly pane: string };
+
+/** What a hook tells the daemon. */
+export interface HookEvent extends SessionName {
+  readonly moment: Moment;
+  /** At the end of a turn: a hook has had it go on already. */
+  readonly isContinued: boolean;
+  readonly process: SessionProcess | undefined;
+  readonly wake: WakeWay | undefined;
+}
+
+/** What the hook shows the model. No word of a peer is in it. Spec 8.2. */
+export interface HookAnswer {
+  /** Null: there is nothing to say. */
+  readonly say: string | null;
+  /** At the end of a turn: the agent is asked to go on, and `say` tells why. */
+  readonly goOn: boolean;
+  /** To be confirmed once it was shown. */
+  readonly marks: Marks;
+}
+
+/** Why a waiter ends: there is mail; or another one waits for the session now, or it has ended. */
+export type WakeAnswer =
+  | { readonly why: "mail"; readonly say: string; readonly marks: Marks }
+  | { readonly why: "replaced" | "ended" };
+
+/** A session as `status` shows it. */
+export interface ToolSessionView {
+  tool: Tool;
+  session: string;
+  state: "busy" | "idle";
+  /** Since when, and when it was last heard of: ISO-8601, UTC. */
+  since: string;
+  last_event: string;
+  /** How it would be woken; null: not at all. */
+  wake: "waiter" | WakeWay["by"] | null;
+  /** Another session of the agent is woken in its place. */
+  is_second: boolean;
+}

@@ -1,0 +1,92 @@
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { loadPlace } from "../../agent/config/agent-config.ts";
+import {
+  join as joinTool,
+  joiningChanges,
+  removalChanges,
+  remove as removeTool,
+  type FileChange,
+} from "../../agents/integrate/integrate.ts";
+import type { Joining, Scope } from "../../agents/integrate/integration.ts";
+import { integrationRecord } from "../../agents/integrate/record.ts";
+import { integrationOf } from "../../agents/integrate/tools/all-tools.ts";
+import type { Tool } from "../../api/tool-sessions.ts";
+import { setupHost } from "../../setup/host.ts";
+import type { AgentPaths } from "../../storage/paths.ts";
+import { findHandle, findWire, homeOf, type Cli, type GlobalFlags } from "../context.ts";
+import { pluginPath, programPath, skillPath } from "../program-path.ts";
+
+/** A tool in a place, as one agent is joined to it. */
+export interface ToolJoining {
+  readonly at: Joining;
+  readonly paths: AgentPaths;
+  /** What the person has to do in the tool. */
+  readonly left: readonly string[];
+  /** What would change; nothing has changed yet. */
+  joining(): FileChange[];
+  removal(): FileChange[];
+  join(changes: readonly FileChange[]): void;
+  remove(changes: readonly FileChange[]): void;
+}
+
+/** Where an agent's integrations are recorded: in its private folder. */
+export function recordPath(paths: AgentPaths): string {
+  return join(paths.configDir, "integrations.json");
+}
+
+export function joiningOf(
+  cli: Cli,
+  tool: Tool,
+  flags: GlobalFlags & { scope?: Scope },
+): ToolJoining {
+  const { disk, places } = setupHost(cli.env, cli.clock.nowMs());
+  const { handle, paths } = loadPlace(disk, places, {
+    wireDir: findWire(cli, flags),
+    handle: findHandle(cli, flags),
+    peers: flags.peer,
+  });
+  const at: Joining = {
+    ...{ tool, handle, scope: flags.scope ?? (tool === "claude" ? "local" : "project") },
+    ...{ wireDir: paths.wireDir, project: projectOf(cli.cwd), home: homeOf(cli.env), env: cli.env },
+    program: programWords(cli.env),
+    skill: readFileSync(skillPath(), "utf8"),
+    plugin: readFileSync(pluginPath(), "utf8"),
+  };
+  const { edits, left } = integrationOf(at);
+  const place = {
+    disk,
+    user: `${tool} ${at.scope}`,
+    root: at.scope === "user" ? at.home : at.project,
+  };
+  const record = integrationRecord(disk, recordPath(paths));
+  return {
+    at,
+    paths,
+    left,
+    joining: () => joiningChanges(place, edits),
+    removal: () => removalChanges(place, edits, record.read()),
+    join: (changes) => joinTool(place, edits, changes, record),
+    remove: (changes) => removeTool(place, edits, changes, record),
+  };
+}
+
+/** The top of the work tree, or the folder itself. */
+function projectOf(cwd: string): string {
+  for (let folder = cwd; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, ".git"))) return folder;
+    if (folder === dirname(folder)) return cwd;
+  }
+}
+
+/** `deaddrop`, where that is this very program; a tool asks its person again when the words change. */
+function programWords(env: NodeJS.ProcessEnv): readonly string[] {
+  const own = realpathSync(programPath());
+  const found = (env["PATH"] ?? "")
+    .split(delimiter)
+    .map((folder) => join(folder, "deaddrop"))
+    .find((path) => existsSync(path));
+  return found !== undefined && realpathSync(found) === own
+    ? ["deaddrop"]
+    : [process.execPath, programPath()];
+}

@@ -1,0 +1,85 @@
+import { createTwoFilesPatch } from "diff";
+import type { FileChange } from "../../agents/integrate/integrate.ts";
+import type { Joining, Scope } from "../../agents/integrate/integration.ts";
+import type { Tool } from "../../api/tool-sessions.ts";
+import { sanitiseLines } from "../../framing/sanitise.ts";
+import type { Cli, GlobalFlags } from "../context.ts";
+import { emit, type Paint } from "../output/output.ts";
+import { joiningOf } from "./joining.ts";
+
+export interface IntegrateFlags extends GlobalFlags {
+  scope?: Scope;
+  print?: boolean;
+  remove?: boolean;
+}
+
+/** `integrate --json`. */
+export interface IntegrateView {
+  tool: Tool;
+  /** What was done, or with --print would be done. */
+  action: "join" | "remove";
+  printed: boolean;
+  files: { path: string; what: "made" | "changed" | "removed" }[];
+  /** What the person has to do in the tool. */
+  left: string[];
+}
+
+/** `deaddrop integrate <tool>`: shows what it changes, and changes it. Spec 8.3. */
+export function runIntegrate(cli: Cli, tool: Tool, flags: IntegrateFlags): void {
+  const joining = joiningOf(cli, tool, flags);
+  const changes = flags.remove === true ? joining.removal() : joining.joining();
+  if (flags.print !== true) {
+    if (flags.remove === true) joining.remove(changes);
+    else joining.join(changes);
+  }
+  const view = viewOf(joining.at, joining.left, changes, flags);
+  emit(cli, flags, view, (paint) => textOf(view, changes, paint));
+}
+
+function viewOf(
+  { tool }: Joining,
+  left: readonly string[],
+  changes: readonly FileChange[],
+  { print, remove }: IntegrateFlags,
+): IntegrateView {
+  const what = ({ before, after }: FileChange) =>
+    before === undefined ? "made" : after === undefined ? "removed" : "changed";
+  return {
+    tool,
+    action: remove === true ? "remove" : "join",
+    printed: print === true,
+    files: changes.map((change) => ({ path: change.path, what: what(change) })),
+    left: remove === true ? [] : [...left],
+  };
+}
+
+function textOf(view: IntegrateView, changes: readonly FileChange[], paint: Paint): string {
+  const rows = changes.flatMap((change) => diffRows(change, paint));
+  const count = view.files.length;
+  const done = view.action === "remove" ? "taken out" : "joined";
+  const summary =
+    count === 0
+      ? `${view.tool}: nothing to change`
+      : view.printed
+        ? `${view.tool}: this would change ${count} files; nothing was changed`
+        : `${view.tool}: ${done}, ${count} files changed`;
+  const todo =
+    view.left.length === 0
+      ? []
+      : ["", "What is left to you:", ...view.left.map((each) => `  ${each}`)];
+  return [...rows, ...(rows.length > 0 ? [""] : []), summary, ...todo].join("\n");
+}
+
+/** What changes in a file. Its words are not ours. */
+function diffRows({ path, before = "", after = "" }: FileChange, paint: Paint): string[] {
+  const patch = createTwoFilesPatch(path, path, before, after, "", "", { context: 2 });
+  return patch
+    .split("\n")
+    .slice(1)
+    .filter((row) => row !== "")
+    .map((row) => {
+      const [line = ""] = sanitiseLines(row);
+      if (line.startsWith("+")) return paint("green", line);
+      return line.startsWith("-") ? paint("red", line) : line;
+    });
+}

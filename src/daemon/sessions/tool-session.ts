@@ -1,0 +1,112 @@
+import type {
+  HookEvent,
+  Moment,
+  SessionProcess,
+  ToolSessionView,
+} from "../../api/tool-sessions.ts";
+import type { Marks } from "../../api/views.ts";
+import { HOUR_MS, MINUTE_MS } from "../../wire/durations.ts";
+
+/** A session that no hook has spoken of for so long is busy no more. Spec 8.3. */
+const BUSY_LIMIT_MS = HOUR_MS;
+/** A person may have interrupted the turn, which no hook tells: then a wake joins in, or waits. */
+const SILENT_LIMIT_MS = 2 * MINUTE_MS;
+/** What was said at a prompt is said again with a later one after this time, if it is still unread. */
+const REMIND_MS = 30 * MINUTE_MS;
+
+/** One session of a tool, as the daemon knows it: what its hooks have told. Owned by tool-sessions. */
+export interface ToolSession {
+  readonly event: HookEvent;
+  readonly sinceMs: number;
+  readonly lastMs: number;
+  readonly isBusy: boolean;
+  /** What was shown in it, and when that was last done. */
+  readonly named: Marks;
+  readonly namedMs: number;
+  /** What it was asked to go on for at the end of a turn; and the overdue answers then. */
+  readonly askedFor: Marks;
+  readonly askedOverdue: number;
+  /** A waiter has waited for it: it is one that can be woken. */
+  readonly hasWaited: boolean;
+  /** It was told that another session is open too. */
+  readonly knowsOthers: boolean;
+}
+
+export function newSession(event: HookEvent, nowMs: number): ToolSession {
+  return {
+    ...{ event, sinceMs: nowMs, lastMs: nowMs, isBusy: false },
+    ...{
+      named: {},
+      namedMs: -Infinity,
+      askedFor: {},
+      askedOverdue: 0,
+      hasWaited: false,
+      knowsOthers: false,
+    },
+  };
+}
+
+/** The session after that event. The way to wake it stays as it was when an event names none. */
+export function afterEvent(session: ToolSession, event: HookEvent, nowMs: number): ToolSession {
+  const { process = session.event.process, wake = session.event.wake } = event;
+  const isBusy = busyAfter(event.moment) ?? session.isBusy;
+  return { ...session, event: { ...event, process, wake }, lastMs: nowMs, isBusy };
+}
+
+function busyAfter(moment: Moment): boolean | undefined {
+  if (moment === "prompt" || moment === "call") return true;
+  return moment === "turn_end" || moment === "end" ? false : undefined;
+}
+
+export function isBusy({ isBusy: said, lastMs }: ToolSession, nowMs: number): boolean {
+  return said && nowMs - lastMs < BUSY_LIMIT_MS;
+}
+
+/** One without a terminal is not: nobody would see its turn. */
+export function isWakeable({ event, hasWaited }: ToolSession): boolean {
+  return hasWaited || event.wake !== undefined;
+}
+
+/** A session at work hears of mail between its calls, and is not woken. */
+export function mayWake(session: ToolSession, nowMs: number): boolean {
+  return !session.isBusy || nowMs - session.lastMs > SILENT_LIMIT_MS;
+}
+
+/** Whether what is unread, though it was shown, is said again. */
+export function isReminded({ event, namedMs }: ToolSession, nowMs: number): boolean {
+  if (event.moment === "start") return true;
+  return event.moment === "prompt" && nowMs - namedMs > REMIND_MS;
+}
+
+/** It has been shown what these marks tell. */
+export function afterNaming(session: ToolSession, marks: Marks, nowMs: number): ToolSession {
+  return { ...session, named: higher(session.named, marks), namedMs: nowMs };
+}
+
+function higher(a: Marks, b: Marks): Marks {
+  const all = Object.entries(b).map(([log, line]) => [log, Math.max(line, a[log] ?? 0)] as const);
+  return { ...a, ...Object.fromEntries(all) };
+}
+
+/** One process has one session at a time: a new one takes the place of the one before. */
+export function isSameProcess(a: SessionProcess | undefined, b: typeof a): boolean {
+  return a !== undefined && b !== undefined && a.pid === b.pid && a.started === b.started;
+}
+
+export function sessionView(
+  session: ToolSession,
+  { nowMs, wallMs }: { readonly nowMs: number; readonly wallMs: number },
+  by: { readonly hasWaiter: boolean; readonly isSecond: boolean },
+): ToolSessionView {
+  const { event, sinceMs, lastMs } = session;
+  const time = (ms: number): string => new Date(wallMs - (nowMs - ms)).toISOString();
+  return {
+    tool: event.tool,
+    session: event.session,
+    state: isBusy(session, nowMs) ? "busy" : "idle",
+    since: time(sinceMs),
+    last_event: time(lastMs),
+    wake: by.hasWaiter ? "waiter" : (event.wake?.by ?? null),
+    is_second: by.isSecond,
+  };
+}

@@ -1,0 +1,340 @@
+import type {
+  HookAnswer,
+  HookEvent,
+  SessionName,
+  SessionProcess,
+  ToolSessionView,
+  WakeAnswer,
+  WakeWay,
+} from "../../api/tool-sessions.ts";
+import type { MailView, Marks } from "../../api/views.ts";
+import { mailText, otherSessionText, wakeText, type MailLook } from "../../framing/mail-text.ts";
+import type { Logger } from "../../agent/session/world.ts";
+import { MINUTE_MS, SECOND_MS } from "../../wire/durations.ts";
+import type { Wake } from "../wake.ts";
+import {
+  afterEvent,
+  afterNaming,
+  isBusy,
+  isReminded,
+  isSameProcess,
+  isWakeable,
+  mayWake,
+  newSession,
+  sessionView,
+  type ToolSession,
+} from "./tool-session.ts";
+import { WakeBudget, type WakeLimits, type WakingMessage } from "./wake-budget.ts";
+
+/** What the registry asks of its agent. */
+export interface SessionsAgent {
+  readonly handle: string;
+  peers(): readonly string[];
+  /** What is unread beyond the marks. */
+  mail(marks: Marks): Promise<MailView>;
+  /** The agent is at work, or it is not. */
+  setState(state: "busy" | "idle"): Promise<void>;
+}
+
+/** What its operator has set, and hears. */
+export interface SessionsOperator {
+  limits(): WakeLimits;
+  /** Nobody is to be woken now. */
+  isQuiet(): boolean;
+  /** The budget is used up. */
+  overBudget(): void;
+}
+
+/** What it does to processes. */
+export interface SessionsHost {
+  isAlive(process: SessionProcess): boolean;
+  /** Goes one of the ways; false when the session could not be reached, or is at work. */
+  reach(way: WakeWay, session: SessionName, text: string): Promise<boolean>;
+}
+
+export interface SessionsClock {
+  monoMs(): number;
+  wallMs(): number;
+  readonly wake: Wake;
+}
+
+export interface ToolSessionsOptions {
+  readonly agent: SessionsAgent;
+  readonly operator: SessionsOperator;
+  readonly host: SessionsHost;
+  readonly clock: SessionsClock;
+  readonly log: Logger;
+}
+
+/** The sessions of tools that our agent runs in: what they are told, and when they are woken. */
+export interface ToolSessions {
+  /** A hook of a tool was run. */
+  event(event: HookEvent): Promise<HookAnswer>;
+  /** What was answered has been shown. */
+  named(session: SessionName, marks: Marks): void;
+  /** Answers when the session is to be woken. `gone`: who waits has ended. */
+  awaitWake(
+    session: SessionName & { readonly process: SessionProcess | undefined },
+    gone: AbortSignal,
+  ): Promise<WakeAnswer>;
+  list(): ToolSessionView[];
+  /** A round of the agent has ended: there may be mail. */
+  rounded(): void;
+  stop(): void;
+}
+
+interface Waiter {
+  answer(answer: WakeAnswer): void;
+}
+
+const MAX_SESSIONS = 64;
+/** Mail that comes together wakes once; what is urgent waits for nothing. */
+const COALESCE_MS = 5 * SECOND_MS;
+/** A session that could not be reached is tried again. */
+const AGAIN_MS = MINUTE_MS;
+const NOTHING: HookAnswer = { say: null, goOn: false, marks: {} };
+
+export function makeToolSessions(options: ToolSessionsOptions): ToolSessions {
+  return new Registry(options);
+}
+
+class Registry implements ToolSessions {
+  readonly #options: ToolSessionsOptions;
+  readonly #sessions = new Map<string, ToolSession>();
+  readonly #waiters = new Map<string, Waiter>();
+  readonly #budget = new WakeBudget();
+  #state: "busy" | "idle" | undefined;
+  #isLooking = false;
+  #isOverBudget = false;
+  #callOff = (): void => undefined;
+
+  constructor(options: ToolSessionsOptions) {
+    this.#options = options;
+  }
+
+  async event(event: HookEvent): Promise<HookAnswer> {
+    const nowMs = this.#options.clock.monoMs();
+    this.#dropEnded();
+    this.#take(event, nowMs);
+    await this.#tellState();
+    if (event.moment === "end") {
+      this.#end(keyOf(event));
+      return NOTHING;
+    }
+    return event.moment === "turn_end" ? this.#atTurnEnd(event) : this.#amid(event);
+  }
+
+  named(name: SessionName, marks: Marks): void {
+    this.#change(keyOf(name), (session) =>
+      afterNaming(session, marks, this.#options.clock.monoMs()),
+    );
+  }
+
+  awaitWake(
+    name: SessionName & { readonly process: SessionProcess | undefined },
+    gone: AbortSignal,
+  ): Promise<WakeAnswer> {
+    const key = keyOf(name);
+    const { monoMs } = this.#options.clock;
+    this.#dropEnded();
+    // After a restart of the daemon its waiter may be the first that speaks of a session.
+    const event = { ...name, moment: "turn_end", isContinued: false, wake: undefined } as const;
+    if (!this.#sessions.has(key)) this.#take(event, monoMs());
+    this.#change(key, (session) => ({ ...session, hasWaited: true }));
+    this.#waiters.get(key)?.answer({ why: "replaced" });
+    return new Promise((resolve) => {
+      const answer = (why: WakeAnswer): void => {
+        if (this.#waiters.get(key) === waiter) this.#waiters.delete(key);
+        gone.removeEventListener("abort", left);
+        resolve(why);
+      };
+      const left = (): void => answer({ why: "ended" });
+      const waiter: Waiter = { answer };
+      this.#waiters.set(key, waiter);
+      if (gone.aborted) left();
+      else gone.addEventListener("abort", left);
+      this.rounded();
+    });
+  }
+
+  list(): ToolSessionView[] {
+    this.#dropEnded();
+    const { monoMs, wallMs } = this.#options.clock;
+    const now = { nowMs: monoMs(), wallMs: wallMs() };
+    const first = this.#first();
+    return [...this.#sessions].map(([key, session]) =>
+      sessionView(session, now, {
+        hasWaiter: this.#waiters.has(key),
+        isSecond: isWakeable(session) && key !== first,
+      }),
+    );
+  }
+
+  rounded(): void {
+    if (this.#isLooking || this.#sessions.size === 0) return;
+    this.#isLooking = true;
+    this.#look()
+      .catch((error: unknown) => {
+        this.#options.log.warn({ detail: String(error) }, "could not look whether to wake");
+      })
+      .finally(() => (this.#isLooking = false));
+  }
+
+  /** Waiters are not answered: they lose their connection, and come again to the next daemon. */
+  stop(): void {
+    this.#callOff();
+  }
+
+  #take(event: HookEvent, nowMs: number): void {
+    const key = keyOf(event);
+    const known = this.#sessions.get(key);
+    if (known === undefined) {
+      for (const [other, { event: before }] of this.#sessions) {
+        if (isSameProcess(before.process, event.process)) this.#end(other);
+      }
+      const [oldest] = this.#sessions.keys();
+      if (this.#sessions.size >= MAX_SESSIONS && oldest !== undefined) this.#end(oldest);
+    }
+    this.#sessions.set(key, afterEvent(known ?? newSession(event, nowMs), event, nowMs));
+  }
+
+  async #amid(event: HookEvent): Promise<HookAnswer> {
+    const key = keyOf(event);
+    const session = this.#sessions.get(key);
+    if (session === undefined) return NOTHING;
+    const nowMs = this.#options.clock.monoMs();
+    const mail = await this.#options.agent.mail(session.named);
+    const others = this.#othersOf(key);
+    const says: string[] = [];
+    const isNews = mail.fresh.count > 0;
+    const isLeft = mail.unread + mail.owed + mail.notices > 0 && isReminded(session, nowMs);
+    if (isNews || isLeft) says.push(mailText(mail, this.#teller()));
+    if (others.length > 0 && !session.knowsOthers) {
+      says.push(otherSessionText(others));
+      this.#change(key, (each) => ({ ...each, knowsOthers: true }));
+    }
+    return says.length === 0
+      ? NOTHING
+      : { say: says.join("\n"), goOn: false, marks: isNews || isLeft ? mail.marks : {} };
+  }
+
+  /** Asks to go on only for urgent or overdue mail, and once for each. Spec 8.3. */
+  async #atTurnEnd(event: HookEvent): Promise<HookAnswer> {
+    const key = keyOf(event);
+    const session = this.#sessions.get(key);
+    if (session === undefined || event.isContinued || this.#options.operator.isQuiet())
+      return NOTHING;
+    const mail = await this.#options.agent.mail(session.askedFor);
+    const urgent = mail.fresh.lines.filter((line) => line.urgent && !line.automatic);
+    const isLate = mail.overdue > session.askedOverdue;
+    if (urgent.length === 0 && !isLate) return NOTHING;
+    const own = { from: this.#options.agent.handle, thread: "overdue" };
+    const allowed = this.#allowed(urgent.length > 0 ? urgent : [own]);
+    if (allowed.length === 0) return NOTHING;
+    this.#budget.spend(allowed, this.#options.clock.monoMs());
+    const [askedFor, askedOverdue] = [mail.marks, mail.overdue];
+    this.#change(key, (each) => ({ ...each, askedFor, askedOverdue, isBusy: true }));
+    await this.#tellState();
+    return { say: wakeText(mail, this.#options.agent), goOn: true, marks: mail.marks };
+  }
+
+  #teller(): MailLook {
+    return { handle: this.#options.agent.handle, nowMs: this.#options.clock.wallMs() };
+  }
+
+  /** Looks at what is unread now, and wakes the first session for it. */
+  async #look(): Promise<void> {
+    this.#dropEnded();
+    await this.#tellState();
+    const key = this.#first();
+    const session = key === undefined ? undefined : this.#sessions.get(key);
+    const { agent, clock, operator } = this.#options;
+    if (key === undefined || session === undefined || operator.isQuiet()) return;
+    if (!this.#waiters.has(key) && session.event.wake === undefined) return;
+    if (!mayWake(session, clock.monoMs())) return;
+    const mail = await agent.mail(session.named);
+    const waking = mail.fresh.lines.filter(({ automatic }) => !automatic);
+    if (waking.length === 0) return;
+    const oldestMs = Math.min(...waking.map((line) => Date.parse(line.received_at)));
+    const restMs = oldestMs + COALESCE_MS - this.#options.clock.wallMs();
+    if (!waking.some(({ urgent }) => urgent) && restMs > 0) {
+      this.#lookIn(Math.min(restMs, COALESCE_MS));
+      return;
+    }
+    const allowed = this.#allowed(waking);
+    if (allowed.length === 0) return;
+    if (await this.#reach(key, session, mail)) this.#budget.spend(allowed, clock.monoMs());
+    else this.#lookIn(AGAIN_MS);
+  }
+
+  async #reach(key: string, { event }: ToolSession, mail: MailView): Promise<boolean> {
+    const { agent, clock, host, log } = this.#options;
+    const say = wakeText(mail, agent);
+    const waiter = this.#waiters.get(key);
+    const { tool, session, wake } = event;
+    if (waiter !== undefined) {
+      waiter.answer({ why: "mail", say, marks: mail.marks });
+    } else if (wake !== undefined) {
+      if (!(await host.reach(wake, { tool, session }, say))) return false;
+      this.#change(key, (each) => afterNaming(each, mail.marks, clock.monoMs()));
+    }
+    // It was asked already: the end of that turn does not ask again.
+    this.#change(key, (each) => ({ ...each, askedFor: mail.marks, askedOverdue: mail.overdue }));
+    log.info({ tool, by: waiter === undefined ? wake?.by : "waiter" }, "the agent is woken");
+    return true;
+  }
+
+  #lookIn(ms: number): void {
+    this.#callOff();
+    this.#callOff = this.#options.clock.wake(ms, () => this.rounded());
+  }
+
+  #allowed(messages: readonly WakingMessage[]): readonly WakingMessage[] {
+    const { agent, clock, operator } = this.#options;
+    const at = { peers: agent.peers(), nowMs: clock.monoMs() };
+    const allowed = this.#budget.allowed(messages, operator.limits(), at);
+    if (allowed.length === 0 && !this.#isOverBudget) operator.overBudget();
+    this.#isOverBudget = allowed.length === 0;
+    return allowed;
+  }
+
+  /** Of two sessions of one agent that can be woken the one that began first is. */
+  #first(): string | undefined {
+    for (const [key, session] of this.#sessions) if (isWakeable(session)) return key;
+    return undefined;
+  }
+
+  #othersOf(key: string): string[] {
+    return [...this.#sessions].flatMap(([other, { event }]) => (other === key ? [] : event.tool));
+  }
+
+  #change(key: string, how: (session: ToolSession) => ToolSession): void {
+    const session = this.#sessions.get(key);
+    if (session !== undefined) this.#sessions.set(key, how(session));
+  }
+
+  #dropEnded(): void {
+    for (const [key, { event }] of this.#sessions) {
+      if (event.process !== undefined && !this.#options.host.isAlive(event.process)) this.#end(key);
+    }
+  }
+
+  #end(key: string): void {
+    this.#sessions.delete(key);
+    this.#waiters.get(key)?.answer({ why: "ended" });
+  }
+
+  /** The agent is busy while one of its sessions is. Told when it changes. */
+  async #tellState(): Promise<void> {
+    const nowMs = this.#options.clock.monoMs();
+    const isAtWork = [...this.#sessions.values()].some((session) => isBusy(session, nowMs));
+    const state = isAtWork ? "busy" : "idle";
+    if (state === this.#state) return;
+    this.#state = state;
+    await this.#options.agent.setState(state);
+  }
+}
+
+function keyOf({ tool, session }: SessionName): string {
+  return `${tool} ${session}`;
+}

@@ -1,0 +1,69 @@
+import { execFile } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { SessionName, WakeWay } from "../../api/tool-sessions.ts";
+import { SECOND_MS } from "../../wire/durations.ts";
+import { isReadyForKeys } from "./screens.ts";
+
+/** A program that does not end within this time was of no use. */
+const WAKER_LIMIT_MS = 10 * SECOND_MS;
+/** Nobody has touched a key for so long. */
+const UNTOUCHED_MS = 3 * SECOND_MS;
+/** What is typed is taken in before it is sent off. */
+const BEFORE_ENTER_MS = 300;
+
+/**
+ * Wakes an idle session; `text` is one line of ours. False: it could not be reached, or is not ready
+ * for it. Spec 8.3.
+ */
+export function reachSession(way: WakeWay, name: SessionName, text: string): Promise<boolean> {
+  return way.by === "codex" ? queueTurn(way, name, text) : typeInto(way, name, text);
+}
+
+async function queueTurn(
+  { program, home }: WakeWay & { readonly by: "codex" },
+  { session }: SessionName,
+  text: string,
+): Promise<boolean> {
+  const env = home === undefined ? process.env : { ...process.env, CODEX_HOME: home };
+  const said = await output(program, ["queue", "--thread", session, "--message", text], env);
+  return said !== undefined;
+}
+
+async function typeInto(
+  { server, pane }: WakeWay & { readonly by: "tmux" },
+  { tool }: SessionName,
+  text: string,
+): Promise<boolean> {
+  const tmux = (...args: readonly string[]) => output("tmux", ["-S", server, ...args]);
+  if (!(await isUntouched(tmux, pane))) return false;
+  const screen = await tmux("capture-pane", "-p", "-e", "-t", pane);
+  if (screen === undefined || !isReadyForKeys(tool, screen)) return false;
+  if ((await tmux("send-keys", "-t", pane, "-l", text)) === undefined) return false;
+  await sleep(BEFORE_ENTER_MS);
+  return (await tmux("send-keys", "-t", pane, "Enter")) !== undefined;
+}
+
+/** No terminal that shows the pane has had a key within the last seconds. */
+async function isUntouched(
+  tmux: (...args: readonly string[]) => Promise<string | undefined>,
+  pane: string,
+): Promise<boolean> {
+  const times = await tmux("list-clients", "-t", pane, "-F", "#{client_activity}");
+  if (times === undefined) return false;
+  const seconds = times.split("\n").filter(Boolean).map(Number);
+  // They are cut to whole seconds.
+  return seconds.every((at) => Date.now() - (at + 1) * SECOND_MS > UNTOUCHED_MS);
+}
+
+/** Undefined: it does not run, or failed. */
+function output(
+  program: string,
+  args: readonly string[],
+  env = process.env,
+): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    execFile(program, args, { env, timeout: WAKER_LIMIT_MS }, (error, stdout) =>
+      resolve(error === null ? stdout : undefined),
+    );
+  });
+}

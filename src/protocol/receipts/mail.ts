@@ -1,0 +1,86 @@
+import { unreadNotices } from "../agent-notices/agent-notices-state.ts";
+import type { Env } from "../env.ts";
+import type { State } from "../state.ts";
+import { pendingView } from "../threads/threads-view.ts";
+import { unreadCount, type UnreadLine } from "./receipts.ts";
+
+/** Up to which line of each log the unread messages are known to somebody. */
+export type Marks = Readonly<Record<string, number>>;
+
+/** An unread message, without a word of its author. Spec 8.2. */
+export interface MailLine {
+  event_id: string;
+  from: string;
+  /** Its correlation id, which its author has chosen: it is compared, and not shown. */
+  thread: string;
+  received_at: string;
+  urgent: boolean;
+  /** A daemon has declared this incident by itself. */
+  automatic: boolean;
+}
+
+/** What is unread and owed, for those who announce it. Spec 8.3. */
+export interface MailView {
+  unread: number;
+  /** Unread notices. Spec 3.12. */
+  notices: number;
+  /** Unread messages of high priority, and unread incidents. */
+  urgent: number;
+  /** Answers that our agent owes, and those of them whose time is over. */
+  owed: number;
+  overdue: number;
+  /** Whose messages are unread, and how many of each. */
+  from: { handle: string; count: number }[];
+  /** What is unread beyond the marks: how many, and the first ones, urgent ones before the others. */
+  fresh: { count: number; urgent: number; lines: MailLine[] };
+  /** The marks of one who knows all this. */
+  marks: Record<string, number>;
+}
+
+/** So many fresh messages are listed. */
+const MAX_FRESH_LINES = 64;
+
+/** @param marks what the asker knows already */
+export function mailView(state: State, env: Env, nowMs: number, marks: Marks): MailView {
+  const from = new Map<string, number>();
+  const fresh: MailLine[] = [];
+  const next: Record<string, number> = {};
+  let [freshCount, urgent, freshUrgent] = [0, 0, 0];
+  for (const [log, { unread, more }] of state.receipts.taken) {
+    const owner = env.layout.logs.get(log)?.owner;
+    const count = unread.length + (more?.count ?? 0);
+    if (owner === undefined || count === 0) continue;
+    from.set(owner, (from.get(owner) ?? 0) + count);
+    const known = marks[log] ?? 0;
+    next[log] = Math.max(known, unread.at(-1)?.line ?? 0);
+    urgent += unread.filter((each) => each.urgent === true).length;
+    const later = unread.filter(({ line }) => line > known);
+    freshCount += later.length;
+    freshUrgent += later.filter((each) => each.urgent === true).length;
+    fresh.push(...firstOf(later.map((each) => mailLine(each, owner))));
+  }
+  const owed = pendingView(state, env, nowMs).filter((each) => each.owed_by === env.self);
+  return {
+    unread: unreadCount(state.receipts, env),
+    notices: unreadNotices(state.agentNotices),
+    urgent,
+    owed: owed.length,
+    overdue: owed.filter(({ overdue }) => overdue).length,
+    from: [...from].map(([handle, count]) => ({ handle, count })),
+    fresh: { count: freshCount, urgent: freshUrgent, lines: firstOf(fresh) },
+    marks: next,
+  };
+}
+
+function firstOf(lines: readonly MailLine[]): MailLine[] {
+  const byTime = (a: MailLine, b: MailLine): number => (a.received_at < b.received_at ? -1 : 1);
+  return lines
+    .toSorted((a, b) => Number(b.urgent) - Number(a.urgent) || byTime(a, b))
+    .slice(0, MAX_FRESH_LINES);
+}
+
+function mailLine(line: UnreadLine, from: string): MailLine {
+  const { id, thread, at, urgent = false, automatic = false } = line;
+  const received = new Date(at).toISOString();
+  return { event_id: id, from, thread, received_at: received, urgent, automatic };
+}

@@ -1,0 +1,137 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { HookProcess } from "../../../src/agents/hooks/hook-daemon.ts";
+import { parseHookArguments, runToolHook } from "../../../src/agents/hooks/run-hook.ts";
+import { outputOf, readEvent } from "../../../src/agents/hooks/tool-hooks.ts";
+import { TOOLS } from "../../../src/api/tool-sessions.ts";
+
+// Tools change, and what they write to their hooks with them: whatever comes, a hook ends well.
+
+const tool = fc.constantFrom(...TOOLS);
+const EVENTS = {
+  start: ["SessionStart"],
+  prompt: ["UserPromptSubmit", "BeforeAgent"],
+  call: ["PostToolUse", "AfterTool"],
+  turn_end: ["Stop", "AfterAgent"],
+  end: ["SessionEnd"],
+} as const;
+const FIELDS = ["session_id", "hook_event_name", "agent_id", "stop_hook_active"];
+/** Fields of later versions. */
+const added = fc.dictionary(
+  fc.string().filter((name) => !FIELDS.includes(name)),
+  fc.jsonValue(),
+  { noNullPrototype: true },
+);
+const event = fc.record({
+  session_id: fc.string({ minLength: 1, maxLength: 256 }),
+  hook_event_name: fc.constantFrom(...Object.values(EVENTS).flat()),
+  stop_hook_active: fc.boolean(),
+});
+
+test("text and JSON of any kind are no event, and no error", () => {
+  const value = fc.jsonValue();
+  const almost = fc.record(
+    { session_id: value, hook_event_name: value, stop_hook_active: value, agent_id: value },
+    { requiredKeys: [] },
+  );
+  const json = fc.oneof(value, almost).map((each) => JSON.stringify(each));
+  fc.assert(
+    fc.property(tool, fc.oneof(fc.string({ unit: "binary" }), json), (name, input) => {
+      expect(readEvent(name, input)).toBeUndefined();
+    }),
+  );
+});
+
+test("fields of later versions change nothing", () => {
+  fc.assert(
+    fc.property(tool, event, added, (name, known, more) => {
+      const read = readEvent(name, JSON.stringify(known));
+      expect(readEvent(name, JSON.stringify({ ...more, ...known }))).toEqual(read);
+      expect(readEvent(name, JSON.stringify({ ...known, ...more }))).toEqual(read);
+      if (read === undefined) return;
+      expect(EVENTS[read.moment]).toContain(known.hook_event_name);
+      expect(read).toMatchObject({
+        ...{ session: known.session_id, name: known.hook_event_name },
+        isContinued: known.stop_hook_active,
+      });
+    }),
+  );
+});
+
+test("what a subagent does is passed over, whatever its id", () => {
+  fc.assert(
+    fc.property(tool, event, fc.jsonValue(), (name, known, agent_id) => {
+      expect(readEvent(name, JSON.stringify({ ...known, agent_id }))).toBeUndefined();
+    }),
+  );
+});
+
+test("what is printed is one JSON value that holds the text as it is, or nothing at all", () => {
+  fc.assert(
+    fc.property(tool, event, fc.string(), fc.boolean(), (name, known, say, goOn) => {
+      const read = readEvent(name, JSON.stringify(known));
+      if (read === undefined) return;
+      const text = outputOf(name, read, { say, goOn });
+      expect(outputOf(name, read, { say: null, goOn })).toBe("");
+      if (read.moment === "end" || (read.moment === "turn_end" && !goOn)) {
+        expect(text).toBe("");
+        return;
+      }
+      const { hookSpecificOutput, ...rest } = JSON.parse(text) as Record<string, unknown>;
+      const decision = name === "gemini" ? "deny" : "block";
+      // One of the tools leaves all of it aside when it holds anything else.
+      if (read.moment === "turn_end") expect(rest).toEqual({ decision, reason: say });
+      else {
+        const hookEventName = known.hook_event_name;
+        expect(hookSpecificOutput).toEqual({ hookEventName, additionalContext: say });
+        expect(rest).toEqual({});
+      }
+    }),
+  );
+});
+
+test("arguments name whom it is for, in any order, or it is for nobody", () => {
+  const at = { tool: "gemini", handle: "forge", wireDir: "/w" };
+  const wire = ["--wire", "/w"];
+  const as = ["--as", "forge"];
+  expect(parseHookArguments(["gemini", ...as, ...wire])).toEqual({ ...at, isWaiter: false });
+  expect(parseHookArguments(["gemini", "--wait", ...wire, ...as])).toEqual({
+    ...at,
+    isWaiter: true,
+  });
+  for (const args of [[], ["gemini"], ["gemini", ...as], ["gemini", ...wire], [...as, ...wire]]) {
+    expect(parseHookArguments(args)).toBeUndefined();
+  }
+  for (const name of ["cursor", "Claude", "toString", ""]) {
+    expect(parseHookArguments([name, ...as, ...wire])).toBeUndefined();
+  }
+});
+
+test("a hook ends with 0 and without a word, whatever it is given and however it fails", async () => {
+  const word = fc.oneof(
+    fc.constantFrom(...TOOLS, "--as", "--wire", "--wait", "forge"),
+    fc.string(),
+  );
+  const input = fc.oneof(
+    fc.constant(undefined),
+    fc.string(),
+    fc.jsonValue().map((each) => JSON.stringify(each)),
+  );
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(word, { maxLength: 7 }),
+      input,
+      fc.boolean(),
+      async (args, text, fails) => {
+        const printed: string[] = [];
+        const say = (words: string): Promise<void> => Promise.resolve(void printed.push(words));
+        const io: HookProcess = {
+          ...{ env: { HOME: "/nowhere" }, print: say, complain: say },
+          input: () => (fails ? Promise.reject(new Error("EIO")) : Promise.resolve(text)),
+        };
+        expect(await runToolHook(args, io)).toBe(0);
+        expect(printed).toEqual([]);
+      },
+    ),
+  );
+});

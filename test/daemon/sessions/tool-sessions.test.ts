@@ -1,0 +1,332 @@
+import { describe, expect, test } from "vitest";
+import type { HookEvent, WakeAnswer, WakeWay } from "../../../src/api/tool-sessions.ts";
+import type { MailView, Marks } from "../../../src/api/views.ts";
+import type { MailLine } from "../../../src/protocol/receipts/mail.ts";
+import { makeToolSessions } from "../../../src/daemon/sessions/tool-sessions.ts";
+import { silentLogger } from "../../../src/agent/session/world.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+interface Letter {
+  readonly line: number;
+  readonly urgent?: boolean;
+  readonly automatic?: boolean;
+  readonly from?: string;
+  readonly thread?: string;
+}
+
+/** A registry whose agent, clock and machine are the test's. Nothing waits for real time. */
+function stage() {
+  const begunMs = Date.parse("2026-11-23T12:00:00Z");
+  const world = {
+    nowMs: 0,
+    unread: [] as (Letter & { readonly at: number })[],
+    overdue: 0,
+    states: [] as string[],
+    alive: new Set<number>(),
+    quiet: false,
+    overBudget: 0,
+    reached: [] as { way: WakeWay; text: string }[],
+    isReachable: true,
+    timers: [] as { atMs: number; run: () => void }[],
+  };
+  const view = (marks: Marks): MailView => {
+    const fresh = world.unread.filter(({ line }) => line > (marks["scribe"] ?? 0));
+    return {
+      ...{ unread: world.unread.length, notices: 0, owed: world.overdue, overdue: world.overdue },
+      urgent: world.unread.filter(({ urgent }) => urgent).length,
+      from: [{ handle: "scribe", count: world.unread.length }],
+      fresh: {
+        count: fresh.length,
+        urgent: fresh.filter(({ urgent }) => urgent).length,
+        lines: fresh.map(({ line, urgent, automatic, from, thread, at }): MailLine => {
+          return {
+            ...{ event_id: `id${line}`, from: from ?? "scribe", thread: thread ?? `t${line}` },
+            received_at: new Date(begunMs + at).toISOString(),
+            ...{ urgent: urgent === true, automatic: automatic === true },
+          };
+        }),
+      },
+      marks: { scribe: world.unread.at(-1)?.line ?? 0 },
+    };
+  };
+  const sessions = makeToolSessions({
+    agent: {
+      handle: "forge",
+      peers: () => ["scribe", "mason"],
+      mail: (marks) => Promise.resolve(view(marks)),
+      setState: (state) => Promise.resolve(void world.states.push(state)),
+    },
+    operator: {
+      limits: () => ({ perPeer: 6, perThread: 3, inAll: 20 }),
+      isQuiet: () => world.quiet,
+      overBudget: () => void (world.overBudget += 1),
+    },
+    host: {
+      isAlive: ({ pid }) => world.alive.has(pid),
+      reach: (way, _session, text) => {
+        if (world.isReachable) world.reached.push({ way, text });
+        return Promise.resolve(world.isReachable);
+      },
+    },
+    clock: {
+      monoMs: () => world.nowMs,
+      wallMs: () => begunMs + world.nowMs,
+      wake: (inMs, run) => {
+        const timer = { atMs: world.nowMs + inMs, run };
+        world.timers.push(timer);
+        return () => void world.timers.splice(world.timers.indexOf(timer), 1);
+      },
+    },
+    log: silentLogger,
+  });
+  const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
+  return {
+    world,
+    sessions,
+    receive(letter: Letter): void {
+      world.unread.push({ ...letter, at: world.nowMs });
+      sessions.rounded();
+    },
+    async pass(ms: number): Promise<void> {
+      world.nowMs += ms;
+      for (const timer of world.timers.filter(({ atMs }) => atMs <= world.nowMs)) {
+        world.timers.splice(world.timers.indexOf(timer), 1);
+        timer.run();
+      }
+      await settled();
+    },
+    settled,
+    event(moment: HookEvent["moment"], of: Partial<HookEvent> = {}) {
+      const { pid } = of.process ?? { pid: 7 };
+      world.alive.add(pid);
+      const process = { pid, started: "1" };
+      const event = { tool: "claude", session: "s", isContinued: false, wake: undefined } as const;
+      return sessions.event({ ...event, process, moment, ...of });
+    },
+    wait(session = "s", pid = 7) {
+      world.alive.add(pid);
+      const gone = new AbortController();
+      const answers: WakeAnswer[] = [];
+      const named = { tool: "claude", session, process: { pid, started: "1" } } as const;
+      sessions.awaitWake(named, gone.signal).then(
+        (answer) => answers.push(answer),
+        () => undefined,
+      );
+      return { gone, answers };
+    },
+  };
+}
+
+const NAME = { tool: "claude", session: "s" } as const;
+
+describe("at work", () => {
+  test("what was shown is not said again; what was not confirmed is", async () => {
+    const { receive, event, sessions } = stage();
+    receive({ line: 1 });
+    const first = await event("call");
+    expect(first.say).toContain("id1 from scribe");
+    expect((await event("call")).say).toContain("id1 from scribe");
+    sessions.named(NAME, first.marks);
+    expect((await event("call")).say).toBeNull();
+    receive({ line: 2 });
+    const second = await event("call");
+    expect(second.say).toContain("id2 from scribe");
+    expect(second.say).not.toContain("id1");
+  });
+
+  test("what is still unread is said again with a prompt, after a while", async () => {
+    const { receive, event, sessions, pass } = stage();
+    receive({ line: 1 });
+    sessions.named(NAME, (await event("prompt")).marks);
+    expect((await event("prompt")).say).toBeNull();
+    await pass(31 * MINUTE);
+    expect((await event("call")).say).toBeNull();
+    expect((await event("prompt")).say).toContain("1 unread message");
+  });
+
+  test("the agent is busy from its prompt to the end of its turn, or for an hour", async () => {
+    const { world, event, sessions, pass, settled } = stage();
+    await event("prompt");
+    await event("call");
+    await event("turn_end");
+    await event("prompt");
+    await pass(HOUR);
+    sessions.rounded();
+    await settled();
+    expect(world.states).toEqual(["busy", "idle", "busy", "idle"]);
+  });
+});
+
+describe("at the end of a turn", () => {
+  test("the agent is asked to go on once for a message that cannot wait", async () => {
+    const { receive, event } = stage();
+    receive({ line: 1, urgent: true });
+    const end = await event("turn_end");
+    expect(end).toMatchObject({ goOn: true });
+    expect(end.say).toContain("1 unread message");
+    expect(await event("turn_end")).toMatchObject({ goOn: false, say: null });
+    receive({ line: 2, urgent: true });
+    expect(await event("turn_end", { isContinued: true })).toMatchObject({ goOn: false });
+    expect(await event("turn_end")).toMatchObject({ goOn: true });
+  });
+
+  test("also for an answer that is overdue, and for nothing else", async () => {
+    const { world, receive, event } = stage();
+    receive({ line: 1 });
+    receive({ line: 2, urgent: true, automatic: true });
+    expect(await event("turn_end")).toMatchObject({ goOn: false });
+    world.overdue = 1;
+    expect(await event("turn_end")).toMatchObject({ goOn: true });
+    expect(await event("turn_end")).toMatchObject({ goOn: false });
+  });
+});
+
+describe("idle", () => {
+  test("an urgent message wakes at once, others together and a little later", async () => {
+    const { receive, event, wait, pass, settled } = stage();
+    await event("turn_end");
+    const { answers } = wait();
+    receive({ line: 1 });
+    receive({ line: 2 });
+    await settled();
+    expect(answers).toEqual([]);
+    await pass(5_000);
+    expect(answers).toMatchObject([{ why: "mail", marks: { scribe: 2 } }]);
+    const next = wait();
+    receive({ line: 3, urgent: true });
+    await settled();
+    expect(next.answers).toMatchObject([{ why: "mail" }]);
+  });
+
+  test("automatic incidents, messages that were shown or read, and quiet times wake nobody", async () => {
+    const { world, receive, event, wait, pass, sessions } = stage();
+    receive({ line: 1, urgent: true });
+    sessions.named(NAME, (await event("call")).marks);
+    await event("turn_end", { isContinued: true });
+    const { answers } = wait();
+    receive({ line: 2, urgent: true, automatic: true });
+    await pass(MINUTE);
+    world.quiet = true;
+    receive({ line: 3, urgent: true });
+    await pass(MINUTE);
+    world.unread = [];
+    world.quiet = false;
+    sessions.rounded();
+    await pass(MINUTE);
+    expect(answers).toEqual([]);
+  });
+
+  test("a session at work is not woken, unless no event has come for a while", async () => {
+    const { receive, event, wait, pass, sessions, settled } = stage();
+    const { answers } = wait();
+    await event("prompt");
+    receive({ line: 1, urgent: true });
+    await settled();
+    expect(answers).toEqual([]);
+    await pass(3 * MINUTE);
+    sessions.rounded();
+    await settled();
+    expect(answers).toMatchObject([{ why: "mail" }]);
+  });
+
+  test("who was woken for a message is not asked to go on for it", async () => {
+    const { receive, event, wait, settled } = stage();
+    wait();
+    receive({ line: 1, urgent: true });
+    await settled();
+    expect(await event("turn_end")).toMatchObject({ goOn: false });
+  });
+
+  test("a way of the daemon's own is gone, and tried again when it is closed", async () => {
+    const { world, receive, event, pass, settled } = stage();
+    const wake = { by: "tmux", server: "/tmp/s", pane: "%1" } as const;
+    await event("turn_end", { tool: "gemini", wake });
+    world.isReachable = false;
+    receive({ line: 1, urgent: true });
+    await settled();
+    expect(world.reached).toEqual([]);
+    world.isReachable = true;
+    await pass(MINUTE);
+    expect(world.reached).toMatchObject([{ way: wake }]);
+    await pass(MINUTE);
+    expect(world.reached).toHaveLength(1);
+  });
+});
+
+describe("waiters and sessions", () => {
+  test("a later waiter takes the place of the one before", async () => {
+    const { wait, receive, settled } = stage();
+    const first = wait();
+    const second = wait();
+    receive({ line: 1, urgent: true });
+    await settled();
+    expect(first.answers).toEqual([{ why: "replaced" }]);
+    expect(second.answers).toMatchObject([{ why: "mail" }]);
+  });
+
+  test("a waiter that has gone is forgotten; one of an ended session is told so", async () => {
+    const { world, wait, sessions, settled } = stage();
+    const left = wait();
+    left.gone.abort();
+    await settled();
+    expect(sessions.list()).toMatchObject([{ wake: null }]);
+    const other = wait("other", 8);
+    world.alive.delete(8);
+    expect(sessions.list()).toHaveLength(1);
+    await settled();
+    expect(other.answers).toEqual([{ why: "ended" }]);
+  });
+
+  test("the registry's end answers no waiter: it is to come again", async () => {
+    const { wait, sessions, settled } = stage();
+    const { answers } = wait();
+    sessions.stop();
+    await settled();
+    expect(answers).toEqual([]);
+  });
+
+  test("of two sessions the first is woken, and both are told", async () => {
+    const { wait, event, receive, settled, sessions } = stage();
+    const first = wait("first", 1);
+    const second = wait("second", 2);
+    const of = (session: string, pid: number) => ({ session, process: { pid, started: "1" } });
+    const told = [await event("start", of("first", 1)), await event("start", of("second", 2))];
+    for (const { say } of told) expect(say).toContain("Another session of this same agent");
+    expect((await event("start", of("first", 1))).say).toBeNull();
+    await event("turn_end", of("first", 1));
+    receive({ line: 1, urgent: true });
+    await settled();
+    expect(first.answers).toMatchObject([{ why: "mail" }]);
+    expect(second.answers).toEqual([]);
+    expect(sessions.list().map(({ is_second }) => is_second)).toEqual([false, true]);
+  });
+
+  test("a new session of one process takes the place of the one before", async () => {
+    const { event, sessions } = stage();
+    await event("start", { session: "before" });
+    await event("start", { session: "after" });
+    expect(sessions.list().map(({ session }) => session)).toEqual(["after"]);
+  });
+});
+
+test("two agents that answer each other stop at the budget, and the operator is told once", async () => {
+  const { world, receive, wait, pass } = stage();
+  let woken = 0;
+  for (let line = 1; line <= 40; line += 1) {
+    const { answers } = wait();
+    world.unread = [];
+    receive({ line, urgent: true });
+    await pass(MINUTE / 2);
+    woken += answers.filter(({ why }) => why === "mail").length;
+  }
+  expect(woken).toBe(6);
+  expect(world.overBudget).toBe(1);
+  // An hour later it may be woken again.
+  await pass(HOUR);
+  const { answers } = wait();
+  receive({ line: 99, urgent: true });
+  await pass(0);
+  expect(answers).toMatchObject([{ why: "mail" }]);
+});
