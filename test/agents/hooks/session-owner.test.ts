@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -29,7 +29,7 @@ const { env } = process;
 /** A program by that name which waits, with these words after its own arguments. */
 async function waiting(name: string, ...words: readonly string[]): Promise<Started> {
   const program = join(folder, name);
-  copyFileSync(realpathSync("/bin/sh"), program);
+  if (!existsSync(program)) copyFileSync(realpathSync("/bin/sh"), program);
   const script = 'echo "$$"; read -r line';
   const started = start(program, ["-c", script, name, ...words], { env });
   await until(`${name} runs`, () => started.stdout() !== "");
