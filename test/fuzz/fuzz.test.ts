@@ -12,9 +12,9 @@ import { productJudge } from "./product-judge.ts";
 import { SITUATIONS, type Situation } from "./situations.ts";
 import { slowJudge } from "./slow-admission.ts";
 
-/** All verdicts come up within 11,000 of that seed. Nightly runs ask for 1,000,000. */
+/** All verdicts come up within 5,000 of that seed. Nightly runs ask for 1,000,000. */
 const LINES = Number(process.env["DEADDROP_FUZZ_LINES"] ?? amount(5_000, 50_000));
-const SEED = Number(process.env["DEADDROP_FUZZ_SEED"] ?? 20261121);
+const SEED = Number(process.env["DEADDROP_FUZZ_SEED"] ?? 1);
 
 describe("the corpus", () => {
   test("is judged everywhere as the oracle judges it", () => {

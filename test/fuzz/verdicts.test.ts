@@ -12,7 +12,7 @@ import { RandomAuthors } from "./random-logs.ts";
 
 const SEED = Number(process.env["DEADDROP_FUZZ_SEED"] ?? 20261122);
 /** Nightly runs ask for more. */
-const LOGS = Number(process.env["DEADDROP_FUZZ_LOGS"] ?? amount(4, 40));
+const LOGS = Number(process.env["DEADDROP_FUZZ_LOGS"] ?? amount(8, 40));
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 const WIRE_ID = "7c3a91e2b4d05f16";

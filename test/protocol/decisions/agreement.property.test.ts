@@ -25,6 +25,7 @@ describe.each([
   { name: "one chains", chains: { a: true, b: false } },
 ])("two honest agents, $name", ({ chains }) => {
   test("never agree to two proposals of one thread that cross", () => {
+    const talks = amount(150, 1_000);
     let ratified = 0;
     fc.assert(
       fc.property(acts, (all) => {
@@ -33,9 +34,10 @@ describe.each([
         ratified += decided.length;
         expect(decided.length).toBeLessThan(2);
       }),
-      { numRuns: amount(150, 1_000) },
+      { numRuns: talks },
     );
-    expect(ratified).toBeGreaterThan(50);
+    // About one talk in four decides something.
+    expect(ratified).toBeGreaterThan(talks / 10);
   });
 
   test("tell the same outcomes, in whatever order the lines came", () => {
