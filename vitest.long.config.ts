@@ -6,7 +6,6 @@ import usual, { LONG_FILES } from "./vitest.config.ts";
 export const SAMPLED_FILES = [
   "test/agents/integrate/any-mix.property.test.ts",
   "test/e2e/disk/senders.test.ts",
-  "test/e2e/hooks/kills.test.ts",
   "test/faults/*.test.ts",
   "test/fuzz/fuzz.test.ts",
   "test/framing/frame.property.test.ts",

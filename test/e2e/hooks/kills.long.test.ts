@@ -1,5 +1,4 @@
 import { afterEach, expect, test } from "vitest";
-import { amount } from "../../support/amounts.ts";
 import {
   hook,
   receive,
@@ -17,7 +16,7 @@ import { randomFrom } from "../../support/random.ts";
 
 afterEach(removeWires);
 
-const ROUNDS = amount(40, 200);
+const ROUNDS = 200;
 /** About as long as a hook runs on a machine that has nothing else to do. */
 const LIFE_MS = 150;
 const KINDS = ["call", "start", "stop", "waiter"] as const;
