@@ -18,6 +18,7 @@ import {
   text,
   texts,
 } from "./json-arguments.ts";
+import type { RoundRegistry } from "./rounds.ts";
 import type {
   HookAnswer,
   HookEvent,
@@ -83,6 +84,7 @@ export interface Service {
   until<T>(ask: () => Promise<T | undefined>, limitMs: number): Promise<T | undefined>;
   /** Undefined without a daemon. */
   readonly sessions?: SessionRegistry | undefined;
+  readonly rounds?: RoundRegistry | undefined;
 }
 
 /** Who asks. */
@@ -183,6 +185,11 @@ const OPERATIONS = {
   sessions: operation({
     parse: nothing,
     run: (service) => Promise.resolve(service.sessions?.list() ?? []),
+    acts: false,
+  }),
+  rounds: operation({
+    parse: nothing,
+    run: (service) => Promise.resolve(service.rounds?.look() ?? []),
     acts: false,
   }),
   reload: operation({

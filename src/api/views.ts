@@ -19,6 +19,7 @@ import type { Tier } from "../trust/tiers.ts";
 import type { GrowthView } from "./growth.ts";
 import type { HoldsView, LogWaitView } from "./holds.ts";
 import type { InboxMessage, InboxPage, InboxQuery, SearchPage, ThreadMessage } from "./messages.ts";
+import type { RoundView } from "./rounds.ts";
 import type { ToolSessionView } from "./tool-sessions.ts";
 import type { StorageView, TroubleView } from "./troubles.ts";
 
@@ -82,6 +83,8 @@ export interface StatusView extends WhoamiView {
   parked?: ParkedView | null;
   /** Sessions of coding tools that the daemon knows. Spec 8.3. */
   sessions?: ToolSessionView[];
+  /** Collaboration rounds that the daemon watches for the agent. Spec 6.3. */
+  rounds?: RoundView[];
   /** One sensible command. */
   next: string;
 }

@@ -35,6 +35,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       entry("respond", "answer a request", () => import("./commands/write/respond.ts")),
       entry("claim", "say what you work on", () => import("./commands/write/claim.ts")),
       entry("release", "end a claim", () => import("./commands/write/release.ts")),
+      entry("collab", "rounds", () => import("./commands/write/collab.ts")),
       entry("wake", "go on after a shutdown", () => import("./commands/write/wake.ts")),
       entry("correct", "correct or revert", () => import("./commands/write/correct.ts")),
     ],
@@ -45,7 +46,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       entry("guide", "what an agent has to know", () => import("./commands/read/guide.ts")),
       entry("catch-up", "what to know first", () => import("./commands/read/catch-up.ts")),
       entry("inbox", "messages for you", () => import("./commands/read/inbox.ts")),
-      entry("notices", "what your daemon tells you", () => import("./commands/read/notices.ts")),
+      entry("notices", "from your daemon", () => import("./commands/read/notices.ts")),
       entry("wait", "wait for news", () => import("./commands/read/wait.ts")),
       entry("pending", "what is owed", () => import("./commands/read/pending.ts")),
       entry("sent", "what you sent", () => import("./commands/read/sent.ts")),
@@ -60,7 +61,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
   {
     title: "See",
     entries: [
-      entry("status", "everything on one screen", () => import("./commands/see/status.ts")),
+      entry("status", "all on one screen", () => import("./commands/see/status.ts")),
       entry("as", "whose folder this is", () => import("./commands/see/as.ts")),
       entry("whoami", "who you are", () => import("./commands/see/whoami.ts")),
       entry("peer", "what is held back", () => import("./commands/see/peer.ts")),

@@ -26,6 +26,7 @@ import { requestHandler } from "./request-handler.ts";
 import { openSocketFolder } from "../storage/private/socket-folder.ts";
 import { serveSocket, type SocketServer } from "./socket-server.ts";
 import { makeRoundWaiters } from "./round-waiters.ts";
+import { openRounds } from "./rounds/open-rounds.ts";
 import { openToolSessions } from "./sessions/open-sessions.ts";
 import { serveWhenPossible } from "./serve-when-possible.ts";
 import { makeTicker, type Ticker } from "./ticker.ts";
@@ -155,7 +156,8 @@ async function serve(
     aliveEveryMs: manager.watchdogEveryMs,
   });
   looks.soon = ticker.soon;
-  const service = makeService(agent, queue, { until: waiters.until, sessions });
+  const rounds = openRounds(agent, sessions, log);
+  const service = makeService(agent, queue, { until: waiters.until, sessions, rounds });
   const server = await serveWhenPossible(() => openSocket(agent, service, ticker), log);
   const ownNames = namesOf(ownLogs(agent.place.layout, handle));
   const watcher = watchLogs(paths.wireDir, filesystem.events, log, (name) => {
@@ -172,6 +174,7 @@ async function serve(
     // The turn of the year may have been while no daemon ran.
     await tasks.newDay();
     cards = watchCards(agent, queue, log, options.cards);
+    rounds.look();
     manager.ready(`${handle} on ${paths.wireDir}`);
     const signal = await Promise.race([ending, ticker.failed]);
     log.info({ signal }, "the daemon ends");
@@ -181,6 +184,7 @@ async function serve(
     tasks.stop();
     waiters.stop();
     sessions.stop();
+    rounds.stop();
     await closeAll(watcher, server, ticker);
   }
   await queue(() => agent.farewell());

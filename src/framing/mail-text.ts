@@ -8,6 +8,7 @@ const MAX_HANDLES = 8;
 const MAX_IDS = 5;
 /** A handle may be long enough to be a sentence. */
 const MAX_HANDLE = 32;
+const MAX_FOLDER = 512;
 
 /** Whose mail it is, and when it is told. */
 export interface MailLook {
@@ -53,6 +54,12 @@ export function wakeText(mail: MailView, { handle }: Pick<MailLook, "handle">): 
     ...(mail.overdue > 0 ? [counted(mail.overdue, "overdue answer")] : []),
   ];
   return `${MARK} ${me} has ${facts.join(" and ")}. ${howToRead(me)}`;
+}
+
+/** It is the agent's turn in a round that its operator has it take part in. Spec 6.3. */
+export function turnText(folder: string, participant: string): string {
+  const at = `--folder ${folder.slice(0, MAX_FOLDER)} --participant ${shortHandle(participant)}`;
+  return `${MARK} It is your turn in a collaboration round. \`deaddrop collab next ${at}\` says what to do.`;
 }
 
 /** Told once to a session that begins while no daemon runs. */

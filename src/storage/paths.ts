@@ -96,6 +96,10 @@ export interface AgentPaths {
   /** There while a restore is under way, or was interrupted. */
   readonly restoring: string;
   /** In the private folder itself, however long its path is (private/socket-folder.ts). */
+  /** The collaboration rounds that the daemon watches for its agent. Spec 6.3. */
+  readonly rounds: string;
+  /** Of which of their turns it has told. */
+  readonly roundsTold: string;
   readonly socket: string;
 }
 
@@ -141,8 +145,15 @@ export function agentPaths(
     operatorJournal: join(stateDir, "operator.jsonl"),
     overrides: join(stateDir, "overrides.jsonl"),
     restoring: join(stateDir, "restoring.json"),
+    rounds: join(stateDir, "rounds.json"),
+    roundsTold: join(stateDir, "rounds-told.json"),
     socket: join(stateDir, "daemon.sock"),
   };
+}
+
+/** What this user's commands note of collaboration rounds, a file for each round's folder. Spec 6.3. */
+export function collabHistory(places: Places): string {
+  return join(places.stateHome, PROGRAM, "collab");
 }
 
 /** Everything inside the wire's folder but the logs (wire/layout.ts names those). Spec 1.1. */

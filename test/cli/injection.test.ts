@@ -205,6 +205,11 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
   ],
   backup: [["backup", EVIL]],
   restore: [["restore", EVIL]],
+  collab: [
+    ["collab", "next", "--folder", EVIL, "--participant", EVIL],
+    ["collab", "init", "--folder", EVIL, "--objective", EVIL, "--schema", EVIL],
+    ["collab", "validate", "--folder", EVIL],
+  ],
   resume: [["resume", "--reason", EVIL, "--yes"]],
   // These show nothing but our own words: who runs them gives them no peer's text.
   ...{

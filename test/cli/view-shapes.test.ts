@@ -90,6 +90,7 @@ const NO_VIEW = [
     "completion",
     "mcp",
     "integrate",
+    "collab",
     "run",
     "hook",
     "config",
@@ -301,6 +302,7 @@ async function claim(scene: Scene): Promise<void> {
 /** Seldom there, or not on this wire; what makes them has tests of its own. */
 const RARE = [
   ...[
+    "status.rounds",
     "status.sessions",
     "audit.incidents[].addressees[].due_at",
     "audit.incidents[].addressees[].stage",
@@ -410,7 +412,14 @@ const MADE = [
 /** Fields that an answer of theirs need not have. */
 const OPTIONAL = [
   ...["decisions.unproved[].decision", "peers[].waits", "stats.growth", "status.daemon.pid"],
-  ...["status.parked", "status.peers[].waits", "status.sessions", "status.stops", "status.storage"],
+  ...[
+    "status.parked",
+    "status.peers[].waits",
+    "status.rounds",
+    "status.sessions",
+    "status.stops",
+    "status.storage",
+  ],
   ...["status.unowned_logs", "whoami.daemon.pid"],
 ];
 /** Objects whose fields have names of somebody's own. */

@@ -31,7 +31,11 @@ const askOnce: Service["until"] = (ask) => ask();
 export function makeService(
   agent: SendingAgent,
   queue: Queue,
-  { until = askOnce, sessions }: Partial<Pick<Service, "until" | "sessions">> = {},
+  {
+    until = askOnce,
+    sessions,
+    rounds,
+  }: Partial<Pick<Service, "until" | "sessions" | "rounds">> = {},
 ): Service {
   const waiting: Waiting[] = [];
 
@@ -75,6 +79,7 @@ export function makeService(
     inTurn: (work) => queue(() => work(agent)),
     until,
     sessions,
+    rounds,
     send: (drafts) =>
       new Promise((resolve, reject) => {
         waiting.push({ drafts, resolve, reject });

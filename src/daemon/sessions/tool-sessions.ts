@@ -5,13 +5,10 @@ import type {
   SessionProcess,
   ToolSessionView,
   WakeAnswer,
-  WakeWay,
 } from "../../api/tool-sessions.ts";
-import type { MailView, Marks } from "../../api/views.ts";
+import type { Marks } from "../../api/views.ts";
 import { mailText, otherSessionText, wakeText, type MailLook } from "../../framing/mail-text.ts";
-import type { Logger } from "../../agent/session/world.ts";
 import { MINUTE_MS, SECOND_MS } from "../../wire/durations.ts";
-import type { Wake } from "../wake.ts";
 import {
   afterEvent,
   afterNaming,
@@ -24,47 +21,8 @@ import {
   sessionView,
   type ToolSession,
 } from "./tool-session.ts";
-import { WakeBudget, type WakeLimits, type WakingMessage } from "./wake-budget.ts";
-
-/** What the registry asks of its agent. */
-export interface SessionsAgent {
-  readonly handle: string;
-  peers(): readonly string[];
-  /** What is unread beyond the marks. */
-  mail(marks: Marks): Promise<MailView>;
-  /** The agent is at work, or it is not. */
-  setState(state: "busy" | "idle"): Promise<void>;
-}
-
-/** What its operator has set, and hears. */
-export interface SessionsOperator {
-  limits(): WakeLimits;
-  /** Nobody is to be woken now. */
-  isQuiet(): boolean;
-  /** The budget is used up. */
-  overBudget(): void;
-}
-
-/** What it does to processes. */
-export interface SessionsHost {
-  isAlive(process: SessionProcess): boolean;
-  /** Goes one of the ways; false when the session could not be reached, or is at work. */
-  reach(way: WakeWay, session: SessionName, text: string): Promise<boolean>;
-}
-
-export interface SessionsClock {
-  monoMs(): number;
-  wallMs(): number;
-  readonly wake: Wake;
-}
-
-export interface ToolSessionsOptions {
-  readonly agent: SessionsAgent;
-  readonly operator: SessionsOperator;
-  readonly host: SessionsHost;
-  readonly clock: SessionsClock;
-  readonly log: Logger;
-}
+import type { ToolSessionsOptions } from "./registry-options.ts";
+import { WakeBudget, type WakingMessage } from "./wake-budget.ts";
 
 /** The sessions of tools that our agent runs in: what they are told, and when they are woken. */
 export interface ToolSessions {
@@ -78,6 +36,8 @@ export interface ToolSessions {
     gone: AbortSignal,
   ): Promise<WakeAnswer>;
   list(): ToolSessionView[];
+  /** Has the agent told something besides mail, once; it is woken for it as for mail. */
+  announce(text: string): void;
   /** A round of the agent has ended: there may be mail. */
   rounded(): void;
   stop(): void;
@@ -88,6 +48,7 @@ interface Waiter {
 }
 
 const MAX_SESSIONS = 64;
+const MAX_ANNOUNCED = 8;
 /** Mail that comes together wakes once; what is urgent waits for nothing. */
 const COALESCE_MS = 5 * SECOND_MS;
 /** A session that could not be reached is tried again. */
@@ -106,6 +67,8 @@ class Registry implements ToolSessions {
   #state: "busy" | "idle" | undefined;
   #isLooking = false;
   #isOverBudget = false;
+  /** What no session was told yet. */
+  #announced: readonly string[] = [];
   #callOff = (): void => undefined;
 
   constructor(options: ToolSessionsOptions) {
@@ -170,6 +133,11 @@ class Registry implements ToolSessions {
     );
   }
 
+  announce(text: string): void {
+    this.#announced = [...this.#announced, text].slice(-MAX_ANNOUNCED);
+    this.rounded();
+  }
+
   rounded(): void {
     if (this.#isLooking || this.#sessions.size === 0) return;
     this.#isLooking = true;
@@ -205,7 +173,8 @@ class Registry implements ToolSessions {
     const nowMs = this.#options.clock.monoMs();
     const mail = await this.#options.agent.mail(session.named);
     const others = this.#othersOf(key);
-    const says: string[] = [];
+    const says: string[] = [...this.#announced];
+    this.#announced = [];
     const isNews = mail.fresh.count > 0;
     const isLeft = mail.unread + mail.owed + mail.notices > 0 && isReminded(session, nowMs);
     if (isNews || isLeft) says.push(mailText(mail, this.#teller()));
@@ -254,6 +223,10 @@ class Registry implements ToolSessions {
     if (!mayWake(session, clock.monoMs())) return;
     const mail = await agent.mail(session.named);
     const waking = mail.fresh.lines.filter(({ automatic }) => !automatic);
+    if (this.#announced.length > 0) {
+      await this.#reachForAnnounced(key, session);
+      return;
+    }
     if (waking.length === 0) return;
     const oldestMs = Math.min(...waking.map((line) => Date.parse(line.received_at)));
     const restMs = oldestMs + COALESCE_MS - this.#options.clock.wallMs();
@@ -263,23 +236,38 @@ class Registry implements ToolSessions {
     }
     const allowed = this.#allowed(waking);
     if (allowed.length === 0) return;
-    if (await this.#reach(key, session, mail)) this.#budget.spend(allowed, clock.monoMs());
-    else this.#lookIn(AGAIN_MS);
+    if (!(await this.#reach(key, session, wakeText(mail, agent), mail.marks))) {
+      this.#lookIn(AGAIN_MS);
+      return;
+    }
+    this.#budget.spend(allowed, clock.monoMs());
+    // It was asked already: the end of that turn does not ask again.
+    this.#change(key, (each) => ({ ...each, askedFor: mail.marks, askedOverdue: mail.overdue }));
   }
 
-  async #reach(key: string, { event }: ToolSession, mail: MailView): Promise<boolean> {
-    const { agent, clock, host, log } = this.#options;
-    const say = wakeText(mail, agent);
+  async #reachForAnnounced(key: string, session: ToolSession): Promise<void> {
+    const { agent, clock } = this.#options;
+    const allowed = this.#allowed([{ from: agent.handle, thread: "rounds" }]);
+    if (allowed.length === 0) return;
+    const announced = this.#announced;
+    if (!(await this.#reach(key, session, announced.join(" "), {}))) {
+      this.#lookIn(AGAIN_MS);
+      return;
+    }
+    this.#budget.spend(allowed, clock.monoMs());
+    this.#announced = this.#announced.filter((text) => !announced.includes(text));
+  }
+
+  async #reach(key: string, { event }: ToolSession, say: string, marks: Marks): Promise<boolean> {
+    const { clock, host, log } = this.#options;
     const waiter = this.#waiters.get(key);
     const { tool, session, wake } = event;
     if (waiter !== undefined) {
-      waiter.answer({ why: "mail", say, marks: mail.marks });
+      waiter.answer({ why: "mail", say, marks });
     } else if (wake !== undefined) {
       if (!(await host.reach(wake, { tool, session }, say))) return false;
-      this.#change(key, (each) => afterNaming(each, mail.marks, clock.monoMs()));
+      this.#change(key, (each) => afterNaming(each, marks, clock.monoMs()));
     }
-    // It was asked already: the end of that turn does not ask again.
-    this.#change(key, (each) => ({ ...each, askedFor: mail.marks, askedOverdue: mail.overdue }));
     log.info({ tool, by: waiter === undefined ? wake?.by : "waiter" }, "the agent is woken");
     return true;
   }

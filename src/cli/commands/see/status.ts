@@ -1,5 +1,6 @@
 import { Command, Option } from "commander";
 import type { AgentState, StatusChange } from "../../../api/client.ts";
+import type { RoundView } from "../../../api/rounds.ts";
 import type { ToolSessionView } from "../../../api/tool-sessions.ts";
 import type { ParkedView, StatusView } from "../../../api/views.ts";
 import { safeModeEnd } from "../../../protocol/incidents/safe-mode-end.ts";
@@ -54,8 +55,10 @@ export function command(cli: Cli): Command {
 export async function run(cli: Cli, flags: GlobalFlags): Promise<void> {
   const view = await withClient(cli, flags, async (client): Promise<StatusView> => {
     const status = await client.view("status");
-    // Only a daemon that runs knows of them.
-    return client.viaDaemon ? { ...status, sessions: await client.ask("sessions") } : status;
+    // Only a daemon that runs knows of sessions and rounds.
+    if (!client.viaDaemon) return status;
+    const [sessions, rounds] = [await client.ask("sessions"), await client.ask("rounds")];
+    return { ...status, sessions, rounds };
   });
   emit(cli, flags, view, (paint) => statusText(cli, view, paint));
 }
@@ -111,6 +114,7 @@ function statusText(cli: Cli, view: StatusView, paint: Paint): string {
       "Sessions",
       (view.sessions ?? []).map((session) => sessionRow(session, nowMs)),
     ),
+    section("Rounds", (view.rounds ?? []).map(roundRow)),
     `${paint("bold", "Unread")} ${view.unread}${noticesText(view)}`,
     section(
       "You owe",
@@ -195,4 +199,13 @@ function safeModeText({ safe_mode, handle }: StatusView, paint: Paint, nowMs: nu
   const words = `SAFE MODE since ${when(safe_mode.since, nowMs)}: ${safe_mode.of} did not ack an incident of ${safe_mode.author} (${shortId(safe_mode.incident_id)})`;
   const end = `Most messages are not sent; ${safeModeEnd(safe_mode, handle)}`;
   return `${paint("red", sanitise(words))}\n${sanitise(end)}`;
+}
+
+function roundRow({ folder, participant, phase, is_turn, detail }: RoundView): Cell[] {
+  return [
+    { text: sanitise(folder) },
+    { text: sanitise(participant) },
+    { text: phase ?? "unreadable", style: phase === null ? "red" : undefined },
+    { text: is_turn ? "YOUR TURN" : sanitise(detail), style: is_turn ? "yellow" : "dim" },
+  ];
 }

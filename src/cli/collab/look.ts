@@ -1,0 +1,161 @@
+import { completeProtocol, whileLocked } from "../../collab/folder/complete-protocol.ts";
+import { noteDocuments, outOfTurn } from "../../collab/folder/document-history.ts";
+import { readHead, readRound } from "../../collab/folder/read-round.ts";
+import { errors, warnings, type Finding } from "../../collab/documents/finding.ts";
+import { isPhase } from "../../collab/machine/event.ts";
+import { publicState } from "../../collab/machine/derive.ts";
+import { RoundRefused } from "../../collab/refused.ts";
+import { brokenLog } from "../../collab/rules/append-check.ts";
+import { nextAction, nextLines } from "../../collab/rules/next-action.ts";
+import { promptRows } from "../../collab/rules/prompt.ts";
+import { walked, type Round } from "../../collab/rules/round.ts";
+import { findingsOf } from "../../collab/rules/validate.ts";
+import { sanitise } from "../../framing/sanitise.ts";
+import type { Cli } from "../context.ts";
+import { emit } from "../output/output.ts";
+import {
+  needed,
+  onRound,
+  print,
+  refuse,
+  tellCompleted,
+  type RoundFlags,
+  type RoundPlace,
+} from "./round-command.ts";
+
+const UNKNOWN_PHASE = 1;
+const EXIT_OF_FINDINGS = { none: 0, warning: 1, error: 2 } as const;
+
+/** `deaddrop collab next`: what a participant does now. Spec 6.3. */
+export function next(cli: Cli, flags: RoundFlags): Promise<void> {
+  return onRound(cli, flags, (place) => {
+    const participant = needed("--participant", flags.participant);
+    completeFirst(cli, place);
+    showNext(cli, flags, place, participant);
+  });
+}
+
+/** What `next` prints; `wait` ends with it. */
+export function showNext(
+  cli: Cli,
+  flags: RoundFlags,
+  { disk, places, folder, schema }: RoundPlace,
+  participant: string,
+): void {
+  const { round } = readRound(disk, folder, schema);
+  const { protocol, events } = round;
+  checkParticipant(round, participant);
+  const { currentPhase } = protocol.recorded;
+  if (!isPhase(currentPhase)) {
+    refuse(cli, flags, `unknown phase ${JSON.stringify(currentPhase)} in protocol.json`);
+    cli.exitCode = UNKNOWN_PHASE;
+    return;
+  }
+  const broken = brokenLog(round);
+  if (broken.length > 0) throw new RoundRefused(broken);
+  const { state } = walked(round);
+  const last = events.events.at(-1);
+  const primary = protocol.deliverables?.primary?.reference;
+  const action = nextAction(state, participant, { schema: protocol.schema, primary });
+  noteDocuments(disk, places, folder, round);
+  const data = { participant, ...publicState(state), last_event: last, next_action: action };
+  const said = `${last?.seq} ${last?.event} by ${last?.from}: ${last?.summary}`;
+  if (flags.json === true) emit(cli, flags, data, () => "");
+  else print(cli, nextLines(state, { participant, last: said, action }));
+}
+
+function checkParticipant({ protocol }: Round, participant: string): void {
+  if (protocol.participants.includes(participant)) return;
+  throw new RoundRefused([
+    `'${participant}' is no participant: ${protocol.participants.join(", ")}`,
+  ]);
+}
+
+/** Gives the last event its `protocol.json`, if a crash left it without. */
+function completeFirst(cli: Cli, { disk, folder, schema }: RoundPlace): void {
+  const seq = whileLocked(folder, () => completeProtocol(disk, folder, schema));
+  if (seq !== undefined) tellCompleted(cli, seq);
+}
+
+/** `deaddrop collab status`: where a round is. Spec 6.3. */
+export function status(cli: Cli, flags: RoundFlags): Promise<void> {
+  return onRound(cli, flags, (place) => {
+    completeFirst(cli, place);
+    const { round } = readRound(place.disk, place.folder, place.schema);
+    const { protocol, events } = round;
+    const found = findingsOf(round);
+    const way = walked(round);
+    const last = events.events.at(-1);
+    const data = {
+      folder: place.folder,
+      schema: protocol.schema,
+      objective: protocol.objective,
+      participants: protocol.participants,
+      ...publicState(way.state),
+      last_event: last ?? null,
+      errors: found.filter(({ level }) => level === "error").length,
+      warnings: found.filter(({ level }) => level === "warning").length,
+    };
+    if (flags.json === true) {
+      emit(cli, flags, data, () => "");
+      return;
+    }
+    const { waitingFor } = data;
+    print(cli, [
+      `objective: ${data.objective}`,
+      `schema: ${data.schema}`,
+      `participants: ${data.participants.join(", ")}`,
+      `phase: ${data.currentPhase}`,
+      `proposal owner: ${data.proposalOwner}`,
+      `waiting for: ${waitingFor.length === 0 ? "nobody" : waitingFor.join(", ")}`,
+      `last event: ${last === undefined ? "none" : `${last.seq} ${last.event} by ${last.from} at ${last.at}`}`,
+      `findings: ${data.errors} errors, ${data.warnings} warnings`,
+    ]);
+  });
+}
+
+/** `deaddrop collab validate`: everything that is wrong with a round. Spec 6.3. */
+export function validate(cli: Cli, flags: RoundFlags): Promise<void> {
+  return onRound(cli, flags, (place) => {
+    const found = validated(place);
+    const level = found.some((each) => each.level === "error")
+      ? "error"
+      : found.length > 0
+        ? "warning"
+        : "none";
+    const verdict = { none: "passed", warning: "passed with warnings", error: "failed" }[level];
+    cli.exitCode = EXIT_OF_FINDINGS[level];
+    if (flags.json === true) emit(cli, flags, { verdict, findings: found }, () => "");
+    else {
+      print(cli, [
+        `ACP validation ${verdict}`,
+        ...found.map((each) => `${each.level.toUpperCase()}: ${each.text}`),
+      ]);
+    }
+  });
+}
+
+function validated({ disk, places, folder, schema }: RoundPlace): Finding[] {
+  try {
+    const { round } = readRound(disk, folder, schema);
+    const found = findingsOf(round);
+    if (found.some(({ level }) => level === "error")) return found;
+    return [...found, ...warnings(outOfTurn(disk, places, folder, round))];
+  } catch (error) {
+    if (!(error instanceof RoundRefused)) throw error;
+    return errors(error.reasons);
+  }
+}
+
+/** `deaddrop collab prompt`: what a coordinator starts a participant with. Spec 6.3. */
+export function prompt(cli: Cli, flags: RoundFlags): Promise<void> {
+  return onRound(cli, flags, ({ disk, folder, schema }) => {
+    const participant = needed("--participant", flags.participant);
+    const { round } = readHead(disk, folder, schema);
+    checkParticipant(round, participant);
+    const rows = promptRows({ folder, participant, protocol: round.protocol });
+    // No row is begun by what somebody has written into the objective or a name.
+    const text = rows.map((row) => sanitise(row)).join("\n");
+    emit(cli, flags, { participant, prompt: text }, () => text);
+  });
+}

@@ -1,0 +1,56 @@
+import { basename, relative } from "node:path";
+import { outcomeOf } from "../../collab/documents/conclusion.ts";
+import { readRound } from "../../collab/folder/read-round.ts";
+import { CONCLUSION } from "../../collab/machine/event.ts";
+import { RoundRefused } from "../../collab/refused.ts";
+import { stateOf } from "../../collab/rules/round.ts";
+import { findingsOf } from "../../collab/rules/validate.ts";
+import { prepareProposal } from "../../sending/proposal.ts";
+import { withClient, type Cli } from "../context.ts";
+import { deliver } from "../sending/deliver.ts";
+import { onRound, type RoundFlags, type RoundPlace } from "./round-command.ts";
+
+export interface PublishFlags extends RoundFlags {
+  required?: string[];
+}
+
+/** Room for the rest of the message below the limit of a line. Spec 1.1. */
+const MAX_TEXT_CHARS = 16_384;
+
+/** `deaddrop collab publish`: the conclusion as a proposed decision, with its hash. Spec 6.3. */
+export function publish(cli: Cli, flags: PublishFlags): Promise<void> {
+  return onRound(cli, flags, async (place) => {
+    const { objective, participants, outcome, sha256, text } = concluded(place);
+    await withClient(cli, flags, async (client) => {
+      const others = participants.filter((name) => name !== client.handle);
+      const about = {
+        subject: `conclusion: ${objective}`.slice(0, 200),
+        reasons: {
+          decision: `${outcome}: ${objective}`,
+          round: basename(place.folder),
+          [CONCLUSION]: text.slice(0, MAX_TEXT_CHARS),
+          sha256,
+        },
+        required: flags.required ?? others,
+        extras: { refs: [relative(cli.cwd, `${place.folder}/${CONCLUSION}`)] },
+      };
+      await deliver(cli, flags, client, await prepareProposal(client, about, cli.clock.nowMs()));
+    });
+  });
+}
+
+function concluded({ disk, folder, schema }: RoundPlace) {
+  const { round } = readRound(disk, folder, schema);
+  const wrong = findingsOf(round).filter(({ level }) => level === "error");
+  if (wrong.length > 0) throw new RoundRefused(wrong.map(({ text }) => text));
+  const phase = stateOf(round)?.currentPhase;
+  if (phase !== "completed") {
+    throw new RoundRefused([`only a completed round is published: its phase is ${phase}`]);
+  }
+  const file = round.documents.get(CONCLUSION);
+  const outcome = file?.ok === true ? outcomeOf(file.text) : undefined;
+  if (file?.ok !== true || outcome === undefined)
+    throw new RoundRefused([`${CONCLUSION} is missing`]);
+  const { objective, participants } = round.protocol;
+  return { objective, participants, outcome, sha256: file.sha256, text: file.text };
+}

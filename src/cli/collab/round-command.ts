@@ -1,0 +1,86 @@
+import { resolve } from "node:path";
+import type { Schema } from "../../collab/machine/event.ts";
+import { RoundRefused } from "../../collab/refused.ts";
+import { sanitise, safeJson } from "../../framing/sanitise.ts";
+import { nodeDisk } from "../../storage/disk/node-disk.ts";
+import type { Disk } from "../../storage/disk/disk.ts";
+import type { Places } from "../../storage/paths.ts";
+import { placesOf, type Cli, type GlobalFlags } from "../context.ts";
+import { writeExact } from "../output/output.ts";
+
+/** What the commands of a round refuse with, as the protocol's own scripts do. Spec 6.3. */
+const REFUSED = 2;
+
+export interface RoundFlags extends GlobalFlags {
+  folder?: string;
+  participant?: string;
+  schema?: string;
+}
+
+/** A round as a command reaches it. */
+export interface RoundPlace {
+  readonly disk: Disk;
+  readonly places: Places;
+  /** Absolute. */
+  readonly folder: string;
+  readonly schema: Schema | undefined;
+}
+
+/** Runs a command on a round; when it is refused, all reasons go to standard error in one line. */
+export async function onRound(
+  cli: Cli,
+  flags: RoundFlags,
+  work: (place: RoundPlace) => Promise<void> | void,
+): Promise<void> {
+  try {
+    await work(placeOf(cli, flags));
+  } catch (error) {
+    if (!(error instanceof RoundRefused)) throw error;
+    refuse(cli, flags, error.message);
+  }
+}
+
+export function refuse(cli: Cli, flags: GlobalFlags, message: string): void {
+  cli.exitCode = REFUSED;
+  if (flags.json === true) {
+    writeExact(cli.stderr, `${safeJson({ error: { code: "refused", message, hint: null } })}\n`);
+  } else cli.stderr.write(`error: ${sanitise(message)}\n`);
+}
+
+function placeOf(cli: Cli, { folder, schema }: RoundFlags): RoundPlace {
+  return {
+    disk: nodeDisk(),
+    places: placesOf(cli.env),
+    folder: resolve(cli.cwd, needed("--folder", folder)),
+    schema: schemaOf(schema),
+  };
+}
+
+export function schemaOf(schema: string | undefined): Schema | undefined {
+  if (schema === undefined) return undefined;
+  if (schema === "1") return 1;
+  if (schema === "2") return 2;
+  throw new RoundRefused([`--schema must be 1 or 2, not ${schema}`]);
+}
+
+/** The value of a flag that the command cannot do without. */
+export function needed(flag: string, value: string | undefined): string {
+  if (value !== undefined && value !== "") return value;
+  throw new RoundRefused([`${flag} is missing`]);
+}
+
+/** A whole number of at least `least`. */
+export function wholeNumber(flag: string, value: string, least: number): number {
+  const number = Number(value);
+  if (/^\d{1,9}$/u.test(value) && number >= least) return number;
+  throw new RoundRefused([`${flag} must be a whole number of at least ${least}`]);
+}
+
+/** Rows with words of others in them: nothing in them steers a terminal. */
+export function print(cli: Cli, rows: readonly string[]): void {
+  for (const row of rows) cli.stdout.write(`${sanitise(row)}\n`);
+}
+
+export function tellCompleted(cli: Cli, seq: number): void {
+  cli.stderr.write(`protocol.json did not know event ${seq} yet: it is completed now\n`);
+}

@@ -1,0 +1,57 @@
+import { waitTurn, type WatchFolder } from "../../collab/folder/wait-turn.ts";
+import { readHead } from "../../collab/folder/read-round.ts";
+import { watchFolder } from "../../daemon/folder-events.ts";
+import { filesystemKind } from "../../storage/disk/fs-kind.ts";
+import { sanitise } from "../../framing/sanitise.ts";
+import { SECOND_MS } from "../../wire/durations.ts";
+import type { Cli } from "../context.ts";
+import { showNext } from "./look.ts";
+import { needed, onRound, print, wholeNumber, type RoundFlags } from "./round-command.ts";
+
+export interface WaitFlags extends RoundFlags {
+  timeout?: string;
+  interval?: string;
+}
+
+const TIMED_OUT = 1;
+/** In schema 1; a round of schema 2 is waited for without end. Spec 6.3. */
+export const USUAL_TIMEOUT_S = 1_800;
+const USUAL_INTERVAL_S = 5;
+/** Node fires a longer timer at once. */
+const LONGEST_TIMER_S = 2_000_000;
+
+/** `deaddrop collab wait`: until it is a participant's turn, or the round has ended. Spec 6.3. */
+export function wait(cli: Cli, flags: WaitFlags): Promise<void> {
+  return onRound(cli, flags, async (place) => {
+    const { disk, folder, schema } = place;
+    const participant = needed("--participant", flags.participant);
+    const interval = wholeNumber("--interval", flags.interval ?? String(USUAL_INTERVAL_S), 1);
+    const usual = readHead(disk, folder, schema).round.protocol.schema === 1 ? USUAL_TIMEOUT_S : 0;
+    const timeout = wholeNumber("--timeout", flags.timeout ?? String(usual), 0);
+    const timeoutMs = timeout === 0 || timeout > LONGEST_TIMER_S ? undefined : timeout * SECOND_MS;
+    const about = { folder, participant, schema, timeoutMs };
+    const watch = watcherFor(folder, interval * SECOND_MS);
+    const said = { say: (line: string) => print(cli, flags.json === true ? [] : [line]) };
+    const end = await waitTurn(disk, watch, { ...about, ...said });
+    if (!end.ready) {
+      cli.stderr.write(`timeout: ${sanitise(end.reason)}\n`);
+      cli.exitCode = TIMED_OUT;
+      return;
+    }
+    if (flags.json !== true) print(cli, [`ready: ${end.reason}`]);
+    showNext(cli, flags, place, participant);
+  });
+}
+
+/** By events of the filesystem; where it has none, by looking from time to time. */
+function watcherFor(folder: string, intervalMs: number): WatchFolder {
+  if (!filesystemKind(folder).events) {
+    return (_folder, changed) => {
+      const timer = setInterval(changed, intervalMs);
+      return { close: () => clearInterval(timer) };
+    };
+  }
+  // A folder that cannot be watched is tried again by itself, and looked at each time.
+  return (path, changed) =>
+    watchFolder(path, { below: [], report: changed, onError: () => undefined });
+}

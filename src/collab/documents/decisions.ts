@@ -1,0 +1,33 @@
+import { linesOf, sectionsOf } from "./text.ts";
+
+/** What is wrong with `decisions.md` in schema 2. `references`: of the declared deliverables. Spec 6.2. */
+export function decisionProblems(decisions: string, references: readonly string[]): string[] {
+  const entries = sectionsOf(linesOf(decisions), 3);
+  return entries.flatMap(({ heading, lines }, index) => {
+    const number = /^D(\d+)\.\s+\S/u.exec(heading)?.[1];
+    if (number === undefined) {
+      return [`accepted decision headings must use D<number>: ### ${heading.slice(0, 80)}`];
+    }
+    const problems =
+      Number(number) === index + 1
+        ? []
+        : [`accepted decision D${number} is number ${index + 1}: they are numbered 1, 2, 3 …`];
+    if (!valueOf(lines, "Decision"))
+      problems.push(`accepted decision D${number} requires Decision`);
+    const reflected = valueOf(lines, "Reflected in");
+    if (!reflected) problems.push(`accepted decision D${number} requires Reflected in`);
+    else if (!references.some((reference) => reflected.includes(reference))) {
+      problems.push(
+        `accepted decision D${number} Reflected in must name a declared deliverable: ${references.join(", ")}`,
+      );
+    }
+    return problems;
+  });
+}
+
+function valueOf(lines: readonly string[], name: string): string | undefined {
+  const start = `- ${name}:`.toLowerCase();
+  const line = lines.find((each) => each.trim().toLowerCase().startsWith(start));
+  const value = line?.trim().slice(start.length).trim();
+  return value === "" ? undefined : value;
+}

@@ -1,0 +1,177 @@
+import {
+  isDeliverableEvent,
+  isEventName,
+  type EventName,
+  type MachineEvent,
+  type Schema,
+} from "../machine/event.ts";
+import { isInstant } from "./protocol-file.ts";
+
+/** A line of `events.jsonl`. Spec 6. */
+export interface CollabEvent extends MachineEvent {
+  /** ISO-8601, UTC, in seconds. */
+  readonly at: string;
+  readonly summary: string;
+  readonly reply_to?: number | undefined;
+  /** Lower-case hex. */
+  readonly sha256?: string | undefined;
+}
+
+/** The order in which the protocol's own scripts write the fields. */
+const FIELDS = [
+  "seq",
+  "from",
+  "event",
+  "at",
+  "summary",
+  "doc",
+  "reply_to",
+  "role",
+  "sha256",
+] as const;
+
+/** At these the scripts end a line, although JSON does not. */
+const LINE_ENDS_OF_PYTHON = /[\p{Zl}\p{Zp}\u0085]/gu;
+
+/** The line of an event, with its newline. Non-ASCII stays as it is. */
+export function eventLine(event: CollabEvent): string {
+  const ordered = Object.fromEntries(
+    FIELDS.filter((name) => event[name] !== undefined).map((name) => [name, event[name]]),
+  );
+  const escaped = JSON.stringify(ordered).replace(
+    LINE_ENDS_OF_PYTHON,
+    (char) => `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`,
+  );
+  return `${escaped}\n`;
+}
+
+export interface ReadEvents {
+  /** Up to the first line that is none. */
+  readonly events: readonly CollabEvent[];
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+  /** All lines are events, and the machine may judge them. */
+  readonly isWhole: boolean;
+  /** The last line has its newline. */
+  readonly isEnded: boolean;
+}
+
+/** Reads `events.jsonl`: lines end at `\n` only. Empty lines are none. */
+export function readEvents(text: string, schema: Schema): ReadEvents {
+  const lines = text.split("\n");
+  const isEnded = lines.at(-1) === "";
+  const events: CollabEvent[] = [];
+  const problems: string[] = [];
+  const warnings: string[] = [];
+  let isWhole = true;
+  let previous: CollabEvent | undefined;
+  for (const [index, line] of lines.entries()) {
+    if (line.trim() === "") continue;
+    const read = readEvent(line, schema, events.length + 1, previous);
+    problems.push(...read.problems.map((problem) => `events.jsonl line ${index + 1}: ${problem}`));
+    warnings.push(...read.warnings.map((each) => `events.jsonl line ${index + 1}: ${each}`));
+    if (read.event === undefined) isWhole = false;
+    else if (isWhole) events.push(read.event);
+    previous = read.event ?? previous;
+  }
+  if (!isEnded && text !== "") {
+    warnings.push(
+      "events.jsonl: the last line has no newline: somebody is writing it, or has died",
+    );
+  }
+  return { events, problems, warnings, isWhole, isEnded };
+}
+
+interface ReadEvent {
+  /** Undefined when it cannot be given to the machine. */
+  readonly event: CollabEvent | undefined;
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+function readEvent(
+  line: string,
+  schema: Schema,
+  expectedSeq: number,
+  previous: CollabEvent | undefined,
+): ReadEvent {
+  const fields = parsed(line);
+  if (fields === undefined) {
+    return { event: undefined, problems: ["no JSON object: a torn line?"], warnings: [] };
+  }
+  const { seq, from, event, at, summary, reply_to } = fields;
+  // The scripts may write null for what an event does not have.
+  const [doc, role, sha256] = [fields["doc"], fields["role"], fields["sha256"]].map(
+    (value) => value ?? undefined,
+  );
+  const problems: string[] = [];
+  const isNamed = isEventName(schema, event);
+  if (!isCount(seq)) problems.push("seq must be a whole number from 1");
+  if (typeof from !== "string") problems.push("from must be a participant");
+  if (!isNamed) problems.push(`unknown event ${JSON.stringify(event)?.slice(0, 80)}`);
+  for (const [name, value] of Object.entries({ doc, role, sha256 })) {
+    if (value !== undefined && typeof value !== "string") problems.push(`${name} must be a text`);
+  }
+  const isGiven = problems.length === 0;
+  problems.push(...formProblems(fields, previous));
+  const reply = replyProblem(reply_to, expectedSeq);
+  const isOwn = reply_to === expectedSeq && schema === 1;
+  if (reply !== undefined && !isOwn) problems.push(reply);
+  const warnings = isOwn && expectedSeq > 1 ? [`reply_to ${expectedSeq} is its own seq`] : [];
+  if (!isGiven) return { event: undefined, problems, warnings };
+  const read = {
+    ...{ seq: seq as number, from: from as string, event: event as EventName },
+    ...{
+      at: typeof at === "string" ? at : "",
+      summary: typeof summary === "string" ? summary : "",
+    },
+    ...{ doc: doc as string | undefined, role: role as string | undefined },
+    ...{ sha256: sha256 as string | undefined, reply_to: isCount(reply_to) ? reply_to : undefined },
+  };
+  return { event: read, problems, warnings };
+}
+
+function formProblems(
+  { at, summary, event, sha256 }: Readonly<Record<string, unknown>>,
+  previous: CollabEvent | undefined,
+): string[] {
+  const problems: string[] = [];
+  if (!isInstant(at)) problems.push("at must be an instant like 2026-01-31T12:00:00Z");
+  else if (previous !== undefined && Date.parse(at) < Date.parse(previous.at)) {
+    problems.push("at must not be earlier than the previous event");
+  }
+  if (typeof summary !== "string" || summary.trim() === "") problems.push("summary must be a text");
+  const isNamed = isEventName(2, event) && isDeliverableEvent(event);
+  if (isNamed && event === "deliverable_frozen" && !isSha256(sha256)) {
+    problems.push("deliverable_frozen requires sha256, 64 lower-case hex digits");
+  }
+  return problems;
+}
+
+/** Why an event may not answer that one. `seq`: its own. */
+export function replyProblem(replyTo: unknown, seq: number): string | undefined {
+  if (replyTo === undefined || replyTo === null) {
+    return seq === 1 ? undefined : "reply_to is required after initialized";
+  }
+  if (isCount(replyTo) && replyTo < seq) return undefined;
+  return `reply_to must be the seq of an earlier event, below ${seq}`;
+}
+
+export function isSha256(value: unknown): value is string {
+  return typeof value === "string" && /^[0-9a-f]{64}$/u.test(value);
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 1;
+}
+
+function parsed(line: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? (value as Readonly<Record<string, unknown>>) : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

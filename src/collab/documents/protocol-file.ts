@@ -1,0 +1,253 @@
+import type { Schema } from "../machine/event.ts";
+import {
+  isDeliverableType,
+  DELIVERABLE_TYPES,
+  type Declared,
+  type DeliverableType,
+} from "./deliverable.ts";
+import { OBSOLETE_FILES } from "./obsolete.ts";
+
+/** A declared deliverable, and where it lies below the folder of the deliverables. */
+export interface DeclaredFile extends Declared {
+  readonly file: string;
+  /** Of a supporting one: it has been, or has to be, frozen. */
+  readonly frozen: boolean;
+}
+
+export interface Deliverables {
+  readonly mode: "internal" | "external";
+  /** From the round's folder (internal), or from the repository's root (external). */
+  readonly dir: string;
+  readonly primary: DeclaredFile | undefined;
+  readonly supporting: readonly DeclaredFile[];
+  readonly attachments: readonly string[];
+}
+
+/** What `protocol.json` says of where the round is. Events alone decide it. */
+export interface Recorded {
+  readonly currentPhase: unknown;
+  readonly proposalOwner: unknown;
+  readonly waitingFor: unknown;
+}
+
+/** `protocol.json`, as far as it can be understood. Spec 6. */
+export interface Protocol {
+  /** By which it is judged. */
+  readonly schema: Schema;
+  readonly objective: string;
+  readonly participants: readonly string[];
+  readonly gates: readonly string[];
+  /** Schema 2. */
+  readonly deliverables: Deliverables | undefined;
+  /** From the round's folder to the repository; of external deliverables. */
+  readonly repoRoot: string | undefined;
+  readonly recorded: Recorded;
+}
+
+export interface ReadProtocol {
+  readonly protocol: Protocol;
+  /** All that is wrong with it. */
+  readonly problems: readonly string[];
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Reads the object in `protocol.json`, by a given schema or by its own. Nothing stops at the first problem. */
+export function readProtocol(file: Fields, wanted?: Schema): ReadProtocol {
+  const schema = wanted ?? schemaOf(file);
+  const problems: string[] = [];
+  const say = (problem: string): void => {
+    problems.push(`protocol.json ${problem}`);
+  };
+  const participants = readParticipants(file["participants"], say);
+  const gates = readGates(file["completionGates"], schema, say);
+  if (typeof file["objective"] !== "string" || file["objective"].trim() === "") {
+    say("objective must be a text");
+  }
+  for (const name of ["createdAt", "updatedAt"]) {
+    if (!isInstant(file[name])) say(`${name} must be an instant like 2026-01-31T12:00:00Z`);
+  }
+  if (schema === 1 && Object.hasOwn(file, "version")) say("must not have version");
+  const deliverables = schema === 1 ? undefined : readSchemaTwo(file, participants, say);
+  const { repoRoot } = file;
+  const isText = typeof repoRoot === "string";
+  if (schema === 2) checkRepoRoot(repoRoot, deliverables, say);
+  const { currentPhase, proposalOwner, waitingFor, objective } = file;
+  return {
+    problems,
+    protocol: {
+      schema,
+      objective: typeof objective === "string" ? objective : "",
+      participants,
+      gates,
+      deliverables,
+      repoRoot: isText ? repoRoot : undefined,
+      recorded: { currentPhase, proposalOwner, waitingFor },
+    },
+  };
+}
+
+/** A folder without `schemaVersion` is of schema 1. */
+function schemaOf(file: Fields): Schema {
+  return Object.hasOwn(file, "schemaVersion") ? 2 : 1;
+}
+
+type Say = (problem: string) => void;
+
+/** Names, or objects with an `id`; scripts write either. */
+function readParticipants(value: unknown, say: Say): string[] {
+  const names = listOf(value).flatMap((each) => {
+    const name = isFields(each) ? each["id"] : each;
+    return typeof name === "string" && name.trim() !== "" ? [name] : [];
+  });
+  if (names.length === 0 || names.length !== listOf(value).length) {
+    say('participants must be a list of {"id"}, at least one');
+  }
+  if (new Set(names).size !== names.length) say("participants must not name anybody twice");
+  return [...new Set(names)];
+}
+
+function readGates(value: unknown, schema: Schema, say: Say): string[] {
+  const gates = listOf(value).flatMap((each) => {
+    const text = schema === 2 && isFields(each) ? each["text"] : each;
+    const source = isFields(each) ? each["source"] : "objective";
+    const isKnown = source === "objective" || source === "generated";
+    return typeof text === "string" && text.trim() !== "" && isKnown ? [text] : [];
+  });
+  if (gates.length === 0 || gates.length !== listOf(value).length) {
+    const form = schema === 1 ? "texts" : '{"source":"objective"|"generated","text"}';
+    say(`completionGates must be a list of ${form}, at least one`);
+  }
+  for (const file of OBSOLETE_FILES) {
+    if (gates.some((gate) => gate.includes(file))) {
+      say(`completion gate must not reference obsolete file ${file}`);
+    }
+  }
+  return gates;
+}
+
+function readSchemaTwo(
+  file: Fields,
+  participants: readonly string[],
+  say: Say,
+): Deliverables | undefined {
+  if (file["protocol"] !== "acp") say("protocol must be 'acp'");
+  if (file["schemaVersion"] !== 2) say("schemaVersion must be 2");
+  const { objectiveGates, deliverables } = file;
+  if (!Array.isArray(objectiveGates) || objectiveGates.some((gate) => typeof gate !== "string")) {
+    say("objectiveGates must be a list of texts");
+  }
+  if (participants.length < 2) say("participants must be at least two in schema 2");
+  const fields = isFields(deliverables) ? deliverables : {};
+  if (!isFields(fields["primary"])) say("deliverables.primary is required");
+  return isFields(deliverables) ? readDeliverables(fields, participants, say) : undefined;
+}
+
+function readDeliverables(fields: Fields, participants: readonly string[], say: Say): Deliverables {
+  const { mode, dir, owner, coAuthors = [], supporting = [], attachments = [] } = fields;
+  if (mode !== "internal" && mode !== "external") {
+    say("deliverables.mode must be internal or external");
+  }
+  const where = mode === "external" ? "external" : "internal";
+  const folder = typeof dir === "string" ? dir : "deliverables";
+  if (typeof dir !== "string" || pathProblem(dir) !== undefined) {
+    say("deliverables.dir must be a relative path without ..");
+  }
+  if (typeof owner !== "string" || !participants.includes(owner)) {
+    say("deliverables.owner must be a participant");
+  }
+  if (listOf(coAuthors).some((name) => !participants.some((known) => known === name))) {
+    say("deliverables.coAuthors must be participants");
+  }
+  const read = (value: unknown, name: string): DeclaredFile | undefined =>
+    readDeclared(value, name, (file) => referenceOf(where, folder, file), say);
+  const { primary } = fields;
+  return {
+    mode: where,
+    dir: folder,
+    primary: isFields(primary) ? read(primary, "primary") : undefined,
+    supporting: listOf(supporting).flatMap((each, at) => read(each, `supporting[${at}]`) ?? []),
+    attachments: listOf(attachments).flatMap((each, at) =>
+      readAttachment(each, `attachments[${at}]`, say),
+    ),
+  };
+}
+
+/** How events and documents name a deliverable. Spec 6.2. */
+export function referenceOf(mode: "internal" | "external", dir: string, file: string): string {
+  return mode === "external" ? `external:${file}` : `${dir}/${file}`;
+}
+
+function readDeclared(
+  value: unknown,
+  name: string,
+  reference: (file: string) => string,
+  say: Say,
+): DeclaredFile | undefined {
+  const { type, file, checklist = [], frozen = false } = isFields(value) ? value : {};
+  const problem = fileProblem(file);
+  if (problem !== undefined) say(`deliverables.${name}.file ${problem}`);
+  if (!isDeliverableType(type)) {
+    say(`deliverables.${name}.type must be one of ${DELIVERABLE_TYPES.join(", ")}`);
+  }
+  const checks = listOf(checklist).filter((each) => typeof each === "string");
+  if (!Array.isArray(checklist) || checks.length !== checklist.length) {
+    say(`deliverables.${name}.checklist must be a list of texts`);
+  }
+  if (type === "custom" && checks.length === 0) {
+    say(`deliverables.${name}.checklist of a custom deliverable needs a check`);
+  }
+  if (typeof frozen !== "boolean") say(`deliverables.${name}.frozen must be true or false`);
+  if (problem !== undefined || typeof file !== "string") return undefined;
+  const known: DeliverableType = isDeliverableType(type) ? type : "custom";
+  const declared = { type: known, file, reference: reference(file), checklist: checks };
+  return { ...declared, frozen: frozen === true };
+}
+
+function readAttachment(value: unknown, name: string, say: Say): string[] {
+  const file = isFields(value) ? value["file"] : undefined;
+  if (typeof file === "string" && pathProblem(file) === undefined) return [file];
+  say(`deliverables.${name}.file must be a relative path without ..`);
+  return [];
+}
+
+function checkRepoRoot(value: unknown, deliverables: Deliverables | undefined, say: Say): void {
+  if (deliverables?.mode !== "external") {
+    if (value !== undefined) say("repoRoot is for external deliverables only");
+    return;
+  }
+  if (typeof value !== "string" || value === "" || value.startsWith("/")) {
+    say("repoRoot must be a relative path to an ancestor of the folder");
+  }
+}
+
+/** What is wrong with the path of a deliverable, in words that follow its name. */
+export function fileProblem(file: unknown): string | undefined {
+  if (typeof file !== "string" || file === "") return "must be a text";
+  const problem = pathProblem(file);
+  if (problem !== undefined) return problem;
+  return file.endsWith(".md") ? undefined : "must end in .md";
+}
+
+/** What is wrong with a path below a folder. */
+export function pathProblem(path: string): string | undefined {
+  if (path === "") return "must not be empty";
+  if (/^([/\\]|[A-Za-z]:)/u.test(path)) return "must be relative";
+  if (path.split(/[/\\]/u).includes("..")) return "must not hold ..";
+  return path.includes("\0") ? "must not hold a zero character" : undefined;
+}
+
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)$/u;
+
+/** ISO-8601 in UTC. */
+export function isInstant(value: unknown): value is string {
+  return typeof value === "string" && INSTANT.test(value) && !Number.isNaN(Date.parse(value));
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? (value as readonly unknown[]) : [];
+}

@@ -1,0 +1,109 @@
+import { join } from "node:path";
+import { eventLine, type CollabEvent } from "../documents/event-lines.ts";
+import { eventNames, isEventName, type Schema } from "../machine/event.ts";
+import { publicState } from "../machine/derive.ts";
+import { RoundRefused } from "../refused.ts";
+import { checkAppend } from "../rules/append-check.ts";
+import type { Disk } from "../../storage/disk/disk.ts";
+import { completeProtocol, whileLocked } from "./complete-protocol.ts";
+import { EVENTS_FILE, readRound, type ReadRound } from "./read-round.ts";
+import { secondsOf, writeProtocol } from "./write-protocol.ts";
+
+/** What a participant says next. */
+export interface Wish {
+  readonly from: string;
+  readonly event: string;
+  readonly summary: string;
+  readonly doc?: string | undefined;
+  readonly replyTo?: number | undefined;
+  readonly role?: string | undefined;
+  readonly sha256?: string | undefined;
+}
+
+const READ_AGAIN = "read again (deaddrop collab next), and append then";
+
+/**
+ * Appends an event when all rules allow it; event and `protocol.json` change together, under the lock
+ * of the folder. Throws RoundRefused with every reason, and then the folder is as it was. Spec 6.3.
+ *
+ * A crash between the two leaves an event that the next command completes. The protocol's own scripts
+ * take no lock: what they append meanwhile is noticed before our write, or told after it.
+ */
+export function appendEvent(
+  disk: Disk,
+  folder: string,
+  wish: Wish,
+  about: {
+    readonly nowMs: number;
+    readonly schema: Schema | undefined;
+    /** An earlier event had no `protocol.json` yet. */
+    completed(seq: number): void;
+  },
+): CollabEvent {
+  return whileLocked(folder, () => {
+    const completed = completeProtocol(disk, folder, about.schema);
+    if (completed !== undefined) about.completed(completed);
+    const read = readRound(disk, folder, about.schema);
+    const event = eventOf(read, wish, about.nowMs);
+    const checked = checkAppend(read.round, event);
+    if (!checked.ok) throw new RoundRefused(checked.reasons);
+    const line = eventLine(event);
+    const { isEnded } = read.round.events;
+    writeEvent(disk, folder, read.eventBytes, Buffer.from(isEnded ? line : `\n${line}`, "utf8"));
+    const state = publicState(checked.state);
+    writeProtocol(disk, folder, read.protocolText, { ...state, updatedAt: event.at });
+    return event;
+  });
+}
+
+function eventOf({ round }: ReadRound, wish: Wish, nowMs: number): CollabEvent {
+  const { schema } = round.protocol;
+  const { from, event, doc, role, sha256, replyTo } = wish;
+  const summary = wish.summary.trim();
+  if (!isEventName(schema, event)) {
+    throw new RoundRefused([
+      `unknown event '${event}'; schema ${schema} has ${eventNames(schema).join(", ")}`,
+    ]);
+  }
+  if (summary === "") throw new RoundRefused(["summary must not be empty"]);
+  const last = round.events.events.at(-1);
+  const seq = (last?.seq ?? 0) + 1;
+  return {
+    seq,
+    from,
+    event,
+    at: instant(nowMs, last?.at),
+    summary,
+    doc,
+    reply_to: replyTo,
+    role,
+    sha256,
+  };
+}
+
+/** The later of now and the last event's, so that no clock that goes back is seen. */
+function instant(nowMs: number, lastAt: string | undefined): string {
+  const lastMs = Date.parse(lastAt ?? "");
+  const atMs = Number.isNaN(lastMs) ? nowMs : Math.max(nowMs, lastMs);
+  return secondsOf(atMs);
+}
+
+function writeEvent(disk: Disk, folder: string, before: Uint8Array, line: Uint8Array): void {
+  const file = disk.open(join(folder, EVENTS_FILE), "append", 0o644);
+  try {
+    const { size } = file.stat();
+    if (size !== before.length || Buffer.compare(file.read(size, 0), before) !== 0) {
+      throw new RoundRefused([`${EVENTS_FILE} has changed meanwhile: ${READ_AGAIN}`]);
+    }
+    file.append(line);
+    file.datasync();
+    const written = file.read(line.length, before.length);
+    if (Buffer.compare(written, line) !== 0 || file.stat().size !== before.length + line.length) {
+      throw new RoundRefused([
+        `another program has appended to ${EVENTS_FILE} at the same moment, without a lock: ${READ_AGAIN}; deaddrop collab validate says what is there twice`,
+      ]);
+    }
+  } finally {
+    file.close();
+  }
+}

@@ -1,0 +1,48 @@
+import { dirname } from "node:path";
+import { RoundRefused } from "../refused.ts";
+import { readWhole, type Disk } from "../../storage/disk/disk.ts";
+import { PRIVATE_FILE } from "../../storage/private/private-folders.ts";
+import { whileLocked } from "./complete-protocol.ts";
+
+/** A round that a daemon tells its agent of. */
+export interface WatchedRound {
+  /** A real path. */
+  readonly folder: string;
+  readonly participant: string;
+}
+
+/** Each costs a watcher of the system. */
+const MAX_WATCHED_ROUNDS = 64;
+
+/** The rounds that are watched for an agent; `path`: where its private state notes them. Spec 6.3. */
+export function readWatched(disk: Disk, path: string): WatchedRound[] {
+  const bytes = readWhole(disk, path);
+  if (bytes === undefined) return [];
+  return JSON.parse(Buffer.from(bytes).toString("utf8")) as WatchedRound[];
+}
+
+/** Registers a round, or ends that. Answers false when nothing has changed. */
+export function changeWatched(
+  disk: Disk,
+  path: string,
+  round: WatchedRound,
+  isWatched: boolean,
+): boolean {
+  return whileLocked(dirname(path), () => {
+    const before = readWatched(disk, path);
+    const others = before.filter((each) => !isSame(each, round));
+    const after = isWatched ? [...others, round] : others;
+    if (after.length === before.length) return false;
+    if (after.length > MAX_WATCHED_ROUNDS) {
+      throw new RoundRefused([
+        `${MAX_WATCHED_ROUNDS} rounds are watched already: end one with --end`,
+      ]);
+    }
+    disk.replace(path, Buffer.from(`${JSON.stringify(after)}\n`, "utf8"), PRIVATE_FILE);
+    return true;
+  });
+}
+
+function isSame(a: WatchedRound, b: WatchedRound): boolean {
+  return a.folder === b.folder && a.participant === b.participant;
+}

@@ -1,0 +1,102 @@
+import { conclusionSections } from "../documents/conclusion.ts";
+import { deliverableSections, type Declared } from "../documents/deliverable.ts";
+import type { Schema } from "../machine/event.ts";
+
+/** What `init` is asked to make. Spec 6.3. */
+export interface NewRound {
+  readonly schema: Schema;
+  readonly participants: readonly string[];
+  readonly objective: string;
+  /** Those of the objective, then the generated ones. */
+  readonly gates: readonly string[];
+  readonly primary: Declared | undefined;
+}
+
+/** The documents of a new round by their names; they validate as they are. Spec 6.2. */
+export function documentTemplates(round: NewRound): Record<string, string> {
+  return {
+    "README.md": readme(round),
+    "proposal.md": proposal(round),
+    "review.md": "# Review\n",
+    "decisions.md": decisions(round.primary?.reference),
+    "readiness.md": readiness(round.gates),
+    "conclusion.md": conclusion(round.schema),
+  };
+}
+
+function readme({ schema, objective, participants, primary }: NewRound): string {
+  const [owner = ""] = participants;
+  return lines(
+    "# Collaboration round",
+    "",
+    objective,
+    "",
+    `- Participants: ${participants.join(", ")}. ${owner} owns the proposal.`,
+    `- Schema: ${schema}`,
+    ...(primary === undefined ? [] : [`- Primary deliverable: ${primary.reference}`]),
+    "",
+    "`events.jsonl` is the record, `protocol.json` what follows from it. Do not edit either.",
+    "`deaddrop collab next --folder . --participant <you>` says what to do.",
+  );
+}
+
+function proposal({ objective }: NewRound): string {
+  return lines("# Proposal", "", "## Objective", "", objective, "", "## Proposal", "");
+}
+
+function decisions(reference: string | undefined): string {
+  if (reference === undefined) return "# Decisions\n";
+  return lines(
+    "# Decisions",
+    "",
+    "### D1. Initial deliverable declaration",
+    "",
+    `- Decision: The primary deliverable of this round is ${reference}.`,
+    `- Reflected in: ${reference}`,
+  );
+}
+
+function readiness(gates: readonly string[]): string {
+  return lines(
+    "# Readiness",
+    "",
+    "## Open Questions",
+    "",
+    "## Blockers",
+    "",
+    "## Deferred Follow-ups",
+    "",
+    "## Completion Gates",
+    "",
+    ...gates.map((gate) => `- [ ] ${gate}`),
+    "",
+    "## Checklist",
+    "",
+    "- [ ] Accepted Decisions",
+    "- [ ] Assumptions",
+    "- [ ] Deferred Follow-ups",
+    "- [ ] Implementation Blockers",
+    "- [ ] Ready to implement",
+  );
+}
+
+function conclusion(schema: Schema): string {
+  return lines("# Conclusion", ...conclusionSections(schema).flatMap((each) => ["", `## ${each}`]));
+}
+
+/** A deliverable with all its sections, as a draft. */
+export function deliverableTemplate({ type, checklist }: Declared, title: string): string {
+  const sections = deliverableSections(type);
+  const status = "Status: Draft";
+  const hasStatus = sections.includes("Status");
+  return lines(
+    `# ${title}`,
+    ...(hasStatus ? [] : ["", status]),
+    ...sections.flatMap((each) => ["", `## ${each}`, ...(each === "Status" ? ["", status] : [])]),
+    ...checklist.flatMap((check) => ["", `## ${check}`]),
+  );
+}
+
+function lines(...rows: readonly string[]): string {
+  return `${rows.join("\n")}\n`;
+}
