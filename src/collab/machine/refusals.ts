@@ -50,16 +50,11 @@ export function refusals(
   if (!rules.participants.includes(event.from)) {
     reasons.push(`'${event.from}' is not a participant`);
   }
-  if (expectedSeq === 1) return [...reasons, ...refusalsOfFirst(rules, event)];
+  if (expectedSeq === 1) {
+    if (event.event !== "initialized") reasons.push("the first event must be initialized");
+    return reasons;
+  }
   return [...reasons, ...refusalsOfLater(rules, state, event)];
-}
-
-function refusalsOfFirst({ participants }: RoundRules, { event, from }: MachineEvent): string[] {
-  if (event !== "initialized") return ["the first event must be initialized"];
-  const [owner] = participants;
-  return from === owner || !participants.includes(from)
-    ? []
-    : [`initialized is said by the first participant, '${owner}'`];
 }
 
 function refusalsOfLater(rules: RoundRules, state: RoundState, event: MachineEvent): string[] {

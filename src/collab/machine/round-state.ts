@@ -38,8 +38,11 @@ function changes(
   { event, from, role }: MachineEvent,
 ): Partial<RoundState> {
   switch (event) {
-    case "initialized":
-      return { phase: "drafting", owner: from, waitingFor: [from] };
+    case "initialized": {
+      // Any participant may say it; the first one owns the proposal.
+      const [first = from] = participants;
+      return { phase: "drafting", owner: first, waitingFor: [first] };
+    }
     case "proposal_submitted":
       return {
         phase: "reviewing",
