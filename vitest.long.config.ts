@@ -5,6 +5,7 @@ import usual, { LONG_FILES } from "./vitest.config.ts";
 /** Files of which `npm test` tries a sample (test/support/amounts.ts); all of it is tried here. */
 export const SAMPLED_FILES = [
   "test/agents/integrate/any-mix.property.test.ts",
+  "test/collab/machine/random-rounds.property.test.ts",
   "test/e2e/collab/at-once.test.ts",
   "test/e2e/disk/senders.test.ts",
   "test/faults/*.test.ts",

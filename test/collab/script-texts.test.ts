@@ -45,6 +45,26 @@ describe.each([1, 2] as const)("schema %i", (schema) => {
     );
   });
 
+  test("a whole round of three: reviews and acceptances come in any order", async () => {
+    const round = rounds();
+    await round.init("--participant", "cid");
+    await round.propose();
+    for (const name of ["cid", "bob"]) {
+      round.addReview(round.lastSeq + 1, name);
+      await round.say(name, "review_submitted");
+    }
+    await round.say("ann", "proposal_revised");
+    await round.say("ann", "question_classified");
+    for (const name of ["cid", "ann", "bob"]) await round.say(name, "decision_accepted");
+    await round.complete();
+    expect(await round.validate()).toMatchObject({ code: 0, stdout: "ACP validation passed\n" });
+    const { currentPhase, waitingFor } = JSON.parse(round.read("protocol.json")) as {
+      currentPhase: string;
+      waitingFor: string[];
+    };
+    expect([currentPhase, waitingFor]).toEqual(["completed", []]);
+  });
+
   test("append: reply_to and the phase, in one line with all reasons", async () => {
     const round = rounds();
     await round.init();

@@ -129,6 +129,13 @@ export class ScriptedRound {
     await this.say("ann", "proposal_submitted");
   }
 
+  /** Behind the reviews that are there. */
+  addReview(seq: number, participant: string): void {
+    const before = this.read("review.md");
+    this.writeReview(seq, participant);
+    this.write("review.md", `${before}\n${this.read("review.md").replace("# Review\n\n", "")}`);
+  }
+
   async review(): Promise<void> {
     this.writeReview(this.lastSeq + 1, "bob");
     await this.say("bob", "review_submitted");

@@ -1,13 +1,17 @@
-import type { Tool } from "../../api/tool-sessions.ts";
+import { TOOLS, type Tool } from "../../api/tool-sessions.ts";
 import type { FileEdit } from "./file-edit.ts";
 
 /** Where the files are that a tool reads: of the person, of the project, of the person in the project. */
 export const SCOPES = ["user", "project", "local"] as const;
 export type Scope = (typeof SCOPES)[number];
 
+/** Tools that can be joined: those with hooks of ours, and two that have a server of ours alone. */
+export const JOINABLE = [...TOOLS, "cursor", "copilot"] as const;
+export type Joinable = (typeof JOINABLE)[number];
+
 /** For whom a tool is joined, and where. */
 export interface Joining {
-  readonly tool: Tool;
+  readonly tool: Joinable;
   readonly scope: Scope;
   readonly handle: string;
   readonly wireDir: string;
@@ -20,6 +24,8 @@ export interface Joining {
   /** The text of SKILL.md, and of the plugin of OpenCode. */
   readonly skill: string;
   readonly plugin: string;
+  /** The person has asked for rules that allow the tools of ours that only read. */
+  readonly allowsReading: boolean;
 }
 
 /** What joins a tool to a wire: our parts of its files, and what the person has to do there. */

@@ -26,7 +26,13 @@ const EMPTY = "{}\n";
  * Entries in a JSON file with comments, as the coding tools have it. All else stays as it is: comments,
  * order, unknown keys, indentation.
  */
-export function jsonEdit(path: string, tool: string, entries: readonly JsonEntry[]): FileEdit {
+export function jsonEdit(
+  path: string,
+  tool: string,
+  entries: readonly JsonEntry[],
+  /** Taken out with them, whether or not they are put in this time. */
+  rules: readonly JsonEntry[] = [],
+): FileEdit {
   return {
     path,
     isShared: false,
@@ -36,7 +42,7 @@ export function jsonEdit(path: string, tool: string, entries: readonly JsonEntry
         checked(blankAsEmpty(text), path),
       ),
     take: (text) => {
-      const rest = entries.reduce(withoutEntry, checked(text, path));
+      const rest = [...entries, ...rules].reduce(withoutEntry, checked(text, path));
       const isOnlyOurs = rest !== text && isEmpty(valueAt(rest, [])) && !/\/[/*]/u.test(rest);
       return isOnlyOurs ? undefined : rest;
     },

@@ -8,10 +8,9 @@ import {
   remove as removeTool,
   type FileChange,
 } from "../../agents/integrate/integrate.ts";
-import type { Joining, Scope } from "../../agents/integrate/integration.ts";
+import type { Joinable, Joining, Scope } from "../../agents/integrate/integration.ts";
 import { integrationRecord } from "../../agents/integrate/record.ts";
 import { integrationOf } from "../../agents/integrate/tools/all-tools.ts";
-import type { Tool } from "../../api/tool-sessions.ts";
 import { setupHost } from "../../setup/host.ts";
 import type { AgentPaths } from "../../storage/paths.ts";
 import { findHandle, findWire, homeOf, type Cli, type GlobalFlags } from "../context.ts";
@@ -37,8 +36,8 @@ export function recordPath(paths: AgentPaths): string {
 
 export function joiningOf(
   cli: Cli,
-  tool: Tool,
-  flags: GlobalFlags & { scope?: Scope },
+  tool: Joinable,
+  flags: GlobalFlags & { scope?: Scope; allowCommands?: boolean },
 ): ToolJoining {
   const { disk, places } = setupHost(cli.env, cli.clock.nowMs());
   const { handle, paths } = loadPlace(disk, places, {
@@ -52,6 +51,7 @@ export function joiningOf(
     program: programWords(cli.env),
     skill: readFileSync(skillPath(), "utf8"),
     plugin: readFileSync(pluginPath(), "utf8"),
+    allowsReading: flags.allowCommands === true,
   };
   const { edits, left } = integrationOf(at);
   const place = {

@@ -1,7 +1,6 @@
 import { createTwoFilesPatch } from "diff";
 import type { FileChange } from "../../agents/integrate/integrate.ts";
-import type { Joining, Scope } from "../../agents/integrate/integration.ts";
-import type { Tool } from "../../api/tool-sessions.ts";
+import type { Joinable, Joining, Scope } from "../../agents/integrate/integration.ts";
 import { sanitiseLines } from "../../framing/sanitise.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { emit, type Paint } from "../output/output.ts";
@@ -11,11 +10,12 @@ export interface IntegrateFlags extends GlobalFlags {
   scope?: Scope;
   print?: boolean;
   remove?: boolean;
+  allowCommands?: boolean;
 }
 
 /** `integrate --json`. */
 export interface IntegrateView {
-  tool: Tool;
+  tool: Joinable;
   /** What was done, or with --print would be done. */
   action: "join" | "remove";
   printed: boolean;
@@ -25,7 +25,7 @@ export interface IntegrateView {
 }
 
 /** `deaddrop integrate <tool>`: shows what it changes, and changes it. Spec 8.3. */
-export function runIntegrate(cli: Cli, tool: Tool, flags: IntegrateFlags): void {
+export function runIntegrate(cli: Cli, tool: Joinable, flags: IntegrateFlags): void {
   const joining = joiningOf(cli, tool, flags);
   const changes = flags.remove === true ? joining.removal() : joining.joining();
   if (flags.print !== true) {

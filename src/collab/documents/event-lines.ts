@@ -132,7 +132,7 @@ function readEvent(
 }
 
 function formProblems(
-  { at, summary, event, sha256 }: Readonly<Record<string, unknown>>,
+  { at, summary, event, doc, sha256 }: Readonly<Record<string, unknown>>,
   previous: CollabEvent | undefined,
 ): string[] {
   const problems: string[] = [];
@@ -141,8 +141,9 @@ function formProblems(
     problems.push("at must not be earlier than the previous event");
   }
   if (typeof summary !== "string" || summary.trim() === "") problems.push("summary must be a text");
-  const isNamed = isEventName(2, event) && isDeliverableEvent(event);
-  if (isNamed && event === "deliverable_frozen" && !isSha256(sha256)) {
+  const isDeliverable = isEventName(2, event) && isDeliverableEvent(event);
+  if (isDeliverable && typeof doc !== "string") problems.push("deliverable events require doc");
+  if (event === "deliverable_frozen" && !isSha256(sha256)) {
     problems.push("deliverable_frozen requires sha256, 64 lower-case hex digits");
   }
   return problems;

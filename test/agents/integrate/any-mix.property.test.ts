@@ -9,10 +9,9 @@ import {
   remove,
   removalChanges,
 } from "../../../src/agents/integrate/integrate.ts";
-import { SCOPES, type Joining } from "../../../src/agents/integrate/integration.ts";
+import { JOINABLE, SCOPES, type Joining } from "../../../src/agents/integrate/integration.ts";
 import { integrationRecord } from "../../../src/agents/integrate/record.ts";
 import { integrationOf } from "../../../src/agents/integrate/tools/all-tools.ts";
-import { TOOLS } from "../../../src/api/tool-sessions.ts";
 import { nodeDisk } from "../../../src/storage/disk/node-disk.ts";
 import { amount } from "../../support/amounts.ts";
 
@@ -39,9 +38,10 @@ const OWN: Readonly<Record<string, string>> = {
 };
 
 const act = fc.record({
-  tool: fc.constantFrom(...TOOLS),
+  tool: fc.constantFrom(...JOINABLE),
   scope: fc.constantFrom(...SCOPES),
   how: fc.constantFrom("join", "join", "remove"),
+  allows: fc.boolean(),
 });
 const there = fc.subarray(Object.keys(OWN));
 
@@ -61,14 +61,17 @@ function machine(names: readonly string[]) {
     tool,
     scope,
     how,
+    allows = false,
   }: {
     tool: Joining["tool"];
     scope: Joining["scope"];
     how: string;
+    allows?: boolean;
   }) => {
     const at: Joining = {
       ...{ tool, scope, project, home, handle: "forge", wireDir: "/srv/wire", env: {} },
       program: ["deaddrop"],
+      allowsReading: allows,
       skill: "---\nname: deaddrop\n---\nhow\n",
       plugin:
         '// deaddrop: a plugin of OpenCode\nconst COMMAND = ["deaddrop", "hook", "opencode"];\n',
@@ -79,7 +82,8 @@ function machine(names: readonly string[]) {
     else remove(place, edits, removalChanges(place, edits, record.read()), record);
   };
   const removeAll = () => {
-    for (const tool of TOOLS) for (const scope of SCOPES) perform({ tool, scope, how: "remove" });
+    for (const tool of JOINABLE)
+      for (const scope of SCOPES) perform({ tool, scope, how: "remove" });
   };
   return { root, perform, removeAll };
 }
@@ -113,7 +117,7 @@ test("joining twice changes nothing", () => {
   fc.assert(
     fc.property(
       there,
-      fc.constantFrom(...TOOLS),
+      fc.constantFrom(...JOINABLE),
       fc.constantFrom(...SCOPES),
       (names, tool, scope) => {
         const { root, perform } = machine(names);

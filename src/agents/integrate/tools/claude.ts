@@ -9,6 +9,11 @@ const CLAUDE_HOOK_SECONDS = 5;
 const WAITER_SECONDS = 2_000_000;
 const EVENTS = ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"];
 /** After these the session waits for its person: a waiter is armed. */
+/** Tools that change nothing. A test compares them with the table of tools. @internal */
+export const READING_TOOLS = [
+  ...["whoami", "peers", "inbox", "notices", "wait_for_mail", "thread", "search"],
+  ...["decisions", "check_decisions", "claims", "pending"],
+];
 const WAITING_EVENTS = ["SessionStart", "Stop"];
 
 /** Claude Code, as of 2.1.197. */
@@ -21,10 +26,12 @@ export function claude(at: Joining): Integration {
   const [command, ...args] = commandOf(at, "mcp");
   const server = { path: ["mcpServers", "deaddrop"], value: { command, args } };
   const instructions = scope === "user" ? join(folder, "CLAUDE.md") : join(project, "CLAUDE.md");
+  // Only a person allows anything.
+  const allowed = at.allowsReading ? rules() : [];
   return {
     edits: [
       jsonEdit(servers, "claude", [server]),
-      jsonEdit(settings, "claude", hooks(at)),
+      jsonEdit(settings, "claude", [...hooks(at), ...allowed], rules()),
       wholeFile(join(folder, "skills", "deaddrop", "SKILL.md"), "claude", {
         text: at.skill,
         mark: "name: deaddrop",
@@ -46,5 +53,14 @@ function hooks(at: Joining): JsonEntry[] {
     path: ["hooks", event],
     value: { hooks: WAITING_EVENTS.includes(event) ? [hook, waiter] : [hook] },
     isOurs: (item) => isHookOf("claude", item),
+  }));
+}
+
+function rules(): JsonEntry[] {
+  const names = READING_TOOLS.map((tool) => `mcp__deaddrop__${tool}`);
+  return names.map((value) => ({
+    path: ["permissions", "allow"],
+    value,
+    isOurs: (item) => item === value,
   }));
 }

@@ -1,6 +1,5 @@
 import { Argument, Command, Option } from "commander";
-import { SCOPES } from "../../../agents/integrate/integration.ts";
-import { TOOLS, type Tool } from "../../../api/tool-sessions.ts";
+import { JOINABLE, SCOPES, type Joinable } from "../../../agents/integrate/integration.ts";
 import type { Cli } from "../../context.ts";
 import { runIntegrate, type IntegrateFlags } from "../../integrate/run-integrate.ts";
 import { example } from "../../output/example.ts";
@@ -13,13 +12,14 @@ export function command(cli: Cli): Command {
       "Joins a coding tool to the wire: its MCP server, its hooks, the skill, a block in the file of\n" +
         "instructions that it reads. Shows what it changes. Your other settings stay as they are.",
     )
-    .addArgument(new Argument("<tool>", "which tool").choices(TOOLS))
+    .addArgument(new Argument("<tool>", "which tool").choices(JOINABLE))
     .addOption(scope.choices(SCOPES))
     .option("--print", "show what would change, and change nothing")
     .option("--remove", "take all of it out again")
+    .option("--allow-commands", "claude: allow the tools that only read without a question")
     .addHelpText(
       "after",
       example("deaddrop integrate claude --as forge", "deaddrop integrate claude --remove"),
     )
-    .action((tool: Tool, flags: IntegrateFlags) => runIntegrate(cli, tool, flags));
+    .action((tool: Joinable, flags: IntegrateFlags) => runIntegrate(cli, tool, flags));
 }

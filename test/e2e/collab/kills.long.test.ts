@@ -1,0 +1,43 @@
+import { afterEach, expect, test } from "vitest";
+import { ScriptedRound } from "../../collab/scripted-round.ts";
+import { BIN, killChildren, pause, start } from "../../support/processes/real-processes.ts";
+import { randomFrom } from "../../support/random.ts";
+
+// A command that is killed at any moment leaves a round that the next command goes on with.
+
+afterEach(killChildren);
+
+const ROUNDS = 200;
+/** About as long as an append takes on an idle machine, and some more. */
+const LIFE_MS = 250;
+
+test(`${ROUNDS} appends are killed: the next one goes on, and nothing is there twice`, async () => {
+  const random = randomFrom(20261123);
+  const round = new ScriptedRound(2);
+  await round.init();
+  const env = { ...process.env, HOME: round.cwd };
+  const at = ["collab", "append", "--folder", round.folder, "--participant", "bob"];
+  const what = ["--event", "deliverable_drafted", "--reply-to", "1", "--role", "supporting"];
+  const args = [BIN, ...at, ...what, "--doc", "deliverables/adr.md", "--summary", "again"];
+  let [taken, lost] = [0, 0];
+  for (let done = 0; done < ROUNDS; done += 1) {
+    const before = round.lastSeq;
+    const started = start(process.execPath, args, { env });
+    await pause(random() * LIFE_MS);
+    started.child.kill("SIGKILL");
+    await started.ended;
+    const after = round.lastSeq;
+    expect(after - before).toBeLessThan(2);
+    if (after > before) taken += 1;
+    else lost += 1;
+    const next = await round.next("ann");
+    expect(next.code).toBe(0);
+    expect(next.stdout).toContain(`last event: ${after} `);
+  }
+  expect(Math.min(taken, lost)).toBeGreaterThan(0);
+  expect(await round.validate()).toEqual({
+    code: 0,
+    stdout: "ACP validation passed\n",
+    stderr: "",
+  });
+});
