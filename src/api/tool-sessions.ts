@@ -28,7 +28,9 @@ export interface SessionProcess {
 /** Ways to reach an idle session that the daemon goes by itself. */
 export type WakeWay =
   | { readonly by: "codex"; readonly program: string; readonly home: string | undefined }
-  | { readonly by: "tmux"; readonly server: string; readonly pane: string };
+  | { readonly by: "tmux"; readonly server: string; readonly pane: string }
+  /** The session is not reached: its person is told, on the desktop. */
+  | { readonly by: "desktop" };
 
 /** What a hook tells the daemon. */
 export interface HookEvent extends SessionName {

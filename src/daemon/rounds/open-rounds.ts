@@ -3,7 +3,7 @@ import type { Logger } from "../../agent/session/world.ts";
 import { turnText } from "../../framing/mail-text.ts";
 import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import { watchFolder } from "../folder-events.ts";
-import type { ToolSessions } from "../sessions/tool-sessions.ts";
+import type { ToolSessions } from "../sessions/registry.ts";
 import { watchRounds, type RoundWatch } from "./round-watch.ts";
 
 /** The collaboration rounds that a daemon watches for its agent. Spec 6.3. */

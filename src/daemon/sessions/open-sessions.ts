@@ -5,7 +5,9 @@ import { hourlyKey } from "../../protocol/notices.ts";
 import { processWakes } from "../wake.ts";
 import { isQuietAt } from "./quiet-times.ts";
 import { isAlive } from "./session-process.ts";
-import { makeToolSessions, type ToolSessions } from "./tool-sessions.ts";
+import type { ToolSessions } from "./registry.ts";
+import { makeToolSessions } from "./tool-sessions.ts";
+import { hasDesktop } from "./desktop.ts";
 import { reachSession } from "./wakers.ts";
 
 /** The registry of a daemon. */
@@ -24,7 +26,7 @@ export function openToolSessions(agent: Agent, queue: Queue, log: Logger): ToolS
       isQuiet: () => isQuietAt(agent.place.settings.wake.quiet, new Date(wallMs())),
       overBudget: () => tellOverBudget(agent, queue, log, wallMs()),
     },
-    host: { isAlive, reach: reachSession },
+    host: { isAlive, hasDesktop: hasDesktop(process.env), reach: reachSession },
     clock: { monoMs: () => agent.monoMs(), wallMs, wake: processWakes },
     log,
   });

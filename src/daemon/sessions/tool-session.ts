@@ -3,6 +3,7 @@ import type {
   Moment,
   SessionProcess,
   ToolSessionView,
+  WakeWay,
 } from "../../api/tool-sessions.ts";
 import type { Marks } from "../../api/views.ts";
 import { HOUR_MS, MINUTE_MS } from "../../wire/durations.ts";
@@ -67,6 +68,19 @@ export function isWakeable({ event, hasWaited }: ToolSession): boolean {
   return hasWaited || event.wake !== undefined;
 }
 
+/** How a session is woken. */
+export type Way = { readonly by: "waiter" } | WakeWay;
+
+/** A person is told where nothing else can be done. Undefined: nobody can be. */
+export function wayTo(
+  { event, hasWaited }: ToolSession,
+  at: { readonly hasWaiter: boolean; readonly hasDesktop: boolean },
+): Way | undefined {
+  if (at.hasWaiter) return { by: "waiter" };
+  if (event.wake !== undefined) return event.wake;
+  return at.hasDesktop && !hasWaited ? { by: "desktop" } : undefined;
+}
+
 /** A session at work hears of mail between its calls, and is not woken. */
 export function mayWake(session: ToolSession, nowMs: number): boolean {
   return !session.isBusy || nowMs - session.lastMs > SILENT_LIMIT_MS;
@@ -96,7 +110,7 @@ export function isSameProcess(a: SessionProcess | undefined, b: typeof a): boole
 export function sessionView(
   session: ToolSession,
   { nowMs, wallMs }: { readonly nowMs: number; readonly wallMs: number },
-  by: { readonly hasWaiter: boolean; readonly isSecond: boolean },
+  by: { readonly way: ToolSessionView["wake"]; readonly isSecond: boolean },
 ): ToolSessionView {
   const { event, sinceMs, lastMs } = session;
   const time = (ms: number): string => new Date(wallMs - (nowMs - ms)).toISOString();
@@ -106,7 +120,7 @@ export function sessionView(
     state: isBusy(session, nowMs) ? "busy" : "idle",
     since: time(sinceMs),
     last_event: time(lastMs),
-    wake: by.hasWaiter ? "waiter" : (event.wake?.by ?? null),
+    wake: by.way,
     is_second: by.isSecond,
   };
 }

@@ -19,28 +19,17 @@ import {
   mayWake,
   newSession,
   sessionView,
+  wayTo,
   type ToolSession,
+  type Way,
 } from "./tool-session.ts";
-import type { ToolSessionsOptions } from "./registry-options.ts";
+import type { ToolSessions, ToolSessionsOptions } from "./registry.ts";
 import { WakeBudget, type WakingMessage } from "./wake-budget.ts";
 
-/** The sessions of tools that our agent runs in: what they are told, and when they are woken. */
-export interface ToolSessions {
-  /** A hook of a tool was run. */
-  event(event: HookEvent): Promise<HookAnswer>;
-  /** What was answered has been shown. */
-  named(session: SessionName, marks: Marks): void;
-  /** Answers when the session is to be woken. `gone`: who waits has ended. */
-  awaitWake(
-    session: SessionName & { readonly process: SessionProcess | undefined },
-    gone: AbortSignal,
-  ): Promise<WakeAnswer>;
-  list(): ToolSessionView[];
-  /** Has the agent told something besides mail, once; it is woken for it as for mail. */
-  announce(text: string): void;
-  /** A round of the agent has ended: there may be mail. */
-  rounded(): void;
-  stop(): void;
+/** What a session is told, and the marks of the mail that it is about. */
+interface Said {
+  readonly say: string;
+  readonly marks: Marks;
 }
 
 interface Waiter {
@@ -127,7 +116,7 @@ class Registry implements ToolSessions {
     const first = this.#first();
     return [...this.#sessions].map(([key, session]) =>
       sessionView(session, now, {
-        hasWaiter: this.#waiters.has(key),
+        way: this.#wayOf(key, session)?.by ?? null,
         isSecond: isWakeable(session) && key !== first,
       }),
     );
@@ -219,12 +208,13 @@ class Registry implements ToolSessions {
     const session = key === undefined ? undefined : this.#sessions.get(key);
     const { agent, clock, operator } = this.#options;
     if (key === undefined || session === undefined || operator.isQuiet()) return;
-    if (!this.#waiters.has(key) && session.event.wake === undefined) return;
-    if (!mayWake(session, clock.monoMs())) return;
-    const mail = await agent.mail(session.named);
+    const way = this.#wayOf(key, session);
+    if (way === undefined || !mayWake(session, clock.monoMs())) return;
+    // What a person was told the session has not been shown.
+    const mail = await agent.mail(way.by === "desktop" ? session.askedFor : session.named);
     const waking = mail.fresh.lines.filter(({ automatic }) => !automatic);
     if (this.#announced.length > 0) {
-      await this.#reachForAnnounced(key, session);
+      await this.#reachForAnnounced(key, session, way);
       return;
     }
     if (waking.length === 0) return;
@@ -236,7 +226,8 @@ class Registry implements ToolSessions {
     }
     const allowed = this.#allowed(waking);
     if (allowed.length === 0) return;
-    if (!(await this.#reach(key, session, wakeText(mail, agent), mail.marks))) {
+    const said = { say: wakeText(mail, agent), marks: mail.marks };
+    if (!(await this.#reach(key, session, way, said))) {
       this.#lookIn(AGAIN_MS);
       return;
     }
@@ -245,12 +236,12 @@ class Registry implements ToolSessions {
     this.#change(key, (each) => ({ ...each, askedFor: mail.marks, askedOverdue: mail.overdue }));
   }
 
-  async #reachForAnnounced(key: string, session: ToolSession): Promise<void> {
+  async #reachForAnnounced(key: string, session: ToolSession, way: Way): Promise<void> {
     const { agent, clock } = this.#options;
     const allowed = this.#allowed([{ from: agent.handle, thread: "rounds" }]);
     if (allowed.length === 0) return;
     const announced = this.#announced;
-    if (!(await this.#reach(key, session, announced.join(" "), {}))) {
+    if (!(await this.#reach(key, session, way, { say: announced.join(" "), marks: {} }))) {
       this.#lookIn(AGAIN_MS);
       return;
     }
@@ -258,18 +249,30 @@ class Registry implements ToolSessions {
     this.#announced = this.#announced.filter((text) => !announced.includes(text));
   }
 
-  async #reach(key: string, { event }: ToolSession, say: string, marks: Marks): Promise<boolean> {
+  async #reach(key: string, { event }: ToolSession, way: Way, said: Said): Promise<boolean> {
     const { clock, host, log } = this.#options;
-    const waiter = this.#waiters.get(key);
-    const { tool, session, wake } = event;
-    if (waiter !== undefined) {
-      waiter.answer({ why: "mail", say, marks });
-    } else if (wake !== undefined) {
-      if (!(await host.reach(wake, { tool, session }, say))) return false;
-      this.#change(key, (each) => afterNaming(each, marks, clock.monoMs()));
+    const { tool, session } = event;
+    const { say, marks } = said;
+    if (way.by === "waiter") {
+      this.#waiters.get(key)?.answer({ why: "mail", say, marks });
+    } else {
+      const isReached = await host.reach(way, { tool, session }, say);
+      // A desktop that shows nothing now will not do so in a minute: the next message tries again.
+      if (!isReached && way.by !== "desktop") return false;
+      if (way.by !== "desktop") {
+        this.#change(key, (each) => afterNaming(each, marks, clock.monoMs()));
+      }
     }
-    log.info({ tool, by: waiter === undefined ? wake?.by : "waiter" }, "the agent is woken");
+    log.info(
+      { tool, by: way.by },
+      way.by === "desktop" ? "the person is told" : "the agent is woken",
+    );
     return true;
+  }
+
+  #wayOf(key: string, session: ToolSession): Way | undefined {
+    const hasWaiter = this.#waiters.has(key);
+    return wayTo(session, { hasWaiter, hasDesktop: this.#options.host.hasDesktop });
   }
 
   #lookIn(ms: number): void {
@@ -289,7 +292,7 @@ class Registry implements ToolSessions {
   /** Of two sessions of one agent that can be woken the one that began first is. */
   #first(): string | undefined {
     for (const [key, session] of this.#sessions) if (isWakeable(session)) return key;
-    return undefined;
+    return [...this.#sessions.keys()][0];
   }
 
   #othersOf(key: string): string[] {

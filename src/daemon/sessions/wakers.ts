@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SessionName, WakeWay } from "../../api/tool-sessions.ts";
 import { SECOND_MS } from "../../wire/durations.ts";
+import { desktopCommand } from "./desktop.ts";
 import { isReadyForKeys } from "./screens.ts";
 
 /** A program that does not end within this time was of no use. */
@@ -16,7 +17,14 @@ const BEFORE_ENTER_MS = 300;
  * for it. Spec 8.3.
  */
 export function reachSession(way: WakeWay, name: SessionName, text: string): Promise<boolean> {
-  return way.by === "codex" ? queueTurn(way, name, text) : typeInto(way, name, text);
+  switch (way.by) {
+    case "codex":
+      return queueTurn(way, name, text);
+    case "tmux":
+      return typeInto(way, name, text);
+    case "desktop":
+      return showOnDesktop(text);
+  }
 }
 
 async function queueTurn(
@@ -53,6 +61,11 @@ async function isUntouched(
   const seconds = times.split("\n").filter(Boolean).map(Number);
   // They are cut to whole seconds.
   return seconds.every((at) => Date.now() - (at + 1) * SECOND_MS > UNTOUCHED_MS);
+}
+
+async function showOnDesktop(text: string): Promise<boolean> {
+  const [program, ...args] = desktopCommand(process.platform, text);
+  return (await output(program, args)) !== undefined;
 }
 
 /** Undefined: it does not run, or failed. */

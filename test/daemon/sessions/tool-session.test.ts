@@ -10,6 +10,7 @@ import {
   mayWake,
   newSession,
   sessionView,
+  wayTo,
   type ToolSession,
 } from "../../../src/daemon/sessions/tool-session.ts";
 
@@ -111,14 +112,26 @@ test("its view says since when, its state and how it would be woken", () => {
   const wallMs = Date.parse("2026-11-23T12:00:00Z");
   const session = after("start", "prompt");
   const now = { nowMs: 5 * MINUTE, wallMs };
-  const alone = { hasWaiter: false, isSecond: false };
+  const alone = { way: null, isSecond: false } as const;
   expect(sessionView(session, now, alone)).toEqual({
     ...{ tool: "gemini", session: "s", state: "busy", wake: null, is_second: false },
     ...{ since: "2026-11-23T11:55:00.000Z", last_event: "2026-11-23T11:56:00.000Z" },
   });
   const pane = afterEvent(session, eventOf("turn_end", { wake: PANE }), 2 * MINUTE);
-  expect(sessionView(pane, now, { ...alone, isSecond: true })).toMatchObject({
+  expect(sessionView(pane, now, { way: "tmux", isSecond: true })).toMatchObject({
     ...{ state: "idle", wake: "tmux", is_second: true },
   });
-  expect(sessionView(pane, now, { ...alone, hasWaiter: true })).toMatchObject({ wake: "waiter" });
+  expect(sessionView(pane, now, { ...alone, way: "waiter" })).toMatchObject({ wake: "waiter" });
+});
+
+test("is woken by its waiter, by its own way, or a person is told", () => {
+  const none = { hasWaiter: false, hasDesktop: false };
+  const plain = after("start");
+  const pane = afterEvent(plain, eventOf("turn_end", { wake: PANE }), MINUTE);
+  expect(wayTo(plain, none)).toBeUndefined();
+  expect(wayTo(plain, { ...none, hasDesktop: true })).toEqual({ by: "desktop" });
+  expect(wayTo(pane, { ...none, hasDesktop: true })).toEqual(PANE);
+  expect(wayTo(pane, { hasWaiter: true, hasDesktop: true })).toEqual({ by: "waiter" });
+  // Its waiter comes back after the turn.
+  expect(wayTo({ ...plain, hasWaited: true }, { ...none, hasDesktop: true })).toBeUndefined();
 });

@@ -29,6 +29,7 @@ function stage() {
     overBudget: 0,
     reached: [] as { way: WakeWay; text: string }[],
     isReachable: true,
+    hasDesktop: false,
     timers: [] as { atMs: number; run: () => void }[],
   };
   const view = (marks: Marks): MailView => {
@@ -65,6 +66,9 @@ function stage() {
     },
     host: {
       isAlive: ({ pid }) => world.alive.has(pid),
+      get hasDesktop() {
+        return world.hasDesktop;
+      },
       reach: (way, _session, text) => {
         if (world.isReachable) world.reached.push({ way, text });
         return Promise.resolve(world.isReachable);
@@ -180,6 +184,60 @@ describe("at the end of a turn", () => {
     world.overdue = 1;
     expect(await event("turn_end")).toMatchObject({ goOn: true });
     expect(await event("turn_end")).toMatchObject({ goOn: false });
+  });
+});
+
+describe("a session that nothing wakes", () => {
+  test("its person is told on the desktop, once for a message, and the session hears of it", async () => {
+    const { world, receive, event, settled, sessions } = stage();
+    world.hasDesktop = true;
+    await event("turn_end");
+    expect(sessions.list()).toMatchObject([{ wake: "desktop" }]);
+    receive({ line: 1, urgent: true });
+    await settled();
+    expect(world.reached).toMatchObject([{ way: { by: "desktop" } }]);
+    expect(world.reached[0]?.text).toContain("1 unread message");
+    sessions.rounded();
+    await settled();
+    expect(world.reached).toHaveLength(1);
+    expect((await event("prompt")).say).toContain("id1 from scribe");
+  });
+
+  test("a desktop that shows nothing is not tried again for the same message", async () => {
+    const { world, receive, event, settled, pass } = stage();
+    Object.assign(world, { hasDesktop: true, isReachable: false });
+    await event("turn_end");
+    receive({ line: 1, urgent: true });
+    await settled();
+    world.isReachable = true;
+    await pass(5 * MINUTE);
+    expect(world.reached).toEqual([]);
+    receive({ line: 2, urgent: true });
+    await settled();
+    expect(world.reached).toHaveLength(1);
+  });
+
+  test("without a desktop nothing is done", async () => {
+    const { world, receive, event, settled, sessions } = stage();
+    await event("turn_end");
+    receive({ line: 1, urgent: true });
+    await settled();
+    expect([world.reached, sessions.list()[0]?.wake]).toEqual([[], null]);
+  });
+});
+
+describe("what is announced", () => {
+  test("an idle session is woken for it once, one at work is told with its next call", async () => {
+    const { sessions, event, wait, settled } = stage();
+    await event("turn_end");
+    const { answers } = wait();
+    sessions.announce("it is your turn");
+    await settled();
+    expect(answers).toEqual([{ why: "mail", say: "it is your turn", marks: {} }]);
+    await event("prompt");
+    sessions.announce("and again");
+    expect((await event("call")).say).toBe("and again");
+    expect((await event("call")).say).toBeNull();
   });
 });
 

@@ -42,6 +42,7 @@ class Stage {
       overBudget: () => void (this.told += 1),
     },
     host: {
+      hasDesktop: false,
       isAlive: ({ pid }) => !this.ended.has(pid),
       reach: (_way, { session }) => {
         this.reached.push(session);

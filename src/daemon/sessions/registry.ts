@@ -1,5 +1,13 @@
 import type { Logger } from "../../agent/session/world.ts";
-import type { SessionName, SessionProcess, WakeWay } from "../../api/tool-sessions.ts";
+import type {
+  HookAnswer,
+  HookEvent,
+  SessionName,
+  SessionProcess,
+  ToolSessionView,
+  WakeAnswer,
+  WakeWay,
+} from "../../api/tool-sessions.ts";
 import type { MailView, Marks } from "../../api/views.ts";
 import type { Wake } from "../wake.ts";
 import type { WakeLimits } from "./wake-budget.ts";
@@ -26,6 +34,8 @@ export interface SessionsOperator {
 /** What it does to processes. */
 export interface SessionsHost {
   isAlive(process: SessionProcess): boolean;
+  /** A person can be told on a desktop. */
+  readonly hasDesktop: boolean;
   /** Goes one of the ways; false when the session could not be reached, or is at work. */
   reach(way: WakeWay, session: SessionName, text: string): Promise<boolean>;
 }
@@ -42,4 +52,23 @@ export interface ToolSessionsOptions {
   readonly host: SessionsHost;
   readonly clock: SessionsClock;
   readonly log: Logger;
+}
+
+/** The sessions of tools that our agent runs in: what they are told, and when they are woken. */
+export interface ToolSessions {
+  /** A hook of a tool was run. */
+  event(event: HookEvent): Promise<HookAnswer>;
+  /** What was answered has been shown. */
+  named(session: SessionName, marks: Marks): void;
+  /** Answers when the session is to be woken. `gone`: who waits has ended. */
+  awaitWake(
+    session: SessionName & { readonly process: SessionProcess | undefined },
+    gone: AbortSignal,
+  ): Promise<WakeAnswer>;
+  list(): ToolSessionView[];
+  /** Has the agent told something besides mail, once; it is woken for it as for mail. */
+  announce(text: string): void;
+  /** A round of the agent has ended: there may be mail. */
+  rounded(): void;
+  stop(): void;
 }
