@@ -61,7 +61,7 @@ export function showNext(
   const data = { participant, ...publicState(state), last_event: last, next_action: action };
   const said = `${last?.seq} ${last?.event} by ${last?.from}: ${last?.summary}`;
   if (flags.json === true) emit(cli, flags, data, () => "");
-  else print(cli, nextLines(state, { participant, last: said, action }));
+  else print(cli, nextLines(state, { last: said, action }));
 }
 
 function checkParticipant({ protocol }: Round, participant: string): void {

@@ -48,10 +48,13 @@ export function refuse(cli: Cli, flags: GlobalFlags, message: string): void {
 }
 
 function placeOf(cli: Cli, { folder, schema }: RoundFlags): RoundPlace {
+  const disk = nodeDisk();
+  const path = resolve(cli.cwd, needed("--folder", folder));
   return {
-    disk: nodeDisk(),
+    disk,
     places: placesOf(cli.env),
-    folder: resolve(cli.cwd, needed("--folder", folder)),
+    // A link to a round is its round.
+    folder: disk.stat(path) === undefined ? path : disk.realPath(path),
     schema: schemaOf(schema),
   };
 }

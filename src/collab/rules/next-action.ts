@@ -3,14 +3,13 @@ import type { Schema } from "../machine/event.ts";
 import type { RoundState } from "../machine/round-state.ts";
 import { publicState } from "../machine/derive.ts";
 
-/** The lines of `deaddrop collab next`, for one participant. Spec 6.3. */
+/** The lines of `deaddrop collab next`. Spec 6.3. */
 export function nextLines(
   state: RoundState,
-  { participant, last, action }: { participant: string; last: string; action: string },
+  { last, action }: { readonly last: string; readonly action: string },
 ): string[] {
   const { currentPhase, proposalOwner, waitingFor }: CollabState = publicState(state);
   return [
-    `participant: ${participant}`,
     `phase: ${currentPhase}`,
     `proposal owner: ${proposalOwner}`,
     `waiting for: ${waitingFor.length === 0 ? "nobody" : waitingFor.join(", ")}`,

@@ -1,7 +1,7 @@
 import { appendFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { PRIMARY, ScriptedRound } from "../scripted-round.ts";
+import { PRIMARY, script, ScriptedRound } from "../scripted-round.ts";
 
 /** The findings of `validate`, a line each, behind its verdict. */
 async function findings(round: ScriptedRound, ...flags: string[]): Promise<string[]> {
@@ -39,6 +39,18 @@ describe("the folder", () => {
       "ERROR: proposal.md is missing",
       expect.stringContaining("ERROR: review.md cannot be read: "),
     ]);
+  });
+
+  test("may be named through a link", async () => {
+    const round = await started(1);
+    symlinkSync(round.folder, join(round.cwd, "link"));
+    const said = await script(
+      "append_event",
+      round.cwd,
+      ...["--folder", "link", "--participant", "ann", "--event", "proposal_submitted"],
+      ...["--summary", "Here.", "--reply-to", "1"],
+    );
+    expect(said).toMatchObject({ code: 0, stderr: "" });
   });
 
   test("has files of its own besides: nobody minds", async () => {
