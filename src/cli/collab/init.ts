@@ -9,7 +9,7 @@ import { sanitise } from "../../framing/sanitise.ts";
 import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import { placesOf, type Cli, type GlobalFlags } from "../context.ts";
 import { inputLines } from "../input/input-lines.ts";
-import { emit } from "../output/output.ts";
+import { emit, writeExact } from "../output/output.ts";
 import { refuse, schemaOf } from "./round-command.ts";
 
 export interface InitFlags extends GlobalFlags {
@@ -83,7 +83,8 @@ async function withAnswers(cli: Cli, wish: InitWish): Promise<InitWish> {
   if (cli.stdin.isTTY !== true || cli.stderr.isTTY !== true) return wish;
   const lines = inputLines(cli.stdin)[Symbol.asyncIterator]();
   const ask = async (question: string): Promise<string> => {
-    cli.stderr.write(`${question}: `);
+    // The answer ends the row.
+    writeExact(cli.stderr, `${question}: `);
     const line = await lines.next();
     if (line.done === true || line.value === undefined) return "";
     return Buffer.from(line.value).toString("utf8").trim();
@@ -91,7 +92,7 @@ async function withAnswers(cli: Cli, wish: InitWish): Promise<InitWish> {
   const list = async (question: string): Promise<string[]> => {
     const items: string[] = [];
     for (;;) {
-      const item = await ask(`${question} (empty line: no more)`);
+      const item = await ask(`${question} (or Enter)`);
       if (item === "") return items;
       items.push(item);
     }

@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
+import { run } from "../../cli/fake-cli.ts";
 import { newFolder, PRIMARY, script, ScriptedRound } from "../scripted-round.ts";
 
 /** All files below a folder, by their ways from it. */
@@ -131,6 +132,37 @@ describe("what init refuses, and then makes nothing", () => {
   ])("%s", async (_name, flags, text) => {
     const who = flags.includes("--participant") ? [] : WHO;
     expect(await init(...who, ...WHAT, ...flags)).toEqual(refused(text));
+  });
+});
+
+describe("on a terminal", () => {
+  const answers = ["round", "ann", "bob", "", "Choose a cache.", "The choice is written", ""];
+
+  test("what is missing is asked for", async () => {
+    const cwd = newFolder();
+    const outside = { cwd, env: { HOME: cwd }, tty: true, stdin: `${answers.join("\n")}\n` };
+    const { exitCode, stderr } = await run(["collab", "init"], outside);
+    expect([exitCode, stderr.split(": ").slice(0, -1)]).toEqual([
+      0,
+      [
+        "Folder of the round",
+        ...Array.from({ length: 3 }, () => "Participant (or Enter)"),
+        "Objective",
+        ...Array.from({ length: 2 }, () => "Completion gate (or Enter)"),
+      ],
+    ]);
+    const golden = new URL("../../data/collab/schema-1/protocol.json", import.meta.url).pathname;
+    const made = readFileSync(join(cwd, "round", "protocol.json"), "utf8");
+    expect(made).toBe(readFileSync(golden, "utf8"));
+  });
+
+  test("an end of the input is no answer: it is refused, and nothing is made", async () => {
+    const cwd = newFolder();
+    const outside = { cwd, env: { HOME: cwd }, tty: true, stdin: "round\nann\n" };
+    const { exitCode, stderr } = await run(["collab", "init"], outside);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("error: --objective is missing; --completion is missing");
+    expect(readdirSync(cwd)).toEqual([]);
   });
 });
 
