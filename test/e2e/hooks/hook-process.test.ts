@@ -13,7 +13,7 @@ import {
   wordsOf,
 } from "../../support/processes/hook-processes.ts";
 import { makeWire, removeWires, type LiveWire } from "../../support/processes/live-wire.ts";
-import { start } from "../../support/processes/real-processes.ts";
+import { start, type Ended } from "../../support/processes/real-processes.ts";
 
 // What a tool runs at each of its steps, as a process of its own beside a real daemon.
 
@@ -77,14 +77,31 @@ describe("a hook with a daemon", () => {
     }
   });
 
-  test("speaks for the identity in its arguments, whatever the environment says", async () => {
-    const wire = quietWire();
-    await wire.daemon("forge");
-    await wire.daemon("scribe");
-    await receive(wire, "for forge");
-    const env = { DEADDROP_AS: "scribe", DEADDROP_WIRE: "/nowhere" };
-    expect(await hook(wire, { env })).toContain("forge has 1 unread message");
-  });
+  test.each(TOOLS)(
+    "two sessions of %s of one user speak for the agent in their arguments",
+    async (tool) => {
+      const wire = quietWire();
+      await wire.daemon("forge");
+      await wire.daemon("scribe");
+      await receive(wire, "for forge");
+      // As a tool's background process hands the environment of the first session to all later ones.
+      const environments = ["forge", "scribe"].map((name) => ({
+        ...wire.env,
+        ...{ DEADDROP_AS: name, DEADDROP_WIRE: name === "scribe" ? "/nowhere" : wire.dir },
+      }));
+      for (const [at, env] of environments.entries()) {
+        const told = await Promise.all(
+          ["forge", "scribe"].map((handle) => {
+            const input = eventText({ tool, moment: "start", session: `${handle} ${at}` });
+            const args = hookArgs(wire, handle, tool);
+            return start(process.execPath, args, { env, input }).ended;
+          }),
+        );
+        expect(said(told[0] as Ended)).toContain("forge has 1 unread message (1 from scribe)");
+        expect(said(told[1] as Ended) ?? "").not.toContain("unread message");
+      }
+    },
+  );
 
   test("passes over what is no event of the tool's own agent, while mail waits", async () => {
     const wire = quietWire();
