@@ -133,6 +133,19 @@ function asciiOnly(text) {
 /** What tools run at each of their steps: one file, and nothing that it does not need. */
 const HOOK = "dist/agents/hooks/main.js";
 
+/** Modules of Node that a hook seldom needs; to load one takes as long as all that the hook does. */
+const SELDOM_NEEDED = ["child_process", "crypto", "module", "os", "timers/promises", "util"];
+
+/** They are loaded when something of them is used. */
+function withLazyModules(code) {
+  const names = SELDOM_NEEDED.join("|");
+  const eager = new RegExp(`^var (\\w+) = require\\("(node:(?:${names}))"\\);$`, "gmu");
+  const lazy = "const seldom = (id) => new Proxy({}, { get: (_, name) => require(id)[name] });\n";
+  return code
+    .replace('"use strict";\n', `"use strict";\n${lazy}`)
+    .replaceAll(eager, 'var $1 = seldom("$2");');
+}
+
 const inputs = await modulesOf(MAIN);
 const first = loadedWith(inputs, FREQUENT);
 rmSync(TARGET, { recursive: true, force: true });
@@ -142,11 +155,12 @@ writeFileSync(join(TARGET, "package.json"), `{ "type": "commonjs" }\n`);
 writeFileSync(join(TARGET, "LICENCES.txt"), licencesOf(Object.keys(inputs)));
 writeFileSync(join(TARGET, "rest.js"), asciiOnly(scriptOf(rest, inputs)));
 writeFileSync(join(TARGET, "first.js"), asciiOnly(scriptOf([...first], inputs)));
-await build({
+const hook = await build({
   absWorkingDir: ROOT,
   entryPoints: [HOOK],
   outfile: join(TARGET, "hook.js"),
   bundle: true,
+  write: false,
   platform: "node",
   format: "cjs",
   target: "node20",
@@ -154,3 +168,4 @@ await build({
   external: ["koffi", "sodium-native"],
   logLevel: "error",
 });
+writeFileSync(join(TARGET, "hook.js"), withLazyModules(hook.outputFiles[0].text));

@@ -9,9 +9,6 @@ export async function main(args: readonly string[]): Promise<void> {
   // A waiter takes its time; anything else must never keep a tool waiting.
   const isWaiter = parseHookArguments(args)?.isWaiter === true;
   if (!isWaiter) setTimeout(() => process.exit(0), HOOK_LIMIT_MS).unref();
-  // The tool may have gone: it is told nothing then.
-  process.stdout.on("error", () => process.exit(0));
-  process.stderr.on("error", () => process.exit(0));
   process.exit(await runToolHook(args, thisProcess()));
 }
 
@@ -19,24 +16,31 @@ function thisProcess(): HookProcess {
   return {
     env: process.env,
     input: readInput,
+    // Node makes a stream when it is first asked for, and most hooks say nothing.
     print: (text) => written(process.stdout, text),
     complain: (text) => written(process.stderr, text),
   };
 }
 
-async function readInput(): Promise<string | undefined> {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  for await (const piece of process.stdin) {
-    pieces.push(piece as Buffer);
-    bytes += (piece as Buffer).length;
-    if (bytes > MAX_EVENT_BYTES) return undefined;
-  }
-  return Buffer.concat(pieces).toString("utf8");
+/** By events: to go through it with `for await` loads as much again as the hook itself. */
+function readInput(): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    let bytes = 0;
+    process.stdin.on("data", (piece: Buffer) => {
+      pieces.push(piece);
+      bytes += piece.length;
+      if (bytes > MAX_EVENT_BYTES) resolve(undefined);
+    });
+    process.stdin.on("end", () => resolve(Buffer.concat(pieces).toString("utf8")));
+    process.stdin.on("error", reject);
+  });
 }
 
 function written(stream: NodeJS.WriteStream, text: string): Promise<void> {
   return new Promise((resolve) => {
+    // The tool may have gone: it is told nothing then.
+    stream.on("error", () => process.exit(0));
     stream.write(text, () => resolve());
   });
 }
