@@ -1,3 +1,5 @@
+import type { Marks } from "./views.ts";
+
 /** A collaboration round that a daemon watches for its agent. Spec 6.3. */
 export interface RoundView {
   folder: string;
@@ -11,8 +13,21 @@ export interface RoundView {
   detail: string;
 }
 
+/** It is the agent's turn in a round, after the event of that seq. */
+export interface Turn {
+  /** What marks of what was shown name it by; no log has such a name. */
+  readonly key: string;
+  readonly seq: number;
+  readonly folder: string;
+  readonly participant: string;
+}
+
 /** The rounds that a daemon watches. */
 export interface RoundRegistry {
   /** Looks at all of them now, at those that were registered meanwhile too. */
   look(): RoundView[];
+  /** The agent's turns that it was not told of. */
+  turns(): Turn[];
+  /** What these marks name was shown. */
+  told(marks: Marks): void;
 }

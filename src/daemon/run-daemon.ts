@@ -143,7 +143,8 @@ async function serve(
   const queue = makeQueue();
   const filesystem = filesystemKind(paths.wireDir);
   const waiters = makeRoundWaiters();
-  const sessions = openToolSessions(agent, queue, log);
+  const rounds = openRounds(agent, () => sessions.rounded(), log);
+  const sessions = openToolSessions(agent, queue, rounds, log);
   let cards: CardWatcher | undefined;
   const ticker = makeTicker(agent, queue, log, {
     pollMs: filesystem.events ? SAFETY_POLL_MS : SAFETY_POLL_WITHOUT_EVENTS_MS,
@@ -156,7 +157,6 @@ async function serve(
     aliveEveryMs: manager.watchdogEveryMs,
   });
   looks.soon = ticker.soon;
-  const rounds = openRounds(agent, sessions, log);
   const service = makeService(agent, queue, { until: waiters.until, sessions, rounds });
   const server = await serveWhenPossible(() => openSocket(agent, service, ticker), log);
   const ownNames = namesOf(ownLogs(agent.place.layout, handle));

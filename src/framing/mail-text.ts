@@ -1,5 +1,6 @@
 import type { MailView } from "../api/views.ts";
 import { MINUTE_MS } from "../wire/durations.ts";
+import { shellWord } from "../wire/quote.ts";
 import { shortId } from "./short-id.ts";
 
 /** It stands before all that is put before a model unasked: some tools show it as the user's words. */
@@ -8,7 +9,8 @@ const MAX_HANDLES = 8;
 const MAX_IDS = 5;
 /** A handle may be long enough to be a sentence. */
 const MAX_HANDLE = 32;
-const MAX_FOLDER = 512;
+/** A path may be longer than all that a hook may say. */
+const MAX_COMMAND = 512;
 
 /** Whose mail it is, and when it is told. */
 export interface MailLook {
@@ -58,8 +60,9 @@ export function wakeText(mail: MailView, { handle }: Pick<MailLook, "handle">): 
 
 /** It is the agent's turn in a round that its operator has it take part in. Spec 6.3. */
 export function turnText(folder: string, participant: string): string {
-  const at = `--folder ${folder.slice(0, MAX_FOLDER)} --participant ${shortHandle(participant)}`;
-  return `${MARK} It is your turn in a collaboration round. \`deaddrop collab next ${at}\` says what to do.`;
+  const at = `--folder ${shellWord(folder)} --participant ${shellWord(participant)}`;
+  const how = at.length <= MAX_COMMAND ? `deaddrop collab next ${at}` : "deaddrop status";
+  return `${MARK} It is your turn in a collaboration round. \`${how}\` says more.`;
 }
 
 /** Told once to a session that begins while no daemon runs. */

@@ -34,3 +34,13 @@ function escapeForPeople(character: string): string {
   if (code <= 0xff) return `\\x${hex.padStart(2, "0")}`;
   return code <= 0xffff ? `\\u${hex.padStart(4, "0")}` : `\\u{${hex}}`;
 }
+
+/** A word of a shell that means itself, between quotes in any case. */
+export function quotedWord(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/** The same, without quotes where it needs none. */
+export function shellWord(word: string): string {
+  return /^[\w./:@%+=-]+$/u.test(word) ? word : quotedWord(word);
+}

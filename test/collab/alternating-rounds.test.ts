@@ -67,6 +67,7 @@ class MixedRound {
         nowMs: this.#nowMs,
         schema: undefined,
         completed: (seq: number) => expect.unreachable(`seq ${seq} was left without its state`),
+        left: (error: Error) => expect.unreachable(error.message),
       };
       appendEvent(DISK, folder, { ...wish, replyTo }, about);
     } else {

@@ -78,6 +78,11 @@ describe.each([1, 2] as const)("schema %i", (schema) => {
     }
   });
 
+  test("append: what is missing, all at once", async () => {
+    const said = await script("append_event", newFolder(), "--folder", "r");
+    expect(said).toEqual(refused("--participant is missing; --event is missing; --summary is"));
+  });
+
   test("append: open questions", async () => {
     const round = rounds();
     await round.init();

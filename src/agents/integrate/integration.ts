@@ -1,4 +1,5 @@
 import { TOOLS, type Tool } from "../../api/tool-sessions.ts";
+import { shellWord } from "../../wire/quote.ts";
 import type { FileEdit } from "./file-edit.ts";
 
 /** Where the files are that a tool reads: of the person, of the project, of the person in the project. */
@@ -46,9 +47,7 @@ export function commandOf(at: Joining, ...args: readonly string[]): readonly str
 
 /** As one line for a shell, for tools that take nothing else. */
 export function shellLine(words: readonly string[]): string {
-  return words
-    .map((word) => (/^[\w./:@%+=-]+$/u.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
-    .join(" ");
+  return words.map((word) => shellWord(word)).join(" ");
 }
 
 /** Every version of ours has this in its words, whichever way `deaddrop` is run. */

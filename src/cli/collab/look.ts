@@ -1,18 +1,20 @@
 import { completeProtocol, whileLocked } from "../../collab/folder/complete-protocol.ts";
 import { noteDocuments, outOfTurn } from "../../collab/folder/document-history.ts";
 import { readHead, readRound } from "../../collab/folder/read-round.ts";
+import { checkParticipant } from "../../collab/folder/wait-turn.ts";
 import { errors, warnings, type Finding } from "../../collab/documents/finding.ts";
 import { isPhase } from "../../collab/machine/event.ts";
 import { publicState } from "../../collab/machine/derive.ts";
 import { RoundRefused } from "../../collab/refused.ts";
 import { brokenLog } from "../../collab/rules/append-check.ts";
 import { nextAction, nextLines } from "../../collab/rules/next-action.ts";
-import { promptRows } from "../../collab/rules/prompt.ts";
-import { walked, type Round } from "../../collab/rules/round.ts";
+import { walked } from "../../collab/rules/round.ts";
 import { findingsOf } from "../../collab/rules/validate.ts";
 import { sanitise } from "../../framing/sanitise.ts";
+import { StorageError } from "../../storage/disk/disk.ts";
 import type { Cli } from "../context.ts";
 import { emit } from "../output/output.ts";
+import { promptRows } from "./prompt-rows.ts";
 import {
   needed,
   onRound,
@@ -44,7 +46,7 @@ export function showNext(
 ): void {
   const { round } = readRound(disk, folder, schema);
   const { protocol, events } = round;
-  checkParticipant(round, participant);
+  checkParticipant(round.protocol, participant);
   const { currentPhase } = protocol.recorded;
   if (!isPhase(currentPhase)) {
     refuse(cli, flags, `unknown phase ${JSON.stringify(currentPhase)} in protocol.json`);
@@ -64,17 +66,15 @@ export function showNext(
   else print(cli, nextLines(state, { last: said, action }));
 }
 
-function checkParticipant({ protocol }: Round, participant: string): void {
-  if (protocol.participants.includes(participant)) return;
-  throw new RoundRefused([
-    `'${participant}' is no participant: ${protocol.participants.join(", ")}`,
-  ]);
-}
-
 /** Gives the last event its `protocol.json`, if a crash left it without. */
 function completeFirst(cli: Cli, { disk, folder, schema }: RoundPlace): void {
-  const seq = whileLocked(folder, () => completeProtocol(disk, folder, schema));
-  if (seq !== undefined) tellCompleted(cli, seq);
+  try {
+    const seq = whileLocked(folder, () => completeProtocol(disk, folder, schema));
+    if (seq !== undefined) tellCompleted(cli, seq);
+  } catch (error) {
+    // The events say where the round is; the next command that can write completes it.
+    if (!(error instanceof StorageError)) throw error;
+  }
 }
 
 /** `deaddrop collab status`: where a round is. Spec 6.3. */
@@ -109,9 +109,16 @@ export function status(cli: Cli, flags: RoundFlags): Promise<void> {
       `proposal owner: ${data.proposalOwner}`,
       `waiting for: ${waitingFor.length === 0 ? "nobody" : waitingFor.join(", ")}`,
       `last event: ${last === undefined ? "none" : `${last.seq} ${last.event} by ${last.from} at ${last.at}`}`,
-      `findings: ${data.errors} errors, ${data.warnings} warnings`,
+      `findings: ${findingsText(data)}`,
     ]);
   });
+}
+
+function findingsText({ errors: wrong, warnings: odd }: { errors: number; warnings: number }) {
+  if (wrong + odd === 0) return "none";
+  const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`;
+  const all = `${counted(wrong, "error")}, ${counted(odd, "warning")}`;
+  return `${all}: deaddrop collab validate lists them`;
 }
 
 /** `deaddrop collab validate`: everything that is wrong with a round. Spec 6.3. */
@@ -152,7 +159,7 @@ export function prompt(cli: Cli, flags: RoundFlags): Promise<void> {
   return onRound(cli, flags, ({ disk, folder, schema }) => {
     const participant = needed("--participant", flags.participant);
     const { round } = readHead(disk, folder, schema);
-    checkParticipant(round, participant);
+    checkParticipant(round.protocol, participant);
     const rows = promptRows({ folder, participant, protocol: round.protocol });
     // No row is begun by what somebody has written into the objective or a name.
     const text = rows.map((row) => sanitise(row)).join("\n");

@@ -68,8 +68,17 @@ export function schemaOf(schema: string | undefined): Schema | undefined {
 
 /** The value of a flag that the command cannot do without. */
 export function needed(flag: string, value: string | undefined): string {
-  if (value !== undefined && value !== "") return value;
-  throw new RoundRefused([`${flag} is missing`]);
+  const [first = ""] = allNeeded({ [flag]: value });
+  return first;
+}
+
+/** The same of several, in their order; all that are missing are named at once. */
+export function allNeeded(flags: Readonly<Record<string, string | undefined>>): string[] {
+  const isThere = (value: string | undefined): value is string =>
+    value !== undefined && value !== "";
+  const missing = Object.keys(flags).filter((flag) => !isThere(flags[flag]));
+  if (missing.length > 0) throw new RoundRefused(missing.map((flag) => `${flag} is missing`));
+  return Object.values(flags).filter(isThere);
 }
 
 /** A whole number of at least `least`. */

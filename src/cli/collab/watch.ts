@@ -1,6 +1,6 @@
 import { changeWatched } from "../../collab/folder/watched-rounds.ts";
 import { readHead } from "../../collab/folder/read-round.ts";
-import { RoundRefused } from "../../collab/refused.ts";
+import { checkParticipant } from "../../collab/folder/wait-turn.ts";
 import { sanitise } from "../../framing/sanitise.ts";
 import { agentPlace } from "../agent-place.ts";
 import { withClient, type Cli } from "../context.ts";
@@ -16,12 +16,7 @@ export function watch(cli: Cli, flags: WatchFlags): Promise<void> {
   return onRound(cli, flags, async ({ disk, folder }) => {
     const participant = needed("--participant", flags.participant);
     const isWatched = flags.end !== true;
-    if (isWatched) {
-      const { participants } = readHead(disk, folder).round.protocol;
-      if (!participants.includes(participant)) {
-        throw new RoundRefused([`'${participant}' is no participant: ${participants.join(", ")}`]);
-      }
-    }
+    if (isWatched) checkParticipant(readHead(disk, folder).round.protocol, participant);
     const { paths } = agentPlace(cli, flags).place;
     const real = disk.stat(folder) === undefined ? folder : disk.realPath(folder);
     const changed = changeWatched(disk, paths.rounds, { folder: real, participant }, isWatched);

@@ -1,7 +1,7 @@
 import type { CheckedPath, PathBlock } from "../../api/views.ts";
 import { toBeCopied, type Paint } from "../output/output.ts";
 import { sanitise } from "../../framing/sanitise.ts";
-import { quoted } from "../../setup/guard/hook-text.ts";
+import { quotedWord } from "../../wire/quote.ts";
 
 /** Blocked paths that a person is shown; `--json` has all of them. */
 const SHOWN_PATHS = 20;
@@ -53,7 +53,7 @@ function remedy(block: PathBlock, path: string): string {
 
 /** An argument for a shell, with nothing in it that steers a terminal. */
 function word(text: string): string {
-  return quoted(sanitise(text));
+  return quotedWord(sanitise(text));
 }
 
 /** A note on logs that are not read to their end. */

@@ -12,7 +12,7 @@ const SECTIONS: Readonly<Record<Schema, readonly string[]>> = {
   2: [...BEFORE, "Deliverable Receipt", "Accepted Decisions Summary", "Readiness Result", ...AFTER],
 };
 
-/** A word that stands for what is not written yet, whatever is around it that is no letter. */
+/** A placeholder, as a whole word. */
 const PLACEHOLDER = /(?<![\p{L}\p{N}_])(TBD|TODO|unresolved|待定)(?![\p{L}\p{N}_])/iu;
 
 /** The headings of `conclusion.md`, in the order in which they are written. Spec 6.2. */

@@ -1,4 +1,5 @@
 import {
+  eventNames,
   isDeliverableEvent,
   isEventName,
   type EventName,
@@ -76,10 +77,19 @@ export function readEvents(text: string, schema: Schema): ReadEvents {
   }
   if (!isEnded && text !== "") {
     warnings.push(
-      "events.jsonl: the last line has no newline: somebody is writing it, or has died",
+      "events.jsonl: the last line has no newline: a program is still writing it, or stopped in the middle",
     );
   }
   return { events, problems, warnings, isWhole, isEnded };
+}
+
+const TORN =
+  "no JSON object: a torn line. If nobody is writing it any more, remove that line by hand";
+
+/** Why that is no event. */
+export function unknownEvent(name: unknown, schema: Schema): string {
+  const given = typeof name === "string" ? `'${name.slice(0, 80)}'` : "that is no text";
+  return `unknown event ${given}; schema ${schema} has ${eventNames(schema).join(", ")}`;
 }
 
 interface ReadEvent {
@@ -97,7 +107,7 @@ function readEvent(
 ): ReadEvent {
   const fields = parsed(line);
   if (fields === undefined) {
-    return { event: undefined, problems: ["no JSON object: a torn line?"], warnings: [] };
+    return { event: undefined, problems: [TORN], warnings: [] };
   }
   const { seq, from, event, at, summary, reply_to } = fields;
   // The scripts may write null for what an event does not have.
@@ -108,7 +118,7 @@ function readEvent(
   const isNamed = isEventName(schema, event);
   if (!isCount(seq)) problems.push("seq must be a whole number from 1");
   if (typeof from !== "string") problems.push("from must be a participant");
-  if (!isNamed) problems.push(`unknown event ${JSON.stringify(event)?.slice(0, 80)}`);
+  if (!isNamed) problems.push(unknownEvent(event, schema));
   for (const [name, value] of Object.entries({ doc, role, sha256 })) {
     if (value !== undefined && typeof value !== "string") problems.push(`${name} must be a text`);
   }

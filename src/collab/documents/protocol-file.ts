@@ -6,6 +6,7 @@ import {
   type DeliverableType,
 } from "./deliverable.ts";
 import { OBSOLETE_FILES } from "./obsolete.ts";
+import { linesOf } from "./text.ts";
 
 /** A declared deliverable, and where it lies below the folder of the deliverables. */
 export interface DeclaredFile extends Declared {
@@ -49,6 +50,9 @@ export interface ReadProtocol {
   /** All that is wrong with it. */
   readonly problems: readonly string[];
 }
+
+/** Far more than any round has of participants, gates, checks or deliverables. */
+const MAX_ENTRIES = 256;
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -98,13 +102,14 @@ type Say = (problem: string) => void;
 function readParticipants(value: unknown, say: Say): string[] {
   const names = listOf(value).flatMap((each) => {
     const name = isFields(each) ? each["id"] : each;
-    return typeof name === "string" && name.trim() !== "" ? [name] : [];
+    return isLine(name) ? [name] : [];
   });
+  if (names.length > MAX_ENTRIES) say(`participants must be at most ${MAX_ENTRIES}`);
   if (names.length === 0 || names.length !== listOf(value).length) {
     say('participants must be a list of {"id"}, at least one');
   }
   if (new Set(names).size !== names.length) say("participants must not name anybody twice");
-  return [...new Set(names)];
+  return [...new Set(names)].slice(0, MAX_ENTRIES);
 }
 
 function readGates(value: unknown, schema: Schema, say: Say): string[] {
@@ -112,8 +117,9 @@ function readGates(value: unknown, schema: Schema, say: Say): string[] {
     const text = schema === 2 && isFields(each) ? each["text"] : each;
     const source = isFields(each) ? each["source"] : "objective";
     const isKnown = source === "objective" || source === "generated";
-    return typeof text === "string" && text.trim() !== "" && isKnown ? [text] : [];
+    return isLine(text) && isKnown ? [text] : [];
   });
+  if (gates.length > MAX_ENTRIES) say(`completionGates must be at most ${MAX_ENTRIES}`);
   if (gates.length === 0 || gates.length !== listOf(value).length) {
     const form = schema === 1 ? "texts" : '{"source":"objective"|"generated","text"}';
     say(`completionGates must be a list of ${form}, at least one`);
@@ -144,15 +150,17 @@ function readSchemaTwo(
 }
 
 function readDeliverables(fields: Fields, participants: readonly string[], say: Say): Deliverables {
-  const { mode, dir, owner, coAuthors = [], supporting = [], attachments = [] } = fields;
+  const { mode, dir, owner, coAuthors = [] } = fields;
+  const supporting = fewOf(fields["supporting"], "deliverables.supporting", say);
+  const attachments = fewOf(fields["attachments"], "deliverables.attachments", say);
   if (mode !== "internal" && mode !== "external") {
     say("deliverables.mode must be internal or external");
   }
   const where = mode === "external" ? "external" : "internal";
-  const folder = typeof dir === "string" ? dir : "deliverables";
-  if (typeof dir !== "string" || pathProblem(dir) !== undefined) {
-    say("deliverables.dir must be a relative path without ..");
-  }
+  const isPlain = typeof dir === "string" && pathProblem(dir) === undefined;
+  // Nothing is looked for at a way that is refused.
+  const folder = isPlain ? dir : "deliverables";
+  if (!isPlain) say("deliverables.dir must be a relative path without ..");
   if (typeof owner !== "string" || !participants.includes(owner)) {
     say("deliverables.owner must be a participant");
   }
@@ -166,10 +174,8 @@ function readDeliverables(fields: Fields, participants: readonly string[], say: 
     mode: where,
     dir: folder,
     primary: isFields(primary) ? read(primary, "primary") : undefined,
-    supporting: listOf(supporting).flatMap((each, at) => read(each, `supporting[${at}]`) ?? []),
-    attachments: listOf(attachments).flatMap((each, at) =>
-      readAttachment(each, `attachments[${at}]`, say),
-    ),
+    supporting: supporting.flatMap((each, at) => read(each, `supporting[${at}]`) ?? []),
+    attachments: attachments.flatMap((each, at) => readAttachment(each, `attachments[${at}]`, say)),
   };
 }
 
@@ -190,7 +196,9 @@ function readDeclared(
   if (!isDeliverableType(type)) {
     say(`deliverables.${name}.type must be one of ${DELIVERABLE_TYPES.join(", ")}`);
   }
-  const checks = listOf(checklist).filter((each) => typeof each === "string");
+  const checks = fewOf(checklist, `deliverables.${name}.checklist`, say).filter((each) =>
+    isLine(each),
+  );
   if (!Array.isArray(checklist) || checks.length !== checklist.length) {
     say(`deliverables.${name}.checklist must be a list of texts`);
   }
@@ -246,6 +254,18 @@ export function isInstant(value: unknown): value is string {
 
 function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The first of a list that somebody else has written. */
+function fewOf(value: unknown, name: string, say: Say): readonly unknown[] {
+  const list = listOf(value);
+  if (list.length > MAX_ENTRIES) say(`${name} must have at most ${MAX_ENTRIES} entries`);
+  return list.slice(0, MAX_ENTRIES);
+}
+
+/** A text of one line: a gate, or a name, that has more cannot be found in a document. */
+export function isLine(value: unknown): value is string {
+  return typeof value === "string" && value.trim() !== "" && linesOf(value).length === 1;
 }
 
 function listOf(value: unknown): readonly unknown[] {

@@ -41,7 +41,7 @@ export function missingSections(lines: readonly string[], needed: readonly strin
 }
 
 export interface ListItem {
-  /** What stands in the brackets, as it is written. */
+  /** The text in the brackets. */
   readonly mark: string;
   readonly text: string;
 }

@@ -1,10 +1,10 @@
 import { join } from "node:path";
-import { eventLine, type CollabEvent } from "../documents/event-lines.ts";
-import { eventNames, isEventName, type Schema } from "../machine/event.ts";
+import { eventLine, unknownEvent, type CollabEvent } from "../documents/event-lines.ts";
+import { isEventName, type Schema } from "../machine/event.ts";
 import { publicState } from "../machine/derive.ts";
 import { RoundRefused } from "../refused.ts";
 import { checkAppend } from "../rules/append-check.ts";
-import type { Disk } from "../../storage/disk/disk.ts";
+import { StorageError, type Disk, type DiskFile } from "../../storage/disk/disk.ts";
 import { completeProtocol, whileLocked } from "./complete-protocol.ts";
 import { EVENTS_FILE, readRound, type ReadRound } from "./read-round.ts";
 import { secondsOf, writeProtocol } from "./write-protocol.ts";
@@ -38,6 +38,8 @@ export function appendEvent(
     readonly schema: Schema | undefined;
     /** An earlier event had no `protocol.json` yet. */
     completed(seq: number): void;
+    /** The event is in the log, and `protocol.json` could not be written: the next command does it. */
+    left(error: StorageError): void;
   },
 ): CollabEvent {
   return whileLocked(folder, () => {
@@ -51,7 +53,12 @@ export function appendEvent(
     const { isEnded } = read.round.events;
     writeEvent(disk, folder, read.eventBytes, Buffer.from(isEnded ? line : `\n${line}`, "utf8"));
     const state = publicState(checked.state);
-    writeProtocol(disk, folder, read.protocolText, { ...state, updatedAt: event.at });
+    try {
+      writeProtocol(disk, folder, read.protocolText, { ...state, updatedAt: event.at });
+    } catch (error) {
+      if (!(error instanceof StorageError)) throw error;
+      about.left(error);
+    }
     return event;
   });
 }
@@ -61,9 +68,7 @@ function eventOf({ round }: ReadRound, wish: Wish, nowMs: number): CollabEvent {
   const { from, event, doc, role, sha256, replyTo } = wish;
   const summary = wish.summary.trim();
   if (!isEventName(schema, event)) {
-    throw new RoundRefused([
-      `unknown event '${event}'; schema ${schema} has ${eventNames(schema).join(", ")}`,
-    ]);
+    throw new RoundRefused([unknownEvent(event, schema)]);
   }
   if (summary === "") throw new RoundRefused(["summary must not be empty"]);
   const last = round.events.events.at(-1);
@@ -95,7 +100,7 @@ function writeEvent(disk: Disk, folder: string, before: Uint8Array, line: Uint8A
     if (size !== before.length || Buffer.compare(file.read(size, 0), before) !== 0) {
       throw new RoundRefused([`${EVENTS_FILE} has changed meanwhile: ${READ_AGAIN}`]);
     }
-    file.append(line);
+    appendWhole(file, line, before.length);
     file.datasync();
     const written = file.read(line.length, before.length);
     if (Buffer.compare(written, line) !== 0 || file.stat().size !== before.length + line.length) {
@@ -105,5 +110,17 @@ function writeEvent(disk: Disk, folder: string, before: Uint8Array, line: Uint8A
     }
   } finally {
     file.close();
+  }
+}
+
+/** A full disk may take a part of the line: it is taken back, if nothing of others is behind it. */
+function appendWhole(file: DiskFile, line: Uint8Array, offset: number): void {
+  try {
+    file.append(line);
+  } catch (error) {
+    const rest = file.read(line.length, offset);
+    const isOurs = Buffer.compare(rest, line.subarray(0, rest.length)) === 0;
+    if (isOurs && file.stat().size === offset + rest.length) file.truncate(offset);
+    throw error;
   }
 }

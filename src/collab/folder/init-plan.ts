@@ -4,6 +4,7 @@ import { generatedGates } from "../documents/gates.ts";
 import { OBSOLETE_FILES } from "../documents/obsolete.ts";
 import {
   fileProblem,
+  isLine,
   pathProblem,
   referenceOf,
   type DeclaredFile,
@@ -69,6 +70,10 @@ export function planInit(
   }
   if (objective === "") problems.push("--objective is missing");
   if (objectiveGates.length === 0) problems.push("--completion is missing");
+  const broken = [...participants, ...objectiveGates, ...names(wish.checks)].filter(
+    (each) => !isLine(each),
+  );
+  problems.push(...broken.map((each) => `${JSON.stringify(each)} must be one line`));
   const obsolete = OBSOLETE_FILES.filter((file) =>
     objectiveGates.some((gate) => gate.includes(file)),
   );

@@ -21,9 +21,7 @@ const fileMode = (): number => 0o666 & ~process.umask();
  */
 export function initRound(disk: Disk, plan: Plan, nowMs: number): void {
   const { folder } = plan;
-  if (disk.stat(folder) !== undefined) {
-    throw new RoundRefused([`${folder} exists already; --resume goes on with it`]);
-  }
+  refuseExisting(disk, folder);
   disk.makeFolder(dirname(folder), folderMode());
   const made = join(dirname(folder), `.${basename(folder)}.${randomBytes(6).toString("hex")}`);
   try {
@@ -38,8 +36,15 @@ export function initRound(disk: Disk, plan: Plan, nowMs: number): void {
     disk.syncFolder(dirname(folder));
   } catch (error) {
     rmSync(made, { recursive: true, force: true });
+    // Another process has made it meanwhile.
+    refuseExisting(disk, folder);
     throw error;
   }
+}
+
+function refuseExisting(disk: Disk, folder: string): void {
+  if (disk.stat(folder) === undefined) return;
+  throw new RoundRefused([`${folder} exists already; --resume goes on with it`]);
 }
 
 function filesOf(plan: Plan, nowMs: number): Record<string, string> {

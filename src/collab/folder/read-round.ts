@@ -12,6 +12,10 @@ import { deliverablePlace, escapeProblem } from "./round-places.ts";
 export const PROTOCOL_FILE = "protocol.json";
 export const EVENTS_FILE = "events.jsonl";
 
+/** As in messages: deeper ones are no work of people. */
+const MAX_PROTOCOL_DEPTH = 64;
+/** Participants, gates and deliverables are few. */
+const MAX_PROTOCOL_BYTES = 1_048_576;
 /** Beyond any document that people read. */
 const MAX_ROUND_FILE_BYTES = 64 * 1024 * 1024;
 
@@ -40,10 +44,15 @@ export function readRound(disk: Disk, folder: string, wanted?: Schema): ReadRoun
 }
 
 /** The same without documents: whose turn it is follows from the rest. */
-export function readHead(disk: Disk, folder: string, wanted?: Schema): ReadRound {
-  const protocolText = readNeeded(disk, folder, PROTOCOL_FILE).toString("utf8");
+export function readHead(
+  disk: Disk,
+  folder: string,
+  wanted?: Schema,
+  maxBytes = MAX_ROUND_FILE_BYTES,
+): ReadRound {
+  const protocolText = readNeeded(disk, folder, PROTOCOL_FILE, MAX_PROTOCOL_BYTES).toString("utf8");
   const { protocol, problems } = readProtocol(parsed(protocolText), wanted);
-  const eventBytes = readNeeded(disk, folder, EVENTS_FILE);
+  const eventBytes = readNeeded(disk, folder, EVENTS_FILE, maxBytes);
   const round: Round = {
     protocol,
     protocolProblems: problems,
@@ -56,9 +65,9 @@ export function readHead(disk: Disk, folder: string, wanted?: Schema): ReadRound
   return { round, protocolText, eventBytes };
 }
 
-function readNeeded(disk: Disk, folder: string, name: string): Buffer {
+function readNeeded(disk: Disk, folder: string, name: string, maxBytes: number): Buffer {
   try {
-    const bytes = readWhole(disk, join(folder, name), MAX_ROUND_FILE_BYTES);
+    const bytes = readWhole(disk, join(folder, name), maxBytes);
     if (bytes !== undefined) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
@@ -78,10 +87,26 @@ function parsed(text: string): Readonly<Record<string, unknown>> {
     if (!(error instanceof SyntaxError)) throw error;
     throw new RoundRefused([`protocol.json is no JSON: ${error.message}`], { cause: error });
   }
+  if (depthOf(value) > MAX_PROTOCOL_DEPTH) {
+    throw new RoundRefused([`protocol.json is nested deeper than ${MAX_PROTOCOL_DEPTH} levels`]);
+  }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) {
     return value as Readonly<Record<string, unknown>>;
   }
   throw new RoundRefused(["protocol.json must hold a JSON object"]);
+}
+
+/** Without recursion: what follows reads it recursively. */
+function depthOf(value: unknown): number {
+  let depth = 0;
+  let level: readonly unknown[] = [value];
+  while (level.length > 0 && depth <= MAX_PROTOCOL_DEPTH) {
+    level = level.flatMap((each) =>
+      typeof each === "object" && each !== null ? (Object.values(each) as unknown[]) : [],
+    );
+    depth += 1;
+  }
+  return depth;
 }
 
 function readDeliverables(

@@ -1,7 +1,7 @@
 import type { Schema } from "../machine/event.ts";
 import { RoundRefused } from "../refused.ts";
-import { stateOf } from "../rules/round.ts";
-import type { CollabState } from "../machine/derive.ts";
+import type { Protocol } from "../documents/protocol-file.ts";
+import { stateOf, type Round } from "../rules/round.ts";
 import type { Disk } from "../../storage/disk/disk.ts";
 import { readHead } from "./read-round.ts";
 
@@ -65,25 +65,24 @@ export function waitTurn(disk: Disk, watch: WatchFolder, about: Waiting): Promis
   });
 }
 
-/** Whether it is a participant's turn now, or what it waits for. Throws when it is no participant. */
-export function turnOf(
+/** The same of a folder; what cannot be read of it is waited for. */
+function turnOf(
   disk: Disk,
   { folder, participant, schema }: Pick<Waiting, "folder" | "participant" | "schema">,
 ): WaitEnd {
-  let state: CollabState | undefined;
-  let seq: number | undefined;
   try {
-    const { round } = readHead(disk, folder, schema);
-    const { participants } = round.protocol;
-    if (participants.length > 0 && !participants.includes(participant)) {
-      throw new NoParticipant([`'${participant}' is no participant: ${participants.join(", ")}`]);
-    }
-    state = stateOf(round);
-    seq = round.events.events.at(-1)?.seq;
+    return turnIn(readHead(disk, folder, schema).round, participant);
   } catch (error) {
     if (!(error instanceof RoundRefused) || error instanceof NoParticipant) throw error;
     return { ready: false, reason: error.message };
   }
+}
+
+/** Whether it is a participant's turn now, or what it waits for. Throws when it is no participant. */
+export function turnIn(round: Round, participant: string): WaitEnd {
+  const { participants } = round.protocol;
+  if (participants.length > 0) checkParticipant(round.protocol, participant);
+  const state = stateOf(round);
   if (state === undefined) {
     return { ready: false, reason: "events.jsonl is not valid: deaddrop collab validate says why" };
   }
@@ -94,7 +93,14 @@ export function turnOf(
   if (waitingFor.includes(participant)) {
     return { ready: true, reason: `${participant} is listed in waitingFor` };
   }
+  const seq = round.events.events.length;
   return { ready: false, reason: `waiting for ${waitingFor.join(", ")} after seq ${seq}` };
+}
+
+/** Throws RoundRefused, with the names of those who are. */
+export function checkParticipant({ participants }: Protocol, participant: string): void {
+  if (participants.includes(participant)) return;
+  throw new NoParticipant([`'${participant}' is no participant: ${participants.join(", ")}`]);
 }
 
 /** Nothing that happens to the folder makes it one. */

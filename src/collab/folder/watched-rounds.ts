@@ -13,12 +13,31 @@ export interface WatchedRound {
 
 /** Each costs a watcher of the system. */
 const MAX_WATCHED_ROUNDS = 64;
+const MAX_WATCHED_BYTES = 1_048_576;
 
 /** The rounds that are watched for an agent; `path`: where its private state notes them. Spec 6.3. */
 export function readWatched(disk: Disk, path: string): WatchedRound[] {
-  const bytes = readWhole(disk, path);
+  const bytes = readWhole(disk, path, MAX_WATCHED_BYTES);
   if (bytes === undefined) return [];
-  return JSON.parse(Buffer.from(bytes).toString("utf8")) as WatchedRound[];
+  const rounds = parsed(Buffer.from(bytes).toString("utf8"));
+  if (rounds !== undefined) return rounds;
+  throw new RoundRefused([`${path} is damaged: remove it, and watch your rounds again`]);
+}
+
+function parsed(text: string): WatchedRound[] | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    const isWhole = Array.isArray(value) && value.every((each) => isRound(each));
+    return isWhole ? (value as WatchedRound[]) : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+function isRound(value: unknown): boolean {
+  const { folder, participant } = (value ?? {}) as Partial<Record<string, unknown>>;
+  return typeof folder === "string" && typeof participant === "string";
 }
 
 /** Registers a round, or ends that. Answers false when nothing has changed. */

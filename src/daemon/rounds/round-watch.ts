@@ -1,21 +1,23 @@
-import type { RoundRegistry, RoundView } from "../../api/rounds.ts";
+import type { RoundRegistry, RoundView, Turn } from "../../api/rounds.ts";
+import type { Marks } from "../../api/views.ts";
 import { readHead } from "../../collab/folder/read-round.ts";
-import { turnOf } from "../../collab/folder/wait-turn.ts";
-import type { WatchFolder } from "../../collab/folder/wait-turn.ts";
+import { turnIn, type WatchFolder } from "../../collab/folder/wait-turn.ts";
 import { readWatched, type WatchedRound } from "../../collab/folder/watched-rounds.ts";
 import { RoundRefused } from "../../collab/refused.ts";
 import { stateOf } from "../../collab/rules/round.ts";
 import type { Logger } from "../../agent/session/world.ts";
 import { readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
 import { PRIVATE_FILE } from "../../storage/private/private-folders.ts";
+import type { Wake } from "../wake.ts";
 
 export interface RoundWatchOptions {
   readonly disk: Disk;
   /** Where they are registered, and where we note which turn was told. */
   readonly paths: { readonly rounds: string; readonly roundsTold: string };
   readonly watch: WatchFolder;
-  /** It has become the agent's turn. */
-  tell(round: WatchedRound): void;
+  readonly wake: Wake;
+  /** It has become the agent's turn in a round. */
+  due(): void;
   readonly log: Logger;
 }
 
@@ -23,25 +25,82 @@ export interface RoundWatch extends RoundRegistry {
   stop(): void;
 }
 
+/** A daemon reads no more of a round: it does nothing else meanwhile. */
+const MAX_READ_BYTES = 2 * 1_048_576;
+/** Who writes into a folder all the time has it looked at so often. */
+const ROUND_LOOK_MS = 100;
+const MAX_TOLD_BYTES = 1_048_576;
+
 /**
- * Tells the agent once when its turn in a round has come, also over a restart. It writes nothing into
- * the round. Spec 6.3.
+ * Knows whose turn it is in the rounds that are watched for the agent. A turn is told once: it counts
+ * as told when it was shown, also over a restart. Nothing is written into a round. Spec 6.3.
  */
 export function watchRounds(options: RoundWatchOptions): RoundWatch {
   return new Rounds(options);
 }
 
+interface Seen {
+  readonly view: RoundView;
+  /** While it is the agent's turn. */
+  readonly turn: Turn | undefined;
+}
+
 class Rounds implements RoundWatch {
   readonly #options: RoundWatchOptions;
   readonly #watchers = new Map<string, { close(): void }>();
+  #seen: readonly Seen[] = [];
+  #told: Record<string, number>;
+  #callOff: (() => void) | undefined;
 
   constructor(options: RoundWatchOptions) {
     this.#options = options;
+    this.#told = readTold(options.disk, options.paths.roundsTold);
   }
 
   look(): RoundView[] {
     const rounds = this.#registered();
-    const folders = new Set(rounds.map(({ folder }) => folder));
+    this.#watch(new Set(rounds.map(({ folder }) => folder)));
+    const before = new Set(this.turns().map(({ key, seq }) => `${key} ${seq}`));
+    this.#seen = rounds.map((round) => this.#see(round));
+    const begun = this.turns().filter(({ key, seq }) => !before.has(`${key} ${seq}`));
+    for (const { folder, seq } of begun) {
+      this.#options.log.info({ folder, seq }, "it is our turn in a collaboration round");
+    }
+    if (begun.length > 0) this.#options.due();
+    return this.#seen.map(({ view }) => view);
+  }
+
+  turns(): Turn[] {
+    return this.#seen.flatMap(({ turn }) =>
+      turn === undefined || this.#told[turn.key] === turn.seq ? [] : [turn],
+    );
+  }
+
+  told(marks: Marks): void {
+    const shown = this.turns().filter(({ key, seq }) => marks[key] === seq);
+    if (shown.length === 0) return;
+    const current = this.#seen.flatMap(({ turn }) => (turn === undefined ? [] : [turn.key]));
+    const kept = Object.entries(this.#told).filter(([key]) => current.includes(key));
+    const now = shown.map(({ key, seq }) => [key, seq] as const);
+    this.#told = Object.fromEntries([...kept, ...now]);
+    const { disk, paths, log } = this.#options;
+    try {
+      const note = Buffer.from(`${JSON.stringify(this.#told)}\n`, "utf8");
+      disk.replace(paths.roundsTold, note, PRIVATE_FILE);
+    } catch (error) {
+      if (!(error instanceof StorageError)) throw error;
+      // It is told once more after a restart.
+      log.warn({ detail: error.message }, "cannot note that the agent was told of its turn");
+    }
+  }
+
+  stop(): void {
+    this.#callOff?.();
+    for (const watcher of this.#watchers.values()) watcher.close();
+    this.#watchers.clear();
+  }
+
+  #watch(folders: ReadonlySet<string>): void {
     for (const [folder, watcher] of this.#watchers) {
       if (folders.has(folder)) continue;
       watcher.close();
@@ -49,20 +108,16 @@ class Rounds implements RoundWatch {
     }
     for (const folder of folders) {
       if (this.#watchers.has(folder)) continue;
-      this.#watchers.set(
-        folder,
-        this.#options.watch(folder, () => this.#changed(folder)),
-      );
+      const watcher = this.#options.watch(folder, () => this.#lookSoon());
+      this.#watchers.set(folder, watcher);
     }
-    return rounds.map((round) => this.#see(round));
   }
 
-  stop(): void {
-    for (const watcher of this.#watchers.values()) watcher.close();
-  }
-
-  #changed(folder: string): void {
-    for (const round of this.#registered()) if (round.folder === folder) this.#see(round);
+  #lookSoon(): void {
+    this.#callOff ??= this.#options.wake(ROUND_LOOK_MS, () => {
+      this.#callOff = undefined;
+      this.look();
+    });
   }
 
   /** Damage of this file stops no daemon: it is told, and nothing is watched. */
@@ -71,55 +126,38 @@ class Rounds implements RoundWatch {
     try {
       return readWatched(disk, paths.rounds);
     } catch (error) {
-      if (!(error instanceof StorageError) && !(error instanceof SyntaxError)) throw error;
+      if (!(error instanceof StorageError) && !(error instanceof RoundRefused)) throw error;
       log.warn({ detail: error.message }, "the watched rounds cannot be read");
       return [];
     }
   }
 
-  #see(round: WatchedRound): RoundView {
-    const { disk } = this.#options;
-    const { folder, participant } = round;
+  #see({ folder, participant }: WatchedRound): Seen {
     try {
-      const { round: read } = readHead(disk, folder);
-      const phase = stateOf(read)?.currentPhase ?? null;
-      const turn = turnOf(disk, { folder, participant, schema: undefined });
-      const isTurn = turn.ready && phase !== "completed" && phase !== "blocked";
-      if (isTurn) this.#tellOnce(round, read.events.events.length);
-      return { folder, participant, phase, is_turn: isTurn, detail: turn.reason };
+      const { round } = readHead(this.#options.disk, folder, undefined, MAX_READ_BYTES);
+      const phase = stateOf(round)?.currentPhase ?? null;
+      const { ready, reason: detail } = turnIn(round, participant);
+      const isTurn = ready && phase !== "completed" && phase !== "blocked";
+      const key = `round ${participant} ${folder}`;
+      const seq = round.events.events.length;
+      const view = { folder, participant, phase, is_turn: isTurn, detail };
+      return { view, turn: isTurn ? { key, seq, folder, participant } : undefined };
     } catch (error) {
       if (!(error instanceof RoundRefused) && !(error instanceof StorageError)) throw error;
-      return { folder, participant, phase: null, is_turn: false, detail: error.message };
+      const view = { folder, participant, phase: null, is_turn: false, detail: error.message };
+      return { view, turn: undefined };
     }
   }
+}
 
-  /** Noted before it is told: a crash between the two tells it to `status` alone. */
-  #tellOnce(round: WatchedRound, seq: number): void {
-    const { disk, paths, tell, log } = this.#options;
-    const key = JSON.stringify([round.folder, round.participant]);
-    const told = this.#told();
-    if (told[key] === seq) return;
-    try {
-      const note = Buffer.from(`${JSON.stringify({ ...told, [key]: seq })}\n`, "utf8");
-      disk.replace(paths.roundsTold, note, PRIVATE_FILE);
-    } catch (error) {
-      if (!(error instanceof StorageError)) throw error;
-      log.warn({ detail: error.message }, "cannot note that the agent is told of its turn");
-      return;
-    }
-    log.info({ folder: round.folder, seq }, "it is our turn in a collaboration round");
-    tell(round);
-  }
-
-  #told(): Record<string, number> {
-    const { disk, paths } = this.#options;
-    try {
-      const bytes = readWhole(disk, paths.roundsTold);
-      if (bytes === undefined) return {};
-      return JSON.parse(Buffer.from(bytes).toString("utf8")) as Record<string, number>;
-    } catch (error) {
-      if (!(error instanceof StorageError) && !(error instanceof SyntaxError)) throw error;
-      return {};
-    }
+/** A file that is damaged has told nothing. */
+function readTold(disk: Disk, path: string): Record<string, number> {
+  try {
+    const bytes = readWhole(disk, path, MAX_TOLD_BYTES);
+    const told: unknown = JSON.parse(Buffer.from(bytes ?? "{}").toString("utf8"));
+    return typeof told === "object" && told !== null ? (told as Record<string, number>) : {};
+  } catch (error) {
+    if (!(error instanceof StorageError) && !(error instanceof SyntaxError)) throw error;
+    return {};
   }
 }

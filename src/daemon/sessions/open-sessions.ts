@@ -5,13 +5,18 @@ import { hourlyKey } from "../../protocol/notices.ts";
 import { processWakes } from "../wake.ts";
 import { isQuietAt } from "./quiet-times.ts";
 import { isAlive } from "./session-process.ts";
-import type { ToolSessions } from "./registry.ts";
+import type { SessionsRounds, ToolSessions } from "./registry.ts";
 import { makeToolSessions } from "./tool-sessions.ts";
 import { hasDesktop } from "./desktop.ts";
 import { reachSession } from "./wakers.ts";
 
 /** The registry of a daemon. */
-export function openToolSessions(agent: Agent, queue: Queue, log: Logger): ToolSessions {
+export function openToolSessions(
+  agent: Agent,
+  queue: Queue,
+  rounds: SessionsRounds,
+  log: Logger,
+): ToolSessions {
   const { handle } = agent.place;
   const wallMs = (): number => Date.now();
   return makeToolSessions({
@@ -21,6 +26,7 @@ export function openToolSessions(agent: Agent, queue: Queue, log: Logger): ToolS
       mail: (marks) => queue(() => agent.view("mail", { marks })),
       setState: (state) => queue(() => agent.setStatus({ state })),
     },
+    rounds,
     operator: {
       limits: () => agent.place.settings.wake,
       isQuiet: () => isQuietAt(agent.place.settings.wake.quiet, new Date(wallMs())),

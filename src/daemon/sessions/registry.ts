@@ -1,4 +1,5 @@
 import type { Logger } from "../../agent/session/world.ts";
+import type { RoundRegistry } from "../../api/rounds.ts";
 import type {
   HookAnswer,
   HookEvent,
@@ -21,6 +22,9 @@ export interface SessionsAgent {
   /** The agent is at work, or it is not. */
   setState(state: "busy" | "idle"): Promise<void>;
 }
+
+/** The agent's turns in collaboration rounds that it was not told of. Spec 6.3. */
+export type SessionsRounds = Pick<RoundRegistry, "turns" | "told">;
 
 /** What its operator has set, and hears. */
 export interface SessionsOperator {
@@ -48,6 +52,7 @@ export interface SessionsClock {
 
 export interface ToolSessionsOptions {
   readonly agent: SessionsAgent;
+  readonly rounds: SessionsRounds;
   readonly operator: SessionsOperator;
   readonly host: SessionsHost;
   readonly clock: SessionsClock;
@@ -66,9 +71,7 @@ export interface ToolSessions {
     gone: AbortSignal,
   ): Promise<WakeAnswer>;
   list(): ToolSessionView[];
-  /** Has the agent told something besides mail, once; it is woken for it as for mail. */
-  announce(text: string): void;
-  /** A round of the agent has ended: there may be mail. */
+  /** There may be mail, or a turn in a round. */
   rounded(): void;
   stop(): void;
 }

@@ -1,3 +1,4 @@
+import { quotedWord } from "../../wire/quote.ts";
 import { createHash } from "node:crypto";
 
 /** The hooks of git that the guard uses. */
@@ -35,7 +36,7 @@ export function hookText(
   madeFolder: string | undefined,
 ): string {
   const isPush = hook === "pre-push";
-  const args = ["guard", "check", ...flags, "--settings", settings].map(quoted);
+  const args = ["guard", "check", ...flags, "--settings", settings].map(quotedWord);
   const check = [...args, ...(isPush ? ['--pre-push -- "$@"'] : [])].join(" ");
   const feed = isPush ? `printf '%s' "$lines" 2>/dev/null | ` : "";
   const body = [
@@ -45,9 +46,9 @@ export function hookText(
     'if [ -x "$before" ]; then',
     `  ${feed}"$before" "$@" || exit $?`,
     "fi",
-    `node=${quoted(node)}`,
-    `bin=${quoted(bin)}`,
-    `settings=${quoted(settings)}`,
+    `node=${quotedWord(node)}`,
+    `bin=${quotedWord(bin)}`,
+    `settings=${quotedWord(settings)}`,
     "missing=",
     'if [ -x "$node" ] && [ -f "$bin" ]; then',
     `  ${feed}"$node" "$bin" ${check}`,
@@ -97,11 +98,6 @@ export function recogniseHook(text: string): FoundHook {
   if (digestLine !== `# sha256: ${digestOf(body)}`) return { is: "changed" };
   const made = JSON.parse(rest[0]?.replace("# made folder: ", "") ?? "null") as string | null;
   return { is: "ours", madeFolder: made ?? undefined };
-}
-
-/** A word of a shell that means itself. */
-export function quoted(word: string): string {
-  return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 function digestOf(body: string): string {

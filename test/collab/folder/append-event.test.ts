@@ -8,7 +8,7 @@ import { readRound } from "../../../src/collab/folder/read-round.ts";
 import { RoundRefused } from "../../../src/collab/refused.ts";
 import { stateOf } from "../../../src/collab/rules/round.ts";
 import { findingsOf } from "../../../src/collab/rules/validate.ts";
-import type { Disk, DiskFile } from "../../../src/storage/disk/disk.ts";
+import { StorageError, type Disk, type DiskFile } from "../../../src/storage/disk/disk.ts";
 import { nodeDisk } from "../../../src/storage/disk/node-disk.ts";
 import { newFolder } from "../scripted-round.ts";
 
@@ -31,11 +31,20 @@ const PROPOSED: Wish = { from: "ann", event: "proposal_submitted", summary: "Her
 const BLOCKED: Wish = { from: "bob", event: "blocked", summary: "No.", replyTo: 1 };
 
 /** Appends, and says which seq it had to complete before. */
-function append(folder: string, wish: Wish, disk = DISK, nowMs = NOW_MS): number[] {
+function append(
+  folder: string,
+  wish: Wish,
+  disk = DISK,
+  nowMs = NOW_MS,
+  left = (error: StorageError): void => {
+    throw error;
+  },
+): number[] {
   const completed: number[] = [];
   appendEvent(disk, folder, wish, {
     ...{ nowMs, schema: undefined },
     completed: (seq) => completed.push(seq),
+    left,
   });
   return completed;
 }
@@ -104,6 +113,45 @@ test("a process that dies at any operation: the next command completes it, and s
   }
   expect(deaths).toBeGreaterThan(20);
   expect([...ends].toSorted()).toEqual(["false false", "true false"]);
+});
+
+describe("a disk that is full", () => {
+  const full = (path: string) => new StorageError("disk_full", path, "disk full", { hint: "-" });
+
+  test("half of the line that it took is taken back", () => {
+    const folder = newRound();
+    const before = text(folder, "events.jsonl");
+    const disk = beforeEach(DISK, (call, path) => {
+      if (call !== "append") return;
+      appendFileSync(path, '{"seq":2,"from":"ann"');
+      throw full(path);
+    });
+    expect(() => append(folder, PROPOSED, disk)).toThrow("disk full");
+    expect(text(folder, "events.jsonl")).toBe(before);
+    append(folder, PROPOSED);
+  });
+
+  test("what another program wrote behind it is never cut", () => {
+    const folder = newRound();
+    const disk = beforeEach(DISK, (call, path) => {
+      if (call !== "append") return;
+      appendFileSync(path, '{"seq":2,"fr{"seq":2}\n');
+      throw full(path);
+    });
+    expect(() => append(folder, PROPOSED, disk)).toThrow("disk full");
+    expect(text(folder, "events.jsonl")).toContain('{"seq":2}\n');
+  });
+
+  test("an event without its protocol.json is said to be in the log", () => {
+    const folder = newRound();
+    const disk = beforeEach(DISK, (call, path) => {
+      if (call === "replace") throw full(path);
+    });
+    const left: string[] = [];
+    append(folder, PROPOSED, disk, NOW_MS, ({ code }) => left.push(code));
+    expect([left, lines(folder).length]).toEqual([["disk_full"], 2]);
+    expect(append(folder, { ...BLOCKED, replyTo: 2 })).toEqual([2]);
+  });
 });
 
 describe("a script that takes no lock appends", () => {

@@ -128,6 +128,8 @@ describe("what init refuses, and then makes nothing", () => {
     ],
     ["a flag of schema 2", ["--folder", "r", "--deliverables-dir", "d"], "is for schema 2"],
     ["an obsolete gate", ["--folder", "r", "--completion", "state.log is closed"], "obsolete file"],
+    ["a name of two lines", ["--folder", "r", "--participant", "a\nb"], "must be one line"],
+    ["a gate of two lines", ["--folder", "r", "--completion", "a\u2028b"], "must be one line"],
     ["a schema", ["--folder", "r", "--schema", "3"], "must be 1 or 2"],
   ])("%s", async (_name, flags, text) => {
     const who = flags.includes("--participant") ? [] : WHO;

@@ -118,10 +118,10 @@ describe("protocol.json and the events", () => {
     appendFileSync(join(round.folder, "events.jsonl"), lines.join("\n"));
     const found = (await findings(round)).join("\n");
     for (const text of [
-      "line 2: no JSON object: a torn line?",
+      "line 2: no JSON object: a torn line.",
       "line 3: no JSON object",
       "line 4: seq must be a whole number from 1",
-      'line 5: unknown event "dance"',
+      "line 5: unknown event 'dance'",
       "line 5: at must be an instant",
       "line 5: summary must be a text",
     ]) {
@@ -200,7 +200,7 @@ describe("documents", () => {
     expect(said.stderr).toContain("the section ## Context is empty");
   });
 
-  test("a freeze in the role of a supporting one does not stand for the primary's", async () => {
+  test("a freeze in the role of a supporting one does not count for the primary", async () => {
     const round = new ScriptedRound(2);
     await round.toReadiness();
     await round.freeze();
@@ -208,6 +208,36 @@ describe("documents", () => {
     const flags = ["--role", "supporting", "--doc", PRIMARY, "--sha256", round.sha256(PRIMARY)];
     await round.say("bob", "deliverable_frozen", ...flags);
     expect((await findings(round)).join()).toContain("does not match current file");
+  });
+});
+
+describe("a protocol.json that is not ours", () => {
+  test("leads nowhere, and is refused at once where it is deep or long", async () => {
+    const round = await started(2);
+    const whole = round.read("protocol.json");
+    const change = async (how: (deliverables: Record<string, unknown>) => void) => {
+      round.write("protocol.json", whole);
+      round.change("protocol.json", (protocol) =>
+        how(protocol["deliverables"] as Record<string, unknown>),
+      );
+      return findings(round);
+    };
+    for (const dir of ["../..", "/etc", "a\0b", "", 7]) {
+      expect(await change((deliverables) => (deliverables["dir"] = dir))).toContain(
+        "ERROR: protocol.json deliverables.dir must be a relative path without ..",
+      );
+    }
+    const many = Array.from({ length: 1_000 }, () => ({ type: "adr", file: "x.md" }));
+    expect(await change((deliverables) => (deliverables["supporting"] = many))).toContain(
+      "ERROR: protocol.json deliverables.supporting must have at most 256 entries",
+    );
+    const deep = `{"deep": ${"[".repeat(100_000)}${"]".repeat(100_000)},`;
+    round.write("protocol.json", whole.replace("{", deep));
+    expect(await findings(round)).toEqual(["ERROR: protocol.json is nested deeper than 64 levels"]);
+    round.write("protocol.json", whole);
+    const deepEvent = `{"seq":2,"event":${"[".repeat(100_000)}${"]".repeat(100_000)}}\n`;
+    appendFileSync(join(round.folder, "events.jsonl"), deepEvent);
+    expect((await findings(round)).join()).toContain("unknown event that is no text");
   });
 });
 

@@ -16,6 +16,7 @@ const ABOUT = {
   nowMs: Date.parse("2026-11-21T12:00:00Z"),
   schema: undefined,
   completed: (seq: number) => expect.unreachable(`seq ${seq} was left without its state`),
+  left: (error: Error) => expect.unreachable(error.message),
 };
 const PARTICIPANTS = ["ann", "bob", "cid"];
 

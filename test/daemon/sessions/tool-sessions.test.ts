@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { HookEvent, WakeAnswer, WakeWay } from "../../../src/api/tool-sessions.ts";
+import type { Turn } from "../../../src/api/rounds.ts";
 import type { MailView, Marks } from "../../../src/api/views.ts";
 import type { MailLine } from "../../../src/protocol/receipts/mail.ts";
 import { makeToolSessions } from "../../../src/daemon/sessions/tool-sessions.ts";
@@ -21,6 +22,7 @@ function stage() {
   const begunMs = Date.parse("2026-11-23T12:00:00Z");
   const world = {
     nowMs: 0,
+    turns: [] as Turn[],
     unread: [] as (Letter & { readonly at: number })[],
     overdue: 0,
     states: [] as string[],
@@ -58,6 +60,12 @@ function stage() {
       peers: () => ["scribe", "mason"],
       mail: (marks) => Promise.resolve(view(marks)),
       setState: (state) => Promise.resolve(void world.states.push(state)),
+    },
+    rounds: {
+      turns: () => world.turns,
+      told: (marks) => {
+        world.turns = world.turns.filter(({ key, seq }) => marks[key] !== seq);
+      },
     },
     operator: {
       limits: () => ({ perPeer: 6, perThread: 3, inAll: 20 }),
@@ -226,18 +234,83 @@ describe("a session that nothing wakes", () => {
   });
 });
 
-describe("what is announced", () => {
-  test("an idle session is woken for it once, one at work is told with its next call", async () => {
-    const { sessions, event, wait, settled } = stage();
+describe("a turn in a round", () => {
+  const turn = { key: "round ann /r", seq: 2, folder: "/my rounds/r", participant: "ann" };
+
+  test("an idle session is woken for it at once, and it is told when that was shown", async () => {
+    const { world, sessions, event, wait, settled } = stage();
     await event("turn_end");
     const { answers } = wait();
-    sessions.announce("it is your turn");
+    world.turns = [turn];
+    sessions.rounded();
     await settled();
-    expect(answers).toEqual([{ why: "mail", say: "it is your turn", marks: {} }]);
+    expect(answers).toMatchObject([{ why: "mail", marks: { [turn.key]: 2 } }]);
+    const command = "deaddrop collab next --folder '/my rounds/r' --participant ann";
+    expect(answers[0]).toMatchObject({ say: expect.stringContaining(command) as string });
+    expect(world.turns).toEqual([turn]);
+    sessions.named(NAME, { [turn.key]: 2 });
+    expect(world.turns).toEqual([]);
+  });
+
+  test("a session at work is told with its next call, and again until that was shown", async () => {
+    const { world, sessions, event } = stage();
     await event("prompt");
-    sessions.announce("and again");
-    expect((await event("call")).say).toBe("and again");
+    world.turns = [turn];
+    expect((await event("call")).say).toContain("It is your turn");
+    const again = await event("call");
+    expect(again.say).toContain("It is your turn");
+    sessions.named(NAME, again.marks);
     expect((await event("call")).say).toBeNull();
+  });
+
+  test("one that has passed meanwhile wakes nobody", async () => {
+    const { world, sessions, event, wait, settled } = stage();
+    world.turns = [turn];
+    await event("turn_end");
+    world.turns = [];
+    const { answers } = wait();
+    sessions.rounded();
+    await settled();
+    expect(answers).toEqual([]);
+  });
+
+  test("with mail it is one wake; and a turn beyond the budget keeps no mail from waking", async () => {
+    const { world, sessions, event, wait, receive, settled, pass } = stage();
+    await event("turn_end");
+    for (let at = 0; at < 3; at += 1) {
+      const { answers } = wait();
+      world.turns = [{ ...turn, seq: at + 2 }];
+      sessions.rounded();
+      await settled();
+      expect(answers).toHaveLength(1);
+      sessions.named(NAME, { [turn.key]: at + 2 });
+      await pass(MINUTE);
+      await event("turn_end");
+    }
+    const { answers } = wait();
+    world.turns = [{ ...turn, seq: 9 }];
+    sessions.rounded();
+    await settled();
+    expect(answers).toEqual([]);
+    receive({ line: 1, urgent: true });
+    await settled();
+    expect(answers).toHaveLength(1);
+    expect(answers[0]).toMatchObject({
+      say: expect.stringContaining("1 unread message") as string,
+    });
+  });
+
+  test("on the desktop it is told once", async () => {
+    const { world, sessions, event, settled } = stage();
+    world.hasDesktop = true;
+    await event("turn_end");
+    world.turns = [turn];
+    for (let at = 0; at < 3; at += 1) {
+      sessions.rounded();
+      await settled();
+    }
+    expect(world.reached).toHaveLength(1);
+    expect((await event("prompt")).say).toContain("It is your turn");
   });
 });
 

@@ -36,6 +36,7 @@ class Stage {
       mail: (marks) => Promise.resolve(this.mail(marks)),
       setState: (state) => Promise.resolve(void this.states.push(state)),
     },
+    rounds: { turns: () => [], told: () => undefined },
     operator: {
       limits: () => ({ perPeer: 6, perThread: 3, inAll: 20 }),
       isQuiet: () => this.quiet,

@@ -1,11 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
-import {
-  GUARD_HOOKS,
-  hookText,
-  quoted,
-  recogniseHook,
-} from "../../../src/setup/guard/hook-text.ts";
+import { GUARD_HOOKS, hookText, recogniseHook } from "../../../src/setup/guard/hook-text.ts";
 
 const PROGRAM = {
   node: "/opt/it's/node",
@@ -28,10 +23,4 @@ test("another hook is none of ours", () => {
   for (const text of ["", "#!/bin/sh\n", "#!/bin/sh\nexit 0\n", "\0\u0001"]) {
     expect(recogniseHook(text)).toEqual({ is: "foreign" });
   }
-});
-
-test("a quoted word means itself", () => {
-  const word = 'it\'s "$HOME" `id` \\ *\n';
-  const run = spawnSync("sh", ["-c", `printf %s ${quoted(word)}`]);
-  expect(run.stdout.toString()).toBe(word);
 });
