@@ -13,27 +13,24 @@ import {
   snapshots,
   unresolved,
 } from "./document-reasons.ts";
-import { rulesOf, textOf, walked, type Round } from "./round.ts";
+import { brokenLog } from "./append-check.ts";
+import { rulesOf, stateOf, textOf, walked, type Round } from "./round.ts";
 
 /** Everything that is wrong with a round, and all that is odd. Spec 6.2, 6.3. */
 export function findingsOf(round: Round): Finding[] {
   const { events, documents, obsolete } = round;
   const way = walked(round);
-  const refused = way.ok ? [] : [`events.jsonl seq ${way.seq}: ${way.reasons.join("; ")}`];
   const missing = ROUND_FILES.flatMap((name) => {
     const file = documents.get(name);
     return file?.ok === false ? [`${name} ${file.problem}`] : [];
   });
-  const none = events.events.length === 0 && events.isWhole;
   return [
     ...errors(missing),
     ...errors(obsolete.map((name) => `${name} is not part of the protocol`)),
-    ...errors([...round.protocolProblems, ...round.placeProblems, ...events.problems]),
-    ...errors(none ? ["events.jsonl has no event yet: initialized is missing"] : []),
-    ...errors(refused),
+    ...errors([...brokenLog(round), ...round.placeProblems]),
     ...documentFindings(round, way.state),
     ...warnings(events.warnings),
-    ...(way.ok && events.isWhole && !none ? recordedFindings(round, way.state) : []),
+    ...(stateOf(round) === undefined ? [] : recordedFindings(round, way.state)),
   ];
 }
 
