@@ -38,7 +38,10 @@ import { loadPlace, type AgentConfig, type PlaceRequest } from "./config/agent-c
 import type { SendingAgent } from "./effects/group-commit.ts";
 import { publishState } from "./effects/published-state.ts";
 import { makeRounds, readBack, type Rounds } from "./effects/rounds.ts";
+import { contextOf, ownLine } from "./session/environment.ts";
 import { syncOwnLogs } from "./session/own-logs.ts";
+import { holdOwn } from "./intake/trouble/foreign-signature.ts";
+import { fastestCadence } from "../protocol/heartbeats/beat-timers.ts";
 import { isPassing } from "./state/storage-troubles.ts";
 import { SessionKeeper } from "./session/session-lifecycle.ts";
 import { takeInAll } from "./intake/take-in.ts";
@@ -67,6 +70,12 @@ export interface AgentRounds {
   readonly isSynced: boolean;
   /** An incident for the operator that the logs do not give by themselves. Spec 3.5. */
   tell(incident: AutomaticIncident): Promise<void>;
+  /** How often we beat now, in the log where we beat most often. */
+  cadenceMs(): number;
+  /** Whether that line is signed by us and belongs into that log of ours. */
+  isOurLine(log: string, line: Uint8Array): boolean;
+  /** A line of ours that we did not write was found outside of our log. Spec 1.6, `identity_in_use`. */
+  foundElsewhere(log: string, detail: string): Promise<void>;
   /** One last beat `paused`, everything synced. */
   farewell(): Promise<void>;
 }
@@ -242,6 +251,17 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
       await begin();
     },
     look: () => (keeper.isHeld ? loop.tick() : keeper.using((session) => takeInAll(session))),
+    cadenceMs() {
+      const { current } = keeper;
+      if (current === undefined) return keeper.place.cadences.T1_active;
+      return fastestCadence(current.memory.state.heartbeats, current.env);
+    },
+    isOurLine: (log, line) => ownLine(log, line, contextOf(keeper.place)) !== undefined,
+    foundElsewhere: (log, detail) =>
+      keeper.using(async (session) => {
+        holdOwn(session, log, detail, detail);
+        return Promise.resolve();
+      }),
     send: (groups) => sendAndReadBack(world, keeper, groups),
     async reload() {
       const next = loadPlace(world.disk, world.places, request);

@@ -12,7 +12,7 @@ import {
   text,
   texts,
   type Kind,
-} from "./json-arguments.ts";
+} from "./arguments/json-arguments.ts";
 
 const MAX_DRAFTS = 1_024;
 const PRIORITY = oneOf(["low", "medium", "high"]);

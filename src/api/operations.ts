@@ -4,7 +4,7 @@ import type { Draft } from "../wire/compose.ts";
 import type { ArchiveAnswer } from "./archive.ts";
 import type { ReclaimAnswer, RequestKey, SendAnswer, StatusChange } from "./client.ts";
 import { parseDrafts, requestKey } from "./draft-arguments.ts";
-import { parseAwait, parseHookEvent, parseNamed } from "./hook-arguments.ts";
+import { parseAwait, parseHookEvent, parseNamed } from "./arguments/hook-arguments.ts";
 import { DeaddropError } from "./errors.ts";
 import type { HoldsView } from "./holds.ts";
 import {
@@ -17,8 +17,9 @@ import {
   optional,
   text,
   texts,
-} from "./json-arguments.ts";
+} from "./arguments/json-arguments.ts";
 import type { RoundRegistry } from "./rounds.ts";
+import type { TransportControl, TransportView } from "./transport.ts";
 import type {
   HookAnswer,
   HookEvent,
@@ -26,7 +27,7 @@ import type {
   ToolSessionView,
   WakeAnswer,
 } from "./tool-sessions.ts";
-import { parseViewRequest } from "./view-arguments.ts";
+import { parseViewRequest } from "./arguments/view-arguments.ts";
 import type { Marks, ViewArgs, ViewName, Views } from "./views.ts";
 
 /** What operations ask of an agent. Its calls do not overlap: see Service. */
@@ -85,6 +86,8 @@ export interface Service {
   /** Undefined without a daemon. */
   readonly sessions?: SessionRegistry | undefined;
   readonly rounds?: RoundRegistry | undefined;
+  /** Undefined without a daemon. */
+  readonly transport?: TransportControl | undefined;
 }
 
 /** Who asks. */
@@ -192,6 +195,12 @@ const OPERATIONS = {
     run: (service) => Promise.resolve(service.rounds?.look() ?? []),
     acts: false,
   }),
+  transport: operation({
+    parse: (json): { act?: TransportAct } =>
+      optional(asObject(json ?? {}), "act", oneOf(TRANSPORT_ACTS)),
+    run: actOn,
+    acts: false,
+  }),
   reload: operation({
     parse: nothing,
     run: (service) => service.inTurn((agent) => agent.reload()),
@@ -226,6 +235,21 @@ export function askDirectly(service: Service): Ask {
 }
 
 const STAYS: Asker = { gone: new AbortController().signal };
+
+/** What an operator may ask of a transport, besides how it does. */
+const TRANSPORT_ACTS = ["fetch", "accept history", "reopen"] as const;
+type TransportAct = (typeof TRANSPORT_ACTS)[number];
+
+/** Null where the wire is shared by its folder alone. */
+async function actOn(
+  { transport }: Service,
+  { act }: { readonly act?: TransportAct },
+): Promise<TransportView | null> {
+  if (act === "accept history") transport?.acceptHistory();
+  if (act === "fetch") transport?.fetchSoon();
+  if (act === "reopen") await transport?.reopen();
+  return transport?.view() ?? null;
+}
 
 function sessionsOf({ sessions }: Service): SessionRegistry {
   if (sessions !== undefined) return sessions;

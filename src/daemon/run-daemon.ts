@@ -5,7 +5,7 @@ import { pino, stdTimeFunctions, type Logger as Pino } from "pino";
 import { StorageError } from "../storage/disk/disk.ts";
 import { filesystemKind } from "../storage/disk/fs-kind.ts";
 import { placesFrom } from "../storage/paths.ts";
-import { ownLogs, type Log } from "../wire/layout.ts";
+import { ownLogs } from "../wire/layout.ts";
 import { quote } from "../wire/quote.ts";
 import type { StopHook } from "../agent/session/world.ts";
 import { openAgent, type Agent } from "../agent/agent.ts";
@@ -15,13 +15,13 @@ import { archiveClosedYear } from "./calendar/year-end.ts";
 import { watchCards, type CardReader, type CardWatcher } from "./card-watcher.ts";
 import { realWorld } from "../client/direct-client.ts";
 import { codeOfStorage, DeaddropError, EXIT_CODES } from "../api/errors.ts";
-import type { Service } from "../api/operations.ts";
 import { makeNoticeHook } from "./hooks/notice-hook.ts";
 import { makeStopHook } from "./hooks/stop-hook.ts";
 import { runHook } from "./hooks/run-hook.ts";
 import { makeQueue, type Queue } from "../agent/session/queue.ts";
 import { makeServiceManager, supervisedExitCode, type ServiceManager } from "./service-manager.ts";
 import { makeService } from "../agent/effects/group-commit.ts";
+import { runOnce, type Run } from "./run-once.ts";
 import { requestHandler } from "./request-handler.ts";
 import { openSocketFolder } from "../storage/private/socket-folder.ts";
 import { serveSocket, type SocketServer } from "./socket-server.ts";
@@ -29,7 +29,8 @@ import { makeRoundWaiters } from "./round-waiters.ts";
 import { openRounds } from "./rounds/open-rounds.ts";
 import { openToolSessions } from "./sessions/open-sessions.ts";
 import { serveWhenPossible } from "./serve-when-possible.ts";
-import { makeTicker, type Ticker } from "./ticker.ts";
+import { makeFailure, makeTicker, type Ticker } from "./ticker.ts";
+import { openTransport, remoteLink } from "./transport/open-transport.ts";
 import { watchWire, type Watcher } from "./watch-wire.ts";
 
 export interface DaemonOptions {
@@ -105,6 +106,7 @@ async function run(options: DaemonOptions, log: Pino, manager: ServiceManager): 
     log,
   });
   const looks = { soon: (): void => undefined };
+  const link = remoteLink();
   const stopHook = makeStopHook({
     settings: () => agent.place.settings.hooks,
     who: () => ({ DEADDROP_AS: handle, DEADDROP_WIRE: agent.place.paths.wireDir }),
@@ -113,18 +115,13 @@ async function run(options: DaemonOptions, log: Pino, manager: ServiceManager): 
     log,
   });
   const hooked = options.once
-    ? { ...world, stopHook: LEFT_TO_A_DAEMON }
-    : { ...world, onNotice: hook.heard, stopHook };
+    ? { ...world, remote: link, hooks: { stop: LEFT_TO_A_DAEMON } }
+    : { ...world, remote: link, hooks: { onNotice: hook.heard, stop: stopHook } };
   const agent = openAgent(hooked, { wireDir: options.wireDir, handle, peers });
   await agent.hold(DAEMON_LOCK_WAIT_MS);
   try {
-    if (options.once) {
-      await agent.tick();
-      await agent.sync();
-      if (agent.stuck !== undefined) throw agent.stuck;
-      return 0;
-    }
-    return await serve(agent, options, log, manager, looks);
+    if (options.once) return await runOnce({ agent, link, places, log });
+    return await serve({ agent, link, places, log }, options, manager, looks);
   } finally {
     hook.stop();
     stopHook.stop();
@@ -133,9 +130,8 @@ async function run(options: DaemonOptions, log: Pino, manager: ServiceManager): 
 }
 
 async function serve(
-  agent: Agent,
+  { agent, link, places, log }: Run,
   options: DaemonOptions,
-  log: Pino,
   manager: ServiceManager,
   looks: { soon(): void },
 ): Promise<number> {
@@ -157,16 +153,22 @@ async function serve(
     aliveEveryMs: manager.watchdogEveryMs,
   });
   looks.soon = ticker.soon;
-  const service = makeService(agent, queue, { until: waiters.until, sessions, rounds });
-  const server = await serveWhenPossible(() => openSocket(agent, service, ticker), log);
-  const ownNames = namesOf(ownLogs(agent.place.layout, handle));
+  const broken = makeFailure();
+  const transport = openTransport({
+    ...{ agent, queue, places, link, log, failed: broken.fail },
+    pulled: () => ticker.soon(),
+  });
+  const parts = { until: waiters.until, sessions, rounds, transport: transport.control };
+  const server = await serveWhenPossible(() => openSocket(agent, queue, parts, ticker), log);
+  const isOwn = ownNames(agent);
   const watcher = watchLogs(paths.wireDir, filesystem.events, log, (name) => {
     if (name !== undefined) cards?.changed(name);
-    if (name !== undefined && ownNames.has(name)) ticker.later();
+    transport.changed(name);
+    if (isOwn(name)) ticker.later();
     else ticker.soon();
   });
   const tasks = scheduleTasks(agent, log, process.env, calendarWork(agent, queue, log, options));
-  const ending = endSignal(agent, queue, ticker, log);
+  const ending = endSignal(agent, queue, log, [ticker.soon, () => transport.control.fetchSoon()]);
   log.info({ handle, wire: paths.wireKey, filesystem: filesystem.name }, "the daemon runs");
   try {
     await ticker.now();
@@ -175,19 +177,17 @@ async function serve(
     await tasks.newDay();
     cards = watchCards(agent, queue, log, options.cards);
     rounds.look();
+    transport.start();
     manager.ready(`${handle} on ${paths.wireDir}`);
-    const signal = await Promise.race([ending, ticker.failed]);
+    const signal = await Promise.race([ending, ticker.failed, broken.failed]);
     log.info({ signal }, "the daemon ends");
   } finally {
     manager.stopping();
-    cards?.stop();
-    tasks.stop();
-    waiters.stop();
-    sessions.stop();
-    rounds.stop();
+    for (const each of [cards, tasks, waiters, sessions, rounds]) each?.stop();
     await closeAll(watcher, server, ticker);
   }
   await queue(() => agent.farewell());
+  await transport.stop();
   return 0;
 }
 
@@ -206,8 +206,10 @@ function watchLogs(
   return watchWire(wireDir, options, changed);
 }
 
-function namesOf(logs: readonly Log[]): ReadonlySet<string> {
-  return new Set(logs.map(({ path }) => basename(path)));
+/** Whether that is the name of one of our logs. */
+function ownNames({ place }: Agent): (name: string | undefined) => boolean {
+  const names = new Set(ownLogs(place.layout, place.handle).map(({ path }) => basename(path)));
+  return (name) => name !== undefined && names.has(name);
 }
 
 function calendarWork(
@@ -242,7 +244,13 @@ async function listIncidents(agent: Pick<Agent, "view">, queue: Queue, log: Pino
   }
 }
 
-async function openSocket(agent: Agent, service: Service, ticker: Ticker): Promise<SocketServer> {
+async function openSocket(
+  agent: Agent,
+  queue: Queue,
+  parts: Parameters<typeof makeService>[2],
+  ticker: Ticker,
+): Promise<SocketServer> {
+  const service = makeService(agent, queue, parts);
   const { paths } = agent.place;
   const folder = openSocketFolder(paths.stateDir);
   if (folder === undefined) throw new Error(`${paths.stateDir} was there a moment ago`);
@@ -262,17 +270,18 @@ async function openSocket(agent: Agent, service: Service, ticker: Ticker): Promi
 function endSignal(
   agent: Pick<Agent, "reload">,
   queue: Queue,
-  ticker: Ticker,
   log: Pino,
+  looks: readonly (() => void)[],
 ): Promise<string> {
+  const look = (): void => looks.forEach((each) => each());
   process.on("SIGHUP", () => {
     queue(() => agent.reload()).then(
-      () => ticker.soon(),
+      () => look(),
       (error: unknown) =>
         log.error({ detail: String(error) }, "not reloaded; the old settings hold"),
     );
   });
-  process.on("SIGUSR1", () => ticker.soon());
+  process.on("SIGUSR1", () => look());
   return new Promise((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
       process.once(signal, () => {

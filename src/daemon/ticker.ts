@@ -109,7 +109,7 @@ function untilNextMs(
 }
 
 /** A promise that only rejects; it may have no listener. */
-function makeFailure(): { readonly failed: Promise<never>; fail(error: unknown): void } {
+export function makeFailure(): { readonly failed: Promise<never>; fail(error: unknown): void } {
   let fail: (error: unknown) => void = () => undefined;
   const failed = new Promise<never>((_resolve, reject) => {
     fail = reject;

@@ -53,8 +53,12 @@ export interface ReadingProgress {
   readonly heldPeers: ReadonlySet<string>;
   /** Whether we ourselves leave lines of that log unread: its author is held, or over a limit. */
   holdsBack(log: string): boolean;
-  /** Whether we have read all that is in that log now. */
-  caughtUp(log: string): boolean;
+  /**
+   * Whether we have read all that was in that log at that moment (wall ms) at least. A log that comes
+   * from another machine is read that far once a fetch that began no earlier has ended, and what it
+   * brought is read; -Infinity asks for any fetch. Spec 5.
+   */
+  caughtUp(log: string, momentMs: number): boolean;
 }
 
 export interface Now {

@@ -43,6 +43,11 @@ export function programFolder(places: Places): string {
   return join(places.configHome, PROGRAM);
 }
 
+/** The folder of our program below the user's state. */
+export function stateFolder(places: Places): string {
+  return join(places.stateHome, PROGRAM);
+}
+
 /** The names of private folders of a wire: its id, or 16 hex of its real path's hash. Spec 1.1. */
 export function wireKeyOf(wireId: string | undefined, realWireDir: string): string {
   if (wireId === undefined) return sha256Hex(realWireDir).slice(0, 16);
@@ -100,6 +105,9 @@ export interface AgentPaths {
   readonly rounds: string;
   /** Of which of their turns it has told. */
   readonly roundsTold: string;
+  /** The bare repository of the git transport, and what was last seen of its remote. Spec 5.2. */
+  readonly repository: string;
+  readonly seenRemote: string;
   readonly socket: string;
 }
 
@@ -108,7 +116,7 @@ export function agentPaths(
   at: { readonly wireDir: string; readonly wireKey: string; readonly handle: string },
 ): AgentPaths {
   const configDir = join(programFolder(places), at.wireKey, at.handle);
-  const stateDir = join(places.stateHome, PROGRAM, at.wireKey, at.handle);
+  const stateDir = join(stateFolder(places), at.wireKey, at.handle);
   return {
     ...at,
     identity: identityPaths(places, at.handle),
@@ -147,13 +155,15 @@ export function agentPaths(
     restoring: join(stateDir, "restoring.json"),
     rounds: join(stateDir, "rounds.json"),
     roundsTold: join(stateDir, "rounds-told.json"),
+    repository: join(stateDir, "transport.git"),
+    seenRemote: join(stateDir, "transport.json"),
     socket: join(stateDir, "daemon.sock"),
   };
 }
 
 /** What this user's commands note of collaboration rounds, a file for each round's folder. Spec 6.3. */
 export function collabHistory(places: Places): string {
-  return join(places.stateHome, PROGRAM, "collab");
+  return join(stateFolder(places), "collab");
 }
 
 /** Everything inside the wire's folder but the logs (wire/layout.ts names those). Spec 1.1. */

@@ -1,17 +1,7 @@
 import { dirname, join } from "node:path";
 import { StorageError, type Disk } from "./disk/disk.ts";
 import { wirePaths } from "./paths.ts";
-
-/** Who may do what in a wire's folder. Spec 1.1. */
-export interface Sharing {
-  readonly folderMode: number;
-  /** Files that any agent of the wire may write, under lock. */
-  readonly sharedMode: number;
-  /** A log: written by its own agent, read by the others. */
-  readonly logMode: number;
-  /** Group that everything belongs to; undefined: whatever the system gives. */
-  readonly groupId: number | undefined;
-}
+import type { Sharing } from "./sharing.ts";
 
 /** What a new wire is made of. */
 export interface NewWire {

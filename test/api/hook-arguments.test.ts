@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DeaddropError } from "../../src/api/errors.ts";
-import { parseAwait, parseHookEvent, parseNamed } from "../../src/api/hook-arguments.ts";
+import { parseAwait, parseHookEvent, parseNamed } from "../../src/api/arguments/hook-arguments.ts";
 import { MOMENTS, TOOLS } from "../../src/api/tool-sessions.ts";
 
 // What hooks and waiters send over the socket.

@@ -35,7 +35,8 @@ export function makeService(
     until = askOnce,
     sessions,
     rounds,
-  }: Partial<Pick<Service, "until" | "sessions" | "rounds">> = {},
+    transport,
+  }: Partial<Pick<Service, "until" | "sessions" | "rounds" | "transport">> = {},
 ): Service {
   const waiting: Waiting[] = [];
 
@@ -80,6 +81,7 @@ export function makeService(
     until,
     sessions,
     rounds,
+    transport,
     send: (drafts) =>
       new Promise((resolve, reject) => {
         waiting.push({ drafts, resolve, reject });

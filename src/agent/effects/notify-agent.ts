@@ -26,7 +26,7 @@ export function notifyAgent(session: Notifying, news: NoticeNews): void {
   memory.inbox = { ...memory.inbox, notices: { end: files.notices.end, from: memory.journalEnd } };
   for (const { peer: _limit, ...notice } of news.notices) {
     world.log.info({ notice: notice.kind, about: notice.about }, "a notice for the agent");
-    world.onNotice?.(notice);
+    world.hooks?.onNotice?.(notice);
   }
 }
 

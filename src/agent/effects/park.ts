@@ -13,7 +13,7 @@ export function stopAgent(
   { world, recorder }: Pick<Session, "world" | "recorder">,
   { by, request, peer }: Extract<Effect, { do: "stop_agent" }>,
 ): void {
-  const { stopHook } = world;
+  const stopHook = world.hooks?.stop;
   const none = { outcome: "none", detail: "no command is set" } as const;
   const end = stopHook === undefined ? none : stopHook.run({ by, request, peer });
   if (end === undefined) return;

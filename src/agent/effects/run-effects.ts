@@ -74,10 +74,10 @@ export function doable(
 ): readonly Effect[] {
   return effects.filter((effect) => {
     // The round after its end takes it up again.
-    if (effect.do === "stop_agent") return session.world.stopHook?.isRunning(effect.by) !== true;
+    if (effect.do === "stop_agent") return session.world.hooks?.stop?.isRunning(effect.by) !== true;
     if (effect.do !== "send" && effect.do !== "beat") return true;
     if (!isOpen(session, effect.log)) return false;
-    return effect.do === "beat" || session.env.reading.caughtUp(effect.log);
+    return effect.do === "beat" || session.env.reading.caughtUp(effect.log, -Infinity);
   });
 }
 

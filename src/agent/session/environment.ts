@@ -14,6 +14,7 @@ import type { Memory } from "../state/agent-state.ts";
 import { isCaughtUp, isHeldBack } from "../state/log-status.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import { HOUR_MS } from "../../wire/durations.ts";
+import type { World } from "./world.ts";
 
 /** By what lines are judged. Spec 2.4. */
 export function contextOf(place: AgentConfig): AdmissionContext {
@@ -49,7 +50,11 @@ export function unnamedRefusals(
 }
 
 /** What the protocol asks of the rest of the agent. */
-export function envOf(place: AgentConfig, memory: Memory, monoMs: () => number): Env {
+export function envOf(
+  place: AgentConfig,
+  memory: Memory,
+  world: Pick<World, "clock" | "remote">,
+): Env {
   const { layout, store, handle } = place;
   return {
     self: handle,
@@ -70,14 +75,14 @@ export function envOf(place: AgentConfig, memory: Memory, monoMs: () => number):
       };
     },
     ownKeys: ownKeysOf(place),
-    reading: progressOf(place, memory, monoMs),
+    reading: progressOf(place, memory, world),
   };
 }
 
 function progressOf(
   { layout, store, handle: self }: AgentConfig,
   memory: Memory,
-  monoMs: () => number,
+  { clock, remote }: Pick<World, "clock" | "remote">,
 ): ReadingProgress {
   // A hold is of a peer: one of its logs, or the trust store, is enough.
   const isHeld = (peer: string): boolean => {
@@ -85,6 +90,13 @@ function progressOf(
     return [...memory.intakes.values()].some(
       ({ log, admission }) => log.owner === peer && admission.held !== undefined,
     );
+  };
+  const isFetched = (owner: string, momentMs: number): boolean => {
+    if (remote?.isRemote(owner) !== true) return true;
+    const { fetchedMs = -Infinity } = memory;
+    if (fetchedMs > -Infinity && fetchedMs >= momentMs) return true;
+    remote.fetchSoon();
+    return false;
   };
   const isFull = (log: string): boolean => {
     const refused = unnamedRefusals(memory, layout, self, log);
@@ -97,11 +109,12 @@ function progressOf(
     holdsBack: (log) => {
       const intake = memory.intakes.get(log);
       if (intake === undefined) return false;
-      return isHeld(intake.log.owner) || isFull(log) || isHeldBack(intake.status, monoMs());
+      return isHeld(intake.log.owner) || isFull(log) || isHeldBack(intake.status, clock.monoMs());
     },
-    caughtUp: (log) => {
+    caughtUp: (log, momentMs) => {
       const intake = memory.intakes.get(log);
-      return intake !== undefined && isCaughtUp(intake.status) && !isFull(log);
+      if (intake === undefined || !isCaughtUp(intake.status) || isFull(log)) return false;
+      return isFetched(intake.log.owner, momentMs);
     },
   };
 }

@@ -37,7 +37,7 @@ export function openSession(world: World, base: SessionBase): Session {
 
 function open(world: World, { place, memory, troubles }: SessionBase) {
   const ctx = contextOf(place);
-  const env = envOf(place, memory, () => world.clock.monoMs());
+  const env = envOf(place, memory, world);
   const opened = openFiles(world.disk, place.paths, memory);
   const own = openOwnLogs(world, place, ctx, opened);
   const files = { ...opened, own, shared: { notBeforeMs: 0 }, troubles };

@@ -22,13 +22,30 @@ export interface World {
   /** The strict verdict on many signatures, in order. Spec 1.5. */
   readonly verifyAll: VerifyAll;
   readonly log: Logger;
+  /** Absent where all logs are written on this machine. Spec 5. */
+  readonly remote?: RemoteLogs;
+  /** What of the operator's is run; absent where no daemon runs. */
+  readonly hooks?: OperatorHooks;
+}
+
+/** What a daemon runs for its operator. */
+export interface OperatorHooks {
   /**
    * A notice was written: once for each, when it is durable. It must return at once and never throw.
    * Not called again for a notice that was written just before the process died. Spec 3.12.
    */
   readonly onNotice?: (notice: AgentNotice) => void;
-  /** What ends the agent when it has approved its shutdown; absent where no daemon runs. Spec 3.8. */
-  readonly stopHook?: StopHook;
+  /** What ends the agent when it has approved its shutdown. Spec 3.8. */
+  readonly stop?: StopHook;
+}
+
+/** The logs that a transport brings from other machines into the local folder. Spec 5. */
+export interface RemoteLogs {
+  isRemote(handle: string): boolean;
+  /** When the last fetch began that is over, its lines in the local folder. Wall ms. */
+  fetchedMs(): number | undefined;
+  /** A deadline waits for a fetch that begins now. Returns at once. */
+  fetchSoon(): void;
 }
 
 /** The operator's stop hook. Both return at once and never throw. */

@@ -141,6 +141,8 @@ export interface Memory {
   readonly allowances: Map<string, Allowance>;
   /** How far decisions.jsonl has been read. */
   decisions: Cursor | undefined;
+  /** When the last fetch began whose lines the present round reads. Wall ms. Spec 5. */
+  fetchedMs: number | undefined;
   /** A line of ours that we did not write: nothing is sent until the operator decides. Spec 1.6. */
   inUse: { readonly log: string; readonly detail: string; readonly sinceMs: number } | undefined;
   readonly times: KnownTimes;
@@ -166,6 +168,7 @@ export function emptyMemory(place: AgentConfig, monoMs: number): Memory {
       ]),
     ),
     decisions: undefined,
+    fetchedMs: undefined,
     inUse: undefined,
     times: { latestMs: 0, setBacks: [], lastSent: undefined },
     journalEnd: 0,

@@ -3,7 +3,7 @@ import { authorTier } from "../../protocol/routing.ts";
 import { pendingView } from "../../protocol/threads/threads-view.ts";
 import { toPlain } from "../../wire/json/json.ts";
 import { DeaddropError } from "../../api/errors.ts";
-import { badRequest } from "../../api/json-arguments.ts";
+import { badRequest } from "../../api/arguments/json-arguments.ts";
 import type {
   InboxMessage,
   InboxMeta,

@@ -2,7 +2,7 @@ import { authorTier } from "../../protocol/routing.ts";
 import type { LineRow } from "../../storage/files/line-row.ts";
 import { isState } from "../../trust/tiers.ts";
 import { toPlain } from "../../wire/json/json.ts";
-import { badRequest } from "../../api/json-arguments.ts";
+import { badRequest } from "../../api/arguments/json-arguments.ts";
 import type { MessageFields, SearchPage, ThreadMessage, ViewArgs } from "../../api/views.ts";
 import type { Session } from "../session/session.ts";
 import { messagesAt, type StoredMessage } from "../state/stored-messages.ts";

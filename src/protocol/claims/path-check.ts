@@ -60,7 +60,7 @@ export function checkPaths(
     covers: pathMatcher(owned),
     decisions: decisionsOf(state, env, name, owner),
   }));
-  const behind = [...env.layout.logs.keys()].filter((log) => !env.reading.caughtUp(log));
+  const behind = [...env.layout.logs.keys()].filter((log) => !env.reading.caughtUp(log, -Infinity));
   return {
     handle: env.self,
     behind,

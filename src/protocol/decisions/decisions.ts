@@ -201,12 +201,15 @@ function isOursToRecord(proposal: Proposal, logs: LogsState, env: Env, now: Now)
   const log = proposal.chained
     ? proposal.log
     : answerLogName(env.layout, proposal, proposal.required[0] ?? "");
-  if (!env.reading.caughtUp(log)) return false;
   const since = proposal.outcome?.line ?? Infinity;
-  if (beatsFrom(logs, log, since + 1).length >= BEATS_WITHOUT_ENTRY) return true;
   const last = lastBeat(logs, log);
-  const cadence = advertisedCadence(last?.cadenceMs, env);
-  return now.wallMs - (last?.at ?? proposal.at) >= CADENCES_OF_SILENCE * cadence;
+  const lastMs = last?.at ?? proposal.at;
+  // An entry comes from another machine with the beats after it, or before them.
+  if (beatsFrom(logs, log, since + 1).length >= BEATS_WITHOUT_ENTRY) {
+    return env.reading.caughtUp(log, lastMs);
+  }
+  const dueMs = lastMs + CADENCES_OF_SILENCE * advertisedCadence(last?.cadenceMs, env);
+  return now.wallMs >= dueMs && env.reading.caughtUp(log, dueMs);
 }
 
 /** The proved entry of each proposal: readers count one, however often it was recorded. */

@@ -76,13 +76,14 @@ function overdueParty(
   env: Env,
   now: Now,
 ): Asked | undefined {
+  const overdue = asked.find(({ hasAnswered, time }) => !hasAnswered && now.wallMs >= time.endsMs);
+  if (overdue === undefined) return undefined;
   const isLastCall = now.wallMs >= lastCallMs(proposal, env);
   // Spec 2.4, 3.4: what we hold back ourselves is waited for, but not longer than that.
   const isRead = asked.every(({ log }) =>
-    env.reading.holdsBack(log) ? isLastCall : env.reading.caughtUp(log),
+    env.reading.holdsBack(log) ? isLastCall : env.reading.caughtUp(log, overdue.time.endsMs),
   );
-  if (!isRead) return undefined;
-  return asked.find(({ hasAnswered, time }) => !hasAnswered && now.wallMs >= time.endsMs);
+  return isRead ? overdue : undefined;
 }
 
 function isReverted(proposal: Proposal, topic: Topic): boolean {

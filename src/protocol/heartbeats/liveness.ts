@@ -81,7 +81,9 @@ function silences(
       beat.live &&
       presenceOf(beat, env, nowMs) === "silent" &&
       !env.reading.heldPeers.has(handle) &&
-      ownLogs(env.layout, handle).every((log) => env.reading.caughtUp(log.name)),
+      ownLogs(env.layout, handle).every(({ name }) =>
+        env.reading.caughtUp(name, beat.at + silenceMs(beat.cadenceMs, env)),
+      ),
   );
 }
 

@@ -88,21 +88,24 @@ function decideAddressee(
   const answers = answersOf(incident, handle, env);
   if (answers === undefined || incident.acks.has(handle)) return [];
   const isOurs = incident.author === env.self;
-  // A deadline runs out only when we have read all that the addressee has written.
-  if (isOurs && (env.reading.heldPeers.has(handle) || !env.reading.caughtUp(answers))) return [];
+  if (isOurs && env.reading.heldPeers.has(handle)) return [];
+  // A deadline runs out only when we have read all that the addressee had written until then.
+  const isOver = (dueMs: number): boolean =>
+    now.wallMs >= dueMs && env.reading.caughtUp(answers, dueMs);
   const { fromStart, arrived, readLive } = incident.shown.get(handle) ?? {};
   if (fromStart === true) return [];
   if (readLive !== undefined) {
     const dueMs = oneCadenceAfter(readLive, incident, handle, env, facts.logs);
-    if (!isOurs || now.wallMs < dueMs || incident.escalations.has(handle)) return [];
+    if (!isOurs || incident.escalations.has(handle) || !isOver(dueMs)) return [];
     return [escalation(incident, handle)];
   }
   if (arrived !== undefined) {
     const dueMs = oneCadenceAfter(arrived, incident, handle, env, facts.logs);
+    if (isOurs && !isOver(dueMs)) return [];
     return tellUnread(facts.logs, incident, handle, env, { dueMs, nowMs: now.wallMs });
   }
   const cadenceMs = facts.heartbeats.peerBeats.get(handle)?.cadenceMs;
-  if (!isOurs || now.wallMs < incident.at + silenceMs(cadenceMs, env)) return [];
+  if (!isOurs || !isOver(incident.at + silenceMs(cadenceMs, env))) return [];
   return [tellNotCovered(facts, incident, handle, answers)];
 }
 

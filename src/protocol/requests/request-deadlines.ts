@@ -30,9 +30,12 @@ export function decideRequests(
 }
 
 /** An answer that we hold is not late, even if no beat of ours covers it yet. */
-function mayEnd({ log, answerLog, answers, end }: Request, logs: LogsState, env: Env): boolean {
+function mayEnd(request: Request, logs: LogsState, { reading }: Env): boolean {
+  const { log, answerLog, answers, end } = request;
   if (end !== undefined) return false;
-  if (!env.reading.holdsBack(answerLog) && !env.reading.caughtUp(answerLog)) return false;
+  if (!reading.holdsBack(answerLog) && !reading.caughtUp(answerLog, requestDueMs(request))) {
+    return false;
+  }
   return answers.every(({ line }) => namedRefused(logs, log, Infinity, answerLog, line));
 }
 

@@ -7,8 +7,8 @@ import {
   LOCK_WAIT_MS,
 } from "../../storage/disk/disk.ts";
 import { parseObject } from "../../wire/json/json.ts";
-import type { Sharing } from "../../storage/wire-folder.ts";
 import { isOurs, share } from "../wire/sharing.ts";
+import type { Sharing } from "../../storage/sharing.ts";
 
 /** The public half of a key as trust files write it. Spec 2.1. */
 export interface AdvertisedKey {

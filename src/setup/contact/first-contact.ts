@@ -33,8 +33,9 @@ import { canonicalText } from "../../wire/canonical.ts";
 import { advertiseKey, advertises } from "./advertise.ts";
 import { changePrivateTrust } from "../../agent/config/trust-store.ts";
 import type { SetupHost } from "../host.ts";
-import { share, sharingOf } from "../wire/sharing.ts";
+import { share } from "../wire/sharing.ts";
 import { cardPath } from "../../storage/paths.ts";
+import { sharingOf } from "../../storage/sharing.ts";
 
 /** What a look at the cards of the peers has come to. */
 export interface Contact {

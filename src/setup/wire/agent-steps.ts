@@ -13,7 +13,6 @@ import {
 } from "../../storage/paths.ts";
 import { preparePrivateFolders, rememberWire } from "../../storage/private/private-folders.ts";
 import { readSettings, savePinned, saveSettings } from "../../storage/private/private-store.ts";
-import type { Sharing } from "../../storage/wire-folder.ts";
 import { pin, setTier, type StoreChange } from "../../trust/pins.ts";
 import { isPinned, type TrustStore } from "../../trust/store.ts";
 import type { Tier } from "../../trust/tiers.ts";
@@ -26,6 +25,7 @@ import type { PolicyFiles } from "./policy-to-pin.ts";
 import { changePrivateTrust, readPrivateTrust } from "../../agent/config/trust-store.ts";
 import { refuseAnothers, share } from "./sharing.ts";
 import type { Step } from "../steps.ts";
+import type { Sharing } from "../../storage/sharing.ts";
 
 /** One agent of this machine on a wire whose folder is there, at the latest after the steps before. */
 export interface AgentSide {

@@ -3,7 +3,7 @@ import { DeaddropError } from "../../api/errors.ts";
 import { readWhole } from "../../storage/disk/disk.ts";
 import { identityPaths, wirePaths } from "../../storage/paths.ts";
 import { forgetWire } from "../../storage/private/private-folders.ts";
-import { createWire, isWire, type Sharing } from "../../storage/wire-folder.ts";
+import { createWire, isWire } from "../../storage/wire-folder.ts";
 import { DEFAULT_CONFIG, parseConfig } from "../../trust/policy/config.ts";
 import { rosterProblems } from "../../wire/handle.ts";
 import {
@@ -29,11 +29,12 @@ import {
 import { protocolDocument } from "./protocol-document.ts";
 import { checkWireTiers } from "../../agent/config/pending-policy.ts";
 import { setupReport, type SetupReport } from "../report.ts";
-import { mendSharingSteps, ONE_USER, sharedByGroup, sharingOf } from "./sharing.ts";
+import { mendSharingSteps } from "./sharing.ts";
 import { ownGroupId } from "./unix-groups.ts";
 import { runSteps, type Step } from "../steps.ts";
 import { newConfigText, protocolSubject, readWireConfig, shippedTiersText } from "./wire-config.ts";
 import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
+import { ONE_USER, type Sharing, sharedByGroup, sharingOf } from "../../storage/sharing.ts";
 
 /** A key that the operator gives for a peer: base64, or the path of its .pub.json. */
 export interface PeerKey {

@@ -21,7 +21,7 @@ import { agentPathsOn, type SetupHost } from "../host.ts";
 import { excludeSteps, offeredPinSteps, refuseRoster, type PeerKey } from "./init-wire.ts";
 import { changePrivateTrust, readPrivateTrust } from "../../agent/config/trust-store.ts";
 import { setupReport, type SetupReport } from "../report.ts";
-import { mendSharingSteps, refuseAnothers, sharingOf } from "./sharing.ts";
+import { mendSharingSteps, refuseAnothers } from "./sharing.ts";
 import { runSteps, type Step } from "../steps.ts";
 import {
   holdsPolicy,
@@ -31,6 +31,7 @@ import {
   type Agreement,
 } from "./policy-to-pin.ts";
 import { checkWireTiers, parsedConfig } from "../../agent/config/pending-policy.ts";
+import { sharingOf } from "../../storage/sharing.ts";
 
 export interface JoinRequest {
   readonly wireDir: string;

@@ -1,31 +1,8 @@
 import { DeaddropError } from "../../api/errors.ts";
 import { StorageError, type Disk } from "../../storage/disk/disk.ts";
 import { wirePaths } from "../../storage/paths.ts";
-import type { Sharing } from "../../storage/wire-folder.ts";
+import type { Sharing } from "../../storage/sharing.ts";
 import type { Step } from "../steps.ts";
-
-/** One user runs every agent of this host: nobody else reads or writes. */
-export const ONE_USER: Sharing = {
-  folderMode: 0o700,
-  sharedMode: 0o600,
-  logMode: 0o600,
-  groupId: undefined,
-};
-
-/**
- * Each agent is a user of its own, all of one group: the kernel keeps one writer per log. The folders
- * are sticky, so that nobody but their owner removes or replaces another's file. Spec 1.1.
- */
-export function sharedByGroup(groupId: number): Sharing {
-  return { folderMode: 0o3770, sharedMode: 0o660, logMode: 0o640, groupId };
-}
-
-/** How a folder that exists is shared, so that the side that joins follows the side that made it. */
-export function sharingOf(disk: Disk, folder: string): Sharing {
-  const stat = disk.stat(folder);
-  const setgidForGroup = stat !== undefined && (stat.mode & 0o2070) === 0o2070;
-  return setgidForGroup ? sharedByGroup(stat.gid) : ONE_USER;
-}
 
 /** Sets group and mode of something that we own; the umask has no say in a shared folder. */
 export function share(disk: Disk, path: string, mode: number, sharing: Sharing): void {

@@ -23,7 +23,7 @@ test.each<[string, number | undefined, number, boolean]>([
 /** What is true of the moment only, and what the caller gives: a start finds it out again. */
 const MOMENTARY = new Set([
   ...["log", "status", "foreign", "signedTo", "unlimitedTo", "look", "claims", "goesOn"],
-  ...["allowances", "unnoted"],
+  ...["allowances", "unnoted", "fetchedMs"],
 ]);
 /** Kept in ways of their own, which other tests look at. */
 const APART = new Set(["intakes", "state", "past", "order"]);

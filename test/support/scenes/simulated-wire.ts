@@ -425,8 +425,10 @@ export class SimulatedWire {
       random,
       verifyAll: verifyHere,
       log: this.#options.log ?? silentLogger,
-      onNotice: (notice) => this.heard.push({ handle: member.handle, notice }),
-      ...(stopHook === undefined ? {} : { stopHook }),
+      hooks: {
+        onNotice: (notice) => this.heard.push({ handle: member.handle, notice }),
+        ...(stopHook === undefined ? {} : { stop: stopHook }),
+      },
     };
   }
 

@@ -15,14 +15,19 @@ import { recoverOwnLogs } from "../../session/own-logs.ts";
  * `files`: the disk as it is, where a segment is a file of its own.
  */
 export function archiveLogs(session: Session, files: Disk, year: number): ArchivedFile[] {
-  const { place } = session;
+  const { place, world } = session;
   const own = ownLogs(place.layout, place.handle).map(({ name, path }) => ({
     name,
     path: join(place.wire.folder, path),
     // What others have put into our log says nothing of which year it is.
     isWord: (line: Uint8Array) => ownLine(name, line, session.ctx) !== undefined,
   }));
-  const shared = [place.wire.decisions, place.wire.incidents].map((path) => ({
+  // Between machines one agent archives them: the first of the roster.
+  const [first] = place.layout.roster;
+  const isRemote = place.layout.roster.some((handle) => world.remote?.isRemote(handle) === true);
+  const ofAll =
+    isRemote && first !== place.handle ? [] : [place.wire.decisions, place.wire.incidents];
+  const shared = ofAll.map((path) => ({
     name: basename(path, ".jsonl"),
     path,
   }));

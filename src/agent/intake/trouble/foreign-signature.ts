@@ -15,7 +15,7 @@ export function watchIdentity(
   intake: LogIntake,
   { message, reason }: JudgedLine,
 ): void {
-  const { memory, world } = session;
+  const { memory } = session;
   const { name } = intake.log;
   if (memory.inUse !== undefined) return;
   if (message?.seq === undefined || message.version === "v2.0") return;
@@ -24,14 +24,27 @@ export function watchIdentity(
   if (reason !== "log_forked" && session.files.own.wroteOurselves(name, message.seq, message.id))
     return;
   const detail = `${name}: line ${message.seq} (${message.id}) carries our signature, and we did not write it`;
-  const at = world.clock.wallMs();
-  const event: HeldEvent = { kind: "held", at, log: name, cause: "identity_in_use", detail };
-  session.recorder.noteAndTell(
-    [{ k: "local", event }],
-    [identityIncident(name, message.id, detail)],
-  );
+  holdOwn(session, name, message.id, detail);
+}
+
+/** Nothing is sent any more until the operator decides. `what` names the matter. */
+export function holdOwn(
+  { world, memory, recorder }: Pick<Session, "world" | "memory" | "recorder">,
+  log: string,
+  what: string,
+  detail: string,
+): void {
+  if (memory.inUse !== undefined) return;
+  const event: HeldEvent = {
+    kind: "held",
+    at: world.clock.wallMs(),
+    log,
+    cause: "identity_in_use",
+    detail,
+  };
+  recorder.noteAndTell([{ k: "local", event }], [identityIncident(log, what, detail)]);
   takeLocal(memory, event);
-  session.recorder.fold(event);
+  recorder.fold(event);
 }
 
 export function identityIncident(log: string, id: string, detail: string): AutomaticIncident {

@@ -5,10 +5,12 @@ import { agentsFileSteps } from "../../../setup/agents-file.ts";
 import { setupHost, type SetupHost } from "../../../setup/host.ts";
 import { closedPassages, ownGroupId } from "../../../setup/wire/unix-groups.ts";
 import { initWire, type InitRequest } from "../../../setup/wire/init-wire.ts";
+import type { Agreement } from "../../../setup/wire/policy-to-pin.ts";
 import { initLocalPair } from "../../../setup/wire/local-pair.ts";
 import type { SetupReport } from "../../../setup/report.ts";
 import { runSteps, type StepReport } from "../../../setup/steps.ts";
 import { findWire, type Cli } from "../../context.ts";
+import { remoteToFill, shareThrough, type RemoteFlags } from "../../transport/sharing-by-remote.ts";
 import { example } from "../../output/example.ts";
 import { groupFor } from "../../input/group-question.ts";
 import { emit } from "../../output/output.ts";
@@ -26,7 +28,7 @@ import {
   type Section,
 } from "../../output/setup-text.ts";
 
-export interface Flags extends PartyFlags, AcceptFlags {
+export interface Flags extends PartyFlags, AcceptFlags, RemoteFlags {
   layout?: "pairwise" | "outbox";
   group?: string;
   localPair?: boolean;
@@ -48,6 +50,8 @@ export function command(cli: Cli): Command {
       ]),
     )
     .option("--group <group>", "let agents that are users of one group share it, a log each")
+    .option("--remote <url>", "share it with other machines through this git repository")
+    .option("--branch <name>", "the branch in it (default: the repository's own)")
     .option("--local-pair", "make all sides on this machine, each pinned TRUSTED by the others")
     .option(
       "--agents-md",
@@ -89,36 +93,64 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
     dryRun: flags.dryRun,
   };
   if (flags.localPair === true) {
-    if (flags.peerKey !== undefined) {
-      throw new DeaddropError("usage", "--local-pair makes all keys itself", {
-        hint: "leave out --peer-key",
-      });
-    }
-    const reports = withAgentsFile(cli, flags, initLocalPair(host, request, handle, agrees));
-    emit(cli, flags, reports, (paint) =>
-      setupText(reports, paint, [
-        ...reports.slice(0, 1).map((each) => policySection(each)),
-        ["Run each side's daemon", ...reports.map((each) => daemonCommand(each))],
-        ...reports.slice(0, 1).map((each) => helloSection(each)),
-      ]),
-    );
+    initPair(cli, flags, host, { request, handle, agrees });
     return;
   }
   const keys = peerKeys(cli, flags, peers);
-  const made = initWire(host, { ...request, handles: [handle], peerKeys: keys }, agrees);
+  const looked = await remoteToFill(cli, host, flags, wireDir);
+  const made = [...initWire(host, { ...request, handles: [handle], peerKeys: keys }, agrees)];
+  const [own] = made;
+  if (looked !== undefined && own !== undefined) {
+    made[0] = await shareThrough(cli, host, looked, own);
+  }
   const reports = withAgentsFile(cli, flags, made);
   emit(cli, flags, reports[0], (paint) =>
     setupText(reports, paint, [
       ...passageSection(host, wireDir, request.group),
       [
         "The other side runs (from a clone of the program: ./install.sh in the place of deaddrop)",
-        ...peers.map((peer) => joinCommand(wireDir, peer, handle)),
+        ...peers.map((peer) => joinCommand(flags.remote ?? wireDir, peer, handle)),
       ],
       [
         "Then compare six digits with its operator, over a channel that you trust",
         ...peers.map((peer) => digitsCommand(wireDir, handle, peer)),
       ],
       ...reports.flatMap((each) => [policySection(each), runSection(each), helloSection(each)]),
+    ]),
+  );
+}
+
+/** All sides on this machine. */
+function initPair(
+  cli: Cli,
+  flags: Flags,
+  host: SetupHost,
+  {
+    request,
+    handle,
+    agrees,
+  }: {
+    readonly request: Omit<InitRequest, "handles">;
+    readonly handle: string;
+    readonly agrees: Agreement;
+  },
+): void {
+  if (flags.peerKey !== undefined) {
+    throw new DeaddropError("usage", "--local-pair makes all keys itself", {
+      hint: "leave out --peer-key",
+    });
+  }
+  if (flags.remote !== undefined) {
+    throw new DeaddropError("usage", "--local-pair is for one machine", {
+      hint: "leave out --remote",
+    });
+  }
+  const reports = withAgentsFile(cli, flags, initLocalPair(host, request, handle, agrees));
+  emit(cli, flags, reports, (paint) =>
+    setupText(reports, paint, [
+      ...reports.slice(0, 1).map((each) => policySection(each)),
+      ["Run each side's daemon", ...reports.map((each) => daemonCommand(each))],
+      ...reports.slice(0, 1).map((each) => helloSection(each)),
     ]),
   );
 }

@@ -1,10 +1,17 @@
 import { Command } from "commander";
 import { resolve } from "node:path";
-import { DeaddropError } from "../../../api/errors.ts";
-import { setupHost } from "../../../setup/host.ts";
+import { setupHost, type SetupHost } from "../../../setup/host.ts";
+import type { SetupReport } from "../../../setup/report.ts";
+import type { StepReport } from "../../../setup/steps.ts";
 import { joinWire, type JoinRequest } from "../../../setup/wire/join-wire.ts";
 import { requireWire } from "../../../storage/wire-folder.ts";
 import { findWire, type Cli } from "../../context.ts";
+import {
+  isRemote,
+  shareThrough,
+  wireFromRemote,
+  type RemoteFlags,
+} from "../../transport/sharing-by-remote.ts";
 import { example } from "../../output/example.ts";
 import { emit } from "../../output/output.ts";
 import { addAcceptFlags, agreementOn, type AcceptFlags } from "../../input/policy-consent.ts";
@@ -14,12 +21,13 @@ import {
   peerHandles,
   peerKeys,
   setupText,
+  stepsText,
   type PartyFlags,
   type Section,
 } from "../../output/setup-text.ts";
 import { helloSection, digitsCommand, policySection, runSection } from "./init.ts";
 
-export interface Flags extends PartyFlags, AcceptFlags {
+export interface Flags extends PartyFlags, AcceptFlags, RemoteFlags {
   acceptWireTrust?: boolean;
   anew?: boolean;
 }
@@ -32,7 +40,12 @@ export function command(cli: Cli): Command {
         "Nobody is believed because of it: that takes the digits that you compare (trust sas). Running it\n" +
         "again is safe.",
     )
-    .argument("[folder]", "the wire's folder (default: the nearest _coordination/ upward)")
+    .argument(
+      "[folder|url]",
+      "the wire's folder (default: the nearest _coordination/ upward), or the git repository that it is shared through",
+    )
+    .option("--wire <folder>", "where a wire from a repository goes (default: _coordination here)")
+    .option("--branch <name>", "the branch in the repository (default: its own)")
     .option("--accept-wire-trust", "pin the keys that the wire claims for your peers, at UNTRUSTED")
     .option(
       "--anew",
@@ -44,15 +57,69 @@ export function command(cli: Cli): Command {
 }
 
 export async function run(cli: Cli, folder: string | undefined, flags: Flags): Promise<void> {
-  if (folder !== undefined && /^[a-z][a-z0-9+.-]*:\/\//i.test(folder)) {
-    throw new DeaddropError("usage", `${folder} is a URL; join takes a folder`, {
-      hint: "clone or mount it first, and give the folder",
-    });
-  }
-  const wireDir = folder === undefined ? findWire(cli, flags) : resolve(cli.cwd, folder);
-  const peers = peerHandles(flags);
   const host = setupHost(cli.env, cli.clock.nowMs());
   const handle = ownHandle(cli, flags);
+  const peers = peerHandles(flags);
+  const looked =
+    folder !== undefined && isRemote(cli, folder)
+      ? await wireFromRemote(cli, host, folder, {
+          wireDir: remoteWireDir(cli, flags),
+          named: [handle, ...peers],
+          branch: flags.branch,
+          dryRun: flags.dryRun === true,
+        })
+      : undefined;
+  if (looked !== undefined && flags.dryRun === true) {
+    looked.close();
+    wouldJoin(cli, flags, looked.remote.url);
+    return;
+  }
+  try {
+    const wireDir =
+      looked === undefined ? folderToJoin(cli, folder, flags) : remoteWireDir(cli, flags);
+    const made = await joinFolder(cli, host, { flags, wireDir, handle, peers });
+    const report = looked === undefined ? made : await shareThrough(cli, host, looked, made);
+    show(cli, flags, report);
+  } finally {
+    looked?.close();
+  }
+}
+
+/** What a dry run can say of a wire that is not here yet. */
+function wouldJoin(cli: Cli, flags: Flags, url: string): void {
+  const folder = remoteWireDir(cli, flags);
+  const steps: StepReport[] = [
+    { step: `make ${folder} from ${url}`, outcome: "would" },
+    { step: `join it as ${ownHandle(cli, flags)}`, outcome: "would" },
+    { step: `share the wire through ${url}`, outcome: "would" },
+  ];
+  emit(cli, flags, { dry_run: true, folder, steps }, (paint) => stepsText(steps, paint));
+}
+
+/** Where a wire goes that comes from a repository. */
+function remoteWireDir(cli: Cli, flags: Flags): string {
+  return resolve(cli.cwd, flags.wire ?? "_coordination");
+}
+
+function folderToJoin(cli: Cli, folder: string | undefined, flags: Flags): string {
+  return folder === undefined ? findWire(cli, flags) : resolve(cli.cwd, folder);
+}
+
+async function joinFolder(
+  cli: Cli,
+  host: SetupHost,
+  {
+    flags,
+    wireDir,
+    handle,
+    peers,
+  }: {
+    readonly flags: Flags;
+    readonly wireDir: string;
+    readonly handle: string;
+    readonly peers: readonly string[];
+  },
+): Promise<SetupReport> {
   const { anew } = flags;
   requireWire(host.disk, wireDir);
   const asked = { command: "join", wireDir, handles: [handle], peers, anew };
@@ -61,13 +128,16 @@ export async function run(cli: Cli, folder: string | undefined, flags: Flags): P
     wireDir,
     handle,
     peers,
-    peerKeys: peerKeys(cli, flags, peers),
+    peerKeys: peerKeys(cli, flags, [...peers]),
     track: flags.track,
     acceptWireTrust: flags.acceptWireTrust,
     anew,
     dryRun: flags.dryRun,
   };
-  const report = joinWire(host, request, agrees);
+  return joinWire(host, request, agrees);
+}
+
+function show(cli: Cli, flags: Flags, report: SetupReport): void {
   const low = report.peers.filter(({ tier }) => tier === null || tier === "UNTRUSTED");
   const digits = low.map((peer) => digitsCommand(report.wire_dir, report.handle, peer.handle));
   const sections: Section[] = [policySection(report), runSection(report), helloSection(report)];

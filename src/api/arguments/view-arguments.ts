@@ -1,4 +1,4 @@
-import { DeaddropError } from "./errors.ts";
+import { DeaddropError } from "../errors.ts";
 import {
   asObject,
   count,
@@ -10,9 +10,9 @@ import {
   text,
   texts,
 } from "./json-arguments.ts";
-import { CLAIM_MODES } from "../protocol/claims/claim-line.ts";
-import { WAITED_FOR } from "../protocol/receipts/news.ts";
-import type { ViewArgs, ViewName } from "./views.ts";
+import { CLAIM_MODES } from "../../protocol/claims/claim-line.ts";
+import { WAITED_FOR } from "../../protocol/receipts/news.ts";
+import type { ViewArgs, ViewName } from "../views.ts";
 
 /** Which view is asked for, with its arguments. */
 export type ViewRequest = {

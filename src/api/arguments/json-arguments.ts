@@ -1,4 +1,4 @@
-import { DeaddropError } from "./errors.ts";
+import { DeaddropError } from "../errors.ts";
 
 /** What a client asks for is not what the operation takes. */
 export function badRequest(problem: string): DeaddropError {

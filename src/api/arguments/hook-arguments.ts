@@ -15,8 +15,8 @@ import {
   type SessionName,
   type SessionProcess,
   type WakeWay,
-} from "./tool-sessions.ts";
-import type { Marks } from "./views.ts";
+} from "../tool-sessions.ts";
+import type { Marks } from "../views.ts";
 
 /** What hooks and waiters send, read from the JSON of a request. Throws DeaddropError ("usage"). */
 export function parseHookEvent(json: unknown): HookEvent {

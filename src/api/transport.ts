@@ -1,0 +1,27 @@
+/** How a wire's transport does, as `transport status --json` and `status --json` show it. Spec 5.2. */
+export interface TransportView {
+  kind: "git";
+  /** Without any secret. */
+  remote: string;
+  branch: string;
+  /** This daemon writes the copies of this machine; otherwise another one does. */
+  is_mover: boolean;
+  /** When the last fetch began, and the last push ended, that worked; null: none since the start. */
+  fetched_at: string | null;
+  pushed_at: string | null;
+  /** Files that are not pushed yet. */
+  waiting: number;
+  problem: { code: string; detail: string; hint: string; since: string } | null;
+}
+
+/** The transport of a daemon. */
+export interface TransportControl {
+  /** Null: the wire is shared by its folder alone. */
+  view(): TransportView | null;
+  /** Fetches as soon as possible. */
+  fetchSoon(): void;
+  /** The operator takes the remote's history as it is now. Spec 5.2, `history_rewritten`. */
+  acceptHistory(): void;
+  /** Reads the settings again: the operator has changed them. Throws DeaddropError ("config"). */
+  reopen(): Promise<void>;
+}

@@ -1,0 +1,145 @@
+import { statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { DeaddropError } from "../../api/errors.ts";
+import type { TransportHealth } from "../../transport/port.ts";
+import type { SetupHost } from "../../setup/host.ts";
+import type { SetupReport } from "../../setup/report.ts";
+import {
+  asDeaddropError,
+  givenRemote,
+  lookAtRemote,
+  type LookedRemote,
+} from "../../setup/transport/look-at-remote.ts";
+import {
+  exchangeOnce,
+  pinRemote,
+  presentSettings,
+  transportPlace,
+} from "../../setup/transport/set-up-transport.ts";
+import { takeWire } from "../../setup/transport/take-wire.ts";
+import { readWireConfig } from "../../setup/wire/wire-config.ts";
+import { TransportError } from "../../transport/port.ts";
+import { withClient, type Cli } from "../context.ts";
+
+/** The flags with which a wire is shared through a git repository. */
+export interface RemoteFlags {
+  remote?: string;
+  branch?: string;
+}
+
+/** The remote that `init` fills: empty, or holding this very wire. Undefined without `--remote`. */
+export async function remoteToFill(
+  cli: Cli,
+  host: SetupHost,
+  { remote, branch }: RemoteFlags,
+  wireDir: string,
+): Promise<LookedRemote | undefined> {
+  if (remote === undefined) return undefined;
+  const looked = await lookAtRemote(host, cli.env, givenRemote(absolute(cli, remote)), branch);
+  const here = readWireConfig(host.disk, wireDir)?.wireId;
+  const there = looked.config?.wireId;
+  if (looked.head === undefined || (there !== undefined && there === here)) return looked;
+  looked.close();
+  const url = looked.remote.url;
+  if (looked.prefix !== undefined) {
+    throw new DeaddropError("config", `${url} holds a wire already`, {
+      hint: `join it: deaddrop join ${url} --me HANDLE`,
+    });
+  }
+  throw new DeaddropError("config", `${url} (${looked.branch}) holds something else than a wire`, {
+    hint: "give an empty repository, or a branch of its own: --branch deaddrop",
+  });
+}
+
+/** Makes the folder of a wire that lies in a remote. The caller closes what it gets. */
+export async function wireFromRemote(
+  cli: Cli,
+  host: SetupHost,
+  text: string,
+  {
+    wireDir,
+    named,
+    branch,
+    dryRun,
+  }: {
+    readonly wireDir: string;
+    readonly named: readonly string[];
+    readonly branch: string | undefined;
+    readonly dryRun: boolean;
+  },
+): Promise<LookedRemote> {
+  const looked = await lookAtRemote(host, cli.env, givenRemote(absolute(cli, text)), branch);
+  try {
+    if (looked.prefix === undefined) throw noWire(looked);
+    if (!dryRun) await takeWire(host, looked, wireDir, named);
+    return looked;
+  } catch (error) {
+    looked.close();
+    throw error;
+  }
+}
+
+function noWire({ remote, branch, head }: LookedRemote): DeaddropError {
+  return head === undefined
+    ? new DeaddropError("config", `${remote.url} has no branch ${branch}, or is empty`, {
+        hint: "its maker runs: deaddrop init --remote URL; another branch is given with --branch",
+      })
+    : new DeaddropError("config", `${remote.url} (${branch}) holds no wire`, {
+        hint: "check the URL and the branch (--branch)",
+      });
+}
+
+/** Pins the remote for this wire, and exchanges what both sides have. Adds what was done to the report. */
+export async function shareThrough(
+  cli: Cli,
+  host: SetupHost,
+  looked: LookedRemote,
+  report: SetupReport,
+): Promise<SetupReport> {
+  looked.close();
+  const { url } = looked.remote;
+  const step = `share the wire through ${url} (${looked.branch})`;
+  if (report.dry_run) return { ...report, steps: [...report.steps, { step, outcome: "would" }] };
+  const paths = transportPlace(host, report);
+  const isPinned = presentSettings(host, paths)?.remote.url === url;
+  pinRemote(host, report, looked);
+  const health = await exchange(cli, host, report);
+  if (health?.problem !== undefined) {
+    const { code, detail, hint } = health.problem;
+    throw asDeaddropError(new TransportError(code, detail, { hint }));
+  }
+  return { ...report, steps: [...report.steps, { step, outcome: isPinned ? "already" : "done" }] };
+}
+
+/** A daemon that runs is told; otherwise this command does it. */
+export async function exchange(
+  cli: Cli,
+  host: SetupHost,
+  report: Pick<SetupReport, "wire_dir" | "handle" | "wire_id" | "roster">,
+): Promise<TransportHealth | undefined> {
+  const peer = report.roster.filter((each) => each !== report.handle);
+  const flags = { wire: report.wire_dir, as: report.handle, peer };
+  const isTold = await withClient(cli, flags, async (client) => {
+    if (!client.viaDaemon) return false;
+    await client.ask("transport", { act: "reopen" });
+    return true;
+  });
+  return isTold ? undefined : exchangeOnce(host, cli.env, report);
+}
+
+/** Whether what was given to `join` names a remote and no wire's folder. */
+export function isRemote(cli: Cli, text: string): boolean {
+  const at = resolve(cli.cwd, text);
+  if (isFolder(at)) return isFolder(join(at, "objects")) && isFolder(join(at, "refs"));
+  return /^[A-Za-z][A-Za-z0-9+.-]*:/.test(text) || /^[\w.-]+@[^/]+:/.test(text);
+}
+
+/** A repository on this machine may be given by a relative path. */
+function absolute(cli: Cli, text: string): string {
+  const isPath = !text.startsWith("-") && !/^[^/]*:/.test(text);
+  return isPath ? resolve(cli.cwd, text) : text;
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}

@@ -1,0 +1,50 @@
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import type { AgentConfig } from "../../agent/config/agent-config.ts";
+import { wholeLogs } from "../../storage/archive/whole-logs.ts";
+import type { Disk } from "../../storage/disk/disk.ts";
+import { programFolder, type AgentPaths, type Places } from "../../storage/paths.ts";
+import type { LocalFolder } from "../../transport/copies/local-folder.ts";
+import { wireFiles } from "../../transport/copies/wire-files.ts";
+import { PRIVATE_FILE, PRIVATE_FOLDER } from "../../storage/private/private-folders.ts";
+
+/** An agent's wire folder, as a transport uses it. */
+export function localFolder(
+  disk: Disk,
+  places: Places,
+  { paths, handle, layout }: Pick<AgentConfig, "paths" | "handle" | "layout">,
+): LocalFolder {
+  const whole = wholeLogs(disk, paths.wireDir);
+  const wire = wireFiles(layout.kind, layout.roster);
+  const local = (): ReadonlySet<string> => agentsHere(disk, places, paths.wireKey, handle);
+  return { disk, whole, wireDir: paths.wireDir, wire, handle, local };
+}
+
+/** The agents of this user that are on that wire: they have private folders for it. */
+function agentsHere(
+  disk: Disk,
+  places: Places,
+  wireKey: string,
+  handle: string,
+): ReadonlySet<string> {
+  const folder = join(programFolder(places), wireKey);
+  const found = disk
+    .list(folder)
+    .filter((name) => disk.stat(join(folder, name, "wire.json")) !== undefined);
+  return new Set([handle, ...found]);
+}
+
+/** Lines of a log of ours that are not ours: for people, and for `reclaim --from`. Kept once. */
+export function keepLines(
+  disk: Disk,
+  { evidence }: Pick<AgentPaths, "evidence">,
+  log: string,
+  lines: Uint8Array,
+): string {
+  const name = createHash("sha256").update(lines).digest("hex").slice(0, 16);
+  const path = join(evidence, `remote-${log}-${name}.jsonl`);
+  if (disk.stat(path) !== undefined) return path;
+  disk.makeFolder(evidence, PRIVATE_FOLDER);
+  disk.replace(path, lines, PRIVATE_FILE);
+  return path;
+}

@@ -1,0 +1,180 @@
+import type { Agent } from "../../agent/agent.ts";
+import type { Queue } from "../../agent/session/queue.ts";
+import type { Logger, RemoteLogs } from "../../agent/session/world.ts";
+import { DeaddropError } from "../../api/errors.ts";
+import type { TransportControl, TransportView } from "../../api/transport.ts";
+import { nodeDisk } from "../../storage/disk/node-disk.ts";
+import type { Places } from "../../storage/paths.ts";
+import { GitTransport } from "../../transport/git/git-transport.ts";
+import { openHostState } from "../../transport/host-state.ts";
+import type { Transport } from "../../transport/port.ts";
+import {
+  readTransportSettings,
+  transportPaths,
+  type GitSettings,
+} from "../../transport/transport-settings.ts";
+import { keepLines, localFolder } from "./local-side.ts";
+import { watchNews } from "./news-of-ours.ts";
+import { tellTroubles } from "./transport-incidents.ts";
+
+/** The transport of a daemon, if its operator has set one up on this machine. Spec 5. */
+export interface DaemonTransport {
+  readonly control: TransportControl;
+  /** Something in the wire's folder has changed. */
+  changed(name: string | undefined): void;
+  start(): void;
+  /** One fetch and one push; in `daemon --once`. */
+  turn(): Promise<void>;
+  /** Pushes what was said last, unless the remote is in trouble. */
+  stop(): Promise<void>;
+}
+
+/** What the agent is told of its transport: it is opened before the transport is. */
+export interface RemoteLink extends RemoteLogs {
+  to: RemoteLogs | undefined;
+}
+
+export function remoteLink(): RemoteLink {
+  return {
+    to: undefined,
+    isRemote(handle) {
+      return this.to?.isRemote(handle) === true;
+    },
+    fetchedMs() {
+      return this.to?.fetchedMs();
+    },
+    fetchSoon() {
+      this.to?.fetchSoon();
+    },
+  };
+}
+
+export interface TransportNeeds {
+  readonly agent: Agent;
+  readonly queue: Queue;
+  readonly places: Places;
+  readonly link: RemoteLink;
+  readonly log: Logger;
+  /** Lines have come. */
+  pulled(): void;
+  failed(error: unknown): void;
+}
+
+/** One transport with what belongs to it. */
+interface Opened {
+  readonly transport: Transport;
+  readonly remote: RemoteLogs;
+  readonly branch: string;
+  changed(name: string | undefined): void;
+}
+
+/** Throws DeaddropError ("config") when the settings cannot be read. */
+export function openTransport(needs: TransportNeeds): DaemonTransport {
+  let opened = open(needs);
+  let isStarted = false;
+  needs.link.to = opened?.remote;
+
+  function start(): void {
+    isStarted = true;
+    opened?.transport.start();
+    // What was written while no daemon ran.
+    opened?.transport.push("soon");
+  }
+
+  return {
+    control: {
+      view: () => (opened === undefined ? null : viewOf(opened)),
+      fetchSoon: () => opened?.transport.fetchSoon(),
+      acceptHistory: () => opened?.transport.acceptHistory(),
+      async reopen() {
+        await opened?.transport.stop();
+        opened = open(needs);
+        needs.link.to = opened?.remote;
+        if (isStarted) start();
+      },
+    },
+    changed: (name) => opened?.changed(name),
+    start,
+    async turn() {
+      await opened?.transport.turn({ fetch: true, push: true });
+    },
+    async stop() {
+      const isWell = opened?.transport.health().problem === undefined;
+      if (isWell) await opened?.transport.turn({ fetch: false, push: true });
+      await opened?.transport.stop();
+    },
+  };
+}
+
+function open(needs: TransportNeeds): Opened | undefined {
+  const { agent, places } = needs;
+  const disk = nodeDisk();
+  const { settings } = transportPaths(places, agent.place.paths.wireKey);
+  const read = readTransportSettings(disk, settings);
+  if (!read.ok) {
+    throw new DeaddropError("config", `${settings}: ${read.problem}`, {
+      hint: "set it up again: deaddrop transport switch git --remote URL",
+    });
+  }
+  return read.git === undefined ? undefined : openWith(needs, read.git);
+}
+
+function openWith(needs: TransportNeeds, settings: GitSettings): Opened {
+  const { agent, queue, places, log, pulled, failed } = needs;
+  const disk = nodeDisk();
+  const { paths } = agent.place;
+  const host = openHostState(disk, transportPaths(places, paths.wireKey), settings.remote.url);
+  const folder = localFolder(disk, places, agent.place);
+  const transport = new GitTransport({
+    world: {
+      ...{ disk, log, failed, env: process.env },
+      clock: { wallMs: () => Date.now(), monoMs: () => agent.monoMs() },
+      random: () => Math.random(),
+      cadenceMs: () => agent.cadenceMs(),
+    },
+    ...{ settings, host, folder, paths },
+    isOurs: (name, line) => agent.isOurLine(name, line),
+    keep: (name, lines) => keepLines(disk, paths, name, lines),
+  });
+  transport.onPulled(({ troubles }) => {
+    if (troubles.length > 0) tellTroubles(agent, queue, troubles, log);
+    pulled();
+  });
+  const news = watchNews(disk, folder);
+  return {
+    transport,
+    branch: settings.branch,
+    remote: {
+      isRemote: (handle) => !folder.local().has(handle),
+      fetchedMs: () => host.fetchedMs(),
+      fetchSoon: () => transport.fetchSoon(),
+    },
+    changed(name) {
+      const when = news.changed(name);
+      if (when !== undefined) transport.push(when);
+    },
+  };
+}
+
+function viewOf({ transport, branch }: Opened): TransportView {
+  const { kind, remote, isMover, fetchedMs, pushedMs, waiting, problem } = transport.health();
+  return {
+    ...{ kind, remote, branch, waiting, is_mover: isMover },
+    fetched_at: timeOf(fetchedMs),
+    pushed_at: timeOf(pushedMs),
+    problem: problem === undefined ? null : problemOf(problem),
+  };
+}
+
+function problemOf({
+  code,
+  detail,
+  hint,
+  sinceMs,
+}: NonNullable<ReturnType<Transport["health"]>["problem"]>): NonNullable<TransportView["problem"]> {
+  return { code, detail, hint, since: new Date(sinceMs).toISOString() };
+}
+
+function timeOf(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString();
+}

@@ -1,0 +1,6 @@
+/** What a path in the remote shall hold. Nothing is ever removed there. */
+export interface Change {
+  /** Within the repository. */
+  readonly path: string;
+  readonly bytes: Uint8Array;
+}

@@ -1,0 +1,206 @@
+import { createHash } from "node:crypto";
+import type { DiskFile } from "../../storage/disk/disk.ts";
+import {
+  endsLine,
+  joinLines,
+  LINE_END,
+  LineSplitter,
+  NEWLINE,
+  wholeLines,
+} from "../../storage/disk/line-splitter.ts";
+import { MAX_LINE_BYTES } from "../../wire/limits.ts";
+
+/** What a remote log has that the local copy lacks. */
+export interface Lacking {
+  /** Whether the remote begins with all that the copy holds, or the copy with all of the remote. */
+  readonly isSuffix: boolean;
+  /** Lines with CR LF at the end were found and taken without the CR. */
+  readonly isConverted: boolean;
+  readonly lines: number;
+}
+
+/** More of what is lacking than this is written before more is read. */
+const MAX_BEHIND_BYTES = 1_048_576;
+const CR = 0x0d;
+const NOTHING = new Uint8Array(0);
+
+/**
+ * Compares a log in the remote with the local one while its bytes come, and hands on the lines that are
+ * missing here: whole lines, in the order of the remote. Spec 5.
+ *
+ * As a rule ours is the beginning of theirs, and the rest is missing. Where the two differ, lines are
+ * compared one by one from there on, and those that are nowhere in ours are missing: admission then sees
+ * both sides of a fork, as if a peer had written them here.
+ */
+export class LogComparison {
+  /** Undefined while there is no copy. */
+  readonly #local: DiskFile | undefined;
+  readonly #size: number;
+  readonly #found: (bytes: Uint8Array) => void;
+  #at = 0;
+  #lineStart = 0;
+  /** The bytes behind the local end, up to the last newline so far not handed on. */
+  #rest: Uint8Array[] = [];
+  #restBytes = 0;
+  #apart: Apart | undefined;
+  #isSuffix = true;
+  #isConverted = false;
+  #lines = 0;
+
+  /** `found` is called with whole lines; in the first call they may end a line that ours lacks the end of. */
+  constructor(local: DiskFile | undefined, found: (bytes: Uint8Array) => void) {
+    this.#local = local;
+    this.#size = local?.stat().size ?? 0;
+    this.#found = found;
+  }
+
+  feed(chunk: Uint8Array): void {
+    if (this.#apart !== undefined) {
+      this.#takeApart(chunk);
+      return;
+    }
+    const same = Math.min(chunk.length, this.#size - this.#at);
+    if (same > 0) {
+      const ours = this.#read(same, this.#at);
+      const theirs = chunk.subarray(0, same);
+      if (Buffer.compare(ours, theirs) !== 0) {
+        this.#part(chunk, firstDifference(ours, theirs));
+        return;
+      }
+      this.#noteLines(theirs);
+      this.#at += same;
+    }
+    if (same < chunk.length) this.#keep(chunk.subarray(same));
+  }
+
+  end(): Lacking {
+    this.#handOn();
+    return { isSuffix: this.#isSuffix, isConverted: this.#isConverted, lines: this.#lines };
+  }
+
+  #read(length: number, position: number): Uint8Array {
+    if (this.#local === undefined || length <= 0) return NOTHING;
+    return this.#local.read(length, position);
+  }
+
+  #linesFrom(from: number): Set<string> {
+    const known = new Set<string>();
+    if (this.#local === undefined) return known;
+    for (const { bytes } of wholeLines(this.#local, from, this.#size)) {
+      if (bytes !== undefined) known.add(hashOf(bytes));
+    }
+    return known;
+  }
+
+  /** Whether a newline ends the copy, with all that was handed on so far. */
+  #isEnded(): boolean {
+    return this.#lines > 0 || this.#local === undefined || endsLine(this.#local, this.#size);
+  }
+
+  #noteLines(bytes: Uint8Array): void {
+    const last = bytes.lastIndexOf(NEWLINE);
+    if (last >= 0) this.#lineStart = this.#at + last + 1;
+  }
+
+  #keep(bytes: Uint8Array): void {
+    this.#rest.push(bytes);
+    this.#restBytes += bytes.length;
+    if (this.#restBytes >= MAX_BEHIND_BYTES) this.#handOn();
+  }
+
+  /** All whole lines that are kept; what no newline has ended yet stays. */
+  #handOn(): void {
+    if (this.#apart !== undefined || this.#restBytes === 0) return;
+    const bytes = Buffer.concat(this.#rest);
+    const end = bytes.lastIndexOf(NEWLINE) + 1;
+    this.#rest = end < bytes.length ? [bytes.subarray(end)] : [];
+    this.#restBytes = bytes.length - end;
+    if (end === 0) {
+      if (bytes.length > MAX_LINE_BYTES) this.#passOver(bytes);
+      return;
+    }
+    this.#lines += countLines(bytes.subarray(0, end));
+    this.#found(bytes.subarray(0, end));
+  }
+
+  /** A line that is longer than lines may be is not copied; what follows it is compared by itself. */
+  #passOver(bytes: Uint8Array): void {
+    this.#isSuffix = false;
+    this.#rest = [];
+    this.#restBytes = 0;
+    this.#apart = { known: new Set(), splitter: new LineSplitter(0), isEnded: this.#isEnded() };
+    this.#takeApart(bytes);
+  }
+
+  /** From the beginning of the line in which the two differ, lines are compared. */
+  #part(chunk: Uint8Array, difference: number): void {
+    this.#noteLines(chunk.subarray(0, difference));
+    const begun = this.#read(this.#at - this.#lineStart, this.#lineStart);
+    const from = Math.max(0, this.#lineStart - this.#at);
+    this.#apart = {
+      known: this.#linesFrom(this.#lineStart),
+      splitter: new LineSplitter(0),
+      isEnded: this.#isEnded(),
+    };
+    if (this.#lineStart < this.#at) this.#takeApart(begun);
+    this.#takeApart(chunk.subarray(from));
+  }
+
+  #takeApart(chunk: Uint8Array): void {
+    const { known, splitter } = this.#apart ?? {};
+    if (known === undefined || splitter === undefined) return;
+    const missing: Uint8Array[] = [];
+    for (const { bytes } of splitter.feed(chunk)) {
+      if (bytes === undefined) continue;
+      const line = this.#plain(bytes);
+      const hash = hashOf(line);
+      if (known.has(hash)) continue;
+      known.add(hash);
+      // The splitter may give a view of a chunk that is used again.
+      missing.push(Buffer.from(line));
+    }
+    if (missing.length > 0) this.#addMissing(missing);
+  }
+
+  #addMissing(missing: readonly Uint8Array[]): void {
+    this.#isSuffix = false;
+    this.#lines += missing.length;
+    if (this.#apart?.isEnded === false) {
+      this.#apart.isEnded = true;
+      this.#found(LINE_END);
+    }
+    this.#found(joinLines(missing));
+  }
+
+  /** Git may have converted line ends on its way; no line of a log ends with CR by itself. */
+  #plain(line: Uint8Array): Uint8Array {
+    if (line.at(-1) !== CR) return line;
+    this.#isConverted = true;
+    return line.subarray(0, -1);
+  }
+}
+
+interface Apart {
+  /** The local lines from where the two part, by their hashes. */
+  readonly known: Set<string>;
+  readonly splitter: LineSplitter;
+  /** Whether a newline ends the local file. */
+  isEnded: boolean;
+}
+
+/** What tells two lines apart. */
+export function hashOf(line: Uint8Array): string {
+  return createHash("sha256").update(line).digest("base64");
+}
+
+function firstDifference(a: Uint8Array, b: Uint8Array): number {
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at += 1;
+  return at;
+}
+
+function countLines(bytes: Uint8Array): number {
+  let lines = 0;
+  for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) lines += 1;
+  return lines;
+}

@@ -1,0 +1,227 @@
+import { readWhole, StorageError } from "../../storage/disk/disk.ts";
+import { wirePaths } from "../../storage/paths.ts";
+import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
+import { ownLogs, type Log } from "../../wire/layout.ts";
+import { quote } from "../../wire/quote.ts";
+import type { TransportTrouble } from "../port.ts";
+import { bringLog, foreignLines } from "./bring-logs.ts";
+import { bringShared } from "./bring-shared.ts";
+import type { Change } from "./changes.ts";
+import { bringDocuments, documentChanges, type Agreed } from "./document-copies.ts";
+import type { LocalFolder } from "./local-folder.ts";
+import { ownLogChanges, sharedChanges, type PushedLooks } from "./own-files.ts";
+import { partsOf, wholeOf, type RemoteFiles } from "./remote-files.ts";
+
+export interface Brought {
+  readonly changed: readonly string[];
+  readonly troubles: readonly TransportTrouble[];
+  /** Of which files something could not be written: the next fetch tries again. */
+  readonly failed: readonly StorageError[];
+  /** The remote is another wire: nothing was taken, and nothing may be pushed. */
+  readonly isForeign: boolean;
+}
+
+export interface ReplicaOptions {
+  readonly folder: LocalFolder;
+  readonly agreed: Agreed;
+  /** Whether that line is signed by us and belongs into that log of ours. */
+  isOurs(log: string, line: Uint8Array): boolean;
+  /** Keeps lines of a log of ours that we do not know; answers where. */
+  keep(log: string, lines: Uint8Array): string;
+}
+
+/** More of one file in the remote is not read. */
+const MAX_REMOTE_BYTES = 256 * 1_048_576;
+/** Lines of a log of ours that are kept when they are not ours. */
+const MAX_FOREIGN_KEPT_BYTES = 8 * 1_048_576;
+
+/** Makes the local folder and the remote the same, file by file. What moves the bytes is not its matter. */
+export class Replica {
+  readonly #options: ReplicaOptions;
+  readonly #looks: PushedLooks = new Map();
+  /** For each log and shared file the ids of the parts that were taken in. */
+  readonly #taken = new Map<string, string>();
+  /** Logs of ours that the remote is ahead in: nothing of them is pushed. */
+  readonly #ahead = new Set<string>();
+
+  constructor(options: ReplicaOptions) {
+    this.#options = options;
+  }
+
+  /** Takes in what the remote has. `isMover`: whether we write the local copies of this machine. */
+  async bring(remote: RemoteFiles, isMover: boolean): Promise<Brought> {
+    const { folder, agreed } = this.#options;
+    const foreign = await foreignWire(folder, remote);
+    if (foreign !== undefined) {
+      return { changed: [], troubles: [foreign], failed: [], isForeign: true };
+    }
+    const round = newRound();
+    const parts = partsOf(remote, folder.wire);
+    for (const log of folder.wire.layout.logs.values()) {
+      const paths = parts.logs.get(log.name) ?? [];
+      const isOwn = log.owner === folder.handle;
+      if (!isOwn && (!isMover || folder.local().has(log.owner))) continue;
+      await this.#once(round, log.path, { paths, remote }, () =>
+        isOwn
+          ? this.#lookAtOwn(log, paths, remote, round)
+          : takeLog(folder, log, paths, remote, round),
+      );
+    }
+    for (const [name, paths] of isMover ? parts.shared : []) {
+      const path = `${name}.jsonl`;
+      await this.#once(round, path, { paths, remote }, async () => {
+        const lines = bringShared(folder, path, await wholeOf(remote, paths));
+        if (lines > 0) round.changed.push(path);
+      });
+    }
+    const documents = await bringDocuments(folder, remote, agreed, isMover);
+    round.changed.push(...documents.changed);
+    round.troubles.push(...documents.troubles);
+    return { ...round, isForeign: false };
+  }
+
+  /** What the remote lacks of ours. */
+  async changes(remote: RemoteFiles, isMover: boolean): Promise<readonly Change[]> {
+    const { folder, agreed } = this.#options;
+    const logs = ownLogs(folder.wire.layout, folder.handle).filter(
+      ({ name }) => !this.#ahead.has(name),
+    );
+    return [
+      ...logs.flatMap((log) => ownLogChanges(folder, remote, log, this.#looks)),
+      ...documentChanges(folder, remote, agreed, isMover),
+      ...(isMover ? await sharedChanges(folder, remote, this.#looks) : []),
+    ];
+  }
+
+  /** What was taken in as it is now is not read again; what is too large is named, and not read. */
+  async #once(
+    round: Round,
+    path: string,
+    { paths, remote }: { readonly paths: readonly string[]; readonly remote: RemoteFiles },
+    work: () => Promise<void>,
+  ): Promise<void> {
+    const found = paths.flatMap((each) => remote.files.get(each) ?? []);
+    const mark = found.map(({ id }) => id).join(" ");
+    if (mark === "" || this.#taken.get(path) === mark) return;
+    if (found.some(({ bytes }) => bytes > MAX_REMOTE_BYTES)) {
+      round.troubles.push(tooLarge(path, MAX_REMOTE_BYTES));
+      return;
+    }
+    try {
+      await work();
+      this.#taken.set(path, mark);
+    } catch (error) {
+      if (!(error instanceof StorageError)) throw error;
+      round.failed.push(error);
+    }
+  }
+
+  async #lookAtOwn(
+    log: Log,
+    paths: readonly string[],
+    remote: RemoteFiles,
+    round: Round,
+  ): Promise<void> {
+    const { folder } = this.#options;
+    const lines = await foreignLines(folder, remote, log, paths, MAX_FOREIGN_KEPT_BYTES);
+    this.#ahead.delete(log.name);
+    if (lines.length === 0) return;
+    const found = foreignTrouble(this.#options, log, lines);
+    if (found.cause === "own_log_ahead") this.#ahead.add(log.name);
+    round.troubles.push(found);
+  }
+}
+
+async function takeLog(
+  folder: LocalFolder,
+  log: Log,
+  paths: readonly string[],
+  remote: RemoteFiles,
+  round: Round,
+): Promise<void> {
+  const { lines, troubles } = await bringLog(folder, remote, log, paths);
+  if (lines > 0) round.changed.push(log.path);
+  round.troubles.push(...troubles);
+}
+
+interface Round {
+  readonly changed: string[];
+  readonly troubles: TransportTrouble[];
+  readonly failed: StorageError[];
+}
+
+function newRound(): Round {
+  return { changed: [], troubles: [], failed: [] };
+}
+
+function foreignTrouble(
+  { folder, isOurs, keep }: ReplicaOptions,
+  log: Log,
+  lines: Buffer,
+): TransportTrouble {
+  const where = quote(log.path);
+  const kept = keep(log.name, lines);
+  const signed = splitLines(lines).some((line) => isOurs(log.name, line));
+  if (signed) {
+    return {
+      cause: "own_log_ahead",
+      where,
+      detail: "the remote has lines in it that carry our signature, and we did not write them",
+      kept,
+    };
+  }
+  const others = `of ${folder.handle}`;
+  return {
+    cause: "wire_tampered",
+    where,
+    detail: `somebody has written lines into this log ${others} in the remote; ours is pushed as we wrote it`,
+    kept,
+  };
+}
+
+function splitLines(lines: Buffer): Buffer[] {
+  const found: Buffer[] = [];
+  for (let from = 0; from < lines.length;) {
+    const end = lines.indexOf(0x0a, from);
+    const to = end < 0 ? lines.length : end;
+    found.push(lines.subarray(from, to));
+    from = to + 1;
+  }
+  return found;
+}
+
+function tooLarge(path: string, limit: number): TransportTrouble {
+  return {
+    cause: "wire_tampered",
+    where: quote(path),
+    detail: `it is larger than ${limit / 1_048_576} MiB in the remote, and is not taken in`,
+  };
+}
+
+/** Another wire id in the remote than in the folder: the remote was swapped, or the folder was. */
+async function foreignWire(
+  { disk, wireDir }: LocalFolder,
+  remote: RemoteFiles,
+): Promise<TransportTrouble | undefined> {
+  const config = remote.files.get("config.json");
+  if (config === undefined || config.bytes > MAX_CONFIG_BYTES) return undefined;
+  const theirs = wireIdIn(await wholeOf(remote, ["config.json"]));
+  const ours = wireIdIn(readWhole(disk, wirePaths(wireDir).config, MAX_CONFIG_BYTES));
+  if (theirs === undefined || ours === undefined || theirs === ours) return undefined;
+  return {
+    cause: "foreign_wire",
+    where: quote(theirs),
+    detail: `the remote holds the wire ${quote(theirs)}, and this folder is the wire ${quote(ours)}`,
+  };
+}
+
+/** @internal */
+export function wireIdIn(bytes: Uint8Array | undefined): string | undefined {
+  if (bytes === undefined) return undefined;
+  try {
+    const config = JSON.parse(Buffer.from(bytes).toString("utf8")) as { wire_id?: unknown } | null;
+    return typeof config?.wire_id === "string" ? config.wire_id : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,55 @@
+import { TransportError, type TransportCode } from "../port.ts";
+import { GitFailed } from "./run-git.ts";
+
+/** What git says of a remote, and what that is. The first that fits counts. */
+const SAID: readonly (readonly [pattern: RegExp, code: TransportCode, hint: string])[] = [
+  [
+    /hook declined|protected branch|read-only|insufficient permission|permission to .* denied|not allowed to push|unpacker error|write access/i,
+    "read_only",
+    "ask the owner of the repository to let you push, or see what its hooks say",
+  ],
+  [
+    /permission denied|authentication failed|could not read (?:username|password)|invalid credentials|access denied|403|401|host key verification failed/i,
+    "denied",
+    "`deaddrop doctor` says how git signs in here: an SSH agent or key, a credential helper, known hosts",
+  ],
+  [
+    /does not appear to be a git repository|repository .*not found|not a git repository|no such file or directory|404/i,
+    "no_remote",
+    "check the URL, and that you may see the repository",
+  ],
+];
+
+/** A remote that cannot be used, from what git said of it. Any other error stays what it is. */
+export function remoteTrouble(error: unknown, remote: string): unknown {
+  if (!(error instanceof GitFailed)) return error;
+  const [, code, hint] = SAID.find(([pattern]) => pattern.test(error.said)) ?? [
+    undefined,
+    "unreachable" as const,
+    "it is tried again by itself; offline is normal",
+  ];
+  return new TransportError(code, `${remote}: ${error.message}`, { hint, cause: error });
+}
+
+/** The remote has commits that ours does not follow. */
+export function isBehind(error: unknown): boolean {
+  return (
+    error instanceof GitFailed &&
+    /\[rejected\]|cannot lock ref|failed to update ref|incorrect old value|reference already exists/i.test(
+      error.said,
+    )
+  );
+}
+
+/** The remote's ids are of the other kind (SHA-256 or SHA-1) than those of our repository. */
+export function isOtherFormat(error: unknown): boolean {
+  return (
+    error instanceof GitFailed &&
+    /mismatched (?:algorithms|object format)|hash algorithm|object[- ]format/i.test(error.said)
+  );
+}
+
+/** The remote has no such branch; it may be empty. */
+export function isMissingBranch(error: unknown): boolean {
+  return error instanceof GitFailed && /couldn't find remote ref/i.test(error.said);
+}

@@ -1,0 +1,188 @@
+import { existsSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Change } from "../copies/changes.ts";
+import { TransportError } from "../port.ts";
+import { commitInput, messageOf } from "./commit-input.ts";
+import { isBehind, isMissingBranch, isOtherFormat, remoteTrouble } from "./git-trouble.ts";
+import type { RemoteUrl } from "./remote-url.ts";
+import { GitFailed, type Git } from "./run-git.ts";
+import { readTree, type Tree } from "./tree.ts";
+
+/** The private bare repository in which fetched commits and our own lie. It may be deleted. Spec 5.2. */
+export interface Repository {
+  /** The remote's present commit; undefined when it has no such branch. Throws TransportError. */
+  fetch(): Promise<string | undefined>;
+  isAncestor(older: string, newer: string): Promise<boolean>;
+  /** Every file of a commit, or at least those `known`. */
+  tree(commit: string, known: readonly string[]): Promise<Tree>;
+  /** The bytes of a blob, as they come. */
+  blob(id: string, into: (chunk: Buffer) => void): Promise<void>;
+  /** A commit of these changes on top of `parent`. */
+  commit(parent: string | undefined, changes: readonly Change[]): Promise<string>;
+  /** False when the remote has moved on. Throws TransportError. */
+  push(commit: string): Promise<boolean>;
+  /** The name of the hash that ids are made with. */
+  readonly format: "sha1" | "sha256";
+  /** Ends what runs. */
+  stop(): void;
+  /** Removes all of it: something in it is damaged. */
+  discard(): void;
+}
+
+export interface RepositoryPlace {
+  readonly folder: string;
+  readonly remote: RemoteUrl;
+  readonly branch: string;
+  readonly handle: string;
+  readonly signs: boolean;
+  wallMs(): number;
+}
+
+const FETCHED = "refs/deaddrop/fetched";
+
+/** Opens the repository in that folder, or makes it. */
+export async function openRepository(git: Git, place: RepositoryPlace): Promise<Repository> {
+  let format = await ensure(git, place);
+  const { url } = place.remote;
+
+  /** The remote decides which ids are used; of an empty one only a push tells. */
+  async function inItsFormat<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isOtherFormat(error)) throw error;
+      format = format === "sha1" ? "sha256" : "sha1";
+      clear(place);
+      await make(git, place, format);
+      throw new TransportError("local", `${url} uses other ids (${format}); it is tried again`, {
+        hint: "nothing is to be done",
+        cause: error,
+      });
+    }
+  }
+
+  return {
+    get format() {
+      return format;
+    },
+    fetch: () =>
+      inItsFormat(() => fetchHead(git, place)).catch((error: unknown) => {
+        throw remoteTrouble(error, url);
+      }),
+    isAncestor: (older, newer) => isAncestor(git, older, newer),
+    tree: (commit, known) => readTree(git, commit, known),
+    async blob(id, into) {
+      await git(["cat-file", "blob", id], { into });
+    },
+    commit: (parent, changes) => commit(git, place, parent, changes),
+    push: (id) =>
+      inItsFormat(() => push(git, place, id)).catch((error: unknown) => {
+        throw remoteTrouble(error, url);
+      }),
+    stop: () => git.stop(),
+    discard: () => clear(place),
+  };
+}
+
+async function ensure(git: Git, place: RepositoryPlace): Promise<"sha1" | "sha256"> {
+  const { folder } = place;
+  removeLocks(folder);
+  if (existsSync(join(folder, "HEAD"))) {
+    try {
+      const said = await git(["rev-parse", "--show-object-format"]);
+      return said.toString("utf8").trim() === "sha256" ? "sha256" : "sha1";
+    } catch (error) {
+      if (!(error instanceof GitFailed)) throw error;
+      clear(place);
+    }
+  }
+  await make(git, place, "sha1");
+  return "sha1";
+}
+
+async function make(git: Git, { folder }: RepositoryPlace, format: string): Promise<void> {
+  await git(["init", "--quiet", "--bare", "--template=", `--object-format=${format}`, folder]);
+}
+
+/** What a killed process has left: this repository is used by this process alone. */
+function removeLocks(folder: string): void {
+  const refs = join(folder, "refs", "deaddrop");
+  for (const [at, names] of [
+    [folder, ["HEAD.lock", "config.lock", "packed-refs.lock", "shallow.lock"]],
+    [refs, existsSync(refs) ? readdirSync(refs).filter((name) => name.endsWith(".lock")) : []],
+  ] as const) {
+    for (const name of names) rmSync(join(at, name), { force: true });
+  }
+}
+
+/** All that a repository is made of, but not what lies beside it in the folder. */
+function clear({ folder }: RepositoryPlace): void {
+  for (const name of ["HEAD", "config", "packed-refs", "refs", "objects", "info", "logs"]) {
+    rmSync(join(folder, name), { recursive: true, force: true });
+  }
+}
+
+async function fetchHead(
+  git: Git,
+  { remote, branch }: RepositoryPlace,
+): Promise<string | undefined> {
+  try {
+    await git(
+      [
+        ...["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"],
+        ...["--no-auto-maintenance", "--no-show-forced-updates", "--", remote.url],
+        `+refs/heads/${branch}:${FETCHED}`,
+      ],
+      { network: true },
+    );
+  } catch (error) {
+    if (isMissingBranch(error)) return undefined;
+    throw error;
+  }
+  return (await git(["rev-parse", "--verify", FETCHED])).toString("utf8").trim();
+}
+
+async function isAncestor(git: Git, older: string, newer: string): Promise<boolean> {
+  if (older === newer) return true;
+  try {
+    await git(["merge-base", "--is-ancestor", older, newer]);
+    return true;
+  } catch (error) {
+    if (error instanceof GitFailed && error.why === "failed") return false;
+    throw error;
+  }
+}
+
+async function commit(
+  git: Git,
+  place: RepositoryPlace,
+  parent: string | undefined,
+  changes: readonly Change[],
+): Promise<string> {
+  const input = commitInput({ parent, changes, author: place.handle, atMs: place.wallMs() });
+  const said = await git(["fast-import", "--quiet", "--force", "--done"], { input });
+  const id = said.toString("utf8").trim();
+  if (!place.signs) return id;
+  const signed = await git([
+    ...["-c", `user.name=${place.handle}`, "-c", `user.email=${place.handle}@deaddrop.invalid`],
+    ...["commit-tree", "-S", `${id}^{tree}`, "-m", messageOf(place.handle)],
+    ...(parent === undefined ? [] : ["-p", parent]),
+  ]);
+  return signed.toString("utf8").trim();
+}
+
+async function push(git: Git, { remote, branch }: RepositoryPlace, id: string): Promise<boolean> {
+  try {
+    await git(
+      [
+        ...["-c", "advice.pushUpdateRejected=false", "push", "--quiet", "--no-verify"],
+        ...["--no-recurse-submodules", "--", remote.url, `${id}:refs/heads/${branch}`],
+      ],
+      { network: true },
+    );
+    return true;
+  } catch (error) {
+    if (isBehind(error)) return false;
+    throw error;
+  }
+}

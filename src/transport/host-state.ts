@@ -1,0 +1,113 @@
+import { readWhole, StorageError, type Disk, type DiskFile } from "../storage/disk/disk.ts";
+import type { Agreed } from "./copies/document-copies.ts";
+import type { TransportPaths } from "./transport-settings.ts";
+import { PRIVATE_FILE, PRIVATE_FOLDER } from "../storage/private/private-folders.ts";
+
+/**
+ * What the daemons of one machine and one wire share: which of them writes the local copies, what the
+ * folder and the remote have agreed on, and when the last fetch began. Spec 5.
+ */
+export interface HostState {
+  /** Takes the lock if it is free; true as long as we hold it. The kernel frees it when we die. */
+  mayMove(): boolean;
+  readonly agreed: Agreed & { save(): void };
+  /** When the last fetch began that is over, whoever made it. Wall ms. */
+  fetchedMs(): number | undefined;
+  noteFetched(beganMs: number): void;
+  close(): void;
+}
+
+const MAX_STATE_BYTES = 4 * 1_048_576;
+
+export function openHostState(disk: Disk, paths: TransportPaths, remote: string): HostState {
+  disk.makeFolder(paths.folder, PRIVATE_FOLDER);
+  let lock: DiskFile | undefined;
+  let ownFetchMs: number | undefined;
+  const agreed = openAgreed(disk, paths.agreed, remote);
+  return {
+    mayMove() {
+      if (lock !== undefined) return true;
+      const file = disk.open(paths.moverLock, "append", PRIVATE_FILE);
+      if (!file.lock(0)) {
+        file.close();
+        return false;
+      }
+      lock = file;
+      // Another daemon may have moved on since we read it.
+      agreed.reload();
+      return true;
+    },
+    agreed,
+    fetchedMs() {
+      return lock === undefined ? readMoment(disk, paths.fetched) : ownFetchMs;
+    },
+    noteFetched(beganMs) {
+      ownFetchMs = beganMs;
+      if (lock === undefined) return;
+      // Lost after a crash, it says less than is true.
+      disk.replace(
+        paths.fetched,
+        Buffer.from(`${JSON.stringify({ began_ms: beganMs })}\n`),
+        PRIVATE_FILE,
+      );
+    },
+    close() {
+      lock?.close();
+      lock = undefined;
+    },
+  };
+}
+
+function readMoment(disk: Disk, path: string): number | undefined {
+  const { began_ms: began } = readFields(disk, path);
+  return typeof began === "number" ? began : undefined;
+}
+
+/** Kept for one remote: with another one, nothing is agreed yet. */
+function openAgreed(
+  disk: Disk,
+  path: string,
+  remote: string,
+): Agreed & { save(): void; reload(): void } {
+  let ids = load();
+  let saved = JSON.stringify([...ids]);
+
+  function load(): Map<string, string> {
+    const fields = readFields(disk, path);
+    const { ids: known } = fields;
+    if (fields["remote"] !== remote || typeof known !== "object" || known === null)
+      return new Map();
+    return new Map(
+      Object.entries(known).flatMap(([name, id]) => (typeof id === "string" ? [[name, id]] : [])),
+    );
+  }
+
+  return {
+    get: (name) => ids.get(name),
+    set: (name, id) => ids.set(name, id),
+    save() {
+      const now = JSON.stringify([...ids]);
+      if (now === saved) return;
+      const fields = { remote, ids: Object.fromEntries(ids) };
+      disk.replace(path, Buffer.from(`${JSON.stringify(fields)}\n`, "utf8"), PRIVATE_FILE);
+      saved = now;
+    },
+    reload() {
+      ids = load();
+      saved = JSON.stringify([...ids]);
+    },
+  };
+}
+
+/** Nothing, where the file is missing or damaged: all of it can be found out again. */
+function readFields(disk: Disk, path: string): Readonly<Record<string, unknown>> {
+  try {
+    const bytes = readWhole(disk, path, MAX_STATE_BYTES);
+    if (bytes === undefined) return {};
+    const value: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"));
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof StorageError) return {};
+    throw error;
+  }
+}

@@ -1,0 +1,176 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { StorageError } from "../storage/disk/disk.ts";
+import { MINUTE_MS, SECOND_MS } from "../wire/durations.ts";
+import type { HostState } from "./host-state.ts";
+import type { TransportWorld } from "./world.ts";
+import { TransportError, type Due, type PushTime, type TransportProblem } from "./port.ts";
+
+/** Throws TransportError or StorageError: it is tried again. */
+export type Turn = (due: Due) => Promise<void>;
+
+/** While we are active the remote is looked at so often. */
+const ACTIVE_POLL_MS = 30 * SECOND_MS;
+const ACTIVE_CADENCE_MS = 90 * SECOND_MS;
+/** What comes within this time goes with one push; and there is at most one push in that time. */
+const GATHER_MS = 15;
+const BETWEEN_PUSHES_MS = SECOND_MS;
+const FIRST_ATTEMPT_MS = SECOND_MS;
+const LAST_ATTEMPT_MS = 5 * MINUTE_MS;
+/** Another daemon of this machine that moved the copies may have died. */
+const MOVER_LOOK_MS = 4 * SECOND_MS;
+/** The longest sleep of a timer. */
+const LONGEST_MS = 60 * MINUTE_MS;
+
+/** When a transport fetches and pushes: one turn at a time, whatever asks for it. Spec 5.2. */
+export class Schedule {
+  readonly #world: TransportWorld;
+  readonly #host: Pick<HostState, "mayMove">;
+  readonly #work: Turn;
+  readonly #ended = new AbortController();
+  /** Monotonic ms; Infinity: not due. */
+  #fetchMs = -Infinity;
+  #pushMs = Infinity;
+  #lastPushMs = -Infinity;
+  #retryMs = FIRST_ATTEMPT_MS;
+  /** Nothing is tried before. */
+  #notBeforeMs = -Infinity;
+  #timer: NodeJS.Timeout | undefined;
+  #looking: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  #problem: TransportProblem | undefined;
+  #isMover = false;
+
+  constructor(world: TransportWorld, host: Pick<HostState, "mayMove">, work: Turn) {
+    this.#world = world;
+    this.#host = host;
+    this.#work = work;
+  }
+
+  get problem(): TransportProblem | undefined {
+    return this.#problem;
+  }
+
+  /** Whether we write the local copies, as of the last turn. */
+  get isMover(): boolean {
+    return this.#isMover;
+  }
+
+  start(): void {
+    this.#looking = setInterval(() => this.#lookForMover(), MOVER_LOOK_MS);
+    this.#looking.unref();
+    this.#arm();
+  }
+
+  /** One turn now. */
+  async turn(due: Due): Promise<void> {
+    await this.#running;
+    await this.#once(due);
+  }
+
+  async stop(): Promise<void> {
+    this.#ended.abort();
+    clearTimeout(this.#timer);
+    clearInterval(this.#looking);
+    await this.#running;
+  }
+
+  push(when: PushTime): void {
+    const { clock, cadenceMs } = this.#world;
+    const soonMs = Math.max(clock.monoMs() + GATHER_MS, this.#lastPushMs + BETWEEN_PUSHES_MS);
+    const atMs = when === "soon" ? soonMs : Math.max(soonMs, this.#lastPushMs + cadenceMs());
+    this.#pushMs = Math.min(this.#pushMs, atMs);
+    this.#arm();
+  }
+
+  fetchSoon(): void {
+    this.#fetchMs = -Infinity;
+    this.#arm();
+  }
+
+  /** Whatever was in the way may be gone. */
+  tryNow(): void {
+    this.#notBeforeMs = -Infinity;
+    this.fetchSoon();
+  }
+
+  /** Waits, unless the transport ends. */
+  async pause(forMs: number): Promise<void> {
+    await sleep(forMs, undefined, { signal: this.#ended.signal }).catch(() => undefined);
+  }
+
+  /** True when that is another answer than in the turn before. */
+  noteMover(isMover: boolean): boolean {
+    const isNew = isMover !== this.#isMover;
+    this.#isMover = isMover;
+    if (isMover) clearInterval(this.#looking);
+    return isNew;
+  }
+
+  #arm(): void {
+    if (this.#ended.signal.aborted || this.#running !== undefined) return;
+    clearTimeout(this.#timer);
+    const atMs = Math.max(this.#notBeforeMs, Math.min(this.#fetchMs, this.#pushMs));
+    const inMs = Math.min(Math.max(0, atMs - this.#world.clock.monoMs()), LONGEST_MS);
+    this.#timer = setTimeout(() => this.#begin(), inMs);
+    this.#timer.unref();
+  }
+
+  #begin(): void {
+    const nowMs = this.#world.clock.monoMs();
+    const due = { fetch: nowMs >= this.#fetchMs, push: nowMs >= this.#pushMs };
+    if (nowMs < this.#notBeforeMs || (!due.fetch && !due.push)) {
+      this.#arm();
+      return;
+    }
+    this.#running = this.#once(due)
+      .catch((error: unknown) => this.#world.failed(error))
+      .finally(() => {
+        this.#running = undefined;
+        this.#arm();
+      });
+  }
+
+  async #once(due: Due): Promise<void> {
+    const { clock, cadenceMs } = this.#world;
+    const [fetchMs, pushMs, nowMs] = [this.#fetchMs, this.#pushMs, clock.monoMs()];
+    if (due.fetch) this.#fetchMs = nowMs + untilNextFetchMs(cadenceMs());
+    if (due.push) {
+      this.#pushMs = Infinity;
+      this.#lastPushMs = nowMs;
+    }
+    try {
+      await this.#work(due);
+      this.#problem = undefined;
+      this.#retryMs = FIRST_ATTEMPT_MS;
+    } catch (error) {
+      if (this.#ended.signal.aborted) return;
+      if (!(error instanceof TransportError) && !(error instanceof StorageError)) throw error;
+      // What was due is due again; more may have become so meanwhile.
+      this.#fetchMs = Math.min(this.#fetchMs, fetchMs);
+      this.#pushMs = Math.min(this.#pushMs, pushMs);
+      this.#waitAfter(error);
+    }
+  }
+
+  #waitAfter(error: TransportError | StorageError): void {
+    const { clock, random, log } = this.#world;
+    const code = error instanceof TransportError ? error.code : "local";
+    const { message: detail, hint } = error;
+    if (this.#problem?.detail !== detail) log.warn({ code, hint }, detail);
+    const sinceMs = this.#problem?.code === code ? this.#problem.sinceMs : clock.wallMs();
+    this.#problem = { code, detail, hint, sinceMs };
+    // "stopped" waits for the operator, who may decide where no daemon is asked.
+    const waitMs = code === "stopped" ? LAST_ATTEMPT_MS : this.#retryMs * (0.5 + random());
+    this.#notBeforeMs = clock.monoMs() + waitMs;
+    this.#retryMs = Math.min(2 * this.#retryMs, LAST_ATTEMPT_MS);
+  }
+
+  /** Where another daemon of this machine moves the copies, it may end: then we do. */
+  #lookForMover(): void {
+    if (!this.#isMover && this.#host.mayMove()) this.fetchSoon();
+  }
+}
+
+function untilNextFetchMs(cadenceMs: number): number {
+  return cadenceMs <= ACTIVE_CADENCE_MS ? Math.min(cadenceMs, ACTIVE_POLL_MS) : cadenceMs;
+}
