@@ -4,6 +4,7 @@
  * - "sending": nothing is sent, or not all.
  * - "storage": the disk takes nothing; it is tried again by itself. Spec 4.1.
  * - "held", "silent", "waiting": of a peer nothing more is taken in; nothing is heard; a log waits.
+ * - "transport": lines neither come from other machines nor go there. Spec 5.2.
  * - "safe_mode": most types are not sent until an operator ends it. Spec 3.5.
  * - "policy": the wire says something that this agent has not agreed to. Spec 1.1.
  * - "notices": what the agent has to know and has not read. Spec 3.12.
@@ -15,6 +16,7 @@ export type TroubleKind =
   | "held"
   | "silent"
   | "waiting"
+  | "transport"
   | "safe_mode"
   | "policy"
   | "notices";

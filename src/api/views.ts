@@ -20,6 +20,7 @@ import type { GrowthView } from "./growth.ts";
 import type { HoldsView, LogWaitView } from "./holds.ts";
 import type { InboxMessage, InboxPage, InboxQuery, SearchPage, ThreadMessage } from "./messages.ts";
 import type { RoundView } from "./rounds.ts";
+import type { TransportView } from "./transport.ts";
 import type { ToolSessionView } from "./tool-sessions.ts";
 import type { StorageView, TroubleView } from "./troubles.ts";
 
@@ -85,6 +86,8 @@ export interface StatusView extends WhoamiView {
   sessions?: ToolSessionView[];
   /** Collaboration rounds that the daemon watches for the agent. Spec 6.3. */
   rounds?: RoundView[];
+  /** How the wire is shared with other machines; null: by its folder alone. Spec 5.2. */
+  transport?: TransportView | null;
   /** One sensible command. */
   next: string;
 }

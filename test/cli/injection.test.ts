@@ -210,6 +210,11 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
     ["collab", "init", "--folder", EVIL, "--objective", EVIL, "--schema", EVIL],
     ["collab", "validate", "--folder", EVIL],
   ],
+  transport: [
+    ["transport", "status"],
+    ["transport", "switch", EVIL, "--yes", "--reason", EVIL],
+    ["transport", "switch", "git", "--remote", EVIL, "--yes", "--reason", EVIL],
+  ],
   resume: [["resume", "--reason", EVIL, "--yes"]],
   // These show nothing but our own words: who runs them gives them no peer's text.
   ...{

@@ -5,11 +5,11 @@ import { run as runCli } from "./fake-cli.ts";
 export const BY_FLAGS = ["--yes", "--reason", "a test"];
 
 /** The command line as the user of a machine, who names the wire and the agent in each command. */
-export function commandsOn(machine: () => Machine) {
+export function commandsOn(machine: () => Machine, viaDaemon = true) {
   async function run(...args: readonly string[]) {
     const { env, root } = machine();
     const named = { ...env, DEADDROP_WIRE: undefined, DEADDROP_AS: undefined };
-    const outside = { env: named, cwd: root, nowMs: Date.now() };
+    const outside = { env: named, cwd: root, nowMs: Date.now(), viaDaemon };
     const { exitCode, stdout, stderr } = await runCli(args, outside);
     return { code: exitCode, stdout, stderr };
   }

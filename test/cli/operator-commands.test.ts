@@ -86,7 +86,13 @@ describe("init and join", () => {
     [["init", "--me", "a", "--peer", "b", "--local-pair", "--group", "0"], 1, "exclude each other"],
     [["join", "--me", "scribe"], 2, "no wire here"],
     [["join", ".", "--me", "scribe"], 2, "is not a wire"],
-    [["join", "https://example.org/x.git", "--me", "scribe"], 1, "is a URL"],
+    [["join", "ext::sh -c id", "--me", "scribe"], 1, "spaces or control characters"],
+    [["join", "ext::id", "--me", "scribe"], 1, "names a program"],
+    [["join", "https://me:secret@example.org/x.git", "--me", "scribe"], 1, "holds a password"],
+    [["init", "--me", "a", "--peer", "b", "--remote", "-x"], 1, 'begins with "-"'],
+    [["init", "--me", "a", "--peer", "b", "--local-pair", "--remote", "/x"], 1, "one machine"],
+    [["transport", "switch", "git"], 1, "git needs a remote"],
+    [["transport", "switch", "pigeon"], 1, "is no transport"],
   ])("refuse %j", async (args, code, message) => {
     const answer = await run(...args);
     expect(answer.stderr).toContain(message);

@@ -100,7 +100,7 @@ const NO_VIEW = [
     "guard",
     "init",
   ],
-  ...["join", "keygen", "reclaim", "restore", "resume", "sas", "service", "verify"],
+  ...["join", "keygen", "reclaim", "restore", "resume", "sas", "service", "transport", "verify"],
 ];
 
 type Printed = keyof typeof TYPES;
@@ -304,6 +304,7 @@ const RARE = [
   ...[
     "status.rounds",
     "status.sessions",
+    "status.transport",
     "audit.incidents[].addressees[].due_at",
     "audit.incidents[].addressees[].stage",
     "audit.refused_then",
@@ -419,6 +420,7 @@ const OPTIONAL = [
     "status.sessions",
     "status.stops",
     "status.storage",
+    "status.transport",
   ],
   ...["status.unowned_logs", "whoami.daemon.pid"],
 ];

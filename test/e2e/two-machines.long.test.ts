@@ -1,10 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { killChildren, until } from "../support/processes/real-processes.ts";
+import { programPath, startSshd, whyNoSshd } from "../support/processes/own-sshd.ts";
+import { killChildren } from "../support/processes/real-processes.ts";
 import {
   asOurselves,
   givePolicy,
@@ -14,7 +14,7 @@ import {
 } from "../support/processes/two-machines.ts";
 import { makeTeam, whyNoUsers, type UnixTeam } from "../support/processes/unix-users.ts";
 
-// The commands of docs/two-machines.md, between two homes that share nothing else.
+// The commands of docs/transports.md, between two homes that share nothing else.
 
 let team: UnixTeam | undefined;
 const made: string[] = [];
@@ -78,13 +78,12 @@ test("git by hand: each side commits its own files and merges the other's", asyn
 });
 
 test("rsync over ssh: each side pushes its own files", async ({ skip }) => {
-  const whyNot = whyNoUsers() ?? ["rsync", "ssh", "ssh-keygen"].find((tool) => !isHere(tool));
+  const noRsync = programPath("rsync") === undefined ? "there is no rsync here" : undefined;
+  const whyNot = whyNoUsers() ?? whyNoSshd() ?? noRsync;
   skip(whyNot !== undefined, whyNot);
-  const sshd = ["sshd", "/usr/sbin/sshd"].map(pathOf).find((path) => path !== undefined);
-  skip(sshd === undefined, "there is no sshd here");
   team = makeTeam(["022"]);
   const [user] = team.users;
-  if (user === undefined || sshd === undefined) throw new Error("there is a user");
+  if (user === undefined) throw new Error("there is a user");
   const folder = join(user.home, "machines");
   mkdirSync(folder);
   const [forge, scribe] = ["forge", "scribe"].map((handle) =>
@@ -92,29 +91,12 @@ test("rsync over ssh: each side pushes its own files", async ({ skip }) => {
   ) as [MachineAlone, MachineAlone];
   givePolicy(forge);
   spawnSync("chown", ["-R", user.name, folder]);
-  const keys = join(user.home, "keys");
-  for (const name of ["host", "login"]) {
-    mkdirSync(keys, { recursive: true });
-    spawnSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", join(keys, name)]);
-  }
-  spawnSync("chown", ["-R", user.name, keys]);
-  chmodSync(keys, 0o700);
-  const port = await freePort();
-  const daemon = user.start(
-    ...([sshd, "-D", "-e", "-f", "/dev/null", "-p", String(port)] as const),
-    ...["-h", join(keys, "host"), "-o", "ListenAddress=127.0.0.1", "-o", "UsePAM=no"],
-    ...["-o", "StrictModes=no", "-o", `AuthorizedKeysFile=${join(keys, "login.pub")}`],
-    ...["-o", `PidFile=${join(keys, "pid")}`],
-  );
-  await until("sshd listens", () => daemon.stderr().includes("Server listening"));
-  const ssh =
-    `ssh -p ${port} -i ${join(keys, "login")} -o StrictHostKeyChecking=no ` +
-    `-o UserKnownHostsFile=/dev/null -o LogLevel=ERROR`;
+  const { ssh } = await startSshd(user, join(user.home, "keys"));
   const rsync = (from: MachineAlone, to: MachineAlone, ...which: readonly string[]) =>
     must(
       from,
       ...["rsync", "--recursive", "--times", "--protect-args", "--rsh", ssh],
-      ...["--rsync-path", pathOf("rsync") ?? "rsync", ...which],
+      ...["--rsync-path", programPath("rsync") ?? "rsync", ...which],
       ...["./", `${user.name}@127.0.0.1:${to.wire}/`],
     );
   const own = ({ handle }: MachineAlone): string[] => [
@@ -132,21 +114,3 @@ test("rsync over ssh: each side pushes its own files", async ({ skip }) => {
     },
   });
 });
-
-function isHere(tool: string): boolean {
-  return pathOf(tool) !== undefined;
-}
-
-function pathOf(tool: string): string | undefined {
-  const { status, stdout } = spawnSync("sh", ["-c", `command -v ${tool}`], { encoding: "utf8" });
-  return status === 0 ? stdout.trim() : undefined;
-}
-
-/** Free a moment ago; nobody else asks for one by number here. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}

@@ -1,7 +1,9 @@
 import { DeaddropError, type ErrorCode } from "../../api/errors.ts";
+import type { TransportView } from "../../api/transport.ts";
 import type { TroubleView } from "../../api/troubles.ts";
 import { asTrouble } from "../../agent/views/troubles.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
+import { HOUR_MS } from "../../wire/durations.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
 
 /** What `doctor` and `status --check` exit with when something is wrong now. */
@@ -10,13 +12,27 @@ export const EXIT_WRONG = 1;
 /** Of these an agent is in trouble, and nothing is wrong with the command that met them. */
 const OF_THE_AGENT: ReadonlySet<ErrorCode> = new Set(["timeout", "already_running", "storage"]);
 
+/** Offline is normal; for so long it is not worth a word. */
+const OFFLINE_MS = HOUR_MS;
+
+function transportTroubles(transport: TransportView | null, nowMs: number): TroubleView[] {
+  const { code, detail, hint, since } = transport?.problem ?? {};
+  if (code === undefined || detail === undefined || since === undefined) return [];
+  if (code === "unreachable" && nowMs - Date.parse(since) < OFFLINE_MS) return [];
+  return [{ what: "transport", detail, end: hint ?? "deaddrop transport status", since }];
+}
+
 /**
  * All that is wrong with an agent now. A daemon that does not answer, or a disk that fails, is
  * trouble too. Throws DeaddropError for a wire or an identity that there is not.
  */
 export async function liveTroubles(cli: Cli, flags: GlobalFlags): Promise<TroubleView[]> {
   try {
-    return await withClient(cli, flags, (client) => client.view("troubles"));
+    return await withClient(cli, flags, async (client) => {
+      const troubles = await client.view("troubles");
+      const transport = client.viaDaemon ? await client.ask("transport", {}) : null;
+      return [...troubles, ...transportTroubles(transport, cli.clock.nowMs())];
+    });
   } catch (error) {
     if (error instanceof StorageError) return [asTrouble("daemon", error)];
     if (!(error instanceof DeaddropError) || !OF_THE_AGENT.has(error.code)) throw error;

@@ -12,6 +12,7 @@ const CHECKS: { readonly [K in TroubleKind]: string } = {
   held: "peers now",
   silent: "peers now",
   waiting: "logs now",
+  transport: "transport",
   safe_mode: "safe mode",
   policy: "accepted configuration",
   notices: "notices",

@@ -8,7 +8,7 @@ import { wireFiles, type WireFiles } from "../../transport/copies/wire-files.ts"
 import { openGit } from "../../transport/git/git-settings.ts";
 import { remoteTree } from "../../transport/git/remote-tree.ts";
 import { readRemoteUrl, type RemoteUrl } from "../../transport/git/remote-url.ts";
-import { openRepository, type Repository } from "../../transport/git/repository.ts";
+import { openRepository } from "../../transport/git/repository.ts";
 import { type Git } from "../../transport/git/run-git.ts";
 import { EMPTY_TREE, type Tree } from "../../transport/git/tree.ts";
 import { TransportError, type TransportTrouble } from "../../transport/port.ts";
@@ -39,7 +39,6 @@ export interface LookedRemote {
 
 /** Where a wire lies in a repository: alone, or beside a project. */
 const PREFIXES = ["", "_coordination/"] as const;
-const FORMAT_ATTEMPTS = 2;
 
 /** A URL that the operator has given. Throws DeaddropError ("usage") when it may not be a remote. */
 export function givenRemote(text: string): RemoteUrl {
@@ -69,7 +68,7 @@ export async function lookAtRemote(
       ...{ folder, remote, branch: used, handle: "nobody", signs: false },
       wallMs: () => nowMs,
     });
-    const head = await fetchInItsFormat(repository);
+    const head = await repository.fetch();
     const tree = head === undefined ? EMPTY_TREE : await repository.tree(head, []);
     const prefix = PREFIXES.find((each) => hasWire(tree, each));
     const filesOf: LookedRemote["filesOf"] = (wire) =>
@@ -98,18 +97,6 @@ async function defaultBranch(git: Git, url: string): Promise<string> {
   } catch {
     // The fetch that follows says what is wrong, in words.
     return "main";
-  }
-}
-
-/** An id of the other kind is noticed by the first attempt. */
-async function fetchInItsFormat(repository: Repository): Promise<string | undefined> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await repository.fetch();
-    } catch (error) {
-      const isFormat = error instanceof TransportError && error.code === "local";
-      if (!isFormat || attempt >= FORMAT_ATTEMPTS) throw error;
-    }
   }
 }
 

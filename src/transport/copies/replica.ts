@@ -215,7 +215,7 @@ async function foreignWire(
   };
 }
 
-/** @internal */
+/** The id of a wire, from its config.json; undefined where it says none. */
 export function wireIdIn(bytes: Uint8Array | undefined): string | undefined {
   if (bytes === undefined) return undefined;
   try {

@@ -20,9 +20,16 @@ const SAID: readonly (readonly [pattern: RegExp, code: TransportCode, hint: stri
   ],
 ];
 
-/** A remote that cannot be used, from what git said of it. Any other error stays what it is. */
+/** What git says when objects are missing or broken: as a rule our own, after a crash. */
+const DAMAGE =
+  /could not read [0-9a-f]{40}|did not receive expected object|did not send all necessary objects|bad (?:object|tree|ref)|object file .* is empty|loose object|corrupt|unable to read|unresolved deltas|index-pack failed/i;
+
+/**
+ * A remote that cannot be used, from what git said of it. Any other error stays what it is, damage of our
+ * own repository too.
+ */
 export function remoteTrouble(error: unknown, remote: string): unknown {
-  if (!(error instanceof GitFailed)) return error;
+  if (!(error instanceof GitFailed) || DAMAGE.test(error.said)) return error;
   const [, code, hint] = SAID.find(([pattern]) => pattern.test(error.said)) ?? [
     undefined,
     "unreachable" as const,

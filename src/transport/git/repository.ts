@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Change } from "../copies/changes.ts";
-import { TransportError } from "../port.ts";
 import { commitInput, messageOf } from "./commit-input.ts";
 import { isBehind, isMissingBranch, isOtherFormat, remoteTrouble } from "./git-trouble.ts";
 import type { RemoteUrl } from "./remote-url.ts";
@@ -46,19 +45,18 @@ export async function openRepository(git: Git, place: RepositoryPlace): Promise<
   const { url } = place.remote;
 
   /** The remote decides which ids are used; of an empty one only a push tells. */
-  async function inItsFormat<T>(work: () => Promise<T>): Promise<T> {
+  async function inItsFormat<T>(work: () => Promise<T>, again: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      if (!isOtherFormat(error)) throw error;
+      if (!isOtherFormat(error)) throw remoteTrouble(error, url);
       format = format === "sha1" ? "sha256" : "sha1";
       clear(place);
       await make(git, place, format);
-      throw new TransportError("local", `${url} uses other ids (${format}); it is tried again`, {
-        hint: "nothing is to be done",
-        cause: error,
-      });
     }
+    return again().catch((error: unknown) => {
+      throw remoteTrouble(error, url);
+    });
   }
 
   return {
@@ -66,19 +64,22 @@ export async function openRepository(git: Git, place: RepositoryPlace): Promise<
       return format;
     },
     fetch: () =>
-      inItsFormat(() => fetchHead(git, place)).catch((error: unknown) => {
-        throw remoteTrouble(error, url);
-      }),
+      inItsFormat(
+        () => fetchHead(git, place),
+        () => fetchHead(git, place),
+      ),
     isAncestor: (older, newer) => isAncestor(git, older, newer),
     tree: (commit, known) => readTree(git, commit, known),
     async blob(id, into) {
       await git(["cat-file", "blob", id], { into });
     },
     commit: (parent, changes) => commit(git, place, parent, changes),
+    // The commit has gone with its ids: it is made again.
     push: (id) =>
-      inItsFormat(() => push(git, place, id)).catch((error: unknown) => {
-        throw remoteTrouble(error, url);
-      }),
+      inItsFormat(
+        () => push(git, place, id),
+        () => Promise.resolve(false),
+      ),
     stop: () => git.stop(),
     discard: () => clear(place),
   };

@@ -58,7 +58,7 @@ export const asOurselves: Begin = (program, ...args) =>
   start(program, args, { env: { PATH: process.env["PATH"], TZ: "UTC" } });
 
 /**
- * What docs/two-machines.md promises of a transport that copies each file from its one writer, played
+ * What docs/transports.md promises of a transport that copies each file from its one writer, played
  * by two agents with real daemons: first contact, a message, an answer, a decision that both hold.
  */
 export async function playTwoMachines(

@@ -27,8 +27,10 @@ import {
   type Finding,
 } from "../../../setup/checks/host-checks.ts";
 import { checkForeignLines } from "../../../setup/checks/log-checks.ts";
+import { checkTransport } from "../../../setup/checks/transport-checks.ts";
 import { setupHost, type SetupHost } from "../../../setup/host.ts";
 import { wholeLogs } from "../../../storage/archive/whole-logs.ts";
+import { readTransportSettings, transportPaths } from "../../../transport/transport-settings.ts";
 import { DEFAULT_LIMITS } from "../../../wire/limits.ts";
 import { missingApprovals } from "../../../agents/integrate/approvals.ts";
 import { integrationRecord } from "../../../agents/integrate/record.ts";
@@ -143,8 +145,24 @@ function placeFindings(
     ...checking("logs", () => checkForeignLines(disk, place)),
     ...checking("growth", () => growthOf(disk, place).flatMap(growthFinding)),
     ...checking("daemon", () => [checkDaemon(disk, place)]),
+    ...checking("transport", () => transportFindings(host, place, env)),
     ...checking("coding tools", () => toolFindings(host, place, env)),
   ];
+}
+
+/** Nothing where the wire is shared by its folder alone. */
+function transportFindings(
+  host: SetupHost,
+  { paths: { wireKey } }: AgentConfig,
+  env: NodeJS.ProcessEnv,
+): readonly Finding[] {
+  const { settings } = transportPaths(host.places, wireKey);
+  const read = readTransportSettings(host.disk, settings);
+  if (!read.ok) {
+    const end = "deaddrop transport switch git --remote URL";
+    return [failed("transport", `${settings}: ${read.problem}`, end)];
+  }
+  return read.git === undefined ? [] : checkTransport(read.git, env);
 }
 
 /** What the person of a tool has not approved yet, in tools that are joined. Spec 8.3. */

@@ -16,6 +16,7 @@ import { obligationRow, severityCell, waitingText } from "../../output/text.ts";
 import { shortId } from "../../../framing/short-id.ts";
 import { when } from "../../../framing/when.ts";
 import { troubleLine } from "../../live/trouble-text.ts";
+import { transportText } from "../../output/transport-text.ts";
 import { daemonText } from "./whoami.ts";
 
 interface StatusFlags extends GlobalFlags {
@@ -55,10 +56,10 @@ export function command(cli: Cli): Command {
 export async function run(cli: Cli, flags: GlobalFlags): Promise<void> {
   const view = await withClient(cli, flags, async (client): Promise<StatusView> => {
     const status = await client.view("status");
-    // Only a daemon that runs knows of sessions and rounds.
+    // Only a daemon that runs knows of sessions, rounds and a transport.
     if (!client.viaDaemon) return status;
     const [sessions, rounds] = [await client.ask("sessions"), await client.ask("rounds")];
-    return { ...status, sessions, rounds };
+    return { ...status, sessions, rounds, transport: await client.ask("transport", {}) };
   });
   emit(cli, flags, view, (paint) => statusText(cli, view, paint));
 }
@@ -115,6 +116,7 @@ function statusText(cli: Cli, view: StatusView, paint: Paint): string {
       (view.sessions ?? []).map((session) => sessionRow(session, nowMs)),
     ),
     section("Rounds", (view.rounds ?? []).map(roundRow)),
+    transportText(view.transport ?? null, nowMs, paint),
     `${paint("bold", "Unread")} ${view.unread}${noticesText(view)}`,
     section(
       "You owe",
