@@ -58,30 +58,30 @@ export function command(cli: Cli): Command {
 
 export async function run(cli: Cli, folder: string | undefined, flags: Flags): Promise<void> {
   const host = setupHost(cli.env, cli.clock.nowMs());
-  const handle = ownHandle(cli, flags);
-  const peers = peerHandles(flags);
-  const looked =
-    folder !== undefined && isRemote(cli, folder)
-      ? await wireFromRemote(cli, host, folder, {
-          wireDir: remoteWireDir(cli, flags),
-          named: [handle, ...peers],
-          branch: flags.branch,
-          dryRun: flags.dryRun === true,
-        })
-      : undefined;
-  if (looked !== undefined && flags.dryRun === true) {
-    looked.close();
-    wouldJoin(cli, flags, looked.remote.url);
+  if (folder !== undefined && isRemote(cli, folder)) {
+    await joinRemote(cli, host, folder, flags);
     return;
   }
+  const wireDir = folder === undefined ? findWire(cli, flags) : resolve(cli.cwd, folder);
+  show(cli, flags, await joinFolder(cli, host, wireDir, flags));
+}
+
+/** A wire that is shared through a git repository. Spec 5.2. */
+async function joinRemote(cli: Cli, host: SetupHost, url: string, flags: Flags): Promise<void> {
+  const wireDir = remoteWireDir(cli, flags);
+  const named = [ownHandle(cli, flags), ...peerHandles(flags)];
+  const dryRun = flags.dryRun === true;
+  const at = { wireDir, named, branch: flags.branch, dryRun };
+  const looked = await wireFromRemote(cli, host, url, at);
   try {
-    const wireDir =
-      looked === undefined ? folderToJoin(cli, folder, flags) : remoteWireDir(cli, flags);
-    const made = await joinFolder(cli, host, { flags, wireDir, handle, peers });
-    const report = looked === undefined ? made : await shareThrough(cli, host, looked, made);
-    show(cli, flags, report);
+    if (dryRun) {
+      wouldJoin(cli, flags, looked.remote.url);
+      return;
+    }
+    const made = await joinFolder(cli, host, wireDir, flags);
+    show(cli, flags, await shareThrough(cli, host, looked, made));
   } finally {
-    looked?.close();
+    looked.close();
   }
 }
 
@@ -101,25 +101,14 @@ function remoteWireDir(cli: Cli, flags: Flags): string {
   return resolve(cli.cwd, flags.wire ?? "_coordination");
 }
 
-function folderToJoin(cli: Cli, folder: string | undefined, flags: Flags): string {
-  return folder === undefined ? findWire(cli, flags) : resolve(cli.cwd, folder);
-}
-
 async function joinFolder(
   cli: Cli,
   host: SetupHost,
-  {
-    flags,
-    wireDir,
-    handle,
-    peers,
-  }: {
-    readonly flags: Flags;
-    readonly wireDir: string;
-    readonly handle: string;
-    readonly peers: readonly string[];
-  },
+  wireDir: string,
+  flags: Flags,
 ): Promise<SetupReport> {
+  const peers = peerHandles(flags);
+  const handle = ownHandle(cli, flags);
   const { anew } = flags;
   requireWire(host.disk, wireDir);
   const asked = { command: "join", wireDir, handles: [handle], peers, anew };
@@ -128,7 +117,7 @@ async function joinFolder(
     wireDir,
     handle,
     peers,
-    peerKeys: peerKeys(cli, flags, [...peers]),
+    peerKeys: peerKeys(cli, flags, peers),
     track: flags.track,
     acceptWireTrust: flags.acceptWireTrust,
     anew,
