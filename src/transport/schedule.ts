@@ -39,6 +39,8 @@ export class Schedule {
   #running: Promise<void> | undefined;
   #problem: TransportProblem | undefined;
   #isMover = false;
+  /** Before, a turn is made only when it is asked for. */
+  #isStarted = false;
 
   constructor(world: TransportWorld, host: Pick<HostState, "mayMove">, work: Turn) {
     this.#world = world;
@@ -56,6 +58,7 @@ export class Schedule {
   }
 
   start(): void {
+    this.#isStarted = true;
     this.#looking = setInterval(() => this.#lookForMover(), MOVER_LOOK_MS);
     this.#looking.unref();
     this.#arm();
@@ -63,8 +66,8 @@ export class Schedule {
 
   /** One turn now. */
   async turn(due: Due): Promise<void> {
-    await this.#running;
-    await this.#once(due);
+    while (this.#running !== undefined) await this.#running;
+    await this.#run(due);
   }
 
   async stop(): Promise<void> {
@@ -107,7 +110,7 @@ export class Schedule {
   }
 
   #arm(): void {
-    if (this.#ended.signal.aborted || this.#running !== undefined) return;
+    if (!this.#isStarted || this.#ended.signal.aborted || this.#running !== undefined) return;
     clearTimeout(this.#timer);
     const atMs = Math.max(this.#notBeforeMs, Math.min(this.#fetchMs, this.#pushMs));
     const inMs = Math.min(Math.max(0, atMs - this.#world.clock.monoMs()), LONGEST_MS);
@@ -116,18 +119,26 @@ export class Schedule {
   }
 
   #begin(): void {
+    if (this.#running !== undefined) return;
     const nowMs = this.#world.clock.monoMs();
     const due = { fetch: nowMs >= this.#fetchMs, push: nowMs >= this.#pushMs };
     if (nowMs < this.#notBeforeMs || (!due.fetch && !due.push)) {
       this.#arm();
       return;
     }
-    this.#running = this.#once(due)
-      .catch((error: unknown) => this.#world.failed(error))
-      .finally(() => {
-        this.#running = undefined;
-        this.#arm();
-      });
+    this.#run(due).catch((error: unknown) => this.#world.failed(error));
+  }
+
+  /** One turn after the other: two would wait for each other's locks. */
+  async #run(due: Due): Promise<void> {
+    const turn = this.#once(due);
+    this.#running = turn.catch(() => undefined);
+    try {
+      await turn;
+    } finally {
+      this.#running = undefined;
+      this.#arm();
+    }
   }
 
   async #once(due: Due): Promise<void> {

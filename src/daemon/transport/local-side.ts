@@ -8,6 +8,8 @@ import type { LocalFolder } from "../../transport/copies/local-folder.ts";
 import { wireFiles } from "../../transport/copies/wire-files.ts";
 import { PRIVATE_FILE, PRIVATE_FOLDER } from "../../storage/private/private-folders.ts";
 
+const MAX_REMOTE_EVIDENCE = 16;
+
 /** An agent's wire folder, as a transport uses it. */
 export function localFolder(
   disk: Disk,
@@ -44,6 +46,9 @@ export function keepLines(
   const name = createHash("sha256").update(lines).digest("hex").slice(0, 16);
   const path = join(evidence, `remote-${log}-${name}.jsonl`);
   if (disk.stat(path) !== undefined) return path;
+  // Whoever can push can make more of them: the first ones stay.
+  const kept = disk.list(evidence).filter((each) => each.startsWith("remote-"));
+  if (kept.length >= MAX_REMOTE_EVIDENCE) return join(evidence, kept[0] ?? "");
   disk.makeFolder(evidence, PRIVATE_FOLDER);
   disk.replace(path, lines, PRIVATE_FILE);
   return path;

@@ -136,8 +136,9 @@ function openWith(needs: TransportNeeds, settings: GitSettings): Opened {
     isOurs: (name, line) => agent.isOurLine(name, line),
     keep: (name, lines) => keepLines(disk, paths, name, lines),
   });
+  const tell = tellTroubles(agent, queue, log);
   transport.onPulled(({ troubles }) => {
-    if (troubles.length > 0) tellTroubles(agent, queue, troubles, log);
+    tell(troubles);
     pulled();
   });
   const news = watchNews(disk, folder);

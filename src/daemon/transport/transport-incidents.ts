@@ -5,10 +5,41 @@ import type { Logger } from "../../agent/session/world.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import type { AutomaticIncident } from "../../protocol/effects.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
+import { HOUR_MS } from "../../wire/durations.ts";
 import type { TransportTrouble } from "../../transport/port.ts";
 
-/** Tells the operator what was wrong with what was fetched, once for each matter. Spec 5.2. */
+/** Everybody who can push can make trouble of another name with each push. */
+const MAX_TOLD_PER_HOUR = 8;
+
+export type TellTroubles = (troubles: readonly TransportTrouble[]) => void;
+
+/**
+ * Tells the operator what was wrong with what was fetched: once for each matter, a few within an hour.
+ * Spec 5.2.
+ */
 export function tellTroubles(
+  agent: Pick<Agent, "tell" | "foundElsewhere" | "monoMs">,
+  queue: Queue,
+  log: Logger,
+): TellTroubles {
+  let times: readonly number[] = [];
+  const known = new Set<string>();
+
+  /** False for what was told since we started, and when the hour is full. */
+  function isToTell(trouble: TransportTrouble): boolean {
+    const matter = incidentOf(trouble).key;
+    const nowMs = agent.monoMs();
+    times = times.filter((at) => nowMs - at < HOUR_MS);
+    if (known.has(matter) || times.length >= MAX_TOLD_PER_HOUR) return false;
+    times = [...times, nowMs];
+    known.add(matter);
+    return true;
+  }
+
+  return (troubles) => tellAll(agent, queue, troubles.filter(isToTell), log);
+}
+
+function tellAll(
   agent: Pick<Agent, "tell" | "foundElsewhere">,
   queue: Queue,
   troubles: readonly TransportTrouble[],

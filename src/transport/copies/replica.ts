@@ -43,6 +43,7 @@ export class Replica {
   readonly #taken = new Map<string, string>();
   /** Logs of ours that the remote is ahead in: nothing of them is pushed. */
   readonly #ahead = new Set<string>();
+  #takesOursAsRight = false;
 
   constructor(options: ReplicaOptions) {
     this.#options = options;
@@ -78,6 +79,13 @@ export class Replica {
     round.changed.push(...documents.changed);
     round.troubles.push(...documents.troubles);
     return { ...round, isForeign: false };
+  }
+
+  /** The operator has looked: what we have of our logs is right, and is pushed from now on. */
+  acceptOurs(): void {
+    this.#takesOursAsRight = true;
+    this.#ahead.clear();
+    this.#taken.clear();
   }
 
   /** What the remote lacks of ours. */
@@ -127,6 +135,7 @@ export class Replica {
     this.#ahead.delete(log.name);
     if (lines.length === 0) return;
     const found = foreignTrouble(this.#options, log, lines);
+    if (this.#takesOursAsRight) return;
     if (found.cause === "own_log_ahead") this.#ahead.add(log.name);
     round.troubles.push(found);
   }

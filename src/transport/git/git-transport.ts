@@ -1,3 +1,4 @@
+import type { StorageError } from "../../storage/disk/disk.ts";
 import type { Change } from "../copies/changes.ts";
 import { Replica } from "../copies/replica.ts";
 import {
@@ -85,6 +86,7 @@ export class GitTransport implements Transport {
     openSeenRemote(world.disk, paths.seenRemote, settings.remote.url).forget();
     this.#opened = undefined;
     this.#known = undefined;
+    this.#replica.acceptOurs();
     this.#schedule.tryNow();
   }
 
@@ -110,8 +112,12 @@ export class GitTransport implements Transport {
       const opened = await this.#open();
       if (!fetch && (await this.#push(opened))) return;
       for (let attempt = 0; attempt < MAX_PUSHES; attempt += 1) {
-        await this.#fetch(opened);
-        if (!push || (await this.#push(opened))) return;
+        const failed = await this.#fetch(opened);
+        if (!push || (await this.#push(opened))) {
+          // What we have said goes out although a copy could not be written.
+          if (failed !== undefined) throw failed;
+          return;
+        }
         await this.#schedule.pause(this.#options.world.random() * CONTENTION_MS * 2 ** attempt);
       }
     } catch (error) {
@@ -151,7 +157,8 @@ export class GitTransport implements Transport {
     });
   }
 
-  async #fetch({ repository, seen }: Opened): Promise<void> {
+  /** Answers why a copy could not be written, if one could not. */
+  async #fetch({ repository, seen }: Opened): Promise<StorageError | undefined> {
     const { host, world } = this.#options;
     const beganMs = world.clock.wallMs();
     const head = await repository.fetch();
@@ -161,14 +168,16 @@ export class GitTransport implements Transport {
     const known = this.#known;
     if (known?.isTaken === true && known.head === head && !isNewMover) {
       this.#tell({ beganMs, changed: [], troubles: [] });
-    } else await this.#take({ repository, seen }, head, { beganMs, isMover });
+      return undefined;
+    }
+    return this.#take({ repository, seen }, head, { beganMs, isMover });
   }
 
   async #take(
     { repository, seen }: Opened,
     head: string | undefined,
     { beganMs, isMover }: { readonly beganMs: number; readonly isMover: boolean },
-  ): Promise<void> {
+  ): Promise<StorageError | undefined> {
     const { settings, folder, host } = this.#options;
     const paths = folder.wire.paths.map((path) => settings.prefix + path);
     const files = head === undefined ? EMPTY_TREE : await repository.tree(head, paths);
@@ -185,7 +194,7 @@ export class GitTransport implements Transport {
     if (head !== undefined) seen.save(head);
     const { changed } = brought;
     this.#tell(failed === undefined ? { beganMs, changed, troubles } : { changed, troubles });
-    if (failed !== undefined) throw failed;
+    return failed;
   }
 
   #tell(pulled: Pulled): void {

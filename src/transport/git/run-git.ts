@@ -82,14 +82,25 @@ function answerOf(child: Child, command: string, options: GitOptions): Promise<B
     let bytes = 0;
     let saidBytes = 0;
     let why: GitFailed["why"] = "failed";
+    /** What `into` has thrown, a full disk for example: it is the caller's. */
+    let thrown: Error | undefined;
     const end = (reason: GitFailed["why"]): void => {
       why = reason;
       killGroup(child);
     };
+    const pass = (chunk: Buffer, on: (chunk: Buffer) => void): void => {
+      if (thrown !== undefined) return;
+      try {
+        on(chunk);
+      } catch (error) {
+        thrown = error instanceof Error ? error : new Error(String(error));
+        killGroup(child);
+      }
+    };
     const limit = setTimeout(() => end("too long"), limitMs);
     child.stdout.on("data", (chunk: Buffer) => {
       bytes += chunk.length;
-      if (into !== undefined) into(chunk);
+      if (into !== undefined) pass(chunk, into);
       else if (bytes > maxBytes) end("too much");
       else chunks.push(chunk);
     });
@@ -106,7 +117,8 @@ function answerOf(child: Child, command: string, options: GitOptions): Promise<B
     });
     child.once("close", (code) => {
       clearTimeout(limit);
-      if (code === 0 && why === "failed") resolve(Buffer.concat(chunks));
+      if (thrown !== undefined) reject(thrown);
+      else if (code === 0 && why === "failed") resolve(Buffer.concat(chunks));
       else reject(new GitFailed(command, wordsOf(why, limitMs, said), why));
     });
   });

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { git, GitScene } from "./git-scene.ts";
@@ -182,4 +182,22 @@ it("of two daemons of one machine one writes the copies, and the other goes on w
   await second.turn();
   expect(second.transport.health().isMover).toBe(true);
   expect(second.read(SCRIBE)).toBe("s1\ns2\n");
+});
+
+it("a folder that takes no more bytes is named, stops nothing, and is tried again", async () => {
+  const { forge, scribe } = await pair();
+  scribe.append(SCRIBE, "s2\n");
+  await scribe.turn();
+  // In the place of the copy is something that cannot be written.
+  renameSync(join(forge.wire, SCRIBE), join(forge.wire, "away"));
+  mkdirSync(join(forge.wire, SCRIBE));
+  forge.append(FORGE, "f2\n");
+  expect(await forge.turn()).toContain("local");
+  expect(forge.pulls.at(-1)?.beganMs).toBeUndefined();
+  expect(scene.inRemote(FORGE)).toBe("f1\nf2\n");
+  rmdirSync(join(forge.wire, SCRIBE));
+  renameSync(join(forge.wire, "away"), join(forge.wire, SCRIBE));
+  expect(await forge.turn()).toBeUndefined();
+  expect(forge.read(SCRIBE)).toBe("s1\ns2\n");
+  expect(scene.inRemote(FORGE)).toBe("f1\nf2\n");
 });

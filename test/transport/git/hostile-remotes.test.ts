@@ -217,6 +217,17 @@ describe("a log of ours in the remote", () => {
     expect(scene.inRemote(FORGE)).toBe("f1\nf2\nf3\n");
   });
 
+  it("with such lines is pushed again once the operator has accepted ours", async () => {
+    await forge.close();
+    const again = scene.host("forge", "forge", { isOurs: (line) => line === "f2" });
+    scene.tamper((clone) => writeFileSync(join(clone, FORGE), "f1\nf2\n"));
+    await again.turn();
+    again.transport.acceptHistory();
+    again.append(FORGE, "f3\n");
+    expect(await again.turn()).toBeUndefined();
+    expect(scene.inRemote(FORGE)).toBe("f1\nf3\n");
+  });
+
   it("that was cut is made whole again", async () => {
     forge.append(FORGE, "f2\n");
     await forge.turn();
