@@ -192,4 +192,18 @@ export const RULES_PLANTS = [
     put: "session === undefined ||",
     test: "test/daemon/sessions/tool-sessions.test.ts",
   },
+  {
+    name: "caught up when the file was read",
+    file: "src/agent/session/environment.ts",
+    find: "if (fetchedMs > -Infinity && fetchedMs >= momentMs) return true;",
+    put: "if (fetchedMs >= -Infinity) return true;",
+    test: "test/agent/session/remote-logs.test.ts",
+  },
+  {
+    name: "a line of the remote that is here already is appended",
+    file: "src/transport/copies/log-copy.ts",
+    find: "if (known.has(hash)) continue;",
+    put: "",
+    test: "test/transport/copies/log-copy.test.ts",
+  },
 ];
