@@ -140,6 +140,11 @@ function absolute(cli: Cli, text: string): string {
   return isPath ? resolve(cli.cwd, text) : text;
 }
 
+/** False for what is closed to us: who opens it says so. */
 function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  } catch {
+    return false;
+  }
 }
