@@ -19,9 +19,10 @@ usage() {
 usage: ./install.sh [--dry-run] <command>
 
   demo                        two agents on this machine: what deaddrop does, in a minute
-  init --my-handle A --peer-handle B [--wire DIR] ...
-                              install, make a wire, start the daemon as a service
-  join DIR --my-handle B --peer-handle A ...
+  init --my-handle A --peer-handle B [--wire DIR] [--remote URL] ...
+                              install, make a wire, start the daemon as a service;
+                              --remote shares it through a git repository
+  join DIR|URL --my-handle B --peer-handle A ...
                               install, join a wire, start the daemon as a service
   test                        install the development tools and run the test suite
   upgrade                     install this version over the present one, restart the services
@@ -258,7 +259,8 @@ set_up() {
   shift
   install_program
   service_flags "$@"
-  if [ "$verb" = join ] && [ -z "$SERVICE_WIRE" ] && [ $# -gt 0 ] && [ -d "$1" ]; then
+  if [ "$verb" = join ] && [ -z "$SERVICE_WIRE" ] && [ $# -gt 0 ] && [ -d "$1" ] &&
+    ! [ -d "$1/objects" ]; then
     SERVICE_WIRE=$1
   fi
   run node "$APP/bin/deaddrop.js" "$verb" "$@"

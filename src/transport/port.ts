@@ -56,6 +56,8 @@ export interface TransportTrouble {
   /** The path in the wire, or the remote. Quoted: anybody can choose it. */
   readonly where: string;
   readonly detail: string;
+  /** The name of the log, where it is one of ours. */
+  readonly log?: string;
   /** Where what was found is kept, if it is. */
   readonly kept?: string;
 }

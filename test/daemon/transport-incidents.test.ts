@@ -54,6 +54,7 @@ it("lines of ours that we do not know stop our sending, and name the file that k
   await after({
     cause: "own_log_ahead",
     where: '"outbox/forge.jsonl"',
+    log: "forge",
     detail: "lines that we signed",
     kept: "/evidence/x.jsonl",
   });

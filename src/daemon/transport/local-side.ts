@@ -42,13 +42,13 @@ export function keepLines(
   { evidence }: Pick<AgentPaths, "evidence">,
   log: string,
   lines: Uint8Array,
-): string {
+): string | undefined {
   const name = createHash("sha256").update(lines).digest("hex").slice(0, 16);
   const path = join(evidence, `remote-${log}-${name}.jsonl`);
   if (disk.stat(path) !== undefined) return path;
-  // Whoever can push can make more of them: the first ones stay.
+  // Everybody who can push can make more of them: the first ones stay.
   const kept = disk.list(evidence).filter((each) => each.startsWith("remote-"));
-  if (kept.length >= MAX_REMOTE_EVIDENCE) return join(evidence, kept[0] ?? "");
+  if (kept.length >= MAX_REMOTE_EVIDENCE) return undefined;
   disk.makeFolder(evidence, PRIVATE_FOLDER);
   disk.replace(path, lines, PRIVATE_FILE);
   return path;

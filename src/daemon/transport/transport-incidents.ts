@@ -47,8 +47,8 @@ function tellAll(
 ): void {
   const told = troubles.map((trouble) =>
     queue(() =>
-      trouble.cause === "own_log_ahead"
-        ? agent.foundElsewhere(logOf(trouble), detailOf(trouble))
+      trouble.cause === "own_log_ahead" && trouble.log !== undefined
+        ? agent.foundElsewhere(trouble.log, detailOf(trouble))
         : agent.tell(incidentOf(trouble)),
     ),
   );
@@ -81,12 +81,4 @@ const SUBJECTS: Readonly<Record<TransportTrouble["cause"], string>> = {
 
 function detailOf({ detail, kept }: TransportTrouble): string {
   return kept === undefined ? detail : `${detail}; kept in ${kept}`;
-}
-
-/** The name of a log from its quoted path. */
-function logOf({ where }: TransportTrouble): string {
-  return where
-    .replaceAll('"', "")
-    .replace(/^outbox\//, "")
-    .replace(/\.jsonl$/, "");
 }

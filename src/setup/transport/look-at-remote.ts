@@ -84,8 +84,13 @@ export async function lookAtRemote(
 
 /** For a command: what a person has to correct. */
 export function asDeaddropError(error: TransportError): DeaddropError {
-  const { code, message, hint } = error;
+  const { code, message } = error;
   const kind = code === "no_git" || code === "stopped" ? "config" : "storage";
+  // A daemon tries again by itself; a command does not.
+  const hint =
+    code === "unreachable" || code === "local"
+      ? "check the host's name and your connection, then run the command again"
+      : error.hint;
   return new DeaddropError(kind, message, { hint, cause: error });
 }
 

@@ -18,6 +18,8 @@ export interface Agreed {
 export interface BroughtDocuments {
   readonly changed: string[];
   readonly troubles: TransportTrouble[];
+  /** Documents that could not be written. */
+  readonly failed: StorageError[];
 }
 
 /** Who writes a document, as far as this daemon is concerned; undefined: it is none of its business. */
@@ -26,14 +28,14 @@ type Whose = "ours" | "another's" | "everybody's";
 /** The document whose entries belong to several agents. */
 const MERGED = "trust.json";
 
-/** Replaces the documents here that others have changed in the remote. Throws StorageError. */
+/** Replaces the documents here that others have changed in the remote. One's trouble stops no other. */
 export async function bringDocuments(
   folder: LocalFolder,
   remote: RemoteFiles,
   agreed: Agreed,
   isMover: boolean,
 ): Promise<BroughtDocuments> {
-  const brought: BroughtDocuments = { changed: [], troubles: [] };
+  const brought: BroughtDocuments = { changed: [], troubles: [], failed: [] };
   for (const [path, whose] of documents(folder, isMover)) {
     const found = remote.files.get(path);
     if (found !== undefined && found.bytes > MAX_CONFIG_BYTES) {
@@ -48,7 +50,13 @@ export async function bringDocuments(
     if (found === undefined || (step !== "take" && step !== "merge")) continue;
     const theirs = await wholeOf(remote, [path]);
     const merged = step === "merge" ? merge(theirs, local) : theirs;
-    write(folder, path, merged);
+    try {
+      write(folder, path, merged);
+    } catch (error) {
+      if (!(error instanceof StorageError)) throw error;
+      brought.failed.push(error);
+      continue;
+    }
     agreed.set(path, found.id);
     brought.changed.push(path);
   }

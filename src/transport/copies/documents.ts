@@ -1,3 +1,5 @@
+import { parseObject } from "../../wire/json/json.ts";
+
 /** What one document is here, in the remote, and when the two were last the same: ids, by content. */
 export interface DocumentState {
   readonly local: string | undefined;
@@ -37,12 +39,9 @@ export function mergedJson(first: string, second: string): string | undefined {
   return `${JSON.stringify(merge(a, b), null, 2)}\n`;
 }
 
+/** Strictly, as all JSON of a wire is read: others write it, and its depth is bounded. */
 function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return parseObject(Buffer.from(text, "utf8")).ok ? (JSON.parse(text) as unknown) : undefined;
 }
 
 function merge(a: unknown, b: unknown): unknown {

@@ -26,12 +26,14 @@ export interface ReplicaOptions {
   readonly agreed: Agreed;
   /** Whether that line is signed by us and belongs into that log of ours. */
   isOurs(log: string, line: Uint8Array): boolean;
-  /** Keeps lines of a log of ours that we do not know; answers where. */
-  keep(log: string, lines: Uint8Array): string;
+  /** Keeps lines of a log of ours that we do not know; answers where. Undefined: there is no more room. */
+  keep(log: string, lines: Uint8Array): string | undefined;
 }
 
-/** More of one file in the remote is not read. */
+/** More of one log in the remote is not read; it is read as it comes. */
 const MAX_REMOTE_BYTES = 256 * 1_048_576;
+/** The same of a shared file, which is in memory while it is united. */
+const MAX_SHARED_BYTES = 64 * 1_048_576;
 /** Lines of a log of ours that are kept when they are not ours. */
 const MAX_FOREIGN_KEPT_BYTES = 8 * 1_048_576;
 
@@ -78,6 +80,7 @@ export class Replica {
     const documents = await bringDocuments(folder, remote, agreed, isMover);
     round.changed.push(...documents.changed);
     round.troubles.push(...documents.troubles);
+    round.failed.push(...documents.failed);
     return { ...round, isForeign: false };
   }
 
@@ -111,8 +114,10 @@ export class Replica {
     const found = paths.flatMap((each) => remote.files.get(each) ?? []);
     const mark = found.map(({ id }) => id).join(" ");
     if (mark === "" || this.#taken.get(path) === mark) return;
-    if (found.some(({ bytes }) => bytes > MAX_REMOTE_BYTES)) {
-      round.troubles.push(tooLarge(path, MAX_REMOTE_BYTES));
+    const isShared = this.#options.folder.wire.of(path)?.is === "shared";
+    const limit = isShared ? MAX_SHARED_BYTES : MAX_REMOTE_BYTES;
+    if (found.some(({ bytes }) => bytes > limit)) {
+      round.troubles.push(tooLarge(path, limit));
       return;
     }
     try {
@@ -168,23 +173,24 @@ function foreignTrouble(
   log: Log,
   lines: Buffer,
 ): TransportTrouble {
-  const where = quote(log.path);
-  const kept = keep(log.name, lines);
+  const keptIn = keep(log.name, lines);
+  const found = {
+    ...{ where: quote(log.path), log: log.name },
+    ...(keptIn === undefined ? {} : { kept: keptIn }),
+  };
   const signed = splitLines(lines).some((line) => isOurs(log.name, line));
   if (signed) {
     return {
+      ...found,
       cause: "own_log_ahead",
-      where,
       detail: "the remote has lines in it that carry our signature, and we did not write them",
-      kept,
     };
   }
   const others = `of ${folder.handle}`;
   return {
+    ...found,
     cause: "wire_tampered",
-    where,
     detail: `somebody has written lines into this log ${others} in the remote; ours is pushed as we wrote it`,
-    kept,
   };
 }
 

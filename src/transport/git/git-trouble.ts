@@ -4,6 +4,11 @@ import { GitFailed } from "./run-git.ts";
 /** What git says of a remote, and what that is. The first that fits counts. */
 const SAID: readonly (readonly [pattern: RegExp, code: TransportCode, hint: string])[] = [
   [
+    /dubious ownership/i,
+    "denied",
+    "a repository on this machine must be your own; reach that of another user by ssh://",
+  ],
+  [
     /hook declined|protected branch|read-only|insufficient permission|permission to .* denied|not allowed to push|unpacker error|write access/i,
     "read_only",
     "ask the owner of the repository to let you push, or see what its hooks say",

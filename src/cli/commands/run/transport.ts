@@ -175,7 +175,9 @@ async function accept(cli: Cli, flags: SwitchFlags): Promise<void> {
   };
   await withClient(cli, flags, async (client) => {
     if (!client.viaDaemon) {
-      throw new DeaddropError("storage", "no daemon runs", { hint: "start it first" });
+      throw new DeaddropError("storage", "no daemon runs", {
+        hint: "start it first: deaddrop service install, or deaddrop daemon",
+      });
     }
     await confirmOperator(cli, flags, action, place.paths.operatorJournal);
     await client.ask("transport", { act: "accept history" });
