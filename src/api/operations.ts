@@ -19,7 +19,7 @@ import {
   texts,
 } from "./arguments/json-arguments.ts";
 import type { RoundRegistry } from "./rounds.ts";
-import type { TransportControl, TransportView } from "./transport.ts";
+import { actOn, TRANSPORT_ACTS, type TransportAct, type TransportControl } from "./transport.ts";
 import type {
   HookAnswer,
   HookEvent,
@@ -198,7 +198,7 @@ const OPERATIONS = {
   transport: operation({
     parse: (json): { act?: TransportAct } =>
       optional(asObject(json ?? {}), "act", oneOf(TRANSPORT_ACTS)),
-    run: actOn,
+    run: ({ transport }, { act }) => actOn(transport, act),
     acts: false,
   }),
   reload: operation({
@@ -237,20 +237,6 @@ export function askDirectly(service: Service): Ask {
 const STAYS: Asker = { gone: new AbortController().signal };
 
 /** What an operator may ask of a transport, besides how it does. */
-const TRANSPORT_ACTS = ["fetch", "accept history", "reopen"] as const;
-type TransportAct = (typeof TRANSPORT_ACTS)[number];
-
-/** Null where the wire is shared by its folder alone. */
-async function actOn(
-  { transport }: Service,
-  { act }: { readonly act?: TransportAct },
-): Promise<TransportView | null> {
-  if (act === "accept history") transport?.acceptHistory();
-  if (act === "fetch") transport?.fetchSoon();
-  if (act === "reopen") await transport?.reopen();
-  return transport?.view() ?? null;
-}
-
 function sessionsOf({ sessions }: Service): SessionRegistry {
   if (sessions !== undefined) return sessions;
   throw new DeaddropError("storage", "no daemon runs", {

@@ -15,6 +15,7 @@ import { archiveClosedYear } from "./calendar/year-end.ts";
 import { watchCards, type CardReader, type CardWatcher } from "./card-watcher.ts";
 import { realWorld } from "../client/direct-client.ts";
 import { codeOfStorage, DeaddropError, EXIT_CODES } from "../api/errors.ts";
+import { endSignal } from "./end-signal.ts";
 import { makeNoticeHook } from "./hooks/notice-hook.ts";
 import { makeStopHook } from "./hooks/stop-hook.ts";
 import { runHook } from "./hooks/run-hook.ts";
@@ -49,8 +50,6 @@ export interface DaemonOptions {
 }
 
 const DAEMON_LOCK_WAIT_MS = 15_000;
-/** Spec 4.2: everything is down within five seconds of the first signal. */
-const SHUTDOWN_LIMIT_MS = 4_500;
 /** Spec 4.1, Tail: how often all logs are looked at, whatever the watcher says. */
 const SAFETY_POLL_MS = 30_000;
 const SAFETY_POLL_WITHOUT_EVENTS_MS = 5_000;
@@ -264,35 +263,6 @@ async function openSocket(
     folder,
     requestHandler(service, () => ticker.later()),
   );
-}
-
-/** Waits for a signal that ends the daemon; a second one ends it at once. Spec 4.2. */
-function endSignal(
-  agent: Pick<Agent, "reload">,
-  queue: Queue,
-  log: Pino,
-  looks: readonly (() => void)[],
-): Promise<string> {
-  const look = (): void => looks.forEach((each) => each());
-  process.on("SIGHUP", () => {
-    queue(() => agent.reload()).then(
-      () => look(),
-      (error: unknown) =>
-        log.error({ detail: String(error) }, "not reloaded; the old settings hold"),
-    );
-  });
-  process.on("SIGUSR1", () => look());
-  return new Promise((resolve) => {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) {
-      process.once(signal, () => {
-        resolve(signal);
-        for (const again of ["SIGTERM", "SIGINT"] as const) {
-          process.once(again, () => process.exit(0));
-        }
-        setTimeout(() => process.exit(0), SHUTDOWN_LIMIT_MS).unref();
-      });
-    }
-  });
 }
 
 async function closeAll(watcher: Watcher, server: SocketServer, ticker: Ticker): Promise<void> {

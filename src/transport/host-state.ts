@@ -11,7 +11,7 @@ export interface HostState {
   /** Takes the lock if it is free; true as long as we hold it. The kernel frees it when we die. */
   mayMove(): boolean;
   readonly agreed: Agreed & { save(): void };
-  /** When the last fetch began that is over, whoever made it. Wall ms. */
+  /** When the last fetch of any daemon here began that is over. Wall ms. */
   fetchedMs(): number | undefined;
   noteFetched(beganMs: number): void;
   close(): void;

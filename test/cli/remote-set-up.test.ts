@@ -134,6 +134,16 @@ test.each([
   expect(existsSync(join(forge.root, "_coordination"))).toBe(false);
 });
 
+test("a handle that the wire does not have leaves nothing in the way of the right one", async () => {
+  const remote = bare();
+  await one.json<Report>(...INIT, remote);
+  const refused = await two.run("join", remote, "--me", "scrbe", "--peer", "forge");
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toContain('"scrbe" is not in the roster');
+  expect(existsSync(join(scribe.root, "_coordination"))).toBe(false);
+  await two.json<Report>(...join2(remote));
+});
+
 test("a repository with SHA-256 ids, empty or not", async () => {
   const remote = bare("long.git", "--object-format=sha256");
   await one.json<Report>(...INIT, remote);

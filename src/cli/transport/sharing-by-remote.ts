@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
 import type { TransportHealth } from "../../transport/port.ts";
-import type { SetupHost } from "../../setup/host.ts";
+import { agentPathsOn, type SetupHost } from "../../setup/host.ts";
 import type { SetupReport } from "../../setup/report.ts";
 import {
   asDeaddropError,
@@ -17,9 +17,11 @@ import {
   transportPlace,
 } from "../../setup/transport/set-up-transport.ts";
 import { takeWire } from "../../setup/transport/take-wire.ts";
+import { rosterOf } from "../../setup/wire/join-wire.ts";
 import { readWireConfig } from "../../setup/wire/wire-config.ts";
 import { TransportError } from "../../transport/port.ts";
-import { withClient, type Cli } from "../context.ts";
+import type { Cli } from "../context.ts";
+import { askTransports } from "./local-daemons.ts";
 
 /** The flags with which a wire is shared through a git repository. */
 export interface RemoteFlags {
@@ -58,12 +60,14 @@ export async function wireFromRemote(
   text: string,
   {
     wireDir,
-    named,
+    handle,
+    peers,
     branch,
     dryRun,
   }: {
     readonly wireDir: string;
-    readonly named: readonly string[];
+    readonly handle: string;
+    readonly peers: readonly string[];
     readonly branch: string | undefined;
     readonly dryRun: boolean;
   },
@@ -71,7 +75,9 @@ export async function wireFromRemote(
   const looked = await lookAtRemote(host, cli.env, givenRemote(absolute(cli, text)), branch);
   try {
     if (looked.prefix === undefined) throw noWire(looked);
-    if (!dryRun) await takeWire(host, looked, wireDir, named);
+    // Before a folder is made: who gives a wrong handle tries again with nothing in the way.
+    const roster = rosterOf(looked.config ?? { roster: [] }, { handle, peers });
+    if (!dryRun) await takeWire(host, looked, wireDir, roster);
     return looked;
   } catch (error) {
     looked.close();
@@ -111,20 +117,16 @@ export async function shareThrough(
   return { ...report, steps: [...report.steps, { step, outcome: isPinned ? "already" : "done" }] };
 }
 
-/** A daemon that runs is told; otherwise this command does it. */
+/** The daemons that run are told; without one of ours this command exchanges by itself. */
 export async function exchange(
   cli: Cli,
   host: SetupHost,
   report: Pick<SetupReport, "wire_dir" | "handle" | "wire_id" | "roster">,
 ): Promise<TransportHealth | undefined> {
-  const peer = report.roster.filter((each) => each !== report.handle);
-  const flags = { wire: report.wire_dir, as: report.handle, peer };
-  const isTold = await withClient(cli, flags, async (client) => {
-    if (!client.viaDaemon) return false;
-    await client.ask("transport", { act: "reopen" });
-    return true;
-  });
-  return isTold ? undefined : exchangeOnce(host, cli.env, report);
+  const { wire_dir: wireDir, handle, wire_id: wireId } = report;
+  const { wireKey } = agentPathsOn(host, wireDir, handle, wireId ?? undefined);
+  const told = await askTransports(host, { wireDir, wireKey, handle }, "reopen");
+  return told.has(handle) ? undefined : exchangeOnce(host, cli.env, report);
 }
 
 /** Whether what was given to `join` names a remote and no wire's folder. */

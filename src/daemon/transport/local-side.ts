@@ -23,7 +23,7 @@ export function localFolder(
 }
 
 /** The agents of this user that are on that wire: they have private folders for it. */
-function agentsHere(
+export function agentsHere(
   disk: Disk,
   places: Places,
   wireKey: string,

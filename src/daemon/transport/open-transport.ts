@@ -5,15 +5,13 @@ import { DeaddropError } from "../../api/errors.ts";
 import type { TransportControl, TransportView } from "../../api/transport.ts";
 import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import type { Places } from "../../storage/paths.ts";
-import { GitTransport } from "../../transport/git/git-transport.ts";
-import { openHostState } from "../../transport/host-state.ts";
 import type { Transport } from "../../transport/port.ts";
 import {
   readTransportSettings,
   transportPaths,
   type GitSettings,
 } from "../../transport/transport-settings.ts";
-import { keepLines, localFolder } from "./local-side.ts";
+import { buildGit } from "./build-git.ts";
 import { watchNews } from "./news-of-ours.ts";
 import { tellTroubles } from "./transport-incidents.ts";
 
@@ -68,10 +66,14 @@ interface Opened {
   changed(name: string | undefined): void;
 }
 
+/** A command that closes it for a change opens it again; one that died does not. */
+const CLOSED_LIMIT_MS = 60_000;
+
 /** Throws DeaddropError ("config") when the settings cannot be read. */
 export function openTransport(needs: TransportNeeds): DaemonTransport {
   let opened = open(needs);
   let isStarted = false;
+  let closed: NodeJS.Timeout | undefined;
   needs.link.to = opened?.remote;
 
   function start(): void {
@@ -81,17 +83,32 @@ export function openTransport(needs: TransportNeeds): DaemonTransport {
     opened?.transport.push("soon");
   }
 
+  async function end(): Promise<void> {
+    clearTimeout(closed);
+    const ended = opened;
+    opened = undefined;
+    await ended?.transport.stop();
+  }
+
+  async function reopen(): Promise<void> {
+    await end();
+    opened = open(needs);
+    needs.link.to = opened?.remote;
+    if (isStarted) start();
+  }
+
   return {
     control: {
       view: () => (opened === undefined ? null : viewOf(opened)),
       fetchSoon: () => opened?.transport.fetchSoon(),
       acceptHistory: () => opened?.transport.acceptHistory(),
-      async reopen() {
-        await opened?.transport.stop();
-        opened = open(needs);
-        needs.link.to = opened?.remote;
-        if (isStarted) start();
+      async close() {
+        await end();
+        closed = setTimeout(() => {
+          reopen().catch(needs.failed);
+        }, CLOSED_LIMIT_MS).unref();
       },
+      reopen,
     },
     changed: (name) => opened?.changed(name),
     start,
@@ -101,7 +118,7 @@ export function openTransport(needs: TransportNeeds): DaemonTransport {
     async stop() {
       const isWell = opened?.transport.health().problem === undefined;
       if (isWell) await opened?.transport.turn({ fetch: false, push: true });
-      await opened?.transport.stop();
+      await end();
     },
   };
 }
@@ -122,19 +139,14 @@ function open(needs: TransportNeeds): Opened | undefined {
 function openWith(needs: TransportNeeds, settings: GitSettings): Opened {
   const { agent, queue, places, log, pulled, failed } = needs;
   const disk = nodeDisk();
-  const { paths } = agent.place;
-  const host = openHostState(disk, transportPaths(places, paths.wireKey), settings.remote.url);
-  const folder = localFolder(disk, places, agent.place);
-  const transport = new GitTransport({
-    world: {
-      ...{ disk, log, failed, env: process.env },
-      clock: { wallMs: () => Date.now(), monoMs: () => agent.monoMs() },
-      random: () => Math.random(),
-      cadenceMs: () => agent.cadenceMs(),
-    },
-    ...{ settings, host, folder, paths },
-    isOurs: (name, line) => agent.isOurLine(name, line),
-    keep: (name, lines) => keepLines(disk, paths, name, lines),
+  const user = {
+    ...{ disk, places, place: agent.place },
+    isOurs: (name: string, line: Uint8Array) => agent.isOurLine(name, line),
+  };
+  const { transport, host, folder } = buildGit(user, settings, {
+    ...{ env: process.env, log, failed },
+    monoMs: () => agent.monoMs(),
+    cadenceMs: () => agent.cadenceMs(),
   });
   const tell = tellTroubles(agent, queue, log);
   transport.onPulled(({ troubles }) => {

@@ -1,10 +1,9 @@
 import { contextOf, ownLine } from "../../agent/session/environment.ts";
 import { loadPlace } from "../../agent/config/agent-config.ts";
-import { keepLines, localFolder } from "../../daemon/transport/local-side.ts";
+import { silentLogger } from "../../agent/session/world.ts";
+import { buildGit } from "../../daemon/transport/build-git.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { agentPathsOn, type SetupHost } from "../host.ts";
-import { GitTransport } from "../../transport/git/git-transport.ts";
-import { openHostState } from "../../transport/host-state.ts";
 import type { TransportHealth } from "../../transport/port.ts";
 import {
   readTransportSettings,
@@ -69,21 +68,17 @@ export async function exchangeOnce(
     ...{ wireDir: report.wire_dir, handle: report.handle, peers },
   });
   const context = contextOf(place);
-  const transport = new GitTransport({
-    world: {
-      ...{ disk, env },
-      clock: { wallMs: () => Date.now(), monoMs: () => performance.now() },
-      random: () => Math.random(),
-      cadenceMs: () => place.cadences.T0_HEADS_DOWN,
-      log: { warn: () => undefined },
-      failed: (error) => {
-        throw error;
-      },
+  const user = {
+    ...{ disk, places, place },
+    isOurs: (log: string, line: Uint8Array) => ownLine(log, line, context) !== undefined,
+  };
+  const { transport } = buildGit(user, settings, {
+    ...{ env, log: silentLogger },
+    monoMs: () => performance.now(),
+    cadenceMs: () => place.cadences.T0_HEADS_DOWN,
+    failed: (error) => {
+      throw error;
     },
-    ...{ settings, paths: place.paths, folder: localFolder(disk, places, place) },
-    host: openHostState(disk, paths, settings.remote.url),
-    isOurs: (log, line) => ownLine(log, line, context) !== undefined,
-    keep: (log, lines) => keepLines(disk, place.paths, log, lines),
   });
   try {
     await transport.turn({ fetch: true, push: true });

@@ -18,12 +18,11 @@ export async function takeWire(
   { disk }: SetupHost,
   looked: LookedRemote,
   wireDir: string,
-  named: readonly string[],
+  roster: readonly string[],
 ): Promise<void> {
   refuseOtherFolder({ disk }, looked, wireDir);
   disk.makeFolder(wireDir, ONE_USER.folderMode);
   const { config } = looked;
-  const roster = config === undefined || config.roster.length === 0 ? named : config.roster;
   const layout = config?.layout ?? "pairwise";
   const wire = wireFiles(layout, roster);
   const folders = layout === "outbox" ? ["trust", "archive", "outbox"] : ["trust", "archive"];

@@ -105,7 +105,11 @@ function planSide(host: SetupHost, request: JoinRequest, agrees: Agreement): Age
   };
 }
 
-function rosterOf(config: WireConfig, { handle, peers }: JoinRequest): readonly string[] {
+/** Who is on the wire. Throws DeaddropError for who is not, and where nobody says it. */
+export function rosterOf(
+  config: Pick<WireConfig, "roster">,
+  { handle, peers }: Pick<JoinRequest, "handle" | "peers">,
+): readonly string[] {
   if (config.roster.length === 0) {
     if (peers.length === 0) {
       throw new DeaddropError("usage", "this wire does not say who is on it", {

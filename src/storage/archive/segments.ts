@@ -91,7 +91,8 @@ function entriesIn(disk: Disk, folder: string, isOwners: IsOwners): string[] {
   }
 }
 
-function numberOf(entry: string, name: string): number | undefined {
+/** Which segment of that log a file in the archive is, by its name; undefined: none of it. */
+export function numberOf(entry: string, name: string): number | undefined {
   if (!entry.startsWith(`${name}.`)) return undefined;
   const rest = /^(?:([1-9][0-9]{0,8})\.)?jsonl(?:\.gz)?$/.exec(entry.slice(name.length + 1));
   if (rest === null) return undefined;

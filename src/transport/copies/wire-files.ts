@@ -1,3 +1,4 @@
+import { isYear, numberOf } from "../../storage/archive/segments.ts";
 import { makeLayout, type Layout, type Log } from "../../wire/layout.ts";
 
 /**
@@ -9,15 +10,15 @@ import { makeLayout, type Layout, type Log } from "../../wire/layout.ts";
  * - `other`: of the repository, not of the wire; it is left alone.
  */
 export type WireFile =
-  | { readonly is: "log"; readonly log: Log; readonly segment?: SegmentPlace }
-  | { readonly is: "shared"; readonly name: SharedName; readonly segment?: SegmentPlace }
+  | { readonly is: "log"; readonly log: Log; readonly segment?: PartPlace }
+  | { readonly is: "shared"; readonly name: SharedName; readonly segment?: PartPlace }
   | { readonly is: "document"; readonly owner: string | undefined }
   | { readonly is: "other" };
 
 export type SharedName = "decisions" | "incident_log";
 
 /** Where an archived part belongs among those of its file: by year, then by number. */
-export interface SegmentPlace {
+export interface PartPlace {
   readonly year: number;
   readonly number: number;
 }
@@ -27,7 +28,8 @@ export const SHARED_FILES: readonly SharedName[] = ["decisions", "incident_log"]
 const DOCUMENTS = new Set(["config.json", "tiers.json", "PROTOCOL.md", "trust.json", "SAFE_MODE"]);
 /** What people and hosts keep in a repository. */
 const OTHERS = /^(?:\.gitattributes|\.gitignore|\.github\/.+|(?:README|LICENSE|CHANGELOG)[^/]*)$/;
-const SEGMENT = /^archive\/(\d{4})\/(.+?)(?:\.([1-9]\d{0,8}))?\.jsonl$/;
+/** Archived parts of a wire that is shared are not packed. */
+const PART = /^archive\/([^/]+)\/([^/]+)\.jsonl$/;
 
 /** What paths are, on the wire of that layout. */
 export interface WireFiles {
@@ -52,24 +54,22 @@ export function wireFiles(kind: Layout["kind"], roster: readonly string[]): Wire
   return {
     layout,
     paths: [...known.keys()],
-    of: (path) =>
-      known.get(path) ??
-      (OTHERS.test(path)
-        ? { is: "other" }
-        : SEGMENT.test(path)
-          ? segmentOf(path, layout)
-          : undefined),
+    of: (path) => known.get(path) ?? (OTHERS.test(path) ? { is: "other" } : partOf(path, layout)),
   };
 }
 
 /** A handle may end in a number: the longest name of a log that fits is meant. */
-function segmentOf(path: string, layout: Layout): WireFile | undefined {
-  const [, year = "", stem = "", number] = SEGMENT.exec(path) ?? [];
-  const whole = number === undefined ? stem : `${stem}.${number}`;
-  const first = fileNamed(whole, layout);
-  if (first !== undefined) return { ...first, segment: { year: Number(year), number: 1 } };
-  const later = number === undefined ? undefined : fileNamed(stem, layout);
-  return later && { ...later, segment: { year: Number(year), number: Number(number) } };
+function partOf(path: string, layout: Layout): WireFile | undefined {
+  const [, year = "", stem = ""] = PART.exec(path) ?? [];
+  if (!isYear(year)) return undefined;
+  for (const name of [stem, stem.replace(/\.\d+$/, "")]) {
+    const file = fileNamed(name, layout);
+    const number = numberOf(`${stem}.jsonl`, name);
+    if (file !== undefined && number !== undefined) {
+      return { ...file, segment: { year: Number(year), number } };
+    }
+  }
+  return undefined;
 }
 
 function fileNamed(
@@ -84,9 +84,9 @@ function fileNamed(
 
 /** The archived parts of a file first, in their order, then the live one. */
 export function inOrder(
-  parts: readonly { readonly path: string; readonly segment: SegmentPlace | undefined }[],
+  parts: readonly { readonly path: string; readonly segment: PartPlace | undefined }[],
 ): string[] {
-  const rank = ({ segment }: { readonly segment: SegmentPlace | undefined }): number =>
+  const rank = ({ segment }: { readonly segment: PartPlace | undefined }): number =>
     segment === undefined ? Infinity : segment.year * 1e9 + segment.number;
   return parts.toSorted((a, b) => rank(a) - rank(b)).map(({ path }) => path);
 }

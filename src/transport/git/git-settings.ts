@@ -51,7 +51,7 @@ function safeSettings({ scheme }: Pick<RemoteUrl, "scheme">): readonly string[] 
   return [...SAFE, `protocol.${scheme}.allow=always`].flatMap((each) => ["-c", each]);
 }
 
-/** What git may know of our environment. `config`: the file that stands for the user's configuration. */
+/** What git may know of our environment. `config`: the file that git reads in place of the user's configuration. */
 function safeEnvironment(env: NodeJS.ProcessEnv, config: string): NodeJS.ProcessEnv {
   const passed = PASSED_ON.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]]));
   return {

@@ -52,6 +52,7 @@ export class GitTransport implements Transport {
   #fetchedMs: number | undefined;
   #pushedMs: number | undefined;
   #waiting = 0;
+  #isEnded = false;
 
   constructor(options: GitTransportOptions) {
     this.#options = options;
@@ -68,6 +69,7 @@ export class GitTransport implements Transport {
   }
 
   async stop(): Promise<void> {
+    this.#isEnded = true;
     this.#opened?.repository.stop();
     await this.#schedule.stop();
     this.#options.host.close();
@@ -148,7 +150,8 @@ export class GitTransport implements Transport {
   /** What git says of our own repository: it holds nothing that cannot be fetched again. */
   #localTrouble(error: unknown): unknown {
     if (!(error instanceof GitFailed)) return error;
-    this.#opened?.repository.discard();
+    // What we have killed ourselves says nothing of the repository.
+    if (!this.#isEnded) this.#opened?.repository.discard();
     this.#opened = undefined;
     this.#known = undefined;
     return new TransportError("local", error.message, {

@@ -132,6 +132,11 @@ it.each([
     for (const { agent } of sides) agent.child.stdin?.write("enough\n");
     const proposals = (handle: Handle) => wire.json<Proposal[]>(handle, "proposals");
     await until("no proposal is open", async () => {
+      // An agent that has ended acks nothing: say why, and do not wait.
+      for (const { agent } of sides) {
+        const { exitCode, signalCode } = agent.child;
+        expect([exitCode, signalCode], agent.stderr()).toEqual([null, null]);
+      }
       const all = [...(await proposals("forge")), ...(await proposals("scribe"))];
       return all.length > 0 && all.every(({ status }) => status !== "open");
     });

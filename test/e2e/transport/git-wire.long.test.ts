@@ -169,7 +169,7 @@ test(`nothing is lost or twice when daemons are killed ${KILLS} times`, async ()
   for (const machine of [forge, scribe]) await machine.does("audit");
 });
 
-test("a partition expires nothing, and what was written meanwhile arrives", async () => {
+test("what both sides write in a partition arrives after it", async () => {
   const { forge, scribe, remote } = await pair();
   const daemons = [await running(forge), await running(scribe)];
   renameSync(remote, `${remote}.away`);

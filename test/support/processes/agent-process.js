@@ -7,7 +7,6 @@ const { openWire } = await import(library);
 const EXPECTED = new Set(["DeaddropError", "StorageError"]);
 
 let isSending = true;
-const wire = await openWire(dir, { as: handle });
 
 function outgoing(at) {
   const body = { by: process.pid, at, text: "x".repeat((at * 37) % 1_500) };
@@ -25,6 +24,17 @@ async function attempt(work) {
     return undefined;
   }
 }
+
+/** The daemon of a machine under load may be slow to answer, or be killed just now. */
+async function opened() {
+  for (;;) {
+    const wire = await attempt(() => openWire(dir, { as: handle }));
+    if (wire !== undefined) return wire;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+const wire = await opened();
 
 async function send(...messages) {
   const answer = await attempt(() => wire.send(...messages));

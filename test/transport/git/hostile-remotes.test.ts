@@ -271,19 +271,29 @@ describe("nothing runs", () => {
         "",
       ].join("\n"),
     );
-    scene.tamper((clone) => {
-      writeFileSync(join(clone, ".gitattributes"), "* filter=evil\n");
-      writeFileSync(
-        join(clone, ".gitmodules"),
-        `[submodule "x"]\n\tpath = x\n\turl = ext::touch ${marks}/sub\n`,
-      );
-    });
     const again = scene.host("forge");
     again.append(FORGE, "f2\n");
-    // An fsck of git may refuse the whole of it; then nothing was taken either.
-    await again.turn();
-    expect(existsSync(join(again.wire, ".gitmodules"))).toBe(false);
+    expect(await again.turn()).toBeUndefined();
+    expect(scene.inRemote(FORGE)).toBe("f1\nf2\n");
+    scene.tamper((clone) => writeFileSync(join(clone, ".gitattributes"), "* filter=evil\n"));
+    again.append(FORGE, "f3\n");
+    expect(await again.turn()).toBeUndefined();
+    expect(scene.inRemote(FORGE)).toBe("f1\nf2\nf3\n");
     expect(readdirSync(marks)).toEqual([]);
+  });
+
+  it("of a submodule whose URL is a command; it is named", async () => {
+    const mark = join(scene.root, "mark");
+    scene.tamper((clone) =>
+      writeFileSync(
+        join(clone, ".gitmodules"),
+        `[submodule "x"]\n\tpath = x\n\turl = ext::touch ${mark}\n`,
+      ),
+    );
+    const problem = await forge.turn();
+    expect([problem, ...forge.troubles()].join()).toContain(".gitmodules");
+    expect(existsSync(join(forge.wire, ".gitmodules"))).toBe(false);
+    expect(existsSync(mark)).toBe(false);
   });
 
   it("where git is missing or too old; it is named", async () => {

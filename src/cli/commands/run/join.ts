@@ -69,9 +69,9 @@ export async function run(cli: Cli, folder: string | undefined, flags: Flags): P
 /** A wire that is shared through a git repository. Spec 5.2. */
 async function joinRemote(cli: Cli, host: SetupHost, url: string, flags: Flags): Promise<void> {
   const wireDir = remoteWireDir(cli, flags);
-  const named = [ownHandle(cli, flags), ...peerHandles(flags)];
+  const who = { handle: ownHandle(cli, flags), peers: peerHandles(flags) };
   const dryRun = flags.dryRun === true;
-  const at = { wireDir, named, branch: flags.branch, dryRun };
+  const at = { ...who, wireDir, branch: flags.branch, dryRun };
   const looked = await wireFromRemote(cli, host, url, at);
   try {
     if (dryRun) {

@@ -13,6 +13,7 @@ import { confirmOperator } from "../../input/confirm.ts";
 import { findHandle, findWire, withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { emit, table, type Paint } from "../../output/output.ts";
+import { askTransports } from "../../transport/local-daemons.ts";
 import { exchange } from "../../transport/sharing-by-remote.ts";
 
 interface SwitchFlags extends GlobalFlags {
@@ -134,6 +135,8 @@ async function switchTo(cli: Cli, to: string, flags: SwitchFlags): Promise<void>
     });
   }
   const { host, place, paths } = placeOf(cli, flags);
+  const { wireDir, wireKey } = place.paths;
+  const agent = { wireDir, wireKey, handle: place.handle };
   const looked =
     flags.remote === undefined
       ? undefined
@@ -150,11 +153,17 @@ async function switchTo(cli: Cli, to: string, flags: SwitchFlags): Promise<void>
       word: "switch",
     };
     await confirmOperator(cli, flags, action, place.paths.operatorJournal);
-    movePin(host, place, paths, looked);
+    // A transport that still runs would note the old remote again.
+    await askTransports(host, agent, "close");
+    try {
+      movePin(host, place, paths, looked);
+    } catch (error) {
+      await askTransports(host, agent, "reopen");
+      throw error;
+    }
   } finally {
     looked?.close();
   }
-  const { wireDir } = place.paths;
   const { wireId } = place.config;
   await exchange(cli, host, {
     ...{ wire_dir: wireDir, handle: place.handle, wire_id: wireId ?? null },

@@ -1,0 +1,35 @@
+import type { TransportAct } from "../../api/transport.ts";
+import { connectDaemon } from "../../client/socket-client.ts";
+import { agentsHere } from "../../daemon/transport/local-side.ts";
+import type { SetupHost } from "../../setup/host.ts";
+import { agentPaths } from "../../storage/paths.ts";
+
+/** An agent on a wire, by its private folders. */
+export interface AgentOnWire {
+  readonly wireDir: string;
+  readonly wireKey: string;
+  readonly handle: string;
+}
+
+/**
+ * Asks the transports of all agents of this user on this wire, as far as their daemons run: they share
+ * one setting. Answers the handles of those that did it.
+ */
+export async function askTransports(
+  { disk, places }: SetupHost,
+  { wireDir, wireKey, handle }: AgentOnWire,
+  act: TransportAct,
+): Promise<ReadonlySet<string>> {
+  const asked = new Set<string>();
+  for (const each of agentsHere(disk, places, wireKey, handle)) {
+    const daemon = await connectDaemon(agentPaths(places, { wireDir, wireKey, handle: each }));
+    if (daemon === undefined) continue;
+    try {
+      await daemon.call("transport", { act });
+      asked.add(each);
+    } finally {
+      daemon.close();
+    }
+  }
+  return asked;
+}
