@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import { expect } from "vitest";
+import type { AgentPaths } from "../../../src/storage/paths.ts";
 import { makeLayout, type Log } from "../../../src/wire/layout.ts";
 import { parseMessage, type Message } from "../../../src/wire/message.ts";
 import { FALSE_ALARMS } from "./false-alarms.ts";
@@ -11,17 +12,23 @@ interface Standing {
   readonly message: Message;
 }
 
+/** What is looked at of a wire: one folder of it, and the agents with their private files. */
+export type CheckedWire = Pick<
+  SimulatedWire,
+  "roster" | "agent" | "lines" | "read"
+> & { paths(handle: string): Pick<AgentPaths, "inbox"> };
+
 /**
  * Checks the promises of docs/reliability.md on a simulated wire. It remembers each line that it has
  * seen in a log, also one that a power cut has taken back, and each answer that a sender got.
  */
 export class PromiseChecker {
-  readonly #wire: SimulatedWire;
+  readonly #wire: CheckedWire;
   readonly #logs: readonly Log[];
   readonly #bytesAt = new Map<string, string>();
   readonly #promised: { readonly log: string; readonly id: string }[] = [];
 
-  constructor(wire: SimulatedWire, kind: "pairwise" | "outbox" = "pairwise") {
+  constructor(wire: CheckedWire, kind: "pairwise" | "outbox" = "pairwise") {
     this.#wire = wire;
     this.#logs = [...makeLayout(kind, wire.roster).logs.values()];
   }

@@ -11,7 +11,7 @@ import { newPeer, type Peer, type TrustStore } from "../../../src/trust/store.ts
 import { serialiseTrustStore } from "../../../src/trust/trust-file.ts";
 import { makeLayout } from "../../../src/wire/layout.ts";
 import { keyId, publicKeyOf } from "../../../src/wire/signature.ts";
-import type { MemoryProcess } from "../disk/memory-disk.ts";
+import type { Disk } from "../../../src/storage/disk/disk.ts";
 
 /** A Monday morning, UTC: where scenes begin. */
 export const BEGIN_MS = Date.UTC(2026, 5, 1, 9);
@@ -59,15 +59,27 @@ export interface SceneOptions {
 
 type Seeds = ReadonlyMap<string, Uint8Array>;
 
+/** Where a scene is on its disk. */
+export interface SceneGround {
+  readonly wireDir: string;
+  /** Who has a home there; all of the roster unless said. */
+  readonly members?: readonly string[];
+  homeOf(handle: string): string;
+}
+
+const GROUND: SceneGround = { wireDir: WIRE, homeOf: (handle) => `/home/${handle}` };
+
 /** Makes a wire with everybody's keys and pins; returns where each keeps its own. */
 export function makeScene(
-  process: MemoryProcess,
+  process: Disk,
   roster: readonly string[],
   options: SceneOptions,
   seeds: Seeds,
+  ground: SceneGround = GROUND,
 ): ReadonlyMap<string, Places> {
+  const { wireDir, members = roster } = ground;
   const { layout = "pairwise", signing, domains = {}, rateLimit = 600, wireId } = options;
-  process.makeFolder(WIRE, 0o700);
+  process.makeFolder(wireDir, 0o700);
   const config = {
     wire_id: wireId ?? WIRE_ID,
     protocol_version: "v3.1",
@@ -81,24 +93,24 @@ export function makeScene(
     const text = typeof value === "string" ? value : `${JSON.stringify(value)}\n`;
     process.replace(path, Buffer.from(text, "utf8"), 0o600);
   };
-  write(join(WIRE, "config.json"), config);
-  write(join(WIRE, "tiers.json"), TIERS);
-  if (layout === "outbox") process.makeFolder(join(WIRE, "outbox"), 0o700);
-  process.makeFolder(join(WIRE, "archive"), 0o700);
+  write(join(wireDir, "config.json"), config);
+  write(join(wireDir, "tiers.json"), TIERS);
+  if (layout === "outbox") process.makeFolder(join(wireDir, "outbox"), 0o700);
+  process.makeFolder(join(wireDir, "archive"), 0o700);
   const logs = [...makeLayout(layout, roster).logs.values()].map(({ path }) => path);
   for (const path of [...logs, "decisions.jsonl", "incident_log.jsonl"]) {
-    process.open(join(WIRE, path), "append").close();
+    process.open(join(wireDir, path), "append").close();
   }
   const all = new Map<string, Places>();
-  for (const [handle, seed] of seeds) {
-    const home = `/home/${handle}`;
+  for (const [handle, seed] of [...seeds].filter(([each]) => members.includes(each))) {
+    const home = ground.homeOf(handle);
     const places = placesFrom({ HOME: home }, home);
     makeIdentity(process, identityPaths(places, handle), handle, seed);
     // As a join leaves it: the operator has agreed to the policy.
-    const paths = agentPaths(places, { wireDir: WIRE, wireKey: wireId ?? WIRE_ID, handle });
+    const paths = agentPaths(places, { wireDir, wireKey: wireId ?? WIRE_ID, handle });
     preparePrivateFolders(process, paths);
     savePinned(process, paths, "config", Buffer.from(`${JSON.stringify(config)}\n`, "utf8"));
-    const place = loadPlace(process, places, { wireDir: WIRE, handle });
+    const place = loadPlace(process, places, { wireDir, handle });
     write(place.paths.trust, serialiseTrustStore(storeOf(handle, seeds, options)));
     all.set(handle, places);
   }
