@@ -25,6 +25,7 @@ export const SAMPLED_FILES = [
   "test/simulator/once-failed.test.ts",
   "test/storage/disk/lock-contenders.test.ts",
   "test/storage/own-log/log-writer-faults.test.ts",
+  "test/transport/conformance/*.test.ts",
 ];
 
 const { projects: _, ...test } = usual.test ?? {};

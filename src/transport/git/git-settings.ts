@@ -46,6 +46,14 @@ const OLDEST: readonly [major: number, minor: number] = [2, 32];
 /** One setting of the user's that git is given. */
 type Setting = readonly [name: string, value: string];
 
+/** For which repository and remote git is used, and until when. */
+interface GitUse {
+  readonly folder: string;
+  readonly remote: RemoteUrl;
+  readonly env: NodeJS.ProcessEnv;
+  readonly signal?: AbortSignal;
+}
+
 /** The `-c` arguments for a remote of that scheme. */
 function safeSettings({ scheme }: Pick<RemoteUrl, "scheme">): readonly string[] {
   return [...SAFE, `protocol.${scheme}.allow=always`].flatMap((each) => ["-c", each]);
@@ -72,10 +80,10 @@ function safeEnvironment(env: NodeJS.ProcessEnv, config: string): NodeJS.Process
  */
 export async function openGit(
   disk: Disk,
-  { folder, remote, env }: { folder: string; remote: RemoteUrl; env: NodeJS.ProcessEnv },
+  { folder, remote, env, signal }: GitUse,
 ): Promise<{ readonly git: Git; readonly signs: boolean }> {
   const config = join(folder, "git.config");
-  const plain: GitPlace = { folder, env: { ...env, HOME: env["HOME"] ?? homedir() }, settings: [] };
+  const plain: GitPlace = { folder, env: { ...env, HOME: env["HOME"] ?? homedir() }, settings: [], signal };
   await requireVersion(gitIn(plain));
   const taken = await settingsOfUser(gitIn(plain));
   disk.replace(config, Buffer.from(configText(taken), "utf8"), 0o600);
@@ -83,7 +91,7 @@ export async function openGit(
   const git = gitIn({
     folder,
     env: { ...safeEnvironment(env, config), GIT_SSH_COMMAND: sshCommand(env, ssh) },
-    settings: safeSettings(remote),
+    ...{ settings: safeSettings(remote), signal },
   });
   const signs = taken.some(([name, value]) => name === "commit.gpgsign" && value === "true");
   return { git, signs };

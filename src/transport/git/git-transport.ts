@@ -52,7 +52,7 @@ export class GitTransport implements Transport {
   #fetchedMs: number | undefined;
   #pushedMs: number | undefined;
   #waiting = 0;
-  #isEnded = false;
+  readonly #ended = new AbortController();
 
   constructor(options: GitTransportOptions) {
     this.#options = options;
@@ -69,8 +69,7 @@ export class GitTransport implements Transport {
   }
 
   async stop(): Promise<void> {
-    this.#isEnded = true;
-    this.#opened?.repository.stop();
+    this.#ended.abort();
     await this.#schedule.stop();
     this.#options.host.close();
   }
@@ -137,7 +136,10 @@ export class GitTransport implements Transport {
     const { remote, branch } = settings;
     const seen = openSeenRemote(disk, paths.seenRemote, remote.url);
     disk.makeFolder(paths.repository, PRIVATE_FOLDER);
-    const { git, signs } = await openGit(disk, { folder: paths.repository, remote, env });
+    const { git, signs } = await openGit(disk, {
+      ...{ folder: paths.repository, remote, env },
+      signal: this.#ended.signal,
+    });
     const repository = await openRepository(git, {
       folder: paths.repository,
       ...{ remote, branch, signs, handle: folder.handle },
@@ -150,8 +152,7 @@ export class GitTransport implements Transport {
   /** What git says of our own repository: it holds nothing that cannot be fetched again. */
   #localTrouble(error: unknown): unknown {
     if (!(error instanceof GitFailed)) return error;
-    // What we have killed ourselves says nothing of the repository.
-    if (!this.#isEnded) this.#opened?.repository.discard();
+    this.#opened?.repository.discard();
     this.#opened = undefined;
     this.#known = undefined;
     return new TransportError("local", error.message, {

@@ -22,8 +22,6 @@ export interface Repository {
   push(commit: string): Promise<boolean>;
   /** The name of the hash that ids are made with. */
   readonly format: "sha1" | "sha256";
-  /** Ends what runs. */
-  stop(): void;
   /** Removes all of it: something in it is damaged. */
   discard(): void;
 }
@@ -80,7 +78,6 @@ export async function openRepository(git: Git, place: RepositoryPlace): Promise<
         () => push(git, place, id),
         () => Promise.resolve(false),
       ),
-    stop: () => git.stop(),
     discard: () => clear(place),
   };
 }

@@ -3,12 +3,11 @@ import type { Readable, Writable } from "node:stream";
 import { MINUTE_MS } from "../../wire/durations.ts";
 import { TransportError } from "../port.ts";
 
-/** A call of git, to its end. Throws `GitFailed`, or TransportError when git cannot be run. */
-export interface Git {
-  (args: readonly string[], options?: GitOptions): Promise<Buffer>;
-  /** Ends what runs now: the daemon stops. */
-  stop(): void;
-}
+/**
+ * A call of git, to its end. Throws `GitFailed`, or TransportError when git cannot be run and when the
+ * transport has ended.
+ */
+export type Git = (args: readonly string[], options?: GitOptions) => Promise<Buffer>;
 
 export interface GitOptions {
   readonly input?: Uint8Array;
@@ -43,6 +42,8 @@ export interface GitPlace {
   /** Before each command: `-c name=value`. */
   readonly settings: readonly string[];
   readonly program?: string;
+  /** Ends each call that runs, and each that comes after: the daemon stops. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 const LOCAL_LIMIT_MS = 2 * MINUTE_MS;
@@ -53,21 +54,32 @@ const MAX_SAID_ROWS = 6;
 
 /** Runs git in that place. No shell; each call is a process group of its own, so nothing outlives it. */
 export function gitIn(place: GitPlace): Git {
-  const running = new Set<ChildProcessByStdio<Writable, Readable, Readable>>();
-  const git = (args: readonly string[], options: GitOptions = {}): Promise<Buffer> => {
+  const { signal } = place;
+  const isOver = (): boolean => signal?.aborted === true;
+  return async (args, options = {}) => {
+    if (isOver()) throw hasEnded();
     const child = spawn(place.program ?? "git", [...place.settings, ...args], {
       cwd: place.folder,
       env: { ...place.env, LC_ALL: "C", GIT_OPTIONAL_LOCKS: "0", GIT_TERMINAL_PROMPT: "0" },
       stdio: ["pipe", "pipe", "pipe"],
       detached: true,
     });
-    running.add(child);
-    return answerOf(child, args[0] ?? "", options).finally(() => running.delete(child));
+    const kill = (): void => killGroup(child);
+    signal?.addEventListener("abort", kill);
+    try {
+      return await answerOf(child, args[0] ?? "", options);
+    } catch (error) {
+      // What we have killed ourselves says nothing of the repository.
+      throw isOver() ? hasEnded() : error;
+    } finally {
+      signal?.removeEventListener("abort", kill);
+    }
   };
-  return Object.assign(git, {
-    stop: () => {
-      for (const child of running) killGroup(child);
-    },
+}
+
+function hasEnded(): TransportError {
+  return new TransportError("stopped", "the transport has ended", {
+    hint: "what was not pushed is pushed by the next start",
   });
 }
 

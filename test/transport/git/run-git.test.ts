@@ -24,6 +24,18 @@ it("a program that fails says why, without control characters and in few rows", 
   expect(String(error)).not.toMatch(/\u001b/);
 });
 
+it("the end of the transport ends a call that runs, and lets none begin", async () => {
+  const ended = new AbortController();
+  const mortal = gitIn({
+    ...{ folder, env: { PATH: process.env["PATH"] }, settings: [] },
+    ...{ program: "sleep", signal: ended.signal },
+  });
+  const running = mortal(["3600"]);
+  ended.abort();
+  await expect(running).rejects.toMatchObject({ code: "stopped" });
+  await expect(mortal(["0"])).rejects.toMatchObject({ code: "stopped" });
+});
+
 it("an answer that is too long ends the call", async () => {
   await expect(git(["--version"], { maxBytes: 3 })).rejects.toMatchObject({ why: "too much" });
 });
