@@ -83,7 +83,12 @@ export async function openGit(
   { folder, remote, env, signal }: GitUse,
 ): Promise<{ readonly git: Git; readonly signs: boolean }> {
   const config = join(folder, "git.config");
-  const plain: GitPlace = { folder, env: { ...env, HOME: env["HOME"] ?? homedir() }, settings: [], signal };
+  const plain: GitPlace = {
+    folder,
+    env: { ...env, HOME: env["HOME"] ?? homedir() },
+    settings: [],
+    signal,
+  };
   await requireVersion(gitIn(plain));
   const taken = await settingsOfUser(gitIn(plain));
   disk.replace(config, Buffer.from(configText(taken), "utf8"), 0o600);

@@ -13,10 +13,9 @@ interface Standing {
 }
 
 /** What is looked at of a wire: one folder of it, and the agents with their private files. */
-export type CheckedWire = Pick<
-  SimulatedWire,
-  "roster" | "agent" | "lines" | "read"
-> & { paths(handle: string): Pick<AgentPaths, "inbox"> };
+export type CheckedWire = Pick<SimulatedWire, "roster" | "agent" | "lines" | "read"> & {
+  paths(handle: string): Pick<AgentPaths, "inbox">;
+};
 
 /**
  * Checks the promises of docs/reliability.md on a simulated wire. It remembers each line that it has

@@ -33,7 +33,10 @@ describe.each(WAYS)("%s", (way) => {
     }
     await wire.check();
     const all = (of: string) => Array.from({ length: rounds }, (_, at) => `${of} ${at}`);
-    expect([wire.subjects("scribe"), wire.subjects("forge")]).toEqual([all("forge"), all("scribe")]);
+    expect([wire.subjects("scribe"), wire.subjects("forge")]).toEqual([
+      all("forge"),
+      all("scribe"),
+    ]);
   });
 
   test("gives a host that joins late all of the history, once", async () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { expect } from "vitest";
@@ -43,7 +43,7 @@ const LOOK_MS = 30_000;
 export class SharedWire {
   readonly way: Way;
   readonly roster: readonly string[];
-  readonly remote: string;
+  readonly #remote: string;
   readonly #root = mkdtempSync(join(tmpdir(), "deaddrop-shared-"));
   readonly #members: ReadonlyMap<string, Member>;
   readonly #layout: "pairwise" | "outbox";
@@ -55,8 +55,8 @@ export class SharedWire {
     this.way = way;
     this.roster = hosts.flat().toSorted();
     this.#layout = this.roster.length > 2 ? "outbox" : "pairwise";
-    this.remote = join(this.#root, "wire.git");
-    execFileSync("git", ["init", "--quiet", "--bare", "--initial-branch=main", this.remote]);
+    this.#remote = join(this.#root, "wire.git");
+    execFileSync("git", ["init", "--quiet", "--bare", "--initial-branch=main", this.#remote]);
     const members = hosts.flatMap((handles, host) =>
       handles.map((handle) => this.#newMember(handle, host)),
     );
@@ -71,6 +71,7 @@ export class SharedWire {
     const wireDir = join(this.#root, this.way === "folder" ? "wire" : `wire ${host}`);
     const home = join(this.#root, `home ${host}`);
     mkdirSync(home, { recursive: true });
+    if (!existsSync(wayOut({ home }))) symlinkSync(this.#remote, wayOut({ home }));
     const told = { notices: [], troubles: [] };
     return { handle, host, wireDir, home, told, places: undefined, process: undefined, lives: 0 };
   }
@@ -91,7 +92,7 @@ export class SharedWire {
     member.process = await startProcess(
       {
         ...place,
-        remote: this.way === "git" ? this.remote : undefined,
+        remote: this.way === "git" ? wayOut(member) : undefined,
         nowMs: () => this.#nowMs,
         random: seeded(host + member.lives),
       },
@@ -162,6 +163,8 @@ export class SharedWire {
   /** The answer "sent" is a promise that is checked at the end. */
   async say(from: string, draft: Partial<PlainDraft> & { subject: string }): Promise<string> {
     const { body = { text: draft.subject }, ...rest } = draft;
+    // A thread is named by its time: two that begin at the same one would be the same.
+    this.#nowMs += 1;
     const message = { to: ["*"], type: "feedback", ...rest, body: fromPlain(body) };
     const [answer] = await this.agent(from).send([[message]]);
     const lines = answer?.messages ?? [];
@@ -205,13 +208,13 @@ export class SharedWire {
     this.#nowMs += ms;
   }
 
-  /** The remote cannot be reached by anybody. */
-  part(): void {
-    renameSync(this.remote, `${this.remote}.away`);
+  /** The hosts of these agents cannot reach the remote. */
+  part(...handles: readonly string[]): void {
+    for (const handle of handles) rmSync(wayOut(this.#member(handle)));
   }
 
-  heal(): void {
-    renameSync(`${this.remote}.away`, this.remote);
+  heal(...handles: readonly string[]): void {
+    for (const handle of handles) symlinkSync(this.#remote, wayOut(this.#member(handle)));
   }
 
   /** Of each message to that agent, by its subject, in the order of its inbox. */
@@ -276,6 +279,11 @@ export class SharedWire {
     if (member === undefined) throw new Error(`${handle} is not in this scene`);
     return member;
   }
+}
+
+/** By which a host reaches the remote. */
+function wayOut({ home }: Pick<Member, "home">): string {
+  return join(home, "remote.git");
 }
 
 /** A file of a folder, of a log the archived lines too. */
