@@ -1,10 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
+import { bareIn, newHostFolder, removeHosts } from "../support/processes/hosts.ts";
 import { programPath, startSshd, whyNoSshd } from "../support/processes/own-sshd.ts";
-import { killChildren } from "../support/processes/real-processes.ts";
 import {
   asOurselves,
   givePolicy,
@@ -17,12 +16,10 @@ import { makeTeam, whyNoUsers, type UnixTeam } from "../support/processes/unix-u
 // The commands of docs/transports.md, between two homes that share nothing else.
 
 let team: UnixTeam | undefined;
-const made: string[] = [];
 afterEach(async () => {
-  await killChildren();
+  await removeHosts();
   team?.remove();
   team = undefined;
-  for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
 async function must(machine: MachineAlone, ...words: readonly string[]): Promise<void> {
@@ -36,14 +33,12 @@ async function must(machine: MachineAlone, ...words: readonly string[]): Promise
 }
 
 test("git by hand: each side commits its own files and merges the other's", async () => {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "deaddrop-git-")));
-  made.push(folder);
+  const folder = newHostFolder();
   const [forge, scribe] = ["forge", "scribe"].map((handle) =>
     machineAlone(folder, handle, asOurselves),
   ) as [MachineAlone, MachineAlone];
   givePolicy(forge);
-  const remote = join(folder, "wire.git");
-  spawnSync("git", ["init", "-q", "--bare", "--initial-branch=main", remote]);
+  const remote = bareIn(folder);
   const git = (machine: MachineAlone, ...args: readonly string[]) =>
     must(machine, "git", "-c", "user.name=d", "-c", "user.email=d@example.com", ...args);
 

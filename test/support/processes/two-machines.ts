@@ -16,10 +16,24 @@ export interface MachineAlone {
 
 type Begin = (program: string, ...args: readonly string[]) => Started;
 
+/** Where two agents share more than a transport. */
+interface Shared {
+  /** The name of the machine; one of its own unless said. */
+  readonly machine?: string;
+  /** The folder of the wire; one of that machine unless said. */
+  readonly wire?: string;
+}
+
 /** `begin` starts a process of the user whom the machine belongs to. */
-export function machineAlone(folder: string, handle: string, begin: Begin): MachineAlone {
-  const home = join(folder, `${handle}'s machine`);
-  const wire = join(home, "_coordination");
+export function machineAlone(
+  folder: string,
+  handle: string,
+  begin: Begin,
+  { machine = handle, ...shared }: Shared = {},
+): MachineAlone {
+  const home = join(folder, `${machine}'s machine`);
+  const wire = shared.wire ?? join(home, "_coordination");
+  mkdirSync(home, { recursive: true });
   mkdirSync(wire, { recursive: true });
   const env = [`HOME=${home}`, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null"];
   const program = (...words: readonly string[]) => begin("env", "-C", wire, ...env, ...words);
@@ -46,9 +60,9 @@ export function machineAlone(folder: string, handle: string, begin: Begin): Mach
 }
 
 /** The makers' policy, as `init` finds it there: beats that come soon enough for a test. */
-export function givePolicy({ wire }: MachineAlone): void {
-  const roster = ["forge", "scribe"];
-  const config = { wire_id: WIRE_ID, protocol_version: "v3.1", layout: "pairwise", roster };
+export function givePolicy({ wire }: MachineAlone, roster = ["forge", "scribe"]): void {
+  const layout = roster.length > 2 ? "outbox" : "pairwise";
+  const config = { wire_id: WIRE_ID, protocol_version: "v3.1", layout, roster };
   writeFileSync(join(wire, "config.json"), JSON.stringify(config));
   writeFileSync(join(wire, "tiers.json"), tiersText(1));
 }
