@@ -92,8 +92,8 @@ function waitFor(
     return [...told, ...block(step, `the request to ${target} ended without an answer`)];
   }
   if (nowMs - askedAtMs >= limits.stepTimeoutMs) {
-    const minutes = Math.round(limits.stepTimeoutMs / 6_000) / 10;
-    return [...told, ...block(step, `${target} has not reported within ${minutes} minutes`)];
+    const seconds = limits.stepTimeoutMs / 1_000;
+    return [...told, ...block(step, `${target} has not reported within ${seconds} s`)];
   }
   return told;
 }

@@ -10,21 +10,20 @@ export interface PlanPlaces {
   readonly project: string;
 }
 
-const OWN_NAME = /^plan\.(?:ya?ml|json)$/u;
 const AGENT = "agent";
 /** Letters of an id in the name of a file; a longer one is cut and told apart by its hash. */
 const MAX_FILE_NAME = 100;
 
 /**
- * `plan.yaml` has its folder for itself; what belongs to another file lies below the nearest `agent`
- * folder above it, else below one beside it. `id`: of the plan.
+ * A file in a folder with the name of its plan has that folder for itself; what belongs to another one
+ * lies below the nearest `agent` folder above it, else below one beside it. `id`: of the plan.
  */
 export function planPlaces(file: string, id: string): PlanPlaces {
   const folder = dirname(file);
   const above = agentAbove(folder);
   const project = above === undefined ? folder : dirname(above);
-  if (OWN_NAME.test(basename(file))) return { file, folder, project };
-  return { file, folder: join(project, AGENT, "artifacts", "plans", fileName(id)), project };
+  if (basename(folder) === fileName(id)) return { file, folder, project };
+  return { file, folder: newPlanFolder(project, id), project };
 }
 
 function agentAbove(folder: string): string | undefined {

@@ -175,10 +175,7 @@ describe("what the coordinator does", () => {
     [
       "a worker that hangs",
       { dispatch: asked(), nowMs: AT + 60_000 },
-      [
-        `asks: step a is blocked: bob has not reported within 1 minutes ${BLOCKED}`,
-        "mark a blocked",
-      ],
+      [`asks: step a is blocked: bob has not reported within 60 s ${BLOCKED}`, "mark a blocked"],
     ],
     [
       "a report that is there when the time is over counts",
