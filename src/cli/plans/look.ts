@@ -60,7 +60,7 @@ export async function validate(
   emit(cli, flags, { file, valid, steps, problems }, () =>
     rows([
       ...problems.map((problem) => problemText(basename(file), problem)),
-      valid ? `valid: ${steps ?? 0} steps` : "not valid",
+      valid ? `valid: ${steps ?? 0} step${steps === 1 ? "" : "s"}` : "not valid",
     ]),
   );
 }
