@@ -2,11 +2,10 @@ import { isJsonObject, fromPlain, toPlain, type JsonValue } from "../../wire/jso
 import { canonicalText, sha256Hex } from "../../wire/canonical.ts";
 import type { Step } from "../plan/plan.ts";
 import { planRequestId } from "../plan/request-id.ts";
+import { PLAN_STEP } from "../../protocol/requests/request-line.ts";
 import { check } from "../../wire/schemas.ts";
 import { quote } from "../../wire/quote.ts";
 
-/** `request_type` of the request for a step. Spec 7.5. */
-export const PLAN_STEP = "plan_step";
 /** Steps of a message that is not read. */
 const MAX_ATTEMPT = 1_000;
 

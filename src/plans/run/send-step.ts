@@ -1,4 +1,5 @@
 import type { Client } from "../../api/client.ts";
+import { PLAN_STEP } from "../../protocol/requests/request-line.ts";
 import { sendPrepared } from "../../sending/say-once.ts";
 import { cutSubject } from "../../sending/naming/parent.ts";
 import { canonicalText, sha256Hex } from "../../wire/canonical.ts";
@@ -39,7 +40,7 @@ export function answerStep(
     body: fromPlain({
       acks: eventId,
       request_id: requestId,
-      request_type: "plan_step",
+      request_type: PLAN_STEP,
       approve,
       reason,
     }),
@@ -59,17 +60,21 @@ export interface AskedStep {
 
 /** Ships the report on a step, once. Spec 7.5. */
 export function shipReport(client: Client, asked: AskedStep, report: Report): Promise<unknown> {
+  return sendOnce(client, reportDraft(asked, report), `plan-report:${asked.eventId}`);
+}
+
+/** The report on a step, as a message. */
+export function reportDraft(asked: AskedStep, report: Report): Draft {
   const body = fromPlain(report);
   const digest = sha256Hex(Buffer.from(canonicalText(body), "utf8"));
   const state = cutState(`step ${report.step_id}: ${report.outcome}`);
-  const draft: Draft = {
+  return {
     to: [asked.from],
     type: "ship",
     subject: cutSubject(`report: ${asked.subject}`),
     body: fromPlain({ state, request_id: asked.requestId, report, manifest_digest: digest }),
     correlationId: asked.thread,
   };
-  return sendOnce(client, draft, `plan-report:${asked.eventId}`);
 }
 
 /** Sends once: the key stands for what is said, whatever words a second call would choose. Spec 8.1. */

@@ -2,7 +2,7 @@ import type { Client } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import type { RequestView, ThreadMessage } from "../../api/views.ts";
 import type { Dispatch, WireReport } from "../coordinator/facts.ts";
-import { PLAN_STEP } from "../coordinator/step-request.ts";
+import { PLAN_STEP } from "../../protocol/requests/request-line.ts";
 import type { Plan } from "../plan/plan.ts";
 import { planRequestId } from "../plan/request-id.ts";
 import { readReport } from "../report/parse-report.ts";

@@ -1,10 +1,11 @@
 import type { Client } from "../../api/client.ts";
 import type { RequestView, ThreadMessage } from "../../api/views.ts";
 import { fromPlain } from "../../wire/json/json.ts";
-import { PLAN_STEP, readStepRequest, type StepRequest } from "../coordinator/step-request.ts";
+import { readStepRequest, type StepRequest } from "../coordinator/step-request.ts";
 import type { Report } from "../report/report.ts";
 import { answerStep, shipReport, type AskedStep } from "../run/send-step.ts";
 import { isReport, reportOf, threadOf } from "../run/wire-facts.ts";
+import { isBelieved, isStepForUs } from "./asked-steps.ts";
 import { failureReport, workStep, type Adapter } from "./work-step.ts";
 
 /** What happened, for the one who watches. */
@@ -81,12 +82,10 @@ class Worker {
     await Promise.all(this.#running.values());
   }
 
-  #isOpen({ request_type: type, target, from, refused, status, event_id: id }: RequestView) {
-    const { handle } = this.#outside.client;
-    const isOurs = type === PLAN_STEP && target === handle && from !== handle;
+  #isOpen(request: RequestView): boolean {
+    const { from, event_id: id } = request;
     const isAllowed = this.#options.from?.includes(from) ?? true;
-    const isAlive = status === "pending" || status === "approved";
-    return isOurs && isAllowed && isAlive && refused === null && !this.#settled.has(id);
+    return isAllowed && !this.#settled.has(id) && isStepForUs(this.#outside.client, request);
   }
 
   async #handle(request: RequestView): Promise<void> {
@@ -185,8 +184,4 @@ interface Work {
   /** The name of the request with a digest of what it asks. */
   readonly name: string;
   readonly request: StepRequest;
-}
-
-function isBelieved({ _meta: { tier } }: ThreadMessage): boolean {
-  return tier !== null && tier !== "UNTRUSTED";
 }
