@@ -4,7 +4,7 @@ import type { Disk } from "../../storage/disk/disk.ts";
 import type { Change } from "../plan/changes.ts";
 import { parsePlan, type PlanDocument } from "../plan/parse-plan.ts";
 import { problemText } from "../plan/problem.ts";
-import { changePlanFile, readPlanFile, validPlan } from "./plan-file.ts";
+import { changePlanFile, hashOfPlan, readPlanFile, validPlan } from "./plan-file.ts";
 
 /** The plan that is in force, beside a file that a person may change at any time. */
 export interface HeldPlan {
@@ -37,8 +37,9 @@ export function holdPlan(disk: Disk, file: string, tell: (text: string) => void)
 
   function look(): void {
     const now = looked();
+    if (now === undefined) return;
     if (now.ok) {
-      if (now.hash !== hash || broken !== undefined) take(now);
+      take(now);
       return;
     }
     if (broken === now.hash) return;
@@ -46,8 +47,10 @@ export function holdPlan(disk: Disk, file: string, tell: (text: string) => void)
     tell(`the plan was changed and is invalid; the old one stays in force:\n${now.text}`);
   }
 
-  function looked(): Looked {
+  /** Undefined: nothing has changed since the last look. */
+  function looked(): Looked | undefined {
     try {
+      if (hashOfPlan(disk, file) === (broken ?? hash)) return undefined;
       const { read, hash: next } = readPlanFile(disk, file);
       if (!read.ok) {
         const lines = read.problems.map((problem) => problemText(basename(file), problem));
@@ -79,7 +82,7 @@ export function holdPlan(disk: Disk, file: string, tell: (text: string) => void)
         return;
       }
       const changed = change(document);
-      if (!changed.ok) return;
+      if (!changed.ok) throw new DeaddropError("refused", changed.reason);
       const text = document.source.withEdits(changed.edits);
       const read = parsePlan(Buffer.from(text, "utf8"), basename(file));
       if (read.ok) document = read;

@@ -26,6 +26,11 @@ export function readPlanFile(disk: Disk, file: string): ReadPlan {
   return { read: parsePlan(bytes, basename(file)), hash: sha256Hex(bytes) };
 }
 
+/** What its text is now, without judging it. Throws when there is none. */
+export function hashOfPlan(disk: Disk, file: string): string {
+  return sha256Hex(bytesOf(disk, file).bytes);
+}
+
 /** The same, for those who can do nothing with a broken plan. Throws DeaddropError with the lines. */
 export function validPlan(disk: Disk, file: string): PlanDocument & { readonly hash: string } {
   const { read, hash } = readPlanFile(disk, file);

@@ -12,6 +12,7 @@ import { planRequestId } from "../plan/request-id.ts";
 import { failureReport, workStep, type Adapter } from "../work/work-step.ts";
 import type { HeldPlan } from "./held-plan.ts";
 import type { PlanPlaces } from "./plan-places.ts";
+import { makePatience } from "./patience.ts";
 import { keepLog, keepReport, localWork, noteBegun } from "./reports-folder.ts";
 import { sendStep } from "./send-step.ts";
 import { wireFacts } from "./wire-facts.ts";
@@ -72,8 +73,9 @@ export async function runPlan(
   outside: RunOutside,
 ): Promise<RunEnd> {
   const run = new Run(place, options, outside);
+  const patience = makePatience(outside);
   while (!outside.signal.aborted) {
-    const end = await run.round();
+    const end = await patience(() => run.round());
     if (end !== undefined) return end;
   }
   await run.ended();
@@ -87,6 +89,9 @@ class Run {
   /** Work of ours, by request id. */
   readonly #running = new Map<string, Promise<void>>();
   readonly #told = new Set<string>();
+  /** Requests that this process has sent. */
+  readonly #sent = new Set<string>();
+  #turn = 0;
   #failed: Error | undefined;
 
   constructor(place: RunPlace, options: RunOptions, outside: RunOutside) {
@@ -102,20 +107,35 @@ class Run {
     held.look();
     if (client?.viaDaemon === false) await client.ask("tick");
     const { plan } = held.document;
-    const facts: Facts = {
-      dispatches:
-        client === undefined ? new Map<string, Dispatch>() : await wireFacts(client, named(plan)),
-      local: this.#localFacts(plan),
-    };
-    const { owners, limits } = this.#options;
-    const effects = decidePlan({ plan, facts, owners }, this.#outside.nowMs(), limits);
+    this.#turn += 1;
     let isQuiet = true;
-    for (const effect of effects) {
-      if (effect.do === "end") return effect.outcome;
+    for (const effect of await this.#decide(plan, this.#turn)) {
+      if (effect.do === "end") return this.#end(plan, effect.outcome);
       isQuiet = !(await this.#carryOut(effect)) && isQuiet;
     }
     if (isQuiet) await this.#outside.sleep(RUN_POLL_MS);
     return undefined;
+  }
+
+  async #decide(plan: Plan, turn: number | "all"): Promise<PlanEffect[]> {
+    const { client } = this.#place;
+    const facts: Facts = {
+      dispatches:
+        client === undefined
+          ? new Map<string, Dispatch>()
+          : await wireFacts(client, named(plan), turn),
+      local: this.#localFacts(plan),
+    };
+    const { owners, limits } = this.#options;
+    return decidePlan({ plan, facts, owners }, this.#outside.nowMs(), limits);
+  }
+
+  /** All that came late is told before the end. */
+  async #end(plan: Plan, outcome: RunEnd): Promise<RunEnd> {
+    for (const effect of await this.#decide(plan, "all")) {
+      if (effect.do === "tell") this.#tell(effect.about, effect.text);
+    }
+    return outcome;
   }
 
   async ended(): Promise<void> {
@@ -141,15 +161,14 @@ class Run {
         this.#mark(effect.step, effect.status);
         return true;
       case "amend":
-        this.#change(effect.step, ({ plan }, step) => fixStep(plan, step, effect.error));
+        this.#amend(effect.step, effect.error);
         return true;
       case "keep_report":
         return keepReport(disk, places, effect.report);
       case "tell":
         return this.#tell(effect.about, effect.text);
       case "send":
-        await this.#send(stepNamed(held.document.plan, effect.step), effect.to);
-        return true;
+        return this.#send(stepNamed(held.document.plan, effect.step), effect.to);
       case "run":
         return this.#begin(stepNamed(held.document.plan, effect.step));
     }
@@ -164,6 +183,17 @@ class Run {
     this.#change(id, (_document, now) => ({ ok: true, edits: markEdits(now, status) }));
     const words = { in_progress: "started", complete: "complete", blocked: "blocked" } as const;
     if (status !== "pending") this.#say(words[status], id, `${step.owner}: ${step.description}`);
+  }
+
+  /** Where no step can be added, a person looks at it. */
+  #amend(id: string, error: string): void {
+    try {
+      this.#change(id, ({ plan }, step) => fixStep(plan, step, error));
+    } catch (refused) {
+      if (!(refused instanceof DeaddropError) || refused.code !== "refused") throw refused;
+      this.#tell({ step: id, level: "asks" }, `step ${id} is blocked: ${refused.message}`);
+      this.#mark(id, "blocked");
+    }
   }
 
   /** A step that a person has removed meanwhile is left alone. */
@@ -182,13 +212,17 @@ class Run {
     return false;
   }
 
-  async #send(step: Step | undefined, to: string): Promise<void> {
+  /** What waits for its log is not on the wire yet: it is sent again, which sends nothing. */
+  async #send(step: Step | undefined, to: string): Promise<boolean> {
     const { client, held } = this.#place;
-    if (step === undefined || client === undefined) return;
-    const planId = named(held.document.plan).id;
+    if (step === undefined || client === undefined) return false;
+    const request = stepRequest(named(held.document.plan).id, held.hash, step);
+    const isNew = !this.#sent.has(request.request_id);
+    this.#sent.add(request.request_id);
     try {
-      await sendStep(client, to, stepRequest(planId, held.hash, step));
-      this.#say("sent", step.id, `to ${to}`);
+      await sendStep(client, to, request);
+      if (isNew) this.#say("sent", step.id, `to ${to}`);
+      return isNew;
     } catch (error) {
       const isRefused =
         error instanceof DeaddropError &&
@@ -196,6 +230,7 @@ class Run {
       if (!isRefused) throw error;
       this.#tell({ step: step.id, level: "asks" }, `step ${step.id} is blocked: ${error.message}`);
       this.#mark(step.id, "blocked");
+      return true;
     }
   }
 

@@ -12,11 +12,13 @@ const MAX_REPORTS_READ = 32;
 
 /**
  * What the wire says of the attempts that a plan is at: only requests by agents that have run the plan
- * count, so nobody else makes a step look as if it had been sent. Spec 7.5.
+ * count, so nobody else makes a step look as if it had been sent. `turn`: what came after a step was
+ * complete is only told of, so each time one of those steps is looked at; "all": all of them. Spec 7.5.
  */
 export async function wireFacts(
   client: Client,
   plan: Plan & { readonly id: string },
+  turn: number | "all",
 ): Promise<ReadonlyMap<string, Dispatch>> {
   const asked = await client.view("requests");
   const byName = new Map<string, RequestView>();
@@ -27,17 +29,24 @@ export async function wireFacts(
     // The first one is the one that its owner works at.
     if (!byName.has(name)) byName.set(name, request);
   }
+  const done = plan.steps.filter(({ status }) => status === "complete");
+  const looked = turn === "all" ? undefined : done[turn % done.length];
   const found = new Map<string, Dispatch>();
   for (const step of plan.steps) {
     const request = byName.get(planRequestId(plan.id, step.id, step.attempt));
-    if (request !== undefined) found.set(step.id, await dispatchOf(client, request));
+    const isRead = step.status !== "complete" || turn === "all" || step === looked;
+    if (request !== undefined) found.set(step.id, await dispatchOf(client, request, isRead));
   }
   return found;
 }
 
-async function dispatchOf(client: Client, request: RequestView): Promise<Dispatch> {
+async function dispatchOf(
+  client: Client,
+  request: RequestView,
+  isRead: boolean,
+): Promise<Dispatch> {
   const { event_id: eventId, from, target, reason, asked_at: askedAt } = request;
-  const messages = await threadOf(client, eventId);
+  const messages = isRead ? await threadOf(client, eventId) : [];
   return {
     ...{ eventId, asker: from, target, reason },
     answer: answerOf(request),

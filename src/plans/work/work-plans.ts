@@ -5,6 +5,7 @@ import { readStepRequest, type StepRequest } from "../coordinator/step-request.t
 import type { Report } from "../report/report.ts";
 import { answerStep, shipReport, type AskedStep } from "../run/send-step.ts";
 import { isReport, reportOf, threadOf } from "../run/wire-facts.ts";
+import { makePatience, mayPass } from "../run/patience.ts";
 import { isBelieved, isStepForUs } from "./asked-steps.ts";
 import { failureReport, workStep, type Adapter } from "./work-step.ts";
 
@@ -43,10 +44,10 @@ const WORK_POLL_MS = 250;
  */
 export async function workPlans(outside: WorkOutside, options: WorkOptions): Promise<void> {
   const worker = new Worker(outside, options);
+  const patience = makePatience(outside);
   while (!outside.signal.aborted) {
-    if (!outside.client.viaDaemon) await outside.client.ask("tick");
-    const isIdle = await worker.look();
-    if (options.once && isIdle) return;
+    const isIdle = await patience(() => worker.look());
+    if (options.once && isIdle === true) return;
     await outside.sleep(WORK_POLL_MS);
   }
   await worker.ended();
@@ -71,6 +72,7 @@ class Worker {
   async look(): Promise<boolean> {
     if (this.#failed !== undefined) throw this.#failed;
     const { client } = this.#outside;
+    if (!client.viaDaemon) await client.ask("tick");
     const requests = await client.view("requests");
     for (const request of requests.filter((each) => this.#isOpen(each))) {
       await this.#handle(request);
@@ -145,6 +147,8 @@ class Worker {
     };
     const ended = work()
       .catch((error: unknown) => {
+        // The report is there: the next look ships it.
+        if (mayPass(error)) return;
         this.#failed ??= error instanceof Error ? error : new Error(String(error));
       })
       .finally(() => this.#running.delete(name));
