@@ -240,3 +240,24 @@ it("a peer may be asked before a run begins, and may say no", async () => {
   ann.close();
   expect(team.worked()).toEqual(["p a 1"]);
 });
+
+it("daemons that are killed and started again in the middle change nothing", async () => {
+  const team = await planTeam(["lead", "ann", "bob"]);
+  const file = team.write("plan.yaml", PLAN);
+  team.behave({ a: "hang" });
+  await team.worker("ann");
+  await team.worker("bob");
+  const running = team.run("lead", "plan", "run", file, "--yes");
+  await until("a is worked at", () => team.worked().length === 1);
+  for (const handle of ["lead", "ann"]) {
+    const daemon = team.daemons.get(handle);
+    daemon?.child.kill("SIGKILL");
+    await daemon?.ended;
+    await team.wire.daemon(handle);
+  }
+  team.write("go-on", "");
+  const ended = await running.ended;
+  expect([ended.code, ended.stderr]).toEqual([0, ""]);
+  expect(team.worked()).toEqual(["p a 1", "p b 1"]);
+  expect([team.said("request"), team.said("ship")].map(({ length }) => length)).toEqual([2, 2]);
+});

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { FinalReport } from "../../../src/plans/report/final-report.ts";
-import { makeWire, type Line, type LiveWire } from "./live-wire.ts";
+import { makeWire, type Daemon, type Line, type LiveWire } from "./live-wire.ts";
 import { BIN, start, until, type Ended, type Started } from "./real-processes.ts";
 
 const ADAPTER = fileURLToPath(new URL("plan-adapter.js", import.meta.url));
@@ -11,6 +11,7 @@ export const EXEC = `${process.execPath} ${ADAPTER}`;
 /** Agents with daemons on one wire, and a project in which they work at plans. */
 export interface PlanTeam {
   readonly wire: LiveWire;
+  readonly daemons: ReadonlyMap<string, Daemon>;
   readonly project: string;
   /** A file of the project. */
   write(name: string, text: string): string;
@@ -30,7 +31,8 @@ export interface PlanTeam {
 
 export async function planTeam(handles: readonly string[]): Promise<PlanTeam> {
   const wire = makeWire({ handles, config: { layout: "outbox" } });
-  await Promise.all(handles.map((handle) => wire.daemon(handle)));
+  const started = handles.map(async (handle) => [handle, await wire.daemon(handle)] as const);
+  const daemons = new Map(await Promise.all(started));
   const project = join(wire.folder, "project");
   mkdirSync(join(project, "agent"), { recursive: true });
   const run = (handle: string, ...args: readonly string[]): Started => {
@@ -42,6 +44,7 @@ export async function planTeam(handles: readonly string[]): Promise<PlanTeam> {
   const read = (name: string) => readFileSync(join(project, name), "utf8");
   return {
     wire,
+    daemons,
     project,
     run,
     read,
