@@ -63,7 +63,7 @@ export type RequestRead =
 
 /**
  * Reads what a peer asks for. `digest` is of what it asks: the same work asked for by two coordinators
- * has the same one, and a name that somebody else has used first stands for nothing. Spec 7.5.
+ * has the same one, and the name alone, which anybody can use first, says nothing. Spec 7.5.
  */
 export function readStepRequest(body: JsonValue): RequestRead {
   if (!isJsonObject(body)) return { ok: false, detail: "the body is no object" };

@@ -77,7 +77,7 @@ export function reportDraft(asked: AskedStep, report: Report): Draft {
   };
 }
 
-/** Sends once: the key stands for what is said, whatever words a second call would choose. Spec 8.1. */
+/** Sends once: a second call with this key sends nothing, also with other words. Spec 8.1. */
 export function sendOnce(client: Client, draft: Draft, name: string): Promise<unknown> {
   return sendPrepared(client, { draft }, { name, digest: sha256Hex(Buffer.from(name, "utf8")) });
 }
