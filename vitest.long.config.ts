@@ -8,6 +8,7 @@ export const SAMPLED_FILES = [
   "test/collab/machine/random-rounds.property.test.ts",
   "test/e2e/collab/at-once.test.ts",
   "test/e2e/disk/senders.test.ts",
+  "test/e2e/plans/take-over.test.ts",
   "test/faults/*.test.ts",
   "test/fuzz/fuzz.test.ts",
   "test/framing/frame.property.test.ts",

@@ -23,7 +23,7 @@ export interface MailLook {
  * Spec 8.2.
  */
 export function mailText(mail: MailView, { handle, nowMs }: MailLook): string {
-  const { unread, urgent, owed, overdue, notices } = mail;
+  const { unread, urgent, owed, overdue, notices, steps = 0 } = mail;
   const me = shortHandle(handle);
   const parts: string[] = [];
   if (unread > 0) {
@@ -41,6 +41,13 @@ export function mailText(mail: MailView, { handle, nowMs }: MailLook): string {
   if (owed > 0) {
     const late = overdue === 0 ? "" : `, ${overdue} of them overdue`;
     parts.push(`${me} owes ${counted(owed, "answer")}${late}.`);
+  }
+  if (steps > 0) {
+    parts.push(
+      steps === 1
+        ? `A step of a plan is waiting for ${me}.`
+        : `${steps} steps of plans are waiting for ${me}.`,
+    );
   }
   if (notices > 0) parts.push(`${me} has ${counted(notices, "unread notice")}.`);
   return `${MARK} ${parts.join(" ")} ${howToRead(me)}`;

@@ -3,7 +3,11 @@ import { createRequire } from "node:module";
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import { quote } from "./quote.ts";
 
-export const SCHEMA_NAMES = ["message", "config", "tiers", "trust", "decision"] as const;
+export const SCHEMA_NAMES = [
+  ...(["message", "config", "tiers", "trust", "decision"] as const),
+  // Draft-07, of which they use what both drafts have. Spec 7.3, 7.4.
+  ...(["agent-plan", "agent-report"] as const),
+] as const;
 export type SchemaName = (typeof SCHEMA_NAMES)[number];
 
 // The published files are beside `src` in the repository and beside `dist` in the package.
@@ -13,18 +17,19 @@ let compiler: Ajv2020 | undefined;
 
 /**
  * Checks plain data (`toPlain`) against `schemas/<name>.json`. The detail names the first fault:
- * where it is and what was expected there, such as `seq is 0; expected an integer from 1`.
+ * where it is and what was expected there, such as `seq is 0; expected an integer from 1`. `path` is
+ * the JSON pointer of it.
  */
 export function check(
   name: SchemaName,
   value: unknown,
-): { ok: true } | { ok: false; detail: string } {
+): { ok: true } | { ok: false; detail: string; path: string } {
   const validate = validatorOf(name);
   if (validate(value)) return { ok: true };
   // Of a failed anyOf, ajv names the branches first and the whole last.
   const error = validate.errors?.at(-1);
   if (error === undefined) throw new Error(`${name}.json: refused without an error`);
-  return { ok: false, detail: faultText(error) };
+  return { ok: false, detail: faultText(error), path: error.instancePath };
 }
 
 function validatorOf(name: SchemaName): ValidateFunction {
@@ -32,7 +37,11 @@ function validatorOf(name: SchemaName): ValidateFunction {
   if (known !== undefined) return known;
   // The schemas are ours and a test holds them against their own schema: to do it again here would
   // take a quarter of the time in which a command starts.
-  compiler ??= new Ajv2020({ verbose: true, meta: false, validateSchema: false });
+  compiler ??= new Ajv2020({
+    ...{ verbose: true, meta: false, validateSchema: false },
+    // Ids of plans may be numbers too.
+    allowUnionTypes: true,
+  });
   const validate = compiler.compile(load(`../../schemas/${name}.json`) as object);
   compiled.set(name, validate);
   return validate;

@@ -210,6 +210,17 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
     ["collab", "init", "--folder", EVIL, "--objective", EVIL, "--schema", EVIL],
     ["collab", "validate", "--folder", EVIL],
   ],
+  plan: [
+    ["plan", "status", EVIL],
+    ["plan", "validate", EVIL],
+    ["plan", "init", EVIL, "--id", EVIL],
+    ["plan", "set", EVIL, EVIL, "--plan", EVIL],
+    ["plan", "run", EVIL, "--local", "--exec", EVIL, "--yes"],
+  ],
+  report: [
+    ["report", "validate", EVIL],
+    ["report", "add", EVIL, "--plan", EVIL],
+  ],
   transport: [
     ["transport", "status"],
     ["transport", "switch", EVIL, "--yes", "--reason", EVIL],

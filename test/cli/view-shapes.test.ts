@@ -91,6 +91,8 @@ const NO_VIEW = [
     "mcp",
     "integrate",
     "collab",
+    "plan",
+    "report",
     "run",
     "hook",
     "config",

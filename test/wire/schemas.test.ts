@@ -216,9 +216,12 @@ describe("what is refused, and how it is said", () => {
   }
 });
 
+/** Plans and reports keep the draft of the format: test/plans/plan/parse-plan.test.ts looks at them. */
+const OF_THE_WIRE = SCHEMA_NAMES.filter((name) => !name.startsWith("agent-"));
+
 describe("the published files", () => {
   it("are JSON Schema 2020-12 with title and description", () => {
-    for (const name of SCHEMA_NAMES) {
+    for (const name of OF_THE_WIRE) {
       const schema = vectorFile<Record<string, unknown>>(`../../schemas/${name}.json`);
       expect(schema["$schema"]).toBe("https://json-schema.org/draft/2020-12/schema");
       expect(schema["$id"]).toBe(`urn:deaddrop:schema:${name}`);
@@ -244,7 +247,7 @@ describe("the published files", () => {
 });
 
 describe("the published schemas", () => {
-  it.each(SCHEMA_NAMES)("%s.json is a schema of the draft that it names", (name) => {
+  it.each(OF_THE_WIRE)("%s.json is a schema of the draft that it names", (name) => {
     const path = new URL(`../../schemas/${name}.json`, import.meta.url);
     const schema = JSON.parse(readFileSync(path, "utf8")) as object;
     const compiler = new Ajv2020();

@@ -6,6 +6,7 @@ import { IDENTITY_TOOLS } from "./tools/identity.ts";
 import { INBOX_TOOLS } from "./tools/inbox.ts";
 import { INCIDENT_TOOLS } from "./tools/incidents.ts";
 import { MESSAGE_TOOLS } from "./tools/messages.ts";
+import { PLAN_TOOLS } from "./tools/plans.ts";
 import { REQUEST_TOOLS } from "./tools/requests.ts";
 import { THREAD_TOOLS } from "./tools/threads.ts";
 
@@ -17,6 +18,7 @@ export const TOOLS: readonly AnyTool[] = [
   ...DECISION_TOOLS,
   ...CLAIM_TOOLS,
   ...REQUEST_TOOLS,
+  ...PLAN_TOOLS,
   ...INCIDENT_TOOLS,
   ...THREAD_TOOLS,
   ...IDENTITY_TOOLS,

@@ -1,7 +1,9 @@
 import { unreadNotices } from "../agent-notices/agent-notices-state.ts";
 import type { Env } from "../env.ts";
+import { PLAN_STEP } from "../requests/request-line.ts";
+import { requestKey } from "../requests/requests-state.ts";
 import type { State } from "../state.ts";
-import { pendingView } from "../threads/threads-view.ts";
+import { pendingView, type ObligationView } from "../threads/threads-view.ts";
 import { unreadCount, type UnreadLine } from "./receipts.ts";
 
 /** Up to which line of each log the unread messages are known to somebody. */
@@ -29,6 +31,8 @@ export interface MailView {
   /** Answers that our agent owes, and those of them whose time is over. */
   owed: number;
   overdue: number;
+  /** Steps of plans that wait for our agent's answer; absent when there are none. Spec 7.5. */
+  steps?: number;
   /** Whose messages are unread, and how many of each. */
   from: { handle: string; count: number }[];
   /** What is unread beyond the marks: how many, and the first ones, urgent ones before the others. */
@@ -60,7 +64,9 @@ export function mailView(state: State, env: Env, nowMs: number, marks: Marks): M
     fresh.push(...firstOf(later.map((each) => mailLine(each, owner))));
   }
   const owed = pendingView(state, env, nowMs).filter((each) => each.owed_by === env.self);
+  const steps = owed.filter((each) => isStep(state, each)).length;
   return {
+    ...(steps === 0 ? {} : { steps }),
     unread: unreadCount(state.receipts, env),
     notices: unreadNotices(state.agentNotices),
     urgent,
@@ -70,6 +76,11 @@ export function mailView(state: State, env: Env, nowMs: number, marks: Marks): M
     fresh: { count: freshCount, urgent: freshUrgent, lines: firstOf(fresh) },
     marks: next,
   };
+}
+
+/** An open request for a step of a plan. */
+function isStep({ requests }: State, { event_id: id, owed_by: by }: ObligationView): boolean {
+  return requests.requests.get(requestKey(id, by))?.requestType === PLAN_STEP;
 }
 
 function firstOf(lines: readonly MailLine[]): MailLine[] {

@@ -34,6 +34,8 @@ export type RequestLine =
 /** The types that mean something to a daemon, or have a command's help. */
 export const SHUTDOWN = "shutdown";
 export const PLAN_APPROVAL = "plan_approval";
+/** A step of a plan, for its owner. Spec 7.5. */
+export const PLAN_STEP = "plan_step";
 /** A request that says no type. */
 const NO_TYPE = "other";
 

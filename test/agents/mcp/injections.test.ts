@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { TOOLS } from "../../../src/agents/mcp/tool-table.ts";
 import type { Client } from "../../../src/api/client.ts";
 import type { InboxMessage, ThreadMessage, ViewName } from "../../../src/api/views.ts";
+import { stepRequest } from "../../../src/plans/coordinator/step-request.ts";
 import { newFrame } from "../../../src/framing/frame.ts";
 import { inboxText } from "../../../src/framing/message-text.ts";
 import { UNSAFE } from "../../../src/wire/quote.ts";
@@ -81,10 +82,41 @@ function message(attack: string): InboxMessage & ThreadMessage {
   };
 }
 
+const STEP_ID = "57e9".repeat(16);
+const STEP = stepRequest("p", "", {
+  ...{ id: "a", index: 0, description: "d", owner: "forge", status: "pending", deps: [] },
+  ...{ parallel: false, criteria: [], commands: [], files: [], riskNotes: undefined },
+  ...{ skill: "execute", attempt: 1 },
+});
+
+/** A step with the attack in every text of it, as far as the wire lets it pass. */
+function step(attack: string): object {
+  const text = attack.replaceAll(/\p{Surrogate}/gu, "?").slice(0, 4_000);
+  const words = { description: text, criteria: [text], commands: [text], files: [text] };
+  return { ...STEP, step: { ...STEP.step, ...words, risk_notes: text } };
+}
+
+function stepMessage(attack: string): object {
+  const { _meta: meta, ...fields } = message(attack);
+  return { ...fields, _meta: { ...meta, id: STEP_ID }, type: "request", body: step(attack) };
+}
+
 /** An agent whose views have the attack wherever a peer's words can be. */
 function clientOf(attack: string): Client {
   const ids = { event_id: ID, correlation_id: attack };
   const views: { [N in ViewName]?: unknown } = {
+    requests: [
+      {
+        ...{
+          ...ids,
+          event_id: STEP_ID,
+          request_id: STEP.request_id,
+          request_type: "plan_step",
+          from: "scribe",
+        },
+        ...{ target: "forge", subject: attack, status: "pending", refused: null, answer: null },
+      },
+    ],
     inbox_page: { messages: [message(attack)], more: 0, next: "1.1" },
     search_page: { messages: [message(attack)], next: null },
     news: { ready: true, unread: 1, notices: 1, urgent: 0, owed: 0, from: ["scribe"] },
@@ -127,7 +159,8 @@ function clientOf(attack: string): Client {
       ],
     },
   };
-  const view = async (name: ViewName) => views[name];
+  const view = async (name: ViewName, args?: { id?: string }) =>
+    name === "thread" && args?.id === STEP_ID ? [{ messages: [stepMessage(attack)] }] : views[name];
   return { handle: "forge", wireDir: "/wire", viaDaemon: true, view } as unknown as Client;
 }
 
@@ -139,6 +172,7 @@ const READING: readonly (readonly [string, Record<string, unknown>])[] = [
   ["search", { text: "x" }],
   ["notices", {}],
   ["pending", {}],
+  ["plan_next", {}],
   ["claims", {}],
   ["decisions", {}],
   ["check_decisions", { paths: ["src/a.ts"], text: MARK }],

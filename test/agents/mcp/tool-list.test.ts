@@ -40,7 +40,17 @@ describe("the list of tools", () => {
       ...["inbox", "mark_read", "notices", "wait_for_mail", "send_message", "reply"],
       ...["acknowledge", "accept", "reject", "counter", "respond"],
       ...["propose", "decisions", "check_decisions", "claim_paths", "release_paths", "claims"],
-      ...["request", "pending", "raise_incident", "thread", "search", "peers", "set_status"],
+      ...[
+        "request",
+        "pending",
+        "plan_next",
+        "plan_report",
+        "raise_incident",
+        "thread",
+        "search",
+        "peers",
+        "set_status",
+      ],
     ]);
   });
 
@@ -67,7 +77,7 @@ describe("the list of tools", () => {
         .sort();
     expect(named(({ annotations }) => annotations?.readOnlyHint === true)).toEqual([
       ...["check_decisions", "claims", "decisions", "inbox", "notices", "peers", "pending"],
-      ...["search", "thread", "wait_for_mail", "whoami"],
+      ...["plan_next", "search", "thread", "wait_for_mail", "whoami"],
     ]);
     expect(named(({ annotations }) => annotations?.destructiveHint === true)).toEqual([
       ...["accept", "raise_incident", "reject", "request", "respond"],
@@ -84,7 +94,7 @@ describe("the list of tools", () => {
     const framed = tools.filter(({ outputSchema }) => outputSchema === undefined);
     expect(framed.map(({ name }) => name).sort()).toEqual([
       ...["check_decisions", "claims", "decisions", "inbox", "notices", "pending"],
-      ...["search", "thread"],
+      ...["plan_next", "search", "thread"],
     ]);
   });
 });

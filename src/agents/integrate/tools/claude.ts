@@ -12,7 +12,7 @@ const EVENTS = ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "Sess
 /** Tools that change nothing. A test compares them with the table of tools. @internal */
 export const READING_TOOLS = [
   ...["whoami", "peers", "inbox", "notices", "wait_for_mail", "thread", "search"],
-  ...["decisions", "check_decisions", "claims", "pending"],
+  ...["decisions", "check_decisions", "claims", "pending", "plan_next"],
 ];
 const WAITING_EVENTS = ["SessionStart", "Stop"];
 

@@ -1,0 +1,121 @@
+import { basename } from "node:path";
+import { graphText, type GraphKind } from "../../plans/plan/graph.ts";
+import { unknownOwners, type Owners } from "../../plans/plan/owners.ts";
+import { problemAt, type PlanDocument } from "../../plans/plan/parse-plan.ts";
+import { isError, problemText, type Problem } from "../../plans/plan/problem.ts";
+import { readySteps } from "../../plans/plan/ready.ts";
+import { phasesOf, waitsFor } from "../../plans/run/phases.ts";
+import { readPlanFile } from "../../plans/run/plan-file.ts";
+import { planPlaces } from "../../plans/run/plan-places.ts";
+import { readRoles } from "../../plans/run/roles.ts";
+import { findWire, withClient, type Cli } from "../context.ts";
+import { emit, table } from "../output/output.ts";
+import { planAt, readAt, rows, type PlanFlags } from "./plan-place.ts";
+
+/** `deaddrop plan status`: which phase is done and what is missing; each step. Spec 7.2. */
+export function status(cli: Cli, flags: PlanFlags, named: string | undefined): void {
+  const { disk, file, document, places } = readAt(cli, named);
+  const { plan } = document;
+  const phases = phasesOf(disk, places, plan);
+  const steps = plan.steps.map(({ id, owner, status: state, attempt, description }) => ({
+    ...{ id, owner, status: state, attempt, description },
+    waits_for: waitsFor(plan, id) ?? null,
+  }));
+  const data = { plan_id: plan.id ?? null, file, folder: places.folder, phases, steps };
+  emit(cli, flags, data, (paint) => {
+    const cells = steps.map((step) => [
+      { text: step.id },
+      { text: step.status },
+      { text: step.owner },
+      { text: step.waits_for === null ? "" : `after ${step.waits_for}` },
+      { text: step.description.split("\n", 1)[0] ?? "" },
+    ]);
+    const done = phases.map(({ phase, done: isDone, missing }) => {
+      const lacks = missing.slice(0, 3).join(", ");
+      const more = missing.length > 3 ? ` and ${missing.length - 3} more` : "";
+      return isDone ? `${phase}: done` : `${phase}: missing ${lacks}${more}`;
+    });
+    return [
+      rows([`plan ${plan.id ?? "without a name"}: ${file}`, ...done]),
+      table(cells, paint, cli.stdout.columns),
+    ].join("\n");
+  });
+}
+
+/** `deaddrop plan validate`: exit code 1 when it cannot be used. With a wire, owners are looked up. */
+export async function validate(
+  cli: Cli,
+  flags: PlanFlags,
+  named: string | undefined,
+): Promise<void> {
+  const { disk, file } = planAt(cli, named);
+  const { read } = readPlanFile(disk, file);
+  const problems = [
+    ...(read.ok ? read.warnings : read.problems),
+    ...(read.ok ? await ownerProblems(cli, flags, file, read) : []),
+  ];
+  const valid = !problems.some(isError);
+  cli.exitCode = valid ? 0 : 1;
+  const steps = read.ok ? read.plan.steps.length : null;
+  emit(cli, flags, { file, valid, steps, problems }, () =>
+    rows([
+      ...problems.map((problem) => problemText(basename(file), problem)),
+      valid ? `valid: ${steps ?? 0} step${steps === 1 ? "" : "s"}` : "not valid",
+    ]),
+  );
+}
+
+/** Only where a wire is named: a plan needs none. */
+async function ownerProblems(
+  cli: Cli,
+  flags: PlanFlags,
+  file: string,
+  document: PlanDocument,
+): Promise<Problem[]> {
+  const isNamed = flags.wire !== undefined || (cli.env["DEADDROP_WIRE"] ?? "") !== "";
+  if (!isNamed) return [];
+  findWire(cli, flags);
+  const { disk } = planAt(cli, file);
+  const roles = readRoles(disk, planPlaces(file, document.plan.id ?? ""));
+  return withClient(cli, flags, async (client) => {
+    const { roster } = await client.view("whoami");
+    const owners: Owners = { runner: client.handle, roster, roles };
+    return unknownOwners(document.plan, owners).map(({ level, path, text }) =>
+      problemAt(document.source, level, path, text),
+    );
+  });
+}
+
+/** `deaddrop plan next`: the steps that may be begun. Spec 7.3. */
+export function next(
+  cli: Cli,
+  flags: PlanFlags & { owner?: string },
+  named: string | undefined,
+): void {
+  const { plan } = readAt(cli, named).document;
+  const ready = readySteps(plan).filter(
+    ({ owner }) => flags.owner === undefined || owner === flags.owner,
+  );
+  const data = ready.map(({ id, owner, description, files, attempt }) => ({
+    ...{ id, owner, description, files, attempt },
+  }));
+  emit(cli, flags, data, () =>
+    rows(
+      data.length === 0
+        ? ["no step is ready"]
+        : data.map((step) => `${step.id} ${step.owner}: ${step.description}`),
+    ),
+  );
+}
+
+/** `deaddrop plan graph`. Spec 7.3. */
+export function graph(
+  cli: Cli,
+  flags: PlanFlags & { format?: GraphKind },
+  named: string | undefined,
+) {
+  const { plan } = readAt(cli, named).document;
+  const { format = "mermaid" } = flags;
+  const text = graphText(plan, format);
+  emit(cli, flags, { format, graph: text }, () => text);
+}

@@ -1,0 +1,64 @@
+import { join } from "node:path";
+import { takeLock } from "../../storage/disk/lock.ts";
+import { nodeDisk } from "../../storage/disk/node-disk.ts";
+import { DeaddropError } from "../../api/errors.ts";
+import { privatePathsOf } from "../../client/private-paths.ts";
+import { workPlans, type WorkEvent } from "../../plans/work/work-plans.ts";
+import { findHandle, findWire, placesOf, withClient, type Cli } from "../context.ts";
+import { emit } from "../output/output.ts";
+import { adapterOf, type AdapterFlags } from "./adapter-flags.ts";
+import { rows, wrongUsage, type PlanFlags } from "./plan-place.ts";
+import { untilStopped } from "./stop-signal.ts";
+
+export interface WorkFlags extends PlanFlags, AdapterFlags {
+  from?: string[];
+  once?: boolean;
+  maxParallel?: number;
+}
+
+/** `deaddrop plan work`: the reference worker. Spec 7.5. */
+export async function work(cli: Cli, flags: WorkFlags): Promise<void> {
+  const adapter = adapterOf(cli, flags);
+  if (adapter === undefined) {
+    throw wrongUsage("a worker needs --exec", "name the program that does the steps");
+  }
+  const lock = workLock(cli, flags);
+  try {
+    await withClient(cli, flags, (client) =>
+      untilStopped((signal) => {
+        const { nowMs, sleep } = cli.clock;
+        const say = (event: WorkEvent): void => emit(cli, flags, event, () => textOf(event));
+        const { from, once = false, maxParallel = 1 } = flags;
+        return workPlans(
+          { client, nowMs, sleep, say, signal },
+          { adapter, from, once, maxParallel },
+        );
+      }),
+    );
+  } finally {
+    lock?.release();
+  }
+}
+
+/** One worker for an agent: a second one would take what the first works at for interrupted. */
+function workLock(cli: Cli, flags: WorkFlags): { release(): void } | undefined {
+  const at = { wireDir: findWire(cli, flags), handle: findHandle(cli, flags) };
+  const paths = privatePathsOf(placesOf(cli.env), at);
+  if (paths === undefined) return undefined;
+  const disk = nodeDisk();
+  disk.makeFolder(paths.stateDir, 0o700);
+  const since = new Date(cli.clock.nowMs()).toISOString();
+  const note = { pid: process.pid, role: "command" as const, since };
+  const attempt = takeLock(disk, join(paths.stateDir, "plan-work.lock"), note, 0);
+  if (attempt.ok) return attempt.lock;
+  const { holder } = attempt;
+  const who =
+    holder === undefined ? "another process" : `process ${holder.pid}, since ${holder.since}`;
+  throw new DeaddropError("already_running", `${at.handle} has a worker already: ${who}`, {
+    hint: "one worker takes the steps of an agent; give it --max-parallel to work at several",
+  });
+}
+
+function textOf({ event, step, from, detail }: WorkEvent): string {
+  return rows([`${event} ${step === "" ? "a step" : `step ${step}`} of ${from}: ${detail}`]);
+}

@@ -1,0 +1,26 @@
+/** Something that is wrong, or odd, in a plan. Lines and columns count from 1. */
+export interface Problem {
+  readonly level: "error" | "warning";
+  /** Undefined where it is about the whole document. */
+  readonly line: number | undefined;
+  readonly column: number | undefined;
+  readonly text: string;
+}
+
+/** Where something is in a document: keys and places in lists, from the top. */
+export type Path = readonly (string | number)[];
+
+export interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** As people read it: `plan.yaml:12:5: error: …`. */
+export function problemText(name: string, { level, line, column, text }: Problem): string {
+  const where = line === undefined ? name : `${name}:${line}:${column ?? 1}`;
+  return `${where}: ${level}: ${text}`;
+}
+
+export function isError({ level }: Problem): boolean {
+  return level === "error";
+}

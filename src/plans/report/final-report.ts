@@ -1,0 +1,136 @@
+import { sanitise } from "../../wire/quote.ts";
+import type { Plan, Status } from "../plan/plan.ts";
+import type { Check } from "./checks.ts";
+import type { Artifact, Outcome, StepReport } from "./report.ts";
+
+/** The end of a plan, as JSON has it. Spec 7.4. */
+export interface FinalReport {
+  readonly plan_id: string | null;
+  readonly task: string | null;
+  readonly made_at: string;
+  /** All steps are complete and all checks hold. */
+  readonly ok: boolean;
+  readonly steps: readonly FinalStep[];
+  readonly checks: readonly Check[];
+}
+
+export interface FinalStep {
+  readonly id: string;
+  readonly owner: string;
+  readonly description: string;
+  readonly status: Status;
+  readonly attempt: number;
+  /** Of the last attempt; null where there is none. */
+  readonly outcome: Outcome | null;
+  readonly details: string | null;
+  readonly error: string | null;
+  readonly artifacts: readonly Artifact[];
+  readonly reported_by: string | null;
+  readonly reported_at: string | null;
+}
+
+const CHECK_WORDS: Readonly<Record<Check["name"], string>> = {
+  steps_complete: "All steps are complete",
+  tests_passed: "All tests passed",
+  planned_files: "Reports name only planned files",
+  diff_files: "Only planned files changed",
+  diff_size: "The change is small enough",
+};
+/** Signs that are marks in Markdown or HTML. */
+const MARKS = /[\\`*_{}[\]()#|<>~&!]|^[-+=]/gu;
+
+export function finalReport(
+  plan: Plan,
+  reports: readonly StepReport[],
+  checks: readonly Check[],
+  nowMs: number,
+): FinalReport {
+  return {
+    plan_id: plan.id ?? null,
+    task: plan.task ?? null,
+    made_at: new Date(nowMs).toISOString(),
+    ok: checks.every(({ ok }) => ok),
+    steps: plan.steps.map((step): FinalStep => {
+      const { id, owner, description, status, attempt } = step;
+      const last = reports.findLast(({ report }) => report.step_id === id);
+      const report = last?.report;
+      return {
+        ...{ id, owner, description, status, attempt },
+        outcome: report?.outcome ?? null,
+        details: report?.details ?? null,
+        error: report?.error ?? null,
+        artifacts: report?.artifacts ?? [],
+        reported_by: last?.by ?? null,
+        reported_at: report?.timestamp ?? null,
+      };
+    }),
+    checks,
+  };
+}
+
+/** As Markdown; words of others are plain text in it, whatever they hold. */
+export function markdownReport(final: FinalReport): string {
+  const { steps, checks, plan_id: id, task, made_at: at } = final;
+  const rows = steps.map(
+    (step) =>
+      `| ${plain(step.id)} | ${plain(step.owner)} | ${step.status} | ${step.outcome ?? "no report"} | ${plain(firstRow(step.description))} |`,
+  );
+  const done = steps.filter(({ status }) => status === "complete").length;
+  return [
+    `# Plan ${plain(id ?? "without a name")}: ${final.ok ? "done" : "not done"}`,
+    "",
+    ...(task === null ? [] : [plain(task), ""]),
+    `${done} of ${steps.length} steps are complete. Written at ${at}.`,
+    "",
+    "## Checks",
+    "",
+    ...checks.flatMap(({ name, ok, details }) => [
+      `- ${ok ? "yes" : "**no**"}: ${CHECK_WORDS[name]}`,
+      ...details.map((detail) => `  - ${plain(detail)}`),
+    ]),
+    "",
+    "## Steps",
+    "",
+    "| step | owner | status | outcome | what |",
+    "| --- | --- | --- | --- | --- |",
+    ...rows,
+    ...steps.filter(({ outcome }) => outcome !== null).flatMap(sectionOf),
+    "",
+  ].join("\n");
+}
+
+function sectionOf(step: FinalStep): string[] {
+  const by = step.reported_by === null ? "" : `, by ${plain(step.reported_by)}`;
+  return [
+    "",
+    `### ${plain(step.id)}`,
+    "",
+    `${step.outcome ?? ""}, attempt ${step.attempt}${by}, ${step.reported_at ?? ""}`,
+    ...paragraph(step.details),
+    ...(step.error === null ? [] : ["", `Error: ${plain(step.error)}`]),
+    ...(step.artifacts.length === 0 ? [] : ["", ...step.artifacts.map(artifactRow)]),
+  ];
+}
+
+function paragraph(text: string | null): string[] {
+  return text === null || text.trim() === "" ? [] : ["", plain(text)];
+}
+
+function artifactRow({ file, status, test, result, log, screenshot }: Artifact): string {
+  if (file !== undefined) return `- file ${plain(file)}: ${plain(status ?? "")}`;
+  if (test !== undefined) return `- test ${plain(test)}: ${plain(result ?? "")}`;
+  if (log !== undefined) return `- log: ${plain(log)}`;
+  return `- screenshot: ${plain(screenshot ?? "")}`;
+}
+
+function firstRow(text: string): string {
+  return text.trim().split("\n", 1)[0] ?? "";
+}
+
+/** One line in which nothing is a mark. */
+function plain(text: string): string {
+  const row = sanitise(text.replace(/\s+/gu, " ").trim());
+  return row.replace(MARKS, (mark) =>
+    mark === "<" ? "&lt;" : mark === "&" ? "&amp;" : `\\${mark}`,
+  );
+}

@@ -1,0 +1,91 @@
+import { basename } from "node:path";
+import { DeaddropError } from "../../api/errors.ts";
+import type { Disk } from "../../storage/disk/disk.ts";
+import type { Change } from "../plan/changes.ts";
+import { parsePlan, type PlanDocument } from "../plan/parse-plan.ts";
+import { problemText } from "../plan/problem.ts";
+import { changePlanFile, hashOfPlan, readPlanFile, validPlan } from "./plan-file.ts";
+
+/** The plan that is in force, beside a file that a person may change at any time. */
+export interface HeldPlan {
+  readonly document: PlanDocument;
+  /** Of the text in force. */
+  readonly hash: string;
+  /** Takes a person's edit: the new truth, or, when it is invalid, nothing but what is told of it. */
+  look(): void;
+  /**
+   * Changes the file; while it is broken, only what is in force here. What is lost of that when the
+   * file is whole again follows from the wire. Spec 7.5.
+   */
+  change(change: (document: PlanDocument) => Change): void;
+}
+
+type Looked =
+  | (PlanDocument & { readonly ok: true; readonly hash: string })
+  | { readonly ok: false; readonly hash: string; readonly text: string };
+
+/** Opens a plan. Throws DeaddropError when it is invalid already. `tell`: what is wrong with an edit. */
+export function holdPlan(disk: Disk, file: string, tell: (text: string) => void): HeldPlan {
+  let { hash, ...document }: PlanDocument & { readonly hash: string } = validPlan(disk, file);
+  /** Of a text that is no plan. */
+  let broken: string | undefined;
+
+  function take(next: PlanDocument & { readonly hash: string }): void {
+    ({ hash, ...document } = next);
+    broken = undefined;
+  }
+
+  function look(): void {
+    const now = looked();
+    if (now === undefined) return;
+    if (now.ok) {
+      take(now);
+      return;
+    }
+    if (broken === now.hash) return;
+    broken = now.hash;
+    tell(`the plan was changed and is invalid; the old one stays in force:\n${now.text}`);
+  }
+
+  /** Undefined: nothing has changed since the last look. */
+  function looked(): Looked | undefined {
+    try {
+      if (hashOfPlan(disk, file) === (broken ?? hash)) return undefined;
+      const { read, hash: next } = readPlanFile(disk, file);
+      if (!read.ok) {
+        const lines = read.problems.map((problem) => problemText(basename(file), problem));
+        return { ok: false, hash: next, text: lines.join("\n") };
+      }
+      const { id } = document.plan;
+      if (id === undefined || read.plan.id === id) return { ...read, hash: next };
+      const text = `${basename(file)}: plan_id has to stay ${id}: the requests on the wire are named by it`;
+      return { ok: false, hash: next, text };
+    } catch (error) {
+      // It is gone, or too long to be read: an edit too.
+      if (!(error instanceof DeaddropError)) throw error;
+      return { ok: false, hash: error.message, text: error.message };
+    }
+  }
+
+  return {
+    get document() {
+      return document;
+    },
+    get hash() {
+      return hash;
+    },
+    look,
+    change(change) {
+      look();
+      if (broken === undefined) {
+        take(changePlanFile(disk, file, change));
+        return;
+      }
+      const changed = change(document);
+      if (!changed.ok) throw new DeaddropError("refused", changed.reason);
+      const text = document.source.withEdits(changed.edits);
+      const read = parsePlan(Buffer.from(text, "utf8"), basename(file));
+      if (read.ok) document = read;
+    },
+  };
+}
