@@ -14,6 +14,12 @@ const ACTIVE_CADENCE_MS = 90 * SECOND_MS;
 /** What comes within this time goes with one push; and there is at most one push in that time. */
 const GATHER_MS = 15;
 const BETWEEN_PUSHES_MS = SECOND_MS;
+/**
+ * After a push, none follows for so many times as long as it took. Another host that is behind has to
+ * fetch first, so without this rest the host that pushed last would always be the next one too.
+ */
+const REST_FACTOR = 2;
+const LONGEST_REST_MS = 10 * SECOND_MS;
 const FIRST_ATTEMPT_MS = SECOND_MS;
 const LAST_ATTEMPT_MS = 5 * MINUTE_MS;
 /** Another daemon of this machine that moved the copies may have died. */
@@ -31,6 +37,8 @@ export class Schedule {
   #fetchMs = -Infinity;
   #pushMs = Infinity;
   #lastPushMs = -Infinity;
+  /** No push begins before. */
+  #restUntilMs = -Infinity;
   #retryMs = FIRST_ATTEMPT_MS;
   /** Nothing is tried before. */
   #notBeforeMs = -Infinity;
@@ -112,16 +120,20 @@ export class Schedule {
   #arm(): void {
     if (!this.#isStarted || this.#ended.signal.aborted || this.#running !== undefined) return;
     clearTimeout(this.#timer);
-    const atMs = Math.max(this.#notBeforeMs, Math.min(this.#fetchMs, this.#pushMs));
+    const atMs = Math.max(this.#notBeforeMs, Math.min(this.#fetchMs, this.#mayPushMs()));
     const inMs = Math.min(Math.max(0, atMs - this.#world.clock.monoMs()), LONGEST_MS);
     this.#timer = setTimeout(() => this.#begin(), inMs);
     this.#timer.unref();
   }
 
+  #mayPushMs(): number {
+    return Math.max(this.#pushMs, this.#restUntilMs);
+  }
+
   #begin(): void {
     if (this.#running !== undefined) return;
     const nowMs = this.#world.clock.monoMs();
-    const due = { fetch: nowMs >= this.#fetchMs, push: nowMs >= this.#pushMs };
+    const due = { fetch: nowMs >= this.#fetchMs, push: nowMs >= this.#mayPushMs() };
     if (nowMs < this.#notBeforeMs || (!due.fetch && !due.push)) {
       this.#arm();
       return;
@@ -151,6 +163,7 @@ export class Schedule {
     }
     try {
       await this.#work(due);
+      if (due.push) this.#rest(clock.monoMs() - nowMs);
       this.#problem = undefined;
       this.#retryMs = FIRST_ATTEMPT_MS;
     } catch (error) {
@@ -161,6 +174,11 @@ export class Schedule {
       this.#pushMs = Math.min(this.#pushMs, pushMs);
       this.#waitAfter(error);
     }
+  }
+
+  #rest(tookMs: number): void {
+    const restMs = Math.min(REST_FACTOR * tookMs, LONGEST_REST_MS);
+    this.#restUntilMs = this.#world.clock.monoMs() + restMs;
   }
 
   #waitAfter(error: TransportError | StorageError): void {

@@ -60,6 +60,9 @@ export function start(
   return { pid, child, ended, stdout: () => stdout, stderr: () => stderr };
 }
 
+/** A pause between two looks is so many times as long as a look. */
+const LOOK_PAUSE_FACTOR = 3;
+
 /** Looks again and again until there is something to see; fails when it does not come at all. */
 export async function until<T>(
   what: string,
@@ -67,12 +70,15 @@ export async function until<T>(
 ): Promise<T> {
   const endMs = performance.now() + CONDITION_LIMIT_MS;
   for (;;) {
+    const begunMs = performance.now();
     const seen = await look();
     if (seen !== undefined && seen !== false) return seen;
-    if (performance.now() > endMs) {
+    const nowMs = performance.now();
+    if (nowMs > endMs) {
       throw new Error(`not within ${CONDITION_LIMIT_MS / 60_000} minutes: ${what}`);
     }
-    await pause(50);
+    // A look that is a command must not keep the machine from what is waited for.
+    await pause(Math.max(50, LOOK_PAUSE_FACTOR * (nowMs - begunMs)));
   }
 }
 

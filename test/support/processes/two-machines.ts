@@ -59,12 +59,15 @@ export function machineAlone(
   };
 }
 
+/** Each beat is a push: with one a second, a busy machine does nothing else. */
+const GIT_CADENCE_SECONDS = 4;
+
 /** The makers' policy, as `init` finds it there: beats that come soon enough for a test. */
 export function givePolicy({ wire }: MachineAlone, roster = ["forge", "scribe"]): void {
   const layout = roster.length > 2 ? "outbox" : "pairwise";
   const config = { wire_id: WIRE_ID, protocol_version: "v3.1", layout, roster };
   writeFileSync(join(wire, "config.json"), JSON.stringify(config));
-  writeFileSync(join(wire, "tiers.json"), tiersText(1));
+  writeFileSync(join(wire, "tiers.json"), tiersText(GIT_CADENCE_SECONDS));
 }
 
 /** A process of this test's own user. */
