@@ -1,5 +1,5 @@
 import type { Agent } from "../../agent/agent.ts";
-import type { Queue } from "../../agent/session/queue.ts";
+import { makeQueue, type Queue } from "../../agent/session/queue.ts";
 import type { Logger, RemoteLogs } from "../../agent/session/world.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import type { TransportControl, TransportView } from "../../api/transport.ts";
@@ -71,56 +71,87 @@ const CLOSED_LIMIT_MS = 60_000;
 
 /** Throws DeaddropError ("config") when the settings cannot be read. */
 export function openTransport(needs: TransportNeeds): DaemonTransport {
-  let opened = open(needs);
-  let isStarted = false;
+  const held = new HeldTransport(needs);
+  // Two commands, or a command and the limit, may change it at once.
+  const changes = makeQueue();
   let closed: NodeJS.Timeout | undefined;
-  needs.link.to = opened?.remote;
 
-  function start(): void {
-    isStarted = true;
-    opened?.transport.start();
-    // What was written while no daemon ran.
-    opened?.transport.push("soon");
-  }
-
-  async function end(): Promise<void> {
-    clearTimeout(closed);
-    const ended = opened;
-    opened = undefined;
-    await ended?.transport.stop();
-  }
-
-  async function reopen(): Promise<void> {
-    await end();
-    opened = open(needs);
-    needs.link.to = opened?.remote;
-    if (isStarted) start();
-  }
+  const end = (): Promise<void> =>
+    changes(() => {
+      clearTimeout(closed);
+      return held.end();
+    });
+  const reopen = (): Promise<void> =>
+    changes(() => {
+      clearTimeout(closed);
+      return held.reopen();
+    });
 
   return {
     control: {
-      view: () => (opened === undefined ? null : viewOf(opened)),
-      fetchSoon: () => opened?.transport.fetchSoon(),
-      acceptHistory: () => opened?.transport.acceptHistory(),
+      view: () => held.view(),
+      fetchSoon: () => held.now?.transport.fetchSoon(),
+      acceptHistory: () => held.now?.transport.acceptHistory(),
       async close() {
         await end();
+        clearTimeout(closed);
         closed = setTimeout(() => {
           reopen().catch(needs.failed);
         }, CLOSED_LIMIT_MS).unref();
       },
       reopen,
     },
-    changed: (name) => opened?.changed(name),
-    start,
+    changed: (name) => held.now?.changed(name),
+    start: () => held.start(),
     async turn() {
-      await opened?.transport.turn({ fetch: true, push: true });
+      await held.now?.transport.turn({ fetch: true, push: true });
     },
     async stop() {
-      const isWell = opened?.transport.health().problem === undefined;
-      if (isWell) await opened?.transport.turn({ fetch: false, push: true });
+      const isWell = held.now?.transport.health().problem === undefined;
+      if (isWell) await held.now?.transport.turn({ fetch: false, push: true });
       await end();
     },
   };
+}
+
+/** The one transport of the daemon that is open now, if any. */
+class HeldTransport {
+  readonly #needs: TransportNeeds;
+  #isStarted = false;
+  now: Opened | undefined;
+
+  constructor(needs: TransportNeeds) {
+    this.#needs = needs;
+    this.#open();
+  }
+
+  view(): TransportView | null {
+    return this.now === undefined ? null : viewOf(this.now);
+  }
+
+  start(): void {
+    this.#isStarted = true;
+    this.now?.transport.start();
+    // What was written while no daemon ran.
+    this.now?.transport.push("soon");
+  }
+
+  async end(): Promise<void> {
+    const ended = this.now;
+    this.now = undefined;
+    await ended?.transport.stop();
+  }
+
+  async reopen(): Promise<void> {
+    await this.end();
+    this.#open();
+    if (this.#isStarted) this.start();
+  }
+
+  #open(): void {
+    this.now = open(this.#needs);
+    this.#needs.link.to = this.now?.remote;
+  }
 }
 
 function open(needs: TransportNeeds): Opened | undefined {
