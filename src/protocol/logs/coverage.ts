@@ -1,7 +1,7 @@
 import { answerLog, type Layout, type Log } from "../../wire/layout.ts";
 import type { Head } from "./heads.ts";
 import type { ChainMark, ClaimedHead, Coverage, LogState, LogsState } from "./logs-state.ts";
-import { beatNaming, lastAtOrBelow, withNamed, type LineRange } from "./line-ranges.ts";
+import { beatNaming, lastAtOrBelow, nameRanges, type LineRange } from "./line-ranges.ts";
 
 /**
  * Waiting heads of one reader, over lines that we do not hold. We read round-robin, so an honest
@@ -32,9 +32,7 @@ export function openCoverage(log: LogState, target: string): Coverage {
  * ask. To forget old ranges instead would change answers that were given before.
  */
 export function nameRefused(coverage: Coverage, ranges: readonly LineRange[], beat: number): void {
-  if (ranges.length === 0) return;
-  const named = withNamed(coverage.refused, ranges, beat);
-  if (named.length <= MAX_REFUSED) coverage.refused = named;
+  nameRanges(coverage.refused, ranges, beat, MAX_REFUSED);
 }
 
 /**

@@ -10,40 +10,46 @@ export interface NamedRange extends LineRange {
 }
 
 /**
- * The ranges with those that a later beat names: a line that is in already keeps its beat. What is
- * given and what is returned rises and does not overlap, neighbours of one beat are one range, and
- * however many lines a range has, it costs as much as one line. Spec 3.2.
+ * Adds the ranges that a later beat names: a line that is in already keeps its beat. What is given and
+ * what is made of it rises and does not overlap, neighbours of one beat are one range, and however
+ * many lines a range has, it costs as much as one line. Only what the new ranges touch is written
+ * again. Where more than `max` ranges would come of it, nothing is added. Spec 3.2.
  */
-export function withNamed(
-  named: readonly NamedRange[],
+export function nameRanges(
+  named: NamedRange[],
   ranges: readonly LineRange[],
   beat: number,
-): NamedRange[] {
+  max: number,
+): void {
   const added = union(ranges);
   const [first] = added;
-  if (first === undefined) return [...named];
+  if (first === undefined) return;
   // What lies before all of them stays as it is.
-  const keep = Math.max(
+  const from = Math.max(
     lastAtOrBelow(named, first.first - 1, (each) => each.first),
     0,
   );
-  const merged: NamedRange[] = named.slice(0, keep);
-  let next = keep;
+  const merged: NamedRange[] = [];
+  let next = from;
   for (const range of added) {
-    let from = range.first;
+    let free = range.first;
     for (let each = named[next]; each !== undefined; each = named[next]) {
       if (each.first > range.last) break;
-      if (each.first > from) append(merged, { first: from, last: each.first - 1, beat });
-      from = Math.max(from, each.last + 1);
+      if (each.first > free) append(merged, { first: free, last: each.first - 1, beat });
+      free = Math.max(free, each.last + 1);
       // One that goes on behind this range may hold the beginning of the next one, too.
       if (each.last > range.last) break;
       append(merged, each);
       next += 1;
     }
-    if (from <= range.last) append(merged, { first: from, last: range.last, beat });
+    if (free <= range.last) append(merged, { first: free, last: range.last, beat });
   }
-  for (const each of named.slice(next)) append(merged, each);
-  return merged;
+  // The next one may touch the last of them.
+  const after = named[next];
+  if (after !== undefined) append(merged, after);
+  const replaced = next - from + (after === undefined ? 0 : 1);
+  if (named.length - replaced + merged.length > max) return;
+  named.splice(from, replaced, ...merged);
 }
 
 /** The line of the first beat that named that line; undefined when none did. */

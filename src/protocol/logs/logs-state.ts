@@ -76,7 +76,7 @@ export interface Coverage {
   /** Beats from this line on can never be judged: too many heads were waiting. */
   overflow?: number;
   /** Target lines named as refused, with the line of the first beat that names them. */
-  refused: readonly NamedRange[];
+  readonly refused: NamedRange[];
 }
 
 export type ClaimedHead = Pick<Head, "lines" | "seq" | "eventId" | "readLines">;

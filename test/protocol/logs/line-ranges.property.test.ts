@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   beatNaming,
-  withNamed,
+  nameRanges,
   type LineRange,
   type NamedRange,
 } from "../../../src/protocol/logs/line-ranges.ts";
@@ -28,10 +28,9 @@ function slowly(beats: readonly (readonly LineRange[])[]): Map<number, number> {
 }
 
 function folded(beats: readonly (readonly LineRange[])[]): readonly NamedRange[] {
-  return beats.reduce<readonly NamedRange[]>(
-    (named, ranges, beat) => withNamed(named, ranges, beat),
-    [],
-  );
+  const named: NamedRange[] = [];
+  for (const [beat, ranges] of beats.entries()) nameRanges(named, ranges, beat, Infinity);
+  return named;
 }
 
 describe("lines that beats have named", () => {
@@ -66,10 +65,18 @@ describe("lines that beats have named", () => {
     );
   });
 
-  test("what was there stays as it was", () => {
-    const before = folded([[{ first: 5, last: 6 }]]);
-    const copy = structuredClone(before);
-    withNamed(before, [{ first: 1, last: 1_000_000_000_000_000 }], 1);
-    expect(before).toEqual(copy);
+  test("nothing is added where more ranges than may be would come of it", () => {
+    fc.assert(
+      fc.property(arbitraryBeats, fc.integer({ min: 0, max: 12 }), (beats, max) => {
+        const named: NamedRange[] = [];
+        for (const [beat, ranges] of beats.entries()) {
+          const all = [...named];
+          nameRanges(all, ranges, beat, Infinity);
+          const expected = all.length > max ? [...named] : all;
+          nameRanges(named, ranges, beat, max);
+          expect(named).toEqual(expected);
+        }
+      }),
+    );
   });
 });
