@@ -63,7 +63,10 @@ export function machineAlone(
 const GIT_CADENCE_SECONDS = 4;
 
 /** The makers' policy, as `init` finds it there: beats that come soon enough for a test. */
-export function givePolicy({ wire }: MachineAlone, roster = ["forge", "scribe"]): void {
+export function givePolicy(
+  { wire }: Pick<MachineAlone, "wire">,
+  roster = ["forge", "scribe"],
+): void {
   const layout = roster.length > 2 ? "outbox" : "pairwise";
   const config = { wire_id: WIRE_ID, protocol_version: "v3.1", layout, roster };
   writeFileSync(join(wire, "config.json"), JSON.stringify(config));
