@@ -6,6 +6,7 @@ import { benchCatchUp, benchOneCore } from "./rows/catch-up.ts";
 import { benchDecisions } from "./rows/decisions.ts";
 import { benchDelivery } from "./rows/delivery.ts";
 import { benchDurableSend, benchGroupCommit } from "./rows/durable-send.ts";
+import { benchGit } from "./rows/git.ts";
 import { benchHistory } from "./rows/history.ts";
 import { benchIdle } from "./rows/idle.ts";
 import { benchLiveness } from "./rows/liveness.ts";
@@ -15,7 +16,7 @@ import { benchProcessStart } from "./rows/process-start.ts";
 import { benchRestart } from "./rows/restart.ts";
 import { benchTestCommand } from "./rows/test-command.ts";
 
-/** What measures each figure, by its number. P12 to P14 have nothing to measure yet. */
+/** What measures each figure, by its number. P13 and P14 have nothing to measure yet. */
 export const ROWS: ReadonlyMap<string, (plan: Plan) => Promise<Row[]>> = new Map([
   ["P1", benchCatchUp],
   ["P2", benchOneCore],
@@ -28,6 +29,7 @@ export const ROWS: ReadonlyMap<string, (plan: Plan) => Promise<Row[]>> = new Map
   ["P9", benchMemory],
   ["P10", benchIdle],
   ["P11", benchAgents],
+  ["P12", benchGit],
   ["P15", benchLiveness],
   ["P16", benchHistory],
   ["P17", benchDecisions],

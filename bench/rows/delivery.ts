@@ -1,7 +1,8 @@
-import { appendFileSync, statSync, watch, writeFileSync } from "node:fs";
+import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { amount, type Plan } from "../plan.ts";
 import { percentile, rowOf, type Row, type Side } from "../row.ts";
+import { watchGrowth, type Growth } from "../stage/growth.ts";
 import { LINE_BYTES } from "../stage/kept-wire.ts";
 import { openLogAuthor } from "../stage/log-author.ts";
 import {
@@ -21,7 +22,6 @@ const LINES_PER_TURN = 25;
 const FIRST_GAP_MS = 60;
 const GAP_STEP_MS = 11;
 const GAP_STEPS = 7;
-const ARRIVAL_LIMIT_MS = 40_000;
 
 /** P5: from a peer's append until the line is in my inbox, against a bare wake-up and write. */
 export async function benchDelivery(plan: Plan): Promise<Row[]> {
@@ -81,39 +81,6 @@ async function deliveries(
   }
   const cpuMs = since(cpuBefore, cpuMsOf(pid));
   return { tookMs, cpuMs: cpuMs === undefined ? undefined : cpuMs / count };
-}
-
-interface Growth {
-  /** Milliseconds from before `act` until the file has grown. */
-  until(act: () => void): Promise<number>;
-  close(): void;
-}
-
-function watchGrowth(path: string): Growth {
-  let size = statSync(path).size;
-  let arrived: (() => void) | undefined;
-  const watcher = watch(path, () => {
-    const now = statSync(path).size;
-    if (now > size) arrived?.();
-    size = now;
-  });
-  return {
-    until: (act) =>
-      new Promise((resolve, reject) => {
-        const limit = setTimeout(
-          () => reject(new Error(`nothing arrives in ${path}`)),
-          ARRIVAL_LIMIT_MS,
-        );
-        const startedMs = performance.now();
-        arrived = () => {
-          clearTimeout(limit);
-          arrived = undefined;
-          resolve(performance.now() - startedMs);
-        };
-        act();
-      }),
-    close: () => watcher.close(),
-  };
 }
 
 async function startRaw(

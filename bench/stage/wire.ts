@@ -16,6 +16,11 @@ export const READER = "forge";
 export const PEER = "scribe";
 
 const DAEMON_START_LIMIT_MS = 600_000;
+const ENV: NodeJS.ProcessEnv = {
+  PATH: process.env["PATH"],
+  TMPDIR: process.env["TMPDIR"],
+  NO_COLOR: "1",
+};
 
 /** A wire with a home of its own for all of its agents, on the disk that the checkout is on. */
 export interface Wire {
@@ -71,17 +76,19 @@ export function makeWire(peers: readonly string[] = [PEER]): Wire {
 export function openWireIn(folder: string, peers: readonly string[]): Wire {
   const home = join(folder, "home");
   const dir = join(folder, "_coordination");
-  const env: NodeJS.ProcessEnv = {
-    PATH: process.env["PATH"],
-    HOME: home,
-    TMPDIR: process.env["TMPDIR"],
-    NO_COLOR: "1",
-  };
+  const env = { ...ENV, HOME: home };
   if (!existsSync(dir)) {
     mkdirSync(home, { recursive: true });
     initLocalPair(setupHost(env, Date.now()), { wireDir: dir, peers }, READER);
   }
   return wireOf({ folder, home, dir, env, peers });
+}
+
+/** A host of its own in that folder, with nothing of a wire yet. */
+export function bareHost(folder: string, peers: readonly string[]): Wire {
+  const [home, dir] = [join(folder, "home"), join(folder, "_coordination")];
+  for (const path of [home, dir]) mkdirSync(path, { recursive: true });
+  return wireOf({ folder, home, dir, env: { ...ENV, HOME: home }, peers });
 }
 
 function wireOf(at: Pick<Wire, "folder" | "home" | "dir" | "env" | "peers">): Wire {
