@@ -1,16 +1,12 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { EXIT_CODES } from "../../api/errors.ts";
 import { listingProblem } from "../../skills/format/listing.ts";
 import type { MirrorMode } from "../../skills/mirror/manifest.ts";
-import type { Drift } from "../../skills/mirror/mirror.ts";
 import { doubleReaders, mirrorOf, SKILL_TOOLS, type SkillTool } from "../../skills/mirror/tools.ts";
 import {
-  isEqual,
   libraryOf,
   mirrorsOf,
   syncSkills,
-  type MirrorReport,
   type SyncReport,
   type SyncWish,
 } from "../../skills/library/sync.ts";
@@ -18,6 +14,7 @@ import type { Cli } from "../context.ts";
 import { emit } from "../output/output.ts";
 import { rows, wrongUsage } from "../plans/plan-place.ts";
 import { errorRows, libraryPlace, projectAt, type SkillFlags } from "./skills-place.ts";
+import { mirrorRows, mirrorView, syncExitCode } from "./sync-view.ts";
 
 export interface SyncFlags extends SkillFlags {
   tool?: SkillTool[];
@@ -32,7 +29,7 @@ export interface SyncFlags extends SkillFlags {
 /** Something in a project that only one tool puts there. */
 const SIGNS: { readonly [T in SkillTool]?: readonly string[] } = {
   claude: [".claude/settings.json", ".claude/settings.local.json"],
-  cursor: [".cursor"],
+  cursor: [".cursor/mcp.json", ".cursor/hooks.json"],
   gemini: [".gemini"],
   copilot: [".github/copilot-instructions.md"],
   opencode: [".opencode", "opencode.json"],
@@ -64,7 +61,7 @@ function syncOnce(cli: Cli, flags: SyncFlags): void {
   };
   const place = libraryPlace(cli);
   const report = syncSkills(place, wish);
-  cli.exitCode = exitCodeOf(report, wish.check);
+  cli.exitCode = syncExitCode(report, wish.check);
   const warnings = warningsOf(place.project, report, flags.tool ?? []);
   const data = {
     equal: cli.exitCode === 0,
@@ -78,63 +75,9 @@ function syncOnce(cli: Cli, flags: SyncFlags): void {
     rows([
       ...report.skills.filter(({ skill }) => skill === undefined).flatMap(errorRows),
       ...warnings.map((text) => `warning: ${text}`),
-      ...report.mirrors.flatMap((each) => mirrorRows(each, report, wish)),
+      ...report.mirrors.flatMap((each) => mirrorRows(each, report, wish.check)),
     ]),
   );
-}
-
-/** A mirror that cannot be read or written is trouble of storage; one that differs is 1. */
-function exitCodeOf({ skills, mirrors }: SyncReport, isCheck: boolean): number {
-  if (mirrors.some(({ trouble }) => trouble !== undefined)) return EXIT_CODES.storage;
-  const isValid = skills.every(({ skill }) => skill !== undefined);
-  return isValid && mirrors.every((each) => isEqual(each, isCheck)) ? 0 : 1;
-}
-
-function mirrorView(report: MirrorReport, isCheck: boolean) {
-  const { mirror, mode, drift, adopted, trouble } = report;
-  return {
-    ...{ mirror, mode, equal: isEqual(report, isCheck), trouble: trouble?.text ?? null },
-    drift: drift.map(({ skill, path, kind, isKept }) => ({ skill, path, kind, kept: isKept })),
-    adopted: adopted.map(({ skill, path, refused }) => ({ skill, path, refused: refused ?? null })),
-  };
-}
-
-const WORDS: Readonly<Record<Drift["kind"], string>> = {
-  missing: "missing",
-  outdated: "outdated",
-  edited: "edited in the mirror",
-  extra: "not in the library",
-  mode: "wrong mode",
-  link: "a link to something else",
-  broken_link: "a broken link",
-  form: "a copy where a link belongs, or the other way round",
-  foreign: "a skill of that name that deaddrop did not write",
-};
-
-function mirrorRows(report: MirrorReport, { skills }: SyncReport, wish: SyncWish): string[] {
-  const { mirror, drift, adopted, trouble } = report;
-  const shown = drift.map(({ skill, path, kind, isKept }) => {
-    const what = `  ${path === null ? skill : `${skill}/${path}`}: ${WORDS[kind]}`;
-    if (wish.check || trouble !== undefined) return what;
-    return `${what}; ${isKept ? "kept" : "made equal"}`;
-  });
-  const homes = adopted.map(({ skill, path, refused }) => {
-    const outcome = refused === undefined ? "brought home" : `not brought home: ${refused}`;
-    return `  ${skill}/${path}: ${outcome}`;
-  });
-  const isKept = drift.some((each) => each.isKept);
-  const hint =
-    isKept && !wish.check
-      ? ["  --adopt brings an edit home to the library, --force gives it up"]
-      : [];
-  const usable = skills.filter(({ skill }) => skill !== undefined).length;
-  const summary =
-    trouble === undefined
-      ? isEqual(report, wish.check)
-        ? `equal, ${usable} skill${usable === 1 ? "" : "s"}`
-        : "differs"
-      : `not written: ${trouble.text}${trouble.hint === "" ? "" : ` (${trouble.hint})`}`;
-  return [`${mirror}: ${summary}`, ...homes, ...shown, ...hint];
 }
 
 function warningsOf(

@@ -146,7 +146,8 @@ function planned(
   );
   if (wish.strict) for (const name of missing.keys()) held.add(name);
   const mirrored = new Map([...files].filter(([name]) => !held.has(name)));
-  return planMirror(mirrored, state, { mode, force: wish.force, fill: false, held });
+  const own = { keepsExtra: false, sharesFolders: false };
+  return planMirror(mirrored, state, { mode, force: wish.force, ...own, held });
 }
 
 function syncMirror(

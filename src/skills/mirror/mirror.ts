@@ -71,8 +71,10 @@ export interface MirrorWish {
   readonly mode: MirrorMode;
   /** Edits in the mirror are given up. */
   readonly force: boolean;
-  /** Folders may hold other files besides, and nothing is ever removed: the library of a project. */
-  readonly fill: boolean;
+  /** Nothing is ever removed: a library that people write. */
+  readonly keepsExtra: boolean;
+  /** A folder may be somebody else's, too; ours is put into it. */
+  readonly sharesFolders: boolean;
   /** Skills of the library that are not mirrored now, and whose copies stay as they are. */
   readonly held: ReadonlySet<string>;
 }

@@ -34,7 +34,7 @@ export function planMirror(library: LibraryFiles, mirror: Mirror, wish: MirrorWi
   for (const [skill, files] of known) {
     if (library.has(skill)) continue;
     const at: Place = { skill, known: files, wish };
-    const isKept = wish.fill || wish.held.has(skill);
+    const isKept = wish.keepsExtra || wish.held.has(skill);
     plans.set(skill, isKept ? kept(at) : dropped(at, mirror.entries.get(skill)));
   }
   const skills = new Map<string, ReadonlyMap<string, string> | "link">();
@@ -72,7 +72,7 @@ function copied(at: Place, files: ReadonlyMap<string, SkillFile>, entry?: Mirror
     return { drift: [found], actions: [{ do: "clear", skill }, ...writes], files: shas };
   }
   const { tree } = entry;
-  if (!wish.fill && isForeign(at, files, tree)) {
+  if (!wish.sharesFolders && isForeign(at, files, tree)) {
     const found = drift(skill, null, "foreign", !wish.force);
     if (found.isKept) return { drift: [found], actions: [], files: undefined };
     return { drift: [found], actions: [{ do: "clear", skill }, ...writes], files: shas };
@@ -132,7 +132,7 @@ function folderPlan(
     next.set(path, file.sha256);
   }
   for (const [path, entry] of tree) {
-    if (files.has(path) || obstructed.has(path) || wish.fill) continue;
+    if (files.has(path) || obstructed.has(path) || wish.keepsExtra) continue;
     const isOurs = entry.kind === "file" && entry.sha256 === known.get(path);
     const isKept = !(isOurs || wish.force || isBroken(entry));
     found.push(drift(skill, path, isBroken(entry) ? "broken_link" : "extra", isKept));

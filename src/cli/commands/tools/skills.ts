@@ -5,6 +5,7 @@ import { SKILL_TOOLS } from "../../../skills/mirror/tools.ts";
 import type { Cli } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { list, LIST_FORMATS, prompt, show, validate, type ListFlags } from "../../skills/look.ts";
+import { init, type InitFlags } from "../../skills/init.ts";
 import type { SkillFlags } from "../../skills/skills-place.ts";
 import { sync, type SyncFlags } from "../../skills/sync.ts";
 import { bump, create, type BumpFlags, type NewFlags } from "../../skills/write.ts";
@@ -31,6 +32,14 @@ export function command(cli: Cli): Command {
 }
 
 function addMirrors(cli: Cli, skills: Command): void {
+  skills
+    .command("init")
+    .description("the layout, the skills that come with deaddrop, and the small files of each tool")
+    .option("--folder <folder>", "of the project (default: its top)")
+    .addOption(toolOption("besides .claude/skills and .agents/skills, the folder of this tool"))
+    .option("--old-gemini", "turn skills on for a Gemini CLI that has them off")
+    .option("--cursor-hooks", "have Cursor check the mirrors at the end of a turn")
+    .action((_own: unknown, self: Command) => init(cli, self.optsWithGlobals<InitFlags>()));
   skills
     .command("sync")
     .description("make the folders in which tools look equal to the library")
