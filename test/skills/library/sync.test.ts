@@ -105,18 +105,21 @@ function toLink(project: Project, path: string, target: string): void {
   symlinkSync(target, full);
 }
 
-test.each(TROUBLES)("a mirror that is %s is told, and mended unless something would be lost", async (_name, act, found, what) => {
-  const project = await synced("--tool", "claude");
-  act(project);
-  const named = found.map((each) => `${CLAUDE} ${each}`);
-  expect(await drift(project, "--tool", "claude")).toEqual(named);
-  const { exitCode } = await project.run("skills", "sync", "--tool", "claude");
-  expect(exitCode).toBe(what === "mended" ? 0 : 1);
-  expect(await drift(project, "--tool", "claude")).toEqual(what === "mended" ? [] : named);
-  await project.fine("skills", "sync", "--tool", "claude", "--force");
-  expect(await drift(project, "--tool", "claude")).toEqual([]);
-  expect(project.read(`${CLAUDE}/verify/scripts/run.sh`)).toBe("#!/bin/sh\n");
-});
+test.each(TROUBLES)(
+  "a mirror that is %s is told, and mended unless something would be lost",
+  async (_name, act, found, what) => {
+    const project = await synced("--tool", "claude");
+    act(project);
+    const named = found.map((each) => `${CLAUDE} ${each}`);
+    expect(await drift(project, "--tool", "claude")).toEqual(named);
+    const { exitCode } = await project.run("skills", "sync", "--tool", "claude");
+    expect(exitCode).toBe(what === "mended" ? 0 : 1);
+    expect(await drift(project, "--tool", "claude")).toEqual(what === "mended" ? [] : named);
+    await project.fine("skills", "sync", "--tool", "claude", "--force");
+    expect(await drift(project, "--tool", "claude")).toEqual([]);
+    expect(project.read(`${CLAUDE}/verify/scripts/run.sh`)).toBe("#!/bin/sh\n");
+  },
+);
 
 describe("--adopt", () => {
   it("brings edits and new files home, and the other mirror gets them", async () => {
