@@ -105,3 +105,36 @@ test("a skill that is a link, or is not there, is no skill", async () => {
     }
   }
 });
+
+describe("skills import", () => {
+  const text = skillText("odd", "x\n", "allowed-tools: Bash(rm:*) Read\n");
+  const foreign = (typed?: string) => {
+    const project = makeProject(typed === undefined ? {} : { typed });
+    project.write("agent/skills/ok/SKILL.md", skillText("ok"));
+    project.write("../foreign/odd/SKILL.md", text);
+    project.write("../foreign/odd/scripts/a.sh", "#!/bin/sh\n", 0o755);
+    return project;
+  };
+  it("shows what the skill grants, and takes nothing in before a person has said yes", async () => {
+    for (const project of [foreign(), foreign("n\n")]) {
+      const { exitCode, stderr } = await project.run("skills", "import", "../foreign/odd");
+      expect([exitCode, project.has("agent/skills/odd")]).toEqual([1, false]);
+      expect(stderr).toContain("grants, without asking: Bash(rm:*) Read");
+      expect(stderr).toContain("has scripts: scripts/a.sh");
+    }
+  });
+  it("copies it once, with the modes of its files", async () => {
+    const project = foreign("y\n");
+    expect((await project.run("skills", "import", "../foreign/odd")).exitCode).toBe(0);
+    expect(project.all()["agent/skills/odd/scripts/a.sh"]).toBe("755 #!/bin/sh\n");
+    const again = await project.run("skills", "import", "../foreign/odd", "--yes");
+    expect([again.exitCode, project.read("agent/skills/odd/SKILL.md")]).toEqual([1, text]);
+  });
+  it("takes in nothing that is not valid, or leads out of its folder", async () => {
+    const project = foreign();
+    project.write("../secret", "key");
+    symlinkSync("../../secret", join(project.folder, "../foreign/odd/notes.md"));
+    const { exitCode } = await project.run("skills", "import", "../foreign/odd", "--yes");
+    expect([exitCode, project.has("agent/skills/odd")]).toEqual([2, false]);
+  });
+});

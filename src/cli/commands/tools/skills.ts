@@ -5,6 +5,7 @@ import { SKILL_TOOLS } from "../../../skills/mirror/tools.ts";
 import type { Cli } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { list, LIST_FORMATS, prompt, show, validate, type ListFlags } from "../../skills/look.ts";
+import { importSkill, type ImportFlags } from "../../skills/import.ts";
 import { init, type InitFlags } from "../../skills/init.ts";
 import type { SkillFlags } from "../../skills/skills-place.ts";
 import { sync, type SyncFlags } from "../../skills/sync.ts";
@@ -84,6 +85,14 @@ function addLooking(cli: Cli, skills: Command): void {
 }
 
 function addWriting(cli: Cli, skills: Command): void {
+  skills
+    .command("import")
+    .description("take in a skill of others, once you have seen what it grants")
+    .argument("<folder>", "of the skill, on this machine")
+    .option("--yes", "ask nobody")
+    .action((folder: string, _own: unknown, self: Command) =>
+      importSkill(cli, self.optsWithGlobals<ImportFlags>(), folder),
+    );
   skills
     .command("new")
     .description("a skill to be written")
