@@ -15,7 +15,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
 
 /**
  * What of a free text can be looked up: after "requires" or "needs", single words between commas are names
- * of programs. "access to the internet" is no single word, and is left to the reader. Spec 7.1.
+ * of programs. "access to the internet" is no single word, and is left to the reader. Spec 7.1. @internal
  */
 export function requirementsIn(compatibility: string): Requirement[] {
   return [...compatibility.replaceAll(/node\.js/giu, "node").matchAll(LISTS)].flatMap(

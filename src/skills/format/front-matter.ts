@@ -4,7 +4,7 @@ import { isError, type Problem } from "../../plans/plan/problem.ts";
 import { keyText, placeAt, readYaml, type Lines } from "../../plans/plan/yaml-document.ts";
 
 /** A longer one is not read: the fields of a skill need a small part of it. */
-export const MAX_FRONT_MATTER_CHARACTERS = 16_384;
+const MAX_FRONT_MATTER_CHARACTERS = 16_384;
 
 /** A field: a text, or texts by their names. Its line counts from the top of the file. */
 export interface Field {

@@ -115,7 +115,7 @@ function manifestIn(folder: string): Manifest | undefined {
 export function writeMirror(place: MirrorPlace, { actions, manifest }: MirrorPlan): void {
   const { folder } = place;
   if (actions.length > 0) {
-    calling(folder, "making", () => mkdirSync(folder, { recursive: true, mode: FOLDER }));
+    calling(folder, "making", () => makeFolders(folder));
     removeLeftOvers(folder);
   }
   for (const action of actions) calling(folder, "writing", () => act(place, action));
@@ -135,7 +135,7 @@ function act(place: MirrorPlace, action: MirrorAction): void {
       const source = join(library, action.skill, action.path);
       const isExecutable = (lstatOfFile(source) & 0o100) !== 0;
       const path = join(skill, action.path);
-      mkdirSync(dirname(path), { recursive: true, mode: FOLDER });
+      makeFolders(dirname(path));
       put(folder, path, bytesOf(library, source), isExecutable);
       break;
     }
@@ -157,6 +157,17 @@ function act(place: MirrorPlace, action: MirrorAction): void {
 
 function lstatOfFile(path: string): number {
   return lstatSync(realpathSync(path)).mode;
+}
+
+/** One by one: Node's way to make them all says of a read-only disk that there is no such folder. */
+function makeFolders(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolders(dirname(folder));
+  try {
+    mkdirSync(folder, { mode: FOLDER });
+  } catch (error) {
+    if (errnoOf(error) !== "EEXIST") throw error;
+  }
 }
 
 /** By a rename, so that no tool reads half a file. A mirror can be made again: nothing is synced. */

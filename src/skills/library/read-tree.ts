@@ -16,7 +16,7 @@ import type { TreeEntry } from "../mirror/mirror.ts";
 /** Of one skill; what has more is no skill but a data set. */
 const MAX_TREE_ENTRIES = 512;
 const MAX_TREE_DEPTH = 8;
-export const MAX_SKILL_FILE_BYTES = 4 * 1_024 * 1_024;
+const MAX_SKILL_FILE_BYTES = 4 * 1_024 * 1_024;
 /** What version control and file managers leave in folders. */
 const PASSED_OVER: ReadonlySet<string> = new Set([".git", ".DS_Store", "Thumbs.db", "__pycache__"]);
 

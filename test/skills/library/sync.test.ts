@@ -1,6 +1,8 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, test } from "vitest";
+import { describe, expect, it, onTestFinished, test } from "vitest";
 import { makeProject, skillText, type Project } from "../on-project.ts";
 
 const CLAUDE = ".claude/skills";
@@ -276,4 +278,33 @@ test("what an ended sync left behind is completed", async () => {
   await project.fine("skills", "sync");
   expect(await drift(project)).toEqual([]);
   expect(Object.keys(project.all()).filter((path) => path.includes("tmp"))).toEqual([]);
+});
+
+test("a mirror on a read-only disk is told, and never called equal; the other one is written", async (context) => {
+  const project = makeProject();
+  library(project);
+  const mirror = join(project.folder, CLAUDE);
+  mkdirSync(mirror, { recursive: true });
+  const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "ro", "tmpfs", mirror]);
+  if (mounted.status !== 0) return context.skip("nothing may be mounted here");
+  onTestFinished(() => void spawnSync("umount", [mirror]));
+  const { exitCode, stdout } = await project.run("skills", "sync");
+  expect(exitCode).toBe(6);
+  expect(stdout).toContain(`${CLAUDE}: not written: ${mirror}: the filesystem is read-only`);
+  expect(stdout).toContain(`${AGENTS}: equal, 2 skills`);
+});
+
+test("two processes at once make the same as one", async () => {
+  const project = makeProject();
+  const program = join(import.meta.dirname, "../../../bin/deaddrop.js");
+  const runs = Array.from({ length: 4 }, async () => {
+    const child = spawn(process.execPath, [program, "skills", "init"], { cwd: project.folder });
+    const [code] = (await once(child, "exit")) as [number];
+    return code;
+  });
+  expect(await Promise.all(runs)).toEqual([0, 0, 0, 0]);
+  const all = project.all();
+  expect(await drift(project)).toEqual([]);
+  await project.fine("skills", "init");
+  expect(project.all()).toEqual(all);
 });
