@@ -1,13 +1,4 @@
-import {
-  isAlias,
-  isNode,
-  isPair,
-  isScalar,
-  Lexer,
-  LineCounter,
-  parseDocument,
-  visit,
-} from "yaml";
+import { isAlias, isNode, isPair, isScalar, Lexer, LineCounter, parseDocument, visit } from "yaml";
 import type { Document, Node } from "yaml";
 import { quote } from "../../wire/quote.ts";
 import type { Place, Problem } from "./problem.ts";
