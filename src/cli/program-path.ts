@@ -14,3 +14,16 @@ export function pluginPath(): string {
 export function skillPath(): string {
   return fileURLToPath(new URL("../../skills/deaddrop/SKILL.md", import.meta.url));
 }
+
+/** What `skills init` writes into a project: skills, and the other parts of agent/. */
+export function shippedFolders(): { readonly skills: string; readonly agent: string } {
+  return {
+    skills: fileURLToPath(new URL("../../skills", import.meta.url)),
+    agent: fileURLToPath(new URL("../../agent", import.meta.url)),
+  };
+}
+
+/** A published schema. */
+export function schemaPath(name: string): string {
+  return fileURLToPath(new URL(`../../schemas/${name}.json`, import.meta.url));
+}

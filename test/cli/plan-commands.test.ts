@@ -6,6 +6,7 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -315,6 +316,8 @@ describe("with git", () => {
     git("reset", "--quiet", "--hard");
     write("note.txt", "in no commit\n");
     write("ignored.txt", "ignored\n");
+    // Touched, with what it had: no change.
+    for (const name of ["a.txt", "b.txt"]) utimesSync(join(folder, name), 1, 1);
     const ended = await back();
     expect(ended.stderr).toBe("");
     const { kept, steps } = JSON.parse(ended.stdout) as { kept: string; steps: string[] };

@@ -82,6 +82,12 @@ export function documents(): string[] {
   return ["README.md", "CONTRIBUTING.md", "SECURITY.md", join("bench", "README.md"), ...inDocs];
 }
 
+/** The documents that agents read: skills and the workflow. No test plays them. */
+export function agentDocuments(): string[] {
+  const skills = readdirSync(join(CHECKOUT, "skills")).map((name) => `skills/${name}/SKILL.md`);
+  return [...skills, "agent/policies/WORKFLOW.md"];
+}
+
 export function documentText(path: string): string {
   return readFileSync(join(CHECKOUT, path), "utf8");
 }

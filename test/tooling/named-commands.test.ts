@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { COMMANDS } from "../../src/cli/command-table.ts";
 import { addGlobalFlags, processCli } from "../../src/cli/context.ts";
 import { EXIT_CODES } from "../../src/api/errors.ts";
-import { blocksOf, documents, documentText } from "../support/document-blocks.ts";
+import { agentDocuments, blocksOf, documents, documentText } from "../support/document-blocks.ts";
 
 const SPECIFICATION = "docs/spec/04-daemon.md";
 /** Of main.ts, and in no table. */
@@ -64,16 +64,19 @@ function sectionAt(markdown: string, line: number): string {
   return lines.slice(begin, length === -1 ? undefined : begin + 1 + length).join("\n");
 }
 
-test.each(documents())("%s names no command and no flag that there is not", async (path) => {
-  const text = documentText(path);
-  const problems: string[] = [];
-  for (const { line, words } of namedIn(text)) {
-    const problem = await problemOf(words);
-    if (problem === undefined || sectionAt(text, line).includes(NOT_THERE_YET)) continue;
-    problems.push(`${path}:${line}: ${problem}`);
-  }
-  expect(problems).toEqual([]);
-});
+test.each([...documents(), ...agentDocuments()])(
+  "%s names no command and no flag that there is not",
+  async (path) => {
+    const text = documentText(path);
+    const problems: string[] = [];
+    for (const { line, words } of namedIn(text)) {
+      const problem = await problemOf(words);
+      if (problem === undefined || sectionAt(text, line).includes(NOT_THERE_YET)) continue;
+      problems.push(`${path}:${line}: ${problem}`);
+    }
+    expect(problems).toEqual([]);
+  },
+);
 
 test("a wrong command, subcommand or flag is noticed", async () => {
   const text =

@@ -102,7 +102,7 @@ test("the packed package holds what runs, nothing else, and runs", () => {
       "tiers.json",
     ]),
   );
-  const allowed = /^(bin|dist|docs|plugins|schemas|skills|systemd|launchd)\/|^[\w.]+$/;
+  const allowed = /^(agent|bin|dist|docs|plugins|schemas|skills|systemd|launchd)\/|^[\w.]+$/;
   expect(documentsNamed().filter((name) => !paths.includes(name))).toEqual([]);
   expect(paths.filter((path) => !allowed.test(path) || path.endsWith(".map"))).toEqual([]);
 

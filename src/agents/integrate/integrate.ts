@@ -23,7 +23,10 @@ export interface Place {
 const [NEW_FILE, NEW_FOLDER] = [0o644, 0o755];
 
 /** What joining would change; nothing when all is there. Throws DeaddropError ("config"). */
-export function joiningChanges(place: Place, edits: readonly FileEdit[]): FileChange[] {
+export function joiningChanges(
+  place: Pick<Place, "disk" | "root">,
+  edits: readonly FileEdit[],
+): FileChange[] {
   return changesOf(place, edits, (edit, before) => edit.put(before));
 }
 
@@ -69,7 +72,7 @@ export function join(
   }
   const made = changes.flatMap(({ path }) => missingFolders(path));
   record.write({ files: next, folders: [...new Set([...folders, ...made])] });
-  for (const change of changes) write(place, change);
+  for (const change of changes) writeChange(place, change);
 }
 
 /** Writes what takes the tool out, and removes the folders that were made for it and are empty. */
@@ -80,7 +83,7 @@ export function remove(
   record: IntegrationRecord,
 ): void {
   const { files, folders } = record.read();
-  for (const change of changes) write(place, change);
+  for (const change of changes) writeChange(place, change);
   const next: Record<string, WrittenFile> = { ...files };
   for (const { path } of edits) {
     const known = next[path];
@@ -93,7 +96,7 @@ export function remove(
 }
 
 function changesOf(
-  { disk, root }: Place,
+  { disk, root }: Pick<Place, "disk" | "root">,
   edits: readonly FileEdit[],
   next: (edit: FileEdit, before: string | undefined) => string | undefined,
 ): FileChange[] {
@@ -104,7 +107,11 @@ function changesOf(
   });
 }
 
-function write({ disk, root }: Place, { path, after }: FileChange): void {
+/** Writes one file by a rename, or removes it. */
+export function writeChange(
+  { disk, root }: Pick<Place, "disk" | "root">,
+  { path, after }: FileChange,
+): void {
   const real = realFile(disk, root, path);
   if (after === undefined) {
     disk.remove(real);

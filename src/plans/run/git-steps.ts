@@ -102,6 +102,8 @@ export function rollBack(
   refuseLosses(git, top, places, commit);
   const kept = `plan-rollback/${new Date(nowMs).toISOString().replace(/[^0-9TZ]/gu, "")}`;
   git(["branch", kept, head]);
+  // A file that was touched, and has what it had, is no changed one.
+  git(["update-index", "-q", "--refresh"]);
   // Stops by itself where a file with changes of its own would be touched.
   git(["reset", "--quiet", "--keep", commit]);
   const again = plan.steps.filter((each) => {

@@ -181,3 +181,17 @@ describe("the published schemas", () => {
     },
   );
 });
+
+describe("a document that would take long to read", () => {
+  it.each([
+    ["quotes", '"'.repeat(1_000_000)],
+    ["brackets", "}".repeat(1_000_000)],
+    ["commas", `[${",".repeat(1_000_000)}]`],
+    ["escapes", `"${"\\x".repeat(400_000)}"`],
+  ])("of %s is refused at the door", (_what, text) => {
+    const read = parsePlan(new TextEncoder().encode(text), "plan.yaml");
+    expect(read.ok ? [] : read.problems.map((each) => each.text)).toEqual([
+      "more than 100000 signs and words",
+    ]);
+  });
+});

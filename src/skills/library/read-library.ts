@@ -1,0 +1,100 @@
+import { lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
+import { join, sep } from "node:path";
+import { quote, UNSAFE } from "../../wire/quote.ts";
+import { calling, errnoOf } from "../../storage/disk/errno.ts";
+import { judgeSkill } from "../format/judge-skill.ts";
+import { SKILL_FILE, type JudgedSkill, type SkillFile, type SkillFolder } from "../format/skill.ts";
+import type { LibraryFiles } from "../mirror/mirror.ts";
+import { digestOf, readSkillFile, readTree } from "./read-tree.ts";
+
+/** Where the library of a project lies. Spec 7.1. */
+export const LIBRARY_FOLDER = "agent/skills";
+/** More are no list that an agent can choose from. */
+const MAX_SKILLS = 2_000;
+const MAX_SKILL_TEXT_BYTES = 262_144;
+
+/** All skills of a library, judged, in the order of their names. Throws StorageError. */
+export function readLibrary(library: string): JudgedSkill[] {
+  const names = calling(library, "listing", () => readdirSync(library, { withFileTypes: true }))
+    .filter((dirent) => !dirent.name.startsWith(".") && !dirent.isFile())
+    .map(({ name }) => name)
+    .toSorted();
+  return names.slice(0, MAX_SKILLS).map((name) => judgeSkill(readSkillFolder(library, name)));
+}
+
+/** What lies under one name of a library. */
+export function readSkillFolder(library: string, name: string): SkillFolder {
+  const folder = join(library, name);
+  const nothing = { name, files: new Map<string, SkillFile>(), markdown: undefined };
+  if (!lstatSync(folder).isDirectory()) {
+    return { ...nothing, refused: ["it is a link, or no folder: a skill is a folder of its own"] };
+  }
+  const tree = readTree(folder);
+  const refused = tree.cut === undefined ? [] : [tree.cut];
+  const files = new Map<string, SkillFile>();
+  for (const [path, entry] of tree.entries) {
+    const file = entry.kind === "file" ? entry : fileBehind(library, join(folder, path));
+    const isOdd = path.search(UNSAFE) !== -1 || path.includes("\\");
+    if (isOdd) refused.push(`the name of a file, ${quote(path)}, has signs that it may not have`);
+    else if (file === undefined) refused.push(`${quote(path)} is no file of the library`);
+    else files.set(path, { sha256: file.sha256, isExecutable: file.isExecutable });
+  }
+  return { ...nothing, files, markdown: textAt(library, folder, files, refused), refused };
+}
+
+function textAt(
+  library: string,
+  folder: string,
+  files: ReadonlyMap<string, SkillFile>,
+  refused: string[],
+): string | undefined {
+  if (!files.has(SKILL_FILE)) return undefined;
+  const bytes = bytesOf(library, join(folder, SKILL_FILE));
+  if (bytes.length > MAX_SKILL_TEXT_BYTES) {
+    refused.push(`SKILL.md has ${bytes.length} bytes; at most ${MAX_SKILL_TEXT_BYTES}`);
+    return "";
+  }
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    refused.push("SKILL.md is no UTF-8 text");
+    return "";
+  }
+}
+
+/** The bytes of a file of the library, also behind a link within it. */
+export function bytesOf(library: string, path: string): Uint8Array {
+  const real = realWithin(library, path);
+  const file = real === undefined ? undefined : readSkillFile(real);
+  if (file === undefined) throw new Error(`${path} changed while it was read; run this again`);
+  return file.bytes;
+}
+
+/** A file that a link leads to; undefined when that is outside of the library, or no file. */
+function fileBehind(library: string, path: string): SkillFile | undefined {
+  const real = realWithin(library, path);
+  if (real === undefined || !statSync(real).isFile()) return undefined;
+  const file = readSkillFile(real);
+  if (file === undefined) return undefined;
+  return { sha256: digestOf(file.bytes), isExecutable: file.isExecutable };
+}
+
+function realWithin(library: string, path: string): string | undefined {
+  try {
+    const real = realpathSync(path);
+    return real.startsWith(`${realpathSync(library)}${sep}`) ? real : undefined;
+  } catch (error) {
+    if (["ENOENT", "ELOOP", "ENOTDIR"].includes(errnoOf(error) ?? "")) return undefined;
+    throw error;
+  }
+}
+
+/** What is mirrored: the skills that can be used. */
+export function libraryFiles(skills: readonly JudgedSkill[]): LibraryFiles {
+  return new Map(
+    skills
+      .filter(({ skill }) => skill !== undefined)
+      .map(({ folder }) => [folder.name, folder.files] as const),
+  );
+}
