@@ -6,7 +6,7 @@ import { painter } from "./output/output.ts";
 export function overview(cli: Cli): string {
   const paint = painter(cli.stdout, cli.env);
   const lines = [
-    "deaddrop: a durable, signed, auditable inbox for agents, on nothing but files",
+    "deaddrop: a signed, durable inbox for agents, on files",
     "",
     `${paint("bold", "Usage:")} deaddrop [--wire <folder>] [--as <handle>] [--json] <command> …`,
     "",

@@ -221,6 +221,15 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
     ["report", "validate", EVIL],
     ["report", "add", EVIL, "--plan", EVIL],
   ],
+  skills: [
+    ["skills", "list", "--format", EVIL],
+    ["skills", "show", EVIL],
+    ["skills", "new", EVIL, "--description", EVIL],
+    ["skills", "bump", EVIL, EVIL, "--note", EVIL],
+    ["skills", "prompt", EVIL],
+    ["skills", "import", EVIL],
+    ["skills", "validate", EVIL],
+  ],
   transport: [
     ["transport", "status"],
     ["transport", "switch", EVIL, "--yes", "--reason", EVIL],

@@ -94,6 +94,7 @@ const NO_VIEW = [
     "plan",
     "report",
     "run",
+    "skills",
     "hook",
     "config",
     "daemon",
