@@ -40,6 +40,7 @@ export default defineConfig({
     // Beside the simulator in CI, and with several processes to a test.
     maxWorkers: availableParallelism(),
     env: { ...test.env, DEADDROP_LONG: "1" },
+    setupFiles: ["test/support/skip-when-late.ts"],
     // Its memory of earlier runs is one file, and other runs may be at it.
     cache: false,
   },

@@ -6,6 +6,7 @@ import { foundByTest } from "./found-by-test.ts";
 import { addFigures, NO_FIGURES, type SeedReport } from "./report.ts";
 import { PLANTS, withPlant, type Plant } from "./plants.js";
 import { playSeed } from "./play-seed.ts";
+import { isTimeUp, TIME_IS_UP } from "../support/time-limit.ts";
 
 const USAGE = `npm run sim -- [options]
   --seed S        play one seed, and shrink it when it fails
@@ -136,10 +137,12 @@ async function playMany(first: number, last: number): Promise<boolean> {
       failed += 1;
       console.log(report.text);
     }
-    return "go on";
+    return isTimeUp() ? "enough" : "go on";
   });
   const seconds = Math.round((performance.now() - started) / 1_000);
-  console.log(`${last - first + 1} seeds of ${steps} steps in ${seconds} s: ${failed} failed`);
+  console.log(`${played} seeds of ${steps} steps in ${seconds} s: ${failed} failed`);
+  const left = last - first + 1 - played;
+  if (left > 0) console.log(`  ${left} more were ${TIME_IS_UP}`);
   for (const [name, value] of Object.entries(figures)) console.log(`  ${name}: ${value}`);
   return failed === 0;
 }
@@ -148,6 +151,10 @@ async function playMany(first: number, last: number): Promise<boolean> {
 async function findPlants(mostSeeds: number): Promise<boolean> {
   let isAllFound = true;
   for (const plant of PLANTS) {
+    if (isTimeUp()) {
+      console.log(`${plant.name}: ${TIME_IS_UP}`);
+      continue;
+    }
     // Throws when the mistake no longer fits its file: a test that cannot load has found nothing.
     withPlant(plant, `/${plant.file}`, readFileSync(plant.file, "utf8"));
     const how =
