@@ -35,7 +35,7 @@ export const HABITS: Readonly<Record<CodingTool, Habits>> = {
     shellCall: (cmd) => `exec_command ${JSON.stringify({ cmd, yield_time_ms: 30_000 })}`,
   },
   gemini: {
-    args: [],
+    args: ["--approval-mode=yolo"],
     asks: { screen: /trust the files in this folder/u, yes: ["Enter"] },
     isReady: /Type your message/u,
     quit: "/quit",
@@ -64,6 +64,8 @@ export interface ToolProject {
 export interface ModelRequest {
   readonly atMs: number;
   readonly text: string;
+  /** What came after the model's last words. */
+  readonly news: string;
 }
 
 export async function makeProject(found: FoundTool, wire: LiveWire): Promise<ToolProject> {
@@ -88,10 +90,12 @@ export async function makeProject(found: FoundTool, wire: LiveWire): Promise<Too
 }
 
 /** None: it is still being written, or asks for a title or the like. */
-function requestIn(text: string): ModelRequest[] {
+function requestIn(file: string): ModelRequest[] {
   try {
-    const { t: atMs, body } = JSON.parse(text) as { t: number; body: { tools?: unknown[] } | null };
-    return (body?.tools ?? []).length > 0 ? [{ atMs, text: JSON.stringify(body) }] : [];
+    const { t: atMs, body } = JSON.parse(file) as { t: number; body: { tools?: unknown[] } | null };
+    if ((body?.tools ?? []).length === 0) return [];
+    const text = JSON.stringify(body);
+    return [{ atMs, text, news: text.split(/"role":"(?:assistant|model)"/u).at(-1) ?? "" }];
   } catch {
     return [];
   }
@@ -156,7 +160,7 @@ export async function openTool({ found, folder, env }: ToolProject): Promise<Too
     close() {
       if (!isOpen()) return;
       // One of the tools outlives its terminal.
-      process.kill(Number(tmux("list-panes", "-a", "-F", "#{pane_pid}")), "SIGKILL");
+      process.kill(-Number(tmux("list-panes", "-a", "-F", "#{pane_pid}")), "SIGKILL");
       tmux("kill-server");
     },
   };
