@@ -140,7 +140,7 @@ export const SCRIPTED: Readonly<Record<CodingTool, (at: At) => NodeJS.ProcessEnv
       // OpenCode would write it into the file.
       $schema: "https://opencode.ai/config.json",
       ...{ model: "scripted/m1", small_model: "scripted/m1", autoupdate: false },
-      share: "disabled",
+      ...{ share: "disabled", permission: { external_directory: "allow" } },
       provider: {
         scripted: {
           npm: "@ai-sdk/anthropic",
