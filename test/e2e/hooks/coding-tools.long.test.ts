@@ -7,6 +7,7 @@ import {
   filesOf,
   gate,
   HABITS,
+  integrate,
   makeProject,
   openTool,
   ourProcesses,
@@ -40,7 +41,7 @@ describe.each(CODING_TOOLS)("%s", (tool) => {
     await wire.daemon("scribe");
     const at = await makeProject(found, wire);
     const before = filesOf(at.folder);
-    await integrate(at, wire);
+    await integrate(at, wire, "forge");
     expect((await tools(at)).replaceAll("\n", " ")).toMatch(/deaddrop.*mcp --as forge/u);
     const asks = HABITS[tool].asks !== undefined;
     expect(await unapproved(at, wire)).toBe(asks);
@@ -54,7 +55,7 @@ describe.each(CODING_TOOLS)("%s", (tool) => {
     for (const _ of DRAFT) terminal.key("BSpace");
     await terminal.quit();
     await until("nothing of ours is left", () => ourProcesses(wire).length === 0);
-    await integrate(at, wire, "--remove");
+    await integrate(at, wire, "forge", "--remove");
     const own = Object.entries(filesOf(at.folder)).filter(([name]) => !BY_TOOLS.test(name));
     expect(Object.fromEntries(own)).toEqual(before);
   });
@@ -132,13 +133,6 @@ async function beats(wire: LiveWire, count: number): Promise<void> {
     wire.lines("scribe_to_forge.jsonl").filter(({ type }) => type === "heartbeat").length;
   const before = seen();
   await until(`${count} beats`, () => seen() >= before + count);
-}
-
-async function integrate(at: ToolProject, wire: LiveWire, ...flags: string[]): Promise<void> {
-  const words = [BIN, "integrate", at.found.tool, "--scope", "project", "--as", "forge"];
-  const args = [...words, "--wire", wire.dir, ...flags];
-  const ended = await start(process.execPath, args, { env: wire.env, cwd: at.folder }).ended;
-  expect(ended, ended.stderr).toMatchObject({ code: 0 });
 }
 
 /** The servers that the tool itself lists. */

@@ -49,7 +49,7 @@ export async function talk(
     args: [BIN, ...args],
     env: { HOME: wire.env["HOME"] },
   };
-  const env = SCRIPTED[tool](at);
+  const env = SCRIPTED[tool]({ ...at, projects: [at.project] });
   JOINED[tool](at, server);
   const { argv, input } = ALONE[tool](prompt);
   const run = start(program, argv, {
@@ -78,10 +78,15 @@ export async function modelOf(tool: CodingTool, log: string, scripts = ""): Prom
 
 interface At {
   readonly home: string;
-  readonly project: string;
+  readonly projects: readonly string[];
   readonly port: number;
   /** Not yet: the tool asks its person when it opens. */
   readonly isUntrusted?: boolean;
+}
+
+interface JoinedAt {
+  readonly home: string;
+  readonly project: string;
 }
 
 interface Server {
@@ -92,17 +97,19 @@ interface Server {
 
 /** The tool's own files, as its person has them: the model, and whether the project is trusted. */
 export const SCRIPTED: Readonly<Record<CodingTool, (at: At) => NodeJS.ProcessEnv>> = {
-  claude({ home, project, port, isUntrusted = false }) {
+  claude({ home, projects, port, isUntrusted = false }) {
     const trusted = {
       ...{ hasTrustDialogAccepted: true, hasCompletedProjectOnboarding: true },
       enabledMcpjsonServers: ["deaddrop"],
     };
     json(join(home, ".claude.json"), {
       ...{ hasCompletedOnboarding: true, theme: "dark" },
-      projects: isUntrusted ? {} : { [project]: trusted },
+      projects: isUntrusted ? {} : Object.fromEntries(projects.map((each) => [each, trusted])),
       customApiKeyResponses: { approved: ["sk-ant-dummy"], rejected: [] },
     });
-    json(join(project, ".claude", "settings.json"), { permissions: { allow: ["mcp__deaddrop"] } });
+    for (const each of projects) {
+      json(join(each, ".claude", "settings.json"), { permissions: { allow: ["mcp__deaddrop"] } });
+    }
     return {
       ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`,
       ANTHROPIC_API_KEY: "sk-ant-dummy",
@@ -111,21 +118,24 @@ export const SCRIPTED: Readonly<Record<CodingTool, (at: At) => NodeJS.ProcessEnv
       MCP_TIMEOUT: "120000",
     };
   },
-  codex({ home, project, port }) {
+  codex({ home, projects, port }) {
+    const trusted = projects.flatMap((each) => [
+      ...[`[projects.${JSON.stringify(each)}]`, 'trust_level = "trusted"'],
+    ]);
     const lines = [
       ...['model = "gpt-5.2-codex"', 'model_provider = "scripted"', 'approval_policy = "never"'],
       ...['sandbox_mode = "danger-full-access"', "check_for_update_on_startup = false"],
       ...["[model_providers.scripted]", 'name = "scripted"', 'wire_api = "responses"'],
       ...[`base_url = "http://127.0.0.1:${port}/v1"`, 'env_key = "OPENAI_API_KEY"'],
       ...["supports_websockets = false", "request_max_retries = 0", "stream_max_retries = 0"],
-      ...[`[projects.${JSON.stringify(project)}]`, 'trust_level = "trusted"'],
+      ...trusted,
     ];
     const folder = join(home, "codex");
     mkdirSync(folder);
     writeFileSync(join(folder, "config.toml"), `${lines.join("\n")}\n`);
     return { CODEX_HOME: folder, OPENAI_API_KEY: "dummy" };
   },
-  gemini({ home, project, port, isUntrusted = false }) {
+  gemini({ home, projects, port, isUntrusted = false }) {
     json(join(home, ".gemini", "settings.json"), {
       security: { auth: { selectedType: "gemini-api-key" } },
       general: { disableAutoUpdate: true, disableUpdateNag: true },
@@ -135,8 +145,8 @@ export const SCRIPTED: Readonly<Record<CodingTool, (at: At) => NodeJS.ProcessEnv
       json(join(home, ".gemini", "trustedFolders.json"), { [project]: "TRUST_FOLDER" });
     return { GEMINI_API_KEY: "dummy", GOOGLE_GEMINI_BASE_URL: `http://127.0.0.1:${port}` };
   },
-  opencode({ project, port }) {
-    json(join(project, "opencode.json"), {
+  opencode({ projects, port }) {
+    const settings = {
       // OpenCode would write it into the file.
       $schema: "https://opencode.ai/config.json",
       ...{ model: "scripted/m1", small_model: "scripted/m1", autoupdate: false },
@@ -148,7 +158,8 @@ export const SCRIPTED: Readonly<Record<CodingTool, (at: At) => NodeJS.ProcessEnv
           models: { m1: { name: "m1", limit: { context: 200_000, output: 8_000 } } },
         },
       },
-    });
+    };
+    for (const each of projects) json(join(each, "opencode.json"), settings);
     return {
       ...{ OPENCODE_DISABLE_MODELS_FETCH: "1", OPENCODE_DISABLE_AUTOUPDATE: "1" },
       // Where there are plugins it installs a package for them at each start, and waits for that.
@@ -158,7 +169,7 @@ export const SCRIPTED: Readonly<Record<CodingTool, (at: At) => NodeJS.ProcessEnv
 };
 
 /** Our server in the tool's own files, as docs/agents.md has it. */
-const JOINED: Readonly<Record<CodingTool, (at: At, server: Server) => void>> = {
+const JOINED: Readonly<Record<CodingTool, (at: JoinedAt, server: Server) => void>> = {
   claude({ project }, server) {
     json(join(project, ".mcp.json"), { mcpServers: { deaddrop: server } });
   },
@@ -172,7 +183,7 @@ const JOINED: Readonly<Record<CodingTool, (at: At, server: Server) => void>> = {
   },
   gemini({ project }, server) {
     json(join(project, ".gemini", "settings.json"), {
-      mcpServers: { deaddrop: { ...server, trust: true } },
+      mcpServers: { deaddrop: server },
     });
   },
   opencode({ project }, { command, args, env: environment }) {
@@ -183,16 +194,22 @@ const JOINED: Readonly<Record<CodingTool, (at: At, server: Server) => void>> = {
   },
 };
 
+const CODEX_ALONE = [
+  ...["exec", "--skip-git-repo-check", "--json"],
+  // Without a person nobody reviews hooks.
+  "--dangerously-bypass-hook-trust",
+];
+
 /** How it is run without a person. */
-const ALONE: Readonly<
+export const ALONE: Readonly<
   Record<
     CodingTool,
     (prompt: string) => { readonly argv: readonly string[]; readonly input: string }
   >
 > = {
   claude: (prompt) => ({ argv: ["-p", prompt], input: "" }),
-  codex: (prompt) => ({ argv: ["exec", "--skip-git-repo-check", "--json", prompt], input: "" }),
-  gemini: (prompt) => ({ argv: ["-p", prompt], input: "" }),
+  codex: (prompt) => ({ argv: [...CODEX_ALONE, prompt], input: "" }),
+  gemini: (prompt) => ({ argv: ["--approval-mode=yolo", "-p", prompt], input: "" }),
   opencode: (prompt) => ({ argv: ["run"], input: prompt }),
 };
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { CodingTool, FoundTool } from "./coding-tool-cache.ts";
 import { modelOf, SCRIPTED } from "./coding-tools.ts";
 import type { LiveWire } from "./live-wire.ts";
-import { until } from "./real-processes.ts";
+import { BIN, start, until } from "./real-processes.ts";
 
 /** How a tool is used by a person at a terminal. */
 interface Habits {
@@ -68,16 +68,27 @@ export interface ModelRequest {
   readonly news: string;
 }
 
+/** One in which its person has not approved anything yet. */
 export async function makeProject(found: FoundTool, wire: LiveWire): Promise<ToolProject> {
-  const [folder, log, scripts] = ["project", "model", "scripts"].map((name) =>
-    join(wire.folder, name),
-  ) as [string, string, string];
-  for (const each of [folder, scripts]) mkdirSync(each);
-  execFileSync("git", ["init", "--quiet", folder]);
+  const [project] = await makeProjects(found, wire, { names: ["project"], isUntrusted: true });
+  if (project === undefined) throw new Error("no project was made");
+  return project;
+}
+
+/** Several projects of one person, with one model. */
+export async function makeProjects(
+  found: FoundTool,
+  wire: LiveWire,
+  { names, isUntrusted = false }: { names: readonly string[]; isUntrusted?: boolean },
+): Promise<ToolProject[]> {
+  const [log, scripts] = [join(wire.folder, "model"), join(wire.folder, "scripts")];
+  mkdirSync(scripts);
+  const projects = names.map((name) => join(wire.folder, name));
+  for (const folder of projects) execFileSync("git", ["init", "--quiet", folder]);
   const port = await modelOf(found.tool, log, scripts);
   const home = wire.env["HOME"] ?? "";
-  const env = SCRIPTED[found.tool]({ home, project: folder, port, isUntrusted: true });
-  return {
+  const env = SCRIPTED[found.tool]({ home, projects, port, isUntrusted });
+  return projects.map((folder) => ({
     found,
     folder,
     env: { ...wire.env, ...env, TERM: "xterm-256color" },
@@ -86,7 +97,21 @@ export async function makeProject(found: FoundTool, wire: LiveWire): Promise<Too
         .sort()
         .flatMap((name) => requestIn(readFileSync(join(log, name), "utf8"))),
     script: (name, steps) => writeFileSync(join(scripts, name), `${steps.join("\n")}\n`),
-  };
+  }));
+}
+
+/** `deaddrop integrate`, in the project's own files. */
+export async function integrate(
+  { found, folder }: ToolProject,
+  wire: LiveWire,
+  handle: string,
+  ...flags: readonly string[]
+): Promise<void> {
+  const words = [BIN, "integrate", found.tool, "--scope", "project", "--as", handle];
+  const args = [...words, "--wire", wire.dir, ...flags];
+  const { code, stderr } = await start(process.execPath, args, { env: wire.env, cwd: folder })
+    .ended;
+  if (code !== 0) throw new Error(`integrate ${found.tool}: ${stderr}`);
 }
 
 /** None: it is still being written, or asks for a title or the like. */
@@ -112,9 +137,12 @@ export interface ToolTerminal {
 }
 
 /** Opens the tool, answers what it asks, and waits until it takes a prompt. */
-export async function openTool({ found, folder, env }: ToolProject): Promise<ToolTerminal> {
+export async function openTool(
+  { found, folder, env }: ToolProject,
+  args = HABITS[found.tool].args,
+): Promise<ToolTerminal> {
   const { tool, program } = found;
-  const socket = join(folder, "..", "tmux");
+  const socket = `${folder}.tmux`;
   const tmux = (...args: readonly string[]): string =>
     execFileSync("tmux", ["-S", socket, ...args], {
       env: { ...env, PATH: process.env["PATH"] },
@@ -129,7 +157,7 @@ export async function openTool({ found, folder, env }: ToolProject): Promise<Too
       return false;
     }
   };
-  const { args, asks, isReady, quit } = HABITS[tool];
+  const { asks, isReady, quit } = HABITS[tool];
   tmux("new-session", "-d", "-x", "140", "-y", "45", program, ...args);
   const screen = (): string => (isOpen() ? tmux("capture-pane", "-p") : "");
   const key = (name: string): void => void tmux("send-keys", name);
@@ -180,17 +208,22 @@ export function filesOf(folder: string, below = ""): Record<string, string> {
 }
 
 /** Processes of ours that speak for this wire, as the system lists them. */
-export function ourProcesses(wire: LiveWire): string[] {
+export function ourProcesses(wire: LiveWire): number[] {
+  return processesOf(wire.dir, / (?:hook|mcp) /u);
+}
+
+/** The ids of processes in whose command line there are both. */
+export function processesOf(folder: string, what: RegExp): number[] {
   return readdirSync("/proc")
-    .filter((name) => /^\d+$/u.test(name))
+    .filter((name) => /^\d+$/u.test(name) && Number(name) !== process.pid)
     .flatMap((pid) => {
       try {
-        return [readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ")];
+        const line = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+        return line.includes(folder) && what.test(line) ? [Number(pid)] : [];
       } catch {
         return [];
       }
-    })
-    .filter((line) => line.includes(wire.dir) && / (?:hook|mcp) /u.test(line));
+    });
 }
 
 /** A command of the shell that runs until the test lets it go on. */
