@@ -18,7 +18,8 @@ interface Copy extends Reading {
   readonly host: Host;
   /** The genuine lines in it. */
   lines: number;
-  grownMs: number;
+  /** When the last heartbeat came into it, monotonic ms. */
+  beatMs: number;
 }
 
 /** The shortest time after which a peer counts as silent. Spec 3.1. */
@@ -41,7 +42,7 @@ export class Copies {
     this.#copies = stage.hosts.flatMap((host) =>
       stage.logs
         .filter((log) => stage.home(log) !== host)
-        .map((log) => ({ log, host, file: "", bytes: 0, lines: 0, grownMs: -Infinity })),
+        .map((log) => ({ log, host, file: "", bytes: 0, lines: 0, beatMs: -Infinity })),
     );
     if (stage.remote === undefined) return;
     for (const member of stage.members.values()) {
@@ -75,7 +76,6 @@ export class Copies {
       if (genuine === undefined && host.powerCuts > 0) continue;
       this.#take(copy, genuine, ledger);
     }
-    if (fresh.length > 0) copy.grownMs = this.#stage.timers.monoMs;
   }
 
   #take(copy: Copy, genuine: Genuine | undefined, ledger: Ledger): void {
@@ -84,7 +84,8 @@ export class Copies {
     kept(7, genuine !== undefined, () => `${place} has a line that nobody signed`);
     if (genuine === undefined) return;
     copy.lines += 1;
-    const { seq, id } = genuine;
+    const { seq, id, type } = genuine;
+    if (type === "heartbeat") copy.beatMs = this.#stage.timers.monoMs;
     kept(3, seq === copy.lines, () => `${place} has line ${seq} in place ${copy.lines}`);
     kept(1, ledger.byId.has(id), () => `${place} has line ${seq}, which its author never had`);
   }
@@ -95,10 +96,11 @@ export class Copies {
     const { host } = member;
     if (peer === "" || this.#stage.member(peer).host === host) return;
     const { fetchedMs } = host;
-    const grown = this.#copies.filter((copy) => copy.host === host && copy.log.owner === peer);
-    const lastMs = Math.max(...grown.map(({ grownMs }) => grownMs));
+    const beats = this.#copies
+      .filter((copy) => copy.host === host && copy.log.owner === peer)
+      .map(({ beatMs }) => beatMs);
     const fetched = `the last fetch began ${Math.round((this.#stage.timers.monoMs - fetchedMs) / 1_000)} s ago`;
-    const isAsked = fetchedMs > lastMs;
+    const isAsked = fetchedMs > Math.max(...beats);
     kept(10, isAsked, () => `${member.handle} calls ${peer} silent and did not ask: ${fetched}`);
     if (member.clockWasSet || member.clockOffMs !== 0) return;
     const wallMs = this.#stage.nowMs - this.#stage.timers.monoMs + fetchedMs;

@@ -41,7 +41,11 @@ const URL = "simulated://wire";
 
 export function carry(
   by: CarriedBy,
-  { remote, timers, luck }: { readonly remote: SimulatedRemote; readonly timers: Timers; readonly luck: Luck },
+  {
+    remote,
+    timers,
+    luck,
+  }: { readonly remote: SimulatedRemote; readonly timers: Timers; readonly luck: Luck },
 ): Carried {
   const { process, places, agent, queue, ticker } = by;
   const { place } = agent;

@@ -94,7 +94,10 @@ export class SimulatedRemote {
     const count = this.#luck.between(1, 3);
     const last = this.#versions.length;
     if (last === 0) return [];
-    return Array.from({ length: count }, () => `v${this.#luck.between(Math.max(0, last - 12), last) + 1}`);
+    return Array.from(
+      { length: count },
+      () => `v${this.#luck.between(Math.max(0, last - 12), last) + 1}`,
+    );
   }
 
   /** The text of a file as it is now. */

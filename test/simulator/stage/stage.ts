@@ -92,7 +92,8 @@ export class Stage {
     this.hosts = makeHosts(roster, groups, { ...world, options, seeds: this.seeds });
     this.remote = groups.length > 1 ? new SimulatedRemote(this.timers, luck) : undefined;
     for (const host of this.hosts) {
-      for (const [handle, places] of host.places) this.members.set(handle, newMember(handle, host, places));
+      for (const [handle, places] of host.places)
+        this.members.set(handle, newMember(handle, host, places));
     }
   }
 
@@ -130,10 +131,13 @@ export class Stage {
     const queue = makeQueue();
     const begin = async (): Promise<void> => {
       const link = remoteLink();
-      const agent = openAgent({ ...this.#world(member, process), remote: link }, {
-        wireDir: WIRE,
-        handle: member.handle,
-      });
+      const agent = openAgent(
+        { ...this.#world(member, process), remote: link },
+        {
+          wireDir: WIRE,
+          handle: member.handle,
+        },
+      );
       try {
         await agent.hold(0);
       } catch (error) {
