@@ -6,7 +6,7 @@ import {
   type AnswerTimes,
   type Limits,
 } from "../../wire/limits.ts";
-import { isAway, NOBODY_LEFT, type Absences } from "../../wire/roster/members.ts";
+import { NOBODY_LEFT, type Absences } from "../../wire/roster/members.ts";
 import { DocumentReader, shown } from "./document.ts";
 import { readLeft } from "./left-members.ts";
 
