@@ -236,7 +236,7 @@ export function askDirectly(service: Service): Ask {
 
 const STAYS: Asker = { gone: new AbortController().signal };
 
-/** What an operator may ask of a transport, besides how it does. */
+/** Throws DeaddropError ("storage") where no daemon keeps sessions. */
 function sessionsOf({ sessions }: Service): SessionRegistry {
   if (sessions !== undefined) return sessions;
   throw new DeaddropError("storage", "no daemon runs", {

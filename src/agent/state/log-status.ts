@@ -1,6 +1,7 @@
 import type { WaitReason } from "../../api/holds.ts";
 import type { StorageError } from "../../storage/disk/disk.ts";
 import type { Cursor } from "../../storage/files/tail.ts";
+import { HOUR_MS, MINUTE_MS } from "../../wire/durations.ts";
 
 /**
  * Why a log moves or does not: one state for each log, of peers and of our own. It is in memory
@@ -112,13 +113,13 @@ export type Observation =
 export const UNREAD: LogStatus = { kind: "reading", isAll: false, dueMs: 0 };
 
 /** How long an author has to restore its log, before what waits for it goes on. */
-const WAIT_FOR_AUTHOR_MS = 60 * 60_000;
+const WAIT_FOR_AUTHOR_MS = HOUR_MS;
 /** Spec 1.6: the operator is told when lines have been missing, or out of order, for so long. */
-const TOLD_AFTER_MS = 10 * 60_000;
+const TOLD_AFTER_MS = 10 * MINUTE_MS;
 /** For so long a log may be torn, or out of its place, before that is shown. */
 const SHOWN_AFTER_MS = 10_000;
 /** An unchanged file is read again after so long: its times are only as exact as its host's clock. */
-const READ_AGAIN_MS = 60_000;
+const READ_AGAIN_MS = MINUTE_MS;
 
 /** The status of a log after an observation. Pure; called by `observe` alone. */
 function next(status: LogStatus, seen: Observation, nowMs: number): LogStatus {

@@ -26,7 +26,7 @@ export interface PinFlags extends GlobalFlags, ConsentFlags {
   unsigned?: boolean;
 }
 
-/** `deaddrop trust pin`: whose key it is, and how far it is believed, by the operator's word. */
+/** `deaddrop trust pin`: whose key it is, and how far it is believed, by the operator's decision. */
 export async function run(
   cli: Cli,
   handle: string,

@@ -18,7 +18,7 @@ export type ClaimLine =
     }
   /** All claims of its author with the same correlation id in that log end. */
   | { readonly is: "release" }
-  /** The first word on a claim, or a later one: the last counts. */
+  /** What an addressee says of a claim. Of several answers the last counts. */
   | {
       readonly is: "answer";
       readonly claim: string;
