@@ -137,7 +137,7 @@ function next(status: LogStatus, seen: Observation, nowMs: number): LogStatus {
       return { kind: "waiting", why, detail, sinceMs, dueMs };
     }
     case "tear":
-      return torn(beneath(status), seen, nowMs);
+      return torn(underlying(status), seen, nowMs);
     case "searched":
       return status.kind === "torn" ? { ...status, searched: seen.upTo } : status;
     case "search over": {
@@ -151,7 +151,7 @@ function next(status: LogStatus, seen: Observation, nowMs: number): LogStatus {
       return { ...status, dueMs };
     case "disorder": {
       const { why, detail, look } = seen;
-      const before = beneath(status);
+      const before = underlying(status);
       const sinceMs = before?.kind === "behind" ? before.sinceMs : nowMs;
       return { kind: "behind", why, detail, look, sinceMs, dueMs };
     }
@@ -161,7 +161,7 @@ function next(status: LogStatus, seen: Observation, nowMs: number): LogStatus {
       return {
         kind: "obstructed",
         problem: seen.problem,
-        before: beneath(status),
+        before: underlying(status),
         sinceMs: status.kind === "obstructed" ? status.sinceMs : nowMs,
         dueMs,
       };
@@ -199,7 +199,7 @@ function torn(
 }
 
 /** What a log is in when no obstruction is in its place. */
-function beneath(status: LogStatus): Torn | Behind | undefined {
+function underlying(status: LogStatus): Torn | Behind | undefined {
   if (status.kind === "obstructed") return status.before;
   return status.kind === "torn" || status.kind === "behind" ? status : undefined;
 }
@@ -239,7 +239,7 @@ export function shownWait(
   nowMs: number,
 ): { readonly why: WaitReason; readonly detail: string; readonly sinceMs: number } | undefined {
   if (status.kind === "waiting") return status;
-  const before = beneath(status);
+  const before = underlying(status);
   if (before?.kind === "behind") return before;
   const isShown = (sinceMs: number): boolean => nowMs - sinceMs >= SHOWN_AFTER_MS;
   if (status.kind === "obstructed" && isShown(status.sinceMs)) {
