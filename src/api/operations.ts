@@ -110,8 +110,10 @@ interface Operation<Args, Answer> {
 /**
  * Everything that can be asked of an agent, by its name on the socket. The daemon's requests, its
  * clients and direct use all follow from this table. Spec 4.2.
+ *
+ * @internal
  */
-const OPERATIONS = {
+export const OPERATIONS = {
   send: operation({
     parse: parseDrafts,
     run: (service, { drafts, key }) =>
