@@ -38,8 +38,8 @@ export function remoteLink(): RemoteLink {
     isRemote(handle) {
       return this.to?.isRemote(handle) === true;
     },
-    fetchedMs() {
-      return this.to?.fetchedMs();
+    fetchedMs(nowMs) {
+      return this.to?.fetchedMs(nowMs);
     },
     fetchSoon() {
       this.to?.fetchSoon();
