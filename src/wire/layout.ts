@@ -1,3 +1,5 @@
+import { membersOf, NOBODY_LEFT, type Absences } from "./roster/members.ts";
+
 /** One agent's append-only file. `path` is relative to the wire's folder. */
 export interface Log {
   readonly name: string;
@@ -9,7 +11,11 @@ export interface Log {
 
 export interface Layout {
   readonly kind: "pairwise" | "outbox";
+  /** Everybody who was ever a member: what is past is read by it. */
   readonly roster: readonly string[];
+  /** Those who are members now: of them alone something new is asked. Spec 1.1. */
+  readonly members: readonly string[];
+  readonly left: Absences;
   readonly logs: ReadonlyMap<string, Log>;
 }
 
@@ -17,7 +23,11 @@ export interface Layout {
  * The logs of a wire by name. Names are formed from the roster; a file name is never split.
  * Spec 1.1. The roster must have passed `rosterProblems`.
  */
-export function makeLayout(kind: Layout["kind"], roster: readonly string[]): Layout {
+export function makeLayout(
+  kind: Layout["kind"],
+  roster: readonly string[],
+  left: Absences = NOBODY_LEFT,
+): Layout {
   const logs = new Map<string, Log>();
   for (const owner of roster) {
     if (kind === "outbox") {
@@ -31,7 +41,7 @@ export function makeLayout(kind: Layout["kind"], roster: readonly string[]): Lay
       logs.set(name, { name, owner, addressee, path: `${name}.jsonl` });
     }
   }
-  return { kind, roster, logs };
+  return { kind, roster, members: membersOf(roster, left), left, logs };
 }
 
 function pairName(from: string, to: string): string {
@@ -56,7 +66,7 @@ export function answerLog(layout: Layout, log: Log, handle: string): Log | undef
 
 /**
  * The logs into which a message by `from` to these recipients is written, each once; `"*"` means
- * every other agent. Recipients outside the roster have no log and are passed over: who sends
+ * every other member. Recipients outside the roster have no log and are passed over: who sends
  * checks them first.
  */
 export function logsTo(layout: Layout, from: string, to: readonly string[]): readonly Log[] {
@@ -64,6 +74,6 @@ export function logsTo(layout: Layout, from: string, to: readonly string[]): rea
   return ownLogs(layout, from).filter((log) =>
     log.addressee === undefined
       ? everyone || to.some((handle) => layout.roster.includes(handle))
-      : everyone || to.includes(log.addressee),
+      : (everyone && layout.members.includes(log.addressee)) || to.includes(log.addressee),
   );
 }

@@ -85,6 +85,7 @@ const NO_VIEW = [
   ...[
     "archive",
     "backup",
+    "bench",
     "canonical",
     "card",
     "completion",

@@ -1,5 +1,5 @@
 import { takeLock, type HeldLock } from "../../storage/disk/lock.ts";
-import { isWorthSaving, loadMemory, saveMemory } from "../state/checkpoint.ts";
+import { foldedUnder, isWorthSaving, loadMemory, saveMemory } from "../state/checkpoint.ts";
 import { silentLogger, type World } from "./world.ts";
 import { isPassing, StorageTroubles } from "../state/storage-troubles.ts";
 import { StorageError, type Disk } from "../../storage/disk/disk.ts";
@@ -106,8 +106,7 @@ export class SessionKeeper {
 
   /** Goes on with another configuration: settings, pins or peers have changed. */
   moveTo(next: AgentConfig): void {
-    const isSameFold =
-      JSON.stringify(next.layout.roster) === JSON.stringify(this.#place.layout.roster);
+    const isSameFold = foldedUnder(next) === foldedUnder(this.#place);
     this.#place = next;
     if (this.#held?.session !== undefined) {
       this.#held.session.recorder.flush();

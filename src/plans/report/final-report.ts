@@ -1,5 +1,5 @@
 import { sanitise } from "../../wire/quote.ts";
-import type { Plan, Status } from "../plan/plan.ts";
+import { titleOf, type Plan, type Status } from "../plan/plan.ts";
 import type { Check } from "./checks.ts";
 import type { Artifact, Outcome, StepReport } from "./report.ts";
 
@@ -73,7 +73,7 @@ export function markdownReport(final: FinalReport): string {
   const { steps, checks, plan_id: id, task, made_at: at } = final;
   const rows = steps.map(
     (step) =>
-      `| ${plain(step.id)} | ${plain(step.owner)} | ${step.status} | ${step.outcome ?? "no report"} | ${plain(firstRow(step.description))} |`,
+      `| ${plain(step.id)} | ${plain(step.owner)} | ${step.status} | ${step.outcome ?? "no report"} | ${plain(titleOf(step))} |`,
   );
   const done = steps.filter(({ status }) => status === "complete").length;
   return [
@@ -106,14 +106,16 @@ function sectionOf(step: FinalStep): string[] {
     `### ${plain(step.id)}`,
     "",
     `${step.outcome ?? ""}, attempt ${step.attempt}${by}, ${step.reported_at ?? ""}`,
-    ...paragraph(step.details),
+    ...paragraphs(step.details),
     ...(step.error === null ? [] : ["", `Error: ${plain(step.error)}`]),
     ...(step.artifacts.length === 0 ? [] : ["", ...step.artifacts.map(artifactRow)]),
   ];
 }
 
-function paragraph(text: string | null): string[] {
-  return text === null || text.trim() === "" ? [] : ["", plain(text)];
+/** Each line by itself, whichever ends they have: what follows another one is no part of its sentence. */
+function paragraphs(text: string | null): string[] {
+  const lines = (text ?? "").split(/[\r\n]/u).filter((line) => line.trim() !== "");
+  return lines.flatMap((line) => ["", plain(line)]);
 }
 
 function artifactRow({ file, status, test, result, log, screenshot }: Artifact): string {
@@ -121,10 +123,6 @@ function artifactRow({ file, status, test, result, log, screenshot }: Artifact):
   if (test !== undefined) return `- test ${plain(test)}: ${plain(result ?? "")}`;
   if (log !== undefined) return `- log: ${plain(log)}`;
   return `- screenshot: ${plain(screenshot ?? "")}`;
-}
-
-function firstRow(text: string): string {
-  return text.trim().split("\n", 1)[0] ?? "";
 }
 
 /** One line in which nothing is a mark. */

@@ -1,7 +1,7 @@
 import type { Domain } from "../../trust/policy/config.ts";
 import { acceptsType } from "../../trust/tiers.ts";
 import { patternCovers, patternsOverlap } from "../decisions/path-match.ts";
-import type { Domains, Env } from "../env.ts";
+import { domainsOwned, type Domains, type Env } from "../env.ts";
 import { coverageAt } from "../logs/covering-beats.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import { authorTier } from "../routing.ts";
@@ -35,10 +35,12 @@ export function liveClaims({ claims, env, nowMs }: ClaimFacts): Claim[] {
 }
 
 export function mayClaim({ from }: Claim, env: Env): boolean {
+  // Spec 1.1: who left has no authority.
+  if (!env.layout.members.includes(from)) return false;
   return acceptsType(authorTier(env, from) ?? undefined, "claim");
 }
 
-/** What each owner says whose domain the claim touches; its author needs nobody's word for its own. */
+/** What each owner says whose domain the claim touches; its author needs no grant for its own domain. */
 export function grantsOf({ paths, from, answers }: Claim, domains: Domains): Grant[] {
   return [...domains]
     .filter(([, domain]) => domain.owner !== from && touches(domain, paths))
@@ -58,8 +60,9 @@ function touches(domain: Domain, paths: readonly string[]): boolean {
  * heads, at its place in its log, covered the other. Spec 3.7.
  */
 export function rivalsOf(claim: Claim, live: readonly Claim[], facts: ClaimFacts): Rival[] {
+  const domains = domainsOwned(facts.env.policy.domains, facts.env.layout);
   return live
-    .filter((other) => isRival(claim, other, facts.env.policy.domains))
+    .filter((other) => isRival(claim, other, domains))
     .map((other) => ({ claim: other, is: whoLoses(claim, other, facts.logs) }));
 }
 
@@ -94,7 +97,7 @@ function didKnow({ log, line }: Claim, other: Claim, logs: LogsState): boolean |
 }
 
 type Pair = readonly [pattern: string, other: string];
-/** Patterns never change, and to compare them is the dear part. */
+/** Patterns never change, and comparing them costs most. */
 const known = new WeakMap<Claim, WeakMap<Claim, readonly Pair[]>>();
 
 /** The patterns of both that have a path in common. */

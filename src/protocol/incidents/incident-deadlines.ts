@@ -1,5 +1,7 @@
 import { answerLog } from "../../wire/layout.ts";
 import { fromPlain } from "../../wire/json/json.ts";
+import { parseTimestamp } from "../../wire/timestamp.ts";
+import { mayOwe } from "../addressing.ts";
 import type { Effect } from "../effects.ts";
 import type { HeartbeatsState } from "../heartbeats/heartbeats.ts";
 import {
@@ -12,6 +14,7 @@ import { deadlineCadence, silenceMs } from "../heartbeats/liveness.ts";
 import { lastBeat, namedRefused, readUpTo } from "../logs/covering-beats.ts";
 import { listedSubject } from "../routing.ts";
 import { HOUR_MS } from "../../wire/durations.ts";
+import { MAX_SUBJECT_CODE_POINTS } from "../../wire/limits.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import type { Env, Now } from "../env.ts";
 import { safeMode } from "./safe-mode.ts";
@@ -34,12 +37,19 @@ export function decideIncidents(facts: IncidentFacts, env: Env, now: Now): Effec
     .map(({ id, raw }) => ({ do: "mirror", id, raw }));
   for (const incident of declaredIncidents(incidents)) {
     if (!incident.live || incident.resolved !== undefined) continue;
-    for (const handle of incident.to) {
+    for (const handle of askedNow(incident, facts.logs, env)) {
       if (incident.author !== env.self && handle !== env.self) continue;
       effects.push(...decideAddressee(facts, incident, handle, env, now));
     }
   }
   return [...effects, ...tellSafeMode(incidents, env)];
+}
+
+/** Spec 1.1: nothing is asked of one that left, nor of one that came later. */
+function askedNow(incident: Incident, logs: LogsState, env: Env): readonly string[] {
+  const { log, line, author: from, timestamp, to } = incident;
+  const asked = { log, line, from, timestampMs: parseTimestamp(timestamp) ?? 0, toAll: false };
+  return to.filter((handle) => mayOwe(logs, env, handle, asked));
 }
 
 /**
@@ -118,7 +128,7 @@ function escalation(incident: Incident, of: string): Effect {
     draft: {
       to,
       type: "incident",
-      subject: [...`not acked by ${of}: ${subject}`].slice(0, 500).join(""),
+      subject: [...`not acked by ${of}: ${subject}`].slice(0, MAX_SUBJECT_CODE_POINTS).join(""),
       body: fromPlain(body),
       priority: "high",
       correlationId,

@@ -1,10 +1,11 @@
 import { isChained } from "../../wire/chain.ts";
 import type { JsonValue } from "../../wire/json/json.ts";
 import type { Layout } from "../../wire/layout.ts";
+import { firstLineNow } from "../../wire/roster/members.ts";
 import { textField } from "../body.ts";
 import type { LogsState, LogState, BeatMark } from "./logs-state.ts";
 import { claim, judgeWaiting, nameRefused, openCoverage, pruneMarks } from "./coverage.ts";
-import { advertisedCadence, counted, parseHeads, statesHeads, type Head } from "./heads.ts";
+import { promisedCadence, counted, parseHeads, statesHeads, type Head } from "./heads.ts";
 import { isFolded, type CoreEvent, type LineEvent, type ResetLog } from "../events.ts";
 import type { Env } from "../env.ts";
 
@@ -132,7 +133,7 @@ function addBeat(state: LogsState, log: LogState, event: LineEvent, layout: Layo
     timestampMs: message.timestampMs,
     at: event.at,
     live: event.live,
-    cadenceMs: advertisedCadence(message.body, message.timestampMs),
+    cadenceMs: promisedCadence(message.body, message.timestampMs),
     heads,
     state: textField(message.body, "state")?.slice(0, MAX_STATE_TEXT),
     refusedByUs: event.refused !== undefined,
@@ -142,6 +143,10 @@ function addBeat(state: LogsState, log: LogState, event: LineEvent, layout: Layo
     if (lost !== undefined) log.lostBeats = lost.line;
   }
   log.firstBeat ??= event.line;
+  const { left } = layout;
+  if (left.has(message.from) && event.line >= firstLineNow(left, message.from, event.log)) {
+    log.backBeat ??= event.line;
+  }
   if (isSigned && statesHeads(message.body)) log.headsFrom ??= event.line;
   for (const [target, head] of heads) {
     const coverage = openCoverage(log, target);

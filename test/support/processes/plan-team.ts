@@ -5,8 +5,8 @@ import type { FinalReport } from "../../../src/plans/report/final-report.ts";
 import { makeWire, type Daemon, type Line, type LiveWire } from "./live-wire.ts";
 import { BIN, start, until, type Ended, type Started } from "./real-processes.ts";
 
-const ADAPTER = fileURLToPath(new URL("plan-adapter.js", import.meta.url));
-export const EXEC = `${process.execPath} ${ADAPTER}`;
+export const PLAN_ADAPTER = fileURLToPath(new URL("plan-adapter.js", import.meta.url));
+export const EXEC = `${process.execPath} ${PLAN_ADAPTER}`;
 
 /** Agents with daemons on one wire, and a project in which they work at plans. */
 export interface PlanTeam {
@@ -29,8 +29,16 @@ export interface PlanTeam {
   finalReport(planId: string): FinalReport;
 }
 
-export async function planTeam(handles: readonly string[]): Promise<PlanTeam> {
-  const wire = makeWire({ handles, config: { layout: "outbox" } });
+export async function planTeam(
+  handles: readonly string[],
+  layout: "outbox" | "pairwise" = "outbox",
+): Promise<PlanTeam> {
+  const wire = makeWire({ handles, config: { layout } });
+  const logs = handles.flatMap((handle) =>
+    layout === "outbox"
+      ? [`outbox/${handle}.jsonl`]
+      : handles.filter((each) => each !== handle).map((each) => `${handle}_to_${each}.jsonl`),
+  );
   const started = handles.map(async (handle) => [handle, await wire.daemon(handle)] as const);
   const daemons = new Map(await Promise.all(started));
   const project = join(wire.folder, "project");
@@ -73,9 +81,9 @@ export async function planTeam(handles: readonly string[]): Promise<PlanTeam> {
       return worker;
     },
     said: (type) =>
-      handles.flatMap((handle) =>
-        wire.lines(`outbox/${handle}.jsonl`).filter((line) => line.type === type),
-      ),
+      logs
+        .filter((log) => existsSync(join(wire.dir, log)))
+        .flatMap((log) => wire.lines(log).filter((line) => line.type === type)),
     finalReport: (planId) =>
       JSON.parse(read(`agent/artifacts/plans/${planId}/report.json`)) as FinalReport,
   };

@@ -1,5 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import type { CodingTool, FoundTool } from "./coding-tool-cache.ts";
 import { modelOf, SCRIPTED } from "./coding-tools.ts";
@@ -202,6 +209,7 @@ export function filesOf(folder: string, below = ""): Record<string, string> {
       const name = join(below, entry.name);
       if (entry.name === ".git") return {};
       if (entry.isDirectory()) return { [`${name}/`]: "", ...filesOf(folder, name) };
+      if (entry.isSymbolicLink()) return { [name]: `-> ${readlinkSync(join(folder, name))}` };
       return { [name]: readFileSync(join(folder, name), "utf8") };
     }),
   ) as Record<string, string>;
