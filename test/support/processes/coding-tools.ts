@@ -141,8 +141,10 @@ export const SCRIPTED: Readonly<Record<CodingTool, (at: At) => NodeJS.ProcessEnv
       general: { disableAutoUpdate: true, disableUpdateNag: true },
       privacy: { usageStatisticsEnabled: false },
     });
-    if (!isUntrusted)
-      json(join(home, ".gemini", "trustedFolders.json"), { [project]: "TRUST_FOLDER" });
+    const trusted = projects.map((each) => [each, "TRUST_FOLDER"]);
+    if (!isUntrusted) {
+      json(join(home, ".gemini", "trustedFolders.json"), Object.fromEntries(trusted));
+    }
     return { GEMINI_API_KEY: "dummy", GOOGLE_GEMINI_BASE_URL: `http://127.0.0.1:${port}` };
   },
   opencode({ projects, port }) {
@@ -183,7 +185,7 @@ const JOINED: Readonly<Record<CodingTool, (at: JoinedAt, server: Server) => void
   },
   gemini({ project }, server) {
     json(join(project, ".gemini", "settings.json"), {
-      mcpServers: { deaddrop: server },
+      mcpServers: { deaddrop: { ...server, trust: true } },
     });
   },
   opencode({ project }, { command, args, env: environment }) {
@@ -194,22 +196,16 @@ const JOINED: Readonly<Record<CodingTool, (at: JoinedAt, server: Server) => void
   },
 };
 
-const CODEX_ALONE = [
-  ...["exec", "--skip-git-repo-check", "--json"],
-  // Without a person nobody reviews hooks.
-  "--dangerously-bypass-hook-trust",
-];
-
 /** How it is run without a person. */
-export const ALONE: Readonly<
+const ALONE: Readonly<
   Record<
     CodingTool,
     (prompt: string) => { readonly argv: readonly string[]; readonly input: string }
   >
 > = {
   claude: (prompt) => ({ argv: ["-p", prompt], input: "" }),
-  codex: (prompt) => ({ argv: [...CODEX_ALONE, prompt], input: "" }),
-  gemini: (prompt) => ({ argv: ["--approval-mode=yolo", "-p", prompt], input: "" }),
+  codex: (prompt) => ({ argv: ["exec", "--skip-git-repo-check", "--json", prompt], input: "" }),
+  gemini: (prompt) => ({ argv: ["-p", prompt], input: "" }),
   opencode: (prompt) => ({ argv: ["run"], input: prompt }),
 };
 

@@ -83,7 +83,7 @@ export async function makeProject(found: FoundTool, wire: LiveWire): Promise<Too
 }
 
 /** Several projects of one person, with one model. */
-export async function makeProjects(
+async function makeProjects(
   found: FoundTool,
   wire: LiveWire,
   { names, isUntrusted = false }: { names: readonly string[]; isUntrusted?: boolean },
@@ -170,8 +170,10 @@ export async function openTool(
   const key = (name: string): void => void tmux("send-keys", name);
   if (asks !== undefined) {
     await until(`${tool} asks its person`, () => asks.screen.test(screen()));
+    for (const each of asks.yes) key(each);
+    // Once more does nothing to an empty prompt.
     await until("it was answered", () => {
-      for (const each of asks.yes) key(each);
+      key("Enter");
       return !asks.screen.test(screen());
     });
   }
@@ -221,7 +223,7 @@ export function ourProcesses(wire: LiveWire): number[] {
 }
 
 /** The ids of processes in whose command line there are both. */
-export function processesOf(folder: string, what: RegExp): number[] {
+function processesOf(folder: string, what: RegExp): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/u.test(name) && Number(name) !== process.pid)
     .flatMap((pid) => {
