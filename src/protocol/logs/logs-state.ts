@@ -11,6 +11,8 @@ export type LogsState = Map<string, LogState>;
 export interface LogState {
   /** Whole lines held, refused and blank ones included. */
   lines: number;
+  /** The last line that its author signed and that is no heartbeat. */
+  said?: number;
   /** Lines among them that its author did not sign. */
   foreign: number;
   /**

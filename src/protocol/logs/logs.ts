@@ -47,7 +47,7 @@ export function applyLogs(state: LogsState, event: CoreEvent, env: Env): Readonl
     if (event.message.type === "heartbeat") {
       addBeat(state, log, event, env.layout);
       touched.add(event.log);
-    }
+    } else log.said = event.line;
   }
   for (const [reader, read] of state) {
     const coverage = read.covers.get(event.log);
