@@ -5,7 +5,8 @@ import { dueChanges, type KnownChange } from "./due-changes.ts";
 
 /** What our operator is told once: a change of members that can be applied. Spec 3.11. */
 export function decideMembers(state: State, env: Env): Effect[] {
-  return dueChanges(state, env).map((change): Effect => ({
+  const due = dueChanges(state, env).filter(({ handle }) => handle !== env.self);
+  return due.map((change): Effect => ({
     do: "tell",
     incident: {
       key: `members_due:${change.by}`,

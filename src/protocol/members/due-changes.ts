@@ -5,7 +5,7 @@ import { proposalsById } from "../decisions/proposals-state.ts";
 import type { Env } from "../env.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import type { State } from "../state.ts";
-import type { MemberChange, MembersState } from "./member-changes.ts";
+import type { Farewell, MemberChange, MembersState } from "./member-changes.ts";
 
 /** What a change makes of the configuration, once an operator applies it. Spec 1.1, 3.11. */
 export interface Membership {
@@ -35,9 +35,11 @@ export interface KnownChange {
   readonly membership: Membership | undefined;
 }
 
+type MembersFacts = Pick<State, "members" | "proposals" | "logs">;
+
 /** The changes that are not applied here, oldest first. Spec 3.11. */
 export function knownChanges(
-  { members, proposals }: Pick<State, "members" | "proposals">,
+  { members, proposals, logs: held }: MembersFacts,
   env: Env,
 ): KnownChange[] {
   const asked = [...members.changes.values()].flatMap((change): KnownChange[] => {
@@ -56,11 +58,11 @@ export function knownChanges(
     const status = outcome === undefined ? "open" : isRatified ? "ratified" : "ended";
     return [{ by: id, from, handle, becomes, status, problem, supported, membership }];
   });
-  return [...asked, ...leavings(members, env)];
+  return [...asked, ...leavings(members, held, env)];
 }
 
 /** The ones of them that an operator can apply now. */
-export function dueChanges(state: Pick<State, "members" | "proposals">, env: Env): KnownChange[] {
+export function dueChanges(state: MembersFacts, env: Env): KnownChange[] {
   return knownChanges(state, env).filter(
     ({ membership, problem }) => membership !== undefined && problem === undefined,
   );
@@ -102,21 +104,24 @@ export function problemOf(
   return missing.length === 0 ? undefined : `it does not ask ${missing.join(", ")}`;
 }
 
-/** Those who have written their last lines, into all of their logs that have lines. */
-function leavings({ farewells }: MembersState, env: Env): KnownChange[] {
+/** Those who have written their last lines, into all of their logs that a member reads. */
+function leavings({ farewells }: MembersState, held: LogsState, env: Env): KnownChange[] {
   const { layout } = env;
   return layout.members.flatMap((handle): KnownChange[] => {
-    const last = ownLogs(layout, handle).flatMap(({ name }) => {
+    const logs = lastLinesHeld(held, env, handle);
+    const last: Farewell[] = [];
+    for (const { name, addressee } of ownLogs(layout, handle)) {
       const farewell = farewells.get(name);
       const isNow =
-        farewell !== undefined && farewell.line >= firstLineNow(layout.left, handle, name);
-      return isNow && farewell.from === handle ? [farewell] : [];
-    });
+        farewell?.from === handle && farewell.line >= firstLineNow(layout.left, handle, name);
+      if (isNow) {
+        const { line: lines, seq, id: eventId } = farewell;
+        logs.set(name, { lines, seq, eventId });
+        last.push(farewell);
+      } else if (addressee === undefined || layout.members.includes(addressee)) return [];
+    }
     const [first] = last;
-    if (first === undefined || last.length < ownLogs(layout, handle).length) return [];
-    const logs = new Map(
-      last.map(({ log, line, seq, id }) => [log, { lines: line, seq, eventId: id }]),
-    );
+    if (first === undefined) return [];
     const atMs = Math.max(...last.map(({ timestampMs }) => timestampMs));
     const supported = last.some((each) => each.supported);
     const membership = { handle, becomes: "left", atMs, logs, changedBy: undefined } as const;
@@ -143,7 +148,7 @@ export function lastLinesHeld(logs: LogsState, env: Env, handle: string): Map<st
  * removed behind its last line. Spec 3.11.
  */
 export function supportProblem(
-  state: Pick<State, "members" | "proposals" | "logs">,
+  state: MembersFacts,
   change: Pick<MemberChange, "action" | "member" | "after" | "required" | "from" | "logs">,
   id: string | undefined,
   env: Env,
