@@ -48,6 +48,7 @@ const TYPES = {
   "incident raise": SENT,
   "incident resolve": answer,
   "key show": view("keys"),
+  "member list": view("members"),
   notices: view("agent_notices"),
   "peer show": view("holds"),
   peers: view("peers"),
@@ -103,7 +104,7 @@ const NO_VIEW = [
     "guard",
     "init",
   ],
-  ...["join", "keygen", "reclaim", "restore", "resume", "sas", "service", "transport", "verify"],
+  ...["join", "keygen", "leave", "reclaim", "restore", "resume", "sas", "service", "transport", "verify"],
 ];
 
 type Printed = keyof typeof TYPES;
