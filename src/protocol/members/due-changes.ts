@@ -81,7 +81,7 @@ function becomesOf({ action, member }: MemberChange, { layout }: Env): Membershi
  * Why a change cannot be applied, by our configuration. Proposer, acker and operator ask this one
  * function. Spec 3.11.
  */
-export function problemOf(
+function problemOf(
   change: Pick<MemberChange, "action" | "member" | "after" | "required" | "from">,
   env: Env,
 ): string | undefined {

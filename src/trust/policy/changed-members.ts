@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer";
 import { isAway, type Absence, type Absences, type LogPlace } from "../../wire/roster/members.ts";
 import { parseConfig } from "./config.ts";
 import { leftJson } from "./left-members.ts";
@@ -28,7 +27,7 @@ export function withMembership(bytes: Uint8Array, change: Change): Uint8Array {
   if (becomes === "new" ? isKnown : !isKnown || isLeft !== (becomes === "back")) {
     throw new Error(`${handle} ${isKnown && !isLeft ? "is" : "is not"} a member already`);
   }
-  const fields = JSON.parse(Buffer.from(bytes).toString("utf8")) as Record<string, unknown>;
+  const fields = JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
   const next: Record<string, unknown> = {
     ...fields,
     roster: becomes === "new" ? [...roster, handle] : roster,
@@ -36,9 +35,10 @@ export function withMembership(bytes: Uint8Array, change: Change): Uint8Array {
     ...(changedBy === undefined ? {} : { members_changed_by: changedBy }),
   };
   const text = `${JSON.stringify(next, null, 2)}\n`;
-  const result = parseConfig(Buffer.from(text));
+  const made = new TextEncoder().encode(text);
+  const result = parseConfig(made);
   if (!result.ok) throw new Error(result.detail);
-  return Buffer.from(text);
+  return made;
 }
 
 function leftAfter(left: Absences, { handle, becomes, atMs, logs }: Change): Absences {
