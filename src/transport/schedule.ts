@@ -204,7 +204,12 @@ export class Schedule {
   /** Where another daemon of this machine moves the copies, it may end: then we do. */
   #lookForMover(): void {
     if (this.#isMover) return;
-    if (this.#host.mayMove()) this.fetchSoon();
+    try {
+      if (this.#host.mayMove()) this.fetchSoon();
+    } catch (error) {
+      // The next turn meets the same trouble, and tells it.
+      if (!(error instanceof StorageError)) throw error;
+    }
     this.#lookLater();
   }
 

@@ -182,9 +182,12 @@ async function findPlants(mostSeeds: number): Promise<boolean> {
   return isAllFound;
 }
 
-async function foundBySeeds({ name }: Plant, mostSeeds: number): Promise<string | undefined> {
+async function foundBySeeds(
+  { name, seeds: first = 1 }: Plant,
+  mostSeeds: number,
+): Promise<string | undefined> {
   let found: Extract<SeedReport, { ok: false }> | undefined;
-  await playAll(1, mostSeeds, { DEADDROP_PLANT: name }, (report) => {
+  await playAll(first, first + mostSeeds - 1, { DEADDROP_PLANT: name }, (report) => {
     if (!report.ok) found ??= report;
     return report.ok ? "go on" : "enough";
   });

@@ -43,7 +43,7 @@ export function joinTransport(
   return {
     remote: {
       isRemote: (handle) => !folder.local().has(handle),
-      fetchedMs: () => host.fetchedMs(),
+      fetchedMs: (nowMs) => host.fetchedMs(nowMs),
       fetchSoon: () => transport.fetchSoon(),
     },
     changed(name) {

@@ -1,4 +1,4 @@
-import { readersOf } from "../logs/coverage.ts";
+import { coveringLogs } from "../logs/coverage.ts";
 import { beatsFrom, coverageAt, hasLostBeats } from "../logs/covering-beats.ts";
 import type { BeatMark } from "../logs/logs-state.ts";
 import { knownLine } from "../logs/known-lines.ts";
@@ -98,7 +98,7 @@ function mayWithdraw(of: Case, proposal: Proposal, ack: TopicLine): boolean {
 function rivalLogs({ layout }: Case, proposal: Proposal, ack: TopicLine): readonly string[] {
   const { approves, target, namesOwn } = ack;
   if (!approves || target === undefined || namesOwn !== undefined) return [];
-  if (target < proposal.id) return readersOf(layout, proposal.log).map(({ name }) => name);
+  if (target < proposal.id) return coveringLogs(layout, proposal.log).map(({ name }) => name);
   const [party, ...more] = proposal.required;
   return party === undefined || more.length > 0 ? [] : [answerLogName(layout, proposal, party)];
 }

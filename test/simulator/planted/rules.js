@@ -87,8 +87,8 @@ export const RULES_PLANTS = [
   {
     name: "an ack waits for every log, whatever it may name",
     file: "src/protocol/decisions/chained-outcome.ts",
-    find: "if (target < proposal.id) return readersOf(",
-    put: "if (target < proposal.id || proposal.required.length === 1) return readersOf(",
+    find: "if (target < proposal.id) return coveringLogs(",
+    put: "if (target < proposal.id || proposal.required.length === 1) return coveringLogs(",
     test: "test/protocol/decisions/awaited-lines.test.ts",
   },
   {
@@ -197,7 +197,14 @@ export const RULES_PLANTS = [
     file: "src/agent/session/environment.ts",
     find: "if (fetchedMs > -Infinity && fetchedMs >= momentMs) return true;",
     put: "if (fetchedMs >= -Infinity) return true;",
-    test: "test/agent/session/remote-logs.test.ts",
+    seeds: 70_001,
+  },
+  {
+    name: "a fetch counts as of its end",
+    file: "src/transport/remote-transport.ts",
+    find: "const beganMs = world.clock.wallMs();\n    const fetched = await this.#remote.fetch();",
+    put: "const fetched = await this.#remote.fetch();\n    const beganMs = world.clock.wallMs();",
+    seeds: 70_001,
   },
   {
     name: "a line of the remote that is here already is appended",

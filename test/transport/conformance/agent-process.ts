@@ -66,7 +66,7 @@ export async function startProcess(
       ...{ disk: disk.disk, places, clock, random, verifyAll: verifyHere, log: silentLogger },
       remote: {
         isRemote: (of) => link.to?.isRemote(of) === true,
-        fetchedMs: () => link.to?.fetchedMs(),
+        fetchedMs: (nowMs) => link.to?.fetchedMs(nowMs),
         // Every round fetches.
         fetchSoon: () => undefined,
       },
@@ -153,7 +153,7 @@ function transportOf(
     transport,
     remote: {
       isRemote: (of) => of !== handle && !folder.local().has(of),
-      fetchedMs: () => host.fetchedMs(),
+      fetchedMs: (nowMs) => host.fetchedMs(nowMs),
       fetchSoon: () => undefined,
     },
   };
