@@ -105,7 +105,18 @@ const NO_VIEW = [
     "guard",
     "init",
   ],
-  ...["join", "keygen", "leave", "reclaim", "restore", "resume", "sas", "service", "transport", "verify"],
+  ...[
+    "join",
+    "keygen",
+    "leave",
+    "reclaim",
+    "restore",
+    "resume",
+    "sas",
+    "service",
+    "transport",
+    "verify",
+  ],
 ];
 
 type Printed = keyof typeof TYPES;
@@ -374,6 +385,7 @@ async function lookAround(scene: Scene): Promise<void> {
   for (const name of proofs) await scene.asks(name, "forge");
   await scene.asks("incident notices", "forge");
   await scene.asks("notices", "forge");
+  await scene.asks("member list", "forge");
   await scene.asks("check", "forge", "src/api/client.ts", "docs/a.md");
   await scene.asks("search", "forge", "plan");
   for (const message of jsonLines(await scene.run("scribe", "inbox")) as Views["inbox"]) {
@@ -417,7 +429,13 @@ const MADE = [
 
 /** Fields that an answer of theirs need not have. */
 const OPTIONAL = [
-  ...["decisions.unproved[].decision", "peers[].waits", "stats.growth", "status.daemon.pid"],
+  ...[
+    "decisions.unproved[].decision",
+    "peers[].waits",
+    "stats.growth",
+    "status.daemon.pid",
+    "status.members",
+  ],
   ...[
     "status.parked",
     "status.peers[].waits",
@@ -427,10 +445,10 @@ const OPTIONAL = [
     "status.storage",
     "status.transport",
   ],
-  ...["status.unowned_logs", "whoami.daemon.pid"],
+  ...["status.unowned_logs", "whoami.daemon.pid", "whoami.members"],
 ];
 /** Objects whose fields have names of somebody's own. */
-const BY_NAME = /\.(?:by_type|support|domain_owners)$/;
+const BY_NAME = /\.(?:by_type|support|domain_owners|held|covered|logs)$/;
 
 /** Each object within, with its place. */
 function* objectsIn(json: unknown, at: string): Generator<[object, string]> {

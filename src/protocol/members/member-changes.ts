@@ -6,7 +6,7 @@ import { bodyObject, booleanField, countField, field, textField, textsField } fr
 import type { CoreEvent, LineEvent } from "../events.ts";
 
 /** Remembered in all, oldest forgotten first. */
-const MAX_CHANGES = 256;
+const MAX_MEMBER_CHANGES = 256;
 /** Logs that one proposal names. */
 const MAX_LOGS = 256;
 
@@ -71,7 +71,7 @@ function addChange({ changes }: MembersState, { message, log, own }: LineEvent):
   const required = textsField(body, "required") ?? to ?? [];
   changes.set(id, { id, log, from, required, supported: own, ...asked });
   const oldest = changes.keys().next().value;
-  if (changes.size > MAX_CHANGES && oldest !== undefined) changes.delete(oldest);
+  if (changes.size > MAX_MEMBER_CHANGES && oldest !== undefined) changes.delete(oldest);
 }
 
 /** What a proposal with that body asks of members, if it makes sense. Spec 3.11. */
