@@ -318,6 +318,9 @@ async function claim(scene: Scene): Promise<void> {
 /** Seldom there, or not on this wire; what makes them has tests of its own. */
 const RARE = [
   ...[
+    "member list.changed_by",
+    "member list.changes",
+    "member list.roster[].since",
     "status.rounds",
     "status.sessions",
     "status.transport",
