@@ -1,4 +1,5 @@
 import { advance } from "../wire/chain-rules.ts";
+import { closingLineOf } from "../wire/closing.ts";
 import type { AdmittedMessage } from "./admitted-message.ts";
 import type { Authentication } from "./authenticate.ts";
 import type { Refusal } from "./prepare.ts";
@@ -123,6 +124,7 @@ function take(line: LineInLog, mode: Mode, noted: NotedReason | undefined): Verd
   log.mayBeginLate = line.mayBeginLate;
   advance(log.chain, message, verdict);
   log.seen.add(message, message.lineTag);
+  if (log.closing === "to come") log.closing = closingLineOf(message, log) ?? "to come";
   const events = gapEvents(line);
   const problem = problemOfReceipt(line, mode, noted) ?? problemOfContent(line, mode, noted);
   if (problem !== undefined) return refused(problem, events);

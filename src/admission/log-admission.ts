@@ -1,4 +1,4 @@
-import { emptyChain, type ChainState } from "../wire/chain.ts";
+import { emptyChain, type ChainHead, type ChainState } from "../wire/chain.ts";
 import { judgeLine } from "../wire/chain-rules.ts";
 import type { Message } from "../wire/message.ts";
 import { ownLogs, type Layout, type Log } from "../wire/layout.ts";
@@ -18,6 +18,10 @@ export interface LogAdmission {
   readonly addressee: string | undefined;
   /** Whom the other logs of the same author address. */
   readonly otherAddressees: readonly string[];
+  /** Of a closed log: the outbox in which its author goes on. Spec 1.6. */
+  readonly into: string | undefined;
+  /** The line that has closed it, or that there will be one; undefined of a log that goes on. */
+  closing: ChainHead | "to come" | undefined;
   chain: ChainState;
   seen: SeenIds;
   /** Set by a fork; `acceptFromHere` ends it. */
@@ -45,6 +49,8 @@ export function newLogAdmission(log: Log, layout: Layout, salt: number): LogAdmi
     name: log.name,
     addressee: log.addressee,
     otherAddressees: others.flatMap((other) => other.addressee ?? []),
+    into: log.into,
+    closing: log.into === undefined ? undefined : "to come",
     chain: emptyChain(),
     seen: new SeenIds(salt),
     held: undefined,
@@ -60,6 +66,7 @@ export interface SavedLogAdmission {
   readonly held?: Hold;
   readonly mayBeginLate: boolean;
   readonly ahead?: AheadHold;
+  readonly closing?: ChainHead;
 }
 
 /** @param ids "apart" where the caller writes the ids that are in memory piece by piece */
@@ -67,13 +74,14 @@ export function saveLogAdmission(
   log: LogAdmission,
   ids: "together" | "apart" = "together",
 ): SavedLogAdmission {
-  const { chain, held, mayBeginLate, ahead } = log;
+  const { chain, held, mayBeginLate, ahead, closing } = log;
   return {
     chain: { ...chain },
     seen: ids === "together" ? log.seen.save() : log.seen.saveApart(),
     mayBeginLate,
     ...(held === undefined ? {} : { held }),
     ...(ahead === undefined ? {} : { ahead }),
+    ...(typeof closing === "object" ? { closing } : {}),
   };
 }
 
@@ -89,10 +97,10 @@ export function restoreLogAdmission(
 ): LogAdmission | undefined {
   const seen = SeenIds.restore(saved.seen, fresh.seen.salt, rows);
   if (seen === undefined) return undefined;
-  const { chain, held, mayBeginLate, ahead } = saved;
+  const { chain, held, mayBeginLate, ahead, closing = fresh.closing } = saved;
   // A checkpoint is JSON, which drops the fields that are undefined.
   const head = chain.head;
-  return { ...fresh, chain: { head, gaps: chain.gaps }, seen, held, mayBeginLate, ahead };
+  return { ...fresh, chain: { head, gaps: chain.gaps }, seen, held, mayBeginLate, ahead, closing };
 }
 
 /**
@@ -105,6 +113,11 @@ export function acceptFromHere(log: LogAdmission, gone: Iterable<string> = []): 
   log.chain = emptyChain();
   log.held = undefined;
   log.mayBeginLate = true;
+}
+
+/** The line that has closed a log; undefined while it goes on. Spec 1.6. */
+export function closedAt({ closing }: Pick<LogAdmission, "closing">): ChainHead | undefined {
+  return typeof closing === "object" ? closing : undefined;
 }
 
 /** Whether a line is the next one of its log, as far as the log is chained. */

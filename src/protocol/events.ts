@@ -227,6 +227,7 @@ export type CoreEvent =
 const FOLDED_REFUSALS: ReadonlySet<RefusalReason> = new Set<RefusalReason>([
   "clock_skew",
   "unchained",
+  "closed_log",
   "tier_refused",
   "body_too_large",
   "too_many_refs",

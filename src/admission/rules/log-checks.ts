@@ -8,7 +8,7 @@ import { judgeLine } from "../../wire/chain-rules.ts";
 import type { AdmittedMessage } from "../admitted-message.ts";
 import type { AdmissionContext } from "../context.ts";
 import type { Statement } from "./content-rules.ts";
-import type { LogAdmission } from "../log-admission.ts";
+import { closedAt, type LogAdmission } from "../log-admission.ts";
 import { chainAfterRevoked } from "./revoked-chain.ts";
 import { isStrayCopy } from "./stray-copy.ts";
 
@@ -82,6 +82,17 @@ export function outsideChain({ message, ctx, verdict }: LineInLog): string | und
   if (message.version === "v2.0") return undefined;
   if (ctx.store.peers.get(message.from)?.allowUnchained === true) return undefined;
   return `this log is chained, and the line carries no place in the chain`;
+}
+
+/**
+ * After the line that closes a log it takes nothing more. What was missing before that line may still
+ * come, and what is known already is a duplicate. Spec 1.6.
+ */
+export function behindClosing({ log, verdict }: LineInLog): string | undefined {
+  const closing = closedAt(log);
+  if (closing === undefined || verdict.outcome === "filler") return undefined;
+  if (verdict.outcome === "duplicate") return undefined;
+  return `its author has closed ${log.name} with line ${closing.seq} and goes on in its outbox`;
 }
 
 export function forksLog({ verdict }: LineInLog): string | undefined {

@@ -175,7 +175,9 @@ function dropTopics(
 function dropTopic(state: ProposalsState, topic: Topic): void {
   for (const [log, lines] of topic.lines) {
     for (const line of lines) {
-      forget(state, proposalKey(line.id, log, line.chained));
+      const key = proposalKey(line.id, log, line.chained);
+      // A line of an outbox may be in a thread of a closed log, too.
+      if (state.proposals.get(key)?.topic === topic.key) forget(state, key);
       forgetLine(state.names, log, line.id);
     }
   }

@@ -4,6 +4,8 @@ import { dueOf } from "../due.ts";
 import { readingOf } from "./answer-times.ts";
 import { judgeChained } from "./chained-outcome.ts";
 import { contentDigest, decisionContent } from "./record/decision-record.ts";
+import { asContinued } from "../logs/continued.ts";
+import { readersOf } from "../logs/coverage.ts";
 import { isBeatOf } from "../logs/covering-beats.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import type { Proposal } from "./proposal.ts";
@@ -22,7 +24,15 @@ import { isFolded, type CoreEvent, type LineEvent } from "../events.ts";
 import type { Env } from "../env.ts";
 import { requiredOf } from "./required-parties.ts";
 import { answerLogName, type Case } from "./party-position.ts";
-import { addLine, linesOf, newTopic, sizeOf, topicKey, type Topic } from "./proposal-thread.ts";
+import {
+  addLine,
+  linesOf,
+  newTopic,
+  sizeOf,
+  topicKey,
+  type Topic,
+  type TopicLine,
+} from "./proposal-thread.ts";
 import { judgeUnchained } from "./unchained-outcome.ts";
 import { MAX_KEPT_SUBJECT } from "../bounds.ts";
 
@@ -45,8 +55,12 @@ export function applyProposals(
   const changed = new Set<Proposal>();
   if (event.kind === "told") state.diverging.delete(event.key.replace(/^not_converging:/u, ""));
   if (event.kind === "line" && isFolded(event) && event.message.type !== "heartbeat") {
-    const topic = takeLine(state, event, env, logs);
-    judgeAll(state, topic === undefined ? [] : openIn(state, topic), env, logs, changed);
+    const topics = [
+      ...takeLine(state, event, env, logs),
+      ...asContinued(event, env.layout).flatMap((each) => takeContinued(state, each, env, logs)),
+    ];
+    const open = new Set(topics.flatMap((topic) => openIn(state, topic)));
+    judgeAll(state, [...open], env, logs, changed);
   }
   for (const log of touched) noteReadings(state, log, env, logs);
   for (const log of touched) {
@@ -70,35 +84,68 @@ function noteReadings(state: ProposalsState, log: string, env: Env, logs: LogsSt
   }
 }
 
-/** The thread of a line that bears on outcomes. */
-function takeLine(
+/** The thread of a line that may bear on outcomes. */
+function takeLine(state: ProposalsState, event: LineEvent, env: Env, logs: LogsState): Topic[] {
+  const log = env.layout.logs.get(event.log);
+  if (log === undefined) return [];
+  const { correlationId } = event.message;
+  const key = topicKey(env.layout, event.log, correlationId);
+  const topic = state.topics.get(key) ?? newTopic(key, correlationId);
+  const line = addToTopic(state, topic, event, logs);
+  // A message that decides nothing may still be the one that an ack names.
+  if (line?.says === "proposal") addProposal(state, topic, event, log, env);
+  noteDivergence(state, topic, event, line, env);
+  return [topic];
+}
+
+/**
+ * What a line of an outbox is to a thread of a closed log that goes on with it. Where all logs of the
+ * pair are closed, no thread begins there any more. Spec 1.6.
+ */
+function takeContinued(
   state: ProposalsState,
   event: LineEvent,
   env: Env,
   logs: LogsState,
-): Topic | undefined {
-  const log = env.layout.logs.get(event.log);
-  if (log === undefined) return undefined;
+): Topic[] {
   const { correlationId } = event.message;
   const key = topicKey(env.layout, event.log, correlationId);
-  const topic = state.topics.get(key) ?? newTopic(key, correlationId);
-  state.topics.delete(key);
-  state.topics.set(key, topic);
+  const known = state.topics.get(key);
+  const readers = readersOf(env.layout, event.log);
+  const mayBegin = readers.some(({ name }) => logs.get(name)?.closing === undefined);
+  if (known === undefined && !mayBegin) return [];
+  const topic = known ?? newTopic(key, correlationId);
+  const line = addToTopic(state, topic, event, logs);
+  noteDivergence(state, topic, event, line, env);
+  return [topic];
+}
+
+function addToTopic(
+  state: ProposalsState,
+  topic: Topic,
+  event: LineEvent,
+  logs: LogsState,
+): TopicLine | undefined {
+  state.topics.delete(topic.key);
+  state.topics.set(topic.key, topic);
   boundTopics(state);
   const sizeBefore = sizeOf(topic);
   const isOwnBeat = (id: string): boolean => isBeatOf(logs, event.log, id, event.line);
   const line = addLine(topic, event, state.names, isOwnBeat);
   state.lineCount += sizeOf(topic) - sizeBefore;
   boundLines(state, topic);
-  // A message that decides nothing may still be the one that an ack names.
-  if (line === undefined) return topic;
-  if (line.says === "proposal") {
-    addProposal(state, topic, event, log, env);
-    if (event.live && roundTrips(topic) >= MAX_ROUND_TRIPS && concernsUs(state, topic, env)) {
-      state.diverging.add(key);
-    }
-  }
-  return topic;
+  return line;
+}
+
+function noteDivergence(
+  state: ProposalsState,
+  topic: Topic,
+  { live }: LineEvent,
+  line: TopicLine | undefined,
+  env: Env,
+): void {
+  if (line?.says !== "proposal" || !live || roundTrips(topic) < MAX_ROUND_TRIPS) return;
+  if (concernsUs(state, topic, env)) state.diverging.add(topic.key);
 }
 
 function addProposal(

@@ -1,4 +1,4 @@
-import { ownLogs } from "../../wire/layout.ts";
+import { openLogs } from "../../wire/layout.ts";
 import { readersOf, type HeartbeatsState } from "./heartbeats.ts";
 import { newPace, type Pace } from "./pace.ts";
 import { isPaused } from "../requests/parking.ts";
@@ -59,7 +59,7 @@ function logCadence(state: HeartbeatsState, ownLog: string, env: Env): number {
 
 /** How often we beat now, in the log where we beat most often. */
 export function fastestCadence(state: HeartbeatsState, env: Env): number {
-  return Math.min(...ownLogs(env.layout, env.self).map(({ name }) => logCadence(state, name, env)));
+  return Math.min(...openLogs(env.layout, env.self).map(({ name }) => logCadence(state, name, env)));
 }
 
 /** Brings beats forward where there is news; call it after each batch of events. */
@@ -123,7 +123,7 @@ export function nextBeatDueMs(
   env: Env,
   isOpen: (log: string) => boolean = () => true,
 ): number {
-  const open = ownLogs(env.layout, env.self).filter(({ name }) => isOpen(name));
+  const open = openLogs(env.layout, env.self).filter(({ name }) => isOpen(name));
   return Math.min(Infinity, ...open.map(({ name }) => beatDueMs(timers, name, state, env)));
 }
 

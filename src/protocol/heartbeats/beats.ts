@@ -1,4 +1,4 @@
-import { ownLogs } from "../../wire/layout.ts";
+import { openLogs } from "../../wire/layout.ts";
 import { beatDueMs, tierOfLog, type BeatTimers } from "./beat-timers.ts";
 import type { Effect, HeartbeatBody } from "../effects.ts";
 import { readersOf, type HeartbeatsState } from "./heartbeats.ts";
@@ -21,7 +21,7 @@ export interface BeatState {
 
 /** Our heartbeats that are due. One for each log, however long it has been due. Spec 3.1. */
 export function decideBeats(state: BeatState, env: Env, now: Now, timers: BeatTimers): Effect[] {
-  const due = ownLogs(env.layout, env.self).filter(
+  const due = openLogs(env.layout, env.self).filter(
     ({ name }) =>
       beatDueMs(timers, name, state.heartbeats, env) <= now.monoMs || owesState(state, name),
   );
@@ -38,7 +38,7 @@ function owesState({ heartbeats: { parking }, logs }: BeatState, ownLog: string)
 
 /** What a daemon that stops says: one beat `paused` in each log. Spec 3.1. */
 export function lastBeats(state: BeatState, env: Env, now: Now): Effect[] {
-  return ownLogs(env.layout, env.self).map(({ name }) => {
+  return openLogs(env.layout, env.self).map(({ name }) => {
     const body = beatBody(state, env, now, name);
     const nextEta = isoTime(now.wallMs + env.policy.cadences.T3_long_idle);
     return { do: "beat", log: name, body: { ...body, state: "paused", next_eta: nextEta } };
