@@ -20,6 +20,8 @@ const HOUR_MS = 3_600_000;
 interface Case {
   readonly line: Fields;
   readonly shown?: readonly Fields[];
+  /** The last of them has closed the log. */
+  readonly isClosed?: boolean;
   readonly wireId?: string;
   readonly store?: ReturnType<typeof storeOf>;
   readonly receivedAtMs?: number;
@@ -40,6 +42,7 @@ const untrusted = storeOf(peer(alice, "UNTRUSTED"));
 const CASES: readonly (readonly [reason: RefusalReason, is: Case])[] = [
   ["wrong_wire", { line: signV31(note({ wire: "another" })), wireId: "w1" }],
   ["unchained", { line: plain, shown: [first] }],
+  ["closed_log", { line: second, shown: [first], isClosed: true }],
   ["log_forked", { line: other, shown: [first, second] }],
   ["clock_skew", { line: first, receivedAtMs: NOON_MS - HOUR_MS }],
   ["replayed", { line: stray }],
@@ -61,6 +64,7 @@ function verdictOf(is: Case, reading: Reader | undefined, receivedAtMs?: number)
   });
   const log: LogAdmission = freshLog();
   for (const line of is.shown ?? []) judge(line, log);
+  if (is.isClosed === true) log.closing = log.chain.head;
   const at = receivedAtMs ?? is.receivedAtMs ?? NOON_MS;
   return short(admit(verified(is.line), log, ctx, at, reading));
 }
