@@ -12,16 +12,21 @@ export interface AheadHold {
   readonly sinceMs: number;
 }
 
+/** How a log ends, on a wire that has moved to outboxes. Spec 1.6. */
+interface Closing {
+  /** The outbox in which its author goes on. */
+  readonly into: string;
+  /** The line that has closed it; undefined until that has come. */
+  readonly by: ChainHead | undefined;
+}
+
 /** What admission remembers of one log. Owned by the loop, updated in place by `judge`. */
 export interface LogAdmission {
   readonly name: string;
-  readonly addressee: string | undefined;
-  /** Whom the other logs of the same author address. */
-  readonly otherAddressees: readonly string[];
-  /** Of a closed log: the outbox in which its author goes on. Spec 1.6. */
-  readonly into: string | undefined;
-  /** The line that has closed it, or that there will be one; undefined of a log that goes on. */
-  closing: ChainHead | "to come" | undefined;
+  /** Whom it addresses, and whom the other logs of the same author address. */
+  readonly readers: { readonly own: string | undefined; readonly others: readonly string[] };
+  /** Of a closed log; undefined of one that goes on. */
+  closing: Closing | undefined;
   chain: ChainState;
   seen: SeenIds;
   /** Set by a fork; `acceptFromHere` ends it. */
@@ -47,10 +52,8 @@ export function newLogAdmission(log: Log, layout: Layout, salt: number): LogAdmi
   const others = ownLogs(layout, log.owner).filter((other) => other.name !== log.name);
   return {
     name: log.name,
-    addressee: log.addressee,
-    otherAddressees: others.flatMap((other) => other.addressee ?? []),
-    into: log.into,
-    closing: log.into === undefined ? undefined : "to come",
+    readers: { own: log.addressee, others: others.flatMap((other) => other.addressee ?? []) },
+    closing: log.into === undefined ? undefined : { into: log.into, by: undefined },
     chain: emptyChain(),
     seen: new SeenIds(salt),
     held: undefined,
@@ -66,7 +69,7 @@ export interface SavedLogAdmission {
   readonly held?: Hold;
   readonly mayBeginLate: boolean;
   readonly ahead?: AheadHold;
-  readonly closing?: ChainHead;
+  readonly closing?: Closing;
 }
 
 /** @param ids "apart" where the caller writes the ids that are in memory piece by piece */
@@ -81,7 +84,7 @@ export function saveLogAdmission(
     mayBeginLate,
     ...(held === undefined ? {} : { held }),
     ...(ahead === undefined ? {} : { ahead }),
-    ...(typeof closing === "object" ? { closing } : {}),
+    ...(closing?.by === undefined ? {} : { closing }),
   };
 }
 
@@ -113,11 +116,6 @@ export function acceptFromHere(log: LogAdmission, gone: Iterable<string> = []): 
   log.chain = emptyChain();
   log.held = undefined;
   log.mayBeginLate = true;
-}
-
-/** The line that has closed a log; undefined while it goes on. Spec 1.6. */
-export function closedAt({ closing }: Pick<LogAdmission, "closing">): ChainHead | undefined {
-  return typeof closing === "object" ? closing : undefined;
 }
 
 /** Whether a line is the next one of its log, as far as the log is chained. */

@@ -1,5 +1,5 @@
 import { compareTiers, isState, type Tier } from "../trust/tiers.ts";
-import { saysClosed, saysContinued } from "../wire/closing.ts";
+import { saysClosed, saysContinued } from "../wire/roster/closing.ts";
 import { isForUs } from "./addressing.ts";
 import type { LineEvent } from "./events.ts";
 import type { Env } from "./env.ts";

@@ -72,8 +72,8 @@ export function closedProblems(roster: readonly string[], closed: readonly strin
   const unknown = closed.filter((name) => !names.has(name));
   const taken = closed.filter((name) => roster.includes(name));
   return [
-    ...unknown.map((name) => `${quote(name)} is the log of no pair of the roster`),
-    ...taken.map((name) => `${quote(name)} is a log of a pair and a handle too: both would be one log`),
+    ...unknown.map((name) => `has ${quote(name)}, which is the log of no pair of the roster`),
+    ...taken.map((name) => `has ${quote(name)}, which is a handle too: both would be one log`),
   ];
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { closingBody } from "../../src/wire/closing.ts";
+import { closingBody } from "../../src/wire/roster/closing.ts";
 import { toPlain } from "../../src/wire/json/json.ts";
 import { makeLayout, pairNames } from "../../src/wire/layout.ts";
 import {
@@ -37,10 +37,10 @@ const verdicts = (log: LogAdmission, lines: readonly Fields[], ctx = context()):
 
 test("a log takes nothing after the line that closes it", () => {
   const log = closedLayoutLog();
-  expect(log.closing).toBe("to come");
+  expect(log.closing).toEqual({ into: "alice", by: undefined });
   const lines = chainOf({}, closes, {}, {});
   expect(verdicts(log, lines)).toEqual(["accepted", "accepted", "closed_log", "closed_log"]);
-  expect(log.closing).toEqual({ seq: 2, id: lines[1]?.["event_id"] });
+  expect(log.closing?.by).toEqual({ seq: 2, id: lines[1]?.["event_id"] });
   expect(log.chain.head?.seq).toBe(2);
 });
 
@@ -84,5 +84,5 @@ test("a checkpoint knows which line has closed the log", () => {
   expect(restored?.closing).toEqual(log.closing);
   expect(restored === undefined ? [] : verdicts(restored, lines.slice(2))).toEqual(["closed_log"]);
   const before = restoreLogAdmission(closedLayoutLog(), saveLogAdmission(closedLayoutLog()));
-  expect(before?.closing).toBe("to come");
+  expect(before?.closing?.by).toBeUndefined();
 });

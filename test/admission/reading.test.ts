@@ -64,7 +64,7 @@ function verdictOf(is: Case, reading: Reader | undefined, receivedAtMs?: number)
   });
   const log: LogAdmission = freshLog();
   for (const line of is.shown ?? []) judge(line, log);
-  if (is.isClosed === true) log.closing = log.chain.head;
+  if (is.isClosed === true) log.closing = { into: "alice", by: log.chain.head };
   const at = receivedAtMs ?? is.receivedAtMs ?? NOON_MS;
   return short(admit(verified(is.line), log, ctx, at, reading));
 }

@@ -98,7 +98,8 @@ function situation(name: string, plan: Plan): Situation {
     if (verdict.outcome !== "accepted") throw new Error(`${name}: ${verdict.outcome}`);
   }
   if (plan.closedBy !== undefined) {
-    state.closing = { seq: plan.closedBy, id: String(CHAIN[plan.closedBy - 1]?.["event_id"]) };
+    const id = String(CHAIN[plan.closedBy - 1]?.["event_id"]);
+    state.closing = { into: "alice", by: { seq: plan.closedBy, id } };
   }
   return {
     name,
@@ -108,7 +109,7 @@ function situation(name: string, plan: Plan): Situation {
     shown,
     receivedAtMs: plan.receivedAtMs ?? NOON_MS + 40 * 86_400_000,
     mayBeginLate: plan.mayBeginLate ?? false,
-    otherAddressees: fresh.otherAddressees,
+    otherAddressees: fresh.readers.others,
     fresh,
     saved: saveLogAdmission(state),
   };

@@ -5,7 +5,7 @@ import {
   continuingBody,
   saysClosed,
   saysContinued,
-} from "../../src/wire/closing.ts";
+} from "../../src/wire/roster/closing.ts";
 import { fromPlain } from "../../src/wire/json/json.ts";
 import {
   answerLog,

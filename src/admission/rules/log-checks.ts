@@ -8,7 +8,7 @@ import { judgeLine } from "../../wire/chain-rules.ts";
 import type { AdmittedMessage } from "../admitted-message.ts";
 import type { AdmissionContext } from "../context.ts";
 import type { Statement } from "./content-rules.ts";
-import { closedAt, type LogAdmission } from "../log-admission.ts";
+import type { LogAdmission } from "../log-admission.ts";
 import { chainAfterRevoked } from "./revoked-chain.ts";
 import { isStrayCopy } from "./stray-copy.ts";
 
@@ -89,7 +89,7 @@ export function outsideChain({ message, ctx, verdict }: LineInLog): string | und
  * come, and what is known already is a duplicate. Spec 1.6.
  */
 export function behindClosing({ log, verdict }: LineInLog): string | undefined {
-  const closing = closedAt(log);
+  const closing = log.closing?.by;
   if (closing === undefined || verdict.outcome === "filler") return undefined;
   if (verdict.outcome === "duplicate") return undefined;
   return `its author has closed ${log.name} with line ${closing.seq} and goes on in its outbox`;
@@ -112,6 +112,7 @@ export function datedAhead({ message, receivedAtMs, ctx }: LineInLog): string | 
 export function shownBefore({ message, log, isShown }: LineInLog): string | undefined {
   if (isShown) return `${log.name} has shown ${message.id} before`;
   if (isChained(message)) return undefined;
-  if (!isStrayCopy(message.to, log.addressee, log.otherAddressees)) return undefined;
-  return `unchained, and to ${message.to?.[0] ?? ""}, not to ${log.addressee ?? ""}: a copy out of another log`;
+  const { own, others } = log.readers;
+  if (!isStrayCopy(message.to, own, others)) return undefined;
+  return `unchained, and to ${message.to?.[0] ?? ""}, not to ${own ?? ""}: a copy out of another log`;
 }

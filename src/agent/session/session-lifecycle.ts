@@ -106,8 +106,7 @@ export class SessionKeeper {
 
   /** Goes on with another configuration: settings, pins or peers have changed. */
   moveTo(next: AgentConfig): void {
-    const isSameFold =
-      JSON.stringify(next.layout.roster) === JSON.stringify(this.#place.layout.roster);
+    const isSameFold = foldedLogs(next) === foldedLogs(this.#place);
     this.#place = next;
     if (this.#held?.session !== undefined) {
       this.#held.session.recorder.flush();
@@ -259,6 +258,11 @@ export class SessionKeeper {
     if (this.#isTrustStale) session.recorder.flush();
     return this.#isTrustStale;
   }
+}
+
+/** Whose logs are folded, and which: with others all of it is folded again. */
+function foldedLogs({ layout: { kind, roster, logs } }: AgentConfig): string {
+  return JSON.stringify([kind, roster, [...logs.keys()]]);
 }
 
 /** What an operator has to decide is no trouble with the disk, and waits for nothing. */

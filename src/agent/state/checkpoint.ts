@@ -15,7 +15,7 @@ import { emptyMemory, type KnownTimes, type Memory } from "./agent-state.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import { moveCursor } from "./log-cursor.ts";
 
-const VERSION = 10;
+const VERSION = 11;
 /** Journal entries on one line. */
 const ENTRIES_A_LINE = 256;
 /** A checkpoint of a long history costs more to write than what has come since costs to replay. */
@@ -234,5 +234,6 @@ function stillRecorded(disk: Disk, place: AgentConfig, cursor: Cursor | undefine
 function foldedUnder(place: AgentConfig): string {
   const { layout, config, cadences, handle } = place;
   const domains = [...config.domains];
-  return JSON.stringify([handle, layout.kind, layout.roster, config.wireId, domains, cadences]);
+  const logs = [...layout.logs.keys()];
+  return JSON.stringify([handle, layout.kind, layout.roster, logs, config.wireId, domains, cadences]);
 }

@@ -1,4 +1,4 @@
-import { saysClosed, saysContinued } from "../../wire/closing.ts";
+import { saysClosed, saysContinued } from "../../wire/roster/closing.ts";
 import type { Message } from "../../wire/message.ts";
 import { addresseesOf } from "../addressing.ts";
 import { countField, textField } from "../body.ts";

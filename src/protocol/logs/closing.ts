@@ -1,4 +1,4 @@
-import { closingBody, continuingBody } from "../../wire/closing.ts";
+import { closingBody, continuingBody } from "../../wire/roster/closing.ts";
 import { logsBefore, ownLogs, type Log } from "../../wire/layout.ts";
 import type { Effect } from "../effects.ts";
 import type { Env } from "../env.ts";
@@ -18,14 +18,6 @@ export function decideClosing(logs: LogsState, env: Pick<Env, "layout" | "self">
   return own.flatMap((log) => {
     const isBegun = (logs.get(log.name)?.marks.length ?? 0) > 0;
     return log.continues === undefined || isBegun ? [] : [goOn(log, logs, env)];
-  });
-}
-
-/** Whether an author has moved: its closed logs are closed and its outbox goes on. Spec 1.6. */
-export function hasMoved(logs: LogsState, env: Pick<Env, "layout">, handle: string): boolean {
-  return ownLogs(env.layout, handle).every(({ name, into, continues }) => {
-    if (into !== undefined) return isClosed(logs, name);
-    return continues === undefined || (logs.get(name)?.marks.length ?? 0) > 0;
   });
 }
 

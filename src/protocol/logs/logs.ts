@@ -1,5 +1,5 @@
 import { isChained } from "../../wire/chain.ts";
-import { closingLineOf } from "../../wire/closing.ts";
+import { closingLineOf } from "../../wire/roster/closing.ts";
 import type { JsonValue } from "../../wire/json/json.ts";
 import type { Layout } from "../../wire/layout.ts";
 import { textField } from "../body.ts";

@@ -1,5 +1,5 @@
 import { answerLog, ownLogs } from "../../wire/layout.ts";
-import { saysClosed, saysContinued } from "../../wire/closing.ts";
+import { saysClosed, saysContinued } from "../../wire/roster/closing.ts";
 import { addresseesOf } from "../addressing.ts";
 import { textField } from "../body.ts";
 import { readUpTo } from "../logs/covering-beats.ts";

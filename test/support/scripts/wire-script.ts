@@ -1,6 +1,6 @@
 import { fromPlain } from "../../../src/wire/json/json.ts";
 import { composeLine, type ChainHead } from "../../../src/wire/compose.ts";
-import { closingBody, continuingBody } from "../../../src/wire/closing.ts";
+import { closingBody, continuingBody } from "../../../src/wire/roster/closing.ts";
 import { makeLayout, ownLogs, pairNames, type Layout } from "../../../src/wire/layout.ts";
 import { proved } from "../../../src/admission/rules/proved.ts";
 import type { AdmittedMessage } from "../../../src/admission/admitted-message.ts";

@@ -4,8 +4,10 @@ import {
   type SigningPolicy,
   type WireConfig,
 } from "../../../src/trust/policy/config.ts";
+import { pairNames } from "../../../src/wire/layout.ts";
 import { DEFAULT_HEARTBEAT_TIERS } from "../../../src/trust/policy/heartbeat-tiers.ts";
 import {
+  changesLayout,
   diffConfig,
   diffTiers,
   isLooser,
@@ -62,6 +64,7 @@ describe("what config accept shows", () => {
       wireId: "w1",
       protocolVersion: "v3.0",
       layout: "outbox",
+      closedLogs: ["a_to_b"],
       roster: ["a", "b", "c"],
       signing: { enforceSigned: false, allowUnsignedFrom: ["c"] },
       domains: new Map([
@@ -80,6 +83,7 @@ describe("what config accept shows", () => {
       "wire_id: (none) → w1",
       "protocol_version: v3.1 → v3.0",
       "layout: pairwise → outbox",
+      "layout.closed: (none) → a_to_b",
       "roster: a, b → a, b, c",
       "v3_signing.enforce_signed: true → false",
       "v3_signing.allow_unsigned_from: (nobody) → c",
@@ -115,13 +119,24 @@ describe("what config accept shows", () => {
 });
 
 describe("what would go unread", () => {
-  const now = { layout: "pairwise", roster: ["a", "b", "c"], wireId: "w1" } as const;
+  const now = {
+    layout: "pairwise",
+    closedLogs: [],
+    roster: ["a", "b", "c"],
+    wireId: "w1",
+  } as const;
+  const closedLogs = pairNames(now.roster);
 
   test.each<[object, string | undefined]>([
     [{}, undefined],
     [{ roster: ["c", "b", "a", "d"] }, undefined],
     [
       { layout: "outbox" },
+      "the layout would change from pairwise to outbox: none of the logs would be read any more",
+    ],
+    [{ layout: "outbox", closedLogs }, undefined],
+    [
+      { layout: "outbox", closedLogs: closedLogs.slice(1) },
       "the layout would change from pairwise to outbox: none of the logs would be read any more",
     ],
     [{ roster: ["b", "c"] }, "the roster there (b, c) leaves you out"],
@@ -140,6 +155,17 @@ describe("what would go unread", () => {
     ],
   ])("with %j: %s", (change, expected) => {
     expect(lostPast(now, { ...now, ...change }, "a")).toBe(expected);
+  });
+
+  test("is what closed logs that are left out say", () => {
+    const moved = { ...now, layout: "outbox", closedLogs } as const;
+    expect(lostPast(moved, moved, "a")).toBeUndefined();
+    expect(lostPast(moved, { ...moved, closedLogs: closedLogs.slice(1) }, "a")).toBe(
+      "the closed logs would lose a_to_b: what was said there would not be read any more",
+    );
+    expect(lostPast(moved, now, "a")).toBeDefined();
+    expect([changesLayout(moved, moved), changesLayout(now, moved)]).toEqual([false, true]);
+    expect(changesLayout(moved, { ...moved, closedLogs: closedLogs.toReversed() })).toBe(false);
   });
 
   test("a wire that had no id says so", () => {

@@ -1,6 +1,6 @@
-import { isChained, type ChainHead } from "./chain.ts";
-import { isJsonObject, type JsonValue } from "./json/json.ts";
-import type { Message } from "./message.ts";
+import { isChained, type ChainHead } from "../chain.ts";
+import { isJsonObject, type JsonValue } from "../json/json.ts";
+import type { Message } from "../message.ts";
 
 type LineOfLog = Pick<Message, "type" | "body" | "from" | "version" | "id" | "log" | "seq" | "prev">;
 
