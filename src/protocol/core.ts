@@ -14,6 +14,7 @@ import { applyHeartbeats } from "./heartbeats/heartbeats.ts";
 import { decideIncidents } from "./incidents/incident-deadlines.ts";
 import { applyIncidents } from "./incidents/incidents.ts";
 import { applyKeyChanges, decideKeyChanges } from "./keys/key-changes.ts";
+import { decideLayout } from "./logs/layout-change.ts";
 import { decideLiveness } from "./heartbeats/liveness.ts";
 import { applyLogs } from "./logs/logs.ts";
 import { applyNotices, decideNotices } from "./notices.ts";
@@ -94,6 +95,7 @@ export function decide(state: State, env: Env, now: Now, timers: BeatTimers): Ef
     ...decideProposals(proposals, logs, env, now),
     ...decideRequests(state.requests, logs, env, now),
     ...decideParking(state.heartbeats.parking),
+    ...decideLayout(proposals, logs, env),
     ...decideDecisions(state.decisions, proposals, logs, env, now),
     ...decideIncidents(state, env, now),
     ...decideLiveness(state.heartbeats, env, now.wallMs),

@@ -102,7 +102,7 @@ function progressOf(
     const refused = unnamedRefusals(memory, layout, self, log);
     return refused !== undefined && isFullOf(refused);
   };
-  // What was begun in a closed log goes on in an outbox. Spec 1.6.
+  // What was begun in a closed log goes on in an outbox. Our own says nothing yet before it is closed.
   const withOutbox = (log: string): readonly string[] => {
     const { into } = layout.logs.get(log) ?? {};
     return into === undefined ? [log] : [log, into];

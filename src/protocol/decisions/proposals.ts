@@ -1,45 +1,17 @@
-import { isChained } from "../../wire/chain.ts";
-import type { Log } from "../../wire/layout.ts";
-import { dueOf } from "../due.ts";
 import { readingOf } from "./answer-times.ts";
 import { judgeChained } from "./chained-outcome.ts";
-import { contentDigest, decisionContent } from "./record/decision-record.ts";
-import { asContinued } from "../logs/continued.ts";
-import { readersOf } from "../logs/coverage.ts";
-import { isBeatOf } from "../logs/covering-beats.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import type { Proposal } from "./proposal.ts";
-import {
-  boundLines,
-  boundTopics,
-  deleteFirst,
-  dropContent,
-  keepContent,
-  openIn,
-  proposalKey,
-  proposalsIn,
-  type ProposalsState,
-} from "./proposals-state.ts";
-import { isFolded, type CoreEvent, type LineEvent } from "../events.ts";
+import { deleteFirst, dropContent, openIn, proposalsIn, type ProposalsState } from "./proposals-state.ts";
+import { isFolded, type CoreEvent } from "../events.ts";
 import type { Env } from "../env.ts";
-import { requiredOf } from "./required-parties.ts";
 import { answerLogName, type Case } from "./party-position.ts";
-import {
-  addLine,
-  linesOf,
-  newTopic,
-  sizeOf,
-  topicKey,
-  type Topic,
-  type TopicLine,
-} from "./proposal-thread.ts";
+import type { Topic } from "./proposal-thread.ts";
+import { takeMessage } from "./thread-lines.ts";
 import { judgeUnchained } from "./unchained-outcome.ts";
-import { MAX_KEPT_SUBJECT } from "../bounds.ts";
 
 /** Open proposals of one log that are judged with every beat; beyond, the oldest wait for a line. */
 const MAX_WATCHED = 4_096;
-/** Spec 3.4: so many round trips of counters, and both operators are told. */
-const MAX_ROUND_TRIPS = 3;
 
 /**
  * Folds an event after the logs have. `touched` are the logs whose coverage it changed. Returns the
@@ -55,10 +27,7 @@ export function applyProposals(
   const changed = new Set<Proposal>();
   if (event.kind === "told") state.diverging.delete(event.key.replace(/^not_converging:/u, ""));
   if (event.kind === "line" && isFolded(event) && event.message.type !== "heartbeat") {
-    const topics = [
-      ...takeLine(state, event, env, logs),
-      ...asContinued(event, env.layout).flatMap((each) => takeContinued(state, each, env, logs)),
-    ];
+    const topics = takeMessage(state, event, env, logs);
     const open = new Set(topics.flatMap((topic) => openIn(state, topic)));
     judgeAll(state, [...open], env, logs, changed);
   }
@@ -82,114 +51,6 @@ function noteReadings(state: ProposalsState, log: string, env: Env, logs: LogsSt
       if (at !== undefined) proposal.readings.set(party, { at });
     }
   }
-}
-
-/** The thread of a line that may bear on outcomes. */
-function takeLine(state: ProposalsState, event: LineEvent, env: Env, logs: LogsState): Topic[] {
-  const log = env.layout.logs.get(event.log);
-  if (log === undefined) return [];
-  const { correlationId } = event.message;
-  const key = topicKey(env.layout, event.log, correlationId);
-  const topic = state.topics.get(key) ?? newTopic(key, correlationId);
-  const line = addToTopic(state, topic, event, logs);
-  // A message that decides nothing may still be the one that an ack names.
-  if (line?.says === "proposal") addProposal(state, topic, event, log, env);
-  noteDivergence(state, topic, event, line, env);
-  return [topic];
-}
-
-/**
- * What a line of an outbox is to a thread of a closed log that goes on with it. Where all logs of the
- * pair are closed, no thread begins there any more. Spec 1.6.
- */
-function takeContinued(
-  state: ProposalsState,
-  event: LineEvent,
-  env: Env,
-  logs: LogsState,
-): Topic[] {
-  const { correlationId } = event.message;
-  const key = topicKey(env.layout, event.log, correlationId);
-  const known = state.topics.get(key);
-  const readers = readersOf(env.layout, event.log);
-  const mayBegin = readers.some(({ name }) => logs.get(name)?.closing === undefined);
-  if (known === undefined && !mayBegin) return [];
-  const topic = known ?? newTopic(key, correlationId);
-  const line = addToTopic(state, topic, event, logs);
-  noteDivergence(state, topic, event, line, env);
-  return [topic];
-}
-
-function addToTopic(
-  state: ProposalsState,
-  topic: Topic,
-  event: LineEvent,
-  logs: LogsState,
-): TopicLine | undefined {
-  state.topics.delete(topic.key);
-  state.topics.set(topic.key, topic);
-  boundTopics(state);
-  const sizeBefore = sizeOf(topic);
-  const isOwnBeat = (id: string): boolean => isBeatOf(logs, event.log, id, event.line);
-  const line = addLine(topic, event, state.names, isOwnBeat);
-  state.lineCount += sizeOf(topic) - sizeBefore;
-  boundLines(state, topic);
-  return line;
-}
-
-function noteDivergence(
-  state: ProposalsState,
-  topic: Topic,
-  { live }: LineEvent,
-  line: TopicLine | undefined,
-  env: Env,
-): void {
-  if (line?.says !== "proposal" || !live || roundTrips(topic) < MAX_ROUND_TRIPS) return;
-  if (concernsUs(state, topic, env)) state.diverging.add(topic.key);
-}
-
-function addProposal(
-  state: ProposalsState,
-  topic: Topic,
-  event: LineEvent,
-  log: Log,
-  env: Env,
-): void {
-  const { message } = event;
-  const chained = isChained(message);
-  const { parties, problem, awaitsRoster } = requiredOf(message, log, env.layout);
-  const key = proposalKey(message.id, event.log, chained);
-  const content = decisionContent(message, env.policy.domains);
-  const isParty = log.owner === env.self || parties.includes(env.self);
-  const mayRecord = problem === undefined && (isParty || !env.layout.roster.includes(env.self));
-  state.proposals.set(key, {
-    key,
-    topic: topic.key,
-    id: message.id,
-    correlationId: message.correlationId,
-    log: event.log,
-    line: event.line,
-    from: log.owner,
-    subject: Array.from(message.subject).slice(0, MAX_KEPT_SUBJECT).join(""),
-    required: parties,
-    problem,
-    awaitsRoster,
-    chained,
-    timestampMs: message.timestampMs,
-    at: event.at,
-    live: event.live,
-    own: event.own,
-    dueMs: dueOf(message.body, message.timestampMs),
-    digest: contentDigest(content),
-    content: mayRecord ? content : undefined,
-    outcome: undefined,
-    settled: false,
-    elsewhere: new Set(),
-    named: false,
-    readings: new Map(),
-    judgedTo: event.line,
-  });
-  if (mayRecord && !event.own) keepContent(state, key);
 }
 
 /**
@@ -287,20 +148,4 @@ function watch(state: ProposalsState, topic: Topic, proposal: Proposal, env: Env
   }
   if (watched.size > 0) state.watched.set(log, watched);
   else state.watched.delete(log);
-}
-
-/** Round trips of counters between the two agents with most proposals in the thread. */
-function roundTrips(topic: Topic): number {
-  const counts = [...topic.lines.keys()]
-    .map((log) => linesOf(topic, log).filter((line) => line.says === "proposal").length)
-    .sort((a, b) => b - a);
-  const [most = 0, second = 0] = counts;
-  return Math.floor((Math.min(most, second + 1) + second - 1) / 2);
-}
-
-function concernsUs(state: ProposalsState, topic: Topic, env: Env): boolean {
-  const open = openIn(state, topic);
-  return open.some(
-    (proposal) => proposal.from === env.self || proposal.required.includes(env.self),
-  );
 }

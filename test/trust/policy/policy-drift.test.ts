@@ -83,7 +83,6 @@ describe("what config accept shows", () => {
       "wire_id: (none) → w1",
       "protocol_version: v3.1 → v3.0",
       "layout: pairwise → outbox",
-      "layout.closed: (none) → a_to_b",
       "roster: a, b → a, b, c",
       "v3_signing.enforce_signed: true → false",
       "v3_signing.allow_unsigned_from: (nobody) → c",
@@ -95,6 +94,7 @@ describe("what config accept shows", () => {
       "limits.proposal_hours: 24 → 6",
       'domains["docs"]: a owns "docs/**", "*.md" → b owns "docs/**"',
       'domains["old"]: b owns "old/**" → (none)',
+      "layout.closed: (none) → a_to_b",
       'domains["new"]: (none) → a owns no paths',
       "WEAKER: lines that had to be signed would be taken unsigned",
     ]);
