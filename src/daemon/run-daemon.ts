@@ -147,6 +147,7 @@ async function serve(
       manager.alive();
       waiters.rounded();
       sessions.rounded();
+      transport.rounded();
       cards?.rounded();
     },
     aliveEveryMs: manager.watchdogEveryMs,
@@ -205,10 +206,16 @@ function watchLogs(
   return watchWire(wireDir, options, changed);
 }
 
-/** Whether that is the name of one of our logs. */
-function ownNames({ place }: Agent): (name: string | undefined) => boolean {
-  const names = new Set(ownLogs(place.layout, place.handle).map(({ path }) => basename(path)));
-  return (name) => name !== undefined && names.has(name);
+/** Whether that is the name of one of our logs: of others, where the layout has changed. */
+function ownNames(agent: Agent): (name: string | undefined) => boolean {
+  const namesOf = ({ layout, handle }: Agent["place"]): Set<string> =>
+    new Set(ownLogs(layout, handle).map(({ path }) => basename(path)));
+  let { place } = agent;
+  let names = namesOf(place);
+  return (name) => {
+    if (place !== agent.place) names = namesOf((place = agent.place));
+    return name !== undefined && names.has(name);
+  };
 }
 
 function calendarWork(
