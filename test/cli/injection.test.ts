@@ -230,6 +230,7 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
     ["skills", "import", EVIL],
     ["skills", "validate", EVIL],
   ],
+  layout: [["layout"], ["layout", "outbox"], ["layout", "accept", "--yes", "--reason", EVIL]],
   transport: [
     ["transport", "status"],
     ["transport", "switch", EVIL, "--yes", "--reason", EVIL],

@@ -202,17 +202,13 @@ function placed(
 }
 
 /** After its last line a closed log takes what was missing before that line, and nothing else. Spec 1.6. */
-function isBehindClosing(
-  said: Said,
-  id: string,
-  situation: Situation,
-  chained: boolean,
-): boolean {
+function isBehindClosing(said: Said, id: string, situation: Situation, chained: boolean): boolean {
   if (situation.closedBy === undefined) return false;
   const shown = shownLines(situation);
   if (!chained) return true;
   const isKnown = shown.some((each) => each.id === id);
-  const isMissing = (said.seq ?? 0) < situation.closedBy && chainReason(said, id, shown) === undefined;
+  const isMissing =
+    (said.seq ?? 0) < situation.closedBy && chainReason(said, id, shown) === undefined;
   return !isKnown && !isMissing;
 }
 

@@ -235,5 +235,13 @@ function foldedUnder(place: AgentConfig): string {
   const { layout, config, cadences, handle } = place;
   const domains = [...config.domains];
   const logs = [...layout.logs.keys()];
-  return JSON.stringify([handle, layout.kind, layout.roster, logs, config.wireId, domains, cadences]);
+  return JSON.stringify([
+    handle,
+    layout.kind,
+    layout.roster,
+    logs,
+    config.wireId,
+    domains,
+    cadences,
+  ]);
 }

@@ -88,7 +88,11 @@ function whoLoses(claim: Claim, other: Claim, facts: ClaimFacts): Rival["is"] {
 }
 
 /** Whether the author of a claim knew of the other when it wrote it; undefined: not known yet. */
-function didKnow(claim: Claim, other: Claim, { logs, env: { layout } }: ClaimFacts): boolean | undefined {
+function didKnow(
+  claim: Claim,
+  other: Claim,
+  { logs, env: { layout } }: ClaimFacts,
+): boolean | undefined {
   return authorHolds(logs, layout, claim, other.log)?.(other.line);
 }
 

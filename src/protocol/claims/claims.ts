@@ -30,7 +30,12 @@ export function applyClaims(state: ClaimsState, event: CoreEvent, env: Env): rea
   return [event, ...continued].flatMap((each) => takeLine(state, each, says, env));
 }
 
-function takeLine(state: ClaimsState, event: LineEvent, says: ClaimLine, env: Env): readonly Claim[] {
+function takeLine(
+  state: ClaimsState,
+  event: LineEvent,
+  says: ClaimLine,
+  env: Env,
+): readonly Claim[] {
   const log = env.layout.logs.get(event.log);
   if (log === undefined) return [];
   switch (says.is) {

@@ -2,7 +2,13 @@ import { readingOf } from "./answer-times.ts";
 import { judgeChained } from "./chained-outcome.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import type { Proposal } from "./proposal.ts";
-import { deleteFirst, dropContent, openIn, proposalsIn, type ProposalsState } from "./proposals-state.ts";
+import {
+  deleteFirst,
+  dropContent,
+  openIn,
+  proposalsIn,
+  type ProposalsState,
+} from "./proposals-state.ts";
 import { isFolded, type CoreEvent } from "../events.ts";
 import type { Env } from "../env.ts";
 import { answerLogName, type Case } from "./party-position.ts";

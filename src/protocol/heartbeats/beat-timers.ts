@@ -59,7 +59,9 @@ function logCadence(state: HeartbeatsState, ownLog: string, env: Env): number {
 
 /** How often we beat now, in the log where we beat most often. */
 export function fastestCadence(state: HeartbeatsState, env: Env): number {
-  return Math.min(...openLogs(env.layout, env.self).map(({ name }) => logCadence(state, name, env)));
+  return Math.min(
+    ...openLogs(env.layout, env.self).map(({ name }) => logCadence(state, name, env)),
+  );
 }
 
 /** Brings beats forward where there is news; call it after each batch of events. */

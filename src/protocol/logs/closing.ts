@@ -11,7 +11,10 @@ type SendEffect = Extract<Effect, { do: "send" }>;
  * closes each of its logs, and then the first line of its outbox, which names them. Empty when it has
  * moved, and where nothing moves. The same comes again until it is read back. Spec 1.6.
  */
-export function decideClosing(logs: LogsState, env: Pick<Env, "layout" | "self">): readonly SendEffect[] {
+export function decideClosing(
+  logs: LogsState,
+  env: Pick<Env, "layout" | "self">,
+): readonly SendEffect[] {
   const own = ownLogs(env.layout, env.self);
   const open = own.filter(({ name, into }) => into !== undefined && !isClosed(logs, name));
   if (open.length > 0) return open.map((log) => close(log));

@@ -36,7 +36,8 @@ export function applyLogs(state: LogsState, event: CoreEvent, env: Env): Readonl
     log.earlier = event.earlier;
     log.recounted = event.line;
   }
-  if (event.kind === "reset") for (const each of event.logs) beginRewritten(state, each, env.layout);
+  if (event.kind === "reset")
+    for (const each of event.logs) beginRewritten(state, each, env.layout);
   if (event.kind !== "line" && event.kind !== "refused" && event.kind !== "skipped") return touched;
   const log = openLog(state, event.log, env.layout);
   // Lines that are read again are counted once.

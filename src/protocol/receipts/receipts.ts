@@ -232,7 +232,8 @@ function takenOf(state: ReceiptsState, name: string): TakenLog {
 
 function takeLine(state: ReceiptsState, event: LineEvent, env: Env, logs: LogsState): void {
   const { log, line, refused } = event;
-  if (refused !== undefined) takeRefusal(state, log, { first: line, last: line }, refused, env, logs);
+  if (refused !== undefined)
+    takeRefusal(state, log, { first: line, last: line }, refused, env, logs);
   else if (answeredIn(log, env) !== undefined) noteTaken(takenOf(state, log).refused, line);
   if (event.message.type === "heartbeat" || !isForUs(event, env)) return;
   const taken = takenOf(state, event.log);

@@ -125,7 +125,8 @@ function readLayout(
     reader.problem("layout.kind", `is ${shown(kind ?? null)}; expected "outbox"`);
   }
   const closedLogs = reader.texts(stated["closed"], "layout.closed") ?? [];
-  for (const problem of closedProblems(roster, closedLogs)) reader.problem("layout.closed", problem);
+  for (const problem of closedProblems(roster, closedLogs))
+    reader.problem("layout.closed", problem);
   return { layout: "outbox", closedLogs };
 }
 

@@ -2,7 +2,10 @@ import { isChained, type ChainHead } from "../chain.ts";
 import { isJsonObject, type JsonValue } from "../json/json.ts";
 import type { Message } from "../message.ts";
 
-type LineOfLog = Pick<Message, "type" | "body" | "from" | "version" | "id" | "log" | "seq" | "prev">;
+type LineOfLog = Pick<
+  Message,
+  "type" | "body" | "from" | "version" | "id" | "log" | "seq" | "prev"
+>;
 
 /**
  * Whether a line says that it is the last one of its author's log, which goes on in the author's
@@ -19,7 +22,10 @@ export function saysClosed(message: LineOfLog): boolean {
  * The place of a line that closes that log; undefined for any other line, and where the change of
  * layout is not in force. The only judge of it. Spec 1.6.
  */
-export function closingLineOf(message: LineOfLog, log: { readonly into?: string | undefined }): ChainHead | undefined {
+export function closingLineOf(
+  message: LineOfLog,
+  log: { readonly into?: string | undefined },
+): ChainHead | undefined {
   if (log.into === undefined || message.from !== log.into || !saysClosed(message)) return undefined;
   return isChained(message) ? { seq: message.seq, id: message.id } : undefined;
 }
@@ -37,6 +43,8 @@ export function closingBody(log: string, owner: string): JsonValue {
 }
 
 /** The body of the first line of an outbox: the closing lines of the logs that it goes on with. */
-export function continuingBody(closed: readonly (ChainHead & { readonly log: string })[]): JsonValue {
+export function continuingBody(
+  closed: readonly (ChainHead & { readonly log: string })[],
+): JsonValue {
   return { continues: closed.map(({ log, seq, id }) => ({ log, seq, event_id: id })) };
 }

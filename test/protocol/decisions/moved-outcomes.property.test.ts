@@ -106,7 +106,9 @@ describe("any talk of a pair that moves", () => {
         const said = scriptOf(all, ROSTER, true).map((step) => withAllHeads(step));
         const ends = (kind: "pairwise" | "moving", lines: readonly string[]): string[] => {
           const script = new OutcomeScript(kind, ROSTER, lines);
-          return script.outcomes(script.fold("a")).map((end) => end.split(" ").slice(0, 2).join(" "));
+          return script
+            .outcomes(script.fold("a"))
+            .map((end) => end.split(" ").slice(0, 2).join(" "));
         };
         const plain = ends("pairwise", said);
         // Who has not moved does not see the outbox of the other: both move at one place.

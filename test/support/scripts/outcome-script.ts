@@ -45,7 +45,11 @@ export class OutcomeScript {
   private readonly requests = new Map<string, string>();
   private readonly moved = new Set<string>();
 
-  constructor(kind: "pairwise" | "outbox" | "moving", roster: readonly string[], steps: readonly string[]) {
+  constructor(
+    kind: "pairwise" | "outbox" | "moving",
+    roster: readonly string[],
+    steps: readonly string[],
+  ) {
     this.script = new WireScript(kind, roster);
     for (const step of steps) this.take(step);
   }

@@ -30,7 +30,12 @@ function notMoved({ place, files }: Session, log: string): StorageError {
   const problem = files.own.writer.blocked(log) ?? files.own.writer.stuck(log);
   if (problem !== undefined) return problem;
   const path = `${place.wire.folder}/${log}.jsonl`;
-  return new StorageError("io", path, "it is closed before the outbox begins, and is not read yet", {
-    hint: "repeat the command; `deaddrop layout` shows how far the wire has moved",
-  });
+  return new StorageError(
+    "io",
+    path,
+    "it is closed before the outbox begins, and is not read yet",
+    {
+      hint: "repeat the command; `deaddrop layout` shows how far the wire has moved",
+    },
+  );
 }

@@ -60,12 +60,7 @@ function viewText({ layout, agreed, pairs, closed, unchained }: LayoutView, pain
   const next = agreed
     ? `${paint("green", "all have agreed")}; each operator takes it: deaddrop layout accept`
     : "the move to outboxes begins with: deaddrop layout outbox";
-  return [
-    "pairwise: one log for each pair",
-    ...rows,
-    ...unchainedText(unchained),
-    next,
-  ].join("\n");
+  return ["pairwise: one log for each pair", ...rows, ...unchainedText(unchained), next].join("\n");
 }
 
 function unchainedText(unchained: readonly string[]): string[] {
@@ -163,7 +158,8 @@ async function refuseMove(
   const [problem] = moveProblems(place);
   if (problem !== undefined) throw new DeaddropError("refused", `not possible here: ${problem}`);
   const loose = place.layout.roster.filter(
-    (handle) => unchained.includes(handle) || place.store.peers.get(handle)?.allowUnchained === true,
+    (handle) =>
+      unchained.includes(handle) || place.store.peers.get(handle)?.allowUnchained === true,
   );
   if (loose.length > 0) {
     throw new DeaddropError("refused", `${loose.join(", ")} may write without a chain`, {
