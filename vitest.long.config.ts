@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { configDefaults, defineConfig } from "vitest/config";
 import usual, { LONG_FILES } from "./vitest.config.ts";
 
-/** Files of which `npm test` tries a sample (test/support/amounts.ts); all of it is tried here. */
+/** Files of which `npm test` tries a sample; more is tried here, all of it at night (test/support/amounts.ts). */
 export const SAMPLED_FILES = [
   "test/agents/integrate/any-mix.property.test.ts",
   "test/collab/machine/random-rounds.property.test.ts",

@@ -1,6 +1,7 @@
 import type { Limits } from "../wire/limits.ts";
 import type { SigningPolicy } from "../trust/policy/config.ts";
 import type { TrustStore } from "../trust/store.ts";
+import type { Absences } from "../wire/roster/members.ts";
 import type { UnsignedPast } from "./unsigned-lines.ts";
 
 /** What admission looks at besides the line. Our own keys are in `store` too, under `self`. */
@@ -10,6 +11,8 @@ export interface AdmissionContext {
   readonly limits: Limits;
   readonly store: TrustStore;
   readonly self: string;
+  /** Who left, by the pinned configuration; absent: nobody. Spec 1.1. */
+  readonly left?: Absences;
   /**
    * Given when history is read again (an audit, a lost journal): then a deactivated key is
    * believed up to the last line noted when it was deactivated. Live lines never are. Spec 2.1.

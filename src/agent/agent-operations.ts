@@ -6,6 +6,7 @@ import { StorageError } from "../storage/disk/disk.ts";
 import type { Draft } from "../wire/compose.ts";
 import { notSent, sendGroups } from "./effects/append-own.ts";
 import { answeredBefore } from "./effects/send-once.ts";
+import { notifyOnce } from "./effects/notify-agent.ts";
 import { archiveLogs } from "./effects/own-logs/archive-logs.ts";
 import { moveLogs } from "./effects/own-logs/move-logs.ts";
 import { resetPeer } from "./effects/peer-reset.ts";
@@ -43,6 +44,8 @@ export function sessionOperations(
         session.recorder.local({ kind: "status", at: session.world.clock.wallMs(), ...status });
         return Promise.resolve();
       }),
+    notify: (matter) =>
+      using(async (session) => Promise.resolve({ told: notifyOnce(session, matter) })),
     async sendOnce(drafts, key) {
       const [answer] = await sendAndReadBack(world, keeper, [drafts], key);
       if (answer === undefined) throw new Error("what was sent has no answer");

@@ -1,4 +1,5 @@
 import { AGENT_STATES } from "../protocol/env.ts";
+import { ASKED_KINDS, type OwnMatter } from "../protocol/agent-notices/agent-notice.ts";
 import { WAITED_FOR, type NewsView, type WaitedFor } from "../protocol/receipts/news.ts";
 import type { Draft } from "../wire/compose.ts";
 import type { ArchiveAnswer } from "./archive.ts";
@@ -15,6 +16,7 @@ import {
   needed,
   oneOf,
   optional,
+  shortText,
   text,
   texts,
 } from "./arguments/json-arguments.ts";
@@ -35,6 +37,8 @@ export interface OperatedAgent {
   view<N extends ViewName>(name: N, args: ViewArgs[N]): Promise<Views[N]>;
   markRead(ids: readonly string[] | "all"): Promise<{ read: number }>;
   setStatus(change: StatusChange): Promise<void>;
+  /** A notice of the operator's own program, once for each kind and `about`. Spec 3.12. */
+  notify(matter: OwnMatter): Promise<{ told: boolean }>;
   /** Sends once: a call that repeats a key is answered as the first one was. Spec 8.1. */
   sendOnce(drafts: readonly Draft[], key: RequestKey): Promise<SendAnswer>;
   /** The same without sending: null when nothing was sent under that key. */
@@ -145,6 +149,11 @@ const OPERATIONS = {
     run: (service, change) => service.inTurn((agent) => agent.setStatus(change)),
     acts: true,
   }),
+  notify: operation({
+    parse: parseMatter,
+    run: (service, matter) => service.inTurn((agent) => agent.notify(matter)),
+    acts: true,
+  }),
   wake: operation({
     parse: nothing,
     run: (service) => service.inTurn((agent) => agent.wake()),
@@ -250,6 +259,15 @@ function operation<Args, Result>(row: Operation<Args, Result>): Operation<Args, 
 
 function nothing(): undefined {
   return undefined;
+}
+
+function parseMatter(json: unknown): OwnMatter {
+  const given = asObject(json);
+  return {
+    kind: needed(given, "kind", oneOf(ASKED_KINDS)),
+    about: needed(given, "about", shortText),
+    text: needed(given, "text", shortText),
+  };
 }
 
 function parseIds(json: unknown): { ids: readonly string[] | "all" } {

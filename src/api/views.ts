@@ -57,7 +57,10 @@ export interface WhoamiView {
   wire_id: string | null;
   key_id: string;
   layout: "pairwise" | "outbox";
+  /** Everybody who was ever a member. */
   roster: string[];
+  /** Who is one now; a daemon of an older version does not say. */
+  members?: string[];
   daemon: { running: boolean; pid?: number };
   inbox_path: string;
   /** Why nothing is sent: another program writes with our key. `deaddrop reclaim` ends it. */

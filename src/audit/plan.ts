@@ -41,7 +41,7 @@ export function wirePlan(
 ): AuditPlan {
   const { config, roster } = by;
   const disk = wholeLogs(files, wireDir);
-  const layout = makeLayout(config.layout, roster, config.closedLogs);
+  const layout = makeLayout(config.layout, roster, config.left, config.closedLogs);
   const notes = by.journal === undefined ? new Map() : readJournalNotes(disk, by.journal);
   return {
     env: auditEnv(layout, config, by.tiers, keys.store),
@@ -52,6 +52,7 @@ export function wirePlan(
       limits: config.limits,
       store: keys.store,
       self: by.self ?? "",
+      left: config.left,
     },
     keys: keys.from,
     logNameOf: ({ from }) => ownLogs(layout, from)[0]?.name ?? from,

@@ -38,6 +38,12 @@ export interface Env {
   readonly reading: ReadingProgress;
 }
 
+/** The domains whose owners are members: who left grants nothing and is asked for nothing. Spec 1.1. */
+export function domainsOwned(domains: Domains, { members, left }: Layout): Domains {
+  if (left.size === 0) return domains;
+  return new Map([...domains].filter(([, { owner }]) => members.includes(owner)));
+}
+
 /** What of the pinned configuration the protocol goes by. */
 export interface WirePolicy {
   readonly domains: Domains;

@@ -221,12 +221,14 @@ export type CoreEvent =
 
 /**
  * Authentic lines that we refuse for a reason of ours still count for their author: outcomes,
- * incidents and safe mode are folded from them all the same. Spec 3.4. A line of another wire, of a
- * fork, or a repeated one does not count.
+ * incidents and safe mode are folded from them all the same. Spec 3.4. So do the lines of one that
+ * left, unless the log that decides names them as refused: when each of us learns of the leaving
+ * changes no outcome. Spec 1.1. A line of another wire, of a fork, or a repeated one does not count.
  */
 const FOLDED_REFUSALS: ReadonlySet<RefusalReason> = new Set<RefusalReason>([
   "clock_skew",
   "unchained",
+  "left_member",
   "closed_log",
   "tier_refused",
   "body_too_large",

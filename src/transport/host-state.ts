@@ -11,8 +11,11 @@ export interface HostState {
   /** Takes the lock if it is free; true as long as we hold it. The kernel frees it when we die. */
   mayMove(): boolean;
   readonly agreed: Agreed & { save(): void };
-  /** When the last fetch of any daemon here began that is over. Wall ms. */
-  fetchedMs(): number | undefined;
+  /**
+   * When the last fetch of any daemon here began that is over. Wall ms. One that began later than now
+   * counts for nothing, also when that time has come: the clock was set back since.
+   */
+  fetchedMs(nowMs: number): number | undefined;
   noteFetched(beganMs: number): void;
   close(): void;
 }
@@ -23,6 +26,8 @@ export function openHostState(disk: Disk, paths: TransportPaths, remote: string)
   disk.makeFolder(paths.folder, PRIVATE_FOLDER);
   let lock: DiskFile | undefined;
   let ownFetchMs: number | undefined;
+  /** A fetch that counts for nothing. */
+  let voidMs: number | undefined;
   const agreed = openAgreed(disk, paths.agreed, remote);
   return {
     mayMove() {
@@ -38,8 +43,10 @@ export function openHostState(disk: Disk, paths: TransportPaths, remote: string)
       return true;
     },
     agreed,
-    fetchedMs() {
-      return lock === undefined ? readMoment(disk, paths.fetched) : ownFetchMs;
+    fetchedMs(nowMs) {
+      const beganMs = lock === undefined ? readMoment(disk, paths.fetched) : ownFetchMs;
+      if (beganMs !== undefined && beganMs > nowMs) voidMs = beganMs;
+      return beganMs === voidMs ? undefined : beganMs;
     },
     noteFetched(beganMs) {
       ownFetchMs = beganMs;

@@ -100,10 +100,17 @@ export class TransportError extends Error {
   override readonly name = "TransportError";
   readonly code: TransportCode;
   readonly hint: string;
+  /** What the operator is to be told of, besides. */
+  readonly trouble: TransportTrouble | undefined;
 
-  constructor(code: TransportCode, problem: string, about: { hint: string; cause?: unknown }) {
+  constructor(
+    code: TransportCode,
+    problem: string,
+    about: { hint: string; cause?: unknown; trouble?: TransportTrouble },
+  ) {
     super(problem, about.cause === undefined ? undefined : { cause: about.cause });
     this.code = code;
     this.hint = about.hint;
+    this.trouble = about.trouble;
   }
 }

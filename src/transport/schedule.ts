@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { StorageError } from "../storage/disk/disk.ts";
 import { MINUTE_MS, SECOND_MS } from "../wire/durations.ts";
 import type { HostState } from "./host-state.ts";
@@ -42,8 +41,8 @@ export class Schedule {
   #retryMs = FIRST_ATTEMPT_MS;
   /** Nothing is tried before. */
   #notBeforeMs = -Infinity;
-  #timer: NodeJS.Timeout | undefined;
-  #looking: NodeJS.Timeout | undefined;
+  #callOff: () => void = () => undefined;
+  #stopLooking: () => void = () => undefined;
   #running: Promise<void> | undefined;
   #problem: TransportProblem | undefined;
   #isMover = false;
@@ -67,8 +66,7 @@ export class Schedule {
 
   start(): void {
     this.#isStarted = true;
-    this.#looking = setInterval(() => this.#lookForMover(), MOVER_LOOK_MS);
-    this.#looking.unref();
+    this.#lookLater();
     this.#arm();
   }
 
@@ -80,8 +78,8 @@ export class Schedule {
 
   async stop(): Promise<void> {
     this.#ended.abort();
-    clearTimeout(this.#timer);
-    clearInterval(this.#looking);
+    this.#callOff();
+    this.#stopLooking();
     await this.#running;
   }
 
@@ -106,24 +104,33 @@ export class Schedule {
 
   /** Waits, unless the transport ends. */
   async pause(forMs: number): Promise<void> {
-    await sleep(forMs, undefined, { signal: this.#ended.signal }).catch(() => undefined);
+    const { signal } = this.#ended;
+    if (signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      const end = (): void => {
+        signal.removeEventListener("abort", end);
+        callOff();
+        resolve();
+      };
+      const callOff = this.#world.after(forMs, end);
+      signal.addEventListener("abort", end);
+    });
   }
 
   /** True when that is another answer than in the turn before. */
   noteMover(isMover: boolean): boolean {
     const isNew = isMover !== this.#isMover;
     this.#isMover = isMover;
-    if (isMover) clearInterval(this.#looking);
+    if (isMover) this.#stopLooking();
     return isNew;
   }
 
   #arm(): void {
     if (!this.#isStarted || this.#ended.signal.aborted || this.#running !== undefined) return;
-    clearTimeout(this.#timer);
+    this.#callOff();
     const atMs = Math.max(this.#notBeforeMs, Math.min(this.#fetchMs, this.#mayPushMs()));
     const inMs = Math.min(Math.max(0, atMs - this.#world.clock.monoMs()), LONGEST_MS);
-    this.#timer = setTimeout(() => this.#begin(), inMs);
-    this.#timer.unref();
+    this.#callOff = this.#world.after(inMs, () => this.#begin());
   }
 
   #mayPushMs(): number {
@@ -196,7 +203,18 @@ export class Schedule {
 
   /** Where another daemon of this machine moves the copies, it may end: then we do. */
   #lookForMover(): void {
-    if (!this.#isMover && this.#host.mayMove()) this.fetchSoon();
+    if (this.#isMover) return;
+    try {
+      if (this.#host.mayMove()) this.fetchSoon();
+    } catch (error) {
+      // The next turn meets the same trouble, and tells it.
+      if (!(error instanceof StorageError)) throw error;
+    }
+    this.#lookLater();
+  }
+
+  #lookLater(): void {
+    this.#stopLooking = this.#world.after(MOVER_LOOK_MS, () => this.#lookForMover());
   }
 }
 

@@ -1,4 +1,5 @@
 import { quote } from "./quote.ts";
+import { membersOf, NOBODY_LEFT, type Absences } from "./roster/members.ts";
 
 /** One agent's append-only file. `path` is relative to the wire's folder. */
 export interface Log {
@@ -15,7 +16,11 @@ export interface Log {
 
 export interface Layout {
   readonly kind: "pairwise" | "outbox";
+  /** Everybody who was ever a member: what is past is read by it. */
   readonly roster: readonly string[];
+  /** Those who are members now: of them alone something new is asked. Spec 1.1. */
+  readonly members: readonly string[];
+  readonly left: Absences;
   readonly logs: ReadonlyMap<string, Log>;
 }
 
@@ -28,9 +33,11 @@ export interface Layout {
 export function makeLayout(
   kind: Layout["kind"],
   roster: readonly string[],
+  left: Absences = NOBODY_LEFT,
   closed: readonly string[] = [],
 ): Layout {
-  if (kind === "pairwise") return { kind, roster, logs: byName(pairLogs(roster)) };
+  const known = { kind, roster, members: membersOf(roster, left), left };
+  if (kind === "pairwise") return { ...known, logs: byName(pairLogs(roster)) };
   const ended = pairLogs(roster)
     .filter(({ name }) => closed.includes(name))
     .map((log): Log => ({ ...log, into: log.owner }));
@@ -42,7 +49,7 @@ export function makeLayout(
     return names.length === 0 ? outbox : { ...outbox, continues: names };
   });
   // A closed log comes before the outbox that goes on with it, wherever logs are read in turn.
-  return { kind, roster, logs: byName([...ended, ...outboxes]) };
+  return { ...known, logs: byName([...ended, ...outboxes]) };
 }
 
 function byName(logs: readonly Log[]): Map<string, Log> {
@@ -111,7 +118,7 @@ export function answerLog(layout: Layout, log: Log, handle: string): Log | undef
 
 /**
  * The logs into which a message by `from` to these recipients is written, each once; `"*"` means
- * every other agent. Recipients outside the roster have no log and are passed over: who sends
+ * every other member. Recipients outside the roster have no log and are passed over: who sends
  * checks them first.
  */
 export function logsTo(layout: Layout, from: string, to: readonly string[]): readonly Log[] {
@@ -119,7 +126,7 @@ export function logsTo(layout: Layout, from: string, to: readonly string[]): rea
   return openLogs(layout, from).filter((log) =>
     log.addressee === undefined
       ? everyone || to.some((handle) => layout.roster.includes(handle))
-      : everyone || to.includes(log.addressee),
+      : (everyone && layout.members.includes(log.addressee)) || to.includes(log.addressee),
   );
 }
 

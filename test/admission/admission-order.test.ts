@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { authenticate } from "../../src/admission/authenticate.ts";
 import { REFUSAL_REASONS, type RefusalReason } from "../../src/admission/checks.ts";
 import { type LogAdmission } from "../../src/admission/log-admission.ts";
+import { NOBODY_LEFT, type Absences } from "../../src/wire/roster/members.ts";
 import { admit, freshLog, judge, short } from "./admission-scene.ts";
 import {
   alice,
@@ -20,6 +21,20 @@ import {
 type Faults = ReadonlySet<RefusalReason>;
 
 const first = signV31(note({ wire: "w1", log: "alice_to_bob", seq: 1 }));
+
+/** Alice left after her first line. */
+const LEFT_AFTER_FIRST: Absences = new Map([
+  [
+    "alice",
+    [
+      {
+        atMs: NOON_MS,
+        logs: new Map([["alice_to_bob", { lines: 1, seq: 1, eventId: undefined }]]),
+        back: undefined,
+      },
+    ],
+  ],
+]);
 
 /** The second line of alice's log, wrong in just these ways. */
 function faultyFields(faults: Faults): Fields {
@@ -59,7 +74,8 @@ function logAfterFirst(): LogAdmission {
 function verdictOf(faults: Faults): string {
   const author = peer(alice, faults.has("tier_refused") ? "UNTRUSTED" : "ATTESTED");
   const keys = [pinned(alice, !faults.has("untrusted_key"))];
-  const ctx = context({ wireId: "w1", store: storeOf({ ...author, keys }) });
+  const left = faults.has("left_member") ? LEFT_AFTER_FIRST : NOBODY_LEFT;
+  const ctx = context({ wireId: "w1", store: storeOf({ ...author, keys }), left });
   const owner = faults.has("wrong_file") ? "bob" : "alice";
   const result = authenticate(faultyLine(faults), { owner, log: "alice_to_bob" }, ctx);
   if (!result.ok) return result.reason;

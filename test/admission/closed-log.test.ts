@@ -13,7 +13,7 @@ import { alice, context, note, peer, signV31, storeOf, type Fields } from "../tr
 
 const LOG = "alice_to_bob";
 const ROSTER = ["alice", "bob", "carol"];
-const moved = makeLayout("outbox", ROSTER, pairNames(ROSTER));
+const moved = makeLayout("outbox", ROSTER, undefined, pairNames(ROSTER));
 const closes = { type: "correction", body: toPlain(closingBody(LOG, "alice")) };
 
 function closedLayoutLog(): LogAdmission {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { REFUSAL_REASONS, type RefusalReason } from "../../src/admission/checks.ts";
 import { type LogAdmission } from "../../src/admission/log-admission.ts";
+import type { Absences } from "../../src/wire/roster/members.ts";
 import { admit, type Reader, freshLog, judge, short, verified } from "./admission-scene.ts";
 import {
   alice,
@@ -25,6 +26,7 @@ interface Case {
   readonly wireId?: string;
   readonly store?: ReturnType<typeof storeOf>;
   readonly receivedAtMs?: number;
+  readonly left?: Absences;
 }
 
 const link = (seq: number, prev?: unknown) => ({
@@ -39,9 +41,16 @@ const plain = signV31(note({ body: "plain" }));
 const stray = signV31(note({ to: ["carol"] }));
 const untrusted = storeOf(peer(alice, "UNTRUSTED"));
 
+/** Alice left after so many lines. */
+function leftAfter(lines: number): Absences {
+  const logs = new Map([[LOG, { lines, seq: lines, eventId: undefined }]]);
+  return new Map([["alice", [{ atMs: NOON_MS, logs, back: undefined }]]]);
+}
+
 const CASES: readonly (readonly [reason: RefusalReason, is: Case])[] = [
   ["wrong_wire", { line: signV31(note({ wire: "another" })), wireId: "w1" }],
   ["unchained", { line: plain, shown: [first] }],
+  ["left_member", { line: second, shown: [first], left: leftAfter(1) }],
   ["closed_log", { line: second, shown: [first], isClosed: true }],
   ["log_forked", { line: other, shown: [first, second] }],
   ["clock_skew", { line: first, receivedAtMs: NOON_MS - HOUR_MS }],
@@ -61,6 +70,7 @@ function verdictOf(is: Case, reading: Reader | undefined, receivedAtMs?: number)
   const ctx = context({
     ...(is.wireId === undefined ? {} : { wireId: is.wireId }),
     ...(is.store === undefined ? {} : { store: is.store }),
+    ...(is.left === undefined ? {} : { left: is.left }),
   });
   const log: LogAdmission = freshLog();
   for (const line of is.shown ?? []) judge(line, log);

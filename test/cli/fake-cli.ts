@@ -148,6 +148,7 @@ function recordedAgent(recording: Recording, outside: Outside): OperatedAgent {
     setStatus: async (status) => {
       recording.status.push(status);
     },
+    notify: async () => ({ told: true }),
     sendOnce: async () => ({ outcome: "sent", messages: [] }),
     answered: async () => null,
     wake: async () => {

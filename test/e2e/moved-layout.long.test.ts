@@ -62,7 +62,7 @@ async function openMatters(wire: LiveWire, who: string): Promise<readonly string
   const owed = await wire.json<ObligationView[]>(who, "pending");
   return [
     (unread as { event_id: string }[]).map(({ event_id: id }) => id),
-    owed.map(({ event_id: id }) => id).toSorted(),
+    owed.flatMap(({ event_id: id, owed_by: by }) => (by === who ? [id] : [])).toSorted(),
   ];
 }
 
@@ -141,7 +141,7 @@ test("a pair moves to outboxes while four senders write: nothing is lost, and al
   await say(wire, "scribe", "ack", owed);
   await say(wire, "scribe", "accept", open);
   await until("it is ratified", () => ratified(wire, "forge", open));
-  await until("nothing is owed", async () => (await openMatters(wire, "forge"))[1]?.length === 0);
+  await until("nothing is owed", async () => (await openMatters(wire, "scribe"))[1]?.length === 0);
   const recorded = async () => (await wire.json<DecisionsView>("forge", "decisions")).in_force;
   await until("both are recorded", async () => (await recorded()).length === 3);
   expect((await recorded()).map(({ proposal_id: id }) => id)).toEqual(

@@ -5,12 +5,15 @@ import { parseArgs } from "node:util";
 import { foundByTest } from "./found-by-test.ts";
 import { addFigures, NO_FIGURES, type SeedReport } from "./report.ts";
 import { PLANTS, withPlant, type Plant } from "./plants.js";
+import { rangesPlayed, type RangesPlayed } from "./ranges.ts";
 import { playSeed } from "./play-seed.ts";
 import { isTimeUp, TIME_IS_UP } from "../support/time-limit.ts";
 
 const USAGE = `npm run sim -- [options]
   --seed S        play one seed, and shrink it when it fails
   --seeds A-B     play these seeds (1-300 unless said)
+  --in-ci         play the seeds that CI plays (ranges.ts)
+  --at-night      play the seeds of a night
   --steps N       steps of each (2000 unless said)
   --only 3,7,12   of one seed, only these steps
   --jobs J        processes at a time (one for each core unless said)
@@ -27,6 +30,8 @@ function readOptions() {
       options: {
         seed: { type: "string" },
         seeds: { type: "string" },
+        "in-ci": { type: "boolean" },
+        "at-night": { type: "boolean" },
         steps: { type: "string" },
         only: { type: "string" },
         jobs: { type: "string" },
@@ -45,6 +50,8 @@ const jobs = countOf("jobs", values.jobs ?? String(availableParallelism()));
 if (values.help === true) console.log(USAGE);
 else if (values.worker === true) work();
 else if (values.seed !== undefined) await playOne(countOf("seed", values.seed));
+else if (values["in-ci"] === true) await playRanges("in-ci");
+else if (values["at-night"] === true) await playRanges("at-night");
 else {
   const bounds = (values.seeds ?? "1-300").split("-");
   const [first = 1, last = first] = bounds.map((each) => countOf("seeds", each));
@@ -124,6 +131,16 @@ async function playAll(
   await Promise.all(Array.from({ length: Math.min(jobs, last - first + 1) }, one));
 }
 
+async function playRanges(when: RangesPlayed): Promise<void> {
+  let ok = true;
+  for (const { above, count } of rangesPlayed(when)) {
+    console.log(`seeds ${above + 1} to ${above + count}`);
+    const isRangeOk = await playMany(above + 1, above + count);
+    ok &&= isRangeOk;
+  }
+  process.exitCode = ok ? 0 : 1;
+}
+
 async function playMany(first: number, last: number): Promise<boolean> {
   const started = performance.now();
   let figures = NO_FIGURES;
@@ -165,9 +182,12 @@ async function findPlants(mostSeeds: number): Promise<boolean> {
   return isAllFound;
 }
 
-async function foundBySeeds({ name }: Plant, mostSeeds: number): Promise<string | undefined> {
+async function foundBySeeds(
+  { name, seeds: first = 1 }: Plant,
+  mostSeeds: number,
+): Promise<string | undefined> {
   let found: Extract<SeedReport, { ok: false }> | undefined;
-  await playAll(1, mostSeeds, { DEADDROP_PLANT: name }, (report) => {
+  await playAll(first, first + mostSeeds - 1, { DEADDROP_PLANT: name }, (report) => {
     if (!report.ok) found ??= report;
     return report.ok ? "go on" : "enough";
   });

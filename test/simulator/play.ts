@@ -1,11 +1,13 @@
 import type { Tier } from "../../src/trust/tiers.ts";
 import type { SceneOptions } from "../support/scenes/scene-folder.ts";
 import { kept } from "./checks/broken.ts";
-import { HOSTILE, PLAIN, SEEDS_WITHOUT_CLAIMS } from "./stage/cast.ts";
+import { Copies } from "./checks/copies.ts";
+import { HOSTILE, PLAIN, SEEDS_WITHOUT_CLAIMS, SEEDS_WITHOUT_HOSTS } from "./stage/cast.ts";
 import { Notary } from "./checks/genuine.ts";
 import { Hostile } from "./stage/hostile.ts";
 import { Inboxes } from "./checks/inboxes.ts";
 import { Ledger } from "./checks/ledger.ts";
+import type { Host } from "./stage/hosts.ts";
 import { Luck } from "./stage/luck.ts";
 import { PlainMember } from "./stage/plain-member.ts";
 import { SharedFiles } from "./checks/shared-files.ts";
@@ -23,7 +25,9 @@ export interface Play {
   readonly plain: PlainMember | undefined;
   readonly ledger: Ledger;
   readonly inboxes: Inboxes;
-  readonly shared: SharedFiles;
+  /** For each host. */
+  readonly shared: ReadonlyMap<Host, SharedFiles>;
+  readonly copies: Copies;
   /** The most storage operations that one round of a daemon has taken. */
   mostOperations: number;
 }
@@ -43,9 +47,11 @@ export function beginPlay(seed: number): Play {
       [8, 4],
     ]),
   );
-  const isHostile = luck.chance(0.35);
+  const hasHosts = seed > SEEDS_WITHOUT_HOSTS;
+  // Who writes into a folder by hand would need a clone of what the hosts share.
+  const isHostile = luck.chance(0.35) && !hasHosts;
   const layout = luck.chance(0.5) ? "outbox" : "pairwise";
-  const isPlain = layout === "pairwise" && luck.chance(0.5);
+  const isPlain = layout === "pairwise" && luck.chance(0.5) && !hasHosts;
   const others = [...(isHostile ? [HOSTILE] : []), ...(isPlain ? [PLAIN] : [])];
   const roster = [...honestNames, ...others];
   const unsigned = isHostile && luck.chance(0.3) ? [HOSTILE] : [];
@@ -56,19 +62,36 @@ export function beginPlay(seed: number): Play {
     tiers: Object.fromEntries(honestNames.map((handle) => [handle, { [HOSTILE]: tier }])),
     ...(seed > SEEDS_WITHOUT_CLAIMS ? { domains: domainsOf(honestNames) } : {}),
   };
-  const stage = new Stage(roster, options, luck);
+  const stage = new Stage(roster, options, luck, hasHosts ? onHosts(roster, luck) : [roster]);
   const honest = honestNames.map((handle) => stage.member(handle));
   const notary = new Notary(stage.seeds, unsigned);
   const ledger = new Ledger(stage, notary, honestNames);
   const tierOf = (of: string): Tier => (of === HOSTILE ? tier : "TRUSTED");
   const inboxes = new Inboxes(stage, notary, honestNames, tierOf);
-  const shared = new SharedFiles(stage, notary, ledger, honestNames);
+  const witnesses = { notary, ledger, honest: honestNames };
+  const shared = new Map(
+    stage.hosts.map((host) => [host, new SharedFiles(host, stage, witnesses)] as const),
+  );
+  const copies = new Copies(stage, notary);
+  if (hasHosts) {
+    stage.onRing = () => {
+      ledger.look();
+      copies.look(ledger);
+    };
+  }
   const plain = isPlain ? new PlainMember(stage) : undefined;
   const hostile = isHostile ? new Hostile(stage, HOSTILE, tier) : undefined;
   // Beside a hostile writer a damaged log may have to wait for its operator: looked at in the end.
   if (!isHostile) stage.onStart = (member) => ledger.checkOwn(member);
   const cast = { honest, hostile, plain };
-  return { seed, luck, stage, ...cast, ledger, inboxes, shared, mostOperations: 0 };
+  return { seed, luck, stage, ...cast, ledger, inboxes, shared, copies, mostOperations: 0 };
+}
+
+/** Two hosts or three, with somebody on each. */
+function onHosts(roster: readonly string[], luck: Luck): string[][] {
+  const groups = roster.slice(0, luck.between(2, 4)).map((handle) => [handle]);
+  for (const handle of roster.slice(groups.length)) luck.pick(groups).push(handle);
+  return groups;
 }
 
 /** The first honest member owns some of what is claimed. */
@@ -79,8 +102,9 @@ function domainsOf([owner]: readonly string[]): object {
 /** What can be seen from outside, after every step. */
 export function look(play: Play): void {
   play.ledger.look();
-  play.shared.look();
+  for (const files of play.shared.values()) files.look();
   play.inboxes.look();
+  play.copies.look(play.ledger);
 }
 
 /** One round may take so many storage operations, whoever writes whatever. */

@@ -62,7 +62,7 @@ export async function runSeed({ seed, steps, only }: Run): Promise<Outcome> {
     await checkFinale(play);
     const { ledger, inboxes, shared, mostOperations } = play;
     const { acknowledged } = ledger;
-    const decisions = shared.recorded.size;
+    const decisions = Math.max(...[...shared.values()].map(({ recorded }) => recorded.size));
     const { delivered } = inboxes;
     const { crashes, powerCuts } = play.stage;
     const figures = {

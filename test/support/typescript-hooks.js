@@ -1,15 +1,16 @@
 import { readFile } from "node:fs/promises";
-import ts from "typescript";
+import { transform } from "esbuild";
 import { plantedHere, withPlant } from "../simulator/plants.js";
 
 /** A mistake that is put into one file as it is loaded, for tests of the tests. */
 const plant = plantedHere();
 
 const compiled = new Map();
+/** @type {import("esbuild").TransformOptions} */
 const OPTIONS = {
-  target: ts.ScriptTarget.ES2023,
-  module: ts.ModuleKind.ESNext,
-  verbatimModuleSyntax: true,
+  loader: "ts",
+  target: "es2023",
+  tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
 };
 
 /** A module asked for as `x.ts?run=2` gets its own modules as of that run too: all are fresh. */
@@ -27,7 +28,7 @@ export async function load(url, context, next) {
   if (source === undefined) {
     const file = await readFile(new URL(`file://${pathname}`), "utf8");
     const text = fewerRuns(pathname, withPlant(plant, pathname, file));
-    source = ts.transpileModule(text, { fileName: pathname, compilerOptions: OPTIONS }).outputText;
+    source = (await transform(text, { ...OPTIONS, sourcefile: pathname })).code;
     compiled.set(pathname, source);
   }
   return { format: "module", source, shortCircuit: true };

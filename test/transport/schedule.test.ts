@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { nodeDisk } from "../../src/storage/disk/node-disk.ts";
 import { Schedule } from "../../src/transport/schedule.ts";
 import { SECOND_MS } from "../../src/wire/durations.ts";
+import { afterMs } from "../support/after-ms.ts";
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
@@ -45,8 +45,7 @@ function after(ms: number): Promise<void> {
 }
 
 const world = {
-  disk: nodeDisk(),
-  env: {},
+  after: afterMs,
   clock: { wallMs: () => Date.now(), monoMs: () => Date.now() },
   random: () => 0.5,
   cadenceMs: () => 30 * SECOND_MS,

@@ -74,7 +74,7 @@ describe("the line that closes a log", () => {
 
 describe("an outbox layout with closed logs", () => {
   const roster = ["c", "a", "b"];
-  const layout = makeLayout("outbox", roster, pairNames(roster));
+  const layout = makeLayout("outbox", roster, undefined, pairNames(roster));
   const log = (name: string): Log => layout.logs.get(name)!;
   const names = (logs: readonly Log[]): string[] => logs.map(({ name }) => name);
 
@@ -101,7 +101,7 @@ describe("an outbox layout with closed logs", () => {
   });
 
   test("has no closed logs of an agent that came later", () => {
-    const later = makeLayout("outbox", [...roster, "d"], pairNames(roster));
+    const later = makeLayout("outbox", [...roster, "d"], undefined, pairNames(roster));
     expect(names(ownLogs(later, "d"))).toEqual(["d"]);
     expect(log("a").continues).toEqual(later.logs.get("a")?.continues);
   });

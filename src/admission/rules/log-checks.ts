@@ -1,9 +1,11 @@
 import {
+  emptyChain,
   isChained,
   isOfAnotherWire,
   type ChainState,
   type ChainVerdict,
 } from "../../wire/chain.ts";
+import { isAfterLast, isFirstAfterReturn, NOBODY_LEFT } from "../../wire/roster/members.ts";
 import { judgeLine } from "../../wire/chain-rules.ts";
 import type { AdmittedMessage } from "../admitted-message.ts";
 import type { AdmissionContext } from "../context.ts";
@@ -15,6 +17,8 @@ import { isStrayCopy } from "./stray-copy.ts";
 /** An authentic line against what its log has shown. It changes nothing: `take` in `judge.ts` does. */
 export interface LineInLog extends Statement {
   readonly log: LogAdmission;
+  /** Its place in the log, archives included; 0 where it is not known. */
+  readonly line: number;
   /** Our wall clock when the line was taken in. */
   readonly receivedAtMs: number;
   /** The log has shown this content before, in whatever bytes. */
@@ -37,12 +41,26 @@ export function lineInLog(
   isShown: boolean,
 ): LineInLog {
   const { receivedAtMs, line = 0 } = received;
-  const chain = chainAfterRevoked(log.chain, log.name, message, ctx.store);
+  const isReturn = isReturning(message, log, ctx);
+  const chain = isReturn
+    ? emptyChain()
+    : chainAfterRevoked(log.chain, log.name, message, ctx.store);
   // The lines before it are in the log and were refused for want of a pin: none is missing.
-  const mayBeginLate = log.mayBeginLate || (isChained(message) && line >= message.seq);
+  const isLate = isChained(message) && line >= message.seq;
+  const mayBeginLate = log.mayBeginLate || isReturn || isLate;
   const isKnown = isShown && isChained(message) && !isFree(chain, message.seq, mayBeginLate);
   const verdict = judgeLine(chain, message, isKnown);
-  return { message, log, ctx, receivedAtMs, isShown, chain, mayBeginLate, verdict };
+  return { message, log, line, ctx, receivedAtMs, isShown, chain, mayBeginLate, verdict };
+}
+
+/** What its author wrote while it was away is refused for good: the chain begins again behind it. */
+function isReturning(
+  message: AdmittedMessage,
+  { name, chain: { head } }: LogAdmission,
+  { left = NOBODY_LEFT }: AdmissionContext,
+): boolean {
+  if (!isChained(message) || (head?.seq ?? 0) >= message.seq) return false;
+  return isFirstAfterReturn(left, message.from, name, message.seq);
 }
 
 /** The same line after the operator's decision that its log goes on from the next line. */
@@ -82,6 +100,14 @@ export function outsideChain({ message, ctx, verdict }: LineInLog): string | und
   if (message.version === "v2.0") return undefined;
   if (ctx.store.peers.get(message.from)?.allowUnchained === true) return undefined;
   return `this log is chained, and the line carries no place in the chain`;
+}
+
+/** Spec 1.1: its author had left the wire when it wrote the line. */
+export function writtenAway({ message, log, line, ctx }: LineInLog): string | undefined {
+  const { left = NOBODY_LEFT } = ctx;
+  const seq = isChained(message) ? message.seq : undefined;
+  if (!isAfterLast(left, message.from, log.name, { line, seq })) return undefined;
+  return `${message.from} has left this wire, and the line comes after its last one`;
 }
 
 /**

@@ -104,12 +104,19 @@ function address(
   if (safe !== undefined && !maySend(draft.type, safe)) {
     throw safeModeError(draft.type, safe, handle);
   }
+  if (!layout.members.includes(handle)) {
+    throw new DeaddropError("refused", `not sent: ${handle} has left this wire`, {
+      hint: "a member lets it come back with: deaddrop member add",
+    });
+  }
   const checked = checkDraft(draft, config.limits);
   if (!checked.ok) throw new DeaddropError("bad_draft", `not sent: ${checked.detail}`);
   for (const to of draft.to) {
-    if (to === "*" || (layout.roster.includes(to) && to !== handle)) continue;
-    const peers = layout.roster.filter((peer) => peer !== handle).join(", ");
-    const why = to === handle ? "that is you" : "it is not in the wire's roster";
+    if (to === "*" || (layout.members.includes(to) && to !== handle)) continue;
+    const peers = layout.members.filter((peer) => peer !== handle).join(", ");
+    const isGone = layout.roster.includes(to) && to !== handle;
+    const notListed = isGone ? "it has left this wire" : "it is not in the wire's roster";
+    const why = to === handle ? "that is you" : notListed;
     throw new DeaddropError("unknown_recipient", `not sent to "${to}": ${why}`, {
       hint: `on this wire are: ${peers}`,
     });

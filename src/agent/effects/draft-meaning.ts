@@ -3,6 +3,7 @@ import { field, textsField } from "../../protocol/body.ts";
 import { claimProblem } from "../../protocol/claims/claim-line.ts";
 import { isLiveClaim, MAX_LIVE_CLAIMS } from "../../protocol/claims/claims-state.ts";
 import { ownersNeeded } from "../../protocol/decisions/required-parties.ts";
+import { domainsOwned } from "../../protocol/env.ts";
 import { dueOf } from "../../protocol/due.ts";
 import type { Draft } from "../../wire/compose.ts";
 import type { Log } from "../../wire/layout.ts";
@@ -23,7 +24,8 @@ export function checkMeaning(
 
 /** Spec 3.4: a proposal names every owner of what it touches, by the pinned configuration. */
 function checkOwners(session: Pick<Session, "place">, { body }: Draft, logs: readonly Log[]): void {
-  const { domains, handle } = session.place;
+  const { handle, layout } = session.place;
+  const domains = domainsOwned(session.place.domains, layout);
   const readers = logs.flatMap(({ addressee }) => addressee ?? []);
   const required = textsField(body, "required") ?? readers;
   const missing = ownersNeeded(body, domains, handle).filter((owner) => !required.includes(owner));

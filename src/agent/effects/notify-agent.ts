@@ -1,6 +1,12 @@
 import { decideAgentNotices } from "../../protocol/agent-notices/agent-notices.ts";
-import type { NoticeNews } from "../../protocol/agent-notices/agent-notice.ts";
+import {
+  matterKey,
+  noticeOf,
+  type NoticeNews,
+  type OwnMatter,
+} from "../../protocol/agent-notices/agent-notice.ts";
 import type { NoticedEvent } from "../../protocol/events.ts";
+import { sanitise } from "../../wire/quote.ts";
 import { nowOf } from "../session/clock.ts";
 import type { Session } from "../session/session.ts";
 import { noticeLine } from "../state/notices-recovery.ts";
@@ -28,6 +34,14 @@ export function notifyAgent(session: Notifying, news: NoticeNews): void {
     world.log.info({ notice: notice.kind, about: notice.about }, "a notice for the agent");
     world.hooks?.onNotice?.(notice);
   }
+}
+
+/** The same for what the operator's own program has to say, once. False: it was told before. */
+export function notifyOnce(session: Notifying, { kind, about, text }: OwnMatter): boolean {
+  const matter = { kind, about, text: sanitise(text), peer: undefined };
+  if (session.memory.state.agentNotices.known.has(matterKey(matter))) return false;
+  notifyAgent(session, { notices: [noticeOf(matter, session.world.clock.wallMs())] });
+  return true;
 }
 
 /** What there is to tell now, where no daemon makes rounds. */

@@ -25,7 +25,8 @@ const MAX_DECISION_TURNS = 64;
 export async function takeInAll(session: Session, withinMs = Infinity): Promise<boolean> {
   const { world, place, memory } = session;
   correctTimes(session);
-  memory.fetchedMs = fetchedBefore(world);
+  // Of a fetch that ends while we read, the next round knows.
+  memory.fetchedMs = world.remote?.fetchedMs(world.clock.wallMs());
   const untilMs = world.clock.monoMs() + withinMs;
   const names = [...place.layout.logs.keys()];
   const mostTurns = MAX_TURNS_A_LOG * names.length;
@@ -40,12 +41,6 @@ export async function takeInAll(session: Session, withinMs = Infinity): Promise<
     memory.inbox.unnoted = undefined;
   }
   return takeInShared(session, untilMs) || more;
-}
-
-/** Of a fetch that ends while we read, the next round knows. A clock that was set back counts for nothing. */
-function fetchedBefore({ remote, clock }: Session["world"]): number | undefined {
-  const fetchedMs = remote?.fetchedMs();
-  return fetchedMs !== undefined && fetchedMs <= clock.wallMs() ? fetchedMs : undefined;
 }
 
 /** Trouble with decisions.jsonl stops no log: decisions follow from the logs. */

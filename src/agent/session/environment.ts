@@ -25,6 +25,7 @@ export function contextOf(place: AgentConfig): AdmissionContext {
     limits: config.limits,
     store,
     self: handle,
+    left: config.left,
   };
 }
 

@@ -1,5 +1,5 @@
 import { takeLock, type HeldLock } from "../../storage/disk/lock.ts";
-import { isWorthSaving, loadMemory, saveMemory } from "../state/checkpoint.ts";
+import { foldedUnder, isWorthSaving, loadMemory, saveMemory } from "../state/checkpoint.ts";
 import { silentLogger, type World } from "./world.ts";
 import { isPassing, StorageTroubles } from "../state/storage-troubles.ts";
 import { StorageError, type Disk } from "../../storage/disk/disk.ts";
@@ -106,7 +106,7 @@ export class SessionKeeper {
 
   /** Goes on with another configuration: settings, pins or peers have changed. */
   moveTo(next: AgentConfig): void {
-    const isSameFold = foldedLogs(next) === foldedLogs(this.#place);
+    const isSameFold = foldedUnder(next) === foldedUnder(this.#place);
     this.#place = next;
     if (this.#held?.session !== undefined) {
       this.#held.session.recorder.flush();
@@ -258,11 +258,6 @@ export class SessionKeeper {
     if (this.#isTrustStale) session.recorder.flush();
     return this.#isTrustStale;
   }
-}
-
-/** Whose logs are folded, and which: with others all of it is folded again. */
-function foldedLogs({ layout: { kind, roster, logs } }: AgentConfig): string {
-  return JSON.stringify([kind, roster, [...logs.keys()]]);
 }
 
 /** What an operator has to decide is no trouble with the disk, and waits for nothing. */

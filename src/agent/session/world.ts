@@ -42,8 +42,11 @@ export interface OperatorHooks {
 /** The logs that a transport brings from other machines into the local folder. Spec 5. */
 export interface RemoteLogs {
   isRemote(handle: string): boolean;
-  /** When the last fetch began that is over, its lines in the local folder. Wall ms. */
-  fetchedMs(): number | undefined;
+  /**
+   * When the last fetch began that is over, its lines in the local folder. Wall ms, never later than
+   * now: what a clock that was set back since says of fetches counts for nothing.
+   */
+  fetchedMs(nowMs: number): number | undefined;
   /** A deadline waits for a fetch that begins now. Returns at once. */
   fetchSoon(): void;
 }

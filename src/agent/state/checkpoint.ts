@@ -12,6 +12,7 @@ import {
 import type { Indexed } from "./indexed-journal.ts";
 import type { LineEntry } from "./journal-entries.ts";
 import { emptyMemory, type KnownTimes, type Memory } from "./agent-state.ts";
+import { leftJson } from "../../trust/policy/left-members.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import { moveCursor } from "./log-cursor.ts";
 
@@ -231,17 +232,11 @@ function stillRecorded(disk: Disk, place: AgentConfig, cursor: Cursor | undefine
   return anomaly === undefined || anomaly === "obstructed";
 }
 
-function foldedUnder(place: AgentConfig): string {
-  const { layout, config, cadences, handle } = place;
-  const domains = [...config.domains];
-  const logs = [...layout.logs.keys()];
-  return JSON.stringify([
-    handle,
-    layout.kind,
-    layout.roster,
-    logs,
-    config.wireId,
-    domains,
-    cadences,
-  ]);
+/**
+ * What of the configuration the fold depends on, as one text: what was folded under another one is
+ * folded again. Spec 1.1.
+ */
+export function foldedUnder({ layout, config, cadences, handle }: AgentConfig): string {
+  const members = [layout.kind, layout.roster, [...layout.logs.keys()], leftJson(layout.left)];
+  return JSON.stringify([handle, members, config.wireId, [...config.domains], cadences]);
 }

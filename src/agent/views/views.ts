@@ -142,6 +142,7 @@ function whoami(
     key_id: identity.signer.keyId,
     layout: layout.kind,
     roster: [...layout.roster],
+    members: [...layout.members],
     daemon: isDaemon ? { running: true, pid: process.pid } : { running: false },
     inbox_path: paths.inbox,
     in_use: memory.inUse?.detail ?? blocked?.message ?? null,

@@ -24,6 +24,14 @@ export const text: Kind<string> = {
   is: (value) => typeof value === "string",
 };
 
+/** Longer than a sentence for a person is. */
+const MAX_SHORT_TEXT = 1_000;
+
+export const shortText: Kind<string> = {
+  words: `text of at most ${MAX_SHORT_TEXT} characters`,
+  is: (value): value is string => text.is(value) && value.length <= MAX_SHORT_TEXT,
+};
+
 export const flag: Kind<boolean> = {
   words: "true or false",
   is: (value) => typeof value === "boolean",

@@ -67,9 +67,15 @@ export function catchUpText(about: CatchUp, nowMs: number): string {
   return parts.filter((part) => part !== "").join("\n\n");
 }
 
-function headRow({ handle, roster, unread, safe_mode: safe }: StatusView): string {
-  const others = roster.filter((each) => each !== handle).slice(0, HANDLES_NAMED);
-  const more = roster.length - 1 - others.length;
+function headRow({
+  handle,
+  roster,
+  members = roster,
+  unread,
+  safe_mode: safe,
+}: StatusView): string {
+  const others = members.filter((each) => each !== handle).slice(0, HANDLES_NAMED);
+  const more = members.length - 1 - others.length;
   const rest = more > 0 ? ` and ${more} more` : "";
   const mode = safe?.active === true ? " SAFE MODE: tell your operator." : "";
   return `You are ${handle}, with ${others.join(", ")}${rest}. ${unread} unread.${mode}`;

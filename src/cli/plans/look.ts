@@ -3,7 +3,9 @@ import { graphText, type GraphKind } from "../../plans/plan/graph.ts";
 import { unknownOwners, type Owners } from "../../plans/plan/owners.ts";
 import { problemAt, type PlanDocument } from "../../plans/plan/parse-plan.ts";
 import { isError, problemText, type Problem } from "../../plans/plan/problem.ts";
+import { titleOf } from "../../plans/plan/plan.ts";
 import { readySteps } from "../../plans/plan/ready.ts";
+import { askedBefore, openQuestion } from "../../plans/run/ask-operator.ts";
 import { phasesOf, waitsFor } from "../../plans/run/phases.ts";
 import { readPlanFile } from "../../plans/run/plan-file.ts";
 import { planPlaces } from "../../plans/run/plan-places.ts";
@@ -17,10 +19,15 @@ export function status(cli: Cli, flags: PlanFlags, named: string | undefined): v
   const { disk, file, document, places } = readAt(cli, named);
   const { plan } = document;
   const phases = phasesOf(disk, places, plan);
-  const steps = plan.steps.map(({ id, owner, status: state, attempt, description }) => ({
-    ...{ id, owner, status: state, attempt, description },
-    waits_for: waitsFor(plan, id) ?? null,
-  }));
+  const asked = askedBefore(disk, places);
+  const steps = plan.steps.map((step) => {
+    const { id, owner, status: state, attempt, description } = step;
+    return {
+      ...{ id, owner, status: state, attempt, description },
+      waits_for: waitsFor(plan, id) ?? null,
+      asked: openQuestion(asked, step)?.text ?? null,
+    };
+  });
   const data = { plan_id: plan.id ?? null, file, folder: places.folder, phases, steps };
   emit(cli, flags, data, (paint) => {
     const cells = steps.map((step) => [
@@ -28,8 +35,9 @@ export function status(cli: Cli, flags: PlanFlags, named: string | undefined): v
       { text: step.status },
       { text: step.owner },
       { text: step.waits_for === null ? "" : `after ${step.waits_for}` },
-      { text: step.description.split("\n", 1)[0] ?? "" },
+      { text: titleOf(step) },
     ]);
+    const questions = steps.flatMap((step) => step.asked ?? []);
     const done = phases.map(({ phase, done: isDone, missing }) => {
       const lacks = missing.slice(0, 3).join(", ");
       const more = missing.length > 3 ? ` and ${missing.length - 3} more` : "";
@@ -38,6 +46,7 @@ export function status(cli: Cli, flags: PlanFlags, named: string | undefined): v
     return [
       rows([`plan ${plan.id ?? "without a name"}: ${file}`, ...done]),
       table(cells, paint, cli.stdout.columns),
+      ...(questions.length === 0 ? [] : [rows(questions)]),
     ].join("\n");
   });
 }

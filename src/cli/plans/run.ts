@@ -1,6 +1,7 @@
 import type { Client } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { unknownOwners, type Owners } from "../../plans/plan/owners.ts";
+import { titleOf } from "../../plans/plan/plan.ts";
 import { problemAt } from "../../plans/plan/parse-plan.ts";
 import type { FinalReport } from "../../plans/report/final-report.ts";
 import { askApproval } from "../../plans/run/ask-approval.ts";
@@ -102,9 +103,7 @@ async function consent(
   steps: readonly { readonly owner: string; readonly description: string }[],
 ): Promise<void> {
   if (yes === true) return;
-  const lines = steps.map(
-    ({ owner, description }) => `(${owner}: ${description.split("\n", 1)[0]})`,
-  );
+  const lines = steps.map((step) => `(${step.owner}: ${titleOf(step)})`);
   cli.stderr.write(`${rows(lines)}\n`);
   const answer = await askYesNo(cli, "Run this plan?");
   if (answer === true) return;

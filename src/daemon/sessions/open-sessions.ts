@@ -22,7 +22,7 @@ export function openToolSessions(
   return makeToolSessions({
     agent: {
       handle,
-      peers: () => agent.place.layout.roster.filter((each) => each !== handle),
+      peers: () => agent.place.layout.members.filter((each) => each !== handle),
       mail: (marks) => queue(() => agent.view("mail", { marks })),
       setState: (state) => queue(() => agent.setStatus({ state })),
     },

@@ -3,8 +3,9 @@ import type { Disk } from "../../storage/disk/disk.ts";
 import type { Places } from "../../storage/paths.ts";
 import type { LocalFolder } from "../../transport/copies/local-folder.ts";
 import type { ReplicaOptions } from "../../transport/copies/replica.ts";
-import { GitTransport } from "../../transport/git/git-transport.ts";
+import { GitRemote } from "../../transport/git/git-remote.ts";
 import { openHostState, type HostState } from "../../transport/host-state.ts";
+import { RemoteTransport } from "../../transport/remote-transport.ts";
 import { transportPaths, type GitSettings } from "../../transport/transport-settings.ts";
 import type { TransportWorld } from "../../transport/world.ts";
 import { keepLines, localFolder } from "./local-side.ts";
@@ -18,7 +19,7 @@ export interface GitUser {
 }
 
 export interface BuiltGit {
-  readonly transport: GitTransport;
+  readonly transport: RemoteTransport;
   readonly host: HostState;
   readonly folder: LocalFolder;
 }
@@ -27,21 +28,36 @@ export interface BuiltGit {
 export function buildGit(
   { disk, places, place, isOurs }: GitUser,
   settings: GitSettings,
-  world: Pick<TransportWorld, "env" | "cadenceMs" | "log" | "failed"> & { monoMs(): number },
+  world: Pick<TransportWorld, "cadenceMs" | "log" | "failed"> & {
+    readonly env: NodeJS.ProcessEnv;
+    monoMs(): number;
+  },
 ): BuiltGit {
   const { paths } = place;
   const host = openHostState(disk, transportPaths(places, paths.wireKey), settings.remote.url);
   const folder = localFolder(disk, places, place);
-  const transport = new GitTransport({
-    world: {
-      ...{ disk, env: world.env, log: world.log },
-      clock: { wallMs: () => Date.now(), monoMs: () => world.monoMs() },
-      random: () => Math.random(),
-      cadenceMs: () => world.cadenceMs(),
-      failed: (error) => world.failed(error),
+  const wallMs = (): number => Date.now();
+  const remote = new GitRemote({ disk, env: world.env, wallMs, settings, paths, folder });
+  const transport = new RemoteTransport(
+    {
+      world: {
+        log: world.log,
+        clock: { wallMs, monoMs: () => world.monoMs() },
+        after: afterInProcess,
+        random: () => Math.random(),
+        cadenceMs: () => world.cadenceMs(),
+        failed: (error) => world.failed(error),
+      },
+      ...{ host, folder, isOurs },
+      keep: (log, lines) => keepLines(disk, paths, log, lines),
     },
-    ...{ settings, host, folder, paths, isOurs },
-    keep: (log, lines) => keepLines(disk, paths, log, lines),
-  });
+    remote,
+  );
   return { transport, host, folder };
+}
+
+function afterInProcess(inMs: number, act: () => void): () => void {
+  const timer = setTimeout(act, inMs);
+  timer.unref();
+  return () => clearTimeout(timer);
 }

@@ -33,20 +33,28 @@ export function watchNews(disk: Disk, { wire, wireDir, handle }: LocalFolder): N
       : "at the cadence";
   }
 
+  function ofFile(name: string): PushTime | undefined {
+    const own = logs.get(name);
+    if (own !== undefined) return ofLog(own);
+    const path = name.endsWith(".card.json") ? `trust/${name}` : name;
+    const file = wire.of(path);
+    if (file === undefined || name === ownState || file.is === "log" || file.is === "other") {
+      return undefined;
+    }
+    return "soon";
+  }
+
   return {
     changed(name) {
-      if (name === undefined) {
+      try {
+        if (name !== undefined) return ofFile(name);
         const times = [...logs.values()].map(ofLog);
         return times.includes("soon") ? "soon" : times.find((time) => time !== undefined);
+      } catch (error) {
+        // What the folder does not show may be news; the push meets the same trouble, and tells it.
+        if (error instanceof StorageError) return "soon";
+        throw error;
       }
-      const own = logs.get(name);
-      if (own !== undefined) return ofLog(own);
-      const path = name.endsWith(".card.json") ? `trust/${name}` : name;
-      const file = wire.of(path);
-      if (file === undefined || name === ownState || file.is === "log" || file.is === "other") {
-        return undefined;
-      }
-      return "soon";
     },
   };
 }
@@ -56,18 +64,13 @@ function sizeOf(disk: Disk, at: string): number {
 }
 
 function hasNews(disk: Disk, at: string, from: number): boolean {
+  const file = openIfThere(disk, at);
+  if (file === undefined) return false;
   try {
-    const file = openIfThere(disk, at);
-    if (file === undefined) return false;
-    try {
-      const lines = new LineSplitter(from).feed(file.read(MAX_NEWS_BYTES, from));
-      return [...lines].some(({ bytes }) => bytes === undefined || !isBeat(bytes));
-    } finally {
-      file.close();
-    }
-  } catch (error) {
-    if (error instanceof StorageError) return true;
-    throw error;
+    const lines = new LineSplitter(from).feed(file.read(MAX_NEWS_BYTES, from));
+    return [...lines].some(({ bytes }) => bytes === undefined || !isBeat(bytes));
+  } finally {
+    file.close();
   }
 }
 

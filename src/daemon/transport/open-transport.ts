@@ -12,8 +12,7 @@ import {
   type GitSettings,
 } from "../../transport/transport-settings.ts";
 import { buildGit } from "./build-git.ts";
-import { watchNews } from "./news-of-ours.ts";
-import { tellTroubles } from "./transport-incidents.ts";
+import { joinTransport, type JoinedTransport } from "./join-transport.ts";
 
 /** The transport of a daemon, if its operator has set one up on this machine. Spec 5. */
 export interface DaemonTransport {
@@ -40,8 +39,8 @@ export function remoteLink(): RemoteLink {
     isRemote(handle) {
       return this.to?.isRemote(handle) === true;
     },
-    fetchedMs() {
-      return this.to?.fetchedMs();
+    fetchedMs(nowMs) {
+      return this.to?.fetchedMs(nowMs);
     },
     fetchSoon() {
       this.to?.fetchSoon();
@@ -61,11 +60,9 @@ export interface TransportNeeds {
 }
 
 /** One transport with what belongs to it. */
-interface Opened {
+interface Opened extends JoinedTransport {
   readonly transport: Transport;
-  readonly remote: RemoteLogs;
   readonly branch: string;
-  changed(name: string | undefined): void;
 }
 
 /** A command that closes it for a change opens it again; one that died does not. */
@@ -191,30 +188,13 @@ function openWith(needs: TransportNeeds, settings: GitSettings): Opened {
     ...{ disk, places, place: agent.place },
     isOurs: (name: string, line: Uint8Array) => agent.isOurLine(name, line),
   };
-  const { transport, host, folder } = buildGit(user, settings, {
+  const built = buildGit(user, settings, {
     ...{ env: process.env, log, failed },
     monoMs: () => agent.monoMs(),
     cadenceMs: () => agent.cadenceMs(),
   });
-  const tell = tellTroubles(agent, queue, log);
-  transport.onPulled(({ troubles }) => {
-    tell(troubles);
-    pulled();
-  });
-  const news = watchNews(disk, folder);
-  return {
-    transport,
-    branch: settings.branch,
-    remote: {
-      isRemote: (handle) => !folder.local().has(handle),
-      fetchedMs: () => host.fetchedMs(),
-      fetchSoon: () => transport.fetchSoon(),
-    },
-    changed(name) {
-      const when = news.changed(name);
-      if (when !== undefined) transport.push(when);
-    },
-  };
+  const joined = joinTransport({ agent, queue, disk, log, pulled }, built);
+  return { ...joined, transport: built.transport, branch: settings.branch };
 }
 
 function viewOf({ transport, branch }: Opened): TransportView {

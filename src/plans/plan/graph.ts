@@ -1,5 +1,5 @@
 import { sanitise } from "../../wire/quote.ts";
-import type { Plan, Status, Step } from "./plan.ts";
+import { titleOf, type Plan, type Status, type Step } from "./plan.ts";
 
 /** Characters of a description in a node. */
 const MAX_LABEL = 60;
@@ -66,16 +66,12 @@ export function textGraph({ steps }: Plan): string {
 }
 
 function row(step: Step, level: number, byId: ReadonlyMap<string, Step>): string {
-  const { id, owner, description, status, deps, parallel } = step;
+  const { id, owner, status, deps, parallel } = step;
   const after = deps.filter((dep) => byId.has(dep)).join(", ");
   const notes = [...(after === "" ? [] : [`after ${after}`]), ...(parallel ? ["parallel"] : [])];
   const rest = notes.length === 0 ? "" : ` (${notes.join("; ")})`;
-  const text = `${id} ${owner}: ${cut(firstRow(description))}${rest}`;
+  const text = `${id} ${owner}: ${cut(titleOf(step))}${rest}`;
   return `${"  ".repeat(level)}${MARKS[status]} ${sanitise(text)}`;
-}
-
-function firstRow(text: string): string {
-  return text.trim().split("\n", 1)[0] ?? "";
 }
 
 function cut(text: string): string {

@@ -37,6 +37,11 @@ export function stepNamed({ steps }: Plan, id: string): Step | undefined {
   return steps.find((step) => step.id === id);
 }
 
+/** The first row of a description, whatever line ends it has. */
+export function titleOf({ description }: Pick<Step, "description">): string {
+  return description.trim().split(/[\r\n]/u, 1)[0] ?? "";
+}
+
 export function isStatus(text: string): text is Status {
   return (STATUSES as readonly string[]).includes(text);
 }

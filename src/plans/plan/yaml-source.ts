@@ -28,9 +28,15 @@ function sourceOf(
         if (value === undefined) copy.deleteIn(path);
         else copy.setIn(path, isContainer(value) ? copy.createNode(value) : value);
       }
-      return copy.toString({ lineWidth: 0, flowCollectionPadding: false });
+      const edited = copy.toString({ lineWidth: 0, flowCollectionPadding: false });
+      return hasWindowsLineEnds(text) ? edited.replaceAll("\n", "\r\n") : edited;
     },
   };
+}
+
+/** All of them: the library writes the other kind. */
+function hasWindowsLineEnds(text: string): boolean {
+  return text.includes("\r\n") && !/(?<!\r)\n/u.test(text);
 }
 
 function isContainer(value: unknown): boolean {

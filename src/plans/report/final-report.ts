@@ -1,5 +1,5 @@
 import { sanitise } from "../../wire/quote.ts";
-import type { Plan, Status } from "../plan/plan.ts";
+import { titleOf, type Plan, type Status } from "../plan/plan.ts";
 import type { Check } from "./checks.ts";
 import type { Artifact, Outcome, StepReport } from "./report.ts";
 
@@ -73,7 +73,7 @@ export function markdownReport(final: FinalReport): string {
   const { steps, checks, plan_id: id, task, made_at: at } = final;
   const rows = steps.map(
     (step) =>
-      `| ${plain(step.id)} | ${plain(step.owner)} | ${step.status} | ${step.outcome ?? "no report"} | ${plain(firstRow(step.description))} |`,
+      `| ${plain(step.id)} | ${plain(step.owner)} | ${step.status} | ${step.outcome ?? "no report"} | ${plain(titleOf(step))} |`,
   );
   const done = steps.filter(({ status }) => status === "complete").length;
   return [
@@ -121,10 +121,6 @@ function artifactRow({ file, status, test, result, log, screenshot }: Artifact):
   if (test !== undefined) return `- test ${plain(test)}: ${plain(result ?? "")}`;
   if (log !== undefined) return `- log: ${plain(log)}`;
   return `- screenshot: ${plain(screenshot ?? "")}`;
-}
-
-function firstRow(text: string): string {
-  return text.trim().split("\n", 1)[0] ?? "";
 }
 
 /** One line in which nothing is a mark. */

@@ -6,7 +6,7 @@ import { openRepository } from "../../setup/guard/repository.ts";
 import { readWhole, type Disk } from "../../storage/disk/disk.ts";
 import { isJsonObject, parseObject } from "../../wire/json/json.ts";
 import { sanitise } from "../../wire/quote.ts";
-import type { Plan, Step } from "../plan/plan.ts";
+import { titleOf, type Plan, type Step } from "../plan/plan.ts";
 import { isPlanned } from "../plan/sharing.ts";
 import type { DiffFacts } from "../report/checks.ts";
 import type { PlanPlaces } from "./plan-places.ts";
@@ -50,7 +50,7 @@ export function gitCheckpoints(
       );
       if (changed.length === 0) return;
       git(["add", "--all", "--", ...changed]);
-      const title = sanitise(step.description.split("\n", 1)[0] ?? "").slice(0, 60);
+      const title = sanitise(titleOf(step)).slice(0, 60);
       git([
         "commit",
         "--quiet",

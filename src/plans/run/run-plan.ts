@@ -10,6 +10,7 @@ import type { Owners } from "../plan/owners.ts";
 import { stepNamed, type Plan, type Step } from "../plan/plan.ts";
 import { planRequestId } from "../plan/request-id.ts";
 import { failureReport, workStep, type Adapter } from "../work/work-step.ts";
+import { askOperator } from "./ask-operator.ts";
 import type { HeldPlan } from "./held-plan.ts";
 import type { PlanPlaces } from "./plan-places.ts";
 import { makePatience } from "./patience.ts";
@@ -133,7 +134,7 @@ class Run {
   /** All that came late is told before the end. */
   async #end(plan: Plan, outcome: RunEnd): Promise<RunEnd> {
     for (const effect of await this.#decide(plan, "all")) {
-      if (effect.do === "tell") this.#tell(effect.about, effect.text);
+      if (effect.do === "tell") await this.#tell(effect.about, effect.text);
     }
     return outcome;
   }
@@ -161,7 +162,7 @@ class Run {
         this.#mark(effect.step, effect.status);
         return true;
       case "amend":
-        this.#amend(effect.step, effect.error);
+        await this.#amend(effect.step, effect.error);
         return true;
       case "keep_report":
         return keepReport(disk, places, effect.report);
@@ -186,12 +187,12 @@ class Run {
   }
 
   /** Where no step can be added, a person looks at it. */
-  #amend(id: string, error: string): void {
+  async #amend(id: string, error: string): Promise<void> {
     try {
       this.#change(id, ({ plan }, step) => fixStep(plan, step, error));
     } catch (refused) {
       if (!(refused instanceof DeaddropError) || refused.code !== "refused") throw refused;
-      this.#tell({ step: id, level: "asks" }, `step ${id} is blocked: ${refused.message}`);
+      await this.#tell({ step: id, level: "asks" }, `step ${id} is blocked: ${refused.message}`);
       this.#mark(id, "blocked");
     }
   }
@@ -204,11 +205,14 @@ class Run {
     });
   }
 
-  #tell({ step, level }: Telling, text: string): boolean {
+  /** Kept before it is said, and before the step is marked: a run that is killed here asks again. */
+  async #tell(about: Telling, text: string): Promise<boolean> {
     if (this.#told.has(text)) return false;
+    const { plan } = this.#place.held.document;
+    await askOperator(this.#place, named(plan), about, text, this.#outside.nowMs());
     if (this.#told.size >= MAX_TOLD_ONCE) this.#told.clear();
     this.#told.add(text);
-    this.#outside.say({ event: "told", step, level, text });
+    this.#outside.say({ event: "told", ...about, text });
     return false;
   }
 
@@ -228,14 +232,15 @@ class Run {
         error instanceof DeaddropError &&
         ["bad_draft", "refused", "unknown_recipient"].includes(error.code);
       if (!isRefused) throw error;
-      this.#tell({ step: step.id, level: "asks" }, `step ${step.id} is blocked: ${error.message}`);
+      const text = `step ${step.id} is blocked: ${error.message}`;
+      await this.#tell({ step: step.id, level: "asks" }, text);
       this.#mark(step.id, "blocked");
       return true;
     }
   }
 
   /** Noted before it begins, so that it is begun once. */
-  #begin(step: Step | undefined): boolean {
+  async #begin(step: Step | undefined): Promise<boolean> {
     const { disk, places, held } = this.#place;
     const { adapter } = this.#options;
     if (step === undefined) return false;

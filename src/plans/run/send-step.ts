@@ -5,6 +5,7 @@ import { cutSubject } from "../../sending/naming/parent.ts";
 import { canonicalText, sha256Hex } from "../../wire/canonical.ts";
 import type { Draft } from "../../wire/compose.ts";
 import { fromPlain } from "../../wire/json/json.ts";
+import { titleOf } from "../plan/plan.ts";
 import type { StepRequest } from "../coordinator/step-request.ts";
 import type { Report } from "../report/report.ts";
 
@@ -17,9 +18,7 @@ export function sendStep(client: Client, to: string, request: StepRequest): Prom
   const draft: Draft = {
     to: [to],
     type: "request",
-    subject: cutSubject(
-      `step ${step.id} of ${planId}: ${step.description.split("\n", 1)[0] ?? ""}`,
-    ),
+    subject: cutSubject(`step ${step.id} of ${planId}: ${titleOf(step)}`),
     body: fromPlain(request),
   };
   return sendOnce(client, draft, `plan-step:${request.request_id}`);

@@ -1,7 +1,11 @@
 import type { Client } from "../../api/client.ts";
 import type { RequestView, ThreadMessage } from "../../api/views.ts";
 import { fromPlain } from "../../wire/json/json.ts";
-import { readStepRequest, type StepRequest } from "../coordinator/step-request.ts";
+import {
+  readStepRequest,
+  type RequestRead,
+  type StepRequest,
+} from "../coordinator/step-request.ts";
 import type { Report } from "../report/report.ts";
 import { answerStep, shipReport, type AskedStep } from "../run/send-step.ts";
 import { isReport, reportOf, threadOf } from "../run/wire-facts.ts";
@@ -61,6 +65,8 @@ class Worker {
   /** By the name of the work: its report. The same work may be asked for by another coordinator. */
   readonly #reports = new Map<string, Report>();
   readonly #running = new Map<string, Promise<void>>();
+  /** By event id: what a thread said, until the request has another answer. */
+  #read = new Map<string, ReadStep>();
   #failed: Error | undefined;
 
   constructor(outside: WorkOutside, options: WorkOptions) {
@@ -74,9 +80,10 @@ class Worker {
     const { client } = this.#outside;
     if (!client.viaDaemon) await client.ask("tick");
     const requests = await client.view("requests");
-    for (const request of requests.filter((each) => this.#isOpen(each))) {
-      await this.#handle(request);
-    }
+    const open = requests.filter((each) => this.#isOpen(each));
+    const ids = new Set(open.map(({ event_id: id }) => id));
+    this.#read = new Map([...this.#read].filter(([id]) => ids.has(id)));
+    for (const request of open) await this.#handle(request);
     return this.#running.size === 0;
   }
 
@@ -91,20 +98,38 @@ class Worker {
   }
 
   async #handle(request: RequestView): Promise<void> {
-    const { client } = this.#outside;
     const { event_id: id, from, correlation_id: thread, request_id: requestId, subject } = request;
+    const step = await this.#step(request);
+    if (step === undefined) return;
+    const asked: AskedStep = { eventId: id, from, thread, requestId, subject };
+    const { work } = step;
+    if (!step.isBelieved) this.#settled.add(id);
+    else if (!work.ok) await this.#refuse(asked, work.detail);
+    else {
+      const named = { name: `${requestId.toLowerCase()} ${work.digest}`, request: work.request };
+      await this.#goOn(asked, named, request.answer, step.shipped);
+    }
+  }
+
+  /**
+   * What a request asks, and what we have reported. Its words never change, and nobody reports before an
+   * answer, so a step that waits is read once. Undefined while its text is in no log.
+   */
+  async #step({ event_id: id, answer }: RequestView): Promise<ReadStep | undefined> {
+    const { client } = this.#outside;
+    const known = this.#read.get(id);
+    if (known?.isAnswered === (answer !== null)) return known;
     const messages = await threadOf(client, id);
     const message = messages.find(({ _meta: meta }) => meta.id === id);
-    if (message === undefined) return;
-    const asked: AskedStep = { eventId: id, from, thread, requestId, subject };
-    const read = readStepRequest(fromPlain(message.body));
-    if (!isBelieved(message)) this.#settled.add(id);
-    else if (!read.ok) await this.#refuse(asked, read.detail);
-    else {
-      const work = { name: `${requestId.toLowerCase()} ${read.digest}`, request: read.request };
-      const shipped = messages.find((each) => isReport(each) && each.from === client.handle);
-      await this.#goOn(asked, work, request.answer, shipped);
-    }
+    if (message === undefined) return undefined;
+    const step: ReadStep = {
+      isAnswered: answer !== null,
+      isBelieved: isBelieved(message),
+      work: readStepRequest(fromPlain(message.body)),
+      shipped: messages.find((each) => isReport(each) && each.from === client.handle),
+    };
+    this.#read.set(id, step);
+    return step;
   }
 
   async #goOn(
@@ -182,6 +207,15 @@ class Worker {
   #say(event: WorkEvent["event"], { from }: AskedStep, step: string, detail: string): void {
     this.#outside.say({ event, step, from, detail });
   }
+}
+
+interface ReadStep {
+  /** When it was read. */
+  readonly isAnswered: boolean;
+  readonly isBelieved: boolean;
+  readonly work: RequestRead;
+  /** The report of ours. */
+  readonly shipped: ThreadMessage | undefined;
 }
 
 interface Work {

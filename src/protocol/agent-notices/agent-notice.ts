@@ -27,6 +27,7 @@ export type NoticeKind =
   | "peer_back"
   | "safe_mode_begun"
   | "safe_mode_ended"
+  | "plan_asks"
   | "more_notices";
 
 /**
@@ -52,6 +53,12 @@ export interface Matter {
   /** Whose limit it counts against; undefined: no peer can cause more of them than we do. */
   readonly peer: string | undefined;
 }
+
+/** What a program of our own operator may have our agent told. Spec 7.5. */
+export const ASKED_KINDS = ["plan_asks"] as const satisfies readonly NoticeKind[];
+export type OwnMatter = Pick<Matter, "about" | "text"> & {
+  readonly kind: (typeof ASKED_KINDS)[number];
+};
 
 /** How a peer is, as far as our agent may have to wait for it. */
 export type PeerStanding = "well" | "held" | "silent";

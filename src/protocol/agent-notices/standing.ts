@@ -47,7 +47,7 @@ function changedPeers(state: State, env: Env, nowMs: number): [string, PeerStand
   const { heldPeers } = env.reading;
   const silent = new Set(silentPeers(state.heartbeats, env, nowMs));
   const online = new Set(onlinePeers(state.heartbeats, env, nowMs));
-  return env.layout.roster.flatMap((peer): [string, PeerStanding][] => {
+  return env.layout.members.flatMap((peer): [string, PeerStanding][] => {
     if (peer === env.self) return [];
     const told = state.agentNotices.peers.get(peer) ?? "well";
     let standing = told;

@@ -1,7 +1,7 @@
 import type { Domain } from "../../trust/policy/config.ts";
 import { acceptsType } from "../../trust/tiers.ts";
 import { patternCovers, patternsOverlap } from "../decisions/path-match.ts";
-import type { Domains, Env } from "../env.ts";
+import { domainsOwned, type Domains, type Env } from "../env.ts";
 import { authorHolds } from "../logs/author-holds.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import { authorTier } from "../routing.ts";
@@ -35,6 +35,8 @@ export function liveClaims({ claims, env, nowMs }: ClaimFacts): Claim[] {
 }
 
 export function mayClaim({ from }: Claim, env: Env): boolean {
+  // Spec 1.1: who left has no authority.
+  if (!env.layout.members.includes(from)) return false;
   return acceptsType(authorTier(env, from) ?? undefined, "claim");
 }
 
@@ -58,8 +60,9 @@ function touches(domain: Domain, paths: readonly string[]): boolean {
  * heads, at its place in its log, covered the other. Spec 3.7.
  */
 export function rivalsOf(claim: Claim, live: readonly Claim[], facts: ClaimFacts): Rival[] {
+  const domains = domainsOwned(facts.env.policy.domains, facts.env.layout);
   return live
-    .filter((other) => isRival(claim, other, facts.env.policy.domains))
+    .filter((other) => isRival(claim, other, domains))
     .map((other) => ({ claim: other, is: whoLoses(claim, other, facts) }));
 }
 

@@ -1,4 +1,4 @@
-import type { Env } from "../env.ts";
+import { domainsOwned, type Env } from "../env.ts";
 import { authorTier, isVerified } from "../routing.ts";
 import type { ClaimMode } from "./claim-line.ts";
 import {
@@ -54,6 +54,7 @@ export function forecastClaim(
   { paths, mode }: Pick<Claim, "paths" | "mode">,
 ): ClaimForecast {
   const { self, layout, policy } = facts.env;
+  const domains = domainsOwned(policy.domains, layout);
   const claim: Claim = {
     ...{ id: "", log: "", line: Infinity, from: self, correlationId: "", paths, mode },
     ...{ to: layout.roster, reason: undefined, ttlMs: 0, at: facts.nowMs, live: true },
@@ -66,7 +67,7 @@ export function forecastClaim(
       paths: [...other.paths],
       until: new Date(claimEndMs(other)).toISOString(),
     })),
-    owners: grantsOf(claim, policy.domains).map(({ domain, owner }) => ({ domain, owner })),
+    owners: grantsOf(claim, domains).map(({ domain, owner }) => ({ domain, owner })),
   };
 }
 
@@ -85,7 +86,7 @@ export function claimsView(facts: ClaimFacts): ClaimView[] {
 
 function viewOf(claim: Claim, live: readonly Claim[], facts: ClaimFacts): ClaimView {
   const { env, nowMs } = facts;
-  const owners = grantsOf(claim, env.policy.domains);
+  const owners = grantsOf(claim, domainsOwned(env.policy.domains, env.layout));
   const rivals = live.includes(claim) ? rivalsOf(claim, live, facts) : [];
   const status = statusOf(claim, owners, new Set(rivals.map(({ is }) => is)), env, nowMs);
   return {

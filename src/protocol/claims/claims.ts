@@ -1,5 +1,5 @@
 import { answerLog, type Log } from "../../wire/layout.ts";
-import { addresseesOf } from "../addressing.ts";
+import { readersAddressed } from "../addressing.ts";
 import type { Env } from "../env.ts";
 import { isFolded, type CoreEvent, type LineEvent } from "../events.ts";
 import { asContinued } from "../logs/continued.ts";
@@ -57,7 +57,7 @@ function takeClaim(
 ): Claim[] {
   const { message, line, at, live } = event;
   const { id, correlationId, timestampMs } = message;
-  const to = addresseesOf(message, log, env);
+  const to = readersAddressed(message, log, env);
   const claim: Claim = {
     id,
     log: log.name,

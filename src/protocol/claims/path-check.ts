@@ -3,7 +3,7 @@ import { pathMatcher } from "../decisions/path-match.ts";
 import type { SignedDecision } from "../decisions/record/decision-record.ts";
 import { bindingClaims } from "./binding-claims.ts";
 import { claimEndMs, type Claim } from "./claims-state.ts";
-import type { Env } from "../env.ts";
+import { domainsOwned, type Env } from "../env.ts";
 import type { State } from "../state.ts";
 
 /** Why we should not edit a path now. */
@@ -54,12 +54,14 @@ export function checkPaths(
   paths: readonly string[],
 ): CheckView {
   const claims = bindingClaims({ claims: state.claims, logs: state.logs, env, nowMs });
-  const domains = [...env.policy.domains].map(([name, { owner, paths: owned }]) => ({
-    name,
-    owner,
-    covers: pathMatcher(owned),
-    decisions: decisionsOf(state, env, name, owner),
-  }));
+  const domains = [...domainsOwned(env.policy.domains, env.layout)].map(
+    ([name, { owner, paths: owned }]) => ({
+      name,
+      owner,
+      covers: pathMatcher(owned),
+      decisions: decisionsOf(state, env, name, owner),
+    }),
+  );
   const behind = [...env.layout.logs.keys()].filter((log) => !env.reading.caughtUp(log, -Infinity));
   return {
     handle: env.self,

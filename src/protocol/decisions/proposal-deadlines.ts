@@ -1,5 +1,6 @@
 import { fromPlain } from "../../wire/json/json.ts";
 import { quote } from "../../wire/quote.ts";
+import { holdsAllOf } from "../addressing.ts";
 import type { Effect } from "../effects.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import type { Proposal } from "./proposal.ts";
@@ -47,6 +48,8 @@ interface Asked {
   readonly time: PartyTime;
   /** It has agreed or rejected, by all that we hold. */
   readonly hasAnswered: boolean;
+  /** It has left, and we hold all that it wrote before: nothing is waited for any more. Spec 3.4. */
+  readonly hasLeft: boolean;
 }
 
 /** A counter stops nothing. An ack that we have read is not late, even if no beat of ours covers it. */
@@ -65,6 +68,7 @@ function partiesAsked(
       log: answerLogName(env.layout, proposal, party),
       time: partyTime(proposal, party, logs, env),
       hasAnswered: ack !== undefined || rejection !== undefined,
+      hasLeft: holdsAllOf(party, answerLogName(env.layout, proposal, party), logs, env),
     };
   });
 }
@@ -76,6 +80,8 @@ function overdueParty(
   env: Env,
   now: Now,
 ): Asked | undefined {
+  const left = asked.find(({ hasAnswered, hasLeft }) => !hasAnswered && hasLeft);
+  if (left !== undefined) return left;
   const overdue = asked.find(({ hasAnswered, time }) => !hasAnswered && now.wallMs >= time.endsMs);
   if (overdue === undefined) return undefined;
   const isLastCall = now.wallMs >= lastCallMs(proposal, env);
@@ -147,7 +153,8 @@ function withdrawal(proposal: Proposal, said: { reason: string; replaced_by?: st
 }
 
 /** Spec 3.4: only of an agent that has read it do we say that it did not answer. */
-function blame({ party, time: { stage, readAt } }: Asked): string {
+function blame({ party, hasLeft, time: { stage, readAt } }: Asked): string {
+  if (hasLeft) return `${party} has left this wire`;
   switch (stage) {
     case "read":
       return `${party} read it at ${new Date(readAt ?? 0).toISOString()} and did not answer in time`;

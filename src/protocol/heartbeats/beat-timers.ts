@@ -1,4 +1,4 @@
-import { openLogs } from "../../wire/layout.ts";
+import { openLogs, type Log } from "../../wire/layout.ts";
 import { readersOf, type HeartbeatsState } from "./heartbeats.ts";
 import { newPace, type Pace } from "./pace.ts";
 import { isPaused } from "../requests/parking.ts";
@@ -40,6 +40,12 @@ export function newBeatTimers(): BeatTimers {
   return { logs: new Map(), early: [] };
 }
 
+/** Our logs that a member reads: in the others we do not beat. Nor do we once we have left. Spec 1.1. */
+export function beatenLogs(env: Env): Log[] {
+  if (!env.layout.members.includes(env.self)) return [];
+  return openLogs(env.layout, env.self).filter(({ name }) => readersOf(name, env).length > 0);
+}
+
 /** The tier at which we beat in that log: the fastest of its readers'. Spec 3.1. */
 export function tierOfLog(
   ownLog: string,
@@ -59,9 +65,8 @@ function logCadence(state: HeartbeatsState, ownLog: string, env: Env): number {
 
 /** How often we beat now, in the log where we beat most often. */
 export function fastestCadence(state: HeartbeatsState, env: Env): number {
-  return Math.min(
-    ...openLogs(env.layout, env.self).map(({ name }) => logCadence(state, name, env)),
-  );
+  const cadences = beatenLogs(env).map(({ name }) => logCadence(state, name, env));
+  return cadences.length === 0 ? env.policy.cadences.T3_long_idle : Math.min(...cadences);
 }
 
 /** Brings beats forward where there is news; call it after each batch of events. */
@@ -125,7 +130,7 @@ export function nextBeatDueMs(
   env: Env,
   isOpen: (log: string) => boolean = () => true,
 ): number {
-  const open = openLogs(env.layout, env.self).filter(({ name }) => isOpen(name));
+  const open = beatenLogs(env).filter(({ name }) => isOpen(name));
   return Math.min(Infinity, ...open.map(({ name }) => beatDueMs(timers, name, state, env)));
 }
 

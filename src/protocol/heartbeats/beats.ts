@@ -1,5 +1,6 @@
-import { openLogs } from "../../wire/layout.ts";
-import { beatDueMs, tierOfLog, type BeatTimers } from "./beat-timers.ts";
+import { answerLog, openLogs, type Log } from "../../wire/layout.ts";
+import { lastLineOf } from "../addressing.ts";
+import { beatDueMs, beatenLogs, tierOfLog, type BeatTimers } from "./beat-timers.ts";
 import type { Effect, HeartbeatBody } from "../effects.ts";
 import { readersOf, type HeartbeatsState } from "./heartbeats.ts";
 import type { IncidentsState } from "../incidents/incidents.ts";
@@ -21,11 +22,26 @@ export interface BeatState {
 
 /** Our heartbeats that are due. One for each log, however long it has been due. Spec 3.1. */
 export function decideBeats(state: BeatState, env: Env, now: Now, timers: BeatTimers): Effect[] {
-  const due = openLogs(env.layout, env.self).filter(
+  const due = beatenLogs(env).filter(
     ({ name }) =>
       beatDueMs(timers, name, state.heartbeats, env) <= now.monoMs || owesState(state, name),
   );
+  due.push(...openLogs(env.layout, env.self).filter((log) => owesLastBeat(state, log, env)));
   return due.map(({ name }) => ({ do: "beat", log: name, body: beatBody(state, env, now, name) }));
+}
+
+/**
+ * Whether what a reader wrote before it left is not covered by our last beat in its log: outcomes are
+ * judged by that beat, and none follows. Spec 3.4.
+ */
+function owesLastBeat({ logs }: BeatState, { name, addressee }: Log, env: Env): boolean {
+  if (addressee === undefined || !env.layout.members.includes(env.self)) return false;
+  const own = env.layout.logs.get(name);
+  const answers = own && answerLog(env.layout, own, addressee)?.name;
+  const last = answers === undefined ? undefined : lastLineOf(addressee, answers, env);
+  if (answers === undefined || last === undefined) return false;
+  const held = Math.min(last, logs.get(answers)?.lines ?? 0);
+  return held > (lastBeat(logs, name)?.heads.get(answers)?.lines ?? 0);
 }
 
 /** Whether our last beat does not say yet that we are paused, or that we go on. Spec 3.8. */
@@ -38,7 +54,7 @@ function owesState({ heartbeats: { parking }, logs }: BeatState, ownLog: string)
 
 /** What a daemon that stops says: one beat `paused` in each log. Spec 3.1. */
 export function lastBeats(state: BeatState, env: Env, now: Now): Effect[] {
-  return openLogs(env.layout, env.self).map(({ name }) => {
+  return beatenLogs(env).map(({ name }) => {
     const body = beatBody(state, env, now, name);
     const nextEta = isoTime(now.wallMs + env.policy.cadences.T3_long_idle);
     return { do: "beat", log: name, body: { ...body, state: "paused", next_eta: nextEta } };

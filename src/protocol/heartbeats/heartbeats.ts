@@ -111,12 +111,12 @@ export function paceOf(state: HeartbeatsState, peer: string): Pace {
   return pace;
 }
 
-/** The peers who read that log of ours. */
+/** The members who read that log of ours. */
 export function readersOf(logName: string, env: Env): readonly string[] {
   const log = env.layout.logs.get(logName);
   if (log === undefined) return [];
-  if (log.addressee !== undefined) return [log.addressee];
-  return env.layout.roster.filter((handle) => handle !== log.owner);
+  const readers = log.addressee === undefined ? env.layout.members : [log.addressee];
+  return readers.filter((handle) => handle !== log.owner && env.layout.members.includes(handle));
 }
 
 function takeLine(state: HeartbeatsState, event: LineEvent, env: Env, context: PaceContext): void {
@@ -165,7 +165,7 @@ function takeStatus(
   if (event.lastAction !== undefined) {
     state.lastAction = [...event.lastAction].slice(0, LAST_ACTION_LIMIT).join("");
   }
-  const peers = env.layout.roster.filter((handle) => handle !== env.self);
+  const peers = env.layout.members.filter((handle) => handle !== env.self);
   for (const peer of peers) {
     const pace = paceOf(state, peer);
     if (event.headsDown === true) takeConflict(pace, undefined, env);

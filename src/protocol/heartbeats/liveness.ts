@@ -77,7 +77,7 @@ function silences(
 ): [handle: string, beat: PeerBeat][] {
   return [...peerBeats].filter(
     ([handle, beat]) =>
-      env.layout.roster.includes(handle) &&
+      env.layout.members.includes(handle) &&
       beat.live &&
       presenceOf(beat, env, nowMs) === "silent" &&
       !env.reading.heldPeers.has(handle) &&
@@ -90,13 +90,15 @@ function silences(
 /** Peers whose daemons live, by their last beats. */
 export function onlinePeers({ peerBeats }: HeartbeatsState, env: Env, nowMs: number): string[] {
   return [...peerBeats].flatMap(([handle, beat]) =>
-    presenceOf(beat, env, nowMs) === "online" ? [handle] : [],
+    env.layout.members.includes(handle) && presenceOf(beat, env, nowMs) === "online"
+      ? [handle]
+      : [],
   );
 }
 
 /** Peers whose last beats say that they are paused. */
 export function pausedPeers({ peerBeats }: HeartbeatsState, env: Env): string[] {
-  return env.layout.roster.filter((handle) => peerBeats.get(handle)?.state === "paused");
+  return env.layout.members.filter((handle) => peerBeats.get(handle)?.state === "paused");
 }
 
 /** What our operator is told of silent peers: once for each silence. */
@@ -128,7 +130,7 @@ export function peersView(
   env: Env,
   nowMs: number,
 ): PeerLife[] {
-  const peers = env.layout.roster.filter((handle) => handle !== env.self);
+  const peers = env.layout.members.filter((handle) => handle !== env.self);
   return peers.map((handle) => {
     const beat = heartbeats.peerBeats.get(handle);
     const isBelieved = isVerified(authorTier(env, handle));

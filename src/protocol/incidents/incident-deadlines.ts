@@ -1,5 +1,7 @@
 import { answerLog } from "../../wire/layout.ts";
 import { fromPlain } from "../../wire/json/json.ts";
+import { parseTimestamp } from "../../wire/timestamp.ts";
+import { mayOwe } from "../addressing.ts";
 import type { Effect } from "../effects.ts";
 import type { HeartbeatsState } from "../heartbeats/heartbeats.ts";
 import {
@@ -34,12 +36,19 @@ export function decideIncidents(facts: IncidentFacts, env: Env, now: Now): Effec
     .map(({ id, raw }) => ({ do: "mirror", id, raw }));
   for (const incident of declaredIncidents(incidents)) {
     if (!incident.live || incident.resolved !== undefined) continue;
-    for (const handle of incident.to) {
+    for (const handle of askedNow(incident, facts.logs, env)) {
       if (incident.author !== env.self && handle !== env.self) continue;
       effects.push(...decideAddressee(facts, incident, handle, env, now));
     }
   }
   return [...effects, ...tellSafeMode(incidents, env)];
+}
+
+/** Spec 1.1: nothing is asked of one that left, nor of one that came later. */
+function askedNow(incident: Incident, logs: LogsState, env: Env): readonly string[] {
+  const { log, line, author: from, timestamp, to } = incident;
+  const asked = { log, line, from, timestampMs: parseTimestamp(timestamp) ?? 0, toAll: false };
+  return to.filter((handle) => mayOwe(logs, env, handle, asked));
 }
 
 /**

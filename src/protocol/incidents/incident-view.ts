@@ -1,4 +1,6 @@
 import { ackDueMs, stageOf, type IncidentStage } from "./incident-deadlines.ts";
+import { wasMember } from "../../wire/roster/members.ts";
+import { parseTimestamp } from "../../wire/timestamp.ts";
 import type { Severity } from "./incident-lines.ts";
 import { declaredIncidents, type Incident, type IncidentsState } from "./incident-state.ts";
 import type { LogsState } from "../logs/logs-state.ts";
@@ -40,8 +42,8 @@ export function incidentsView(state: IncidentsState, env: Env, logs: LogsState):
     severity: incident.severity,
     subject: listedSubject(env, incident.author, incident.subject),
     raised_at: incident.timestamp,
-    addressees: incident.to.map((handle) => addressee(incident, handle, env, logs)),
-    status: statusOf(incident),
+    addressees: askedThen(incident, env).map((handle) => addressee(incident, handle, env, logs)),
+    status: statusOf(incident, askedThen(incident, env)),
     automatic: false,
   }));
 }
@@ -73,9 +75,16 @@ function addressee(
   };
 }
 
-function statusOf(incident: Incident): IncidentView["status"] {
+/** The addressees who were members when it was raised. */
+function askedThen({ to, timestamp }: Incident, { layout }: Env): readonly string[] {
+  if (layout.left.size === 0) return to;
+  const raisedMs = parseTimestamp(timestamp) ?? 0;
+  return to.filter((handle) => wasMember(layout.left, handle, raisedMs));
+}
+
+function statusOf(incident: Incident, to: readonly string[]): IncidentView["status"] {
   if (incident.resolved !== undefined) return "resolved";
   if (incident.escalations.size > 0) return "escalated";
-  const acked = incident.to.length > 0 && incident.to.every((handle) => incident.acks.has(handle));
+  const acked = to.length > 0 && to.every((handle) => incident.acks.has(handle));
   return acked ? "acked" : "open";
 }

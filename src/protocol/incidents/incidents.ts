@@ -1,5 +1,5 @@
 import { answerLog, type Log } from "../../wire/layout.ts";
-import { addresseesOf } from "../addressing.ts";
+import { readersAddressed } from "../addressing.ts";
 import { askBeats, judgeCoverage } from "./incident-coverage.ts";
 import {
   incidentLine,
@@ -108,7 +108,7 @@ function declare(
     severity,
     subject: message.subject,
     correlationId: message.correlationId,
-    to: addresseesOf(message, log, env),
+    to: readersAddressed(message, log, env),
     acks: new Map(),
     shown: new Map(),
     escalations: new Map(),

@@ -1,4 +1,5 @@
 import type { Log } from "../../wire/layout.ts";
+import { firstLineNow, hasEverLeft } from "../../wire/roster/members.ts";
 import type { Breach, Incident, IncidentsState } from "./incident-state.ts";
 import { deadlineCadence } from "../heartbeats/liveness.ts";
 import { beatsFrom, firstBeatCovering, namedRefused } from "../logs/covering-beats.ts";
@@ -95,8 +96,11 @@ export function judgeEscalation(
 export function safeMode(state: IncidentsState, env: Env): SafeMode | undefined {
   const endedHere = state.resumedHere.get(env.self) ?? [];
   const standing = honoured(state, env).find(
-    ({ author, resumed, escalation }) =>
-      !resumed && !endedHere.includes(escalation) && !env.reading.heldPeers.has(author),
+    (breach) =>
+      !breach.resumed &&
+      !endedHere.includes(breach.escalation) &&
+      !env.reading.heldPeers.has(breach.author) &&
+      !hasLeftSince(breach, env),
   );
   if (standing === undefined) return undefined;
   return {
@@ -107,6 +111,12 @@ export function safeMode(state: IncidentsState, env: Env): SafeMode | undefined 
     escalation_id: standing.escalation,
     of: standing.of,
   };
+}
+
+/** Spec 3.5: safe mode ends with the leaving of its author, and does not come back with it. */
+function hasLeftSince({ author, log, line }: Breach, { layout }: Env): boolean {
+  if (!layout.members.includes(author)) return true;
+  return hasEverLeft(layout.left, author) && line < firstLineNow(layout.left, author, log);
 }
 
 /** Whether a message of that type may be sent now. */

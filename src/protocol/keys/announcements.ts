@@ -45,7 +45,7 @@ export function refusalsOf(
 ): { peer: string; tier: Tier }[] {
   const isAddressed = (peer: string) => to.includes("*") || to.includes(peer);
   return [...state.given]
-    .filter(([peer, tier]) => env.layout.roster.includes(peer) && !acceptsType(tier, type))
+    .filter(([peer, tier]) => env.layout.members.includes(peer) && !acceptsType(tier, type))
     .flatMap(([peer, tier]) => (isAddressed(peer) ? [{ peer, tier }] : []));
 }
 
@@ -57,8 +57,8 @@ export function decideAnnouncements(state: AnnouncementsState, env: Env): Effect
   const peers = new Set([...state.refused, ...state.said.keys()]);
   return [...peers].flatMap((peer) => {
     const { tier } = env.tierOf(peer);
-    if (tier === undefined || state.said.get(peer) === tier || env.reading.heldPeers.has(peer))
-      return [];
+    const isAsked = env.layout.members.includes(peer) && !env.reading.heldPeers.has(peer);
+    if (tier === undefined || state.said.get(peer) === tier || !isAsked) return [];
     return logsTo(env.layout, env.self, [peer]).map(({ name }): Effect => ({
       do: "send",
       log: name,

@@ -120,6 +120,7 @@ function judgeHead(
   if (lines > covered(coverage)) {
     coverage.steps.push({ beat, lines });
     if (beat === reader.firstBeat) coverage.fromStart = lines;
+    if (beat === reader.backBeat) coverage.fromBack = lines;
   } else if (!isAfter(beat) && contradicts(held, head)) {
     reader.mismatches.push({ beat, target, lines: head.lines });
     if (reader.mismatches.length > MAX_HEAD_MISMATCHES) reader.mismatches.shift();

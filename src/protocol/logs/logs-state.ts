@@ -31,6 +31,8 @@ export interface LogState {
   lostBeats?: number;
   /** The line of its first beat. */
   firstBeat: number | undefined;
+  /** The same since its author is a member, where it was none for a time. Spec 3.11. */
+  backBeat?: number;
   /** The line of its first beat that carries heads. */
   headsFrom: number | undefined;
   /** What this log's author covers of other logs, by target log. */
@@ -74,6 +76,8 @@ export interface Coverage {
   reads: { readonly beat: number; readonly lines: number }[];
   /** Lines that the very first beat of the reader's log covers. */
   fromStart: number;
+  /** The same of the beat at `backBeat`. */
+  fromBack?: number;
   /** Heads over lines that we do not hold yet, in the order of their beats; from `next` on. */
   waiting: { readonly beat: number; readonly head: ClaimedHead }[];
   next: number;

@@ -2,6 +2,7 @@ import { isChained } from "../../wire/chain.ts";
 import { closingLineOf } from "../../wire/roster/closing.ts";
 import type { JsonValue } from "../../wire/json/json.ts";
 import type { Layout } from "../../wire/layout.ts";
+import { firstLineNow } from "../../wire/roster/members.ts";
 import { textField } from "../body.ts";
 import type { ChainMark, LogsState, LogState, BeatMark } from "./logs-state.ts";
 import { claim, judgeWaiting, nameRefused, openCoverage, pruneMarks } from "./coverage.ts";
@@ -162,6 +163,10 @@ function addBeat(state: LogsState, log: LogState, event: LineEvent, layout: Layo
     if (lost !== undefined) log.lostBeats = lost.line;
   }
   log.firstBeat ??= event.line;
+  const { left } = layout;
+  if (left.has(message.from) && event.line >= firstLineNow(left, message.from, event.log)) {
+    log.backBeat ??= event.line;
+  }
   if (isSigned && statesHeads(message.body)) log.headsFrom ??= event.line;
   for (const [target, head] of heads) {
     const coverage = openCoverage(log, target);

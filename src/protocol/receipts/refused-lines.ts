@@ -11,12 +11,7 @@ export type NamedReason = string;
 const FOREIGN = "foreign";
 /** Lines that were refused for different reasons. */
 const MIXED = "mixed";
-const REASONS: ReadonlySet<unknown> = new Set([
-  ...REFUSAL_REASONS,
-  "left_member",
-  "closed_log",
-  FOREIGN,
-]);
+const REASONS: ReadonlySet<unknown> = new Set([...REFUSAL_REASONS, "closed_log", FOREIGN]);
 
 /** The reason as a beat names it. */
 export function namedReason(reason: RefusalReason): NamedReason {

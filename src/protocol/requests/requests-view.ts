@@ -4,7 +4,7 @@ import { awaitedLine } from "../logs/coverage.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import type { Env } from "../env.ts";
 import { authorTier, isVerified, listedSubject } from "../routing.ts";
-import { requestDueMs } from "./request-deadlines.ts";
+import { isAbandoned, requestDueMs } from "./request-deadlines.ts";
 import { isPastJudging } from "./request-outcome.ts";
 import type { Request, RequestOutcome } from "./request.ts";
 import type { RequestsState } from "./requests-state.ts";
@@ -79,7 +79,9 @@ function isNamed({ id, requestId }: Request, name: string): boolean {
 function viewOf(request: Request, logs: LogsState, env: Env): RequestView {
   const { outcome, isVoid, asker, answers, plan } = request;
   const isBelieved = (author: string): boolean => isVerified(authorTier(env, author));
-  const status = isVoid === true ? "void" : (outcome?.status ?? "pending");
+  const isOver = outcome === undefined && isAbandoned(request, logs, env);
+  const open = isOver ? "expired" : "pending";
+  const status = isVoid === true ? "void" : (outcome?.status ?? open);
   const answer = outcome === undefined ? answers[0] : outcome.answer;
   const late = outcome === undefined ? [] : answers.filter(({ id }) => id !== outcome.answer?.id);
   return {

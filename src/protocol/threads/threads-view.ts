@@ -4,6 +4,7 @@ import { partyTime } from "../decisions/answer-times.ts";
 import { proposalsView, type ProposalView } from "../decisions/proposals-view.ts";
 import { proposalsById } from "../decisions/proposals-state.ts";
 import { ackDueMs } from "../incidents/incident-deadlines.ts";
+import { mayOwe, type Asking } from "../addressing.ts";
 import type { Env } from "../env.ts";
 import { authorTier, isVerified, listedSubject } from "../routing.ts";
 import { requestDueMs } from "../requests/request-deadlines.ts";
@@ -19,6 +20,7 @@ import {
   type ThreadPart,
 } from "./threads.ts";
 import { DAY_MS } from "../../wire/durations.ts";
+import { parseTimestamp } from "../../wire/timestamp.ts";
 
 /** An answer that an agent owes. Spec 3.3. */
 export interface ObligationView {
@@ -155,6 +157,7 @@ function corrects(other: ThreadMessage, message: ThreadMessage, part: ThreadPart
 /** A decided proposal, a request that has ended and a resolved incident ask for nothing any more. */
 function obligationsOf(state: State, messages: readonly ThreadMessage[], env: Env): Obligation[] {
   return openObligations(messages).filter(({ message, owedBy }) => {
+    if (!mayOwe(state.logs, env, owedBy, askingOf(message))) return false;
     if (message.type === "incident") {
       const incident = state.incidents.declared.get(message.log)?.get(message.id);
       return incident?.resolved === undefined;
@@ -166,6 +169,11 @@ function obligationsOf(state: State, messages: readonly ThreadMessage[], env: En
     if (proposal === undefined) return false;
     return proposal.outcome === undefined && proposal.required.includes(owedBy);
   });
+}
+
+function askingOf({ log, line, from, timestamp, toAll }: ThreadMessage): Asking {
+  const timestampMs = parseTimestamp(timestamp) ?? -Infinity;
+  return { log, line, from, timestampMs, toAll: toAll === true };
 }
 
 /** What a request with an answer has come to with that addressee. Spec 3.8. */

@@ -1,6 +1,6 @@
 import type { RefusalReason } from "../../admission/checks.ts";
 import { isState } from "../../trust/tiers.ts";
-import { addresseesOf } from "../addressing.ts";
+import { addresseesOf, isToAll } from "../addressing.ts";
 import { field, textField } from "../body.ts";
 import type { CoreEvent, LineEvent } from "../events.ts";
 import type { Env } from "../env.ts";
@@ -49,6 +49,8 @@ export interface ThreadMessage {
   readonly from: string;
   /** The agents who may owe an answer. */
   readonly to: readonly string[];
+  /** In an outbox: it names nobody. */
+  readonly toAll?: true;
   readonly type: string;
   readonly subject: string;
   readonly timestamp: string;
@@ -104,6 +106,7 @@ export function threadMessageOf(
     at: event.at,
     from: log.owner,
     to: addresseesOf(message, log, env),
+    ...(log.addressee === undefined && isToAll(message) ? { toAll: true } : {}),
     type,
     subject: Array.from(message.subject).slice(0, MAX_KEPT_SUBJECT).join(""),
     timestamp: message.timestamp,

@@ -2,10 +2,10 @@ import type { Client } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { handleFromDid } from "../../wire/handle.ts";
 
-/** Everybody on the wire but us. */
+/** All members of the wire but us. */
 export async function peersOf(client: Client): Promise<string[]> {
-  const { roster } = await client.view("whoami");
-  return roster.filter((handle) => handle !== client.handle);
+  const { roster, members = roster } = await client.view("whoami");
+  return members.filter((handle) => handle !== client.handle);
 }
 
 /**

@@ -7,7 +7,7 @@ import { makeLayout, type Layout, type Log } from "../../wire/layout.ts";
  * - `log`: of one author; `segment` when it is an archived part, in the order `order`.
  * - `shared`: lines of all agents, a union.
  * - `document`: replaced as a whole; `owner`: the agent that alone writes it, if there is one.
- * - `other`: of the repository, not of the wire; it is left alone.
+ * - `other`: of the repository or of one machine, not of the wire; it is left alone.
  */
 export type WireFile =
   | { readonly is: "log"; readonly log: Log; readonly segment?: PartPlace }
@@ -25,9 +25,13 @@ export interface PartPlace {
 
 /** The files that every agent writes, by their paths. */
 export const SHARED_FILES: readonly SharedName[] = ["decisions", "incident_log"];
-const DOCUMENTS = new Set(["config.json", "tiers.json", "PROTOCOL.md", "trust.json", "SAFE_MODE"]);
-/** What people and hosts keep in a repository. */
-const OTHERS = /^(?:\.gitattributes|\.gitignore|\.github\/.+|(?:README|LICENSE|CHANGELOG)[^/]*)$/;
+const DOCUMENTS = new Set(["config.json", "tiers.json", "PROTOCOL.md", "trust.json"]);
+/**
+ * What people and hosts keep in a repository. SAFE_MODE is a view for people that each daemon derives
+ * and takes down by itself.
+ */
+const OTHERS =
+  /^(?:SAFE_MODE|\.gitattributes|\.gitignore|\.github\/.+|(?:README|LICENSE|CHANGELOG)[^/]*)$/;
 /** Archived parts of a wire that is shared are not packed. */
 const PART = /^archive\/([^/]+)\/([^/]+)\.jsonl$/;
 
@@ -46,7 +50,7 @@ export function wireFiles(
   roster: readonly string[],
   closed: readonly string[] = [],
 ): WireFiles {
-  const layout = makeLayout(kind, roster, closed);
+  const layout = makeLayout(kind, roster, undefined, closed);
   const known = new Map<string, WireFile>();
   for (const log of layout.logs.values()) known.set(log.path, { is: "log", log });
   for (const name of SHARED_FILES) known.set(`${name}.jsonl`, { is: "shared", name });

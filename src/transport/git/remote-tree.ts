@@ -1,25 +1,21 @@
 import { createHash } from "node:crypto";
 import { quote } from "../../wire/quote.ts";
-import type { RemoteFile, RemoteFiles } from "../copies/remote-files.ts";
+import type { RemoteFile } from "../copies/remote-files.ts";
 import type { WireFiles } from "../copies/wire-files.ts";
 import type { TransportTrouble } from "../port.ts";
+import type { FetchedFiles } from "../remote.ts";
 import type { Repository } from "./repository.ts";
 import type { Tree } from "./tree.ts";
 
-/** A commit as a wire: the files that a wire has, and what else is where one may be. Spec 5.2. */
-export interface RemoteTree {
-  readonly remote: RemoteFiles & { readonly files: Map<string, RemoteFile> };
-  readonly troubles: readonly TransportTrouble[];
-}
-
 const MAX_NAMED_PATHS = 8;
 
+/** A commit as a wire: the files that a wire has, and what else is where one may be. Spec 5.2. */
 export function remoteTree(
   tree: Tree,
   prefix: string,
   wire: WireFiles,
   repository: Pick<Repository, "blob" | "format">,
-): RemoteTree {
+): FetchedFiles {
   const files = new Map<string, RemoteFile>();
   const unknown: string[] = [];
   for (const [path, entry] of within(tree.files, prefix)) {

@@ -7,7 +7,9 @@ import {
   type Limits,
 } from "../../wire/limits.ts";
 import { closedProblems } from "../../wire/layout.ts";
+import { NOBODY_LEFT, type Absences } from "../../wire/roster/members.ts";
 import { DocumentReader, shown } from "./document.ts";
+import { readLeft } from "./left-members.ts";
 
 /** Whose unsigned lines are admitted. Spec 1.5 (v2.0). */
 export interface SigningPolicy {
@@ -37,6 +39,10 @@ export interface WireConfig {
   readonly closedLogs: readonly string[];
   /** Empty when the file names none: then it comes from `--peer`. */
   readonly roster: readonly string[];
+  /** Who of them left, and who came back. */
+  readonly left: Absences;
+  /** The proposal by which members changed last; undefined: by none. Spec 3.11. */
+  readonly membersChangedBy: string | undefined;
   readonly signing: SigningPolicy;
   readonly domains: ReadonlyMap<string, Domain>;
   readonly limits: Limits;
@@ -59,6 +65,8 @@ export const DEFAULT_CONFIG: WireConfig = {
   layout: "pairwise",
   closedLogs: [],
   roster: [],
+  left: NOBODY_LEFT,
+  membersChangedBy: undefined,
   signing: DEFAULT_SIGNING,
   domains: new Map(),
   limits: DEFAULT_LIMITS,
@@ -79,12 +87,15 @@ export function parseConfig(bytes: Uint8Array): ConfigParse {
   }
   const reader = new DocumentReader(FILE);
   const roster = readRoster(reader, fields);
+  const left = readLeft(reader, fields, roster);
   const limit = limitReader(reader, fields);
   const config: WireConfig = {
     wireId: readWireId(reader, fields),
     protocolVersion,
     ...readLayout(reader, fields, roster),
     roster,
+    left,
+    membersChangedBy: reader.text(fields["members_changed_by"] ?? undefined, "members_changed_by"),
     signing: readSigning(reader, fields),
     domains: readDomains(reader, fields, roster),
     limits: readLimits(limit),

@@ -1,5 +1,7 @@
 import { pairNames } from "../../wire/layout.ts";
 import { quote } from "../../wire/quote.ts";
+import { isAway, type Absence } from "../../wire/roster/members.ts";
+import { leftJson } from "./left-members.ts";
 import type { HeartbeatTiers } from "./heartbeat-tiers.ts";
 import type { SigningPolicy, WireConfig } from "./config.ts";
 
@@ -11,7 +13,7 @@ export function isLooser(from: SigningPolicy, to: SigningPolicy): boolean {
 }
 
 /** What of a policy names the logs that are read. */
-type Naming = Pick<WireConfig, "layout" | "closedLogs" | "roster" | "wireId">;
+type Naming = Pick<WireConfig, "layout" | "closedLogs" | "roster" | "left" | "wireId">;
 
 /**
  * What would go unread if `to` held in the place of `from`: every log of a handle that the roster
@@ -34,6 +36,13 @@ export function lostPast(from: Naming, to: Naming, self: string): string | undef
   if (lost.length > 0) {
     return `the roster would lose ${listed(lost)}: every decision that they took part in would be void`;
   }
+  if (isAway(to.left, self) && !isAway(from.left, self)) {
+    return `${self} would be no member any more`;
+  }
+  const undone = [...from.left].find(([handle, before]) => !goesOn(before, to.left.get(handle)));
+  if (undone !== undefined) {
+    return `what is noted of the leaving of ${undone[0]} would change: lines that were refused would count`;
+  }
   if (to.wireId === from.wireId) return undefined;
   return `the wire id would change from ${from.wireId ?? "none"} to ${to.wireId ?? "none"}: no line of the logs would belong to this wire any more`;
 }
@@ -50,6 +59,21 @@ function logsOf({ layout, closedLogs, roster }: Naming): readonly string[] {
 export function changesLayout(from: Naming, to: Naming): boolean {
   const [closed, next] = [from, to].map(({ closedLogs }) => closedLogs.toSorted().join("\n"));
   return from.layout !== to.layout || closed !== next;
+}
+
+/** Whether nothing is taken back: absences are added, and the last one may have ended. */
+function goesOn(before: readonly Absence[], after: readonly Absence[] = []): boolean {
+  return before.every((absence, at) => {
+    const next = after[at];
+    if (next === undefined) return false;
+    const isEnded = absence.back === undefined && next.back !== undefined;
+    return sameAbsence(absence, isEnded ? { ...next, back: undefined } : next);
+  });
+}
+
+function sameAbsence(a: Absence, b: Absence): boolean {
+  const text = (absence: Absence) => JSON.stringify(leftJson(new Map([["", [absence]]])));
+  return text(a) === text(b);
 }
 
 /**
@@ -96,6 +120,12 @@ function configSettings(config: WireConfig): Settings {
       ? []
       : [["layout.closed", config.closedLogs.join(", ")] as const]),
     ["roster", listed(config.roster)],
+    ...[...config.left].map(
+      ([handle, absences]) => [`left[${handle}]`, absencesText(absences)] as const,
+    ),
+    ...(config.membersChangedBy === undefined
+      ? []
+      : [["members_changed_by", config.membersChangedBy] as const]),
     ["v3_signing.enforce_signed", String(signing.enforceSigned)],
     ["v3_signing.allow_unsigned_from", listed([...signing.allowUnsignedFrom].sort())],
     ["limits.max_message_body_kb", String(limits.maxMessageBodyKb)],
@@ -117,6 +147,19 @@ function tierSettings(tiers: HeartbeatTiers): Settings {
     ...cadences.map(([tier, ms]) => [`tiers.${tier}.cadence_seconds`, String(ms / 1_000)] as const),
     ["transitions", JSON.stringify(tiers.transitions)],
   ]);
+}
+
+/** Each leaving and return of a handle, with the lines at which it left and came back. */
+function absencesText(absences: readonly Absence[]): string {
+  const iso = (ms: number): string => new Date(ms).toISOString();
+  const lines = (logs: Absence["logs"]): string =>
+    [...logs].map(([log, place]) => `${log} line ${place.lines}`).join(", ") || "no line";
+  return absences
+    .flatMap(({ atMs, logs, back }) => [
+      ...(atMs === undefined ? [] : [`left at ${iso(atMs)} after ${lines(logs)}`]),
+      ...(back === undefined ? [] : [`a member since ${iso(back.atMs)}, from ${lines(back.logs)}`]),
+    ])
+    .join("; ");
 }
 
 function patterns(paths: readonly string[]): string {

@@ -79,6 +79,17 @@ it("a step that fails gets one that corrects it; what fails again is blocked, an
   expect(ended.stdout).toContain(
     "step b is blocked: it ended with failure: all tests fail (deaddrop plan set b pending tries it again)",
   );
+  // Nobody has to watch the run: the question is kept, and is a notice, once.
+  const asked = async () => {
+    const all = await team.wire.json<{ kind: string; text: string }[]>("lead", "notices");
+    return all.filter(({ kind }) => kind === "plan_asks").map(({ text }) => text);
+  };
+  const question = `The run of plan "p" asks its operator about step "b": deaddrop plan status ${file}`;
+  expect(await asked()).toEqual([question]);
+  const status = await team.done("lead", "plan", "status", file);
+  expect(status.stdout).toContain("step b is blocked: it ended with failure: all tests fail");
+  expect((await team.done("lead", "plan", "run", file, "--yes")).code).toBe(1);
+  expect(await asked()).toEqual([question]);
   const { steps } = team.finalReport("p");
   const rows = steps.map(({ id, status, attempt }) => `${id} ${status} ${attempt}`);
   expect(rows.toSorted()).toEqual([
@@ -90,6 +101,7 @@ it("a step that fails gets one that corrects it; what fails again is blocked, an
   // The operator has corrected it, and says so.
   team.behave({});
   expect((await team.done("lead", "plan", "set", "b", "pending", "--plan", file)).code).toBe(0);
+  expect((await team.done("lead", "plan", "status", file)).stdout).not.toContain("is blocked");
   const again = await team.done("lead", "plan", "run", file, "--yes");
   expect([again.code, again.stderr]).toEqual([0, ""]);
   expect(team.worked().slice(-2)).toEqual(["p b 3", "p d 1"]);

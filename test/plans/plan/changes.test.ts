@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { addStep, fixStep, setStatus, type Change } from "../../../src/plans/plan/changes.ts";
+import {
+  addStep,
+  fixStep,
+  markEdits,
+  setStatus,
+  type Change,
+} from "../../../src/plans/plan/changes.ts";
 import { parsePlan, type PlanDocument } from "../../../src/plans/plan/parse-plan.ts";
-import { stepNamed, type Status } from "../../../src/plans/plan/plan.ts";
+import { stepNamed, titleOf, type Status } from "../../../src/plans/plan/plan.ts";
 import { CSV_UPLOAD, planOf, stepsText } from "../plan-text.ts";
 
 function changed({ source }: PlanDocument, change: Change, name = "plan.yaml"): string {
@@ -82,4 +88,15 @@ describe("a change of a plan", () => {
     const text = document.source.withEdits(change.edits);
     expect(parsePlan(Buffer.from(text), "plan.yaml").ok).toBe(false);
   });
+});
+
+it("line ends of Windows stay in a plan, and reach no title", () => {
+  const windows =
+    'plan_id: p\r\nsteps:\r\n  - id: a # first\r\n    owner: self\r\n    description: "one\\r\\ntwo"\r\n';
+  const { plan, source } = planOf(windows);
+  const [step] = plan.steps;
+  if (step === undefined) throw new Error("no step");
+  expect(titleOf(step)).toBe("one");
+  const edited = source.withEdits(markEdits(step, "complete"));
+  expect(edited).toBe(`${windows}    status: complete\r\n`);
 });

@@ -172,6 +172,18 @@ describe("the final report", () => {
     expect(markdownReport(final)).toMatchSnapshot();
   });
 
+  it("has one row for each step, whichever line ends its words have", () => {
+    const [step] = PLAN.steps;
+    if (step === undefined) throw new Error("no step");
+    const words = "one\r\ntwo\rthree";
+    const plan = { ...PLAN, task: words, steps: [{ ...step, description: words }] };
+    const reports = [{ attempt: 1, by: "bob", report: report({ details: words }) }];
+    const text = markdownReport(finalReport(plan, reports, checksOf(plan, reports), 0));
+    expect(text).toContain("| a | self | complete | success | one |\n");
+    expect(text).toContain("\none two three\n");
+    expect(text).not.toMatch(/\r|\\r/u);
+  });
+
   it("has no mark, tag or control of others in its Markdown", () => {
     const evil =
       "# x\n| a | <script>alert(1)</script> [y](javascript:z) `c` \u001b[31m\u202e **b** ![i](http://x)";

@@ -1,5 +1,6 @@
 import type { ProposalView } from "../../../src/api/views.ts";
 import { Broken, kept } from "./broken.ts";
+import { carryAll } from "./carry-all.ts";
 import { HOSTILE, PLAIN } from "../stage/cast.ts";
 import { look, type Play } from "../play.ts";
 import type { Member } from "../stage/stage.ts";
@@ -24,6 +25,7 @@ export async function checkDecided(play: Play): Promise<void> {
       await play.stage.pass(MINUTE_MS);
       look(play);
     }
+    await carryAll(play);
   }
   // What is dated far ahead is held back by its readers for a quarter of an hour. Spec 2.4.
   if (play.honest.some(({ clockOffMs }) => clockOffMs > 4 * MINUTE_MS)) {

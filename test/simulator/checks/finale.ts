@@ -15,6 +15,7 @@ import {
 } from "../../support/scenes/scene-outcome.ts";
 import { Broken, kept } from "./broken.ts";
 import { HOSTILE, PLAIN } from "../stage/cast.ts";
+import { carryAll } from "./carry-all.ts";
 import { checkRequested } from "./requested.ts";
 import { checkDecided } from "./decided.ts";
 import { look, type Play } from "../play.ts";
@@ -31,8 +32,10 @@ const MINUTE_MS = 60_000;
 export async function checkFinale(play: Play): Promise<void> {
   await settle(play);
   for (const member of play.honest) play.ledger.checkOwn(member);
-  play.inboxes.checkComplete(play.ledger);
-  play.shared.checkMirrors();
+  const known = new Set(play.ledger.all.map(({ id }) => id));
+  await carryAll(play);
+  play.inboxes.checkComplete(play.ledger, known);
+  for (const files of play.shared.values()) files.checkMirrors(known);
   for (const member of play.honest) {
     await checkPeers(play, member);
     await checkNotices(play, member);
@@ -53,6 +56,7 @@ export async function checkFinale(play: Play): Promise<void> {
 async function settle(play: Play): Promise<void> {
   const { stage } = play;
   for (const { process } of play.honest) process.heal();
+  stage.remote?.joinAll();
   for (let round = 0; round < 6; round += 1) {
     for (const member of play.honest) await stage.start(member);
     await stage.pass(MINUTE_MS);
@@ -65,7 +69,9 @@ async function settle(play: Play): Promise<void> {
     look(play);
   }
   stage.isCalm = true;
+  if (stage.remote !== undefined) stage.remote.isCalm = true;
   await stage.pass(1_000);
+  await carryAll(play);
   for (const { handle, running } of play.honest) {
     kept(12, running !== undefined, () => `${handle} does not start again`);
   }
@@ -125,24 +131,24 @@ async function checkNotices(play: Play, member: Member): Promise<void> {
 
 function checkBounds(play: Play, member: Member): void {
   const { quarantine } = play.stage.paths(member);
-  const size = play.stage.disk.lookUp(quarantine)?.size ?? 0;
+  const size = member.host.disk.lookUp(quarantine)?.size ?? 0;
   kept(11, size <= MAX_QUARANTINE_BYTES, () => `${member.handle}'s quarantine has ${size} bytes`);
 }
 
 /** What is ratified between honest agents is recorded. */
-function checkRecorded(play: Play, { handle }: Member, outcome: Standing): void {
+function checkRecorded(play: Play, { handle, host }: Member, outcome: Standing): void {
   for (const { id } of outcome.ratified) {
     const proposal = play.ledger.byId.get(id);
     const parties = [proposal?.from, ...((proposal?.body["required"] ?? []) as string[])];
     if (parties.includes(HOSTILE)) continue;
-    const isRecorded = play.shared.recorded.has(id);
+    const isRecorded = play.shared.get(host)?.recorded.has(id) === true;
     kept(5, isRecorded, () => `${handle} sees ${id.slice(0, 8)} ratified; it is not recorded`);
   }
 }
 
 async function checkReplay(play: Play, member: Member, live: Standing): Promise<void> {
   play.stage.kill(member);
-  play.stage.disk.process().remove(play.stage.paths(member).checkpoint);
+  member.host.disk.process().remove(play.stage.paths(member).checkpoint);
   await play.stage.start(member);
   const again = await standingOf(agentOf(member));
   kept(
@@ -179,7 +185,7 @@ function isAsItWasRead({ hostile, stage }: Play): boolean {
  */
 function canBeReadAgain({ hostile, stage }: Play): boolean {
   if (hostile === undefined) return true;
-  const isLost = hostile.logs.some((log) => (stage.whole(stage.path(log))?.failedSyncs ?? 0) > 0);
+  const isLost = hostile.logs.some((log) => (stage.log(log)?.failedSyncs ?? 0) > 0);
   return !hostile.hasCut && !(isLost && stage.powerCuts > 0);
 }
 
@@ -195,10 +201,7 @@ function hasReadAll(play: Play, member: Member): boolean {
   if (!isAsItWasRead(play)) return false;
   const noted = notedVerdicts(member.process, placeOf(member));
   return play.stage.logs.every((log) => {
-    const inode = play.stage.whole(play.stage.path(log));
-    const text =
-      inode === undefined ? "" : Buffer.from(inode.read(inode.size, 0)).toString("latin1");
-    const lines = text.split("\n").length - 1;
+    const lines = member.host.text(play.stage.path(log)).split("\n").length - 1;
     return lines === 0 || noted.has(`${log.name}:${lines}`);
   });
 }

@@ -46,8 +46,8 @@ export class Inboxes {
     this.#boxes.delete(handle);
   }
 
-  /** All run and nothing is left to do: every honest line is there, but of who waits for its operator. */
-  checkComplete(ledger: Ledger): void {
+  /** All run and nothing is left to do: every honest line of those `known` is there. */
+  checkComplete(ledger: Ledger, known: ReadonlySet<string>): void {
     this.look();
     for (const handle of this.#honest) {
       const { delivered } = this.#box(handle);
@@ -56,6 +56,7 @@ export class Inboxes {
         if (log.owner === handle || !this.#honest.includes(log.owner)) continue;
         for (const each of ledger.standing(log.name)) {
           if (!this.#isFor(handle, log.addressee, each) || isAhead(each.id)) continue;
+          if (!known.has(each.id)) continue;
           kept(6, delivered.has(each.id), () => `${handle} was never given ${said(each)}`);
         }
       }
@@ -68,8 +69,8 @@ export class Inboxes {
   }
 
   #journalOf(handle: string): string[] {
-    const { journal } = this.#stage.paths(this.#stage.member(handle));
-    const inode = this.#stage.disk.lookUp(journal);
+    const member = this.#stage.member(handle);
+    const inode = member.host.disk.lookUp(this.#stage.paths(member).journal);
     return inode === undefined
       ? []
       : Buffer.from(inode.read(inode.size, 0)).toString("utf8").split("\n");
@@ -87,7 +88,7 @@ export class Inboxes {
   }
 
   #lookAt(handle: string): void {
-    const inode = this.#stage.disk.lookUp(this.#paths.get(handle) as string);
+    const inode = this.#stage.member(handle).host.disk.lookUp(this.#paths.get(handle) as string);
     let box = this.#box(handle);
     if (inode === undefined) return;
     if (inode.ino !== box.ino || inode.size < box.bytes) {

@@ -2,7 +2,8 @@ import type { Log } from "../../../src/wire/layout.ts";
 import { kept } from "./broken.ts";
 import { HOSTILE } from "../stage/cast.ts";
 import type { Genuine, Notary } from "./genuine.ts";
-import type { Member, Stage, Whole } from "../stage/stage.ts";
+import type { Whole } from "../stage/hosts.ts";
+import type { Member, Stage } from "../stage/stage.ts";
 
 function checkChain(place: string, head: Genuine | undefined, next: Genuine): void {
   kept(2, next.seq === (head?.seq ?? 0) + 1, () => `${place} follows ${head?.seq ?? "nothing"}`);
@@ -67,7 +68,7 @@ export class Ledger {
   /** After every step: what is new in the logs. */
   look(): void {
     for (const reading of this.#readings) {
-      const inode = this.#stage.whole(this.#stage.path(reading.log));
+      const inode = this.#stage.log(reading.log);
       if (inode === undefined) continue;
       const isSame = inode.ino === reading.ino && inode.size >= reading.bytes;
       if (!isSame || !endOf(inode, reading.bytes).equals(reading.end)) {
@@ -96,7 +97,7 @@ export class Ledger {
       for (const id of this.#promised.get(log.name) ?? []) {
         kept(1, ids.has(id), () => `${log.name} has lost the promised line ${id.slice(0, 8)}`);
       }
-      const inode = this.#stage.whole(this.#stage.path(log));
+      const inode = this.#stage.log(log);
       const last =
         inode === undefined || inode.size === 0 ? 0x0a : inode.read(1, inode.size - 1)[0];
       kept(2, last === 0x0a, () => `${log.name} is torn although its writer has started`);

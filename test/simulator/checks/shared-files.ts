@@ -3,23 +3,33 @@ import { WIRE } from "../../support/scenes/scene-folder.ts";
 import { kept } from "./broken.ts";
 import type { Notary } from "./genuine.ts";
 import type { Ledger } from "./ledger.ts";
+import type { Host } from "../stage/hosts.ts";
 import type { Stage } from "../stage/stage.ts";
 
 type Json = Record<string, unknown>;
 
-/** Promise 5: a decision is recorded once, and only with proof; an incident is mirrored once. */
+/** By whom and what files are judged. */
+interface Witnesses {
+  readonly notary: Notary;
+  readonly ledger: Ledger;
+  readonly honest: readonly string[];
+}
+
+/** On one host. Promise 5: a decision is recorded once, and only with proof; an incident is mirrored once. */
 export class SharedFiles {
-  readonly #stage: Stage;
+  readonly #host: Host;
+  readonly #hostOf: (handle: string) => string;
   readonly #notary: Notary;
   readonly #ledger: Ledger;
   readonly #honest: readonly string[];
   #decisionBytes = "";
   #incidentBytes = "";
-  /** Proposals that stand in decisions.jsonl, by whom they were recorded. */
-  recorded = new Map<string, string>();
+  /** Proposals that are in decisions.jsonl. */
+  recorded = new Set<string>();
 
-  constructor(stage: Stage, notary: Notary, ledger: Ledger, honest: readonly string[]) {
-    this.#stage = stage;
+  constructor(host: Host, stage: Stage, { notary, ledger, honest }: Witnesses) {
+    this.#host = host;
+    this.#hostOf = (handle) => stage.member(handle).host.name;
     this.#notary = notary;
     this.#ledger = ledger;
     this.#honest = honest;
@@ -39,24 +49,28 @@ export class SharedFiles {
     }
   }
 
-  /** Every honest incident is in the file for operators, but of who waits for its own. */
-  checkMirrors(): void {
+  /** Every honest incident that all `known` hold is in the file for operators. */
+  checkMirrors(known: ReadonlySet<string>): void {
     const mirrored = new Set(this.#lines("incident_log.jsonl").map((line) => line["event_id"]));
     for (const { from, id, type, body } of this.#ledger.all) {
       if (type !== "incident" || body["severity"] === undefined) continue;
-      if (!this.#honest.includes(from)) continue;
+      if (!this.#honest.includes(from) || !known.has(id)) continue;
       kept(5, mirrored.has(id), () => `${from}'s incident ${id.slice(0, 8)} is not mirrored`);
     }
   }
 
   #lookAtDecisions(): void {
-    this.recorded = new Map();
+    this.recorded = new Set();
+    const twins = new Set<string>();
     for (const record of this.#lines("decisions.jsonl")) {
       const by = String(record["recorded_by"]);
       if (!this.#honest.includes(by) || !this.#notary.signedRecord(record)) continue;
       const proposal = String(record["proposal_id"]);
-      kept(5, !this.recorded.has(proposal), () => `${proposal.slice(0, 8)} is recorded twice`);
-      this.recorded.set(proposal, by);
+      // Recorders on two hosts may not have seen each other. Spec 3.4.
+      const twin = `${proposal} ${this.#hostOf(by)}`;
+      kept(5, !twins.has(twin), () => `${proposal.slice(0, 8)} is recorded twice`);
+      twins.add(twin);
+      this.recorded.add(proposal);
       this.#checkProof(record, proposal);
     }
   }
@@ -89,13 +103,13 @@ export class SharedFiles {
   }
 
   #fingerprint(name: string): string {
-    const inode = this.#stage.whole(join(WIRE, name));
+    const inode = this.#host.whole(join(WIRE, name));
     return inode === undefined ? "" : `${inode.ino} ${inode.size}`;
   }
 
   /** Whole lines that are JSON objects: what is torn is skipped by every reader. */
   #lines(name: string): Json[] {
-    const inode = this.#stage.whole(join(WIRE, name));
+    const inode = this.#host.whole(join(WIRE, name));
     if (inode === undefined) return [];
     const text = Buffer.from(inode.read(inode.size, 0)).toString("utf8");
     return text.split("\n").slice(0, -1).flatMap(parsed);

@@ -197,7 +197,14 @@ export const RULES_PLANTS = [
     file: "src/agent/session/environment.ts",
     find: "if (fetchedMs > -Infinity && fetchedMs >= momentMs) return true;",
     put: "if (fetchedMs >= -Infinity) return true;",
-    test: "test/agent/session/remote-logs.test.ts",
+    seeds: 70_001,
+  },
+  {
+    name: "a fetch counts as of its end",
+    file: "src/transport/remote-transport.ts",
+    find: "const beganMs = world.clock.wallMs();\n    const fetched = await this.#remote.fetch();",
+    put: "const fetched = await this.#remote.fetch();\n    const beganMs = world.clock.wallMs();",
+    seeds: 70_001,
   },
   {
     name: "a line of the remote that is here already is appended",

@@ -11,13 +11,13 @@ const THIS_YEAR = new Date(BEGIN_MS).getUTCFullYear();
 
 /** An agent moves its logs and the shared files into the archive. */
 export async function closeYear({ stage }: Play, who: Member): Promise<void> {
-  stage.hasArchives = true;
+  who.host.hasArchives = true;
   await stage.ask(who, (agent) => agent.archive(THIS_YEAR));
 }
 
 /** Its operator compresses what is there, in a process of its own that may die of it. */
-export async function compress({ stage, luck }: Play): Promise<void> {
-  const process = stage.disk.process();
+export async function compress({ stage, luck }: Play, who: Member): Promise<void> {
+  const process = who.host.disk.process();
   if (luck.chance(0.5)) process.failAt(luck.between(1, 12), luck.pick(["crash", "EIO", "ENOSPC"]));
   try {
     const name = luck.pick([...stage.logs.map((log) => log.name), "decisions", "incident_log"]);

@@ -8,6 +8,7 @@ export const PLAIN = "python";
  * Seeds up to these have been played since before there was something else to do, and stay as they
  * are.
  */
+export const SEEDS_WITHOUT_HOSTS = 70_000;
 export const SEEDS_WITHOUT_ARCHIVE = 40_000;
 export const SEEDS_WITHOUT_CLAIMS = 30_000;
 export const SEEDS_WITHOUT_REQUESTS = 20_000;

@@ -85,7 +85,7 @@ export class Hostile {
 
   /** Anybody can write into any file of the folder. */
   append(log: Log, text: string): void {
-    const file = this.#stage.disk.process().open(this.#stage.path(log), "append");
+    const file = this.#stage.home(log).disk.process().open(this.#stage.path(log), "append");
     file.append(Buffer.from(text, "utf8"));
     if (this.#stage.luck.chance(0.5)) file.datasync();
     file.close();
@@ -93,12 +93,11 @@ export class Hostile {
 
   replace(log: Log, text: string): void {
     const path = join(WIRE, log.path);
-    this.#stage.disk.process().replace(path, Buffer.from(text, "utf8"), 0o644);
+    this.#stage.home(log).disk.process().replace(path, Buffer.from(text, "utf8"), 0o644);
   }
 
   textOf(log: Log): string {
-    const inode = this.#stage.disk.lookUp(this.#stage.path(log));
-    return inode === undefined ? "" : Buffer.from(inode.read(inode.size, 0)).toString("utf8");
+    return this.#stage.home(log).text(this.#stage.path(log));
   }
 
   /** Somebody else's line, as it stands. */
@@ -257,11 +256,11 @@ function forgeDecision(play: Play, hostile: Hostile): void {
     decision: "all is mine",
     canonical: true,
   };
-  const file = play.stage.disk.process().open(join(WIRE, "decisions.jsonl"), "append");
+  const { disk } = play.stage.member(hostile.handle).host;
+  const file = disk.process().open(join(WIRE, "decisions.jsonl"), "append");
   const end = play.luck.chance(0.7) ? "\n" : "";
   file.append(Buffer.from(`${JSON.stringify(record)}${end}`, "utf8"));
   file.close();
-  void hostile;
 }
 
 /** What a hostile member does, and how often. */

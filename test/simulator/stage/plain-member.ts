@@ -28,7 +28,9 @@ export class PlainMember {
   say(to: string, saying: Omit<PlainSaying, "to">): void {
     this.#lastMs = Math.max(this.#lastMs + 1, this.#stage.nowMs);
     const line = plainLine({ ...saying, to: [to] }, "v3.0", this.#signer, this.#lastMs);
-    const file = this.#stage.disk.process().open(this.#stage.path(this.logTo(to)), "append");
+    const log = this.logTo(to);
+    const { disk } = this.#stage.home(log);
+    const file = disk.process().open(this.#stage.path(log), "append");
     file.append(Buffer.from(`${line}\n`, "utf8"));
     file.datasync();
     file.close();

@@ -1,19 +1,22 @@
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { openAgent, type Agent } from "../../../src/agent/agent.ts";
 import { silentLogger, type World } from "../../../src/agent/session/world.ts";
 import { DeaddropError } from "../../../src/api/errors.ts";
 import { loadPlace } from "../../../src/agent/config/agent-config.ts";
 import { makeQueue, type Queue } from "../../../src/agent/session/queue.ts";
+import { remoteLink } from "../../../src/daemon/transport/open-transport.ts";
 import { makeTicker, type Ticker } from "../../../src/daemon/ticker.ts";
-import { wholeLogs } from "../../../src/storage/archive/whole-logs.ts";
-import { openIfThere, StorageError, type Disk } from "../../../src/storage/disk/disk.ts";
+import { StorageError } from "../../../src/storage/disk/disk.ts";
 import type { AgentPaths, Places } from "../../../src/storage/paths.ts";
 import { makeLayout, type Layout, type Log } from "../../../src/wire/layout.ts";
 import { verifySignature, type SignatureCheck } from "../../../src/wire/signature.ts";
-import { Crashed, MemoryDisk, type MemoryProcess } from "../../support/disk/memory-disk.ts";
+import { Crashed, type MemoryProcess } from "../../support/disk/memory-disk.ts";
 import type { PowerCut } from "../../support/disk/memory-inode.ts";
-import { BEGIN_MS, makeScene, WIRE, type SceneOptions } from "../../support/scenes/scene-folder.ts";
+import { BEGIN_MS, WIRE, type SceneOptions } from "../../support/scenes/scene-folder.ts";
+import { carry, type Carried, type CarriedBy } from "./carried.ts";
+import { makeHosts, type Host, type Whole } from "./hosts.ts";
 import type { Luck } from "./luck.ts";
+import { SimulatedRemote } from "./simulated-remote.ts";
 import { Timers } from "./timers.ts";
 
 const POLL_MS = 30_000;
@@ -23,18 +26,13 @@ interface Running {
   readonly agent: Agent;
   readonly queue: Queue;
   readonly ticker: Ticker;
-}
-
-/** A log or shared file as all who read it see it. */
-export interface Whole {
-  readonly ino: number;
-  readonly size: number;
-  readonly failedSyncs: number;
-  read(length: number, position: number): Uint8Array;
+  /** What brings the logs of other hosts, where there are any. */
+  readonly carried: Carried | undefined;
 }
 
 export interface Member {
   readonly handle: string;
+  readonly host: Host;
   readonly places: Places;
   process: MemoryProcess;
   running: Running | undefined;
@@ -59,18 +57,19 @@ export interface Member {
  * what is asked of a member, and both end before they return, unless they wait for an alarm.
  */
 export class Stage {
-  readonly disk: MemoryDisk;
+  readonly hosts: readonly Host[];
   readonly timers = new Timers();
   readonly layout: Layout;
   readonly logs: readonly Log[];
   readonly luck: Luck;
   readonly seeds: ReadonlyMap<string, Uint8Array>;
   readonly members = new Map<string, Member>();
-  /** Something was archived: a log is more than its live file. */
-  hasArchives = false;
-  #eye: { readonly process: MemoryProcess; readonly disk: Disk } | undefined;
+  /** What joins the hosts; undefined where all share one folder. */
+  readonly remote: SimulatedRemote | undefined;
   /** Called when a daemon has started: what it promised before must stand there. */
   onStart: (member: Member) => void = () => undefined;
+  /** Called after each thing that happens while time passes. */
+  onRing: () => void = () => undefined;
   /** Signatures take no time any more: what is asked is answered at once. */
   isCalm = false;
   crashes = 0;
@@ -78,29 +77,23 @@ export class Stage {
   #fault: Error | undefined;
   readonly #verdicts = new Map<string, boolean>();
 
-  constructor(roster: readonly string[], options: SceneOptions, luck: Luck) {
+  /** `groups`: who shares a host; all, unless said. */
+  constructor(
+    roster: readonly string[],
+    options: SceneOptions,
+    luck: Luck,
+    groups: readonly (readonly string[])[] = [roster],
+  ) {
     this.luck = luck;
     this.seeds = new Map(roster.map((handle, at) => [handle, new Uint8Array(32).fill(at + 1)]));
-    this.disk = new MemoryDisk({ random: luck.random, nowMs: () => this.nowMs });
     this.layout = makeLayout(options.layout ?? "pairwise", roster);
     this.logs = [...this.layout.logs.values()];
-    for (const [handle, places] of makeScene(this.disk.process(), roster, options, this.seeds)) {
-      const process = this.disk.process();
-      const watched = new Map<string, string>();
-      const member = {
-        handle,
-        places,
-        process,
-        running: undefined,
-        isStarting: false,
-        clockOffMs: 0,
-        clockSetBack: false,
-        mostAheadMs: 0,
-        clockWasSet: false,
-        logWasPutBack: false,
-        watched,
-      };
-      this.members.set(handle, member);
+    const world = { random: luck.random, nowMs: () => this.nowMs };
+    this.hosts = makeHosts(roster, groups, { ...world, options, seeds: this.seeds });
+    this.remote = groups.length > 1 ? new SimulatedRemote(this.timers, luck) : undefined;
+    for (const host of this.hosts) {
+      for (const [handle, places] of host.places)
+        this.members.set(handle, newMember(handle, host, places));
     }
   }
 
@@ -112,47 +105,39 @@ export class Stage {
     return this.members.get(handle) as Member;
   }
 
-  paths({ handle, places }: Member): AgentPaths {
-    return loadPlace(this.disk.process(), places, { wireDir: WIRE, handle }).paths;
+  paths({ handle, host, places }: Member): AgentPaths {
+    return loadPlace(host.disk.process(), places, { wireDir: WIRE, handle }).paths;
+  }
+
+  /** Where its owner writes it. */
+  home({ owner }: Log): Host {
+    return this.member(owner).host;
   }
 
   path(log: Log): string {
     return join(WIRE, log.path);
   }
 
-  /** What stands in a log or shared file, archived or not. */
-  whole(path: string): Whole | undefined {
-    const live = this.disk.lookUp(path);
-    if (!this.hasArchives) return live;
-    if (this.#eye?.process.alive !== true) {
-      const process = this.disk.process();
-      this.#eye = { process, disk: wholeLogs(process, WIRE) };
-    }
-    const { disk } = this.#eye;
-    const file = openIfThere(disk, path);
-    if (file === undefined) return undefined;
-    const { size } = file.stat();
-    const bytes = file.read(size, 0);
-    file.close();
-    return {
-      ino: live?.ino ?? 0,
-      size,
-      failedSyncs: live?.failedSyncs ?? 0,
-      read: (length, at) => bytes.subarray(at, at + length),
-    };
+  /** What stands in a log, archived or not, as its author has it. */
+  log(log: Log): Whole | undefined {
+    return this.home(log).whole(this.path(log));
   }
 
   /** Starts a daemon as that process, which may have faults ahead of it. */
-  async start(member: Member, process: MemoryProcess = this.disk.process()): Promise<void> {
+  async start(member: Member, process: MemoryProcess = member.host.disk.process()): Promise<void> {
     if (member.running !== undefined || (member.isStarting && member.process.alive)) return;
     member.isStarting = true;
     member.process = process;
     const queue = makeQueue();
     const begin = async (): Promise<void> => {
-      const agent = openAgent(this.#world(member, process), {
-        wireDir: WIRE,
-        handle: member.handle,
-      });
+      const link = remoteLink();
+      const agent = openAgent(
+        { ...this.#world(member, process), remote: link },
+        {
+          wireDir: WIRE,
+          handle: member.handle,
+        },
+      );
       try {
         await agent.hold(0);
       } catch (error) {
@@ -169,11 +154,15 @@ export class Stage {
         alive: () => undefined,
         aliveEveryMs: undefined,
       });
-      ticker.failed.catch((error: unknown) => this.#died(member, process, error));
-      member.running = { agent, queue, ticker };
+      const failed = (error: unknown): void => this.#died(member, process, error);
+      ticker.failed.catch(failed);
+      const carried = this.#carry(member, { process, agent, queue, ticker, failed });
+      link.to = carried?.remote;
+      member.running = { agent, queue, ticker, carried };
       // What its disk did not take yet is checked when all is well again, at the end.
       if (agent.stuck === undefined) this.onStart(member);
       ticker.soon();
+      carried?.start();
     };
     queue(begin)
       .catch((error: unknown) => this.#died(member, process, error))
@@ -220,6 +209,7 @@ export class Stage {
     running.ticker.stop();
     running
       .queue(() => running.agent.farewell())
+      .then(() => running.carried?.stop())
       .then(() => {
         running.agent.close();
         process.kill();
@@ -238,10 +228,16 @@ export class Stage {
     member.running = undefined;
   }
 
-  powerCut(how: PowerCut): void {
+  /** The power of one host goes. */
+  powerCut(host: Host, how: PowerCut): void {
     this.powerCuts += 1;
-    this.disk.powerCut(how);
-    for (const member of this.members.values()) member.running = undefined;
+    host.powerCuts += 1;
+    host.disk.powerCut(how);
+    for (const member of this.on(host)) member.running = undefined;
+  }
+
+  on(host: Host): Member[] {
+    return [...this.members.values()].filter((member) => member.host === host);
   }
 
   /** The next thing that is due happens. */
@@ -256,6 +252,7 @@ export class Stage {
     while (this.timers.nextMs <= endMs) {
       await this.ring();
       this.watch(() => [0]);
+      this.onRing();
     }
     this.timers.skip(Math.max(0, endMs - this.timers.monoMs));
   }
@@ -265,21 +262,28 @@ export class Stage {
    * event is lost, two when it comes twice.
    */
   watch(delays: () => readonly number[]): void {
-    for (const { path } of this.logs) {
-      const inode = this.disk.lookUp(join(WIRE, path));
-      const now = `${inode?.ino} ${inode?.size}`;
+    for (const path of this.#watchedPaths) {
       for (const member of this.members.values()) {
+        const inode = member.host.disk.lookUp(join(WIRE, path));
+        const now = `${inode?.ino} ${inode?.size}`;
         if (member.watched.get(path) === now) continue;
         member.watched.set(path, now);
         if (member.running === undefined) continue;
         const { process } = member;
         for (const delay of delays()) {
           this.timers.after(delay, () => {
-            if (process.alive) member.running?.ticker.soon();
+            if (!process.alive) return;
+            member.running?.ticker.soon();
+            member.running?.carried?.changed(basename(path));
           });
         }
       }
     }
+  }
+
+  get #watchedPaths(): string[] {
+    const logs = this.logs.map(({ path }) => path);
+    return this.remote === undefined ? logs : [...logs, "decisions.jsonl", "incident_log.jsonl"];
   }
 
   /** Lets everything run that waits for no alarm; a fault of our own ends the play. */
@@ -289,6 +293,23 @@ export class Stage {
       if (!member.process.alive) member.running = undefined;
     }
     if (this.#fault !== undefined) throw this.#fault;
+  }
+
+  #carry(
+    member: Member,
+    by: Pick<CarriedBy, "process" | "agent" | "queue" | "ticker" | "failed">,
+  ): Carried | undefined {
+    if (this.remote === undefined) return undefined;
+    const { remote, timers, luck } = this;
+    const { host, places } = member;
+    return carry(
+      {
+        ...{ ...by, places, host: host.name },
+        wallMs: () => this.nowMs + member.clockOffMs,
+        fetched: (beganMs) => (host.fetchedMs = Math.max(host.fetchedMs, beganMs)),
+      },
+      { remote, timers, luck },
+    );
   }
 
   #died(member: Member, process: MemoryProcess, error: unknown): void {
@@ -338,4 +359,19 @@ export class Stage {
     this.#verdicts.set(key, valid);
     return valid;
   }
+}
+
+function newMember(handle: string, host: Host, places: Places): Member {
+  return {
+    ...{ handle, host, places },
+    process: host.disk.process(),
+    running: undefined,
+    isStarting: false,
+    clockOffMs: 0,
+    clockSetBack: false,
+    mostAheadMs: 0,
+    clockWasSet: false,
+    logWasPutBack: false,
+    watched: new Map(),
+  };
 }

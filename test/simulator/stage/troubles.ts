@@ -1,7 +1,7 @@
 import type { MemoryProcess } from "../../support/disk/memory-disk.ts";
 import { ownLogs } from "../../../src/wire/layout.ts";
 import type { Play } from "../play.ts";
-import { SEEDS_WITHOUT_LOGS_PUT_BACK } from "./cast.ts";
+import { SEEDS_WITHOUT_HOSTS, SEEDS_WITHOUT_LOGS_PUT_BACK } from "./cast.ts";
 import type { Member } from "./stage.ts";
 
 const FAULTS = ["crash", "crash", "EIO", "ENOSPC"] as const;
@@ -23,9 +23,9 @@ async function kill(play: Play, who: Member): Promise<void> {
   return Promise.resolve();
 }
 
-async function cutPower(play: Play): Promise<void> {
-  play.stage.powerCut(play.luck.pick(CUTS));
-  for (const member of play.honest) play.inboxes.forget(member);
+async function cutPower(play: Play, { host }: Member): Promise<void> {
+  play.stage.powerCut(host, play.luck.pick(CUTS));
+  for (const member of play.stage.on(host)) play.inboxes.forget(member);
   return Promise.resolve();
 }
 
@@ -38,10 +38,10 @@ async function loseState(play: Play, who: Member): Promise<void> {
   play.stage.kill(who);
   const paths = play.stage.paths(who);
   if (play.luck.chance(0.3)) {
-    play.stage.disk.process().remove(paths.inbox);
+    who.host.disk.process().remove(paths.inbox);
     play.inboxes.forget(who);
   } else {
-    play.stage.disk.process().remove(paths.checkpoint);
+    who.host.disk.process().remove(paths.checkpoint);
   }
   return Promise.resolve();
 }
@@ -52,12 +52,19 @@ async function jumpClock(play: Play, who: Member): Promise<void> {
     [5, play.luck.between(-140_000, 140_000)],
     [1, play.luck.pick([HOUR_MS, -HOUR_MS])],
   ]);
-  who.clockWasSet ||= Math.abs(offMs - who.clockOffMs) > 60_000;
-  who.clockOffMs = offMs;
-  // Several small steps back count, too.
-  who.mostAheadMs = Math.max(who.mostAheadMs, offMs);
-  who.clockSetBack ||= offMs < who.mostAheadMs - 60_000;
+  for (const each of clockOf(play, who)) {
+    each.clockWasSet ||= Math.abs(offMs - each.clockOffMs) > 60_000;
+    each.clockOffMs = offMs;
+    // Several small steps back count, too.
+    each.mostAheadMs = Math.max(each.mostAheadMs, offMs);
+    each.clockSetBack ||= offMs < each.mostAheadMs - 60_000;
+  }
   return Promise.resolve();
+}
+
+/** Agents that share one folder have clocks of their own; a host among several has one. */
+function clockOf({ stage }: Play, who: Member): readonly Member[] {
+  return stage.remote === undefined ? [who] : stage.on(who.host);
 }
 
 /** The host sleeps: nobody is woken meanwhile. */
@@ -69,7 +76,7 @@ async function suspend(play: Play): Promise<void> {
 /** Somebody puts an older copy of a log back, into the file or in its place, whether its writer runs or not. */
 async function putLogBack({ stage, luck, hostile }: Play, who: Member): Promise<void> {
   const path = stage.path(luck.pick(ownLogs(stage.layout, who.handle)));
-  const inode = stage.disk.lookUp(path);
+  const inode = who.host.disk.lookUp(path);
   // Before our lines return, rubbish could get in their place, and they other numbers: decision 029.
   if (inode === undefined || hostile !== undefined) return;
   const text = Buffer.from(inode.read(inode.size, 0));
@@ -77,7 +84,7 @@ async function putLogBack({ stage, luck, hostile }: Play, who: Member): Promise<
   if (luck.chance(0.5) || who.running === undefined) stage.kill(who);
   const ends = [...text.keys()].filter((at) => text[at] === 0x0a).map((at) => at + 1);
   const older = text.subarray(0, luck.pick([0, ...ends.slice(-12, -1)]));
-  const process = stage.disk.process();
+  const process = who.host.disk.process();
   if (luck.chance(0.5)) process.replace(path, older, 0o640);
   else {
     const file = process.open(path, "append");
@@ -90,9 +97,10 @@ async function putLogBack({ stage, luck, hostile }: Play, who: Member): Promise<
 }
 
 export async function comeBack(play: Play): Promise<void> {
+  if (play.stage.remote !== undefined && play.luck.chance(0.5)) play.stage.remote.joinAll();
   for (const who of play.honest) {
     if (who.running !== undefined || play.luck.chance(0.2)) continue;
-    const process = play.stage.disk.process();
+    const process = who.host.disk.process();
     if (play.luck.chance(0.25)) breakSoon(play, process, 80);
     await play.stage.start(who, process);
   }
@@ -110,9 +118,17 @@ const TROUBLES: readonly (readonly [weight: number, trouble: Trouble])[] = [
   [1, suspend],
 ];
 
+/** A host reaches nobody, or none does. */
+async function cutOff({ stage, luck }: Play, { host }: Member): Promise<void> {
+  for (const { name } of luck.chance(0.3) ? stage.hosts : [host]) stage.remote?.cutOff(name);
+  return Promise.resolve();
+}
+
 const MORE_TROUBLES: typeof TROUBLES = [...TROUBLES, [6, putLogBack]];
+const HOST_TROUBLES: typeof TROUBLES = [...MORE_TROUBLES, [24, cutOff], [8, suspend]];
 
 /** What can go wrong in the play of a seed, and how often each does. */
 export function troublesOf(seed: number): typeof TROUBLES {
+  if (seed > SEEDS_WITHOUT_HOSTS) return HOST_TROUBLES;
   return seed > SEEDS_WITHOUT_LOGS_PUT_BACK ? MORE_TROUBLES : TROUBLES;
 }

@@ -5,8 +5,8 @@ import type { FinalReport } from "../../../src/plans/report/final-report.ts";
 import { makeWire, type Daemon, type Line, type LiveWire } from "./live-wire.ts";
 import { BIN, start, until, type Ended, type Started } from "./real-processes.ts";
 
-const ADAPTER = fileURLToPath(new URL("plan-adapter.js", import.meta.url));
-export const EXEC = `${process.execPath} ${ADAPTER}`;
+export const PLAN_ADAPTER = fileURLToPath(new URL("plan-adapter.js", import.meta.url));
+export const EXEC = `${process.execPath} ${PLAN_ADAPTER}`;
 
 /** Agents with daemons on one wire, and a project in which they work at plans. */
 export interface PlanTeam {

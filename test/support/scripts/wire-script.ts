@@ -55,7 +55,7 @@ export class WireScript {
   constructor(kind: Layout["kind"] | "moving", roster: readonly string[]) {
     this.layout =
       kind === "moving"
-        ? makeLayout("outbox", roster, pairNames(roster))
+        ? makeLayout("outbox", roster, undefined, pairNames(roster))
         : makeLayout(kind, roster);
   }
 

@@ -5,10 +5,12 @@ import { silentLogger, type RemoteLogs } from "../../../src/agent/session/world.
 import type { AgentNotice } from "../../../src/protocol/agent-notices/agent-notice.ts";
 import { nodeDisk } from "../../../src/storage/disk/node-disk.ts";
 import type { Places } from "../../../src/storage/paths.ts";
-import { GitTransport } from "../../../src/transport/git/git-transport.ts";
+import { GitRemote } from "../../../src/transport/git/git-remote.ts";
 import { openHostState } from "../../../src/transport/host-state.ts";
 import type { TransportTrouble } from "../../../src/transport/port.ts";
+import { RemoteTransport } from "../../../src/transport/remote-transport.ts";
 import { transportPaths } from "../../../src/transport/transport-settings.ts";
+import { afterMs } from "../../support/after-ms.ts";
 import { Crashed } from "../../support/disk/memory-file.ts";
 import { mortalDisk, type MortalDisk } from "../../support/disk/mortal-disk.ts";
 import { pause } from "../../support/processes/real-processes.ts";
@@ -39,7 +41,7 @@ export interface AgentProcess {
   readonly disk: MortalDisk;
   /** Undefined where it was not asked for, and for a folder. */
   readonly git: HeldGit | undefined;
-  readonly transport: GitTransport | undefined;
+  readonly transport: RemoteTransport | undefined;
   /** Takes in and acts; fetches and pushes; takes in what was fetched. */
   round(): Promise<void>;
   /** That work; true when the process has died in it. */
@@ -64,7 +66,7 @@ export async function startProcess(
       ...{ disk: disk.disk, places, clock, random, verifyAll: verifyHere, log: silentLogger },
       remote: {
         isRemote: (of) => link.to?.isRemote(of) === true,
-        fetchedMs: () => link.to?.fetchedMs(),
+        fetchedMs: (nowMs) => link.to?.fetchedMs(nowMs),
         // Every round fetches.
         fetchSoon: () => undefined,
       },
@@ -121,30 +123,37 @@ function transportOf(
   agent: Agent,
   { disk }: MortalDisk,
   path = process.env["PATH"],
-): { readonly transport: GitTransport; readonly remote: RemoteLogs } | undefined {
+): { readonly transport: RemoteTransport; readonly remote: RemoteLogs } | undefined {
   if (remote === undefined) return undefined;
   const { paths } = agent.place;
   const host = openHostState(disk, transportPaths(places, paths.wireKey), remote);
   const folder = localFolder(disk, places, agent.place);
-  const transport = new GitTransport({
-    world: {
-      ...{ disk, random, log: silentLogger, cadenceMs: () => agent.cadenceMs() },
-      env: { PATH: path, HOME: home, GIT_CONFIG_NOSYSTEM: "1" },
-      clock: { wallMs: nowMs, monoMs: nowMs },
-      failed: (error) => {
-        throw error;
-      },
-    },
+  const gitRemote = new GitRemote({
+    ...{ disk, folder, paths, wallMs: nowMs },
+    env: { PATH: path, HOME: home, GIT_CONFIG_NOSYSTEM: "1" },
     settings: { remote: { url: remote, scheme: "file" }, branch: "main", prefix: "" },
-    ...{ host, folder, paths },
-    isOurs: (log, line) => agent.isOurLine(log, line),
-    keep: (log, lines) => keepLines(disk, paths, log, lines),
   });
+  const transport = new RemoteTransport(
+    {
+      world: {
+        ...{ random, log: silentLogger, cadenceMs: () => agent.cadenceMs() },
+        clock: { wallMs: nowMs, monoMs: nowMs },
+        after: afterMs,
+        failed: (error) => {
+          throw error;
+        },
+      },
+      ...{ host, folder },
+      isOurs: (log, line) => agent.isOurLine(log, line),
+      keep: (log, lines) => keepLines(disk, paths, log, lines),
+    },
+    gitRemote,
+  );
   return {
     transport,
     remote: {
       isRemote: (of) => of !== handle && !folder.local().has(of),
-      fetchedMs: () => host.fetchedMs(),
+      fetchedMs: (nowMs) => host.fetchedMs(nowMs),
       fetchSoon: () => undefined,
     },
   };

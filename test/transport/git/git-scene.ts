@@ -12,9 +12,11 @@ import { dirname, join } from "node:path";
 import { wholeLogs } from "../../../src/storage/archive/whole-logs.ts";
 import { nodeDisk } from "../../../src/storage/disk/node-disk.ts";
 import { wireFiles } from "../../../src/transport/copies/wire-files.ts";
-import { GitTransport } from "../../../src/transport/git/git-transport.ts";
+import { GitRemote } from "../../../src/transport/git/git-remote.ts";
 import { openHostState } from "../../../src/transport/host-state.ts";
+import { afterMs } from "../../support/after-ms.ts";
 import type { Pulled, TransportTrouble } from "../../../src/transport/port.ts";
+import { RemoteTransport } from "../../../src/transport/remote-transport.ts";
 
 /** Bare repositories, and machines that share a wire of forge and scribe through them. */
 export class GitScene {
@@ -75,7 +77,7 @@ export class GitHost {
   readonly home: string;
   readonly kept: string[] = [];
   readonly pulls: Pulled[] = [];
-  readonly transport: GitTransport;
+  readonly transport: RemoteTransport;
 
   constructor(
     root: string,
@@ -99,32 +101,40 @@ export class GitHost {
       },
     };
     let mono = 0;
-    this.transport = new GitTransport({
-      world: {
-        disk,
-        env: { PATH: process.env["PATH"], HOME: this.home, ...env },
-        clock: { wallMs: () => Date.now(), monoMs: () => (mono += 1_000_000) },
-        random: () => 0.5,
-        cadenceMs: () => 30_000,
-        log: { warn: () => undefined },
-        failed: (error) => {
-          throw error;
+    const wallMs = (): number => Date.now();
+    const folder = {
+      ...{ disk, handle, wireDir: this.wire, whole: wholeLogs(disk, this.wire) },
+      wire: wireFiles("pairwise", ["forge", "scribe"]),
+      local: () => new Set([handle]),
+    };
+    const gitRemote = new GitRemote({
+      ...{ disk, wallMs, folder },
+      env: { PATH: process.env["PATH"], HOME: this.home, ...env },
+      settings: { remote: { url, scheme: "file" }, branch: "main", prefix: "" },
+      paths: { repository: join(root, "transport.git"), seenRemote: join(root, "seen.json") },
+    });
+    this.transport = new RemoteTransport(
+      {
+        world: {
+          clock: { wallMs, monoMs: () => (mono += 1_000_000) },
+          after: afterMs,
+          random: () => 0.5,
+          cadenceMs: () => 30_000,
+          log: { warn: () => undefined },
+          failed: (error) => {
+            throw error;
+          },
+        },
+        host: openHostState(disk, paths, url),
+        folder,
+        isOurs: (_log, line) => isOurs?.(Buffer.from(line).toString("utf8")) === true,
+        keep: (_log, lines) => {
+          this.kept.push(Buffer.from(lines).toString("utf8"));
+          return "kept";
         },
       },
-      settings: { remote: { url, scheme: "file" }, branch: "main", prefix: "" },
-      host: openHostState(disk, paths, url),
-      paths: { repository: join(root, "transport.git"), seenRemote: join(root, "seen.json") },
-      folder: {
-        ...{ disk, handle, wireDir: this.wire, whole: wholeLogs(disk, this.wire) },
-        wire: wireFiles("pairwise", ["forge", "scribe"]),
-        local: () => new Set([handle]),
-      },
-      isOurs: (_log, line) => isOurs?.(Buffer.from(line).toString("utf8")) === true,
-      keep: (_log, lines) => {
-        this.kept.push(Buffer.from(lines).toString("utf8"));
-        return "kept";
-      },
-    });
+      gitRemote,
+    );
     this.transport.onPulled((pulled) => this.pulls.push(pulled));
   }
 

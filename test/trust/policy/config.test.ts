@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { leftJson } from "../../../src/trust/policy/left-members.ts";
 import { check } from "../../../src/wire/schemas.ts";
 import {
   DEFAULT_CONFIG,
@@ -45,6 +46,8 @@ describe("config.json", () => {
       layout: "outbox",
       closedLogs: [],
       roster: ["forge", "scribe"],
+      left: new Map(),
+      membersChangedBy: undefined,
       signing: { enforceSigned: false, allowUnsignedFrom: ["scribe"] },
       domains: new Map([
         ["training", { owner: "forge", paths: ["models/**"] }],
@@ -87,6 +90,42 @@ describe("config.json", () => {
       roster: ["forge", "scribe"],
       signing: { enforceSigned: true, allowUnsignedFrom: ["forge"] },
     });
+  });
+
+  const gone = {
+    logs: { forge_to_scribe: { lines: 3, seq: 2, event_id: "ab" }, empty: { lines: 0 } },
+    at: "2026-05-01T12:00:00Z",
+    back: null,
+  };
+
+  test("says who left, and who came back", () => {
+    const back = { logs: {}, at: "2026-05-02T12:00:00Z" };
+    const document = {
+      roster: ["forge", "scribe"],
+      left: { forge: [{ ...gone, back }, gone], scribe: [{ logs: {}, at: null, back }] },
+      members_changed_by: "abc",
+    };
+    const atMs = Date.UTC(2026, 4, 1, 12);
+    const logs = new Map([
+      ["forge_to_scribe", { lines: 3, seq: 2, eventId: "ab" }],
+      ["empty", { lines: 0, seq: undefined, eventId: undefined }],
+    ]);
+    const again = { atMs: Date.UTC(2026, 4, 2, 12), logs: new Map() };
+    const read = config(document);
+    expect(read.left).toEqual(
+      new Map([
+        [
+          "forge",
+          [
+            { atMs, logs, back: again },
+            { atMs, logs, back: undefined },
+          ],
+        ],
+        ["scribe", [{ atMs: undefined, logs: new Map(), back: again }]],
+      ]),
+    );
+    expect(read.membersChangedBy).toBe("abc");
+    expect(config({ ...document, left: leftJson(read.left) }).left).toEqual(read.left);
   });
 
   test("may give domains to agents whom it does not list", () => {
@@ -150,6 +189,25 @@ describe("config.json", () => {
       { v3_signing: { allow_unsigned_from: [5] } },
       "v3_signing.allow_unsigned_from[0] is 5; expected a string",
     ],
+    [{ left: [] }, "left is a list; expected an object"],
+    [{ left: { x: [] } }, 'left["x"] is not in the roster; expected a handle of it'],
+    [
+      { roster: ["a"], left: { a: [{ logs: {}, at: 5, back: null }] } },
+      'left["a"][0].at is 5; expected an ISO 8601 time',
+    ],
+    [
+      { roster: ["a"], left: { a: [{ logs: {}, at: "now", back: null }] } },
+      'left["a"][0].at is "now"; expected an ISO 8601 time',
+    ],
+    [
+      { roster: ["a"], left: { a: [{ logs: { x: {} }, at: null, back: null }] } },
+      'left["a"][0].logs["x"].lines is missing; expected a number of lines',
+    ],
+    [
+      { roster: ["a"], left: { a: [gone, gone] } },
+      'left["a"] has an entry after one without back; only the last may lack it',
+    ],
+    [{ members_changed_by: 5 }, "members_changed_by is 5; expected a string"],
     [{ domains: [] }, "domains is a list; expected an object"],
     [{ domains: { x: 5 } }, 'domains["x"] is 5; expected an object'],
     [{ roster: ["a"], domains: { x: {} } }, 'domains["x"].owner is missing; expected a handle'],

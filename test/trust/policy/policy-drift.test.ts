@@ -14,6 +14,7 @@ import {
   lostPast,
   policyLines,
 } from "../../../src/trust/policy/policy-drift.ts";
+import { NOBODY_LEFT, type Absence } from "../../../src/wire/roster/members.ts";
 
 const open: SigningPolicy = { enforceSigned: false, allowUnsignedFrom: [] };
 const strict: SigningPolicy = { enforceSigned: true, allowUnsignedFrom: [] };
@@ -66,6 +67,8 @@ describe("what config accept shows", () => {
       layout: "outbox",
       closedLogs: ["a_to_b"],
       roster: ["a", "b", "c"],
+      left: new Map([["c", [absence]]]),
+      membersChangedBy: "abc",
       signing: { enforceSigned: false, allowUnsignedFrom: ["c"] },
       domains: new Map([
         ["docs", { owner: "b", paths: ["docs/**"] }],
@@ -94,6 +97,8 @@ describe("what config accept shows", () => {
       "limits.proposal_hours: 24 → 6",
       'domains["docs"]: a owns "docs/**", "*.md" → b owns "docs/**"',
       'domains["old"]: b owns "old/**" → (none)',
+      "left[c]: (none) → left at 1970-01-01T00:00:01.000Z after c_to_a line 3; a member since 1970-01-01T00:00:02.000Z, from no line",
+      "members_changed_by: (none) → abc",
       "layout.closed: (none) → a_to_b",
       'domains["new"]: (none) → a owns no paths',
       "WEAKER: lines that had to be signed would be taken unsigned",
@@ -118,11 +123,19 @@ describe("what config accept shows", () => {
   });
 });
 
+/** It left after line 3 of its log to a, and came back. */
+const absence: Absence = {
+  atMs: 1_000,
+  logs: new Map([["c_to_a", { lines: 3, seq: 3, eventId: "e3" }]]),
+  back: { atMs: 2_000, logs: new Map() },
+};
+
 describe("what would go unread", () => {
   const now = {
     layout: "pairwise",
     closedLogs: [],
     roster: ["a", "b", "c"],
+    left: NOBODY_LEFT,
     wireId: "w1",
   } as const;
   const closedLogs = pairNames(now.roster);
@@ -166,6 +179,33 @@ describe("what would go unread", () => {
     expect(lostPast(moved, now, "a")).toBeDefined();
     expect([changesLayout(moved, moved), changesLayout(now, moved)]).toEqual([false, true]);
     expect(changesLayout(moved, { ...moved, closedLogs: closedLogs.toReversed() })).toBe(false);
+  });
+
+  const left = (...absences: Absence[]) => ({ ...now, left: new Map([["c", absences]]) });
+  const away: Absence = { ...absence, back: undefined };
+
+  test("members leave and come back, and nothing that is noted of it changes", () => {
+    const allowed: [object, object][] = [
+      [now, left(away)],
+      [left(away), left(absence)],
+      [left(absence), left(absence, away)],
+    ];
+    for (const [from, to] of allowed) {
+      expect(lostPast({ ...now, ...from }, { ...now, ...to }, "a")).toBeUndefined();
+    }
+    const other: Absence = { ...away, logs: new Map() };
+    const refused: [object, object][] = [
+      [left(away), now],
+      [left(away), left(other)],
+      [left(absence), left(away)],
+      [left(absence), left({ ...absence, back: { atMs: 3_000, logs: new Map() } })],
+    ];
+    for (const [from, to] of refused) {
+      expect(lostPast({ ...now, ...from }, { ...now, ...to }, "a")).toBe(
+        "what is noted of the leaving of c would change: lines that were refused would count",
+      );
+    }
+    expect(lostPast(now, left(away), "c")).toBe("c would be no member any more");
   });
 
   test("a wire that had no id says so", () => {

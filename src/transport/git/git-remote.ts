@@ -1,0 +1,145 @@
+import type { Disk } from "../../storage/disk/disk.ts";
+import { PRIVATE_FOLDER } from "../../storage/private/private-folders.ts";
+import type { Change } from "../copies/changes.ts";
+import type { LocalFolder } from "../copies/local-folder.ts";
+import { TransportError } from "../port.ts";
+import type { Fetched, FetchedFiles, Remote } from "../remote.ts";
+import type { GitSettings } from "../transport-settings.ts";
+import { openGit } from "./git-settings.ts";
+import { remoteTree } from "./remote-tree.ts";
+import { openRepository, type Repository } from "./repository.ts";
+import { GitFailed } from "./run-git.ts";
+import { openSeenRemote, type SeenRemote } from "./seen-remote.ts";
+import { EMPTY_TREE } from "./tree.ts";
+
+/** What a repository is reached with. */
+export interface GitRemoteOptions {
+  readonly disk: Disk;
+  /** Of our process: git gets a part of it. */
+  readonly env: NodeJS.ProcessEnv;
+  wallMs(): number;
+  readonly settings: GitSettings;
+  readonly paths: { readonly repository: string; readonly seenRemote: string };
+  readonly folder: Pick<LocalFolder, "wire" | "handle">;
+}
+
+/** The private repository, and what is known of its remote. */
+interface Opened {
+  readonly repository: Repository;
+  readonly seen: SeenRemote;
+}
+
+/** How git merges logs in the clones of people. */
+const ATTRIBUTES = "*.jsonl merge=union -text\n";
+
+/** A git repository that holds a wire's files: its versions are commits of one branch. Spec 5.2. */
+export class GitRemote implements Remote {
+  readonly kind = "git";
+  readonly #options: GitRemoteOptions;
+  readonly #ended = new AbortController();
+  #opened: Opened | undefined;
+
+  constructor(options: GitRemoteOptions) {
+    this.#options = options;
+  }
+
+  get url(): string {
+    return this.#options.settings.remote.url;
+  }
+
+  fetch(): Promise<Fetched> {
+    return this.#inRepository(async ({ repository, seen }) => {
+      const head = await repository.fetch();
+      await this.#requireHistory({ repository, seen }, head);
+      return { version: head, files: () => this.#filesOf(head) };
+    });
+  }
+
+  noteTaken(version: string): void {
+    this.#opened?.seen.save(version);
+  }
+
+  push(base: string | undefined, changes: readonly Change[]): Promise<string | undefined> {
+    return this.#inRepository(async ({ repository }) => {
+      const commit = await repository.commit(base, this.#placed(changes, base));
+      return (await repository.push(commit)) ? commit : undefined;
+    });
+  }
+
+  acceptHistory(): void {
+    const { disk, paths } = this.#options;
+    openSeenRemote(disk, paths.seenRemote, this.url).forget();
+    this.#opened = undefined;
+  }
+
+  stop(): void {
+    this.#ended.abort();
+  }
+
+  /** What git says of our own repository ends it: it holds nothing that cannot be fetched again. */
+  async #inRepository<T>(work: (opened: Opened) => Promise<T>): Promise<T> {
+    try {
+      this.#opened ??= await this.#open();
+      return await work(this.#opened);
+    } catch (error) {
+      if (!(error instanceof GitFailed)) throw error;
+      this.#opened?.repository.discard();
+      this.#opened = undefined;
+      throw new TransportError("local", error.message, {
+        hint: "the private repository is made again by itself",
+        cause: error,
+      });
+    }
+  }
+
+  async #open(): Promise<Opened> {
+    const { disk, env, paths, settings, folder, wallMs } = this.#options;
+    const { remote, branch } = settings;
+    const seen = openSeenRemote(disk, paths.seenRemote, remote.url);
+    disk.makeFolder(paths.repository, PRIVATE_FOLDER);
+    const { git, signs } = await openGit(disk, {
+      ...{ folder: paths.repository, remote, env },
+      signal: this.#ended.signal,
+    });
+    const repository = await openRepository(git, {
+      folder: paths.repository,
+      ...{ remote, branch, signs, handle: folder.handle, wallMs },
+    });
+    return { repository, seen };
+  }
+
+  #filesOf(head: string | undefined): Promise<FetchedFiles> {
+    const { settings, folder } = this.#options;
+    const paths = folder.wire.paths.map((path) => settings.prefix + path);
+    return this.#inRepository(async ({ repository }) => {
+      const files = head === undefined ? EMPTY_TREE : await repository.tree(head, paths);
+      const reading = {
+        format: repository.format,
+        blob: (id: string, into: (chunk: Buffer) => void) =>
+          this.#inRepository(() => repository.blob(id, into)),
+      };
+      return remoteTree(files, settings.prefix, folder.wire, reading);
+    });
+  }
+
+  #placed(changes: readonly Change[], base: string | undefined): Change[] {
+    const { prefix } = this.#options.settings;
+    const inPrefix = changes.map(({ path, bytes }) => ({ path: prefix + path, bytes }));
+    if (base !== undefined) return inPrefix;
+    return [...inPrefix, { path: ".gitattributes", bytes: Buffer.from(ATTRIBUTES, "utf8") }];
+  }
+
+  /** What was in the remote once must still be in its history. Spec 5.2. */
+  async #requireHistory({ repository, seen }: Opened, head: string | undefined): Promise<void> {
+    const last = seen.head();
+    if (last === undefined) return;
+    if (head !== undefined && (await repository.isAncestor(last, head))) return;
+    const { url } = this;
+    const now = head === undefined ? "the branch is gone" : `it is at ${head} now`;
+    const detail = `its history lacks commit ${last}, which it had; ${now}`;
+    throw new TransportError("stopped", `${url} was rewritten: ${detail}`, {
+      hint: "nothing is taken or pushed until you decide: look at the repository, then deaddrop transport accept",
+      trouble: { cause: "history_rewritten", where: url, detail },
+    });
+  }
+}
