@@ -145,10 +145,7 @@ async function serve(
     pollMs: filesystem.events ? SAFETY_POLL_MS : SAFETY_POLL_WITHOUT_EVENTS_MS,
     alive: () => {
       manager.alive();
-      waiters.rounded();
-      sessions.rounded();
-      transport.rounded();
-      cards?.rounded();
+      for (const each of [waiters, sessions, transport, cards]) each?.rounded();
     },
     aliveEveryMs: manager.watchdogEveryMs,
   });

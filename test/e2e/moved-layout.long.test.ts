@@ -92,11 +92,7 @@ test("a pair moves to outboxes while four senders write: nothing is lost, and al
     config: { limits: { rate_limit_msg_per_min: 60_000 } },
   });
   const daemons = [await wire.daemon("forge"), await wire.daemon("scribe")];
-  const unread = await say(wire, "forge", "send", "unread", "nobody has read it");
-  const owed = await say(wire, "forge", "send", "owed", "an ack", "--ack-required");
-  const open = await say(wire, "forge", "propose", "open", "--decision", "still open");
   const done = await say(wire, "scribe", "propose", "done", "--decision", "decided before");
-  await until("it is there", async () => (await openMatters(wire, "scribe"))[1]?.length === 2);
   await until("forge has it", async () =>
     (await wire.json<ProposalView[]>("forge", "proposals")).some(
       (each) => each.proposal_id === done,
@@ -105,6 +101,10 @@ test("a pair moves to outboxes while four senders write: nothing is lost, and al
   await say(wire, "forge", "accept", done);
   await until("it is decided", () => ratified(wire, "scribe", done));
   await agree(wire);
+  const unread = await say(wire, "forge", "send", "unread", "nobody has read it");
+  const owed = await say(wire, "forge", "send", "owed", "an ack", "--ack-required");
+  const open = await say(wire, "forge", "propose", "open", "--decision", "still open");
+  await until("it is there", async () => (await openMatters(wire, "scribe"))[1]?.length === 2);
   const before = await openMatters(wire, "scribe");
   expect(before[0]).toEqual(expect.arrayContaining([unread, owed, open]));
 

@@ -5,7 +5,7 @@ import type { LogIntake, Memory } from "../../state/agent-state.ts";
 import { observe } from "../../state/log-status.ts";
 
 /** How long an outbox is left alone whose closed logs have not come to their end. */
-const LOOK_AGAIN_MS = 10_000;
+const CLOSING_LOOK_MS = 10_000;
 
 /**
  * The closed logs that have to be read to their last line before this log may be read: those that an
@@ -36,7 +36,7 @@ export function isBehindClosing(
   }
   const detail = `${intake.log.name} goes on with ${awaited.join(", ")}, not read to the end yet`;
   const why = "closing" as const;
-  observe(intake, { saw: "limit", why, detail, forMs: LOOK_AGAIN_MS, waitedMs: 0 }, monoMs);
+  observe(intake, { saw: "limit", why, detail, forMs: CLOSING_LOOK_MS, waitedMs: 0 }, monoMs);
   return true;
 }
 
