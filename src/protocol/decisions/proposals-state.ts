@@ -193,7 +193,7 @@ function dropTopic(state: ProposalsState, topic: Topic): void {
     for (const line of lines) {
       const key = proposalKey(line.id, log, line.chained);
       // A line of an outbox may be in a thread of a closed log, too.
-      if (state.proposals.get(key)?.topic === topic.key) forget(state, key);
+      if (state.proposals.get(key)?.log === log) forget(state, key);
       forgetLine(state.names, log, line.id);
     }
   }

@@ -97,9 +97,9 @@ describe("what config accept shows", () => {
       "limits.proposal_hours: 24 → 6",
       'domains["docs"]: a owns "docs/**", "*.md" → b owns "docs/**"',
       'domains["old"]: b owns "old/**" → (none)',
+      "layout.closed: (none) → a_to_b",
       "left[c]: (none) → left at 1970-01-01T00:00:01.000Z after c_to_a line 3; a member since 1970-01-01T00:00:02.000Z, from no line",
       "members_changed_by: (none) → abc",
-      "layout.closed: (none) → a_to_b",
       'domains["new"]: (none) → a owns no paths',
       "WEAKER: lines that had to be signed would be taken unsigned",
     ]);
