@@ -137,7 +137,7 @@ function closedBy(message: AdmittedMessage, { closing }: LogAdmission): LogAdmis
 
 function forked({ message, log, chain, receivedAtMs }: LineInLog, { detail: words }: Problem) {
   const { head } = chain;
-  const before = head === undefined ? "" : ` (the chain stood at line ${head.seq}, ${head.id})`;
+  const before = head === undefined ? "" : ` (the chain ended at line ${head.seq}, ${head.id})`;
   const detail = `${log.name}: ${words}; the line is ${message.id}${before}`;
   log.held = { cause: "log_forked", detail, sinceMs: receivedAtMs };
   // Any program can copy it: once the operator has decided, a copy does not hold the author again.

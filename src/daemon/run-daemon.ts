@@ -104,6 +104,7 @@ async function run(options: DaemonOptions, log: Pino, manager: ServiceManager): 
     run: runHook,
     log,
   });
+  // The stop hook is made before the ticker, which `serve` puts here.
   const looks = { soon: (): void => undefined };
   const link = remoteLink();
   const stopHook = makeStopHook({

@@ -13,6 +13,7 @@ import {
 } from "../../transport/transport-settings.ts";
 import { buildGit } from "./build-git.ts";
 import { joinTransport, type JoinedTransport } from "./join-transport.ts";
+import { MINUTE_MS } from "../../wire/durations.ts";
 
 /** The transport of a daemon, if its operator has set one up on this machine. Spec 5. */
 export interface DaemonTransport {
@@ -66,7 +67,7 @@ interface Opened extends JoinedTransport {
 }
 
 /** A command that closes it for a change opens it again; one that died does not. */
-const CLOSED_LIMIT_MS = 60_000;
+const CLOSED_LIMIT_MS = MINUTE_MS;
 
 /** Throws DeaddropError ("config") when the settings cannot be read. */
 export function openTransport(needs: TransportNeeds): DaemonTransport {

@@ -40,7 +40,7 @@ export function mayClaim({ from }: Claim, env: Env): boolean {
   return acceptsType(authorTier(env, from) ?? undefined, "claim");
 }
 
-/** What each owner says whose domain the claim touches; its author needs nobody's word for its own. */
+/** What each owner says whose domain the claim touches; its author needs no grant for its own domain. */
 export function grantsOf({ paths, from, answers }: Claim, domains: Domains): Grant[] {
   return [...domains]
     .filter(([, domain]) => domain.owner !== from && touches(domain, paths))
@@ -100,7 +100,7 @@ function didKnow(
 }
 
 type Pair = readonly [pattern: string, other: string];
-/** Patterns never change, and to compare them is the dear part. */
+/** Patterns never change, and comparing them costs most. */
 const known = new WeakMap<Claim, WeakMap<Claim, readonly Pair[]>>();
 
 /** The patterns of both that have a path in common. */

@@ -1,6 +1,6 @@
-import { readersOf } from "../logs/coverage.ts";
 import { logsBefore } from "../../wire/layout.ts";
 import { authorHolds } from "../logs/author-holds.ts";
+import { coveringLogs } from "../logs/coverage.ts";
 import { beatsFrom, coveredAt, hasLostBeats } from "../logs/covering-beats.ts";
 import type { BeatMark } from "../logs/logs-state.ts";
 import { knownLine } from "../logs/known-lines.ts";
@@ -104,7 +104,7 @@ function rivalLogs({ layout }: Case, proposal: Proposal, ack: TopicLine): readon
     const log = layout.logs.get(proposal.log);
     const before = log === undefined ? [] : logsBefore(layout, log);
     const logs = [proposal.log, ...before.map(({ name }) => name)];
-    return logs.flatMap((name) => readersOf(layout, name)).map(({ name }) => name);
+    return logs.flatMap((name) => coveringLogs(layout, name)).map(({ name }) => name);
   }
   const [party, ...more] = proposal.required;
   return party === undefined || more.length > 0 ? [] : [answerLogName(layout, proposal, party)];

@@ -5,7 +5,7 @@ import { dueOf } from "../due.ts";
 import type { Env } from "../env.ts";
 import type { LineEvent } from "../events.ts";
 import { asContinued } from "../logs/continued.ts";
-import { readersOf } from "../logs/coverage.ts";
+import { coveringLogs } from "../logs/coverage.ts";
 import { isBeatOf } from "../logs/covering-beats.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import { asksForLayout } from "./proposal.ts";
@@ -76,7 +76,7 @@ function takeContinued(
   const { correlationId } = event.message;
   const key = topicKey(env.layout, event.log, correlationId);
   const known = state.topics.get(key);
-  const readers = readersOf(env.layout, event.log);
+  const readers = coveringLogs(env.layout, event.log);
   const mayBegin = readers.some(({ name }) => logs.get(name)?.closing === undefined);
   if (known === undefined && !mayBegin) return [];
   const topic = known ?? newTopic(key, correlationId);

@@ -194,7 +194,7 @@ export function pruneMarks(state: LogsState, layout: Layout, name: string): void
   const log = state.get(name);
   if (log === undefined) return;
   let base = Infinity;
-  for (const reader of readersOf(layout, name)) {
+  for (const reader of coveringLogs(layout, name)) {
     const coverage = state.get(reader.name)?.covers.get(name);
     base = Math.min(base, coverage === undefined ? 0 : covered(coverage));
   }
@@ -207,7 +207,7 @@ export function pruneMarks(state: LogsState, layout: Layout, name: string): void
 }
 
 /** The logs whose beats may cover that log. */
-export function readersOf(layout: Layout, name: string): Log[] {
+export function coveringLogs(layout: Layout, name: string): Log[] {
   const log = layout.logs.get(name);
   if (log === undefined) return [];
   return layout.roster.flatMap((handle) => answerLog(layout, log, handle) ?? []);

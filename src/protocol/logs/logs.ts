@@ -7,7 +7,7 @@ import { textField } from "../body.ts";
 import type { ChainMark, LogsState, LogState, BeatMark } from "./logs-state.ts";
 import { claim, judgeWaiting, nameRefused, openCoverage, pruneMarks } from "./coverage.ts";
 import { asContinued } from "./continued.ts";
-import { advertisedCadence, counted, parseHeads, statesHeads, type Head } from "./heads.ts";
+import { promisedCadence, counted, parseHeads, statesHeads, type Head } from "./heads.ts";
 import { isFolded, type CoreEvent, type LineEvent, type ResetLog } from "../events.ts";
 import type { Env } from "../env.ts";
 
@@ -153,7 +153,7 @@ function addBeat(state: LogsState, log: LogState, event: LineEvent, layout: Layo
     timestampMs: message.timestampMs,
     at: event.at,
     live: event.live,
-    cadenceMs: advertisedCadence(message.body, message.timestampMs),
+    cadenceMs: promisedCadence(message.body, message.timestampMs),
     heads,
     state: textField(message.body, "state")?.slice(0, MAX_STATE_TEXT),
     refusedByUs: event.refused !== undefined,
