@@ -101,8 +101,15 @@ describe("any talk of a pair that moves", () => {
         const one = steps.map((step) =>
           step.verb === "proposes" || step.verb === "reverts" ? { ...step, agent: "a" } : step,
         );
-        // Heads that leave lines out would leave out others where the move adds its own lines.
-        const all = one.map((step) => ({ ...step, behind: 0, wrong: false, refuses: null }));
+        // A wire with agents that do not chain does not move, and only they ack without a name. Heads that
+        // leave lines out would leave out others where the move adds its own lines.
+        const all = one.map((step) => ({
+          ...step,
+          behind: 0,
+          wrong: false,
+          refuses: null,
+          bare: false,
+        }));
         const said = scriptOf(all, ROSTER, true).map((step) => withAllHeads(step));
         const ends = (kind: "pairwise" | "moving", lines: readonly string[]): string[] => {
           const script = new OutcomeScript(kind, ROSTER, lines);
