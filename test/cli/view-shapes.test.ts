@@ -49,6 +49,7 @@ const TYPES = {
   "incident resolve": answer,
   "key show": view("keys"),
   "member list": view("members"),
+  layout: view("layout"),
   notices: view("agent_notices"),
   "peer show": view("holds"),
   peers: view("peers"),
@@ -341,6 +342,9 @@ const RARE = [
     "inbox.refs",
     "key show.earlier",
     "key show.since",
+    "layout.closed",
+    "layout.pairs[].proposal_id",
+    "layout.unchained",
   ],
   ...["peers[].trusts_us", "peers[].waits", "status.peers[].trusts_us", "status.peers[].waits"],
   ...["proposals[].replaced_by", "thread[].proposals[].replaced_by"],
@@ -389,6 +393,7 @@ async function lookAround(scene: Scene): Promise<void> {
   await scene.asks("incident notices", "forge");
   await scene.asks("notices", "forge");
   await scene.asks("member list", "forge");
+  await scene.asks("layout", "forge");
   await scene.asks("check", "forge", "src/api/client.ts", "docs/a.md");
   await scene.asks("search", "forge", "plan");
   for (const message of jsonLines(await scene.run("scribe", "inbox")) as Views["inbox"]) {

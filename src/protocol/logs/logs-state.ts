@@ -13,6 +13,10 @@ export interface LogState {
   lines: number;
   /** The last line that its author signed and that is no heartbeat. */
   said?: number;
+  /** Of a closed log: the outbox that goes on with it; beats there are beats here too. Spec 1.6. */
+  into?: string;
+  /** Of a closed log, once we hold it: the line that has closed it. */
+  closing?: ChainMark;
   /** Lines among them that its author did not sign. */
   foreign: number;
   /**

@@ -1,4 +1,4 @@
-import { ownLogs } from "../../wire/layout.ts";
+import { openLogs, ownLogs } from "../../wire/layout.ts";
 import { firstLineNow, type LogPlace } from "../../wire/roster/members.ts";
 import { parseTimestamp } from "../../wire/timestamp.ts";
 import { proposalsById } from "../decisions/proposals-state.ts";
@@ -110,7 +110,8 @@ function leavings({ farewells }: MembersState, held: LogsState, env: Env): Known
   return layout.members.flatMap((handle): KnownChange[] => {
     const logs = lastLinesHeld(held, env, handle);
     const last: Farewell[] = [];
-    for (const { name, addressee } of ownLogs(layout, handle)) {
+    // A closed log has ended already; what is written to none any more ends where we hold it.
+    for (const { name, addressee } of openLogs(layout, handle)) {
       const farewell = farewells.get(name);
       const isNow =
         farewell?.from === handle && farewell.line >= firstLineNow(layout.left, handle, name);
