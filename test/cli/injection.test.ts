@@ -232,6 +232,7 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
     ["skills", "validate", EVIL],
   ],
   bench: [["bench", "skills", "--exec", EVIL, "--tasks", EVIL]],
+  layout: [["layout"], ["layout", "outbox"], ["layout", "accept", "--yes", "--reason", EVIL]],
   transport: [
     ["transport", "status"],
     ["transport", "switch", EVIL, "--yes", "--reason", EVIL],
