@@ -3,7 +3,8 @@ import { applyMembership } from "../../../src/agent/config/change-members.ts";
 import type { MemberChangeView } from "../../../src/api/views.ts";
 import { membershipOf, placesOf } from "../../../src/cli/members/accept.ts";
 import { savePinned } from "../../../src/storage/private/private-store.ts";
-import type { SimulatedWire } from "./simulated-wire.ts";
+import type { MemberAction } from "../../../src/protocol/members/member-changes.ts";
+import type { PlainDraft, SimulatedWire } from "./simulated-wire.ts";
 
 /** An operator applies the change of members that is due; answers what it was. */
 export async function accept(wire: SimulatedWire, who: string): Promise<MemberChangeView> {
@@ -37,52 +38,54 @@ export async function takeConfig(wire: SimulatedWire, who: string): Promise<void
   await wire.settle();
 }
 
-/** A member proposes that an agent joins, and the others agree. */
-export async function letIn(
+/** A member proposes that an agent joins, or comes back, and the others agree. */
+export function letIn(
   wire: SimulatedWire,
   by: string,
   others: readonly string[],
   newcomer: string,
 ): Promise<string> {
-  const { changed_by: after, roster } = await wire.agent(by).view("members", undefined);
-  const held = roster.find(({ handle }) => handle === newcomer)?.held;
-  const first =
-    held === undefined
-      ? {}
-      : {
-          first: Object.fromEntries(
-            Object.entries(held).map(([log, { lines, seq }]) => [
-              log,
-              { lines: lines + 1, seq: (seq ?? 0) + 1, event_id: null },
-            ]),
-          ),
-        };
-  return agree(wire, by, others, { action: "add_member", member: newcomer, after, ...first });
+  return agree(wire, by, others, "add_member", newcomer);
 }
 
 /** A member proposes that another one leaves, and the others agree. */
-export async function putOut(
+export function putOut(
   wire: SimulatedWire,
   by: string,
   others: readonly string[],
   member: string,
 ): Promise<string> {
+  return agree(wire, by, others, "remove_member", member);
+}
+
+/** The proposal of a change of members, as `deaddrop member` writes it. */
+export async function lineOfChange(
+  wire: SimulatedWire,
+  by: string,
+  required: readonly string[],
+  action: MemberAction,
+  member: string,
+): Promise<PlainDraft> {
   const { changed_by: after, roster } = await wire.agent(by).view("members", undefined);
-  const last = roster.find(({ handle }) => handle === member)?.held;
-  return agree(wire, by, others, { action: "remove_member", member, after, last });
+  const held = roster.find(({ handle }) => handle === member)?.held ?? {};
+  const first = Object.entries(held).map(([log, { lines, seq }]) => [
+    log,
+    { lines: lines + 1, seq: (seq ?? 0) + 1, event_id: null },
+  ]);
+  const places =
+    action === "add_member" ? { first: Object.fromEntries(first) as object } : { last: held };
+  const body = { action, member, after, required: [...required], ...places };
+  return { to: [...required], type: "proposal", subject: "members", body, ackRequired: true };
 }
 
 async function agree(
   wire: SimulatedWire,
   by: string,
   others: readonly string[],
-  body: object,
+  action: MemberAction,
+  member: string,
 ): Promise<string> {
-  const required = [...others];
-  const id = await wire.send(by, {
-    ...{ to: required, type: "proposal", subject: "members" },
-    ...{ body: { ...body, required }, ackRequired: true },
-  });
+  const id = await wire.send(by, await lineOfChange(wire, by, others, action, member));
   await wire.pass(5_000);
   for (const other of others) {
     const { correlation_id: correlationId } = await wire.agent(other).view("resolve_id", { id });
