@@ -9,6 +9,7 @@ import {
   type LogAdmission,
   type SavedLogAdmission,
 } from "../../src/admission/log-admission.ts";
+import { NOBODY_LEFT, type Absences } from "../../src/wire/roster/members.ts";
 import { judge } from "../../src/admission/judge.ts";
 import { parseTrustFile } from "../../src/trust/trust-file.ts";
 import type { Peer, PinnedKey } from "../../src/trust/store.ts";
@@ -28,8 +29,15 @@ export interface Situation {
   readonly otherAddressees: readonly string[];
   /** Which line of the chain has closed the log. */
   readonly closedBy: number | undefined;
+  /** After which line of the chain its author left, and with which it came back. */
+  readonly left: LeftPlan | undefined;
   readonly fresh: LogAdmission;
   readonly saved: SavedLogAdmission;
+}
+
+interface LeftPlan {
+  readonly after: number;
+  readonly back?: number;
 }
 
 const LOG = "alice_to_bob";
@@ -76,7 +84,15 @@ interface Plan {
   readonly shown?: readonly number[];
   readonly mayBeginLate?: boolean;
   readonly closedBy?: number;
+  readonly left?: LeftPlan;
   readonly receivedAtMs?: number;
+}
+
+function leftBy(left: LeftPlan | undefined): Absences {
+  if (left === undefined) return NOBODY_LEFT;
+  const at = (seq: number) => new Map([[LOG, { lines: seq, seq, eventId: undefined }]]);
+  const back = left.back === undefined ? undefined : { atMs: NOON_MS, logs: at(left.back) };
+  return new Map([["alice", [{ atMs: NOON_MS, logs: at(left.after), back }]]]);
 }
 
 function situation(name: string, plan: Plan): Situation {
@@ -85,7 +101,7 @@ function situation(name: string, plan: Plan): Situation {
   const log = layout.logs.get(source.log ?? LOG);
   if (log === undefined) throw new Error(`no log ${source.log}`);
   const store = { version: 1, peers: peers(plan.peer, plan.pinnedAt) };
-  const ctx = context({ wireId: "w1", store, ...plan.ctx });
+  const ctx = context({ wireId: "w1", store, left: leftBy(plan.left), ...plan.ctx });
   const fresh = newLogAdmission(log, layout, 1);
   const state = newLogAdmission(log, layout, 1);
   if (plan.mayBeginLate === true) acceptFromHere(state);
@@ -106,6 +122,7 @@ function situation(name: string, plan: Plan): Situation {
     source,
     ctx,
     closedBy: plan.closedBy,
+    left: plan.left,
     shown,
     receivedAtMs: plan.receivedAtMs ?? NOON_MS + 40 * 86_400_000,
     mayBeginLate: plan.mayBeginLate ?? false,
@@ -126,6 +143,12 @@ export const SITUATIONS: readonly Situation[] = [
     closedBy: 5,
     peer: { allowUnchained: true },
   }),
+  situation("a log whose author has left", {
+    shown: [1, 2, 3],
+    left: { after: 3 },
+    peer: { allowUnchained: true },
+  }),
+  situation("a log whose author has come back", { shown: [1, 2], left: { after: 2, back: 5 } }),
   situation("an empty log that may begin late", { mayBeginLate: true }),
   situation("a wire without an id", { ctx: { wireId: undefined } }),
   situation("a line without a place", {
