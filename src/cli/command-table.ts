@@ -92,6 +92,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       entry("plan", "plans", () => import("./commands/tools/plan.ts")),
       entry("report", "their reports", () => import("./commands/tools/report.ts")),
       entry("skills", "skills", () => import("./commands/tools/skills.ts")),
+      entry("bench", "how tools do", () => import("./commands/tools/bench.ts")),
       entry("run", "run one, joined", () => import("./commands/tools/run.ts")),
       entry("hook", "what it runs", () => import("./commands/tools/hook.ts")),
       entry("mcp", "tools for agents", () => import("./commands/tools/mcp.ts")),

@@ -228,9 +228,11 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
     ["skills", "bump", EVIL, EVIL, "--note", EVIL],
     ["skills", "prompt", EVIL],
     ["skills", "import", EVIL],
+    ["skills", "hooks", "install", EVIL],
     ["skills", "validate", EVIL],
   ],
   layout: [["layout"], ["layout", "outbox"], ["layout", "accept", "--yes", "--reason", EVIL]],
+  bench: [["bench", "skills", "--exec", EVIL, "--tasks", EVIL]],
   transport: [
     ["transport", "status"],
     ["transport", "switch", EVIL, "--yes", "--reason", EVIL],

@@ -86,6 +86,7 @@ const NO_VIEW = [
   ...[
     "archive",
     "backup",
+    "bench",
     "canonical",
     "card",
     "completion",
