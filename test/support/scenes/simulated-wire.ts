@@ -391,8 +391,8 @@ export class SimulatedWire {
   }
 
   #correlationIds(): string[] {
-    const layout = makeLayout(this.#options.layout ?? "pairwise", this.roster);
-    return [...layout.logs.values()].flatMap(({ path }) =>
+    const paths = this.#written.filter((path) => this.disk.lookUp(path) !== undefined);
+    return paths.flatMap((path) =>
       this.lines(path).flatMap((line) => {
         const parsed = parseMessage(Buffer.from(line));
         return parsed.ok ? [parsed.message.correlationId] : [];
