@@ -109,7 +109,7 @@ is_checkout() {
     grep -q '"name": "deaddrop"' "$1/package.json"
 }
 
-# Sets SOURCE: the checkout that this script stands in, or a fresh clone of the pinned release.
+# Sets SOURCE: the checkout that holds this script, or a fresh clone of the pinned release.
 find_source() {
   here=$(cd "$(dirname "$0")" 2>/dev/null && pwd) || here=
   if [ -n "$here" ] && [ -f "$here/install.sh" ] && is_checkout "$here"; then
@@ -196,7 +196,7 @@ link_is_checkout() {
   esac
 }
 
-# True when nothing, or a link of ours, stands where the command goes.
+# True when nothing, or a link of ours, is where the command goes.
 link_is_ours() {
   if [ -L "$LINK" ]; then
     link_is_installed || link_is_checkout

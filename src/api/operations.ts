@@ -114,8 +114,10 @@ interface Operation<Args, Answer> {
 /**
  * Everything that can be asked of an agent, by its name on the socket. The daemon's requests, its
  * clients and direct use all follow from this table. Spec 4.2.
+ *
+ * @internal
  */
-const OPERATIONS = {
+export const OPERATIONS = {
   send: operation({
     parse: parseDrafts,
     run: (service, { drafts, key }) =>
@@ -245,7 +247,7 @@ export function askDirectly(service: Service): Ask {
 
 const STAYS: Asker = { gone: new AbortController().signal };
 
-/** What an operator may ask of a transport, besides how it does. */
+/** Throws DeaddropError ("storage") where no daemon keeps sessions. */
 function sessionsOf({ sessions }: Service): SessionRegistry {
   if (sessions !== undefined) return sessions;
   throw new DeaddropError("storage", "no daemon runs", {

@@ -17,6 +17,7 @@ import type { ObligationView, ThreadOutline } from "../protocol/threads/threads-
 import type { UnownedLogs } from "../storage/unowned-logs.ts";
 import type { Tier } from "../trust/tiers.ts";
 import type { GrowthView } from "./growth.ts";
+import type { LayoutView } from "../protocol/logs/layout-change.ts";
 import type { HoldsView, LogWaitView } from "./holds.ts";
 import type { InboxMessage, InboxPage, InboxQuery, SearchPage, ThreadMessage } from "./messages.ts";
 import type { RoundView } from "./rounds.ts";
@@ -204,6 +205,7 @@ export interface Views {
   notices: NoticeView[];
   agent_notices: AgentNoticeView[];
   holds: HoldsView;
+  layout: LayoutView;
   safe_mode: SafeMode | null;
   receipt: { receipts: ReceiptView[] };
   stats: StatsView;
@@ -244,6 +246,7 @@ export interface ViewArgs {
   notices: undefined;
   agent_notices: { unread?: boolean };
   holds: { peer: string };
+  layout: undefined;
   safe_mode: undefined;
   receipt: { event_id: string };
   stats: undefined;

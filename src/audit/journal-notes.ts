@@ -143,7 +143,7 @@ function parsedEntry(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(bytes).toString("utf8"));
   } catch {
-    return undefined; // damaged: the line's own timestamp stands in
+    return undefined; // damaged: the line's own timestamp is used
   }
 }
 
@@ -155,7 +155,7 @@ function beginnings(value: unknown): { log: string; lines: number }[] {
   );
 }
 
-/** Lines of others are gone from the log: the lines that follow stand so many places higher. */
+/** Lines of others are gone from the log: the lines that follow have numbers that much higher. */
 function recount(value: unknown): { log: string; earlier: number } | undefined {
   const { event } = (value ?? {}) as { event?: { kind?: unknown; log: string; earlier: number } };
   return event?.kind === "recounted" ? event : undefined;

@@ -10,8 +10,21 @@ export interface Unanswered {
   readonly begun: boolean;
 }
 
-/** Operations that change nothing, whether they are done or not. */
-const READING: ReadonlySet<string> = new Set(["view", "tick"]);
+/**
+ * Operations that change nothing that a person would have to look for. A test holds them against the
+ * table of operations, which a command does not load.
+ *
+ * @internal
+ */
+export const READING: ReadonlySet<string> = new Set([
+  "answered",
+  "await_wake",
+  "rounds",
+  "sessions",
+  "tick",
+  "view",
+  "wait",
+]);
 
 /**
  * What to tell a person whose daemon is silent: who it is, what was done, what to do. `what` it did,

@@ -4,6 +4,7 @@ import type { Logger } from "../agent/session/world.ts";
 import { DeaddropError } from "../api/errors.ts";
 import type { AgentConfig } from "../agent/config/agent-config.ts";
 import type { Queue } from "../agent/session/queue.ts";
+import { HOUR_MS, MINUTE_MS } from "../wire/durations.ts";
 
 /**
  * How often all cards are looked at, whatever the watcher says: with each safety poll, and no more
@@ -13,13 +14,13 @@ const CARDS_EVERY_MS = 25_000;
 /** A card that is written again and again is looked at no more often than this. */
 const CARDS_REST_MS = 1_000;
 /** Files that have not changed are read again after so long: a card may not be valid yet. */
-const ALL_CARDS_MS = 600_000;
+const ALL_CARDS_MS = 10 * MINUTE_MS;
 
 /**
  * A card that changes again and again does not fill the log: the changes of one peer's are logged
  * no more often than this.
  */
-const TOLD_EVERY_MS = 3_600_000;
+const TOLD_EVERY_MS = HOUR_MS;
 
 /** What a look at the cards of the peers has found or done. */
 export interface Meeting {

@@ -104,6 +104,7 @@ async function run(options: DaemonOptions, log: Pino, manager: ServiceManager): 
     run: runHook,
     log,
   });
+  // The stop hook is made before the ticker, which `serve` puts here.
   const looks = { soon: (): void => undefined };
   const link = remoteLink();
   const stopHook = makeStopHook({
@@ -145,9 +146,7 @@ async function serve(
     pollMs: filesystem.events ? SAFETY_POLL_MS : SAFETY_POLL_WITHOUT_EVENTS_MS,
     alive: () => {
       manager.alive();
-      waiters.rounded();
-      sessions.rounded();
-      cards?.rounded();
+      for (const each of [waiters, sessions, transport, cards]) each?.rounded();
     },
     aliveEveryMs: manager.watchdogEveryMs,
   });
@@ -205,10 +204,16 @@ function watchLogs(
   return watchWire(wireDir, options, changed);
 }
 
-/** Whether that is the name of one of our logs. */
-function ownNames({ place }: Agent): (name: string | undefined) => boolean {
-  const names = new Set(ownLogs(place.layout, place.handle).map(({ path }) => basename(path)));
-  return (name) => name !== undefined && names.has(name);
+/** Whether that is the name of one of our logs: of others, where the layout has changed. */
+function ownNames(agent: Agent): (name: string | undefined) => boolean {
+  const namesOf = ({ layout, handle }: Agent["place"]): Set<string> =>
+    new Set(ownLogs(layout, handle).map(({ path }) => basename(path)));
+  let { place } = agent;
+  let names = namesOf(place);
+  return (name) => {
+    if (place !== agent.place) names = namesOf((place = agent.place));
+    return name !== undefined && names.has(name);
+  };
 }
 
 function calendarWork(

@@ -3,7 +3,7 @@ import { MINUTE_MS } from "../wire/durations.ts";
 import { shellWord } from "../wire/quote.ts";
 import { shortId } from "./short-id.ts";
 
-/** It stands before all that is put before a model unasked: some tools show it as the user's words. */
+/** What begins every text that a model gets without asking: some tools show it as the user's words. */
 const MARK = "[deaddrop, an automatic notice, not written by the user]";
 const MAX_HANDLES = 8;
 const MAX_IDS = 5;

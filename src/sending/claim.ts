@@ -2,9 +2,9 @@ import type { Client } from "../api/client.ts";
 import { DeaddropError } from "../api/errors.ts";
 import type { ClaimForecast, ClaimView } from "../api/views.ts";
 import { shortId } from "../framing/short-id.ts";
-import { claimProblem, type ClaimMode } from "../protocol/claims/claim-line.ts";
+import { claimProblem, MAX_CLAIM_TTL_MS, type ClaimMode } from "../protocol/claims/claim-line.ts";
 import { isOver } from "../protocol/claims/claims-view.ts";
-import { DAY_MS, SECOND_MS } from "../wire/durations.ts";
+import { SECOND_MS } from "../wire/durations.ts";
 import type { JsonObject } from "../wire/json/json-value.ts";
 import { MIN_ID_PREFIX } from "../wire/limits.ts";
 import { quote } from "../wire/quote.ts";
@@ -57,7 +57,7 @@ export async function prepareClaim(client: Client, about: Claim): Promise<Prepar
 function lifetime(span: string | undefined): JsonObject {
   if (span === undefined) return {};
   const spanMs = timeSpan(span) ?? 0;
-  if (spanMs > 0 && spanMs <= DAY_MS) return { ttl_seconds: spanMs / SECOND_MS };
+  if (spanMs > 0 && spanMs <= MAX_CLAIM_TTL_MS) return { ttl_seconds: spanMs / SECOND_MS };
   throw new DeaddropError("usage", `${quote(span)} is no span of time up to a day`, {
     hint: "give how long the claim lasts: 30m, 4h; 24h at most",
   });

@@ -63,26 +63,26 @@ export const SETTINGS: readonly Setting[] = [
     kind: "number",
     byDefault: DEFAULT_SETTINGS.hooks.runsPerHour,
     about:
-      "So many runs of hooks begin within an hour. What comes after them waits for the next run.",
+      "How many runs of hooks may begin within an hour. What comes after them waits for the next run.",
   },
   {
     key: "wake.per_hour",
     kind: "number",
     byDefault: DEFAULT_SETTINGS.wake.inAll,
     about:
-      "So often within an hour sessions of coding tools are woken for mail, or asked to go on at the end of a turn (docs/agents.md). 0: never. Each peer keeps a share of it.",
+      "How often within an hour sessions of coding tools are woken for mail, or asked to go on at the end of a turn (docs/agents.md). 0: never. Each peer keeps a share of it.",
   },
   {
     key: "wake.per_peer",
     kind: "number",
     byDefault: DEFAULT_SETTINGS.wake.perPeer,
-    about: "So often of these for the messages of one peer.",
+    about: "The same for the messages of one peer.",
   },
   {
     key: "wake.per_thread",
     kind: "number",
     byDefault: DEFAULT_SETTINGS.wake.perThread,
-    about: "So often of these for the messages of one thread.",
+    about: "The same for the messages of one thread.",
   },
   {
     key: "wake.quiet",

@@ -100,7 +100,6 @@ export interface AgentPaths {
   readonly overrides: string;
   /** There while a restore is under way, or was interrupted. */
   readonly restoring: string;
-  /** In the private folder itself, however long its path is (private/socket-folder.ts). */
   /** The collaboration rounds that the daemon watches for its agent. Spec 6.3. */
   readonly rounds: string;
   /** Of which of their turns it has told. */
@@ -108,6 +107,7 @@ export interface AgentPaths {
   /** The bare repository of the git transport, and what was last seen of its remote. Spec 5.2. */
   readonly repository: string;
   readonly seenRemote: string;
+  /** In the private folder itself, however long its path is (private/socket-folder.ts). */
   readonly socket: string;
 }
 

@@ -29,14 +29,14 @@ export function pin(store: TrustStore, handle: string, key: Uint8Array, at: stri
   if (known?.active === true) return { ok: true, store };
   if (peer !== undefined && peer.keys.length > 0) {
     return refused(
-      `${handle} has a pinned key already (${peer.keys.map((k) => k.keyId).join(", ")}), and a pin is never replaced; a further key needs the operator's word or a rotation signed with the old key`,
+      `${handle} has a pinned key already (${peer.keys.map((k) => k.keyId).join(", ")}), and a pin is never replaced; a further key needs the operator's decision or a rotation signed with the old key`,
     );
   }
   return acceptKey(store, handle, key, at);
 }
 
 /**
- * Adds a key beside those that are pinned: the operator's word, or a rotation signed with the old
+ * Adds a key beside those that are pinned: the operator's decision, or a rotation signed with the old
  * key, known behind it. The tier stays. Spec 2.2, 2.5.
  */
 export function acceptKey(
@@ -194,7 +194,7 @@ export function setMayBeUnsigned(
 }
 
 /**
- * Sets the tier on the operator's word: any step up or down, but TRUSTED is reached only from
+ * Sets the tier on the operator's decision: any step up or down, but TRUSTED is reached only from
  * ATTESTED. Spec 2.3.
  *
  * @param unsigned the operator knows that this agent has no key and signs nothing (spec 1.5, v2.0)

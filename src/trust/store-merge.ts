@@ -46,7 +46,7 @@ function joinPeer(here: Peer, older: Peer): Peer {
     held: here.held ?? older.held,
     allowUnchained: here.allowUnchained && older.allowUnchained,
     mayBeUnsigned: here.mayBeUnsigned && older.mayBeUnsigned,
-    keys: joinKeys(here.keys, older.keys, "stands beside"),
+    keys: joinKeys(here.keys, older.keys, "is beside"),
     extra: { ...older.extra, ...here.extra },
   };
 }
@@ -57,7 +57,7 @@ function isBelow(a: Tier | undefined, b: Tier | undefined): boolean {
   return compareTiers(a, b) < 0;
 }
 
-type Joining = "succeeds" | "stands beside";
+type Joining = "succeeds" | "is beside";
 
 function joinKeys(
   here: readonly PinnedKey[],
@@ -74,5 +74,5 @@ function joinKeys(
     return known.active ? key : known;
   });
   const rest = here.filter((key) => sameIn(other, key) === undefined);
-  return [...joined, ...rest.filter(({ active }) => how === "stands beside" || !active)];
+  return [...joined, ...rest.filter(({ active }) => how === "is beside" || !active)];
 }

@@ -6,10 +6,10 @@ export interface KeyEnd {
   readonly id: string;
 }
 
-/** An Ed25519 public key that we believe to be that agent's. Spec 2.1. */
 /** A key older than this is due to be changed. Spec 2.5. */
 export const MAX_KEY_AGE_DAYS = 180;
 
+/** An Ed25519 public key that we believe to be that agent's. Spec 2.1. */
 export interface PinnedKey {
   readonly keyId: string;
   /** 32 bytes, canonical and not of small order. */

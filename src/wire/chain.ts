@@ -34,7 +34,7 @@ export type ChainLine = Pick<Message, "version" | "id" | "log" | "seq" | "prev">
 /**
  * What a line is to its log. Spec 1.6.
  * - `first`: the first chained line; `startsAt` above 1 means that the log needs its archive or the
- *   operator's word.
+ *   operator's decision.
  * - `next`: follows the head.
  * - `duplicate`: is known already.
  * - `gap`: lines `from` to `to` before it are missing.

@@ -57,7 +57,7 @@ export interface Composed {
 }
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
-const NOT_UNICODE = "the text is not valid Unicode: a surrogate stands alone";
+const NOT_UNICODE = "the text is not valid Unicode: it has a lone surrogate";
 /** Room for what is added to a draft: identity, chain, signature. */
 const ENVELOPE_BYTES = 4_096;
 

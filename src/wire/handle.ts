@@ -47,7 +47,7 @@ export function rosterProblems(roster: readonly string[]): string[] {
     } else if (WINDOWS_DEVICE.test(handle)) {
       problems.push(`${where} is a reserved name on Windows; choose another handle`);
     } else if (twin === handle) {
-      problems.push(`${where} stands in the roster twice`);
+      problems.push(`${where} is in the roster twice`);
     } else if (twin !== undefined) {
       problems.push(
         `${where} differs from ${quote(twin, 128)} only in case; choose another handle`,

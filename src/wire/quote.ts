@@ -42,5 +42,5 @@ export function quotedWord(word: string): string {
 
 /** The same, without quotes where it needs none. */
 export function shellWord(word: string): string {
-  return /^[\w./:@%+=-]+$/u.test(word) ? word : quotedWord(word);
+  return /^[\w./:,@%+=-]+$/u.test(word) ? word : quotedWord(word);
 }

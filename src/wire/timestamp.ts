@@ -1,6 +1,9 @@
+import { DAY_MS, MINUTE_MS } from "./durations.ts";
+
 /** At most 44 characters. */
 const SHAPE = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,18})?)?(?:Z|[+-]\d\d(?::?\d\d)?)$/;
-const MS_PER_MINUTE = 60_000;
+/** A last line further ahead of the clock than this is not followed by the next one. Spec 1.2. */
+export const FAR_AHEAD_MS = MINUTE_MS;
 
 /**
  * Milliseconds since 1970 of an ISO-8601 date and time with an offset or `Z`, with microseconds as
@@ -37,7 +40,7 @@ function midnight(year: number, month: number, day: number): number {
   return Date.UTC(year + 400, month - 1, day) - MS_PER_400_YEARS;
 }
 
-const MS_PER_400_YEARS = 146_097 * 86_400_000;
+const MS_PER_400_YEARS = 146_097 * DAY_MS;
 
 /** Minutes east of UTC; undefined when no clock shows them. */
 function offsetMinutes(text: string): number | undefined {
@@ -74,7 +77,7 @@ export function formatMicros(micros: number): string {
 
 /**
  * The timestamp of our next line: the clock, but later than our last one, except when that one is
- * more than 60 s ahead of the clock, as after a wrong clock was set right; then `seq` orders.
+ * more than `FAR_AHEAD_MS` ahead of the clock, as after a wrong clock was set right; then `seq` orders.
  * Spec 1.2. The clock is `nowMs` whole milliseconds and `nowMicros` (0–999) more.
  */
 export function nextTimestamp(nowMs: number, nowMicros: number, last: string | undefined): string {
@@ -82,6 +85,6 @@ export function nextTimestamp(nowMs: number, nowMicros: number, last: string | u
   const lastMs = last === undefined ? undefined : parseTimestamp(last);
   if (lastMs === undefined) return formatMicros(now);
   const lastMicros = Math.round(lastMs * 1_000);
-  const tooFarAhead = lastMicros - now > MS_PER_MINUTE * 1_000;
+  const tooFarAhead = lastMicros - now > FAR_AHEAD_MS * 1_000;
   return formatMicros(tooFarAhead ? now : Math.max(now, lastMicros + 1));
 }

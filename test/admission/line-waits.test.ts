@@ -67,7 +67,7 @@ describe("a line waits", () => {
       outcome: "wait",
       because: "late",
       detail:
-        "alice_to_bob begins with line 3: lines 1 to 2 are missing, and it needs its archive or the operator's word",
+        "alice_to_bob begins with line 3: lines 1 to 2 are missing, and it needs its archive or the operator's decision",
     });
   });
 

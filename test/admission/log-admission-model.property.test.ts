@@ -156,7 +156,7 @@ class SlowLog {
   }
 }
 
-/** Lines in any order, and now and then the operator's word that what comes next is good. */
+/** Lines in any order, and now and then the operator's decision that what comes next is good. */
 const steps = fc.array(
   fc.oneof(
     { weight: 15, arbitrary: fc.constantFrom(...SAMPLES) },

@@ -67,15 +67,13 @@ test("a log of which nothing has been read knows whom the author's other logs ad
   expect(freshLog()).toEqual({
     ...fresh,
     name: "alice_to_bob",
-    addressee: "bob",
-    otherAddressees: ["carol"],
+    readers: { own: "bob", others: ["carol"] },
   });
   const outbox = makeLayout("outbox", ["alice", "bob"]);
   expect(newLogAdmission(outbox.logs.get("alice")!, outbox, 1)).toEqual({
     ...fresh,
     name: "alice",
-    addressee: undefined,
-    otherAddressees: [],
+    readers: { own: undefined, others: [] },
   });
 });
 
@@ -150,7 +148,7 @@ describe("the chain", () => {
     for (const line of lines) judge(line, log);
     const fork = signV31(linkTo(at(lines, 0), { seq: 3 }));
     const before = idOf(at(lines, 1));
-    const detail = `alice_to_bob: line 3 does not follow line 2; the line is ${idOf(fork)} (the chain stood at line 2, ${before})`;
+    const detail = `alice_to_bob: line 3 does not follow line 2; the line is ${idOf(fork)} (the chain ended at line 2, ${before})`;
     expect(judge(fork, log)).toEqual({
       outcome: "refused",
       reason: "log_forked",
@@ -222,11 +220,11 @@ describe("the chain", () => {
     });
   });
 
-  test("one that begins above 1 waits for its archive or the operator's word", () => {
+  test("one that begins above 1 waits for its archive or the operator's decision", () => {
     const log = freshLog();
     const lines = chain(3);
     const detail =
-      "alice_to_bob begins with line 3: lines 1 to 2 are missing, and it needs its archive or the operator's word";
+      "alice_to_bob begins with line 3: lines 1 to 2 are missing, and it needs its archive or the operator's decision";
     expect(judge(at(lines, 2), log)).toEqual({
       outcome: "wait",
       because: "late",
@@ -242,7 +240,7 @@ describe("the chain", () => {
     expect(judge(at(lines, 0), late)).toMatchObject({ outcome: "accepted", afterGap: false });
   });
 
-  test("an old line in other bytes cannot set the chain back after the operator's word", () => {
+  test("an old line in other bytes cannot set the chain back after the operator's decision", () => {
     const log = freshLog();
     const lines = chain(3);
     for (const line of lines) judge(line, log);
@@ -262,7 +260,7 @@ describe("the chain", () => {
     expect(verdict).toMatchObject({ outcome: "wait", because: "late" });
   });
 
-  test("nor does it fork the chain that began late on the operator's word", () => {
+  test("nor does it fork the chain that began late on the operator's decision", () => {
     const log = freshLog();
     const lines = chain(3);
     for (const line of lines) judge(line, log);
@@ -579,7 +577,7 @@ describe("the checkpoint", () => {
     expect(saveLogAdmission(log, "apart")).toEqual({ ...saved, seen });
   });
 
-  test("keeps a hold, and the operator's word", () => {
+  test("keeps a hold, and the operator's decision", () => {
     const log = freshLog();
     log.held = { cause: "log_forked", detail: "line 3", sinceMs: 1 };
     log.mayBeginLate = true;

@@ -70,7 +70,7 @@ async function digits(): Promise<string> {
     await json("trust", "sas", "forge", "--as", "scribe");
     const look = ["trust", "sas", "scribe", "--as", "forge"];
     const seen = await json<{ digits: string | null; state: string }>(...look);
-    // A key that has changed takes the operator's word.
+    // A key that has changed takes the operator's decision.
     if (seen.state === "changed") await json(...look, "--again", "--yes", "--reason", "a test");
     six = seen.digits;
   }

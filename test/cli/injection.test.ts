@@ -228,8 +228,11 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
     ["skills", "bump", EVIL, EVIL, "--note", EVIL],
     ["skills", "prompt", EVIL],
     ["skills", "import", EVIL],
+    ["skills", "hooks", "install", EVIL],
     ["skills", "validate", EVIL],
   ],
+  bench: [["bench", "skills", "--exec", EVIL, "--tasks", EVIL]],
+  layout: [["layout"], ["layout", "outbox"], ["layout", "accept", "--yes", "--reason", EVIL]],
   transport: [
     ["transport", "status"],
     ["transport", "switch", EVIL, "--yes", "--reason", EVIL],

@@ -182,7 +182,7 @@ describe("trust pin", () => {
     expect(self.stderr).toContain("your own key needs no pin");
   });
 
-  it("believes an unsigned peer by the operator's word", async () => {
+  it("believes an unsigned peer by the operator's decision", async () => {
     await json("init", "--me", "forge", "--peer", "scribe");
     // It has no key and writes no card: the wire is all that it shares with us.
     rmSync(join(machine.wireDir, "trust", "forge.card.json"));

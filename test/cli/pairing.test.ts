@@ -85,7 +85,7 @@ describe("trust sas", () => {
     expect(await rowOf("forge", "scribe")).toEqual({ ...before, pending });
   });
 
-  it("says that a peer has begun again, and gives other digits on the operator's word alone", async () => {
+  it("says that a peer has begun again, and gives other digits on the operator's decision alone", async () => {
     const first = await digits();
     const base = join(machine.root, "config", "inter-agent-deaddrop");
     const wire = readdirSync(base).find((each) => /^[0-9a-f]{16}$/.test(each)) ?? "";

@@ -48,6 +48,7 @@ const TYPES = {
   "incident raise": SENT,
   "incident resolve": answer,
   "key show": view("keys"),
+  layout: view("layout"),
   notices: view("agent_notices"),
   "peer show": view("holds"),
   peers: view("peers"),
@@ -85,6 +86,7 @@ const NO_VIEW = [
   ...[
     "archive",
     "backup",
+    "bench",
     "canonical",
     "card",
     "completion",
@@ -325,6 +327,9 @@ const RARE = [
     "inbox.refs",
     "key show.earlier",
     "key show.since",
+    "layout.closed",
+    "layout.pairs[].proposal_id",
+    "layout.unchained",
   ],
   ...["peers[].trusts_us", "peers[].waits", "status.peers[].trusts_us", "status.peers[].waits"],
   ...["proposals[].replaced_by", "thread[].proposals[].replaced_by"],
@@ -372,6 +377,7 @@ async function lookAround(scene: Scene): Promise<void> {
   for (const name of proofs) await scene.asks(name, "forge");
   await scene.asks("incident notices", "forge");
   await scene.asks("notices", "forge");
+  await scene.asks("layout", "forge");
   await scene.asks("check", "forge", "src/api/client.ts", "docs/a.md");
   await scene.asks("search", "forge", "plan");
   for (const message of jsonLines(await scene.run("scribe", "inbox")) as Views["inbox"]) {

@@ -2,9 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { OPERATIONS } from "../../src/api/operations.ts";
 import type { Request } from "../../src/api/socket-messages.ts";
 import { processCli } from "../../src/cli/context.ts";
 import { main } from "../../src/cli/main.ts";
+import { noAnswer, READING } from "../../src/client/no-answer.ts";
 import { openClient } from "../../src/client/open-client.ts";
 import { connectDaemon } from "../../src/client/socket-client.ts";
 import { serveSocket, type Handle } from "../../src/daemon/socket-server.ts";
@@ -33,6 +35,24 @@ const said = (wire: LiveWire) =>
   wire
     .lines("forge_to_scribe.jsonl")
     .flatMap(({ type, subject }) => (type === "heartbeat" ? [] : [subject]));
+
+/** They note what a session was shown, or change a transport: no peer sees it, but something changed. */
+const NOTES = ["named", "transport"];
+
+describe("a request that only reads", () => {
+  it("is every one that does nothing for peers to see, but for those that note something", () => {
+    const reading = Object.entries(OPERATIONS).flatMap(([name, { acts }]) =>
+      acts || NOTES.includes(name) ? [] : [name],
+    );
+    expect([...READING].toSorted()).toEqual(reading.toSorted());
+  });
+
+  it("has changed nothing, also when the daemon had begun with it", () => {
+    const error = noAnswer({ op: "wait", begun: true }, { lock: "/none/lock" }, "did not answer");
+    expect(error.message).toBe("the daemon did not answer; nothing was sent or changed");
+    expect(error.hint).not.toContain("deaddrop sent");
+  });
+});
 
 describe("a real daemon that is stopped", () => {
   it("is named with what was not done, exit 3; what was given up is not done later", async () => {

@@ -118,7 +118,7 @@ describe("an incident that its addressee does not ack", () => {
     expect(escalations(wire)).toHaveLength(1);
   });
 
-  it("one agent alone may go on by its own operator's word", async () => {
+  it("one agent alone may go on by its own operator's decision", async () => {
     const wire = makeWire({ cadenceSeconds: 1 });
     await ignore(wire, "critical");
     for (const handle of BOTH) await until("safe mode", () => safeMode(wire, handle));

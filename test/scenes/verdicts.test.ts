@@ -67,7 +67,7 @@ test("a copy of an unchained line in a log that it was not written to counts now
   await wire.expectEveryReaderAgrees("forge");
 });
 
-test("after a fork and the operator's word all readers go on from the same line", async () => {
+test("after a fork and the operator's decision all readers go on from the same line", async () => {
   const wire = await scene();
   const log = "scribe_to_forge";
   const put = (line: Uint8Array) =>

@@ -55,7 +55,7 @@ function subOf(command: Command, name: string): Command | undefined {
   return command.commands.find((each) => each.name() === name);
 }
 
-/** The text under the heading that a line stands under. */
+/** The text under the heading that a line is under. */
 function sectionAt(markdown: string, line: number): string {
   const lines = markdown.split("\n");
   const isHeading = (text: string): boolean => /^#{1,6} /.test(text);
@@ -77,6 +77,31 @@ test.each([...documents(), ...agentDocuments()])(
     expect(problems).toEqual([]);
   },
 );
+
+/** Commands that a text calls not implemented, although there are such. */
+async function calledMissing(markdown: string): Promise<string[]> {
+  const sentences = [...markdown.matchAll(/Not implemented yet:([^]*?)(?:\n\n|$)/g)];
+  const named = sentences.flatMap(([, text = ""]) => [
+    ...text.matchAll(/`(?:deaddrop )?([^`]+)`/g),
+  ]);
+  const there: string[] = [];
+  for (const [, rest = ""] of named) {
+    const words = rest.split(/\s+/).filter((word) => word !== "…");
+    const isCommand = COMMANDS.has(words[0] ?? "");
+    if (isCommand && (await problemOf(words)) === undefined) there.push(words.join(" "));
+  }
+  return there;
+}
+
+test.each(documents())("%s calls nothing unimplemented that there is", async (path) => {
+  expect(await calledMissing(documentText(path))).toEqual([]);
+});
+
+test("a command that is called unimplemented, and is there, is noticed", async () => {
+  const text =
+    "Not implemented yet: `skills …`, `sned`,\n`sent --all`, `deaddrop team`.\n\n`inbox`";
+  expect(await calledMissing(text)).toEqual(["skills", "team"]);
+});
 
 test("a wrong command, subcommand or flag is noticed", async () => {
   const text =

@@ -64,7 +64,7 @@ describe("pinning", () => {
     const third = person("alice", " third");
     expect(pin(storeOf(both), "alice", third.key, AT)).toEqual({
       ok: false,
-      detail: `alice has a pinned key already (${alice.signer.keyId}, ${second.signer.keyId}), and a pin is never replaced; a further key needs the operator's word or a rotation signed with the old key`,
+      detail: `alice has a pinned key already (${alice.signer.keyId}, ${second.signer.keyId}), and a pin is never replaced; a further key needs the operator's decision or a rotation signed with the old key`,
     });
   });
 

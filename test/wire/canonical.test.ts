@@ -75,7 +75,7 @@ describe("canonical bytes", () => {
     );
   });
 
-  it("are never made of a line in which a surrogate stands alone", () => {
+  it("are never made of a line with a lone surrogate", () => {
     const lone = fc.constantFrom("\\ud800", "\\udfff", "\\uDBFF", "\\udc00\\ud800", "\\ud83dx");
     fc.assert(
       fc.property(spelledObject, lone, fc.nat(), ({ line }, escape, place) => {

@@ -64,7 +64,7 @@ describe("a roster", () => {
     [["NUL"], 'roster[0]: "NUL" is a reserved name on Windows; choose another handle'],
     [["Lpt1.log"], 'roster[0]: "Lpt1.log" is a reserved name on Windows; choose another handle'],
     [["com0"], 'roster[0]: "com0" is a reserved name on Windows; choose another handle'],
-    [["a", "a"], 'roster[1]: "a" stands in the roster twice'],
+    [["a", "a"], 'roster[1]: "a" is in the roster twice'],
     [
       ["forge", "Forge"],
       'roster[1]: "Forge" differs from "forge" only in case; choose another handle',

@@ -2,11 +2,12 @@ import { missingBefore } from "../../wire/chain-rules.ts";
 import { datedAhead, type LineInLog } from "./log-checks.ts";
 import type { AheadHold, ChainEvent, LogAdmission } from "../log-admission.ts";
 import type { Reading } from "../reading.ts";
+import { HOUR_MS, MINUTE_MS } from "../../wire/durations.ts";
 
 /** How long a line that is dated far ahead is held back: the clock that is wrong may be ours. */
-const HOLD_BACK_MS = 15 * 60_000;
+const HOLD_BACK_MS = 15 * MINUTE_MS;
 /** At most one hold of each log begins within this time. */
-const ONE_HOLD_IN_MS = 60 * 60_000;
+const ONE_HOLD_IN_MS = HOUR_MS;
 
 /**
  * A line stays unread: until the operator decides (`held`), until the archive is there that the log
@@ -48,7 +49,7 @@ export function waitsFor(line: LineInLog, { first, end = 0 }: LiveReading): Wait
 }
 
 function beginsLate(log: LogAdmission, startsAt: number): Wait {
-  const detail = `${log.name} begins with line ${startsAt}: lines 1 to ${startsAt - 1} are missing, and it needs its archive or the operator's word`;
+  const detail = `${log.name} begins with line ${startsAt}: lines 1 to ${startsAt - 1} are missing, and it needs its archive or the operator's decision`;
   return { outcome: "wait", because: "late", detail, events: [{ cause: "log_gap", detail }] };
 }
 

@@ -100,10 +100,10 @@ export async function resetPeer(session: Session, peer: string): Promise<HoldsVi
   if (view.holds.length === 0) return view;
   const event: ResetEvent = { kind: "reset", at: session.world.clock.wallMs(), peer, logs };
   session.recorder.local(event);
-  const anew = logs.filter(({ lines }) => lines !== undefined);
+  const rewritten = logs.filter(({ lines }) => lines !== undefined);
   // The old head says nothing of a log that was rewritten.
-  files.heads.save({ peers: new Map(anew.map(({ log }) => [log, undefined])) });
-  for (const { log } of anew) {
+  files.heads.save({ peers: new Map(rewritten.map(({ log }) => [log, undefined])) });
+  for (const { log } of rewritten) {
     const intake = intakeOf(memory, log);
     // Lines that were there before must not use up the author's limits.
     intake.past.unlimitedTo = world.disk.stat(join(place.wire.folder, intake.log.path))?.size ?? 0;

@@ -122,10 +122,10 @@ function safeModeSign(
   const { world, place, memory, env } = session;
   const path = place.wire.safeMode;
   const mode = safeMode(memory.state.incidents, env);
-  const stands = world.disk.stat(path) !== undefined;
+  const isThere = world.disk.stat(path) !== undefined;
   const ours = guard.get(path) ?? "";
   try {
-    if (mode !== undefined && !stands) {
+    if (mode !== undefined && !isThere) {
       const text =
         `safe mode since ${mode.since}: ${mode.of} did not ack incident ${mode.incident_id} of ${mode.author}\n` +
         `for ${mode.author}: ${safeModeEnd(mode, mode.author)}\nfor all others: ${safeModeEnd(mode, "")}\n`;
@@ -133,7 +133,7 @@ function safeModeSign(
       guard.set(path, "up");
       return [];
     }
-    if (mode === undefined && stands && ours === "up") {
+    if (mode === undefined && isThere && ours === "up") {
       world.disk.remove(path);
       guard.set(path, "");
       return [];
@@ -146,7 +146,7 @@ function safeModeSign(
     return [];
   }
   if (mode !== undefined) guard.set(path, "up");
-  if (mode !== undefined || !stands) return [];
+  if (mode !== undefined || !isThere) return [];
   const look = lookOf(world.disk, path);
   if (ours === look) return [];
   guard.set(path, look);

@@ -8,19 +8,26 @@ import { tierOf } from "../../trust/store.ts";
 import { isFull, type RefusedLines } from "../../protocol/receipts/refused-lines.ts";
 import type { TailLine } from "../../storage/files/tail.ts";
 import type { ChainRange } from "../../wire/chain.ts";
+import { ORDER_CHECK_MS } from "./trouble/log-waits.ts";
 import { restoreCheckMs, tornLine } from "./trouble/torn-line.ts";
 import { isOutOfTurn } from "./trouble/line-order.ts";
 import type { Allowance, LogIntake } from "../state/agent-state.ts";
 import { noteJudged } from "./next-beat.ts";
 import type { JudgedLine, Stop } from "./judged-line.ts";
 import { isLive, type PreparedLine } from "./prepare-lines.ts";
+import { MINUTE_MS, SECOND_MS } from "../../wire/durations.ts";
 
-/** How long a log is not read when its next line waits. */
-const LOOK_AGAIN_MS = { held: 60_000, late: 60_000, ahead: 10_000, order: 1_000 } as const;
-/** What the journal notes of one line, about. */
+/** How long a log is not read when its next line waits, by why it waits. */
+const LOOK_AGAIN_MS = {
+  held: MINUTE_MS,
+  late: MINUTE_MS,
+  ahead: 10 * SECOND_MS,
+  order: ORDER_CHECK_MS,
+} as const;
+/** Bytes of the journal's note on one line, about. */
 const NOTE_BYTES = 256;
 /** The longest time that a log is not read when its author is over a limit. */
-const WAIT_MS = 60_000;
+const WAIT_MS = MINUTE_MS;
 
 export interface Judging {
   readonly intake: LogIntake;

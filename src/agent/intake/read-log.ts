@@ -14,8 +14,9 @@ import type { PreparedLine } from "./prepare-lines.ts";
 import { beginBatch, keepAhead, mayReadAhead, takeAhead, type Batch } from "./read-ahead.ts";
 import { chainIncident } from "./trouble/chain-incidents.ts";
 import { foreignIncident, withForeign } from "./trouble/foreign-lines.ts";
+import { isBehindClosing } from "./trouble/closed-logs.ts";
 import { hasLinesBehind } from "./trouble/line-order.ts";
-import { noteDisorder } from "./trouble/log-waits.ts";
+import { noteDisorder, ORDER_CHECK_MS } from "./trouble/log-waits.ts";
 import { searchLineEnd } from "./trouble/oversized-line.ts";
 import { RESTORE_CHECK_MS } from "./trouble/torn-line.ts";
 import { searchBehindTear } from "./trouble/torn-line-search.ts";
@@ -33,8 +34,6 @@ export interface Round {
 
 /** How long a log is not read while the end of a long line is searched for. */
 const SEARCHING_MS = 5;
-/** The same for a log whose lines are out of order. */
-const ORDER_MS = 1_000;
 const NOTHING: Round = { lines: 0, more: false, anomaly: undefined };
 
 /**
@@ -47,7 +46,7 @@ export async function takeIn(session: Session, name: string, isPatient = false):
   const intake = intakeOf(memory, name);
   const path = join(place.wire.folder, intake.log.path);
   const ahead = takeAhead(session.ahead, intake);
-  if (isHeld(session, intake)) return NOTHING;
+  if (isHeld(session, intake) || isBehindClosing(session, intake)) return NOTHING;
   if (ahead === undefined) {
     const search = await searchBehindTear(session, intake, path, isPatient);
     if (search === "more") return { ...NOTHING, more: true };
@@ -135,7 +134,7 @@ function lookFirst(
     return undefined;
   }
   if (status.kind === "behind" && status.why === "order" && status.look === look) {
-    noteDisorder(session, intake, { saw: "no change", forMs: ORDER_MS });
+    noteDisorder(session, intake, { saw: "no change", forMs: ORDER_CHECK_MS });
     return undefined;
   }
   if (isPatient && searchLineEnd(disk, path, intake, session.ahead)) {

@@ -6,6 +6,7 @@ import type { Quarantine } from "../../storage/files/quarantine.ts";
 import type { RecoveryReport } from "../../storage/own-log/recovery-report.ts";
 import { ownLogs } from "../../wire/layout.ts";
 import { parseMessage } from "../../wire/message.ts";
+import { FAR_AHEAD_MS } from "../../wire/timestamp.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import { reportRecovery } from "../intake/trouble/recovery-notices.ts";
 import type { Memory } from "../state/agent-state.ts";
@@ -15,7 +16,6 @@ import type { Files, World } from "./world.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 
 const LOG_MODE = 0o640;
-const FAR_AHEAD_MS = 60_000;
 
 /** The logs that we write. */
 export interface OwnLogs {

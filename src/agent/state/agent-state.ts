@@ -46,9 +46,10 @@ export const NOTHING_FOREIGN: ForeignUse = { hour: 0, lines: 0, bytes: 0 };
 /** How far one log has been taken in, and what is in the way of more. */
 export interface LogIntake {
   readonly log: Log;
-  /** Moved by `persist`, and where a look at the whole log finds another place for it. */
+  /** Moved by `moveCursor` alone, which says where it may go. */
   cursor: Cursor | undefined;
   admission: LogAdmission;
+  /** Changed by `observe` alone. */
   status: LogStatus;
   readonly past: LogPast;
   /**

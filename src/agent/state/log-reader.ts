@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { openUnlessObstructed, type Disk, type DiskFile } from "../../storage/disk/disk.ts";
-import { wholeLines } from "../../storage/disk/line-splitter.ts";
+import { NEWLINE, wholeLines } from "../../storage/disk/line-splitter.ts";
 import { readNewLines } from "../../storage/files/tail.ts";
 import { parseMessage } from "../../wire/message.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
@@ -45,7 +45,7 @@ export function openLineReader(disk: Disk, place: AgentConfig): LineReader {
   const at: LineReader["at"] = (log, start, end) => {
     const bytes = fileOf(log)?.read(end - start, start);
     if (bytes === undefined || bytes.length !== end - start) return undefined;
-    return bytes[bytes.length - 1] === 0x0a ? bytes.subarray(0, -1) : undefined;
+    return bytes[bytes.length - 1] === NEWLINE ? bytes.subarray(0, -1) : undefined;
   };
   return {
     at,

@@ -1,6 +1,7 @@
 import type { WaitReason } from "../../api/holds.ts";
 import type { StorageError } from "../../storage/disk/disk.ts";
 import type { Cursor } from "../../storage/files/tail.ts";
+import { HOUR_MS, MINUTE_MS } from "../../wire/durations.ts";
 
 /**
  * Why a log moves or does not: one state for each log, of peers and of our own. It is in memory
@@ -36,7 +37,7 @@ export type LogStatus =
   | { readonly kind: "damaged"; readonly problem: StorageError; readonly dueMs: number };
 
 /** What makes the next line wait that is there and whole. */
-export type Limit = Extract<WaitReason, "late" | "ahead" | "rate" | "storage">;
+export type Limit = Extract<WaitReason, "late" | "ahead" | "rate" | "storage" | "closing">;
 /** What makes a log wait for its file to change. */
 export type Disorder = Extract<WaitReason, "behind" | "reordered" | "order">;
 
@@ -112,13 +113,13 @@ export type Observation =
 export const UNREAD: LogStatus = { kind: "reading", isAll: false, dueMs: 0 };
 
 /** How long an author has to restore its log, before what waits for it goes on. */
-const WAIT_FOR_AUTHOR_MS = 60 * 60_000;
+const WAIT_FOR_AUTHOR_MS = HOUR_MS;
 /** Spec 1.6: the operator is told when lines have been missing, or out of order, for so long. */
-const TOLD_AFTER_MS = 10 * 60_000;
+const TOLD_AFTER_MS = 10 * MINUTE_MS;
 /** For so long a log may be torn, or out of its place, before that is shown. */
 const SHOWN_AFTER_MS = 10_000;
 /** An unchanged file is read again after so long: its times are only as exact as its host's clock. */
-const READ_AGAIN_MS = 60_000;
+const READ_AGAIN_MS = MINUTE_MS;
 
 /** The status of a log after an observation. Pure; called by `observe` alone. */
 function next(status: LogStatus, seen: Observation, nowMs: number): LogStatus {
@@ -136,7 +137,7 @@ function next(status: LogStatus, seen: Observation, nowMs: number): LogStatus {
       return { kind: "waiting", why, detail, sinceMs, dueMs };
     }
     case "tear":
-      return torn(beneath(status), seen, nowMs);
+      return torn(underlying(status), seen, nowMs);
     case "searched":
       return status.kind === "torn" ? { ...status, searched: seen.upTo } : status;
     case "search over": {
@@ -150,7 +151,7 @@ function next(status: LogStatus, seen: Observation, nowMs: number): LogStatus {
       return { ...status, dueMs };
     case "disorder": {
       const { why, detail, look } = seen;
-      const before = beneath(status);
+      const before = underlying(status);
       const sinceMs = before?.kind === "behind" ? before.sinceMs : nowMs;
       return { kind: "behind", why, detail, look, sinceMs, dueMs };
     }
@@ -160,7 +161,7 @@ function next(status: LogStatus, seen: Observation, nowMs: number): LogStatus {
       return {
         kind: "obstructed",
         problem: seen.problem,
-        before: beneath(status),
+        before: underlying(status),
         sinceMs: status.kind === "obstructed" ? status.sinceMs : nowMs,
         dueMs,
       };
@@ -198,7 +199,7 @@ function torn(
 }
 
 /** What a log is in when no obstruction is in its place. */
-function beneath(status: LogStatus): Torn | Behind | undefined {
+function underlying(status: LogStatus): Torn | Behind | undefined {
   if (status.kind === "obstructed") return status.before;
   return status.kind === "torn" || status.kind === "behind" ? status : undefined;
 }
@@ -238,7 +239,7 @@ export function shownWait(
   nowMs: number,
 ): { readonly why: WaitReason; readonly detail: string; readonly sinceMs: number } | undefined {
   if (status.kind === "waiting") return status;
-  const before = beneath(status);
+  const before = underlying(status);
   if (before?.kind === "behind") return before;
   const isShown = (sinceMs: number): boolean => nowMs - sinceMs >= SHOWN_AFTER_MS;
   if (status.kind === "obstructed" && isShown(status.sinceMs)) {

@@ -1,7 +1,7 @@
 import type { StorageCode, StorageError } from "../../storage/disk/disk.ts";
 import type { Clock } from "../session/clock.ts";
 import type { StorageTroubleView } from "../../api/troubles.ts";
-import { HOUR_MS } from "../../wire/durations.ts";
+import { HOUR_MS, MINUTE_MS } from "../../wire/durations.ts";
 
 /**
  * What the disk keeps from its work. Spec 4.1, Storage trouble.
@@ -18,7 +18,7 @@ const RETRY_MS = [1_000, 30_000] as const;
 /** How often a disk is asked whether it has room again, which costs no write. */
 const LOOK_MS = 2_000;
 /** After so much quiet a trouble is over; one that comes back before that is the same one. */
-const EASE_MS = 60_000;
+const EASE_MS = MINUTE_MS;
 /** What has to be free before anything is tried on a disk that was full. */
 const NEEDED_BYTES = 4_096;
 

@@ -16,6 +16,7 @@ import { unreadCount } from "../../protocol/receipts/receipts.ts";
 import type { Env } from "../../protocol/env.ts";
 import { authorTier } from "../../protocol/routing.ts";
 import type { ParkingState } from "../../protocol/requests/parking.ts";
+import { layoutView } from "../../protocol/logs/layout-change.ts";
 import { requestsView } from "../../protocol/requests/requests-view.ts";
 import { safeMode } from "../../protocol/incidents/safe-mode.ts";
 import { mailView } from "../../protocol/receipts/mail.ts";
@@ -85,6 +86,7 @@ const renderers: { [N in ViewName]: Render<N> } = {
   notices: (session) => notices(session),
   agent_notices: ({ memory }, args) =>
     agentNoticesView(memory.state.agentNotices, args?.unread === true),
+  layout: ({ memory: { state }, env }) => layoutView(state.proposals, state.logs, env),
   holds: (session, args) => holdsView(session, args.peer),
   safe_mode: ({ memory, env }) => safeMode(memory.state.incidents, env) ?? null,
   receipt: (session, args) => receipts(session, args.event_id),

@@ -2,8 +2,8 @@ import { DeaddropError } from "../../api/errors.ts";
 import { parsedConfig, pendingPolicy } from "../../agent/config/pending-policy.ts";
 import { savePinned } from "../../storage/private/private-store.ts";
 import { defaultPolicyText } from "../../trust/policy/default-policy.ts";
-import { DEFAULT_CONFIG } from "../../trust/policy/config.ts";
-import { lostPast } from "../../trust/policy/policy-drift.ts";
+import { DEFAULT_CONFIG, type WireConfig } from "../../trust/policy/config.ts";
+import { changesLayout, lostPast } from "../../trust/policy/policy-drift.ts";
 import { agentPlace, reloadDaemon, type AgentPlace } from "../agent-place.ts";
 import { confirmOperator, type ConsentFlags } from "../input/confirm.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
@@ -36,11 +36,21 @@ export async function accept(cli: Cli, flags: GlobalFlags & ConsentFlags): Promi
   );
 }
 
+/** Which logs there are is agreed on by all agents, and taken by another command. Spec 1.1, 3.11. */
+function refuseLayout({ config, wire }: AgentPlace["place"], next: WireConfig): void {
+  if (!changesLayout(config, next)) return;
+  const words = `the layout there is ${next.layout}; you hold ${config.layout}`;
+  throw new DeaddropError("config", `${words}: config accept does not take that`, {
+    hint: `a wire moves with \`deaddrop layout outbox\` and \`deaddrop layout accept\`; if nobody has agreed on it, have ${wire.config} put back as it was`,
+  });
+}
+
 function refuseLostPast({ place }: AgentPlace, bytes: Uint8Array | undefined): void {
   const { config, settings, wire, handle } = place;
   const next = bytes === undefined ? DEFAULT_CONFIG : parsedConfig(wire.config, bytes);
   const roster = next.roster.length > 0 ? next.roster : [handle, ...settings.peers];
   const held = { ...config, roster: place.layout.roster };
+  refuseLayout(place, next);
   const problem = lostPast(held, { ...next, roster }, handle);
   if (problem === undefined) return;
   throw new DeaddropError("config", problem, {

@@ -2,7 +2,7 @@ import { LineSplitter } from "../../storage/disk/line-splitter.ts";
 
 /**
  * The lines of standard input, without their newlines; a last one that no newline ends counts
- * too. `undefined` stands for a line over the line limit, which is not kept in memory.
+ * too. `undefined` is a line over the line limit, which is not kept in memory.
  */
 export async function* inputLines(
   input: AsyncIterable<Uint8Array | string>,

@@ -5,6 +5,7 @@ import type { PeerKey } from "../../setup/wire/init-wire.ts";
 import { groupedFingerprint } from "../../setup/contact/offered-key.ts";
 import type { PeerReport, SetupReport } from "../../setup/report.ts";
 import type { StepReport } from "../../setup/steps.ts";
+import { shellWord } from "../../wire/quote.ts";
 import { decodeKey } from "../../wire/signature.ts";
 import { collect, type Cli, type GlobalFlags } from "../context.ts";
 import { table, toBeCopied, type Paint, type Style } from "./output.ts";
@@ -132,7 +133,7 @@ function peerText({ handle, tier, pinned, advertised }: PeerReport, paint: Paint
 
 /** A command line to copy, safe for a POSIX shell. */
 export function shellCommand(...words: readonly string[]): string {
-  return ["deaddrop", ...words].map(shellWord).join(" ");
+  return ["deaddrop", ...words].map((word) => shellWord(word)).join(" ");
 }
 
 /** The flags that say where and who, as they were given, for a command line to be copied. */
@@ -142,9 +143,4 @@ export function whereGiven({ wire, as }: { wire?: string; as?: string }): string
     ...(as === undefined ? [] : ["--as", as]),
   ];
   return words.map((word) => ` ${shellWord(word)}`).join("");
-}
-
-/** One word of a command line to be copied. */
-export function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -8,6 +8,7 @@ import {
   type ServicePlace,
 } from "./service-place.ts";
 import * as systemd from "./service-systemd.ts";
+import { shellWord } from "../../wire/quote.ts";
 
 /** What was done, and what a person should know. `installed` is false where no manager answers. */
 export interface ServiceReport {
@@ -229,8 +230,4 @@ function launchdStatus(place: ServicePlace, host: Host): ServiceStatus {
     last_exit_code: number("last exit code"),
     detail: fact("state") ?? "not loaded",
   };
-}
-
-function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -26,7 +26,7 @@ export interface PinFlags extends GlobalFlags, ConsentFlags {
   unsigned?: boolean;
 }
 
-/** `deaddrop trust pin`: whose key it is, and how far it is believed, by the operator's word. */
+/** `deaddrop trust pin`: whose key it is, and how far it is believed, by the operator's decision. */
 export async function run(
   cli: Cli,
   handle: string,
@@ -73,7 +73,7 @@ function pinned(
   const at = new Date(nowMs).toISOString();
   // A card that nobody has compared is not kept beside a pin, not even one made this moment.
   const accept = key?.from === "card" && !compared ? pin : acceptKey;
-  // Whoever had the lost key may have brought in others.
+  // A thief of the lost key may have brought in others.
   const isReplaced = compared && peer?.held?.cause === "key_revoked";
   const add = isProof(tier) || isReplaced ? proveKey : accept;
   let result: StoreChange = { ok: true, store };

@@ -25,7 +25,7 @@ const EFFECTS: Readonly<Record<StandingChange, (peer: string) => string>> = {
   unblock: (peer) => `${peer} is taken again as far as its tier goes`,
 };
 
-/** `deaddrop trust promote|demote|block|unblock`: the operator's word on a peer. Spec 2.3. */
+/** `deaddrop trust promote|demote|block|unblock`: the operator's decision on a peer. Spec 2.3. */
 export async function run(
   cli: Cli,
   change: StandingChange,

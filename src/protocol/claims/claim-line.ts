@@ -18,7 +18,7 @@ export type ClaimLine =
     }
   /** All claims of its author with the same correlation id in that log end. */
   | { readonly is: "release" }
-  /** The first word on a claim, or a later one: the last counts. */
+  /** What an addressee says of a claim. Of several answers the last counts. */
   | {
       readonly is: "answer";
       readonly claim: string;
@@ -29,7 +29,8 @@ export type ClaimLine =
 const MAX_CLAIM_PATTERNS = 32;
 /** UTF-16 units of all patterns of a claim together: to compare two claims takes their product. */
 const MAX_PATTERN_UNITS = 2_048;
-const MAX_CLAIM_TTL_MS = DAY_MS;
+/** How long a claim may last. Spec 3.7. */
+export const MAX_CLAIM_TTL_MS = DAY_MS;
 /** Of a claim that says no `ttl_seconds`. */
 const DEFAULT_CLAIM_TTL_MS = HOUR_MS;
 /** Characters of a reason that are kept; the line has all of it. */

@@ -7,7 +7,7 @@ const MAX_CLAIMS_PER_LOG = 64;
 /** Acks of one log that may answer a claim which we do not hold yet: beyond, the oldest goes. */
 const MAX_ACKS_AHEAD = 256;
 
-/** One agent's word that it works on some paths. Spec 3.7. */
+/** One agent's statement that it works on some paths. Spec 3.7. */
 export interface Claim {
   readonly id: string;
   readonly log: string;
@@ -37,7 +37,7 @@ export interface ClaimAnswer {
   readonly reason: string | undefined;
 }
 
-/** Who works on what, as far as signed lines say. Nothing final hangs on it. Spec 3.7. */
+/** Who works on what, as far as signed lines say. Nothing final depends on it. Spec 3.7. */
 export interface ClaimsState {
   /** By log, in its order. */
   readonly byLog: Map<string, Claim[]>;

@@ -7,8 +7,9 @@ import type { LogsState } from "../logs/logs-state.ts";
 import type { PeerBeat } from "./peer-beats.ts";
 import { AGENT_STATES, type Env } from "../env.ts";
 import { authorTier, isVerified } from "../routing.ts";
+import { MINUTE_MS } from "../../wire/durations.ts";
 
-const SILENT_AFTER_MS = 5 * 60_000;
+const SILENT_AFTER_MS = 5 * MINUTE_MS;
 const SILENT_AFTER_CADENCES = 3;
 
 export type Presence = "online" | "late" | "silent" | "paused" | "unknown";

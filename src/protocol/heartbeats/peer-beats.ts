@@ -1,7 +1,7 @@
 import type { JsonValue } from "../../wire/json/json.ts";
 import { parseTimestamp } from "../../wire/timestamp.ts";
 import { countField, textField } from "../body.ts";
-import { advertisedCadence } from "../logs/heads.ts";
+import { promisedCadence } from "../logs/heads.ts";
 import type { LineEvent } from "../events.ts";
 
 /** Texts of a peer's beat that we keep are cut at this length. */
@@ -35,7 +35,7 @@ export function takePeerBeat(beats: Map<string, PeerBeat>, event: LineEvent): vo
     log: event.log,
     at: event.at,
     live: event.live,
-    cadenceMs: advertisedCadence(body, timestampMs),
+    cadenceMs: promisedCadence(body, timestampMs),
     state: word(textField(body, "state")),
     tier: word(textField(body, "tier")),
     nextEta: momentIn(body, "next_eta"),

@@ -14,6 +14,7 @@ import { deadlineCadence, silenceMs } from "../heartbeats/liveness.ts";
 import { lastBeat, namedRefused, readUpTo } from "../logs/covering-beats.ts";
 import { listedSubject } from "../routing.ts";
 import { HOUR_MS } from "../../wire/durations.ts";
+import { MAX_SUBJECT_CODE_POINTS } from "../../wire/limits.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import type { Env, Now } from "../env.ts";
 import { safeMode } from "./safe-mode.ts";
@@ -127,7 +128,7 @@ function escalation(incident: Incident, of: string): Effect {
     draft: {
       to,
       type: "incident",
-      subject: [...`not acked by ${of}: ${subject}`].slice(0, 500).join(""),
+      subject: [...`not acked by ${of}: ${subject}`].slice(0, MAX_SUBJECT_CODE_POINTS).join(""),
       body: fromPlain(body),
       priority: "high",
       correlationId,

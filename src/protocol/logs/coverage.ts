@@ -1,4 +1,5 @@
 import { answerLog, type Layout, type Log } from "../../wire/layout.ts";
+import { isAfter } from "./continued.ts";
 import type { Head } from "./heads.ts";
 import type { ChainMark, ClaimedHead, Coverage, LogState, LogsState } from "./logs-state.ts";
 import { beatNaming, lastAtOrBelow, nameRanges, type LineRange } from "./line-ranges.ts";
@@ -120,7 +121,7 @@ function judgeHead(
     coverage.steps.push({ beat, lines });
     if (beat === reader.firstBeat) coverage.fromStart = lines;
     if (beat === reader.backBeat) coverage.fromBack = lines;
-  } else if (contradicts(held, head)) {
+  } else if (!isAfter(beat) && contradicts(held, head)) {
     reader.mismatches.push({ beat, target, lines: head.lines });
     if (reader.mismatches.length > MAX_HEAD_MISMATCHES) reader.mismatches.shift();
   }
@@ -193,7 +194,7 @@ export function pruneMarks(state: LogsState, layout: Layout, name: string): void
   const log = state.get(name);
   if (log === undefined) return;
   let base = Infinity;
-  for (const reader of readersOf(layout, name)) {
+  for (const reader of coveringLogs(layout, name)) {
     const coverage = state.get(reader.name)?.covers.get(name);
     base = Math.min(base, coverage === undefined ? 0 : covered(coverage));
   }
@@ -206,7 +207,7 @@ export function pruneMarks(state: LogsState, layout: Layout, name: string): void
 }
 
 /** The logs whose beats may cover that log. */
-export function readersOf(layout: Layout, name: string): Log[] {
+export function coveringLogs(layout: Layout, name: string): Log[] {
   const log = layout.logs.get(name);
   if (log === undefined) return [];
   return layout.roster.flatMap((handle) => answerLog(layout, log, handle) ?? []);

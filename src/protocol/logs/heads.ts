@@ -85,7 +85,7 @@ function parseRefused(value: JsonValue, lines: number): HeadRefusal[] {
 }
 
 /** Milliseconds between the beat and the next that it promises; `undefined` when it does not. */
-export function advertisedCadence(body: JsonValue, timestampMs: number): number | undefined {
+export function promisedCadence(body: JsonValue, timestampMs: number): number | undefined {
   const eta = textField(body, "next_eta");
   const etaMs = eta === undefined ? undefined : parseTimestamp(eta);
   return etaMs !== undefined && etaMs > timestampMs ? etaMs - timestampMs : undefined;

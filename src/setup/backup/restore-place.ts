@@ -21,7 +21,7 @@ export function restorePlace(
   const real = disk.realPath(wireDir);
   const claimed = claimedId(disk, wirePaths(real).config);
   const wireKey = resolveWireKey(disk, places, backup.handle, real, claimed);
-  // Without ids nothing tells two wires apart but their paths, and the operator's word.
+  // Without ids nothing tells two wires apart but their paths, and the operator's decision.
   const isThatWire =
     wireKey === backup.wireKey || (claimed !== undefined && claimed === backup.wireId);
   if (!isThatWire && (backup.wireId !== undefined || claimed !== undefined)) {

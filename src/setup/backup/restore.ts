@@ -7,6 +7,7 @@ import { preparePrivateFolders, rememberWire } from "../../storage/private/priva
 import type { SetupHost } from "../host.ts";
 import { planRestore, type RestorePlan, type RestoreRequest } from "./restore-plan.ts";
 import { take } from "./restore-step.ts";
+import { DAY_MS } from "../../wire/durations.ts";
 
 /** What the operator has agreed to. */
 export interface Agreed {
@@ -16,7 +17,7 @@ export interface Agreed {
 
 const MAX_SHOWN = 8;
 /** After that it has to be agreed to once more: meanwhile the agent may have gone on. */
-const INTERRUPTED_LIMIT_MS = 24 * 60 * 60 * 1_000;
+const INTERRUPTED_LIMIT_MS = DAY_MS;
 
 /**
  * Plans a restore and says whether it may be done as it is: throws "already_running" while a daemon

@@ -117,7 +117,7 @@ export function lookAt({ disk, nowMs }: SetupHost, { wire }: AgentConfig, peer: 
   try {
     bytes = readWhole(disk, path, MAX_CARD_BYTES);
   } catch (error) {
-    // Whoever can write in the folder can put anything there.
+    // Anybody who can write in the folder can put anything there.
     if (!(error instanceof StorageError)) throw error;
     return { is: "wrong", detail: error.message };
   }

@@ -17,8 +17,8 @@ export interface Archivable {
   readonly name: string;
   /** Of the live file. */
   readonly path: string;
-  /** Whether a line counts for which year it is: anybody may write into a log. Without it, any does. */
-  readonly isWord?: (line: Uint8Array) => boolean;
+  /** Whether a line is its author's: only such a line says of which year a log is. Absent: any line. */
+  readonly isAuthors?: (line: Uint8Array) => boolean;
 }
 
 export type ArchiveOutcome =
@@ -168,13 +168,13 @@ function* linesBackwards(bytes: Uint8Array): Generator<{ readonly bytes: Uint8Ar
 /** The year of the first of these lines that has a date and counts. */
 function yearAmong(
   lines: Iterable<Pick<WholeLine, "bytes">>,
-  { isWord = () => true }: Archivable,
+  { isAuthors = () => true }: Archivable,
 ): number | undefined {
   let asked = 0;
   for (const { bytes } of lines) {
     const year = bytes === undefined ? undefined : yearIn(bytes);
     if (bytes === undefined || year === undefined) continue;
-    if (isWord(bytes)) return year;
+    if (isAuthors(bytes)) return year;
     if ((asked += 1) >= MAX_ASKED) return undefined;
   }
   return undefined;

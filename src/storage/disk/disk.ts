@@ -69,7 +69,7 @@ export interface DiskFile {
   append(bytes: Uint8Array): void;
   /**
    * The bytes that are at `position` already, once more, so that the next sync writes them
-   * anew: what a failed sync lost stays readable and counts as written for the kernel.
+   * again: what a failed sync lost stays readable and counts as written for the kernel.
    */
   overwrite(bytes: Uint8Array, position: number): void;
   /**

@@ -4,9 +4,9 @@ import { chunksOf } from "./line-splitter.ts";
 /**
  * Writes what is in a file between two offsets once more, for the caller to sync. A sync that
  * failed has lost its data, which stays readable all the same, and the next sync finds nothing to
- * do: of what a life before this one has left there, only bytes written again become durable.
+ * do: of what an earlier process has left there, only bytes that are written again become durable.
  */
-export function writeAnew(file: DiskFile, from: number, to: number): void {
+export function writeAgain(file: DiskFile, from: number, to: number): void {
   let at = from;
   for (const chunk of chunksOf(file, from, to)) {
     file.overwrite(chunk, at);

@@ -1,6 +1,6 @@
 import type { DiskFile } from "../disk/disk.ts";
 import { endsLine, isBlank, joinLines, wholeLines, NEWLINE } from "../disk/line-splitter.ts";
-import { writeAnew } from "../disk/rewrite.ts";
+import { writeAgain } from "../disk/rewrite.ts";
 import { MAX_LINE_BYTES } from "../../wire/limits.ts";
 
 /** What `recover` did to an inbox. */
@@ -116,7 +116,7 @@ class InboxWriter {
     const { size } = this.#file.stat();
     if (size > this.position) this.unnamed.push({ from: this.position, to: size });
     // Also what is intact: after a kill or a failed sync it may never have been made durable.
-    writeAnew(this.#file, this.#from, this.#cutAt ?? size);
+    writeAgain(this.#file, this.#from, this.#cutAt ?? size);
     this.#file.datasync();
     return cutAt === undefined ? 0 : Math.max(0, sizeBefore - cutAt);
   }

@@ -1,6 +1,6 @@
 import { StorageError, type Disk, type DiskFile } from "../disk/disk.ts";
 import { chunksOf, endsLine, NEWLINE, wholeLines } from "../disk/line-splitter.ts";
-import { writeAnew } from "../disk/rewrite.ts";
+import { writeAgain } from "../disk/rewrite.ts";
 
 /** An entry with its byte range. */
 export interface JournalRecord<Entry> {
@@ -45,10 +45,10 @@ export function openJournal<Entry extends object>(
   const file = disk.open(path, "append", 0o600);
   let end: number;
   try {
-    end = heal(file, durable);
-    // The last write may never have been synced, or in vain: what is acted upon now has to stay.
+    end = cutTornEnd(file, durable);
+    // The last write may not have been synced, or its sync failed: what is acted upon now has to stay.
     if (end > durable) {
-      writeAnew(file, Math.max(durable, end - LAST_WRITE_BYTES), end);
+      writeAgain(file, Math.max(durable, end - LAST_WRITE_BYTES), end);
       file.datasync();
     }
   } catch (error) {
@@ -94,7 +94,7 @@ class JournalFile<Entry extends object> implements Journal<Entry> {
       this.#file.append(Buffer.concat(lines));
       this.#file.datasync();
     } catch (error) {
-      // Nothing may follow what is half there: if it cannot be cut now, the next open heals it.
+      // Nothing may follow what is half there: if it cannot be cut now, the next open cuts it.
       this.#isBroken = true;
       this.#file.truncate(this.#end);
       this.#isBroken = false;
@@ -147,7 +147,8 @@ function parseEntry(bytes: Uint8Array): object | undefined {
   return typeof value === "object" && value !== null ? value : undefined;
 }
 
-function heal(file: DiskFile, durable: number): number {
+/** Cuts what was not written whole, and returns where the file ends now. */
+function cutTornEnd(file: DiskFile, durable: number): number {
   const { size } = file.stat();
   const from = Math.min(durable, size);
   const whole = lastWholeLineBefore(file, from, firstZero(file, from, size) ?? size);

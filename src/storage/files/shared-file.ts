@@ -7,7 +7,7 @@ import {
   LINE_END,
 } from "../disk/line-splitter.ts";
 import { prefixHash, type Cursor } from "./tail.ts";
-import { writeAnew } from "../disk/rewrite.ts";
+import { writeAgain } from "../disk/rewrite.ts";
 
 export type SharedAppend =
   /** Durable; `end` is the offset just after it. */
@@ -52,8 +52,8 @@ export function appendShared(
     if (!endsLine(file, size)) file.append(LINE_END);
     const present = findLine(file, options.find, knownTo(file, options.known));
     if (present !== undefined) {
-      // Whoever wrote it may have died before its sync, or could not cut it after a failed one.
-      writeAnew(file, present.start, present.end);
+      // Its writer may have died before its sync, or could not cut it after a failed one.
+      writeAgain(file, present.start, present.end);
       file.datasync();
       return { outcome: "found", line: present.bytes };
     }

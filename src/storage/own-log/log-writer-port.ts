@@ -63,7 +63,7 @@ export interface LogWriter {
   /** Lines that the operator has found: the whole of our private copy of a log from now on. */
   putBack(log: string, lines: readonly OwnLine[]): RecoveryReport;
   /**
-   * The operator's word that what carries our signature in a log, up to `head`, is ours. What is
+   * The operator's decision that what carries our signature in a log, up to `head`, is ours. What is
    * `unplaced` there is promised no more: it has to be written again.
    */
   adopt(log: string, head: ChainHead): void;

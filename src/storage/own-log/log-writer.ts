@@ -2,7 +2,7 @@ import type { ChainHead } from "../../wire/chain.ts";
 import { StorageError } from "../disk/disk.ts";
 import type { OwnHead } from "./heads.ts";
 import { OpenOwnLog } from "./open-own-log.ts";
-import { adoptOwnLog, notStanding } from "./own-log-adopt.ts";
+import { adoptOwnLog, notInLog } from "./own-log-adopt.ts";
 import type { OwnLog } from "./own-log-repair.ts";
 import { leftAlone, recoverOwnLog, type OwnLogRepair } from "./recover-own-log.ts";
 import { OwnCopies } from "./own-copy.ts";
@@ -79,7 +79,7 @@ class OwnLogsWriter implements LogWriter {
 
   unplaced(name: string): readonly OwnLine[] {
     const promised = this.#pending?.lines.filter((own) => own.log === name) ?? [];
-    return notStanding(this.#options.disk, this.#log(name).log.path, promised);
+    return notInLog(this.#options.disk, this.#log(name).log.path, promised);
   }
 
   *lines(name: string): Generator<OwnLine> {

@@ -6,10 +6,10 @@ import { durableHead } from "./recover-own-log.ts";
 import type { OwnLog } from "./own-log-repair.ts";
 import { hashOf } from "./own-log-pieces.ts";
 import type { OwnLine } from "./pending.ts";
-import { writeAnew } from "../disk/rewrite.ts";
+import { writeAgain } from "../disk/rewrite.ts";
 
 /** Those of the lines that are not whole in a log. */
-export function notStanding(disk: Disk, path: string, lines: readonly OwnLine[]): OwnLine[] {
+export function notInLog(disk: Disk, path: string, lines: readonly OwnLine[]): OwnLine[] {
   const missing = new Map(lines.map((own) => [hashOf(own.line), own]));
   const file = openIfThere(disk, path);
   if (file === undefined || missing.size === 0) return [...missing.values()];
@@ -30,7 +30,7 @@ export function adoptOwnLog(disk: Disk, heads: HeadsStore, log: OwnLog, head: Ch
     const before = heads.own(log.name);
     // A sync that failed before has lost what it was to write.
     const { size } = file.stat();
-    writeAnew(file, Math.min(before?.end ?? 0, size), size);
+    writeAgain(file, Math.min(before?.end ?? 0, size), size);
     heads.save({ own: new Map([[log.name, durableHead(file, head, before)]]) });
   } finally {
     file.close();

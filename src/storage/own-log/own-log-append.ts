@@ -23,7 +23,7 @@ export function appendOwnLines(
     file.append(bytes);
     const after = size + bytes.length;
     if (file.stat().size === after) return after;
-    if (standsOnItsLine(file, size, bytes)) return undefined;
+    if (beginsOnItsLine(file, size, bytes)) return undefined;
   }
   const held = disk.open(file.path, "append");
   try {
@@ -37,7 +37,7 @@ export function appendOwnLines(
 }
 
 /** Whether bytes that were appended at or after an offset begin a line there. */
-function standsOnItsLine(file: DiskFile, from: number, bytes: Uint8Array): boolean {
+function beginsOnItsLine(file: DiskFile, from: number, bytes: Uint8Array): boolean {
   const there = Buffer.from(file.read(file.stat().size - from, from));
   const at = there.indexOf(bytes);
   return at === 0 || (at > 0 && there[at - 1] === NEWLINE);

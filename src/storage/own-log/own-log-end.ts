@@ -93,7 +93,7 @@ class Follower {
     const { head } = this;
     if (claim.by === "unknown key") {
       const isBeyond = claim.seq > (head?.seq ?? 0);
-      // Anybody who writes in the folder can plant such lines, with as many keys as he likes.
+      // Anybody who writes in the folder can plant such lines, with as many keys as they like.
       const isRoom = this.unknownKeys.length < MAX_UNKNOWN_KEYS;
       if (isBeyond && isRoom && !this.unknownKeys.includes(claim.keyId)) {
         this.unknownKeys.push(claim.keyId);

@@ -6,7 +6,7 @@ import type { OwnLogScan } from "./own-log-scan.ts";
 import type { OwnLine } from "./pending.ts";
 import type { OwnCopy } from "./own-copy.ts";
 import type { Quarantine } from "../files/quarantine.ts";
-import { writeAnew } from "../disk/rewrite.ts";
+import { writeAgain } from "../disk/rewrite.ts";
 
 /** One of our own logs, as the wire's layout names it. */
 export interface OwnLog {
@@ -50,12 +50,12 @@ export function repairEnd(
 ): EndRepair {
   const isOurBeginning = cutAt !== undefined && isTornBefore(file, cutAt, missing);
   if (isOurBeginning) {
-    writeAnew(file, from, file.stat().size);
+    writeAgain(file, from, file.stat().size);
     goOn(log, file, cutAt, missing, context);
     return { cut: undefined, restored: missing };
   }
   const cut = cutAt === undefined ? undefined : cutFrom(log, file, cutAt, missing, context);
-  if (places.length > 0) writeAnew(file, from, file.stat().size);
+  if (places.length > 0) writeAgain(file, from, file.stat().size);
   if (missing.length > 0) appendOwnLines(context.disk, file, missing, file.stat().size);
   return { cut, restored: missing.filter((own) => own.foreign !== true) };
 }

@@ -17,7 +17,7 @@ export interface OwnLogScan {
   readonly unexpected: readonly ChainHead[];
 }
 
-/** Who floods our log behind our damage makes us ask the operator, and not run out of memory. */
+/** A flood behind our own damage must not take our memory: beyond this the operator is asked. */
 const MAX_CARRIED_BYTES = 4 * 1024 * 1024;
 
 /**

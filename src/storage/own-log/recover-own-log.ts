@@ -50,7 +50,7 @@ export function recoverOwnLog(
   context: RecoveryContext,
 ): OwnLogRepair {
   try {
-    return recoverWhatStands(log, record, owed, context);
+    return recoverReadable(log, record, owed, context);
   } catch (error) {
     // Anybody who can write in the folder can put a link there: that must not stop our other logs.
     // Nor does trouble with this file; that with pending or the quarantine is everybody's.
@@ -85,7 +85,7 @@ function isOf(log: OwnLog, { path }: StorageError): boolean {
   return path === log.path;
 }
 
-function recoverWhatStands(
+function recoverReadable(
   log: OwnLog,
   record: OwnHead | undefined,
   owed: readonly OwnLine[],

@@ -90,7 +90,7 @@ export function serialiseBackup(backup: Backup): Uint8Array {
   return Buffer.from(`${JSON.stringify(document, null, 1)}\n`, "utf8");
 }
 
-/** Reads the document. Whoever made it knew the passphrase, and is believed no further than that. */
+/** Reads the document. Its maker knew the passphrase, and is believed no further than that. */
 export function parseBackup(bytes: Uint8Array): BackupParse {
   const parsed = parseObject(bytes);
   if (!parsed.ok) return { ok: false, detail: `the document inside: ${parsed.detail}` };

@@ -14,7 +14,7 @@ export interface Drift {
   readonly detail: string;
 }
 
-/** Whoever can write the advertised file can fill it; an operator reads no more than this. */
+/** Anybody who can write the advertised file can fill it; an operator reads no more than this. */
 const MAX_DRIFTS = 256;
 
 /**

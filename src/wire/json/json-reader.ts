@@ -67,7 +67,7 @@ export class Reader {
 
   private unexpected(expected: string): never {
     if (this.at >= this.text.length) this.fail(`it ends where ${expected} should be`);
-    this.fail(`${quote(this.text.charAt(this.at))} stands where ${expected} should be`);
+    this.fail(`found ${quote(this.text.charAt(this.at))} where ${expected} should be`);
   }
 
   /** Skips white space; the character that follows, NaN at the end. */
@@ -189,7 +189,7 @@ export class Reader {
   private badStringUnit(i: number): never {
     this.at = i;
     if (i >= this.text.length) this.fail("it ends inside a string");
-    this.fail("a control character stands bare in a string");
+    this.fail("a control character in a string is not escaped");
   }
 
   private copy(start: number, end: number): string {

@@ -5,7 +5,7 @@ import {
   openCoverage,
   pruneBeats,
   pruneMarks,
-  readersOf,
+  coveringLogs,
   judgeWaiting,
   wantsPruning,
 } from "../../../src/protocol/logs/coverage.ts";
@@ -271,7 +271,7 @@ describe("settling", () => {
 describe("pruning", () => {
   const layout = makeLayout("outbox", ["a", "b", "c"]);
   const readers = (kind: "pairwise" | "outbox", name: string) =>
-    readersOf(makeLayout(kind, ["a", "b", "c"]), name).map((log) => log.name);
+    coveringLogs(makeLayout(kind, ["a", "b", "c"]), name).map((log) => log.name);
 
   test("asks the logs whose beats may cover", () => {
     expect(readers("outbox", "a")).toEqual(["b", "c"]);

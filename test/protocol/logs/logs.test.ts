@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { pruneBeats, wantsPruning } from "../../../src/protocol/logs/coverage.ts";
-import { advertisedCadence, parseHeads } from "../../../src/protocol/logs/heads.ts";
+import { promisedCadence, parseHeads } from "../../../src/protocol/logs/heads.ts";
 import {
   beatsFrom,
   coverageAt,
@@ -73,7 +73,7 @@ describe("heads in a beat", () => {
     ["soon", undefined],
     [undefined, undefined],
   ])("the next beat is promised for %s: in %s ms", (eta, expected) => {
-    expect(advertisedCadence(fromPlain({ next_eta: eta ?? null }), NOON)).toBe(expected);
+    expect(promisedCadence(fromPlain({ next_eta: eta ?? null }), NOON)).toBe(expected);
   });
 
   test.each([

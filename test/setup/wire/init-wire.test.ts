@@ -201,7 +201,7 @@ describe("init refuses", () => {
       { peers: ["Forge"] },
       `2: roster[1]: "Forge" differs from "forge" only in case; choose another handle`,
     ],
-    ["itself as a peer", { peers: ["forge"] }, `2: roster[1]: "forge" stands in the roster twice`],
+    ["itself as a peer", { peers: ["forge"] }, `2: roster[1]: "forge" is in the roster twice`],
     [
       "pairs that share a file",
       { handles: ["a"], peers: ["b_to_c", "a_to_b", "c"] },

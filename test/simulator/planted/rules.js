@@ -87,8 +87,8 @@ export const RULES_PLANTS = [
   {
     name: "an ack waits for every log, whatever it may name",
     file: "src/protocol/decisions/chained-outcome.ts",
-    find: "if (target < proposal.id) return readersOf(",
-    put: "if (target < proposal.id || proposal.required.length === 1) return readersOf(",
+    find: "if (target < proposal.id) return coveringLogs(",
+    put: "if (target < proposal.id || proposal.required.length === 1) return coveringLogs(",
     test: "test/protocol/decisions/awaited-lines.test.ts",
   },
   {

@@ -102,7 +102,10 @@ describe("a file is archived", () => {
 
   test("by lines of its owner: what others put there says nothing of its year", () => {
     const disk = newDisk(line(2020, 1) + line(2027, 2));
-    const ours = { ...FILE, isWord: (bytes: Uint8Array) => !Buffer.from(bytes).includes('"n":1}') };
+    const ours = {
+      ...FILE,
+      isAuthors: (bytes: Uint8Array) => !Buffer.from(bytes).includes('"n":1}'),
+    };
     expect(archiveFile(disk, ARCHIVE, ours, 2026)).toEqual({ outcome: "not due" });
     expect(archiveFile(disk, ARCHIVE, ours, 2027)).toMatchObject({ outcome: "archived" });
   });

@@ -543,7 +543,7 @@ describe("recovery of our own log", () => {
       { answer: "not sent", error: { code: "identity_in_use" } },
     ]);
     expect(read()).toBe(before);
-    // The operator's word: it was ours after all. What it replaced is not sent.
+    // The operator's decision: it was ours after all. What it replaced is not sent.
     expect(writer.unplaced(LOG).map(({ seq }) => seq)).toEqual([3, 4]);
     writer.adopt(LOG, { seq: 3, id: ownLine(LOG, 3, "elsewhere").id });
     expect(writer.head(LOG)?.id).toBe(ownLine(LOG, 3, "elsewhere").id);

@@ -191,7 +191,7 @@ describe("importing", () => {
     });
   });
 
-  const pinnedAlready = `alice: alice has a pinned key already (${alice.signer.keyId}), and a pin is never replaced; a further key needs the operator's word or a rotation signed with the old key`;
+  const pinnedAlready = `alice: alice has a pinned key already (${alice.signer.keyId}), and a pin is never replaced; a further key needs the operator's decision or a rotation signed with the old key`;
 
   test.each([
     ["its own key", [keyOf(alice)], "alice: pinned already; unchanged"],

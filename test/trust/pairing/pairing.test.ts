@@ -161,7 +161,7 @@ describe("a peer that begins again", () => {
     expect(b.card.nonce).toBeUndefined();
   });
 
-  it("gets other digits on the operator's word, and our nonce that was shown is never used again", () => {
+  it("gets other digits on the operator's decision, and our nonce that was shown is never used again", () => {
     const [a, b] = met();
     const [digits, { nonce }] = [a.digitsWith(b), a.pairing];
     b.forget();

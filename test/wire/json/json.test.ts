@@ -22,7 +22,7 @@ const suite = vectorFile<SuiteCase[]>("third-party/json-parsing-suite.json");
 const open = utf8('{"v":');
 const close = utf8("}");
 
-/** Our reader wants an object at the top, so each text stands in one. */
+/** Our reader wants an object at the top, so each text is put into one. */
 function wrapped({ base64 }: SuiteCase): Uint8Array {
   return Buffer.concat([open, Buffer.from(base64, "base64"), close]);
 }
@@ -118,29 +118,32 @@ describe("refusals say what and where", () => {
     ["[]", "not an object at the top"],
     ["\ufeff{}", "not an object at the top"],
     ["{} {}", "something follows the object (at character 4)"],
-    ['{"a" 1}', '"1" stands where ":" should be (at character 6)'],
-    ['{"a":1 "b":2}', '"\\"" stands where "," or "}" should be (at character 8)'],
-    ['{"a":[1 2]}', '"2" stands where "," or "]" should be (at character 9)'],
-    ['{"a":1,}', '"}" stands where a key should be (at character 8)'],
-    ['{"a":tru}', '"t" stands where a value should be (at character 6)'],
+    ['{"a" 1}', 'found "1" where ":" should be (at character 6)'],
+    ['{"a":1 "b":2}', 'found "\\"" where "," or "}" should be (at character 8)'],
+    ['{"a":[1 2]}', 'found "2" where "," or "]" should be (at character 9)'],
+    ['{"a":1,}', 'found "}" where a key should be (at character 8)'],
+    ['{"a":tru}', 'found "t" where a value should be (at character 6)'],
     ['{"a":', "it ends where a value should be (at character 6)"],
     ['{"a":"b', "it ends inside a string (at character 8)"],
-    ['{"a":"\n"}', "a control character stands bare in a string (at character 7)"],
-    ['{"a":"\\n\n"}', "a control character stands bare in a string (at character 9)"],
-    ['{"a\n":1}', "a control character stands bare in a string (at character 4)"],
+    ['{"a":"\n"}', "a control character in a string is not escaped (at character 7)"],
+    ['{"a":"\\n\n"}', "a control character in a string is not escaped (at character 9)"],
+    ['{"a\n":1}', "a control character in a string is not escaped (at character 4)"],
     ['{"a":"\\x"}', "an unknown escape (at character 8)"],
     ['{"a":"\\u12g4"}', "\\u without four hexadecimal digits (at character 8)"],
     ['{"a":"\\ud800\\n"}', "a lone surrogate (at character 13)"],
     ['{"a":"\\udc00"}', "a lone surrogate (at character 13)"],
     ['{"a":"\\ud800\\u0041"}', "a lone surrogate (at character 19)"],
     ['{"a":01}', "a number with a leading zero (at character 8)"],
-    ['{"a":-}', '"}" stands where a digit should be (at character 7)'],
-    ['{"a":1.}', '"}" stands where a digit should be (at character 8)'],
-    ['{"a":1e}', '"}" stands where a digit should be (at character 8)'],
+    ['{"a":-}', 'found "}" where a digit should be (at character 7)'],
+    ['{"a":1.}', 'found "}" where a digit should be (at character 8)'],
+    ['{"a":1e}', 'found "}" where a digit should be (at character 8)'],
     ['{"a":1e999}', "a number too large for a double (at character 11)"],
     ['{"x":{"k":1,"k":2}}', "a duplicate key in the object that begins here (at character 6)"],
-    ['{"\u001b[2J":1,"a":\u202e}', "a control character stands bare in a string (at character 3)"],
-    ['{"a":\u202e}', '"\\u202e" stands where a value should be (at character 6)'],
+    [
+      '{"\u001b[2J":1,"a":\u202e}',
+      "a control character in a string is not escaped (at character 3)",
+    ],
+    ['{"a":\u202e}', 'found "\\u202e" where a value should be (at character 6)'],
   ] as const) {
     it(JSON.stringify(text).slice(0, 40), () => {
       expect(refusal(text)).toBe(detail);
@@ -168,7 +171,7 @@ describe("refusals say what and where", () => {
 
   it("also for bare control characters in a key that was once read with an escape", () => {
     expect(read('{"a\\u0001b":1}')).toEqual({ "a\u0001b": 1 });
-    expect(refusal('{"a\u0001b":1}')).toMatch(/bare in a string/);
+    expect(refusal('{"a\u0001b":1}')).toMatch(/is not escaped/);
     expect(read('{"a\\"b":1}')).toEqual({ 'a"b': 1 });
     expect(refusal('{"a"b":1}')).toMatch(/should be/);
   });

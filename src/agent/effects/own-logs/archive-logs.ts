@@ -20,7 +20,7 @@ export function archiveLogs(session: Session, files: Disk, year: number): Archiv
     name,
     path: join(place.wire.folder, path),
     // What others have put into our log says nothing of which year it is.
-    isWord: (line: Uint8Array) => ownLine(name, line, session.ctx) !== undefined,
+    isAuthors: (line: Uint8Array) => ownLine(name, line, session.ctx) !== undefined,
   }));
   // Between machines one agent archives them: the first of the roster.
   const [first] = place.layout.roster;

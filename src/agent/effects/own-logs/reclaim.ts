@@ -91,7 +91,7 @@ function highestLine(
     file?.close();
   }
   if ((highest?.seq ?? 0) >= (admission.chain.head?.seq ?? 0)) return highest;
-  throw new StorageError("log_damaged", path, "lacks lines of ours that stood in it", {
+  throw new StorageError("log_damaged", path, "lacks lines of ours that were in it", {
     hint: "put it back from a backup or a peer's copy of the wire, then reclaim it",
   });
 }

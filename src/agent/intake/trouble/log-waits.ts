@@ -10,6 +10,10 @@ import {
 } from "../../state/log-status.ts";
 import type { World } from "../../session/world.ts";
 import type { Session } from "../../session/session.ts";
+import { SECOND_MS } from "../../../wire/durations.ts";
+
+/** How long a log is not read whose lines are out of order: a sync program may be writing it. */
+export const ORDER_CHECK_MS = SECOND_MS;
 
 /** The log waits for what it held to be there again; the operator is told when that takes long. */
 export function noteDisorder(

@@ -8,12 +8,12 @@ const CLAUDE_HOOK_SECONDS = 5;
 /** A waiter waits as long as it may; the tool takes no more than this as a timer. */
 const WAITER_SECONDS = 2_000_000;
 const EVENTS = ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"];
-/** After these the session waits for its person: a waiter is armed. */
 /** Tools that change nothing. A test compares them with the table of tools. @internal */
 export const READING_TOOLS = [
   ...["whoami", "peers", "inbox", "notices", "wait_for_mail", "thread", "search"],
   ...["decisions", "check_decisions", "claims", "pending", "plan_next"],
 ];
+/** After these the session waits for its person: a waiter is armed. */
 const WAITING_EVENTS = ["SessionStart", "Stop"];
 
 /** Claude Code, as of 2.1.197. */

@@ -15,7 +15,7 @@ export function command(cli: Cli): Command {
   return new Command("daemon")
     .description(
       "Runs the daemon in the foreground; `deaddrop service install` runs it as a service.\n" +
-        "SIGTERM ends it, SIGHUP reads the configuration again, SIGUSR1 ticks now.",
+        "SIGTERM ends it, SIGHUP reads the configuration again, SIGUSR1 makes a round now.",
     )
     .option("--once", "one round, then end")
     .addOption(level.choices(["trace", "debug", "info", "warn", "error"]))

@@ -23,10 +23,10 @@ import {
   setupText,
   stepsText,
   shellCommand,
-  shellWord,
   type PartyFlags,
   type Section,
 } from "../../output/setup-text.ts";
+import { shellWord } from "../../../wire/quote.ts";
 
 export interface Flags extends PartyFlags, AcceptFlags, RemoteFlags {
   layout?: "pairwise" | "outbox";

@@ -35,8 +35,8 @@ export function command(cli: Cli): Command {
         "on one wire. Everything is checked before anything is written. The daemon must not run.",
     )
     .argument("<file>", "the backup")
-    .option("--accept-older", "although what is here is newer (operator; wants consent)")
-    .option("--replace-key", "although another key is here (operator; wants consent)")
+    .option("--accept-older", "although what is here is newer (operator; needs consent)")
+    .option("--replace-key", "although another key is here (operator; needs consent)")
     .addHelpText("after", example("deaddrop restore ~/forge.backup.age --wire ./_coordination"))
     .action(async (file: string, flags: RestoreFlags) => {
       await run(cli, file, flags);

@@ -9,7 +9,7 @@ import type { Unchained } from "../../peer/unchained.ts";
 export function command(cli: Cli): Command {
   const peer = new Command("peer").description(
     "What of a peer is held back and why, and how its lines are taken again.\n" +
-      "All but show want a terminal and a typed confirmation, or --yes --reason.",
+      "All but show need a terminal and a typed confirmation, or --yes --reason.",
   );
   peer
     .command("show")

@@ -8,7 +8,9 @@ import { peerRow } from "../../output/peer-text.ts";
 /** `deaddrop peers`: the daemon's life and the agent's life are shown apart. Spec 3.1. */
 export function command(cli: Cli): Command {
   return new Command("peers")
-    .description("Lists the other agents: presence, trust, and when daemon and agent last lived.")
+    .description(
+      "Lists the other agents: presence, trust, and when daemon and agent were last alive.",
+    )
     .addHelpText("after", example("deaddrop peers"))
     .action((flags: GlobalFlags) => run(cli, flags));
 }

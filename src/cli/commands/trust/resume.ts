@@ -25,7 +25,7 @@ export function command(cli: Cli): Command {
   return new Command("resume")
     .description(
       "Ends safe mode: for all when your agent wrote the escalation, with --here for your agent\n" +
-        "alone. An operator's command: it wants a terminal, or --yes with --reason.",
+        "alone. An operator's command: it needs a terminal, or --yes with --reason.",
     )
     .option("--here", "only for this agent")
     .option("--reason <text>", "why it is safe to go on; it is signed and sent")

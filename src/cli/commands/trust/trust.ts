@@ -21,7 +21,7 @@ const STANDING_CHANGES: readonly (readonly [StandingChange, string])[] = [
 export function command(cli: Cli): Command {
   const trust = new Command("trust").description(
     "Whose keys are believed, and how far. What the wire advertises is never believed by itself.\n" +
-      "All but list and sas want a terminal and a typed confirmation, or --yes --reason.",
+      "All but list and sas need a terminal and a typed confirmation, or --yes --reason.",
   );
   for (const add of [addList, addPin, addSas, addVerify, addStanding, addRevoke, addImport]) {
     add(trust, cli);
@@ -70,7 +70,7 @@ function addSas(trust: Command, cli: Cli): void {
   addConsent(trust.command("sas"))
     .description("the six digits to compare with a peer's operator, and how far that is")
     .argument("<peer>", "with whom")
-    .option("--again", "its operator says that it began again: new digits; wants a confirmation")
+    .option("--again", "its operator says that it began again: new digits; needs a confirmation")
     .addHelpText("after", example("deaddrop trust sas scribe"))
     .action(async (peer: string, _flags: unknown, sas: Command) => {
       const { run } = await import("../../trust/sas.ts");
