@@ -222,16 +222,16 @@ describe("a configuration that would void the past", () => {
 
   it.each([
     [{ roster: ["forge", "scribe"] }, "the roster would lose mason"],
-    [{ layout: "pairwise" }, "the layout would change from outbox to pairwise"],
+    [{ layout: "pairwise" }, "the layout there is pairwise; you hold outbox"],
     [{ wire_id: "0011223344556677" }, "the wire id would change"],
-    [{ layout: undefined }, "the layout would change from outbox to pairwise"],
+    [{ layout: undefined }, "the layout there is pairwise; you hold outbox"],
   ])("is not accepted: %o", async (changes, words) => {
     await three();
     const before = await run("config", "get", "keys.grace_hours", ...where());
     writeConfig(changes);
     const { code, stderr } = await run("config", "accept", ...where(), ...BY_FLAGS);
     expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
-    expect(stderr).toContain("there is no command for that yet");
+    expect(stderr).toContain("put back as it was");
     expect(await run("config", "get", "keys.grace_hours", ...where())).toEqual(before);
     expect((await run("trust", "list", ...where())).code).toBe(0);
   });

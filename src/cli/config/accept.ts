@@ -123,6 +123,6 @@ function refuseLostPast({ place }: AgentPlace, bytes: Uint8Array | undefined): v
   const problem = lostPast(held, { ...next, roster }, handle);
   if (problem === undefined) return;
   throw new DeaddropError("config", problem, {
-    hint: `there is no command for that yet; have ${wire.config} put back as it was. Your daemon goes on with what you accepted before`,
+    hint: `have ${wire.config} put back as it was; your daemon goes on with what you accepted before. A member leaves with \`deaddrop leave\`, \`member remove\` or \`config accept --member-left HANDLE\``,
   });
 }

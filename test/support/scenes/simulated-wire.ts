@@ -17,7 +17,7 @@ import {
   type Draft,
 } from "../../../src/wire/compose.ts";
 import { fromPlain, type JsonObject, type JsonValue } from "../../../src/wire/json/json.ts";
-import { makeLayout } from "../../../src/wire/layout.ts";
+import { makeLayout, pairNames } from "../../../src/wire/layout.ts";
 import { parseMessage } from "../../../src/wire/message.ts";
 import { makeSigner, publicKeyOf, type Signer } from "../../../src/wire/signature.ts";
 import { Crashed, MemoryDisk, seeded, type MemoryProcess } from "../disk/memory-disk.ts";
@@ -81,7 +81,9 @@ export class SimulatedWire {
   constructor(roster: readonly string[], options: SceneOptions = {}) {
     this.roster = roster;
     this.#options = options;
-    const logs = [...makeLayout(options.layout ?? "pairwise", roster).logs.values()];
+    const closed = (options.layout ?? "pairwise") === "pairwise" ? pairNames(roster) : [];
+    // A pairwise wire may move to outboxes.
+    const logs = [...makeLayout("outbox", roster, undefined, closed).logs.values()];
     const { decisions, incidents } = wirePaths(WIRE);
     this.#written = [...logs.map(({ path }) => join(WIRE, path)), decisions, incidents];
     const keyOf = (handle: string, at: number) =>
@@ -389,8 +391,8 @@ export class SimulatedWire {
   }
 
   #correlationIds(): string[] {
-    const layout = makeLayout(this.#options.layout ?? "pairwise", this.roster);
-    return [...layout.logs.values()].flatMap(({ path }) =>
+    const paths = this.#written.filter((path) => this.disk.lookUp(path) !== undefined);
+    return paths.flatMap((path) =>
       this.lines(path).flatMap((line) => {
         const parsed = parseMessage(Buffer.from(line));
         return parsed.ok ? [parsed.message.correlationId] : [];
