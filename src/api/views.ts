@@ -5,6 +5,7 @@ import type { AgentState } from "../protocol/env.ts";
 import type { PeerLife, Presence } from "../protocol/heartbeats/liveness.ts";
 import type { IncidentView } from "../protocol/incidents/incident-view.ts";
 import type { SafeMode } from "../protocol/incidents/safe-mode.ts";
+import type { MembersView } from "../protocol/members/members-view.ts";
 import type { KeysView } from "../protocol/keys/key-view.ts";
 import type { MailView, Marks } from "../protocol/receipts/mail.ts";
 import type { NewsView, WaitedFor } from "../protocol/receipts/news.ts";
@@ -33,6 +34,7 @@ export type { ProposalStatus, ProposalView } from "../protocol/decisions/proposa
 export type { Presence } from "../protocol/heartbeats/liveness.ts";
 export type { IncidentAddressee, IncidentView } from "../protocol/incidents/incident-view.ts";
 export type { SafeMode } from "../protocol/incidents/safe-mode.ts";
+export type { MemberChangeView, MemberRow, MembersView } from "../protocol/members/members-view.ts";
 export type { KeysView } from "../protocol/keys/key-view.ts";
 export type { MailView, Marks } from "../protocol/receipts/mail.ts";
 export type { NewsView, WaitedFor } from "../protocol/receipts/news.ts";
@@ -209,6 +211,7 @@ export interface Views {
   safe_mode: SafeMode | null;
   receipt: { receipts: ReceiptView[] };
   stats: StatsView;
+  members: MembersView;
   keys: KeysView;
   resolve_id: ResolvedId;
 }
@@ -250,6 +253,7 @@ export interface ViewArgs {
   safe_mode: undefined;
   receipt: { event_id: string };
   stats: undefined;
+  members: undefined;
   keys: undefined;
   /** Event id, or unique prefix of it (6 characters or more). */
   resolve_id: { id: string };

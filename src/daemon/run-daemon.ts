@@ -75,6 +75,14 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
   }
 }
 
+/** Who has left sends nothing: what a daemon of it wrote would be refused by all. Spec 3.11. */
+function refuseAway({ place: { handle, layout, paths } }: Pick<Agent, "place">): void {
+  if (layout.members.includes(handle)) return;
+  throw new DeaddropError("config", `${handle} has left this wire`, {
+    hint: `a member lets it come back (deaddrop member add ${handle}); then: deaddrop join ${paths.wireDir} --me ${handle}`,
+  });
+}
+
 /** JSON lines on stdout, pretty for a person. Synchronous: no log line is lost when we die. */
 async function makeLogger({ logLevel: level, toTerminal }: DaemonOptions): Promise<Pino> {
   const out = pino.destination({ dest: 1, sync: true });
@@ -118,6 +126,7 @@ async function run(options: DaemonOptions, log: Pino, manager: ServiceManager): 
     ? { ...world, remote: link, hooks: { stop: LEFT_TO_A_DAEMON } }
     : { ...world, remote: link, hooks: { onNotice: hook.heard, stop: stopHook } };
   const agent = openAgent(hooked, { wireDir: options.wireDir, handle, peers });
+  refuseAway(agent);
   await agent.hold(DAEMON_LOCK_WAIT_MS);
   try {
     if (options.once) return await runOnce({ agent, link, places, log });

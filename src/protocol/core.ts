@@ -14,9 +14,11 @@ import { applyHeartbeats } from "./heartbeats/heartbeats.ts";
 import { decideIncidents } from "./incidents/incident-deadlines.ts";
 import { applyIncidents } from "./incidents/incidents.ts";
 import { applyKeyChanges, decideKeyChanges } from "./keys/key-changes.ts";
+import { decideMembers } from "./members/decide-members.ts";
 import { decideLayout } from "./logs/layout-change.ts";
 import { decideLiveness } from "./heartbeats/liveness.ts";
 import { applyLogs } from "./logs/logs.ts";
+import { applyMembers } from "./members/member-changes.ts";
 import { applyNotices, decideNotices } from "./notices.ts";
 import { beatsNeeded, isConflictOpen, makeFinalBefore } from "./decisions/proposals-state.ts";
 import { applyProposals } from "./decisions/proposals.ts";
@@ -62,6 +64,7 @@ export function apply(state: State, event: CoreEvent, env: Env): void {
   applySendKeys(state.sendKeys, event);
   applyNotices(state.notices, event);
   applyKeyChanges(state.keyChanges, event);
+  applyMembers(state.members, event);
   applyReciprocations(state.reciprocations, changed);
   applyAnnouncements(state.announcements, event, env);
   applyTally(state.tally, event);
@@ -100,6 +103,7 @@ export function decide(state: State, env: Env, now: Now, timers: BeatTimers): Ef
     ...decideIncidents(state, env, now),
     ...decideLiveness(state.heartbeats, env, now.wallMs),
     ...decideTrust(state, env, now),
+    ...decideMembers(state, env),
     ...decideAgentNotices(state, env, now),
   ].filter((effect) => !isEarly(effect, state.heartbeats));
   return told(state, saidNow(state, effects, env), now);

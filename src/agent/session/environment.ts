@@ -76,6 +76,7 @@ export function envOf(
       };
     },
     ownKeys: ownKeysOf(place),
+    membersChangedBy: place.config.membersChangedBy,
     reading: progressOf(place, memory, world),
   };
 }

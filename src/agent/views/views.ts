@@ -10,6 +10,7 @@ import { checkPaths } from "../../protocol/claims/path-check.ts";
 import { decisionsView, type SortedEntries } from "../../protocol/decisions/decisions-view.ts";
 import { incidentsView, unresolvedIncidents } from "../../protocol/incidents/incident-view.ts";
 import { keysView } from "../../protocol/keys/key-view.ts";
+import { membersView } from "../../protocol/members/members-view.ts";
 import { peersView } from "../../protocol/heartbeats/liveness.ts";
 import { proposalsView } from "../../protocol/decisions/proposals-view.ts";
 import { unreadCount } from "../../protocol/receipts/receipts.ts";
@@ -91,6 +92,7 @@ const renderers: { [N in ViewName]: Render<N> } = {
   safe_mode: ({ memory, env }) => safeMode(memory.state.incidents, env) ?? null,
   receipt: (session, args) => receipts(session, args.event_id),
   stats: (session) => statsView(session),
+  members: ({ memory, env }) => membersView(memory.state, env),
   keys: ({ memory, env }) => keysView(memory.state.keyChanges, memory.state.proposals, env),
   resolve_id: (session, args) => resolveId(session, args.id),
 };

@@ -70,6 +70,7 @@ const ARGUMENTS: { readonly [N in ViewName]: (json: unknown) => ViewArgs[N] } = 
   safe_mode: none,
   receipt: (json) => ({ event_id: needed(asObject(json), "event_id", text) }),
   stats: none,
+  members: none,
   keys: none,
   resolve_id: (json) => ({ id: needed(asObject(json), "id", text) }),
 };

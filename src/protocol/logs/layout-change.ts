@@ -34,14 +34,14 @@ export function layoutView(
   { layout }: Pick<Env, "layout">,
 ): LayoutView {
   const isPairwise = layout.kind === "pairwise";
-  const pairs = isPairwise ? pairsOf(layout.roster).map((pair) => agreed(proposals, pair)) : [];
+  const pairs = isPairwise ? pairsOf(layout.members).map((pair) => agreed(proposals, pair)) : [];
   const closed = [...layout.logs.values()].filter(({ into }) => into !== undefined);
   return {
     layout: layout.kind,
     agreed: isPairwise && pairs.every(({ status }) => status === "ratified"),
     pairs,
     unchained: isPairwise
-      ? layout.roster.filter((handle) => isUnchained(logs, handle, { layout }))
+      ? layout.members.filter((handle) => isUnchained(logs, handle, { layout }))
       : [],
     closed: closed.map(({ name }) => ({ log: name, by: logs.get(name)?.closing?.id ?? null })),
   };

@@ -54,7 +54,7 @@ export function applyLogs(state: LogsState, event: CoreEvent, env: Env): Readonl
         addBeat(state, openLog(state, each.log, env.layout), each, env.layout);
         touched.add(each.log);
       }
-    }
+    } else log.said = event.line;
   }
   for (const [reader, read] of state) {
     const coverage = read.covers.get(event.log);

@@ -7,7 +7,7 @@ import type { AgentNotice } from "../../../src/protocol/agent-notices/agent-noti
 import { DeaddropError } from "../../../src/api/errors.ts";
 import { wholeLogs } from "../../../src/storage/archive/whole-logs.ts";
 import { StorageError } from "../../../src/storage/disk/disk.ts";
-import { wirePaths, type AgentPaths, type Places } from "../../../src/storage/paths.ts";
+import { agentPaths, wirePaths, type AgentPaths, type Places } from "../../../src/storage/paths.ts";
 import { loadPlace } from "../../../src/agent/config/agent-config.ts";
 import {
   composeLine,
@@ -161,9 +161,8 @@ export class SimulatedWire {
   paths(handle: string): AgentPaths {
     const { places } = this.#member(handle);
     // They never change, and to load a place is slow.
-    const known =
-      this.#paths.get(handle) ??
-      loadPlace(this.disk.process(), places, { wireDir: WIRE, handle }).paths;
+    const wireKey = this.#options.wireId ?? WIRE_ID;
+    const known = this.#paths.get(handle) ?? agentPaths(places, { wireDir: WIRE, wireKey, handle });
     this.#paths.set(handle, known);
     return known;
   }
