@@ -222,9 +222,9 @@ describe("a configuration that would void the past", () => {
 
   it.each([
     [{ roster: ["forge", "scribe"] }, "the roster would lose mason"],
-    [{ layout: "pairwise" }, "the layout there is pairwise; you hold outbox"],
+    [{ layout: "pairwise" }, "the layout would change from outbox to pairwise"],
     [{ wire_id: "0011223344556677" }, "the wire id would change"],
-    [{ layout: undefined }, "the layout there is pairwise; you hold outbox"],
+    [{ layout: undefined }, "the layout would change from outbox to pairwise"],
   ])("is not accepted: %o", async (changes, words) => {
     await three();
     const before = await run("config", "get", "keys.grace_hours", ...where());

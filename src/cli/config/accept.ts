@@ -108,7 +108,10 @@ function differsAlready(): DeaddropError {
 /** Which logs there are is agreed on by all agents, and taken by another command. Spec 1.1, 3.11. */
 function refuseLayout({ config, wire }: AgentPlace["place"], next: WireConfig): void {
   if (!changesLayout(config, next)) return;
-  const words = `the layout there is ${next.layout}; you hold ${config.layout}`;
+  const words =
+    config.layout === next.layout
+      ? "the closed logs would change"
+      : `the layout would change from ${config.layout} to ${next.layout}`;
   throw new DeaddropError("config", `${words}: config accept does not take that`, {
     hint: `a wire moves with \`deaddrop layout outbox\` and \`deaddrop layout accept\`; if nobody has agreed on it, have ${wire.config} put back as it was`,
   });
