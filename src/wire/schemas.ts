@@ -6,7 +6,7 @@ import { quote } from "./quote.ts";
 export const SCHEMA_NAMES = [
   ...(["message", "config", "tiers", "trust", "decision"] as const),
   // Draft-07, of which they use what both drafts have. Spec 7.3, 7.4.
-  ...(["agent-plan", "agent-report"] as const),
+  ...(["agent-plan", "agent-report", "agent-benchmark"] as const),
 ] as const;
 export type SchemaName = (typeof SCHEMA_NAMES)[number];
 

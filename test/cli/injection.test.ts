@@ -111,6 +111,13 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
     ["check", "../outside"],
   ],
   archive: [["archive"], ["archive", "--year", EVIL], ["archive", "--compress"]],
+  member: [
+    ["member", "list"],
+    ["member", "add", EVIL],
+    ["member", "remove", EVIL],
+    ["member", "accept", EVIL, "--yes", "--reason", EVIL],
+  ],
+  leave: null,
   guard: [
     ["guard", "check"],
     ["guard", "status"],
@@ -228,8 +235,11 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
     ["skills", "bump", EVIL, EVIL, "--note", EVIL],
     ["skills", "prompt", EVIL],
     ["skills", "import", EVIL],
+    ["skills", "hooks", "install", EVIL],
     ["skills", "validate", EVIL],
   ],
+  bench: [["bench", "skills", "--exec", EVIL, "--tasks", EVIL]],
+  layout: [["layout"], ["layout", "outbox"], ["layout", "accept", "--yes", "--reason", EVIL]],
   transport: [
     ["transport", "status"],
     ["transport", "switch", EVIL, "--yes", "--reason", EVIL],

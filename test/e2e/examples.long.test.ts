@@ -56,3 +56,13 @@ it("a closed year: agreed, archived, compressed, and all of it is found", async 
     "mate_to_lead.jsonl.gz",
   ]);
 });
+
+it("a plan: four steps, four daemons, three workers, one report", async () => {
+  const { code, said } = await play("plan/run.sh");
+  expect(code, said.join("\n")).toBe(0);
+  expect(said).toContain("all steps are complete");
+  expect(said).toContain("# Plan csv-upload: done");
+  expect(said.slice(-4)).toEqual([
+    ...["e2e/upload.test.js", "schemas/upload.json", "server/done.txt", "web/done.txt"],
+  ]);
+});

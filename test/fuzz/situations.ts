@@ -26,6 +26,8 @@ export interface Situation {
   readonly receivedAtMs: number;
   readonly mayBeginLate: boolean;
   readonly otherAddressees: readonly string[];
+  /** Which line of the chain has closed the log. */
+  readonly closedBy: number | undefined;
   readonly fresh: LogAdmission;
   readonly saved: SavedLogAdmission;
 }
@@ -73,6 +75,7 @@ interface Plan {
   readonly source?: LineSource;
   readonly shown?: readonly number[];
   readonly mayBeginLate?: boolean;
+  readonly closedBy?: number;
   readonly receivedAtMs?: number;
 }
 
@@ -94,14 +97,19 @@ function situation(name: string, plan: Plan): Situation {
     const verdict = judge(authentic, state, open, { mode: "live", receivedAtMs: NOON_MS });
     if (verdict.outcome !== "accepted") throw new Error(`${name}: ${verdict.outcome}`);
   }
+  if (plan.closedBy !== undefined) {
+    const id = String(CHAIN[plan.closedBy - 1]?.["event_id"]);
+    state.closing = { into: "alice", by: { seq: plan.closedBy, id } };
+  }
   return {
     name,
     source,
     ctx,
+    closedBy: plan.closedBy,
     shown,
     receivedAtMs: plan.receivedAtMs ?? NOON_MS + 40 * 86_400_000,
     mayBeginLate: plan.mayBeginLate ?? false,
-    otherAddressees: fresh.otherAddressees,
+    otherAddressees: fresh.readers.others,
     fresh,
     saved: saveLogAdmission(state),
   };
@@ -112,6 +120,12 @@ const held = { cause: "log_forked", detail: "two lines 4", sinceMs: NOON_MS };
 export const SITUATIONS: readonly Situation[] = [
   situation("three lines of a chain", { shown: [1, 2, 3] }),
   situation("a chain with a gap", { shown: [1, 2, 5], peer: { allowUnchained: true } }),
+  situation("a log that its author has closed", { shown: [1, 2, 3], closedBy: 3 }),
+  situation("a closed log with a gap", {
+    shown: [1, 2, 5],
+    closedBy: 5,
+    peer: { allowUnchained: true },
+  }),
   situation("an empty log that may begin late", { mayBeginLate: true }),
   situation("a wire without an id", { ctx: { wireId: undefined } }),
   situation("a line without a place", {

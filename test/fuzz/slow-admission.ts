@@ -183,6 +183,7 @@ function placed(
     return "wrong_wire";
   const outside = versionOf(said) === "v2.0" || ctx.store.peers.get(said.from)?.allowUnchained;
   if (!chained && shown.length > 0 && outside !== true) return "unchained";
+  if (isBehindClosing(said, id, situation, chained)) return "closed_log";
   if (chained && twin === undefined) {
     const inChain = chainReason(said, id, shown);
     if (inChain !== undefined) return inChain;
@@ -198,6 +199,17 @@ function placed(
   if (!chained && !meant && names.some((each) => situation.otherAddressees.includes(each)))
     return "replayed";
   return undefined;
+}
+
+/** After its last line a closed log takes what was missing before that line, and nothing else. Spec 1.6. */
+function isBehindClosing(said: Said, id: string, situation: Situation, chained: boolean): boolean {
+  if (situation.closedBy === undefined) return false;
+  const shown = shownLines(situation);
+  if (!chained) return true;
+  const isKnown = shown.some((each) => each.id === id);
+  const isMissing =
+    (said.seq ?? 0) < situation.closedBy && chainReason(said, id, shown) === undefined;
+  return !isKnown && !isMissing;
 }
 
 /** Whether a new chained line contradicts one of those that are known. Spec 1.6. */

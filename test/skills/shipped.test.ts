@@ -23,15 +23,12 @@ describe("the skills that come with deaddrop", () => {
     const listed = skills.flatMap(({ skill }) => (skill ? [{ ...skill, location: "x" }] : []));
     expect(listingProblem(listed)).toBeUndefined();
   });
-  it.each(NAMES.filter((name) => name !== "deaddrop"))(
-    "%s says when, how, with an example and edge cases",
-    (name) => {
-      const text = readFileSync(join(SKILLS, name, "SKILL.md"), "utf8");
-      for (const title of ["When", "How", "Example", "Edge cases"]) {
-        expect(text).toContain(`\n## ${title}\n`);
-      }
-    },
-  );
+  it.each(NAMES)("%s says when, how, with an example and edge cases", (name) => {
+    const text = readFileSync(join(SKILLS, name, "SKILL.md"), "utf8");
+    for (const title of ["When", "How", "Example", "Edge cases"]) {
+      expect(text).toContain(`\n## ${title}\n`);
+    }
+  });
 });
 
 describe("skills init", () => {
@@ -79,6 +76,31 @@ describe("skills init", () => {
     expect(project.read("AGENTS.md").startsWith("# Agents\n")).toBe(true);
     const all = project.all();
     await project.run("skills", "init");
+    expect(project.all()).toEqual(all);
+  });
+
+  it("turns skills on for an old Gemini CLI, and adds a hook of Cursor, when that is asked for alone", async () => {
+    const project = makeProject();
+    project.write(".gemini/settings.json", '{\n  // mine\n  "theme": "x"\n}\n');
+    const own = { version: 1, hooks: { stop: [{ command: "mine" }] } };
+    project.write(".cursor/hooks.json", JSON.stringify(own));
+    await project.fine("skills", "init");
+    expect(project.read(".gemini/settings.json")).not.toContain("experimental");
+    expect(JSON.parse(project.read(".cursor/hooks.json"))).toEqual(own);
+
+    const asked = ["skills", "init", "--old-gemini", "--cursor-hooks"];
+    await project.fine(...asked);
+    const gemini = project.read(".gemini/settings.json");
+    expect(gemini).toContain("// mine");
+    expect(JSON.parse(gemini.replace("// mine", ""))).toEqual({
+      ...{ theme: "x", experimental: { skills: true } },
+    });
+    expect(JSON.parse(project.read(".cursor/hooks.json"))).toEqual({
+      version: 1,
+      hooks: { stop: [{ command: "mine" }, { command: "deaddrop skills sync --check" }] },
+    });
+    const all = project.all();
+    await project.fine(...asked);
     expect(project.all()).toEqual(all);
   });
 

@@ -12,6 +12,7 @@ import type { Joinable, Joining, Scope } from "../../agents/integrate/integratio
 import { integrationRecord } from "../../agents/integrate/record.ts";
 import { integrationOf } from "../../agents/integrate/tools/all-tools.ts";
 import { setupHost } from "../../setup/host.ts";
+import { libraryOwns } from "../../skills/library/library-owns.ts";
 import type { AgentPaths } from "../../storage/paths.ts";
 import { findHandle, findWire, homeOf, type Cli, type GlobalFlags } from "../context.ts";
 import { pluginPath, programPath, skillPath } from "../program-path.ts";
@@ -60,12 +61,15 @@ export function joiningOf(
     root: at.scope === "user" ? at.home : at.project,
   };
   const record = integrationRecord(disk, recordPath(paths));
+  const ownedElsewhere = edits.filter(({ path }) => libraryOwns(place.root, path));
+  const isOurs = ({ path }: FileChange) => ownedElsewhere.every((each) => each.path !== path);
+  const isMissing = ownedElsewhere.some(({ path }) => !existsSync(path));
   return {
     at,
     paths,
-    left,
-    joining: () => joiningChanges(place, edits),
-    removal: () => removalChanges(place, edits, record.read()),
+    left: isMissing ? [...left, "the skill is in agent/skills: deaddrop skills sync"] : left,
+    joining: () => joiningChanges(place, edits).filter(isOurs),
+    removal: () => removalChanges(place, edits, record.read()).filter(isOurs),
     join: (changes) => joinTool(place, edits, changes, record),
     remove: (changes) => removeTool(place, edits, changes, record),
   };

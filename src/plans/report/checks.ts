@@ -60,6 +60,11 @@ export function unplannedFiles({ steps }: Plan, report: Report): string[] {
     .map((file) => `${file} is not one of its files`);
 }
 
+/** Whether that word for the result of a test says that it passed. */
+export function isPassed(result: string): boolean {
+  return PASSED.test(result);
+}
+
 function openSteps({ steps }: Plan): string[] {
   return steps
     .filter(({ status }) => status !== "complete")
@@ -68,7 +73,7 @@ function openSteps({ steps }: Plan): string[] {
 
 function failedTests({ step_id: id, artifacts = [] }: Report): string[] {
   return artifacts.flatMap(({ test, result = "" }) =>
-    test === undefined || PASSED.test(result) ? [] : [`step ${id}: ${test}: ${result}`],
+    test === undefined || isPassed(result) ? [] : [`step ${id}: ${test}: ${result}`],
   );
 }
 

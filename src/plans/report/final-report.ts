@@ -106,14 +106,16 @@ function sectionOf(step: FinalStep): string[] {
     `### ${plain(step.id)}`,
     "",
     `${step.outcome ?? ""}, attempt ${step.attempt}${by}, ${step.reported_at ?? ""}`,
-    ...paragraph(step.details),
+    ...paragraphs(step.details),
     ...(step.error === null ? [] : ["", `Error: ${plain(step.error)}`]),
     ...(step.artifacts.length === 0 ? [] : ["", ...step.artifacts.map(artifactRow)]),
   ];
 }
 
-function paragraph(text: string | null): string[] {
-  return text === null || text.trim() === "" ? [] : ["", plain(text)];
+/** Each line by itself, whichever ends they have: what follows another one is no part of its sentence. */
+function paragraphs(text: string | null): string[] {
+  const lines = (text ?? "").split(/[\r\n]/u).filter((line) => line.trim() !== "");
+  return lines.flatMap((line) => ["", plain(line)]);
 }
 
 function artifactRow({ file, status, test, result, log, screenshot }: Artifact): string {

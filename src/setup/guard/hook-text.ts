@@ -1,5 +1,5 @@
 import { quotedWord } from "../../wire/quote.ts";
-import { createHash } from "node:crypto";
+import { recogniseSigned, signedHook, type FoundHook } from "./signed-hook.ts";
 
 /** The hooks of git that the guard uses. */
 export const GUARD_HOOKS = ["pre-commit", "pre-push"] as const;
@@ -15,10 +15,8 @@ export interface HookProgram {
   readonly settings: string;
 }
 
-const FIRST_LINES = [
-  "#!/bin/sh",
-  "# Made by `deaddrop guard install`; `deaddrop guard uninstall` removes it. Do not change it.",
-];
+const NOTICE =
+  "# Made by `deaddrop guard install`; `deaddrop guard uninstall` removes it. Do not change it.";
 
 /** Where a hook that was there before is kept. */
 export function asideName(hook: GuardHook): string {
@@ -39,8 +37,7 @@ export function hookText(
   const args = ["guard", "check", ...flags, "--settings", settings].map(quotedWord);
   const check = [...args, ...(isPush ? ['--pre-push -- "$@"'] : [])].join(" ");
   const feed = isPush ? `printf '%s' "$lines" 2>/dev/null | ` : "";
-  const body = [
-    `# made folder: ${JSON.stringify(madeFolder ?? null)}`,
+  const rows = [
     ...(isPush ? KEEP_INPUT : []),
     `before="\${0%/*}/${asideName(hook)}"`,
     'if [ -x "$before" ]; then',
@@ -74,32 +71,14 @@ export function hookText(
     "  exit 1",
     "fi",
     "exit 0",
-    "",
-  ].join("\n");
-  return [...FIRST_LINES, `# sha256: ${digestOf(body)}`, body].join("\n");
+  ];
+  return signedHook(NOTICE, rows, madeFolder);
 }
 
 /** Both hooks are to read it. `$(…)` drops newlines at the end: the x keeps them. */
 const KEEP_INPUT = ["lines=$(cat && printf x)", "lines=${lines%x}"];
 
-/** What a file in the place of a hook is to us. */
-export type FoundHook =
-  | { readonly is: "ours"; readonly madeFolder: string | undefined }
-  /** Made by us, and changed by somebody since. */
-  | { readonly is: "changed" }
-  | { readonly is: "foreign" };
-
+/** Whether it is one of the guard's. */
 export function recogniseHook(text: string): FoundHook {
-  const [shebang, notice, digestLine = "", ...rest] = text.split("\n");
-  if (shebang !== FIRST_LINES[0] || notice !== FIRST_LINES[1]) {
-    return { is: text.includes(FIRST_LINES[1] ?? "") ? "changed" : "foreign" };
-  }
-  const body = rest.join("\n");
-  if (digestLine !== `# sha256: ${digestOf(body)}`) return { is: "changed" };
-  const made = JSON.parse(rest[0]?.replace("# made folder: ", "") ?? "null") as string | null;
-  return { is: "ours", madeFolder: made ?? undefined };
-}
-
-function digestOf(body: string): string {
-  return createHash("sha256").update(body, "utf8").digest("hex");
+  return recogniseSigned(text, NOTICE);
 }

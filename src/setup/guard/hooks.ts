@@ -1,26 +1,16 @@
-import {
-  chmodSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { dirname, join } from "node:path";
+import { mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
 import {
   asideName,
   GUARD_HOOKS,
   hookText,
   recogniseHook,
-  type FoundHook,
   type GuardHook,
   type HookProgram,
 } from "./hook-text.ts";
-
-const EXECUTABLE = 0o755;
+import { foundAt, isThere, removeMadeFolders, writeHook } from "./hook-file.ts";
+import type { FoundHook } from "./signed-hook.ts";
 
 /** What is in the place of a hook, and beside it. */
 export interface HookState {
@@ -35,18 +25,13 @@ export function hookStates(folder: string): HookState[] {
   return GUARD_HOOKS.map((hook) => {
     const path = join(folder, hook);
     const aside = join(folder, asideName(hook));
-    return { hook, path, found: foundAt(path), before: isThere(aside) ? aside : undefined };
+    return {
+      hook,
+      path,
+      found: foundAt(path, recogniseHook),
+      before: isThere(aside) ? aside : undefined,
+    };
   });
-}
-
-function foundAt(path: string): FoundHook | undefined {
-  const stat = lstatSync(path, { throwIfNoEntry: false });
-  if (stat === undefined) return undefined;
-  return stat.isFile() ? recogniseHook(readFileSync(path, "utf8")) : { is: "foreign" };
-}
-
-function isThere(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 /**
@@ -70,11 +55,7 @@ export function installHooks(folder: string, program: HookProgram): readonly Gua
     const madeFolder = found?.is === "ours" ? found.madeFolder : made;
     const text = hookText(hook, program, madeFolder);
     if (found?.is === "ours" && readFileSync(path, "utf8") === text) continue;
-    const temporary = `${path}.deaddrop-${process.pid}`;
-    writeFileSync(temporary, text, { mode: EXECUTABLE });
-    chmodSync(temporary, EXECUTABLE);
-    if (found?.is === "foreign") renameSync(path, join(folder, asideName(hook)));
-    renameSync(temporary, path);
+    writeHook(path, text, found?.is === "foreign" ? join(folder, asideName(hook)) : undefined);
     written.push(hook);
   }
   return written;
@@ -92,7 +73,7 @@ export function uninstallHooks(folder: string): readonly GuardHook[] {
     if (before === undefined) rmSync(path);
     else renameSync(before, path);
     if (found?.is === "ours" && found.madeFolder !== undefined)
-      removeFolders(folder, found.madeFolder);
+      removeMadeFolders(folder, found.madeFolder);
     removed.push(hook);
   }
   return removed;
@@ -103,22 +84,4 @@ function refuseChanged({ path, found }: HookState): void {
   throw new DeaddropError("refused", `${path} was changed after the guard had made it`, {
     hint: `keep your lines elsewhere and remove the file (rm ${path}), then run this again. A hook from before is beside it, as ${path}.before-deaddrop`,
   });
-}
-
-/** Removes the folders that were made for the hooks, as long as nothing else is in them. */
-function removeFolders(folder: string, upTo: string): void {
-  for (let at = folder; ; at = dirname(at)) {
-    if (!removedIfEmpty(at) || at === upTo || at === dirname(at)) return;
-  }
-}
-
-function removedIfEmpty(folder: string): boolean {
-  try {
-    rmdirSync(folder);
-    return true;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOTEMPTY" || code === "EEXIST") return false;
-    throw error;
-  }
 }

@@ -15,7 +15,7 @@ import { toolFiles, type ToolFileWish } from "./tool-files.ts";
 export interface Shipped {
   /** The folders of the skills. */
   readonly skills: string;
-  /** policies and examples. */
+  /** policies, examples and benchmarks. */
   readonly agent: string;
   /** The published schemas, by their names under agent/schemas. */
   readonly schemas: ReadonlyMap<string, string>;
@@ -27,7 +27,7 @@ export interface InitStep {
   readonly what: "made" | "changed" | "there" | "kept";
 }
 
-const PARTS = ["policies", "examples"];
+const PARTS = ["policies", "examples", "benchmarks"];
 const NO_SKILLS: ReadonlySet<string> = new Set();
 
 /**

@@ -168,10 +168,10 @@ describe("a plan that cannot be used is refused with line and column", () => {
 });
 
 describe("the published schemas", () => {
-  it.each(["AgentPlan", "AgentReport"])(
+  it.each(["AgentPlan", "AgentReport", "AgentBenchmark"])(
     "%s is draft-07, and a strict compiler takes it",
     (title) => {
-      const name = { AgentPlan: "agent-plan", AgentReport: "agent-report" }[title];
+      const name = title.replace("Agent", "agent-").toLowerCase();
       const url = new URL(`../../../schemas/${name}.json`, import.meta.url);
       const schema = JSON.parse(readFileSync(url, "utf8")) as Record<string, unknown>;
       expect(schema).toMatchObject({ $schema: "http://json-schema.org/draft-07/schema#", title });

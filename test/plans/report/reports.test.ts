@@ -180,7 +180,8 @@ describe("the final report", () => {
     const reports = [{ attempt: 1, by: "bob", report: report({ details: words }) }];
     const text = markdownReport(finalReport(plan, reports, checksOf(plan, reports), 0));
     expect(text).toContain("| a | self | complete | success | one |\n");
-    expect(text).toContain("\none two three\n");
+    expect(text).toContain("\n\none two three\n\n");
+    expect(text).toContain("\n\none\n\ntwo\n\nthree\n");
     expect(text).not.toMatch(/\r|\\r/u);
   });
 

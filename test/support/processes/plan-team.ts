@@ -29,8 +29,16 @@ export interface PlanTeam {
   finalReport(planId: string): FinalReport;
 }
 
-export async function planTeam(handles: readonly string[]): Promise<PlanTeam> {
-  const wire = makeWire({ handles, config: { layout: "outbox" } });
+export async function planTeam(
+  handles: readonly string[],
+  layout: "outbox" | "pairwise" = "outbox",
+): Promise<PlanTeam> {
+  const wire = makeWire({ handles, config: { layout } });
+  const logs = handles.flatMap((handle) =>
+    layout === "outbox"
+      ? [`outbox/${handle}.jsonl`]
+      : handles.filter((each) => each !== handle).map((each) => `${handle}_to_${each}.jsonl`),
+  );
   const started = handles.map(async (handle) => [handle, await wire.daemon(handle)] as const);
   const daemons = new Map(await Promise.all(started));
   const project = join(wire.folder, "project");
@@ -73,9 +81,9 @@ export async function planTeam(handles: readonly string[]): Promise<PlanTeam> {
       return worker;
     },
     said: (type) =>
-      handles.flatMap((handle) =>
-        wire.lines(`outbox/${handle}.jsonl`).filter((line) => line.type === type),
-      ),
+      logs
+        .filter((log) => existsSync(join(wire.dir, log)))
+        .flatMap((log) => wire.lines(log).filter((line) => line.type === type)),
     finalReport: (planId) =>
       JSON.parse(read(`agent/artifacts/plans/${planId}/report.json`)) as FinalReport,
   };

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { modelOf, programOf, SCRIPTED, type CodingTool } from "./coding-tools.ts";
 import type { LiveWire } from "./live-wire.ts";
@@ -135,6 +135,7 @@ export function filesOf(folder: string, below = ""): Record<string, string> {
       const name = join(below, entry.name);
       if (entry.name === ".git") return {};
       if (entry.isDirectory()) return { [`${name}/`]: "", ...filesOf(folder, name) };
+      if (entry.isSymbolicLink()) return { [name]: `-> ${readlinkSync(join(folder, name))}` };
       return { [name]: readFileSync(join(folder, name), "utf8") };
     }),
   ) as Record<string, string>;

@@ -5,6 +5,7 @@ import { SKILL_TOOLS } from "../../../skills/mirror/tools.ts";
 import type { Cli } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { list, LIST_FORMATS, prompt, show, validate, type ListFlags } from "../../skills/look.ts";
+import { hooks, type HooksFlags } from "../../skills/hooks.ts";
 import { importSkill, type ImportFlags } from "../../skills/import.ts";
 import { init, type InitFlags } from "../../skills/init.ts";
 import type { SkillFlags } from "../../skills/skills-place.ts";
@@ -22,6 +23,7 @@ export function command(cli: Cli): Command {
   addMirrors(cli, skills);
   addLooking(cli, skills);
   addWriting(cli, skills);
+  addHooks(cli, skills);
   return skills.addHelpText(
     "after",
     example(
@@ -110,6 +112,17 @@ function addWriting(cli: Cli, skills: Command): void {
     .action((name: string, part: Bump, _own: unknown, self: Command) =>
       bump(cli, self.optsWithGlobals<BumpFlags>(), name, part),
     );
+}
+
+function addHooks(cli: Cli, skills: Command): void {
+  skills
+    .command("hooks")
+    .description("have git check skills and mirrors")
+    .command("install")
+    .description("a hook that checks before each commit; your own hooks run first")
+    .option("--remove", "take it out, and put back what was there")
+    .option("--shared", "also where core.hooksPath is outside of this repository")
+    .action((_own: unknown, self: Command) => hooks(cli, self.optsWithGlobals<HooksFlags>()));
 }
 
 function toolOption(about: string): Option {
