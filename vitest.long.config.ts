@@ -17,6 +17,7 @@ export const SAMPLED_FILES = [
   "test/protocol/clock-model.property.test.ts",
   "test/protocol/decisions/agreement.property.test.ts",
   "test/protocol/decisions/deadlines.property.test.ts",
+  "test/protocol/decisions/moved-outcomes.property.test.ts",
   "test/protocol/decisions/outcomes.property.test.ts",
   "test/protocol/requests/requests.property.test.ts",
   "test/scenes/decided-at-random.test.ts",

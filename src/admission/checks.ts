@@ -11,14 +11,15 @@ import {
 } from "./rules/claim-checks.ts";
 import { manyRefs, longBody, tierRefusal, type Statement } from "./rules/content-rules.ts";
 import {
+  behindClosing,
   datedAhead,
   forksLog,
   outsideChain,
   shownBefore,
   writtenAway,
   wrongWire,
+  type LineInLog,
 } from "./rules/log-checks.ts";
-import type { LineInLog } from "./rules/log-checks.ts";
 
 /**
  * Who judges a line: a daemon that reads on (`live`), a daemon that reads its own journal again
@@ -39,7 +40,7 @@ const BY_LINE: Uses = { live: "asked", recall: "left out", audit: "asked", verif
 const BY_PINS: Uses = { ...BY_LINE, audit: "noted or asked" };
 /** What the log has shown decides: an audit reads the same log. */
 const BY_LOG: Uses = { live: "asked", recall: "noted", audit: "asked", verify: "left out" };
-/** Our clock, or what the operator has decided about the peer, decides. */
+/** Our clock, or what the operator has decided about the peer or the wire, decides. */
 const BY_US: Uses = { ...BY_LOG, audit: "noted or asked" };
 /** The peer's tier and our limits decide. Later it is not known what they were. */
 const BY_TIER: Uses = { live: "asked", recall: "noted", audit: "noted", verify: "asked" };
@@ -81,6 +82,7 @@ const CHECKS = [
   { reason: "wrong_wire", of: "chain", finds: wrongWire, in: BY_LOG },
   { reason: "unchained", of: "chain", finds: outsideChain, in: BY_US },
   { reason: "left_member", of: "chain", finds: writtenAway, in: BY_US },
+  { reason: "closed_log", of: "chain", finds: behindClosing, in: BY_US },
   { reason: "log_forked", of: "chain", finds: forksLog, in: BY_LOG },
   { reason: "clock_skew", of: "receipt", finds: datedAhead, in: BY_US },
   { reason: "replayed", of: "receipt", finds: shownBefore, in: BY_LOG },

@@ -1,4 +1,5 @@
 import { advance } from "../wire/chain-rules.ts";
+import { closingLineOf } from "../wire/roster/closing.ts";
 import type { AdmittedMessage } from "./admitted-message.ts";
 import type { Authentication } from "./authenticate.ts";
 import type { Refusal } from "./prepare.ts";
@@ -123,10 +124,15 @@ function take(line: LineInLog, mode: Mode, noted: NotedReason | undefined): Verd
   log.mayBeginLate = line.mayBeginLate;
   advance(log.chain, message, verdict);
   log.seen.add(message, message.lineTag);
+  if (log.closing?.by === undefined) log.closing = closedBy(message, log);
   const events = gapEvents(line);
   const problem = problemOfReceipt(line, mode, noted) ?? problemOfContent(line, mode, noted);
   if (problem !== undefined) return refused(problem, events);
   return accepted(followsGap(line), events);
+}
+
+function closedBy(message: AdmittedMessage, { closing }: LogAdmission): LogAdmission["closing"] {
+  return closing && { ...closing, by: closingLineOf(message, closing) };
 }
 
 function forked({ message, log, chain, receivedAtMs }: LineInLog, { detail: words }: Problem) {

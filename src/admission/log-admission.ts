@@ -1,4 +1,4 @@
-import { emptyChain, type ChainState } from "../wire/chain.ts";
+import { emptyChain, type ChainHead, type ChainState } from "../wire/chain.ts";
 import { judgeLine } from "../wire/chain-rules.ts";
 import type { Message } from "../wire/message.ts";
 import { ownLogs, type Layout, type Log } from "../wire/layout.ts";
@@ -12,12 +12,21 @@ export interface AheadHold {
   readonly sinceMs: number;
 }
 
+/** How a log ends, on a wire that has moved to outboxes. Spec 1.6. */
+interface Closing {
+  /** The outbox in which its author goes on. */
+  readonly into: string;
+  /** The line that has closed it; undefined until that has come. */
+  readonly by: ChainHead | undefined;
+}
+
 /** What admission remembers of one log. Owned by the loop, updated in place by `judge`. */
 export interface LogAdmission {
   readonly name: string;
-  readonly addressee: string | undefined;
-  /** Whom the other logs of the same author address. */
-  readonly otherAddressees: readonly string[];
+  /** Whom it addresses, and whom the other logs of the same author address. */
+  readonly readers: { readonly own: string | undefined; readonly others: readonly string[] };
+  /** Of a closed log; undefined of one that goes on. */
+  closing: Closing | undefined;
   chain: ChainState;
   seen: SeenIds;
   /** Set by a fork; `acceptFromHere` ends it. */
@@ -43,8 +52,8 @@ export function newLogAdmission(log: Log, layout: Layout, salt: number): LogAdmi
   const others = ownLogs(layout, log.owner).filter((other) => other.name !== log.name);
   return {
     name: log.name,
-    addressee: log.addressee,
-    otherAddressees: others.flatMap((other) => other.addressee ?? []),
+    readers: { own: log.addressee, others: others.flatMap((other) => other.addressee ?? []) },
+    closing: log.into === undefined ? undefined : { into: log.into, by: undefined },
     chain: emptyChain(),
     seen: new SeenIds(salt),
     held: undefined,
@@ -60,6 +69,7 @@ export interface SavedLogAdmission {
   readonly held?: Hold;
   readonly mayBeginLate: boolean;
   readonly ahead?: AheadHold;
+  readonly closing?: Closing;
 }
 
 /** @param ids "apart" where the caller writes the ids that are in memory piece by piece */
@@ -67,13 +77,14 @@ export function saveLogAdmission(
   log: LogAdmission,
   ids: "together" | "apart" = "together",
 ): SavedLogAdmission {
-  const { chain, held, mayBeginLate, ahead } = log;
+  const { chain, held, mayBeginLate, ahead, closing } = log;
   return {
     chain: { ...chain },
     seen: ids === "together" ? log.seen.save() : log.seen.saveApart(),
     mayBeginLate,
     ...(held === undefined ? {} : { held }),
     ...(ahead === undefined ? {} : { ahead }),
+    ...(closing?.by === undefined ? {} : { closing }),
   };
 }
 
@@ -89,10 +100,10 @@ export function restoreLogAdmission(
 ): LogAdmission | undefined {
   const seen = SeenIds.restore(saved.seen, fresh.seen.salt, rows);
   if (seen === undefined) return undefined;
-  const { chain, held, mayBeginLate, ahead } = saved;
+  const { chain, held, mayBeginLate, ahead, closing = fresh.closing } = saved;
   // A checkpoint is JSON, which drops the fields that are undefined.
   const head = chain.head;
-  return { ...fresh, chain: { head, gaps: chain.gaps }, seen, held, mayBeginLate, ahead };
+  return { ...fresh, chain: { head, gaps: chain.gaps }, seen, held, mayBeginLate, ahead, closing };
 }
 
 /**

@@ -8,6 +8,7 @@ import { notSent, sendGroups } from "./effects/append-own.ts";
 import { answeredBefore } from "./effects/send-once.ts";
 import { notifyOnce } from "./effects/notify-agent.ts";
 import { archiveLogs } from "./effects/own-logs/archive-logs.ts";
+import { moveLogs } from "./effects/own-logs/move-logs.ts";
 import { resetPeer } from "./effects/peer-reset.ts";
 import { reclaim } from "./effects/own-logs/reclaim.ts";
 import { readBack } from "./effects/rounds.ts";
@@ -103,6 +104,7 @@ export async function sendAndReadBack(
         const before = answeredBefore(session, key);
         if (before !== undefined) return [before];
       }
+      await moveLogs(session);
       answers = sendGroups(session, groups, key);
       // The next sender has to see that we are parked.
       if (groups.flat().some(mayPark)) await readBack(session);

@@ -36,6 +36,7 @@ import { DeaddropError } from "../api/errors.ts";
 import { sendAndReadBack, sessionOperations } from "./agent-operations.ts";
 import { loadPlace, type AgentConfig, type PlaceRequest } from "./config/agent-config.ts";
 import type { SendingAgent } from "./effects/group-commit.ts";
+import { applyAgreed } from "./effects/members/apply-agreed.ts";
 import { publishState } from "./effects/published-state.ts";
 import { makeRounds, readBack, type Rounds } from "./effects/rounds.ts";
 import { contextOf, ownLine } from "./session/environment.ts";
@@ -166,6 +167,7 @@ interface SinceSync {
 function roundsOf(
   keeper: SessionKeeper,
   rounds: Rounds,
+  reload: () => void,
 ): Pick<AgentRounds, "tick" | "sync" | "farewell"> & SinceSync & { begin(): Promise<void> } {
   let isStartNoted = true;
   /** Where the journal ended then: it notes all that happens to us. */
@@ -180,11 +182,15 @@ function roundsOf(
     if (!isStartNoted) await begin();
     // An ack of ours may let a peer sign with another key from now on.
     await keeper.using(readBack);
-    return keeper.using(async (session) => {
-      const more = await rounds.round(session);
+    let hasChanged = false;
+    const more = await keeper.using(async (session) => {
+      const isLeft = await rounds.round(session);
       keeper.checkpoint(session, "if it has to");
-      return more;
+      hasChanged = applyAgreed(session);
+      return isLeft;
     });
+    if (hasChanged) reload();
+    return more || hasChanged;
   }
 
   async function rest(session: Session): Promise<void> {
@@ -228,7 +234,13 @@ function roundsOf(
 export function openAgent(world: World, request: PlaceRequest): Agent {
   const keeper = new SessionKeeper(world, loadPlace(world.disk, world.places, request));
   const rounds = makeRounds();
-  const { begin, isSynced, ...loop } = roundsOf(keeper, rounds);
+  const reload = (): void => {
+    const next = loadPlace(world.disk, world.places, request);
+    refuseLostPast(keeper.place, next);
+    keeper.moveTo(next);
+    rounds.repinned();
+  };
+  const { begin, isSynced, ...loop } = roundsOf(keeper, rounds, reload);
 
   return {
     ...loop,
@@ -264,10 +276,7 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
       }),
     send: (groups) => sendAndReadBack(world, keeper, groups),
     async reload() {
-      const next = loadPlace(world.disk, world.places, request);
-      refuseLostPast(keeper.place, next);
-      keeper.moveTo(next);
-      rounds.repinned();
+      reload();
       return Promise.resolve();
     },
     nextDueMs() {

@@ -30,10 +30,12 @@ export interface HoldsView {
  * - "obstructed": in its place there is no plain file that we may read.
  * - "behind": it lacks lines that we know. Spec 1.6.
  * - "reordered": it holds what we know in another order than we took it in. Spec 1.6.
+ * - "closing": an outbox waits for the last lines of the closed logs that it goes on with. Spec 1.6.
  * - "order": a new line comes before lines of its chain that are behind it in the file. Spec 1.6.
  */
 export type WaitReason =
   | "late"
+  | "closing"
   | "ahead"
   | "rate"
   | "storage"

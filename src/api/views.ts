@@ -5,6 +5,7 @@ import type { AgentState } from "../protocol/env.ts";
 import type { PeerLife, Presence } from "../protocol/heartbeats/liveness.ts";
 import type { IncidentView } from "../protocol/incidents/incident-view.ts";
 import type { SafeMode } from "../protocol/incidents/safe-mode.ts";
+import type { MembersView } from "../protocol/members/members-view.ts";
 import type { KeysView } from "../protocol/keys/key-view.ts";
 import type { MailView, Marks } from "../protocol/receipts/mail.ts";
 import type { NewsView, WaitedFor } from "../protocol/receipts/news.ts";
@@ -17,6 +18,7 @@ import type { ObligationView, ThreadOutline } from "../protocol/threads/threads-
 import type { UnownedLogs } from "../storage/unowned-logs.ts";
 import type { Tier } from "../trust/tiers.ts";
 import type { GrowthView } from "./growth.ts";
+import type { LayoutView } from "../protocol/logs/layout-change.ts";
 import type { HoldsView, LogWaitView } from "./holds.ts";
 import type { InboxMessage, InboxPage, InboxQuery, SearchPage, ThreadMessage } from "./messages.ts";
 import type { RoundView } from "./rounds.ts";
@@ -32,6 +34,7 @@ export type { ProposalStatus, ProposalView } from "../protocol/decisions/proposa
 export type { Presence } from "../protocol/heartbeats/liveness.ts";
 export type { IncidentAddressee, IncidentView } from "../protocol/incidents/incident-view.ts";
 export type { SafeMode } from "../protocol/incidents/safe-mode.ts";
+export type { MemberChangeView, MemberRow, MembersView } from "../protocol/members/members-view.ts";
 export type { KeysView } from "../protocol/keys/key-view.ts";
 export type { MailView, Marks } from "../protocol/receipts/mail.ts";
 export type { NewsView, WaitedFor } from "../protocol/receipts/news.ts";
@@ -204,9 +207,11 @@ export interface Views {
   notices: NoticeView[];
   agent_notices: AgentNoticeView[];
   holds: HoldsView;
+  layout: LayoutView;
   safe_mode: SafeMode | null;
   receipt: { receipts: ReceiptView[] };
   stats: StatsView;
+  members: MembersView;
   keys: KeysView;
   resolve_id: ResolvedId;
 }
@@ -244,9 +249,11 @@ export interface ViewArgs {
   notices: undefined;
   agent_notices: { unread?: boolean };
   holds: { peer: string };
+  layout: undefined;
   safe_mode: undefined;
   receipt: { event_id: string };
   stats: undefined;
+  members: undefined;
   keys: undefined;
   /** Event id, or unique prefix of it (6 characters or more). */
   resolve_id: { id: string };

@@ -41,7 +41,7 @@ export function wirePlan(
 ): AuditPlan {
   const { config, roster } = by;
   const disk = wholeLogs(files, wireDir);
-  const layout = makeLayout(config.layout, roster, config.left);
+  const layout = makeLayout(config.layout, roster, config.left, config.closedLogs);
   const notes = by.journal === undefined ? new Map() : readJournalNotes(disk, by.journal);
   return {
     env: auditEnv(layout, config, by.tiers, keys.store),

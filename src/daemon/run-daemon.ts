@@ -75,6 +75,14 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
   }
 }
 
+/** Who has left sends nothing: what a daemon of it wrote would be refused by all. Spec 3.11. */
+function refuseAway({ place: { handle, layout, paths } }: Pick<Agent, "place">): void {
+  if (layout.members.includes(handle)) return;
+  throw new DeaddropError("config", `${handle} has left this wire`, {
+    hint: `a member lets it come back (deaddrop member add ${handle}); then: deaddrop join ${paths.wireDir} --me ${handle}`,
+  });
+}
+
 /** JSON lines on stdout, pretty for a person. Synchronous: no log line is lost when we die. */
 async function makeLogger({ logLevel: level, toTerminal }: DaemonOptions): Promise<Pino> {
   const out = pino.destination({ dest: 1, sync: true });
@@ -118,6 +126,7 @@ async function run(options: DaemonOptions, log: Pino, manager: ServiceManager): 
     ? { ...world, remote: link, hooks: { stop: LEFT_TO_A_DAEMON } }
     : { ...world, remote: link, hooks: { onNotice: hook.heard, stop: stopHook } };
   const agent = openAgent(hooked, { wireDir: options.wireDir, handle, peers });
+  refuseAway(agent);
   await agent.hold(DAEMON_LOCK_WAIT_MS);
   try {
     if (options.once) return await runOnce({ agent, link, places, log });
@@ -146,9 +155,7 @@ async function serve(
     pollMs: filesystem.events ? SAFETY_POLL_MS : SAFETY_POLL_WITHOUT_EVENTS_MS,
     alive: () => {
       manager.alive();
-      waiters.rounded();
-      sessions.rounded();
-      cards?.rounded();
+      for (const each of [waiters, sessions, transport, cards]) each?.rounded();
     },
     aliveEveryMs: manager.watchdogEveryMs,
   });
@@ -206,10 +213,16 @@ function watchLogs(
   return watchWire(wireDir, options, changed);
 }
 
-/** Whether that is the name of one of our logs. */
-function ownNames({ place }: Agent): (name: string | undefined) => boolean {
-  const names = new Set(ownLogs(place.layout, place.handle).map(({ path }) => basename(path)));
-  return (name) => name !== undefined && names.has(name);
+/** Whether that is the name of one of our logs: of others, where the layout has changed. */
+function ownNames(agent: Agent): (name: string | undefined) => boolean {
+  const namesOf = ({ layout, handle }: Agent["place"]): Set<string> =>
+    new Set(ownLogs(layout, handle).map(({ path }) => basename(path)));
+  let { place } = agent;
+  let names = namesOf(place);
+  return (name) => {
+    if (place !== agent.place) names = namesOf((place = agent.place));
+    return name !== undefined && names.has(name);
+  };
 }
 
 function calendarWork(

@@ -1,4 +1,4 @@
-import { answerLog, type Log } from "../wire/layout.ts";
+import { answerLog, writtenTo, type Log } from "../wire/layout.ts";
 import { memberSinceMs, wasMember } from "../wire/roster/members.ts";
 import type { Message } from "../wire/message.ts";
 import type { LineEvent } from "./events.ts";
@@ -42,8 +42,13 @@ export function isForUs(event: LineEvent, env: Env): boolean {
 
 /** Whether a handle is away, and we hold all of that log of it that it wrote before it left. */
 export function holdsAllOf(handle: string, log: string, logs: LogsState, env: Env): boolean {
-  const last = lastLineOf(handle, log, env);
-  return last !== undefined && (logs.get(log)?.lines ?? 0) >= last;
+  const of = env.layout.logs.get(log);
+  // What belongs to a closed log goes on in an outbox. Spec 1.6.
+  const all = of === undefined ? [log] : [...new Set([log, writtenTo(of)])];
+  return all.every((name) => {
+    const last = lastLineOf(handle, name, env);
+    return last !== undefined && (logs.get(name)?.lines ?? 0) >= last;
+  });
 }
 
 /** The last line of that log of a handle that is away; undefined of a member. */

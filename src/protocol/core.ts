@@ -1,9 +1,11 @@
+import { writtenTo } from "../wire/layout.ts";
 import { applyAgentNotices, decideAgentNotices } from "./agent-notices/agent-notices.ts";
 import { contestedBy, isContested } from "./claims/claim-conflicts.ts";
 import { applyClaims } from "./claims/claims.ts";
 import { applyAnnouncements, decideAnnouncements } from "./keys/announcements.ts";
 import { decideBeats } from "./heartbeats/beats.ts";
 import type { BeatTimers } from "./heartbeats/beat-timers.ts";
+import { decideClosing } from "./logs/closing.ts";
 import { pruneBeats, wantsPruning } from "./logs/coverage.ts";
 import { decideProposals } from "./decisions/proposal-deadlines.ts";
 import { applyDecisions, decideDecisions } from "./decisions/decisions.ts";
@@ -12,8 +14,11 @@ import { applyHeartbeats } from "./heartbeats/heartbeats.ts";
 import { decideIncidents } from "./incidents/incident-deadlines.ts";
 import { applyIncidents } from "./incidents/incidents.ts";
 import { applyKeyChanges, decideKeyChanges } from "./keys/key-changes.ts";
+import { decideMembers } from "./members/decide-members.ts";
+import { decideLayout } from "./logs/layout-change.ts";
 import { decideLiveness } from "./heartbeats/liveness.ts";
 import { applyLogs } from "./logs/logs.ts";
+import { applyMembers } from "./members/member-changes.ts";
 import { applyNotices, decideNotices } from "./notices.ts";
 import { beatsNeeded, isConflictOpen, makeFinalBefore } from "./decisions/proposals-state.ts";
 import { applyProposals } from "./decisions/proposals.ts";
@@ -59,6 +64,7 @@ export function apply(state: State, event: CoreEvent, env: Env): void {
   applySendKeys(state.sendKeys, event);
   applyNotices(state.notices, event);
   applyKeyChanges(state.keyChanges, event);
+  applyMembers(state.members, event);
   applyReciprocations(state.reciprocations, changed);
   applyAnnouncements(state.announcements, event, env);
   applyTally(state.tally, event);
@@ -92,17 +98,38 @@ export function decide(state: State, env: Env, now: Now, timers: BeatTimers): Ef
     ...decideProposals(proposals, logs, env, now),
     ...decideRequests(state.requests, logs, env, now),
     ...decideParking(state.heartbeats.parking),
+    ...decideLayout(proposals, logs, env),
     ...decideDecisions(state.decisions, proposals, logs, env, now),
     ...decideIncidents(state, env, now),
     ...decideLiveness(state.heartbeats, env, now.wallMs),
     ...decideTrust(state, env, now),
+    ...decideMembers(state, env),
     ...decideAgentNotices(state, env, now),
   ].filter((effect) => !isEarly(effect, state.heartbeats));
+  return told(state, saidNow(state, effects, env), now);
+}
+
+/**
+ * What is said while our agent moves to its outbox is its closing lines alone; after that what belongs
+ * to a closed log is said in the outbox. Spec 1.6.
+ */
+function saidNow({ logs }: State, effects: readonly Effect[], { layout, self }: Env): Effect[] {
+  const closing = decideClosing(logs, { layout, self });
+  if (closing.length > 0) {
+    return [...closing, ...effects.filter(({ do: what }) => what !== "send" && what !== "beat")];
+  }
+  return effects.map((effect) => {
+    const log = effect.do === "send" ? layout.logs.get(effect.log) : undefined;
+    return effect.do === "send" && log !== undefined ? { ...effect, log: writtenTo(log) } : effect;
+  });
+}
+
+/** The same, without what our operator has been told already. */
+function told({ notices }: State, effects: readonly Effect[], { wallMs }: Now): Effect[] {
   const tells = effects.flatMap((effect) => (effect.do === "tell" ? effect.incident : []));
-  const told = decideNotices(state.notices, tells, now.wallMs);
   return [
     ...effects.filter((effect) => effect.do !== "tell"),
-    ...told.map((incident): Effect => ({ do: "tell", incident })),
+    ...decideNotices(notices, tells, wallMs).map((incident): Effect => ({ do: "tell", incident })),
   ];
 }
 

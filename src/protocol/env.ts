@@ -36,6 +36,8 @@ export interface Env {
   /** Our own keys, where they may change. Spec 2.5. */
   readonly ownKeys?: OwnKeys;
   readonly reading: ReadingProgress;
+  /** The proposal by which members changed last, by the pinned configuration. Spec 3.11. */
+  readonly membersChangedBy?: string | undefined;
 }
 
 /** The domains whose owners are members: who left grants nothing and is asked for nothing. Spec 1.1. */

@@ -229,6 +229,7 @@ const FOLDED_REFUSALS: ReadonlySet<RefusalReason> = new Set<RefusalReason>([
   "clock_skew",
   "unchained",
   "left_member",
+  "closed_log",
   "tier_refused",
   "body_too_large",
   "too_many_refs",

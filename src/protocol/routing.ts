@@ -1,4 +1,5 @@
 import { compareTiers, isState, type Tier } from "../trust/tiers.ts";
+import { saysClosed, saysContinued } from "../wire/roster/closing.ts";
 import { isForUs } from "./addressing.ts";
 import type { LineEvent } from "./events.ts";
 import type { Env } from "./env.ts";
@@ -10,7 +11,10 @@ import type { Env } from "./env.ts";
  * was routed live. Spec 2.3, 2.4.
  */
 export function isMail(event: LineEvent, env: Env): boolean {
-  return event.refused === undefined && !isState(event.message.type) && isForUs(event, env);
+  const { message, refused } = event;
+  // What a daemon writes when it moves to its outbox says nothing to an agent. Spec 1.6.
+  if (saysClosed(message) || saysContinued(message)) return false;
+  return refused === undefined && !isState(message.type) && isForUs(event, env);
 }
 
 /**

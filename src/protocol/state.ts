@@ -6,6 +6,7 @@ import { emptyHeartbeats, type HeartbeatsState } from "./heartbeats/heartbeats.t
 import { emptyIncidents, type IncidentsState } from "./incidents/incident-state.ts";
 import { emptyKeyChanges, type KeyChangesState } from "./keys/key-changes.ts";
 import { emptyLogs, type LogsState } from "./logs/logs-state.ts";
+import { emptyMembers, type MembersState } from "./members/member-changes.ts";
 import { emptyNotices, type NoticesState } from "./notices.ts";
 import { emptyProposals, type ProposalsState } from "./decisions/proposals-state.ts";
 import { emptyReceipts, type ReceiptsState } from "./receipts/receipts.ts";
@@ -33,6 +34,7 @@ export interface State {
   readonly notices: NoticesState;
   readonly agentNotices: AgentNoticesState;
   readonly keyChanges: KeyChangesState;
+  readonly members: MembersState;
   readonly reciprocations: ReciprocationsState;
   readonly announcements: AnnouncementsState;
   readonly tally: TallyState;
@@ -53,6 +55,7 @@ export function emptyState(): State {
     notices: emptyNotices(),
     agentNotices: emptyAgentNotices(),
     keyChanges: emptyKeyChanges(),
+    members: emptyMembers(),
     reciprocations: emptyReciprocations(),
     announcements: emptyAnnouncements(),
     tally: emptyTally(),

@@ -99,6 +99,13 @@ export const SETTINGS: readonly Setting[] = [
       "When the guard cannot decide about a commit or a push (`deaddrop guard`), it is blocked. Without it the guard says why and lets it pass.",
   },
   {
+    key: "members.by_ack",
+    kind: "flag",
+    byDefault: DEFAULT_SETTINGS.membersByAck,
+    about:
+      "A change of members that all have agreed to holds here at once if this agent has acked it. Without it you apply each with `deaddrop member accept`: an agent's shell is not an operator.",
+  },
+  {
     key: "archive.at_year_end",
     kind: "flag",
     byDefault: DEFAULT_SETTINGS.archiveAtYearEnd,

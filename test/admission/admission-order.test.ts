@@ -80,6 +80,7 @@ function verdictOf(faults: Faults): string {
   const result = authenticate(faultyLine(faults), { owner, log: "alice_to_bob" }, ctx);
   if (!result.ok) return result.reason;
   const log = logAfterFirst();
+  if (faults.has("closed_log")) log.closing = { into: "alice", by: log.chain.head };
   if (faults.has("replayed")) log.seen.add(result.message, result.message.lineTag ^ 1);
   const atMs = faults.has("clock_skew") ? NOON_MS - 3_600_000 : NOON_MS;
   const verdict = admit(result.message, log, ctx, atMs);

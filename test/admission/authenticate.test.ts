@@ -372,7 +372,7 @@ describe("prepare and confirm", () => {
 test("everything after invalid_signature is authentic", () => {
   const authentic = REFUSAL_REASONS.filter(isAuthentic);
   expect(authentic[0]).toBe("wrong_wire");
-  expect(authentic).toHaveLength(9);
+  expect(authentic).toHaveLength(10);
 });
 
 test("details carry no control characters of the line", () => {

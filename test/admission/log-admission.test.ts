@@ -67,15 +67,13 @@ test("a log of which nothing has been read knows whom the author's other logs ad
   expect(freshLog()).toEqual({
     ...fresh,
     name: "alice_to_bob",
-    addressee: "bob",
-    otherAddressees: ["carol"],
+    readers: { own: "bob", others: ["carol"] },
   });
   const outbox = makeLayout("outbox", ["alice", "bob"]);
   expect(newLogAdmission(outbox.logs.get("alice")!, outbox, 1)).toEqual({
     ...fresh,
     name: "alice",
-    addressee: undefined,
-    otherAddressees: [],
+    readers: { own: undefined, others: [] },
   });
 });
 

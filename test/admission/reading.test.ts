@@ -21,6 +21,8 @@ const HOUR_MS = 3_600_000;
 interface Case {
   readonly line: Fields;
   readonly shown?: readonly Fields[];
+  /** The last of them has closed the log. */
+  readonly isClosed?: boolean;
   readonly wireId?: string;
   readonly store?: ReturnType<typeof storeOf>;
   readonly receivedAtMs?: number;
@@ -49,6 +51,7 @@ const CASES: readonly (readonly [reason: RefusalReason, is: Case])[] = [
   ["wrong_wire", { line: signV31(note({ wire: "another" })), wireId: "w1" }],
   ["unchained", { line: plain, shown: [first] }],
   ["left_member", { line: second, shown: [first], left: leftAfter(1) }],
+  ["closed_log", { line: second, shown: [first], isClosed: true }],
   ["log_forked", { line: other, shown: [first, second] }],
   ["clock_skew", { line: first, receivedAtMs: NOON_MS - HOUR_MS }],
   ["replayed", { line: stray }],
@@ -71,6 +74,7 @@ function verdictOf(is: Case, reading: Reader | undefined, receivedAtMs?: number)
   });
   const log: LogAdmission = freshLog();
   for (const line of is.shown ?? []) judge(line, log);
+  if (is.isClosed === true) log.closing = { into: "alice", by: log.chain.head };
   const at = receivedAtMs ?? is.receivedAtMs ?? NOON_MS;
   return short(admit(verified(is.line), log, ctx, at, reading));
 }

@@ -111,6 +111,13 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
     ["check", "../outside"],
   ],
   archive: [["archive"], ["archive", "--year", EVIL], ["archive", "--compress"]],
+  member: [
+    ["member", "list"],
+    ["member", "add", EVIL],
+    ["member", "remove", EVIL],
+    ["member", "accept", EVIL, "--yes", "--reason", EVIL],
+  ],
+  leave: null,
   guard: [
     ["guard", "check"],
     ["guard", "status"],
@@ -232,6 +239,7 @@ const ASKED: Readonly<Record<string, readonly string[][] | null>> = {
     ["skills", "validate", EVIL],
   ],
   bench: [["bench", "skills", "--exec", EVIL, "--tasks", EVIL]],
+  layout: [["layout"], ["layout", "outbox"], ["layout", "accept", "--yes", "--reason", EVIL]],
   transport: [
     ["transport", "status"],
     ["transport", "switch", EVIL, "--yes", "--reason", EVIL],

@@ -231,7 +231,7 @@ describe("a configuration that would void the past", () => {
     writeConfig(changes);
     const { code, stderr } = await run("config", "accept", ...where(), ...BY_FLAGS);
     expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
-    expect(stderr).toContain("there is no command for that yet");
+    expect(stderr).toContain("put back as it was");
     expect(await run("config", "get", "keys.grace_hours", ...where())).toEqual(before);
     expect((await run("trust", "list", ...where())).code).toBe(0);
   });

@@ -48,6 +48,8 @@ const TYPES = {
   "incident raise": SENT,
   "incident resolve": answer,
   "key show": view("keys"),
+  "member list": view("members"),
+  layout: view("layout"),
   notices: view("agent_notices"),
   "peer show": view("holds"),
   peers: view("peers"),
@@ -104,7 +106,18 @@ const NO_VIEW = [
     "guard",
     "init",
   ],
-  ...["join", "keygen", "reclaim", "restore", "resume", "sas", "service", "transport", "verify"],
+  ...[
+    "join",
+    "keygen",
+    "leave",
+    "reclaim",
+    "restore",
+    "resume",
+    "sas",
+    "service",
+    "transport",
+    "verify",
+  ],
 ];
 
 type Printed = keyof typeof TYPES;
@@ -306,6 +319,9 @@ async function claim(scene: Scene): Promise<void> {
 /** Seldom there, or not on this wire; what makes them has tests of its own. */
 const RARE = [
   ...[
+    "member list.changed_by",
+    "member list.changes",
+    "member list.roster[].since",
     "status.rounds",
     "status.sessions",
     "status.transport",
@@ -326,6 +342,9 @@ const RARE = [
     "inbox.refs",
     "key show.earlier",
     "key show.since",
+    "layout.closed",
+    "layout.pairs[].proposal_id",
+    "layout.unchained",
   ],
   ...["peers[].trusts_us", "peers[].waits", "status.peers[].trusts_us", "status.peers[].waits"],
   ...["proposals[].replaced_by", "thread[].proposals[].replaced_by"],
@@ -373,6 +392,8 @@ async function lookAround(scene: Scene): Promise<void> {
   for (const name of proofs) await scene.asks(name, "forge");
   await scene.asks("incident notices", "forge");
   await scene.asks("notices", "forge");
+  await scene.asks("member list", "forge");
+  await scene.asks("layout", "forge");
   await scene.asks("check", "forge", "src/api/client.ts", "docs/a.md");
   await scene.asks("search", "forge", "plan");
   for (const message of jsonLines(await scene.run("scribe", "inbox")) as Views["inbox"]) {
@@ -416,7 +437,13 @@ const MADE = [
 
 /** Fields that an answer of theirs need not have. */
 const OPTIONAL = [
-  ...["decisions.unproved[].decision", "peers[].waits", "stats.growth", "status.daemon.pid"],
+  ...[
+    "decisions.unproved[].decision",
+    "peers[].waits",
+    "stats.growth",
+    "status.daemon.pid",
+    "status.members",
+  ],
   ...[
     "status.parked",
     "status.peers[].waits",
@@ -426,10 +453,10 @@ const OPTIONAL = [
     "status.storage",
     "status.transport",
   ],
-  ...["status.unowned_logs", "whoami.daemon.pid"],
+  ...["status.unowned_logs", "whoami.daemon.pid", "whoami.members"],
 ];
 /** Objects whose fields have names of somebody's own. */
-const BY_NAME = /\.(?:by_type|support|domain_owners)$/;
+const BY_NAME = /\.(?:by_type|support|domain_owners|held|covered|logs)$/;
 
 /** Each object within, with its place. */
 function* objectsIn(json: unknown, at: string): Generator<[object, string]> {

@@ -9,6 +9,7 @@ import {
   type LogAdmission,
   type SavedLogAdmission,
 } from "../../src/admission/log-admission.ts";
+import { NOBODY_LEFT, type Absences } from "../../src/wire/roster/members.ts";
 import { judge } from "../../src/admission/judge.ts";
 import { parseTrustFile } from "../../src/trust/trust-file.ts";
 import type { Peer, PinnedKey } from "../../src/trust/store.ts";
@@ -26,8 +27,17 @@ export interface Situation {
   readonly receivedAtMs: number;
   readonly mayBeginLate: boolean;
   readonly otherAddressees: readonly string[];
+  /** Which line of the chain has closed the log. */
+  readonly closedBy: number | undefined;
+  /** After which line of the chain its author left, and with which it came back. */
+  readonly left: LeftPlan | undefined;
   readonly fresh: LogAdmission;
   readonly saved: SavedLogAdmission;
+}
+
+interface LeftPlan {
+  readonly after: number;
+  readonly back?: number;
 }
 
 const LOG = "alice_to_bob";
@@ -73,7 +83,16 @@ interface Plan {
   readonly source?: LineSource;
   readonly shown?: readonly number[];
   readonly mayBeginLate?: boolean;
+  readonly closedBy?: number;
+  readonly left?: LeftPlan;
   readonly receivedAtMs?: number;
+}
+
+function leftBy(left: LeftPlan | undefined): Absences {
+  if (left === undefined) return NOBODY_LEFT;
+  const at = (seq: number) => new Map([[LOG, { lines: seq, seq, eventId: undefined }]]);
+  const back = left.back === undefined ? undefined : { atMs: NOON_MS, logs: at(left.back) };
+  return new Map([["alice", [{ atMs: NOON_MS, logs: at(left.after), back }]]]);
 }
 
 function situation(name: string, plan: Plan): Situation {
@@ -82,7 +101,7 @@ function situation(name: string, plan: Plan): Situation {
   const log = layout.logs.get(source.log ?? LOG);
   if (log === undefined) throw new Error(`no log ${source.log}`);
   const store = { version: 1, peers: peers(plan.peer, plan.pinnedAt) };
-  const ctx = context({ wireId: "w1", store, ...plan.ctx });
+  const ctx = context({ wireId: "w1", store, left: leftBy(plan.left), ...plan.ctx });
   const fresh = newLogAdmission(log, layout, 1);
   const state = newLogAdmission(log, layout, 1);
   if (plan.mayBeginLate === true) acceptFromHere(state);
@@ -94,14 +113,20 @@ function situation(name: string, plan: Plan): Situation {
     const verdict = judge(authentic, state, open, { mode: "live", receivedAtMs: NOON_MS });
     if (verdict.outcome !== "accepted") throw new Error(`${name}: ${verdict.outcome}`);
   }
+  if (plan.closedBy !== undefined) {
+    const id = String(CHAIN[plan.closedBy - 1]?.["event_id"]);
+    state.closing = { into: "alice", by: { seq: plan.closedBy, id } };
+  }
   return {
     name,
     source,
     ctx,
+    closedBy: plan.closedBy,
+    left: plan.left,
     shown,
     receivedAtMs: plan.receivedAtMs ?? NOON_MS + 40 * 86_400_000,
     mayBeginLate: plan.mayBeginLate ?? false,
-    otherAddressees: fresh.otherAddressees,
+    otherAddressees: fresh.readers.others,
     fresh,
     saved: saveLogAdmission(state),
   };
@@ -112,6 +137,18 @@ const held = { cause: "log_forked", detail: "two lines 4", sinceMs: NOON_MS };
 export const SITUATIONS: readonly Situation[] = [
   situation("three lines of a chain", { shown: [1, 2, 3] }),
   situation("a chain with a gap", { shown: [1, 2, 5], peer: { allowUnchained: true } }),
+  situation("a log that its author has closed", { shown: [1, 2, 3], closedBy: 3 }),
+  situation("a closed log with a gap", {
+    shown: [1, 2, 5],
+    closedBy: 5,
+    peer: { allowUnchained: true },
+  }),
+  situation("a log whose author has left", {
+    shown: [1, 2, 3],
+    left: { after: 3 },
+    peer: { allowUnchained: true },
+  }),
+  situation("a log whose author has come back", { shown: [1, 2], left: { after: 2, back: 5 } }),
   situation("an empty log that may begin late", { mayBeginLate: true }),
   situation("a wire without an id", { ctx: { wireId: undefined } }),
   situation("a line without a place", {

@@ -183,10 +183,14 @@ function placed(
     return "wrong_wire";
   const outside = versionOf(said) === "v2.0" || ctx.store.peers.get(said.from)?.allowUnchained;
   if (!chained && shown.length > 0 && outside !== true) return "unchained";
+  if (chained && isWrittenAway(said, situation)) return "left_member";
+  if (isBehindClosing(said, id, situation, chained)) return "closed_log";
   if (chained && twin === undefined) {
-    const inChain = chainReason(said, id, shown);
+    const isReturn =
+      situation.left?.back === said.seq && shown.every((each) => isLower(each, said));
+    const inChain = chainReason(said, id, isReturn ? [] : shown);
     if (inChain !== undefined) return inChain;
-    if (shown.length === 0 && said.seq !== 1 && !situation.mayBeginLate) return "wait";
+    if (!isReturn && shown.length === 0 && said.seq !== 1 && !situation.mayBeginLate) return "wait";
   }
   const limitMicros = BigInt(ctx.limits.maxClockSkewSeconds) * 1_000_000n;
   const receivedMicros = BigInt(situation.receivedAtMs) * 1_000n;
@@ -198,6 +202,27 @@ function placed(
   if (!chained && !meant && names.some((each) => situation.otherAddressees.includes(each)))
     return "replayed";
   return undefined;
+}
+
+function isLower(shown: ShownLine, said: Said): boolean {
+  return (shown.said.seq ?? 0) < (said.seq ?? 0);
+}
+
+/** Whether its author was no member: behind its last line, and before its first one afterwards. Spec 1.1. */
+function isWrittenAway({ from, seq = 0 }: Said, { left, source }: Situation): boolean {
+  if (left === undefined || from !== source.owner) return false;
+  return seq > left.after && (left.back === undefined || seq < left.back);
+}
+
+/** After its last line a closed log takes what was missing before that line, and nothing else. Spec 1.6. */
+function isBehindClosing(said: Said, id: string, situation: Situation, chained: boolean): boolean {
+  if (situation.closedBy === undefined) return false;
+  const shown = shownLines(situation);
+  if (!chained) return true;
+  const isKnown = shown.some((each) => each.id === id);
+  const isMissing =
+    (said.seq ?? 0) < situation.closedBy && chainReason(said, id, shown) === undefined;
+  return !isKnown && !isMissing;
 }
 
 /** Whether a new chained line contradicts one of those that are known. Spec 1.6. */

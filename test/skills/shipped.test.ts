@@ -79,6 +79,31 @@ describe("skills init", () => {
     expect(project.all()).toEqual(all);
   });
 
+  it("turns skills on for an old Gemini CLI, and adds a hook of Cursor, when that is asked for alone", async () => {
+    const project = makeProject();
+    project.write(".gemini/settings.json", '{\n  // mine\n  "theme": "x"\n}\n');
+    const own = { version: 1, hooks: { stop: [{ command: "mine" }] } };
+    project.write(".cursor/hooks.json", JSON.stringify(own));
+    await project.fine("skills", "init");
+    expect(project.read(".gemini/settings.json")).not.toContain("experimental");
+    expect(JSON.parse(project.read(".cursor/hooks.json"))).toEqual(own);
+
+    const asked = ["skills", "init", "--old-gemini", "--cursor-hooks"];
+    await project.fine(...asked);
+    const gemini = project.read(".gemini/settings.json");
+    expect(gemini).toContain("// mine");
+    expect(JSON.parse(gemini.replace("// mine", ""))).toEqual({
+      ...{ theme: "x", experimental: { skills: true } },
+    });
+    expect(JSON.parse(project.read(".cursor/hooks.json"))).toEqual({
+      version: 1,
+      hooks: { stop: [{ command: "mine" }, { command: "deaddrop skills sync --check" }] },
+    });
+    const all = project.all();
+    await project.fine(...asked);
+    expect(project.all()).toEqual(all);
+  });
+
   it("brings up to date what nobody changed, and keeps what somebody did", async () => {
     const project = makeProject();
     await project.fine("skills", "init");

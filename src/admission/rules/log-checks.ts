@@ -110,6 +110,17 @@ export function writtenAway({ message, log, line, ctx }: LineInLog): string | un
   return `${message.from} has left this wire, and the line comes after its last one`;
 }
 
+/**
+ * After the line that closes a log it takes nothing more. What was missing before that line may still
+ * come, and what is known already is a duplicate. Spec 1.6.
+ */
+export function behindClosing({ log, verdict }: LineInLog): string | undefined {
+  const closing = log.closing?.by;
+  if (closing === undefined || verdict.outcome === "filler") return undefined;
+  if (verdict.outcome === "duplicate") return undefined;
+  return `its author has closed ${log.name} with line ${closing.seq} and goes on in its outbox`;
+}
+
 export function forksLog({ verdict }: LineInLog): string | undefined {
   return verdict.outcome === "fork" ? verdict.detail : undefined;
 }
@@ -127,6 +138,7 @@ export function datedAhead({ message, receivedAtMs, ctx }: LineInLog): string | 
 export function shownBefore({ message, log, isShown }: LineInLog): string | undefined {
   if (isShown) return `${log.name} has shown ${message.id} before`;
   if (isChained(message)) return undefined;
-  if (!isStrayCopy(message.to, log.addressee, log.otherAddressees)) return undefined;
-  return `unchained, and to ${message.to?.[0] ?? ""}, not to ${log.addressee ?? ""}: a copy out of another log`;
+  const { own, others } = log.readers;
+  if (!isStrayCopy(message.to, own, others)) return undefined;
+  return `unchained, and to ${message.to?.[0] ?? ""}, not to ${own ?? ""}: a copy out of another log`;
 }

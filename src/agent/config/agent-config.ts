@@ -203,7 +203,7 @@ export function layoutOf(
       hint: "say who is on it: --peer <handle>, once for each",
     });
   }
-  return makeLayout(config.layout, roster, config.left);
+  return makeLayout(config.layout, roster, config.left, config.closedLogs);
 }
 
 /**

@@ -15,6 +15,8 @@ export interface AgentSettings {
   readonly wake: WakeSettings;
   /** A guard of git that cannot decide blocks. Spec 3.6. */
   readonly guardStrict: boolean;
+  /** The daemon applies a change of members that its own agent has acked. Spec 3.11. */
+  readonly membersByAck: boolean;
   /** The daemon archives a year when it is over. Spec 3.10. */
   readonly archiveAtYearEnd: boolean;
   /** The daemon audits the wire each night. Spec 4.2. */
@@ -58,6 +60,7 @@ export const DEFAULT_SETTINGS: AgentSettings = {
   hooks: { onNotice: [], onStop: [], timeoutSeconds: 60, runsPerHour: 20 },
   wake: { perPeer: 6, perThread: 3, inAll: 20, quiet: "" },
   guardStrict: false,
+  membersByAck: false,
   archiveAtYearEnd: true,
   nightlyAudit: true,
 };
@@ -111,6 +114,7 @@ export function readAgentSettings(value: unknown, path: string): AgentSettings {
       quiet,
     },
     guardStrict: flag("guard.strict", DEFAULT_SETTINGS.guardStrict),
+    membersByAck: flag("members.by_ack", DEFAULT_SETTINGS.membersByAck),
     archiveAtYearEnd: flag("archive.at_year_end", DEFAULT_SETTINGS.archiveAtYearEnd),
     nightlyAudit: flag("audit.nightly", DEFAULT_SETTINGS.nightlyAudit),
   };

@@ -14,6 +14,7 @@ import type { HeartbeatsState } from "../../protocol/heartbeats/heartbeats.ts";
 import { isParking } from "../../protocol/requests/parking.ts";
 import { pausedPeers } from "../../protocol/heartbeats/liveness.ts";
 import { checkMeaning } from "./draft-meaning.ts";
+import { checkMembers, isRemoval } from "./members/draft-members.ts";
 import { draftToSign, waitsBefore } from "./park.ts";
 import { assertShape } from "../config/schema-checks.ts";
 import { obstructionOf, ownTrouble } from "../intake/trouble/log-holds.ts";
@@ -38,6 +39,7 @@ export function sendGroups(
   const { memory, env } = session;
   const safe = safeMode(memory.state.incidents, env);
   const signed = groups.map((drafts) => drafts.map((draft) => draftToSign(session, draft)));
+  for (const draft of signed.flat()) checkMembers(session, draft);
   const addressed = signed.map((drafts) => drafts.map((draft) => address(session, draft, safe)));
   const { outcome, messages } = write(session, addressed.flat(), key);
   let at = 0;
@@ -101,7 +103,7 @@ function address(
   safe: SafeMode | undefined,
 ): Addressed {
   const { layout, config, handle } = session.place;
-  if (safe !== undefined && !maySend(draft.type, safe)) {
+  if (safe !== undefined && !isRemoval(draft) && !maySend(draft.type, safe)) {
     throw safeModeError(draft.type, safe, handle);
   }
   if (!layout.members.includes(handle)) {

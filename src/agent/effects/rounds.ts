@@ -1,5 +1,6 @@
 import { decide } from "../../protocol/core.ts";
 import { newBeatTimers, nextBeatDueMs, planBeats } from "../../protocol/heartbeats/beat-timers.ts";
+import { decideClosing } from "../../protocol/logs/closing.ts";
 import { lastBeats } from "../../protocol/heartbeats/beats.ts";
 import type { Session } from "../session/session.ts";
 import { recoverLogs } from "./append-own.ts";
@@ -50,6 +51,8 @@ export function makeRounds(): Rounds {
     async last(session) {
       await takeInAll(session);
       const { state } = session.memory;
+      // No beat comes before the first line of an outbox.
+      if (decideClosing(state.logs, session.env).length > 0) return;
       timers = await perform(
         session,
         lastBeats(state, session.env, nowOf(session.world.clock)),

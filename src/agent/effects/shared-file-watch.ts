@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import type { AutomaticIncident } from "../../protocol/effects.ts";
+import { dueChanges } from "../../protocol/members/due-changes.ts";
 import { safeModeEnd } from "../../protocol/incidents/safe-mode-end.ts";
 import { safeMode } from "../../protocol/incidents/safe-mode.ts";
 import { lookOf, readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
@@ -8,6 +9,7 @@ import { trustDrift } from "../../trust/cards/advertised.ts";
 import { parseTrustFile } from "../../trust/trust-file.ts";
 import { saysDefaults } from "../../trust/policy/default-policy.ts";
 import { sha256Hex } from "../../wire/canonical.ts";
+import { isExpected } from "../config/change-members.ts";
 import type { Session } from "../session/session.ts";
 
 /** Files beyond this are no configuration; they are not read. */
@@ -59,11 +61,22 @@ function bytesOf(disk: Disk, path: string): Uint8Array | undefined | "unreadable
   }
 }
 
+/** Whether another member has applied a change of members that ours may apply, too. Spec 3.11. */
+function isDue(
+  { memory, env }: Pick<Session, "memory" | "env">,
+  pinned: Uint8Array,
+  current: Uint8Array,
+): boolean {
+  const due = dueChanges(memory.state, env).flatMap(({ membership }) => membership ?? []);
+  return isExpected(pinned, current, due);
+}
+
 function configDrift(
-  { world, place }: Pick<Session, "world" | "place">,
+  session: Pick<Session, "world" | "place" | "memory" | "env">,
   which: "config" | "tiers",
   path: string,
 ): AutomaticIncident[] {
+  const { world, place } = session;
   const pinned = readPinned(world.disk, place.paths, which);
   const current = bytesOf(world.disk, path);
   if (current === undefined || pinned === undefined) {
@@ -71,6 +84,10 @@ function configDrift(
     if (current === pinned) return [];
     if (current === undefined && pinned !== undefined && saysDefaults(which, pinned)) return [];
   } else if (current !== "unreadable" && Buffer.from(pinned).equals(current)) return [];
+  else if (which === "config" && current !== "unreadable" && isDue(session, pinned, current)) {
+    // The operator is told of the change of members itself.
+    return [];
+  }
   const what = current instanceof Uint8Array ? sha256Hex(current).slice(0, 16) : String(current);
   return [
     {

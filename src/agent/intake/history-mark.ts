@@ -16,14 +16,19 @@ export function beginLogs(
 ): void {
   const { world, place, memory } = session;
   const entries: JournalEntry[] = [];
+  const followed = [...memory.intakes.values()].filter(({ past }) => past.historyTo !== undefined);
+  const known = new Set(followed.map(({ log }) => log.name));
   for (const intake of memory.intakes.values()) {
     const stat = world.disk.stat(join(place.wire.folder, intake.log.path));
     const size = stat?.kind === "file" ? stat.size : 0;
     const { past } = intake;
     past.unlimitedTo = size;
     if (past.historyTo === undefined) {
-      past.historyTo = size;
-      entries.push({ k: "began", at: world.clock.wallMs(), log: intake.log.name, size });
+      // What an outbox says that goes on with a log that we follow is news. Spec 1.6.
+      const isNews = intake.log.continues?.some((name) => known.has(name)) === true;
+      past.historyTo = isNews ? 0 : size;
+      const { historyTo } = past;
+      entries.push({ k: "began", at: world.clock.wallMs(), log: intake.log.name, size: historyTo });
     }
     if ((intake.cursor?.offset ?? 0) < past.historyTo) past.signedTo = signedTo(session, intake);
   }

@@ -14,6 +14,7 @@ import type { PreparedLine } from "./prepare-lines.ts";
 import { beginBatch, keepAhead, mayReadAhead, takeAhead, type Batch } from "./read-ahead.ts";
 import { chainIncident } from "./trouble/chain-incidents.ts";
 import { foreignIncident, withForeign } from "./trouble/foreign-lines.ts";
+import { isBehindClosing } from "./trouble/closed-logs.ts";
 import { hasLinesBehind } from "./trouble/line-order.ts";
 import { noteDisorder, ORDER_CHECK_MS } from "./trouble/log-waits.ts";
 import { searchLineEnd } from "./trouble/oversized-line.ts";
@@ -45,7 +46,7 @@ export async function takeIn(session: Session, name: string, isPatient = false):
   const intake = intakeOf(memory, name);
   const path = join(place.wire.folder, intake.log.path);
   const ahead = takeAhead(session.ahead, intake);
-  if (isHeld(session, intake)) return NOTHING;
+  if (isHeld(session, intake) || isBehindClosing(session, intake)) return NOTHING;
   if (ahead === undefined) {
     const search = await searchBehindTear(session, intake, path, isPatient);
     if (search === "more") return { ...NOTHING, more: true };

@@ -10,6 +10,7 @@ import { isCaughtUp, observe } from "../state/log-status.ts";
 import { correctTimes } from "../state/receipt-times.ts";
 import { takeIn, type Round } from "./read-log.ts";
 import { takeTurns } from "./round-robin.ts";
+import { opensNow } from "./trouble/closed-logs.ts";
 import { judgeAnomaly } from "./trouble/log-anomalies.ts";
 
 /** Turns of one call for each log: a command without a daemon does not read an endless flood either. */
@@ -31,7 +32,11 @@ export async function takeInAll(session: Session, withinMs = Infinity): Promise<
   const mostTurns = MAX_TURNS_A_LOG * names.length;
   const isOver = (turns: number) => turns >= mostTurns || world.clock.monoMs() >= untilMs;
   const isPatient = withinMs < Infinity;
-  const more = await takeTurns(names, (name) => takeInOne(session, name, isPatient), isOver);
+  const take = (name: string): Promise<boolean> => takeInOne(session, name, isPatient);
+  const isMore = await takeTurns(names, take, isOver);
+  // Outboxes had their turn before the last lines of a closed log were read.
+  const opened = opensNow(memory);
+  const more = (opened.length > 0 && (await takeTurns(opened, take, isOver))) || isMore;
   if ([...memory.intakes.values()].every(({ status }) => isCaughtUp(status))) {
     memory.inbox.unnoted = undefined;
   }

@@ -76,6 +76,7 @@ export function envOf(
       };
     },
     ownKeys: ownKeysOf(place),
+    membersChangedBy: place.config.membersChangedBy,
     reading: progressOf(place, memory, world),
   };
 }
@@ -103,20 +104,27 @@ function progressOf(
     const refused = unnamedRefusals(memory, layout, self, log);
     return refused !== undefined && isFullOf(refused);
   };
+  // What was begun in a closed log goes on in an outbox. Our own says nothing yet before it is closed.
+  const withOutbox = (log: string): readonly string[] => {
+    const { into } = layout.logs.get(log) ?? {};
+    return into === undefined ? [log] : [log, into];
+  };
+  const isLeft = (log: string): boolean => {
+    const intake = memory.intakes.get(log);
+    if (intake === undefined) return false;
+    return isHeld(intake.log.owner) || isFull(log) || isHeldBack(intake.status, clock.monoMs());
+  };
+  const isRead = (log: string, momentMs: number): boolean => {
+    const intake = memory.intakes.get(log);
+    if (intake === undefined || !isCaughtUp(intake.status) || isFull(log)) return false;
+    return isFetched(intake.log.owner, momentMs);
+  };
   return {
     get heldPeers() {
       return new Set(layout.roster.filter((handle) => handle !== self && isHeld(handle)));
     },
-    holdsBack: (log) => {
-      const intake = memory.intakes.get(log);
-      if (intake === undefined) return false;
-      return isHeld(intake.log.owner) || isFull(log) || isHeldBack(intake.status, clock.monoMs());
-    },
-    caughtUp: (log, momentMs) => {
-      const intake = memory.intakes.get(log);
-      if (intake === undefined || !isCaughtUp(intake.status) || isFull(log)) return false;
-      return isFetched(intake.log.owner, momentMs);
-    },
+    holdsBack: (log) => withOutbox(log).some((name) => isLeft(name)),
+    caughtUp: (log, momentMs) => withOutbox(log).every((name) => isRead(name, momentMs)),
   };
 }
 

@@ -16,7 +16,7 @@ import { leftJson } from "../../trust/policy/left-members.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import { moveCursor } from "./log-cursor.ts";
 
-const VERSION = 10;
+const VERSION = 11;
 /** Journal entries on one line. */
 const ENTRIES_A_LINE = 256;
 /** A checkpoint of a long history costs more to write than what has come since costs to replay. */
@@ -237,6 +237,6 @@ function stillRecorded(disk: Disk, place: AgentConfig, cursor: Cursor | undefine
  * folded again. Spec 1.1.
  */
 export function foldedUnder({ layout, config, cadences, handle }: AgentConfig): string {
-  const members = [layout.kind, layout.roster, leftJson(layout.left)];
+  const members = [layout.kind, layout.roster, [...layout.logs.keys()], leftJson(layout.left)];
   return JSON.stringify([handle, members, config.wireId, [...config.domains], cadences]);
 }

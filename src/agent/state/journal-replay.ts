@@ -11,6 +11,7 @@ import { judge } from "../../admission/judge.ts";
 import { contextOf } from "../session/environment.ts";
 import type { JournalEntry, LineEntry } from "./journal-entries.ts";
 import { openLineReader, type LineReader } from "./log-reader.ts";
+import { awaitedBefore } from "../intake/trouble/closed-logs.ts";
 import { takeLocal } from "../intake/trouble/log-holds.ts";
 import type { LogIntake, Memory } from "./agent-state.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
@@ -92,7 +93,9 @@ function replayEntry(replay: Replay, progress: Progress, entry: JournalEntry): v
       const intake = replay.memory.intakes.get(entry.log);
       // A log that the accepted configuration no longer has.
       if (intake === undefined) return;
-      const event = broken.has(entry.log) ? undefined : eventOf(replay, progress, intake, entry);
+      // An outbox whose closed log lacks lines is folded when those are back.
+      const isBroken = broken.has(entry.log) || awaitedBefore(replay.memory, intake).length > 0;
+      const event = isBroken ? undefined : eventOf(replay, progress, intake, entry);
       if (event !== undefined) {
         foldRestored(replay, entry);
         replay.fold(event);

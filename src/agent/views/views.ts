@@ -10,12 +10,14 @@ import { checkPaths } from "../../protocol/claims/path-check.ts";
 import { decisionsView, type SortedEntries } from "../../protocol/decisions/decisions-view.ts";
 import { incidentsView, unresolvedIncidents } from "../../protocol/incidents/incident-view.ts";
 import { keysView } from "../../protocol/keys/key-view.ts";
+import { membersView } from "../../protocol/members/members-view.ts";
 import { peersView } from "../../protocol/heartbeats/liveness.ts";
 import { proposalsView } from "../../protocol/decisions/proposals-view.ts";
 import { unreadCount } from "../../protocol/receipts/receipts.ts";
 import type { Env } from "../../protocol/env.ts";
 import { authorTier } from "../../protocol/routing.ts";
 import type { ParkingState } from "../../protocol/requests/parking.ts";
+import { layoutView } from "../../protocol/logs/layout-change.ts";
 import { requestsView } from "../../protocol/requests/requests-view.ts";
 import { safeMode } from "../../protocol/incidents/safe-mode.ts";
 import { mailView } from "../../protocol/receipts/mail.ts";
@@ -85,10 +87,12 @@ const renderers: { [N in ViewName]: Render<N> } = {
   notices: (session) => notices(session),
   agent_notices: ({ memory }, args) =>
     agentNoticesView(memory.state.agentNotices, args?.unread === true),
+  layout: ({ memory: { state }, env }) => layoutView(state.proposals, state.logs, env),
   holds: (session, args) => holdsView(session, args.peer),
   safe_mode: ({ memory, env }) => safeMode(memory.state.incidents, env) ?? null,
   receipt: (session, args) => receipts(session, args.event_id),
   stats: (session) => statsView(session),
+  members: ({ memory, env }) => membersView(memory.state, env),
   keys: ({ memory, env }) => keysView(memory.state.keyChanges, memory.state.proposals, env),
   resolve_id: (session, args) => resolveId(session, args.id),
 };

@@ -66,9 +66,11 @@ const ARGUMENTS: { readonly [N in ViewName]: (json: unknown) => ViewArgs[N] } = 
   notices: none,
   agent_notices: (json) => optional(asObject(json), "unread", flag),
   holds: (json) => ({ peer: needed(asObject(json), "peer", text) }),
+  layout: none,
   safe_mode: none,
   receipt: (json) => ({ event_id: needed(asObject(json), "event_id", text) }),
   stats: none,
+  members: none,
   keys: none,
   resolve_id: (json) => ({ id: needed(asObject(json), "id", text) }),
 };

@@ -17,7 +17,9 @@ export function localFolder(
   { paths, handle, layout }: Pick<AgentConfig, "paths" | "handle" | "layout">,
 ): LocalFolder {
   const whole = wholeLogs(disk, paths.wireDir);
-  const wire = wireFiles(layout.kind, layout.roster);
+  const closed = [...layout.logs.values()].filter(({ into }) => into !== undefined);
+  const names = closed.map(({ name }) => name);
+  const wire = wireFiles(layout.kind, layout.roster, names);
   const local = (): ReadonlySet<string> => agentsHere(disk, places, paths.wireKey, handle);
   return { disk, whole, wireDir: paths.wireDir, wire, handle, local };
 }

@@ -21,6 +21,8 @@ export interface DaemonTransport {
   /** Something in the wire's folder has changed. */
   changed(name: string | undefined): void;
   start(): void;
+  /** After a round: it is opened again when the wire has other logs by now. */
+  rounded(): void;
   /** One fetch and one push; in `daemon --once`. */
   turn(): Promise<void>;
   /** Pushes what was said last, unless the remote is in trouble. */
@@ -101,6 +103,10 @@ export function openTransport(needs: TransportNeeds): DaemonTransport {
     },
     changed: (name) => held.now?.changed(name),
     start: () => held.start(),
+    rounded() {
+      if (!held.isOutdated()) return;
+      reopen().catch(needs.failed);
+    },
     async turn() {
       await held.now?.transport.turn({ fetch: true, push: true });
     },
@@ -116,11 +122,17 @@ export function openTransport(needs: TransportNeeds): DaemonTransport {
 class HeldTransport {
   readonly #needs: TransportNeeds;
   #isStarted = false;
+  #logs = "";
   now: Opened | undefined;
 
   constructor(needs: TransportNeeds) {
     this.#needs = needs;
     this.#open();
+  }
+
+  /** Whether the logs of the wire are others than those that it was opened for. */
+  isOutdated(): boolean {
+    return this.now !== undefined && this.#logs !== logsOf(this.#needs.agent);
   }
 
   view(): TransportView | null {
@@ -147,9 +159,14 @@ class HeldTransport {
   }
 
   #open(): void {
+    this.#logs = logsOf(this.#needs.agent);
     this.now = open(this.#needs);
     this.#needs.link.to = this.now?.remote;
   }
+}
+
+function logsOf({ place: { layout } }: Pick<Agent, "place">): string {
+  return [...layout.logs.values()].map(({ path }) => path).join("\n");
 }
 
 function open(needs: TransportNeeds): Opened | undefined {

@@ -2,7 +2,7 @@ import type { Domain } from "../../trust/policy/config.ts";
 import { acceptsType } from "../../trust/tiers.ts";
 import { patternCovers, patternsOverlap } from "../decisions/path-match.ts";
 import { domainsOwned, type Domains, type Env } from "../env.ts";
-import { coverageAt } from "../logs/covering-beats.ts";
+import { authorHolds } from "../logs/author-holds.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import { authorTier } from "../routing.ts";
 import { allClaims, isLiveClaim, type Claim, type ClaimsState } from "./claims-state.ts";
@@ -63,7 +63,7 @@ export function rivalsOf(claim: Claim, live: readonly Claim[], facts: ClaimFacts
   const domains = domainsOwned(facts.env.policy.domains, facts.env.layout);
   return live
     .filter((other) => isRival(claim, other, domains))
-    .map((other) => ({ claim: other, is: whoLoses(claim, other, facts.logs) }));
+    .map((other) => ({ claim: other, is: whoLoses(claim, other, facts) }));
 }
 
 function isRival(claim: Claim, other: Claim, domains: Domains): boolean {
@@ -83,17 +83,20 @@ function isDecidedByOwner(pattern: string, domains: Domains): boolean {
   );
 }
 
-function whoLoses(claim: Claim, other: Claim, logs: LogsState): Rival["is"] {
-  const knew = didKnow(claim, other, logs);
-  const wasKnown = didKnow(other, claim, logs);
+function whoLoses(claim: Claim, other: Claim, facts: ClaimFacts): Rival["is"] {
+  const knew = didKnow(claim, other, facts);
+  const wasKnown = didKnow(other, claim, facts);
   if (knew === true && wasKnown === false) return "lost";
   return knew === false && wasKnown === true ? "won" : "contested";
 }
 
 /** Whether the author of a claim knew of the other when it wrote it; undefined: not known yet. */
-function didKnow({ log, line }: Claim, other: Claim, logs: LogsState): boolean | undefined {
-  const covered = coverageAt(logs, log, line, other.log);
-  return covered === undefined ? undefined : covered >= other.line;
+function didKnow(
+  claim: Claim,
+  other: Claim,
+  { logs, env: { layout } }: ClaimFacts,
+): boolean | undefined {
+  return authorHolds(logs, layout, claim, other.log)?.(other.line);
 }
 
 type Pair = readonly [pattern: string, other: string];

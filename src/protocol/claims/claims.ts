@@ -2,6 +2,7 @@ import { answerLog, type Log } from "../../wire/layout.ts";
 import { readersAddressed } from "../addressing.ts";
 import type { Env } from "../env.ts";
 import { isFolded, type CoreEvent, type LineEvent } from "../events.ts";
+import { asContinued } from "../logs/continued.ts";
 import { claimLine, type ClaimLine } from "./claim-line.ts";
 import {
   addClaim,
@@ -22,9 +23,21 @@ type Said<Is extends ClaimLine["is"]> = Extract<ClaimLine, { readonly is: Is }>;
  */
 export function applyClaims(state: ClaimsState, event: CoreEvent, env: Env): readonly Claim[] {
   if (event.kind !== "line" || !isFolded(event)) return [];
-  const log = env.layout.logs.get(event.log);
   const says = claimLine(event.message);
-  if (log === undefined || says === undefined) return [];
+  if (says === undefined) return [];
+  // What was claimed in a closed log is released and answered in an outbox.
+  const continued = says.is === "claim" ? [] : asContinued(event, env.layout);
+  return [event, ...continued].flatMap((each) => takeLine(state, each, says, env));
+}
+
+function takeLine(
+  state: ClaimsState,
+  event: LineEvent,
+  says: ClaimLine,
+  env: Env,
+): readonly Claim[] {
+  const log = env.layout.logs.get(event.log);
+  if (log === undefined) return [];
   switch (says.is) {
     case "claim":
       return event.refused === undefined ? takeClaim(state, event, says, log, env) : [];

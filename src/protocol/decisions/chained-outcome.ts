@@ -1,5 +1,7 @@
+import { logsBefore } from "../../wire/layout.ts";
+import { authorHolds } from "../logs/author-holds.ts";
 import { coveringLogs } from "../logs/coverage.ts";
-import { beatsFrom, coverageAt, hasLostBeats } from "../logs/covering-beats.ts";
+import { beatsFrom, coveredAt, hasLostBeats } from "../logs/covering-beats.ts";
 import type { BeatMark } from "../logs/logs-state.ts";
 import { knownLine } from "../logs/known-lines.ts";
 import { lastAtOrBelow } from "../logs/line-ranges.ts";
@@ -11,7 +13,7 @@ import {
   type Case,
   type Position,
 } from "./party-position.ts";
-import { linesOf, type TopicLine } from "./proposal-thread.ts";
+import { linesOf, topicKey, type TopicLine } from "./proposal-thread.ts";
 import { ratifiesUnchained } from "./unchained-outcome.ts";
 
 /** A judgement that has to wait for lines that we do not hold yet. */
@@ -98,7 +100,12 @@ function mayWithdraw(of: Case, proposal: Proposal, ack: TopicLine): boolean {
 function rivalLogs({ layout }: Case, proposal: Proposal, ack: TopicLine): readonly string[] {
   const { approves, target, namesOwn } = ack;
   if (!approves || target === undefined || namesOwn !== undefined) return [];
-  if (target < proposal.id) return coveringLogs(layout, proposal.log).map(({ name }) => name);
+  if (target < proposal.id) {
+    const log = layout.logs.get(proposal.log);
+    const before = log === undefined ? [] : logsBefore(layout, log);
+    const logs = [proposal.log, ...before.map(({ name }) => name)];
+    return logs.flatMap((name) => coveringLogs(layout, name)).map(({ name }) => name);
+  }
   const [party, ...more] = proposal.required;
   return party === undefined || more.length > 0 ? [] : [answerLogName(layout, proposal, party)];
 }
@@ -135,9 +142,11 @@ function withdraws(
   upTo: number,
 ): boolean | undefined {
   const { logs, line } = rivalNamed(of, proposal, ack);
-  const covered = logs.map((log) => coverageAt(of.logs, proposal.log, upTo, log));
+  const covered = logs.map((log) =>
+    authorHolds(of.logs, of.layout, { log: proposal.log, line: upTo }, log),
+  );
   if (covered.includes(undefined)) return undefined;
-  if (line === undefined || line > (covered[0] ?? 0)) return false;
+  if (line === undefined || covered[0]?.(line) !== true) return false;
   return (ack.target ?? "") < proposal.id || ratifiesUnchained(of, proposal, ack);
 }
 
@@ -151,7 +160,8 @@ function rivalNamed(
   for (const log of logs) {
     const named = knownLine(of.names, log, ack.target ?? "");
     if (named === undefined) continue;
-    const isRival = named.isProposal && named.topic === of.topic.key;
+    const thread = topicKey(of.layout, log, of.topic.correlationId);
+    const isRival = named.isProposal && named.topic === thread;
     return isRival ? { logs: [log], line: named.line } : { logs: [], line: undefined };
   }
   return { logs, line: undefined };
@@ -194,9 +204,9 @@ function positionAt(
   answers: string,
   beat: BeatMark,
 ): Position | undefined {
-  const covered = coverageAt(of.logs, proposal.log, beat.line, answers);
-  if (covered === undefined) return undefined;
+  const isCovered = coveredAt(of.logs, proposal.log, beat.line, answers);
+  if (isCovered === undefined) return undefined;
   const counted = linesCounted(of, proposal, answers, beat.line);
-  const lines = counted.filter(({ line }) => line <= covered);
+  const lines = counted.filter(({ line }) => isCovered(line));
   return positionOf(of, proposal, lines, beat.line);
 }

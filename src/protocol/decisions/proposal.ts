@@ -1,3 +1,5 @@
+import type { Message } from "../../wire/message.ts";
+import { textField } from "../body.ts";
 import type { DecisionContent } from "./record/decision-record.ts";
 
 /** What became of a proposal, for good, and by which line. Spec 3.4, "One log decides". */
@@ -34,6 +36,12 @@ export function outcomeBy(
   const { id, log, line, timestamp: at, replacedBy } = by;
   const outcome = { status, by: id, log, line, at, ackIds };
   return status === "reverted" && replacedBy !== undefined ? { ...outcome, replacedBy } : outcome;
+}
+
+/** What a proposal asks of the layout, by its signed body; undefined of any other proposal. Spec 3.11. */
+export function asksForLayout({ body }: Message): "outbox" | undefined {
+  if (textField(body, "action") !== "layout") return undefined;
+  return textField(body, "layout") === "outbox" ? "outbox" : undefined;
 }
 
 export interface Proposal {

@@ -14,6 +14,9 @@ const MAX_ALL_OPEN_LINES = 2 * MAX_ALL_LINES;
 /** Texts kept of open proposals by peers. Ours stay: no peer makes us forget what we record. */
 const MAX_CONTENTS = 1_024;
 
+/** Proposals of another layout that are remembered: ratified ones before others. */
+const MAX_MOVES = 1_024;
+
 /** Proposals, and what became of them. Spec 3.4. A function of the logs, not of arrival. */
 export interface ProposalsState {
   /** Least recently touched first. */
@@ -29,6 +32,8 @@ export interface ProposalsState {
   readonly running: Set<string>;
   /** Threads of ours whose counters do not converge. */
   readonly diverging: Set<string>;
+  /** Those that ask for another layout, oldest first: the newest ones. Spec 3.11. */
+  readonly moves: Set<string>;
   /** Peers' open proposals whose content is kept, oldest first. */
   readonly contents: Set<string>;
 }
@@ -42,6 +47,7 @@ export function emptyProposals(): ProposalsState {
     watched: new Map(),
     running: new Set(),
     diverging: new Set(),
+    moves: new Set(),
     contents: new Set(),
   };
 }
@@ -104,6 +110,16 @@ export function makeFinalBefore(state: ProposalsState, log: string, line: number
 
 function watchedIn(state: ProposalsState, log: string): Proposal[] {
   return [...(state.watched.get(log) ?? [])].flatMap((key) => state.proposals.get(key) ?? []);
+}
+
+/** Remembers a proposal that asks for another layout. */
+export function keepMove(state: ProposalsState, key: string): void {
+  state.moves.add(key);
+  if (state.moves.size <= MAX_MOVES) return;
+  const ended = [...state.moves].find(
+    (each) => state.proposals.get(each)?.outcome?.status !== "ratified",
+  );
+  state.moves.delete(ended ?? key);
 }
 
 /** Keeps the content of the oldest of them no longer, when there are too many. */
@@ -175,7 +191,9 @@ function dropTopics(
 function dropTopic(state: ProposalsState, topic: Topic): void {
   for (const [log, lines] of topic.lines) {
     for (const line of lines) {
-      forget(state, proposalKey(line.id, log, line.chained));
+      const key = proposalKey(line.id, log, line.chained);
+      // A line of an outbox may be in a thread of a closed log, too.
+      if (state.proposals.get(key)?.log === log) forget(state, key);
       forgetLine(state.names, log, line.id);
     }
   }
@@ -192,6 +210,7 @@ function forget(state: ProposalsState, key: string): void {
   for (const watched of state.watched.values()) watched.delete(key);
   state.running.delete(key);
   if (proposal.outcome?.status === "ratified") return;
+  state.moves.delete(key);
   dropContent(state, proposal);
   state.proposals.delete(key);
 }

@@ -1,35 +1,23 @@
-import { isChained } from "../../wire/chain.ts";
-import type { Log } from "../../wire/layout.ts";
-import { dueOf } from "../due.ts";
 import { readingOf } from "./answer-times.ts";
 import { judgeChained } from "./chained-outcome.ts";
-import { contentDigest, decisionContent } from "./record/decision-record.ts";
-import { isBeatOf } from "../logs/covering-beats.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import type { Proposal } from "./proposal.ts";
 import {
-  boundLines,
-  boundTopics,
   deleteFirst,
   dropContent,
-  keepContent,
   openIn,
-  proposalKey,
   proposalsIn,
   type ProposalsState,
 } from "./proposals-state.ts";
-import { isFolded, type CoreEvent, type LineEvent } from "../events.ts";
+import { isFolded, type CoreEvent } from "../events.ts";
 import type { Env } from "../env.ts";
-import { requiredOf } from "./required-parties.ts";
 import { answerLogName, type Case } from "./party-position.ts";
-import { addLine, linesOf, newTopic, sizeOf, topicKey, type Topic } from "./proposal-thread.ts";
+import type { Topic } from "./proposal-thread.ts";
+import { takeMessage } from "./thread-lines.ts";
 import { judgeUnchained } from "./unchained-outcome.ts";
-import { MAX_KEPT_SUBJECT } from "../bounds.ts";
 
 /** Open proposals of one log that are judged with every beat; beyond, the oldest wait for a line. */
 const MAX_WATCHED = 4_096;
-/** Spec 3.4: so many round trips of counters, and both operators are told. */
-const MAX_ROUND_TRIPS = 3;
 
 /**
  * Folds an event after the logs have. `touched` are the logs whose coverage it changed. Returns the
@@ -45,8 +33,9 @@ export function applyProposals(
   const changed = new Set<Proposal>();
   if (event.kind === "told") state.diverging.delete(event.key.replace(/^not_converging:/u, ""));
   if (event.kind === "line" && isFolded(event) && event.message.type !== "heartbeat") {
-    const topic = takeLine(state, event, env, logs);
-    judgeAll(state, topic === undefined ? [] : openIn(state, topic), env, logs, changed);
+    const topics = takeMessage(state, event, env, logs);
+    const open = new Set(topics.flatMap((topic) => openIn(state, topic)));
+    judgeAll(state, [...open], env, logs, changed);
   }
   for (const log of touched) noteReadings(state, log, env, logs);
   for (const log of touched) {
@@ -68,81 +57,6 @@ function noteReadings(state: ProposalsState, log: string, env: Env, logs: LogsSt
       if (at !== undefined) proposal.readings.set(party, { at });
     }
   }
-}
-
-/** The thread of a line that bears on outcomes. */
-function takeLine(
-  state: ProposalsState,
-  event: LineEvent,
-  env: Env,
-  logs: LogsState,
-): Topic | undefined {
-  const log = env.layout.logs.get(event.log);
-  if (log === undefined) return undefined;
-  const { correlationId } = event.message;
-  const key = topicKey(env.layout, event.log, correlationId);
-  const topic = state.topics.get(key) ?? newTopic(key, correlationId);
-  state.topics.delete(key);
-  state.topics.set(key, topic);
-  boundTopics(state);
-  const sizeBefore = sizeOf(topic);
-  const isOwnBeat = (id: string): boolean => isBeatOf(logs, event.log, id, event.line);
-  const line = addLine(topic, event, state.names, isOwnBeat);
-  state.lineCount += sizeOf(topic) - sizeBefore;
-  boundLines(state, topic);
-  // A message that decides nothing may still be the one that an ack names.
-  if (line === undefined) return topic;
-  if (line.says === "proposal") {
-    addProposal(state, topic, event, log, env);
-    if (event.live && roundTrips(topic) >= MAX_ROUND_TRIPS && concernsUs(state, topic, env)) {
-      state.diverging.add(key);
-    }
-  }
-  return topic;
-}
-
-function addProposal(
-  state: ProposalsState,
-  topic: Topic,
-  event: LineEvent,
-  log: Log,
-  env: Env,
-): void {
-  const { message } = event;
-  const chained = isChained(message);
-  const { parties, problem, awaitsRoster } = requiredOf(message, log, env.layout);
-  const key = proposalKey(message.id, event.log, chained);
-  const content = decisionContent(message, env.policy.domains);
-  const isParty = log.owner === env.self || parties.includes(env.self);
-  const mayRecord = problem === undefined && (isParty || !env.layout.roster.includes(env.self));
-  state.proposals.set(key, {
-    key,
-    topic: topic.key,
-    id: message.id,
-    correlationId: message.correlationId,
-    log: event.log,
-    line: event.line,
-    from: log.owner,
-    subject: Array.from(message.subject).slice(0, MAX_KEPT_SUBJECT).join(""),
-    required: parties,
-    problem,
-    awaitsRoster,
-    chained,
-    timestampMs: message.timestampMs,
-    at: event.at,
-    live: event.live,
-    own: event.own,
-    dueMs: dueOf(message.body, message.timestampMs),
-    digest: contentDigest(content),
-    content: mayRecord ? content : undefined,
-    outcome: undefined,
-    settled: false,
-    elsewhere: new Set(),
-    named: false,
-    readings: new Map(),
-    judgedTo: event.line,
-  });
-  if (mayRecord && !event.own) keepContent(state, key);
 }
 
 /**
@@ -240,20 +154,4 @@ function watch(state: ProposalsState, topic: Topic, proposal: Proposal, env: Env
   }
   if (watched.size > 0) state.watched.set(log, watched);
   else state.watched.delete(log);
-}
-
-/** Round trips of counters between the two agents with most proposals in the thread. */
-function roundTrips(topic: Topic): number {
-  const counts = [...topic.lines.keys()]
-    .map((log) => linesOf(topic, log).filter((line) => line.says === "proposal").length)
-    .sort((a, b) => b - a);
-  const [most = 0, second = 0] = counts;
-  return Math.floor((Math.min(most, second + 1) + second - 1) / 2);
-}
-
-function concernsUs(state: ProposalsState, topic: Topic, env: Env): boolean {
-  const open = openIn(state, topic);
-  return open.some(
-    (proposal) => proposal.from === env.self || proposal.required.includes(env.self),
-  );
 }

@@ -31,7 +31,7 @@ export interface Required {
 export function requiredOf(message: Message, log: Log, layout: Layout): Required {
   const named = namedParties(message, log);
   if (typeof named === "string") return impossible(named);
-  const problem = partiesProblem(named, message, log, layout);
+  const problem = partiesProblem(named, message, log);
   if (problem !== undefined) return impossible(problem);
   const strangers = named.filter((party) => !layout.roster.includes(party));
   if (strangers.length > 0) {
@@ -66,12 +66,11 @@ function partiesProblem(
   parties: readonly string[],
   message: Message,
   log: Log,
-  layout: Layout,
 ): string | undefined {
   if (parties.length === 0) return "body.required is empty";
   if (!parties.every(isHandle)) return "body.required names what is no handle";
   if (parties.includes(log.owner)) return "body.required names the proposer";
-  if (parties.length > 1 && layout.kind === "pairwise") {
+  if (parties.length > 1 && log.addressee !== undefined) {
     return "body.required names several agents; that needs layout outbox";
   }
   const { to = ["*"] } = message;

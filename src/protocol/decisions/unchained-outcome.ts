@@ -1,6 +1,6 @@
 import {
   beatsFrom,
-  coverageAt,
+  coveredAt,
   firstBeatCovering,
   hasHeadsBefore,
   namedRefused,
@@ -97,7 +97,7 @@ function readAckersLog(
   ];
   let isSure = true;
   for (const step of steps.sort((a, b) => a.line - b.line || a.order - b.order)) {
-    if (coverageAt(of.logs, answers, step.line - 1, proposerLog) === undefined) break;
+    if (coveredAt(of.logs, answers, step.line - 1, proposerLog) === undefined) break;
     const decided = step.take(open);
     if (decided === undefined) break;
     if (step.isUnsure === true) isSure = false;
@@ -146,11 +146,11 @@ function takenBack(of: Case, proposal: Proposal, answers: string): Step[] {
 function rivalRatified(of: Case, { outcome, log }: Proposal, proposerLog: string): Step[] {
   if (outcome?.status !== "ratified") return [];
   const { by: id, line, at: timestamp } = outcome;
-  const covered = coverageAt(of.logs, log, line, proposerLog) ?? 0;
+  const isCovered = coveredAt(of.logs, log, line, proposerLog);
   const withdrawn = outcomeBy("withdrawn", { id, log, line, timestamp }, []);
   const judged = { outcome: withdrawn, place: line, settled: true };
   const take: Step["take"] = (open) =>
-    [...open.values()].filter((each) => each.line <= covered).map(({ key }) => [key, judged]);
+    [...open.values()].filter((each) => isCovered?.(each.line)).map(({ key }) => [key, judged]);
   return [{ line, order: 1, take }];
 }
 
@@ -172,8 +172,8 @@ function answered(of: Case, ack: TopicLine, proposerLog: string): Step {
     if (read === undefined) return undefined;
     if (read === false) return [];
     const isSettled = read === true;
-    const covered = coverageAt(of.logs, log, line, proposerLog) ?? 0;
-    const others = all.filter((each) => each !== proposal && each.line <= covered);
+    const isCovered = coveredAt(of.logs, log, line, proposerLog);
+    const others = all.filter((each) => each !== proposal && isCovered?.(each.line));
     const withdrawn = decided(outcomeBy("withdrawn", ack, []), isSettled);
     return [
       [proposal.key, decided(ratified, isSettled)],
@@ -204,10 +204,8 @@ function wasRead(
   proposal: Proposal,
 ): boolean | "no beat yet" | undefined {
   const [next] = beatsFrom(logs, ack.log, ack.line + 1);
-  const isCovered = (line: number): boolean | undefined => {
-    const covered = coverageAt(logs, ack.log, line, proposal.log);
-    return covered === undefined ? undefined : proposal.line <= covered;
-  };
+  const isCovered = (line: number): boolean | undefined =>
+    coveredAt(logs, ack.log, line, proposal.log)?.(proposal.line);
   if (isCovered(ack.line) === true) return true;
   return next === undefined ? "no beat yet" : isCovered(next.line);
 }

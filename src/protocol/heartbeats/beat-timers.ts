@@ -1,4 +1,4 @@
-import { ownLogs, type Log } from "../../wire/layout.ts";
+import { openLogs, type Log } from "../../wire/layout.ts";
 import { readersOf, type HeartbeatsState } from "./heartbeats.ts";
 import { newPace, type Pace } from "./pace.ts";
 import { isPaused } from "../requests/parking.ts";
@@ -43,7 +43,7 @@ export function newBeatTimers(): BeatTimers {
 /** Our logs that a member reads: in the others we do not beat. Nor do we once we have left. Spec 1.1. */
 export function beatenLogs(env: Env): Log[] {
   if (!env.layout.members.includes(env.self)) return [];
-  return ownLogs(env.layout, env.self).filter(({ name }) => readersOf(name, env).length > 0);
+  return openLogs(env.layout, env.self).filter(({ name }) => readersOf(name, env).length > 0);
 }
 
 /** The tier at which we beat in that log: the fastest of its readers'. Spec 3.1. */

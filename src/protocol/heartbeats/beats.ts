@@ -1,4 +1,4 @@
-import { answerLog, ownLogs, type Log } from "../../wire/layout.ts";
+import { answerLog, openLogs, type Log } from "../../wire/layout.ts";
 import { lastLineOf } from "../addressing.ts";
 import { beatDueMs, beatenLogs, tierOfLog, type BeatTimers } from "./beat-timers.ts";
 import type { Effect, HeartbeatBody } from "../effects.ts";
@@ -26,7 +26,7 @@ export function decideBeats(state: BeatState, env: Env, now: Now, timers: BeatTi
     ({ name }) =>
       beatDueMs(timers, name, state.heartbeats, env) <= now.monoMs || owesState(state, name),
   );
-  due.push(...ownLogs(env.layout, env.self).filter((log) => owesLastBeat(state, log, env)));
+  due.push(...openLogs(env.layout, env.self).filter((log) => owesLastBeat(state, log, env)));
   return due.map(({ name }) => ({ do: "beat", log: name, body: beatBody(state, env, now, name) }));
 }
 

@@ -1,3 +1,5 @@
+import { firstCodePoints } from "../../wire/code-points.ts";
+import { saysClosed, saysContinued } from "../../wire/roster/closing.ts";
 import type { Message } from "../../wire/message.ts";
 import { addresseesOf } from "../addressing.ts";
 import { countField, textField } from "../body.ts";
@@ -162,7 +164,7 @@ function takeStatus(
   state.agentLastSeen = event.at;
   if (event.state !== undefined) state.status = event.state;
   if (event.lastAction !== undefined) {
-    state.lastAction = [...event.lastAction].slice(0, LAST_ACTION_LIMIT).join("");
+    state.lastAction = firstCodePoints(event.lastAction, LAST_ACTION_LIMIT);
   }
   const peers = env.layout.members.filter((handle) => handle !== env.self);
   for (const peer of peers) {
@@ -195,11 +197,12 @@ function isStateChange(state: HeartbeatsState, message: Message): boolean {
   return message.type === "ack" && state.proposers.has(message.correlationId);
 }
 
-/** Reverts, escalations and announcements of tiers are sent by the daemon by itself. */
+/** Reverts, escalations, announcements of tiers and closing lines are sent by the daemon by itself. */
 function isAgentsOwn(message: Message): boolean {
   if (message.type === "trust_tier_announcement" || message.type === "agent_card") return false;
   if (message.type === "incident") return textField(message.body, "escalates") === undefined;
   if (message.type === "correction") {
+    if (saysClosed(message) || saysContinued(message)) return false;
     return ["reverts", "expires"].every((name) => textField(message.body, name) === undefined);
   }
   return true;

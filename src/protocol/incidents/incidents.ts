@@ -10,6 +10,7 @@ import {
 } from "./incident-lines.ts";
 import type { AnswerMark, Incident, IncidentsState } from "./incident-state.ts";
 import type { LogsState } from "../logs/logs-state.ts";
+import { asContinued } from "../logs/continued.ts";
 import { isFolded, type CoreEvent, type LineEvent } from "../events.ts";
 import type { Env } from "../env.ts";
 import { isGrave } from "./safe-mode.ts";
@@ -46,6 +47,7 @@ export function applyIncidents(
   if (event.kind === "line" && isFolded(event)) {
     const log = env.layout.logs.get(event.log);
     if (log !== undefined) takeLine(state, event, log, env);
+    for (const each of asContinued(event, env.layout)) takeContinued(state, each, env);
   }
   for (const name of touched) {
     const answers = env.layout.logs.get(name);
@@ -76,6 +78,13 @@ function takeLine(state: IncidentsState, event: LineEvent, log: Log, env: Env): 
       return;
     case "other":
   }
+}
+
+/** What a line of an outbox says of incidents in a closed log of its pair; it begins none there. */
+function takeContinued(state: IncidentsState, event: LineEvent, env: Env): void {
+  const log = env.layout.logs.get(event.log);
+  if (log === undefined || incidentLine(event.message).is === "declared") return;
+  takeLine(state, event, log, env);
 }
 
 function declare(

@@ -1,4 +1,5 @@
 import { answerLog, type Layout, type Log } from "../../wire/layout.ts";
+import { isAfter } from "./continued.ts";
 import type { Head } from "./heads.ts";
 import type { ChainMark, ClaimedHead, Coverage, LogState, LogsState } from "./logs-state.ts";
 import { beatNaming, lastAtOrBelow, nameRanges, type LineRange } from "./line-ranges.ts";
@@ -120,7 +121,7 @@ function judgeHead(
     coverage.steps.push({ beat, lines });
     if (beat === reader.firstBeat) coverage.fromStart = lines;
     if (beat === reader.backBeat) coverage.fromBack = lines;
-  } else if (contradicts(held, head)) {
+  } else if (!isAfter(beat) && contradicts(held, head)) {
     reader.mismatches.push({ beat, target, lines: head.lines });
     if (reader.mismatches.length > MAX_HEAD_MISMATCHES) reader.mismatches.shift();
   }

@@ -1,13 +1,35 @@
+import { isAfter, placeOf } from "./continued.ts";
 import { readSoFar } from "./coverage.ts";
 import { beatNaming, lastAtOrBelow } from "./line-ranges.ts";
 import type { BeatMark, LogsState } from "./logs-state.ts";
 
 // What the heartbeats of a log say of the lines of others, by what is folded of them. Spec 3.2, 3.4.
 
+/** Which lines of one log are covered; of a closed one also those of the outbox after it. */
+export type Covered = (line: number) => boolean;
+
 /**
- * How many lines of `target` are validly covered by the beats of `reader` at or before the line
- * `beat`: the largest of them. `undefined`: it cannot be judged yet, because we do not hold the
- * lines that one of those beats counts. Spec 3.4, "How heads count".
+ * What of `target` is validly covered by the beats of `reader` at or before the line `beat`: the
+ * largest of them. `undefined`: it cannot be judged yet, because we do not hold the lines that one of
+ * those beats counts. Spec 3.4, "How heads count". A closed log and its outbox are covered each by its
+ * own heads. Spec 1.6.
+ */
+export function coveredAt(
+  state: LogsState,
+  reader: string,
+  beat: number,
+  target: string,
+): Covered | undefined {
+  const upTo = coverageAt(state, reader, beat, target);
+  const { into } = state.get(target) ?? {};
+  const after = into === undefined ? 0 : coverageAt(state, reader, beat, into);
+  if (upTo === undefined || after === undefined) return undefined;
+  return (line) => line <= upTo || (isAfter(line) && placeOf(state, target, line).line <= after);
+}
+
+/**
+ * How many lines of `target` are covered at that beat, without those of an outbox after it.
+ * @internal
  */
 export function coverageAt(
   state: LogsState,
@@ -31,7 +53,9 @@ export function namedRefused(
   target: string,
   line: number,
 ): boolean {
-  const named = beatNaming(state.get(reader)?.covers.get(target)?.refused ?? [], line);
+  const place = placeOf(state, target, line);
+  const { refused = [] } = state.get(reader)?.covers.get(place.log) ?? {};
+  const named = beatNaming(refused, place.line);
   return named !== undefined && named <= beat;
 }
 
@@ -91,8 +115,9 @@ function firstBeat(
     if (writtenAt === undefined) return undefined;
     return log.beats.find((beat) => beat.at > writtenAt && counts(beat));
   }
-  const steps = log.covers.get(target)?.[by] ?? [];
-  const step = steps[lastAtOrBelow(steps, line - 1, (each) => each.lines) + 1];
+  const place = placeOf(state, target, line);
+  const steps = log.covers.get(place.log)?.[by] ?? [];
+  const step = steps[lastAtOrBelow(steps, place.line - 1, (each) => each.lines) + 1];
   return step === undefined ? undefined : beatsFrom(state, reader, step.beat).find(counts);
 }
 

@@ -11,6 +11,12 @@ export type LogsState = Map<string, LogState>;
 export interface LogState {
   /** Whole lines held, refused and blank ones included. */
   lines: number;
+  /** The last line that its author signed and that is no heartbeat. */
+  said?: number;
+  /** Of a closed log: the outbox that goes on with it; beats there are beats here too. Spec 1.6. */
+  into?: string;
+  /** Of a closed log, once we hold it: the line that has closed it. */
+  closing?: ChainMark;
   /** Lines among them that its author did not sign. */
   foreign: number;
   /**

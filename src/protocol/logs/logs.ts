@@ -1,10 +1,12 @@
 import { isChained } from "../../wire/chain.ts";
+import { closingLineOf } from "../../wire/roster/closing.ts";
 import type { JsonValue } from "../../wire/json/json.ts";
 import type { Layout } from "../../wire/layout.ts";
 import { firstLineNow } from "../../wire/roster/members.ts";
 import { textField } from "../body.ts";
-import type { LogsState, LogState, BeatMark } from "./logs-state.ts";
+import type { ChainMark, LogsState, LogState, BeatMark } from "./logs-state.ts";
 import { claim, judgeWaiting, nameRefused, openCoverage, pruneMarks } from "./coverage.ts";
+import { asContinued } from "./continued.ts";
 import { promisedCadence, counted, parseHeads, statesHeads, type Head } from "./heads.ts";
 import { isFolded, type CoreEvent, type LineEvent, type ResetLog } from "../events.ts";
 import type { Env } from "../env.ts";
@@ -31,23 +33,28 @@ export function applyLogs(state: LogsState, event: CoreEvent, env: Env): Readonl
     }
   }
   if (event.kind === "recounted") {
-    const log = openLog(state, event.log);
+    const log = openLog(state, event.log, env.layout);
     log.earlier = event.earlier;
     log.recounted = event.line;
   }
-  if (event.kind === "reset") for (const each of event.logs) beginRewritten(state, each);
+  if (event.kind === "reset")
+    for (const each of event.logs) beginRewritten(state, each, env.layout);
   if (event.kind !== "line" && event.kind !== "refused" && event.kind !== "skipped") return touched;
-  const log = openLog(state, event.log);
+  const log = openLog(state, event.log, env.layout);
   // Lines that are read again are counted once.
   const more = Math.max(0, event.line - log.lines);
   if (event.kind === "refused") log.foreign += Math.min(event.count ?? 1, more);
   log.lines = Math.max(log.lines, event.line);
   if (event.kind === "line" && isFolded(event)) {
     addMark(log, event);
+    const closing = log.closing ?? closingMark(event, env.layout);
+    if (closing !== undefined) log.closing = closing;
     if (event.message.type === "heartbeat") {
-      addBeat(state, log, event, env.layout);
-      touched.add(event.log);
-    }
+      for (const each of [event, ...asContinued(event, env.layout)]) {
+        addBeat(state, openLog(state, each.log, env.layout), each, env.layout);
+        touched.add(each.log);
+      }
+    } else log.said = event.line;
   }
   for (const [reader, read] of state) {
     const coverage = read.covers.get(event.log);
@@ -59,19 +66,21 @@ export function applyLogs(state: LogsState, event: CoreEvent, env: Env): Readonl
 }
 
 /** The lines that its author has put in the place of known ones follow them: the count goes on. */
-function beginRewritten(state: LogsState, { log: name, lines }: ResetLog): void {
+function beginRewritten(state: LogsState, { log: name, lines }: ResetLog, layout: Layout): void {
   if (lines === undefined) return;
-  const log = openLog(state, name);
+  const log = openLog(state, name, layout);
   log.lines = Math.max(log.lines, lines);
   log.earlier = log.lines;
   delete log.recounted;
 }
 
-function openLog(state: LogsState, name: string): LogState {
+function openLog(state: LogsState, name: string, { logs }: Layout): LogState {
   let log = state.get(name);
   if (log === undefined) {
+    const { into } = logs.get(name) ?? {};
     log = {
       lines: 0,
+      ...(into === undefined ? {} : { into }),
       foreign: 0,
       marks: [],
       beats: [],
@@ -109,6 +118,13 @@ export function headsOf(body: JsonValue, state: LogsState, layout: Layout): Map<
   return heads;
 }
 
+/** The line by which its author has closed the log. Spec 1.6. */
+function closingMark({ log, line, message }: LineEvent, { logs }: Layout): ChainMark | undefined {
+  const of = logs.get(log);
+  const head = of === undefined ? undefined : closingLineOf(message, of);
+  return head === undefined ? undefined : { line, ...head };
+}
+
 /** A filler of an old gap has a lower `seq` and is the last chained line of no prefix. */
 function addMark(log: LogState, event: LineEvent): void {
   const { message, line } = event;
@@ -123,7 +139,11 @@ function addBeat(state: LogsState, log: LogState, event: LineEvent, layout: Layo
   // Spec 3.2: heads are a receipt because they are signed with the beat.
   const isSigned = message.version !== "v2.0";
   const heads = isSigned ? headsOf(message.body, state, layout) : new Map<string, Head>();
-  heads.delete(event.log);
+  // Its author's own lines are no receipt.
+  const { owner } = layout.logs.get(event.log) ?? {};
+  for (const target of heads.keys()) {
+    if (layout.logs.get(target)?.owner === owner) heads.delete(target);
+  }
   const before = log.beats.pop();
   if (before !== undefined) log.beats.push(withoutPlainHeads(before));
   log.beats.push({

@@ -1,9 +1,10 @@
 import type { RefusalReason } from "../../admission/checks.ts";
-import { answerLog } from "../../wire/layout.ts";
+import { answerLog, writtenTo } from "../../wire/layout.ts";
 import { isForUs } from "../addressing.ts";
 import { textField } from "../body.ts";
 import { markAt } from "../logs/coverage.ts";
 import type { HeadBody } from "../effects.ts";
+import { readUpTo } from "../logs/covering-beats.ts";
 import { headsOf } from "../logs/logs.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import type { LineRange } from "../logs/line-ranges.ts";
@@ -83,7 +84,7 @@ export function applyReceipts(
 ): readonly Refusal[] {
   switch (event.kind) {
     case "line":
-      if (!event.own) takeLine(state, event, env);
+      if (!event.own) takeLine(state, event, env, logs);
       else if (event.message.type === "heartbeat") takeOwnBeat(state, event, env, logs);
       else takeOwnAnswer(state, event);
       break;
@@ -94,6 +95,7 @@ export function applyReceipts(
         { first: event.first ?? event.line, last: event.line },
         event.reason,
         env,
+        logs,
       );
       break;
     case "skipped": {
@@ -149,11 +151,13 @@ export function headsFor(
   for (const name of env.layout.logs.keys()) {
     const log = logs.get(name);
     if (log === undefined || answeredIn(name, env) !== ownLog) continue;
+    if (isCoveredWhole(name, logs, env)) continue;
     const taken = state.taken.get(name);
     const refused = taken?.refused.ranges ?? [];
     // Spec 3.2: heads never pass a refusal that is not named.
     const unnamed = refused[MAX_NAMED_REFUSALS];
-    const lines = unnamed === undefined ? log.lines : unnamed.first - 1;
+    const last = Math.min(log.closing?.line ?? Infinity, log.lines);
+    const lines = unnamed === undefined ? last : Math.min(last, unnamed.first - 1);
     const mark = markAt(log, lines);
     const read = taken === undefined ? lines : Math.min(readLines(taken, log.lines), lines);
     // The author counts the lines that are in the log now.
@@ -170,6 +174,15 @@ export function headsFor(
     };
   }
   return heads;
+}
+
+/** Whether our beats have covered a closed log, as read, to the line that closed it. Spec 1.6. */
+function isCoveredWhole(name: string, logs: LogsState, env: Env): boolean {
+  const log = env.layout.logs.get(name);
+  const end = logs.get(name)?.closing?.line;
+  const answers = log === undefined ? undefined : answerLog(env.layout, log, env.self);
+  if (end === undefined || answers === undefined) return false;
+  return readUpTo(logs, answers.name, name) >= end;
 }
 
 /** Messages that the agent has not marked read, of one peer or of all. */
@@ -190,9 +203,11 @@ export function unreadView(state: ReceiptsState): (UnreadLine & { log: string })
   return lines.sort((a, b) => a.at - b.at);
 }
 
+/** The log of ours in which a beat speaks of that log now. */
 function answeredIn(peerLog: string, env: Env): string | undefined {
   const log = env.layout.logs.get(peerLog);
-  return log === undefined ? undefined : answerLog(env.layout, log, env.self)?.name;
+  const answers = log === undefined ? undefined : answerLog(env.layout, log, env.self);
+  return answers === undefined ? undefined : writtenTo(answers);
 }
 
 function readLines(taken: TakenLog, lines: number): number {
@@ -215,9 +230,10 @@ function takenOf(state: ReceiptsState, name: string): TakenLog {
   return taken;
 }
 
-function takeLine(state: ReceiptsState, event: LineEvent, env: Env): void {
+function takeLine(state: ReceiptsState, event: LineEvent, env: Env, logs: LogsState): void {
   const { log, line, refused } = event;
-  if (refused !== undefined) takeRefusal(state, log, { first: line, last: line }, refused, env);
+  if (refused !== undefined)
+    takeRefusal(state, log, { first: line, last: line }, refused, env, logs);
   else if (answeredIn(log, env) !== undefined) noteTaken(takenOf(state, log).refused, line);
   if (event.message.type === "heartbeat" || !isForUs(event, env)) return;
   const taken = takenOf(state, event.log);
@@ -249,9 +265,12 @@ function takeRefusal(
   range: LineRange,
   reason: RefusalReason,
   env: Env,
+  logs: LogsState,
 ): void {
   // Logs between other agents are read by us, but no head of ours speaks of them.
   if (answeredIn(name, env) === undefined) return;
+  // Heads end at the line that has closed a log: no beat names what comes after it.
+  if (range.first > (logs.get(name)?.closing?.line ?? Infinity)) return;
   noteRefused(takenOf(state, name).refused, range, namedReason(reason));
 }
 

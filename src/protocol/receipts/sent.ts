@@ -1,4 +1,5 @@
 import { answerLog, ownLogs } from "../../wire/layout.ts";
+import { saysClosed, saysContinued } from "../../wire/roster/closing.ts";
 import { addresseesOf } from "../addressing.ts";
 import { textField } from "../body.ts";
 import { readUpTo } from "../logs/covering-beats.ts";
@@ -93,6 +94,7 @@ function takeOwn(state: SentState, event: LineEvent, env: Env): void {
   const { message } = event;
   const log = env.layout.logs.get(event.log);
   if (log === undefined || message.type === "heartbeat" || state.messages.has(message.id)) return;
+  if (saysClosed(message) || saysContinued(message)) return;
   const receipts = new Map<string, Receipt>();
   for (const handle of addresseesOf(message, log, env)) {
     receipts.set(handle, { stage: "stored", at: event.at });

@@ -1,4 +1,5 @@
-import { beatsFrom, coverageAt, hasLostBeats, namedRefused } from "../logs/covering-beats.ts";
+import { beatsFrom, coveredAt, hasLostBeats, namedRefused } from "../logs/covering-beats.ts";
+import { lineAfter } from "../logs/continued.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import type { Request, RequestAnswer, RequestEnd, RequestOutcome } from "./request.ts";
 
@@ -38,7 +39,9 @@ function isSecond(request: Request, rivals: readonly Request[] | undefined): boo
 }
 
 /** An asker that does not chain has no order of its lines and the answers: there it counts as open. */
-function isOpenAt(rival: Request, { chained, line }: Request): boolean | undefined {
+function isOpenAt(rival: Request, { chained, line: place, log }: Request): boolean | undefined {
+  // A request in the outbox comes after all lines of the closed log before it.
+  const line = rival.log === log ? place : lineAfter(place);
   if (rival.isVoid === true) return false;
   if (!rival.chained || !chained) return true;
   if (rival.outcome !== undefined) return rival.outcome.line > line;
@@ -52,13 +55,13 @@ function byAskersLog(request: Request, logs: LogsState): RequestOutcome | undefi
   if (isPastJudging(logs, request)) return undefined;
   for (const beat of beatsFrom(logs, log, request.judgedTo + 1)) {
     if (end !== undefined && end.line < beat.line) return ended(end);
-    const covered = coverageAt(logs, log, beat.line, answerLog);
-    if (covered === undefined) {
+    const isCovered = coveredAt(logs, log, beat.line, answerLog);
+    if (isCovered === undefined) {
       request.waitsAt = beat.line;
       return undefined;
     }
     const answer = request.answers.find(
-      ({ line }) => line <= covered && !namedRefused(logs, log, beat.line, answerLog, line),
+      ({ line }) => isCovered(line) && !namedRefused(logs, log, beat.line, answerLog, line),
     );
     if (answer !== undefined) return answered(answer, beat);
     request.judgedTo = beat.line;

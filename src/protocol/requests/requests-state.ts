@@ -1,4 +1,5 @@
 import { EVICTION_BATCH } from "../bounds.ts";
+import type { Env } from "../env.ts";
 import type { NamingAnswer, Request } from "./request.ts";
 
 /** Requests remembered of one log, to all of their addressees: beyond, the oldest settled one goes, else the oldest. */
@@ -55,15 +56,27 @@ export function requestsOf({ byLog, requests }: RequestsState, log: string, id: 
   return keys.flatMap((key) => requests.get(key) ?? []);
 }
 
-/** Those before it in the asker's log with its `request_id`; undefined: more than are read. */
-export function rivalsOf(state: RequestsState, request: Request): Request[] | undefined {
-  const rivals: Request[] = [];
-  for (const key of state.named.get(nameKey(request)) ?? []) {
-    const rival = state.requests.get(key);
-    if (rival === undefined || rival.line >= request.line) break;
-    if (rivals.push(rival) > MAX_RIVALS) return undefined;
+/**
+ * Those before it with its `request_id` in the asker's log, and in the closed logs that this goes on
+ * with; undefined: more than are read.
+ */
+export function rivalsOf(
+  state: RequestsState,
+  request: Request,
+  { layout }: Pick<Env, "layout">,
+): Request[] | undefined {
+  const { log, requestId } = request;
+  const { continues = [] } = layout.logs.get(log) ?? {};
+  const rivals = continues.flatMap((name) => namedIn(state, nameKey({ log: name, requestId })));
+  for (const rival of namedIn(state, nameKey(request))) {
+    if (rival.line >= request.line || rivals.length > MAX_RIVALS) break;
+    rivals.push(rival);
   }
-  return rivals;
+  return rivals.length > MAX_RIVALS ? undefined : rivals;
+}
+
+function namedIn({ named, requests }: RequestsState, name: string): Request[] {
+  return (named.get(name) ?? []).flatMap((key) => requests.get(key) ?? []);
 }
 
 export function addRequest(state: RequestsState, request: Request): void {

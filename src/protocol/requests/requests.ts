@@ -1,3 +1,4 @@
+import { firstCodePoints } from "../../wire/code-points.ts";
 import { isChained } from "../../wire/chain.ts";
 import { answerLog, type Log } from "../../wire/layout.ts";
 import { addresseesOf } from "../addressing.ts";
@@ -5,6 +6,7 @@ import { MAX_KEPT_SUBJECT } from "../bounds.ts";
 import { dueOf } from "../due.ts";
 import type { Env } from "../env.ts";
 import { isFolded, type CoreEvent, type LineEvent } from "../events.ts";
+import { asContinued } from "../logs/continued.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import type { NamingAnswer, Request, RequestEnd } from "./request.ts";
 import { requestLine, type RequestLine } from "./request-line.ts";
@@ -38,16 +40,16 @@ export function applyRequests(
   touched: ReadonlySet<string>,
 ): ReadonlySet<Request> {
   const changed = new Set<Request>();
-  const concerned = event.kind === "line" && isFolded(event) ? takeLine(state, event, env) : [];
+  const concerned = event.kind === "line" && isFolded(event) ? takeAll(state, event, env) : [];
   for (const request of concerned) {
-    judge(state, request, logs, changed);
+    judge(state, request, env, logs, changed);
     // An answer that comes after the end is shown as late.
     if (request.outcome !== undefined) changed.add(request);
   }
   for (const log of touched) {
     for (const key of [...(state.open.get(log) ?? [])]) {
       const request = state.requests.get(key);
-      if (request !== undefined) judge(state, request, logs, changed);
+      if (request !== undefined) judge(state, request, env, logs, changed);
     }
   }
   return changed;
@@ -56,16 +58,24 @@ export function applyRequests(
 function judge(
   state: RequestsState,
   request: Request,
+  env: Env,
   logs: LogsState,
   changed: Set<Request>,
 ): void {
   const { outcome } = request;
-  judgeRequest(request, rivalsOf(state, request), logs);
+  judgeRequest(request, rivalsOf(state, request, env), logs);
   if (request.outcome?.by !== outcome?.by) changed.add(request);
   follow(state, request);
 }
 
-/** The requests about which that line says something. */
+/** The requests about which that line says something, of closed logs that go on with it too. */
+function takeAll(state: RequestsState, event: LineEvent, env: Env): Request[] {
+  const continued = asContinued(event, env.layout).filter(
+    ({ message }) => requestLine(message)?.is !== "request",
+  );
+  return [event, ...continued].flatMap((each) => takeLine(state, each, env));
+}
+
 function takeLine(state: RequestsState, event: LineEvent, env: Env): Request[] {
   const log = env.layout.logs.get(event.log);
   const says = requestLine(event.message);
@@ -107,7 +117,7 @@ function takeRequest(
     addressee,
     requestId,
     requestType,
-    subject: Array.from(subject).slice(0, MAX_KEPT_SUBJECT).join(""),
+    subject: firstCodePoints(subject, MAX_KEPT_SUBJECT),
     plan: [log.owner, addressee].includes(env.self) ? plan : undefined,
     correlationId,
     chained: isChained(message),

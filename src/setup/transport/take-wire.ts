@@ -24,7 +24,7 @@ export async function takeWire(
   disk.makeFolder(wireDir, ONE_USER.folderMode);
   const { config } = looked;
   const layout = config?.layout ?? "pairwise";
-  const wire = wireFiles(layout, roster);
+  const wire = wireFiles(layout, roster, config?.closedLogs);
   const folders = layout === "outbox" ? ["trust", "archive", "outbox"] : ["trust", "archive"];
   for (const name of folders) disk.makeFolder(join(wireDir, name), ONE_USER.folderMode);
   const replica = new Replica({

@@ -17,6 +17,7 @@ import {
   privateSteps,
   type AgentSide,
 } from "./agent-steps.ts";
+import { comeBackStep, refuseGone } from "./come-back.ts";
 import { agentPathsOn, type SetupHost } from "../host.ts";
 import { excludeSteps, offeredPinSteps, refuseRoster, type PeerKey } from "./init-wire.ts";
 import { changePrivateTrust, readPrivateTrust } from "../../agent/config/trust-store.ts";
@@ -45,6 +46,8 @@ export interface JoinRequest {
   readonly acceptWireTrust?: boolean | undefined;
   /** Another wire lay at this path before: begin with nothing that was remembered of it. */
   readonly anew?: boolean | undefined;
+  /** The handle was on this wire before, and its key is lost. */
+  readonly newKey?: boolean | undefined;
   readonly dryRun?: boolean | undefined;
 }
 
@@ -67,6 +70,7 @@ export function joinWire(
     keyStep(host, side.handle),
     ...mendSharingSteps(host.disk, side),
     ...privateSteps(host, side),
+    comeBackStep(host, side),
     ...ownLogSteps(host, side),
     advertiseStep(host, side),
     ...offeredPinSteps(host, side, request.peerKeys ?? []),
@@ -88,6 +92,7 @@ function planSide(host: SetupHost, request: JoinRequest, agrees: Agreement): Age
   checkWireTiers(disk, wireDir);
   const { handle } = request;
   const roster = rosterOf(config, request);
+  refuseGone(host, config, request);
   if (request.anew !== true) refuseAnotherWire(host, handle, wireDir, config);
   const isPinned = holdsPolicy(host, { wireDir, handle, wireId: config.wireId }, request.anew);
   if (!isPinned && request.dryRun !== true) {
@@ -127,7 +132,7 @@ export function rosterOf(
       "config",
       `"${stranger}" is not in the roster of this wire: ${config.roster.join(", ")}`,
       {
-        hint: "join as one of these; or have the one who made the wire add the handle to config.json, which each side then accepts (deaddrop config accept)",
+        hint: `join as one of these; or have a member let it in: deaddrop member add ${stranger}`,
       },
     );
   }

@@ -2,6 +2,8 @@
 export interface ProtocolSubject {
   readonly wireId: string | undefined;
   readonly layout: "pairwise" | "outbox";
+  /** Of a wire that has moved to outboxes. */
+  readonly closedLogs?: readonly string[];
   readonly roster: readonly string[];
   readonly enforceSigned: boolean;
   readonly domains: readonly DomainSubject[];
@@ -59,6 +61,9 @@ function files(subject: ProtocolSubject): string[] {
     "| file | written by |",
     "| --- | --- |",
     ...logs,
+    ...(subject.closedLogs ?? []).map((log) =>
+      row(`${log}.jsonl`, "nobody any more: it is closed, and stays part of what was said"),
+    ),
     row("decisions.jsonl", "daemons, once both sides have agreed; never by hand"),
     row("incident_log.jsonl", "daemons: incidents and what became of them"),
     row("config.json", "operators; a change applies when each operator accepts it"),

@@ -48,6 +48,7 @@ export function protocolSubject(config: WireConfig): ProtocolSubject {
   return {
     wireId: config.wireId,
     layout: config.layout,
+    closedLogs: config.closedLogs,
     roster: config.roster,
     enforceSigned: config.signing.enforceSigned,
     domains: [...config.domains].map(([name, domain]) => ({ name, ...domain })),

@@ -45,8 +45,12 @@ export interface WireFiles {
 }
 
 /** Names are formed from the roster and compared; a path is never followed. */
-export function wireFiles(kind: Layout["kind"], roster: readonly string[]): WireFiles {
-  const layout = makeLayout(kind, roster);
+export function wireFiles(
+  kind: Layout["kind"],
+  roster: readonly string[],
+  closed: readonly string[] = [],
+): WireFiles {
+  const layout = makeLayout(kind, roster, undefined, closed);
   const known = new Map<string, WireFile>();
   for (const log of layout.logs.values()) known.set(log.path, { is: "log", log });
   for (const name of SHARED_FILES) known.set(`${name}.jsonl`, { is: "shared", name });

@@ -29,6 +29,8 @@ interface Opened {
   readonly seen: SeenRemote;
 }
 
+/** After so many fetches with news and pushes the private repository is looked at. */
+const TIDY_EVERY = 64;
 /** How git merges logs in the clones of people. */
 const ATTRIBUTES = "*.jsonl merge=union -text\n";
 
@@ -38,6 +40,7 @@ export class GitRemote implements Remote {
   readonly #options: GitRemoteOptions;
   readonly #ended = new AbortController();
   #opened: Opened | undefined;
+  #taken = 0;
 
   constructor(options: GitRemoteOptions) {
     this.#options = options;
@@ -61,6 +64,7 @@ export class GitRemote implements Remote {
 
   push(base: string | undefined, changes: readonly Change[]): Promise<string | undefined> {
     return this.#inRepository(async ({ repository }) => {
+      await this.#tidyNow(repository);
       const commit = await repository.commit(base, this.#placed(changes, base));
       return (await repository.push(commit)) ? commit : undefined;
     });
@@ -112,6 +116,7 @@ export class GitRemote implements Remote {
     const { settings, folder } = this.#options;
     const paths = folder.wire.paths.map((path) => settings.prefix + path);
     return this.#inRepository(async ({ repository }) => {
+      await this.#tidyNow(repository);
       const files = head === undefined ? EMPTY_TREE : await repository.tree(head, paths);
       const reading = {
         format: repository.format,
@@ -120,6 +125,12 @@ export class GitRemote implements Remote {
       };
       return remoteTree(files, settings.prefix, folder.wire, reading);
     });
+  }
+
+  /** The first time too: what a daemon before us has left. */
+  async #tidyNow(repository: Repository): Promise<void> {
+    if (this.#taken % TIDY_EVERY === 0) await repository.tidy();
+    this.#taken += 1;
   }
 
   #placed(changes: readonly Change[], base: string | undefined): Change[] {

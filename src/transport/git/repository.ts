@@ -20,6 +20,8 @@ export interface Repository {
   commit(parent: string | undefined, changes: readonly Change[]): Promise<string>;
   /** False when the remote has moved on. Throws TransportError. */
   push(commit: string): Promise<boolean>;
+  /** Packs it when many objects lie in it singly: each would hold a whole version of a log for good. */
+  tidy(): Promise<void>;
   /** The name of the hash that ids are made with. */
   readonly format: "sha1" | "sha256";
   /** Removes all of it: something in it is damaged. */
@@ -78,6 +80,7 @@ export async function openRepository(git: Git, place: RepositoryPlace): Promise<
         () => push(git, place, id),
         () => Promise.resolve(false),
       ),
+    tidy: () => tidy(git),
     discard: () => clear(place),
   };
 }
@@ -167,6 +170,21 @@ async function commit(
     ...(parent === undefined ? [] : ["-p", parent]),
   ]);
   return signed.toString("utf8").trim();
+}
+
+/** Objects that lie singly before they are packed. */
+const MAX_LOOSE_OBJECTS = 400;
+
+/**
+ * Versions of a log differ by what was appended, so each is kept as its difference from the next one,
+ * and the newest one whole. What no reference leads to was made for a push that came late; a signed commit has
+ * none until the next fetch.
+ */
+async function tidy(git: Git): Promise<void> {
+  const said = (await git(["count-objects"])).toString("utf8");
+  if (Number(/^\d+/.exec(said)?.[0] ?? 0) <= MAX_LOOSE_OBJECTS) return;
+  await git(["repack", "-a", "-d", "--quiet", "--window=3", "--depth=500", "--threads=1"]);
+  await git(["prune", "--expire=1.day.ago"]);
 }
 
 async function push(git: Git, { remote, branch }: RepositoryPlace, id: string): Promise<boolean> {

@@ -1,11 +1,12 @@
 import { agentName, isHandle, rosterProblems } from "../../wire/handle.ts";
-import { parseObject, type JsonObject } from "../../wire/json/json.ts";
+import { isJsonObject, parseObject, type JsonObject } from "../../wire/json/json.ts";
 import {
   DEFAULT_ANSWER_TIMES,
   DEFAULT_LIMITS,
   type AnswerTimes,
   type Limits,
 } from "../../wire/limits.ts";
+import { closedProblems } from "../../wire/layout.ts";
 import { NOBODY_LEFT, type Absences } from "../../wire/roster/members.ts";
 import { DocumentReader, shown } from "./document.ts";
 import { readLeft } from "./left-members.ts";
@@ -34,6 +35,8 @@ export interface WireConfig {
   readonly wireId: string | undefined;
   readonly protocolVersion: ProtocolVersion;
   readonly layout: "pairwise" | "outbox";
+  /** Of a wire that has moved to outboxes: the logs of pairs that stay part of it. Spec 1.6. */
+  readonly closedLogs: readonly string[];
   /** Empty when the file names none: then it comes from `--peer`. */
   readonly roster: readonly string[];
   /** Who of them left, and who came back. */
@@ -60,6 +63,7 @@ export const DEFAULT_CONFIG: WireConfig = {
   wireId: undefined,
   protocolVersion: "v3.1",
   layout: "pairwise",
+  closedLogs: [],
   roster: [],
   left: NOBODY_LEFT,
   membersChangedBy: undefined,
@@ -88,7 +92,7 @@ export function parseConfig(bytes: Uint8Array): ConfigParse {
   const config: WireConfig = {
     wireId: readWireId(reader, fields),
     protocolVersion,
-    layout: readLayout(reader, fields),
+    ...readLayout(reader, fields, roster),
     roster,
     left,
     membersChangedBy: reader.text(fields["members_changed_by"] ?? undefined, "members_changed_by"),
@@ -114,11 +118,27 @@ function readWireId(reader: DocumentReader, fields: JsonObject): string | undefi
   return undefined;
 }
 
-function readLayout(reader: DocumentReader, fields: JsonObject): "pairwise" | "outbox" {
-  const layout = reader.text(fields["layout"], "layout") ?? DEFAULT_CONFIG.layout;
-  if (layout === "pairwise" || layout === "outbox") return layout;
-  reader.problem("layout", `is ${shown(layout)}; expected "pairwise" or "outbox"`);
-  return DEFAULT_CONFIG.layout;
+/** A name, or `{"kind": "outbox", "closed": [...]}` on a wire that has moved to outboxes. */
+function readLayout(
+  reader: DocumentReader,
+  fields: JsonObject,
+  roster: readonly string[],
+): Pick<WireConfig, "layout" | "closedLogs"> {
+  const stated = fields["layout"];
+  if (!isJsonObject(stated)) {
+    const layout = reader.text(stated, "layout") ?? DEFAULT_CONFIG.layout;
+    if (layout === "pairwise" || layout === "outbox") return { layout, closedLogs: [] };
+    reader.problem("layout", `is ${shown(layout)}; expected "pairwise" or "outbox"`);
+    return DEFAULT_CONFIG;
+  }
+  const kind = reader.text(stated["kind"], "layout.kind");
+  if (kind !== "outbox") {
+    reader.problem("layout.kind", `is ${shown(kind ?? null)}; expected "outbox"`);
+  }
+  const closedLogs = reader.texts(stated["closed"], "layout.closed") ?? [];
+  for (const problem of closedProblems(roster, closedLogs))
+    reader.problem("layout.closed", problem);
+  return { layout: "outbox", closedLogs };
 }
 
 function readRoster(reader: DocumentReader, fields: JsonObject): readonly string[] {

@@ -98,7 +98,7 @@ function said(value: JsonValue | undefined): string {
 }
 
 /** Lines by log, as `config.json` and a proposal name them. */
-function placesJson(places: ReadonlyMap<string, LogPlace>): Record<string, PlaceJson> {
+export function placesJson(places: ReadonlyMap<string, LogPlace>): Record<string, PlaceJson> {
   return Object.fromEntries(
     [...places].map(([log, { lines, seq, eventId }]) => [
       log,
@@ -108,7 +108,7 @@ function placesJson(places: ReadonlyMap<string, LogPlace>): Record<string, Place
 }
 
 /** A line of a log as `config.json` has it. */
-interface PlaceJson {
+export interface PlaceJson {
   lines: number;
   seq: number | null;
   event_id: string | null;

@@ -1,3 +1,4 @@
+import { pairNames } from "../../wire/layout.ts";
 import { quote } from "../../wire/quote.ts";
 import { isAway, type Absence } from "../../wire/roster/members.ts";
 import { leftJson } from "./left-members.ts";
@@ -12,7 +13,7 @@ export function isLooser(from: SigningPolicy, to: SigningPolicy): boolean {
 }
 
 /** What of a policy names the logs that are read. */
-type Naming = Pick<WireConfig, "layout" | "roster" | "left" | "wireId">;
+type Naming = Pick<WireConfig, "layout" | "closedLogs" | "roster" | "left" | "wireId">;
 
 /**
  * What would go unread if `to` held in the place of `from`: every log of a handle that the roster
@@ -20,8 +21,13 @@ type Naming = Pick<WireConfig, "layout" | "roster" | "left" | "wireId">;
  * change of policy does that. Undefined when nothing is lost.
  */
 export function lostPast(from: Naming, to: Naming, self: string): string | undefined {
-  if (to.layout !== from.layout) {
+  const unread = logsOf(from).filter((name) => !logsOf(to).includes(name));
+  if (to.layout !== from.layout && unread.length > 0) {
     return `the layout would change from ${from.layout} to ${to.layout}: none of the logs would be read any more`;
+  }
+  const opened = from.closedLogs.filter((name) => !to.closedLogs.includes(name));
+  if (opened.length > 0) {
+    return `the closed logs would lose ${listed(opened)}: what was said there would not be read any more`;
   }
   if (!to.roster.includes(self)) {
     return `the roster there (${listed(to.roster)}) leaves you out`;
@@ -39,6 +45,20 @@ export function lostPast(from: Naming, to: Naming, self: string): string | undef
   }
   if (to.wireId === from.wireId) return undefined;
   return `the wire id would change from ${from.wireId ?? "none"} to ${to.wireId ?? "none"}: no line of the logs would belong to this wire any more`;
+}
+
+/** The logs of pairs that are part of the wire. */
+function logsOf({ layout, closedLogs, roster }: Naming): readonly string[] {
+  return layout === "pairwise" ? pairNames(roster) : closedLogs;
+}
+
+/**
+ * Whether the layout, or the logs that it has closed, differ: `layout accept` alone takes that. Spec
+ * 1.1, 3.11.
+ */
+export function changesLayout(from: Naming, to: Naming): boolean {
+  const [closed, next] = [from, to].map(({ closedLogs }) => closedLogs.toSorted().join("\n"));
+  return from.layout !== to.layout || closed !== next;
 }
 
 /** Whether nothing is taken back: absences are added, and the last one may have ended. */
@@ -96,6 +116,9 @@ function configSettings(config: WireConfig): Settings {
     ["wire_id", config.wireId ?? "(none)"],
     ["protocol_version", config.protocolVersion],
     ["layout", config.layout],
+    ...(config.closedLogs.length === 0
+      ? []
+      : [["layout.closed", config.closedLogs.join(", ")] as const]),
     ["roster", listed(config.roster)],
     ...[...config.left].map(
       ([handle, absences]) => [`left[${handle}]`, absencesText(absences)] as const,

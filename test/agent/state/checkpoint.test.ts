@@ -90,7 +90,7 @@ test("a checkpoint keeps all of the memory that is not of the moment", async () 
   expect(unset(intake.order, intakeOf(empty, log).order)).toEqual([]);
   // What the layout gives, and what is compared by its contents.
   const others = unset(admission, intakeOf(empty, log).admission).map(([field]) => field);
-  expect(others).toEqual(["name", "addressee", "otherAddressees", "seen"]);
+  expect(others).toEqual(["name", "readers", "closing", "seen"]);
   expect(intakeOf(loaded, log).admission.seen.tagOf({ id })).toBe(9);
 });
 

@@ -18,8 +18,9 @@ interface Copy extends Reading {
   readonly host: Host;
   /** The genuine lines in it. */
   lines: number;
-  /** When the last heartbeat came into it, monotonic ms. */
+  /** When the last heartbeat came into it, monotonic ms, and which line that is. */
   beatMs: number;
+  beatSeq: number;
 }
 
 /** The shortest time after which a peer counts as silent. Spec 3.1. */
@@ -34,6 +35,8 @@ export class Copies {
   readonly #stage: Stage;
   readonly #notary: Notary;
   readonly #copies: readonly Copy[];
+  /** Silences that were looked at. */
+  readonly #told = new Set<string>();
   readonly #journals = new Map<Member, Reading & { readonly path: string }>();
 
   constructor(stage: Stage, notary: Notary) {
@@ -42,7 +45,7 @@ export class Copies {
     this.#copies = stage.hosts.flatMap((host) =>
       stage.logs
         .filter((log) => stage.home(log) !== host)
-        .map((log) => ({ log, host, file: "", bytes: 0, lines: 0, beatMs: -Infinity })),
+        .map((log) => ({ log, host, file: "", bytes: 0, lines: 0, beatMs: -Infinity, beatSeq: 0 })),
     );
     if (stage.remote === undefined) return;
     for (const member of stage.members.values()) {
@@ -85,7 +88,10 @@ export class Copies {
     if (genuine === undefined) return;
     copy.lines += 1;
     const { seq, id, type } = genuine;
-    if (type === "heartbeat") copy.beatMs = this.#stage.timers.monoMs;
+    // After a power cut all of it is read again.
+    if (type === "heartbeat" && seq > copy.beatSeq) {
+      Object.assign(copy, { beatMs: this.#stage.timers.monoMs, beatSeq: seq });
+    }
     kept(3, seq === copy.lines, () => `${place} has line ${seq} in place ${copy.lines}`);
     kept(1, ledger.byId.has(id), () => `${place} has line ${seq}, which its author never had`);
   }
@@ -95,6 +101,9 @@ export class Copies {
     const [, peer = "", at = ""] = /"peer_silent:([a-z]+):(\d+)"/.exec(entry) ?? [];
     const { host } = member;
     if (peer === "" || this.#stage.member(peer).host === host) return;
+    const told = `${member.handle} ${peer} ${at}`;
+    if (this.#told.has(told)) return;
+    this.#told.add(told);
     const { fetchedMs } = host;
     const beats = this.#copies
       .filter((copy) => copy.host === host && copy.log.owner === peer)

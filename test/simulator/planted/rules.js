@@ -80,15 +80,15 @@ export const RULES_PLANTS = [
   {
     name: "a refused rival withdraws nothing",
     file: "src/protocol/decisions/chained-outcome.ts",
-    find: "if (line === undefined || line > (covered[0] ?? 0)) return false;",
-    put: "if (line === undefined || line > (covered[0] ?? 0) || (of.logs.get(proposal.log)?.covers.get(logs[0])?.refused ?? []).some(({ first, last }) => first <= line && line <= last)) return false;",
+    find: "if (line === undefined || covered[0]?.(line) !== true) return false;",
+    put: "if (line === undefined || covered[0]?.(line) !== true || (of.logs.get(proposal.log)?.covers.get(logs[0])?.refused ?? []).some(({ first, last }) => first <= line && line <= last)) return false;",
     test: "test/protocol/decisions/refused-rivals.test.ts",
   },
   {
     name: "an ack waits for every log, whatever it may name",
     file: "src/protocol/decisions/chained-outcome.ts",
-    find: "if (target < proposal.id) return coveringLogs(",
-    put: "if (target < proposal.id || proposal.required.length === 1) return coveringLogs(",
+    find: "if (target < proposal.id) {",
+    put: "if (target < proposal.id || proposal.required.length === 1) {",
     test: "test/protocol/decisions/awaited-lines.test.ts",
   },
   {

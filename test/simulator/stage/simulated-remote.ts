@@ -25,7 +25,8 @@ export class SimulatedRemote {
   readonly #cutOff = new Set<string>();
   /** Nothing is slow or lost any more. */
   isCalm = false;
-  pushes = 0;
+  /** The paths that each push has changed. */
+  readonly pushes: (readonly string[])[] = [];
 
   constructor(timers: Timers, luck: Luck) {
     this.#timers = timers;
@@ -73,7 +74,7 @@ export class SimulatedRemote {
       files.set(path, { id, bytes: bytes.length });
     }
     this.#versions.push(files);
-    this.pushes += 1;
+    this.pushes.push(changes.map(({ path }) => path));
     return this.version;
   }
 

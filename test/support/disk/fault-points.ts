@@ -37,6 +37,8 @@ export interface Work {
   readonly isLong?: true;
   /** Leaves out troubles that last: peers would not accept what is sent meanwhile. */
   readonly isSilent?: true;
+  /** What an operator does again, until it succeeds, before anything is checked. */
+  again?(scene: FaultScene): Promise<void>;
   /** What else must hold in the end. */
   check?(scene: FaultScene): void | Promise<void>;
 }
@@ -158,6 +160,10 @@ async function runWithTrouble(
 }
 
 async function afterwards(scene: FaultScene, work: Work, compares: boolean): Promise<void> {
+  if (work.again !== undefined) {
+    for (const handle of [VICTIM, PEER]) if (!scene.wire.isUp(handle)) await up(scene, handle);
+    await work.again(scene);
+  }
   await recoverAndCheck(scene);
   if (compares) {
     // Readers skip the torn line of a recorder that died; an audit names it.

@@ -32,6 +32,8 @@ const HOLD = { cause: "key_revoked", detail: "the operator revoked a key of it" 
 
 export interface SceneOptions {
   readonly layout?: "pairwise" | "outbox";
+  /** Who is on the wire at first; all of the roster unless said. The others may join later. */
+  readonly members?: readonly string[];
   readonly signing?: { enforce_signed: boolean; allow_unsigned_from: string[] };
   /** Whose unsigned lines the operators take, keys or not; all whom policy lets unless said. */
   readonly unsignedPins?: readonly string[];
@@ -84,7 +86,7 @@ export function makeScene(
     wire_id: wireId ?? WIRE_ID,
     protocol_version: "v3.1",
     layout,
-    roster,
+    roster: options.members ?? roster,
     v3_signing: signing ?? { enforce_signed: true, allow_unsigned_from: [] },
     domains,
     limits: { rate_limit_msg_per_min: rateLimit },
@@ -109,10 +111,12 @@ export function makeScene(
     // As a join leaves it: the operator has agreed to the policy.
     const paths = agentPaths(places, { wireDir, wireKey: wireId ?? WIRE_ID, handle });
     preparePrivateFolders(process, paths);
-    savePinned(process, paths, "config", Buffer.from(`${JSON.stringify(config)}\n`, "utf8"));
-    const place = loadPlace(process, places, { wireDir, handle });
-    write(place.paths.trust, serialiseTrustStore(storeOf(handle, seeds, options)));
+    write(paths.trust, serialiseTrustStore(storeOf(handle, seeds, options)));
     all.set(handle, places);
+    // Who joins later pins what the wire says then.
+    if (!config.roster.includes(handle)) continue;
+    savePinned(process, paths, "config", Buffer.from(`${JSON.stringify(config)}\n`, "utf8"));
+    loadPlace(process, places, { wireDir, handle });
   }
   return all;
 }

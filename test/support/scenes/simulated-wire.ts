@@ -7,7 +7,7 @@ import type { AgentNotice } from "../../../src/protocol/agent-notices/agent-noti
 import { DeaddropError } from "../../../src/api/errors.ts";
 import { wholeLogs } from "../../../src/storage/archive/whole-logs.ts";
 import { StorageError } from "../../../src/storage/disk/disk.ts";
-import { wirePaths, type AgentPaths, type Places } from "../../../src/storage/paths.ts";
+import { agentPaths, wirePaths, type AgentPaths, type Places } from "../../../src/storage/paths.ts";
 import { loadPlace } from "../../../src/agent/config/agent-config.ts";
 import {
   composeLine,
@@ -17,7 +17,7 @@ import {
   type Draft,
 } from "../../../src/wire/compose.ts";
 import { fromPlain, type JsonObject, type JsonValue } from "../../../src/wire/json/json.ts";
-import { makeLayout } from "../../../src/wire/layout.ts";
+import { makeLayout, pairNames } from "../../../src/wire/layout.ts";
 import { parseMessage } from "../../../src/wire/message.ts";
 import { makeSigner, publicKeyOf, type Signer } from "../../../src/wire/signature.ts";
 import { Crashed, MemoryDisk, seeded, type MemoryProcess } from "../disk/memory-disk.ts";
@@ -81,7 +81,9 @@ export class SimulatedWire {
   constructor(roster: readonly string[], options: SceneOptions = {}) {
     this.roster = roster;
     this.#options = options;
-    const logs = [...makeLayout(options.layout ?? "pairwise", roster).logs.values()];
+    const closed = (options.layout ?? "pairwise") === "pairwise" ? pairNames(roster) : [];
+    // A pairwise wire may move to outboxes.
+    const logs = [...makeLayout("outbox", roster, undefined, closed).logs.values()];
     const { decisions, incidents } = wirePaths(WIRE);
     this.#written = [...logs.map(({ path }) => join(WIRE, path)), decisions, incidents];
     const keyOf = (handle: string, at: number) =>
@@ -159,9 +161,8 @@ export class SimulatedWire {
   paths(handle: string): AgentPaths {
     const { places } = this.#member(handle);
     // They never change, and to load a place is slow.
-    const known =
-      this.#paths.get(handle) ??
-      loadPlace(this.disk.process(), places, { wireDir: WIRE, handle }).paths;
+    const wireKey = this.#options.wireId ?? WIRE_ID;
+    const known = this.#paths.get(handle) ?? agentPaths(places, { wireDir: WIRE, wireKey, handle });
     this.#paths.set(handle, known);
     return known;
   }
@@ -390,8 +391,8 @@ export class SimulatedWire {
   }
 
   #correlationIds(): string[] {
-    const layout = makeLayout(this.#options.layout ?? "pairwise", this.roster);
-    return [...layout.logs.values()].flatMap(({ path }) =>
+    const paths = this.#written.filter((path) => this.disk.lookUp(path) !== undefined);
+    return paths.flatMap((path) =>
       this.lines(path).flatMap((line) => {
         const parsed = parseMessage(Buffer.from(line));
         return parsed.ok ? [parsed.message.correlationId] : [];

@@ -1,5 +1,5 @@
 import { OutcomeScript } from "./outcome-script.ts";
-import type { ScriptLine } from "./wire-script.ts";
+import { lineEvent, type ScriptLine } from "./wire-script.ts";
 
 /** What an honest agent may do next; what it cannot do now it leaves. */
 export const ACTS = [
@@ -14,7 +14,7 @@ export const ACTS = [
 ] as const;
 export interface Act {
   readonly agent: "a" | "b";
-  readonly act: (typeof ACTS)[number];
+  readonly act: (typeof ACTS)[number] | "move";
 }
 
 /**
@@ -24,14 +24,19 @@ export interface Act {
  * has no heads.
  */
 export class HonestPair {
-  readonly script = new OutcomeScript("pairwise", ["a", "b"], []);
+  readonly script: OutcomeScript;
+  private readonly moved = new Set<string>();
   private readonly read = { a: 0, b: 0 };
   /** Lines of the other that an agent has refused. */
   private readonly refused = { a: new Set<number>(), b: new Set<number>() };
   private readonly chains: Readonly<Record<"a" | "b", boolean>>;
   private count = 0;
 
-  constructor(chains: Readonly<Record<"a" | "b", boolean>>) {
+  constructor(
+    chains: Readonly<Record<"a" | "b", boolean>>,
+    kind: "pairwise" | "moving" = "pairwise",
+  ) {
+    this.script = new OutcomeScript(kind, ["a", "b"], []);
     this.chains = chains;
   }
 
@@ -67,6 +72,10 @@ export class HonestPair {
         return;
       case "reject":
         this.say(agent, "rejects", open(other)?.name, flag);
+        return;
+      case "move":
+        if (!this.moved.has(agent)) this.script.take(`${agent} moves`);
+        this.moved.add(agent);
     }
   }
 
@@ -83,8 +92,8 @@ export class HonestPair {
   private refuseNext(agent: "a" | "b", other: "a" | "b"): void {
     const [next] = this.unread(agent, other);
     if (next === undefined) return;
-    this.read[agent] = next.line;
-    if (next.message.type !== "heartbeat") this.refused[agent].add(next.line);
+    this.read[agent] += 1;
+    if (next.message.type !== "heartbeat") this.refused[agent].add(this.read[agent]);
   }
 
   private beat(agent: "a" | "b", other: "a" | "b"): void {
@@ -97,19 +106,29 @@ export class HonestPair {
   }
 
   private unread(agent: "a" | "b", other: "a" | "b") {
-    const lines = this.script.script.lines.get(this.script.logOf(other)) ?? [];
+    // Who has not moved does not read the outbox of one that has.
+    const logs = this.script.logsOf(other).slice(0, this.moved.has(agent) ? 2 : 1);
+    const lines = this.script.linesOf(other).filter(({ log }) => logs.includes(log));
     return lines.slice(this.read[agent]);
   }
 
-  private isRefused(agent: "a" | "b", { log, line }: ScriptLine): boolean {
-    return log !== this.script.logOf(agent) && this.refused[agent].has(line);
+  private isRefused(agent: "a" | "b", line: ScriptLine): boolean {
+    return line.message.from !== agent && this.refused[agent].has(this.countOf(line));
+  }
+
+  /** Which of all lines of its author that is. */
+  private countOf({ log, line, message: { from } }: ScriptLine): number {
+    const first = this.script.logsOf(from)[0] ?? "";
+    return log === first ? line : line + (this.script.script.lines.get(first)?.length ?? 0);
   }
 
   private known(agent: "a" | "b") {
-    const own = this.script.logOf(agent);
-    const events = this.script
-      .events(agent, (line) => (this.isRefused(agent, line) ? { refused: "tier_refused" } : {}))
-      .filter(({ log, line }) => log === own || line <= this.read[agent]);
+    const seen = this.script.order.filter(
+      (line) => line.message.from === agent || this.countOf(line) <= this.read[agent],
+    );
+    const events = seen.map((line) =>
+      lineEvent(line, agent, this.isRefused(agent, line) ? { refused: "tier_refused" } : {}),
+    );
     const state = this.script.fold(agent, events);
     return this.script.outcomes(state, agent).map((outcome) => {
       const [name = "", status = ""] = outcome.split(" ");

@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import type { Layout } from "../../../src/wire/layout.ts";
 import type { LineEvent } from "../../../src/protocol/events.ts";
 
 export const AGENTS = ["a", "b", "c"];
@@ -94,14 +95,21 @@ export function scriptOf(steps: readonly Step[], agents: readonly string[], chai
   return said;
 }
 
-/** One interleaving of the logs that keeps each log's order. */
-export function interleave(events: readonly LineEvent[], picks: readonly number[]): LineEvent[] {
+/** One interleaving of the logs that keeps each log's order, and an outbox behind its closed logs. */
+export function interleave(
+  events: readonly LineEvent[],
+  picks: readonly number[],
+  layout?: Layout,
+): LineEvent[] {
+  const waitsFor = (log = ""): readonly string[] => layout?.logs.get(log)?.continues ?? [];
   const logs = new Map<string, LineEvent[]>();
   for (const event of events) logs.set(event.log, [...(logs.get(event.log) ?? []), event]);
   const queues = [...logs.values()];
   const mixed: LineEvent[] = [];
   for (let at = 0; mixed.length < events.length; at++) {
-    const waiting = queues.filter((queue) => queue.length > 0);
+    const left = queues.filter((queue) => queue.length > 0);
+    const unread = new Set(left.map(([first]) => first?.log));
+    const waiting = left.filter(([first]) => !waitsFor(first?.log).some((log) => unread.has(log)));
     const event = waiting[(picks[at % picks.length] ?? 0) % waiting.length]?.shift();
     if (event !== undefined) mixed.push(event);
   }

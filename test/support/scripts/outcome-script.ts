@@ -25,6 +25,7 @@ const STEP_MS = 1_000;
  *   a asks R request=<id> [type=shutdown] [to=b,c] [due=…]
  *   b approves R | declines R [request=<id>] [bare]; a cancels R [of=b] | expires R [of=b]
  *   a claims C paths=src/**,docs/* [mode=shared] [ttl=60] [to=b] | releases C; b grants C | denies C
+ *   a moves: its logs are closed, and it goes on in its outbox
  *   a beats [H] [b=3] [read=b:2] [wrong=b] [refuses=b:2,b:4] [unread] [busy] [paused]
  *
  * Heads cover all of the others by default, as read unless the beat is `unread` or names lines. `due`
@@ -42,16 +43,31 @@ export class OutcomeScript {
   private readonly claims = new Map<string, string>();
   /** `request_id` by the name of a request. */
   private readonly requests = new Map<string, string>();
+  private readonly moved = new Set<string>();
 
-  constructor(kind: "pairwise" | "outbox", roster: readonly string[], steps: readonly string[]) {
+  constructor(
+    kind: "pairwise" | "outbox" | "moving",
+    roster: readonly string[],
+    steps: readonly string[],
+  ) {
     this.script = new WireScript(kind, roster);
     for (const step of steps) this.take(step);
   }
 
   logOf(agent: string): string {
-    const [log] = [...this.script.layout.logs.values()].filter(({ owner }) => owner === agent);
+    const [log] = this.logsOf(agent).slice(this.moved.has(agent) ? -1 : 0);
     if (log === undefined) throw new Error(`no agent ${agent}`);
-    return log.name;
+    return log;
+  }
+
+  /** Its logs in the order in which it writes them. */
+  logsOf(agent: string): string[] {
+    const own = [...this.script.layout.logs.values()].filter(({ owner }) => owner === agent);
+    return own.map(({ name }) => name);
+  }
+
+  linesOf(agent: string): ScriptLine[] {
+    return this.logsOf(agent).flatMap((log) => this.script.lines.get(log) ?? []);
   }
 
   take(step: string): void {
@@ -61,6 +77,11 @@ export class OutcomeScript {
     const ms = dated === undefined ? this.order.length * STEP_MS : Number(dated.slice(1)) * STEP_MS;
     const options = new Map(words.filter((word) => word.includes("=")).map(split));
     const [name] = words.filter((word) => !word.includes("=") && !FLAGS.has(word));
+    if (verb === "moves") {
+      this.order.push(...this.script.move(agent, NOON + ms));
+      this.moved.add(agent);
+      return;
+    }
     const log = this.logOf(agent);
     if (verb === "beats") {
       const read = words.includes("unread") ? { read: "" } : {};
@@ -142,31 +163,46 @@ export class OutcomeScript {
   }
 
   private heads(log: string, options: ReadonlyMap<string, string>) {
+    const of = this.script.layout.logs.get(log);
     const answers = [...this.script.layout.logs.values()].filter(
-      (other) =>
-        other.name !== log &&
-        (other.addressee === undefined ||
-          other.addressee === this.script.layout.logs.get(log)?.owner),
+      ({ owner, addressee }) =>
+        owner !== of?.owner &&
+        // In the log of a pair a beat speaks of the other log of that pair alone.
+        (addressee === undefined ? of?.addressee === undefined : addressee === of?.owner),
     );
     if (options.has("none")) return {};
     const refused = (options.get("refuses") ?? "").split(",").filter((each) => each !== "");
     const read = options.get("read")?.split(",");
-    const readOf = (owner: string, lines: number): number => {
+    // Lines of an agent that has moved are counted through its logs, one after the other.
+    const lengthOf = (name: string): number => this.script.lines.get(name)?.length ?? 0;
+    const before = (name: string, owner: string): number => {
+      const logs = this.logsOf(owner);
+      return logs.slice(0, logs.indexOf(name)).reduce((sum, each) => sum + lengthOf(each), 0);
+    };
+    const within = (count: number, name: string, owner: string): number =>
+      Math.min(Math.max(count - before(name, owner), 0), lengthOf(name));
+    const readOf = (name: string, owner: string, lines: number): number => {
       if (read === undefined) return lines;
       const named = read.find((each) => each.startsWith(`${owner}:`));
-      return Number(named?.split(":")[1] ?? 0);
+      return within(Number(named?.split(":")[1] ?? 0), name, owner);
     };
     return Object.fromEntries(
       answers.map(({ name, owner }) => {
-        const lines = Number(options.get(owner) ?? this.script.lines.get(name)?.length ?? 0);
+        const all = options.get(owner);
+        const isOne = this.logsOf(owner).length === 1;
+        const lines = isOne
+          ? Number(all ?? lengthOf(name))
+          : within(Number(all ?? Infinity), name, owner);
         const head = {
           lines,
-          read: readOf(owner, lines),
+          read: isOne && read !== undefined ? readAlone(read, owner) : readOf(name, owner, lines),
           wrong: options.get("wrong") === owner,
           refused: refused
             .map((each) => each.split(":"))
             .filter(([who]) => who === owner)
-            .map(([, line]): [number, string] => [Number(line), "tier_refused"]),
+            .map(([, line]) => Number(line) - before(name, owner))
+            .filter((line) => line > 0 && line <= Math.max(lines, isOne ? Infinity : 0))
+            .map((line): [number, string] => [line, "tier_refused"]),
         };
         return [name, head];
       }),
@@ -247,6 +283,11 @@ const TYPES: Record<string, string> = {
 };
 const ANSWERS = new Set(["approves", "declines"]);
 
+function readAlone(read: readonly string[], owner: string): number {
+  const named = read.find((each) => each.startsWith(`${owner}:`));
+  return Number(named?.split(":")[1] ?? 0);
+}
+
 function claimBody(options: ReadonlyMap<string, string>) {
   const mode = options.get("mode");
   const ttl = options.get("ttl");
@@ -265,7 +306,7 @@ function split(word: string): [string, string] {
 /** The outcomes that everybody who holds all lines agrees on. */
 export function outcomesOf(
   steps: readonly string[],
-  kind: "pairwise" | "outbox" = "pairwise",
+  kind: "pairwise" | "outbox" | "moving" = "pairwise",
   roster: readonly string[] = ["a", "b"],
 ): string[] {
   const script = new OutcomeScript(kind, roster, steps);

@@ -1,6 +1,7 @@
 import { fromPlain } from "../../../src/wire/json/json.ts";
 import { composeLine, type ChainHead } from "../../../src/wire/compose.ts";
-import { makeLayout, type Layout } from "../../../src/wire/layout.ts";
+import { closingBody, continuingBody } from "../../../src/wire/roster/closing.ts";
+import { makeLayout, ownLogs, pairNames, type Layout } from "../../../src/wire/layout.ts";
 import { proved } from "../../../src/admission/rules/proved.ts";
 import type { AdmittedMessage } from "../../../src/admission/admitted-message.ts";
 import type { Message } from "../../../src/wire/message.ts";
@@ -50,8 +51,23 @@ export class WireScript {
   readonly lines = new Map<string, ScriptLine[]>();
   private readonly heads = new Map<string, ChainHead>();
 
-  constructor(kind: Layout["kind"], roster: readonly string[]) {
-    this.layout = makeLayout(kind, roster);
+  /** `moving`: a pairwise wire that moves to outboxes, as those see it who have taken that. */
+  constructor(kind: Layout["kind"] | "moving", roster: readonly string[]) {
+    this.layout =
+      kind === "moving"
+        ? makeLayout("outbox", roster, undefined, pairNames(roster))
+        : makeLayout(kind, roster);
+  }
+
+  /** Closes the logs of an agent and goes on in its outbox. */
+  move(handle: string, at: number): ScriptLine[] {
+    const own = ownLogs(this.layout, handle);
+    const closed = own.filter(({ into }) => into !== undefined);
+    const ends = closed.map(({ name }) =>
+      this.say(name, at, { type: "correction", body: closingBody(name, handle) }),
+    );
+    const heads = ends.map(({ log, message }) => ({ log, id: message.id, seq: message.seq ?? 0 }));
+    return [...ends, this.say(handle, at, { type: "correction", body: continuingBody(heads) })];
   }
 
   say(log: string, at: number, saying: Saying): ScriptLine {

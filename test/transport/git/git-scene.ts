@@ -110,7 +110,10 @@ export class GitHost {
     const gitRemote = new GitRemote({
       ...{ disk, wallMs, folder },
       env: { PATH: process.env["PATH"], HOME: this.home, ...env },
-      settings: { remote: { url, scheme: "file" }, branch: "main", prefix: "" },
+      settings: {
+        remote: { url, scheme: url.startsWith("ssh:") ? "ssh" : "file" },
+        ...{ branch: "main", prefix: "" },
+      },
       paths: { repository: join(root, "transport.git"), seenRemote: join(root, "seen.json") },
     });
     this.transport = new RemoteTransport(

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -21,6 +22,26 @@ async function pair(...options: readonly string[]) {
   expect(await scribe.turn()).toBeUndefined();
   expect(await forge.turn()).toBeUndefined();
   return { forge, scribe };
+}
+
+/** Commits of a growing log, each as one that was pushed leaves it. */
+function importVersions(repository: string, count: number): void {
+  const version = (at: number): string => {
+    const log = Array.from({ length: at }, (_, line) => `${line}\n`).join("");
+    const parent = at === 1 ? "from refs/deaddrop/fetched^0\n" : "";
+    const person = "committer forge <forge@deaddrop.invalid> 1780000000 +0000\ndata 1\nx\n";
+    const file = `M 100644 inline ${FORGE}\ndata ${log.length}\n${log}\n`;
+    return `commit refs/deaddrop/ours\n${person}${parent}${file}`;
+  };
+  const versions = Array.from({ length: count }, (_, at) => version(at + 1));
+  const single = ["-c", "fastimport.unpackLimit=100000"];
+  execFileSync("git", ["-C", repository, ...single, "fast-import", "--quiet", "--force"], {
+    input: versions.join(""),
+  });
+}
+
+function looseIn(repository: string): number {
+  return Number(/^\d+/.exec(git(repository, "count-objects"))?.[0]);
 }
 
 describe("two machines", () => {
@@ -138,6 +159,21 @@ describe("two machines", () => {
 });
 
 describe("the private repository", () => {
+  it("is packed when very many versions of a log lie in it", async () => {
+    const { forge } = await pair();
+    await forge.close();
+    const repository = join(scene.root, "forge", "transport.git");
+    importVersions(repository, 150);
+    const before = looseIn(repository);
+    expect(before).toBeGreaterThan(400);
+    const again = scene.host("forge");
+    again.append(FORGE, "f2\n");
+    expect(await again.turn()).toBeUndefined();
+    expect(looseIn(repository)).toBeLessThan(20);
+    expect(git(repository, "rev-list", "--count", "refs/deaddrop/fetched").trim()).not.toBe("0");
+    expect(scene.inRemote(FORGE)).toBe("f1\nf2\n");
+  });
+
   it("is made again when it is damaged or gone", async () => {
     const { forge, scribe } = await pair();
     const repository = join(scene.root, "forge", "transport.git");

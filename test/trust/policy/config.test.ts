@@ -44,6 +44,7 @@ describe("config.json", () => {
       wireId: "7c3a91e2b4d05f16",
       protocolVersion: "v3.1",
       layout: "outbox",
+      closedLogs: [],
       roster: ["forge", "scribe"],
       left: new Map(),
       membersChangedBy: undefined,
@@ -60,6 +61,13 @@ describe("config.json", () => {
       },
       answerTimes: { answerMinutes: 0, proposalHours: 720 },
     });
+  });
+
+  test("of a wire that has moved to outboxes names the closed logs", () => {
+    const layout = { kind: "outbox", closed: ["forge_to_scribe", "scribe_to_forge"] };
+    const read = config({ ...EXAMPLE, layout });
+    expect([read.layout, read.closedLogs]).toEqual(["outbox", layout.closed]);
+    expect(config({ ...EXAMPLE, layout: { kind: "outbox" } }).closedLogs).toEqual([]);
   });
 
   test("may be empty: every key is optional", () => {
@@ -148,6 +156,16 @@ describe("config.json", () => {
     [{ wire_id: 5 }, "wire_id is 5; expected a string"],
     [{ layout: "star" }, 'layout is "star"; expected "pairwise" or "outbox"'],
     [{ layout: 5 }, "layout is 5; expected a string"],
+    [{ layout: { kind: "pairwise" } }, 'layout.kind is "pairwise"; expected "outbox"'],
+    [{ layout: {} }, 'layout.kind is null; expected "outbox"'],
+    [
+      { roster: ["a", "b"], layout: { kind: "outbox", closed: ["a_to_c"] } },
+      'layout.closed has "a_to_c", which is the log of no pair of the roster',
+    ],
+    [
+      { roster: ["a", "b", "a_to_b"], layout: { kind: "outbox", closed: ["a_to_b"] } },
+      'layout.closed has "a_to_b", which is a handle too: both would be one log',
+    ],
     [{ roster: "forge" }, 'roster is "forge"; expected a list'],
     [
       { roster: ["forge", "con"] },

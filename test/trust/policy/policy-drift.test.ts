@@ -4,8 +4,10 @@ import {
   type SigningPolicy,
   type WireConfig,
 } from "../../../src/trust/policy/config.ts";
+import { pairNames } from "../../../src/wire/layout.ts";
 import { DEFAULT_HEARTBEAT_TIERS } from "../../../src/trust/policy/heartbeat-tiers.ts";
 import {
+  changesLayout,
   diffConfig,
   diffTiers,
   isLooser,
@@ -63,6 +65,7 @@ describe("what config accept shows", () => {
       wireId: "w1",
       protocolVersion: "v3.0",
       layout: "outbox",
+      closedLogs: ["a_to_b"],
       roster: ["a", "b", "c"],
       left: new Map([["c", [absence]]]),
       membersChangedBy: "abc",
@@ -94,6 +97,7 @@ describe("what config accept shows", () => {
       "limits.proposal_hours: 24 → 6",
       'domains["docs"]: a owns "docs/**", "*.md" → b owns "docs/**"',
       'domains["old"]: b owns "old/**" → (none)',
+      "layout.closed: (none) → a_to_b",
       "left[c]: (none) → left at 1970-01-01T00:00:01.000Z after c_to_a line 3; a member since 1970-01-01T00:00:02.000Z, from no line",
       "members_changed_by: (none) → abc",
       'domains["new"]: (none) → a owns no paths',
@@ -129,16 +133,23 @@ const absence: Absence = {
 describe("what would go unread", () => {
   const now = {
     layout: "pairwise",
+    closedLogs: [],
     roster: ["a", "b", "c"],
     left: NOBODY_LEFT,
     wireId: "w1",
   } as const;
+  const closedLogs = pairNames(now.roster);
 
   test.each<[object, string | undefined]>([
     [{}, undefined],
     [{ roster: ["c", "b", "a", "d"] }, undefined],
     [
       { layout: "outbox" },
+      "the layout would change from pairwise to outbox: none of the logs would be read any more",
+    ],
+    [{ layout: "outbox", closedLogs }, undefined],
+    [
+      { layout: "outbox", closedLogs: closedLogs.slice(1) },
       "the layout would change from pairwise to outbox: none of the logs would be read any more",
     ],
     [{ roster: ["b", "c"] }, "the roster there (b, c) leaves you out"],
@@ -157,6 +168,17 @@ describe("what would go unread", () => {
     ],
   ])("with %j: %s", (change, expected) => {
     expect(lostPast(now, { ...now, ...change }, "a")).toBe(expected);
+  });
+
+  test("is what closed logs that are left out say", () => {
+    const moved = { ...now, layout: "outbox", closedLogs } as const;
+    expect(lostPast(moved, moved, "a")).toBeUndefined();
+    expect(lostPast(moved, { ...moved, closedLogs: closedLogs.slice(1) }, "a")).toBe(
+      "the closed logs would lose a_to_b: what was said there would not be read any more",
+    );
+    expect(lostPast(moved, now, "a")).toBeDefined();
+    expect([changesLayout(moved, moved), changesLayout(now, moved)]).toEqual([false, true]);
+    expect(changesLayout(moved, { ...moved, closedLogs: closedLogs.toReversed() })).toBe(false);
   });
 
   const left = (...absences: Absence[]) => ({ ...now, left: new Map([["c", absences]]) });

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import type { ConsentFlags } from "../../input/confirm.ts";
+import type { AcceptFlags } from "../../config/accept.ts";
 import { addConsent } from "../../input/consent-flags.ts";
 import type { Cli, GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
@@ -52,10 +52,11 @@ export function command(cli: Cli): Command {
     });
   addConsent(config.command("accept"))
     .description("agree to the wire's config.json and tiers.json as they are now (operator)")
+    .option("--member-left <handle>", "a member that is dead, or whose key was stolen, has left")
     .addHelpText("after", example("deaddrop config accept"))
     .action(async (_own: unknown, self: Command) => {
       const { accept } = await import("../../config/accept.ts");
-      await accept(cli, self.optsWithGlobals<GlobalFlags & ConsentFlags>());
+      await accept(cli, self.optsWithGlobals<AcceptFlags>());
     });
   return config;
 }

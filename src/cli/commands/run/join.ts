@@ -30,6 +30,7 @@ import { helloSection, digitsCommand, policySection, runSection } from "./init.t
 export interface Flags extends PartyFlags, AcceptFlags, RemoteFlags {
   acceptWireTrust?: boolean;
   anew?: boolean;
+  newKey?: boolean;
 }
 
 /** `deaddrop join`: takes an agent onto a wire that is there. Spec 4.3. */
@@ -47,6 +48,7 @@ export function command(cli: Cli): Command {
     .option("--wire <folder>", "where a wire from a repository goes (default: _coordination here)")
     .option("--branch <name>", "the branch in the repository (default: its own)")
     .option("--accept-wire-trust", "pin the keys that the wire claims for your peers, at UNTRUSTED")
+    .option("--new-key", "this handle was on the wire before, and its key is lost")
     .option(
       "--anew",
       "this is a new wire at the old place: ignore what was remembered of the old one",
@@ -109,7 +111,7 @@ async function joinFolder(
 ): Promise<SetupReport> {
   const peers = peerHandles(flags);
   const handle = ownHandle(cli, flags);
-  const { anew } = flags;
+  const { anew, newKey } = flags;
   requireWire(host.disk, wireDir);
   const asked = { command: "join", wireDir, handles: [handle], peers, anew };
   const agrees = await agreementOn(cli, flags, host, asked);
@@ -121,6 +123,7 @@ async function joinFolder(
     track: flags.track,
     acceptWireTrust: flags.acceptWireTrust,
     anew,
+    newKey,
     dryRun: flags.dryRun,
   };
   return joinWire(host, request, agrees);

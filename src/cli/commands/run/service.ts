@@ -114,7 +114,8 @@ function addAction(cli: Cli, service: Command, action: ServiceAction, about: str
     });
 }
 
-function servicePlace(cli: Cli, flags: GlobalFlags): ServicePlace {
+/** The service of the agent that the flags name. */
+export function servicePlace(cli: Cli, flags: GlobalFlags): ServicePlace {
   const { host, place } = agentPlace(cli, flags);
   return placeOf(cli, host, place.paths);
 }
