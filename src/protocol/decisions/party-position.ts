@@ -1,4 +1,4 @@
-import { answerLog, type Layout } from "../../wire/layout.ts";
+import { answerLog, logsBefore, type Layout } from "../../wire/layout.ts";
 import { firstBeatCovering, isBeatOf, namedRefused } from "../logs/covering-beats.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import { knownLine, type KnownLines } from "../logs/known-lines.ts";
@@ -100,7 +100,7 @@ export function ackTarget(of: Case, proposal: Proposal, ack: TopicLine): string 
  * judges the beat holds both. Spec 3.4: what is elsewhere supports only when the ack says so.
  */
 function placeOf(
-  { logs, names }: Case,
+  { logs, names, layout }: Case,
   proposal: Proposal,
   ack: TopicLine,
   target: string,
@@ -110,7 +110,19 @@ function placeOf(
   if (proposal.elsewhere.has(ack.id)) return "elsewhere";
   const named = knownLine(names, proposal.log, target);
   if (named !== undefined && named.line < before) return named.isProposal ? "proposal" : "other";
-  return isBeatOf(logs, proposal.log, target, before) ? "other" : "elsewhere";
+  if (isBeatOf(logs, proposal.log, target, before)) return "other";
+  // All of a closed log comes before the outbox that goes on with it.
+  for (const closed of closedBefore(layout, proposal)) {
+    const earlier = knownLine(names, closed, target);
+    if (earlier !== undefined) return earlier.isProposal ? "proposal" : "other";
+    if (isBeatOf(logs, closed, target, Infinity)) return "other";
+  }
+  return "elsewhere";
+}
+
+function closedBefore(layout: Layout, proposal: Proposal): readonly string[] {
+  const log = layout.logs.get(proposal.log);
+  return log === undefined ? [] : logsBefore(layout, log).map(({ name }) => name);
 }
 
 /**

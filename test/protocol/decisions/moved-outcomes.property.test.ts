@@ -94,6 +94,23 @@ describe("any talk of a pair that moves", () => {
     );
   });
 
+  test("keeps a proposal open whose party has named an older one in the closed log since", () => {
+    const script = new OutcomeScript("moving", ROSTER, [
+      "a proposes aP needs=b",
+      "a moves",
+      "b moves",
+      "a proposes aR needs=b",
+      "b acks aR",
+      "b acks aP",
+      "a beats",
+    ]);
+    const ends = script.outcomes(script.fold("a"));
+    expect(ends.map((end) => end.split(" ").slice(0, 2).join(" "))).toEqual([
+      "aP superseded",
+      "aR open",
+    ]);
+  });
+
   test("ends as it would have ended without the move, where one of them proposes", () => {
     let moved = 0;
     fc.assert(
