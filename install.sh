@@ -21,7 +21,8 @@ usage: ./install.sh [--dry-run] <command>
   demo                        two agents on this machine: what deaddrop does, in a minute
   init --my-handle A --peer-handle B [--wire DIR] [--remote URL] ...
                               install, make a wire, start the daemon as a service;
-                              --remote shares it through a git repository
+                              --remote shares it through a git repository;
+                              --github, --peer-github USER make a private one with gh
   join DIR|URL --my-handle B --peer-handle A ...
                               install, join a wire, start the daemon as a service
   test                        install the development tools and run the test suite

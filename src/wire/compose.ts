@@ -1,3 +1,4 @@
+import { exceedsCodePoints } from "./code-points.ts";
 import { canonicalText, eventId, lineText } from "./canonical.ts";
 import type { ChainHead } from "./chain.ts";
 import { isHandle } from "./handle.ts";
@@ -17,7 +18,6 @@ import {
   MAX_SUBJECT_CODE_POINTS,
   type Limits,
 } from "./limits.ts";
-import { exceedsCodePoints } from "./message-schema.ts";
 import { parseMessage, type Message, type Priority } from "./message.ts";
 import { quote } from "./quote.ts";
 import { encodeBase64, type Signer } from "./signature.ts";

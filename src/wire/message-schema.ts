@@ -1,3 +1,4 @@
+import { exceedsCodePoints } from "./code-points.ts";
 import { isHandle, agentName } from "./handle.ts";
 import { isJsonArray, type JsonObject, type JsonValue } from "./json/json.ts";
 import { MESSAGE_TYPES, typeOf, typeSpelled } from "./kinds.ts";
@@ -121,11 +122,4 @@ function checkLength(value: JsonValue, min: number, max: number): string | undef
   if (typeof value !== "string") return "must be a string";
   if (value.length < min) return "must not be empty";
   return exceedsCodePoints(value, max) ? `must be at most ${max} characters long` : undefined;
-}
-
-/** True when a well-formed string has more than `max` code points. */
-export function exceedsCodePoints(text: string, max: number): boolean {
-  if (text.length <= max) return false;
-  if (text.length > 2 * max) return true;
-  return Array.from(text).length > max;
 }

@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import type { AutomaticIncident } from "../../protocol/effects.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 import { appendShared, SHARED_MODE } from "../../storage/files/shared-file.ts";
+import { firstCodePoints } from "../../wire/code-points.ts";
 import { signFields } from "../../wire/compose.ts";
 import { fromPlain, type JsonObject } from "../../wire/json/json.ts";
 import type { World } from "../session/world.ts";
@@ -30,10 +31,10 @@ export function publishNotice(world: World, place: AgentConfig, incident: Automa
     to: ["*"],
     type: "incident",
     kind: 1400,
-    subject: cut(incident.subject, 200),
+    subject: firstCodePoints(incident.subject, 200),
     body: {
       cause: incident.cause,
-      detail: cut(incident.detail, 2_000),
+      detail: firstCodePoints(incident.detail, 2_000),
       severity: "low",
       ...(incident.peer === undefined ? {} : { peer: incident.peer }),
     },
@@ -50,9 +51,4 @@ export function publishNotice(world: World, place: AgentConfig, incident: Automa
     if (!(error instanceof StorageError)) throw error;
     world.log.warn({ code: error.code }, `incident_log.jsonl: ${error.message}`);
   }
-}
-
-/** By code points: half of one is no text. */
-function cut(text: string, length: number): string {
-  return Array.from(text).slice(0, length).join("");
 }

@@ -1,3 +1,4 @@
+import { firstCodePoints } from "../../wire/code-points.ts";
 import { isJsonObject, fromPlain, toPlain, type JsonValue } from "../../wire/json/json.ts";
 import { canonicalText, sha256Hex } from "../../wire/canonical.ts";
 import type { Step } from "../plan/plan.ts";
@@ -40,7 +41,7 @@ export function stepRequest(planId: string, planHash: string, step: Step): StepR
   return {
     request_id: planRequestId(planId, id, attempt),
     request_type: PLAN_STEP,
-    state: Array.from(`step ${id} of plan ${planId}`).slice(0, 200).join(""),
+    state: firstCodePoints(`step ${id} of plan ${planId}`, 200),
     plan_id: planId,
     plan_hash: planHash,
     attempt,

@@ -2,6 +2,7 @@ import type { Client } from "../../api/client.ts";
 import { PLAN_STEP } from "../../protocol/requests/request-line.ts";
 import { sendPrepared } from "../../sending/say-once.ts";
 import { cutSubject } from "../../sending/naming/parent.ts";
+import { firstCodePoints } from "../../wire/code-points.ts";
 import { canonicalText, sha256Hex } from "../../wire/canonical.ts";
 import type { Draft } from "../../wire/compose.ts";
 import { fromPlain } from "../../wire/json/json.ts";
@@ -82,5 +83,5 @@ export function sendOnce(client: Client, draft: Draft, name: string): Promise<un
 }
 
 function cutState(text: string): string {
-  return Array.from(text.replace(/\s+/gu, " ")).slice(0, 200).join("");
+  return firstCodePoints(text.replace(/\s+/gu, " "), 200);
 }

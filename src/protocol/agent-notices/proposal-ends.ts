@@ -1,3 +1,4 @@
+import { firstCodePoints } from "../../wire/code-points.ts";
 import { sanitise } from "../../wire/quote.ts";
 import { textField } from "../body.ts";
 import { positionSoFar } from "../decisions/party-position.ts";
@@ -87,7 +88,7 @@ function reasonOf(event: CoreEvent, { by }: Outcome): string {
   if (event.kind !== "line" || !event.own || event.message.id !== by) return "";
   const reason = textField(event.message.body, "reason");
   if (reason === undefined) return ": it was taken back";
-  return `: ${sanitise(Array.from(reason).slice(0, MAX_REASON).join(""))}`;
+  return `: ${sanitise(firstCodePoints(reason, MAX_REASON))}`;
 }
 
 function rejectedBy({ proposals, logs, env }: Facts, proposal: Proposal): string {

@@ -1,3 +1,4 @@
+import { firstCodePoints } from "../../wire/code-points.ts";
 import type { JsonValue } from "../../wire/json/json.ts";
 import type { Message } from "../../wire/message.ts";
 import { DAY_MS, HOUR_MS, SECOND_MS } from "../../wire/durations.ts";
@@ -86,5 +87,5 @@ function modeOf(body: JsonValue): ClaimMode | undefined {
 
 function reasonIn(body: JsonValue): string | undefined {
   const reason = textField(body, "reason");
-  return reason && Array.from(reason).slice(0, MAX_CLAIM_REASON).join("");
+  return reason && firstCodePoints(reason, MAX_CLAIM_REASON);
 }

@@ -1,3 +1,4 @@
+import { firstCodePoints } from "../../wire/code-points.ts";
 import { isChained } from "../../wire/chain.ts";
 import type { Log } from "../../wire/layout.ts";
 import { MAX_KEPT_SUBJECT } from "../bounds.ts";
@@ -135,7 +136,7 @@ function addProposal(
     log: event.log,
     line: event.line,
     from: log.owner,
-    subject: Array.from(message.subject).slice(0, MAX_KEPT_SUBJECT).join(""),
+    subject: firstCodePoints(message.subject, MAX_KEPT_SUBJECT),
     required: parties,
     problem,
     awaitsRoster,

@@ -1,3 +1,4 @@
+import { firstCodePoints } from "../../wire/code-points.ts";
 import { saysClosed, saysContinued } from "../../wire/roster/closing.ts";
 import type { Message } from "../../wire/message.ts";
 import { addresseesOf } from "../addressing.ts";
@@ -163,7 +164,7 @@ function takeStatus(
   state.agentLastSeen = event.at;
   if (event.state !== undefined) state.status = event.state;
   if (event.lastAction !== undefined) {
-    state.lastAction = [...event.lastAction].slice(0, LAST_ACTION_LIMIT).join("");
+    state.lastAction = firstCodePoints(event.lastAction, LAST_ACTION_LIMIT);
   }
   const peers = env.layout.members.filter((handle) => handle !== env.self);
   for (const peer of peers) {

@@ -1,3 +1,4 @@
+import { firstCodePoints } from "../../wire/code-points.ts";
 import type { JsonValue } from "../../wire/json/json.ts";
 import { parseTimestamp } from "../../wire/timestamp.ts";
 import { countField, textField } from "../body.ts";
@@ -55,5 +56,5 @@ function word(text: string | undefined): string | undefined {
 }
 
 function cut(text: string | undefined, limit: number): string | undefined {
-  return text && Array.from(text).slice(0, limit).join("");
+  return text && firstCodePoints(text, limit);
 }

@@ -1,3 +1,4 @@
+import { firstCodePoints } from "../../wire/code-points.ts";
 import { isChained } from "../../wire/chain.ts";
 import { canonicalText } from "../../wire/canonical.ts";
 import type { JsonValue } from "../../wire/json/json.ts";
@@ -87,8 +88,7 @@ function endLine(body: JsonValue): RequestLine | undefined {
 }
 
 function typeNamed(body: JsonValue): string {
-  const name = Array.from(textField(body, "request_type") ?? "");
-  return name.length === 0 ? NO_TYPE : name.slice(0, MAX_TYPE_CODE_POINTS).join("");
+  return firstCodePoints(textField(body, "request_type") || NO_TYPE, MAX_TYPE_CODE_POINTS);
 }
 
 /** What is to be approved: text, or anything as its JSON. */
@@ -96,10 +96,10 @@ function planIn(body: JsonValue): string | undefined {
   const plan = field(body, "plan");
   if (plan === undefined) return undefined;
   const text = typeof plan === "string" ? plan : canonicalText(plan);
-  return Array.from(text).slice(0, MAX_PLAN_CODE_POINTS).join("");
+  return firstCodePoints(text, MAX_PLAN_CODE_POINTS);
 }
 
 function reasonIn(body: JsonValue): string | undefined {
   const reason = textField(body, "reason");
-  return reason && Array.from(reason).slice(0, MAX_REASON_CODE_POINTS).join("");
+  return reason && firstCodePoints(reason, MAX_REASON_CODE_POINTS);
 }

@@ -1,3 +1,4 @@
+import { firstCodePoints } from "../../wire/code-points.ts";
 import { isChained } from "../../wire/chain.ts";
 import { answerLog, type Log } from "../../wire/layout.ts";
 import { addresseesOf } from "../addressing.ts";
@@ -116,7 +117,7 @@ function takeRequest(
     addressee,
     requestId,
     requestType,
-    subject: Array.from(subject).slice(0, MAX_KEPT_SUBJECT).join(""),
+    subject: firstCodePoints(subject, MAX_KEPT_SUBJECT),
     plan: [log.owner, addressee].includes(env.self) ? plan : undefined,
     correlationId,
     chained: isChained(message),

@@ -13,6 +13,7 @@ import {
   type Answers,
   type NamedRequest,
 } from "./answering.ts";
+import { firstCodePoints } from "../../wire/code-points.ts";
 
 /** Threads remembered; beyond, the one untouched for longest goes. */
 const MAX_THREADS = 4_096;
@@ -108,7 +109,7 @@ export function threadMessageOf(
     to: addresseesOf(message, log, env),
     ...(log.addressee === undefined && isToAll(message) ? { toAll: true } : {}),
     type,
-    subject: Array.from(message.subject).slice(0, MAX_KEPT_SUBJECT).join(""),
+    subject: firstCodePoints(message.subject, MAX_KEPT_SUBJECT),
     timestamp: message.timestamp,
     root: message.correlationId === message.timestamp,
     asks: asksForAnswer(message),

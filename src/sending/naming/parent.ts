@@ -1,6 +1,7 @@
 import type { Client } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import type { ResolvedId } from "../../api/views.ts";
+import { firstCodePoints } from "../../wire/code-points.ts";
 import { MAX_SUBJECT_CODE_POINTS, MIN_ID_PREFIX } from "../../wire/limits.ts";
 import { sanitise } from "../../framing/sanitise.ts";
 
@@ -86,5 +87,5 @@ export function subjectWith(own: string, word: string, parent: Parent): string {
 
 /** What fits into a subject. */
 export function cutSubject(text: string): string {
-  return Array.from(text).slice(0, MAX_SUBJECT_CODE_POINTS).join("");
+  return firstCodePoints(text, MAX_SUBJECT_CODE_POINTS);
 }

@@ -1,23 +1,29 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { CODING_TOOLS, programOf } from "../../support/processes/coding-tools.ts";
+import { CODING_TOOLS, toolOrSkip } from "../../support/processes/coding-tool-cache.ts";
+import { CALLED } from "../../support/processes/coding-tools.ts";
 import { makeWire, removeWires, type LiveWire } from "../../support/processes/live-wire.ts";
 import { BIN, start, until } from "../../support/processes/real-processes.ts";
 import {
   filesOf,
+  gate,
   HABITS,
+  integrate,
   makeProject,
   openTool,
   ourProcesses,
+  type ToolProject,
   type ToolTerminal,
 } from "../../support/processes/tool-terminals.ts";
 
 // The tools that agents run in, as a person has them: in a terminal, joined by `integrate`, each with a
-// model behind it that follows a script. DEADDROP_CODING_TOOLS names the folder that they are in.
+// model behind it that follows a script.
 
 const MARK = "[deaddrop, an automatic notice, not written by the user]";
 /** What the tools themselves write into a project: the servers that Claude Code was allowed, packages. */
 const BY_TOOLS = /^\.claude\/settings\.local\.json$|^\.opencode\/(?!plugins)/u;
-const BODY = "only the inbox shows this text";
+const DRAFT = "a draft of mine";
+/** Keys of the daemon would add to a draft, so it types none: the draft is not disturbed otherwise. */
+const WOKEN_BY_KEYS = ["gemini"];
 
 const open: ToolTerminal[] = [];
 afterEach(async () => {
@@ -25,82 +31,133 @@ afterEach(async () => {
   await removeWires();
 });
 
-/** A message of scribe's that cannot wait. */
-async function urgent(wire: LiveWire, subject: string): Promise<void> {
-  const sent = await wire.run(
-    "scribe",
-    "send",
-    subject,
-    BODY,
-    "--to",
-    "forge",
-    "--priority",
-    "high",
-  );
-  expect(sent, sent.stderr).toMatchObject({ code: 0 });
-}
-
-/** How many requests of the model hold our words in their last part, and what they say. */
-function told(terminal: ToolTerminal): string[] {
-  return terminal.requests().filter((text) => text.includes(MARK));
-}
-
 describe.each(CODING_TOOLS)("%s", (tool) => {
-  test("hears of mail while it works, is woken when it is idle, and is left as it was", async ({
+  test("hears of mail while it works, is woken when it is idle, answers, and is left as it was", async ({
     skip,
   }) => {
-    skip(programOf(tool) === undefined, "it is not in DEADDROP_CODING_TOOLS");
+    const found = await toolOrSkip(tool, skip);
     const wire = makeWire({ cadenceSeconds: 5, deadlineSeconds: 3_600 });
     await wire.daemon("forge");
     await wire.daemon("scribe");
-    const at = await makeProject(tool, wire);
-    const before = filesOf(at.project);
-    await integrate(tool, wire, at.project);
+    const at = await makeProject(found, wire);
+    const before = filesOf(at.folder);
+    await integrate(at, wire, "forge");
+    expect((await tools(at)).replaceAll("\n", " ")).toMatch(/deaddrop.*mcp --as forge/u);
+    const asks = HABITS[tool].asks !== undefined;
+    expect(await unapproved(at, wire)).toBe(asks);
 
-    const terminal = await openTool(tool, at);
+    const terminal = await openTool(at);
     open.push(terminal);
-    await terminal.type(`@@call ${HABITS[tool].slowCall}`);
-    terminal.key("Enter");
-    await until("the model was asked", () =>
-      terminal.requests().some((text) => text.includes("@@call")),
-    );
-    await urgent(wire, "while it works");
-    // The call's own result is there, and what came meanwhile is named beside it.
-    await until("the call ended", () => told(terminal).some((text) => text.includes("slept")));
-    await until("it was asked to go on", () => told(terminal).length >= 2);
-    await wire.run("forge", "inbox", "--unread", "--mark-read");
+    expect(await unapproved(at, wire)).toBe(false);
+    await atWork(at, wire, terminal);
+    await whenIdle(at, wire, terminal);
 
-    const idle = terminal.requests().length;
-    await until("it is idle", async () => (await sessions(wire))[0]?.state === "idle");
-    if (tool !== "gemini") await terminal.type("a draft of mine");
-    await urgent(wire, "while it is idle");
-    await until("it is woken", () => terminal.requests().length > idle);
-    if (tool !== "gemini") expect(terminal.screen()).toContain("a draft of mine");
-    for (const text of terminal.requests()) expect(text).not.toContain(BODY);
-
-    for (let at = 0; at < 15; at += 1) terminal.key("BSpace");
-    await until("it is idle again", async () => (await sessions(wire))[0]?.state === "idle");
+    for (const _ of DRAFT) terminal.key("BSpace");
     await terminal.quit();
     await until("nothing of ours is left", () => ourProcesses(wire).length === 0);
-    await integrate(tool, wire, at.project, "--remove");
-    const own = Object.entries(filesOf(at.project)).filter(([name]) => !BY_TOOLS.test(name));
+    await integrate(at, wire, "forge", "--remove");
+    const own = Object.entries(filesOf(at.folder)).filter(([name]) => !BY_TOOLS.test(name));
     expect(Object.fromEntries(own)).toEqual(before);
   });
 });
 
-async function integrate(
-  tool: string,
-  wire: LiveWire,
-  project: string,
-  ...flags: readonly string[]
-): Promise<void> {
-  const args = [BIN, "integrate", tool, "--scope", "project", "--as", "forge", "--wire", wire.dir];
-  const run = start(process.execPath, [...args, ...flags], { env: wire.env, cwd: project });
-  const ended = await run.ended;
-  expect(ended, ended.stderr).toMatchObject({ code: 0 });
+/** Mail comes while a call runs: it is named with the next request, and once at the end of the turn. */
+async function atWork(at: ToolProject, wire: LiveWire, terminal: ToolTerminal): Promise<void> {
+  const { tool } = at.found;
+  const called = CALLED[tool];
+  const slow = gate(wire.folder);
+  at.script("work", [
+    `@@call ${HABITS[tool].shellCall(slow.command)}`,
+    // The end of a turn, after which it is asked to go on.
+    "@@calls []",
+    `@@call ${called("inbox")} {"bodies":true}`,
+    `@@call ${called("mark_read")} {"ids":["@@shown"]}`,
+    // The end of a turn, after which it is woken.
+    "@@calls []",
+    `@@call ${called("inbox")} {"bodies":true}`,
+    `@@call ${called("reply")} {"id":"@@shown","body":"seen by forge"}`,
+  ]);
+  await terminal.type("@@script work");
+  terminal.key("Enter");
+  await until("the call runs", slow.begun);
+  await urgent(wire, "while it works");
+  slow.open();
+  await until("it has read its mail", async () => (await unread(wire)) === "");
+  await until("it is idle", () => isIdle(wire));
+  const turns = at.requests();
+  // The call's own result is there, and what came meanwhile is named beside it, without its words.
+  expect(turns.map(({ news }) => news.split(MARK).length - 1)).toEqual([0, 1, 1, 0, 0]);
+  const [, next, asked, shown] = turns;
+  expect(next?.news).toContain("slept");
+  expect(asked?.text).not.toContain("words of while it works");
+  expect(shown?.news).toContain("│ words of while it works");
 }
 
-async function sessions(wire: LiveWire): Promise<readonly { readonly state: string }[]> {
-  const { sessions: all } = await wire.json<{ sessions: { state: string }[] }>("forge", "status");
-  return all;
+/** Beats and mail that was read wake nobody; an urgent message does, and a draft stays. */
+async function whenIdle(at: ToolProject, wire: LiveWire, terminal: ToolTerminal): Promise<void> {
+  const { tool } = at.found;
+  const idle = at.requests().length;
+  await beats(wire, 2);
+  await terminal.type(DRAFT);
+  const sentMs = await urgent(wire, "while it is idle");
+  if (WOKEN_BY_KEYS.includes(tool)) {
+    await beats(wire, 2);
+    expect(at.requests().length).toBe(idle);
+    expect(terminal.screen()).toContain(DRAFT);
+    for (const _ of DRAFT) terminal.key("BSpace");
+  }
+  await until("it has answered", () => JSON.stringify(said(wire)).includes("seen by forge"));
+  if (!WOKEN_BY_KEYS.includes(tool)) expect(terminal.screen()).toContain(DRAFT);
+  await until("it is idle again", () => isIdle(wire));
+  const turns = at.requests().slice(idle);
+  expect(turns.map(({ news }) => news.split(MARK).length - 1)).toEqual([1, 0, 0]);
+  const wokenMs = (turns[0]?.atMs ?? 0) - sentMs;
+  console.log(`${tool} was woken ${wokenMs} ms after the message was stored`);
+}
+
+/** A message of scribe's that cannot wait, delivered. When it was stored, Unix time in ms. */
+async function urgent(wire: LiveWire, subject: string): Promise<number> {
+  const words = [subject, `words of ${subject}`, "--to", "forge", "--priority", "high"];
+  const sent = await wire.run("scribe", "send", ...words);
+  expect(sent, sent.stderr).toMatchObject({ code: 0 });
+  const storedMs = Date.now();
+  await until("it was delivered", () =>
+    wire.privateLines("forge", "inbox").some((line) => line.subject === subject),
+  );
+  return storedMs;
+}
+
+/** Waits for so many more beats of scribe's. */
+async function beats(wire: LiveWire, count: number): Promise<void> {
+  const seen = (): number =>
+    wire.lines("scribe_to_forge.jsonl").filter(({ type }) => type === "heartbeat").length;
+  const before = seen();
+  await until(`${count} beats`, () => seen() >= before + count);
+}
+
+/** The servers that the tool itself lists. */
+async function tools({ found, env, folder }: ToolProject): Promise<string> {
+  const at = { env: { ...env, PATH: process.env["PATH"] }, cwd: folder, input: "" };
+  const { stdout, stderr } = await start(found.program, ["mcp", "list"], at).ended;
+  return stdout + stderr;
+}
+
+/** Whether `doctor` says that the tool's person has to approve something. */
+async function unapproved(at: ToolProject, wire: LiveWire): Promise<boolean> {
+  const args = [BIN, "doctor", "--as", "forge", "--wire", wire.dir];
+  const { stdout } = await start(process.execPath, args, { env: at.env, cwd: at.folder }).ended;
+  return stdout.includes("does not run what joins it");
+}
+
+async function unread(wire: LiveWire): Promise<string> {
+  return (await wire.run("forge", "inbox", "--unread", "--json")).stdout;
+}
+
+async function isIdle(wire: LiveWire): Promise<boolean> {
+  const { sessions } = await wire.json<{ sessions: { state: string }[] }>("forge", "status");
+  return sessions[0]?.state === "idle";
+}
+
+function said(wire: LiveWire): unknown[] {
+  return wire.lines("forge_to_scribe.jsonl").map(({ body }) => body);
 }

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { SendAnswer } from "../../../src/api/client.ts";
-import { CODING_TOOLS, programOf, talk } from "../../support/processes/coding-tools.ts";
+import { CODING_TOOLS, toolOrSkip } from "../../support/processes/coding-tool-cache.ts";
+import { talk } from "../../support/processes/coding-tools.ts";
 import { makeWire, removeWires, type LiveWire } from "../../support/processes/live-wire.ts";
 
 // The tools that agents run in, as they are, each with a model behind it that follows a script.
-// DEADDROP_CODING_TOOLS names the folder that they are installed in.
 
 afterEach(removeWires);
 
@@ -25,7 +25,7 @@ async function toAnswer(wire: LiveWire) {
 
 describe.each(CODING_TOOLS)("%s", (tool) => {
   test("calls every tool, and its model is shown frames", async ({ skip }) => {
-    skip(programOf(tool) === undefined, "it is not in DEADDROP_CODING_TOOLS");
+    const found = await toolOrSkip(tool, skip);
     const wire = makeWire({ cadenceSeconds: 60, deadlineSeconds: 600 });
     const ids = await toAnswer(wire);
     const calls: [string, object][] = [
@@ -56,7 +56,7 @@ describe.each(CODING_TOOLS)("%s", (tool) => {
       ["set_status", { state: "idle" }],
       ["wait_for_mail", { timeout_seconds: 1 }],
     ];
-    const { ended, requests } = await talk(tool, wire, "forge", calls);
+    const { ended, requests } = await talk(found, wire, "forge", calls);
     expect(ended, ended.stderr).toMatchObject({ code: 0 });
     expect(ended.stdout).toContain("all is done");
     const said = wire

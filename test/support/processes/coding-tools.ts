@@ -1,36 +1,13 @@
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  writeFileSync,
-} from "node:fs";
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { CodingTool, FoundTool } from "./coding-tool-cache.ts";
 import type { LiveWire } from "./live-wire.ts";
 import { BIN, start, until, type Ended } from "./real-processes.ts";
 
-/**
- * Where the tools lie that coding agents run in, as `npm install --prefix <folder>` puts them there.
- * The versions that this was written with: @anthropic-ai/claude-code 2.1.197, @openai/codex 0.169.0,
- * @google/gemini-cli 0.61.0, opencode-ai 1.18.33.
- */
-const FOLDER = process.env["DEADDROP_CODING_TOOLS"];
-
-export const CODING_TOOLS = ["claude", "codex", "gemini", "opencode"] as const;
-export type CodingTool = (typeof CODING_TOOLS)[number];
-
-/** Undefined when that tool is not on this machine. */
-export function programOf(tool: CodingTool): string | undefined {
-  if (FOLDER === undefined) return undefined;
-  const path = join(FOLDER, "node_modules", ".bin", tool);
-  return existsSync(path) ? path : undefined;
-}
-
 /** A tool's own name for a tool of the server. */
-const CALLED: Readonly<Record<CodingTool, (name: string) => string>> = {
+export const CALLED: Readonly<Record<CodingTool, (name: string) => string>> = {
   claude: (name) => `mcp__deaddrop__${name}`,
   codex: (name) => `mcp__deaddrop/${name}`,
   gemini: (name) => `mcp_deaddrop_${name}`,
@@ -55,7 +32,7 @@ export interface Talk {
  * behind it that makes these calls, one after the other.
  */
 export async function talk(
-  tool: CodingTool,
+  { tool, program }: FoundTool,
   wire: LiveWire,
   handle: string,
   calls: readonly (readonly [string, object])[],
@@ -72,10 +49,10 @@ export async function talk(
     args: [BIN, ...args],
     env: { HOME: wire.env["HOME"] },
   };
-  const env = SCRIPTED[tool](at);
+  const env = SCRIPTED[tool]({ ...at, projects: [at.project] });
   JOINED[tool](at, server);
   const { argv, input } = ALONE[tool](prompt);
-  const run = start(programOf(tool) ?? tool, argv, {
+  const run = start(program, argv, {
     env: { PATH: process.env["PATH"], HOME: at.home, TERM: "xterm", ...env },
     cwd: at.project,
     input,
@@ -85,21 +62,31 @@ export async function talk(
   return { ended, requests: names.map((name) => readFileSync(join(log ?? "", name), "utf8")) };
 }
 
-/** A model that follows the script in its prompt; each request is a file in `log`. Its port. */
-export async function modelOf(tool: CodingTool, log: string): Promise<number> {
+/**
+ * A model that follows the script in its prompt, or the file of `scripts` that its prompt names; each
+ * request is a file in `log`. Its port.
+ */
+export async function modelOf(tool: CodingTool, log: string, scripts = ""): Promise<number> {
   const port = await freePort();
   const script = fileURLToPath(
     new URL(`../../data/model-servers/${MODELS[tool]}.mjs`, import.meta.url),
   );
-  const model = start(process.execPath, [script, String(port), log], { env: process.env });
+  const model = start(process.execPath, [script, String(port), log, scripts], { env: process.env });
   await until("the model listens", () => model.stdout().includes("listening"));
   return port;
 }
 
 interface At {
   readonly home: string;
-  readonly project: string;
+  readonly projects: readonly string[];
   readonly port: number;
+  /** Not yet: the tool asks its person when it opens. */
+  readonly isUntrusted?: boolean;
+}
+
+interface JoinedAt {
+  readonly home: string;
+  readonly project: string;
 }
 
 interface Server {
@@ -108,18 +95,21 @@ interface Server {
   readonly env: object;
 }
 
-/** The tool's own files, as its person has them: the model, and that the project is trusted. */
+/** The tool's own files, as its person has them: the model, and whether the project is trusted. */
 export const SCRIPTED: Readonly<Record<CodingTool, (at: At) => NodeJS.ProcessEnv>> = {
-  claude({ home, project, port }) {
+  claude({ home, projects, port, isUntrusted = false }) {
     const trusted = {
       ...{ hasTrustDialogAccepted: true, hasCompletedProjectOnboarding: true },
       enabledMcpjsonServers: ["deaddrop"],
     };
     json(join(home, ".claude.json"), {
-      ...{ hasCompletedOnboarding: true, theme: "dark", projects: { [project]: trusted } },
+      ...{ hasCompletedOnboarding: true, theme: "dark" },
+      projects: isUntrusted ? {} : Object.fromEntries(projects.map((each) => [each, trusted])),
       customApiKeyResponses: { approved: ["sk-ant-dummy"], rejected: [] },
     });
-    json(join(project, ".claude", "settings.json"), { permissions: { allow: ["mcp__deaddrop"] } });
+    for (const each of projects) {
+      json(join(each, ".claude", "settings.json"), { permissions: { allow: ["mcp__deaddrop"] } });
+    }
     return {
       ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`,
       ANTHROPIC_API_KEY: "sk-ant-dummy",
@@ -128,35 +118,41 @@ export const SCRIPTED: Readonly<Record<CodingTool, (at: At) => NodeJS.ProcessEnv
       MCP_TIMEOUT: "120000",
     };
   },
-  codex({ home, project, port }) {
+  codex({ home, projects, port }) {
+    const trusted = projects.flatMap((each) => [
+      ...[`[projects.${JSON.stringify(each)}]`, 'trust_level = "trusted"'],
+    ]);
     const lines = [
       ...['model = "gpt-5.2-codex"', 'model_provider = "scripted"', 'approval_policy = "never"'],
       ...['sandbox_mode = "danger-full-access"', "check_for_update_on_startup = false"],
       ...["[model_providers.scripted]", 'name = "scripted"', 'wire_api = "responses"'],
       ...[`base_url = "http://127.0.0.1:${port}/v1"`, 'env_key = "OPENAI_API_KEY"'],
       ...["supports_websockets = false", "request_max_retries = 0", "stream_max_retries = 0"],
-      ...[`[projects.${JSON.stringify(project)}]`, 'trust_level = "trusted"'],
+      ...trusted,
     ];
     const folder = join(home, "codex");
     mkdirSync(folder);
     writeFileSync(join(folder, "config.toml"), `${lines.join("\n")}\n`);
     return { CODEX_HOME: folder, OPENAI_API_KEY: "dummy" };
   },
-  gemini({ home, project, port }) {
+  gemini({ home, projects, port, isUntrusted = false }) {
     json(join(home, ".gemini", "settings.json"), {
       security: { auth: { selectedType: "gemini-api-key" } },
       general: { disableAutoUpdate: true, disableUpdateNag: true },
       privacy: { usageStatisticsEnabled: false },
     });
-    json(join(home, ".gemini", "trustedFolders.json"), { [project]: "TRUST_FOLDER" });
+    const trusted = projects.map((each) => [each, "TRUST_FOLDER"]);
+    if (!isUntrusted) {
+      json(join(home, ".gemini", "trustedFolders.json"), Object.fromEntries(trusted));
+    }
     return { GEMINI_API_KEY: "dummy", GOOGLE_GEMINI_BASE_URL: `http://127.0.0.1:${port}` };
   },
-  opencode({ project, port }) {
-    json(join(project, "opencode.json"), {
+  opencode({ projects, port }) {
+    const settings = {
       // OpenCode would write it into the file.
       $schema: "https://opencode.ai/config.json",
       ...{ model: "scripted/m1", small_model: "scripted/m1", autoupdate: false },
-      share: "disabled",
+      ...{ share: "disabled", permission: { external_directory: "allow" } },
       provider: {
         scripted: {
           npm: "@ai-sdk/anthropic",
@@ -164,13 +160,18 @@ export const SCRIPTED: Readonly<Record<CodingTool, (at: At) => NodeJS.ProcessEnv
           models: { m1: { name: "m1", limit: { context: 200_000, output: 8_000 } } },
         },
       },
-    });
-    return { OPENCODE_DISABLE_MODELS_FETCH: "1", OPENCODE_DISABLE_AUTOUPDATE: "1" };
+    };
+    for (const each of projects) json(join(each, "opencode.json"), settings);
+    return {
+      ...{ OPENCODE_DISABLE_MODELS_FETCH: "1", OPENCODE_DISABLE_AUTOUPDATE: "1" },
+      // Where there are plugins it installs a package for them at each start, and waits for that.
+      npm_config_offline: "true",
+    };
   },
 };
 
 /** Our server in the tool's own files, as docs/agents.md has it. */
-const JOINED: Readonly<Record<CodingTool, (at: At, server: Server) => void>> = {
+const JOINED: Readonly<Record<CodingTool, (at: JoinedAt, server: Server) => void>> = {
   claude({ project }, server) {
     json(join(project, ".mcp.json"), { mcpServers: { deaddrop: server } });
   },

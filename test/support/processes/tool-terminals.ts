@@ -1,88 +1,159 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
-import { modelOf, programOf, SCRIPTED, type CodingTool } from "./coding-tools.ts";
+import type { CodingTool, FoundTool } from "./coding-tool-cache.ts";
+import { modelOf, SCRIPTED } from "./coding-tools.ts";
 import type { LiveWire } from "./live-wire.ts";
-import { until } from "./real-processes.ts";
+import { BIN, start, until } from "./real-processes.ts";
 
 /** How a tool is used by a person at a terminal. */
 interface Habits {
   /** Beside what makes it speak to the scripted model. */
   readonly args: readonly string[];
+  /** What it asks before it runs what is in a project, and the keys that say yes. */
+  readonly asks?: { readonly screen: RegExp; readonly yes: readonly string[] };
   /** The screen says that a prompt may be typed. */
   readonly isReady: RegExp;
   readonly quit: string;
-  /** A call of its own tool that takes a while, for the model's script. */
-  readonly slowCall: string;
+  /** A call of its own tool that runs a command of the shell, for the model's script. */
+  shellCall(command: string): string;
 }
-
-const SLEEP = "sleep 6; echo slept";
 
 export const HABITS: Readonly<Record<CodingTool, Habits>> = {
   claude: {
     args: ["--allowedTools", "Bash"],
-    isReady: /❯/u,
+    asks: { screen: /trust this folder/u, yes: ["Enter"] },
+    isReady: /^❯/mu,
     quit: "/exit",
-    slowCall: `Bash ${JSON.stringify({ command: SLEEP, description: "x" })}`,
+    shellCall: (command) => `Bash ${JSON.stringify({ command, description: "x" })}`,
   },
   codex: {
-    args: ["--disable", "daemon_auto_start", "--dangerously-bypass-hook-trust"],
+    args: ["--disable", "daemon_auto_start"],
+    asks: { screen: /Hooks need review/u, yes: ["2", "Enter"] },
     isReady: /Ask Codex to do anything/u,
     quit: "/quit",
-    slowCall: `exec_command ${JSON.stringify({ cmd: SLEEP, yield_time_ms: 10_000 })}`,
+    shellCall: (cmd) => `exec_command ${JSON.stringify({ cmd, yield_time_ms: 30_000 })}`,
   },
   gemini: {
     args: ["--approval-mode=yolo"],
+    asks: { screen: /trust the files in this folder/u, yes: ["Enter"] },
     isReady: /Type your message/u,
     quit: "/quit",
-    slowCall: `run_shell_command ${JSON.stringify({ command: SLEEP, description: "x" })}`,
+    shellCall: (command) => `run_shell_command ${JSON.stringify({ command, description: "x" })}`,
   },
   opencode: {
     args: [],
     isReady: /Ask anything/u,
     quit: "/exit",
-    slowCall: `bash ${JSON.stringify({ command: SLEEP, description: "x" })}`,
+    shellCall: (command) => `bash ${JSON.stringify({ command, description: "x" })}`,
   },
 };
 
+/** A project whose tool has been set up by its person, and not yet joined to the wire. */
+export interface ToolProject {
+  readonly found: FoundTool;
+  readonly folder: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** What the model was asked, in order. */
+  requests(): ModelRequest[];
+  /** The plan that the prompt `@@script <name>` has the model follow. */
+  script(name: string, steps: readonly string[]): void;
+}
+
+/** A request to the model that offers it tools: one of the agent's own turns. */
+export interface ModelRequest {
+  readonly atMs: number;
+  readonly text: string;
+  /** What came after the model's last words. */
+  readonly news: string;
+}
+
+/** One in which its person has not approved anything yet. */
+export async function makeProject(found: FoundTool, wire: LiveWire): Promise<ToolProject> {
+  const [project] = await makeProjects(found, wire, { names: ["project"], isUntrusted: true });
+  if (project === undefined) throw new Error("no project was made");
+  return project;
+}
+
+/** Several projects of one person, with one model. */
+async function makeProjects(
+  found: FoundTool,
+  wire: LiveWire,
+  { names, isUntrusted = false }: { names: readonly string[]; isUntrusted?: boolean },
+): Promise<ToolProject[]> {
+  const [log, scripts] = [join(wire.folder, "model"), join(wire.folder, "scripts")];
+  mkdirSync(scripts);
+  const projects = names.map((name) => join(wire.folder, name));
+  for (const folder of projects) execFileSync("git", ["init", "--quiet", folder]);
+  const port = await modelOf(found.tool, log, scripts);
+  const home = wire.env["HOME"] ?? "";
+  const env = SCRIPTED[found.tool]({ home, projects, port, isUntrusted });
+  return projects.map((folder) => ({
+    found,
+    folder,
+    env: { ...wire.env, ...env, TERM: "xterm-256color" },
+    requests: () =>
+      readdirSync(log)
+        .sort()
+        .flatMap((name) => requestIn(readFileSync(join(log, name), "utf8"))),
+    script: (name, steps) => writeFileSync(join(scripts, name), `${steps.join("\n")}\n`),
+  }));
+}
+
+/** `deaddrop integrate`, in the project's own files. */
+export async function integrate(
+  { found, folder }: ToolProject,
+  wire: LiveWire,
+  handle: string,
+  ...flags: readonly string[]
+): Promise<void> {
+  const words = [BIN, "integrate", found.tool, "--scope", "project", "--as", handle];
+  const args = [...words, "--wire", wire.dir, ...flags];
+  const { code, stderr } = await start(process.execPath, args, { env: wire.env, cwd: folder })
+    .ended;
+  if (code !== 0) throw new Error(`integrate ${found.tool}: ${stderr}`);
+}
+
+/** None: it is still being written, or asks for a title or the like. */
+function requestIn(file: string): ModelRequest[] {
+  try {
+    const { t: atMs, body } = JSON.parse(file) as { t: number; body: { tools?: unknown[] } | null };
+    if ((body?.tools ?? []).length === 0) return [];
+    const text = JSON.stringify(body);
+    return [{ atMs, text, news: text.split(/"role":"(?:assistant|model)"/u).at(-1) ?? "" }];
+  } catch {
+    return [];
+  }
+}
+
 /** A tool in a terminal of tmux, with a scripted model behind it. */
 export interface ToolTerminal {
-  readonly project: string;
-  /** The bodies of what the model was asked, in order. */
-  requests(): string[];
   type(text: string): Promise<void>;
   key(name: string): void;
   screen(): string;
-  isOpen(): boolean;
   /** Asks it to end, as its person would, and waits for that. */
   quit(): Promise<void>;
   close(): void;
 }
 
-/** A project whose tool has been set up by its person, and not yet joined to the wire. */
-export async function makeProject(tool: CodingTool, wire: LiveWire): Promise<ToolProject> {
-  const project = join(wire.folder, "project");
-  mkdirSync(project);
-  execFileSync("git", ["init", "--quiet", project]);
-  const log = join(wire.folder, "model");
-  const port = await modelOf(tool, log);
-  const env = SCRIPTED[tool]({ home: wire.env["HOME"] ?? "", project, port });
-  return { project, log, env: { ...wire.env, ...env, TERM: "xterm-256color" } };
-}
-
-export interface ToolProject {
-  readonly project: string;
-  readonly log: string;
-  readonly env: NodeJS.ProcessEnv;
-}
-
-/** Opens the tool, and waits until it takes a prompt. */
-export async function openTool(tool: CodingTool, at: ToolProject): Promise<ToolTerminal> {
-  const socket = join(at.project, "..", "tmux");
+/** Opens the tool, answers what it asks, and waits until it takes a prompt. */
+export async function openTool(
+  { found, folder, env }: ToolProject,
+  args = HABITS[found.tool].args,
+): Promise<ToolTerminal> {
+  const { tool, program } = found;
+  const socket = `${folder}.tmux`;
   const tmux = (...args: readonly string[]): string =>
     execFileSync("tmux", ["-S", socket, ...args], {
-      env: { ...at.env, PATH: process.env["PATH"] },
-      cwd: at.project,
+      env: { ...env, PATH: process.env["PATH"] },
+      cwd: folder,
       encoding: "utf8",
       stdio: ["ignore", "pipe", "pipe"],
     });
@@ -93,36 +164,41 @@ export async function openTool(tool: CodingTool, at: ToolProject): Promise<ToolT
       return false;
     }
   };
-  const { args, isReady, quit } = HABITS[tool];
-  tmux("new-session", "-d", "-x", "140", "-y", "45", programOf(tool) ?? tool, ...args);
+  const { asks, isReady, quit } = HABITS[tool];
+  tmux("new-session", "-d", "-x", "140", "-y", "45", program, ...args);
   const screen = (): string => (isOpen() ? tmux("capture-pane", "-p") : "");
+  const key = (name: string): void => void tmux("send-keys", name);
+  if (asks !== undefined) {
+    await until(`${tool} asks its person`, () => asks.screen.test(screen()));
+    for (const each of asks.yes) key(each);
+    // Once more does nothing to an empty prompt.
+    await until("it was answered", () => {
+      key("Enter");
+      return !asks.screen.test(screen());
+    });
+  }
   await until(`${tool} takes a prompt`, () => isReady.test(screen()));
   return {
-    project: at.project,
-    requests: () =>
-      readdirSync(at.log)
-        .sort()
-        .map((name) => readFileSync(join(at.log, name), "utf8")),
     async type(text) {
       tmux("send-keys", "-l", text);
-      const seen = text.split("\n").at(-1)?.slice(-12) ?? "";
-      await until("it was typed", () => screen().includes(seen));
+      await until("it was typed", () => screen().includes(text));
     },
-    key: (name) => void tmux("send-keys", name),
+    key,
     screen,
-    isOpen,
     async quit() {
       tmux("send-keys", "-l", quit);
       await until("the command is typed", () => screen().includes(quit));
       // A list of commands opens while it is typed.
-      for (let tries = 0; isOpen() && tries < 20; tries += 1) {
-        tmux("send-keys", "Enter");
-        await new Promise((resolve) => setTimeout(resolve, 500));
-      }
-      await until(`${tool} has ended`, () => !isOpen());
+      await until(`${tool} has ended`, () => {
+        if (isOpen()) key("Enter");
+        return !isOpen();
+      });
     },
     close() {
-      if (isOpen()) tmux("kill-server");
+      if (!isOpen()) return;
+      // One of the tools outlives its terminal.
+      process.kill(-Number(tmux("list-panes", "-a", "-F", "#{pane_pid}")), "SIGKILL");
+      tmux("kill-server");
     },
   };
 }
@@ -142,15 +218,30 @@ export function filesOf(folder: string, below = ""): Record<string, string> {
 }
 
 /** Processes of ours that speak for this wire, as the system lists them. */
-export function ourProcesses(wire: LiveWire): string[] {
+export function ourProcesses(wire: LiveWire): number[] {
+  return processesOf(wire.dir, / (?:hook|mcp) /u);
+}
+
+/** The ids of processes in whose command line there are both. */
+function processesOf(folder: string, what: RegExp): number[] {
   return readdirSync("/proc")
-    .filter((name) => /^\d+$/u.test(name))
+    .filter((name) => /^\d+$/u.test(name) && Number(name) !== process.pid)
     .flatMap((pid) => {
       try {
-        return [readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ")];
+        const line = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+        return line.includes(folder) && what.test(line) ? [Number(pid)] : [];
       } catch {
         return [];
       }
-    })
-    .filter((line) => line.includes(wire.dir) && / (?:hook|mcp) /u.test(line));
+    });
+}
+
+/** A command of the shell that runs until the test lets it go on. */
+export function gate(folder: string) {
+  const [begun, goOn] = [join(folder, "begun"), join(folder, "go-on")];
+  return {
+    command: `touch ${begun}; until [ -e ${goOn} ]; do sleep 0.2; done; echo slept`,
+    begun: () => existsSync(begun),
+    open: () => writeFileSync(goOn, ""),
+  };
 }

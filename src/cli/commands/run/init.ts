@@ -10,7 +10,8 @@ import { initLocalPair } from "../../../setup/wire/local-pair.ts";
 import type { SetupReport } from "../../../setup/report.ts";
 import { runSteps, type StepReport } from "../../../setup/steps.ts";
 import { findWire, type Cli } from "../../context.ts";
-import { remoteToFill, shareThrough, type RemoteFlags } from "../../transport/sharing-by-remote.ts";
+import { remoteToUse, type GithubFlags } from "../../transport/github-remote.ts";
+import { remoteToFill, shareThrough } from "../../transport/sharing-by-remote.ts";
 import { example } from "../../output/example.ts";
 import { groupFor } from "../../input/group-question.ts";
 import { emit } from "../../output/output.ts";
@@ -28,7 +29,7 @@ import {
 } from "../../output/setup-text.ts";
 import { shellWord } from "../../../wire/quote.ts";
 
-export interface Flags extends PartyFlags, AcceptFlags, RemoteFlags {
+export interface Flags extends PartyFlags, AcceptFlags, GithubFlags {
   layout?: "pairwise" | "outbox";
   group?: string;
   localPair?: boolean;
@@ -52,6 +53,9 @@ export function command(cli: Cli): Command {
     .option("--group <group>", "let agents that are users of one group share it, a log each")
     .option("--remote <url>", "share it with other machines through this git repository")
     .option("--branch <name>", "the branch in it (default: the repository's own)")
+    .option("--github", "make a private repository for it on GitHub, with gh")
+    .option("--peer-github <user>", "the same, and invite that user")
+    .option("--repo-name <name>", "its name (default: a random one)")
     .option("--local-pair", "make all sides on this machine, each pinned TRUSTED by the others")
     .option(
       "--agents-md",
@@ -97,11 +101,16 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
     return;
   }
   const keys = peerKeys(cli, flags, peers);
-  const looked = await remoteToFill(cli, host, flags, wireDir);
+  const { url: remote, would } = remoteToUse(cli, host, flags, { wireDir, handle });
+  const through = { ...(remote === undefined ? {} : { remote }), ...branchOf(flags) };
+  const looked = await remoteToFill(cli, host, through, wireDir);
   const made = [...initWire(host, { ...request, handles: [handle], peerKeys: keys }, agrees)];
   const [own] = made;
   if (looked !== undefined && own !== undefined) {
     made[0] = await shareThrough(cli, host, looked, own);
+  }
+  if (would !== undefined && own !== undefined) {
+    made[0] = { ...own, steps: [...own.steps, { step: would, outcome: "would" }] };
   }
   const reports = withAgentsFile(cli, flags, made);
   emit(cli, flags, reports[0], (paint) =>
@@ -109,7 +118,7 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
       ...passageSection(host, wireDir, request.group),
       [
         "The other side runs (from a clone of the program: ./install.sh in the place of deaddrop)",
-        ...peers.map((peer) => joinCommand(flags.remote ?? wireDir, peer, handle)),
+        ...peers.map((peer) => joinCommand(remote ?? wireDir, peer, handle)),
       ],
       [
         "Then compare six digits with its operator, over a channel that you trust",
@@ -118,6 +127,10 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
       ...reports.flatMap((each) => [policySection(each), runSection(each), helloSection(each)]),
     ]),
   );
+}
+
+function branchOf({ branch }: Flags): { branch?: string } {
+  return branch === undefined ? {} : { branch };
 }
 
 /** All sides on this machine. */
@@ -140,9 +153,9 @@ function initPair(
       hint: "leave out --peer-key",
     });
   }
-  if (flags.remote !== undefined) {
+  if ([flags.remote, flags.github, flags.peerGithub].some((each) => each !== undefined)) {
     throw new DeaddropError("usage", "--local-pair is for one machine", {
-      hint: "leave out --remote",
+      hint: "leave out --remote and --github",
     });
   }
   const reports = withAgentsFile(cli, flags, initLocalPair(host, request, handle, agrees));
