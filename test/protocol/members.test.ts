@@ -227,6 +227,22 @@ describe("a newcomer", () => {
   });
 });
 
+test("one that came back owes nothing from before, and nothing from before is owed to it", () => {
+  const script = new WireScript("outbox", ROSTER);
+  const lines = [
+    script.beat("c", NOON),
+    script.say("a", NOON + seconds(1), { type: "request", to: ["c"] }),
+    script.say("c", NOON + seconds(2), { type: "request", to: ["a"] }),
+    script.beat("c", NOON + minutes(10), { a: { lines: 1 } }),
+    script.say("a", NOON + minutes(11), { type: "request", to: ["c"] }),
+  ];
+  const at = (seq: number) => new Map([["c", { lines: seq, seq, eventId: undefined }]]);
+  const back = { atMs: NOON + minutes(5), logs: at(3) };
+  const left = new Map([["c", [{ atMs: NOON + minutes(1), logs: at(2), back }]]]);
+  expect(owed(folded("a", new Map(), lines))).toHaveLength(3);
+  expect(owed(folded("a", left, lines))).toEqual(["c: request"]);
+});
+
 test("in a pair nothing is beaten for one that left, but for what it wrote before", () => {
   const script = new WireScript("pairwise", ["a", "b"]);
   const beat = script.beat("b_to_a", NOON);

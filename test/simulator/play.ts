@@ -2,7 +2,13 @@ import type { Tier } from "../../src/trust/tiers.ts";
 import type { SceneOptions } from "../support/scenes/scene-folder.ts";
 import { kept } from "./checks/broken.ts";
 import { Copies } from "./checks/copies.ts";
-import { HOSTILE, PLAIN, SEEDS_WITHOUT_CLAIMS, SEEDS_WITHOUT_HOSTS } from "./stage/cast.ts";
+import {
+  haveMembersChange,
+  HOSTILE,
+  PLAIN,
+  SEEDS_WITHOUT_CLAIMS,
+  SEEDS_WITHOUT_HOSTS,
+} from "./stage/cast.ts";
 import { Notary } from "./checks/genuine.ts";
 import { Hostile } from "./stage/hostile.ts";
 import { Inboxes } from "./checks/inboxes.ts";
@@ -20,7 +26,10 @@ export interface Play {
   readonly seed: number;
   readonly luck: Luck;
   readonly stage: Stage;
-  readonly honest: readonly Member[];
+  /** Those who are there: members come and go in some plays. */
+  readonly honest: Member[];
+  /** Who is no member now, and how often it had been let in when it left. */
+  readonly away: Map<string, number>;
   readonly hostile: Hostile | undefined;
   readonly plain: PlainMember | undefined;
   readonly ledger: Ledger;
@@ -39,18 +48,19 @@ export interface Play {
 export function beginPlay(seed: number): Play {
   const luck = new Luck(seed);
   luck.beginStep(-1);
-  const honestNames = NAMES.slice(
-    0,
-    luck.weighted([
-      [60, 2],
-      [32, 3],
-      [8, 4],
-    ]),
-  );
+  const drawn = luck.weighted([
+    [60, 2],
+    [32, 3],
+    [8, 4],
+  ]);
+  const honestNames = NAMES.slice(0, haveMembersChange(seed) ? 4 : drawn);
+  // Of those who may come and go one is not there yet.
+  const newcomers: readonly string[] = haveMembersChange(seed) ? honestNames.slice(-1) : [];
   const hasHosts = seed > SEEDS_WITHOUT_HOSTS;
   // Who writes into a folder by hand would need a clone of what the hosts share.
-  const isHostile = luck.chance(0.35) && !hasHosts;
-  const layout = luck.chance(0.5) ? "outbox" : "pairwise";
+  const isHostile = luck.chance(0.35) && !hasHosts && !haveMembersChange(seed);
+  const isChanging = haveMembersChange(seed);
+  const layout = luck.chance(0.5) || isChanging ? "outbox" : "pairwise";
   const isPlain = layout === "pairwise" && luck.chance(0.5) && !hasHosts;
   const others = [...(isHostile ? [HOSTILE] : []), ...(isPlain ? [PLAIN] : [])];
   const roster = [...honestNames, ...others];
@@ -58,12 +68,14 @@ export function beginPlay(seed: number): Play {
   const tier = luck.pick<Tier>(["TRUSTED", "TRUSTED", "ATTESTED", "VERIFIED", "UNTRUSTED"]);
   const options: SceneOptions = {
     layout,
+    members: roster.filter((handle) => !newcomers.includes(handle)),
     signing: { enforce_signed: true, allow_unsigned_from: unsigned },
     tiers: Object.fromEntries(honestNames.map((handle) => [handle, { [HOSTILE]: tier }])),
     ...(seed > SEEDS_WITHOUT_CLAIMS ? { domains: domainsOf(honestNames) } : {}),
   };
   const stage = new Stage(roster, options, luck, hasHosts ? onHosts(roster, luck) : [roster]);
-  const honest = honestNames.map((handle) => stage.member(handle));
+  const there = honestNames.filter((handle) => !newcomers.includes(handle));
+  const honest = there.map((handle) => stage.member(handle));
   const notary = new Notary(stage.seeds, unsigned);
   const ledger = new Ledger(stage, notary, honestNames);
   const tierOf = (of: string): Tier => (of === HOSTILE ? tier : "TRUSTED");
@@ -83,7 +95,7 @@ export function beginPlay(seed: number): Play {
   const hostile = isHostile ? new Hostile(stage, HOSTILE, tier) : undefined;
   // Beside a hostile writer a damaged log may have to wait for its operator: looked at in the end.
   if (!isHostile) stage.onStart = (member) => ledger.checkOwn(member);
-  const cast = { honest, hostile, plain };
+  const cast = { honest, hostile, plain, away: new Map(newcomers.map((handle) => [handle, 0])) };
   return { seed, luck, stage, ...cast, ledger, inboxes, shared, copies, mostOperations: 0 };
 }
 

@@ -38,7 +38,9 @@ export async function checkDecided(play: Play): Promise<void> {
     for (const proposal of await proposalsOf(play, member)) {
       const { proposal_id: id, status, decided_by: by } = proposal;
       if (isDisputed(play, proposal)) continue;
-      const isStuck = hangs(member, proposal) && !waitsForOneOf(missing, proposal);
+      // Its daemon does not run any more.
+      const isOver = play.away.has(proposal.proposer);
+      const isStuck = !isOver && hangs(member, proposal) && !waitsForOneOf(missing, proposal);
       kept(5, !isStuck, () => `${member.handle}: ${shown(proposal)}`);
       if (status === "open" || status === "void") continue;
       const is = `${status} by ${by?.slice(0, 8) ?? ""}`;

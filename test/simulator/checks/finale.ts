@@ -14,7 +14,9 @@ import {
   type Outcome,
 } from "../../support/scenes/scene-outcome.ts";
 import { Broken, kept } from "./broken.ts";
-import { HOSTILE, PLAIN } from "../stage/cast.ts";
+import { haveMembersChange, HOSTILE, PLAIN } from "../stage/cast.ts";
+import { finishChanges, wireConfig } from "../stage/member-deeds.ts";
+import type { Genuine } from "./genuine.ts";
 import { carryAll } from "./carry-all.ts";
 import { checkRequested } from "./requested.ts";
 import { checkDecided } from "./decided.ts";
@@ -34,7 +36,8 @@ export async function checkFinale(play: Play): Promise<void> {
   for (const member of play.honest) play.ledger.checkOwn(member);
   const known = new Set(play.ledger.all.map(({ id }) => id));
   await carryAll(play);
-  play.inboxes.checkComplete(play.ledger, known);
+  const handles = play.honest.map(({ handle }) => handle);
+  play.inboxes.checkComplete(play.ledger, known, { handles, isLate: lateIn(play) });
   for (const files of play.shared.values()) files.checkMirrors(known);
   for (const member of play.honest) {
     await checkPeers(play, member);
@@ -53,6 +56,17 @@ export async function checkFinale(play: Play): Promise<void> {
   look(play);
 }
 
+/** Whether a line comes after its author's last one before it left, by what the wire says in the end. */
+function lateIn(play: Play): (line: Genuine) => boolean {
+  if (!haveMembersChange(play.seed)) return () => false;
+  const { left } = wireConfig(play);
+  return ({ from, log, seq }) =>
+    (left.get(from) ?? []).some(({ atMs, logs, back }) => {
+      const first = back?.logs.get(log)?.seq ?? (back === undefined ? Infinity : 0);
+      return atMs !== undefined && seq > (logs.get(log)?.seq ?? 0) && seq < first;
+    });
+}
+
 async function settle(play: Play): Promise<void> {
   const { stage } = play;
   for (const { process } of play.honest) process.heal();
@@ -62,6 +76,7 @@ async function settle(play: Play): Promise<void> {
     await stage.pass(MINUTE_MS);
     look(play);
   }
+  if (haveMembersChange(play.seed)) await finishChanges(play);
   // Where clocks differ, lines that are dated ahead are held back for a quarter of an hour first.
   for (let round = 0; round < MOST_HELD_BACK && (await isHeldBack(play)); round += 1) {
     for (const member of play.honest) await stage.start(member);
@@ -141,6 +156,8 @@ function checkRecorded(play: Play, { handle, host }: Member, outcome: Standing):
     const proposal = play.ledger.byId.get(id);
     const parties = [proposal?.from, ...((proposal?.body["required"] ?? []) as string[])];
     if (parties.includes(HOSTILE)) continue;
+    // Nobody who would record it is left.
+    if (!play.honest.some((each) => parties.includes(each.handle))) continue;
     const isRecorded = play.shared.get(host)?.recorded.has(id) === true;
     kept(5, isRecorded, () => `${handle} sees ${id.slice(0, 8)} ratified; it is not recorded`);
   }
@@ -212,7 +229,9 @@ async function checkAudit(play: Play, member: Member, live: Standing): Promise<v
   const { config, tiers, layout, store } = placeOf(member);
   const by = { config, tiers, roster: layout.roster, journal: undefined, self: handle };
   const report = await runAudit(wirePlan(process, WIRE, { from: "pinned", store }, by), verifyHere);
-  const wrong = play.hostile === undefined ? report.violations[0] : undefined;
+  // Who was removed may not have known it yet.
+  const faults = report.violations.filter(({ rule }) => rule !== "left_member");
+  const wrong = play.hostile === undefined ? faults[0] : undefined;
   kept(8, wrong === undefined, () => `audit: ${JSON.stringify(wrong)}`);
   const ids = (list: readonly { id: string }[]): string[] => list.map(({ id }) => id).toSorted();
   const ratified = report.decisions.map(({ proposal_id: id }) => ({ id }));

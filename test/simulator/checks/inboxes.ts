@@ -47,16 +47,25 @@ export class Inboxes {
   }
 
   /** All run and nothing is left to do: every honest line of those `known` is there. */
-  checkComplete(ledger: Ledger, known: ReadonlySet<string>): void {
+  checkComplete(
+    ledger: Ledger,
+    known: ReadonlySet<string>,
+    by: {
+      /** Those who are there. */
+      readonly handles: readonly string[];
+      /** Whether it was written by one that was away. */
+      isLate(line: Genuine): boolean;
+    },
+  ): void {
     this.look();
-    for (const handle of this.#honest) {
+    for (const handle of by.handles) {
       const { delivered } = this.#box(handle);
       const isAhead = this.#datedAhead(handle);
       for (const log of this.#stage.logs) {
         if (log.owner === handle || !this.#honest.includes(log.owner)) continue;
         for (const each of ledger.standing(log.name)) {
           if (!this.#isFor(handle, log.addressee, each) || isAhead(each.id)) continue;
-          if (!known.has(each.id)) continue;
+          if (!known.has(each.id) || by.isLate(each)) continue;
           kept(6, delivered.has(each.id), () => `${handle} was never given ${said(each)}`);
         }
       }

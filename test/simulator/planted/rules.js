@@ -213,4 +213,25 @@ export const RULES_PLANTS = [
     put: "",
     test: "test/transport/copies/log-copy.test.ts",
   },
+  {
+    name: "membership as of now",
+    file: "src/protocol/decisions/required-parties.ts",
+    find: "named.filter((party) => !layout.roster.includes(party));",
+    put: "named.filter((party) => !layout.members.includes(party));",
+    seeds: 60_001,
+  },
+  {
+    name: "lines of one that left count",
+    file: "src/admission/rules/log-checks.ts",
+    find: "if (!isAfterLast(left, message.from, log.name, { line, seq })) return undefined;",
+    put: "if (seq !== undefined || !isAfterLast(left, message.from, log.name, { line, seq })) return undefined;",
+    test: "test/admission/left-member.test.ts",
+  },
+  {
+    name: "a newcomer owes the past",
+    file: "src/protocol/addressing.ts",
+    find: "if (timestampMs < Math.max(sinceMs, memberSinceMs(left, from))) return false;",
+    put: "",
+    test: "test/protocol/members.test.ts",
+  },
 ];

@@ -2,8 +2,14 @@ import type { Agent } from "../../../src/agent/agent.ts";
 import { fromPlain } from "../../../src/wire/json/json.ts";
 import type { Play } from "../play.ts";
 import { closeYear, compress } from "./archive-deeds.ts";
-import { SEEDS_WITHOUT_ARCHIVE, SEEDS_WITHOUT_CLAIMS, SEEDS_WITHOUT_REQUESTS } from "./cast.ts";
+import {
+  haveMembersChange,
+  SEEDS_WITHOUT_ARCHIVE,
+  SEEDS_WITHOUT_CLAIMS,
+  SEEDS_WITHOUT_REQUESTS,
+} from "./cast.ts";
 import { answerClaim, claim, release } from "./claim-deeds.ts";
+import { agreeToChange, applyChange, joinWire, leaveWire, proposeChange } from "./member-deeds.ts";
 import { REQUEST_NAMES } from "./request-deeds.ts";
 import { inThread, others, send, type PlainDraft } from "./sending.ts";
 import type { Member } from "./stage.ts";
@@ -251,6 +257,14 @@ const ARCHIVING: typeof ACTS = [
   [2, compress],
 ];
 
+const CHANGING_MEMBERS: typeof ACTS = [
+  [25, proposeChange],
+  [70, agreeToChange],
+  [50, applyChange],
+  [25, joinWire],
+  [2, leaveWire],
+];
+
 /** What agents do in the play of a seed, and how often each. */
 export function actsOf(seed: number): typeof ACTS {
   return [
@@ -258,5 +272,6 @@ export function actsOf(seed: number): typeof ACTS {
     ...(seed > SEEDS_WITHOUT_REQUESTS ? REQUESTING : []),
     ...(seed > SEEDS_WITHOUT_CLAIMS ? CLAIMING : []),
     ...(seed > SEEDS_WITHOUT_ARCHIVE ? ARCHIVING : []),
+    ...(haveMembersChange(seed) ? CHANGING_MEMBERS : []),
   ];
 }

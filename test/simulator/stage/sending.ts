@@ -21,8 +21,8 @@ export async function send(
   );
 }
 
-export function others(play: Play, who: Member): string[] {
-  return [...play.stage.members.keys()].filter((handle) => handle !== who.handle);
+export function others({ stage, away }: Play, who: Member): string[] {
+  return [...stage.members.keys()].filter((handle) => handle !== who.handle && !away.has(handle));
 }
 
 /** An answer in the thread of another line. */

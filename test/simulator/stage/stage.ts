@@ -2,17 +2,16 @@ import { basename, join } from "node:path";
 import { openAgent, type Agent } from "../../../src/agent/agent.ts";
 import { silentLogger, type World } from "../../../src/agent/session/world.ts";
 import { DeaddropError } from "../../../src/api/errors.ts";
-import { loadPlace } from "../../../src/agent/config/agent-config.ts";
 import { makeQueue, type Queue } from "../../../src/agent/session/queue.ts";
 import { remoteLink } from "../../../src/daemon/transport/open-transport.ts";
 import { makeTicker, type Ticker } from "../../../src/daemon/ticker.ts";
 import { StorageError } from "../../../src/storage/disk/disk.ts";
-import type { AgentPaths, Places } from "../../../src/storage/paths.ts";
+import { agentPaths, type AgentPaths, type Places } from "../../../src/storage/paths.ts";
 import { makeLayout, type Layout, type Log } from "../../../src/wire/layout.ts";
 import { verifySignature, type SignatureCheck } from "../../../src/wire/signature.ts";
 import { Crashed, type MemoryProcess } from "../../support/disk/memory-disk.ts";
 import type { PowerCut } from "../../support/disk/memory-inode.ts";
-import { BEGIN_MS, WIRE, type SceneOptions } from "../../support/scenes/scene-folder.ts";
+import { BEGIN_MS, WIRE, WIRE_ID, type SceneOptions } from "../../support/scenes/scene-folder.ts";
 import { carry, type Carried, type CarriedBy } from "./carried.ts";
 import { makeHosts, type Host, type Whole } from "./hosts.ts";
 import type { Luck } from "./luck.ts";
@@ -105,8 +104,8 @@ export class Stage {
     return this.members.get(handle) as Member;
   }
 
-  paths({ handle, host, places }: Member): AgentPaths {
-    return loadPlace(host.disk.process(), places, { wireDir: WIRE, handle }).paths;
+  paths({ handle, places }: Member): AgentPaths {
+    return agentPaths(places, { wireDir: WIRE, wireKey: WIRE_ID, handle });
   }
 
   /** Where its owner writes it. */
