@@ -3,6 +3,7 @@ import { parse } from "smol-toml";
 import type { Tool } from "../../api/tool-sessions.ts";
 import type { Disk } from "../../storage/disk/disk.ts";
 import { textOf } from "../../setup/project-files.ts";
+import { isHookOf } from "./integration.ts";
 import type { Written } from "./record.ts";
 
 /** What a tool waits for before it runs our part: only its person can give that. */
@@ -66,11 +67,19 @@ function isTrustedByGemini({ disk, home }: Place, folder: string): boolean {
   }
 }
 
+/** It keeps what was reviewed by file, event, and the places of the group and of the hook in it. */
 function isReviewedInCodex({ disk, home, env }: Place, path: string): boolean {
   const config = join(env["CODEX_HOME"] ?? join(home, ".codex"), "config.toml");
   const states = field(field(toml(disk, config), "hooks"), "state");
-  if (typeof states !== "object" || states === null) return false;
-  return Object.keys(states).some((name) => name.startsWith(`${path}:`));
+  return ourHooks(json(disk, path)).every((at) => field(states, `${path}:${at}`) !== undefined);
+}
+
+function ourHooks({ hooks }: Record<string, unknown>): string[] {
+  return Object.entries(hooks ?? {}).flatMap(([event, groups]) => {
+    const name = event.replaceAll(/(?<=[a-z])[A-Z]/gu, "_$&").toLowerCase();
+    const list: unknown[] = Array.isArray(groups) ? groups : [];
+    return list.flatMap((group, at) => (isHookOf("codex", group) ? [`${name}:${at}:0`] : []));
+  });
 }
 
 function field(value: unknown, name: string): unknown {
