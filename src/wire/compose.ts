@@ -1,4 +1,4 @@
-import { exceedsCodePoints } from "./code-points.ts";
+import { exceedsCodePoints } from "./json/code-points.ts";
 import { canonicalText, eventId, lineText } from "./canonical.ts";
 import type { ChainHead } from "./chain.ts";
 import { isHandle } from "./handle.ts";

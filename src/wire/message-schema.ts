@@ -1,4 +1,4 @@
-import { exceedsCodePoints } from "./code-points.ts";
+import { exceedsCodePoints } from "./json/code-points.ts";
 import { isHandle, agentName } from "./handle.ts";
 import { isJsonArray, type JsonObject, type JsonValue } from "./json/json.ts";
 import { MESSAGE_TYPES, typeOf, typeSpelled } from "./kinds.ts";

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import type { AutomaticIncident } from "../../protocol/effects.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 import { appendShared, SHARED_MODE } from "../../storage/files/shared-file.ts";
-import { firstCodePoints } from "../../wire/code-points.ts";
+import { firstCodePoints } from "../../wire/json/code-points.ts";
 import { signFields } from "../../wire/compose.ts";
 import { fromPlain, type JsonObject } from "../../wire/json/json.ts";
 import type { World } from "../session/world.ts";

@@ -1,4 +1,4 @@
-import { firstCodePoints } from "../../wire/code-points.ts";
+import { firstCodePoints } from "../../wire/json/code-points.ts";
 import { isJsonObject, fromPlain, toPlain, type JsonValue } from "../../wire/json/json.ts";
 import { canonicalText, sha256Hex } from "../../wire/canonical.ts";
 import type { Step } from "../plan/plan.ts";

@@ -2,7 +2,7 @@ import type { Client } from "../../api/client.ts";
 import { PLAN_STEP } from "../../protocol/requests/request-line.ts";
 import { sendPrepared } from "../../sending/say-once.ts";
 import { cutSubject } from "../../sending/naming/parent.ts";
-import { firstCodePoints } from "../../wire/code-points.ts";
+import { firstCodePoints } from "../../wire/json/code-points.ts";
 import { canonicalText, sha256Hex } from "../../wire/canonical.ts";
 import type { Draft } from "../../wire/compose.ts";
 import { fromPlain } from "../../wire/json/json.ts";

@@ -1,4 +1,4 @@
-import { firstCodePoints } from "../../wire/code-points.ts";
+import { firstCodePoints } from "../../wire/json/code-points.ts";
 import { sanitise } from "../../wire/quote.ts";
 import { textField } from "../body.ts";
 import { positionSoFar } from "../decisions/party-position.ts";

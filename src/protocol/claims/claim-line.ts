@@ -1,4 +1,4 @@
-import { firstCodePoints } from "../../wire/code-points.ts";
+import { firstCodePoints } from "../../wire/json/code-points.ts";
 import type { JsonValue } from "../../wire/json/json.ts";
 import type { Message } from "../../wire/message.ts";
 import { DAY_MS, HOUR_MS, SECOND_MS } from "../../wire/durations.ts";

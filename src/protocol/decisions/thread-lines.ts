@@ -1,4 +1,4 @@
-import { firstCodePoints } from "../../wire/code-points.ts";
+import { firstCodePoints } from "../../wire/json/code-points.ts";
 import { isChained } from "../../wire/chain.ts";
 import type { Log } from "../../wire/layout.ts";
 import { MAX_KEPT_SUBJECT } from "../bounds.ts";

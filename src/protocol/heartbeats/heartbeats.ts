@@ -1,4 +1,4 @@
-import { firstCodePoints } from "../../wire/code-points.ts";
+import { firstCodePoints } from "../../wire/json/code-points.ts";
 import { saysClosed, saysContinued } from "../../wire/roster/closing.ts";
 import type { Message } from "../../wire/message.ts";
 import { addresseesOf } from "../addressing.ts";

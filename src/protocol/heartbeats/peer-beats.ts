@@ -1,4 +1,4 @@
-import { firstCodePoints } from "../../wire/code-points.ts";
+import { firstCodePoints } from "../../wire/json/code-points.ts";
 import type { JsonValue } from "../../wire/json/json.ts";
 import { parseTimestamp } from "../../wire/timestamp.ts";
 import { countField, textField } from "../body.ts";

@@ -1,4 +1,4 @@
-import { firstCodePoints } from "../../wire/code-points.ts";
+import { firstCodePoints } from "../../wire/json/code-points.ts";
 import { isChained } from "../../wire/chain.ts";
 import { answerLog, type Log } from "../../wire/layout.ts";
 import { addresseesOf } from "../addressing.ts";

@@ -13,7 +13,7 @@ import {
   type Answers,
   type NamedRequest,
 } from "./answering.ts";
-import { firstCodePoints } from "../../wire/code-points.ts";
+import { firstCodePoints } from "../../wire/json/code-points.ts";
 
 /** Threads remembered; beyond, the one untouched for longest goes. */
 const MAX_THREADS = 4_096;

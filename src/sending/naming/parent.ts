@@ -1,7 +1,7 @@
 import type { Client } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import type { ResolvedId } from "../../api/views.ts";
-import { firstCodePoints } from "../../wire/code-points.ts";
+import { firstCodePoints } from "../../wire/json/code-points.ts";
 import { MAX_SUBJECT_CODE_POINTS, MIN_ID_PREFIX } from "../../wire/limits.ts";
 import { sanitise } from "../../framing/sanitise.ts";
 

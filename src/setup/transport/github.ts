@@ -14,7 +14,7 @@ export interface NewRepository {
 
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$/;
 const USER = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})$/;
-const LIMIT_MS = 2 * MINUTE_MS;
+const GITHUB_LIMIT_MS = 2 * MINUTE_MS;
 
 /** The operator's `gh`, found on PATH. It asks nothing, and gets no shell. */
 export function ghIn(env: NodeJS.ProcessEnv): Gh {
@@ -24,7 +24,7 @@ export function ghIn(env: NodeJS.ProcessEnv): Gh {
         env: { ...env, GH_PROMPT_DISABLED: "1", NO_COLOR: "1" },
         encoding: "utf8",
         stdio: ["ignore", "pipe", "pipe"],
-        timeout: LIMIT_MS,
+        timeout: GITHUB_LIMIT_MS,
       }).trim();
     } catch (error) {
       throw ghTrouble(error, args);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { exceedsCodePoints, firstCodePoints } from "../../src/wire/code-points.ts";
+import { exceedsCodePoints, firstCodePoints } from "../../../src/wire/json/code-points.ts";
 
 test.each([
   ["", 0, ""],
