@@ -1,4 +1,5 @@
 import { answerLog, logsBefore, type Layout } from "../../wire/layout.ts";
+import { lineAfter } from "../logs/continued.ts";
 import { firstBeatCovering, isBeatOf, namedRefused } from "../logs/covering-beats.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import { knownLine, type KnownLines } from "../logs/known-lines.ts";
@@ -111,11 +112,13 @@ function placeOf(
   const named = knownLine(names, proposal.log, target);
   if (named !== undefined && named.line < before) return named.isProposal ? "proposal" : "other";
   if (isBeatOf(logs, proposal.log, target, before)) return "other";
-  // All of a closed log comes before the outbox that goes on with it.
+  // All of a closed log comes before the outbox that goes on with it, whose lines are not asked here.
   for (const closed of closedBefore(layout, proposal)) {
     const earlier = knownLine(names, closed, target);
-    if (earlier !== undefined) return earlier.isProposal ? "proposal" : "other";
-    if (isBeatOf(logs, closed, target, Infinity)) return "other";
+    if (earlier !== undefined && earlier.line < lineAfter(0)) {
+      return earlier.isProposal ? "proposal" : "other";
+    }
+    if (isBeatOf(logs, closed, target, lineAfter(0))) return "other";
   }
   return "elsewhere";
 }

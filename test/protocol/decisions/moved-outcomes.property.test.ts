@@ -111,6 +111,32 @@ describe("any talk of a pair that moves", () => {
     ]);
   });
 
+  test("does not take a line that its proposer adds to the outbox later for an older one", () => {
+    const id = "ab".repeat(32);
+    const script = new OutcomeScript("moving", ROSTER, [
+      "a moves",
+      "b moves",
+      "a proposes aP needs=b",
+      "b acks aP",
+      `b agrees ${id}`,
+      "a beats",
+      "a asks aR",
+      "a beats",
+    ]);
+    const own = script.events("a", ({ message }) =>
+      message.subject === "asks aR" ? { message: { ...message, id } } : {},
+    );
+    const isOurs = ({ log }: { log: string }): boolean => log.startsWith("a");
+    const orders = [
+      own,
+      [...own.filter((each) => isOurs(each)), ...own.filter((each) => !isOurs(each))],
+      [...own.filter((each) => !isOurs(each)), ...own.filter((each) => isOurs(each))],
+    ];
+    for (const order of orders) {
+      expect(script.outcomes(script.fold("a", order))).toEqual(["aP open"]);
+    }
+  });
+
   test("ends as it would have ended without the move, where one of them proposes", () => {
     let moved = 0;
     fc.assert(
