@@ -16,7 +16,7 @@ import type { AdmissionContext, LineSource } from "../admission/context.ts";
 import { freshSalt } from "../storage/disk/salt.ts";
 import { newLogAdmission } from "../admission/log-admission.ts";
 import { prepare } from "../admission/prepare.ts";
-import type { Log } from "../wire/layout.ts";
+import { logsBefore, type Layout, type Log } from "../wire/layout.ts";
 import type { UnownedLogs } from "../storage/unowned-logs.ts";
 import type { Message } from "../wire/message.ts";
 import type { VerifyAll } from "../wire/signature.ts";
@@ -146,11 +146,15 @@ function takeDecisions(plan: AuditPlan, state: State, count: Tally): void {
 }
 
 interface Waiting {
+  readonly source: AuditSource;
   readonly lines: AsyncGenerator<Audited>;
   head: Audited;
 }
 
-/** The lines of all sources, each source in its own order, the earliest line first. */
+/**
+ * The lines of all sources, each source in its own order, the earliest line first. An outbox comes after
+ * the closed logs that it goes on with, whatever its author's clock says. Spec 1.6.
+ */
 async function* inOrder(
   plan: AuditPlan,
   logs: Map<string, LogRecord>,
@@ -161,15 +165,29 @@ async function* inOrder(
   for (const source of plan.sources) {
     const lines = linesOfSource(plan, source, { logs, ctx, verifyAll });
     const first = await lines.next();
-    if (first.done !== true) waiting.push({ lines, head: first.value });
+    if (first.done !== true) waiting.push({ source, lines, head: first.value });
   }
-  while (waiting.length > 0) {
-    const next = waiting.reduce((a, b) => (b.head.event.at < a.head.event.at ? b : a));
+  let open = ready(waiting, plan.env.layout);
+  while (open.length > 0) {
+    const next = open.reduce((a, b) => (b.head.event.at < a.head.event.at ? b : a));
     yield next.head;
     const after = await next.lines.next();
-    if (after.done === true) waiting = waiting.filter((each) => each !== next);
-    else next.head = after.value;
+    if (after.done !== true) {
+      next.head = after.value;
+      continue;
+    }
+    waiting = waiting.filter((each) => each !== next);
+    open = ready(waiting, plan.env.layout);
   }
+}
+
+/** The sources that may be read now. */
+function ready(waiting: readonly Waiting[], layout: Layout): readonly Waiting[] {
+  const left = new Set(waiting.map(({ source }) => source.log?.name));
+  return waiting.filter(({ source: { log } }) => {
+    const before = log === undefined ? [] : logsBefore(layout, log);
+    return !before.some(({ name }) => left.has(name));
+  });
 }
 
 /** A line with what our journal noted of it, and how often a key had ended when it was prepared. */

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { loadPlace } from "../../src/agent/config/agent-config.ts";
+import { moveDraft } from "../../src/setup/wire/move-draft.ts";
 import { takeOutboxLayout } from "../../src/setup/wire/move-wire.ts";
+import { readWhole } from "../../src/storage/disk/disk.ts";
 import { ack, entriesOf, note, propose, statusOf } from "../support/scripts/proposal-scene.ts";
 import { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 
@@ -140,4 +142,50 @@ test("no beat names a closed log once it has been read to its end", async () => 
   await wire.agent("forge").markRead("all");
   await wire.pass(20 * MINUTE);
   expect(named().at(-1)).toEqual(["scribe"]);
+});
+
+test("an agent whose pinned configuration is put back from before its move writes nothing until that is taken again", async () => {
+  const wire = new SimulatedWire(["forge", "scribe"], {});
+  await wire.start();
+  const { pinnedConfig } = wire.paths("forge");
+  const before = readWhole(wire.disk.process(), pinnedConfig) ?? new Uint8Array(0);
+  const { subject, body } = moveDraft("scribe");
+  await ack(wire, "scribe", await propose(wire, "forge", ["scribe"], subject, { body }));
+  await wire.pass(2 * MINUTE);
+  await take(wire, "forge", "scribe");
+  const [closed, outbox] = [wire.read("forge_to_scribe.jsonl"), wire.read("outbox/forge.jsonl")];
+  await wire.stop("forge");
+  wire.disk.process().replace(pinnedConfig, before, 0o600);
+  await wire.start("forge");
+  await wire.pass(5 * MINUTE);
+  await expect(wire.send("forge", note(["scribe"], "to the closed log"))).rejects.toThrow(
+    "has moved to it",
+  );
+  expect(wire.read("forge_to_scribe.jsonl")).toBe(closed);
+  const troubles = await wire.agent("forge").view("troubles", undefined);
+  expect(troubles).toContainEqual(
+    expect.objectContaining({ what: "sending", end: "deaddrop layout accept" }),
+  );
+  await take(wire, "forge");
+  await wire.send("forge", note(["scribe"], "in the outbox again"));
+  await wire.pass(2 * MINUTE);
+  expect(wire.read("outbox/forge.jsonl").startsWith(outbox)).toBe(true);
+  expect(await subjects(wire, "scribe")).toContain("in the outbox again");
+  await wire.expectReplayAndAuditEqualLive("scribe");
+});
+
+test("an audit reads an outbox after its closed logs, although its author's clock was set back before the move", async () => {
+  const wire = new SimulatedWire(["forge", "scribe"], {});
+  await wire.start();
+  await wire.pass(90 * MINUTE);
+  const open = await propose(wire, "scribe", ["forge"], "before the move");
+  await ack(wire, "forge", open);
+  await wire.settle();
+  wire.setClock("scribe", -60 * MINUTE);
+  await wire.pass(2 * MINUTE);
+  expect(await statusOf(wire, "scribe", open)).toBe("ratified");
+  await take(wire, "forge", "scribe");
+  await wire.send("scribe", note(["forge"], "dated an hour before"));
+  await wire.pass(20 * MINUTE);
+  await wire.expectReplayAndAuditEqualLive("forge");
 });

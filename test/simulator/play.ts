@@ -5,6 +5,7 @@ import { Copies } from "./checks/copies.ts";
 import {
   haveMembersChange,
   HOSTILE,
+  mayMove,
   PLAIN,
   SEEDS_WITHOUT_CLAIMS,
   SEEDS_WITHOUT_HOSTS,
@@ -58,10 +59,13 @@ export function beginPlay(seed: number): Play {
   const newcomers: readonly string[] = haveMembersChange(seed) ? honestNames.slice(-1) : [];
   const hasHosts = seed > SEEDS_WITHOUT_HOSTS;
   // Who writes into a folder by hand would need a clone of what the hosts share.
-  const isHostile = luck.chance(0.35) && !hasHosts && !haveMembersChange(seed);
   const isChanging = haveMembersChange(seed);
-  const layout = luck.chance(0.5) || isChanging ? "outbox" : "pairwise";
-  const isPlain = layout === "pairwise" && luck.chance(0.5) && !hasHosts;
+  const isMoving = mayMove(seed);
+  const isHostile = luck.chance(0.35) && !hasHosts && !isChanging && !isMoving;
+  const isOutbox = (luck.chance(0.5) || isChanging) && !isMoving;
+  const layout = isOutbox ? "outbox" : "pairwise";
+  // A wire with a member that does not chain cannot move.
+  const isPlain = layout === "pairwise" && luck.chance(0.5) && !hasHosts && !isMoving;
   const others = [...(isHostile ? [HOSTILE] : []), ...(isPlain ? [PLAIN] : [])];
   const roster = [...honestNames, ...others];
   const unsigned = isHostile && luck.chance(0.3) ? [HOSTILE] : [];
@@ -73,7 +77,10 @@ export function beginPlay(seed: number): Play {
     tiers: Object.fromEntries(honestNames.map((handle) => [handle, { [HOSTILE]: tier }])),
     ...(seed > SEEDS_WITHOUT_CLAIMS ? { domains: domainsOf(honestNames) } : {}),
   };
-  const stage = new Stage(roster, options, luck, hasHosts ? onHosts(roster, luck) : [roster]);
+  const stage = new Stage(roster, options, luck, {
+    groups: hasHosts ? onHosts(roster, luck) : [roster],
+    mayMove: isMoving,
+  });
   const there = honestNames.filter((handle) => !newcomers.includes(handle));
   const honest = there.map((handle) => stage.member(handle));
   const notary = new Notary(stage.seeds, unsigned);

@@ -4,6 +4,7 @@ import {
   SEEDS_WITHOUT_HOSTS,
   SEEDS_WITHOUT_LOGS_PUT_BACK,
   SEEDS_WITHOUT_MEMBERS,
+  SEEDS_WITHOUT_MOVES,
   SEEDS_WITHOUT_REQUESTS,
 } from "./stage/cast.ts";
 
@@ -21,6 +22,7 @@ const RANGES: readonly (Record<RangesPlayed, number> & { readonly above: number 
   { above: SEEDS_WITHOUT_REQUESTS, "in-ci": 20, "at-night": 1_000 },
   { above: SEEDS_WITHOUT_CLAIMS, "in-ci": 25, "at-night": 1_000 },
   { above: SEEDS_WITHOUT_ARCHIVE, "in-ci": 20, "at-night": 1_000 },
+  { above: SEEDS_WITHOUT_MOVES, "in-ci": 15, "at-night": 1_000 },
   { above: SEEDS_WITHOUT_MEMBERS, "in-ci": 15, "at-night": 1_000 },
   { above: SEEDS_WITHOUT_HOSTS, "in-ci": 15, "at-night": 300 },
 ];

@@ -11,7 +11,7 @@ const BEATS_AN_HOUR = 3;
 /** Two hosts on a network that is well, after what they have to say of their start. */
 async function idleHosts(): Promise<Stage> {
   const groups = HANDLES.map((handle) => [handle]);
-  const stage = new Stage(HANDLES, {}, new Luck(1), groups);
+  const stage = new Stage(HANDLES, {}, new Luck(1), { groups });
   stage.isCalm = true;
   if (stage.remote !== undefined) stage.remote.isCalm = true;
   for (const handle of HANDLES) await stage.start(stage.member(handle));

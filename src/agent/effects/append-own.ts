@@ -171,7 +171,7 @@ function write(
 ): SendAnswer {
   const { memory, files, recorder, world } = session;
   const { written: unread } = files.own;
-  const closed = ownTrouble(memory);
+  const closed = ownTrouble(session);
   if (closed !== undefined) throw notSent(closed);
   recoverLogs(session);
   const names = items.flatMap(({ logs }) => logs.map(({ name }) => name));

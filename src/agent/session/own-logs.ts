@@ -10,6 +10,7 @@ import { FAR_AHEAD_MS } from "../../wire/timestamp.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import { reportRecovery } from "../intake/trouble/recovery-notices.ts";
 import type { Memory } from "../state/agent-state.ts";
+import { begunOutbox } from "./begun-outbox.ts";
 import { ownLine } from "./environment.ts";
 import type { Session } from "./session.ts";
 import type { Files, World } from "./world.ts";
@@ -20,6 +21,8 @@ const LOG_MODE = 0o640;
 /** The logs that we write. */
 export interface OwnLogs {
   readonly writer: LogWriter;
+  /** Why none of them may take a line, by what is in the wire's folder. */
+  readonly begunOutbox: StorageError | undefined;
   /** Lines that this process has just written and not yet read back: their signatures are ours. */
   readonly written: Set<string>;
   /** Whether a chained line with our signature is one that we wrote. Spec 1.6. */
@@ -51,6 +54,7 @@ export function openOwnLogs(
   const written = new Set<string>();
   return {
     writer,
+    begunOutbox: begunOutbox(world, place, ctx),
     written,
     wroteOurselves: (log, seq, id) => written.has(id) || writer.knows(log, seq, id),
   };

@@ -59,7 +59,7 @@ function closedLogs({
   files,
   memory,
 }: Pick<Session, "place" | "files" | "memory">): TroubleView[] {
-  const all = ownTrouble(memory);
+  const all = ownTrouble({ memory, files });
   if (all !== undefined) return [stopOf(all)];
   return ownLogs(place.layout, place.handle).flatMap(({ name }) => {
     const problem =

@@ -15,6 +15,7 @@ import {
 } from "../../support/scenes/scene-outcome.ts";
 import { Broken, kept } from "./broken.ts";
 import { haveMembersChange, HOSTILE, PLAIN } from "../stage/cast.ts";
+import { finishMove, isHalfWay } from "../stage/layout-deeds.ts";
 import { finishChanges, wireConfig } from "../stage/member-deeds.ts";
 import type { Genuine } from "./genuine.ts";
 import { carryAll } from "./carry-all.ts";
@@ -78,8 +79,10 @@ async function settle(play: Play): Promise<void> {
   }
   if (haveMembersChange(play.seed)) await finishChanges(play);
   // Where clocks differ, lines that are dated ahead are held back for a quarter of an hour first.
-  for (let round = 0; round < MOST_HELD_BACK && (await isHeldBack(play)); round += 1) {
+  const isLeft = async (): Promise<boolean> => isHalfWay(play) || (await isHeldBack(play));
+  for (let round = 0; round < MOST_HELD_BACK && (await isLeft()); round += 1) {
     for (const member of play.honest) await stage.start(member);
+    await finishMove(play);
     await stage.pass(MINUTE_MS);
     look(play);
   }

@@ -91,7 +91,9 @@ export class Inboxes {
     return (id) => skewed.some((line) => line.includes(id));
   }
 
-  #isFor(handle: string, addressee: string | undefined, { type, to }: Genuine): boolean {
+  #isFor(handle: string, addressee: string | undefined, { type, to, body }: Genuine): boolean {
+    // What ends a log and begins an outbox is no mail. Spec 1.6.
+    if (body["closes"] !== undefined || body["continues"] !== undefined) return false;
     if (STATE.has(type) || (addressee ?? handle) !== handle) return false;
     return to.includes("*") || to.includes(handle);
   }
@@ -128,6 +130,9 @@ export class Inboxes {
     const inOrder =
       seq === 0 || seq > last || !this.#honest.includes(from) || this.#wasLost(handle, id);
     kept(6, inOrder, () => `${handle} was given ${said(genuine)} after line ${last} of ${log}`);
+    const { into = "" } = this.#stage.layout.logs.get(log) ?? {};
+    const isBeforeOutbox = !box.lastSeq.has(into) || this.#wasLost(handle, id);
+    kept(6, isBeforeOutbox, () => `${handle} was given ${said(genuine)} after lines of ${into}`);
     kept(
       9,
       from !== handle && allows(this.#tierOf(from, handle), type),

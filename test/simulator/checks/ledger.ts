@@ -119,6 +119,7 @@ export class Ledger {
     this.#bytesAt.set(place, line);
     const head = lines.at(-1);
     if (head !== undefined && genuine.seq <= head.seq) return; // somebody's copy of an old line
+    kept(2, head?.body["closes"] !== log.name, () => `${place} comes after the closing line`);
     // What a power cut has left is fixed when the writer starts.
     const isMended = this.#stage.member(log.owner).running !== undefined;
     if (isMended && !this.#stage.members.has(HOSTILE)) checkChain(place, head, genuine);

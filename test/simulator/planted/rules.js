@@ -214,6 +214,20 @@ export const RULES_PLANTS = [
     test: "test/transport/copies/log-copy.test.ts",
   },
   {
+    name: "an outbox is read beside its closed logs",
+    file: "src/agent/intake/read-log.ts",
+    find: "if (isHeld(session, intake) || isBehindClosing(session, intake)) return NOTHING;",
+    put: "if (isHeld(session, intake)) return NOTHING;",
+    test: "test/scenes/moved-layout.test.ts",
+  },
+  {
+    name: "open matters of a closed log stay in it",
+    file: "src/protocol/core.ts",
+    find: "log: writtenTo(log)",
+    put: "log: log.name",
+    seeds: 50_001,
+  },
+  {
     name: "membership as of now",
     file: "src/protocol/decisions/required-parties.ts",
     find: "named.filter((party) => !layout.roster.includes(party));",

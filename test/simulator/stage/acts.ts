@@ -4,11 +4,13 @@ import type { Play } from "../play.ts";
 import { closeYear, compress } from "./archive-deeds.ts";
 import {
   haveMembersChange,
+  mayMove,
   SEEDS_WITHOUT_ARCHIVE,
   SEEDS_WITHOUT_CLAIMS,
   SEEDS_WITHOUT_REQUESTS,
 } from "./cast.ts";
 import { answerClaim, claim, release } from "./claim-deeds.ts";
+import { agreeToMove, hasMoved, proposeMove, takeMove } from "./layout-deeds.ts";
 import { agreeToChange, applyChange, joinWire, leaveWire, proposeChange } from "./member-deeds.ts";
 import { REQUEST_NAMES } from "./request-deeds.ts";
 import { inThread, others, send, type PlainDraft } from "./sending.ts";
@@ -57,7 +59,8 @@ async function speak(play: Play, who: Member): Promise<void> {
 async function propose(play: Play, who: Member): Promise<void> {
   const { luck, stage } = play;
   const all = others(play, who);
-  const required = stage.layout.kind === "outbox" ? luck.some(all) : [luck.pick(all)];
+  const isOutbox = mayMove(play.seed) ? hasMoved(who) : stage.layout.kind === "outbox";
+  const required = isOutbox ? luck.some(all) : [luck.pick(all)];
   const threads = luck.chance(0.3) ? await proposalsOf(who, play) : [];
   const counter = threads.length > 0 ? luck.pick(threads) : undefined;
   await send(play, who, {
@@ -265,6 +268,12 @@ const CHANGING_MEMBERS: typeof ACTS = [
   [2, leaveWire],
 ];
 
+const MOVING: typeof ACTS = [
+  [10, proposeMove],
+  [40, agreeToMove],
+  [12, takeMove],
+];
+
 /** What agents do in the play of a seed, and how often each. */
 export function actsOf(seed: number): typeof ACTS {
   return [
@@ -272,6 +281,7 @@ export function actsOf(seed: number): typeof ACTS {
     ...(seed > SEEDS_WITHOUT_REQUESTS ? REQUESTING : []),
     ...(seed > SEEDS_WITHOUT_CLAIMS ? CLAIMING : []),
     ...(seed > SEEDS_WITHOUT_ARCHIVE ? ARCHIVING : []),
+    ...(mayMove(seed) ? MOVING : []),
     ...(haveMembersChange(seed) ? CHANGING_MEMBERS : []),
   ];
 }

@@ -10,6 +10,7 @@ export const PLAIN = "python";
  */
 export const SEEDS_WITHOUT_HOSTS = 70_000;
 export const SEEDS_WITHOUT_MEMBERS = 60_000;
+export const SEEDS_WITHOUT_MOVES = 50_000;
 export const SEEDS_WITHOUT_ARCHIVE = 40_000;
 export const SEEDS_WITHOUT_CLAIMS = 30_000;
 export const SEEDS_WITHOUT_REQUESTS = 20_000;
@@ -18,4 +19,9 @@ export const SEEDS_WITHOUT_LOGS_PUT_BACK = 10_000;
 /** In these members come and go; all of them share one folder. */
 export function haveMembersChange(seed: number): boolean {
   return seed > SEEDS_WITHOUT_MEMBERS && seed <= SEEDS_WITHOUT_HOSTS;
+}
+
+/** In these a pairwise wire may move to outboxes. */
+export function mayMove(seed: number): boolean {
+  return seed > SEEDS_WITHOUT_MOVES && seed <= SEEDS_WITHOUT_MEMBERS;
 }

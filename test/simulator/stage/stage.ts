@@ -7,7 +7,7 @@ import { remoteLink } from "../../../src/daemon/transport/open-transport.ts";
 import { makeTicker, type Ticker } from "../../../src/daemon/ticker.ts";
 import { StorageError } from "../../../src/storage/disk/disk.ts";
 import { agentPaths, type AgentPaths, type Places } from "../../../src/storage/paths.ts";
-import { makeLayout, type Layout, type Log } from "../../../src/wire/layout.ts";
+import { makeLayout, pairNames, type Layout, type Log } from "../../../src/wire/layout.ts";
 import { verifySignature, type SignatureCheck } from "../../../src/wire/signature.ts";
 import { Crashed, type MemoryProcess } from "../../support/disk/memory-disk.ts";
 import type { PowerCut } from "../../support/disk/memory-inode.ts";
@@ -76,16 +76,24 @@ export class Stage {
   #fault: Error | undefined;
   readonly #verdicts = new Map<string, boolean>();
 
-  /** `groups`: who shares a host; all, unless said. */
+  /**
+   * @param by.groups who shares a host; all, unless said
+   * @param by.mayMove a pairwise wire may move to outboxes: then it has logs of both kinds
+   */
   constructor(
     roster: readonly string[],
     options: SceneOptions,
     luck: Luck,
-    groups: readonly (readonly string[])[] = [roster],
+    {
+      groups = [roster],
+      mayMove = false,
+    }: { readonly groups?: readonly (readonly string[])[]; readonly mayMove?: boolean } = {},
   ) {
     this.luck = luck;
     this.seeds = new Map(roster.map((handle, at) => [handle, new Uint8Array(32).fill(at + 1)]));
-    this.layout = makeLayout(options.layout ?? "pairwise", roster);
+    this.layout = mayMove
+      ? makeLayout("outbox", roster, undefined, pairNames(roster))
+      : makeLayout(options.layout ?? "pairwise", roster);
     this.logs = [...this.layout.logs.values()];
     const world = { random: luck.random, nowMs: () => this.nowMs };
     this.hosts = makeHosts(roster, groups, { ...world, options, seeds: this.seeds });

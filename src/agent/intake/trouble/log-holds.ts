@@ -60,12 +60,18 @@ function beginRewritten(intake: LogIntake, lines: number): void {
   intake.past.historyTo = 0;
 }
 
-/** Why nothing is written to our own logs now: one was changed, or our key is used elsewhere. */
-export function ownTrouble(memory: Pick<Memory, "inUse" | "intakes">): StorageError | undefined {
+/**
+ * Why nothing is written to our own logs now: one was changed, our key is used elsewhere, or our
+ * configuration is from before our move to an outbox.
+ */
+export function ownTrouble({
+  memory,
+  files,
+}: Pick<Session, "memory" | "files">): StorageError | undefined {
   for (const { status } of memory.intakes.values()) {
     if (status.kind === "damaged") return status.problem;
   }
-  return identityTrouble(memory);
+  return identityTrouble(memory) ?? files.own.begunOutbox;
 }
 
 /** Why nothing is written to that log of ours now: new lines must follow those that are there. */

@@ -3,6 +3,7 @@ import type { LayoutView } from "../../../protocol/logs/layout-change.ts";
 import { DeaddropError } from "../../../api/errors.ts";
 import type { Client } from "../../../api/client.ts";
 import { sanitise } from "../../../framing/sanitise.ts";
+import { moveDraft } from "../../../setup/wire/move-draft.ts";
 import { moveProblems, takeOutboxLayout } from "../../../setup/wire/move-wire.ts";
 import { agentPlace, reloadDaemon, type AgentPlace } from "../../agent-place.ts";
 import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
@@ -82,30 +83,13 @@ async function propose(cli: Cli, flags: GlobalFlags): Promise<void> {
           between.includes(peer) && status !== "open" && status !== "ratified",
       ),
     );
-    if (left.length > 0) await client.ask("send", { drafts: left.map((peer) => draftTo(peer)) });
+    if (left.length > 0) await client.ask("send", { drafts: left.map((peer) => moveDraft(peer)) });
     emit(cli, flags, { proposed_to: left }, () =>
       left.length === 0
         ? "It is proposed to every peer already; `deaddrop layout` shows who has agreed."
         : `proposed to ${left.join(", ")}; each agrees with \`deaddrop accept\``,
     );
   });
-}
-
-function draftTo(peer: string) {
-  return {
-    to: [peer],
-    type: "proposal",
-    subject: "move this wire to layout outbox",
-    body: {
-      action: "layout",
-      layout: "outbox",
-      required: [peer],
-      decision:
-        "Each agent closes the logs of its pairs and goes on in its outbox. Nothing is copied, and " +
-        "the closed logs stay part of the wire. Each operator takes it with `deaddrop layout accept`.",
-    },
-    ackRequired: true,
-  };
 }
 
 async function accept(cli: Cli, flags: AcceptFlags): Promise<void> {
