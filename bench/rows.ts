@@ -11,6 +11,7 @@ import { benchHistory } from "./rows/history.ts";
 import { benchIdle } from "./rows/idle.ts";
 import { benchLiveness } from "./rows/liveness.ts";
 import { benchLoop } from "./rows/loop.ts";
+import { benchMembers } from "./rows/members.ts";
 import { benchMemory } from "./rows/memory.ts";
 import { benchProcessStart } from "./rows/process-start.ts";
 import { benchRestart } from "./rows/restart.ts";
@@ -35,6 +36,7 @@ export const ROWS: ReadonlyMap<string, (plan: Plan) => Promise<Row[]>> = new Map
   ["P17", benchDecisions],
   ["P18", benchLoop],
   ["P19", benchTestCommand],
+  ["P20", benchMembers],
 ]);
 
 /** Run unless some are named: P19 is a command of its own and measured only when it is named. */

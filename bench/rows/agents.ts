@@ -1,7 +1,7 @@
-import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import type { Client } from "../../src/api/client.ts";
 import { amount, type Plan } from "../plan.ts";
 import { rowOf, sum, type Row, type Side } from "../row.ts";
+import { linesIn } from "../stage/lines-in.ts";
 import { cpuMsOf, pause, type Running } from "../stage/processes.ts";
 import { makeWire, peerNames, READER, type Wire } from "../stage/wire.ts";
 import { inTurns } from "../turns.ts";
@@ -13,7 +13,6 @@ const EVERY_MS = 2_000;
 const SENDS_PER_TURN = 5;
 const SETTLE_MS = 2_000;
 const LOOK_MS = 100;
-const BUFFER_BYTES = 65_536;
 
 /** P11: N agents, each sending at a fixed rate: what a delivered line costs, against two agents. */
 export async function benchAgents(plan: Plan): Promise<Row[]> {
@@ -99,16 +98,4 @@ async function costOfLine(
   while (delivered() - linesBefore < lines) await pause(LOOK_MS);
   const cpuMs = (cpu() - cpuBefore) / lines;
   return { value: cpuMs, cpuMs };
-}
-
-function linesIn(path: string): number {
-  if (!existsSync(path)) return 0;
-  const file = openSync(path, "r");
-  const bytes = Buffer.alloc(BUFFER_BYTES);
-  let lines = 0;
-  for (let read = readSync(file, bytes); read > 0; read = readSync(file, bytes)) {
-    for (const byte of bytes.subarray(0, read)) if (byte === 0x0a) lines += 1;
-  }
-  closeSync(file);
-  return lines;
 }

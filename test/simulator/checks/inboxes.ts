@@ -130,8 +130,9 @@ export class Inboxes {
     const inOrder =
       seq === 0 || seq > last || !this.#honest.includes(from) || this.#wasLost(handle, id);
     kept(6, inOrder, () => `${handle} was given ${said(genuine)} after line ${last} of ${log}`);
-    const { into = "" } = this.#stage.layout.logs.get(log) ?? {};
-    const isBeforeOutbox = !box.lastSeq.has(into) || this.#wasLost(handle, id);
+    const into = this.#stage.layout.logs.get(log)?.into;
+    const isAfterOutbox = into !== undefined && box.lastSeq.has(into);
+    const isBeforeOutbox = !isAfterOutbox || this.#wasLost(handle, id);
     kept(6, isBeforeOutbox, () => `${handle} was given ${said(genuine)} after lines of ${into}`);
     kept(
       9,
