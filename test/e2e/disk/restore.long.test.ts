@@ -2,7 +2,9 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
+import type { LayoutView } from "../../../src/protocol/logs/layout-change.ts";
 import { CONDITION_LIMIT_MS } from "../../support/hang-guard.ts";
+import { brokenPlaces } from "../../support/chain-check.ts";
 import { makeWire, removeWires, type LiveWire } from "../../support/processes/live-wire.ts";
 import { BIN, start, until } from "../../support/processes/real-processes.ts";
 
@@ -17,13 +19,31 @@ function secretFile(wire: LiveWire, text = PASSPHRASE): string {
   return path;
 }
 
-async function backUp(wire: LiveWire): Promise<string> {
-  const file = join(wire.folder, "forge.backup.age");
+async function backUp(wire: LiveWire, name = "forge.backup"): Promise<string> {
+  const file = join(wire.folder, `${name}.age`);
   await wire.json("forge", "backup", file, "--passphrase-file", secretFile(wire));
   return file;
 }
 
 const subjects = (wire: LiveWire) => wire.privateLines("scribe", "inbox").map((m) => m.subject);
+
+/** Both agents agree, and both operators take it. */
+async function moveToOutboxes(wire: LiveWire): Promise<void> {
+  const layout = (who: string) => wire.json<LayoutView>(who, "layout");
+  const asked = async () => (await layout("scribe")).pairs[0];
+  await wire.json("forge", "layout", "outbox");
+  await until("scribe knows", async () => (await asked())?.status === "open");
+  await wire.json("scribe", "accept", (await asked())?.proposal_id ?? "");
+  for (const who of ["forge", "scribe"]) {
+    await until(`${who} knows`, async () => (await layout(who)).agreed);
+    await wire.json(who, "layout", "accept", "--yes", "--reason", "a test");
+  }
+  for (const who of ["forge", "scribe"]) {
+    await until(`${who} moved`, async () =>
+      (await layout(who)).closed.every(({ by }) => by !== null),
+    );
+  }
+}
 
 /** The machine of forge is gone: all that was private to it. */
 function lose(wire: LiveWire): void {
@@ -125,6 +145,49 @@ it("refuses while the daemon runs, and without the newer state's loss being acce
   await wire.json("forge", "send", "still one chain");
   await until("scribe has it", () => subjects(wire).includes("still one chain"));
   expectOneChain(wire);
+});
+
+it("a machine whose backup is older than the move to outboxes writes nothing until its operator takes it, and then goes on", async () => {
+  const wire = makeWire({ cadenceSeconds: 1 });
+  let forge = await wire.daemon("forge");
+  await wire.daemon("scribe");
+  await wire.json("forge", "send", "in the log of the pair");
+  await until("it is there", () => subjects(wire).includes("in the log of the pair"));
+  const older = await backUp(wire, "before the move");
+  await moveToOutboxes(wire);
+  await wire.json("forge", "send", "in the outbox");
+  await until("that, too", () => subjects(wire).includes("in the outbox"));
+  const newer = await backUp(wire, "after the move");
+  await wire.json("forge", "send", "after both backups");
+  await until("all of it", () => subjects(wire).includes("after both backups"));
+  for (const [file, takesLayout] of [
+    [older, true],
+    [newer, false],
+  ] as const) {
+    expect((await forge.stop()).code).toBe(0);
+    lose(wire);
+    const closed = wire.lines(LOG).length;
+    await wire.json("forge", "restore", file, "--passphrase-file", secretFile(wire));
+    forge = await wire.daemon("forge");
+    if (takesLayout) {
+      const refused = await wire.run("forge", "send", "to the closed log");
+      expect([refused.code, refused.stderr]).toEqual([6, expect.stringContaining("has moved")]);
+      expect(refused.stderr).toContain("deaddrop layout accept");
+      await wire.json("forge", "layout", "accept", "--yes", "--reason", "a test");
+    }
+    const subject = `after ${file}`;
+    await wire.json("forge", "send", subject);
+    await until("scribe has it", () => subjects(wire).includes(subject));
+    expect(wire.lines(LOG)).toHaveLength(closed);
+    expect(brokenPlaces(wire, "forge", "forge", "outbox/forge.jsonl")).toEqual([]);
+  }
+  expect(new Set(subjects(wire)).size).toBe(subjects(wire).length);
+  expect(await wire.json("scribe", "peers")).toMatchObject([{ handle: "forge", held: false }]);
+  for (const who of ["forge", "scribe"]) {
+    expect(await wire.json<{ violations: unknown[] }>(who, "audit")).toMatchObject({
+      violations: [],
+    });
+  }
 });
 
 function need(program: string, skip: (reason: string) => void): void {
