@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { runAudit } from "../../src/audit/audit.ts";
 import { wirePlan } from "../../src/audit/plan.ts";
 import { loadPlace } from "../../src/agent/config/agent-config.ts";
+import { moveDraft } from "../../src/setup/wire/move-draft.ts";
 import {
   accept,
   leave,
@@ -21,6 +22,7 @@ import {
 } from "../support/scripts/proposal-scene.ts";
 import { checkedScenes } from "../support/scenes/scene-checks.ts";
 import type { SimulatedWire } from "../support/scenes/simulated-wire.ts";
+import { take } from "../support/scenes/taking-outboxes.ts";
 import { verifyHere } from "../support/verify-here.ts";
 
 const scene = checkedScenes("replay and audit");
@@ -38,12 +40,17 @@ interface Said {
 async function agreed(make = scene): Promise<{ wire: SimulatedWire; said: Said }> {
   const wire = make(EVERYBODY, { layout: "outbox", members: MEMBERS });
   await wire.start(...MEMBERS);
-  const ratified = await propose(wire, "forge", ["scribe", "mason"], "Use tabs");
+  return { wire, said: await agreedIn(wire, ["scribe", "mason"]) };
+}
+
+/** `wire`: where its members agree on something that forge proposes to these, and mason talks. */
+async function agreedIn(wire: SimulatedWire, sides: readonly string[]): Promise<Said> {
+  const ratified = await propose(wire, "forge", sides, "Use tabs");
   const noted = await wire.send("mason", note(["*"], "I have looked"));
   await wire.pass(5 * SECOND);
-  for (const member of ["scribe", "mason"]) await ack(wire, member, ratified);
+  for (const member of sides) await ack(wire, member, ratified);
   await wire.pass(2 * MINUTE);
-  return { wire, said: { ratified, note: noted } };
+  return { ratified, note: noted };
 }
 
 /** What an agent is told of the past. */
@@ -77,6 +84,11 @@ async function past(wire: SimulatedWire, who: string, said: Said): Promise<objec
     audited: report.decisions.filter(({ proposal_id: id }) => id === said.ratified),
     violations: report.violations,
   };
+}
+
+async function moveProposed(wire: SimulatedWire): Promise<string> {
+  const { subject, body } = moveDraft("scribe");
+  return propose(wire, "forge", ["scribe"], subject, { body });
 }
 
 async function joins(wire: SimulatedWire, newcomer: string): Promise<void> {
@@ -129,6 +141,34 @@ test("the same after the operators say that a member is gone", async () => {
   }
   const peers = await wire.agent("forge").view("peers", undefined);
   expect(peers.map(({ handle }) => handle)).toEqual(["scribe", "quill"]);
+});
+
+test("one leaves a wire of pairs, the others move to outboxes, and one joins: the past is as it was", async () => {
+  const wire = scene(EVERYBODY, { layout: "pairwise", members: MEMBERS });
+  await wire.start(...MEMBERS);
+  const said = await agreedIn(wire, ["mason"]);
+  const before = await past(wire, "forge", said);
+  expect(before).toMatchObject({ violations: [], proposal: { status: "ratified" } });
+  await leave(wire, "mason");
+  for (const member of ["forge", "scribe"]) await accept(wire, member);
+  expect(await past(wire, "forge", said)).toEqual(before);
+  await ack(wire, "scribe", await moveProposed(wire));
+  await wire.pass(2 * MINUTE);
+  await take(wire, "forge", "scribe");
+  await wire.pass(2 * MINUTE);
+  for (const member of ["forge", "scribe"]) expect(await past(wire, member, said)).toEqual(before);
+  await letIn(wire, "forge", ["scribe"], "quill");
+  for (const member of ["forge", "scribe"]) await accept(wire, member);
+  await joins(wire, "quill");
+  for (const member of ["forge", "scribe", "quill"]) {
+    expect(await past(wire, member, said)).toEqual(before);
+    await wire.expectReplayEqualsLive(member);
+    expect(await past(wire, member, said)).toEqual(before);
+  }
+  await wire.send("quill", note(["*"], "hello"));
+  for (const member of ["forge", "scribe"]) {
+    expect(await subjectsOf(wire, member)).toContain("quill: hello");
+  }
 });
 
 test("what a member writes after its removal is refused and kept, and nobody is held", async () => {

@@ -1,22 +1,11 @@
 import { expect, test } from "vitest";
-import { loadPlace } from "../../src/agent/config/agent-config.ts";
 import { moveDraft } from "../../src/setup/wire/move-draft.ts";
-import { takeOutboxLayout } from "../../src/setup/wire/move-wire.ts";
 import { readWhole } from "../../src/storage/disk/disk.ts";
 import { ack, entriesOf, note, propose, statusOf } from "../support/scripts/proposal-scene.ts";
 import { SimulatedWire } from "../support/scenes/simulated-wire.ts";
+import { take } from "../support/scenes/taking-outboxes.ts";
 
 const MINUTE = 60_000;
-
-async function take(wire: SimulatedWire, ...handles: readonly string[]): Promise<void> {
-  for (const handle of handles) {
-    const process = wire.disk.process();
-    const place = loadPlace(process, wire.placesOf(handle), { wireDir: wire.wirePath, handle });
-    expect(takeOutboxLayout(process, place)).toEqual([]);
-    if (wire.isUp(handle)) await wire.agent(handle).reload();
-  }
-  await wire.settle();
-}
 
 const waits = async (wire: SimulatedWire, who: string, peer: string) =>
   (await wire.agent(who).view("peers", undefined))
