@@ -83,8 +83,7 @@ export function doable(
 
 /** Whether that log of ours takes lines now. */
 export function isOpen(session: Pick<Session, "memory" | "files">, log: string): boolean {
-  if (ownTrouble(session) !== undefined || troubleOf(session, log) !== undefined)
-    return false;
+  if (ownTrouble(session) !== undefined || troubleOf(session, log) !== undefined) return false;
   // What nobody waits for is decided again later; it does not queue up. Spec 4.1, Storage trouble.
   return session.files.own.writer.stuck(log) === undefined;
 }

@@ -154,7 +154,7 @@ describe("the commands of a step", () => {
     mkdirSync(join(folder, "docs"));
     writeFileSync(join(folder, "docs", "a.md"), "words");
     symlinkSync("/etc/passwd", join(folder, "docs", "link"));
-    const paths = ["docs/a.md", "../x", "/etc/passwd", "docs/link", "docs", "none"];
+    const paths = ["docs/a.md", "../nothing here", "/etc/passwd", "docs/link", "docs", "none"];
     const { artifacts } = await doCommands(
       paths.map((path) => `Read: ${path}`),
       true,
@@ -162,7 +162,7 @@ describe("the commands of a step", () => {
     );
     expect(artifacts.map(({ log }) => log)).toEqual([
       "docs/a.md:\nwords",
-      "../x: not read: missing",
+      "../nothing here: not read: missing",
       "/etc/passwd: not read, it is not in the working folder",
       "docs/link: not read, it is not in the working folder",
       "docs: not read: not_a_file",
