@@ -133,7 +133,7 @@ export function gapViolations(log: LogRecord): Violation[] {
     rule: "log_gap",
     log: log.name,
     line: null,
-    event_id: before,
+    event_id: before ?? null,
     detail:
       from === to
         ? `line ${from} of the chain is missing`

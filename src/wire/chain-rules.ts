@@ -54,7 +54,7 @@ function judgeFiller(chain: Readonly<ChainState>, line: ChainLine, seq: number):
   if (seq === gap.from && line.prev !== gap.after) {
     return fork(`line ${seq} does not follow line ${seq - 1}`);
   }
-  if (seq === gap.to && line.id !== gap.before) {
+  if (seq === gap.to && gap.before !== undefined && line.id !== gap.before) {
     return fork(`line ${seq + 1} does not follow line ${seq}`);
   }
   if (chain.gaps.length >= MAX_OPEN_GAPS && seq > gap.from && seq < gap.to) {

@@ -13,8 +13,8 @@ export interface ChainGap {
   readonly to: number;
   /** Id of line `from − 1`; undefined at the beginning of the log. */
   readonly after: string | undefined;
-  /** Id that line `to` must have: the `prev` of line `to + 1`. */
-  readonly before: string;
+  /** Id that line `to` must have: the `prev` of line `to + 1`. Undefined where nothing says it. */
+  readonly before: string | undefined;
 }
 
 /** What is remembered of the chain of one log: plain data, updated by `advance`. */

@@ -64,6 +64,25 @@ test("after the return the chain goes on from its first line, without a gap", ()
   ]);
 });
 
+test("what was written away is not missing, and what was written before it is, until it comes", () => {
+  const lines = chain(6);
+  const [, second, third] = lines as [Fields, Fields, Fields];
+  const absences = left(3, 6);
+  const log = freshLog();
+  const ctx = context({ left: absences });
+  for (const line of lines.filter((each) => each !== second && each !== third)) {
+    judge(line, log, ctx);
+  }
+  expect(log.chain.gaps).toEqual([
+    { from: 2, to: 3, after: lines[0]?.["event_id"], before: undefined },
+  ]);
+  expect([second, third].map((line) => short(judge(line, log, ctx)))).toEqual([
+    "accepted",
+    "accepted",
+  ]);
+  expect(log.chain).toEqual({ head: { seq: 6, id: lines[5]?.["event_id"] }, gaps: [] });
+});
+
 test("a line that the journal noted as accepted stays so, live and in an audit", () => {
   const [first, second] = chain(2) as [Fields, Fields];
   for (const mode of ["recall", "audit"] as const) {

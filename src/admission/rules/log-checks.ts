@@ -1,16 +1,16 @@
 import {
-  emptyChain,
   isChained,
   isOfAnotherWire,
   type ChainState,
   type ChainVerdict,
 } from "../../wire/chain.ts";
-import { isAfterLast, isFirstAfterReturn, NOBODY_LEFT } from "../../wire/roster/members.ts";
+import { isAfterLast, NOBODY_LEFT } from "../../wire/roster/members.ts";
 import { judgeLine } from "../../wire/chain-rules.ts";
 import type { AdmittedMessage } from "../admitted-message.ts";
 import type { AdmissionContext } from "../context.ts";
 import type { Statement } from "./content-rules.ts";
 import type { LogAdmission } from "../log-admission.ts";
+import { chainAfterReturn } from "./returned-chain.ts";
 import { chainAfterRevoked } from "./revoked-chain.ts";
 import { isStrayCopy } from "./stray-copy.ts";
 
@@ -41,26 +41,15 @@ export function lineInLog(
   isShown: boolean,
 ): LineInLog {
   const { receivedAtMs, line = 0 } = received;
-  const isReturn = isReturning(message, log, ctx);
-  const chain = isReturn
-    ? emptyChain()
-    : chainAfterRevoked(log.chain, log.name, message, ctx.store);
+  const { left = NOBODY_LEFT, store } = ctx;
+  const returned = chainAfterReturn(log.chain, log.name, message, left);
+  const chain = chainAfterRevoked(returned, log.name, message, store);
   // The lines before it are in the log and were refused for want of a pin: none is missing.
   const isLate = isChained(message) && line >= message.seq;
-  const mayBeginLate = log.mayBeginLate || isReturn || isLate;
+  const mayBeginLate = log.mayBeginLate || isLate;
   const isKnown = isShown && isChained(message) && !isFree(chain, message.seq, mayBeginLate);
   const verdict = judgeLine(chain, message, isKnown);
   return { message, log, line, ctx, receivedAtMs, isShown, chain, mayBeginLate, verdict };
-}
-
-/** What its author wrote while it was away is refused for good: the chain begins again behind it. */
-function isReturning(
-  message: AdmittedMessage,
-  { name, chain: { head } }: LogAdmission,
-  { left = NOBODY_LEFT }: AdmissionContext,
-): boolean {
-  if (!isChained(message) || (head?.seq ?? 0) >= message.seq) return false;
-  return isFirstAfterReturn(left, message.from, name, message.seq);
 }
 
 /** The same line after the operator's decision that its log goes on from the next line. */

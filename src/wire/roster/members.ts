@@ -90,14 +90,14 @@ function isBefore({ line, seq }: LinePlace, first: LogPlace): boolean {
   return seq === undefined || first.seq === undefined ? line < first.lines : seq < first.seq;
 }
 
-/** Whether a chained line is the first one after a return: its log goes on from there. */
-export function isFirstAfterReturn(
+/** The absence behind which a chained line is the first one; undefined where it follows on none. */
+export function absenceBefore(
   left: Absences,
   owner: string,
   log: string,
   seq: number,
-): boolean {
-  return left.get(owner)?.some(({ back }) => back?.logs.get(log)?.seq === seq) === true;
+): Absence | undefined {
+  return left.get(owner)?.find(({ back }) => back?.logs.get(log)?.seq === seq);
 }
 
 /** The line of that log with which its author's present membership begins; 1 where nothing says so. */
