@@ -8,6 +8,7 @@ import { beginPlay, look, ringOnce, type Play } from "./play.ts";
 import { CLAIM_MISCHIEF } from "./stage/claim-deeds.ts";
 import { SEEDS_WITHOUT_CLAIMS, SEEDS_WITHOUT_REQUESTS } from "./stage/cast.ts";
 import { REQUEST_DEEDS, REQUEST_MISCHIEF } from "./stage/request-deeds.ts";
+import { others } from "./stage/sending.ts";
 import { comeBack, troublesOf } from "./stage/troubles.ts";
 
 export interface Run {
@@ -100,6 +101,7 @@ async function oneStep(play: Play): Promise<string> {
     [plain === undefined ? 0 : 10, "plain deed"],
   ]);
   const who = luck.pick(play.honest);
+  if (what === "act" && others(play, who).length === 0) return `${who.handle} is alone`;
   if (what === "act") {
     const act = luck.weighted(actsOf(play.seed));
     await act(play, who);

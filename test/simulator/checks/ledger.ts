@@ -65,6 +65,13 @@ export class Ledger {
     return this.#readings.flatMap(({ lines }) => lines);
   }
 
+  /** Whether a log lacks lines that it had: an older copy of it was put back, and its author has not restored it. */
+  get isBehind(): boolean {
+    this.look();
+    const ids = new Set(this.all.map(({ id }) => id));
+    return [...this.byId.keys()].some((id) => !ids.has(id));
+  }
+
   /** After every step: what is new in the logs. */
   look(): void {
     for (const reading of this.#readings) {

@@ -232,7 +232,7 @@ export const RULES_PLANTS = [
     file: "src/protocol/decisions/required-parties.ts",
     find: "named.filter((party) => !layout.roster.includes(party));",
     put: "named.filter((party) => !layout.members.includes(party));",
-    seeds: 60_001,
+    seeds: 60_005,
   },
   {
     name: "lines of one that left count",
