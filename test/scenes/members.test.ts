@@ -171,6 +171,30 @@ test("one leaves a wire of pairs, the others move to outboxes, and one joins: th
   }
 });
 
+test("what one that came back wrote before an operator accepted that is read again when he does", async () => {
+  const { wire } = await agreed();
+  await leave(wire, "mason");
+  for (const member of ["forge", "scribe"]) await accept(wire, member);
+  await letIn(wire, "forge", ["scribe"], "mason");
+  await accept(wire, "forge");
+  await joins(wire, "mason");
+  const asked = await wire.send("mason", {
+    ...note(["scribe"], "I am back"),
+    ackRequired: true,
+  });
+  await wire.pass(2 * MINUTE);
+  expect(await subjectsOf(wire, "scribe")).not.toContain("mason: I am back");
+  expect(await causesOf(wire, "scribe")).toContain("left_member");
+  await accept(wire, "scribe");
+  await wire.pass(2 * MINUTE);
+  expect((await subjectsOf(wire, "scribe")).filter((each) => each === "mason: I am back")).toEqual([
+    "mason: I am back",
+  ]);
+  const owed = await wire.agent("scribe").view("pending", undefined);
+  expect(owed.map(({ event_id: id }) => id)).toEqual([asked]);
+  for (const member of ["forge", "scribe", "mason"]) await wire.expectReplayEqualsLive(member);
+});
+
 test("what a member writes after its removal is refused and kept, and nobody is held", async () => {
   const { wire } = await agreed(hostile);
   await putOut(wire, "forge", ["scribe"], "mason");

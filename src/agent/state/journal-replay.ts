@@ -8,6 +8,8 @@ import { cursorAt } from "../../storage/files/tail.ts";
 import { recall } from "../../admission/authenticate.ts";
 import type { RecalledMessage } from "../../admission/admitted-message.ts";
 import { judge } from "../../admission/judge.ts";
+import { isChained } from "../../wire/chain.ts";
+import { isAfterLast } from "../../wire/roster/members.ts";
 import { contextOf } from "../session/environment.ts";
 import type { JournalEntry, LineEntry } from "./journal-entries.ts";
 import { openLineReader, type LineReader } from "./log-reader.ts";
@@ -96,6 +98,7 @@ function replayEntry(replay: Replay, progress: Progress, entry: JournalEntry): v
       // An outbox whose closed log lacks lines is folded when those are back.
       const isBroken = broken.has(entry.log) || awaitedBefore(replay.memory, intake).length > 0;
       const event = isBroken ? undefined : eventOf(replay, progress, intake, entry);
+      if (event === "read again") return;
       if (event !== undefined) {
         foldRestored(replay, entry);
         replay.fold(event);
@@ -114,6 +117,7 @@ function replayEntry(replay: Replay, progress: Progress, entry: JournalEntry): v
       // Of one that was noted twice, the first may be folded already, or be awaited.
       const { id } = entry;
       if (id === undefined || entry.verdict === "duplicate") return;
+      if (countsNoMore(replay, entry, intake.log.owner)) return;
       // Its place is not noted: a log that lacks lines costs the memory for all of its ids.
       intake.admission.seen.unsettle();
       if (intake.admission.seen.has({ id })) return;
@@ -137,13 +141,16 @@ function foldRestored({ memory, fold }: Replay, { log, line, first = line, at }:
   }
 }
 
-/** Undefined when the log lacks the line now. */
+/**
+ * Undefined when the log lacks the line now. A line that was refused before our operator knew of its
+ * author's return is read again: what was noted of it then counts no more. Spec 1.1.
+ */
 function eventOf(
   replay: Replay,
   progress: Progress,
   intake: LogIntake,
   entry: LineEntry,
-): CoreEvent | undefined {
+): CoreEvent | "read again" | undefined {
   const { log, line, at, verdict, reason, first, count } = entry;
   const live = entry.old !== true;
   const taken = { verdict, at, live, message: undefined, reason, afterGap: entry.gap === true };
@@ -153,6 +160,7 @@ function eventOf(
   const noted = notedLine(replay, progress, entry);
   if (noted === undefined) return undefined;
   const { bytes, message } = noted;
+  if (countsNoMore(replay, entry, message.from, message)) return "read again";
   const reading = { mode: "recall", receivedAtMs: at, line, noted: { reason } } as const;
   judge({ ok: true, message }, intake.admission, contextOf(replay.place), reading);
   intake.past.lastAt = at;
@@ -160,6 +168,22 @@ function eventOf(
   // As it was folded then: it may have been read while the log lacked it.
   const read = intake.awaited.get(message.id)?.read;
   return lineEvent({ log, line, own, read }, { ...taken, message }, bytes);
+}
+
+/**
+ * Whether a line was refused before our operator knew of its author's return.
+ *
+ * @param message undefined where the log lacks it now: then its place in the log decides
+ */
+function countsNoMore(
+  { place }: Replay,
+  { log, line, reason }: LineEntry,
+  author: string,
+  message?: RecalledMessage,
+): boolean {
+  if (reason !== "left_member") return false;
+  const seq = message !== undefined && isChained(message) ? message.seq : undefined;
+  return !isAfterLast(place.layout.left, author, log, { line, seq });
 }
 
 /**

@@ -235,6 +235,20 @@ export const RULES_PLANTS = [
     seeds: 60_005,
   },
   {
+    name: "what was refused while one was away stays refused",
+    file: "src/agent/state/journal-replay.ts",
+    find: 'if (countsNoMore(replay, entry, message.from, message)) return "read again";',
+    put: "",
+    test: "test/scenes/members.test.ts",
+  },
+  {
+    name: "a chain begins again with a return",
+    file: "src/admission/rules/returned-chain.ts",
+    find: "return { head: { seq: seq - 1, id: prev }, gaps: [...gaps, ...missing] };",
+    put: "return { head: undefined, gaps: missing };",
+    test: "test/admission/left-member.test.ts",
+  },
+  {
     name: "lines of one that left count",
     file: "src/admission/rules/log-checks.ts",
     find: "if (!isAfterLast(left, message.from, log.name, { line, seq })) return undefined;",
