@@ -98,6 +98,12 @@ describe("a tree", () => {
       (at: string) => truncateSync(at, 257 << 20),
       "larger than 256 MiB",
     ],
+    [
+      "100 MB in a file that no wire has",
+      "model.bin",
+      (at: string) => (writeFileSync(at, ""), truncateSync(at, 100_000_000)),
+      "no file of a wire",
+    ],
   ])("with %s", async (_what, path, put, named) => {
     scene.tamper((clone) => {
       mkdirSync(join(clone, path, ".."), { recursive: true });
@@ -231,6 +237,21 @@ describe("a log of ours in the remote", () => {
     expect(scene.inRemote(FORGE)).toBe("f1\nf3\n");
   });
 
+  it("that is gone from the tree, with all that is beside it, is there again", async () => {
+    forge.append(FORGE, "f2\n");
+    await forge.turn();
+    scene.tamper((clone) => {
+      for (const name of readdirSync(clone)) {
+        if (name !== ".git") rmSync(join(clone, name), { recursive: true });
+      }
+    });
+    await forge.turn();
+    await scribe.turn();
+    expect(scene.inRemote(FORGE)).toBe("f1\nf2\n");
+    expect(scene.inRemote(SCRIBE)).toBe("s1\n");
+    await othersAreServed();
+  });
+
   it("that was cut is made whole again", async () => {
     forge.append(FORGE, "f2\n");
     await forge.turn();
@@ -238,6 +259,13 @@ describe("a log of ours in the remote", () => {
     await forge.turn();
     expect(scene.inRemote(FORGE)).toBe("f1\nf2\n");
   });
+});
+
+it("a line of 100 MB without an end is not taken, and what the peer writes later is", async () => {
+  scene.tamper((clone) => writeFileSync(join(clone, SCRIBE), `s1\n${"x".repeat(100_000_000)}`));
+  await forge.turn();
+  expect(forge.read(SCRIBE)).toBe("s1\n");
+  await othersAreServed();
 });
 
 it("the log of a peer that forks shows both of its sides here", async () => {
