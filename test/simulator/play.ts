@@ -2,6 +2,7 @@ import type { Tier } from "../../src/trust/tiers.ts";
 import type { SceneOptions } from "../support/scenes/scene-folder.ts";
 import { kept } from "./checks/broken.ts";
 import { Copies } from "./checks/copies.ts";
+import { Deadlines } from "./checks/deadlines.ts";
 import {
   haveMembersChange,
   HOSTILE,
@@ -38,6 +39,7 @@ export interface Play {
   /** For each host. */
   readonly shared: ReadonlyMap<Host, SharedFiles>;
   readonly copies: Copies;
+  readonly deadlines: Deadlines;
   /** The most storage operations that one round of a daemon has taken. */
   mostOperations: number;
 }
@@ -92,10 +94,12 @@ export function beginPlay(seed: number): Play {
     stage.hosts.map((host) => [host, new SharedFiles(host, stage, witnesses)] as const),
   );
   const copies = new Copies(stage, notary);
+  const deadlines = new Deadlines(stage);
   if (hasHosts) {
     stage.onRing = () => {
       ledger.look();
       copies.look(ledger);
+      deadlines.look(ledger);
     };
   }
   const plain = isPlain ? new PlainMember(stage) : undefined;
@@ -103,7 +107,8 @@ export function beginPlay(seed: number): Play {
   // Beside a hostile writer a damaged log may have to wait for its operator: looked at in the end.
   if (!isHostile) stage.onStart = (member) => ledger.checkOwn(member);
   const cast = { honest, hostile, plain, away: new Map(newcomers.map((handle) => [handle, 0])) };
-  return { seed, luck, stage, ...cast, ledger, inboxes, shared, copies, mostOperations: 0 };
+  const checks = { ledger, inboxes, shared, copies, deadlines };
+  return { seed, luck, stage, ...cast, ...checks, mostOperations: 0 };
 }
 
 /** Two hosts or three, with somebody on each. */
@@ -124,6 +129,7 @@ export function look(play: Play): void {
   for (const files of play.shared.values()) files.look();
   play.inboxes.look();
   play.copies.look(play.ledger);
+  play.deadlines.look(play.ledger);
 }
 
 /** One round may take so many storage operations, whoever writes whatever. */

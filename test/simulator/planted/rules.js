@@ -207,6 +207,13 @@ export const RULES_PLANTS = [
     seeds: 70_001,
   },
   {
+    name: "taken back by what was fetched before",
+    file: "src/protocol/decisions/proposal-deadlines.ts",
+    find: "env.reading.caughtUp(log, overdue.time.endsMs)",
+    put: "env.reading.caughtUp(log, -Infinity)",
+    seeds: 70_001,
+  },
+  {
     name: "a line of the remote that is here already is appended",
     file: "src/transport/copies/log-copy.ts",
     find: "if (known.has(hash)) continue;",
