@@ -40,7 +40,7 @@ import { applyAgreed } from "./effects/members/apply-agreed.ts";
 import { publishState } from "./effects/published-state.ts";
 import { makeRounds, readBack, type Rounds } from "./effects/rounds.ts";
 import { contextOf, ownLine } from "./session/environment.ts";
-import { syncOwnLogs } from "./session/own-logs.ts";
+import { isWholeLog, syncOwnLogs } from "./session/own-logs.ts";
 import { holdOwn } from "./intake/trouble/foreign-signature.ts";
 import { fastestCadence } from "../protocol/heartbeats/beat-timers.ts";
 import { isPassing } from "./state/storage-troubles.ts";
@@ -75,6 +75,8 @@ export interface AgentRounds {
   cadenceMs(): number;
   /** Whether that line is signed by us and belongs into that log of ours. */
   isOurLine(log: string, line: Uint8Array): boolean;
+  /** Whether that log of ours is as we wrote it: a power cut may have left less of it, until it is restored. */
+  isWholeLog(log: string): boolean;
   /** A line of ours that we did not write was found outside of our log. Spec 1.6, `identity_in_use`. */
   foundElsewhere(log: string, detail: string): Promise<void>;
   /** One last beat `paused`, everything synced. */
@@ -269,6 +271,7 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
       return fastestCadence(current.memory.state.heartbeats, current.env);
     },
     isOurLine: (log, line) => ownLine(log, line, contextOf(keeper.place)) !== undefined,
+    isWholeLog: (log) => keeper.current !== undefined && isWholeLog(keeper.current.files, log),
     foundElsewhere: (log, detail) =>
       keeper.using(async (session) => {
         holdOwn(session, log, detail, detail);

@@ -174,10 +174,12 @@ async function findPlants(mostSeeds: number): Promise<boolean> {
     }
     // Throws when the mistake no longer fits its file: a test that cannot load has found nothing.
     withPlant(plant, `/${plant.file}`, readFileSync(plant.file, "utf8"));
+    const started = performance.now();
     const how =
       plant.test === undefined ? await foundBySeeds(plant, mostSeeds) : foundByTest(plant);
     isAllFound &&= how !== undefined;
-    console.log(`${plant.name}: ${how ?? "NOT FOUND"}`);
+    const seconds = Math.round((performance.now() - started) / 1_000);
+    console.log(`${plant.name}: ${how ?? "NOT FOUND"} (${seconds} s)`);
   }
   return isAllFound;
 }

@@ -76,6 +76,12 @@ export function recoverOwnLogs(
   return true;
 }
 
+/** Whether a log of ours is as we wrote it: it waits for no repair. */
+export function isWholeLog({ own: { writer } }: Pick<Files, "own">, log: string): boolean {
+  const problem = writer.broken ?? writer.stuck(log);
+  return problem === undefined && writer.blocked(log)?.code !== "log_damaged";
+}
+
 /** Recovers them, and notes how that went; when no attempt is due it only looks at what is promised. */
 export function lookAtOwnLogs(
   { own, troubles }: Pick<Files, "own" | "troubles">,

@@ -2,7 +2,7 @@ import type { AgentConfig } from "../../agent/config/agent-config.ts";
 import type { Disk } from "../../storage/disk/disk.ts";
 import type { Places } from "../../storage/paths.ts";
 import type { LocalFolder } from "../../transport/copies/local-folder.ts";
-import type { ReplicaOptions } from "../../transport/copies/replica.ts";
+import type { OwnSide } from "../../transport/copies/replica.ts";
 import { GitRemote } from "../../transport/git/git-remote.ts";
 import { openHostState, type HostState } from "../../transport/host-state.ts";
 import { RemoteTransport } from "../../transport/remote-transport.ts";
@@ -11,11 +11,10 @@ import type { TransportWorld } from "../../transport/world.ts";
 import { keepLines, localFolder } from "./local-side.ts";
 
 /** Who uses the transport, and where. */
-export interface GitUser {
+export interface GitUser extends OwnSide {
   readonly disk: Disk;
   readonly places: Places;
   readonly place: Pick<AgentConfig, "paths" | "handle" | "layout">;
-  readonly isOurs: ReplicaOptions["isOurs"];
 }
 
 export interface BuiltGit {
@@ -26,13 +25,14 @@ export interface BuiltGit {
 
 /** The git transport of one agent, for its daemon or for one command. Spec 5.2. */
 export function buildGit(
-  { disk, places, place, isOurs }: GitUser,
+  user: GitUser,
   settings: GitSettings,
   world: Pick<TransportWorld, "cadenceMs" | "log" | "failed"> & {
     readonly env: NodeJS.ProcessEnv;
     monoMs(): number;
   },
 ): BuiltGit {
+  const { disk, places, place } = user;
   const { paths } = place;
   const host = openHostState(disk, transportPaths(places, paths.wireKey), settings.remote.url);
   const folder = localFolder(disk, places, place);
@@ -48,7 +48,9 @@ export function buildGit(
         cadenceMs: () => world.cadenceMs(),
         failed: (error) => world.failed(error),
       },
-      ...{ host, folder, isOurs },
+      ...{ host, folder },
+      isOurs: (log, line) => user.isOurs(log, line),
+      isWhole: (log) => user.isWhole(log),
       keep: (log, lines) => keepLines(disk, paths, log, lines),
     },
     remote,

@@ -188,6 +188,7 @@ function openWith(needs: TransportNeeds, settings: GitSettings): Opened {
   const user = {
     ...{ disk, places, place: agent.place },
     isOurs: (name: string, line: Uint8Array) => agent.isOurLine(name, line),
+    isWhole: (name: string) => agent.isWholeLog(name),
   };
   const built = buildGit(user, settings, {
     ...{ env: process.env, log, failed },

@@ -71,6 +71,7 @@ export async function exchangeOnce(
   const user = {
     ...{ disk, places, place },
     isOurs: (log: string, line: Uint8Array) => ownLine(log, line, context) !== undefined,
+    isWhole: () => true,
   };
   const { transport } = buildGit(user, settings, {
     ...{ env, log: silentLogger },

@@ -35,6 +35,7 @@ export async function takeWire(
     },
     agreed: new Map(),
     isOurs: () => false,
+    isWhole: () => true,
     keep: () => "",
   });
   const { failed } = await replica.bring(looked.filesOf(wire).remote, true);

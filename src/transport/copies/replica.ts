@@ -21,11 +21,17 @@ export interface Brought {
   readonly isForeign: boolean;
 }
 
-export interface ReplicaOptions {
-  readonly folder: LocalFolder;
-  readonly agreed: Agreed;
+/** What the agent says of its logs. */
+export interface OwnSide {
   /** Whether that line is signed by us and belongs into that log of ours. */
   isOurs(log: string, line: Uint8Array): boolean;
+  /** Whether that log of ours is as we wrote it; else it may lack lines until the agent has restored it. */
+  isWhole(log: string): boolean;
+}
+
+export interface ReplicaOptions extends OwnSide {
+  readonly folder: LocalFolder;
+  readonly agreed: Agreed;
   /** Keeps lines of a log of ours that we do not know; answers where. Undefined: there is no more room. */
   keep(log: string, lines: Uint8Array): string | undefined;
 }
@@ -94,8 +100,9 @@ export class Replica {
   /** What the remote lacks of ours. */
   async changes(remote: RemoteFiles, isMover: boolean): Promise<readonly Change[]> {
     const { folder, agreed } = this.#options;
+    // Copies only grow: what a power cut has left of a log must not get into them.
     const logs = ownLogs(folder.wire.layout, folder.handle).filter(
-      ({ name }) => !this.#ahead.has(name),
+      ({ name }) => !this.#ahead.has(name) && this.#options.isWhole(name),
     );
     return [
       ...logs.flatMap((log) => ownLogChanges(folder, remote, log, this.#looks)),

@@ -207,6 +207,13 @@ export const RULES_PLANTS = [
     seeds: 70_001,
   },
   {
+    name: "what a power cut left of a log is pushed",
+    file: "src/transport/copies/replica.ts",
+    find: " && this.#options.isWhole(name)",
+    put: "",
+    seeds: 70_229,
+  },
+  {
     name: "taken back by what was fetched before",
     file: "src/protocol/decisions/proposal-deadlines.ts",
     find: "env.reading.caughtUp(log, overdue.time.endsMs)",

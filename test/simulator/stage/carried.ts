@@ -54,6 +54,7 @@ export function carry(
   const sides: Omit<ReplicaOptions, "agreed"> = {
     folder,
     isOurs: (log, line) => agent.isOurLine(log, line),
+    isWhole: (log) => agent.isWholeLog(log),
     keep: (log, lines) => keepLines(process, place.paths, log, lines),
   };
   const inProcess = (act: () => void): void => {

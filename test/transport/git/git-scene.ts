@@ -68,6 +68,8 @@ export interface HostChange {
   readonly env?: NodeJS.ProcessEnv;
   /** Lines that count as signed by this host's agent. */
   readonly isOurs?: (line: string) => boolean;
+  /** Whether its agent has restored its logs. */
+  readonly isWhole?: () => boolean;
   readonly remote?: string;
 }
 
@@ -83,7 +85,7 @@ export class GitHost {
     root: string,
     handle: string,
     remote: string,
-    { env, isOurs, remote: other }: HostChange,
+    { env, isOurs, isWhole = () => true, remote: other }: HostChange,
   ) {
     this.wire = join(root, "wire");
     this.home = join(root, "home");
@@ -131,6 +133,7 @@ export class GitHost {
         host: openHostState(disk, paths, url),
         folder,
         isOurs: (_log, line) => isOurs?.(Buffer.from(line).toString("utf8")) === true,
+        isWhole,
         keep: (_log, lines) => {
           this.kept.push(Buffer.from(lines).toString("utf8"));
           return "kept";

@@ -146,6 +146,20 @@ describe("two machines", () => {
     expect([...forge.troubles(), ...scribe.troubles()]).toEqual([]);
   });
 
+  it("push nothing of a log that waits for its repair", async () => {
+    const { forge } = await pair();
+    await forge.close();
+    let isWhole = false;
+    const again = scene.host("forge", "forge", { isWhole: () => isWhole });
+    again.write(FORGE, "f1\nf2 with \0\0\nf3\n");
+    await again.turn();
+    expect(scene.inRemote(FORGE)).toBe("f1\n");
+    isWhole = true;
+    again.write(FORGE, "f1\nf2\nf3\n");
+    await again.turn();
+    expect(scene.inRemote(FORGE)).toBe("f1\nf2\nf3\n");
+  });
+
   it("push whole lines only", async () => {
     const { forge, scribe } = await pair();
     forge.append(FORGE, "f2\nhalf a li");
