@@ -26,18 +26,19 @@ export function addresseesOf(message: Message, log: Log, env: Env): readonly str
  */
 export function readersAddressed(message: Message, log: Log, env: Env): readonly string[] {
   const readers = log.addressee === undefined ? env.layout.roster : [log.addressee];
-  const { to } = message;
-  const everyone = to === undefined || to.includes("*");
-  return readers.filter((handle) => handle !== log.owner && (everyone || to.includes(handle)));
+  return readers.filter((handle) => isAddressed(message, log, handle));
 }
 
-export function isForUs(event: LineEvent, env: Env): boolean {
-  const log = env.layout.logs.get(event.log);
-  if (log === undefined || log.owner === env.self) return false;
-  const { addressee = env.self } = log;
-  if (addressee !== env.self || !env.layout.roster.includes(env.self)) return false;
-  const { to } = event.message;
-  return to === undefined || to.includes("*") || to.includes(env.self);
+/** Whether one of the roster is addressed by a line of that log. */
+function isAddressed(message: Message, { owner, addressee = "" }: Log, handle: string): boolean {
+  if (handle === owner || (addressee !== "" && addressee !== handle)) return false;
+  return isToAll(message) || message.to?.includes(handle) === true;
+}
+
+/** Whether our agent is addressed. */
+export function isForUs({ log: name, message }: LineEvent, { layout, self }: Env): boolean {
+  const log = layout.logs.get(name);
+  return log !== undefined && layout.roster.includes(self) && isAddressed(message, log, self);
 }
 
 /** Whether a handle is away, and we hold all of that log of it that it wrote before it left. */

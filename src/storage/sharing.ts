@@ -1,4 +1,5 @@
 import type { Disk } from "./disk/disk.ts";
+import { PRIVATE_FILE, PRIVATE_FOLDER } from "./disk/file-modes.ts";
 
 /** Who may do what in a wire's folder. Spec 1.1. */
 export interface Sharing {
@@ -13,9 +14,9 @@ export interface Sharing {
 
 /** One user runs every agent of this host: nobody else reads or writes. */
 export const ONE_USER: Sharing = {
-  folderMode: 0o700,
-  sharedMode: 0o600,
-  logMode: 0o600,
+  folderMode: PRIVATE_FOLDER,
+  sharedMode: PRIVATE_FILE,
+  logMode: PRIVATE_FILE,
   groupId: undefined,
 };
 

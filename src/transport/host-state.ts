@@ -1,7 +1,7 @@
 import { readWhole, StorageError, type Disk, type DiskFile } from "../storage/disk/disk.ts";
 import type { Agreed } from "./copies/document-copies.ts";
 import type { TransportPaths } from "./transport-settings.ts";
-import { PRIVATE_FILE, PRIVATE_FOLDER } from "../storage/private/private-folders.ts";
+import { PRIVATE_FILE, PRIVATE_FOLDER } from "../storage/disk/file-modes.ts";
 
 /**
  * What the daemons of one machine and one wire share: which of them writes the local copies, what the

@@ -2,6 +2,7 @@ import { dirname, join } from "node:path";
 import { readWhole, type Disk } from "../storage/disk/disk.ts";
 import { programFolder, stateFolder, type Places } from "../storage/paths.ts";
 import { readRemoteUrl, type RemoteUrl } from "./git/remote-url.ts";
+import { PRIVATE_FILE, PRIVATE_FOLDER } from "../storage/disk/file-modes.ts";
 
 /** How a wire is shared with other machines, as its operator has said on this one. Private. Spec 5.2. */
 export interface GitSettings {
@@ -80,9 +81,9 @@ export function saveTransportSettings(
     return;
   }
   const { remote, branch, prefix } = git;
-  disk.makeFolder(dirname(path), 0o700);
+  disk.makeFolder(dirname(path), PRIVATE_FOLDER);
   const fields = { version: 1, git: { remote: remote.url, branch, prefix } };
-  disk.replace(path, Buffer.from(`${JSON.stringify(fields, null, 2)}\n`, "utf8"), 0o600);
+  disk.replace(path, Buffer.from(`${JSON.stringify(fields, null, 2)}\n`, "utf8"), PRIVATE_FILE);
 }
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
-import { PRIVATE_FILE, PRIVATE_FOLDER } from "../../storage/private/private-folders.ts";
 import type { Disk } from "../../storage/disk/disk.ts";
 import { textOf } from "../../setup/project-files.ts";
+import { PRIVATE_FILE, PRIVATE_FOLDER } from "../../storage/disk/file-modes.ts";
 
 /** What we wrote to a file. */
 export interface WrittenFile {

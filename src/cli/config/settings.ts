@@ -15,6 +15,7 @@ import { agentPlace, reloadDaemon, type AgentPlace } from "../agent-place.ts";
 import { pendingPolicy } from "../../agent/config/pending-policy.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { emit, table } from "../output/output.ts";
+import { PRIVATE_FILE } from "../../storage/disk/file-modes.ts";
 
 /** `deaddrop config list`: the settings, and how the wire's policy differs from the pinned one. */
 export function list(cli: Cli, flags: GlobalFlags): void {
@@ -90,7 +91,7 @@ function edited(editor: string, text: string): unknown {
   const folder = mkdtempSync(join(tmpdir(), "deaddrop-edit-"));
   const path = join(folder, "settings.json");
   try {
-    writeFileSync(path, text, { mode: 0o600 });
+    writeFileSync(path, text, { mode: PRIVATE_FILE });
     const [program = "", ...args] = editor.trim().split(/\s+/);
     const { status, error } = spawnSync(program, [...args, path], { stdio: "inherit" });
     if (error !== undefined || status !== 0) {

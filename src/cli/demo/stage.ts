@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createWriteStream, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { programPath } from "../program-path.ts";
+import { PRIVATE_FILE, PRIVATE_FOLDER } from "../../storage/disk/file-modes.ts";
 
 /** How long one command may take, and how long a daemon may take to stop (spec 4.2: 5 s). */
 const COMMAND_LIMIT_MS = 10_000;
@@ -36,7 +37,7 @@ export class Stage {
     this.wireDir = join(root, "_coordination");
     const home = join(root, "home");
     for (const folder of ["home/.config", "home/.local/state", "logs"]) {
-      mkdirSync(join(root, folder), { recursive: true, mode: 0o700 });
+      mkdirSync(join(root, folder), { recursive: true, mode: PRIVATE_FOLDER });
     }
     this.#env = {
       PATH: process.env["PATH"],
@@ -90,7 +91,7 @@ export class Stage {
   startDaemon(handle: string): void {
     const child = this.#spawn(["daemon", "--wire", this.wireDir, "--as", handle]);
     child.stdin?.end();
-    writeFileSync(this.daemonLog(handle), "", { mode: 0o600 });
+    writeFileSync(this.daemonLog(handle), "", { mode: PRIVATE_FILE });
     const log = createWriteStream(this.daemonLog(handle), { flags: "a" });
     child.stdout?.pipe(log, { end: false });
     child.stderr?.pipe(log, { end: false });
@@ -128,7 +129,7 @@ export class Stage {
   }
 
   makeFolder(path: string): void {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    mkdirSync(path, { recursive: true, mode: PRIVATE_FOLDER });
   }
 
   #spawn(args: readonly string[]): ChildProcess {

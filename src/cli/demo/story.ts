@@ -19,6 +19,7 @@ import {
   type Say,
   type Telling,
 } from "./telling.ts";
+import { PRIVATE_FILE } from "../../storage/disk/file-modes.ts";
 
 /** What a daemon logs once it answers commands. */
 const RUNNING = "the daemon runs";
@@ -59,7 +60,7 @@ function layTiersReady(stage: Stage): void {
   );
   stage.makeFolder(stage.wireDir);
   const text = JSON.stringify({ ...shipped, tiers }, null, 2);
-  writeFileSync(join(stage.wireDir, "tiers.json"), `${text}\n`, { mode: 0o600 });
+  writeFileSync(join(stage.wireDir, "tiers.json"), `${text}\n`, { mode: PRIVATE_FILE });
 }
 
 async function startDaemons(told: Telling): Promise<void> {

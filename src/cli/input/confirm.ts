@@ -5,6 +5,7 @@ import type { Cli } from "../context.ts";
 import { painter } from "../output/output.ts";
 import { safeJson, sanitise } from "../../framing/sanitise.ts";
 import { userName } from "./user-name.ts";
+import { PRIVATE_FILE, PRIVATE_FOLDER } from "../../storage/disk/file-modes.ts";
 
 const MAX_TYPED_LENGTH = 1_024;
 
@@ -103,8 +104,8 @@ async function typedLine(cli: Cli): Promise<string> {
 }
 
 function record(journalPath: string, entry: Record<string, string | null>): void {
-  mkdirSync(dirname(journalPath), { recursive: true, mode: 0o700 });
-  const file = openSync(journalPath, "a", 0o600);
+  mkdirSync(dirname(journalPath), { recursive: true, mode: PRIVATE_FOLDER });
+  const file = openSync(journalPath, "a", PRIVATE_FILE);
   try {
     writeSync(file, `${safeJson(entry)}\n`);
     fdatasyncSync(file);

@@ -6,11 +6,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Tool } from "../../api/tool-sessions.ts";
 import { connectDaemon } from "../../client/socket-client.ts";
 import { DeaddropError } from "../../api/errors.ts";
-import { PRIVATE_FILE } from "../../storage/private/private-folders.ts";
 import type { AgentPaths } from "../../storage/paths.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { programPath } from "../program-path.ts";
 import { joiningOf, type ToolJoining } from "./joining.ts";
+import { PRIVATE_FILE } from "../../storage/disk/file-modes.ts";
 
 /** How long a daemon may take to start. */
 const START_LIMIT_MS = 15_000;

@@ -9,6 +9,7 @@ import { emit } from "../output/output.ts";
 import { adapterOf, type AdapterFlags } from "./adapter-flags.ts";
 import { rows, wrongUsage, type PlanFlags } from "./plan-place.ts";
 import { untilStopped } from "./stop-signal.ts";
+import { PRIVATE_FOLDER } from "../../storage/disk/file-modes.ts";
 
 export interface WorkFlags extends PlanFlags, AdapterFlags {
   from?: string[];
@@ -46,7 +47,7 @@ function workLock(cli: Cli, flags: WorkFlags): { release(): void } | undefined {
   const paths = privatePathsOf(placesOf(cli.env), at);
   if (paths === undefined) return undefined;
   const disk = nodeDisk();
-  disk.makeFolder(paths.stateDir, 0o700);
+  disk.makeFolder(paths.stateDir, PRIVATE_FOLDER);
   const since = new Date(cli.clock.nowMs()).toISOString();
   const note = { pid: process.pid, role: "command" as const, since };
   const attempt = takeLock(disk, join(paths.stateDir, "plan-work.lock"), note, 0);

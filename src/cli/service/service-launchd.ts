@@ -16,6 +16,7 @@ import {
   template,
   writeStep,
 } from "./service-place.ts";
+import { PRIVATE_FILE, PRIVATE_FOLDER } from "../../storage/disk/file-modes.ts";
 
 export function labelOf(place: ServicePlace): string {
   return `dev.deaddrop.daemon.${place.agent.wireKey}.${place.agent.handle}`;
@@ -37,13 +38,13 @@ export function installSteps(place: ServicePlace, host: Host): Step[] {
     {
       what: `make ${dirname(logPath(place))}`,
       needed: () => true,
-      run: () => mkdirSync(dirname(logPath(place)), { recursive: true, mode: 0o700 }),
+      run: () => mkdirSync(dirname(logPath(place)), { recursive: true, mode: PRIVATE_FOLDER }),
     },
     writeStep(plist, plistText(place), 0o644),
     writeStep(
       recordPath(place.places, instanceOf(place.agent)),
       environmentFile(serviceEnvironment(place)),
-      0o600,
+      PRIVATE_FILE,
     ),
     ...loadSteps(place, host),
   ];

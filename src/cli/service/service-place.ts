@@ -5,6 +5,7 @@ import { DeaddropError } from "../../api/errors.ts";
 import type { Step } from "../../setup/steps.ts";
 import { errnoOf } from "../../storage/disk/errno.ts";
 import { type AgentPaths, type Places, programFolder } from "../../storage/paths.ts";
+import { PRIVATE_FOLDER } from "../../storage/disk/file-modes.ts";
 
 /** Everything that installing a service depends on; nothing is read from the process. Spec 4.3. */
 export interface ServicePlace {
@@ -109,7 +110,7 @@ export function writeStep(path: string, text: string, mode: number): Step {
     needed: () => textOf(path) !== text,
     run: () => {
       writing(path, () => {
-        mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+        mkdirSync(dirname(path), { recursive: true, mode: PRIVATE_FOLDER });
         writeFileSync(path, text, { mode });
       });
     },

@@ -17,6 +17,7 @@ import {
   template,
   writeStep,
 } from "./service-place.ts";
+import { PRIVATE_FILE } from "../../storage/disk/file-modes.ts";
 
 const UNIT = "deaddrop@.service";
 
@@ -39,7 +40,7 @@ export function installSteps(place: ServicePlace, host: Host): Step[] {
     writeStep(
       recordPath(place.places, instance),
       environmentFile(serviceEnvironment(place)),
-      0o600,
+      PRIVATE_FILE,
     ),
     commandStep(host, "systemctl", ["--user", "daemon-reload"], hint),
     commandStep(host, "systemctl", ["--user", "enable", unitOf(place)], hint),

@@ -4,8 +4,8 @@ import { phasesOf } from "../machine/derive.ts";
 import { CONCLUSION, type Phase } from "../machine/event.ts";
 import { rulesOf, type Round } from "../rules/round.ts";
 import { readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
-import { PRIVATE_FILE, PRIVATE_FOLDER } from "../../storage/private/private-folders.ts";
 import { collabHistory, type Places } from "../../storage/paths.ts";
+import { PRIVATE_FILE, PRIVATE_FOLDER } from "../../storage/disk/file-modes.ts";
 
 /** Hashes of the documents that only those waited for may change, as they were after an event. */
 interface Snapshot {

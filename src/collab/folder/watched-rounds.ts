@@ -1,8 +1,8 @@
 import { dirname } from "node:path";
 import { RoundRefused } from "../refused.ts";
 import { readWhole, type Disk } from "../../storage/disk/disk.ts";
-import { PRIVATE_FILE } from "../../storage/private/private-folders.ts";
 import { whileLocked } from "./complete-protocol.ts";
+import { PRIVATE_FILE } from "../../storage/disk/file-modes.ts";
 
 /** A round that a daemon tells its agent of. */
 export interface WatchedRound {

@@ -7,8 +7,8 @@ import { RoundRefused } from "../../collab/refused.ts";
 import { stateOf } from "../../collab/rules/round.ts";
 import type { Logger } from "../../agent/session/world.ts";
 import { readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
-import { PRIVATE_FILE } from "../../storage/private/private-folders.ts";
 import type { Wake } from "../wake.ts";
+import { PRIVATE_FILE } from "../../storage/disk/file-modes.ts";
 
 export interface RoundWatchOptions {
   readonly disk: Disk;

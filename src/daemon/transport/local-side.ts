@@ -6,7 +6,7 @@ import type { Disk } from "../../storage/disk/disk.ts";
 import { programFolder, type AgentPaths, type Places } from "../../storage/paths.ts";
 import type { LocalFolder } from "../../transport/copies/local-folder.ts";
 import { wireFiles } from "../../transport/copies/wire-files.ts";
-import { PRIVATE_FILE, PRIVATE_FOLDER } from "../../storage/private/private-folders.ts";
+import { PRIVATE_FILE, PRIVATE_FOLDER } from "../../storage/disk/file-modes.ts";
 
 const MAX_REMOTE_EVIDENCE = 16;
 

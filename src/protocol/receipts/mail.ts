@@ -44,38 +44,69 @@ export interface MailView {
 /** So many fresh messages are listed. */
 const MAX_FRESH_LINES = 64;
 
-/** @param marks what the asker knows already */
-export function mailView(state: State, env: Env, nowMs: number, marks: Marks): MailView {
+/** What is unread and owed, without what is in it: for `mail` and `wait` alike. */
+export interface Waiting {
+  readonly unread: number;
+  readonly notices: number;
+  readonly urgent: number;
+  /** Our agent owes these answers. */
+  readonly owed: readonly ObligationView[];
+  /** How many messages are unread, by author. */
+  readonly from: ReadonlyMap<string, number>;
+}
+
+export function waitingNow(state: State, env: Env, nowMs: number): Waiting {
   const from = new Map<string, number>();
-  const fresh: MailLine[] = [];
-  const next: Record<string, number> = {};
-  let [freshCount, urgent, freshUrgent] = [0, 0, 0];
+  let urgent = 0;
   for (const [log, { unread, more }] of state.receipts.taken) {
     const owner = env.layout.logs.get(log)?.owner;
     const count = unread.length + (more?.count ?? 0);
     if (owner === undefined || count === 0) continue;
     from.set(owner, (from.get(owner) ?? 0) + count);
-    const known = marks[log] ?? 0;
-    next[log] = Math.max(known, unread.at(-1)?.line ?? 0);
-    urgent += unread.filter((each) => each.urgent === true).length;
-    const later = unread.filter(({ line }) => line > known);
-    freshCount += later.length;
-    freshUrgent += later.filter((each) => each.urgent === true).length;
-    fresh.push(...firstOf(later.map((each) => mailLine(each, owner))));
+    urgent += unread.filter(isUrgent).length;
   }
-  const owed = pendingView(state, env, nowMs).filter((each) => each.owed_by === env.self);
-  const steps = owed.filter((each) => isStep(state, each)).length;
   return {
-    ...(steps === 0 ? {} : { steps }),
     unread: unreadCount(state.receipts, env),
     notices: unreadNotices(state.agentNotices),
     urgent,
+    owed: pendingView(state, env, nowMs).filter((each) => each.owed_by === env.self),
+    from,
+  };
+}
+
+/** @param marks what the asker knows already */
+export function mailView(state: State, env: Env, nowMs: number, marks: Marks): MailView {
+  const { unread, notices, urgent, owed, from } = waitingNow(state, env, nowMs);
+  const steps = owed.filter((each) => isStep(state, each)).length;
+  return {
+    ...(steps === 0 ? {} : { steps }),
+    ...{ unread, notices, urgent },
     owed: owed.length,
     overdue: owed.filter(({ overdue }) => overdue).length,
     from: [...from].map(([handle, count]) => ({ handle, count })),
-    fresh: { count: freshCount, urgent: freshUrgent, lines: firstOf(fresh) },
-    marks: next,
+    ...freshBeyond(state, env, marks),
   };
+}
+
+function freshBeyond(state: State, env: Env, marks: Marks): Pick<MailView, "fresh" | "marks"> {
+  const lines: MailLine[] = [];
+  const next: Record<string, number> = {};
+  let [count, urgent] = [0, 0];
+  for (const [log, { unread, more }] of state.receipts.taken) {
+    const owner = env.layout.logs.get(log)?.owner;
+    if (owner === undefined || unread.length + (more?.count ?? 0) === 0) continue;
+    const known = marks[log] ?? 0;
+    next[log] = Math.max(known, unread.at(-1)?.line ?? 0);
+    const later = unread.filter(({ line }) => line > known);
+    count += later.length;
+    urgent += later.filter(isUrgent).length;
+    lines.push(...firstOf(later.map((each) => mailLine(each, owner))));
+  }
+  return { fresh: { count, urgent, lines: firstOf(lines) }, marks: next };
+}
+
+function isUrgent({ urgent }: UnreadLine): boolean {
+  return urgent === true;
 }
 
 /** An open request for a step of a plan. */

@@ -1,8 +1,6 @@
-import { unreadNotices } from "../agent-notices/agent-notices-state.ts";
 import type { Env } from "../env.ts";
 import type { State } from "../state.ts";
-import { pendingView } from "../threads/threads-view.ts";
-import { unreadCount } from "./receipts.ts";
+import { waitingNow } from "./mail.ts";
 
 /** What an agent can wait for: anything unread, something urgent that is unread, an answer it owes. */
 export const WAITED_FOR = ["any", "urgent", "owed"] as const;
@@ -24,16 +22,8 @@ export interface NewsView {
 }
 
 export function newsView(state: State, env: Env, nowMs: number, awaited: WaitedFor): NewsView {
-  const owed = pendingView(state, env, nowMs).filter((each) => each.owed_by === env.self).length;
-  const unread = unreadCount(state.receipts, env);
-  let urgent = 0;
-  const from = new Set<string>();
-  for (const [name, taken] of state.receipts.taken) {
-    const owner = env.layout.logs.get(name)?.owner;
-    if (owner !== undefined && taken.unread.length > 0) from.add(owner);
-    urgent += taken.unread.filter((line) => line.urgent === true).length;
-  }
-  const notices = unreadNotices(state.agentNotices);
-  const ready = { any: unread + notices > 0, urgent: urgent > 0, owed: owed > 0 }[awaited];
-  return { ready, unread, notices, urgent, owed, from: [...from].sort() };
+  const { unread, notices, urgent, owed, from } = waitingNow(state, env, nowMs);
+  const is = { any: unread + notices > 0, urgent: urgent > 0, owed: owed.length > 0 };
+  const authors = [...from.keys()].sort();
+  return { ready: is[awaited], unread, notices, urgent, owed: owed.length, from: authors };
 }

@@ -1,5 +1,5 @@
 import { readWhole, type Disk } from "../../storage/disk/disk.ts";
-import { PRIVATE_FILE } from "../../storage/private/private-folders.ts";
+import { PRIVATE_FILE } from "../../storage/disk/file-modes.ts";
 
 /** One change of a restore. A file is the old or the new one, whenever the machine dies. */
 export type RestoreStep =

@@ -8,6 +8,7 @@ import type { SetupHost } from "../host.ts";
 import { planRestore, type RestorePlan, type RestoreRequest } from "./restore-plan.ts";
 import { take } from "./restore-step.ts";
 import { DAY_MS } from "../../wire/durations.ts";
+import { PRIVATE_FILE } from "../../storage/disk/file-modes.ts";
 
 /** What the operator has agreed to. */
 export interface Agreed {
@@ -82,7 +83,7 @@ function carryOut({ disk, nowMs }: SetupHost, plan: RestorePlan, backup: Backup)
   const { paths, steps, digest } = plan;
   if (steps.length > 0) {
     const begun = `${JSON.stringify({ sha256: digest, at_ms: nowMs })}\n`;
-    disk.replace(paths.restoring, Buffer.from(begun, "utf8"), 0o600);
+    disk.replace(paths.restoring, Buffer.from(begun, "utf8"), PRIVATE_FILE);
     // Derived, and made with heads that may be newer than those that can still be read.
     disk.remove(paths.checkpoint);
   }
@@ -124,7 +125,7 @@ export function isGoingOn({ disk, nowMs }: SetupHost, { paths, digest }: Restore
 }
 
 function alone<T>(disk: Disk, lockPath: string, act: () => T): T {
-  const lock = disk.open(lockPath, "append", 0o600);
+  const lock = disk.open(lockPath, "append", PRIVATE_FILE);
   try {
     if (lock.lock(LOCK_WAIT_MS)) return act();
     throw new StorageError("locked", lockPath, "another program is changing what it guards", {

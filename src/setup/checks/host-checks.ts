@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { filesystemKind, type FilesystemKind } from "../../storage/disk/fs-kind.ts";
 import { lockDescriptor, wayOfLocking } from "../../storage/disk/kernel-lock.ts";
 import { signatureEngine } from "../../wire/signature.ts";
+import { PRIVATE_FILE } from "../../storage/disk/file-modes.ts";
 
 /** One precondition: whether it holds, and what to do when it does not. */
 export interface Finding {
@@ -49,7 +50,7 @@ export function checkLocks(folder = tmpdir()): Finding {
   const path = join(folder, `deaddrop-doctor-${process.pid}-${Date.now()}`);
   let fd: number;
   try {
-    fd = openSync(path, "wx", 0o600);
+    fd = openSync(path, "wx", PRIVATE_FILE);
   } catch (error) {
     return failed(
       "kernel locks",

@@ -1,4 +1,5 @@
 import { StorageError, stillNamed, type Disk, type DiskFile } from "./disk.ts";
+import { PRIVATE_FILE } from "./file-modes.ts";
 
 /** Who took a lock, as noted in the lock's file: information for people, never the lock itself. */
 export interface LockNote {
@@ -60,7 +61,7 @@ function held(path: string, file: DiskFile): HeldLock {
 /** A lock needs no byte of the disk: also one that is full, or read-only, has it. */
 function openLock(disk: Disk, path: string): DiskFile {
   try {
-    return disk.open(path, "append", 0o600);
+    return disk.open(path, "append", PRIVATE_FILE);
   } catch (error) {
     if (!(error instanceof StorageError) || error.code !== "read_only") throw error;
     return disk.open(path, "read");

@@ -13,6 +13,7 @@ import {
 } from "./disk.ts";
 import { calling, errnoOf, fromErrno } from "./errno.ts";
 import { nodeFile, statOf } from "./node-file.ts";
+import { PRIVATE_FILE } from "./file-modes.ts";
 
 const {
   O_APPEND,
@@ -42,7 +43,7 @@ class NodeDisk implements Disk {
     this.#guard = guard;
   }
 
-  open(path: string, how: "read" | "append", mode = 0o600): DiskFile {
+  open(path: string, how: "read" | "append", mode = PRIVATE_FILE): DiskFile {
     this.#guard.before(path);
     const fd = how === "read" ? openFd(path, O_RDONLY | SAFE) : openForAppend(path, mode);
     try {
@@ -109,7 +110,7 @@ class NodeDisk implements Disk {
     this.#guard.before(from);
     // rename(2) replaces what is there. So the target is claimed first: an empty file, locked, that
     // only its holder renames over. A crash leaves the empty file, which the next one takes over.
-    const claim = this.open(to, "append", 0o600);
+    const claim = this.open(to, "append", PRIVATE_FILE);
     try {
       if (!claim.lock(LOCK_WAIT_MS) || !stillNamed(this, claim) || claim.stat().size > 0) {
         throw new StorageError("exists", to, "exists already", {

@@ -6,6 +6,7 @@ import {
   type DiskFile,
   type FileStat,
 } from "./disk.ts";
+import { PRIVATE_FILE } from "./file-modes.ts";
 
 /**
  * A disk as this process sees it, and on which nothing is ever written: what is written stays in
@@ -36,7 +37,7 @@ class ScratchDisk implements Disk {
     this.#disk = disk;
   }
 
-  open(path: string, how: "read" | "append", mode = 0o600): DiskFile {
+  open(path: string, how: "read" | "append", mode = PRIVATE_FILE): DiskFile {
     if (this.#written.get(path) === "removed") this.#written.set(path, this.#made(mode));
     if (this.#written.has(path)) return this.#opened(path, openIfThere(this.#disk, path));
     const below = how === "read" ? this.#disk.open(path, how) : openIfThere(this.#disk, path);

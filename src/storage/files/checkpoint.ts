@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { openIfThere, type Disk, type DiskFile } from "../disk/disk.ts";
 import { chunksOf, wholeLines, NEWLINE } from "../disk/line-splitter.ts";
+import { PRIVATE_FILE } from "../disk/file-modes.ts";
 
 // Lines of JSON, which are not looked at here, and one more: the checksum over the bytes before it.
 const END = /^\{"sha256":"([0-9a-f]{64})"\}\n$/;
@@ -10,7 +11,7 @@ const PIECE_BYTES = 256 * 1024;
 
 /** Atomically replaces the checkpoint by these lines; no more than a piece of it is in memory. */
 export function saveCheckpoint(disk: Disk, path: string, lines: Iterable<string>): void {
-  disk.replace(path, withChecksum(inPieces(lines)), 0o600);
+  disk.replace(path, withChecksum(inPieces(lines)), PRIVATE_FILE);
 }
 
 function* inPieces(lines: Iterable<string>): Generator<Uint8Array> {

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { readWhole, type Disk } from "../disk/disk.ts";
+import { PRIVATE_FILE, PRIVATE_FOLDER } from "../disk/file-modes.ts";
 
 /** What is kept of one incident: for people, and to be shown to others. */
 export interface Evidence {
@@ -18,8 +19,6 @@ export interface Evidence {
 export const MAX_EVIDENCE_FILES = 16;
 /** Of one file; two of the longest lines fit, and what JSON makes of them. @internal */
 export const MAX_EVIDENCE_BYTES = 8 * 1024 * 1024;
-const MODE = 0o600;
-const FOLDER_MODE = 0o700;
 
 /**
  * Keeps evidence in a file of its own, durably, and returns the file's name; undefined when there
@@ -31,10 +30,10 @@ export function keepEvidence(disk: Disk, folder: string, evidence: Evidence): st
   const known = names.find((name) => matterOf(disk, join(folder, name)) === matter);
   if (known !== undefined) return known;
   if (names.length >= MAX_EVIDENCE_FILES) return undefined;
-  disk.makeFolder(folder, FOLDER_MODE);
+  disk.makeFolder(folder, PRIVATE_FOLDER);
   const name = freeName(names, `${peer}-${log}-${mark}`);
   const texts = [{ matter, peer, log, ...about }, ...lines].map((each) => JSON.stringify(each));
-  disk.replace(join(folder, name), Buffer.from(withinBound(texts), "utf8"), MODE);
+  disk.replace(join(folder, name), Buffer.from(withinBound(texts), "utf8"), PRIVATE_FILE);
   return name;
 }
 

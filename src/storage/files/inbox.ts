@@ -9,6 +9,7 @@ import {
 } from "../disk/disk.ts";
 import { restoreLines, type InboxRepair, type RoutedLine } from "./inbox-repair.ts";
 import { joinLines, wholeLines } from "../disk/line-splitter.ts";
+import { PRIVATE_FILE } from "../disk/file-modes.ts";
 
 /**
  * The agent's inbox.jsonl. Lines are known by their logical offset, which goes on across
@@ -77,7 +78,7 @@ class InboxFile implements Inbox {
     this.#closed = closedFiles(disk, path);
     const ends = this.#closed.map((old) => old.end);
     this.#base = Math.max(readBase(disk, this.#basePath), ...ends);
-    this.#file = disk.open(path, "append", 0o600);
+    this.#file = disk.open(path, "append", PRIVATE_FILE);
     this.#size = this.#file.stat().size;
   }
 
@@ -132,7 +133,7 @@ class InboxFile implements Inbox {
     bytesOf: (entry: Entry) => Uint8Array | undefined,
   ): InboxRepair<Entry> {
     this.#file.close();
-    this.#file = this.#disk.open(this.#path, "append", 0o600);
+    this.#file = this.#disk.open(this.#path, "append", PRIVATE_FILE);
     const present = this.#base + this.#file.stat().size;
     // Shorter than what was synced: deleted or cut, so all of it is compared.
     const from = durable >= this.#base && durable <= present ? durable : this.#base;
@@ -165,7 +166,7 @@ class InboxFile implements Inbox {
     this.#file.close();
     this.#base = this.end;
     this.#size = 0;
-    this.#file = this.#disk.open(this.#path, "append", 0o600);
+    this.#file = this.#disk.open(this.#path, "append", PRIVATE_FILE);
     saveBase(this.#disk, this.#basePath, this.#base);
     const old = closedFiles(this.#disk, this.#path).slice(0, -KEPT_ROTATED);
     for (const { path, end } of old) if (end <= unreadFrom) this.#disk.remove(path);
@@ -220,7 +221,7 @@ function readBase(disk: Disk, path: string): number {
 }
 
 function saveBase(disk: Disk, path: string, base: number): void {
-  disk.replace(path, Buffer.from(`{"base":${base}}\n`, "utf8"), 0o600);
+  disk.replace(path, Buffer.from(`{"base":${base}}\n`, "utf8"), PRIVATE_FILE);
 }
 
 export type { InboxRepair };

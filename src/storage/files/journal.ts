@@ -1,6 +1,7 @@
 import { StorageError, type Disk, type DiskFile } from "../disk/disk.ts";
 import { chunksOf, endsLine, NEWLINE, wholeLines } from "../disk/line-splitter.ts";
 import { writeAgain } from "../disk/rewrite.ts";
+import { PRIVATE_FILE } from "../disk/file-modes.ts";
 
 /** An entry with its byte range. */
 export interface JournalRecord<Entry> {
@@ -42,7 +43,7 @@ export function openJournal<Entry extends object>(
   path: string,
   durable = 0,
 ): Journal<Entry> {
-  const file = disk.open(path, "append", 0o600);
+  const file = disk.open(path, "append", PRIVATE_FILE);
   let end: number;
   try {
     end = cutTornEnd(file, durable);

@@ -1,5 +1,6 @@
 import { StorageError, type Disk, type DiskFile } from "../disk/disk.ts";
 import { Row, ROW_BYTES, writeRow, type IndexedLine, type LineRow } from "./line-row.ts";
+import { PRIVATE_FILE } from "../disk/file-modes.ts";
 
 /**
  * Where the journal says something of a message: rows of a fixed size, so that no question has to
@@ -41,7 +42,7 @@ const ROWS_AT_ONCE = 4_096;
  * them when it has fewer.
  */
 export function openLineIndex(disk: Disk, path: string, rows: number): LineIndex {
-  const file = disk.open(path, "append", 0o600);
+  const file = disk.open(path, "append", PRIVATE_FILE);
   try {
     const { size } = file.stat();
     const kept = size < rows * ROW_BYTES ? 0 : rows;

@@ -1,5 +1,6 @@
 import { openIfThere, type Disk, type DiskFile } from "../disk/disk.ts";
 import { endsLine, wholeLines, LINE_END } from "../disk/line-splitter.ts";
+import { PRIVATE_FILE } from "../disk/file-modes.ts";
 
 /** A line that was refused, or bytes that were cut. Spec 2.4. */
 export interface QuarantineEntry {
@@ -86,7 +87,7 @@ interface Half {
 }
 
 function openHalf(disk: Disk, path: string): Half {
-  const file = disk.open(path, "append", 0o600);
+  const file = disk.open(path, "append", PRIVATE_FILE);
   const { size } = file.stat();
   if (!endsLine(file, size)) file.append(LINE_END);
   return { file, size: file.stat().size, dropped: droppedBefore(file, size) };

@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import { dirname } from "node:path";
 import { openIfThere, StorageError, type Disk } from "../disk/disk.ts";
+import { PRIVATE_FILE, PRIVATE_FOLDER } from "../disk/file-modes.ts";
 
 /** A line that a log has shown: 128 bits of its id, and 32 of the hash of its bytes. */
 export interface ShownRow {
@@ -30,7 +31,6 @@ const SHOWN_ROW_BYTES = 24;
 const MARK_BYTES = 16;
 /** Rows that are read at once: a log that is read again asks for them in order. */
 const SHOWN_ROWS_AT_ONCE = 256;
-const MODES = { folder: 0o700, file: 0o600 };
 
 /** The file of which nothing is known. */
 export function newShownRows(disk: Disk, path: string): ShownRowsFile {
@@ -82,8 +82,8 @@ class RowsFile implements ShownRowsFile {
 
   write(kept: number, rows: readonly ShownRow[]): void {
     this.#read = undefined;
-    this.#disk.makeFolder(dirname(this.#path), MODES.folder);
-    const file = this.#disk.open(this.#path, "append", MODES.file);
+    this.#disk.makeFolder(dirname(this.#path), PRIVATE_FOLDER);
+    const file = this.#disk.open(this.#path, "append", PRIVATE_FILE);
     try {
       file.truncate(kept === 0 ? 0 : (kept + 1) * SHOWN_ROW_BYTES);
       if (kept === 0) {
@@ -113,7 +113,7 @@ class RowsFile implements ShownRowsFile {
 
   #damaged(): StorageError {
     this.#read = undefined;
-    const file = this.#disk.open(this.#path, "append", MODES.file);
+    const file = this.#disk.open(this.#path, "append", PRIVATE_FILE);
     try {
       file.truncate(0);
     } finally {

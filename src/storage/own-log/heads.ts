@@ -1,4 +1,5 @@
 import { readWhole, StorageError, type Disk } from "../disk/disk.ts";
+import { PRIVATE_FILE } from "../disk/file-modes.ts";
 
 /** The last chained line that was admitted from a peer's log. */
 export interface PeerHead {
@@ -57,7 +58,7 @@ export function openHeads(disk: Disk, path: string): HeadsStore {
       const nextOwn = merged(own, change.own);
       if (nextPeers === undefined && nextOwn === undefined && !hasSeen) return;
       const bytes = serialiseHeads({ peers: nextPeers ?? peers, own: nextOwn ?? own });
-      disk.replace(path, bytes, 0o600);
+      disk.replace(path, bytes, PRIVATE_FILE);
       hasSeen = false;
       // Memory follows the disk: a failed save leaves what was remembered before.
       if (nextPeers !== undefined) refill(peers, nextPeers);

@@ -6,6 +6,7 @@ import type { HeadsStore } from "./heads.ts";
 import type { OwnLineCheck } from "./own-log-pieces.ts";
 import type { OwnLog } from "./own-log-repair.ts";
 import type { OwnLine } from "./pending.ts";
+import { PRIVATE_FILE, PRIVATE_FOLDER } from "../disk/file-modes.ts";
 
 /**
  * The private copy of one of our logs: our chained lines, byte for byte and without a gap, as far as
@@ -36,8 +37,6 @@ interface CopyPlace {
   readonly check: OwnLineCheck;
 }
 
-const COPY_FOLDER_MODE = 0o700;
-const FILE_MODE = 0o600;
 /** The last line is mostly found in so much of the end. */
 const END_BYTES = 64 * 1024;
 const MORE_TIMES = 8;
@@ -106,15 +105,15 @@ class CopyFile implements OwnCopy {
     const { disk, path } = this.#place;
     const bytes = joinLines(all.map(({ line }) => line));
     this.#last = "unread";
-    disk.makeFolder(dirname(path), COPY_FOLDER_MODE);
-    disk.replace(path, bytes, FILE_MODE);
+    disk.makeFolder(dirname(path), PRIVATE_FOLDER);
+    disk.replace(path, bytes, PRIVATE_FILE);
     this.#setLast(all, bytes.length);
   }
 
   #append(fresh: readonly OwnLine[], from: number): void {
     const { disk, path } = this.#place;
     const bytes = joinLines(fresh.map(({ line }) => line));
-    const file = disk.open(path, "append", FILE_MODE);
+    const file = disk.open(path, "append", PRIVATE_FILE);
     try {
       if (file.stat().size > from) file.truncate(from);
       file.append(bytes);

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { ChainHead } from "../../wire/chain.ts";
 import { readWhole, type Disk } from "../disk/disk.ts";
 import { joinLines } from "../disk/line-splitter.ts";
+import { PRIVATE_FILE } from "../disk/file-modes.ts";
 
 /** A signed line for one of our own logs. */
 export interface OwnLine {
@@ -41,8 +42,8 @@ const HEAD_LENGTH = '{"sha256":"'.length + 64 + '","lines":'.length;
  */
 export function openPending(disk: Disk, path: string): Pending {
   let lines = readRecords(readWhole(disk, path));
-  if (lines.length > 0) disk.replace(path, recordBytes(lines), 0o600);
-  let file = disk.open(path, "append", 0o600);
+  if (lines.length > 0) disk.replace(path, recordBytes(lines), PRIVATE_FILE);
+  let file = disk.open(path, "append", PRIVATE_FILE);
   if (lines.length === 0) file.truncate(0);
   let bytes = file.stat().size;
 
@@ -68,9 +69,9 @@ export function openPending(disk: Disk, path: string): Pending {
     keep(kept) {
       if (kept.length > 0 && kept.length === lines.length) return;
       if (kept.length > 0) {
-        disk.replace(path, recordBytes(kept), 0o600);
+        disk.replace(path, recordBytes(kept), PRIVATE_FILE);
         file.close();
-        file = disk.open(path, "append", 0o600);
+        file = disk.open(path, "append", PRIVATE_FILE);
       } else {
         // Not synced: lines that come back are at or below the heads that were saved before.
         file.truncate(0);

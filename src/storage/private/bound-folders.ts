@@ -2,10 +2,9 @@ import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
 import { readWhole, StorageError, type Disk } from "../disk/disk.ts";
 import { programFolder, type Places } from "../paths.ts";
-import { PRIVATE_FILE } from "./private-folders.ts";
 import { checkPrivate } from "./private-store.ts";
+import { PRIVATE_FILE, PRIVATE_FOLDER } from "../disk/file-modes.ts";
 
-const BINDINGS_MODE = 0o700;
 const MAX_BINDING_BYTES = 64 * 1024;
 
 /** A folder whose commands are of one identity. Spec 4.4. */
@@ -42,7 +41,7 @@ export function boundAt(disk: Disk, places: Places, folder: string): BoundFolder
  */
 export function bindFolder(disk: Disk, places: Places, bound: BoundFolder): void {
   const path = notePath(places, bound.folder);
-  disk.makeFolder(notesFolder(places), BINDINGS_MODE);
+  disk.makeFolder(notesFolder(places), PRIVATE_FOLDER);
   const made = `${path}.${process.pid}.tmp`;
   disk.replace(made, Buffer.from(`${JSON.stringify(bound)}\n`, "utf8"), PRIVATE_FILE);
   try {

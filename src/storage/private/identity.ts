@@ -10,6 +10,7 @@ import {
 import { readWhole, StorageError, type Disk } from "../disk/disk.ts";
 import type { IdentityPaths } from "../paths.ts";
 import { checkPrivate } from "./private-store.ts";
+import { PRIVATE_FILE, PRIVATE_FOLDER } from "../disk/file-modes.ts";
 
 /** `<handle>.pub.json`, the Python reference's format. Spec 1.1. */
 export interface PublicIdentity {
@@ -37,14 +38,14 @@ export function makeIdentity(
   seed: Uint8Array,
 ): Identity {
   const identity = identityOf(handle, seed);
-  disk.makeFolder(paths.folder, 0o700);
+  disk.makeFolder(paths.folder, PRIVATE_FOLDER);
   for (const path of [paths.key, paths.publicKey]) {
     // An empty file is what a crash left of an earlier keygen: it holds no key.
     if ((disk.stat(path)?.size ?? 0) > 0) throw exists(path, handle);
   }
   // Named by the key itself: two keygens at once do not take each other's file.
   const temporary = `${paths.key}.${fingerprintOf(identity)}.new`;
-  disk.replace(temporary, seed, 0o600);
+  disk.replace(temporary, seed, PRIVATE_FILE);
   disk.renameExclusive(temporary, paths.key);
   savePublic(disk, paths, identity.publicIdentity);
   return identity;
@@ -113,7 +114,7 @@ export function identityOf(handle: string, seed: Uint8Array): Identity {
 
 export function savePublic(disk: Disk, paths: IdentityPaths, identity: PublicIdentity): void {
   const text = `${JSON.stringify(identity, null, 2)}\n`;
-  disk.replace(paths.publicKey, Buffer.from(text, "utf8"), 0o600);
+  disk.replace(paths.publicKey, Buffer.from(text, "utf8"), PRIVATE_FILE);
 }
 
 function checkPublic(path: string, text: string, expected: PublicIdentity): void {

@@ -1,6 +1,7 @@
 import { readWhole, StorageError, type Disk, LOCK_WAIT_MS } from "../disk/disk.ts";
 import type { AgentPaths } from "../paths.ts";
 import { checkPrivate } from "./private-store.ts";
+import { PRIVATE_FILE } from "../disk/file-modes.ts";
 
 /**
  * Changes the private file of the pairings under its own lock, durably; returns what `change` makes
@@ -12,7 +13,7 @@ export function updatePairings(
   paths: AgentPaths,
   change: (current: Uint8Array | undefined) => string,
 ): void {
-  const lock = disk.open(paths.pairingLock, "append", 0o600);
+  const lock = disk.open(paths.pairingLock, "append", PRIVATE_FILE);
   try {
     if (!lock.lock(LOCK_WAIT_MS)) {
       throw new StorageError("locked", paths.pairing, "another program is changing it", {
@@ -22,7 +23,8 @@ export function updatePairings(
     checkPrivate(disk, paths.pairing, "not_readable_by_others");
     const current = readWhole(disk, paths.pairing);
     const next = Buffer.from(change(current), "utf8");
-    if (current === undefined || !next.equals(current)) disk.replace(paths.pairing, next, 0o600);
+    if (current === undefined || !next.equals(current))
+      disk.replace(paths.pairing, next, PRIVATE_FILE);
   } finally {
     lock.close();
   }

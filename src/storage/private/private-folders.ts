@@ -1,10 +1,7 @@
 import { join } from "node:path";
 import { readWhole, StorageError, type Disk } from "../disk/disk.ts";
 import { programFolder, wireKeyOf, type AgentPaths, type Places } from "../paths.ts";
-
-export const PRIVATE_FOLDER = 0o700;
-/** Of a file that only its owner reads and writes. */
-export const PRIVATE_FILE = 0o600;
+import { PRIVATE_FILE, PRIVATE_FOLDER } from "../disk/file-modes.ts";
 
 /** Makes an agent's private folders, and refuses those that others can write. Spec 1.1, 2.1. */
 export function preparePrivateFolders(disk: Disk, paths: AgentPaths): void {
@@ -41,7 +38,7 @@ export function rememberWire(disk: Disk, paths: AgentPaths, wireId: string | und
   const bytes = Buffer.from(`${JSON.stringify(note)}\n`, "utf8");
   const current = readWhole(disk, paths.remembered);
   if (current !== undefined && bytes.equals(current)) return;
-  disk.replace(paths.remembered, bytes, 0o600);
+  disk.replace(paths.remembered, bytes, PRIVATE_FILE);
 }
 
 /** Whether an agent of this user, whichever, has been on the wire in that folder. Spec 1.1. */

@@ -1,5 +1,6 @@
 import { readWhole, StorageError, type Disk, LOCK_WAIT_MS } from "../disk/disk.ts";
 import type { AgentPaths } from "../paths.ts";
+import { PRIVATE_FILE } from "../disk/file-modes.ts";
 
 /** Which users must be kept out of a private file. */
 export type Privacy = "not_writable_by_others" | "not_readable_by_others";
@@ -58,7 +59,7 @@ export function updateTrust(
   paths: AgentPaths,
   change: (current: string | undefined) => string,
 ): string {
-  const lock = disk.open(paths.trustLock, "append", 0o600);
+  const lock = disk.open(paths.trustLock, "append", PRIVATE_FILE);
   try {
     if (!lock.lock(LOCK_WAIT_MS)) {
       throw new StorageError("locked", paths.trust, "another program is changing it", {
@@ -77,7 +78,7 @@ export function updateTrust(
       throw new Error(`trust.json: version ${version} does not follow ${before}`);
     }
     // The store first: a crash between the two leaves a store that is newer than last seen.
-    disk.replace(paths.trust, Buffer.from(next, "utf8"), 0o600);
+    disk.replace(paths.trust, Buffer.from(next, "utf8"), PRIVATE_FILE);
     remember(disk, paths, version);
     return next;
   } finally {
@@ -91,7 +92,11 @@ function lastSeenVersion(disk: Disk, paths: AgentPaths): number {
 }
 
 function remember(disk: Disk, paths: AgentPaths, version: number): void {
-  disk.replace(paths.trustSeen, Buffer.from(`${JSON.stringify({ version })}\n`, "utf8"), 0o600);
+  disk.replace(
+    paths.trustSeen,
+    Buffer.from(`${JSON.stringify({ version })}\n`, "utf8"),
+    PRIVATE_FILE,
+  );
 }
 
 function versionOf(path: string, text: string): number {
@@ -131,7 +136,7 @@ export function readSettings(disk: Disk, paths: AgentPaths): unknown {
 
 export function saveSettings(disk: Disk, paths: AgentPaths, settings: unknown): void {
   const text = `${JSON.stringify(settings, null, 2)}\n`;
-  disk.replace(paths.settings, Buffer.from(text, "utf8"), 0o600);
+  disk.replace(paths.settings, Buffer.from(text, "utf8"), PRIVATE_FILE);
 }
 
 /** The private copy of the wire's config.json or tiers.json; undefined before the first start. */
@@ -151,5 +156,5 @@ export function savePinned(
   which: "config" | "tiers",
   bytes: Uint8Array,
 ): void {
-  disk.replace(which === "config" ? paths.pinnedConfig : paths.pinnedTiers, bytes, 0o600);
+  disk.replace(which === "config" ? paths.pinnedConfig : paths.pinnedTiers, bytes, PRIVATE_FILE);
 }

@@ -10,6 +10,7 @@ import {
 } from "./identity.ts";
 import type { AgentPaths } from "../paths.ts";
 import { checkPrivate } from "./private-store.ts";
+import { PRIVATE_FILE } from "../disk/file-modes.ts";
 
 /** What the files of keys that were changed end in, after the eight hex digits of their ids. */
 const OLD_KEY = ".old.key";
@@ -59,7 +60,7 @@ export function prepareNextIdentity(disk: Disk, paths: AgentPaths, seed: Uint8Ar
   disk.remove(paths.nextIsUrgent);
   const waiting = loadNextIdentity(disk, paths);
   if (waiting !== undefined) return waiting;
-  disk.replace(paths.nextKey, seed, 0o600);
+  disk.replace(paths.nextKey, seed, PRIVATE_FILE);
   return identityOf(paths.handle, seed);
 }
 
@@ -68,7 +69,7 @@ export function prepareUrgentIdentity(disk: Disk, paths: AgentPaths, seed: Uint8
   // Peers may have been asked for the one that waits; this one has nothing to do with it.
   disk.remove(paths.nextKey);
   const next = prepareNextIdentity(disk, paths, seed);
-  disk.replace(paths.nextIsUrgent, new Uint8Array(0), 0o600);
+  disk.replace(paths.nextIsUrgent, new Uint8Array(0), PRIVATE_FILE);
   return next;
 }
 
@@ -89,11 +90,11 @@ export function adoptNextIdentity(disk: Disk, paths: AgentPaths): Identity {
     const { key, publicKey } = paths.signing;
     const inUse = (disk.stat(key)?.size ?? 0) > 0 ? key : paths.identity.key;
     const old = readWhole(disk, inUse) ?? new Uint8Array(0);
-    disk.replace(join(paths.configDir, `${fingerprintOf(current)}${OLD_KEY}`), old, 0o600);
+    disk.replace(join(paths.configDir, `${fingerprintOf(current)}${OLD_KEY}`), old, PRIVATE_FILE);
     const seed = readWhole(disk, paths.nextKey) ?? new Uint8Array(0);
     // A crash must not leave halves of two pairs: a missing public half is made again at loading.
     disk.remove(publicKey);
-    disk.replace(key, seed, 0o600);
+    disk.replace(key, seed, PRIVATE_FILE);
     savePublic(disk, paths.signing, next.publicIdentity);
   }
   // What is said of the next key must not be taken for a word about the one after it.

@@ -1,5 +1,4 @@
 import type { Disk } from "../../storage/disk/disk.ts";
-import { PRIVATE_FOLDER } from "../../storage/private/private-folders.ts";
 import type { Change } from "../copies/changes.ts";
 import type { LocalFolder } from "../copies/local-folder.ts";
 import { TransportError } from "../port.ts";
@@ -11,6 +10,7 @@ import { openRepository, type Repository } from "./repository.ts";
 import { GitFailed } from "./run-git.ts";
 import { openSeenRemote, type SeenRemote } from "./seen-remote.ts";
 import { EMPTY_TREE } from "./tree.ts";
+import { PRIVATE_FOLDER } from "../../storage/disk/file-modes.ts";
 
 /** What a repository is reached with. */
 export interface GitRemoteOptions {

@@ -4,6 +4,7 @@ import type { Disk } from "../../storage/disk/disk.ts";
 import { TransportError } from "../port.ts";
 import type { RemoteUrl } from "./remote-url.ts";
 import { gitIn, type Git, type GitPlace } from "./run-git.ts";
+import { PRIVATE_FILE } from "../../storage/disk/file-modes.ts";
 
 /**
  * What git is told, whatever the user or the system has configured. Each of these could run a program,
@@ -91,7 +92,7 @@ export async function openGit(
   };
   await requireVersion(gitIn(plain));
   const taken = await settingsOfUser(gitIn(plain));
-  disk.replace(config, Buffer.from(configText(taken), "utf8"), 0o600);
+  disk.replace(config, Buffer.from(configText(taken), "utf8"), PRIVATE_FILE);
   const ssh = taken.findLast(([name]) => name === "core.sshcommand")?.[1];
   const git = gitIn({
     folder,

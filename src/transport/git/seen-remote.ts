@@ -1,6 +1,6 @@
 import { readWhole, type Disk } from "../../storage/disk/disk.ts";
 import { TransportError } from "../port.ts";
-import { PRIVATE_FILE } from "../../storage/private/private-folders.ts";
+import { PRIVATE_FILE } from "../../storage/disk/file-modes.ts";
 
 /** Which remote was used, and the last commit of it that we know. Durable: spec 5.2, `history_rewritten`. */
 export interface SeenRemote {

@@ -10,7 +10,7 @@ import type { Cli, GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { emit } from "../../output/output.ts";
 import { addPassphrase, readPassphrase, type PassphraseFlags } from "../../input/passphrase.ts";
-import { PRIVATE_FILE } from "../../../storage/private/private-folders.ts";
+import { PRIVATE_FILE } from "../../../storage/disk/file-modes.ts";
 
 interface BackupFlags extends GlobalFlags, PassphraseFlags {
   force?: boolean;
