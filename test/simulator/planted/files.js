@@ -142,8 +142,8 @@ export const FILES_PLANTS = [
   {
     name: "head remembered before it is written",
     file: "src/storage/own-log/heads.ts",
-    find: "      disk.replace(path, bytes, 0o600);",
-    put: "      if (nextPeers !== undefined) refill(peers, nextPeers);\n      disk.replace(path, bytes, 0o600);",
+    find: "      disk.replace(path, bytes, PRIVATE_FILE);",
+    put: "      if (nextPeers !== undefined) refill(peers, nextPeers);\n      disk.replace(path, bytes, PRIVATE_FILE);",
     test: "test/storage/own-log/heads.test.ts",
     title: "a head that could not be written is not remembered: the next save writes it",
   },
