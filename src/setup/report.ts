@@ -11,7 +11,7 @@ import { fingerprintOf } from "./contact/offered-key.ts";
 import { readPrivateTrust } from "../agent/config/trust-store.ts";
 import { shownPolicy, type PolicyFiles } from "./wire/policy-to-pin.ts";
 import type { StepReport } from "./steps.ts";
-import { parsedConfig } from "../agent/config/pending-policy.ts";
+import { parsedConfig } from "../agent/config/parsed-config.ts";
 
 /** A public key as people and `--json` see it. */
 export interface KeyReport {

@@ -35,14 +35,15 @@ import {
 } from "../../trust/policy/heartbeat-tiers.ts";
 import { defaultPolicyText } from "../../trust/policy/default-policy.ts";
 import { weaknesses } from "../../trust/policy/weak-policy.ts";
-import { EMPTY_STORE, newPeer, type PinnedKey, type TrustStore } from "../../trust/store.ts";
-import { parseTrustStore } from "../../trust/trust-file.ts";
+import { newPeer, type PinnedKey, type TrustStore } from "../../trust/store.ts";
 import { rosterProblems } from "../../wire/handle.ts";
 import { makeLayout, type Layout } from "../../wire/layout.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { requireDocument } from "./schema-checks.ts";
 import { readAgentSettings, type AgentSettings } from "./settings.ts";
 import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
+import { parsedConfig } from "./parsed-config.ts";
+import { trustIn } from "./trust-store.ts";
 
 /** Which agent on which wire. `peers` replaces a roster that the wire lacks (1.1). */
 export interface PlaceRequest {
@@ -160,16 +161,9 @@ function refuseWeak(config: WireConfig, { wireDir, handle, peers = [] }: PlaceRe
 /** The wire's policy as a file has it; throws what has to be corrected there. */
 export function configOf(path: string, bytes: Uint8Array | undefined): WireConfig {
   if (bytes === undefined) return DEFAULT_CONFIG;
-  const parsed = parseConfig(bytes);
-  if (parsed.ok) {
-    requireDocument("config", path, bytes);
-    return parsed.config;
-  }
-  const hint =
-    parsed.reason === "schema_drift"
-      ? "upgrade deaddrop, or ask the wire's operator which version it is meant to speak"
-      : `correct ${path}, then start again`;
-  throw new DeaddropError("config", parsed.detail, { hint });
+  const config = parsedConfig(path, bytes, "start again");
+  requireDocument("config", path, bytes);
+  return config;
 }
 
 function tiersOf(path: string, bytes: Uint8Array | undefined): HeartbeatTiers {
@@ -233,14 +227,7 @@ function storeOf(disk: Disk, paths: AgentPaths, identity: Identity): TrustStore 
 
 function parsedStore(disk: Disk, paths: AgentPaths): TrustStore {
   const text = readTrust(disk, paths);
-  if (text === undefined) return EMPTY_STORE;
-  const bytes = Buffer.from(text, "utf8");
-  const parsed = parseTrustStore(bytes, 0);
-  if (parsed.ok) {
-    requireDocument("trust", paths.trust, bytes);
-    return parsed.store;
-  }
-  throw new StorageError("corrupt", paths.trust, parsed.detail, {
-    hint: "correct it by hand, or restore it from a backup",
-  });
+  const store = trustIn(paths, text);
+  if (text !== undefined) requireDocument("trust", paths.trust, Buffer.from(text, "utf8"));
+  return store;
 }

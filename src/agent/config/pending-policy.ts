@@ -1,7 +1,7 @@
 import { DeaddropError } from "../../api/errors.ts";
 import { readWhole, type Disk } from "../../storage/disk/disk.ts";
 import { wirePaths } from "../../storage/paths.ts";
-import { DEFAULT_CONFIG, parseConfig, type WireConfig } from "../../trust/policy/config.ts";
+import { DEFAULT_CONFIG, type WireConfig } from "../../trust/policy/config.ts";
 import {
   DEFAULT_HEARTBEAT_TIERS,
   parseHeartbeatTiers,
@@ -10,6 +10,7 @@ import { diffConfig, diffTiers, isLooser } from "../../trust/policy/policy-drift
 import { weaknesses } from "../../trust/policy/weak-policy.ts";
 import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
 import type { AgentConfig } from "./agent-config.ts";
+import { parsedConfig } from "./parsed-config.ts";
 
 /** What the wire says now, against what this agent holds on to. Spec 1.1. */
 export interface PendingPolicy {
@@ -46,17 +47,6 @@ function newWeaknesses(
   return weaknesses(next, roster, [handle])
     .filter(({ kind, detail }) => !held.includes(detail) && !(isTold && kind === "unsigned"))
     .map(({ detail }) => `WEAKER: ${detail}`);
-}
-
-/** What these bytes of a config.json say. Throws DeaddropError when they are invalid. */
-export function parsedConfig(path: string, bytes: Uint8Array): WireConfig {
-  const parsed = parseConfig(bytes);
-  if (parsed.ok) return parsed.config;
-  const hint =
-    parsed.reason === "schema_drift"
-      ? "upgrade deaddrop, or ask the wire's operator which version it is meant to speak"
-      : `correct ${path}, then repeat the command`;
-  throw new DeaddropError("config", parsed.detail, { hint });
 }
 
 /** Throws when the wire has a tiers.json that no daemon would start with. */

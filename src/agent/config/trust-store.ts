@@ -8,7 +8,7 @@ import { parseTrustStore, serialiseTrustStore } from "../../trust/trust-file.ts"
 
 /** What this agent believes of others; empty before the first pin. Spec 2.1. */
 export function readPrivateTrust(disk: Disk, paths: AgentPaths): TrustStore {
-  return parsed(paths, readTrust(disk, paths));
+  return trustIn(paths, readTrust(disk, paths));
 }
 
 /**
@@ -22,7 +22,7 @@ export function changePrivateTrust(
 ): TrustStore {
   let result = EMPTY_STORE;
   updateTrust(disk, paths, (current) => {
-    const before = parsed(paths, current);
+    const before = trustIn(paths, current);
     const changed = change(before);
     if (!changed.ok) throw new DeaddropError("refused", changed.detail);
     result = changed.store;
@@ -32,7 +32,8 @@ export function changePrivateTrust(
   return result;
 }
 
-function parsed(paths: AgentPaths, text: string | undefined): TrustStore {
+/** What the private trust.json says. Throws StorageError when it is damaged. Spec 2.1. */
+export function trustIn(paths: AgentPaths, text: string | undefined): TrustStore {
   if (text === undefined) return EMPTY_STORE;
   const read = parseTrustStore(Buffer.from(text, "utf8"), 0);
   if (read.ok) return read.store;

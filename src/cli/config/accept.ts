@@ -1,5 +1,6 @@
 import { DeaddropError } from "../../api/errors.ts";
-import { parsedConfig, pendingPolicy } from "../../agent/config/pending-policy.ts";
+import { parsedConfig } from "../../agent/config/parsed-config.ts";
+import { pendingPolicy } from "../../agent/config/pending-policy.ts";
 import { savePinned } from "../../storage/private/private-store.ts";
 import { defaultPolicyText } from "../../trust/policy/default-policy.ts";
 import { DEFAULT_CONFIG, type WireConfig } from "../../trust/policy/config.ts";

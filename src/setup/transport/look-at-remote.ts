@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parsedConfig } from "../../agent/config/pending-policy.ts";
+import { parsedConfig } from "../../agent/config/parsed-config.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { wholeOf, type RemoteFiles } from "../../transport/copies/remote-files.ts";
 import { wireFiles, type WireFiles } from "../../transport/copies/wire-files.ts";

@@ -1,4 +1,4 @@
-import { parsedConfig } from "../../agent/config/pending-policy.ts";
+import { parsedConfig } from "../../agent/config/parsed-config.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { identityPaths, wirePaths } from "../../storage/paths.ts";
 import { readPinned, savePinned } from "../../storage/private/private-store.ts";

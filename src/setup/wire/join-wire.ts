@@ -31,7 +31,8 @@ import {
   NO_AGREEMENT,
   type Agreement,
 } from "./policy-to-pin.ts";
-import { checkWireTiers, parsedConfig } from "../../agent/config/pending-policy.ts";
+import { parsedConfig } from "../../agent/config/parsed-config.ts";
+import { checkWireTiers } from "../../agent/config/pending-policy.ts";
 import { sharingOf } from "../../storage/sharing.ts";
 
 export interface JoinRequest {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { AgentConfig } from "../../agent/config/agent-config.ts";
-import { parsedConfig } from "../../agent/config/pending-policy.ts";
+import { parsedConfig } from "../../agent/config/parsed-config.ts";
 import { readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
 import { readPinned, savePinned } from "../../storage/private/private-store.ts";
 import { sharingOf } from "../../storage/sharing.ts";

@@ -10,7 +10,7 @@ import {
 } from "../../trust/policy/heartbeat-tiers.ts";
 import { weaknesses, type Weakness } from "../../trust/policy/weak-policy.ts";
 import { agentPathsOn, type SetupHost } from "../host.ts";
-import { parsedConfig } from "../../agent/config/pending-policy.ts";
+import { parsedConfig } from "../../agent/config/parsed-config.ts";
 import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
 
 /** The two files of a wire that each agent holds a copy of. */

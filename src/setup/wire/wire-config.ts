@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { parsedConfig } from "../../agent/config/pending-policy.ts";
+import { parsedConfig } from "../../agent/config/parsed-config.ts";
 import { readWhole, type Disk } from "../../storage/disk/disk.ts";
 import { wirePaths } from "../../storage/paths.ts";
 import type { WireConfig } from "../../trust/policy/config.ts";
