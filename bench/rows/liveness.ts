@@ -60,7 +60,7 @@ async function beatsOfAgent(wire: Wire): Promise<Beat[]> {
   };
   const agent = openAgent(world, { wireDir: wire.dir, handle: READER });
   try {
-    await agent.hold(1_000);
+    await agent.lockIdentity(1_000);
     const until = async (hours: number): Promise<void> => {
       while (passedMs < hours * HOUR_MS) passedMs = await afterRound(agent, passedMs);
     };

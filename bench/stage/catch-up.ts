@@ -16,7 +16,7 @@ const world = realWorld(placesOf(process.env), wireDir, silentLogger);
 const agent = openAgent(world, { wireDir, handle });
 try {
   const took = await timed(async () => {
-    await agent.hold(1_000);
+    await agent.lockIdentity(1_000);
     while (await agent.tick());
   });
   await agent.sync();

@@ -18,7 +18,7 @@ const wire = keepDecidedWire(Number(values.decisions));
 wire.reset();
 const agent = openAgent(wire.world, { wireDir: wire.dir, handle: READER });
 try {
-  await agent.hold(1_000);
+  await agent.lockIdentity(1_000);
   await rounds();
   const fold = { wallMs: 0, cpuMs: 0 };
   for (let step = 0; step < wire.steps; step += 1) {

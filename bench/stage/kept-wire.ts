@@ -62,7 +62,7 @@ export async function keepWire(lines: number, how: "followed" | "history"): Prom
 async function follow({ world, dir }: Wire): Promise<void> {
   const agent = openAgent(world, { wireDir: dir, handle: READER });
   try {
-    await agent.hold(1_000);
+    await agent.lockIdentity(1_000);
     while (await agent.tick());
     await agent.sync();
   } finally {

@@ -30,7 +30,7 @@ export function sessionOperations(
     view: (name, args) =>
       keeper.reading(async (session) => {
         await readBack(session);
-        return view(session, name, args, keeper.isHeld);
+        return view(session, name, args, keeper.isLocked);
       }),
     markRead: (ids) =>
       using(async (session) => {
@@ -109,7 +109,7 @@ export async function sendAndReadBack(
       // The next sender has to see that we are parked.
       if (groups.flat().some(mayPark)) await readBack(session);
       // A daemon's next round reads it back, or a view that is asked for before that.
-      if (!keeper.isHeld) await takeInOwn(session);
+      if (!keeper.isLocked) await takeInOwn(session);
       return answers;
     });
   } catch (error) {

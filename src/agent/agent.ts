@@ -56,7 +56,7 @@ import { oldestUnread } from "./state/unread.ts";
  * One identity on one wire, without a process around it: the daemon, the command line, the library
  * and the simulator all work through this. Calls do not overlap; the caller queues them.
  */
-export type Agent = SendingAgent & AgentRounds & AgentHold;
+export type Agent = SendingAgent & AgentRounds & AgentIdentity;
 
 /** What the loop of a daemon asks of an agent. */
 export interface AgentRounds {
@@ -84,14 +84,14 @@ export interface AgentRounds {
 }
 
 /** Who the agent is and where, and the lock on that. */
-export interface AgentHold {
+export interface AgentIdentity {
   readonly place: AgentConfig;
   readonly disk: Disk;
   /**
    * Takes the identity's lock for good (a daemon). Throws "already_running", with the holder's
    * process id, when another daemon has it. `waitMs`: how long a command's lock is waited for.
    */
-  hold(waitMs: number): Promise<void>;
+  lockIdentity(waitMs: number): Promise<void>;
   /** Why nothing is noted, or our lines wait. It goes on by itself. */
   readonly stuck: StorageError | undefined;
   close(): void;
@@ -260,11 +260,11 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
         recorder.tell(incident);
         return Promise.resolve();
       }),
-    async hold(waitMs) {
-      keeper.hold(waitMs);
+    async lockIdentity(waitMs) {
+      keeper.lockIdentity(waitMs);
       await begin();
     },
-    look: () => (keeper.isHeld ? loop.tick() : keeper.using((session) => takeInAll(session))),
+    look: () => (keeper.isLocked ? loop.tick() : keeper.using((session) => takeInAll(session))),
     cadenceMs() {
       const { current } = keeper;
       if (current === undefined) return keeper.place.cadences.T1_active;

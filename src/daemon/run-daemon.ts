@@ -127,7 +127,7 @@ async function run(options: DaemonOptions, log: Pino, manager: ServiceManager): 
     : { ...world, remote: link, hooks: { onNotice: hook.heard, stop: stopHook } };
   const agent = openAgent(hooked, { wireDir: options.wireDir, handle, peers });
   refuseAway(agent);
-  await agent.hold(DAEMON_LOCK_WAIT_MS);
+  await agent.lockIdentity(DAEMON_LOCK_WAIT_MS);
   try {
     if (options.once) return await runOnce({ agent, link, places, log });
     return await serve({ agent, link, places, log }, options, manager, looks);

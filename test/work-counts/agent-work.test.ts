@@ -28,9 +28,9 @@ beforeEach(async () => {
   counted = countWorld(world);
   agent = openAgent(counted.world, { wireDir: wire.dir, handle: "forge" });
   peer = openAgent(world, { wireDir: wire.dir, handle: "peer1" });
-  await peer.hold(0);
+  await peer.lockIdentity(0);
   await rounds(peer);
-  await agent.hold(0);
+  await agent.lockIdentity(0);
   await rounds(agent);
   await agent.sync();
 });

@@ -44,7 +44,7 @@ export class SessionKeeper {
   readonly #troubles: StorageTroubles;
   #place: AgentConfig;
   #memory: Memory | undefined;
-  #held: Held | undefined;
+  #locked: Held | undefined;
   #checkpointAt = 0;
   #isTrustStale = false;
 
@@ -67,23 +67,23 @@ export class SessionKeeper {
 
   /** A daemon's session, while it is open. */
   get current(): Session | undefined {
-    return this.#held?.session;
+    return this.#locked?.session;
   }
 
   /** Whether the lock is ours for good. */
-  get isHeld(): boolean {
-    return this.#held !== undefined;
+  get isLocked(): boolean {
+    return this.#locked !== undefined;
   }
 
   /** Takes the lock for good. Throws "already_running" when another daemon has it. */
-  hold(waitMs: number): void {
+  lockIdentity(waitMs: number): void {
     const lock = lockFor("daemon", this.#world, this.#place, waitMs);
-    this.#held = { session: undefined, lock, copy: undefined };
+    this.#locked = { session: undefined, lock, copy: undefined };
   }
 
   /** Work that may write. Throws `StorageError` while our private files take nothing. */
   using<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    return this.#held === undefined ? this.#usingOnce(work) : this.#usingHeld(this.#held, work);
+    return this.#locked === undefined ? this.#usingOnce(work) : this.#usingLocked(this.#locked, work);
   }
 
   /**
@@ -108,11 +108,11 @@ export class SessionKeeper {
   moveTo(next: AgentConfig): void {
     const isSameFold = foldedUnder(next) === foldedUnder(this.#place);
     this.#place = next;
-    if (this.#held?.session !== undefined) {
-      this.#held.session.recorder.flush();
-      this.#held.session.files.heads.save();
-      closeSession(this.#held.session);
-      this.#held.session = undefined;
+    if (this.#locked?.session !== undefined) {
+      this.#locked.session.recorder.flush();
+      this.#locked.session.files.heads.save();
+      closeSession(this.#locked.session);
+      this.#locked.session = undefined;
     }
     if (!isSameFold) this.#memory = undefined;
     this.#dropCopy();
@@ -139,13 +139,13 @@ export class SessionKeeper {
 
   close(): void {
     this.#dropCopy();
-    if (this.#held?.session !== undefined) closeSession(this.#held.session);
-    this.#held?.lock.release();
-    this.#held = undefined;
+    if (this.#locked?.session !== undefined) closeSession(this.#locked.session);
+    this.#locked?.lock.release();
+    this.#locked = undefined;
   }
 
   /** A daemon's session is opened again after trouble; the lock stays ours all the while. */
-  async #usingHeld<T>(held: Held, work: (session: Session) => Promise<T>): Promise<T> {
+  async #usingLocked<T>(held: Held, work: (session: Session) => Promise<T>): Promise<T> {
     const area = "private files";
     const problem = this.#troubles.mayTry(area) ? undefined : this.#troubles.problem(area);
     if (problem !== undefined) throw problem;
@@ -205,7 +205,7 @@ export class SessionKeeper {
   }
 
   async #usingCopy<T>(problem: StorageError, work: (session: Session) => Promise<T>): Promise<T> {
-    const held = this.#held;
+    const held = this.#locked;
     const session = held?.copy ?? this.#openCopy(problem);
     if (held !== undefined) held.copy = session;
     try {
@@ -225,9 +225,9 @@ export class SessionKeeper {
   }
 
   #dropCopy(): void {
-    const { copy } = this.#held ?? {};
-    if (this.#held === undefined || copy === undefined) return;
-    this.#held.copy = undefined;
+    const { copy } = this.#locked ?? {};
+    if (this.#locked === undefined || copy === undefined) return;
+    this.#locked.copy = undefined;
     closeSession(copy);
   }
 

@@ -146,7 +146,7 @@ export class Stage {
         },
       );
       try {
-        await agent.hold(0);
+        await agent.lockIdentity(0);
       } catch (error) {
         // A dead process closes nothing.
         if (process.alive) agent.close();

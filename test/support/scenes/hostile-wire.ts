@@ -51,7 +51,7 @@ export async function hostileWire(): Promise<{ wire: LiveWire; lines: readonly H
 export async function takeIn({ env, dir }: LiveWire): Promise<void> {
   const places = placesFrom(env, env["HOME"] ?? "");
   const agent = openAgent(realWorld(places, dir, silentLogger), { wireDir: dir, handle: "forge" });
-  await agent.hold(0);
+  await agent.lockIdentity(0);
   for (let round = 0; round < 3; round += 1) await agent.tick();
   await agent.sync();
   agent.close();

@@ -119,7 +119,7 @@ export class SimulatedWire {
     member.process = process;
     const agent = openAgent(this.#world(member), { wireDir: WIRE, handle });
     try {
-      await agent.hold(0);
+      await agent.lockIdentity(0);
     } catch (error) {
       if (process.alive) agent.close();
       throw error;
@@ -353,7 +353,7 @@ export class SimulatedWire {
     member.process = this.disk.process();
     member.process.remove(this.paths(handle).checkpoint);
     const agent = openAgent(this.#world(member), { wireDir: WIRE, handle });
-    await agent.hold(0);
+    await agent.lockIdentity(0);
     member.agent = agent;
     expect(await outcomeOf(agent)).toEqual(live);
     expect(await this.#admission(handle)).toEqual(admission);

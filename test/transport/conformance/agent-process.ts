@@ -74,7 +74,7 @@ export async function startProcess(
     },
     { wireDir, handle },
   );
-  await agent.hold(0);
+  await agent.lockIdentity(0);
   const opened = transportOf(place, agent, disk, git?.path);
   link.to = opened?.remote;
   const transport = opened?.transport;
