@@ -4,7 +4,7 @@ export interface Plant {
   readonly file: string;
   readonly find: string;
   readonly put: string;
-  /** The first of the seeds that find it, for what happens in later ones alone; 1 unless said. */
+  /** The first seed that is played: the first that finds it; 1 unless said. */
   readonly seeds?: number;
   /** The test that finds it, for what no play can see. */
   readonly test?: string;

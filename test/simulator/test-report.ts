@@ -15,13 +15,13 @@ export interface TestReport {
 /** An assertion that failed, also inside a property. A time-out or a crash is no assertion. */
 const ASSERTION = /^(?:AssertionError\b|Error: Property failed after\b|Error: Snapshot `)/;
 
-/** Whether tests ran, and all of them passed. */
-export function hasPassed({ testResults }: TestReport): boolean {
-  const tests = testResults.flatMap(({ assertionResults }) => assertionResults);
-  return (
-    tests.some(({ status }) => status === "passed") &&
-    tests.every(({ status }) => status !== "failed") &&
-    testResults.every(({ status }) => status === "passed")
+/** The titles of the tests that ran and passed, by file; of a file that failed besides, none. */
+export function passedTests({ testResults }: TestReport): ReadonlyMap<string, ReadonlySet<string>> {
+  return new Map(
+    testResults.map(({ name, status, assertionResults }) => {
+      const passed = assertionResults.filter((each) => each.status === "passed");
+      return [name, new Set(status === "passed" ? passed.map(({ title }) => title) : [])];
+    }),
   );
 }
 

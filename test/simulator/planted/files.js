@@ -5,6 +5,7 @@ export const FILES_PLANTS = [
     file: "src/storage/own-log/pending.ts",
     find: "file.append(record);\n        file.datasync();",
     put: "file.append(record);",
+    seeds: 5,
   },
   {
     name: "cursor before inbox",

@@ -5,6 +5,7 @@ export const RULES_PLANTS = [
     file: "src/wire/signature.ts",
     find: 'if (bytes.length !== length || bytes.toString("base64") !== base64) return undefined;',
     put: "",
+    seeds: 8,
   },
   {
     name: "answer in another log",
