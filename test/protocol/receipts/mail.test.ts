@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { apply } from "../../../src/protocol/core.ts";
 import { mailView, type Marks } from "../../../src/protocol/receipts/mail.ts";
+import { newsView } from "../../../src/protocol/receipts/news.ts";
 import { MAX_UNREAD } from "../../../src/protocol/receipts/receipts.ts";
 import { emptyState } from "../../../src/protocol/state.ts";
 import { OutcomeScript } from "../../support/scripts/outcome-script.ts";
@@ -35,6 +36,7 @@ function scene() {
     read: (...ids: readonly string[]) =>
       apply(state, { kind: "read", ids, at: (at += 1_000) }, env),
     mail: (marks: Marks = {}, nowMs = at) => mailView(state, env, nowMs, marks),
+    news: () => newsView(state, env, at, "any"),
     unreadLines: (from: string) => state.receipts.taken.get(ofPeer(from))?.unread ?? [],
   };
 }
@@ -103,6 +105,18 @@ test("of very many unread messages all are counted, and the first ones listed", 
   expect(view).toMatchObject({ unread: count, from: [{ handle: "scribe", count }] });
   expect(view.fresh.lines).toHaveLength(64);
   expect(view.fresh.lines[0]?.event_id).toBe(unreadLines("scribe")[0]?.id);
+});
+
+test("who waits is told of the same authors and numbers as who is shown the mail", () => {
+  const { hear, mail, news, read, unreadLines } = scene();
+  hear("mason", { type: "feedback", priority: "high" });
+  for (let at = 0; at < MAX_UNREAD + 3; at += 1) hear("scribe", { type: "feedback" });
+  expect(news()).toMatchObject({ unread: MAX_UNREAD + 4, urgent: 1, from: ["mason", "scribe"] });
+  // What is left of the scribe is no longer remembered line by line.
+  read(...unreadLines("scribe").map(({ id }) => id));
+  const { unread, urgent, from } = mail();
+  expect(from).toContainEqual({ handle: "scribe", count: 3 });
+  expect(news()).toMatchObject({ unread, urgent, from: from.map(({ handle }) => handle).sort() });
 });
 
 test("answers that we owe are counted, also those whose time is over", () => {
