@@ -187,6 +187,7 @@ export class RemoteTransport implements Transport {
       remote.files.set(path, { id, bytes: bytes.length });
       if (folder.wire.of(path)?.is === "document") host.agreed.set(path, id);
     }
+    this.#replica.notePushed(remote, new Set(changes.map(({ path }) => path)));
     this.#remote.noteTaken(version);
     if (this.#schedule.isMover) host.agreed.save();
     this.#pushedMs = world.clock.wallMs();

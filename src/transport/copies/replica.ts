@@ -111,6 +111,16 @@ export class Replica {
     ];
   }
 
+  /** @param remote as it is since our push of these paths: our logs in it are as we have them */
+  notePushed(remote: RemoteFiles, paths: ReadonlySet<string>): void {
+    const { folder } = this.#options;
+    const parts = partsOf(remote, folder.wire);
+    for (const log of ownLogs(folder.wire.layout, folder.handle)) {
+      const of = parts.logs.get(log.name) ?? [];
+      if (of.some((path) => paths.has(path))) this.#taken.set(log.path, markOf(remote, of));
+    }
+  }
+
   /** What was taken in as it is now is not read again; what is too large is named, and not read. */
   async #once(
     round: Round,
@@ -119,7 +129,7 @@ export class Replica {
     work: () => Promise<void>,
   ): Promise<void> {
     const found = paths.flatMap((each) => remote.files.get(each) ?? []);
-    const mark = found.map(({ id }) => id).join(" ");
+    const mark = markOf(remote, paths);
     if (mark === "" || this.#taken.get(path) === mark) return;
     const isShared = this.#options.folder.wire.of(path)?.is === "shared";
     const limit = isShared ? MAX_SHARED_BYTES : MAX_REMOTE_BYTES;
@@ -151,6 +161,11 @@ export class Replica {
     if (found.cause === "own_log_ahead") this.#ahead.add(log.name);
     round.troubles.push(found);
   }
+}
+
+/** The ids of these parts: equal marks are equal bytes. */
+function markOf({ files }: RemoteFiles, paths: readonly string[]): string {
+  return paths.flatMap((each) => files.get(each)?.id ?? []).join(" ");
 }
 
 async function takeLog(
