@@ -25,7 +25,7 @@ export interface WatchOptions {
 
 /**
  * Calls `dirty` soon after anything in the wire folder changes, with the file's name if it is
- * known. Spec 4.1: a hint, never the truth; the caller polls as well.
+ * known. Spec 4.1: only a hint; the caller polls as well.
  */
 export function watchWire(
   folder: string,

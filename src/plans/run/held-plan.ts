@@ -11,7 +11,7 @@ export interface HeldPlan {
   readonly document: PlanDocument;
   /** Of the text in force. */
   readonly hash: string;
-  /** Takes a person's edit: the new truth, or, when it is invalid, nothing but what is told of it. */
+  /** Takes a person's edit, which counts from then on; one that is invalid is only told of. */
   look(): void;
   /**
    * Changes the file; while it is broken, only what is in force here. What is lost of that when the

@@ -140,5 +140,11 @@ describe("of a request is said", () => {
     const { requests, logs } = script.fold("a");
     const [view] = requestsView(requests, logs, script.env("a"));
     expect(view?.waits_for).toBe("lines of b_to_a up to 7, which heads in a_to_b count");
+    const asking = logs.get("a_to_b");
+    if (asking === undefined) throw new Error("no log a_to_b");
+    asking.lostBeats = 99;
+    expect(requestsView(requests, logs, script.env("a"))[0]?.waits_for).toBe(
+      "nothing that can come: too many heartbeats of a came before lines that they count; ask again",
+    );
   });
 });
