@@ -83,7 +83,9 @@ export class SessionKeeper {
 
   /** Work that may write. Throws `StorageError` while our private files take nothing. */
   using<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    return this.#locked === undefined ? this.#usingOnce(work) : this.#usingLocked(this.#locked, work);
+    return this.#locked === undefined
+      ? this.#usingOnce(work)
+      : this.#usingLocked(this.#locked, work);
   }
 
   /**
