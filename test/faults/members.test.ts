@@ -56,7 +56,8 @@ test("a change of members is in the wire's file first, each file is whole, and r
         const shared = rosterIn(readWhole(after, WIRE.config));
         if (done) expect(pinned).toContain("mason");
         if (pinned.includes("mason")) expect(shared).toContain("mason");
-        else applyMembership(after, { paths: PATHS, wire: WIRE }, JOINS);
+        // A daemon that failed to read it again still calls it due, and it is applied once more.
+        applyMembership(after, { paths: PATHS, wire: WIRE }, JOINS);
         const [ours, theirs] = [readPinned(after, PATHS, "config"), readWhole(after, WIRE.config)];
         expect(rosterIn(ours)).toEqual(["forge", "scribe", "mason"]);
         expect(theirs).toEqual(ours);
@@ -64,4 +65,16 @@ test("a change of members is in the wire's file first, each file is whole, and r
       expect(operations).toBeGreaterThanOrEqual(4);
     }
   }
+});
+
+test("who has left by its own word leaves once, however often that is applied", () => {
+  const disk = new MemoryDisk({ seed: 1 });
+  setUp(disk.process());
+  const process = disk.process();
+  const leaves = { handle: "scribe", becomes: "left", atMs: 2_000, changedBy: undefined } as const;
+  const apply = (atMs: number) =>
+    applyMembership(process, { paths: PATHS, wire: WIRE }, { ...leaves, atMs, logs: new Map() });
+  applyMembership(process, { paths: PATHS, wire: WIRE }, JOINS);
+  expect([apply(2_000), apply(2_000)]).toEqual(["written", "same"]);
+  expect(() => apply(3_000)).toThrow("scribe is not a member already");
 });

@@ -1,5 +1,5 @@
 import { isAway, type Absence, type Absences, type LogPlace } from "../../wire/roster/members.ts";
-import { parseConfig } from "./config.ts";
+import { parseConfig, type WireConfig } from "./config.ts";
 import { leftJson } from "./left-members.ts";
 
 /** A change of members, as a configuration takes it. Spec 1.1. */
@@ -9,6 +9,14 @@ interface Change {
   readonly atMs: number;
   readonly logs: ReadonlyMap<string, LogPlace>;
   readonly changedBy: string | undefined;
+}
+
+/** Whether a configuration has that very change already: then there is nothing to write. */
+export function hasMembership({ left, membersChangedBy }: WireConfig, change: Change): boolean {
+  const { handle, becomes, atMs, changedBy } = change;
+  if (changedBy !== undefined) return membersChangedBy === changedBy;
+  const last = left.get(handle)?.at(-1);
+  return becomes === "left" && isAway(left, handle) && last?.atMs === atMs;
 }
 
 /**

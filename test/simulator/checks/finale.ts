@@ -16,7 +16,7 @@ import {
 import { Broken, kept } from "./broken.ts";
 import { haveMembersChange, HOSTILE, PLAIN } from "../stage/cast.ts";
 import { finishMove, isHalfWay } from "../stage/layout-deeds.ts";
-import { finishChanges, wireConfig } from "../stage/member-deeds.ts";
+import { applyAll, finishChanges, isChangeDue, wireConfig } from "../stage/member-deeds.ts";
 import type { Genuine } from "./genuine.ts";
 import { carryAll } from "./carry-all.ts";
 import { checkRequested } from "./requested.ts";
@@ -77,12 +77,15 @@ async function settle(play: Play): Promise<void> {
     await stage.pass(MINUTE_MS);
     look(play);
   }
-  if (haveMembersChange(play.seed)) await finishChanges(play);
+  const isChanging = haveMembersChange(play.seed);
+  if (isChanging) await finishChanges(play);
   // Where clocks differ, lines that are dated ahead are held back for a quarter of an hour first.
-  const isLeft = async (): Promise<boolean> => isHalfWay(play) || (await isHeldBack(play));
+  const isLeft = async (): Promise<boolean> =>
+    isHalfWay(play) || (await isHeldBack(play)) || (isChanging && (await isChangeDue(play)));
   for (let round = 0; round < MOST_HELD_BACK && (await isLeft()); round += 1) {
     for (const member of play.honest) await stage.start(member);
     await finishMove(play);
+    if (isChanging) await applyAll(play);
     await stage.pass(MINUTE_MS);
     look(play);
   }

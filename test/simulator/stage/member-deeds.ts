@@ -143,11 +143,24 @@ export function wireConfig(play: Play): WireConfig {
 /** In the end all operators have applied all that is due, and all who may be there are. */
 export async function finishChanges(play: Play): Promise<void> {
   for (let round = 0; round < 8; round += 1) {
-    for (const member of [...play.honest]) {
-      await play.stage.start(member);
-      await applyChange(play, member);
-    }
-    await joinWire(play);
+    await applyAll(play);
     await play.stage.pass(60_000);
   }
+}
+
+/** Each operator applies what is due there, and who may join does. */
+export async function applyAll(play: Play): Promise<void> {
+  for (const member of [...play.honest]) {
+    await play.stage.start(member);
+    await applyChange(play, member);
+  }
+  await joinWire(play);
+}
+
+/** Whether an operator has something to apply still: who was held back may have learned of it late. */
+export async function isChangeDue(play: Play): Promise<boolean> {
+  for (const member of play.honest) {
+    if ((await dueAt(play, member)) !== undefined) return true;
+  }
+  return false;
 }
