@@ -30,8 +30,8 @@ export function readersAddressed(message: Message, log: Log, env: Env): readonly
 }
 
 /** Whether one of the roster is addressed by a line of that log. */
-function isAddressed(message: Message, { owner, addressee = "" }: Log, handle: string): boolean {
-  if (handle === owner || (addressee !== "" && addressee !== handle)) return false;
+function isAddressed(message: Message, { owner, addressee }: Log, handle: string): boolean {
+  if (handle === owner || (addressee !== undefined && addressee !== handle)) return false;
   return isToAll(message) || message.to?.includes(handle) === true;
 }
 

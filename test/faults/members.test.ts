@@ -76,5 +76,5 @@ test("who has left by its own word leaves once, however often that is applied", 
     applyMembership(process, { paths: PATHS, wire: WIRE }, { ...leaves, atMs, logs: new Map() });
   applyMembership(process, { paths: PATHS, wire: WIRE }, JOINS);
   expect([apply(2_000), apply(2_000)]).toEqual(["written", "same"]);
-  expect(() => apply(3_000)).toThrow("scribe is not a member already");
+  expect(() => apply(3_000)).toThrow("scribe is no member");
 });

@@ -86,6 +86,15 @@ async function past(wire: SimulatedWire, who: string, said: Said): Promise<objec
   };
 }
 
+/** All who are members in the end are told the same of the past, live and after a replay. */
+async function expectPast(wire: SimulatedWire, said: Said, before: object): Promise<void> {
+  for (const member of ["forge", "scribe", "quill"]) {
+    expect(await past(wire, member, said)).toEqual(before);
+    await wire.expectReplayEqualsLive(member);
+    expect(await past(wire, member, said)).toEqual(before);
+  }
+}
+
 async function moveProposed(wire: SimulatedWire): Promise<string> {
   const { subject, body } = moveDraft("scribe");
   return propose(wire, "forge", ["scribe"], subject, { body });
@@ -107,11 +116,7 @@ test("one leaves, one joins: the past is as it was, live, replayed, and for the 
   await letIn(wire, "forge", ["scribe"], "quill");
   for (const member of ["forge", "scribe"]) await accept(wire, member);
   await joins(wire, "quill");
-  for (const member of ["forge", "scribe", "quill"]) {
-    expect(await past(wire, member, said)).toEqual(before);
-    await wire.expectReplayEqualsLive(member);
-    expect(await past(wire, member, said)).toEqual(before);
-  }
+  await expectPast(wire, said, before);
   const { roster } = await wire.agent("quill").view("members", undefined);
   expect(roster.map(({ handle, is }) => `${handle} ${is}`)).toEqual([
     "forge member",
@@ -134,11 +139,7 @@ test("the same after the operators say that a member is gone", async () => {
   await letIn(wire, "scribe", ["forge"], "quill");
   for (const member of ["forge", "scribe"]) await accept(wire, member);
   await joins(wire, "quill");
-  for (const member of ["forge", "scribe", "quill"]) {
-    expect(await past(wire, member, said)).toEqual(before);
-    await wire.expectReplayEqualsLive(member);
-    expect(await past(wire, member, said)).toEqual(before);
-  }
+  await expectPast(wire, said, before);
   const peers = await wire.agent("forge").view("peers", undefined);
   expect(peers.map(({ handle }) => handle)).toEqual(["scribe", "quill"]);
 });
@@ -160,11 +161,7 @@ test("one leaves a wire of pairs, the others move to outboxes, and one joins: th
   await letIn(wire, "forge", ["scribe"], "quill");
   for (const member of ["forge", "scribe"]) await accept(wire, member);
   await joins(wire, "quill");
-  for (const member of ["forge", "scribe", "quill"]) {
-    expect(await past(wire, member, said)).toEqual(before);
-    await wire.expectReplayEqualsLive(member);
-    expect(await past(wire, member, said)).toEqual(before);
-  }
+  await expectPast(wire, said, before);
   await wire.send("quill", note(["*"], "hello"));
   for (const member of ["forge", "scribe"]) {
     expect(await subjectsOf(wire, member)).toContain("quill: hello");

@@ -4,8 +4,7 @@ import type { Membership } from "../../protocol/members/due-changes.ts";
 import { readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
 import { readPinned, savePinned } from "../../storage/private/private-store.ts";
 import { sharingOf } from "../../storage/sharing.ts";
-import { hasMembership, withMembership } from "../../trust/policy/changed-members.ts";
-import { parseConfig } from "../../trust/policy/config.ts";
+import { withMembership } from "../../trust/policy/changed-members.ts";
 import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
 import type { AgentConfig } from "./agent-config.ts";
 
@@ -32,10 +31,7 @@ export function applyMembership(
   return after;
 }
 
-/** Pinned already, it stays: a daemon may have failed to read it again. */
 function changed(pinned: Uint8Array, change: Membership): Uint8Array {
-  const parsed = parseConfig(pinned);
-  if (parsed.ok && hasMembership(parsed.config, change)) return pinned;
   try {
     return withMembership(pinned, change);
   } catch (error) {

@@ -26,7 +26,7 @@ const COMMAND_LOCK_WAIT_MS = 250;
 const CHECKPOINT_AFTER_BYTES = 16 * 1_048_576;
 
 /** A daemon's session, which is closed and opened again after trouble, and the lock that stays. */
-interface Held {
+interface Locked {
   session: Session | undefined;
   readonly lock: HeldLock;
   /** What reads are answered from while nothing can be written. */
@@ -44,7 +44,7 @@ export class SessionKeeper {
   readonly #troubles: StorageTroubles;
   #place: AgentConfig;
   #memory: Memory | undefined;
-  #locked: Held | undefined;
+  #locked: Locked | undefined;
   #checkpointAt = 0;
   #isTrustStale = false;
 
@@ -147,32 +147,32 @@ export class SessionKeeper {
   }
 
   /** A daemon's session is opened again after trouble; the lock stays ours all the while. */
-  async #usingLocked<T>(held: Held, work: (session: Session) => Promise<T>): Promise<T> {
+  async #usingLocked<T>(locked: Locked, work: (session: Session) => Promise<T>): Promise<T> {
     const area = "private files";
     const problem = this.#troubles.mayTry(area) ? undefined : this.#troubles.problem(area);
     if (problem !== undefined) throw problem;
     try {
-      if (held.session === undefined) {
-        held.session = this.#begin();
+      if (locked.session === undefined) {
+        locked.session = this.#begin();
         // What we sent last may be in no journal yet, and decisions never are.
-        await takeInOwn(held.session);
-        takeInDecisions(held.session);
+        await takeInOwn(locked.session);
+        takeInDecisions(locked.session);
       }
-      if (await this.#hasChangedTrust(held.session)) {
-        closeSession(held.session);
-        held.session = undefined;
-        held.session = this.#begin();
+      if (await this.#hasChangedTrust(locked.session)) {
+        closeSession(locked.session);
+        locked.session = undefined;
+        locked.session = this.#begin();
       }
-      const result = await work(held.session);
-      if (held.session.files.own.writer.broken === undefined) this.#troubles.worked(area);
+      const result = await work(locked.session);
+      if (locked.session.files.own.writer.broken === undefined) this.#troubles.worked(area);
       return result;
     } catch (error) {
       if (error instanceof StorageError && !isOfOurLogs(error)) this.#troubles.failed(area, error);
       if (!(error instanceof DeaddropError)) {
         // Memory may be ahead of the disk: it is made again from journal and logs.
         this.#memory = undefined;
-        if (held.session !== undefined) closeSession(held.session);
-        held.session = undefined;
+        if (locked.session !== undefined) closeSession(locked.session);
+        locked.session = undefined;
       }
       throw error;
     }
@@ -207,14 +207,14 @@ export class SessionKeeper {
   }
 
   async #usingCopy<T>(problem: StorageError, work: (session: Session) => Promise<T>): Promise<T> {
-    const held = this.#locked;
-    const session = held?.copy ?? this.#openCopy(problem);
-    if (held !== undefined) held.copy = session;
+    const locked = this.#locked;
+    const session = locked?.copy ?? this.#openCopy(problem);
+    if (locked !== undefined) locked.copy = session;
     try {
       await takeInAll(session);
       return await work(session);
     } finally {
-      if (held === undefined) closeSession(session);
+      if (locked === undefined) closeSession(session);
     }
   }
 

@@ -1,5 +1,7 @@
+import { join } from "node:path";
 import { contextOf, ownLine } from "../../agent/session/environment.ts";
-import { loadPlace } from "../../agent/config/agent-config.ts";
+import { loadPlace, type AgentConfig } from "../../agent/config/agent-config.ts";
+import { openIfThere, type Disk } from "../../storage/disk/disk.ts";
 import { silentLogger } from "../../agent/session/world.ts";
 import { buildGit } from "../../daemon/transport/build-git.ts";
 import { DeaddropError } from "../../api/errors.ts";
@@ -71,7 +73,7 @@ export async function exchangeOnce(
   const user = {
     ...{ disk, places, place },
     isOurs: (log: string, line: Uint8Array) => ownLine(log, line, context) !== undefined,
-    isWhole: () => true,
+    isWhole: (log: string) => hasNoHole(disk, place, log),
   };
   const { transport } = buildGit(user, settings, {
     ...{ env, log: silentLogger },
@@ -86,5 +88,21 @@ export async function exchangeOnce(
     return transport.health();
   } finally {
     await transport.stop();
+  }
+}
+
+/** No line holds a zero byte: a power cut has left those, and the agent's daemon restores the log first. */
+function hasNoHole(
+  disk: Disk,
+  { layout, wire }: Pick<AgentConfig, "layout" | "wire">,
+  name: string,
+): boolean {
+  const path = layout.logs.get(name)?.path;
+  const file = path === undefined ? undefined : openIfThere(disk, join(wire.folder, path));
+  if (file === undefined) return true;
+  try {
+    return !file.read(file.stat().size, 0).includes(0);
+  } finally {
+    file.close();
   }
 }

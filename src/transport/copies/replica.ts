@@ -111,7 +111,7 @@ export class Replica {
     ];
   }
 
-  /** @param remote as it is since our push of these paths: our logs in it are as we have them */
+  /** What we have pushed of our logs is not read back. `remote`: as it is since that push. */
   notePushed(remote: RemoteFiles, paths: ReadonlySet<string>): void {
     const { folder } = this.#options;
     const parts = partsOf(remote, folder.wire);

@@ -12,7 +12,7 @@ interface Change {
 }
 
 /** Whether a configuration has that very change already: then there is nothing to write. */
-export function hasMembership({ left, membersChangedBy }: WireConfig, change: Change): boolean {
+function hasMembership({ left, membersChangedBy }: WireConfig, change: Change): boolean {
   const { handle, becomes, atMs, changedBy } = change;
   if (changedBy !== undefined) return membersChangedBy === changedBy;
   const last = left.get(handle)?.at(-1);
@@ -21,19 +21,21 @@ export function hasMembership({ left, membersChangedBy }: WireConfig, change: Ch
 
 /**
  * The bytes of `config.json` after a change of members: the same for all who apply it to the same bytes.
- * Everything else in the file stays. Throws when the bytes are no configuration with a roster, or the
- * change does not follow from it.
+ * Everything else in the file stays, and all of it where it has that change: who failed to read it again
+ * may apply it twice. Throws when the bytes are no configuration with a roster, or the change does not
+ * follow from it.
  */
 export function withMembership(bytes: Uint8Array, change: Change): Uint8Array {
   const parsed = parseConfig(bytes);
   if (!parsed.ok) throw new Error(parsed.detail);
+  if (hasMembership(parsed.config, change)) return bytes;
   const { roster, left } = parsed.config;
   if (roster.length === 0) throw new Error("config.json names no roster");
   const { handle, becomes, changedBy } = change;
   const isKnown = roster.includes(handle);
   const isLeft = isAway(left, handle);
   if (becomes === "new" ? isKnown : !isKnown || isLeft !== (becomes === "back")) {
-    throw new Error(`${handle} ${isKnown && !isLeft ? "is" : "is not"} a member already`);
+    throw new Error(`${handle} is ${isKnown && !isLeft ? "a member already" : "no member"}`);
   }
   const fields = JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
   const next: Record<string, unknown> = {

@@ -17,8 +17,6 @@ export class Deadlines {
   #seen = 0;
   /** When each line was first seen in its author's log, monotonic ms. */
   readonly #writtenMs = new Map<string, number>();
-  /** Reverts and escalations that had to wait for another host. */
-  judged = 0;
 
   constructor(stage: Stage) {
     this.#stage = stage;
@@ -52,7 +50,6 @@ export class Deadlines {
   #judgeRevert(member: Member, proposal: Genuine): void {
     const required = (proposal.body["required"] ?? []) as string[];
     if (!required.some((handle) => this.#isElsewhere(member, handle))) return;
-    this.judged += 1;
     this.#askedSince(member, proposal, "takes back");
     if (this.#isAnyClockOff()) return;
     const { due } = proposal.body as { readonly due?: string };
@@ -69,7 +66,6 @@ export class Deadlines {
 
   #judgeEscalation(member: Member, incident: Genuine, of: string): void {
     if (!this.#isElsewhere(member, of)) return;
-    this.judged += 1;
     this.#askedSince(member, incident, "escalates");
   }
 
