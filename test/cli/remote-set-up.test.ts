@@ -144,6 +144,20 @@ test("a handle that the wire does not have leaves nothing in the way of the righ
   await two.json<Report>(...join2(remote));
 });
 
+test("a log that a power cut has damaged is not pushed by a command", async () => {
+  const remote = bare();
+  const { wire_dir: wire } = await one.json<Report>(...INIT, remote);
+  const log = join(wire, "forge_to_scribe.jsonl");
+  const pushed = (): string => git(remote, "show", "main:forge_to_scribe.jsonl");
+  const [whole, before] = [readFileSync(log, "utf8"), pushed()];
+  writeFileSync(log, `${whole}{"cut":\0\0\0\n{"later":1}\n`);
+  await one.run(...INIT, remote);
+  expect(pushed()).toBe(before);
+  writeFileSync(log, `${whole}{"not ours":1}\n`);
+  await one.run(...INIT, remote);
+  expect(pushed()).not.toBe(before);
+});
+
 test("a repository with SHA-256 ids, empty or not", async () => {
   const remote = bare("long.git", "--object-format=sha256");
   await one.json<Report>(...INIT, remote);
