@@ -101,9 +101,11 @@ export class Replica {
   async changes(remote: RemoteFiles, isMover: boolean): Promise<readonly Change[]> {
     const { folder, agreed } = this.#options;
     // Copies only grow: what a power cut has left of a log must not get into them.
-    const logs = ownLogs(folder.wire.layout, folder.handle).filter(
-      ({ name }) => !this.#ahead.has(name) && this.#options.isWhole(name),
+    const whole = ownLogs(folder.wire.layout, folder.handle).filter(({ name }) =>
+      this.#options.isWhole(name),
     );
+    for (const log of whole) await this.#lookAgain(log, remote);
+    const logs = whole.filter(({ name }) => !this.#ahead.has(name));
     return [
       ...logs.flatMap((log) => ownLogChanges(folder, remote, log, this.#looks)),
       ...documentChanges(folder, remote, agreed, isMover),
@@ -152,14 +154,25 @@ export class Replica {
     remote: RemoteFiles,
     round: Round,
   ): Promise<void> {
-    const { folder } = this.#options;
-    const lines = await foreignLines(folder, remote, log, paths, MAX_FOREIGN_KEPT_BYTES);
+    const lines = await this.#foreignLines(log, paths, remote);
     this.#ahead.delete(log.name);
     if (lines.length === 0) return;
     const found = foreignTrouble(this.#options, log, lines);
     if (this.#takesOursAsRight) return;
     if (found.cause === "own_log_ahead") this.#ahead.add(log.name);
     round.troubles.push(found);
+  }
+
+  /** What a log of ours lacked of the remote may be in it again: the agent restores what was taken from it. */
+  async #lookAgain(log: Log, remote: RemoteFiles): Promise<void> {
+    if (!this.#ahead.has(log.name)) return;
+    const paths = partsOf(remote, this.#options.folder.wire).logs.get(log.name) ?? [];
+    const lines = await this.#foreignLines(log, paths, remote);
+    if (!hasOurs(this.#options, log, lines)) this.#ahead.delete(log.name);
+  }
+
+  #foreignLines(log: Log, paths: readonly string[], remote: RemoteFiles): Promise<Buffer> {
+    return foreignLines(this.#options.folder, remote, log, paths, MAX_FOREIGN_KEPT_BYTES);
   }
 }
 
@@ -190,18 +203,14 @@ function newRound(): Round {
   return { changed: [], troubles: [], failed: [] };
 }
 
-function foreignTrouble(
-  { folder, isOurs, keep }: ReplicaOptions,
-  log: Log,
-  lines: Buffer,
-): TransportTrouble {
+function foreignTrouble(options: ReplicaOptions, log: Log, lines: Buffer): TransportTrouble {
+  const { folder, keep } = options;
   const keptIn = keep(log.name, lines);
   const found = {
     ...{ where: quote(log.path), log: log.name },
     ...(keptIn === undefined ? {} : { kept: keptIn }),
   };
-  const signed = splitLines(lines).some((line) => isOurs(log.name, line));
-  if (signed) {
+  if (hasOurs(options, log, lines)) {
     return {
       ...found,
       cause: "own_log_ahead",
@@ -214,6 +223,10 @@ function foreignTrouble(
     cause: "wire_tampered",
     detail: `somebody has written lines into this log ${others} in the remote; ours is pushed as we wrote it`,
   };
+}
+
+function hasOurs({ isOurs }: OwnSide, { name }: Log, lines: Buffer): boolean {
+  return splitLines(lines).some((line) => isOurs(name, line));
 }
 
 function splitLines(lines: Buffer): Buffer[] {

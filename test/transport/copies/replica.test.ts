@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { wholeLogs } from "../../../src/storage/archive/whole-logs.ts";
-import { Replica } from "../../../src/transport/copies/replica.ts";
+import { Replica, type ReplicaOptions } from "../../../src/transport/copies/replica.ts";
 import type { RemoteFile } from "../../../src/transport/copies/remote-files.ts";
 import { wireFiles } from "../../../src/transport/copies/wire-files.ts";
 import { MemoryDisk } from "../../support/disk/memory-disk.ts";
@@ -31,7 +31,10 @@ function remoteIn() {
   };
 }
 
-test("what we have pushed of our log is not read back; what others make of it is", async () => {
+const text = (lines: string) => Buffer.from(lines, "utf8");
+
+/** The side of forge, on a disk in memory. */
+function forge({ isOurs }: Pick<ReplicaOptions, "isOurs">) {
   const disk = new MemoryDisk().process();
   disk.makeFolder("/wire", 0o700);
   const replica = new Replica({
@@ -41,12 +44,16 @@ test("what we have pushed of our log is not read back; what others make of it is
       local: () => new Set(["forge"]),
     },
     agreed: new Map(),
-    isOurs: () => false,
+    isOurs,
     isWhole: () => true,
     keep: () => "kept",
   });
+  return { disk, replica };
+}
+
+test("what we have pushed of our log is not read back; what others make of it is", async () => {
+  const { disk, replica } = forge({ isOurs: () => false });
   const remote = remoteIn();
-  const text = (lines: string) => Buffer.from(lines, "utf8");
   for (const lines of ["f1\n", "f1\nf2\n"]) {
     disk.replace(`/wire/${OURS}`, text(lines), 0o600);
     const changes = await replica.changes(remote, true);
@@ -61,4 +68,20 @@ test("what we have pushed of our log is not read back; what others make of it is
   const { troubles } = await replica.bring(remote, true);
   expect(remote.reads).toEqual([OURS]);
   expect(troubles.map(({ cause }) => cause)).toEqual(["wire_tampered"]);
+});
+
+test("a log of ours that lacked what the remote has is pushed once it has it again", async () => {
+  const { disk, replica } = forge({ isOurs: (_log, line) => line.at(0) === 0x66 });
+  const remote = remoteIn();
+  remote.put(OURS, text("f1\nf2\n"));
+  // Put back to what it was before: the agent has not seen it yet.
+  disk.replace(`/wire/${OURS}`, text("f1\n"), 0o600);
+  const { troubles } = await replica.bring(remote, true);
+  expect(troubles.map(({ cause }) => cause)).toEqual(["own_log_ahead"]);
+  expect(await replica.changes(remote, true)).toEqual([]);
+  disk.replace(`/wire/${OURS}`, text("f1\nf3\n"), 0o600);
+  expect(await replica.changes(remote, true)).toEqual([]);
+  disk.replace(`/wire/${OURS}`, text("f1\nf2\nf3\n"), 0o600);
+  const changes = await replica.changes(remote, true);
+  expect(changes.map(({ path }) => path)).toEqual([OURS]);
 });
