@@ -12,9 +12,9 @@ import { isTimeUp, TIME_IS_UP } from "../support/time-limit.ts";
 const USAGE = `npm run sim -- [options]
   --seed S        play one seed, and shrink it when it fails
   --seeds A-B     play these seeds (1-300 unless said)
-  --in-ci         play the seeds that CI plays (ranges.ts)
+  --in-ci         play the seeds that CI plays, with steps of their own (ranges.ts)
   --at-night      play the seeds of a night
-  --steps N       steps of each (2000 unless said)
+  --steps N       steps of each other seed (2000 unless said)
   --only 3,7,12   of one seed, only these steps
   --jobs J        processes at a time (one for each core unless said)
   --plants        put each planted mistake in, and play until it is found`;
@@ -44,7 +44,7 @@ function readOptions() {
     return misused((error as Error).message);
   }
 }
-const steps = countOf("steps", values.steps ?? "2000");
+const stepsAsked = countOf("steps", values.steps ?? "2000");
 const jobs = countOf("jobs", values.jobs ?? String(availableParallelism()));
 
 if (values.help === true) console.log(USAGE);
@@ -57,7 +57,10 @@ else {
   const [first = 1, last = first] = bounds.map((each) => countOf("seeds", each));
   if (last < first || bounds.length > 2)
     misused(`--seeds ${values.seeds} is no range such as 1-300`);
-  const ok = values.plants === true ? await findPlants(last) : await playMany(first, last);
+  const ok =
+    values.plants === true
+      ? await findPlants(last)
+      : await playMany({ first, last, steps: stepsAsked });
   process.exitCode = ok ? 0 : 1;
 }
 
@@ -77,7 +80,7 @@ function misused(problem: string): never {
 /** A child: plays what it is told, one seed at a time. */
 function work(): void {
   process.on("message", (seed: number) => {
-    playSeed({ seed, steps }, { shrinks: false }).then(
+    playSeed({ seed, steps: stepsAsked }, { shrinks: false }).then(
       (report) => process.send?.(report),
       (error: unknown) => {
         console.error(error);
@@ -89,16 +92,22 @@ function work(): void {
 
 async function playOne(seed: number): Promise<void> {
   const only = values.only?.split(",").map((step) => countOf("only", step, 0));
-  const run = { seed, steps, ...(only === undefined ? {} : { only: new Set(only) }) };
+  const run = { seed, steps: stepsAsked, ...(only === undefined ? {} : { only: new Set(only) }) };
   const report = await playSeed(run, { shrinks: only === undefined });
   console.log(report.text);
   process.exitCode = report.ok ? 0 : 1;
 }
 
-/** Seeds from `first` to `last`, on so many processes; stops early when `until` says so. */
+interface Played {
+  readonly first: number;
+  readonly last: number;
+  /** Of each seed. */
+  readonly steps: number;
+}
+
+/** Seeds from `first` to `last`, on so many processes; stops early when `hear` has had enough. */
 async function playAll(
-  first: number,
-  last: number,
+  { first, last, steps }: Played,
   env: NodeJS.ProcessEnv,
   hear: (report: SeedReport) => "go on" | "enough",
 ): Promise<void> {
@@ -133,20 +142,21 @@ async function playAll(
 
 async function playRanges(when: RangesPlayed): Promise<void> {
   let ok = true;
-  for (const { above, count } of rangesPlayed(when)) {
+  for (const { above, count, steps } of rangesPlayed(when)) {
     console.log(`seeds ${above + 1} to ${above + count}`);
-    const isRangeOk = await playMany(above + 1, above + count);
+    const isRangeOk = await playMany({ first: above + 1, last: above + count, steps });
     ok &&= isRangeOk;
   }
   process.exitCode = ok ? 0 : 1;
 }
 
-async function playMany(first: number, last: number): Promise<boolean> {
+async function playMany(range: Played): Promise<boolean> {
+  const { first, last, steps } = range;
   const started = performance.now();
   let figures = NO_FIGURES;
   let failed = 0;
   let played = 0;
-  await playAll(first, last, {}, (report) => {
+  await playAll(range, {}, (report) => {
     played += 1;
     if (played % TOLD_EVERY === 0) console.error(`${played} seeds played, ${failed} failed`);
     if (report.ok) figures = addFigures(figures, report.figures);
@@ -198,7 +208,8 @@ async function foundBySeeds(
   mostSeeds: number,
 ): Promise<string | undefined> {
   let found: Extract<SeedReport, { ok: false }> | undefined;
-  await playAll(first, first + mostSeeds - 1, { DEADDROP_PLANT: name }, (report) => {
+  const range = { first, last: first + mostSeeds - 1, steps: stepsAsked };
+  await playAll(range, { DEADDROP_PLANT: name }, (report) => {
     if (!report.ok) found ??= report;
     return report.ok ? "go on" : "enough";
   });
