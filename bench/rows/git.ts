@@ -17,7 +17,7 @@ const BEATS = 40;
 const QUIET_MS = 4_000;
 const LOOK_MS = 2;
 const DAY_SECONDS = 86_400;
-const CADENCES = { T1_active: 90, T2_idle: 270, T3_long_idle: 1_200 } as const;
+const CADENCES = { T0_heads_down: 30, T1_active: 90, T2_idle: 270, T3_long_idle: 1_200 } as const;
 const WHAT = "through git: append on one host → in an inbox on another";
 
 /**

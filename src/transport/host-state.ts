@@ -10,13 +10,18 @@ import { PRIVATE_FILE, PRIVATE_FOLDER } from "../storage/disk/file-modes.ts";
 export interface HostState {
   /** Takes the lock if it is free; true as long as we hold it. The kernel frees it when we die. */
   mayMove(): boolean;
-  readonly agreed: Agreed & { save(): void };
+  readonly agreed: Agreed;
   /**
    * When the last fetch of any daemon here began that is over. Wall ms. One that began later than now
    * counts for nothing, also when that time has come: the clock was set back since.
    */
   fetchedMs(nowMs: number): number | undefined;
   noteFetched(beganMs: number): void;
+  /**
+   * Writes both down, for the other daemons of this machine and our next start, if we move the copies.
+   * What is lost in a crash before says less than is true. Throws StorageError.
+   */
+  save(): void;
   close(): void;
 }
 
@@ -26,6 +31,7 @@ export function openHostState(disk: Disk, paths: TransportPaths, remote: string)
   disk.makeFolder(paths.folder, PRIVATE_FOLDER);
   let lock: DiskFile | undefined;
   let ownFetchMs: number | undefined;
+  let savedFetchMs: number | undefined;
   /** A fetch that counts for nothing. */
   let voidMs: number | undefined;
   const agreed = openAgreed(disk, paths.agreed, remote);
@@ -50,13 +56,14 @@ export function openHostState(disk: Disk, paths: TransportPaths, remote: string)
     },
     noteFetched(beganMs) {
       ownFetchMs = beganMs;
+    },
+    save() {
       if (lock === undefined) return;
-      // Lost after a crash, it says less than is true.
-      disk.replace(
-        paths.fetched,
-        Buffer.from(`${JSON.stringify({ began_ms: beganMs })}\n`),
-        PRIVATE_FILE,
-      );
+      agreed.save();
+      if (ownFetchMs === savedFetchMs) return;
+      const bytes = Buffer.from(`${JSON.stringify({ began_ms: ownFetchMs })}\n`);
+      disk.replace(paths.fetched, bytes, PRIVATE_FILE);
+      savedFetchMs = ownFetchMs;
     },
     close() {
       lock?.close();

@@ -98,16 +98,21 @@ export class RemoteTransport implements Transport {
     };
   }
 
-  /** Pushes what is due on what is known of the remote; fetches when that is due, or the push came late. */
-  async #turn({ fetch, push }: Due): Promise<void> {
+  /**
+   * Pushes what is due on what is known of the remote; fetches when that is due, or the push came late.
+   * Answers whether something was pushed.
+   */
+  async #turn({ fetch, push }: Due): Promise<boolean> {
     try {
-      if (!fetch && (await this.#push())) return;
+      const pushed = fetch ? "late" : await this.#push();
+      if (pushed !== "late") return pushed === "pushed";
       for (let attempt = 0; attempt < MAX_PUSHES; attempt += 1) {
         const failed = await this.#fetch();
-        if (!push || (await this.#push())) {
+        const ended = push ? await this.#push() : "nothing";
+        if (ended !== "late") {
           // What we have said goes out although a copy could not be written.
           if (failed !== undefined) throw failed;
-          return;
+          return ended === "pushed";
         }
         await this.#schedule.pause(this.#options.world.random() * CONTENTION_MS * 2 ** attempt);
       }
@@ -136,6 +141,7 @@ export class RemoteTransport implements Transport {
     const known = this.#known;
     if (known?.isTaken === true && known.version === fetched.version && !isNewMover) {
       this.#tell({ beganMs, changed: [], troubles: [] });
+      await this.#save(undefined);
       return undefined;
     }
     return this.#take(fetched, { beganMs, isMover });
@@ -145,10 +151,8 @@ export class RemoteTransport implements Transport {
     { version, files }: Fetched,
     { beganMs, isMover }: { readonly beganMs: number; readonly isMover: boolean },
   ): Promise<StorageError | undefined> {
-    const { host } = this.#options;
     const { remote, troubles: found } = await files();
     const brought = await this.#replica.bring(remote, isMover);
-    if (isMover) host.agreed.save();
     const troubles = [...found, ...brought.troubles];
     if (brought.isForeign) {
       this.#tell({ changed: [], troubles });
@@ -156,10 +160,17 @@ export class RemoteTransport implements Transport {
     }
     const [failed] = brought.failed;
     this.#known = { version, remote, troubles: found, isTaken: failed === undefined };
-    if (version !== undefined) this.#remote.noteTaken(version);
     const { changed } = brought;
     this.#tell(failed === undefined ? { beganMs, changed, troubles } : { changed, troubles });
+    await this.#save(version);
     return failed;
+  }
+
+  /** Notes what was taken in, after those who wait for it have begun to read it. */
+  async #save(version: string | undefined): Promise<void> {
+    await this.#schedule.pause(0);
+    if (version !== undefined) this.#remote.noteTaken(version);
+    this.#options.host.save();
   }
 
   #tell(pulled: Pulled): void {
@@ -170,17 +181,17 @@ export class RemoteTransport implements Transport {
     for (const heard of this.#heard) heard(pulled);
   }
 
-  /** False when the remote has moved on, or is not known yet. */
-  async #push(): Promise<boolean> {
+  /** "late": the remote has moved on, or is not known yet. */
+  async #push(): Promise<"pushed" | "nothing" | "late"> {
     const known = this.#known;
-    if (known === undefined) return false;
+    if (known === undefined) return "late";
     const { host, world, folder } = this.#options;
     const { remote } = known;
     const changes = await this.#replica.changes(remote, this.#schedule.isMover);
     this.#waiting = changes.length;
-    if (changes.length === 0) return true;
+    if (changes.length === 0) return "nothing";
     const version = await this.#remote.push(known.version, changes);
-    if (version === undefined) return false;
+    if (version === undefined) return "late";
     known.version = version;
     for (const { path, bytes } of changes) {
       const id = remote.idOf(bytes);
@@ -189,10 +200,10 @@ export class RemoteTransport implements Transport {
     }
     this.#replica.notePushed(remote, new Set(changes.map(({ path }) => path)));
     this.#remote.noteTaken(version);
-    if (this.#schedule.isMover) host.agreed.save();
+    host.save();
     this.#pushedMs = world.clock.wallMs();
     this.#waiting = 0;
-    return true;
+    return "pushed";
   }
 }
 

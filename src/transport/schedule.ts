@@ -4,14 +4,17 @@ import type { HostState } from "./host-state.ts";
 import type { TransportWorld } from "./world.ts";
 import { TransportError, type Due, type PushTime, type TransportProblem } from "./port.ts";
 
-/** Throws TransportError or StorageError: it is tried again. */
-export type Turn = (due: Due) => Promise<void>;
+/** Answers whether something of ours was pushed. Throws TransportError or StorageError: it is tried again. */
+export type Turn = (due: Due) => Promise<boolean>;
 
 /** While we are active the remote is looked at so often. */
 const ACTIVE_POLL_MS = 30 * SECOND_MS;
 const ACTIVE_CADENCE_MS = 90 * SECOND_MS;
+/** After we have said something, others often answer: the remote is looked at after so long, then twice that. */
+const FIRST_ANSWER_MS = 2 * SECOND_MS;
+const LAST_ANSWER_MS = 16 * SECOND_MS;
 /** What comes within this time goes with one push; and there is at most one push in that time. */
-const GATHER_MS = 15;
+const GATHER_MS = 5;
 const BETWEEN_PUSHES_MS = SECOND_MS;
 /**
  * After a push, none follows for so many times as long as it took. Another host that is behind has to
@@ -35,6 +38,10 @@ export class Schedule {
   /** Monotonic ms; Infinity: not due. */
   #fetchMs = -Infinity;
   #pushMs = Infinity;
+  /** What is to be pushed is more than a heartbeat. */
+  #isNews = false;
+  /** The longest time to the fetch after the next one, while an answer may come. */
+  #answerMs = Infinity;
   #lastPushMs = -Infinity;
   /** No push begins before. */
   #restUntilMs = -Infinity;
@@ -88,6 +95,7 @@ export class Schedule {
     const soonMs = Math.max(clock.monoMs() + GATHER_MS, this.#lastPushMs + BETWEEN_PUSHES_MS);
     const atMs = when === "soon" ? soonMs : Math.max(soonMs, this.#lastPushMs + cadenceMs());
     this.#pushMs = Math.min(this.#pushMs, atMs);
+    this.#isNews ||= when === "soon";
     this.#arm();
   }
 
@@ -161,16 +169,19 @@ export class Schedule {
   }
 
   async #once(due: Due): Promise<void> {
-    const { clock, cadenceMs } = this.#world;
+    const { clock } = this.#world;
     const [fetchMs, pushMs, nowMs] = [this.#fetchMs, this.#pushMs, clock.monoMs()];
-    if (due.fetch) this.#fetchMs = nowMs + untilNextFetchMs(cadenceMs());
+    const isNews = this.#isNews && due.push;
+    if (due.fetch) this.#fetchMs = nowMs + this.#untilNextFetchMs();
     if (due.push) {
       this.#pushMs = Infinity;
+      this.#isNews = false;
       this.#lastPushMs = nowMs;
     }
     try {
-      await this.#work(due);
+      const isPushed = await this.#work(due);
       if (due.push) this.#rest(clock.monoMs() - nowMs);
+      if (isPushed && isNews) this.#expectAnswer();
       this.#problem = undefined;
       this.#retryMs = FIRST_ATTEMPT_MS;
     } catch (error) {
@@ -179,8 +190,23 @@ export class Schedule {
       // What was due is due again; more may have become so meanwhile.
       this.#fetchMs = Math.min(this.#fetchMs, fetchMs);
       this.#pushMs = Math.min(this.#pushMs, pushMs);
+      this.#isNews ||= isNews;
       this.#waitAfter(error);
     }
+  }
+
+  #expectAnswer(): void {
+    this.#answerMs = 2 * FIRST_ANSWER_MS;
+    this.#fetchMs = Math.min(this.#fetchMs, this.#world.clock.monoMs() + FIRST_ANSWER_MS);
+  }
+
+  #untilNextFetchMs(): number {
+    const cadenceMs = this.#world.cadenceMs();
+    const answerMs = this.#answerMs;
+    this.#answerMs = answerMs < LAST_ANSWER_MS ? 2 * answerMs : Infinity;
+    const usualMs =
+      cadenceMs <= ACTIVE_CADENCE_MS ? Math.min(cadenceMs, ACTIVE_POLL_MS) : cadenceMs;
+    return Math.min(usualMs, answerMs);
   }
 
   #rest(tookMs: number): void {
@@ -216,8 +242,4 @@ export class Schedule {
   #lookLater(): void {
     this.#stopLooking = this.#world.after(MOVER_LOOK_MS, () => this.#lookForMover());
   }
-}
-
-function untilNextFetchMs(cadenceMs: number): number {
-  return cadenceMs <= ACTIVE_CADENCE_MS ? Math.min(cadenceMs, ACTIVE_POLL_MS) : cadenceMs;
 }

@@ -1,7 +1,7 @@
 /** What a transport needs of the world, passed in so that a simulator can own all of it. */
 export interface TransportWorld {
   readonly clock: { wallMs(): number; monoMs(): number };
-  /** Calls back after that time; returns how to call it off. It keeps no process alive. */
+  /** Calls back after that time; returns how to call it off. The process lives until then. */
   after(inMs: number, act: () => void): () => void;
   /** In [0, 1). */
   random(): number;

@@ -1,6 +1,5 @@
 /** What a transport waits with. */
 export function afterMs(inMs: number, act: () => void): () => void {
   const timer = setTimeout(act, inMs);
-  timer.unref();
   return () => clearTimeout(timer);
 }

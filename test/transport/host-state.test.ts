@@ -22,7 +22,9 @@ it("all daemons of a machine know when the last fetch of the mover began", () =>
   const [mover, other] = daemons();
   expect(other.fetchedMs(5_000)).toBeUndefined();
   mover.noteFetched(1_000);
+  mover.save();
   other.noteFetched(4_000);
+  other.save();
   expect(mover.fetchedMs(5_000)).toBe(1_000);
   expect(other.fetchedMs(5_000)).toBe(1_000);
 });
@@ -30,6 +32,7 @@ it("all daemons of a machine know when the last fetch of the mover began", () =>
 it("a fetch that the clock says is later than now counts for nothing, also when that time comes", () => {
   const [mover, other] = daemons();
   mover.noteFetched(9_000);
+  mover.save();
   for (const each of [mover, other]) {
     expect(each.fetchedMs(8_000)).toBeUndefined();
     expect(each.fetchedMs(10_000)).toBeUndefined();
@@ -39,7 +42,9 @@ it("a fetch that the clock says is later than now counts for nothing, also when 
 it("the next fetch counts again", () => {
   const [mover, other] = daemons();
   mover.noteFetched(9_000);
+  mover.save();
   for (const each of [mover, other]) expect(each.fetchedMs(8_000)).toBeUndefined();
   mover.noteFetched(8_500);
+  mover.save();
   for (const each of [mover, other]) expect(each.fetchedMs(10_000)).toBe(8_500);
 });

@@ -18,7 +18,7 @@ class Remote {
   /** A host that speaks all the time. */
   host(name: string, firstMs: number): Schedule {
     let known = 0;
-    const push = async (): Promise<void> => {
+    const push = async (): Promise<boolean> => {
       for (;;) {
         await after(COMMIT_MS);
         await after(SEND_MS);
@@ -28,9 +28,10 @@ class Remote {
       }
       known = ++this.version;
       this.pushes.set(name, (this.pushes.get(name) ?? 0) + 1);
+      return true;
     };
     const schedule = new Schedule(world, { mayMove: () => true }, ({ push: isDue }) =>
-      isDue ? push() : Promise.resolve(),
+      isDue ? push() : Promise.resolve(false),
     );
     setTimeout(() => {
       schedule.start();
@@ -68,9 +69,10 @@ test("of two hosts that speak all the time and push slowly, both come to push", 
 test("a slow push makes the next one wait for ten seconds at most", async () => {
   const began: number[] = [];
   const schedule = new Schedule(world, { mayMove: () => true }, async ({ push }) => {
-    if (!push) return;
+    if (!push) return false;
     began.push(Date.now());
     await after(60 * SECOND_MS);
+    return true;
   });
   schedule.start();
   schedule.push("soon");
@@ -80,3 +82,51 @@ test("a slow push makes the next one wait for ten seconds at most", async () => 
   const [first = NaN, second = NaN] = began;
   expect(second - first).toBe(70 * SECOND_MS);
 });
+
+/** At which seconds of a minute a host looks at the remote, after a push of that kind at 0.1 s. */
+async function looksAfter(when: "soon" | "at the cadence", isPushed: boolean): Promise<number[]> {
+  const looks: number[] = [];
+  const startedMs = Date.now();
+  const schedule = new Schedule(world, { mayMove: () => true }, ({ fetch, push }) => {
+    schedule.noteMover(true);
+    if (fetch) looks.push(Math.round((Date.now() - startedMs) / SECOND_MS));
+    return Promise.resolve(push && isPushed);
+  });
+  schedule.start();
+  await vi.advanceTimersByTimeAsync(100);
+  schedule.push(when);
+  await vi.advanceTimersByTimeAsync(60 * SECOND_MS);
+  await schedule.stop();
+  return looks;
+}
+
+test("after we have said something, an answer is looked for soon, then less and less often", async () => {
+  expect(await looksAfter("soon", true)).toEqual([0, 2, 6, 14, 30]);
+});
+
+test("a heartbeat, and a push of nothing, are no reason to look more often", async () => {
+  expect(await looksAfter("at the cadence", true)).toEqual([0, 30, 60]);
+  expect(await looksAfter("soon", false)).toEqual([0, 30, 60]);
+});
+
+test.each([
+  ["T0_HEADS_DOWN", 30, 2_880],
+  ["T1_ACTIVE", 90, 2_880],
+  ["T2_IDLE", 270, 320],
+  ["T3_LONG_IDLE", 1_200, 72],
+])(
+  "an agent that says nothing looks at the remote so often in a day: %s",
+  async (_tier, seconds, fetches) => {
+    let count = 0;
+    const tier = { ...world, cadenceMs: () => seconds * SECOND_MS };
+    const schedule = new Schedule(tier, { mayMove: () => true }, ({ fetch }) => {
+      schedule.noteMover(true);
+      if (fetch) count += 1;
+      return Promise.resolve(false);
+    });
+    schedule.start();
+    await vi.advanceTimersByTimeAsync(24 * 3_600 * SECOND_MS - 1);
+    expect(count).toBe(fetches);
+    await schedule.stop();
+  },
+);

@@ -59,7 +59,7 @@ export function buildGit(
 }
 
 function afterInProcess(inMs: number, act: () => void): () => void {
+  // A command that waits within its turn must not end there.
   const timer = setTimeout(act, inMs);
-  timer.unref();
   return () => clearTimeout(timer);
 }

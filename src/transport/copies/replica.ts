@@ -51,6 +51,8 @@ export class Replica {
   readonly #taken = new Map<string, string>();
   /** Logs of ours that the remote is ahead in: nothing of them is pushed. */
   readonly #ahead = new Set<string>();
+  /** Which wire the remote is, by which version of its configuration. */
+  #wire: { readonly config: string; readonly id: string | undefined } | undefined;
   #takesOursAsRight = false;
 
   constructor(options: ReplicaOptions) {
@@ -60,7 +62,7 @@ export class Replica {
   /** Takes in what the remote has. `isMover`: whether we write the local copies of this machine. */
   async bring(remote: RemoteFiles, isMover: boolean): Promise<Brought> {
     const { folder, agreed } = this.#options;
-    const foreign = await foreignWire(folder, remote);
+    const foreign = await this.#foreignWire(remote);
     if (foreign !== undefined) {
       return { changed: [], troubles: [foreign], failed: [], isForeign: true };
     }
@@ -121,6 +123,25 @@ export class Replica {
       const of = parts.logs.get(log.name) ?? [];
       if (of.some((path) => paths.has(path))) this.#taken.set(log.path, markOf(remote, of));
     }
+  }
+
+  /** Another wire id in the remote than in the folder: the remote was swapped, or the folder was. */
+  async #foreignWire(remote: RemoteFiles): Promise<TransportTrouble | undefined> {
+    const { disk, wireDir } = this.#options.folder;
+    const config = remote.files.get("config.json");
+    if (config === undefined || config.bytes > MAX_CONFIG_BYTES) return undefined;
+    if (this.#wire?.config !== config.id) {
+      const id = wireIdIn(await wholeOf(remote, ["config.json"]));
+      this.#wire = { config: config.id, id };
+    }
+    const theirs = this.#wire.id;
+    const ours = wireIdIn(readWhole(disk, wirePaths(wireDir).config, MAX_CONFIG_BYTES));
+    if (theirs === undefined || ours === undefined || theirs === ours) return undefined;
+    return {
+      cause: "foreign_wire",
+      where: quote(theirs),
+      detail: `the remote holds the wire ${quote(theirs)}, and this folder is the wire ${quote(ours)}`,
+    };
   }
 
   /** What was taken in as it is now is not read again; what is too large is named, and not read. */
@@ -245,23 +266,6 @@ function tooLarge(path: string, limit: number): TransportTrouble {
     cause: "wire_tampered",
     where: quote(path),
     detail: `it is larger than ${limit / 1_048_576} MiB in the remote, and is not taken in`,
-  };
-}
-
-/** Another wire id in the remote than in the folder: the remote was swapped, or the folder was. */
-async function foreignWire(
-  { disk, wireDir }: LocalFolder,
-  remote: RemoteFiles,
-): Promise<TransportTrouble | undefined> {
-  const config = remote.files.get("config.json");
-  if (config === undefined || config.bytes > MAX_CONFIG_BYTES) return undefined;
-  const theirs = wireIdIn(await wholeOf(remote, ["config.json"]));
-  const ours = wireIdIn(readWhole(disk, wirePaths(wireDir).config, MAX_CONFIG_BYTES));
-  if (theirs === undefined || ours === undefined || theirs === ours) return undefined;
-  return {
-    cause: "foreign_wire",
-    where: quote(theirs),
-    detail: `the remote holds the wire ${quote(theirs)}, and this folder is the wire ${quote(ours)}`,
   };
 }
 

@@ -9,7 +9,8 @@ import { remoteTree } from "./remote-tree.ts";
 import { openRepository, type Repository } from "./repository.ts";
 import { GitFailed } from "./run-git.ts";
 import { openSeenRemote, type SeenRemote } from "./seen-remote.ts";
-import { EMPTY_TREE } from "./tree.ts";
+import { smallIds, type Blobs } from "./small-blobs.ts";
+import { EMPTY_TREE, type Tree } from "./tree.ts";
 import { PRIVATE_FOLDER } from "../../storage/disk/file-modes.ts";
 
 /** What a repository is reached with. */
@@ -41,6 +42,8 @@ export class GitRemote implements Remote {
   readonly #ended = new AbortController();
   #opened: Opened | undefined;
   #taken = 0;
+  /** Of the files that the remote had when it was last looked at: what is new is read at once. */
+  #knownIds: ReadonlySet<string> = new Set();
 
   constructor(options: GitRemoteOptions) {
     this.#options = options;
@@ -53,8 +56,11 @@ export class GitRemote implements Remote {
   fetch(): Promise<Fetched> {
     return this.#inRepository(async ({ repository, seen }) => {
       const head = await repository.fetch();
+      // Both look at the new commit: neither waits for the other.
+      const listed = head === undefined || head === seen.head() ? undefined : this.#listed(head);
+      listed?.catch(() => undefined);
       await this.#requireHistory({ repository, seen }, head);
-      return { version: head, files: () => this.#filesOf(head) };
+      return { version: head, files: () => this.#filesOf(head, listed) };
     });
   }
 
@@ -112,19 +118,33 @@ export class GitRemote implements Remote {
     return { repository, seen };
   }
 
-  #filesOf(head: string | undefined): Promise<FetchedFiles> {
+  async #filesOf(
+    head: string | undefined,
+    listed: Promise<Tree> | undefined,
+  ): Promise<FetchedFiles> {
     const { settings, folder } = this.#options;
-    const paths = folder.wire.paths.map((path) => settings.prefix + path);
+    const tree = head === undefined ? EMPTY_TREE : await (listed ?? this.#listed(head));
     return this.#inRepository(async ({ repository }) => {
       await this.#tidyNow(repository);
-      const files = head === undefined ? EMPTY_TREE : await repository.tree(head, paths);
-      const reading = {
-        format: repository.format,
-        blob: (id: string, into: (chunk: Buffer) => void) =>
-          this.#inRepository(() => repository.blob(id, into)),
+      let small: Blobs = new Map();
+      const blob = async (id: string, into: (chunk: Buffer) => void): Promise<void> => {
+        const bytes = small.get(id);
+        if (bytes === undefined) await this.#inRepository(() => repository.blob(id, into));
+        else into(bytes);
       };
-      return remoteTree(files, settings.prefix, folder.wire, reading);
+      const reading = { format: repository.format, blob };
+      const found = remoteTree(tree, settings.prefix, folder.wire, reading);
+      const files = [...found.remote.files.values()];
+      small = await repository.blobs(smallIds(files, this.#knownIds));
+      this.#knownIds = new Set(files.map(({ id }) => id));
+      return found;
     });
+  }
+
+  #listed(head: string): Promise<Tree> {
+    const { settings, folder } = this.#options;
+    const paths = folder.wire.paths.map((path) => settings.prefix + path);
+    return this.#inRepository(({ repository }) => repository.tree(head, paths));
   }
 
   /** The first time too: what a daemon before us has left. */

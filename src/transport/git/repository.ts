@@ -1,10 +1,11 @@
-import { existsSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Change } from "../copies/changes.ts";
 import { commitInput, messageOf } from "./commit-input.ts";
 import { isBehind, isMissingBranch, isOtherFormat, remoteTrouble } from "./git-trouble.ts";
 import type { RemoteUrl } from "./remote-url.ts";
 import { GitFailed, type Git } from "./run-git.ts";
+import { readBlobs, type Blobs } from "./small-blobs.ts";
 import { readTree, type Tree } from "./tree.ts";
 
 /** The private bare repository in which fetched commits and our own lie. It may be deleted. Spec 5.2. */
@@ -16,6 +17,8 @@ export interface Repository {
   tree(commit: string, known: readonly string[]): Promise<Tree>;
   /** The bytes of a blob, as they come. */
   blob(id: string, into: (chunk: Buffer) => void): Promise<void>;
+  /** These blobs, in memory; one that is not there is left out. */
+  blobs(ids: readonly string[]): Promise<Blobs>;
   /** A commit of these changes on top of `parent`. */
   commit(parent: string | undefined, changes: readonly Change[]): Promise<string>;
   /** False when the remote has moved on. Throws TransportError. */
@@ -73,6 +76,7 @@ export async function openRepository(git: Git, place: RepositoryPlace): Promise<
     async blob(id, into) {
       await git(["cat-file", "blob", id], { into });
     },
+    blobs: (ids) => readBlobs(git, ids),
     commit: (parent, changes) => commit(git, place, parent, changes),
     // The commit has gone with its ids: it is made again.
     push: (id) =>
@@ -125,7 +129,7 @@ function clear({ folder }: RepositoryPlace): void {
 
 async function fetchHead(
   git: Git,
-  { remote, branch }: RepositoryPlace,
+  { folder, remote, branch }: RepositoryPlace,
 ): Promise<string | undefined> {
   try {
     await git(
@@ -140,7 +144,16 @@ async function fetchHead(
     if (isMissingBranch(error)) return undefined;
     throw error;
   }
-  return (await git(["rev-parse", "--verify", FETCHED])).toString("utf8").trim();
+  const head =
+    fetchedHead(folder) ?? (await git(["rev-parse", "--verify", FETCHED])).toString("utf8");
+  return head.trim();
+}
+
+/** Without a call of git: what it has just written is a file, unless it keeps its references elsewhere. */
+function fetchedHead(folder: string): string | undefined {
+  const at = join(folder, FETCHED);
+  const text = existsSync(at) ? readFileSync(at, "utf8") : "";
+  return /^[0-9a-f]{40}(?:[0-9a-f]{24})?\n$/.test(text) ? text : undefined;
 }
 
 async function isAncestor(git: Git, older: string, newer: string): Promise<boolean> {
