@@ -1,5 +1,6 @@
 import { readWhole, StorageError } from "../../storage/disk/disk.ts";
 import { wirePaths } from "../../storage/paths.ts";
+import { claimedWireId } from "../../wire/claimed-wire-id.ts";
 import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
 import { ownLogs, type Log } from "../../wire/layout.ts";
 import { quote } from "../../wire/quote.ts";
@@ -131,11 +132,11 @@ export class Replica {
     const config = remote.files.get("config.json");
     if (config === undefined || config.bytes > MAX_CONFIG_BYTES) return undefined;
     if (this.#wire?.config !== config.id) {
-      const id = wireIdIn(await wholeOf(remote, ["config.json"]));
+      const id = claimedWireId(await wholeOf(remote, ["config.json"]));
       this.#wire = { config: config.id, id };
     }
     const theirs = this.#wire.id;
-    const ours = wireIdIn(readWhole(disk, wirePaths(wireDir).config, MAX_CONFIG_BYTES));
+    const ours = claimedWireId(readWhole(disk, wirePaths(wireDir).config, MAX_CONFIG_BYTES));
     if (theirs === undefined || ours === undefined || theirs === ours) return undefined;
     return {
       cause: "foreign_wire",
@@ -267,15 +268,4 @@ function tooLarge(path: string, limit: number): TransportTrouble {
     where: quote(path),
     detail: `it is larger than ${limit / 1_048_576} MiB in the remote, and is not taken in`,
   };
-}
-
-/** The id of a wire, from its config.json; undefined where it says none. */
-export function wireIdIn(bytes: Uint8Array | undefined): string | undefined {
-  if (bytes === undefined) return undefined;
-  try {
-    const config = JSON.parse(Buffer.from(bytes).toString("utf8")) as { wire_id?: unknown } | null;
-    return typeof config?.wire_id === "string" ? config.wire_id : undefined;
-  } catch {
-    return undefined;
-  }
 }
