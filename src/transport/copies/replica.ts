@@ -55,9 +55,15 @@ export class Replica {
   /** Which wire the remote is, by which version of its configuration. */
   #wire: { readonly config: string; readonly id: string | undefined } | undefined;
   #takesOursAsRight = false;
+  #held: readonly string[] = [];
 
   constructor(options: ReplicaOptions) {
     this.#options = options;
+  }
+
+  /** Logs of ours of which nothing was pushed the last time: they lack lines, or may. */
+  get held(): readonly string[] {
+    return this.#held;
   }
 
   /** Takes in what the remote has. `isMover`: whether we write the local copies of this machine. */
@@ -104,11 +110,11 @@ export class Replica {
   async changes(remote: RemoteFiles, isMover: boolean): Promise<readonly Change[]> {
     const { folder, agreed } = this.#options;
     // Copies only grow: what a power cut has left of a log must not get into them.
-    const whole = ownLogs(folder.wire.layout, folder.handle).filter(({ name }) =>
-      this.#options.isWhole(name),
-    );
+    const own = ownLogs(folder.wire.layout, folder.handle);
+    const whole = own.filter(({ name }) => this.#options.isWhole(name));
     for (const log of whole) await this.#lookAgain(log, remote);
     const logs = whole.filter(({ name }) => !this.#ahead.has(name));
+    this.#held = own.filter((log) => !logs.includes(log)).map(({ name }) => name);
     return [
       ...logs.flatMap((log) => ownLogChanges(folder, remote, log, this.#looks)),
       ...documentChanges(folder, remote, agreed, isMover),
