@@ -6,7 +6,7 @@ import { wirePaths } from "../../storage/paths.ts";
 import { ONE_USER } from "../../storage/sharing.ts";
 import { Replica } from "../../transport/copies/replica.ts";
 import { wireFiles } from "../../transport/copies/wire-files.ts";
-import { claimedWireId } from "../../wire/claimed-wire-id.ts";
+import { claimedWireId } from "../../wire/roster/claimed-wire-id.ts";
 import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
 import type { SetupHost } from "../host.ts";
 import type { LookedRemote } from "./look-at-remote.ts";

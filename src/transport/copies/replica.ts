@@ -1,6 +1,6 @@
 import { readWhole, StorageError } from "../../storage/disk/disk.ts";
 import { wirePaths } from "../../storage/paths.ts";
-import { claimedWireId } from "../../wire/claimed-wire-id.ts";
+import { claimedWireId } from "../../wire/roster/claimed-wire-id.ts";
 import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
 import { ownLogs, type Log } from "../../wire/layout.ts";
 import { quote } from "../../wire/quote.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { claimedWireId } from "../../src/wire/claimed-wire-id.ts";
+import { claimedWireId } from "../../../src/wire/roster/claimed-wire-id.ts";
 
 test.each([
   ['{"wire_id":"aa","roster":[]}', "aa"],
