@@ -11,6 +11,11 @@ export interface TransportView {
   pushed_at: string | null;
   /** Files that are not pushed yet. */
   waiting: number;
+  /**
+   * Logs of ours of which nothing is pushed: the remote has lines of ours that they lack, or they wait
+   * for their repair.
+   */
+  held_logs: string[];
   problem: { code: string; detail: string; hint: string; since: string } | null;
 }
 

@@ -30,8 +30,8 @@ interface Correction {
 
 /**
  * What one key has signed from `sinceMs` on, in the order of each log, whether the key is still
- * believed or not. Lines after the key was stopped are listed whatever time they state: a thief of
- * the key can write any time. Spec 2.1, 2.5.
+ * believed or not. Lines after the key was stopped are listed whatever time they state: who
+ * stole the key can write any time. Spec 2.1, 2.5.
  */
 export function keyHistory(plan: AuditPlan, key: PinnedKey, sinceMs: number): KeyLine[] {
   const lines: KeyLine[] = [];

@@ -4,6 +4,7 @@ import { readWhole, StorageError, type Disk } from "../storage/disk/disk.ts";
 import { nodeDisk } from "../storage/disk/node-disk.ts";
 import { agentPaths, type AgentPaths, type Places } from "../storage/paths.ts";
 import { resolveWireKey } from "../storage/private/private-folders.ts";
+import { claimedWireId } from "../wire/roster/claimed-wire-id.ts";
 import { MAX_CONFIG_BYTES } from "../wire/limits.ts";
 
 /**
@@ -17,7 +18,7 @@ export function privatePathsOf(
   const disk = nodeDisk();
   try {
     const real = disk.realPath(wireDir);
-    const wireKey = resolveWireKey(disk, places, handle, real, claimedWireId(disk, real));
+    const wireKey = resolveWireKey(disk, places, handle, real, idInFolder(disk, real));
     return agentPaths(places, { wireDir: real, wireKey, handle });
   } catch (error) {
     if (error instanceof StorageError) return undefined;
@@ -25,17 +26,12 @@ export function privatePathsOf(
   }
 }
 
-/** What the folder says of itself; it only helps to find private folders, and is never believed. */
-function claimedWireId(disk: Disk, wireDir: string): string | undefined {
+/** Where it cannot be read, the remembered folders are found without. */
+function idInFolder(disk: Disk, wireDir: string): string | undefined {
   try {
-    const bytes = readWhole(disk, join(wireDir, "config.json"), MAX_CONFIG_BYTES);
-    const { wire_id: id } = JSON.parse(Buffer.from(bytes ?? "{}").toString("utf8")) as {
-      wire_id?: unknown;
-    };
-    return typeof id === "string" ? id : undefined;
+    return claimedWireId(readWhole(disk, join(wireDir, "config.json"), MAX_CONFIG_BYTES));
   } catch (error) {
-    // Broken, or no plain file: peers can write there, and the remembered folders are found without.
-    if (error instanceof SyntaxError || error instanceof StorageError) return undefined;
+    if (error instanceof StorageError) return undefined;
     throw error;
   }
 }

@@ -3,7 +3,7 @@ import { EXIT_CODES } from "../api/errors.ts";
 
 /**
  * Tells the service manager about the state of the daemon. Node cannot open Unix datagram sockets,
- * so each message goes through `systemd-notify` (a child, hence NotifyAccess=all in the unit). It
+ * so each message goes through `systemd-notify` (a child, so the unit has NotifyAccess=all). It
  * stays until the manager has read the message: of a process that has ended, the manager cannot
  * tell to which unit it belonged, and drops the message (docs/decisions/011). We do not wait for
  * it. Without NOTIFY_SOCKET every call does nothing. Spec 4.2, 4.3.

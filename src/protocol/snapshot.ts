@@ -1,15 +1,17 @@
+import { namesIn } from "./decisions/proposal-thread.ts";
 import type { State } from "./state.ts";
 
 /**
  * Raise it with any change of what State holds: an older checkpoint is then left aside, and the
  * journal replayed.
  */
-const SNAPSHOT_VERSION = 15;
+const SNAPSHOT_VERSION = 16;
 const MAP = "$map";
 const SET = "$set";
 const OBJECT = "$object";
 /** What holds more than this is written after the rest, some of it on each line. */
 const FEW = 64;
+const ID_CHARACTERS = 64;
 /** Entries are put on one line until it is as long as this. */
 const LINE_CHARACTERS = 64 * 1_024;
 
@@ -29,6 +31,8 @@ interface Aside {
   readonly larges: Large[];
   readonly at: Place | undefined;
 }
+/** Ids that were read: one is in many places of the state, and all share one text. */
+type Ids = Map<string, string>;
 type Holder = Map<unknown, unknown> | Set<unknown> | unknown[];
 
 /**
@@ -37,7 +41,7 @@ type Holder = Map<unknown, unknown> | Set<unknown> | unknown[];
  */
 export function* writeSnapshot(state: State): Generator<string> {
   const larges: Large[] = [];
-  const rest = packed(state, { larges, at: undefined });
+  const rest = packed(withoutIndexes(state), { larges, at: undefined });
   yield JSON.stringify({ version: SNAPSHOT_VERSION, state: rest });
   for (const { path, holder } of larges) {
     let entries: string[] = [];
@@ -63,8 +67,9 @@ export function* writeSnapshot(state: State): Generator<string> {
  */
 export function readSnapshot(lines: Iterable<string>): State | undefined {
   let state: State | undefined;
+  const ids: Ids = new Map();
   for (const line of lines) {
-    const parsed = parsedLine(line);
+    const parsed = parsedLine(line, ids);
     if (parsed === undefined) return undefined;
     if (state !== undefined) {
       if (!fill(state, parsed)) return undefined;
@@ -75,12 +80,22 @@ export function readSnapshot(lines: Iterable<string>): State | undefined {
     if (!("state" in parsed)) return undefined;
     state = parsed.state as State;
   }
-  return state;
+  return state === undefined ? undefined : withIndexes(state);
 }
 
-function parsedLine(line: string): unknown {
+/** What follows from the rest is made when it is read: half of the text would be that. */
+function withoutIndexes(state: State): State {
+  return { ...state, proposals: { ...state.proposals, names: new Map() } };
+}
+
+function withIndexes(state: State): State {
+  const { proposals } = state;
+  return { ...state, proposals: { ...proposals, names: namesIn(proposals.topics.values()) } };
+}
+
+function parsedLine(line: string, ids: Ids): unknown {
   try {
-    return unpacked(JSON.parse(line));
+    return unpacked(JSON.parse(line), ids);
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
@@ -160,22 +175,30 @@ function pathOf(place: Place | undefined): Key[] {
 }
 
 /** Takes what `JSON.parse` has made, and makes of it what was packed. */
-function unpacked(value: unknown): unknown {
+function unpacked(value: unknown, ids: Ids): unknown {
+  if (typeof value === "string") return sharedId(value, ids);
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) value[index] = unpacked(item);
+    for (const [index, item] of value.entries()) value[index] = unpacked(item, ids);
     return value;
   }
   const tag = tagOf(value);
   const items = tag === undefined ? undefined : (value as Record<string, unknown>)[tag];
   if (!Array.isArray(items)) {
     const fields = value as Record<string, unknown>;
-    for (const key of Object.keys(fields)) fields[key] = unpacked(fields[key]);
+    for (const key of Object.keys(fields)) fields[key] = unpacked(fields[key], ids);
     return value;
   }
-  unpacked(items);
+  unpacked(items, ids);
   if (tag === SET) return new Set(items);
   return tag === MAP ? new Map(items) : Object.fromEntries(items as [string, unknown][]);
+}
+
+function sharedId(text: string, ids: Ids): string {
+  if (text.length !== ID_CHARACTERS) return text;
+  const known = ids.get(text);
+  if (known === undefined) ids.set(text, text);
+  return known ?? text;
 }
 
 /** The tag of an object that has one of ours as its only key. */

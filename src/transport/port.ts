@@ -74,6 +74,8 @@ export interface TransportHealth {
   readonly pushedMs: number | undefined;
   /** Paths that are not pushed yet. */
   readonly waiting: number;
+  /** Logs of ours of which nothing is pushed: they lack lines, or may. */
+  readonly heldLogs: readonly string[];
   /** Why the last attempt failed, or why nothing is tried; undefined when all is well. */
   readonly problem: TransportProblem | undefined;
 }

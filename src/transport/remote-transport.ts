@@ -94,6 +94,7 @@ export class RemoteTransport implements Transport {
       fetchedMs: this.#fetchedMs,
       pushedMs: this.#pushedMs,
       waiting: this.#waiting,
+      heldLogs: this.#replica.held,
       problem: this.#schedule.problem,
     };
   }

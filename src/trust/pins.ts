@@ -122,7 +122,7 @@ export function deactivateKey(
 
 /**
  * Deactivates a key that may be in other hands, and holds its agent. The agent is UNTRUSTED from
- * then on: the thief may have earned its tier, and may have brought in further keys, which
+ * then on: the attacker may have earned its tier, and may have brought in further keys, which
  * go when a new one is proved (`proveKey`). Spec 2.5.
  */
 export function revokeKey(
@@ -231,7 +231,7 @@ export function confirmSas(store: TrustStore, handle: string, nowMs: number): St
 
 /**
  * Sets how many of our ratified decisions this agent has acked, one for each decision, counted
- * anew from the logs since it became VERIFIED: counting the same history twice changes nothing.
+ * again from the logs since it became VERIFIED: counting the same history twice changes nothing.
  * Ten make a VERIFIED agent ATTESTED; an UNTRUSTED one never rises by counting. Spec 2.3.
  */
 export function setReciprocations(

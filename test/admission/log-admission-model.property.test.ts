@@ -87,7 +87,7 @@ const SAMPLES = samples();
 /** Spec 1.6 and 2.4, over all that a log has shown, one question after another. */
 class SlowLog {
   private shown: Sample[] = [];
-  /** What was taken into the chain since it began, or since the operator let it begin anew. */
+  /** What was taken into the chain since it began, or since the operator let it begin again. */
   private chain: Sample[] = [];
   private held = false;
   private mayBeginLate = false;

@@ -16,7 +16,7 @@ import {
 } from "../trust/people.ts";
 import type { Fields, Person } from "../trust/people.ts";
 
-// Spec 2.5: alice's key was stolen. Lines 2 and 3 are the thief's; alice herself stands at line 1.
+// Spec 2.5: alice's key was stolen. Lines 2 and 3 are the attacker's; alice herself stands at line 1.
 
 const renewed = person("alice", " renewed");
 
@@ -47,7 +47,7 @@ describe("the first line of the new key", () => {
   test.each([
     ["where alice had stood", line(renewed, 2, honest, "new")],
     ["at the beginning", line(renewed, 1, undefined, "new")],
-    ["behind the thief", line(renewed, 4, last, "new")],
+    ["behind the attacker", line(renewed, 4, last, "new")],
     ["beyond what anybody has seen", line(renewed, 9, honest, "new")],
   ])("is taken %s, and the chain goes on from it", (_where, first) => {
     const ctx = believing(last);
@@ -101,7 +101,7 @@ describe("the chain is not let go", () => {
 
   test("by the revoked key itself", () => {
     const log = logAt(honest, forged, last);
-    const again = line(alice, 2, honest, "the thief once more");
+    const again = line(alice, 2, honest, "the attacker once more");
     const alive = believing(last, { active: true });
     expect(short(judge(again, log, alive))).toBe("log_forked");
   });

@@ -182,9 +182,9 @@ describe("an audit with the journal of its agent", () => {
   it("takes no other line of the same length in its place", async () => {
     const { line, id } = wire.sign("forge", { to: ["scribe"], subject: "pay 10" });
     noteFirst(line, id);
-    const thief = new WireOnDisk();
-    const forged = thief.sign("forge", { to: ["scribe"], subject: "pay 99" }).line;
-    thief.remove();
+    const attacker = new WireOnDisk();
+    const forged = attacker.sign("forge", { to: ["scribe"], subject: "pay 99" }).line;
+    attacker.remove();
     expect(forged).toHaveLength(line.length);
     wire.replace(name, `${forged}\n`);
     const report = await wire.audit(stopped(), wire.path("journal.jsonl"));

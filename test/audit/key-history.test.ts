@@ -152,7 +152,7 @@ describe("the chain after a revoked key", () => {
   it.each([
     ["where its owner had stood", 2],
     ["at its first line again", 1],
-    ["behind the thief's last line", 4],
+    ["behind the attacker's last line", 4],
   ])("begins %s, and is no violation", async (_what, seq) => {
     const ids = ["honest", "forged", "forged too"].map((subject) =>
       wire.say("scribe", { subject }),

@@ -84,7 +84,7 @@ const NOTHING: Memory = {
   ...{ drafted: false, frozen: false, passed: false, classified: false },
 };
 
-/** Whoever is waited for answers; when all have, the owner goes on in the next phase. */
+/** All who are waited for answer; when all have, the owner goes on in the next phase. */
 function answered(next: Phase): Row["afterwards"] {
   return ({ memory, event, owner }) => {
     const waitingFor = memory.waitingFor.filter((each) => each !== event.from);

@@ -143,7 +143,7 @@ test("a name like the folder's own, made in it, stops nothing", async () => {
     rmSync(join(folder, "wire"), { force: true });
     writeFileSync(join(folder, "wire"), "x");
   });
-  // Were the watch begun anew, a report without a name would come first.
+  // If the watch had begun again, a report without a name would come first.
   await untilHeard("a_to_b.jsonl", () => appendFileSync(join(folder, "a_to_b.jsonl"), "x"));
   expect(heard).not.toContain(undefined);
 });

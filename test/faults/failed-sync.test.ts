@@ -8,7 +8,7 @@ import { MemoryDisk, type MemoryProcess } from "../support/disk/memory-disk.ts";
 import { recoverAndCheck, faultScene, SECOND } from "../support/scenes/fault-scene.ts";
 
 // A failed sync loses its data although it can still be read, and a later one succeeds. What was
-// left so, because it could not be cut off again either, must be written anew before it counts.
+// left so, because it could not be cut off again either, must be written again before it counts.
 
 const LINE = Buffer.from('{"n":1}');
 

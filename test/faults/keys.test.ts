@@ -63,7 +63,7 @@ test("a new key is whole or absent; the next keygen finishes and overwrites noth
       if (done) expect(before).toEqual(FIRST);
       if (before !== undefined) expect(before).toEqual(FIRST);
       const again = attempt(() => makeIdentity(process, PATHS, "forge", SECOND));
-      // Whoever has a key keeps it; without one the second run makes one.
+      // Who has a key keeps it; without one the second run makes one.
       expect(again).toBe(before === undefined);
       const kept = before ?? SECOND;
       expect(keyOn(process)).toEqual(kept);

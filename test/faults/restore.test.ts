@@ -125,7 +125,7 @@ const SCENES: readonly Scene[] = [
     agreed: NOTHING,
     prepare: makeWire,
     always(disk) {
-      // Whoever has the key knows all that it has signed, and whom it believes.
+      // Who has the key knows all that it has signed, and whom it believes.
       if (keyOn(disk) === undefined) return;
       expect(loadIdentity(disk, PATHS.identity, "forge").signer.keyId).toMatch(/^forge:/);
       expect(openHeads(disk, PATHS.heads).own(LOG)).toMatchObject({ seq: 3, id: LINES[2]?.id });

@@ -27,7 +27,7 @@ const SECRETS = new Map(
 
 const text = (value: string): Tree => ({ is: "string", text: value });
 
-/** The tree signed anew by whom it names, so that it passes every check before the signature's. */
+/** The tree signed again by the agent that it names, so that it passes every check before the signature's. */
 export function signedTree(tree: Tree, pick: Picker): Tree {
   const from = member(tree, "from");
   const handle = from?.is === "string" ? from.text.replace(/^did:wire:/, "") : "";

@@ -60,7 +60,7 @@ class Scene {
     await this.wire.settle();
   }
 
-  /** Forge's process dies and starts anew, with its checkpoint or without. */
+  /** Forge's process dies and starts again, with its checkpoint or without. */
   async restart(withCheckpoint: boolean): Promise<void> {
     this.wire.kill("forge");
     if (!withCheckpoint) this.wire.disk.process().remove(this.wire.paths("forge").checkpoint);

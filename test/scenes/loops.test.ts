@@ -3,7 +3,7 @@ import { fromPlain } from "../../src/wire/json/json.ts";
 import { checkedScenes } from "../support/scenes/scene-checks.ts";
 import type { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 
-// What two daemons, or two agents that answer everything, could do to each other for ever.
+// What two daemons, or two agents that answer everything, could do to each other forever.
 
 const honestScene = checkedScenes("replay and audit");
 const hostileScene = checkedScenes("replay");

@@ -12,7 +12,7 @@ const FOUND: readonly (readonly [seed: number, what: string])[] = [
   [1797, "a line lost by its log and by the inbox"],
   [1870, "a line held back by a slow clock, which the logs alone refuse for a later reason"],
   [2245, "a decision recorded twice, since a restored line took its beat back"],
-  [5009, "a read of its own log that failed, after which it said the same for ever"],
+  [5009, "a read of its own log that failed, after which it said the same forever"],
   [7034, "a proposal open to one who holds back the log of an agent that it does not concern"],
   [7298, "a restored line behind others that were read again, left out"],
   [8288, "a log that its author restored while lines of it waited for their signatures"],

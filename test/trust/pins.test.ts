@@ -261,7 +261,7 @@ describe("deactivating", () => {
   });
 
   test("a key proved afterwards is the only one, whatever the lost one has brought in", () => {
-    const [brought, honest] = [person("alice", "thief"), person("alice", "new")];
+    const [brought, honest] = [person("alice", "attacker"), person("alice", "new")];
     const both = done(acceptKey(storeOf(peer(alice, "TRUSTED")), "alice", brought.key, AT));
     const revoked = done(revokeKey(both, alice.signer.keyId, 5_000, ends));
     const proved = done(proveKey(revoked, "alice", honest.key, AT));
@@ -367,7 +367,7 @@ describe("tiers", () => {
     expect(since).toEqual([1, 1, 1, undefined, 5]);
   });
 
-  test("ten reciprocations make VERIFIED ATTESTED, counted anew as often as one likes", () => {
+  test("ten reciprocations make VERIFIED ATTESTED, counted again as often as one likes", () => {
     const store = storeOf(peer(alice, "VERIFIED"));
     const nine = done(setReciprocations(store, "alice", 9, 1_000));
     expect(tierOf(nine, "alice")).toBe("VERIFIED");

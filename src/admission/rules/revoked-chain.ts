@@ -4,7 +4,7 @@ import type { TrustStore } from "../../trust/store.ts";
 
 /**
  * The chain of a new key that the operator has confirmed begins where that of the revoked one ends,
- * at any `seq`: its agent may never have seen what the thief wrote last, and its first line would
+ * at any `seq`: its agent may never have seen what the attacker wrote last, and its first line would
  * fork the chain. Spec 1.6, 2.5.
  *
  * @param message authentic, so its key is pinned and active

@@ -1,4 +1,4 @@
-import type { UnreadLine } from "../../protocol/receipts/receipts.ts";
+import { unreadIds } from "../../protocol/receipts/receipts.ts";
 import type { InboxQuery } from "../../api/views.ts";
 import { idKey, type LineRow } from "../../storage/files/line-row.ts";
 import { ownLogs } from "../../wire/layout.ts";
@@ -26,9 +26,8 @@ export interface WantedRows {
 const BLOCK_ROWS = 16_384;
 
 export function wantedRows(
-  { files: { journal }, place }: Pick<Session, "files" | "place">,
+  { files: { journal }, place, memory }: Pick<Session, "files" | "place" | "memory">,
   query: InboxQuery,
-  unread: readonly (UnreadLine & { readonly log: string })[],
   start: PagePlace,
 ): WantedRows {
   const matches = matcher(query, place);
@@ -37,10 +36,9 @@ export function wantedRows(
     passes: ({ message }: StoredMessage): boolean => isMeant(message, query),
   };
   if (query.unread === true) {
-    const logs = logsOf(query, place);
-    const keys = unread.filter(({ log }) => logs?.includes(log) !== false);
     const all = (): number[] => {
-      const left = new Set(keys.map(({ id }) => idKey(id)));
+      const left = new Set<number>();
+      for (const id of unreadIds(memory.state.receipts, logsOf(query, place))) left.add(idKey(id));
       const match = (row: LineRow): boolean =>
         (row.inbox ?? -1) >= start.inbox && matches(row) && left.delete(row.idKey);
       const range = { from: start.journal, most: left.size, order: "newest first" } as const;

@@ -1,4 +1,4 @@
-import { unreadView } from "../../protocol/receipts/receipts.ts";
+import { unreadIds } from "../../protocol/receipts/receipts.ts";
 import { authorTier } from "../../protocol/routing.ts";
 import { pendingView } from "../../protocol/threads/threads-view.ts";
 import { toPlain } from "../../wire/json/json.ts";
@@ -33,7 +33,7 @@ export function inboxView(session: Session, args: ViewArgs["inbox"]): InboxMessa
 export function inboxPage(session: Session, args: ViewArgs["inbox_page"]): InboxPage {
   const { memory, files } = session;
   session.recorder.flush();
-  const unread = unreadView(memory.state.receipts);
+  const { receipts } = memory.state;
   const start = args.after === undefined ? { journal: 0, inbox: 0 } : placeOf(args.after);
   const end = `${files.journal.end}.${files.inbox.end}`;
   if (start.journal > files.journal.end || start.inbox > files.inbox.end) {
@@ -46,11 +46,12 @@ export function inboxPage(session: Session, args: ViewArgs["inbox_page"]): Inbox
     );
   }
   // A client that waits for news asks again and again: nothing is looked up before there is any.
-  if (args.unread === true && unread.length === 0) return { messages: [], more: 0, next: end };
-  const rows = wantedRows(session, args, unread, start);
+  if (args.unread === true && unreadIds(receipts).next().done === true) {
+    return { messages: [], more: 0, next: end };
+  }
+  const rows = wantedRows(session, args, start);
   const { stored, more, next } = found(session, args, rows);
-  const unreadIds = new Set(unread.map(({ id }) => id));
-  return { messages: messagesOf(session, stored, unreadIds), more, next: next ?? end };
+  return { messages: messagesOf(session, stored), more, next: next ?? end };
 }
 
 interface Found {
@@ -129,8 +130,10 @@ function placeAfter({ entry, end }: StoredMessage): string {
 function messagesOf(
   { memory, env, world }: Pick<Session, "memory" | "env" | "world">,
   stored: readonly StoredMessage[],
-  unread: ReadonlySet<string>,
 ): InboxMessage[] {
+  const shown = new Set(stored.map(({ message }) => message.id));
+  const unread = new Set<string>();
+  for (const id of unreadIds(memory.state.receipts)) if (shown.has(id)) unread.add(id);
   const obligations = pendingView(memory.state, env, world.clock.wallMs());
   return stored.map(({ entry, message }) => {
     const meta: InboxMeta = {

@@ -19,6 +19,11 @@ export interface Written {
   readonly folders: readonly string[];
 }
 
+function isWritten(value: unknown): value is Written {
+  const { files, folders } = (value ?? {}) as Partial<Record<keyof Written, unknown>>;
+  return typeof files === "object" && files !== null && Array.isArray(folders);
+}
+
 const NOTHING: Written = { files: {}, folders: [] };
 
 /** The record of one agent's integrations, in its private folder. */
@@ -33,11 +38,13 @@ export function integrationRecord(disk: Disk, path: string): IntegrationRecord {
       const text = textOf(disk, path);
       if (text === undefined) return NOTHING;
       try {
-        return JSON.parse(text) as Written;
+        const value: unknown = JSON.parse(text);
+        if (isWritten(value)) return value;
       } catch {
-        // Damaged: our parts are still taken out, one by one.
-        return NOTHING;
+        // Damaged, as below.
       }
+      // Our parts are still taken out, one by one.
+      return NOTHING;
     },
     write(written) {
       disk.makeFolder(dirname(path), PRIVATE_FOLDER);

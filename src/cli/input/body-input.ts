@@ -12,7 +12,7 @@ export interface BodyFlags {
   bodyJson?: boolean;
 }
 
-/** A pipe that stays open and silent is no body: do not wait for it for ever. */
+/** A pipe that stays open and silent is no body: do not wait for it forever. */
 const STDIN_LIMIT_MS = 10_000;
 
 export function addBodyFlags(command: Command): Command {

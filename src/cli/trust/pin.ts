@@ -73,7 +73,7 @@ function pinned(
   const at = new Date(nowMs).toISOString();
   // A card that nobody has compared is not kept beside a pin, not even one made this moment.
   const accept = key?.from === "card" && !compared ? pin : acceptKey;
-  // A thief of the lost key may have brought in others.
+  // Somebody who stole the lost key may have brought in others.
   const isReplaced = compared && peer?.held?.cause === "key_revoked";
   const add = isProof(tier) || isReplaced ? proveKey : accept;
   let result: StoreChange = { ok: true, store };

@@ -74,13 +74,17 @@ function hashesOf({ documents, deliverables }: Round): Record<string, string> {
 function readSnapshots(disk: Disk, path: string): Snapshot[] {
   try {
     const bytes = readWhole(disk, path);
-    return bytes === undefined
-      ? []
-      : (JSON.parse(Buffer.from(bytes).toString("utf8")) as Snapshot[]);
+    const value: unknown = JSON.parse(Buffer.from(bytes ?? "[]").toString("utf8"));
+    return Array.isArray(value) ? value.filter((each) => isSnapshot(each)) : [];
   } catch (error) {
     if (error instanceof StorageError || error instanceof SyntaxError) return [];
     throw error;
   }
+}
+
+function isSnapshot(value: unknown): value is Snapshot {
+  const { seq, hashes } = (value ?? {}) as Partial<Record<keyof Snapshot, unknown>>;
+  return typeof seq === "number" && typeof hashes === "object" && hashes !== null;
 }
 
 function pathOf(disk: Disk, places: Places, folder: string): string {

@@ -12,7 +12,7 @@ export interface Waiting {
   readonly folder: string;
   readonly participant: string;
   readonly schema: Schema | undefined;
-  /** For ever, if it is undefined. */
+  /** Forever, if it is undefined. */
   readonly timeoutMs: number | undefined;
   /** Called with a line when what is waited for has changed. */
   say(line: string): void;

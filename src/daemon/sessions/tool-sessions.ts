@@ -77,7 +77,7 @@ class Registry implements ToolSessions {
       this.#table.end(keyOf(event));
       return NOTHING;
     }
-    return event.moment === "turn_end" ? this.#atTurnEnd(event) : this.#amid(event);
+    return event.moment === "turn_end" ? this.#atTurnEnd(event) : this.#tellNews(event);
   }
 
   named(name: SessionName, marks: Marks): void {
@@ -142,7 +142,7 @@ class Registry implements ToolSessions {
     this.#table.change(key, (session) => afterNaming(session, marks, this.#options.clock.monoMs()));
   }
 
-  async #amid(event: HookEvent): Promise<HookAnswer> {
+  async #tellNews(event: HookEvent): Promise<HookAnswer> {
     const key = keyOf(event);
     const session = this.#table.get(key);
     if (session === undefined) return NOTHING;

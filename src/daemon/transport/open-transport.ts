@@ -200,9 +200,10 @@ function openWith(needs: TransportNeeds, settings: GitSettings): Opened {
 }
 
 function viewOf({ transport, branch }: Opened): TransportView {
-  const { kind, remote, isMover, fetchedMs, pushedMs, waiting, problem } = transport.health();
+  const { kind, remote, isMover, fetchedMs, pushedMs, ...health } = transport.health();
+  const { waiting, heldLogs, problem } = health;
   return {
-    ...{ kind, remote, branch, waiting, is_mover: isMover },
+    ...{ kind, remote, branch, waiting, is_mover: isMover, held_logs: [...heldLogs] },
     fetched_at: timeOf(fetchedMs),
     pushed_at: timeOf(pushedMs),
     problem: problem === undefined ? null : problemOf(problem),

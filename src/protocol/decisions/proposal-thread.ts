@@ -20,10 +20,16 @@ export interface Topic {
   readonly correlationId: string;
   /** Proposals, acks and corrections by log, in the order of the log. */
   readonly lines: Map<string, TopicLine[]>;
-  /** Ids of the messages that decide nothing, by log: an ack may name one of them. */
-  readonly others: Map<string, string[]>;
+  /** The messages that decide nothing, by log: an ack may name one of them. */
+  readonly others: Map<string, OtherLines>;
   /** Logs with more deciding lines in this thread than are read. */
   readonly full: Set<string>;
+}
+
+/** Messages of one log: their ids, and in the same order their lines. */
+export interface OtherLines {
+  readonly ids: string[];
+  readonly lines: number[];
 }
 
 /** A proposal, an ack or a correction. */
@@ -69,8 +75,26 @@ export function newTopic(key: string, correlationId: string): Topic {
 
 /** How many lines are remembered of it. */
 export function sizeOf({ lines, others }: Topic): number {
-  const held = [...lines.values(), ...others.values()];
+  const held = [...lines.values(), ...[...others.values()].map(({ ids }) => ids)];
   return held.reduce((sum, { length }) => sum + length, 0);
+}
+
+/** The messages of these threads, by log and id: it follows from the threads, so nothing else keeps it. */
+export function namesIn(topics: Iterable<Topic>): KnownLines {
+  const names: KnownLines = new Map();
+  for (const { key: topic, lines, others } of topics) {
+    for (const [log, all] of lines) {
+      for (const { id, line, says } of all) {
+        learnLine(names, log, id, { line, topic, isProposal: says === "proposal" });
+      }
+    }
+    for (const [log, all] of others) {
+      for (const [at, id] of all.ids.entries()) {
+        learnLine(names, log, id, { line: all.lines[at] ?? 0, topic, isProposal: false });
+      }
+    }
+  }
+  return names;
 }
 
 /**
@@ -90,10 +114,11 @@ export function addLine(
   const says = saysWhat(event);
   const place = { line, topic: topic.key, isProposal: says === "proposal" };
   if (says === undefined) {
-    const others = topic.others.get(log) ?? [];
-    if (others.length >= MAX_OTHERS_PER_LOG) return undefined;
+    const others = topic.others.get(log) ?? { ids: [], lines: [] };
+    if (others.ids.length >= MAX_OTHERS_PER_LOG) return undefined;
     topic.others.set(log, others);
-    others.push(message.id);
+    others.ids.push(message.id);
+    others.lines.push(line);
     learnLine(names, log, message.id, place);
     return undefined;
   }

@@ -21,7 +21,7 @@ const MAX_MOVES = 1_024;
 export interface ProposalsState {
   /** Least recently touched first. */
   readonly topics: Map<string, Topic>;
-  /** The messages of all topics. */
+  /** An index over the messages of all topics: `namesIn`. */
   readonly names: KnownLines;
   /** In all topics. */
   lineCount: number;
@@ -197,7 +197,9 @@ function dropTopic(state: ProposalsState, topic: Topic): void {
       forgetLine(state.names, log, line.id);
     }
   }
-  for (const [log, ids] of topic.others) for (const id of ids) forgetLine(state.names, log, id);
+  for (const [log, { ids }] of topic.others) {
+    for (const id of ids) forgetLine(state.names, log, id);
+  }
   state.diverging.delete(topic.key);
   state.topics.delete(topic.key);
   state.lineCount -= sizeOf(topic);

@@ -144,7 +144,7 @@ export function lastLinesHeld(logs: LogsState, env: Env, handle: string): Map<st
 }
 
 /**
- * What stands against a change that an agent of ours is about to propose or to ack: one change for each
+ * What speaks against a change that an agent of ours is about to propose or to ack: one change for each
  * `after`, until that has ended without ratification; and no member may have covered words of one that is
  * removed behind its last line. Spec 3.11.
  */

@@ -195,12 +195,12 @@ export function unreadCount(state: ReceiptsState, env: Env, peer?: string): numb
   return count;
 }
 
-/** Unread messages, in the order of their receipt; at most MAX_UNREAD of each log. */
-export function unreadView(state: ReceiptsState): (UnreadLine & { log: string })[] {
-  const lines = [...state.taken].flatMap(([log, { unread }]) =>
-    unread.map((line) => ({ ...line, log })),
-  );
-  return lines.sort((a, b) => a.at - b.at);
+/** The ids of unread messages, of those logs if some are named; at most MAX_UNREAD of each log. */
+export function* unreadIds({ taken }: ReceiptsState, logs?: readonly string[]): Generator<string> {
+  for (const [log, { unread }] of taken) {
+    if (logs?.includes(log) === false) continue;
+    for (const { id } of unread) yield id;
+  }
 }
 
 /** The log of ours in which a beat speaks of that log now. */

@@ -4,8 +4,9 @@ import { wholeLogs } from "../../storage/archive/whole-logs.ts";
 import { readWhole, StorageError } from "../../storage/disk/disk.ts";
 import { wirePaths } from "../../storage/paths.ts";
 import { ONE_USER } from "../../storage/sharing.ts";
-import { Replica, wireIdIn } from "../../transport/copies/replica.ts";
+import { Replica } from "../../transport/copies/replica.ts";
 import { wireFiles } from "../../transport/copies/wire-files.ts";
+import { claimedWireId } from "../../wire/roster/claimed-wire-id.ts";
 import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
 import type { SetupHost } from "../host.ts";
 import type { LookedRemote } from "./look-at-remote.ts";
@@ -56,7 +57,7 @@ function refuseOtherFolder(
       hint: "give a path where a folder can be made: --wire DIR",
     });
   }
-  const here = wireIdIn(readWhole(disk, wirePaths(wireDir).config, MAX_CONFIG_BYTES));
+  const here = claimedWireId(readWhole(disk, wirePaths(wireDir).config, MAX_CONFIG_BYTES));
   if (here !== undefined && here === config?.wireId) return;
   const strange = disk.list(wireDir).find((name) => !isOfWire(name));
   if (here === undefined && strange === undefined) return;

@@ -64,8 +64,8 @@ function matterOf(disk: Disk, path: string): string | undefined {
   const bytes = readWhole(disk, path, 2 * MAX_EVIDENCE_BYTES);
   const text = Buffer.from(bytes ?? []).toString("utf8");
   try {
-    const { matter } = JSON.parse(text.split("\n", 1)[0] ?? "") as { matter?: string };
-    return matter;
+    const head = JSON.parse(text.split("\n", 1)[0] ?? "") as { matter?: unknown } | null;
+    return typeof head?.matter === "string" ? head.matter : undefined;
   } catch (error) {
     // Somebody has edited it; then it is none of ours.
     if (error instanceof SyntaxError) return undefined;

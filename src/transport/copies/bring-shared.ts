@@ -29,7 +29,7 @@ export function bringShared(folder: LocalFolder, path: string, remote: Buffer): 
 }
 
 /**
- * What the live file of the remote shall hold, so that it lacks nothing that we have; undefined when it
+ * What the live file of the remote is to hold, so that it lacks nothing that we have; undefined when it
  * lacks nothing. `archived`: the lines that lie in archived parts there, or will.
  */
 export function sharedToPush(

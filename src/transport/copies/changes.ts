@@ -1,4 +1,4 @@
-/** What a path in the remote shall hold. Nothing is ever removed there. */
+/** What a path in the remote is to hold. Nothing is ever removed there. */
 export interface Change {
   /** Within the repository. */
   readonly path: string;

@@ -1,5 +1,6 @@
 import { readWhole, StorageError } from "../../storage/disk/disk.ts";
 import { wirePaths } from "../../storage/paths.ts";
+import { claimedWireId } from "../../wire/roster/claimed-wire-id.ts";
 import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
 import { ownLogs, type Log } from "../../wire/layout.ts";
 import { quote } from "../../wire/quote.ts";
@@ -54,9 +55,15 @@ export class Replica {
   /** Which wire the remote is, by which version of its configuration. */
   #wire: { readonly config: string; readonly id: string | undefined } | undefined;
   #takesOursAsRight = false;
+  #held: readonly string[] = [];
 
   constructor(options: ReplicaOptions) {
     this.#options = options;
+  }
+
+  /** Logs of ours of which nothing was pushed the last time: they lack lines, or may. */
+  get held(): readonly string[] {
+    return this.#held;
   }
 
   /** Takes in what the remote has. `isMover`: whether we write the local copies of this machine. */
@@ -103,11 +110,11 @@ export class Replica {
   async changes(remote: RemoteFiles, isMover: boolean): Promise<readonly Change[]> {
     const { folder, agreed } = this.#options;
     // Copies only grow: what a power cut has left of a log must not get into them.
-    const whole = ownLogs(folder.wire.layout, folder.handle).filter(({ name }) =>
-      this.#options.isWhole(name),
-    );
+    const own = ownLogs(folder.wire.layout, folder.handle);
+    const whole = own.filter(({ name }) => this.#options.isWhole(name));
     for (const log of whole) await this.#lookAgain(log, remote);
     const logs = whole.filter(({ name }) => !this.#ahead.has(name));
+    this.#held = own.filter((log) => !logs.includes(log)).map(({ name }) => name);
     return [
       ...logs.flatMap((log) => ownLogChanges(folder, remote, log, this.#looks)),
       ...documentChanges(folder, remote, agreed, isMover),
@@ -131,11 +138,11 @@ export class Replica {
     const config = remote.files.get("config.json");
     if (config === undefined || config.bytes > MAX_CONFIG_BYTES) return undefined;
     if (this.#wire?.config !== config.id) {
-      const id = wireIdIn(await wholeOf(remote, ["config.json"]));
+      const id = claimedWireId(await wholeOf(remote, ["config.json"]));
       this.#wire = { config: config.id, id };
     }
     const theirs = this.#wire.id;
-    const ours = wireIdIn(readWhole(disk, wirePaths(wireDir).config, MAX_CONFIG_BYTES));
+    const ours = claimedWireId(readWhole(disk, wirePaths(wireDir).config, MAX_CONFIG_BYTES));
     if (theirs === undefined || ours === undefined || theirs === ours) return undefined;
     return {
       cause: "foreign_wire",
@@ -267,15 +274,4 @@ function tooLarge(path: string, limit: number): TransportTrouble {
     where: quote(path),
     detail: `it is larger than ${limit / 1_048_576} MiB in the remote, and is not taken in`,
   };
-}
-
-/** The id of a wire, from its config.json; undefined where it says none. */
-export function wireIdIn(bytes: Uint8Array | undefined): string | undefined {
-  if (bytes === undefined) return undefined;
-  try {
-    const config = JSON.parse(Buffer.from(bytes).toString("utf8")) as { wire_id?: unknown } | null;
-    return typeof config?.wire_id === "string" ? config.wire_id : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -20,7 +20,7 @@ export interface CardKey {
   readonly keyId: string;
   /** 32 bytes, canonical and not of small order. */
   readonly key: Uint8Array;
-  /** ISO 8601; undefined: since ever, and for ever. */
+  /** ISO 8601; undefined: since ever, and forever. */
   readonly validFrom: string | undefined;
   readonly validUntil: string | undefined;
 }

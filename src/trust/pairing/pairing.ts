@@ -53,7 +53,7 @@ export interface PairingStep {
 }
 
 export const MAX_MISMATCHES = 3;
-/** A card can be changed for ever; what is counted of it is not. */
+/** A card can be changed forever; what is counted of it is not. */
 export const MAX_RESTARTS = 1_000_000;
 
 /** `random`: 32 fresh bytes from the system. */
@@ -89,7 +89,7 @@ export function advancePairing(before: Pairing, claim: PeerClaim): PairingStep {
     ? { ...before, other: undefined }
     : { ...before, peer: { key, commitment }, peerNonce: undefined };
   // A peer that says what it has seen is shown the nonce once that is our present commitment:
-  // else two sides that both begin again would do so for ever.
+  // else two sides that both begin again would do so forever.
   const mayShow = claim.seen === undefined || claim.seen === commitmentOf(stored);
   const shown = mayShow && !stored.isShown ? { ...stored, isShown: true } : stored;
   const fits = claim.nonce !== undefined && sasCommitment(claim.nonce, key) === commitment;

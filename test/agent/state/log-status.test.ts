@@ -173,7 +173,7 @@ describe("what follows from a status", () => {
     expect(names).toEqual(["read to its end"]);
   });
 
-  it("no deadline runs against lines that we leave unread, nor for ever for what an author left", () => {
+  it("no deadline runs against lines that we leave unread, nor forever for what an author left", () => {
     expect(isHeldBack(STATUSES["over the rate"], NOW)).toBe(true);
     expect(isHeldBack(at(60 * MINUTE - 1), NOW)).toBe(false);
     expect(isHeldBack(at(60 * MINUTE), NOW)).toBe(true);

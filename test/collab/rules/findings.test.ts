@@ -131,7 +131,7 @@ describe("protocol.json and the events", () => {
 });
 
 describe("documents", () => {
-  test("a heading that would take for ever is none", async () => {
+  test("a heading that would take forever is none", async () => {
     const round = await started(1);
     round.write("review.md", `## ${" - a".repeat(100_000)}\n${"- [x".repeat(100_000)}\n`);
     round.write("readiness.md", `${" ".repeat(200_000)}- [${"a".repeat(200_000)}\n`);

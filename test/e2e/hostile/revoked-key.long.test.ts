@@ -38,7 +38,7 @@ it("revoked key: what it signs from then on is not taken, its agent is held, his
   const [sent] = await wire.json<Sent[]>("forge", "sent", "--limit", "1");
   expect(sent?.receipts).toMatchObject([{ to: "scribe", state: "stored" }]);
 
-  // A daemon that starts anew believes the history of the key, and no more than that.
+  // A daemon that starts again believes the history of the key, and no more than that.
   expect((await scribe.stop()).code).toBe(0);
   rmSync(wire.paths("scribe").checkpoint);
   await wire.daemon("scribe");

@@ -136,13 +136,13 @@ it("stolen key: it is stopped, what it signed is listed and corrected, and a new
   await wire.json("scribe", "send", "back again");
   await until("lines flow again", () => inbox(wire).includes("back again"));
   steal("and still there");
-  await wire.json("scribe", "send", "after the thief");
-  await until("the thief is in nobody's way", () => inbox(wire).includes("after the thief"));
+  await wire.json("scribe", "send", "after the attacker");
+  await until("the attacker is in nobody's way", () => inbox(wire).includes("after the attacker"));
   const subjects = inbox(wire);
   expect(subjects).not.toContain("one more");
   expect(subjects).not.toContain("and still there");
 
-  // Nothing but what the thief signed after the end is wrong with the logs, and replay equals live.
+  // Nothing but what the attacker signed after the end is wrong with the logs, and replay equals live.
   const { stdout } = await wire.run("forge", "audit", "--json");
   const { violations } = JSON.parse(stdout) as { violations: { rule: string; log: string }[] };
   expect(violations.map(({ rule, log }) => `${rule} ${log}`)).toEqual([
@@ -188,7 +188,7 @@ it("a stolen key whose owner still has the machine: another at once, and the own
   await wire.json("forge", "trust", "verify", "scribe", heard, ...BY_FLAGS);
   await wire.json("scribe", "send", "it is me again");
   await until("lines flow again", () => inbox(wire).includes("it is me again"));
-  // The thief has lost scribe's own daemon, too: what it writes now is noise there.
+  // The attacker has lost scribe's own daemon, too: what it writes now is noise there.
   thiefOf(wire)("still here");
   await wire.json("scribe", "send", "and I go on");
   await until("it goes on", () => inbox(wire).includes("and I go on"));

@@ -37,7 +37,7 @@ async function expectShared(wire: LiveWire, remote: string, subject: string): Pr
     });
     expect(healthy).toMatchObject({ remote, problem: null });
   }
-  // Their newest beats may be on the way for ever: a new one comes before the last one is there.
+  // Their newest beats may be on the way forever: a new one comes before the last one is there.
   await until("all is in the remote", () =>
     LOGS.every((log) => inRemote(remote, log).includes(subject)),
   );

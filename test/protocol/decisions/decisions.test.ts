@@ -288,7 +288,7 @@ describe("an entry", () => {
     expect(views).toEqual([["pending"], ["pending"], ["pending"], ["in_force"]]);
   });
 
-  test("that names a beat which did not ratify is unproved, not pending for ever", () => {
+  test("that names a beat which did not ratify is unproved, not pending forever", () => {
     const steps = ["a proposes P", "b asks R", "a beats"];
     const script = new OutcomeScript("pairwise", ["a", "b"], steps);
     const [proposal, asked, beat] = script.events("b");

@@ -144,7 +144,7 @@ describe("the time to answer", () => {
     expect(scene({ steps: ["a proposes P", "b beats", "b rejects P"] })(hours(48))).toEqual([]);
   });
 
-  test("an ack that we refused, and shall name so, is none", () => {
+  test("an ack that we refused, and will name so, is none", () => {
     const at = scene({
       steps: ["a proposes P", "b beats", "b acks P"],
       change: (event) =>

@@ -4,6 +4,7 @@ import type { LineEvent } from "../../../src/protocol/events.ts";
 import {
   addLine,
   linesOf,
+  namesIn,
   newTopic,
   sizeOf,
   topicKey,
@@ -118,6 +119,7 @@ describe("a line is taken", () => {
     expect(linesOf(topic, "a_to_b")).toEqual([line]);
     const isProposal = line.says === "proposal";
     expect(knownLine(names, "a_to_b", line.id)).toEqual({ line: 1, topic: "key", isProposal });
+    expect(namesIn([topic])).toEqual(names);
     expect(taken(newTopic("key", THREAD), said(saying))?.refusedByUs).toBe(false);
   });
 
@@ -126,9 +128,10 @@ describe("a line is taken", () => {
     const names: KnownLines = new Map();
     const event = said({ type: "feedback", body: { reverts: "x", corrects: "y", acks: "z" } });
     expect(taken(topic, event, names)).toBeUndefined();
-    expect([...topic.others]).toEqual([["a_to_b", [event.message.id]]]);
+    expect([...topic.others]).toEqual([["a_to_b", { ids: [event.message.id], lines: [1] }]]);
     const place = { line: 1, topic: "key", isProposal: false };
     expect(knownLine(names, "a_to_b", event.message.id)).toEqual(place);
+    expect(namesIn([topic])).toEqual(names);
     expect(linesOf(topic, "a_to_b")).toEqual([]);
   });
 
@@ -177,9 +180,13 @@ describe("a line is taken", () => {
     filled(1_024);
     expect(taken(topic, second)).toBeUndefined();
     expect([...topic.full]).toEqual(["a_to_b"]);
-    topic.others.set("a_to_b", Array<string>(4_095).fill("filler"));
+    const filler = {
+      ids: Array<string>(4_095).fill("filler"),
+      lines: Array<number>(4_095).fill(1),
+    };
+    topic.others.set("a_to_b", filler);
     const others = ["one", "two"].map((subject) => said({ type: "ship", subject }));
     for (const other of others) taken(topic, other);
-    expect(topic.others.get("a_to_b")?.slice(4_095)).toEqual([others[0]?.message.id]);
+    expect(topic.others.get("a_to_b")?.ids.slice(4_095)).toEqual([others[0]?.message.id]);
   });
 });

@@ -284,7 +284,7 @@ describe("room for lines", () => {
       const proposal = proposalOf(`p${n}`, change(n));
       const topic = add(state, `${n}`, proposal);
       const others = Array.from({ length: EACH - 1 }, (_, other) => `${n} ${other}`);
-      topic.others.set("a_to_b", others);
+      topic.others.set("a_to_b", { ids: others, lines: others.map(() => 1) });
       for (const id of others) {
         learnLine(state.names, "a_to_b", id, { line: 1, topic: topic.key, isProposal: false });
       }

@@ -147,7 +147,7 @@ function outcome(status: Outcome["status"], by: string, at: string, id = by): Ou
 const P = "a:1 proposes p @0";
 const OPEN = { outcome: undefined, settled: false };
 
-test("who asks nobody waits for ever", () => {
+test("who asks nobody waits forever", () => {
   expect(judged([P, "b:1 acks p @5"], new Map(), { required: [] })).toStrictEqual(OPEN);
 });
 

@@ -458,7 +458,7 @@ describe("what the fold makes of a line", () => {
     expect(forge.heartbeats.paces.get("scribe")?.tier).toBe("T1_active");
   });
 
-  test("no tier stays down when no peer's pace is: they are not down for ever", () => {
+  test("no tier stays down when no peer's pace is: they are not down forever", () => {
     const { forge } = pair();
     forge.fold({ kind: "status", at: NOON, headsDown: true });
     for (let n = 0; n < MAX_T0_BEATS; n += 1) {

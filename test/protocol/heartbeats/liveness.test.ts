@@ -51,7 +51,7 @@ describe("presence", () => {
     expect(peer(NOON + minutes(67))?.presence).toBe("silent");
   });
 
-  test("who said `paused` is paused, for ever", () => {
+  test("who said `paused` is paused, forever", () => {
     const { script, forge, peer, tells } = scene();
     script.beat("scribe_to_forge", NOON, {}, { state: "paused" });
     forge.read(moment(NOON));

@@ -7,7 +7,6 @@ import {
   MAX_UNREAD,
   mustPause,
   unreadCount,
-  unreadView,
 } from "../../../src/protocol/receipts/receipts.ts";
 import { MAX_SENT } from "../../../src/protocol/receipts/sent.ts";
 import { receiptView, sentView } from "../../../src/protocol/receipts/sent-view.ts";
@@ -21,6 +20,7 @@ import {
   WireScript,
   type ScriptHeads,
 } from "../../support/scripts/wire-script.ts";
+import { unreadView } from "../../support/scripts/unread-view.ts";
 
 const OURS = "forge_to_scribe";
 const THEIRS = "scribe_to_forge";

@@ -121,7 +121,7 @@ describe("init", () => {
     expect(place("forge").layout.kind).toBe("outbox");
   });
 
-  it("begins anew where another wire lay, without its pins", () => {
+  it("begins again where another wire was, without its pins", () => {
     init();
     const old = place("forge").paths.wireKey;
     execFileSync("rm", ["-r", machine.wireDir]);

@@ -143,7 +143,7 @@ describe("writing", () => {
     expect(existsSync(from)).toBe(false);
   });
 
-  it("writes bytes anew only where they stand already", () => {
+  it("writes bytes again only where they are already", () => {
     const path = join(folder, "log");
     const file = nodeDisk().open(path, "append");
     file.append(Buffer.from("one\ntwo\n"));

@@ -51,6 +51,16 @@ describe("evidence", () => {
     expect(evidenceFor(disk, FOLDER, "scribe", "scribe")).toHaveLength(MAX_EVIDENCE_FILES);
   });
 
+  it.each(["null", "7", '"m"', '{"matter":7}', "{"])(
+    "passes over a file that somebody has made %s",
+    (edited) => {
+      const disk = new MemoryDisk({ seed: 1 }).process();
+      keepEvidence(disk, FOLDER, evidence());
+      disk.replace(`${FOLDER}/scribe-scribe-5.jsonl`, Buffer.from(`${edited}\n`), 0o600);
+      expect(keepEvidence(disk, FOLDER, evidence())).toBe("scribe-scribe-5.2.jsonl");
+    },
+  );
+
   it("leaves out lines for which a file has no room", () => {
     const disk = new MemoryDisk({ seed: 1 }).process();
     const long = { line: "x".repeat(MAX_EVIDENCE_BYTES / 2) };

@@ -90,7 +90,7 @@ describe("a file that every agent writes", () => {
     }
   });
 
-  it("waits for nobody for ever", () => {
+  it("waits for nobody forever", () => {
     const world = new MemoryDisk();
     const other = world.process().open(PATH, "append");
     other.lock(0);

@@ -160,7 +160,7 @@ describe("long lines", () => {
     expect(last.lines[0]).toMatchObject({ start: 6, end: size + 4 });
   });
 
-  it("a tail over the limit that its writer cuts back is read anew", () => {
+  it("a tail over the limit that its writer cuts back is read again", () => {
     writeFileSync(path, `one\n${"x".repeat(MAX_LINE_BYTES + 10)}`);
     const first = read(undefined, 10_000_000);
     expect(first.cursor?.scanned).toBeGreaterThan(MAX_LINE_BYTES);

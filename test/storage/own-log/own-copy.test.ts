@@ -124,7 +124,7 @@ it("takes from the log what it has missed, and keeps what it had, however much t
   expect(readFileSync(copy, "utf8") === readFileSync(log, "utf8")).toBe(true);
 });
 
-it("begins anew behind lines that are not of the log's chain", () => {
+it("begins again behind lines that are not of the log's chain", () => {
   write(1, 5);
   const other = Buffer.from(ownLine(LOG, 2, "elsewhere").line).toString();
   writeFileSync(copy, `${text(1)}${other}\n`);

@@ -8,7 +8,7 @@ import {
   planBeats,
 } from "../../../src/protocol/heartbeats/beat-timers.ts";
 import { toldEvent } from "../../../src/protocol/notices.ts";
-import { unreadView } from "../../../src/protocol/receipts/receipts.ts";
+import { unreadView } from "./unread-view.ts";
 import { emptyState, type State } from "../../../src/protocol/state.ts";
 import {
   lineEvent,

@@ -79,9 +79,11 @@ test("a log of ours that lacked what the remote has is pushed once it has it aga
   const { troubles } = await replica.bring(remote, true);
   expect(troubles.map(({ cause }) => cause)).toEqual(["own_log_ahead"]);
   expect(await replica.changes(remote, true)).toEqual([]);
+  expect(replica.held).toEqual(["forge_to_scribe"]);
   disk.replace(`/wire/${OURS}`, text("f1\nf3\n"), 0o600);
   expect(await replica.changes(remote, true)).toEqual([]);
   disk.replace(`/wire/${OURS}`, text("f1\nf2\nf3\n"), 0o600);
   const changes = await replica.changes(remote, true);
   expect(changes.map(({ path }) => path)).toEqual([OURS]);
+  expect(replica.held).toEqual([]);
 });

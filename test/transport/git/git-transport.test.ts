@@ -154,6 +154,7 @@ describe("two machines", () => {
     again.write(FORGE, "f1\nf2 with \0\0\nf3\n");
     await again.turn();
     expect(scene.inRemote(FORGE)).toBe("f1\n");
+    expect(again.transport.health().heldLogs).toEqual(["forge_to_scribe"]);
     isWhole = true;
     again.write(FORGE, "f1\nf2\nf3\n");
     await again.turn();

@@ -67,7 +67,7 @@ export async function run(cli: Cli, id: string | undefined, flags: Flags): Promi
     const named = id === undefined ? {} : { id: (await parentOf(client, id)).event_id };
     const asked = { ...queryOf(flags), ...named };
     const first = await showPage(cli, flags, client, asked);
-    // Of nobody there is nothing, and one would wait for it for ever.
+    // Of nobody there is nothing, and one would wait for it forever.
     if (flags.from !== undefined && first.messages.length === 0) {
       await recipients(client, [flags.from]);
     }

@@ -107,7 +107,9 @@ function statusText({ remote, branch, health }: StatusRow, nowMs: number, paint:
     ["waiting", health.waiting === 0 ? "nothing" : `${health.waiting} files`],
     ["copies", health.is_mover ? "written by this daemon" : "written by another daemon here"],
   ];
-  const { problem } = health;
+  const { problem, held_logs: held } = health;
+  if (held.length > 0)
+    rows.push(["held back", `${held.join(", ")}: until what is missing is there`]);
   const trouble =
     problem === null ? [] : [paint("red", sanitise(problem.detail)), `  ${sanitise(problem.hint)}`];
   return [

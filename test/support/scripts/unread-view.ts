@@ -1,0 +1,9 @@
+import type { ReceiptsState, UnreadLine } from "../../../src/protocol/receipts/receipts.ts";
+
+/** Unread messages, in the order of their receipt. */
+export function unreadView(state: ReceiptsState): (UnreadLine & { log: string })[] {
+  const lines = [...state.taken].flatMap(([log, { unread }]) =>
+    unread.map((line) => ({ ...line, log })),
+  );
+  return lines.sort((a, b) => a.at - b.at);
+}
