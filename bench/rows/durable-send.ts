@@ -22,7 +22,7 @@ const draft: Draft = {
   body: "all tests pass on main; ".repeat(4),
 };
 
-/** Whoever takes a line, and answers when it is durable. */
+/** What takes a line, and answers when it is durable. */
 interface Sender {
   readonly pid: number;
   /** One connection of it. */

@@ -115,7 +115,7 @@ function take(notes: Map<string, OfLog>, entry: NotedEntry, earlier: number): vo
   else ofLog.refused.set(line, { reason, authentic: verdict === "refused" });
 }
 
-/** Lines that were read again are noted again: the earlier notes count no more. */
+/** Lines that were read again are noted again: the earlier notes no longer count. */
 function takeRun({ runs }: OfLog, run: Run): void {
   while ((runs.at(-1)?.last ?? 0) >= run.first) runs.pop();
   runs.push(run);

@@ -113,7 +113,7 @@ function peerIncidents(
   return incidentsOf(intake, line, evidence);
 }
 
-/** The line is back: it is awaited no more. */
+/** The line is back: it is no longer awaited. */
 function forget(
   { memory }: Pick<Session, "memory">,
   intake: LogIntake,

@@ -143,7 +143,7 @@ function foldRestored({ memory, fold }: Replay, { log, line, first = line, at }:
 
 /**
  * Undefined when the log lacks the line now. A line that was refused before our operator knew of its
- * author's return is read again: what was noted of it then counts no more. Spec 1.1.
+ * author's return is read again: what was noted of it then no longer counts. Spec 1.1.
  */
 function eventOf(
   replay: Replay,

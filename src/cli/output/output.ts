@@ -49,7 +49,7 @@ export function emit(
   cli.stdout.write(`${breaksRows ? text : text.replaceAll(TO_BE_COPIED, "")}\n`);
 }
 
-/** Stands before what is ours to the end of its row. No peer's text can hold a control character. */
+/** Comes before a command line to be copied, which ends its row. No peer's text can hold a control character. */
 export const TO_BE_COPIED = "\u0001";
 
 /** A command line to be copied: a terminal may break its row, but nothing is put into it. */

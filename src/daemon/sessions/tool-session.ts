@@ -8,7 +8,7 @@ import type {
 import type { Marks } from "../../api/views.ts";
 import { HOUR_MS, MINUTE_MS } from "../../wire/durations.ts";
 
-/** A session that no hook has spoken of for so long is busy no more. Spec 8.3. */
+/** A session that no hook has reported on for so long is no longer busy. Spec 8.3. */
 const BUSY_LIMIT_MS = HOUR_MS;
 /** A person may have interrupted the turn, which no hook tells: then a wake joins in, or waits. */
 const SILENT_LIMIT_MS = 2 * MINUTE_MS;

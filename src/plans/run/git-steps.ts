@@ -116,7 +116,7 @@ export function rollBack(
   return { commit, kept, steps: again.map(({ id }) => id) };
 }
 
-/** Nothing that is in no commit may be overwritten or removed; the plan itself is ours to change. */
+/** Nothing that is in no commit may be overwritten or removed; the plan itself may change. */
 function refuseLosses(git: Git, top: string, places: PlanPlaces, commit: string): void {
   const isOurs = (path: string): boolean => {
     const whole = join(top, path);

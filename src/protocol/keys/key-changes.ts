@@ -22,7 +22,7 @@ export interface KeyChange {
   readonly key: string | undefined;
   /** Whom it asks. */
   readonly required: readonly string[];
-  /** We have acked it, while we ran: the change is ours to make. */
+  /** We have acked it, while we ran: we make the change. */
   acked: boolean;
 }
 

@@ -67,7 +67,7 @@ export function uninstallHooks(folder: string): readonly GuardHook[] {
   for (const state of states) refuseChanged(state);
   const removed: GuardHook[] = [];
   for (const { hook, path, found, before } of states) {
-    // An installation that was cut short may have moved the hook aside, and no more.
+    // An installation that was cut short may have moved the hook aside and done nothing else.
     const isHalfDone = found === undefined && before !== undefined;
     if (found?.is !== "ours" && !isHalfDone) continue;
     if (before === undefined) rmSync(path);

@@ -214,7 +214,7 @@ function copyDrift(
   return drift(skill, edited[0], "edited", !wish.force);
 }
 
-/** A skill that we wrote and the library has no more. */
+/** A skill that we wrote and the library no longer has. */
 function dropped(at: Place, entry: MirrorEntry | undefined): SkillPlan {
   const { skill, wish } = at;
   if (entry === undefined) return { drift: [], actions: [], files: undefined };

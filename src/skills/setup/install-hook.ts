@@ -44,7 +44,7 @@ export function removeSkillsHook(folder: string): HookChange {
   const { path, found } = placeOf(folder);
   const aside = join(folder, ASIDE);
   const before = isThere(aside) ? aside : undefined;
-  // An installation that was cut short may have moved the hook aside, and no more.
+  // An installation that was cut short may have moved the hook aside and done nothing else.
   const isHalfDone = found === undefined && before !== undefined;
   if (found?.is !== "ours" && !isHalfDone) return { path, isChanged: false, before: undefined };
   if (before === undefined) rmSync(path);

@@ -67,7 +67,7 @@ function isPackedToo(path: string, all: readonly { readonly path: string }[]): b
 
 export const LAST_YEAR = 2099;
 
-/** Whether a folder of the archive holds segments. Any member can make folders: so many, and no more. */
+/** Whether a folder of the archive holds segments. Any member can make folders: only these are looked at. */
 export function isYear(name: string): boolean {
   return /^20[0-9]{2}$/.test(name);
 }

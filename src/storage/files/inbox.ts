@@ -33,7 +33,7 @@ export interface Inbox {
    * Makes the file hold exactly what the journal says, whatever a crash, or its deletion, left.
    * `durable`: a logical offset up to which it was synced (0 when unknown). `expected` streams the
    * journal's routed lines at or after a logical offset, in order; `bytesOf` reads one from its log,
-   * without newline (undefined when the log has it no more).
+   * without newline (undefined when the log no longer has it).
    */
   recover<Entry extends RoutedLine>(
     durable: number,

@@ -64,7 +64,7 @@ export interface LogWriter {
   putBack(log: string, lines: readonly OwnLine[]): RecoveryReport;
   /**
    * The operator's decision that what carries our signature in a log, up to `head`, is ours. What is
-   * `unplaced` there is promised no more: it has to be written again.
+   * `unplaced` there is no longer promised: it has to be written again.
    */
   adopt(log: string, head: ChainHead): void;
   /**

@@ -164,7 +164,7 @@ class OwnLogsWriter implements LogWriter {
     this.#open.clear();
   }
 
-  /** What blocks a log may have been put right meanwhile, and what was right may be so no more. */
+  /** What blocks a log may have been put right meanwhile, and what was right may no longer be. */
   #needsRepair(): boolean {
     if (this.#pending === undefined || this.#trouble !== undefined) return true;
     const logs = [...this.#open.values()];
@@ -261,7 +261,7 @@ class OwnLogsWriter implements LogWriter {
     heads.save({ own });
   }
 
-  /** Lines that no log has durably, and of one that the layout has no more: a promise is kept. */
+  /** Lines that no log has durably, and of one that the layout no longer has: a promise is kept. */
   #stillOwed(lines: readonly OwnLine[]): readonly OwnLine[] {
     return lines.filter((own) => {
       if (own.seq <= (this.#options.heads.own(own.log)?.seq ?? 0)) return false;

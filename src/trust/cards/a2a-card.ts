@@ -9,7 +9,7 @@ const A2A_EXTENSION = "urn:deaddrop:a2a:wire";
 /** How the agent is reached: by the files of its wire, and by no A2A endpoint. */
 const A2A_BINDING = "urn:deaddrop:a2a:binding:wire";
 
-/** Fields of A2A 0.3 that 1.0 has no more: a reader of 1.0 drops them before it checks. */
+/** Fields of A2A 0.3 that 1.0 no longer has: a reader of 1.0 drops them before it checks. */
 const ONLY_IN_V03: ReadonlySet<string> = new Set(["protocolVersion", "url", "preferredTransport"]);
 
 /**
