@@ -210,8 +210,8 @@ export const RULES_PLANTS = [
   {
     name: "what a power cut left of a log is pushed",
     file: "src/transport/copies/replica.ts",
-    find: "      this.#options.isWhole(name),\n    );\n    for",
-    put: '      name !== "",\n    );\n    for',
+    find: "own.filter(({ name }) => this.#options.isWhole(name))",
+    put: "own",
     seeds: 70_229,
   },
   {
