@@ -212,7 +212,8 @@ export const RULES_PLANTS = [
     file: "src/transport/copies/replica.ts",
     find: "own.filter(({ name }) => this.#options.isWhole(name))",
     put: "own",
-    seeds: 70_229,
+    test: "test/transport/git/git-transport.test.ts",
+    title: "push nothing of a log that waits for its repair",
   },
   {
     name: "taken back by what was fetched before",
