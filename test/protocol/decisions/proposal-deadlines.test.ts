@@ -191,6 +191,14 @@ describe("the time to answer", () => {
     expect(scene({ steps })(hours(48))).toEqual([]);
   });
 
+  test.each(["b=5", "b=3"])(
+    "nor while a beat of ours before the revert covers lines that we lack",
+    (heads) => {
+      const steps = ["a proposes P", "b beats", `a beats ${heads}`, "a reverts P"];
+      expect(scene({ steps })(hours(48))).toEqual([]);
+    },
+  );
+
   test("waits until the logs of the required parties are read to their end", () => {
     const env = { caughtUp: () => false };
     expect(scene({ steps: ["a proposes P", "b beats"], env })(hours(48))).toEqual([]);

@@ -210,9 +210,10 @@ export const RULES_PLANTS = [
   {
     name: "what a power cut left of a log is pushed",
     file: "src/transport/copies/replica.ts",
-    find: "      this.#options.isWhole(name),\n    );\n    for",
-    put: '      name !== "",\n    );\n    for',
-    seeds: 70_229,
+    find: "own.filter(({ name }) => this.#options.isWhole(name))",
+    put: "own",
+    test: "test/transport/git/git-transport.test.ts",
+    title: "push nothing of a log that waits for its repair",
   },
   {
     name: "taken back by what was fetched before",
