@@ -442,6 +442,10 @@ describe("a sibling that was agreed to", () => {
       "was rejected since",
       (steps: string[]) => [...steps, `a rejects ${named(steps)}`, "b beats b=9"],
     ],
+    [
+      "is ratified, and was rejected after that",
+      (steps: string[]) => [...steps, "b beats", `a rejects ${named(steps)}`],
+    ],
   ])("replaces nothing while it %s", (_name, change) => {
     const sent = scene({ steps: change(crossing(false)) })(0);
     expect(sent).toEqual([]);
