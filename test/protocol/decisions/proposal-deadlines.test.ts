@@ -336,6 +336,15 @@ describe("the agent's clock", () => {
     );
   });
 
+  test.each([
+    ["all have read it", ["b beats", "c beats busy"], "read by b, c; the proposal"],
+    ["one was busy", ["b beats unread", "c beats busy"], "read by c; not read by b; the proposal"],
+    ["nobody has read it", ["b beats unread", "c beats unread"], "over; not read by b, c; the"],
+  ])("among three the reason names those alone of whom it is true: %s", (_name, beats, said) => {
+    const steps = ["a proposes P needs=b,c", ...beats];
+    expect(reasonAt(usual(steps, "outbox")(hours(25)))).toContain(said);
+  });
+
   test("forgets no beat that began it, however many follow", () => {
     const steps = ["a proposes P", "b beats"];
     const script = new OutcomeScript("pairwise", ["a", "b"], steps);
