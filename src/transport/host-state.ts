@@ -55,7 +55,8 @@ export function openHostState(disk: Disk, paths: TransportPaths, remote: string)
       return beganMs === voidMs ? undefined : beganMs;
     },
     noteFetched(beganMs) {
-      ownFetchMs = beganMs;
+      // Who does not move the copies has brought nothing into the folder.
+      if (lock !== undefined) ownFetchMs = beganMs;
     },
     save() {
       if (lock === undefined) return;

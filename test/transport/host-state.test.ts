@@ -48,3 +48,13 @@ it("the next fetch counts again", () => {
   mover.save();
   for (const each of [mover, other]) expect(each.fetchedMs(10_000)).toBe(8_500);
 });
+
+it("what a daemon fetched before it moved the copies counts for nothing: it brought none of it", () => {
+  const [mover, other] = daemons();
+  other.noteFetched(4_000);
+  mover.close();
+  expect(other.mayMove()).toBe(true);
+  expect(other.fetchedMs(5_000)).toBeUndefined();
+  other.noteFetched(4_500);
+  expect(other.fetchedMs(5_000)).toBe(4_500);
+});

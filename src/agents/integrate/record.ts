@@ -19,11 +19,6 @@ export interface Written {
   readonly folders: readonly string[];
 }
 
-function isWritten(value: unknown): value is Written {
-  const { files, folders } = (value ?? {}) as Partial<Record<keyof Written, unknown>>;
-  return typeof files === "object" && files !== null && Array.isArray(folders);
-}
-
 const NOTHING: Written = { files: {}, folders: [] };
 
 /** The record of one agent's integrations, in its private folder. */
@@ -51,4 +46,9 @@ export function integrationRecord(disk: Disk, path: string): IntegrationRecord {
       disk.replace(path, Buffer.from(`${JSON.stringify(written, null, 2)}\n`), PRIVATE_FILE);
     },
   };
+}
+
+function isWritten(value: unknown): value is Written {
+  const { files, folders } = (value ?? {}) as Partial<Record<keyof Written, unknown>>;
+  return typeof files === "object" && files !== null && Array.isArray(folders);
 }

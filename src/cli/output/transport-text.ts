@@ -8,13 +8,20 @@ export function transportText(view: TransportView | null, nowMs: number, paint: 
   if (view === null) return "";
   const { remote, branch, fetched_at: fetched, waiting, held_logs: held, problem } = view;
   const last = fetched === null ? "not fetched yet" : `fetched ${when(fetched, nowMs)}`;
-  const rest =
-    held.length > 0
-      ? `${held.join(", ")} held back until what is missing is there`
-      : waiting === 0
-        ? "all pushed"
-        : `${waiting} files wait to be pushed`;
-  const row = `${paint("bold", "Remote")}  ${sanitise(remote)} (${sanitise(branch)}), ${last}, ${rest}`;
-  if (problem === null) return row;
-  return `${row}\n${paint("red", sanitise(`${problem.detail} → ${problem.hint}`))}`;
+  const rest = waiting === 0 ? "all else is pushed" : `${waiting} files wait to be pushed`;
+  const pushed = waiting === 0 && held.length === 0 ? "all pushed" : rest;
+  const rows = [
+    `${paint("bold", "Remote")}  ${sanitise(remote)} (${sanitise(branch)}), ${last}, ${pushed}`,
+    ...heldText(held).map((text) => paint("red", sanitise(text))),
+    ...(problem === null ? [] : [paint("red", sanitise(`${problem.detail} → ${problem.hint}`))]),
+  ];
+  return rows.join("\n");
+}
+
+/** Of each log of ours that is not pushed, why, and what shows more. */
+export function heldText(logs: readonly string[]): string[] {
+  return logs.map(
+    (log) =>
+      `${log} is not pushed: it lacks lines that the remote has, or waits for its repair → deaddrop doctor`,
+  );
 }

@@ -1,4 +1,5 @@
-import { readWhole, StorageError } from "../../storage/disk/disk.ts";
+import { join } from "node:path";
+import { lookOf, readWhole, StorageError } from "../../storage/disk/disk.ts";
 import { wirePaths } from "../../storage/paths.ts";
 import { claimedWireId } from "../../wire/roster/claimed-wire-id.ts";
 import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
@@ -50,8 +51,8 @@ export class Replica {
   readonly #looks: PushedLooks = new Map();
   /** For each log and shared file the ids of the parts that were taken in. */
   readonly #taken = new Map<string, string>();
-  /** Logs of ours that the remote is ahead in: nothing of them is pushed. */
-  readonly #ahead = new Set<string>();
+  /** Logs of ours that the remote is ahead in, as they looked when that was found: nothing of them is pushed. */
+  readonly #ahead = new Map<string, string>();
   /** Which wire the remote is, by which version of its configuration. */
   #wire: { readonly config: string; readonly id: string | undefined } | undefined;
   #takesOursAsRight = false;
@@ -182,21 +183,34 @@ export class Replica {
     remote: RemoteFiles,
     round: Round,
   ): Promise<void> {
+    const look = this.#lookOf(log);
     const lines = await this.#foreignLines(log, paths, remote);
     this.#ahead.delete(log.name);
     if (lines.length === 0) return;
     const found = foreignTrouble(this.#options, log, lines);
     if (this.#takesOursAsRight) return;
-    if (found.cause === "own_log_ahead") this.#ahead.add(log.name);
+    if (found.cause === "own_log_ahead") this.#ahead.set(log.name, look);
     round.troubles.push(found);
   }
 
-  /** What a log of ours lacked of the remote may be in it again: the agent restores what was taken from it. */
+  /**
+   * What a log of ours lacked of the remote may be in it again: the agent restores what was taken from
+   * it. Not when the remote has another part of it since: that is for a fetch to look at.
+   */
   async #lookAgain(log: Log, remote: RemoteFiles): Promise<void> {
-    if (!this.#ahead.has(log.name)) return;
+    const before = this.#ahead.get(log.name);
+    const look = this.#lookOf(log);
+    if (before === undefined || before === look) return;
     const paths = partsOf(remote, this.#options.folder.wire).logs.get(log.name) ?? [];
+    if (this.#taken.get(log.path) !== markOf(remote, paths)) return;
     const lines = await this.#foreignLines(log, paths, remote);
-    if (!hasOurs(this.#options, log, lines)) this.#ahead.delete(log.name);
+    if (hasOurs(this.#options, log, lines)) this.#ahead.set(log.name, look);
+    else this.#ahead.delete(log.name);
+  }
+
+  #lookOf({ path }: Log): string {
+    const { disk, wireDir } = this.#options.folder;
+    return lookOf(disk, join(wireDir, path));
   }
 
   #foreignLines(log: Log, paths: readonly string[], remote: RemoteFiles): Promise<Buffer> {

@@ -30,16 +30,20 @@ export async function readBlobs(git: Git, ids: readonly string[]): Promise<Blobs
   return blobsIn(await git(["cat-file", "--batch"], { input }));
 }
 
-/** What git answers: for each id a row `<id> blob <bytes>`, the bytes, and a newline; or `<id> missing`. */
+/**
+ * What git answers: for each id a row `<id> <type> <bytes>`, the bytes, and a newline; or `<id> missing`.
+ * A tree may name as a file what is none: that is passed over whole, since its bytes may look like a row.
+ */
 function blobsIn(answer: Buffer): Blobs {
   const blobs = new Map<string, Buffer>();
   for (let at = 0; at < answer.length;) {
     const end = answer.indexOf(NEWLINE, at);
-    const [, id, size] = /^(\S+) blob (\d+)$/.exec(answer.toString("utf8", at, end)) ?? [];
-    at = end + 1;
     if (end < 0) break;
+    const row = answer.toString("utf8", at, end);
+    const [, id, type, size] = /^(\S+) (\w+) (\d+)$/.exec(row) ?? [];
+    at = end + 1;
     if (id === undefined) continue;
-    blobs.set(id, answer.subarray(at, at + Number(size)));
+    if (type === "blob") blobs.set(id, answer.subarray(at, at + Number(size)));
     at += Number(size) + 1;
   }
   return blobs;

@@ -2,6 +2,7 @@ import { Command, Option } from "commander";
 import { loadPlace } from "../../../agent/config/agent-config.ts";
 import type { TransportView } from "../../../api/transport.ts";
 import { DeaddropError } from "../../../api/errors.ts";
+import { heldText } from "../../output/transport-text.ts";
 import { sanitise } from "../../../framing/sanitise.ts";
 import { when } from "../../../framing/when.ts";
 import { setupHost } from "../../../setup/host.ts";
@@ -107,11 +108,13 @@ function statusText({ remote, branch, health }: StatusRow, nowMs: number, paint:
     ["waiting", health.waiting === 0 ? "nothing" : `${health.waiting} files`],
     ["copies", health.is_mover ? "written by this daemon" : "written by another daemon here"],
   ];
-  const { problem, held_logs: held } = health;
-  if (held.length > 0)
-    rows.push(["held back", `${held.join(", ")}: until what is missing is there`]);
-  const trouble =
-    problem === null ? [] : [paint("red", sanitise(problem.detail)), `  ${sanitise(problem.hint)}`];
+  const { problem } = health;
+  const trouble = [
+    ...heldText(health.held_logs).map((text) => paint("red", text)),
+    ...(problem === null
+      ? []
+      : [paint("red", sanitise(problem.detail)), `  ${sanitise(problem.hint)}`]),
+  ];
   return [
     head,
     table(
