@@ -8,7 +8,7 @@ export function transportText(view: TransportView | null, nowMs: number, paint: 
   if (view === null) return "";
   const { remote, branch, fetched_at: fetched, waiting, held_logs: held, problem } = view;
   const last = fetched === null ? "not fetched yet" : `fetched ${when(fetched, nowMs)}`;
-  const rest = waiting === 0 ? "all else is pushed" : `${waiting} files wait to be pushed`;
+  const rest = waiting === 0 ? "all else is pushed" : `${filesText(waiting)} to be pushed`;
   const pushed = waiting === 0 && held.length === 0 ? "all pushed" : rest;
   const rows = [
     `${paint("bold", "Remote")}  ${sanitise(remote)} (${sanitise(branch)}), ${last}, ${pushed}`,
@@ -24,4 +24,9 @@ export function heldText(logs: readonly string[]): string[] {
     (log) =>
       `${log} is not pushed: it lacks lines that the remote has, or waits for its repair → deaddrop doctor`,
   );
+}
+
+/** So many files of ours. */
+export function filesText(count: number): string {
+  return count === 1 ? "1 file" : `${count} files`;
 }

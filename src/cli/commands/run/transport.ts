@@ -2,7 +2,7 @@ import { Command, Option } from "commander";
 import { loadPlace } from "../../../agent/config/agent-config.ts";
 import type { TransportView } from "../../../api/transport.ts";
 import { DeaddropError } from "../../../api/errors.ts";
-import { heldText } from "../../output/transport-text.ts";
+import { filesText, heldText } from "../../output/transport-text.ts";
 import { sanitise } from "../../../framing/sanitise.ts";
 import { when } from "../../../framing/when.ts";
 import { setupHost } from "../../../setup/host.ts";
@@ -105,7 +105,7 @@ function statusText({ remote, branch, health }: StatusRow, nowMs: number, paint:
   const rows = [
     ["fetched", timeText(health.fetched_at, nowMs)],
     ["pushed", timeText(health.pushed_at, nowMs)],
-    ["waiting", health.waiting === 0 ? "nothing" : `${health.waiting} files`],
+    ["waiting", health.waiting === 0 ? "nothing" : filesText(health.waiting)],
     ["copies", health.is_mover ? "written by this daemon" : "written by another daemon here"],
   ];
   const { problem } = health;
