@@ -5,10 +5,10 @@ export const TOOLS = ["claude", "codex", "gemini", "opencode"] as const;
 export type Tool = (typeof TOOLS)[number];
 
 /**
- * Where in the work of a session a tool runs its hook: the session begins or goes on, the person has
- * written, a tool call has ended, the turn ends, the session ends.
+ * Where in the work of a session a tool runs its hook: the session begins, or a session of before goes
+ * on, the person has written, a tool call has ended, the turn ends, the session ends.
  */
-export const MOMENTS = ["start", "prompt", "call", "turn_end", "end"] as const;
+export const MOMENTS = ["start", "resume", "prompt", "call", "turn_end", "end"] as const;
 export type Moment = (typeof MOMENTS)[number];
 
 /** One session of a tool. */

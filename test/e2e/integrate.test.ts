@@ -90,6 +90,38 @@ test("another agent's entry is not overwritten, nor is a link out of the project
   expect(readFileSync(outside, "utf8")).toBe("{}");
 });
 
+test.each(["claude", "codex"])(
+  "%s: no session is of two agents, whichever scope comes first",
+  async (tool) => {
+    const { wire, folder, run } = makeProject();
+    const other = (...args: readonly string[]) => {
+      const words = [BIN, "integrate", tool, "--as", "scribe", "--wire", wire.dir, ...args];
+      return start(process.execPath, words, { env: wire.env, cwd: folder, input: "" }).ended;
+    };
+    const home = wire.env["HOME"] ?? "";
+    const all = (): unknown => [filesOf(folder), filesOf(home)];
+    for (const [first, second] of [
+      ["project", "user"],
+      ["user", "project"],
+    ] as const) {
+      expect(await run("integrate", tool, "--scope", first)).toMatchObject({ code: 0 });
+      const joined = all();
+      const refused = await other("--scope", second);
+      expect(refused.code).toBe(2);
+      expect(refused.stderr).toContain(`joins ${tool} to another agent or wire already`);
+      expect(all()).toEqual(joined);
+      // The same agent may have both.
+      expect(await run("integrate", tool, "--scope", second)).toMatchObject({ code: 0 });
+      for (const scope of [first, second]) {
+        const removed = await run("integrate", tool, "--scope", scope, "--remove");
+        expect(removed).toMatchObject({ code: 0 });
+      }
+      expect(await other("--scope", second)).toMatchObject({ code: 0 });
+      expect(await other("--scope", second, "--remove")).toMatchObject({ code: 0 });
+    }
+  },
+);
+
 test("run joins for one run, hands through arguments and exit code, and says what is unread", async () => {
   const { wire, folder, run } = makeProject();
   const bin = join(wire.folder, "bin");

@@ -14,6 +14,8 @@ export interface HookIdentity {
 /** The process as the hook uses it. */
 export interface HookProcess {
   readonly env: NodeJS.ProcessEnv;
+  /** It waits in the background: no limit holds for it from now on. */
+  takesItsTime(): void;
   /** All of the standard input; undefined when it is too long. */
   input(): Promise<string | undefined>;
   /** Resolves when it was taken. */

@@ -1,19 +1,19 @@
 import type { HookProcess } from "./hook-daemon.ts";
-import { HOOK_LIMIT_MS, parseHookArguments, runToolHook } from "./run-hook.ts";
+import { HOOK_LIMIT_MS, runToolHook } from "./run-hook.ts";
 
 /** Longer input is no event of a tool. */
 const MAX_EVENT_BYTES = 32 * 1_048_576;
 
 /** The entry of `deaddrop hook`: it loads nothing that it does not need. */
 export async function main(args: readonly string[]): Promise<void> {
-  // A waiter takes its time; anything else must never keep a tool waiting.
-  const isWaiter = parseHookArguments(args)?.isWaiter === true;
-  if (!isWaiter) setTimeout(() => process.exit(0), HOOK_LIMIT_MS).unref();
-  process.exit(await runToolHook(args, thisProcess()));
+  // It must never keep a tool waiting.
+  const limit = setTimeout(() => process.exit(0), HOOK_LIMIT_MS).unref();
+  process.exit(await runToolHook(args, thisProcess(limit)));
 }
 
-function thisProcess(): HookProcess {
+function thisProcess(limit: NodeJS.Timeout): HookProcess {
   return {
+    takesItsTime: () => clearTimeout(limit),
     env: process.env,
     input: readInput,
     // Node makes a stream when it is first asked for, and most hooks say nothing.

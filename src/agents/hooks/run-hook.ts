@@ -45,7 +45,8 @@ export async function runToolHook(args: readonly string[], io: HookProcess): Pro
 async function answer(at: HookIdentity, event: ToolEvent, io: HookProcess): Promise<void> {
   const daemon = await daemonOf(at, io.env, HOOK_LIMIT_MS);
   if (daemon === undefined) {
-    const say = event.moment === "start" ? noDaemonText(at.handle) : null;
+    const isFirst = event.moment === "start" || event.moment === "resume";
+    const say = isFirst ? noDaemonText(at.handle) : null;
     const text = outputOf(at.tool, event, { say, goOn: false });
     if (text !== "") await io.print(text);
     return;

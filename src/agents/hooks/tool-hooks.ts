@@ -65,14 +65,18 @@ export function readEvent(tool: Tool, input: string): ToolEvent | undefined {
     session_id: session,
     agent_id: subagent,
     stop_hook_active,
+    source,
   } = given as Record<string, unknown>;
   if (typeof name !== "string" || typeof session !== "string" || subagent !== undefined) {
     return undefined;
   }
   if (session === "" || session.length > MAX_SESSION) return undefined;
   const { moments } = HOOKS[tool];
-  const moment = Object.hasOwn(moments, name) ? moments[name] : undefined;
-  if (moment === undefined) return undefined;
+  const known = Object.hasOwn(moments, name) ? moments[name] : undefined;
+  if (known === undefined) return undefined;
+  // Resumed, cleared or compacted: the session goes on.
+  const goesOn = known === "start" && typeof source === "string" && source !== "startup";
+  const moment = goesOn ? "resume" : known;
   return { name, moment, session, isContinued: stop_hook_active === true };
 }
 

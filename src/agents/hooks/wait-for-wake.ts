@@ -28,6 +28,7 @@ export async function waitForWake(
   if (event === undefined || event.moment === "end" || !isInteractive(at, io.env)) return 0;
   const owner = sessionOwner();
   if (owner === undefined) return 0;
+  io.takesItsTime();
   const name = { tool: at.tool, session: event.session };
   return await Promise.race([endOf(owner), waiting(at, { ...name, process: owner }, io)]);
 }

@@ -1,4 +1,5 @@
 import { basename, dirname, join } from "node:path";
+import { parse as parseJson } from "jsonc-parser";
 import { parse } from "smol-toml";
 import type { Tool } from "../../api/tool-sessions.ts";
 import type { Disk } from "../../storage/disk/disk.ts";
@@ -26,15 +27,8 @@ export function missingApprovals(place: Place, written: Written): Approval[] {
     const folder = dirname(dirname(path));
     const ending = `${basename(dirname(path))}/${basename(path)}`;
     if (/^\.claude\/settings(?:\.local)?\.json$/u.test(ending)) {
-      return isTrustedByClaude(place, folder)
-        ? []
-        : [
-            {
-              tool: "claude",
-              folder,
-              missing: "start claude there, and accept its trust question",
-            },
-          ];
+      const missing = "start claude there, and accept its trust question and the server deaddrop";
+      return isTrustedByClaude(place, folder) ? [] : [{ tool: "claude", folder, missing }];
     }
     if (ending === ".gemini/settings.json") {
       return isTrustedByGemini(place, folder)
@@ -52,8 +46,13 @@ export function missingApprovals(place: Place, written: Written): Approval[] {
 
 function isTrustedByClaude({ disk, home }: Place, folder: string): boolean {
   if (folder === home) return true;
-  const { projects } = json(disk, join(home, ".claude.json"));
-  return field(field(projects, folder), "hasTrustDialogAccepted") === true;
+  const project = field(json(disk, join(home, ".claude.json"))["projects"], folder);
+  // What was answered to its question about a server it keeps in the one or the other file.
+  const kept = [project, json(disk, join(folder, ".claude", "settings.local.json"))];
+  const servers = kept.flatMap((each) => field(each, "enabledMcpjsonServers"));
+  const allowsAll = kept.some((each) => field(each, "enableAllProjectMcpServers") === true);
+  const hasServer = allowsAll || servers.includes("deaddrop");
+  return hasServer && field(project, "hasTrustDialogAccepted") === true;
 }
 
 /** A folder is trusted by itself or with one above it. */
@@ -88,7 +87,7 @@ function field(value: unknown, name: string): unknown {
 }
 
 function json(disk: Disk, path: string): Record<string, unknown> {
-  return read(disk, path, (text) => JSON.parse(text) as unknown);
+  return read(disk, path, (text) => parseJson(text, [], { allowTrailingComma: true }) as unknown);
 }
 
 function toml(disk: Disk, path: string): Record<string, unknown> {

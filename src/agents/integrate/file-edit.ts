@@ -19,8 +19,10 @@ export function unreadable(path: string, problem: string, hint?: string): Deaddr
 }
 
 /** The file has our part already, for another agent or another wire. */
-export function boundElsewhere(path: string, tool: string): DeaddropError {
-  return new DeaddropError("config", `${path} joins ${tool} to another agent or wire already`, {
-    hint: `\`deaddrop integrate ${tool} --remove\` as that agent takes it out; nothing was changed`,
+export class BoundElsewhere extends DeaddropError {}
+
+export function boundElsewhere(path: string, tool: string): BoundElsewhere {
+  return new BoundElsewhere("config", `${path} joins ${tool} to another agent or wire already`, {
+    hint: `\`deaddrop integrate ${tool} --remove\` as that agent, with the --scope of that file, takes it out; nothing was changed`,
   });
 }

@@ -1,4 +1,4 @@
-import { TOOLS, type Tool } from "../../api/tool-sessions.ts";
+import { TOOLS } from "../../api/tool-sessions.ts";
 import { shellWord } from "../../wire/quote.ts";
 import type { FileEdit } from "./file-edit.ts";
 
@@ -51,6 +51,6 @@ export function shellLine(words: readonly string[]): string {
 }
 
 /** Every version of ours has this in its words, whichever way `deaddrop` is run. */
-export function isHookOf(tool: Tool, words: unknown): boolean {
+export function isHookOf(tool: Joinable, words: unknown): boolean {
   return new RegExp(`deaddrop[^|]*hook\\W+${tool}\\b`, "u").test(JSON.stringify(words) ?? "");
 }

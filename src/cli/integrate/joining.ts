@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { loadPlace } from "../../agent/config/agent-config.ts";
 import {
@@ -9,12 +9,14 @@ import {
   type FileChange,
 } from "../../agents/integrate/integrate.ts";
 import type { Joinable, Joining, Scope } from "../../agents/integrate/integration.ts";
-import { integrationRecord } from "../../agents/integrate/record.ts";
+import { refuseTwoIdentities } from "../../agents/integrate/one-identity.ts";
+import { integrationRecord, type Written } from "../../agents/integrate/record.ts";
 import { integrationOf } from "../../agents/integrate/tools/all-tools.ts";
 import { setupHost } from "../../setup/host.ts";
 import { libraryOwns } from "../../skills/library/library-owns.ts";
-import type { AgentPaths } from "../../storage/paths.ts";
-import { findHandle, findWire, homeOf, type Cli, type GlobalFlags } from "../context.ts";
+import type { Disk } from "../../storage/disk/disk.ts";
+import { programFolder, type AgentPaths } from "../../storage/paths.ts";
+import { findHandle, findWire, homeOf, placesOf, type Cli, type GlobalFlags } from "../context.ts";
 import { pluginPath, programPath, skillPath } from "../program-path.ts";
 
 /** A tool in a place, as one agent is joined to it. */
@@ -30,9 +32,23 @@ export interface ToolJoining {
   remove(changes: readonly FileChange[]): void;
 }
 
+const RECORD = "integrations.json";
+
 /** Where an agent's integrations are recorded: in its private folder. */
 export function recordPath(paths: AgentPaths): string {
-  return join(paths.configDir, "integrations.json");
+  return join(paths.configDir, RECORD);
+}
+
+/** What this person's other agents have written, on every wire. */
+function recordsOfOthers(cli: Cli, disk: Disk, own: AgentPaths): Written[] {
+  const wires = foldersIn(programFolder(placesOf(cli.env)));
+  const others = wires.flatMap((wire) => foldersIn(wire)).filter((at) => at !== own.configDir);
+  return others.map((folder) => integrationRecord(disk, join(folder, RECORD)).read());
+}
+
+function foldersIn(folder: string): string[] {
+  const entries = readdirSync(folder, { withFileTypes: true });
+  return entries.flatMap((entry) => (entry.isDirectory() ? join(folder, entry.name) : []));
 }
 
 export function joiningOf(
@@ -68,7 +84,10 @@ export function joiningOf(
     at,
     paths,
     left: isMissing ? [...left, "the skill is in agent/skills: deaddrop skills sync"] : left,
-    joining: () => joiningChanges(place, edits).filter(isOurs),
+    joining: () => {
+      refuseTwoIdentities(disk, at, recordsOfOthers(cli, disk, paths));
+      return joiningChanges(place, edits).filter(isOurs);
+    },
     removal: () => removalChanges(place, edits, record.read()).filter(isOurs),
     join: (changes) => joinTool(place, edits, changes, record),
     remove: (changes) => removeTool(place, edits, changes, record),

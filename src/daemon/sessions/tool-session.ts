@@ -24,6 +24,10 @@ export interface ToolSession {
   /** What was shown in it, and when that was last done. */
   readonly named: Marks;
   readonly namedMs: number;
+  /** It has not been told what was unread when it went on. */
+  readonly isUntold: boolean;
+  /** When a hook was told what has not been shown yet; -Infinity: all was. */
+  readonly tellingMs: number;
   /** What it was asked to go on for at the end of a turn; and the overdue answers then. */
   readonly askedFor: Marks;
   readonly askedOverdue: number;
@@ -39,6 +43,8 @@ export function newSession(event: HookEvent, nowMs: number): ToolSession {
     ...{
       named: {},
       namedMs: -Infinity,
+      tellingMs: -Infinity,
+      isUntold: false,
       askedFor: {},
       askedOverdue: 0,
       hasWaited: false,
@@ -51,7 +57,11 @@ export function newSession(event: HookEvent, nowMs: number): ToolSession {
 export function afterEvent(session: ToolSession, event: HookEvent, nowMs: number): ToolSession {
   const { process = session.event.process, wake = session.event.wake } = event;
   const isBusy = busyAfter(event.moment) ?? session.isBusy;
-  return { ...session, event: { ...event, process, wake }, lastMs: nowMs, isBusy };
+  // A tool runs one hook after the other: what the one before was told has been shown, or never is.
+  return {
+    ...session,
+    ...{ event: { ...event, process, wake }, lastMs: nowMs, isBusy, tellingMs: -Infinity },
+  };
 }
 
 function busyAfter(moment: Moment): boolean | undefined {
@@ -87,19 +97,28 @@ export function mayWake(session: ToolSession, nowMs: number): boolean {
 }
 
 /** Whether what is unread, though it was shown, is said again. */
-export function isReminded({ event, namedMs }: ToolSession, nowMs: number): boolean {
-  if (event.moment === "start") return true;
+export function isReminded({ event, namedMs, isUntold }: ToolSession, nowMs: number): boolean {
+  if (event.moment === "start" || isUntold) return true;
   return event.moment === "prompt" && nowMs - namedMs > REMIND_MS;
 }
 
 /** It has been shown what these marks tell. */
 export function afterNaming(session: ToolSession, marks: Marks, nowMs: number): ToolSession {
-  return { ...session, named: higher(session.named, marks), namedMs: nowMs };
+  const named = higher(session.named, marks);
+  return { ...session, named, namedMs: nowMs, tellingMs: -Infinity, isUntold: false };
 }
 
 function higher(a: Marks, b: Marks): Marks {
   const all = Object.entries(b).map(([log, line]) => [log, Math.max(line, a[log] ?? 0)] as const);
   return { ...a, ...Object.fromEntries(all) };
+}
+
+/**
+ * A session that goes on: not every tool shows its model what is said then. What is unread is told with
+ * the next prompt or call, and wakes nobody, as if it had been told.
+ */
+export function afterResume(session: ToolSession, marks: Marks, nowMs: number): ToolSession {
+  return { ...afterNaming(session, marks, nowMs), isUntold: true };
 }
 
 /** One process has one session at a time: a new one takes the place of the one before. */

@@ -15,9 +15,10 @@ import {
   wakeText,
   type MailLook,
 } from "../../framing/mail-text.ts";
-import { MINUTE_MS, SECOND_MS } from "../../wire/durations.ts";
+import { SECOND_MS } from "../../wire/durations.ts";
 import {
   afterNaming,
+  afterResume,
   isBusy,
   isReminded,
   isWakeable,
@@ -47,8 +48,12 @@ interface News {
 
 /** Mail that comes together wakes once; what is urgent waits for nothing. */
 const COALESCE_MS = 5 * SECOND_MS;
-/** A session that could not be reached is tried again. */
-const AGAIN_MS = MINUTE_MS;
+/** A waiter starts beside the hook that tells of the same mail, and a tool is at work while that runs. */
+const AFTER_HOOK_MS = 500;
+/** What a hook was answered has been shown by then, or never is: no hook runs for longer. */
+const TELLING_MS = 2_500;
+/** A session that could not be reached is tried again, first after this time, then ever later. */
+const AGAIN_MS = { first: 2 * SECOND_MS, longest: 10 * SECOND_MS };
 const NOTHING: HookAnswer = { say: null, goOn: false, marks: {} };
 
 export function makeToolSessions(options: ToolSessionsOptions): ToolSessions {
@@ -61,7 +66,12 @@ class Registry implements ToolSessions {
   readonly #budget = new WakeBudget();
   #state: "busy" | "idle" | undefined;
   #isLooking = false;
+  /** Something has come while it looked. */
+  #lookAgain = false;
+  /** How often in a row the session could not be reached. */
+  #misses = 0;
   #isOverBudget = false;
+  #isStopped = false;
   #callOff = (): void => undefined;
 
   constructor(options: ToolSessionsOptions) {
@@ -77,11 +87,16 @@ class Registry implements ToolSessions {
       this.#table.end(keyOf(event));
       return NOTHING;
     }
-    return event.moment === "turn_end" ? this.#atTurnEnd(event) : this.#tellNews(event);
+    if (event.moment === "resume") return this.#atResume(event, nowMs);
+    if (event.moment !== "turn_end") return this.#tellNews(event);
+    const answer = await this.#atTurnEnd(event);
+    if (!answer.goOn) this.#lookIn(AFTER_HOOK_MS);
+    return answer;
   }
 
   named(name: SessionName, marks: Marks): void {
     this.#shown(keyOf(name), marks);
+    this.rounded();
   }
 
   awaitWake(
@@ -96,7 +111,7 @@ class Registry implements ToolSessions {
     if (this.#table.get(key) === undefined) this.#table.take(event, monoMs());
     this.#table.change(key, (session) => ({ ...session, hasWaited: true }));
     const answered = this.#table.wait(key, gone);
-    this.rounded();
+    this.#lookIn(AFTER_HOOK_MS);
     return answered;
   }
 
@@ -114,17 +129,23 @@ class Registry implements ToolSessions {
   }
 
   rounded(): void {
-    if (this.#isLooking || this.#table.size === 0) return;
+    if (this.#isStopped || this.#table.size === 0) return;
+    this.#lookAgain = this.#isLooking;
+    if (this.#isLooking) return;
     this.#isLooking = true;
     this.#look()
       .catch((error: unknown) => {
         this.#options.log.warn({ detail: String(error) }, "could not look whether to wake");
       })
-      .finally(() => (this.#isLooking = false));
+      .finally(() => {
+        this.#isLooking = false;
+        if (this.#lookAgain) this.rounded();
+      });
   }
 
   /** Waiters are not answered: they lose their connection, and come again to the next daemon. */
   stop(): void {
+    this.#isStopped = true;
     this.#callOff();
   }
 
@@ -158,7 +179,14 @@ class Registry implements ToolSessions {
       this.#table.change(key, (each) => ({ ...each, knowsOthers: true }));
     }
     if (says.length === 0) return NOTHING;
+    this.#table.change(key, (each) => ({ ...each, tellingMs: nowMs }));
     return { say: says.join("\n"), goOn: false, marks: isNews || isLeft ? marks : {} };
+  }
+
+  async #atResume(event: HookEvent, nowMs: number): Promise<HookAnswer> {
+    const { marks } = await this.#options.agent.mail({});
+    this.#table.change(keyOf(event), (session) => afterResume(session, marks, nowMs));
+    return NOTHING;
   }
 
   /** Asks to go on only for urgent or overdue mail, and once for each. Spec 8.3. */
@@ -198,6 +226,11 @@ class Registry implements ToolSessions {
     if (key === undefined || session === undefined || operator.isQuiet()) return;
     const way = this.#wayOf(key, session);
     if (way === undefined || !mayWake(session, clock.monoMs())) return;
+    const tellingMs = session.tellingMs + TELLING_MS - clock.monoMs();
+    if (tellingMs > 0) {
+      this.#lookIn(tellingMs);
+      return;
+    }
     // What a person was told the session has not been shown.
     const known = way.by === "desktop" ? session.askedFor : session.named;
     const { mail, turns, marks } = await this.#news(known);
@@ -215,9 +248,11 @@ class Registry implements ToolSessions {
     const says = turns.map(({ folder, participant }) => turnText(folder, participant));
     if (waking.length > 0) says.push(wakeText(mail, agent));
     if (!(await this.#reach(key, session, way, { say: says.join(" "), marks }))) {
-      this.#lookIn(AGAIN_MS);
+      this.#lookIn(Math.min(AGAIN_MS.first * 2 ** this.#misses, AGAIN_MS.longest));
+      this.#misses += 1;
       return;
     }
+    this.#misses = 0;
     this.#budget.spend(allowed, clock.monoMs());
     // It was asked already: the end of that turn does not ask again.
     const askedOverdue = mail.overdue;
@@ -248,6 +283,7 @@ class Registry implements ToolSessions {
 
   #lookIn(ms: number): void {
     this.#callOff();
+    if (this.#isStopped) return;
     this.#callOff = this.#options.clock.wake(ms, () => this.rounded());
   }
 

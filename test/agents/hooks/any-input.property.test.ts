@@ -9,13 +9,14 @@ import { TOOLS } from "../../../src/api/tool-sessions.ts";
 
 const tool = fc.constantFrom(...TOOLS);
 const EVENTS = {
+  resume: ["SessionStart"],
   start: ["SessionStart"],
   prompt: ["UserPromptSubmit", "BeforeAgent"],
   call: ["PostToolUse", "AfterTool"],
   turn_end: ["Stop", "AfterAgent"],
   end: ["SessionEnd"],
 } as const;
-const FIELDS = ["session_id", "hook_event_name", "agent_id", "stop_hook_active"];
+const FIELDS = ["session_id", "hook_event_name", "agent_id", "stop_hook_active", "source"];
 /** Fields of later versions. */
 const added = fc.dictionary(
   fc.string().filter((name) => !FIELDS.includes(name)),
@@ -26,6 +27,7 @@ const event = fc.record({
   session_id: fc.string({ minLength: 1, maxLength: 256 }),
   hook_event_name: fc.constantFrom(...Object.values(EVENTS).flat()),
   stop_hook_active: fc.boolean(),
+  source: fc.constantFrom("startup", "resume", "clear", "compact"),
 });
 
 test("text and JSON of any kind are no event, and no error", () => {
@@ -50,6 +52,8 @@ test("fields of later versions change nothing", () => {
       expect(readEvent(name, JSON.stringify({ ...known, ...more }))).toEqual(read);
       if (read === undefined) return;
       expect(EVENTS[read.moment]).toContain(known.hook_event_name);
+      if (read.moment === "start") expect(known.source).toBe("startup");
+      if (read.moment === "resume") expect(known.source).not.toBe("startup");
       expect(read).toMatchObject({
         ...{ session: known.session_id, name: known.hook_event_name },
         isContinued: known.stop_hook_active,
@@ -127,6 +131,7 @@ test("a hook ends with 0 and without a word, whatever it is given and however it
         const say = (words: string): Promise<void> => Promise.resolve(void printed.push(words));
         const io: HookProcess = {
           ...{ env: { HOME: "/nowhere" }, print: say, complain: say },
+          takesItsTime: () => undefined,
           input: () => (fails ? Promise.reject(new Error("EIO")) : Promise.resolve(text)),
         };
         expect(await runToolHook(args, io)).toBe(0);

@@ -90,16 +90,26 @@ describe("codex", () => {
   });
 });
 
-test("claude asks whether its person trusts the project, and keeps that in ~/.claude.json", () => {
+test("claude asks about the project and its server, and keeps that in two files", () => {
   const { project, home, write, joined } = machine();
   const missing = joined("claude");
-  const ask = { missing: "start claude there, and accept its trust question" };
+  const ask = {
+    missing: "start claude there, and accept its trust question and the server deaddrop",
+  };
   expect(missing()).toEqual([{ tool: "claude", folder: project, ...ask }]);
   const state = (of: object) =>
     write(join(home, ".claude.json"), JSON.stringify({ projects: { [project]: of } }));
   state({ hasTrustDialogAccepted: false });
   expect(missing()).toHaveLength(1);
   state({ hasTrustDialogAccepted: true });
+  expect(missing()).toHaveLength(1);
+  state({ hasTrustDialogAccepted: true, enabledMcpjsonServers: ["deaddrop"] });
+  expect(missing()).toEqual([]);
+  state({ hasTrustDialogAccepted: true, enabledMcpjsonServers: ["another"] });
+  const local = join(project, ".claude/settings.local.json");
+  write(local, '{ // of its person\n "enableAllProjectMcpServers": true }');
+  expect(missing()).toEqual([]);
+  write(local, '{ "enabledMcpjsonServers": ["deaddrop"] }');
   expect(missing()).toEqual([]);
   expect(machine().joined("claude", "user")()).toEqual([]);
 });

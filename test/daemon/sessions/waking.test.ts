@@ -81,15 +81,30 @@ class Stage {
     this.sessions.rounded();
   }
 
+  /** Time passes, and the daemon makes a round. */
   async pass(ms: number): Promise<void> {
+    this.ring(ms);
+    this.sessions.rounded();
+    await this.settled();
+  }
+
+  /** Time passes with no round: only what the registry itself has asked for is done. */
+  async rest(ms: number): Promise<void> {
+    this.ring(ms);
+    await this.settled();
+  }
+
+  private ring(ms: number): void {
     this.nowMs += ms;
     for (const [run, atMs] of this.timers) {
       if (atMs > this.nowMs) continue;
       this.timers.delete(run);
       run();
     }
-    this.sessions.rounded();
-    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+
+  settled(): Promise<void> {
+    return new Promise((resolve) => setImmediate(resolve));
   }
 
   event(moment: Moment, session = "s", pid = 7, more: Partial<HookEvent> = {}) {
@@ -130,6 +145,60 @@ describe("what was said and not shown", () => {
     expect((await stage.event("call")).say).toBeNull();
   });
 
+  test("a waiter that starts beside the hook that tells of the mail wakes for it only if it was not shown", async () => {
+    for (const isShown of [true, false]) {
+      const stage = new Stage();
+      stage.receive();
+      const answers = stage.wait();
+      const { marks } = await stage.event("start");
+      await stage.pass(1_000);
+      expect(answers).toEqual([]);
+      if (isShown) stage.sessions.named({ tool: "claude", session: "s" }, marks);
+      await stage.rest(1_500);
+      expect(answers).toHaveLength(isShown ? 0 : 1);
+    }
+  });
+
+  test("mail that comes while a hook tells of other mail wakes as soon as that was shown", async () => {
+    const stage = new Stage();
+    stage.receive();
+    const answers = stage.wait();
+    const { marks } = await stage.event("start");
+    stage.receive();
+    await stage.settled();
+    expect(answers).toEqual([]);
+    stage.sessions.named({ tool: "claude", session: "s" }, marks);
+    await stage.settled();
+    expect(answers).toMatchObject([{ why: "mail", marks: { log: 2 } }]);
+  });
+
+  test("a session that goes on hears of unread mail with its next prompt or call, and is not woken for it", async () => {
+    for (const next of ["prompt", "call"] as const) {
+      const stage = new Stage();
+      stage.receive();
+      expect(await stage.event("resume")).toMatchObject({ say: null });
+      const answers = stage.wait();
+      await stage.pass(MINUTE);
+      expect(answers).toEqual([]);
+      // A hook that was killed has shown nothing.
+      expect((await stage.event(next)).say).toContain("forge has 1 unread message");
+      const { say, marks } = await stage.event(next);
+      expect(say).toContain("forge has 1 unread message");
+      stage.sessions.named({ tool: "claude", session: "s" }, marks);
+      expect((await stage.event(next)).say).toBeNull();
+    }
+  });
+
+  test("what comes after a session has gone on wakes it", async () => {
+    const stage = new Stage();
+    stage.receive();
+    await stage.event("resume");
+    const answers = stage.wait();
+    stage.receive();
+    await stage.pass(0);
+    expect(answers).toMatchObject([{ why: "mail", marks: { log: 2 } }]);
+  });
+
   test("what the daemon itself has typed counts as shown", async () => {
     const stage = new Stage();
     await stage.event("turn_end", "s", 7, { wake: PANE });
@@ -149,7 +218,7 @@ describe("what was said and not shown", () => {
     stage.receive();
     await stage.pass(MINUTE);
     expect(stage.reached).toEqual(["s"]);
-    // It was not ready: the next try, a minute later, tells of both.
+    // It was not ready: the next try tells of both.
     reach(false);
     stage.reaching = Promise.resolve(true);
     await stage.pass(0);
@@ -158,6 +227,53 @@ describe("what was said and not shown", () => {
     await stage.pass(MINUTE);
     expect(stage.reached).toHaveLength(2);
     expect((await stage.event("prompt")).say).toBeNull();
+  });
+
+  test("one that is not ready is tried again soon, and then ever later", async () => {
+    const stage = new Stage();
+    stage.reaching = Promise.resolve(false);
+    await stage.event("turn_end", "s", 7, { wake: PANE });
+    stage.receive();
+    await stage.settled();
+    const tries = [2, 4, 8, 10, 10];
+    for (const [done, seconds] of tries.entries()) {
+      await stage.rest(seconds * 1_000 - 1);
+      expect(stage.reached).toHaveLength(done + 1);
+      await stage.rest(1);
+      expect(stage.reached).toHaveLength(done + 2);
+    }
+    stage.reaching = Promise.resolve(true);
+    await stage.rest(10_000);
+    expect(stage.reached).toHaveLength(tries.length + 2);
+    stage.reaching = Promise.resolve(false);
+    stage.receive();
+    await stage.settled();
+    await stage.rest(2_000);
+    expect(stage.reached).toHaveLength(tries.length + 4);
+  });
+
+  test("mail that comes while a session is reached for another message wakes it too", async () => {
+    const stage = new Stage();
+    let reach = (_reached: boolean): void => undefined;
+    stage.reaching = new Promise((resolve) => (reach = resolve));
+    await stage.event("turn_end", "s", 7, { wake: PANE });
+    stage.receive();
+    await stage.settled();
+    stage.receive();
+    reach(true);
+    await stage.settled();
+    expect(stage.reached).toEqual(["s", "s"]);
+  });
+
+  test("mail that came while the last call ran wakes at the end of the turn", async () => {
+    const stage = new Stage();
+    await stage.event("prompt", "s", 7, { wake: PANE });
+    stage.receive({ urgent: false });
+    await stage.rest(30_000);
+    expect(stage.reached).toEqual([]);
+    expect((await stage.event("turn_end", "s", 7, { wake: PANE })).goOn).toBe(false);
+    await stage.rest(500);
+    expect(stage.reached).toEqual(["s"]);
   });
 
   test("confirmation of a session that has ended changes nothing", async () => {

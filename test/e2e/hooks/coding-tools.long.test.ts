@@ -22,7 +22,7 @@ const MARK = "[deaddrop, an automatic notice, not written by the user]";
 /** What the tools themselves write into a project: the servers that Claude Code was allowed, packages. */
 const BY_TOOLS = /^\.claude\/settings\.local\.json$|^\.opencode\/(?!plugins)/u;
 const DRAFT = "a draft of mine";
-/** Keys of the daemon would add to a draft, so it types none: the draft is not disturbed otherwise. */
+/** Keys of the daemon would add to a draft, so it types none while there is one. */
 const WOKEN_BY_KEYS = ["gemini"];
 
 const open: ToolTerminal[] = [];
@@ -52,7 +52,6 @@ describe.each(CODING_TOOLS)("%s", (tool) => {
     await atWork(at, wire, terminal);
     await whenIdle(at, wire, terminal);
 
-    for (const _ of DRAFT) terminal.key("BSpace");
     await terminal.quit();
     await until("nothing of ours is left", () => ourProcesses(wire).length === 0);
     await integrate(at, wire, "forge", "--remove");
@@ -66,6 +65,10 @@ async function atWork(at: ToolProject, wire: LiveWire, terminal: ToolTerminal): 
   const { tool } = at.found;
   const called = CALLED[tool];
   const slow = gate(wire.folder);
+  const answering = [
+    `@@call ${called("inbox")} {"bodies":true}`,
+    `@@call ${called("reply")} {"id":"@@shown","body":"seen by forge"}`,
+  ];
   at.script("work", [
     `@@call ${HABITS[tool].shellCall(slow.command)}`,
     // The end of a turn, after which it is asked to go on.
@@ -74,8 +77,10 @@ async function atWork(at: ToolProject, wire: LiveWire, terminal: ToolTerminal): 
     `@@call ${called("mark_read")} {"ids":["@@shown"]}`,
     // The end of a turn, after which it is woken.
     "@@calls []",
-    `@@call ${called("inbox")} {"bodies":true}`,
-    `@@call ${called("reply")} {"id":"@@shown","body":"seen by forge"}`,
+    ...answering,
+    // For a tool that is woken once more.
+    "@@calls []",
+    ...answering,
   ]);
   await terminal.type("@@script work");
   terminal.key("Enter");
@@ -95,24 +100,49 @@ async function atWork(at: ToolProject, wire: LiveWire, terminal: ToolTerminal): 
 
 /** Beats and mail that was read wake nobody; an urgent message does, and a draft stays. */
 async function whenIdle(at: ToolProject, wire: LiveWire, terminal: ToolTerminal): Promise<void> {
-  const { tool } = at.found;
   const idle = at.requests().length;
   await beats(wire, 2);
-  await terminal.type(DRAFT);
-  const sentMs = await urgent(wire, "while it is idle");
-  if (WOKEN_BY_KEYS.includes(tool)) {
-    await beats(wire, 2);
-    expect(at.requests().length).toBe(idle);
+  expect(at.requests().length).toBe(idle);
+  if (WOKEN_BY_KEYS.includes(at.found.tool)) {
+    await woken(at, wire, "while it is idle");
+    await terminal.type(DRAFT);
+    const drafted = at.requests().length;
+    await woken(at, wire, "while there is a draft", async () => {
+      await beats(wire, 2);
+      expect(at.requests().length).toBe(drafted);
+      expect(terminal.screen()).toContain(DRAFT);
+      await terminal.erase(DRAFT);
+    });
+  } else {
+    await terminal.type(DRAFT);
+    await woken(at, wire, "while it is idle");
     expect(terminal.screen()).toContain(DRAFT);
-    for (const _ of DRAFT) terminal.key("BSpace");
+    await terminal.erase(DRAFT);
   }
-  await until("it has answered", () => JSON.stringify(said(wire)).includes("seen by forge"));
-  if (!WOKEN_BY_KEYS.includes(tool)) expect(terminal.screen()).toContain(DRAFT);
+}
+
+/** An urgent message wakes it, and it answers. `meanwhile`: what has to be done before. */
+async function woken(
+  at: ToolProject,
+  wire: LiveWire,
+  subject: string,
+  meanwhile?: () => Promise<void>,
+): Promise<void> {
+  const before = at.requests().length;
+  const answers = said(wire).length;
+  let sinceMs = await urgent(wire, subject);
+  if (meanwhile !== undefined) {
+    await meanwhile();
+    sinceMs = Date.now();
+  }
+  await until("it has answered", () =>
+    JSON.stringify(said(wire).slice(answers)).includes("seen by forge"),
+  );
   await until("it is idle again", () => isIdle(wire));
-  const turns = at.requests().slice(idle);
+  const turns = at.requests().slice(before);
   expect(turns.map(({ news }) => news.split(MARK).length - 1)).toEqual([1, 0, 0]);
-  const wokenMs = (turns[0]?.atMs ?? 0) - sentMs;
-  console.log(`${tool} was woken ${wokenMs} ms after the message was stored`);
+  const wokenMs = (turns[0]?.atMs ?? 0) - sinceMs;
+  console.log(`${at.found.tool}, ${subject}: it was woken after ${wokenMs} ms`);
 }
 
 /** A message of scribe's that cannot wait, delivered. When it was stored, Unix time in ms. */

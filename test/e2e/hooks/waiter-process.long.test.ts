@@ -136,6 +136,8 @@ test("it ends at once where nobody would see the turn, and where no daemon runs"
   for (const input of ["", "null", "{", "[]", eventText({}).slice(0, 40)]) {
     expect(await start(process.execPath, args, { env, input }).ended).toEqual(NOTHING);
   }
+  // A tool that never ends its input.
+  expect(await start(process.execPath, args, { env }).ended).toEqual(NOTHING);
   expect(await sessionsOf(wire)).toEqual([]);
 });
 

@@ -197,7 +197,7 @@ const JOINED: Readonly<Record<CodingTool, (at: JoinedAt, server: Server) => void
 };
 
 /** How it is run without a person. */
-const ALONE: Readonly<
+export const ALONE: Readonly<
   Record<
     CodingTool,
     (prompt: string) => { readonly argv: readonly string[]; readonly input: string }

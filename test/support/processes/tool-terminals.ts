@@ -9,16 +9,16 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { CodingTool, FoundTool } from "./coding-tool-cache.ts";
-import { modelOf, SCRIPTED } from "./coding-tools.ts";
+import { ALONE, modelOf, SCRIPTED } from "./coding-tools.ts";
 import type { LiveWire } from "./live-wire.ts";
-import { BIN, start, until } from "./real-processes.ts";
+import { BIN, start, until, type Ended } from "./real-processes.ts";
 
 /** How a tool is used by a person at a terminal. */
 interface Habits {
   /** Beside what makes it speak to the scripted model. */
   readonly args: readonly string[];
-  /** What it asks before it runs what is in a project, and the keys that say yes. */
-  readonly asks?: { readonly screen: RegExp; readonly yes: readonly string[] };
+  /** What it asks before it runs what is in a project, and the next key on the way to yes. */
+  readonly asks?: { readonly screen: RegExp; yes(screen: string): string };
   /** The screen says that a prompt may be typed. */
   readonly isReady: RegExp;
   readonly quit: string;
@@ -29,21 +29,24 @@ interface Habits {
 export const HABITS: Readonly<Record<CodingTool, Habits>> = {
   claude: {
     args: ["--allowedTools", "Bash"],
-    asks: { screen: /trust this folder/u, yes: ["Enter"] },
+    asks: { screen: /trust this folder|Use this MCP server/u, yes: () => "Enter" },
     isReady: /^❯/mu,
     quit: "/exit",
     shellCall: (command) => `Bash ${JSON.stringify({ command, description: "x" })}`,
   },
   codex: {
     args: ["--disable", "daemon_auto_start"],
-    asks: { screen: /Hooks need review/u, yes: ["2", "Enter"] },
+    asks: {
+      screen: /Hooks need review/u,
+      yes: (screen) => (/› 2\. Trust/u.test(screen) ? "Enter" : "2"),
+    },
     isReady: /Ask Codex to do anything/u,
     quit: "/quit",
     shellCall: (cmd) => `exec_command ${JSON.stringify({ cmd, yield_time_ms: 30_000 })}`,
   },
   gemini: {
     args: ["--approval-mode=yolo"],
-    asks: { screen: /trust the files in this folder/u, yes: ["Enter"] },
+    asks: { screen: /trust the files in this folder/u, yes: () => "Enter" },
     isReady: /Type your message/u,
     quit: "/quit",
     shellCall: (command) => `run_shell_command ${JSON.stringify({ command, description: "x" })}`,
@@ -83,7 +86,7 @@ export async function makeProject(found: FoundTool, wire: LiveWire): Promise<Too
 }
 
 /** Several projects of one person, with one model. */
-async function makeProjects(
+export async function makeProjects(
   found: FoundTool,
   wire: LiveWire,
   { names, isUntrusted = false }: { names: readonly string[]; isUntrusted?: boolean },
@@ -91,7 +94,7 @@ async function makeProjects(
   const [log, scripts] = [join(wire.folder, "model"), join(wire.folder, "scripts")];
   mkdirSync(scripts);
   const projects = names.map((name) => join(wire.folder, name));
-  for (const folder of projects) execFileSync("git", ["init", "--quiet", folder]);
+  for (const folder of projects) makeRepository(folder);
   const port = await modelOf(found.tool, log, scripts);
   const home = wire.env["HOME"] ?? "";
   const env = SCRIPTED[found.tool]({ home, projects, port, isUntrusted });
@@ -105,6 +108,15 @@ async function makeProjects(
         .flatMap((name) => requestIn(readFileSync(join(log, name), "utf8"))),
     script: (name, steps) => writeFileSync(join(scripts, name), `${steps.join("\n")}\n`),
   }));
+}
+
+/** One of the tools takes repositories without a commit for one and the same project. */
+function makeRepository(folder: string): void {
+  const git = (...args: readonly string[]) => void execFileSync("git", ["-C", folder, ...args]);
+  mkdirSync(folder);
+  git("init", "--quiet");
+  const who = ["-c", "user.name=x", "-c", "user.email=x@example.org"];
+  git(...who, "commit", "--quiet", "--allow-empty", "--message", folder);
 }
 
 /** `deaddrop integrate`, in the project's own files. */
@@ -136,6 +148,8 @@ function requestIn(file: string): ModelRequest[] {
 /** A tool in a terminal of tmux, with a scripted model behind it. */
 export interface ToolTerminal {
   type(text: string): Promise<void>;
+  /** Takes that text away again. */
+  erase(text: string): Promise<void>;
   key(name: string): void;
   screen(): string;
   /** Asks it to end, as its person would, and waits for that. */
@@ -143,16 +157,24 @@ export interface ToolTerminal {
   close(): void;
 }
 
+export interface HowOpened {
+  readonly args?: readonly string[];
+  /** Its person has been asked before, and is not again. */
+  readonly isApproved?: boolean;
+  /** Where a session that goes on shows that a prompt may be typed in another way. */
+  readonly isReady?: RegExp;
+}
+
 /** Opens the tool, answers what it asks, and waits until it takes a prompt. */
 export async function openTool(
   { found, folder, env }: ToolProject,
-  args = HABITS[found.tool].args,
+  { args = HABITS[found.tool].args, isApproved = false, ...how }: HowOpened = {},
 ): Promise<ToolTerminal> {
   const { tool, program } = found;
   const socket = `${folder}.tmux`;
   const tmux = (...args: readonly string[]): string =>
     execFileSync("tmux", ["-S", socket, ...args], {
-      env: { ...env, PATH: process.env["PATH"] },
+      env,
       cwd: folder,
       encoding: "utf8",
       stdio: ["ignore", "pipe", "pipe"],
@@ -164,24 +186,35 @@ export async function openTool(
       return false;
     }
   };
-  const { asks, isReady, quit } = HABITS[tool];
+  const { asks, isReady, quit } = { ...HABITS[tool], ...how };
   tmux("new-session", "-d", "-x", "140", "-y", "45", program, ...args);
   const screen = (): string => (isOpen() ? tmux("capture-pane", "-p") : "");
-  const key = (name: string): void => void tmux("send-keys", name);
-  if (asks !== undefined) {
+  const key = (name: string): void => {
+    try {
+      tmux("send-keys", name);
+    } catch (error) {
+      // It may have ended a moment ago.
+      if (isOpen()) throw error;
+    }
+  };
+  if (asks !== undefined && !isApproved) {
     await until(`${tool} asks its person`, () => asks.screen.test(screen()));
-    for (const each of asks.yes) key(each);
-    // Once more does nothing to an empty prompt.
-    await until("it was answered", () => {
-      key("Enter");
-      return !asks.screen.test(screen());
-    });
   }
-  await until(`${tool} takes a prompt`, () => isReady.test(screen()));
+  // A key that comes too early is not taken, and one question may follow another.
+  await until(`${tool} takes a prompt`, () => {
+    const shown = screen();
+    if (isReady.test(shown)) return true;
+    if (asks?.screen.test(shown) === true) key(asks.yes(shown));
+    return false;
+  });
   return {
     async type(text) {
       tmux("send-keys", "-l", text);
       await until("it was typed", () => screen().includes(text));
+    },
+    async erase(text) {
+      for (const _ of text) key("BSpace");
+      await until("it is erased", () => !screen().includes(text.slice(0, text.length / 2)));
     },
     key,
     screen,
@@ -190,7 +223,7 @@ export async function openTool(
       await until("the command is typed", () => screen().includes(quit));
       // A list of commands opens while it is typed.
       await until(`${tool} has ended`, () => {
-        if (isOpen()) key("Enter");
+        key("Enter");
         return !isOpen();
       });
     },
@@ -215,6 +248,30 @@ export function filesOf(folder: string, below = ""): Record<string, string> {
       return { [name]: readFileSync(join(folder, name), "utf8") };
     }),
   ) as Record<string, string>;
+}
+
+/**
+ * Runs a prompt without a terminal, in a project that its person has approved. What it printed is
+ * in the answer.
+ */
+export async function runAlone(
+  { found, folder, env }: ToolProject,
+  prompt: string,
+  flags: readonly string[] = [],
+): Promise<Ended> {
+  const { argv, input } = ALONE[found.tool](prompt);
+  const words = [...argv, ...HABITS[found.tool].args, ...flags];
+  return await start(found.program, words, { env, cwd: folder, input }).ended;
+}
+
+/** Whom `whoami` has named to the model, in the last of these requests; undefined: nobody. */
+export function whoWasNamed(requests: readonly ModelRequest[]): string | undefined {
+  return /you_are\W+(?<handle>[\w-]+)/u.exec(requests.at(-1)?.news ?? "")?.groups?.["handle"];
+}
+
+/** Ends the processes in whose command line there are both. */
+export function endProcesses(folder: string, what: RegExp): void {
+  for (const pid of processesOf(folder, what)) process.kill(pid, "SIGKILL");
 }
 
 /** Processes of ours that speak for this wire, as the system lists them. */

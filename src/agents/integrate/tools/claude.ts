@@ -39,7 +39,7 @@ export function claude(at: Joining): Integration {
       blockEdit(instructions),
     ],
     left: [
-      "start claude in the project and accept its trust question, if it asks one",
+      "start claude in the project: accept its trust question and the server deaddrop, if it asks",
       "approve the tools of deaddrop when claude asks, or allow them: /permissions, mcp__deaddrop",
     ],
   };

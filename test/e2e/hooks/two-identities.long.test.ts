@@ -1,0 +1,136 @@
+import { afterEach, describe, expect, test } from "vitest";
+import {
+  CODING_TOOLS,
+  toolOrSkip,
+  type CodingTool,
+} from "../../support/processes/coding-tool-cache.ts";
+import { CALLED } from "../../support/processes/coding-tools.ts";
+import { makeWire, removeWires, type LiveWire } from "../../support/processes/live-wire.ts";
+import { until } from "../../support/processes/real-processes.ts";
+import {
+  endProcesses,
+  HABITS,
+  integrate,
+  makeProjects,
+  openTool,
+  runAlone,
+  whoWasNamed,
+  type HowOpened,
+  type ToolProject,
+  type ToolTerminal,
+} from "../../support/processes/tool-terminals.ts";
+
+// One person with two agents, each in a project of its own, in the tools themselves. Each session is
+// started with the name of the other agent in its environment: what the files say must win, for the
+// server and for the hooks, by every way of starting a tool.
+
+interface Session {
+  readonly agent: string;
+  readonly at: ToolProject;
+}
+
+/** How a tool is opened in a terminal, beside the usual way. */
+const ALSO_OPENED: Readonly<Record<CodingTool, readonly HowOpened[]>> = {
+  claude: [{ args: ["--continue", ...HABITS.claude.args] }],
+  codex: [
+    { args: ["resume", "--last", ...HABITS.codex.args] },
+    // With the background process, which hands on the environment of its first starter.
+    { args: [] },
+  ],
+  gemini: [{ args: ["--resume", "latest", ...HABITS.gemini.args] }],
+  opencode: [{ args: ["--continue"], isReady: /ctrl\+p commands/u }],
+};
+
+const wires: LiveWire[] = [];
+const open: ToolTerminal[] = [];
+afterEach(async () => {
+  for (const terminal of open.splice(0)) terminal.close();
+  // The process in the background of Codex outlives its terminals.
+  const ofCodex = / (?:--managed-daemon|pid-update-loop)/u;
+  for (const { folder } of wires.splice(0)) endProcesses(folder, ofCodex);
+  await removeWires();
+});
+
+describe.each(CODING_TOOLS)("%s", (tool) => {
+  test("each session speaks for the agent of its project", async ({ skip }) => {
+    const found = await toolOrSkip(tool, skip);
+    const handles = ["forge", "scribe", "mason"];
+    const wire = makeWire({ handles, cadenceSeconds: 5, deadlineSeconds: 3_600 });
+    wires.push(wire);
+    await wire.daemon("forge");
+    await wire.daemon("scribe");
+    const agents = ["forge", "scribe"] as const;
+    for (const agent of agents) await note(wire, agent);
+    const projects = await makeProjects(found, wire, { names: agents });
+    const sessions = projects.map((at, index): Session => {
+      const [agent = "", other = ""] = index === 0 ? agents : agents.toReversed();
+      const env = { ...at.env, DEADDROP_AS: other, DEADDROP_WIRE: wire.dir };
+      return { agent, at: { ...at, env } };
+    });
+    for (const { at, agent } of sessions) {
+      at.script("who", [`@@call ${CALLED[tool]("whoami")} {}`, "@@say done"]);
+      await integrate(at, wire, agent);
+    }
+
+    // Of what they run for us one asks even in a project that is trusted.
+    await inTerminals(wire, sessions, { isApproved: tool !== "codex" });
+    for (const how of ALSO_OPENED[tool]) {
+      await inTerminals(wire, sessions, { ...how, isApproved: true });
+    }
+    for (const { at, agent } of sessions) {
+      const before = at.requests().length;
+      const ended = await runAlone(at, "@@script who");
+      expect(ended.code, ended.stderr).toBe(0);
+      expectWords(at, before, agent);
+    }
+  });
+});
+
+/** Both are open at the same time. */
+async function inTerminals(
+  wire: LiveWire,
+  sessions: readonly Session[],
+  how: HowOpened,
+): Promise<void> {
+  const terminals: ToolTerminal[] = [];
+  for (const { at } of sessions) {
+    const terminal = await openTool(at, how);
+    terminals.push(terminal);
+    open.push(terminal);
+  }
+  for (const [index, { at, agent }] of sessions.entries()) {
+    const before = at.requests().length;
+    // A session that goes on shows what was typed before.
+    await terminals[index]?.type(`@@script who ${before}`);
+    terminals[index]?.key("Enter");
+    await until(`${agent} was told who it is`, () => at.requests().length >= before + 2);
+    await until("it is idle", async () => (await statesOf(wire, agent)).includes("idle"));
+    expectWords(at, before, agent);
+  }
+  for (const { agent } of sessions) expect(await statesOf(wire, agent)).toEqual(["idle"]);
+  for (const terminal of terminals) await terminal.quit();
+}
+
+/** What the model was asked since then: the server and the notices name that agent, and no other. */
+function expectWords(at: ToolProject, before: number, agent: string): void {
+  const requests = at.requests().slice(before);
+  expect(whoWasNamed(requests)).toBe(agent);
+  const told = requests.flatMap(({ news }) => [
+    ...news.matchAll(/(?<who>[\w-]+) has \d+ unread/gu),
+  ]);
+  expect([...new Set(told.map(({ groups }) => groups?.["who"]))]).toEqual([agent]);
+}
+
+/** A message that is in its inbox. */
+async function note(wire: LiveWire, agent: string): Promise<void> {
+  const sent = await wire.run("mason", "send", "a note", "of mine", "--to", agent);
+  expect(sent, sent.stderr).toMatchObject({ code: 0 });
+  await until("it was delivered", () =>
+    wire.privateLines(agent, "inbox").some(({ subject }) => subject === "a note"),
+  );
+}
+
+async function statesOf(wire: LiveWire, agent: string): Promise<string[]> {
+  const { sessions } = await wire.json<{ sessions: { state: string }[] }>(agent, "status");
+  return sessions.map(({ state }) => state);
+}
