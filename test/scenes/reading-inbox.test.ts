@@ -78,6 +78,33 @@ test("pages hold every message once, also those that come while it is read", asy
   await expect(page(wire, { after: "elsewhere" })).rejects.toThrow("after must be the `next`");
 });
 
+test("the newest are the same with any limit, also of lines that were gone for a while, and after a restart", async () => {
+  for (const isGone of [false, true]) {
+    const { wire, ids } = await scene(40);
+    if (isGone) {
+      const all = wire.read(FILE);
+      await wire.stop("forge");
+      wire.replace(FILE, `${all.split("\n").slice(0, 20).join("\n")}\n`);
+      await wire.start("forge");
+      await wire.settle();
+      wire.replace(FILE, all);
+      await wire.settle();
+    }
+    for (const isRestarted of [false, true]) {
+      if (isRestarted) {
+        await wire.stop("forge");
+        await wire.start("forge");
+        await wire.settle();
+      }
+      for (const limit of [1, 7, 25, 39, 40, 41, 700]) {
+        const { messages, more } = await page(wire, { newest: true, limit });
+        expect(messages.map(({ _meta }) => _meta.id)).toEqual(ids.slice(-limit));
+        expect(more).toBe(Math.max(0, ids.length - limit));
+      }
+    }
+  }
+});
+
 test("`_meta` is ours and comes first, whatever a peer's line holds under that name", async () => {
   const wire = sceneOf(["forge", "scribe"]);
   await wire.start("forge");

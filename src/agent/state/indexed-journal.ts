@@ -10,9 +10,20 @@ import type { JournalEntry } from "./journal-entries.ts";
 export interface Indexed {
   readonly rows: number;
   readonly to: number;
+  readonly inbox: InboxRows;
 }
 
-export const NOTHING_INDEXED: Indexed = { rows: 0, to: 0 };
+/** The rows of messages that are in the inbox. */
+export interface InboxRows {
+  readonly count: number;
+  /** The first place in the inbox that none of them has. */
+  readonly next: number;
+  /** No row has a place before that of an earlier row: no line was noted again. */
+  readonly isInOrder: boolean;
+}
+
+const NO_INBOX_ROWS: InboxRows = { count: 0, next: 0, isInOrder: true };
+export const NOTHING_INDEXED: Indexed = { rows: 0, to: 0, inbox: NO_INBOX_ROWS };
 
 /**
  * The journal, and an index of the lines that it notes: what a person asks for is found without
@@ -21,6 +32,8 @@ export const NOTHING_INDEXED: Indexed = { rows: 0, to: 0 };
 export interface IndexedJournal extends Journal<JournalEntry> {
   /** Where the entries begin that match; see `LineIndex`. Beats that are in no inbox have no row. */
   find(match: (row: LineRow) => boolean, range?: IndexRange): number[];
+  /** How many rows are of messages in the inbox, without a look at them. */
+  inboxRows(): InboxRows;
   /** Everything is indexed, and that is synced. */
   saveIndex(): Indexed;
 }
@@ -45,7 +58,7 @@ export function openIndexedJournal(
     const isOfJournal = indexed.to <= journal.end;
     const index = openLineIndex(disk, paths.lineIndex, isOfJournal ? indexed.rows : 0);
     const isWhole = isOfJournal && index.rows === indexed.rows;
-    return new JournalWithIndex(journal, index, isWhole ? indexed.to : 0);
+    return new JournalWithIndex(journal, index, isWhole ? indexed : NOTHING_INDEXED);
   } catch (error) {
     journal.close();
     throw error;
@@ -56,11 +69,13 @@ class JournalWithIndex implements IndexedJournal {
   readonly #journal: Journal<JournalEntry>;
   readonly #index: LineIndex;
   #indexedTo: number;
+  #inbox: InboxRows;
 
-  constructor(journal: Journal<JournalEntry>, index: LineIndex, indexedTo: number) {
+  constructor(journal: Journal<JournalEntry>, index: LineIndex, { to, inbox }: Indexed) {
     this.#journal = journal;
     this.#index = index;
-    this.#indexedTo = indexedTo;
+    this.#indexedTo = to;
+    this.#inbox = inbox;
   }
 
   get end(): number {
@@ -97,15 +112,21 @@ class JournalWithIndex implements IndexedJournal {
       if (!(error instanceof StorageError) || error.code !== "corrupt") throw error;
       this.#index.clear();
       this.#indexedTo = 0;
+      this.#inbox = NO_INBOX_ROWS;
       this.#indexRest();
       return this.#index.find(match, range);
     }
   }
 
+  inboxRows(): InboxRows {
+    this.#indexRest();
+    return this.#inbox;
+  }
+
   saveIndex(): Indexed {
     this.#indexRest();
     this.#index.save();
-    return { rows: this.#index.rows, to: this.#indexedTo };
+    return { rows: this.#index.rows, to: this.#indexedTo, inbox: this.#inbox };
   }
 
   close(): void {
@@ -128,5 +149,11 @@ class JournalWithIndex implements IndexedJournal {
     const { id, log, start, end, inbox, thread, verdict } = entry;
     const isAccepted = verdict === "accepted";
     this.#index.add({ id, entry: at, log, start, length: end - start, inbox, thread, isAccepted });
+    if (inbox !== undefined) this.#inbox = withRow(this.#inbox, inbox);
   }
+}
+
+function withRow({ count, next, isInOrder }: InboxRows, place: number): InboxRows {
+  if (place < next) return { count, next, isInOrder: false };
+  return { count: count + 1, next: place + 1, isInOrder };
 }

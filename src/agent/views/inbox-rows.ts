@@ -15,6 +15,8 @@ export interface PagePlace {
 /** Rows of the index that a query of the inbox may mean, oldest first, by their journal entries. */
 export interface WantedRows {
   all(): number[];
+  /** The same, newest first, and how many they are. */
+  newest(): { readonly rows: Iterable<number>; readonly count: number };
   /** The same, looked up as they are asked for. */
   some(): Iterable<number>;
   /** Whether the index alone tells how many they are; `passes` still says which are meant. */
@@ -24,6 +26,7 @@ export interface WantedRows {
 
 /** Rows that are looked up at once. */
 const BLOCK_ROWS = 16_384;
+const NEWEST_ROWS = 512;
 
 export function wantedRows(
   { files: { journal }, place, memory }: Pick<Session, "files" | "place" | "memory">,
@@ -35,6 +38,7 @@ export function wantedRows(
     isExact: query.id === undefined,
     passes: ({ message }: StoredMessage): boolean => isMeant(message, query),
   };
+  const allNewest = (all: readonly number[]) => ({ rows: all.toReversed(), count: all.length });
   if (query.unread === true) {
     const all = (): number[] => {
       const left = new Set<number>();
@@ -44,7 +48,7 @@ export function wantedRows(
       const range = { from: start.journal, most: left.size, order: "newest first" } as const;
       return left.size === 0 ? [] : journal.find(match, range).reverse();
     };
-    return { ...known, all, some: all };
+    return { ...known, all, some: all, newest: () => allNewest(all()) };
   }
   // A line that was gone for a while is noted again, with the place that it had.
   const inOrder = (): ((row: LineRow) => boolean) => {
@@ -65,7 +69,28 @@ export function wantedRows(
       from = (block.at(-1) ?? 0) + 1;
     }
   }
-  return { ...known, all: () => journal.find(inOrder(), { from: start.journal }), some };
+  const all = (): number[] => journal.find(inOrder(), { from: start.journal });
+  const newest = (): ReturnType<WantedRows["newest"]> => {
+    const { count, isInOrder } = journal.inboxRows();
+    const isOfAll = isWholeInbox(query) && start.journal === 0 && start.inbox === 0;
+    return isOfAll && isInOrder ? { rows: fromTheEnd(journal), count } : allNewest(all());
+  };
+  return { ...known, all, some, newest };
+}
+
+function isWholeInbox({ id, thread, from }: InboxQuery): boolean {
+  return id === undefined && thread === undefined && from === undefined;
+}
+
+/** All rows of the inbox, looked up as they are asked for. */
+function* fromTheEnd(journal: Session["files"]["journal"]): Generator<number> {
+  for (let before = Infinity; ;) {
+    const range = { before, most: NEWEST_ROWS, order: "newest first" } as const;
+    const block = journal.find(({ inbox }) => inbox !== undefined, range);
+    yield* block;
+    if (block.length < NEWEST_ROWS) return;
+    before = block.at(-1) ?? 0;
+  }
 }
 
 /** What the index can tell of a query, besides what is unread. */

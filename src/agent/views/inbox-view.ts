@@ -72,11 +72,12 @@ function placeOf(after: string): PagePlace {
 function found(session: Session, args: ViewArgs["inbox_page"], rows: WantedRows): Found {
   const { limit } = args;
   if (args.newest === true) {
-    const { stored, more } = first(session, limit ?? PAGE_MESSAGES, rows.all().toReversed(), rows);
+    const { stored, more } = first(session, limit ?? PAGE_MESSAGES, rows.newest(), rows);
     return { stored: stored.toReversed(), more, next: undefined };
   }
   if (limit === undefined) return page(session, rows);
-  const { stored, more } = first(session, limit, rows.all(), rows);
+  const all = rows.all();
+  const { stored, more } = first(session, limit, { rows: all, count: all.length }, rows);
   const last = stored.at(-1);
   return { stored, more, next: last === undefined || more === 0 ? undefined : placeAfter(last) };
 }
@@ -100,23 +101,23 @@ function page(session: Session, { some, passes }: WantedRows): Found {
 function first(
   session: Session,
   limit: number,
-  entries: readonly number[],
+  entries: ReturnType<WantedRows["newest"]>,
   { isExact, passes }: WantedRows,
 ): { readonly stored: readonly StoredMessage[]; readonly more: number } {
   const stored: StoredMessage[] = [];
   let looked = 0;
   let more = 0;
-  const looking = counted(entries, () => (looked += 1));
+  const looking = counted(entries.rows, () => (looked += 1));
   for (const each of messagesAt(session, looking)) {
     if (!passes(each)) continue;
     if (stored.length < limit) stored.push(each);
     else more += 1;
     if (isExact && stored.length === limit) break;
   }
-  return { stored, more: isExact ? entries.length - looked : more };
+  return { stored, more: isExact ? entries.count - looked : more };
 }
 
-function* counted(entries: readonly number[], count: () => void): Generator<number> {
+function* counted(entries: Iterable<number>, count: () => void): Generator<number> {
   for (const entry of entries) {
     count();
     yield entry;

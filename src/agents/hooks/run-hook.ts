@@ -8,7 +8,7 @@ import { waitForWake } from "./wait-for-wake.ts";
 /** No tool may be kept waiting for longer. */
 export const HOOK_LIMIT_MS = 2_000;
 
-/** What `hook` was called with; undefined when it cannot be told for whom. */
+/** What `hook` was called with; undefined when it cannot be told for whom. @internal */
 export function parseHookArguments(
   args: readonly string[],
 ): (HookIdentity & { readonly isWaiter: boolean }) | undefined {

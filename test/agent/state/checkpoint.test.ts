@@ -58,7 +58,7 @@ test("a checkpoint keeps all of the memory that is not of the moment", async () 
     size: 300,
     mtimeMs: 3,
   };
-  memory.indexed = { rows: 7, to: 700 };
+  memory.indexed = { rows: 7, to: 700, inbox: { count: 5, next: 9, isInOrder: false } };
   intake.past.historyTo = 100;
   intake.past.lastAt = 4_000;
   intake.order.takesAny = true;
