@@ -13,7 +13,7 @@ export type Handle = (request: Request, asker: Asker) => Promise<Reply>;
 
 /**
  * Serves one identity's commands on a Unix socket: one JSON object a line each way, answers carry
- * the request's `id`. The socket lies in a folder that only its user can enter (spec 1.1), so who
+ * the request's `id`. The socket is in a folder that only its user can enter (spec 1.1), so who
  * can connect is who may act. The folder stays open as long as it is served, and is closed then.
  */
 export function serveSocket(folder: SocketFolder, handle: Handle): Promise<SocketServer> {

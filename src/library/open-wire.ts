@@ -6,9 +6,9 @@ import { fromPlain } from "../wire/json/json.ts";
 import { speakerOf, type Speaker } from "./speaking.ts";
 
 export interface OpenWireOptions {
-  /** Who we are: a handle whose key lies on this machine. */
+  /** Who we are: a handle whose key is on this machine. */
   readonly as: string;
-  /** Where keys and state lie; the process's own environment unless given. */
+  /** Where keys and state are; the process's own environment unless given. */
   readonly env?: NodeJS.ProcessEnv;
   /** The peers, on a wire that declares no roster. */
   readonly peers?: readonly string[];

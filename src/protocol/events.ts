@@ -98,7 +98,7 @@ export interface HeldBackEvent {
   readonly at: number;
 }
 
-/** Our wall clock was set back: none of the times noted before lies after this one. Spec 4.1. */
+/** Our wall clock was set back: none of the times noted before is after this one. Spec 4.1. */
 export interface SetBackEvent {
   readonly kind: "set_back";
   readonly at: number;

@@ -23,7 +23,7 @@ export function setupHost(env: NodeJS.ProcessEnv, nowMs: number): SetupHost {
   };
 }
 
-/** Where everything private to an agent on this wire lies, or will lie. Spec 1.1. */
+/** Where everything private to an agent on this wire is, or will be. Spec 1.1. */
 export function agentPathsOn(
   { disk, places }: SetupHost,
   wireDir: string,

@@ -22,7 +22,7 @@ export function placesFrom(
   };
 }
 
-/** Where an identity's keys lie: the Python reference's own location. Spec 1.1. */
+/** Where an identity's keys are: the Python reference's own location. Spec 1.1. */
 export interface IdentityPaths {
   readonly folder: string;
   readonly key: string;

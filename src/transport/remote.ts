@@ -3,7 +3,7 @@ import type { RemoteFile, RemoteFiles } from "./copies/remote-files.ts";
 import type { TransportKind, TransportTrouble } from "./port.ts";
 
 /**
- * Where a wire's files lie outside of this machine, and what moves their bytes: git, or a simulator.
+ * Where a wire's files are outside of this machine, and what moves their bytes: git, or a simulator.
  * When that is done, and what becomes of the files, is in `remote-transport.ts`. Spec 5.
  */
 export interface Remote {

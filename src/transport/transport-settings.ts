@@ -8,7 +8,7 @@ import { PRIVATE_FILE, PRIVATE_FOLDER } from "../storage/disk/file-modes.ts";
 export interface GitSettings {
   readonly remote: RemoteUrl;
   readonly branch: string;
-  /** Where in the repository the wire lies: "" for its top, otherwise with "/" at the end. */
+  /** Where in the repository the wire is: "" for its top, otherwise with "/" at the end. */
   readonly prefix: string;
 }
 
@@ -16,7 +16,7 @@ export type ReadSettings =
   | { readonly ok: true; readonly git: GitSettings | undefined }
   | { readonly ok: false; readonly problem: string };
 
-/** Where the settings of a wire's transport lie, and what its daemons on this machine share. */
+/** Where the settings of a wire's transport are, and what its daemons on this machine share. */
 export interface TransportPaths {
   readonly settings: string;
   readonly folder: string;

@@ -103,7 +103,7 @@ function valueText(value: JsonValue, nestedText: (object: JsonObject) => string)
 }
 
 // JSON.stringify escapes exactly what Python does, in the same spelling, as long as no surrogate
-// stands alone, and the reader lets none through.
+// is alone, and the reader lets none through.
 function stringText(text: string): string {
   return NEEDS_ESCAPE.test(text) ? JSON.stringify(text) : `"${text}"`;
 }

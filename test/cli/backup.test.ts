@@ -120,7 +120,7 @@ async function expectRefused(outcome: Promise<Outcome>, message: string | RegExp
 }
 
 describe("backup", () => {
-  it("holds the keys and the private folder, whatever lies there, and no lock, inbox or journal", async () => {
+  it("holds the keys and the private folder, whatever is there, and no lock, inbox or journal", async () => {
     writeFileSync(join(paths.configDir, "spare.key"), new Uint8Array(32).fill(5), {
       mode: 0o600,
     });
@@ -164,7 +164,7 @@ describe("backup", () => {
 
   it("is not written where peers read, into a folder that is not there, or over one", async () => {
     const to = (where: string) => run(["backup", where, "--as", "forge"]);
-    await expectRefused(to(join(machine.wireDir, "x.age")), "lies in the wire's folder");
+    await expectRefused(to(join(machine.wireDir, "x.age")), "is in the wire's folder");
     await expectRefused(to(join(machine.root, "no", "x.age")), "no such folder");
     await expectRefused(to(machine.root), "is a folder");
   });

@@ -60,7 +60,7 @@ describe("deaddrop skills", () => {
     expect(await project.fine("skills", "validate")).toContain("warning: the list of 9 skills has");
   });
 
-  it("list and prompt show what a skill says, escaped, and where it lies", async () => {
+  it("list and prompt show what a skill says, escaped, and where it is", async () => {
     const project = makeProject();
     project.write(
       "agent/skills/odd/SKILL.md",

@@ -253,7 +253,7 @@ async function alarm(scene: Scene): Promise<void> {
   );
 }
 
-/** Scribe's key writes two lines in one place, a stranger's log lies there, and the policy changes. */
+/** Scribe's key writes two lines in one place, a stranger's log is there, and the policy changes. */
 async function harm(scene: Scene, scribes: Daemon): Promise<void> {
   const { wire } = scene;
   await scribes.stop();

@@ -85,7 +85,7 @@ describe("a real daemon that is stopped", () => {
     client?.close();
 
     daemon.child.kill("SIGCONT");
-    // The daemon takes requests in the order in which they came: the first one lies behind it.
+    // The daemon takes requests in the order in which they came: the first one is behind it.
     expect((await typed(wire, 600_000, "send", "in time", "text", "--to", "scribe")).code).toBe(0);
     expect(said(wire)).toEqual(["in time"]);
     await daemon.stop();

@@ -146,7 +146,7 @@ describe("the socket", () => {
     expect(brokenPlaces(wire, "forge", "forge_to_scribe")).toEqual([]);
   });
 
-  it("lies in the private folder when the path of that is too long for a socket", async () => {
+  it("is in the private folder when the path of that is too long for a socket", async () => {
     const wire = makeWire({
       env: (home) => ({ XDG_STATE_HOME: join(home, "s".repeat(120)) }),
     });

@@ -48,7 +48,7 @@ const CASES: readonly Case[] = [
       const holds = await held(wire);
       const notices = await wire.agent("forge").view("notices", undefined);
       const told = notices.filter(({ cause }) => cause === "log_forked");
-      // It lies there before it is told, and once.
+      // It is there before it is told, and once.
       for (const { detail } of told) expect(detail).toContain("scribe-scribe_to_forge-1.jsonl");
       if (told.length > 0) expect(holds[0]?.evidence).toHaveLength(1);
       return told.length === 1 && holds.length === 1;

@@ -9,7 +9,7 @@ const TOLERANCE_MS = 1_000;
 const MAX_SET_BACKS = 1_024;
 
 /**
- * Receipt times never lie in the future: after the clock was set back they are corrected, once, by an
+ * Receipt times are never in the future: after the clock was set back they are corrected, once, by an
  * entry of the journal, so that a replay comes to the same. Spec 4.1.
  */
 export function correctTimes({

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { openUnlessObstructed } from "../../storage/disk/disk.ts";
 import type { Session } from "../session/session.ts";
 
-/** Where a message lies: its entry in the journal, its line in its log, and where it is in the inbox. */
+/** Where a message is: its entry in the journal, its line in its log, and where it is in the inbox. */
 export interface SearchedRow {
   readonly entry: number;
   readonly log: string;
@@ -17,7 +17,7 @@ const READ_BYTES = 1_048_576;
 const PLAIN = /[a-z0-9_.;!?()@#$%^*+=|~`-]+(?: [a-z0-9_.;!?()@#$%^*+=|~`-]+)*/g;
 
 /**
- * The rows of which the bytes may hold a text, in their order; `needle` is in lower case. Lines that lie
+ * The rows of which the bytes may hold a text, in their order; `needle` is in lower case. Lines that are
  * together are read and looked through as one text: that is many times cheaper than parsing each.
  */
 export function rowsWithText(

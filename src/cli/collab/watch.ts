@@ -26,7 +26,7 @@ export function watch(cli: Cli, flags: WatchFlags): Promise<void> {
     });
     const data = { folder: real, participant, watched: isWatched, changed, daemon: viaDaemon };
     emit(cli, flags, data, () => {
-      const what = isWatched ? "is watched" : "is watched no more";
+      const what = isWatched ? "is watched" : "is no longer watched";
       const none = viaDaemon || !isWatched ? "" : "\nNo daemon runs: you are told once one does.";
       return `${sanitise(real)} ${what}${none}`;
     });

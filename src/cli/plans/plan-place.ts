@@ -25,7 +25,7 @@ export function planAt(cli: Cli, named: string | undefined): PlanAt {
   return { disk, file: named === undefined ? currentPlan(disk, cli.cwd) : resolve(cli.cwd, named) };
 }
 
-/** The same, read and valid, with where its things lie. Throws DeaddropError. */
+/** The same, read and valid, with where its things are. Throws DeaddropError. */
 export function readAt(
   cli: Cli,
   named: string | undefined,

@@ -21,7 +21,7 @@ export interface ServicePlace {
   /** Absolute path of the node that runs us, and of bin/deaddrop.js. */
   readonly node: string;
   readonly program: string;
-  /** The package's folder, where systemd/ and launchd/ lie. */
+  /** The package's folder, where systemd/ and launchd/ are. */
   readonly packageDir: string;
 }
 

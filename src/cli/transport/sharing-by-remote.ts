@@ -53,7 +53,7 @@ export async function remoteToFill(
   });
 }
 
-/** Makes the folder of a wire that lies in a remote. The caller closes what it gets. */
+/** Makes the folder of a wire that is in a remote. The caller closes what it gets. */
 export async function wireFromRemote(
   cli: Cli,
   host: SetupHost,

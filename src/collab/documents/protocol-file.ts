@@ -8,7 +8,7 @@ import {
 import { OBSOLETE_FILES } from "./obsolete.ts";
 import { linesOf } from "./text.ts";
 
-/** A declared deliverable, and where it lies below the folder of the deliverables. */
+/** A declared deliverable, and where it is below the folder of the deliverables. */
 export interface DeclaredFile extends Declared {
   readonly file: string;
   /** Of a supporting one: it has been, or has to be, frozen. */

@@ -46,7 +46,7 @@ export interface PlannedDeliverables {
   readonly dir: string;
   readonly repoRoot: string | undefined;
   readonly primary: DeclaredFile;
-  /** Where the primary one lies. */
+  /** Where the primary one is. */
   readonly path: string;
 }
 

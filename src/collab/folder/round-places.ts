@@ -2,7 +2,7 @@ import { dirname, join, relative, resolve, sep } from "node:path";
 import type { Deliverables } from "../documents/protocol-file.ts";
 import { StorageError, type Disk } from "../../storage/disk/disk.ts";
 
-/** Where deliverables lie. */
+/** Where deliverables are. */
 export interface DeliverablePlace {
   readonly folder: string;
   /** The real path of what they must not lead out of: the round's folder, or the repository. */
@@ -25,7 +25,7 @@ export function deliverablePlace(
   return { folder: join(root, dir), boundary: root };
 }
 
-/** Whether a path lies below a folder, both real. */
+/** Whether a path is below a folder, both real. */
 export function isBelow(folder: string, path: string): boolean {
   const way = relative(folder, path);
   return way !== "" && way !== ".." && !way.startsWith(`..${sep}`);
@@ -36,7 +36,7 @@ export function escapeProblem(disk: Disk, path: string, boundary: string): strin
   try {
     const holder = disk.realPath(dirname(path));
     if (holder === boundary || isBelow(boundary, holder)) return undefined;
-    return "lies outside, through a symbolic link";
+    return "is outside, through a symbolic link";
   } catch (error) {
     if (error instanceof StorageError && error.code === "missing") return "is missing";
     throw error;

@@ -15,7 +15,7 @@ export interface Phase {
 
 const MAX_ARTEFACT_BYTES = 4 * 1_048_576;
 
-/** How far a plan is, by what lies in its folder. */
+/** How far a plan is, by what is in its folder. */
 export function phasesOf(disk: Disk, places: PlanPlaces, plan: Plan): Phase[] {
   const { folder } = places;
   const reported = new Set(lastReports(disk, places, plan).map(({ report }) => report.step_id));

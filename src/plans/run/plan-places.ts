@@ -1,7 +1,7 @@
 import { basename, dirname, join } from "node:path";
 import { sha256Hex } from "../../wire/canonical.ts";
 
-/** Where a plan and what belongs to it lie. All paths are absolute. Spec 7.2. */
+/** Where a plan and what belongs to it are. All paths are absolute. Spec 7.2. */
 export interface PlanPlaces {
   readonly file: string;
   /** What runs produce: reports, logs, the final report. */
@@ -16,7 +16,7 @@ const MAX_FILE_NAME = 100;
 
 /**
  * A file in a folder with the name of its plan has that folder for itself; what belongs to another one
- * lies below the nearest `agent` folder above it, else below one beside it. `id`: of the plan.
+ * is below the nearest `agent` folder above it, else below one beside it. `id`: of the plan.
  */
 export function planPlaces(file: string, id: string): PlanPlaces {
   const folder = dirname(file);

@@ -21,7 +21,7 @@ const MAX_ATTACHED_BYTES = 8 * 1_024;
 
 /**
  * Runs and reads what a step names, one after the other, if the operator allowed it. Otherwise they are
- * data: a peer has chosen them. A file to be read lies in the working folder. Spec 7.3, 7.5.
+ * data: a peer has chosen them. A file to be read is in the working folder. Spec 7.3, 7.5.
  */
 export async function doCommands(
   commands: readonly string[],

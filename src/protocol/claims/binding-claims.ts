@@ -2,7 +2,7 @@ import { pathMatcher } from "../decisions/path-match.ts";
 import { liveClaims, rivalsOf, type ClaimFacts } from "./claim-standing.ts";
 import type { Claim } from "./claims-state.ts";
 
-/** What a live claim means for paths. `owners`: those in whose domains a path lies. */
+/** What a live claim means for paths. `owners`: those in whose domains a path is. */
 interface BindingClaim {
   readonly claim: Claim;
   readonly isOurs: boolean;

@@ -29,7 +29,7 @@ export interface CheckedPath {
   /** As it was asked: relative to the folder that the paths of domains begin at, with `/`. */
   path: string;
   verdict: "own" | "covered" | "free" | "blocked";
-  /** Names of the domains that it lies in. */
+  /** Names of the domains that it is in. */
   domains: string[];
   /** Ids of the decisions that cover it. */
   decisions: string[];

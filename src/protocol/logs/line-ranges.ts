@@ -24,7 +24,7 @@ export function nameRanges(
   const added = union(ranges);
   const [first] = added;
   if (first === undefined) return;
-  // What lies before all of them stays as it is.
+  // What is before all of them stays as it is.
   const from = Math.max(
     lastAtOrBelow(named, first.first - 1, (each) => each.first),
     0,

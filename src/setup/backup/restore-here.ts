@@ -73,7 +73,7 @@ export function isKeyName(name: string): boolean {
   return /\.key(\.[^/]*\.old)?$|\.old$/.test(name);
 }
 
-/** The private keys of an agent that lie on this machine, former ones too. */
+/** The private keys of an agent that are on this machine, former ones too. */
 export function seedsHere(disk: Disk, paths: AgentPaths): readonly Uint8Array[] {
   const folders = [
     ["identity", paths.identity.folder],

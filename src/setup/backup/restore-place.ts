@@ -9,7 +9,7 @@ import type { SetupHost } from "../host.ts";
 import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
 
 /**
- * Where the files of a backup belong on this machine. The wire may lie at another path than before;
+ * Where the files of a backup belong on this machine. The wire may be at another path than before;
  * but it has to be that wire: heads and pins of one say nothing about another. Spec 1.1.
  */
 export function restorePlace(
@@ -26,7 +26,7 @@ export function restorePlace(
     wireKey === backup.wireKey || (claimed !== undefined && claimed === backup.wireId);
   if (!isThatWire && (backup.wireId !== undefined || claimed !== undefined)) {
     throw new DeaddropError("refused", `${real} is another wire than that of the backup`, {
-      hint: `the backup is of ${backup.handle} on the wire ${backup.wireId ?? "without an id"}, which lay at ${backup.wireDir}; this folder says ${claimed ?? "no id"}. Name the right one with --wire`,
+      hint: `the backup is of ${backup.handle} on the wire ${backup.wireId ?? "without an id"}, which was at ${backup.wireDir}; this folder says ${claimed ?? "no id"}. Name the right one with --wire`,
     });
   }
   return agentPaths(places, { wireDir: real, wireKey, handle: backup.handle });

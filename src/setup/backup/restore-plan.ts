@@ -103,7 +103,7 @@ function trustSteps(paths: AgentPaths, store: TrustStore): readonly RestoreStep[
   ];
 }
 
-/** Pinned policy, settings, and whatever else lay in the folder. */
+/** Pinned policy, settings, and whatever else was in the folder. */
 function planSettings(
   disk: Disk,
   paths: AgentPaths,

@@ -4,7 +4,7 @@ import type { Repository } from "./repository.ts";
 /** Where git looks for the hooks of a repository. */
 export interface HooksFolder {
   readonly path: string;
-  /** Other repositories look there too, as far as one can tell: it lies outside of this one. */
+  /** Other repositories look there too, as far as one can tell: it is outside of this one. */
   readonly isShared: boolean;
 }
 

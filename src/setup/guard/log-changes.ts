@@ -24,7 +24,7 @@ export interface LogProblem {
 /** One refused line says enough about a log; a person looks at the first ones. */
 const MAX_REFUSED_LINES = 20;
 
-/** A wire that lies in the repository. */
+/** A wire that is in the repository. */
 interface WireInRepository {
   readonly git: Git;
   /** The wire's folder, from the top of the work tree, with `/`. */

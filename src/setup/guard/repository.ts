@@ -13,10 +13,10 @@ export interface Repository {
   readonly commonFolder: string;
 }
 
-/** Where a work tree lies, as real paths. */
+/** Where a work tree is, as real paths. */
 export interface WorkTree {
   readonly top: string;
-  /** Where the main work tree lies: the same, but for a linked one. */
+  /** Where the main work tree is: the same, but for a linked one. */
   readonly mainTop: string;
 }
 

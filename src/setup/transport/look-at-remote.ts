@@ -17,13 +17,13 @@ import type { WireConfig } from "../../trust/policy/config.ts";
 import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
 import type { SetupHost } from "../host.ts";
 
-/** What a remote holds, before anything of it is used. It lies in a folder that `close` removes. */
+/** What a remote holds, before anything of it is used. It is in a folder that `close` removes. */
 export interface LookedRemote {
   readonly remote: RemoteUrl;
   readonly branch: string;
   /** The present commit; undefined when the branch is not there. */
   readonly head: string | undefined;
-  /** Where the wire lies in it: "" or a folder with "/". Undefined: there is none. */
+  /** Where the wire is in it: "" or a folder with "/". Undefined: there is none. */
   readonly prefix: string | undefined;
   /** Undefined: the wire has none (the Python reference made it), or there is no wire. */
   readonly config: WireConfig | undefined;
@@ -37,7 +37,7 @@ export interface LookedRemote {
   close(): void;
 }
 
-/** Where a wire lies in a repository: alone, or beside a project. */
+/** Where a wire is in a repository: alone, or beside a project. */
 const PREFIXES = ["", "_coordination/"] as const;
 
 /** A URL that the operator has given. Throws DeaddropError ("usage") when it may not be a remote. */

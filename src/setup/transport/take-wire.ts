@@ -12,7 +12,7 @@ import type { SetupHost } from "../host.ts";
 import type { LookedRemote } from "./look-at-remote.ts";
 
 /**
- * Makes the local folder of a wire that lies in a remote: all of its files, our own logs too, if we
+ * Makes the local folder of a wire that is in a remote: all of its files, our own logs too, if we
  * have been on it from another machine. Running it again completes what is there. Spec 5.2.
  */
 export async function takeWire(

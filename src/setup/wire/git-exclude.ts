@@ -3,7 +3,7 @@ import { dirname, join, relative, resolve, sep } from "node:path";
 
 /**
  * The line that keeps the wire's folder out of a project's commits, and the file it belongs in.
- * `undefined` when the folder lies in no repository, or is the root of one itself. Spec 1.1.
+ * `undefined` when the folder is in no repository, or is the root of one itself. Spec 1.1.
  * Looked up in files, without git: nothing of a repository's own configuration is run.
  */
 export interface GitExclude {

@@ -29,7 +29,7 @@ import {
 import { protocolDocument } from "./protocol-document.ts";
 import { checkWireTiers } from "../../agent/config/pending-policy.ts";
 import { setupReport, type SetupReport } from "../report.ts";
-import { mendSharingSteps } from "./sharing.ts";
+import { correctSharingSteps } from "./sharing.ts";
 import { ownGroupId } from "./unix-groups.ts";
 import { runSteps, type Step } from "../steps.ts";
 import { newConfigText, protocolSubject, readWireConfig, shippedTiersText } from "./wire-config.ts";
@@ -70,7 +70,7 @@ export function initWire(
   const steps: Step[] = [
     ...request.handles.map((handle) => keyStep(host, handle)),
     wireStep(host, plan, request.handles),
-    ...mendSharingSteps(host.disk, plan),
+    ...correctSharingSteps(host.disk, plan),
     ...sides.flatMap((side) => [
       ...privateSteps(host, side),
       ...ownLogSteps(host, side),
@@ -199,7 +199,7 @@ function wireStep(host: SetupHost, plan: WirePlan, handles: readonly string[]): 
         sharing,
       );
       if (!isNew) return;
-      // Another wire lay at this path once: its pins and heads are not this one's.
+      // Another wire was at this path once: its pins and heads are not this one's.
       for (const handle of handles) forgetWire(disk, places, handle, disk.realPath(wireDir));
     },
   };

@@ -22,7 +22,7 @@ import { agentPathsOn, type SetupHost } from "../host.ts";
 import { excludeSteps, offeredPinSteps, refuseRoster, type PeerKey } from "./init-wire.ts";
 import { changePrivateTrust, readPrivateTrust } from "../../agent/config/trust-store.ts";
 import { setupReport, type SetupReport } from "../report.ts";
-import { mendSharingSteps, refuseAnothers } from "./sharing.ts";
+import { correctSharingSteps, refuseAnothers } from "./sharing.ts";
 import { runSteps, type Step } from "../steps.ts";
 import {
   holdsPolicy,
@@ -45,7 +45,7 @@ export interface JoinRequest {
   readonly peerKeys?: readonly PeerKey[] | undefined;
   /** Pin the keys that the wire advertises for our peers, at UNTRUSTED. */
   readonly acceptWireTrust?: boolean | undefined;
-  /** Another wire lay at this path before: begin with nothing that was remembered of it. */
+  /** Another wire was at this path before: begin with nothing that was remembered of it. */
   readonly anew?: boolean | undefined;
   /** The handle was on this wire before, and its key is lost. */
   readonly newKey?: boolean | undefined;
@@ -69,7 +69,7 @@ export function joinWire(
   const steps: Step[] = [
     ...(request.anew === true ? forgetSteps(host, side) : []),
     keyStep(host, side.handle),
-    ...mendSharingSteps(host.disk, side),
+    ...correctSharingSteps(host.disk, side),
     ...privateSteps(host, side),
     comeBackStep(host, side),
     ...ownLogSteps(host, side),
@@ -140,7 +140,7 @@ export function rosterOf(
   return config.roster;
 }
 
-/** Pins and heads of one wire must not be taken for another's that lies at the same path. */
+/** Pins and heads of one wire must not be taken for another's that is at the same path. */
 function refuseAnotherWire(
   { disk, places }: SetupHost,
   handle: string,

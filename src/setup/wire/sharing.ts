@@ -48,7 +48,7 @@ export function refuseAnothers(disk: Disk, path: string, sharing: Sharing): void
 }
 
 /** Steps that give what is ours in a group's folder the group and the modes it should have. */
-export function mendSharingSteps(
+export function correctSharingSteps(
   disk: Disk,
   { wireDir, sharing }: { readonly wireDir: string; readonly sharing: Sharing },
 ): Step[] {

@@ -52,7 +52,7 @@ export function readTasks(disk: Disk, folder: string): BenchTask[] {
       const isNamed = read.ok && `${read.task.name}.json` === name;
       if (read.ok && isNamed) return read.task;
       const why = read.ok
-        ? `it is named ${read.task.name}, and has to lie under that name`
+        ? `it is named ${read.task.name}, and has to be under that name`
         : read.detail;
       throw new DeaddropError("config", `${path}: no task: ${why}`, {
         hint: "correct or remove it",

@@ -20,7 +20,7 @@ export interface SkillFile {
   readonly isExecutable: boolean;
 }
 
-/** What lies in a skill's folder: paths from there, with `/`. */
+/** What is in a skill's folder: paths from there, with `/`. */
 export interface SkillFolder {
   readonly name: string;
   readonly files: ReadonlyMap<string, SkillFile>;

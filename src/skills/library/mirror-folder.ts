@@ -33,7 +33,7 @@ export interface MirrorPlace {
 }
 
 /**
- * Where a mirror of a project lies; "library" when it is a link to the library itself. Throws DeaddropError
+ * Where a mirror of a project is; "library" when it is a link to the library itself. Throws DeaddropError
  * ("config") when it leads out of the project.
  */
 export function mirrorPlace(

@@ -7,7 +7,7 @@ import { SKILL_FILE, type JudgedSkill, type SkillFile, type SkillFolder } from "
 import type { LibraryFiles } from "../mirror/mirror.ts";
 import { digestOf, readSkillFile, readTree } from "./read-tree.ts";
 
-/** Where the library of a project lies. Spec 7.1. */
+/** Where the library of a project is. Spec 7.1. */
 export const LIBRARY_FOLDER = "agent/skills";
 /** More are no list that an agent can choose from. */
 const MAX_SKILLS = 2_000;
@@ -22,7 +22,7 @@ export function readLibrary(library: string): JudgedSkill[] {
   return names.slice(0, MAX_SKILLS).map((name) => judgeSkill(readSkillFolder(library, name)));
 }
 
-/** What lies under one name of a library. */
+/** What is under one name of a library. */
 export function readSkillFolder(library: string, name: string): SkillFolder {
   const folder = join(library, name);
   const nothing = { name, files: new Map<string, SkillFile>(), markdown: undefined };

@@ -2,7 +2,7 @@ import { readFileSync, realpathSync, statfsSync } from "node:fs";
 import { dirname, sep } from "node:path";
 import { calling, errnoOf } from "./errno.ts";
 
-/** The kind of filesystem that a folder lies on. */
+/** The kind of filesystem that a folder is on. */
 export interface FilesystemKind {
   /** As people call it: "ext4", "NFS", "SSHFS"; "unknown" otherwise. */
   readonly name: string;

@@ -22,7 +22,7 @@ export const MAX_EVIDENCE_BYTES = 8 * 1024 * 1024;
 
 /**
  * Keeps evidence in a file of its own, durably, and returns the file's name; undefined when there
- * is no more room for that log. What lies there is never overwritten.
+ * is no more room for that log. What is there is never overwritten.
  */
 export function keepEvidence(disk: Disk, folder: string, evidence: Evidence): string | undefined {
   const { peer, log, mark, matter, about, lines } = evidence;
@@ -37,7 +37,7 @@ export function keepEvidence(disk: Disk, folder: string, evidence: Evidence): st
   return name;
 }
 
-/** The names of the files that lie there about one log of a peer, sorted. */
+/** The names of the files that are there about one log of a peer, sorted. */
 export function evidenceFor(disk: Disk, folder: string, peer: string, log: string): string[] {
   const prefix = `${peer}-${log}-`;
   return disk

@@ -30,7 +30,7 @@ const MAX_KEPT_LINE_BYTES = 4 * 1024;
 /** Two halves, so that the newest evidence survives a flood: the older half goes as a whole. */
 const HALF_BYTES = MAX_QUARANTINE_BYTES / 2;
 
-/** Opens `quarantine.jsonl`; its older half lies beside it as `quarantine.1.jsonl`. */
+/** Opens `quarantine.jsonl`; its older half is beside it as `quarantine.1.jsonl`. */
 export function openQuarantine(disk: Disk, path: string): Quarantine {
   const older = path.replace(/(\.jsonl)?$/, ".1.jsonl");
   let half: Half | undefined;

@@ -11,7 +11,7 @@ export interface LogWriterOptions {
   readonly disk: Disk;
   readonly logs: readonly OwnLog[];
   readonly pendingPath: string;
-  /** Where our private copy of each log lies. */
+  /** Where our private copy of each log is. */
   copyPath(log: string): string;
   readonly heads: HeadsStore;
   readonly quarantine: Quarantine;

@@ -46,7 +46,7 @@ export function endOfOwnLog(
   const file = openIfThere(disk, path);
   if (file === undefined) return { head: remembered, unknownKeys: [], problem: undefined };
   try {
-    // What lies before the remembered end has been seen.
+    // What is before the remembered end has been seen.
     follow(follower, file, isBeginning(file, remembered) ? (remembered?.end ?? 0) : 0, claimOf);
     const { head, unknownKeys, problem } = follower;
     const isNew = head !== undefined && head.id !== remembered?.id;

@@ -22,7 +22,7 @@ const MAX_CARRIED_BYTES = 4 * 1024 * 1024;
 
 /**
  * Compares the end of our own log (from offset `from`) with the lines that pending owes it. Lines
- * of other programs and their fragments may lie between: they stay, and what of them is a whole
+ * of other programs and their fragments may be between: they stay, and what of them is a whole
  * JSON object stays also when it follows our own damage. Spec 4.1, Append.
  */
 export function scanOwnLog(

@@ -17,7 +17,7 @@ export function preparePrivateFolders(disk: Disk, paths: AgentPaths): void {
 }
 
 /**
- * The key under which a wire's private folders lie: the one remembered for this path (a peer that
+ * The key under which a wire's private folders are: the one remembered for this path (a peer that
  * edits `wire_id`, or an id given later, must not make us forget pins and heads), else by id or path.
  */
 export function resolveWireKey(
@@ -58,7 +58,7 @@ function isOf(disk: Disk, agentFolder: string, realWireDir: string): boolean {
   return bytes !== undefined && wireDirOf(Buffer.from(bytes).toString("utf8")) === realWireDir;
 }
 
-/** A new wire was made where another one lay: the old one's private folders stay, unattached. */
+/** A new wire was made where another one was: the old one's private folders stay, unattached. */
 export function forgetWire(disk: Disk, places: Places, handle: string, realWireDir: string): void {
   for (const key of rememberedKeys(disk, places, handle, realWireDir)) {
     disk.remove(join(programFolder(places), key, handle, "wire.json"));

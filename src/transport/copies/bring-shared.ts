@@ -30,7 +30,7 @@ export function bringShared(folder: LocalFolder, path: string, remote: Buffer): 
 
 /**
  * What the live file of the remote is to hold, so that it lacks nothing that we have; undefined when it
- * lacks nothing. `archived`: the lines that lie in archived parts there, or will.
+ * lacks nothing. `archived`: the lines that are in archived parts there, or will be.
  */
 export function sharedToPush(
   local: Iterable<Uint8Array>,

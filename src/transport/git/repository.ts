@@ -8,7 +8,7 @@ import { GitFailed, type Git } from "./run-git.ts";
 import { readBlobs, type Blobs } from "./small-blobs.ts";
 import { readTree, type Tree } from "./tree.ts";
 
-/** The private bare repository in which fetched commits and our own lie. It may be deleted. Spec 5.2. */
+/** The private bare repository in which fetched commits and our own are. It may be deleted. Spec 5.2. */
 export interface Repository {
   /** The remote's present commit; undefined when it has no such branch. Throws TransportError. */
   fetch(): Promise<string | undefined>;
@@ -23,7 +23,7 @@ export interface Repository {
   commit(parent: string | undefined, changes: readonly Change[]): Promise<string>;
   /** False when the remote has moved on. Throws TransportError. */
   push(commit: string): Promise<boolean>;
-  /** Packs it when many objects lie in it singly: each would hold a whole version of a log for good. */
+  /** Packs it when many single objects are in it: each would hold a whole version of a log for good. */
   tidy(): Promise<void>;
   /** The name of the hash that ids are made with. */
   readonly format: "sha1" | "sha256";
@@ -120,7 +120,7 @@ function removeLocks(folder: string): void {
   }
 }
 
-/** All that a repository is made of, but not what lies beside it in the folder. */
+/** All that a repository is made of, but not what is beside it in the folder. */
 function clear({ folder }: RepositoryPlace): void {
   for (const name of ["HEAD", "config", "packed-refs", "refs", "objects", "info", "logs"]) {
     rmSync(join(folder, name), { recursive: true, force: true });
@@ -185,7 +185,7 @@ async function commit(
   return signed.toString("utf8").trim();
 }
 
-/** Objects that lie singly before they are packed. */
+/** Single objects before they are packed. */
 const MAX_LOOSE_OBJECTS = 400;
 
 /**

@@ -216,7 +216,7 @@ describe("deliverables outside of the folder", () => {
       ...["--summary", "x", "--reply-to", "1", "--role", "primary", "--doc", "external:adr.md"],
     );
 
-  test("lie in the repository, and are named external", async () => {
+  test("are in the repository, and are named external", async () => {
     const cwd = newFolder();
     expect(await external(cwd)).toMatchObject({ code: 0, stderr: "" });
     const protocol = readFileSync(join(cwd, "repo/rounds/r/protocol.json"), "utf8");
@@ -243,7 +243,7 @@ describe("deliverables outside of the folder", () => {
     const docs = join(cwd, "repo/docs");
     renameSync(docs, `${docs}.old`);
     symlinkSync("../elsewhere", docs);
-    expect(await draft(cwd)).toEqual(refused("lies outside, through a symbolic link"));
+    expect(await draft(cwd)).toEqual(refused("is outside, through a symbolic link"));
   });
 
   test("are no links themselves", async () => {

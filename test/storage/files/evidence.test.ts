@@ -38,7 +38,7 @@ describe("evidence", () => {
     expect(disk.stat(`${FOLDER}/scribe-scribe-5.jsonl`)?.mode).toBe(0o600);
   });
 
-  it("is bounded for each log, and what lies there stays", () => {
+  it("is bounded for each log, and what is there stays", () => {
     const disk = new MemoryDisk({ seed: 1 }).process();
     const keep = (matter: string, log = "scribe") =>
       keepEvidence(disk, FOLDER, evidence({ matter, log, mark: matter }));

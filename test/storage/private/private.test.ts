@@ -52,7 +52,7 @@ function failureOf(action: () => unknown): Partial<StorageError> {
 }
 
 describe("paths", () => {
-  it("follow XDG, ignore relative values, and lie below the Python reference's folder", () => {
+  it("follow XDG, ignore relative values, and are below the Python reference's folder", () => {
     expect(placesFrom({ XDG_CONFIG_HOME: "relative" }, "/home/x")).toEqual({
       configHome: "/home/x/.config",
       stateHome: "/home/x/.local/state",
@@ -72,7 +72,7 @@ describe("paths", () => {
     expect(wireKeyOf(undefined, "/w")).toMatch(/^[0-9a-f]{16}$/);
   });
 
-  it("the socket lies in the private folder, however long its path is", () => {
+  it("the socket is in the private folder, however long its path is", () => {
     const deep = placesFrom({ XDG_STATE_HOME: `/${"d".repeat(90)}` }, "/home/x");
     const paths = agentPaths(deep, { wireDir: "/w", wireKey: "k", handle: "forge" });
     expect(paths.socket).toBe(`${paths.stateDir}/daemon.sock`);

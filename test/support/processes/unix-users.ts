@@ -37,7 +37,7 @@ export function whyNoUsers(): string | undefined {
   const nobody = ["--reuid=65534", "--regid=65534", "--clear-groups", process.execPath, BIN];
   return spawnSync("setpriv", [...nobody, "--version"]).status === 0
     ? undefined
-    : `other users cannot run ${BIN}: the checkout lies in a private folder`;
+    : `other users cannot run ${BIN}: the checkout is in a private folder`;
 }
 
 /** One user for each umask. */

@@ -174,7 +174,7 @@ describe("two machines", () => {
 });
 
 describe("the private repository", () => {
-  it("is packed when very many versions of a log lie in it", async () => {
+  it("is packed when very many versions of a log are in it", async () => {
     const { forge } = await pair();
     await forge.close();
     const repository = join(scene.root, "forge", "transport.git");

@@ -92,7 +92,7 @@ function kept(
   const name = keepEvidence(world.disk, place.paths.evidence, about);
   // The file's name alone: what is told may be published on the wire.
   return name === undefined
-    ? `no evidence was kept, since ${MAX_EVIDENCE_FILES} files about this log lie there already`
+    ? `no evidence was kept, since ${MAX_EVIDENCE_FILES} files about this log are there already`
     : `evidence: ${name}`;
 }
 

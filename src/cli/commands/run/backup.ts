@@ -69,7 +69,7 @@ function refuseTarget(disk: Disk, file: string, wireDir: string, force: boolean)
     });
   }
   if (join(disk.realPath(folder), sep).startsWith(join(wireDir, sep))) {
-    throw new DeaddropError("refused", `${file} lies in the wire's folder, which your peers read`, {
+    throw new DeaddropError("refused", `${file} is in the wire's folder, which your peers read`, {
       hint: "they could try passphrases on it for years: write it somewhere else",
     });
   }

@@ -39,7 +39,7 @@ export async function run(cli: Cli): Promise<void> {
   } catch (cause) {
     if (!(cause instanceof DemoFailure)) throw cause;
     throw new DeaddropError("refused", `the demo went wrong: ${cause.message}`, {
-      hint: `what it left lies in ${stage.root}; the daemons' logs are in ${join(stage.root, "logs")}`,
+      hint: `what it left is in ${stage.root}; the daemons' logs are in ${join(stage.root, "logs")}`,
       cause,
     });
   } finally {

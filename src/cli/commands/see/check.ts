@@ -14,7 +14,7 @@ import { sanitise } from "../../../framing/sanitise.ts";
 export function command(cli: Cli): Command {
   return new Command("check")
     .description(
-      "Says which paths lie in another agent's domain without a decision that covers them, or are\n" +
+      "Says which paths are in another agent's domain without a decision that covers them, or are\n" +
         "claimed by another agent. Exits 1 when one is blocked. Needs no git.",
     )
     .argument("<path...>", "files, from the current folder; - reads them from standard input")

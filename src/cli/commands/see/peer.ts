@@ -13,7 +13,7 @@ export function command(cli: Cli): Command {
   );
   peer
     .command("show")
-    .description("what of a peer is held, why, since when, and where the evidence lies")
+    .description("what of a peer is held, why, since when, and where the evidence is")
     .argument("<peer>", "whom")
     .addHelpText("after", example("deaddrop peer show scribe"))
     .action(async (handle: string, _flags: unknown, show: Command) => {

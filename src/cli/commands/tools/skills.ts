@@ -68,7 +68,7 @@ function addLooking(cli: Cli, skills: Command): void {
     .command("list")
     .description("the skills there are; as xml, the block that tools show a model")
     .addOption(new Option("--format <format>", "how").choices([...LIST_FORMATS]))
-    .option("--no-location", "without where they lie")
+    .option("--no-location", "without where they are")
     .action((_own: unknown, self: Command) => list(cli, self.optsWithGlobals<ListFlags>()));
   skills
     .command("show")

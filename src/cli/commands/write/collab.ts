@@ -47,7 +47,7 @@ function addInit(cli: Cli, collab: Command): void {
       "--deliverables-mode <internal|external>",
       "in the round's folder, or in the repository",
     )
-    .option("--deliverables-dir <folder>", "where they lie there")
+    .option("--deliverables-dir <folder>", "their folder, below it")
     .option("--repo-root <way>", "from the folder to the repository, for external ones")
     .action((_own: unknown, self: Command) => init(cli, self.optsWithGlobals<InitFlags>()));
 }
@@ -95,7 +95,7 @@ function addLooking(cli: Cli, collab: Command): void {
 function addAgent(cli: Cli, collab: Command): void {
   participantOf(collab.command("watch"))
     .description("have your daemon tell you, once, when it is your turn")
-    .option("--end", "watch it no more")
+    .option("--end", "watch it no longer")
     .action((_own: unknown, self: Command) => watch(cli, self.optsWithGlobals<WatchFlags>()));
   folderOf(collab.command("publish"))
     .description("propose the conclusion of a completed round as a decision, with its hash")
