@@ -82,6 +82,13 @@ test("another agent's entry is not overwritten, nor is a link out of the project
   expect(other.code).toBe(2);
   expect(other.stderr).toContain("joins gemini to another agent or wire already");
   expect(filesOf(folder)).toEqual(joined);
+  // A run that is refused starts no daemon.
+  const asScribe = [BIN, "run", "--as", "scribe", "--wire", wire.dir, "gemini"];
+  const ran = await start(process.execPath, asScribe, { env: wire.env, cwd: folder, input: "" })
+    .ended;
+  expect(ran.code).toBe(2);
+  expect(ran.stderr).toContain("joins gemini to another agent or wire already");
+  expect(existsSync(join(wire.paths("scribe").stateDir, "run.log"))).toBe(false);
 
   const outside = join(wire.folder, "outside.json");
   writeFileSync(outside, "{}");
@@ -103,12 +110,14 @@ test.each(["claude", "codex"])(
     for (const [first, second] of [
       ["project", "user"],
       ["user", "project"],
+      ...(tool === "claude" ? [["local", "user"] as const] : []),
     ] as const) {
       expect(await run("integrate", tool, "--scope", first)).toMatchObject({ code: 0 });
       const joined = all();
       const refused = await other("--scope", second);
       expect(refused.code).toBe(2);
       expect(refused.stderr).toContain(`joins ${tool} to another agent or wire already`);
+      expect(refused.stderr).toContain(`integrate ${tool} --scope ${first} --remove`);
       expect(all()).toEqual(joined);
       // The same agent may have both.
       expect(await run("integrate", tool, "--scope", second)).toMatchObject({ code: 0 });

@@ -12,11 +12,17 @@ export interface PagePlace {
   readonly inbox: number;
 }
 
+/** Rows that may be looked up as they are asked for, and how many they are. */
+export interface CountedRows {
+  readonly rows: Iterable<number>;
+  readonly count: number;
+}
+
 /** Rows of the index that a query of the inbox may mean, oldest first, by their journal entries. */
 export interface WantedRows {
   all(): number[];
-  /** The same, newest first, and how many they are. */
-  newest(): { readonly rows: Iterable<number>; readonly count: number };
+  /** The same, newest first. */
+  newest(): CountedRows;
   /** The same, looked up as they are asked for. */
   some(): Iterable<number>;
   /** Whether the index alone tells how many they are; `passes` still says which are meant. */
@@ -38,7 +44,6 @@ export function wantedRows(
     isExact: query.id === undefined,
     passes: ({ message }: StoredMessage): boolean => isMeant(message, query),
   };
-  const allNewest = (all: readonly number[]) => ({ rows: all.toReversed(), count: all.length });
   if (query.unread === true) {
     const all = (): number[] => {
       const left = new Set<number>();
@@ -48,7 +53,7 @@ export function wantedRows(
       const range = { from: start.journal, most: left.size, order: "newest first" } as const;
       return left.size === 0 ? [] : journal.find(match, range).reverse();
     };
-    return { ...known, all, some: all, newest: () => allNewest(all()) };
+    return { ...known, all, some: all, newest: () => counted(all().toReversed()) };
   }
   // A line that was gone for a while is noted again, with the place that it had.
   const inOrder = (): ((row: LineRow) => boolean) => {
@@ -70,12 +75,18 @@ export function wantedRows(
     }
   }
   const all = (): number[] => journal.find(inOrder(), { from: start.journal });
-  const newest = (): ReturnType<WantedRows["newest"]> => {
+  const newest = (): CountedRows => {
     const { count, isInOrder } = journal.inboxRows();
     const isOfAll = isWholeInbox(query) && start.journal === 0 && start.inbox === 0;
-    return isOfAll && isInOrder ? { rows: fromTheEnd(journal), count } : allNewest(all());
+    return isOfAll && isInOrder
+      ? { rows: fromTheEnd(journal), count }
+      : counted(all().toReversed());
   };
   return { ...known, all, some, newest };
+}
+
+export function counted(rows: readonly number[]): CountedRows {
+  return { rows, count: rows.length };
 }
 
 function isWholeInbox({ id, thread, from }: InboxQuery): boolean {

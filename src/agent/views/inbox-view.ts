@@ -11,7 +11,13 @@ import type {
   MessageFields,
   ViewArgs,
 } from "../../api/views.ts";
-import { wantedRows, type PagePlace, type WantedRows } from "./inbox-rows.ts";
+import {
+  counted,
+  wantedRows,
+  type CountedRows,
+  type PagePlace,
+  type WantedRows,
+} from "./inbox-rows.ts";
 import type { Session } from "../session/session.ts";
 import { messagesAt, type StoredMessage } from "../state/stored-messages.ts";
 
@@ -76,8 +82,7 @@ function found(session: Session, args: ViewArgs["inbox_page"], rows: WantedRows)
     return { stored: stored.toReversed(), more, next: undefined };
   }
   if (limit === undefined) return page(session, rows);
-  const all = rows.all();
-  const { stored, more } = first(session, limit, { rows: all, count: all.length }, rows);
+  const { stored, more } = first(session, limit, counted(rows.all()), rows);
   const last = stored.at(-1);
   return { stored, more, next: last === undefined || more === 0 ? undefined : placeAfter(last) };
 }
@@ -101,13 +106,13 @@ function page(session: Session, { some, passes }: WantedRows): Found {
 function first(
   session: Session,
   limit: number,
-  entries: ReturnType<WantedRows["newest"]>,
+  entries: CountedRows,
   { isExact, passes }: WantedRows,
 ): { readonly stored: readonly StoredMessage[]; readonly more: number } {
   const stored: StoredMessage[] = [];
   let looked = 0;
   let more = 0;
-  const looking = counted(entries.rows, () => (looked += 1));
+  const looking = watched(entries.rows, () => (looked += 1));
   for (const each of messagesAt(session, looking)) {
     if (!passes(each)) continue;
     if (stored.length < limit) stored.push(each);
@@ -117,7 +122,7 @@ function first(
   return { stored, more: isExact ? entries.count - looked : more };
 }
 
-function* counted(entries: Iterable<number>, count: () => void): Generator<number> {
+function* watched(entries: Iterable<number>, count: () => void): Generator<number> {
   for (const entry of entries) {
     count();
     yield entry;

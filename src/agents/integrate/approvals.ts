@@ -28,7 +28,7 @@ export function missingApprovals(place: Place, written: Written): Approval[] {
     const ending = `${basename(dirname(path))}/${basename(path)}`;
     if (/^\.claude\/settings(?:\.local)?\.json$/u.test(ending)) {
       const missing = "start claude there, and accept its trust question and the server deaddrop";
-      return isTrustedByClaude(place, folder) ? [] : [{ tool: "claude", folder, missing }];
+      return isApprovedInClaude(place, folder) ? [] : [{ tool: "claude", folder, missing }];
     }
     if (ending === ".gemini/settings.json") {
       return isTrustedByGemini(place, folder)
@@ -44,7 +44,7 @@ export function missingApprovals(place: Place, written: Written): Approval[] {
   });
 }
 
-function isTrustedByClaude({ disk, home }: Place, folder: string): boolean {
+function isApprovedInClaude({ disk, home }: Place, folder: string): boolean {
   if (folder === home) return true;
   const project = field(json(disk, join(home, ".claude.json"))["projects"], folder);
   // What was answered to its question about a server it keeps in the one or the other file.

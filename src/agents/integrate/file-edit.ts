@@ -21,8 +21,8 @@ export function unreadable(path: string, problem: string, hint?: string): Deaddr
 /** The file has our part already, for another agent or another wire. */
 export class BoundElsewhere extends DeaddropError {}
 
-export function boundElsewhere(path: string, tool: string): BoundElsewhere {
+export function boundElsewhere(path: string, tool: string, scope = "<the same>"): BoundElsewhere {
   return new BoundElsewhere("config", `${path} joins ${tool} to another agent or wire already`, {
-    hint: `\`deaddrop integrate ${tool} --remove\` as that agent, with the --scope of that file, takes it out; nothing was changed`,
+    hint: `as that agent, there: deaddrop integrate ${tool} --scope ${scope} --remove; nothing was changed`,
   });
 }

@@ -35,10 +35,11 @@ export async function runTool(
 ): Promise<void> {
   const joining = joiningOf(cli, tool, flags);
   const { at, paths } = joining;
-  const daemon = await startedDaemon(cli, joining, flags);
+  // Refused, where it is, before anything is started.
   const changes = joining.joining();
-  joining.join(changes);
+  const daemon = await startedDaemon(cli, joining, flags);
   try {
+    joining.join(changes);
     const env = { ...cli.env, DEADDROP_AS: at.handle, DEADDROP_WIRE: paths.wireDir };
     const child = spawn(tool, [...(FIRST_ARGUMENTS[tool] ?? []), ...args], {
       stdio: "inherit",
@@ -47,10 +48,13 @@ export async function runTool(
     });
     cli.exitCode = await ended(child, tool);
   } finally {
-    // It was joined for this run: where it was joined before, it stays so.
-    if (changes.length > 0) joining.remove(joining.removal());
-    await tellUnread(cli, flags, at.handle);
-    daemon?.kill("SIGTERM");
+    try {
+      // It was joined for this run: where it was joined before, it stays so.
+      if (changes.length > 0) joining.remove(joining.removal());
+      await tellUnread(cli, flags, at.handle);
+    } finally {
+      daemon?.kill("SIGTERM");
+    }
   }
 }
 

@@ -37,7 +37,7 @@ export interface SessionsOperator {
 
 /** What it does to processes. */
 export interface SessionsHost {
-  isAlive(process: SessionProcess): boolean;
+  readonly isAlive: (process: SessionProcess) => boolean;
   /** A person can be told on a desktop. */
   readonly hasDesktop: boolean;
   /** Goes one of the ways; false when the session could not be reached, or is at work. */

@@ -1,4 +1,5 @@
 import type { HookEvent, SessionName, WakeAnswer } from "../../api/tool-sessions.ts";
+import type { SessionsHost } from "./registry.ts";
 import {
   afterEvent,
   isSameProcess,
@@ -54,6 +55,14 @@ export class SessionTable {
   end(key: string): void {
     this.#sessions.delete(key);
     this.#waiters.get(key)?.answer({ why: "ended" });
+  }
+
+  /** Ends the sessions of which the process has ended. */
+  dropEnded({ isAlive }: Pick<SessionsHost, "isAlive">): void {
+    for (const [key, { event }] of this.entries()) {
+      const { process } = event;
+      if (process !== undefined && !isAlive(process)) this.end(key);
+    }
   }
 
   /** Of two sessions that can be woken the one that began first is. */

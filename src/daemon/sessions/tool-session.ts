@@ -26,7 +26,7 @@ export interface ToolSession {
   readonly namedMs: number;
   /** It has not been told what was unread when it went on. */
   readonly isUntold: boolean;
-  /** When a hook was told what has not been shown yet; -Infinity: all was. */
+  /** Since when a hook is being told, or has not shown yet what it was told; -Infinity: none is. */
   readonly tellingMs: number;
   /** What it was asked to go on for at the end of a turn; and the overdue answers then. */
   readonly askedFor: Marks;
@@ -57,11 +57,7 @@ export function newSession(event: HookEvent, nowMs: number): ToolSession {
 export function afterEvent(session: ToolSession, event: HookEvent, nowMs: number): ToolSession {
   const { process = session.event.process, wake = session.event.wake } = event;
   const isBusy = busyAfter(event.moment) ?? session.isBusy;
-  // A tool runs one hook after the other: what the one before was told has been shown, or never is.
-  return {
-    ...session,
-    ...{ event: { ...event, process, wake }, lastMs: nowMs, isBusy, tellingMs: -Infinity },
-  };
+  return { ...session, event: { ...event, process, wake }, lastMs: nowMs, isBusy };
 }
 
 function busyAfter(moment: Moment): boolean | undefined {
@@ -102,10 +98,15 @@ export function isReminded({ event, namedMs, isUntold }: ToolSession, nowMs: num
   return event.moment === "prompt" && nowMs - namedMs > REMIND_MS;
 }
 
+/** No hook is telling it anything. */
+export function afterTelling(session: ToolSession): ToolSession {
+  return { ...session, tellingMs: -Infinity };
+}
+
 /** It has been shown what these marks tell. */
 export function afterNaming(session: ToolSession, marks: Marks, nowMs: number): ToolSession {
   const named = higher(session.named, marks);
-  return { ...session, named, namedMs: nowMs, tellingMs: -Infinity, isUntold: false };
+  return { ...afterTelling(session), named, namedMs: nowMs, isUntold: false };
 }
 
 function higher(a: Marks, b: Marks): Marks {

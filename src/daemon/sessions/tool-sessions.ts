@@ -19,6 +19,7 @@ import { SECOND_MS } from "../../wire/durations.ts";
 import {
   afterNaming,
   afterResume,
+  afterTelling,
   isBusy,
   isReminded,
   isWakeable,
@@ -28,6 +29,7 @@ import {
   type ToolSession,
   type Way,
 } from "./tool-session.ts";
+import { Looks } from "./looks.ts";
 import type { ToolSessions, ToolSessionsOptions } from "./registry.ts";
 import { keyOf, SessionTable } from "./session-table.ts";
 import { WakeBudget, type WakingMessage } from "./wake-budget.ts";
@@ -42,6 +44,7 @@ interface Said {
 interface News {
   readonly mail: MailView;
   readonly turns: readonly Turn[];
+  readonly turnTexts: readonly string[];
   /** Of all of it. */
   readonly marks: Marks;
 }
@@ -52,7 +55,7 @@ const COALESCE_MS = 5 * SECOND_MS;
 const AFTER_HOOK_MS = 500;
 /** What a hook was answered has been shown by then, or never is: no hook runs for longer. */
 const TELLING_MS = 2_500;
-/** A session that could not be reached is tried again, first after this time, then ever later. */
+/** A session that could not be reached is tried again, first after this time, then after twice as long. */
 const AGAIN_MS = { first: 2 * SECOND_MS, longest: 10 * SECOND_MS };
 const NOTHING: HookAnswer = { say: null, goOn: false, marks: {} };
 
@@ -64,34 +67,38 @@ class Registry implements ToolSessions {
   readonly #options: ToolSessionsOptions;
   readonly #table = new SessionTable();
   readonly #budget = new WakeBudget();
+  readonly #looks: Looks;
   #state: "busy" | "idle" | undefined;
-  #isLooking = false;
-  /** Something has come while it looked. */
-  #lookAgain = false;
   /** How often in a row the session could not be reached. */
   #misses = 0;
   #isOverBudget = false;
-  #isStopped = false;
-  #callOff = (): void => undefined;
 
   constructor(options: ToolSessionsOptions) {
     this.#options = options;
+    const { clock, log } = options;
+    this.#looks = new Looks({ clock, log, look: () => this.#look() });
   }
 
   async event(event: HookEvent): Promise<HookAnswer> {
     const nowMs = this.#options.clock.monoMs();
-    this.#dropEnded();
+    this.#table.dropEnded(this.#options.host);
     this.#table.take(event, nowMs);
+    // From now on: whether something is said is known only when its mail was looked at.
+    this.#table.change(keyOf(event), (session) => ({ ...session, tellingMs: nowMs }));
     await this.#tellState();
     if (event.moment === "end") {
       this.#table.end(keyOf(event));
       return NOTHING;
     }
-    if (event.moment === "resume") return this.#atResume(event, nowMs);
-    if (event.moment !== "turn_end") return this.#tellNews(event);
-    const answer = await this.#atTurnEnd(event);
-    if (!answer.goOn) this.#lookIn(AFTER_HOOK_MS);
+    const answer = await this.#answer(event);
+    if (answer.say === null) this.#table.change(keyOf(event), afterTelling);
+    if (event.moment === "turn_end" && !answer.goOn) this.#looks.after(AFTER_HOOK_MS);
     return answer;
+  }
+
+  #answer(event: HookEvent): Promise<HookAnswer> {
+    if (event.moment === "resume") return this.#atResume(event);
+    return event.moment === "turn_end" ? this.#atTurnEnd(event) : this.#tellNews(event);
   }
 
   named(name: SessionName, marks: Marks): void {
@@ -105,18 +112,18 @@ class Registry implements ToolSessions {
   ): Promise<WakeAnswer> {
     const key = keyOf(name);
     const { monoMs } = this.#options.clock;
-    this.#dropEnded();
+    this.#table.dropEnded(this.#options.host);
     // After a restart of the daemon its waiter may be the first that speaks of a session.
     const event = { ...name, moment: "turn_end", isContinued: false, wake: undefined } as const;
     if (this.#table.get(key) === undefined) this.#table.take(event, monoMs());
     this.#table.change(key, (session) => ({ ...session, hasWaited: true }));
     const answered = this.#table.wait(key, gone);
-    this.#lookIn(AFTER_HOOK_MS);
+    this.#looks.after(AFTER_HOOK_MS);
     return answered;
   }
 
   list(): ToolSessionView[] {
-    this.#dropEnded();
+    this.#table.dropEnded(this.#options.host);
     const { monoMs, wallMs } = this.#options.clock;
     const now = { nowMs: monoMs(), wallMs: wallMs() };
     const first = this.#table.first();
@@ -129,24 +136,12 @@ class Registry implements ToolSessions {
   }
 
   rounded(): void {
-    if (this.#isStopped || this.#table.size === 0) return;
-    this.#lookAgain = this.#isLooking;
-    if (this.#isLooking) return;
-    this.#isLooking = true;
-    this.#look()
-      .catch((error: unknown) => {
-        this.#options.log.warn({ detail: String(error) }, "could not look whether to wake");
-      })
-      .finally(() => {
-        this.#isLooking = false;
-        if (this.#lookAgain) this.rounded();
-      });
+    if (this.#table.size > 0) this.#looks.now();
   }
 
   /** Waiters are not answered: they lose their connection, and come again to the next daemon. */
   stop(): void {
-    this.#isStopped = true;
-    this.#callOff();
+    this.#looks.stop();
   }
 
   async #news(marks: Marks): Promise<News> {
@@ -154,7 +149,8 @@ class Registry implements ToolSessions {
     const mail = await agent.mail(marks);
     const turns = rounds.turns().filter(({ key, seq }) => seq !== marks[key]);
     const ofTurns = Object.fromEntries(turns.map(({ key, seq }) => [key, seq]));
-    return { mail, turns, marks: { ...mail.marks, ...ofTurns } };
+    const turnTexts = turns.map(({ folder, participant }) => turnText(folder, participant));
+    return { mail, turns, turnTexts, marks: { ...mail.marks, ...ofTurns } };
   }
 
   /** The session has been shown what these marks tell. */
@@ -168,9 +164,9 @@ class Registry implements ToolSessions {
     const session = this.#table.get(key);
     if (session === undefined) return NOTHING;
     const nowMs = this.#options.clock.monoMs();
-    const { mail, turns, marks } = await this.#news(session.named);
+    const { mail, turns, turnTexts, marks } = await this.#news(session.named);
     const others = this.#table.othersOf(key);
-    const says = turns.map(({ folder, participant }) => turnText(folder, participant));
+    const says = [...turnTexts];
     const isNews = mail.fresh.count > 0 || turns.length > 0;
     const isLeft = mail.unread + mail.owed + mail.notices > 0 && isReminded(session, nowMs);
     if (mail.fresh.count > 0 || isLeft) says.push(mailText(mail, this.#teller()));
@@ -179,11 +175,11 @@ class Registry implements ToolSessions {
       this.#table.change(key, (each) => ({ ...each, knowsOthers: true }));
     }
     if (says.length === 0) return NOTHING;
-    this.#table.change(key, (each) => ({ ...each, tellingMs: nowMs }));
     return { say: says.join("\n"), goOn: false, marks: isNews || isLeft ? marks : {} };
   }
 
-  async #atResume(event: HookEvent, nowMs: number): Promise<HookAnswer> {
+  async #atResume(event: HookEvent): Promise<HookAnswer> {
+    const nowMs = this.#options.clock.monoMs();
     const { marks } = await this.#options.agent.mail({});
     this.#table.change(keyOf(event), (session) => afterResume(session, marks, nowMs));
     return NOTHING;
@@ -193,13 +189,13 @@ class Registry implements ToolSessions {
   async #atTurnEnd(event: HookEvent): Promise<HookAnswer> {
     const key = keyOf(event);
     const session = this.#table.get(key);
-    if (session === undefined || event.isContinued || this.#options.operator.isQuiet())
-      return NOTHING;
-    const mail = await this.#options.agent.mail(session.askedFor);
+    const { agent, operator } = this.#options;
+    if (session === undefined || event.isContinued || operator.isQuiet()) return NOTHING;
+    const mail = await agent.mail(session.askedFor);
     const urgent = mail.fresh.lines.filter((line) => line.urgent && !line.automatic);
     const isLate = mail.overdue > session.askedOverdue;
     if (urgent.length === 0 && !isLate) return NOTHING;
-    const own = { from: this.#options.agent.handle, thread: "overdue" };
+    const own = { from: agent.handle, thread: "overdue" };
     const allowed = this.#allowed(urgent.length > 0 ? urgent : [own]);
     if (allowed.length === 0) return NOTHING;
     this.#budget.spend(allowed, this.#options.clock.monoMs());
@@ -209,7 +205,7 @@ class Registry implements ToolSessions {
       return { ...each, askedFor, askedOverdue, isBusy: true };
     });
     await this.#tellState();
-    return { say: wakeText(mail, this.#options.agent), goOn: true, marks: mail.marks };
+    return { say: wakeText(mail, agent), goOn: true, marks: mail.marks };
   }
 
   #teller(): MailLook {
@@ -218,7 +214,7 @@ class Registry implements ToolSessions {
 
   /** Looks at what there is now, and wakes the first session for it. */
   async #look(): Promise<void> {
-    this.#dropEnded();
+    this.#table.dropEnded(this.#options.host);
     await this.#tellState();
     const key = this.#table.first();
     const session = key === undefined ? undefined : this.#table.get(key);
@@ -228,27 +224,27 @@ class Registry implements ToolSessions {
     if (way === undefined || !mayWake(session, clock.monoMs())) return;
     const tellingMs = session.tellingMs + TELLING_MS - clock.monoMs();
     if (tellingMs > 0) {
-      this.#lookIn(tellingMs);
+      this.#looks.after(tellingMs);
       return;
     }
     // What a person was told the session has not been shown.
     const known = way.by === "desktop" ? session.askedFor : session.named;
-    const { mail, turns, marks } = await this.#news(known);
+    const { mail, turns, turnTexts, marks } = await this.#news(known);
     const waking = mail.fresh.lines.filter(({ automatic }) => !automatic);
     if (waking.length === 0 && turns.length === 0) return;
     const oldestMs = Math.min(...waking.map((line) => Date.parse(line.received_at)));
     const restMs = oldestMs + COALESCE_MS - clock.wallMs();
     if (turns.length === 0 && !waking.some(({ urgent }) => urgent) && restMs > 0) {
-      this.#lookIn(Math.min(restMs, COALESCE_MS));
+      this.#looks.after(Math.min(restMs, COALESCE_MS));
       return;
     }
     const own = turns.map((turn) => ({ from: agent.handle, thread: turn.key }));
     const allowed = this.#allowed([...waking, ...own]);
     if (allowed.length === 0) return;
-    const says = turns.map(({ folder, participant }) => turnText(folder, participant));
-    if (waking.length > 0) says.push(wakeText(mail, agent));
-    if (!(await this.#reach(key, session, way, { say: says.join(" "), marks }))) {
-      this.#lookIn(Math.min(AGAIN_MS.first * 2 ** this.#misses, AGAIN_MS.longest));
+    const mailTexts = waking.length > 0 ? [wakeText(mail, agent)] : [];
+    const say = [...turnTexts, ...mailTexts].join(" ");
+    if (!(await this.#reach(key, session, way, { say, marks }))) {
+      this.#looks.after(Math.min(AGAIN_MS.first * 2 ** this.#misses, AGAIN_MS.longest));
       this.#misses += 1;
       return;
     }
@@ -281,12 +277,6 @@ class Registry implements ToolSessions {
     return wayTo(session, { hasWaiter, hasDesktop: this.#options.host.hasDesktop });
   }
 
-  #lookIn(ms: number): void {
-    this.#callOff();
-    if (this.#isStopped) return;
-    this.#callOff = this.#options.clock.wake(ms, () => this.rounded());
-  }
-
   #allowed(messages: readonly WakingMessage[]): readonly WakingMessage[] {
     const { agent, clock, operator } = this.#options;
     const at = { peers: agent.peers(), nowMs: clock.monoMs() };
@@ -294,13 +284,6 @@ class Registry implements ToolSessions {
     if (allowed.length === 0 && !this.#isOverBudget) operator.overBudget();
     this.#isOverBudget = allowed.length === 0;
     return allowed;
-  }
-
-  #dropEnded(): void {
-    for (const [key, { event }] of this.#table.entries()) {
-      const { process } = event;
-      if (process !== undefined && !this.#options.host.isAlive(process)) this.#table.end(key);
-    }
   }
 
   /** The agent is busy while one of its sessions is. Told when it changes. */

@@ -189,6 +189,19 @@ describe("what was said and not shown", () => {
     }
   });
 
+  test("nobody is woken while the daemon looks what a hook is to be told", async () => {
+    for (const moment of ["start", "resume"] as const) {
+      const stage = new Stage();
+      stage.receive();
+      const answered = stage.event(moment, "s", 7, { wake: PANE });
+      stage.sessions.rounded();
+      const { marks } = await answered;
+      if (moment === "start") stage.sessions.named({ tool: "claude", session: "s" }, marks);
+      await stage.pass(MINUTE);
+      expect(stage.reached).toEqual([]);
+    }
+  });
+
   test("what comes after a session has gone on wakes it", async () => {
     const stage = new Stage();
     stage.receive();
