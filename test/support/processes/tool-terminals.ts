@@ -13,6 +13,9 @@ import { ALONE, modelOf, SCRIPTED } from "./coding-tools.ts";
 import type { LiveWire } from "./live-wire.ts";
 import { BIN, start, until, type Ended } from "./real-processes.ts";
 
+/** After so many looks at a screen that shows nothing of a text it is typed again. */
+const RETYPE_LOOKS = 40;
+
 /** How a tool is used by a person at a terminal. */
 interface Habits {
   /** Beside what makes it speak to the scripted model. */
@@ -209,8 +212,16 @@ export async function openTool(
   });
   return {
     async type(text) {
-      tmux("send-keys", "-l", text);
-      await until("it was typed", () => screen().includes(text));
+      let looks = 0;
+      await until("it was typed", () => {
+        const shown = screen();
+        // A tool that starts again takes no keys meanwhile, and nothing of them is shown.
+        if (looks % RETYPE_LOOKS === 0 && !shown.includes(text.slice(0, 4))) {
+          tmux("send-keys", "-l", text);
+        }
+        looks += 1;
+        return shown.includes(text);
+      });
     },
     async erase(text) {
       for (const _ of text) key("BSpace");
