@@ -13,7 +13,8 @@ import { READER } from "../stage/wire.ts";
 import { inTurns } from "../turns.ts";
 import { MANY_LINES } from "./restart.ts";
 
-const SETTLE_MS = 10_000;
+/** By then V8 has given back what a quiet daemon does not need. */
+const SETTLE_MS = 60_000;
 /** Memory differs little from turn to turn, and each takes in 1,000,000 lines. */
 const LIVE_TURNS = 1;
 const RESTART_TURNS = 3;

@@ -9,7 +9,7 @@ import { emptyLogs, type LogsState } from "./logs/logs-state.ts";
 import { emptyMembers, type MembersState } from "./members/member-changes.ts";
 import { emptyNotices, type NoticesState } from "./notices.ts";
 import { emptyProposals, type ProposalsState } from "./decisions/proposals-state.ts";
-import { emptyReceipts, type ReceiptsState } from "./receipts/receipts.ts";
+import { emptyReceipts, type ReceiptsState } from "./receipts/receipts-state.ts";
 import { emptySendKeys, type SendKeysState } from "./receipts/send-keys.ts";
 import { emptyRequests, type RequestsState } from "./requests/requests-state.ts";
 import { emptyReciprocations, type ReciprocationsState } from "./keys/reciprocations.ts";

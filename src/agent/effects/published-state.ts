@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { unreadCount } from "../../protocol/receipts/receipts.ts";
+import { unreadCount } from "../../protocol/receipts/receipts-state.ts";
 import { openUnlessObstructed, StorageError, type Disk } from "../../storage/disk/disk.ts";
 import type { Session } from "../session/session.ts";
 import { statePath } from "../../storage/paths.ts";

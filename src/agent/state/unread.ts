@@ -1,5 +1,5 @@
 import { agentNoticesView } from "../../protocol/agent-notices/agent-notices-state.ts";
-import type { ReceiptsState } from "../../protocol/receipts/receipts.ts";
+import type { ReceiptsState } from "../../protocol/receipts/receipts-state.ts";
 import type { State } from "../../protocol/state.ts";
 import { idKey, type LineRow } from "../../storage/files/line-row.ts";
 import type { Files } from "../session/world.ts";

@@ -1,4 +1,4 @@
-import { unreadIds } from "../../protocol/receipts/receipts.ts";
+import { unreadIds } from "../../protocol/receipts/receipts-state.ts";
 import type { InboxQuery } from "../../api/views.ts";
 import { idKey, type LineRow } from "../../storage/files/line-row.ts";
 import { ownLogs } from "../../wire/layout.ts";

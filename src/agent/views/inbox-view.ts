@@ -1,4 +1,4 @@
-import { unreadIds } from "../../protocol/receipts/receipts.ts";
+import { unreadIds } from "../../protocol/receipts/receipts-state.ts";
 import { authorTier } from "../../protocol/routing.ts";
 import { pendingView } from "../../protocol/threads/threads-view.ts";
 import { toPlain } from "../../wire/json/json.ts";

@@ -13,7 +13,7 @@ import { keysView } from "../../protocol/keys/key-view.ts";
 import { membersView } from "../../protocol/members/members-view.ts";
 import { peersView } from "../../protocol/heartbeats/liveness.ts";
 import { proposalsView } from "../../protocol/decisions/proposals-view.ts";
-import { unreadCount } from "../../protocol/receipts/receipts.ts";
+import { unreadCount } from "../../protocol/receipts/receipts-state.ts";
 import type { Env } from "../../protocol/env.ts";
 import { authorTier } from "../../protocol/routing.ts";
 import type { ParkingState } from "../../protocol/requests/parking.ts";

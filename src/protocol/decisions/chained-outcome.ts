@@ -161,7 +161,7 @@ function rivalNamed(
     const named = knownLine(of.names, log, ack.target ?? "");
     if (named === undefined) continue;
     const thread = topicKey(of.layout, log, of.topic.correlationId);
-    const isRival = named.isProposal && named.topic === thread;
+    const isRival = named.proposalIn === thread;
     return isRival ? { logs: [log], line: named.line } : { logs: [], line: undefined };
   }
   return { logs, line: undefined };

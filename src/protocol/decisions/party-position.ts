@@ -2,7 +2,7 @@ import { answerLog, logsBefore, type Layout } from "../../wire/layout.ts";
 import { lineAfter } from "../logs/continued.ts";
 import { firstBeatCovering, isBeatOf, namedRefused } from "../logs/covering-beats.ts";
 import type { LogsState } from "../logs/logs-state.ts";
-import { knownLine, type KnownLines } from "../logs/known-lines.ts";
+import { kindOf, knownLine, type KnownLines } from "../logs/known-lines.ts";
 import type { Outcome, Proposal } from "./proposal.ts";
 import { linesOf, type Topic, type TopicLine } from "./proposal-thread.ts";
 
@@ -110,13 +110,13 @@ function placeOf(
   if (ack.namesOwn !== undefined) return ack.namesOwn;
   if (proposal.elsewhere.has(ack.id)) return "elsewhere";
   const named = knownLine(names, proposal.log, target);
-  if (named !== undefined && named.line < before) return named.isProposal ? "proposal" : "other";
+  if (named !== undefined && named.line < before) return kindOf(named);
   if (isBeatOf(logs, proposal.log, target, before)) return "other";
   // All of a closed log comes before the outbox that goes on with it, whose lines are not asked here.
   for (const closed of closedBefore(layout, proposal)) {
     const earlier = knownLine(names, closed, target);
     if (earlier !== undefined && earlier.line < lineAfter(0)) {
-      return earlier.isProposal ? "proposal" : "other";
+      return kindOf(earlier);
     }
     if (isBeatOf(logs, closed, target, lineAfter(0))) return "other";
   }

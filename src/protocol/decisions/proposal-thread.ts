@@ -1,7 +1,7 @@
 import { isChained } from "../../wire/chain.ts";
 import { answerLog, type Layout } from "../../wire/layout.ts";
 import { booleanField, field, idField, textField } from "../body.ts";
-import { knownLine, learnLine, type KnownLines } from "../logs/known-lines.ts";
+import { kindOf, knownLine, learnLine, type KnownLines } from "../logs/known-lines.ts";
 import type { LineEvent } from "../events.ts";
 
 /**
@@ -82,15 +82,15 @@ export function sizeOf({ lines, others }: Topic): number {
 /** The messages of these threads, by log and id: it follows from the threads, so nothing else keeps it. */
 export function namesIn(topics: Iterable<Topic>): KnownLines {
   const names: KnownLines = new Map();
-  for (const { key: topic, lines, others } of topics) {
+  for (const { key, lines, others } of topics) {
     for (const [log, all] of lines) {
       for (const { id, line, says } of all) {
-        learnLine(names, log, id, { line, topic, isProposal: says === "proposal" });
+        learnLine(names, log, id, { line, proposalIn: says === "proposal" ? key : undefined });
       }
     }
     for (const [log, all] of others) {
       for (const [at, id] of all.ids.entries()) {
-        learnLine(names, log, id, { line: all.lines[at] ?? 0, topic, isProposal: false });
+        learnLine(names, log, id, { line: all.lines[at] ?? 0, proposalIn: undefined });
       }
     }
   }
@@ -112,7 +112,7 @@ export function addLine(
   const { message, log, line } = event;
   if (knownLine(names, log, message.id) !== undefined) return undefined;
   const says = saysWhat(event);
-  const place = { line, topic: topic.key, isProposal: says === "proposal" };
+  const place = { line, proposalIn: says === "proposal" ? topic.key : undefined };
   if (says === undefined) {
     const others = topic.others.get(log) ?? { ids: [], lines: [] };
     if (others.ids.length >= MAX_OTHERS_PER_LOG) return undefined;
@@ -140,7 +140,7 @@ export function addLine(
     ...(replacedBy === undefined ? {} : { replacedBy }),
     approves: says === "ack" && approve !== false,
     explicit: says === "ack" && approve === true,
-    namesOwn: target === undefined ? undefined : kindOf(names, log, target, isOwnBeat),
+    namesOwn: target === undefined ? undefined : ownKind(names, log, target, isOwnBeat),
     bare: says === "ack" && isBare(event),
     chained: isChained(message),
     timestamp: message.timestamp,
@@ -153,7 +153,7 @@ export function addLine(
   return added;
 }
 
-function kindOf(
+function ownKind(
   names: KnownLines,
   log: string,
   id: string,
@@ -161,7 +161,7 @@ function kindOf(
 ): TopicLine["namesOwn"] {
   const named = knownLine(names, log, id);
   if (named === undefined) return isOwnBeat(id) ? "other" : undefined;
-  return named.isProposal ? "proposal" : "other";
+  return kindOf(named);
 }
 
 /** `undefined` for a message that is none of what decides. */

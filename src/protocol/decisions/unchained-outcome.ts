@@ -254,8 +254,7 @@ function withdrawals(of: Case, proposal: Proposal, answers: string): Stop[] {
     if (line.says !== "ack" || !line.approves || line.line <= proposal.line) return false;
     const target = line.bare ? soleRival(of, answers, line) : line.target;
     if (target === undefined || target >= proposal.id) return false;
-    const named = knownLine(of.names, answers, target);
-    return named?.isProposal === true && named.topic === of.topic.key;
+    return knownLine(of.names, answers, target)?.proposalIn === of.topic.key;
   });
 }
 

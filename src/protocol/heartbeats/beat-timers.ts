@@ -2,7 +2,8 @@ import { openLogs, type Log } from "../../wire/layout.ts";
 import { readersOf, type HeartbeatsState } from "./heartbeats.ts";
 import { newPace, type Pace } from "./pace.ts";
 import { isPaused } from "../requests/parking.ts";
-import { owesBeat, type ReceiptsState } from "../receipts/receipts.ts";
+import { owesBeat } from "../receipts/own-heads.ts";
+import type { ReceiptsState } from "../receipts/receipts-state.ts";
 import type { Env, HeartbeatTier, Now } from "../env.ts";
 import { MINUTE_MS } from "../../wire/durations.ts";
 

@@ -19,7 +19,7 @@ export function decideClosing(
   const open = own.filter(({ name, into }) => into !== undefined && !isClosed(logs, name));
   if (open.length > 0) return open.map((log) => close(log));
   return own.flatMap((log) => {
-    const isBegun = (logs.get(log.name)?.marks.length ?? 0) > 0;
+    const isBegun = (logs.get(log.name)?.marks.lines.length ?? 0) > 0;
     return log.continues === undefined || isBegun ? [] : [goOn(log, logs, env)];
   });
 }

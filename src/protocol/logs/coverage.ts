@@ -1,7 +1,8 @@
 import { answerLog, type Layout, type Log } from "../../wire/layout.ts";
 import { isAfter } from "./continued.ts";
 import type { Head } from "./heads.ts";
-import type { ChainMark, ClaimedHead, Coverage, LogState, LogsState } from "./logs-state.ts";
+import { markAt, markOf, marksFrom, markUpTo, noMarks, placeUpTo } from "./chain-marks.ts";
+import type { ClaimedHead, Coverage, LogState, LogsState } from "./logs-state.ts";
 import { beatNaming, lastAtOrBelow, nameRanges, type LineRange } from "./line-ranges.ts";
 
 /**
@@ -141,7 +142,7 @@ export function awaitedLine(reader: LogState | undefined, target: string): numbe
 
 /** Spec 3.4: a head that names an event id which is not at that place covers nothing. */
 function isInPlace(held: LogState | undefined, head: ClaimedHead): boolean {
-  const mark = held === undefined ? undefined : markAt(held, head.lines);
+  const mark = held === undefined ? undefined : markUpTo(held.marks, head.lines);
   if (mark === undefined) return head.eventId === undefined && head.seq === undefined;
   return head.eventId === mark.id && (head.seq === undefined || head.seq === mark.seq);
 }
@@ -157,14 +158,12 @@ function believedUpTo(
   { refused }: Coverage,
   { beat, head }: Waiting,
 ): number | undefined {
-  const marks = held?.marks ?? [];
-  const at = marks.findLastIndex(({ id, seq }) => id === head.eventId && seq === head.seq);
-  const named = marks[at];
-  if (named === undefined || named.line > head.lines) return undefined;
-  const later = marks.slice(at + 1).filter(({ line }) => line <= head.lines);
-  return later.every(({ line }) => (beatNaming(refused, line) ?? Infinity) <= beat)
-    ? named.line
-    : undefined;
+  const { ids, seqs, lines } = held?.marks ?? noMarks();
+  const at = ids.findLastIndex((id, each) => id === head.eventId && seqs[each] === head.seq);
+  const named = lines[at];
+  if (named === undefined || named > head.lines) return undefined;
+  const later = lines.slice(at + 1).filter((line) => line <= head.lines);
+  return later.every((line) => (beatNaming(refused, line) ?? Infinity) <= beat) ? named : undefined;
 }
 
 /**
@@ -174,15 +173,11 @@ function believedUpTo(
  */
 function contradicts(held: LogState | undefined, head: ClaimedHead): boolean {
   if (head.eventId === undefined) return false;
-  const marks = held?.marks ?? [];
-  const named = marks.find((mark) => mark.id === head.eventId);
-  if (named === undefined) return head.seq === undefined || head.seq >= (marks[0]?.seq ?? 0);
+  const marks = held?.marks ?? noMarks();
+  const named = markOf(marks, head.eventId);
+  if (named === undefined)
+    return head.seq === undefined || head.seq >= (markAt(marks, 0)?.seq ?? 0);
   return named.line > head.lines || (head.seq !== undefined && head.seq !== named.seq);
-}
-
-/** The last chained line among the first `lines`. */
-export function markAt(log: LogState, lines: number): ChainMark | undefined {
-  return log.marks[lastAtOrBelow(log.marks, lines, (mark) => mark.line)];
 }
 
 /**
@@ -198,12 +193,8 @@ export function pruneMarks(state: LogsState, layout: Layout, name: string): void
     const coverage = state.get(reader.name)?.covers.get(name);
     base = Math.min(base, coverage === undefined ? 0 : covered(coverage));
   }
-  const keepFrom = Math.max(
-    lastAtOrBelow(log.marks, base, (mark) => mark.line),
-    log.marks.length - MAX_MARKS,
-    0,
-  );
-  log.marks = log.marks.slice(keepFrom);
+  const { marks } = log;
+  log.marks = marksFrom(marks, Math.max(placeUpTo(marks, base), marks.lines.length - MAX_MARKS, 0));
 }
 
 /** The logs whose beats may cover that log. */

@@ -98,7 +98,7 @@ function statusOf({ outcome, problem }: Proposal): PairAgreement["status"] {
 /** An agent has written a log of which no line is chained. What others have written there counts for nothing. */
 function isUnchained(logs: LogsState, handle: string, { layout }: Pick<Env, "layout">): boolean {
   return ownLogs(layout, handle).some(({ name }) => {
-    const { lines = 0, foreign = 0, marks = [] } = logs.get(name) ?? {};
-    return lines > foreign && marks.length === 0;
+    const { lines = 0, foreign = 0, marks } = logs.get(name) ?? {};
+    return lines > foreign && marks?.lines.length === 0;
   });
 }

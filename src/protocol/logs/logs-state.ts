@@ -1,3 +1,4 @@
+import type { ChainMark, ChainMarks } from "./chain-marks.ts";
 import type { NamedRange } from "./line-ranges.ts";
 import type { Head } from "./heads.ts";
 
@@ -27,7 +28,7 @@ export interface LogState {
   /** Up to this line the count may be that of before the last lines vanished. */
   recounted?: number;
   /** Chained lines in order, `seq` rising: the last chained line among the first n is in here. */
-  marks: ChainMark[];
+  marks: ChainMarks;
   beats: BeatMark[];
   /** Beats up to that line were forgotten although something may still ask about them. */
   lostBeats?: number;
@@ -41,12 +42,6 @@ export interface LogState {
   readonly covers: Map<string, Coverage>;
   /** Heads of this log that named an event id which is not at that place, newest last. */
   readonly mismatches: HeadMismatch[];
-}
-
-export interface ChainMark {
-  readonly line: number;
-  readonly seq: number;
-  readonly id: string;
 }
 
 /** One heartbeat. Beats that we refused count for outcomes all the same. */

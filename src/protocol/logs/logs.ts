@@ -4,7 +4,8 @@ import type { JsonValue } from "../../wire/json/json.ts";
 import type { Layout } from "../../wire/layout.ts";
 import { firstLineNow } from "../../wire/roster/members.ts";
 import { textField } from "../body.ts";
-import type { ChainMark, LogsState, LogState, BeatMark } from "./logs-state.ts";
+import { addMark, markAt, markOf, noMarks, type ChainMark } from "./chain-marks.ts";
+import type { LogsState, LogState, BeatMark } from "./logs-state.ts";
 import { claim, judgeWaiting, nameRefused, openCoverage, pruneMarks } from "./coverage.ts";
 import { asContinued } from "./continued.ts";
 import { promisedCadence, counted, parseHeads, statesHeads, type Head } from "./heads.ts";
@@ -46,7 +47,7 @@ export function applyLogs(state: LogsState, event: CoreEvent, env: Env): Readonl
   if (event.kind === "refused") log.foreign += Math.min(event.count ?? 1, more);
   log.lines = Math.max(log.lines, event.line);
   if (event.kind === "line" && isFolded(event)) {
-    addMark(log, event);
+    markLine(log, event);
     const closing = log.closing ?? closingMark(event, env.layout);
     if (closing !== undefined) log.closing = closing;
     if (event.message.type === "heartbeat") {
@@ -82,7 +83,7 @@ function openLog(state: LogsState, name: string, { logs }: Layout): LogState {
       lines: 0,
       ...(into === undefined ? {} : { into }),
       foreign: 0,
-      marks: [],
+      marks: noMarks(),
       beats: [],
       firstBeat: undefined,
       headsFrom: undefined,
@@ -100,16 +101,16 @@ function openLog(state: LogsState, name: string, { logs }: Layout): LogState {
  */
 export function mayBeRestored(state: LogsState, name: string, line: number): boolean {
   const log = state.get(name);
-  return log !== undefined && line <= log.lines && (log.marks.at(-1)?.line ?? 0) < line;
+  return log !== undefined && line <= log.lines && (log.marks.lines.at(-1) ?? 0) < line;
 }
 
 /** The heads of a beat, in our count of lines: their author counts those that are in a log now. */
 export function headsOf(body: JsonValue, state: LogsState, layout: Layout): Map<string, Head> {
   const heads = parseHeads(body, layout);
   for (const [target, head] of heads) {
-    const { earlier = 0, recounted, marks } = state.get(target) ?? { marks: [] };
+    const { earlier = 0, recounted, marks } = state.get(target) ?? { marks: noMarks() };
     if (earlier === 0) continue;
-    const named = marks.find(({ id }) => id === head.eventId);
+    const named = markOf(marks, head.eventId);
     // A head that names an earlier line counts the log as it was before, if it counts that far.
     const isNew = named === undefined || named.line > (recounted ?? earlier);
     const isBelow = recounted !== undefined && head.lines < (named?.line ?? 0);
@@ -126,12 +127,12 @@ function closingMark({ log, line, message }: LineEvent, { logs }: Layout): Chain
 }
 
 /** A filler of an old gap has a lower `seq` and is the last chained line of no prefix. */
-function addMark(log: LogState, event: LineEvent): void {
+function markLine(log: LogState, event: LineEvent): void {
   const { message, line } = event;
-  const last = log.marks.at(-1);
+  const last = markAt(log.marks, -1);
   const seqBefore = last !== undefined && last.line > (log.earlier ?? 0) ? last.seq : 0;
   if (!isChained(message) || message.seq <= seqBefore) return;
-  log.marks.push({ line, seq: message.seq, id: message.id });
+  addMark(log.marks, { line, seq: message.seq, id: message.id });
 }
 
 function addBeat(state: LogsState, log: LogState, event: LineEvent, layout: Layout): void {

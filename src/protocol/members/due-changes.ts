@@ -3,6 +3,7 @@ import { firstLineNow, type LogPlace } from "../../wire/roster/members.ts";
 import { parseTimestamp } from "../../wire/timestamp.ts";
 import { proposalsById } from "../decisions/proposals-state.ts";
 import type { Env } from "../env.ts";
+import { markAt } from "../logs/chain-marks.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import type { State } from "../state.ts";
 import type { Farewell, MemberChange, MembersState } from "./member-changes.ts";
@@ -136,8 +137,8 @@ export function lastLinesHeld(logs: LogsState, env: Env, handle: string): Map<st
   return new Map(
     ownLogs(env.layout, handle).flatMap(({ name }): [string, LogPlace][] => {
       const log = logs.get(name);
-      const mark = log?.marks.at(-1);
       if (log === undefined || log.lines === 0) return [];
+      const mark = markAt(log.marks, -1);
       return [[name, { lines: log.lines, seq: mark?.seq, eventId: mark?.id }]];
     }),
   );

@@ -1,4 +1,4 @@
-import { markAt } from "../logs/coverage.ts";
+import { markUpTo } from "../logs/chain-marks.ts";
 import { knownChanges, lastLinesHeld, type KnownChange } from "./due-changes.ts";
 import { answerLog, ownLogs } from "../../wire/layout.ts";
 import { isAway, type LogPlace } from "../../wire/roster/members.ts";
@@ -83,7 +83,7 @@ export function membersView(state: State, env: Env): MembersView {
         const steps = ours && state.logs.get(ours.name)?.covers.get(log.name)?.steps;
         const lines = steps?.at(-1)?.lines;
         if (held === undefined || lines === undefined) return [];
-        const mark = markAt(held, lines);
+        const mark = markUpTo(held.marks, lines);
         return [[log.name, { lines, seq: mark?.seq, eventId: mark?.id }]];
       }),
     );

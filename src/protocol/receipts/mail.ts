@@ -4,7 +4,7 @@ import { PLAN_STEP } from "../requests/request-line.ts";
 import { requestKey } from "../requests/requests-state.ts";
 import type { State } from "../state.ts";
 import { pendingView, type ObligationView } from "../threads/threads-view.ts";
-import { unreadCount, type UnreadLine } from "./receipts.ts";
+import { unreadCount, type UnreadLine } from "./receipts-state.ts";
 
 /** Up to which line of each log the unread messages are known to somebody. */
 export type Marks = Readonly<Record<string, number>>;

@@ -41,7 +41,7 @@ export interface RefusedLines {
    * The log was read again from its beginning: what we had from it is a copy to us, and the line itself to
    * those who read the file for the first time.
    */
-  isAnew?: true;
+  isReset?: true;
 }
 
 export function noRefusedLines(): RefusedLines {
@@ -55,7 +55,7 @@ export function noteTaken(lines: RefusedLines, line: number): void {
 
 /** A line was passed over that the log has shown before. */
 export function noteCopy(lines: RefusedLines, line: number): void {
-  if (lines.isAnew === true) noteTaken(lines, line);
+  if (lines.isReset === true) noteTaken(lines, line);
 }
 
 /** Lines were refused: neighbours of one reason are one range. */

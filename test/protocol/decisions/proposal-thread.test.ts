@@ -117,8 +117,8 @@ describe("a line is taken", () => {
     const line = { ...FIXED, id: event.message.id, ...defaults, refusedByUs: true, ...expected };
     expect(taken(topic, event, names)).toEqual(line);
     expect(linesOf(topic, "a_to_b")).toEqual([line]);
-    const isProposal = line.says === "proposal";
-    expect(knownLine(names, "a_to_b", line.id)).toEqual({ line: 1, topic: "key", isProposal });
+    const proposalIn = line.says === "proposal" ? "key" : undefined;
+    expect(knownLine(names, "a_to_b", line.id)).toEqual({ line: 1, proposalIn });
     expect(namesIn([topic])).toEqual(names);
     expect(taken(newTopic("key", THREAD), said(saying))?.refusedByUs).toBe(false);
   });
@@ -129,7 +129,7 @@ describe("a line is taken", () => {
     const event = said({ type: "feedback", body: { reverts: "x", corrects: "y", acks: "z" } });
     expect(taken(topic, event, names)).toBeUndefined();
     expect([...topic.others]).toEqual([["a_to_b", { ids: [event.message.id], lines: [1] }]]);
-    const place = { line: 1, topic: "key", isProposal: false };
+    const place = { line: 1, proposalIn: undefined };
     expect(knownLine(names, "a_to_b", event.message.id)).toEqual(place);
     expect(namesIn([topic])).toEqual(names);
     expect(linesOf(topic, "a_to_b")).toEqual([]);
@@ -137,9 +137,9 @@ describe("a line is taken", () => {
 
   test("with what it names in its own log, of whichever thread", () => {
     const names: KnownLines = new Map();
-    learnLine(names, "a_to_b", "p", { line: 1, topic: "another", isProposal: true });
-    learnLine(names, "a_to_b", "s", { line: 2, topic: "another", isProposal: false });
-    learnLine(names, "b_to_a", "q", { line: 2, topic: "another", isProposal: true });
+    learnLine(names, "a_to_b", "p", { line: 1, proposalIn: "another" });
+    learnLine(names, "a_to_b", "s", { line: 2, proposalIn: undefined });
+    learnLine(names, "b_to_a", "q", { line: 2, proposalIn: "another" });
     const naming = (acks: string) =>
       addLine(
         newTopic("key", THREAD),

@@ -286,7 +286,7 @@ describe("room for lines", () => {
       const others = Array.from({ length: EACH - 1 }, (_, other) => `${n} ${other}`);
       topic.others.set("a_to_b", { ids: others, lines: others.map(() => 1) });
       for (const id of others) {
-        learnLine(state.names, "a_to_b", id, { line: 1, topic: topic.key, isProposal: false });
+        learnLine(state.names, "a_to_b", id, { line: 1, proposalIn: undefined });
       }
       state.lineCount += sizeOf(topic);
     }

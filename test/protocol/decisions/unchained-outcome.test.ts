@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { noMarks } from "../../../src/protocol/logs/chain-marks.ts";
 import type { BeatMark, LogsState, LogState } from "../../../src/protocol/logs/logs-state.ts";
 import { learnLine, type KnownLines } from "../../../src/protocol/logs/known-lines.ts";
 import type { Outcome, Proposal } from "../../../src/protocol/decisions/proposal.ts";
@@ -111,7 +112,7 @@ function beating(line: number, covers: number, change: { refused?: number; waits
   const log: LogState = {
     lines: 9,
     foreign: 0,
-    marks: [],
+    marks: noMarks(),
     beats: [beatAt(line)],
     firstBeat: line,
     headsFrom: line,
@@ -129,7 +130,7 @@ function judged(
   const topic = topicOf(lines);
   const names: KnownLines = new Map();
   for (const { log, id, line, says } of [...topic.lines.values()].flat()) {
-    learnLine(names, log, id, { line, topic: topic.key, isProposal: says === "proposal" });
+    learnLine(names, log, id, { line, proposalIn: says === "proposal" ? topic.key : undefined });
   }
   const judging = { ...PROPOSAL, ...proposal };
   const isHeld = linesOf(topic, judging.log).some(({ id }) => id === judging.id);

@@ -11,7 +11,10 @@ import {
 } from "../../../src/protocol/heartbeats/beat-timers.ts";
 import { emptyHeartbeats, paceOf } from "../../../src/protocol/heartbeats/heartbeats.ts";
 import { newPace } from "../../../src/protocol/heartbeats/pace.ts";
-import { emptyReceipts, type ReceiptsState } from "../../../src/protocol/receipts/receipts.ts";
+import {
+  emptyReceipts,
+  type ReceiptsState,
+} from "../../../src/protocol/receipts/receipts-state.ts";
 import type { HeartbeatTier } from "../../../src/protocol/env.ts";
 import { makeLayout } from "../../../src/wire/layout.ts";
 import { moment } from "../../support/scripts/scripted-agent.ts";

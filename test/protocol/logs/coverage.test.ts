@@ -9,11 +9,16 @@ import {
   judgeWaiting,
   wantsPruning,
 } from "../../../src/protocol/logs/coverage.ts";
+import {
+  addMark,
+  noMarks,
+  type ChainMark,
+  type ChainMarks,
+} from "../../../src/protocol/logs/chain-marks.ts";
 import type { Head } from "../../../src/protocol/logs/heads.ts";
 import { coverageAt } from "../../../src/protocol/logs/covering-beats.ts";
 import type {
   BeatMark,
-  ChainMark,
   Coverage,
   LogState,
   LogsState,
@@ -28,7 +33,7 @@ function logOf(change: Partial<LogState> = {}): LogState {
   return {
     lines: 0,
     foreign: 0,
-    marks: [],
+    marks: noMarks(),
     beats: [],
     firstBeat: undefined,
     headsFrom: undefined,
@@ -50,6 +55,11 @@ const headOf = (lines: number, change: Partial<Head> = {}): Head => ({
 });
 
 const mark = (line: number, seq = line): ChainMark => ({ line, seq, id: `event ${seq}` });
+const marksOf = (marks: readonly ChainMark[]): ChainMarks => {
+  const columns = noMarks();
+  for (const each of marks) addMark(columns, each);
+  return columns;
+};
 
 function beatAt(line: number): BeatMark {
   return {
@@ -189,7 +199,7 @@ describe("settling", () => {
     const changed = judgeWaiting(state, reader, THEIRS, coverage);
     return { changed, coverage, mismatches: reader.mismatches.map(({ beat }) => beat) };
   };
-  const marks = [mark(3, 10), mark(5, 11), mark(7, 12)];
+  const marks = marksOf([mark(3, 10), mark(5, 11), mark(7, 12)]);
   const held = { lines: 8, marks };
 
   test.each<[string, Partial<Head>, "covers" | "says nothing untrue" | "contradicts"]>([
@@ -283,12 +293,12 @@ describe("pruning", () => {
     const covering = (lines: number) =>
       logOf({ covers: new Map([["a", coverageOf({ steps: [{ beat: 1, lines }] })]]) });
     const left = (b: LogState | undefined, c: LogState | undefined) => {
-      const log = logOf({ lines: 8, marks: [mark(2), mark(4), mark(6)] });
+      const log = logOf({ lines: 8, marks: marksOf([mark(2), mark(4), mark(6)]) });
       const state: LogsState = new Map([["a", log]]);
       if (b !== undefined) state.set("b", b);
       if (c !== undefined) state.set("c", c);
       pruneMarks(state, layout, "a");
-      return log.marks.map(({ line }) => line);
+      return log.marks.lines;
     };
     expect(left(covering(8), covering(5))).toEqual([4, 6]);
     expect(left(covering(4), covering(8))).toEqual([4, 6]);
@@ -303,9 +313,9 @@ describe("pruning", () => {
 
   test("keeps no more than 16,384 marks for a reader that never reads", () => {
     const marks = Array.from({ length: 16_386 }, (_, at) => mark(at + 1));
-    const log = logOf({ lines: 16_386, marks });
+    const log = logOf({ lines: 16_386, marks: marksOf(marks) });
     pruneMarks(new Map([["a", log]]), layout, "a");
-    expect([log.marks.length, log.marks[0]?.line]).toEqual([16_384, 3]);
+    expect([log.marks.lines.length, log.marks.lines[0]]).toEqual([16_384, 3]);
   });
 
   test.each([

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { markAt } from "../../../src/protocol/logs/chain-marks.ts";
 import { pruneBeats, wantsPruning } from "../../../src/protocol/logs/coverage.ts";
 import { promisedCadence, parseHeads } from "../../../src/protocol/logs/heads.ts";
 import {
@@ -35,7 +36,7 @@ function folded(events: readonly CoreEvent[], layout = LAYOUT): LogsState {
 /** How far a log is held. */
 function headOf(state: LogsState, name: string): object {
   const log = state.get(name);
-  const mark = log?.marks.at(-1);
+  const mark = log === undefined ? undefined : markAt(log.marks, -1);
   return {
     lines: log?.lines ?? 0,
     ...(mark === undefined ? {} : { seq: mark.seq, eventId: mark.id }),
@@ -310,10 +311,11 @@ describe("a log", () => {
     const filler = { ...event(second), line: 3 };
     const again = { ...event(third), line: 4 };
     const state = folded([event(first), { ...event(third), line: 2 }, filler, again, event(plain)]);
-    expect(state.get("b_to_a")?.marks).toEqual([
-      { line: 1, seq: 1, id: first.message.id },
-      { line: 2, seq: 3, id: third.message.id },
-    ]);
+    expect(state.get("b_to_a")?.marks).toEqual({
+      lines: [1, 2],
+      seqs: [1, 3],
+      ids: [first.message.id, third.message.id],
+    });
     expect(headOf(state, "b_to_a")).toEqual({ lines: 4, seq: 3, eventId: third.message.id });
   });
 
@@ -348,7 +350,7 @@ describe("a log", () => {
     expect(state.get("a_to_b")).toEqual({
       lines: 1,
       foreign: 0,
-      marks: [{ line: 1, seq: 1, id: beat.message.id }],
+      marks: { lines: [1], seqs: [1], ids: [beat.message.id] },
       beats: [
         {
           line: 1,
@@ -436,13 +438,13 @@ describe("a log", () => {
     script.beat("a_to_b", NOON, { b_to_a: { lines: 9 } });
     script.say("b_to_a", NOON, { type: "request" });
     const state = folded(take([...script.lines.values()].flat()));
-    expect(state.get("b_to_a")?.marks).toHaveLength(10);
+    expect(state.get("b_to_a")?.marks.lines).toHaveLength(10);
     applyLogs(
       state,
       { kind: "skipped", log: "b_to_a", line: 1_024, at: NOON },
       scriptEnv(LAYOUT, "a"),
     );
-    expect(state.get("b_to_a")?.marks.map(({ line }) => line)).toEqual([9, 10]);
+    expect(state.get("b_to_a")?.marks.lines).toEqual([9, 10]);
   });
 });
 
@@ -479,7 +481,7 @@ describe("bounds", () => {
     const beat = script.beat("a_to_b", NOON, { b_to_a: { lines: 4_000 } });
     const lines = script.lines.get("b_to_a") ?? [];
     const state = folded(take([...lines.slice(0, 4_000), beat, ...lines.slice(4_000)]));
-    expect(state.get("b_to_a")?.marks[0]?.line).toBe(4_000);
+    expect(state.get("b_to_a")?.marks.lines[0]).toBe(4_000);
     const next = script.beat("a_to_b", NOON, { b_to_a: { lines: 4_050 } });
     applyLogs(state, lineEvent(next, "a"), scriptEnv(LAYOUT, "a"));
     expect(coverageAt(state, "a_to_b", 2, "b_to_a")).toBe(4_050);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { applyNotices, emptyNotices } from "../../../src/protocol/notices.ts";
-import { headsFor } from "../../../src/protocol/receipts/receipts.ts";
+import { headsFor } from "../../../src/protocol/receipts/own-heads.ts";
 import { coverageAt } from "../../../src/protocol/logs/covering-beats.ts";
 import { moment, ScriptedAgent } from "../../support/scripts/scripted-agent.ts";
 import { lineEvent, NOON, scriptEnv, WireScript } from "../../support/scripts/wire-script.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { apply } from "../../../src/protocol/core.ts";
 import { mailView, type Marks } from "../../../src/protocol/receipts/mail.ts";
 import { newsView } from "../../../src/protocol/receipts/news.ts";
-import { MAX_UNREAD } from "../../../src/protocol/receipts/receipts.ts";
+import { MAX_UNREAD } from "../../../src/protocol/receipts/receipts-state.ts";
 import { emptyState } from "../../../src/protocol/state.ts";
 import { OutcomeScript } from "../../support/scripts/outcome-script.ts";
 import {

@@ -2,12 +2,8 @@ import { describe, expect, test } from "vitest";
 import fc from "fast-check";
 import { planBeats } from "../../../src/protocol/heartbeats/beat-timers.ts";
 import { MAX_NAMED_REFUSALS } from "../../../src/protocol/receipts/refused-lines.ts";
-import {
-  headsFor,
-  MAX_UNREAD,
-  mustPause,
-  unreadCount,
-} from "../../../src/protocol/receipts/receipts.ts";
+import { headsFor, mustPause } from "../../../src/protocol/receipts/own-heads.ts";
+import { MAX_UNREAD, unreadCount } from "../../../src/protocol/receipts/receipts-state.ts";
 import { MAX_SENT } from "../../../src/protocol/receipts/sent.ts";
 import { receiptView, sentView } from "../../../src/protocol/receipts/sent-view.ts";
 import { moment, ScriptedAgent } from "../../support/scripts/scripted-agent.ts";

@@ -12,11 +12,8 @@ import { emptyIncidents } from "../../../src/protocol/incidents/incident-state.t
 import { applyLogs } from "../../../src/protocol/logs/logs.ts";
 import { emptyLogs } from "../../../src/protocol/logs/logs-state.ts";
 import { applyNotices, emptyNotices } from "../../../src/protocol/notices.ts";
-import {
-  applyReceipts,
-  emptyReceipts,
-  unreadCount,
-} from "../../../src/protocol/receipts/receipts.ts";
+import { applyReceipts } from "../../../src/protocol/receipts/receipts.ts";
+import { emptyReceipts, unreadCount } from "../../../src/protocol/receipts/receipts-state.ts";
 import type { Effect } from "../../../src/protocol/effects.ts";
 import type { CoreEvent } from "../../../src/protocol/events.ts";
 import type { Env, Now } from "../../../src/protocol/env.ts";

@@ -1,4 +1,4 @@
-import type { ReceiptsState, UnreadLine } from "../../../src/protocol/receipts/receipts.ts";
+import type { ReceiptsState, UnreadLine } from "../../../src/protocol/receipts/receipts-state.ts";
 
 /** Unread messages, in the order of their receipt. */
 export function unreadView(state: ReceiptsState): (UnreadLine & { log: string })[] {
