@@ -52,9 +52,10 @@ function cacheBeside(path) {
 
 /** Those that Node has not loaded by itself, and that take longest to load. */
 const LAZY = new Set(
-  ["child_process", "crypto", "module", "net", "util", "worker_threads", "zlib"].map(
-    (name) => `node:${name}`,
-  ),
+  [
+    ...["child_process", "crypto", "module", "net", "os", "timers/promises", "util"],
+    ...["worker_threads", "zlib"],
+  ].map((name) => `node:${name}`),
 );
 const lazy = new Map();
 

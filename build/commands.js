@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { build, transformSync } from "esbuild";
 import ts from "typescript";
 
 /**
@@ -13,6 +13,8 @@ import ts from "typescript";
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const TARGET = join(ROOT, "dist", "commands");
 const MAIN = "dist/cli/main.js";
+/** A stack names a line, so a line is not much. */
+const LINE_CHARACTERS = 160;
 
 /** What an agent runs again and again; these and all that they import are read at every start. */
 const FREQUENT = [
@@ -122,12 +124,10 @@ function licencesOf(ids) {
     .join("\n\n----\n\n");
 }
 
-/** Latin-1 is read fastest, so anything else is escaped. */
-function asciiOnly(text) {
-  return text.replaceAll(
-    /[^\0-\x7f]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+/** Read fastest: in Latin-1, so anything else is escaped, and without the space that people need. */
+function compact(text) {
+  const options = { charset: "ascii", minifyWhitespace: true, lineLimit: LINE_CHARACTERS };
+  return transformSync(text, options).code;
 }
 
 /** What tools run at each of their steps: one file, and nothing that it does not need. */
@@ -136,13 +136,21 @@ const HOOK = "dist/agents/hooks/main.js";
 /** Modules of Node that a hook seldom needs; to load one takes as long as all that the hook does. */
 const SELDOM_NEEDED = ["child_process", "crypto", "module", "os", "timers/promises", "util"];
 
-/** They are loaded when something of them is used. */
-function withLazyModules(code) {
+const IMPORTS = `const seldom = (id) => new Proxy({}, { get: (_, name) => require(id)[name] });
+const whole = (id) => ({ __proto__: require(id), default: require(id) });
+`;
+
+/**
+ * They are loaded when something of them is used. Of a module of Node that is imported whole, esbuild
+ * would copy each member, once for each file that imports it.
+ */
+function withLightImports(code) {
   const names = SELDOM_NEEDED.join("|");
   const eager = new RegExp(`^var (\\w+) = require\\("(node:(?:${names}))"\\);$`, "gmu");
-  const lazy = "const seldom = (id) => new Proxy({}, { get: (_, name) => require(id)[name] });\n";
+  const copied = /^var (\w+) = __toESM\(require\("(node:[\w/]+)"\), 1\);$/gmu;
   return code
-    .replace('"use strict";\n', `"use strict";\n${lazy}`)
+    .replace('"use strict";\n', `"use strict";\n${IMPORTS}`)
+    .replaceAll(copied, 'var $1 = whole("$2");')
     .replaceAll(eager, 'var $1 = seldom("$2");');
 }
 
@@ -153,8 +161,8 @@ mkdirSync(TARGET, { recursive: true });
 const rest = Object.keys(inputs).filter((id) => !first.has(id));
 writeFileSync(join(TARGET, "package.json"), `{ "type": "commonjs" }\n`);
 writeFileSync(join(TARGET, "LICENCES.txt"), licencesOf(Object.keys(inputs)));
-writeFileSync(join(TARGET, "rest.js"), asciiOnly(scriptOf(rest, inputs)));
-writeFileSync(join(TARGET, "first.js"), asciiOnly(scriptOf([...first], inputs)));
+writeFileSync(join(TARGET, "rest.js"), compact(scriptOf(rest, inputs)));
+writeFileSync(join(TARGET, "first.js"), compact(scriptOf([...first], inputs)));
 const hook = await build({
   absWorkingDir: ROOT,
   entryPoints: [HOOK],
@@ -168,4 +176,4 @@ const hook = await build({
   external: ["koffi", "sodium-native"],
   logLevel: "error",
 });
-writeFileSync(join(TARGET, "hook.js"), withLazyModules(hook.outputFiles[0].text));
+writeFileSync(join(TARGET, "hook.js"), compact(withLightImports(hook.outputFiles[0].text)));

@@ -1,6 +1,6 @@
 import type { RequestKey, SendAnswer } from "../api/client.ts";
 import { DeaddropError } from "../api/errors.ts";
-import type { OperatedAgent } from "../api/operations.ts";
+import type { OperatedAgent } from "../api/service.ts";
 import { safeMode } from "../protocol/incidents/safe-mode.ts";
 import { StorageError } from "../storage/disk/disk.ts";
 import type { Draft } from "../wire/compose.ts";

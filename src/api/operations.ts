@@ -1,13 +1,11 @@
 import { AGENT_STATES } from "../protocol/env.ts";
 import { ASKED_KINDS, type OwnMatter } from "../protocol/agent-notices/agent-notice.ts";
-import { WAITED_FOR, type NewsView, type WaitedFor } from "../protocol/receipts/news.ts";
-import type { Draft } from "../wire/compose.ts";
-import type { ArchiveAnswer } from "./archive.ts";
-import type { ReclaimAnswer, RequestKey, SendAnswer, StatusChange } from "./client.ts";
+import { WAITED_FOR, type WaitedFor } from "../protocol/receipts/awaited.ts";
+import type { NewsView } from "../protocol/receipts/news.ts";
+import type { StatusChange } from "./client.ts";
 import { parseDrafts, requestKey } from "./draft-arguments.ts";
 import { parseAwait, parseHookEvent, parseNamed } from "./arguments/hook-arguments.ts";
 import { DeaddropError } from "./errors.ts";
-import type { HoldsView } from "./holds.ts";
 import {
   asObject,
   badRequest,
@@ -20,88 +18,10 @@ import {
   text,
   texts,
 } from "./arguments/json-arguments.ts";
-import type { RoundRegistry } from "./rounds.ts";
-import { actOn, TRANSPORT_ACTS, type TransportAct, type TransportControl } from "./transport.ts";
-import type {
-  HookAnswer,
-  HookEvent,
-  SessionName,
-  ToolSessionView,
-  WakeAnswer,
-} from "./tool-sessions.ts";
+import { MAX_WAIT_MS, type Asker, type Service, type SessionRegistry } from "./service.ts";
+import { actOn, TRANSPORT_ACTS, type TransportAct } from "./transport.ts";
 import { parseViewRequest } from "./arguments/view-arguments.ts";
-import type { Marks, ViewArgs, ViewName, Views } from "./views.ts";
-
-/** What operations ask of an agent. Its calls do not overlap: see Service. */
-export interface OperatedAgent {
-  view<N extends ViewName>(name: N, args: ViewArgs[N]): Promise<Views[N]>;
-  markRead(ids: readonly string[] | "all"): Promise<{ read: number }>;
-  setStatus(change: StatusChange): Promise<void>;
-  /** A notice of the operator's own program, once for each kind and `about`. Spec 3.12. */
-  notify(matter: OwnMatter): Promise<{ told: boolean }>;
-  /** Sends once: a call that repeats a key is answered as the first one was. Spec 8.1. */
-  sendOnce(drafts: readonly Draft[], key: RequestKey): Promise<SendAnswer>;
-  /** The same without sending: null when nothing was sent under that key. */
-  answered(key: RequestKey): Promise<SendAnswer | null>;
-  /** A parked agent goes on; false when it is not parked. Spec 3.8. */
-  wake(): Promise<{ woken: boolean }>;
-  /**
-   * The operator has decided: a peer's held logs are taken in again. Answers what was held. Spec
-   * 1.6.
-   */
-  resetPeer(peer: string): Promise<HoldsView>;
-  /**
-   * The operator has stopped the other copy of our key: we write again. Spec 1.6. `from`: files that
-   * hold lines of ours, by their whole paths.
-   */
-  reclaim(from?: readonly string[]): Promise<ReclaimAnswer>;
-  /**
-   * Moves our logs and the shared files into the archive, those that begin in that year or before.
-   * Without a year: the last one that is over. Spec 3.10.
-   */
-  archive(year?: number): Promise<ArchiveAnswer>;
-  /** Takes in what is new in the peers' logs now; true when more waits. A daemon acts on it too. */
-  look(): Promise<boolean>;
-  /** Reads configuration, pins and tiers again after the operator has changed them. */
-  reload(): Promise<void>;
-}
-
-/** The sessions of tools that a daemon's agent runs in. Spec 8.3. */
-export interface SessionRegistry {
-  event(event: HookEvent): Promise<HookAnswer>;
-  named(session: SessionName, marks: Marks): void;
-  awaitWake(
-    session: SessionName & Pick<HookEvent, "process">,
-    gone: AbortSignal,
-  ): Promise<WakeAnswer>;
-  list(): ToolSessionView[];
-}
-
-/** An agent as operations reach it: one call after the other. */
-export interface Service {
-  inTurn<T>(work: (agent: OperatedAgent) => Promise<T>): Promise<T>;
-  /** All or nothing, one group; sends that come together go out with one sync. */
-  send(drafts: readonly Draft[]): Promise<SendAnswer>;
-  /**
-   * Asks at once and after each round of the agent, until there is an answer; undefined when the
-   * time is over. Without a daemon there are no rounds: it asks once.
-   */
-  until<T>(ask: () => Promise<T | undefined>, limitMs: number): Promise<T | undefined>;
-  /** Undefined without a daemon. */
-  readonly sessions?: SessionRegistry | undefined;
-  readonly rounds?: RoundRegistry | undefined;
-  /** Undefined without a daemon. */
-  readonly transport?: TransportControl | undefined;
-}
-
-/** Who asks. */
-export interface Asker {
-  /** It has gone, and waits for no answer. */
-  readonly gone: AbortSignal;
-}
-
-/** A request waits no longer than this; who wants to wait for more asks again. */
-export const MAX_WAIT_MS = 5_000;
+import type { ViewArgs, ViewName } from "./views.ts";
 
 interface Operation<Args, Answer> {
   /** Typed arguments from the JSON of a request. Throws DeaddropError ("usage"). */
@@ -114,8 +34,6 @@ interface Operation<Args, Answer> {
 /**
  * Everything that can be asked of an agent, by its name on the socket. The daemon's requests, its
  * clients and direct use all follow from this table. Spec 4.2.
- *
- * @internal
  */
 export const OPERATIONS = {
   send: operation({

@@ -1,3 +1,6 @@
+import type { StorageError } from "../storage/disk/disk.ts";
+import type { DeaddropError } from "./errors.ts";
+
 /**
  * What is wrong with an agent now, that does not end by itself.
  * - "daemon": none runs, or it is silent.
@@ -30,6 +33,14 @@ export interface TroubleView {
   end: string;
   /** Null when that is not known. */
   since: string | null;
+}
+
+/** An error that lasts, with its hint. */
+export function asTrouble(
+  what: TroubleKind,
+  { message, hint = "see the message" }: DeaddropError | StorageError,
+): TroubleView {
+  return { what, detail: message, end: hint, since: null };
 }
 
 /** What the disk keeps from its work, and how much waits for it. Spec 4.1, Storage trouble. */

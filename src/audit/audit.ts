@@ -17,7 +17,7 @@ import { freshSalt } from "../storage/disk/salt.ts";
 import { newLogAdmission } from "../admission/log-admission.ts";
 import { prepare } from "../admission/prepare.ts";
 import { logsBefore, type Layout, type Log } from "../wire/layout.ts";
-import type { UnownedLogs } from "../storage/unowned-logs.ts";
+import type { UnownedLogs } from "../storage/unowned-text.ts";
 import type { Message } from "../wire/message.ts";
 import type { VerifyAll } from "../wire/signature.ts";
 import {

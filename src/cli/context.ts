@@ -5,7 +5,7 @@ import { InvalidArgumentError, type Command } from "commander";
 import type { Client, ClientPlace } from "../api/client.ts";
 import { DeaddropError } from "../api/errors.ts";
 import { calling } from "../storage/disk/errno.ts";
-import { identitiesIn } from "../storage/private/identity.ts";
+import { identitiesIn } from "../storage/private/identities.ts";
 import { nodeDisk } from "../storage/disk/node-disk.ts";
 import { boundAbove, type BoundFolder } from "../storage/private/bound-folders.ts";
 import { placesFrom, programFolder, type Places } from "../storage/paths.ts";

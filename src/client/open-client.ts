@@ -5,9 +5,9 @@ import type { AgentReach, Client, ClientPlace } from "../api/client.ts";
 import type { Answer, Arguments, Ask, OperationName } from "../api/operations.ts";
 import type { ViewName, ViewParameters, Views } from "../api/views.ts";
 import { DeaddropError } from "../api/errors.ts";
-import { ANSWER_LIMIT_MS } from "../api/socket-messages.ts";
+import { ANSWER_LIMIT_MS, monotonicMs } from "../api/socket-messages.ts";
 import { packerOf } from "./pack-arguments.ts";
-import { privatePathsOf } from "./private-paths.ts";
+import { daemonPathsOf } from "./daemon-paths.ts";
 import { connectDaemon, type Connection } from "./socket-client.ts";
 
 const TRY_AGAIN_MS = 50;
@@ -23,7 +23,7 @@ const TRY_AGAIN_MS = 50;
 export async function openClient(at: ClientPlace, limitMs = ANSWER_LIMIT_MS): Promise<Client> {
   const env = at.env ?? process.env;
   const places = placesFrom(env, env["HOME"] ?? homedir());
-  const paths = privatePathsOf(places, at);
+  const paths = daemonPathsOf(places, at);
   let current: AgentReach | undefined;
   let connection: Connection | undefined;
   let finding: Promise<AgentReach> | undefined;
@@ -53,13 +53,13 @@ export async function openClient(at: ClientPlace, limitMs = ANSWER_LIMIT_MS): Pr
    * that starts.
    */
   async function calling<T>(call: (reach: AgentReach) => Promise<T>): Promise<T> {
-    const end = performance.now() + limitMs;
+    const end = monotonicMs() + limitMs;
     for (;;) {
       try {
         return await call(await reached());
       } catch (error) {
         const isBusy = error instanceof DeaddropError && error.code === "already_running";
-        if (!isBusy || performance.now() > end) throw error;
+        if (!isBusy || monotonicMs() > end) throw error;
         await sleep(TRY_AGAIN_MS);
       }
     }

@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 import { ANSWER_LIMIT_MS, type SocketReply, type SocketRequest } from "../api/socket-messages.ts";
-import type { AgentPaths } from "../storage/paths.ts";
+import type { DaemonPaths } from "../storage/paths.ts";
 import { openSocketFolder } from "../storage/private/socket-folder.ts";
 import { noAnswer } from "./no-answer.ts";
 import { makeWaiting } from "./waiting-requests.ts";
@@ -14,16 +14,13 @@ export interface Connection {
   close(): void;
 }
 
-/** Where an agent's daemon is found, and who has the identity's lock. */
-export type DaemonPlace = Pick<AgentPaths, "stateDir" | "lock">;
-
 /**
  * Connects to the daemon whose private folder that is. Undefined when no daemon listens there.
  * Throws StorageError when the folder is not ours alone: a process that answers there need not be
  * our daemon. `limitMs`: how long each call waits for its answer.
  */
 export async function connectDaemon(
-  place: DaemonPlace,
+  place: DaemonPaths,
   limitMs = ANSWER_LIMIT_MS,
 ): Promise<Connection | undefined> {
   const folder = openSocketFolder(place.stateDir);
@@ -41,7 +38,7 @@ export async function connectDaemon(
 
 function connected(
   socket: Socket,
-  place: DaemonPlace,
+  place: DaemonPaths,
   limitMs: number,
 ): Promise<Connection | undefined> {
   return new Promise((resolve, reject) => {
@@ -61,7 +58,7 @@ function connected(
   });
 }
 
-function converse(socket: Socket, place: DaemonPlace, limitMs: number): Connection {
+function converse(socket: Socket, place: DaemonPaths, limitMs: number): Connection {
   const waiting = makeWaiting(place, limitMs);
   let held = "";
   socket.setEncoding("utf8");

@@ -1,6 +1,6 @@
 import type { Client } from "../api/client.ts";
 import { DeaddropError } from "../api/errors.ts";
-import { MAX_WAIT_MS } from "../api/operations.ts";
+import { MAX_WAIT_MS } from "../api/service.ts";
 import type { NewsView, WaitedFor } from "../api/views.ts";
 
 /** How often it looks where no daemon takes in what peers write. */

@@ -1,6 +1,7 @@
 import { StorageError } from "../storage/disk/disk.ts";
 import { DeaddropError } from "../api/errors.ts";
-import { operationNamed, type Asker, type Service } from "../api/operations.ts";
+import { operationNamed } from "../api/operations.ts";
+import type { Asker, Service } from "../api/service.ts";
 import type { Reply, Request } from "../api/socket-messages.ts";
 import type { Handle } from "./socket-server.ts";
 

@@ -1,6 +1,6 @@
 import type { SocketFolder } from "../storage/private/socket-folder.ts";
 import { createServer, type Server, type Socket } from "node:net";
-import type { Asker } from "../api/operations.ts";
+import type { Asker } from "../api/service.ts";
 import { monotonicMs, type Reply, type Request } from "../api/socket-messages.ts";
 
 /** Longest request line accepted, in bytes: a full group of messages and its frame. */

@@ -10,7 +10,7 @@ export interface Setting {
   readonly about: string;
 }
 
-/** Everything that settings.json may hold; A test compares it with docs/settings.md. Spec 4.4. */
+/** Everything that settings.json may hold; a test compares it with docs/settings.md. Spec 4.4. */
 export const SETTINGS: readonly Setting[] = [
   {
     key: "inbox.include_heartbeats",

@@ -111,14 +111,23 @@ export interface AgentPaths {
   readonly socket: string;
 }
 
-export function agentPaths(
-  places: Places,
-  at: { readonly wireDir: string; readonly wireKey: string; readonly handle: string },
-): AgentPaths {
+/** What is needed to reach an agent's daemon, or to say who is in its way. */
+export type DaemonPaths = Pick<AgentPaths, "stateDir" | "lock">;
+
+type PathsAt = { readonly wireKey: string; readonly handle: string };
+
+export function daemonPaths(places: Places, { wireKey, handle }: PathsAt): DaemonPaths {
+  const stateDir = join(stateFolder(places), wireKey, handle);
+  return { stateDir, lock: join(stateDir, "identity.lock") };
+}
+
+export function agentPaths(places: Places, at: PathsAt & { readonly wireDir: string }): AgentPaths {
   const configDir = join(programFolder(places), at.wireKey, at.handle);
-  const stateDir = join(stateFolder(places), at.wireKey, at.handle);
+  const daemon = daemonPaths(places, at);
+  const { stateDir } = daemon;
   return {
     ...at,
+    ...daemon,
     identity: identityPaths(places, at.handle),
     signing: {
       folder: configDir,
@@ -137,7 +146,6 @@ export function agentPaths(
     pinnedTiers: join(configDir, "tiers.json"),
     heads: join(configDir, "heads.json"),
     remembered: join(configDir, "wire.json"),
-    stateDir,
     trustSeen: join(stateDir, "trust_seen.json"),
     inbox: join(stateDir, "inbox.jsonl"),
     notices: join(stateDir, "notices.jsonl"),
@@ -149,7 +157,6 @@ export function agentPaths(
     checkpoint: join(stateDir, "checkpoint.json"),
     pending: join(stateDir, "pending.jsonl"),
     ownCopies: join(stateDir, "own"),
-    lock: join(stateDir, "identity.lock"),
     operatorJournal: join(stateDir, "operator.jsonl"),
     overrides: join(stateDir, "overrides.jsonl"),
     restoring: join(stateDir, "restoring.json"),

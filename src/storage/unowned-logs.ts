@@ -3,14 +3,7 @@ import { quote } from "../wire/quote.ts";
 import { isYear } from "./archive/segments.ts";
 import { StorageError, type Disk } from "./disk/disk.ts";
 import { wirePaths } from "./paths.ts";
-
-/** Logs that nobody reads: anybody can fill a folder, so only some are named. */
-export interface UnownedLogs {
-  /** Their paths within the wire, quoted where a name is not plain. */
-  readonly names: readonly string[];
-  /** All of them, those that are not named too. */
-  readonly count: number;
-}
+import type { UnownedLogs } from "./unowned-text.ts";
 
 const MAX_NAMED = 20;
 /** Files of the wire that every agent writes: no logs. */
@@ -39,13 +32,6 @@ export function unownedLogs(disk: Disk, wireDir: string, layout: Layout): Unowne
   const unread = [...found, ...archived].filter((path) => mayHoldLines(disk, `${wireDir}/${path}`));
   const names = unread.slice(0, MAX_NAMED).map((path) => (isPlain(path) ? path : quote(path)));
   return { names, count: unread.length };
-}
-
-/** In words; undefined when there are none. */
-export function unownedText({ names, count }: UnownedLogs): string | undefined {
-  if (count === 0) return undefined;
-  const more = count > names.length ? ` and ${count - names.length} more` : "";
-  return `${names.join(", ")}${more}`;
 }
 
 /** Of a folder that is missing, or closed to us, or none: nothing. */

@@ -57,8 +57,6 @@ let chosen: SignatureEngine | undefined;
 
 /**
  * What computes signatures here: libsodium, or where that does not load OpenSSL.
- *
- * @internal
  */
 export function signatureEngine(): SignatureEngine {
   return (chosen ??= loadSodium() ?? opensslEngine);

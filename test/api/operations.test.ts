@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { operationNamed, type OperatedAgent, type Service } from "../../src/api/operations.ts";
+import { operationNamed } from "../../src/api/operations.ts";
+import type { OperatedAgent, Service } from "../../src/api/service.ts";
 import { packDrafts } from "../../src/client/draft-codec.ts";
 import { requestHandler } from "../../src/daemon/request-handler.ts";
 import type { Request } from "../../src/api/socket-messages.ts";

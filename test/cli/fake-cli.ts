@@ -1,7 +1,8 @@
 import { Readable } from "node:stream";
 import { expect } from "vitest";
 import type { Client, StatusChange } from "../../src/api/client.ts";
-import { askDirectly, type Arguments, type OperatedAgent } from "../../src/api/operations.ts";
+import { askDirectly, type Arguments } from "../../src/api/operations.ts";
+import type { OperatedAgent } from "../../src/api/service.ts";
 import type { ViewArgs, ViewName, ViewParameters, Views } from "../../src/api/views.ts";
 import { DeaddropError } from "../../src/api/errors.ts";
 import type { Cli } from "../../src/cli/context.ts";

@@ -1,5 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join, resolve } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { makeWire, removeWires, type LiveWire } from "../support/processes/live-wire.ts";
@@ -49,10 +57,21 @@ describe("the commands that `npm run build` makes", () => {
       expect({ code, scripts }).toEqual({ code: 0, scripts: { first: "taken" } });
       expect(builtins).toContain("net");
       expect(
-        builtins.filter((each) => /^(crypto|child_process|worker_threads|zlib)$/.test(each)),
+        builtins.filter((each) =>
+          /^(crypto|child_process|os|perf_hooks|worker_threads|zlib)$/.test(each),
+        ),
       ).toEqual([]);
     }
     await daemon.stop();
+  });
+
+  it("what they read holds none of the code that judges lines, which is the daemon's work", () => {
+    const script = readFileSync(join(checkout, "dist", "commands", "first.js"), "latin1");
+    const modules = [...script.matchAll(/"dist\/([\w/-]+\.js)"\(exports/g)].map(([, id]) => id);
+    expect(modules).toContain("client/socket-client.js");
+    const judging =
+      /^(admission|agent|audit|daemon|protocol\/(decisions|incidents|logs|threads))\//;
+    expect(modules.filter((id) => judging.test(id ?? ""))).toEqual([]);
   });
 
   it("without a daemon the rest is read too, with its cache", () => {

@@ -3,7 +3,7 @@ import type { Draft } from "../../wire/compose.ts";
 import type { SendAnswer } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { mayPark } from "../../protocol/requests/parking.ts";
-import type { OperatedAgent, Service } from "../../api/operations.ts";
+import type { OperatedAgent, Service } from "../../api/service.ts";
 import type { Queue } from "../session/queue.ts";
 
 /** Groups beyond this many messages go out in turns. */

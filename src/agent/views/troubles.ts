@@ -1,6 +1,6 @@
 import type { LogWaitView } from "../../api/holds.ts";
 import { DeaddropError } from "../../api/errors.ts";
-import type { StorageView, TroubleKind, TroubleView } from "../../api/troubles.ts";
+import { asTrouble, type StorageView, type TroubleView } from "../../api/troubles.ts";
 import type { PeerView, SafeMode, StatusView } from "../../api/views.ts";
 import { resumeCommand } from "../../protocol/incidents/safe-mode-end.ts";
 import { safeMode } from "../../protocol/incidents/safe-mode.ts";
@@ -143,14 +143,6 @@ function policyTroubles({ world, place }: Pick<Session, "world" | "place">): Tro
     if (!(error instanceof DeaddropError) && !(error instanceof StorageError)) throw error;
     return [asTrouble("policy", error)];
   }
-}
-
-/** An error that lasts, with its hint. */
-export function asTrouble(
-  what: TroubleKind,
-  { message, hint = "see the message" }: DeaddropError | StorageError,
-): TroubleView {
-  return { what, detail: message, end: hint, since: null };
 }
 
 /** `lines`: what differs, in words. */

@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import type { Tool } from "../../api/tool-sessions.ts";
-import { privatePathsOf } from "../../client/private-paths.ts";
+import { daemonPathsOf } from "../../client/daemon-paths.ts";
 import { connectDaemon, type Connection } from "../../client/socket-client.ts";
 import { placesFrom } from "../../storage/paths.ts";
 
@@ -31,6 +31,6 @@ export async function daemonOf(
   limitMs: number,
 ): Promise<Connection | undefined> {
   const places = placesFrom(env, env["HOME"] ?? homedir());
-  const paths = privatePathsOf(places, { wireDir, handle });
+  const paths = daemonPathsOf(places, { wireDir, handle });
   return paths === undefined ? undefined : await connectDaemon(paths, limitMs);
 }

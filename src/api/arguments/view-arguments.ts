@@ -11,7 +11,7 @@ import {
   texts,
 } from "./json-arguments.ts";
 import { CLAIM_MODES } from "../../protocol/claims/claim-line.ts";
-import { WAITED_FOR } from "../../protocol/receipts/news.ts";
+import { WAITED_FOR } from "../../protocol/receipts/awaited.ts";
 import type { ViewArgs, ViewName } from "../views.ts";
 
 /** Which view is asked for, with its arguments. */

@@ -1,7 +1,6 @@
 import { DeaddropError, type ErrorCode } from "../../api/errors.ts";
 import type { TransportView } from "../../api/transport.ts";
-import type { TroubleView } from "../../api/troubles.ts";
-import { asTrouble } from "../../agent/views/troubles.ts";
+import { asTrouble, type TroubleView } from "../../api/troubles.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 import { HOUR_MS } from "../../wire/durations.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";

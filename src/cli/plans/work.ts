@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { takeLock } from "../../storage/disk/lock.ts";
 import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import { DeaddropError } from "../../api/errors.ts";
-import { privatePathsOf } from "../../client/private-paths.ts";
+import { daemonPathsOf } from "../../client/daemon-paths.ts";
 import { workPlans, type WorkEvent } from "../../plans/work/work-plans.ts";
 import { findHandle, findWire, placesOf, withClient, type Cli } from "../context.ts";
 import { emit } from "../output/output.ts";
@@ -44,7 +44,7 @@ export async function work(cli: Cli, flags: WorkFlags): Promise<void> {
 /** One worker for an agent: a second one would take what the first works at for interrupted. */
 function workLock(cli: Cli, flags: WorkFlags): { release(): void } | undefined {
   const at = { wireDir: findWire(cli, flags), handle: findHandle(cli, flags) };
-  const paths = privatePathsOf(placesOf(cli.env), at);
+  const paths = daemonPathsOf(placesOf(cli.env), at);
   if (paths === undefined) return undefined;
   const disk = nodeDisk();
   disk.makeFolder(paths.stateDir, PRIVATE_FOLDER);

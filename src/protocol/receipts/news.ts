@@ -1,10 +1,7 @@
 import type { Env } from "../env.ts";
 import type { State } from "../state.ts";
+import type { WaitedFor } from "./awaited.ts";
 import { waitingNow } from "./mail.ts";
-
-/** What an agent can wait for: anything unread, something urgent that is unread, an answer it owes. */
-export const WAITED_FOR = ["any", "urgent", "owed"] as const;
-export type WaitedFor = (typeof WAITED_FOR)[number];
 
 /** What there is for our agent to do. It holds no text of a peer. Spec 4.4, `wait`. */
 export interface NewsView {

@@ -9,6 +9,7 @@ import {
 } from "../../wire/signature.ts";
 import { readWhole, StorageError, type Disk } from "../disk/disk.ts";
 import type { IdentityPaths } from "../paths.ts";
+import { identitiesIn } from "./identities.ts";
 import { checkPrivate } from "./private-store.ts";
 import { PRIVATE_FILE, PRIVATE_FOLDER } from "../disk/file-modes.ts";
 
@@ -28,7 +29,6 @@ export interface Identity {
 }
 
 export const SEED_BYTES = PUBLIC_KEY_BYTES;
-const KEY_FILE = ".key";
 
 /** Stores a new key pair. Spec 2.5: it refuses to overwrite. `seed`: 32 random bytes. */
 export function makeIdentity(
@@ -59,12 +59,6 @@ export function noKey(disk: Disk, paths: IdentityPaths, handle: string): Storage
   return new StorageError("missing", paths.key, `there is no key for "${handle}"`, {
     hint: `${typed}If its key was lost, restore it: deaddrop restore <backup>. If there never was one, or no backup: deaddrop keygen ${handle}`,
   });
-}
-
-/** The handles whose private key is in a configuration folder. Spec 1.1. */
-export function identitiesIn(disk: Disk, folder: string): string[] {
-  const names = disk.list(folder).filter((name) => name.endsWith(KEY_FILE));
-  return names.map((name) => name.slice(0, -KEY_FILE.length)).filter(isHandle);
 }
 
 /** Reads the key pair; a missing public half is made again from the private one. */

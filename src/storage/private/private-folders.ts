@@ -27,9 +27,20 @@ export function resolveWireKey(
   realWireDir: string,
   wireId: string | undefined,
 ): string {
-  const computed = wireKeyOf(wireId, realWireDir);
-  const keys = rememberedKeys(disk, places, handle, realWireDir);
-  return keys.includes(computed) ? computed : (keys[0] ?? computed);
+  return findWireKey(disk, places, { handle, realWireDir }, () => wireId);
+}
+
+/** The same where the id has still to be read: only if what is remembered leaves a choice. */
+export function findWireKey(
+  disk: Disk,
+  places: Places,
+  { handle, realWireDir }: { readonly handle: string; readonly realWireDir: string },
+  wireId: () => string | undefined,
+): string {
+  const [first, ...others] = rememberedKeys(disk, places, handle, realWireDir);
+  if (first !== undefined && others.length === 0) return first;
+  const computed = wireKeyOf(wireId(), realWireDir);
+  return first === undefined || others.includes(computed) ? computed : first;
 }
 
 /** Notes which wire folder the private folder belongs to. */

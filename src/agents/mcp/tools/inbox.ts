@@ -2,7 +2,7 @@ import { DeaddropError } from "../../../api/errors.ts";
 import type { AgentNoticeView, InboxMessage, InboxPage } from "../../../api/views.ts";
 import { tokenCeiling } from "../../../framing/token-ceiling.ts";
 import { waitForNews } from "../../../client/wait-for-news.ts";
-import { WAITED_FOR, type WaitedFor } from "../../../protocol/receipts/news.ts";
+import { WAITED_FOR, type WaitedFor } from "../../../protocol/receipts/awaited.ts";
 import { parentOf } from "../../../sending/naming/parent.ts";
 import { recipients } from "../../../sending/naming/recipients.ts";
 import { cut, fitting, inboxWords, lastFitting, LIST_TOKENS } from "../peer-words.ts";

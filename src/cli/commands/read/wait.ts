@@ -2,7 +2,7 @@ import { Command, Option } from "commander";
 import { DeaddropError } from "../../../api/errors.ts";
 import type { NewsView, WaitedFor } from "../../../api/views.ts";
 import { waitForNews, WITHOUT_DAEMON_MS } from "../../../client/wait-for-news.ts";
-import { WAITED_FOR } from "../../../protocol/receipts/news.ts";
+import { WAITED_FOR } from "../../../protocol/receipts/awaited.ts";
 import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { seconds } from "../../sending/deliver.ts";
 import { example } from "../../output/example.ts";

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { privatePathsOf } from "../../src/client/private-paths.ts";
+import { daemonPathsOf } from "../../src/client/daemon-paths.ts";
 import { placesFrom } from "../../src/storage/paths.ts";
 
 let root: string;
@@ -18,6 +18,6 @@ test.each(["null", "7", "[]", "{", '{"wire_id":null}'])(
     mkdirSync(wireDir);
     writeFileSync(join(wireDir, "config.json"), text);
     const places = placesFrom({ HOME: root }, root);
-    expect(() => privatePathsOf(places, { wireDir, handle: "forge" })).not.toThrow();
+    expect(() => daemonPathsOf(places, { wireDir, handle: "forge" })).not.toThrow();
   },
 );

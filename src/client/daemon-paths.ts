@@ -2,24 +2,26 @@ import { join } from "node:path";
 import type { ClientPlace } from "../api/client.ts";
 import { readWhole, StorageError, type Disk } from "../storage/disk/disk.ts";
 import { nodeDisk } from "../storage/disk/node-disk.ts";
-import { agentPaths, type AgentPaths, type Places } from "../storage/paths.ts";
-import { resolveWireKey } from "../storage/private/private-folders.ts";
+import { daemonPaths, type DaemonPaths, type Places } from "../storage/paths.ts";
+import { findWireKey } from "../storage/private/private-folders.ts";
 import { claimedWireId } from "../wire/roster/claimed-wire-id.ts";
 import { MAX_CONFIG_BYTES } from "../wire/limits.ts";
 
 /**
- * Where an agent's private files are, from what its wire folder says of itself. Undefined when that
+ * Where an agent's daemon is found, from what its wire folder says of itself. Undefined when that
  * cannot be read: what is wrong with it is told when the agent itself is opened. Spec 1.1.
  */
-export function privatePathsOf(
+export function daemonPathsOf(
   places: Places,
   { wireDir, handle }: Pick<ClientPlace, "wireDir" | "handle">,
-): AgentPaths | undefined {
+): DaemonPaths | undefined {
   const disk = nodeDisk();
   try {
-    const real = disk.realPath(wireDir);
-    const wireKey = resolveWireKey(disk, places, handle, real, idInFolder(disk, real));
-    return agentPaths(places, { wireDir: real, wireKey, handle });
+    const realWireDir = disk.realPath(wireDir);
+    const wireKey = findWireKey(disk, places, { handle, realWireDir }, () =>
+      idInFolder(disk, realWireDir),
+    );
+    return daemonPaths(places, { wireKey, handle });
   } catch (error) {
     if (error instanceof StorageError) return undefined;
     throw error;
