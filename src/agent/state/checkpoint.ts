@@ -68,8 +68,11 @@ export function isWorthSaving(disk: Disk, path: string, grown: number): boolean 
   return grown > 0 && (size <= SMALL_BYTES || grown >= size * SHARE_TO_REPLAY);
 }
 
-/** Atomically replaces the checkpoint; the journal must be flushed before. */
-export function saveMemory(disk: Disk, place: AgentConfig, memory: Memory): void {
+/**
+ * Atomically replaces the checkpoint; the journal must be flushed before, and nothing may change in the
+ * memory until it has been written.
+ */
+export async function saveMemory(disk: Disk, place: AgentConfig, memory: Memory): Promise<void> {
   for (const { log, admission } of memory.intakes.values()) {
     admission.seen.settle(newShownRows(disk, shownPath(place, log.name)));
   }
@@ -97,7 +100,7 @@ export function saveMemory(disk: Disk, place: AgentConfig, memory: Memory): void
     latestMs: memory.times.latestMs,
     setBacks: memory.times.setBacks,
   };
-  saveCheckpoint(disk, place.paths.checkpoint, linesOf(saved, memory));
+  await saveCheckpoint(disk, place.paths.checkpoint, linesOf(saved, memory));
 }
 
 /** Line by line, so that a long history is not in memory a second time while it is written. */

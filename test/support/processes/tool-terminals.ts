@@ -215,12 +215,14 @@ export async function openTool(
       let looks = 0;
       await until("it was typed", () => {
         const shown = screen();
-        // A tool that starts again takes no keys meanwhile, and nothing of them is shown.
-        if (looks % RETYPE_LOOKS === 0 && !shown.includes(text.slice(0, 4))) {
+        if (shown.includes(text)) return true;
+        // A tool that starts again takes no keys meanwhile, or a part of them.
+        if (looks % RETYPE_LOOKS === 0) {
+          if (looks > 0) key("C-u");
           tmux("send-keys", "-l", text);
         }
         looks += 1;
-        return shown.includes(text);
+        return false;
       });
     },
     async erase(text) {
