@@ -1,5 +1,6 @@
 import { readSnapshot, writeSnapshot } from "../../protocol/snapshot.ts";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { loadCheckpoint, saveCheckpoint } from "../../storage/files/checkpoint.ts";
 import { newShownRows, openShownRows } from "../../storage/files/shown-rows.ts";
 import { prefixHash, readNewLines, type Cursor } from "../../storage/files/tail.ts";
@@ -69,12 +70,13 @@ export function isWorthSaving(disk: Disk, path: string, grown: number): boolean 
 }
 
 /**
- * Atomically replaces the checkpoint; the journal must be flushed before, and nothing may change in the
- * memory until it has been written.
+ * Atomically replaces the checkpoint, in many steps; the journal must be flushed before, and nothing may
+ * change in the memory until it has been written.
  */
 export async function saveMemory(disk: Disk, place: AgentConfig, memory: Memory): Promise<void> {
   for (const { log, admission } of memory.intakes.values()) {
     admission.seen.settle(newShownRows(disk, shownPath(place, log.name)));
+    await setImmediate();
   }
   const saved: SavedMemory = {
     version: VERSION,
