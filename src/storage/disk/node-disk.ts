@@ -15,16 +15,8 @@ import { nodeFile, statOf } from "./node-file.ts";
 import { replaceFile, replaceFileSlowly } from "./replace-file.ts";
 import { PRIVATE_FILE } from "./file-modes.ts";
 
-const {
-  O_APPEND,
-  O_CREAT,
-  O_DIRECTORY,
-  O_EXCL,
-  O_NOFOLLOW,
-  O_NONBLOCK,
-  O_RDONLY,
-  O_RDWR,
-} = fs.constants;
+const { O_APPEND, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR } =
+  fs.constants;
 const SAFE = O_NOFOLLOW | O_NONBLOCK;
 
 /**
