@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { setImmediate } from "node:timers/promises";
 import type { AutomaticIncident } from "../../protocol/effects.ts";
 import { hourlyKey } from "../../protocol/notices.ts";
 import { isObstruction, StorageError } from "../../storage/disk/disk.ts";
@@ -33,12 +32,7 @@ export async function takeInAll(session: Session, withinMs = Infinity): Promise<
   const mostTurns = MAX_TURNS_A_LOG * names.length;
   const isOver = (turns: number) => turns >= mostTurns || world.clock.monoMs() >= untilMs;
   const isPatient = withinMs < Infinity;
-  const take = async (name: string): Promise<boolean> => {
-    const isMore = await takeInOne(session, name, isPatient);
-    // A turn of a long log takes a while: other work of the process goes on before the next.
-    if (isMore) await setImmediate();
-    return isMore;
-  };
+  const take = (name: string): Promise<boolean> => takeInOne(session, name, isPatient);
   const isMore = await takeTurns(names, take, isOver);
   // Outboxes had their turn before the last lines of a closed log were read.
   const opened = opensNow(memory);

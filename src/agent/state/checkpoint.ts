@@ -1,6 +1,5 @@
 import { readSnapshot, writeSnapshot } from "../../protocol/snapshot.ts";
 import { join } from "node:path";
-import { setImmediate } from "node:timers/promises";
 import { loadCheckpoint, saveCheckpoint } from "../../storage/files/checkpoint.ts";
 import { newShownRows, openShownRows } from "../../storage/files/shown-rows.ts";
 import { prefixHash, readNewLines, type Cursor } from "../../storage/files/tail.ts";
@@ -69,14 +68,10 @@ export function isWorthSaving(disk: Disk, path: string, grown: number): boolean 
   return grown > 0 && (size <= SMALL_BYTES || grown >= size * SHARE_TO_REPLAY);
 }
 
-/**
- * Atomically replaces the checkpoint, in many steps; the journal must be flushed before, and nothing may
- * change in the memory until it has been written.
- */
-export async function saveMemory(disk: Disk, place: AgentConfig, memory: Memory): Promise<void> {
+/** Atomically replaces the checkpoint; the journal must be flushed before. */
+export function saveMemory(disk: Disk, place: AgentConfig, memory: Memory): void {
   for (const { log, admission } of memory.intakes.values()) {
     admission.seen.settle(newShownRows(disk, shownPath(place, log.name)));
-    await setImmediate();
   }
   const saved: SavedMemory = {
     version: VERSION,
@@ -102,7 +97,7 @@ export async function saveMemory(disk: Disk, place: AgentConfig, memory: Memory)
     latestMs: memory.times.latestMs,
     setBacks: memory.times.setBacks,
   };
-  await saveCheckpoint(disk, place.paths.checkpoint, linesOf(saved, memory));
+  saveCheckpoint(disk, place.paths.checkpoint, linesOf(saved, memory));
 }
 
 /** Line by line, so that a long history is not in memory a second time while it is written. */

@@ -73,7 +73,7 @@ test("a checkpoint keeps all of the memory that is not of the moment", async () 
   admission.mayBeginLate = true;
   admission.ahead = { id, sinceMs: 3_000 };
 
-  await saveMemory(disk, place, memory);
+  saveMemory(disk, place, memory);
   const loaded = loadMemory(disk, place, 0);
   const kept = (of: object, apart = new Set<string>()) =>
     Object.entries(of).filter(([field]) => !MOMENTARY.has(field) && !apart.has(field));
@@ -111,7 +111,7 @@ test("a checkpoint keeps what a long log makes us remember, on lines that stay s
     };
     awaited.set(idOf(line), entry);
   }
-  await saveMemory(disk, place, memory);
+  saveMemory(disk, place, memory);
   const loaded = loadMemory(disk, place, 0);
   expect(loaded).toEqual(memory);
   const { seen } = intakeOf(loaded, "scribe_to_forge").admission;
