@@ -56,7 +56,7 @@ const AFTER_HOOK_MS = 500;
 /** What a hook was answered has been shown by then, or never is: no hook runs for longer. */
 const TELLING_MS = 2_500;
 /** A session that could not be reached is tried again, first after this time, then after twice as long. */
-const AGAIN_MS = { first: SECOND_MS / 2, longest: 10 * SECOND_MS };
+const AGAIN_MS = { first: 2 * SECOND_MS, longest: 10 * SECOND_MS };
 const NOTHING: HookAnswer = { say: null, goOn: false, marks: {} };
 
 export function makeToolSessions(options: ToolSessionsOptions): ToolSessions {
