@@ -13,7 +13,7 @@ import ts from "typescript";
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const TARGET = join(ROOT, "dist", "commands");
 const MAIN = "dist/cli/main.js";
-/** A stack names a line, so a line is not much. */
+/** A stack names a line of these files: it is worth something while lines are short. */
 const LINE_CHARACTERS = 160;
 
 /** What an agent runs again and again; these and all that they import are read at every start. */
@@ -141,8 +141,8 @@ const whole = (id) => ({ __proto__: require(id), default: require(id) });
 `;
 
 /**
- * They are loaded when something of them is used. Of a module of Node that is imported whole, esbuild
- * would copy each member, once for each file that imports it.
+ * Modules that are seldom needed are loaded when something of them is used. Of one that is imported whole
+ * esbuild would copy each member, once for each file that imports it.
  */
 function withLightImports(code) {
   const names = SELDOM_NEEDED.join("|");
