@@ -215,7 +215,7 @@ export async function openTool(
       let looks = 0;
       await until("it was typed", () => {
         const shown = screen();
-        if (shown.includes(text)) return true;
+        if (isInPrompt(shown, text)) return true;
         // A tool that starts again takes no keys meanwhile, or a part of them.
         if (looks % RETYPE_LOOKS === 0) {
           if (looks > 0) key("C-u");
@@ -247,6 +247,16 @@ export async function openTool(
       tmux("kill-server");
     },
   };
+}
+
+/**
+ * Every tool puts something before what is typed into its prompt. What is typed while a tool starts
+ * again is on the screen too, at the beginning of a line, and no tool has read it.
+ */
+function isInPrompt(shown: string, text: string): boolean {
+  return shown
+    .split("\n")
+    .some((line) => line.slice(0, Math.max(0, line.indexOf(text))).trim() !== "");
 }
 
 /** Every file below a folder with its text, git's own left out. */
