@@ -173,6 +173,14 @@ export function withSetting(file: unknown, key: string, value: unknown): Record<
   return next;
 }
 
+/** The settings of a file, with what differs between two others of them changed. */
+export function changedOnto(file: unknown, before: unknown, after: unknown): object {
+  const [from, to] = [asObject(before), asObject(after)];
+  const keys = [...new Set([...Object.keys(from), ...Object.keys(to)])];
+  const changed = keys.filter((key) => JSON.stringify(from[key]) !== JSON.stringify(to[key]));
+  return changed.reduce((next, key) => withSetting(next, key, to[key]), asObject(file));
+}
+
 /** Throws what no daemon would start with, and settings that do not exist. */
 export function checkSettings(file: unknown, path: string): void {
   readAgentSettings(file, path);

@@ -60,6 +60,7 @@ test("a second agent does not take the folder of the first", async () => {
   expect(exitCode).toBe(1);
   expect(stderr).toContain(`${root}/repo is bound to forge`);
   expect(stderr).toContain("DEADDROP_AS=scribe");
+  expect(stderr).toContain("If forge no longer works here: deaddrop as scribe --replace");
   expect(await sender("repo")).toBe("forge");
   // Nor when both come at once.
   const places = { configHome: join(root, "config"), stateHome: join(root, "state") };

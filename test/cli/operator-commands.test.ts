@@ -326,6 +326,25 @@ describe("config", () => {
     expect((await get()).stdout).toBe("false\n");
   });
 
+  it("keeps what was set while the editor was open", async () => {
+    await pair();
+    const { file } = await json<{ file: string }>("config", "list", "--as", "scribe");
+    const [mine, meanwhile] = ["heartbeat.show_last_action", "inbox.include_heartbeats"];
+    const editor = join(machine.root, "editor.sh");
+    const lines = [
+      "#!/bin/sh",
+      `printf '%s' '{"${meanwhile}": true}' > '${file}'`,
+      `printf '%s' '{"${mine}": false}' > "$1"`,
+    ];
+    writeFileSync(editor, lines.join("\n"), { mode: 0o755 });
+    const { exitCode } = await runCli(["config", "edit", "--as", "scribe"], {
+      env: { ...machine.env, DEADDROP_WIRE: undefined, EDITOR: editor },
+      cwd: machine.root,
+    });
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({ [mine]: false, [meanwhile]: true });
+  });
+
   it("shows how the wire differs from what was accepted, and applies it when the operator agrees", async () => {
     await pair();
     const path = join(machine.wireDir, "config.json");

@@ -197,6 +197,8 @@ describe("trust verify", () => {
       1,
       expect.stringContaining("prove too little"),
     ]);
+    const wrong = looked.digits === "000000" ? "000001" : "000000";
+    expect((await verify(wrong, "--accept-static-sas")).stderr).toContain("tries left: 2");
     expect((await verify(looked.digits ?? "", "--accept-static-sas")).code).toBe(0);
     expect((await rowOf("forge", "scribe"))?.tier).toBe("VERIFIED");
   });

@@ -13,6 +13,7 @@ import { auditPlan, type AuditFlags } from "./plans.ts";
 
 /** Lines that are listed for a person; `--json` has all of them. */
 const SHOWN_LINES = 200;
+
 /** `deaddrop audit --key`: what a key has signed, for one that may be in other hands. Spec 2.5. */
 export function run(
   cli: Cli,

@@ -16,6 +16,7 @@ export interface PublishFlags extends RoundFlags {
 
 /** Room for the rest of the message below the limit of a line. Spec 1.1. */
 const MAX_TEXT_CHARS = 16_384;
+const MAX_SUBJECT_CHARS = 200;
 
 /** `deaddrop collab publish`: the conclusion as a proposed decision, with its hash. Spec 6.3. */
 export function publish(cli: Cli, flags: PublishFlags): Promise<void> {
@@ -24,11 +25,11 @@ export function publish(cli: Cli, flags: PublishFlags): Promise<void> {
     await withClient(cli, flags, async (client) => {
       const others = participants.filter((name) => name !== client.handle);
       const about = {
-        subject: `conclusion: ${objective}`.slice(0, 200),
+        subject: cut(`conclusion: ${objective}`, MAX_SUBJECT_CHARS),
         reasons: {
           decision: `${outcome}: ${objective}`,
           round: basename(place.folder),
-          [CONCLUSION]: text.slice(0, MAX_TEXT_CHARS),
+          [CONCLUSION]: cut(text, MAX_TEXT_CHARS),
           sha256,
         },
         required: flags.required ?? others,
@@ -37,6 +38,12 @@ export function publish(cli: Cli, flags: PublishFlags): Promise<void> {
       await deliver(cli, flags, client, await prepareProposal(client, about, cli.clock.nowMs()));
     });
   });
+}
+
+/** No half of a character is left: a line with one is refused. */
+function cut(text: string, chars: number): string {
+  const isWithin = /[\ud800-\udbff]/u.test(text.charAt(chars - 1));
+  return text.slice(0, isWithin ? chars - 1 : chars);
 }
 
 function concluded({ disk, folder, schema }: RoundPlace) {

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
 import {
+  changedOnto,
   checkSettings,
   settingNamed,
   SETTINGS,
@@ -83,8 +84,12 @@ export async function edit(cli: Cli, flags: GlobalFlags): Promise<void> {
   const before = readSettings(at.host.disk, at.place.paths) ?? {};
   const after = edited(editor, `${JSON.stringify(before, null, 2)}\n`);
   const changed = JSON.stringify(after) !== JSON.stringify(before);
-  if (changed) await save(at, after);
-  emit(cli, flags, { changed, settings: after }, () => (changed ? "saved" : "nothing was changed"));
+  checkSettings(after, at.place.paths.settings);
+  // What was set while the editor was open stays, unless it was changed there too.
+  const now = readSettings(at.host.disk, at.place.paths);
+  const settings = changedOnto(now, before, after);
+  if (changed) await save(at, settings);
+  emit(cli, flags, { changed, settings }, () => (changed ? "saved" : "nothing was changed"));
 }
 
 function edited(editor: string, text: string): unknown {

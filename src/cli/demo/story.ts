@@ -89,7 +89,7 @@ async function startDaemons(told: Telling): Promise<void> {
 
 async function talk(told: Telling): Promise<void> {
   heading(told, "Signed messages, both ways");
-  const waiting = ["--wait", "delivered", "--timeout", "12"];
+  const waiting = ["--wait", "delivered", "--timeout", "60"];
   const sent = await must(told, FORGE, [
     "send",
     "the parser is ready",

@@ -8,7 +8,7 @@ export const FORGE = "forge";
 export const SCRIBE = "scribe";
 
 /** How long one thing is waited for, and how often it is looked at. */
-const STORY_PATIENCE_MS = 12_000;
+const STORY_PATIENCE_MS = 60_000;
 const LOOK_EVERY_MS = 300;
 
 export type Say = (line: string) => void;

@@ -6,6 +6,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Tool } from "../../api/tool-sessions.ts";
 import { connectDaemon } from "../../client/socket-client.ts";
 import { DeaddropError } from "../../api/errors.ts";
+import { sanitise } from "../../framing/sanitise.ts";
+import { StorageError } from "../../storage/disk/disk.ts";
 import type { AgentPaths } from "../../storage/paths.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { programPath } from "../program-path.ts";
@@ -121,8 +123,16 @@ async function answers(paths: AgentPaths): Promise<boolean> {
   return daemon !== undefined;
 }
 
+/** What goes wrong with that changes nothing about how the tool has ended. */
 async function tellUnread(cli: Cli, flags: GlobalFlags, handle: string): Promise<void> {
-  const { unread } = await withClient(cli, flags, (client) => client.view("news"));
+  let unread: number;
+  try {
+    ({ unread } = await withClient(cli, flags, (client) => client.view("news")));
+  } catch (error) {
+    if (!(error instanceof DeaddropError) && !(error instanceof StorageError)) throw error;
+    cli.stderr.write(`What is unread is not known: ${sanitise(error.message)}\n`);
+    return;
+  }
   if (unread === 0) return;
   const what = unread === 1 ? "1 unread message" : `${unread} unread messages`;
   cli.stderr.write(`${handle} has ${what}: deaddrop inbox --unread --as ${handle}\n`);

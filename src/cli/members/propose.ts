@@ -21,7 +21,7 @@ export async function add(
   handle: string,
   flags: SendFlags & ConsentFlags,
 ): Promise<void> {
-  const members = await withClient(cli, flags, (client) => client.view("members"));
+  const { members, self } = await membersHere(cli, flags);
   const known = members.roster.find((row) => row.handle === handle);
   refuseHandle(members, handle, known);
   const first = known === undefined ? {} : { first: firstLines(known) };
@@ -31,16 +31,15 @@ export async function add(
     decision:
       known === undefined ? `${handle} joins this wire.` : `${handle} comes back to this wire.`,
   };
-  const others = othersIn(members, await ownHandle(cli, flags), handle);
+  const others = othersIn(members, self, handle);
   if (others.length === 0) return applyAlone(cli, flags, { handle, known });
   await propose(cli, flags, members, others, asked);
 }
 
 /** `deaddrop member remove HANDLE`. */
 export async function remove(cli: Cli, handle: string, flags: SendFlags): Promise<void> {
-  const members = await withClient(cli, flags, (client) => client.view("members"));
+  const { members, self } = await membersHere(cli, flags);
   const row = members.roster.find((each) => each.handle === handle);
-  const self = await ownHandle(cli, flags);
   if (row?.is !== "member" || handle === self) {
     const why = handle === self ? "that is you" : `${handle} is no member of this wire`;
     throw new DeaddropError("refused", why, {
@@ -74,8 +73,15 @@ async function propose(
   );
 }
 
-async function ownHandle(cli: Cli, flags: GlobalFlags): Promise<string> {
-  return withClient(cli, flags, (client) => Promise.resolve(client.handle));
+/** Who is a member, and who we are. */
+async function membersHere(
+  cli: Cli,
+  flags: GlobalFlags,
+): Promise<{ readonly members: MembersView; readonly self: string }> {
+  return withClient(cli, flags, async (client) => ({
+    members: await client.view("members"),
+    self: client.handle,
+  }));
 }
 
 /** All members but us and the one it is about. */

@@ -9,7 +9,7 @@ import { resetEffect, silenceOf } from "./holds-text.ts";
 
 /**
  * `deaddrop peer reset`: the operator has found out why a peer is held. Spec 1.6. The hold in the
- * trust store first: who dies between the two finds the peer held still, and does it again.
+ * trust store ends first: a command that dies between the two leaves the peer held, and is repeated.
  */
 export async function run(
   cli: Cli,

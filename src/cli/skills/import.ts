@@ -37,7 +37,9 @@ export async function importSkill(cli: Cli, flags: ImportFlags, given: string): 
   underLock(library, () => {
     if (existsSync(target)) throw taken;
     const disk = nodeDisk();
-    for (const [name, { isExecutable }] of folder.files) {
+    // A folder without SKILL.md is no skill: it comes last, should this process die.
+    const names = [...folder.files].toSorted(([a], [b]) => last(a) - last(b));
+    for (const [name, { isExecutable }] of names) {
       const to = join(target, name);
       disk.makeFolder(dirname(to), 0o755);
       disk.replace(to, bytesOf(dirname(source), join(source, name)), isExecutable ? 0o755 : 0o644);
@@ -45,6 +47,10 @@ export async function importSkill(cli: Cli, flags: ImportFlags, given: string): 
   });
   const data = { name: skill.name, path: target, allowed_tools: skill.allowedTools };
   emit(cli, flags, data, () => rows([`took in ${target}`, "next: deaddrop skills sync"]));
+}
+
+function last(name: string): number {
+  return name === SKILL_FILE ? 1 : 0;
 }
 
 /** What an agent, and its tool, would be allowed or led to by this skill. */

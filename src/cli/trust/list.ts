@@ -1,5 +1,5 @@
-import { moment } from "../../framing/when.ts";
 import { join } from "node:path";
+import { moment } from "../../framing/when.ts";
 import type { AgentConfig } from "../../agent/config/agent-config.ts";
 import type { SetupHost } from "../../setup/host.ts";
 import { evidenceFor } from "../../storage/files/evidence.ts";

@@ -111,7 +111,7 @@ function digitsIn(
   });
 }
 
-/** Counted before it is answered: who is killed in between has tried once all the same. */
+/** Counted before it is answered: a command that is killed in between has used up a try. */
 async function mismatch({ host, place }: AgentPlace, peer: string): Promise<never> {
   let left = 0;
   updatePairings(host.disk, place.paths, (current) => {

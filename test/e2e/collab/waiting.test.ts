@@ -95,10 +95,15 @@ test("a completed round is published: a proposal with the hash of its conclusion
   expect(early).toMatchObject({ code: 2, stdout: "" });
   expect(early.stderr).toContain("only a completed round is published");
   await round.complete();
+  // A character of two halves where the subject is cut.
+  const objective = `${"x".repeat(187)}😀 and more`;
+  const protocol = round.read("protocol.json");
+  round.write("protocol.json", protocol.replace("Choose a cache.", objective));
   await wire.json("forge", ...publish);
   const [proposal] = wire.lines("forge_to_scribe.jsonl").filter(({ type }) => type === "proposal");
+  expect(proposal?.["subject"]).toBe(`conclusion: ${"x".repeat(187)}`);
   expect(proposal?.["body"]).toMatchObject({
-    ...{ decision: "proceed: Choose a cache.", required: ["scribe"], round: "round" },
+    ...{ decision: `proceed: ${objective}`, required: ["scribe"], round: "round" },
     ...{ sha256: round.sha256("conclusion.md"), "conclusion.md": round.read("conclusion.md") },
   });
 });

@@ -29,6 +29,7 @@ import {
 import { checkForeignLines } from "../../../setup/checks/log-checks.ts";
 import { checkTransport } from "../../../setup/checks/transport-checks.ts";
 import { setupHost, type SetupHost } from "../../../setup/host.ts";
+import type { Disk } from "../../../storage/disk/disk.ts";
 import { wholeLogs } from "../../../storage/archive/whole-logs.ts";
 import { readTransportSettings, transportPaths } from "../../../transport/transport-settings.ts";
 import { DEFAULT_LIMITS } from "../../../wire/limits.ts";
@@ -73,16 +74,18 @@ function hostFindings(host: SetupHost, env: NodeJS.ProcessEnv): readonly Finding
     checkNode(process.version),
     ...checking("kernel locks", () => [checkLocks()]),
     ...checking("signatures", () => [checkSignatures()]),
-    ...checking("disk space", () => [checkSpace(existing(host, host.places.stateHome), "private")]),
+    ...checking("disk space", () => [
+      checkSpace(existing(host.disk, host.places.stateHome), "private"),
+    ]),
     ...(env["DEADDROP_WIRE"] === undefined ? [] : [ok("DEADDROP_WIRE", env["DEADDROP_WIRE"])]),
   ];
 }
 
 /** The folder itself, or the nearest one above it that is there already. */
-function existing({ disk }: SetupHost, folder: string): string {
+function existing(disk: Disk, folder: string): string {
   if (disk.stat(folder) !== undefined) return folder;
   const above = folder.slice(0, Math.max(folder.lastIndexOf("/"), 1));
-  return above === folder ? "/" : existing({ disk } as SetupHost, above);
+  return above === folder ? "/" : existing(disk, above);
 }
 
 function wireFindings(cli: Cli, host: SetupHost, flags: GlobalFlags): readonly Finding[] {

@@ -82,6 +82,6 @@ function refuseStranger(cli: Cli, handle: string): void {
 /** Two agents in one folder: neither may sign as the other because it came second. */
 function taken({ folder, handle }: BoundFolder, wanted: string): DeaddropError {
   return new DeaddropError("refused", `${folder} is bound to ${handle}`, {
-    hint: `two agents in one folder: start the second one with DEADDROP_AS=${wanted}, or let it work in a folder or git worktree of its own. If  no longer works here: deaddrop as ${wanted} --replace`,
+    hint: `two agents in one folder: start the second one with DEADDROP_AS=${wanted}, or let it work in a folder or git worktree of its own. If ${handle} no longer works here: deaddrop as ${wanted} --replace`,
   });
 }

@@ -1,5 +1,5 @@
-import { moment } from "../../../framing/when.ts";
 import { Command } from "commander";
+import { moment } from "../../../framing/when.ts";
 import { meetPeers } from "../../../setup/contact/first-contact.ts";
 import {
   loadSigningIdentity,
@@ -40,7 +40,7 @@ export function command(cli: Cli): Command {
     });
   addConsent(key.command("rotate"))
     .description(
-      "make a new key and ask every peer to accept it; it is used once all have acked, and a day later they are asked to believe the old one no longer. Repeat it to ask again whom the first time has not reached.",
+      "make a new key and ask every peer to accept it; it is used once all have acked, and a day later they are asked to believe the old one no longer. Repeat it to ask those again that the first time has not reached.",
     )
     .option("--without <handle>", "start again, and do not ask this peer (repeatable)", collect)
     .option("--now", "the key may be in other hands: sign with another at once, and ask nobody")

@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
-import { Command, Option } from "commander";
+import { Command } from "commander";
 import { agentPlace } from "../../agent-place.ts";
 import { confirmOperator, type ConsentFlags } from "../../input/confirm.ts";
 import { addConsent } from "../../input/consent-flags.ts";
-import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
+import { collect, withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { emit } from "../../output/output.ts";
 
@@ -20,11 +20,7 @@ export function command(cli: Cli): Command {
         "takes them from copies of the log, or from inboxes of peers. An operator's command: it wants\n" +
         "a terminal, or --yes with --reason.",
     )
-    .addOption(
-      new Option("--from <file>", "a file that holds your lines; repeat it for others").argParser(
-        (file: string, files: string[] | undefined) => [...(files ?? []), file],
-      ),
-    )
+    .option("--from <file>", "a file that holds your lines; repeat it for others", collect)
     .addHelpText(
       "after",
       example(
