@@ -56,7 +56,12 @@ async function beatsOfAgent(wire: Wire): Promise<Beat[]> {
   const wallMs = Date.now() - HOURS * HOUR_MS;
   const world = {
     ...realWorld(placesOf(wire.env), wire.dir, silentLogger),
-    clock: { wallMs: () => wallMs + passedMs, micros: () => 0, monoMs: () => passedMs },
+    clock: {
+      wallMs: () => wallMs + passedMs,
+      micros: () => 0,
+      monoMs: () => passedMs,
+      nextTurn: () => Promise.resolve(),
+    },
   };
   const agent = openAgent(world, { wireDir: wire.dir, handle: READER });
   try {

@@ -187,7 +187,7 @@ function roundsOf(
     let hasChanged = false;
     const more = await keeper.using(async (session) => {
       const isLeft = await rounds.round(session);
-      keeper.checkpoint(session, "if it has to");
+      await keeper.checkpoint(session, "if it has to");
       hasChanged = applyAgreed(session);
       return isLeft;
     });
@@ -199,15 +199,14 @@ function roundsOf(
     syncLogs(session);
     keepInbox(session);
     keepNotices(session);
-    keeper.checkpoint(session, "if it pays");
+    await keeper.checkpoint(session, "if it pays");
     syncedAt = session.files.journal.end;
-    return Promise.resolve();
   }
 
   async function end(session: Session): Promise<void> {
     await rounds.last(session);
     syncLogs(session);
-    keeper.checkpoint(session, "at the end");
+    await keeper.checkpoint(session, "at the end");
   }
 
   return {

@@ -15,7 +15,12 @@ const { placesOf } = await import("../../src/cli/context.ts");
 const PEERS = Array.from({ length: 3 }, (_, at) => `peer${at + 1}`);
 /** Time stands still: no beat is due between two calls, however slow the machine is. */
 const NOW_MS = Date.now();
-const clock = { wallMs: () => NOW_MS, micros: () => 0, monoMs: () => 1_000_000 };
+const clock = {
+  wallMs: () => NOW_MS,
+  micros: () => 0,
+  monoMs: () => 1_000_000,
+  nextTurn: () => Promise.resolve(),
+};
 
 let counted: CountedWorld;
 let agent: Agent;

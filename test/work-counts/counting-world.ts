@@ -81,6 +81,11 @@ function countDisk(disk: Disk, count: Count): Disk {
       count("syncs", 2);
       disk.replace(path, bytes, mode);
     },
+    replaceSlowly(path, pieces, mode) {
+      count("replaces");
+      count("syncs", 2);
+      return disk.replaceSlowly(path, pieces, mode);
+    },
     syncFolder(path) {
       count("syncs");
       disk.syncFolder(path);

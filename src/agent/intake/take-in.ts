@@ -32,7 +32,12 @@ export async function takeInAll(session: Session, withinMs = Infinity): Promise<
   const mostTurns = MAX_TURNS_A_LOG * names.length;
   const isOver = (turns: number) => turns >= mostTurns || world.clock.monoMs() >= untilMs;
   const isPatient = withinMs < Infinity;
-  const take = (name: string): Promise<boolean> => takeInOne(session, name, isPatient);
+  const take = async (name: string): Promise<boolean> => {
+    const isMore = await takeInOne(session, name, isPatient);
+    // A turn of a long log takes a while: other work of the process goes on before the next.
+    if (isMore) await world.clock.nextTurn();
+    return isMore;
+  };
   const isMore = await takeTurns(names, take, isOver);
   // Outboxes had their turn before the last lines of a closed log were read.
   const opened = opensNow(memory);

@@ -1,8 +1,9 @@
 import { hrtime } from "node:process";
+import { setImmediate } from "node:timers/promises";
 import type { Now } from "../../protocol/env.ts";
 
 /**
- * The three readings of time that the daemon needs. Wall time stamps lines and receipts; monotonic
+ * The readings of time that the daemon needs, and its pauses. Wall time stamps lines and receipts; monotonic
  * time drives heartbeats, so that a clock set back or a suspended host never yields a burst.
  */
 export interface Clock {
@@ -12,6 +13,8 @@ export interface Clock {
   micros(): number;
   /** Milliseconds from an arbitrary start, never going back. */
   monoMs(): number;
+  /** Resolves when the other work of this process has had its turn. */
+  nextTurn(): Promise<void>;
 }
 
 /** What the protocol is told of the time. */
@@ -23,4 +26,5 @@ export const systemClock: Clock = {
   wallMs: () => Date.now(),
   micros: () => Number((hrtime.bigint() / 1000n) % 1000n),
   monoMs: () => Number(hrtime.bigint() / 1_000_000n),
+  nextTurn: () => setImmediate(),
 };

@@ -120,8 +120,14 @@ export class SessionKeeper {
     this.#dropCopy();
   }
 
-  /** `at the end`: of a daemon. A start then has next to nothing to replay. */
-  checkpoint(session: Session, when: "if it has to" | "if it pays" | "at the end"): void {
+  /**
+   * `at the end`: of a daemon. A start then has next to nothing to replay. Other work of the process
+   * goes on meanwhile, and none for this agent: the caller has its turn.
+   */
+  async checkpoint(
+    session: Session,
+    when: "if it has to" | "if it pays" | "at the end",
+  ): Promise<void> {
     const { disk } = this.#world;
     const grown = session.memory.journalEnd - this.#checkpointAt;
     if (when === "if it has to") {
@@ -135,7 +141,7 @@ export class SessionKeeper {
     if (when === "if it pays" && !isWorthSaving(disk, checkpoint, grown)) return;
     if (when === "at the end" && grown === 0) return;
     session.memory.indexed = session.files.journal.saveIndex();
-    saveMemory(disk, this.#place, session.memory);
+    await saveMemory(this.#world, this.#place, session.memory);
     this.#checkpointAt = session.memory.journalEnd;
   }
 

@@ -14,6 +14,7 @@ import type { LineEntry } from "./journal-entries.ts";
 import { emptyMemory, type KnownTimes, type Memory } from "./agent-state.ts";
 import { leftJson } from "../../trust/policy/left-members.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
+import type { Clock } from "../session/clock.ts";
 import { moveCursor } from "./log-cursor.ts";
 
 const VERSION = 12;
@@ -68,10 +69,18 @@ export function isWorthSaving(disk: Disk, path: string, grown: number): boolean 
   return grown > 0 && (size <= SMALL_BYTES || grown >= size * SHARE_TO_REPLAY);
 }
 
-/** Atomically replaces the checkpoint; the journal must be flushed before. */
-export function saveMemory(disk: Disk, place: AgentConfig, memory: Memory): void {
+/**
+ * Atomically replaces the checkpoint, in many steps; the journal must be flushed before, and nothing may
+ * change in the memory until it has been written.
+ */
+export async function saveMemory(
+  { disk, clock }: { readonly disk: Disk; readonly clock: Pick<Clock, "nextTurn"> },
+  place: AgentConfig,
+  memory: Memory,
+): Promise<void> {
   for (const { log, admission } of memory.intakes.values()) {
     admission.seen.settle(newShownRows(disk, shownPath(place, log.name)));
+    await clock.nextTurn();
   }
   const saved: SavedMemory = {
     version: VERSION,
@@ -97,7 +106,7 @@ export function saveMemory(disk: Disk, place: AgentConfig, memory: Memory): void
     latestMs: memory.times.latestMs,
     setBacks: memory.times.setBacks,
   };
-  saveCheckpoint(disk, place.paths.checkpoint, linesOf(saved, memory));
+  await saveCheckpoint(disk, place.paths.checkpoint, linesOf(saved, memory), clock.nextTurn);
 }
 
 /** Line by line, so that a long history is not in memory a second time while it is written. */

@@ -170,6 +170,10 @@ class WholeLogsDisk implements Disk {
     this.#disk.replace(path, bytes, mode);
   }
 
+  replaceSlowly(path: string, pieces: AsyncIterable<Uint8Array>, mode: number): Promise<void> {
+    return this.#disk.replaceSlowly(path, pieces, mode);
+  }
+
   renameExclusive(from: string, to: string): void {
     this.#disk.renameExclusive(from, to);
   }

@@ -1,3 +1,5 @@
+import { basename } from "node:path";
+
 /** What went wrong with a disk, in words that a program can branch on. */
 export type StorageCode =
   | "missing"
@@ -86,7 +88,10 @@ export interface DiskFile {
   close(): void;
 }
 
-/** The port to files. Every call throws `StorageError`, and all but `search` are synchronous. */
+/**
+ * The port to files. Every call throws `StorageError`, and all but `search` and `replaceSlowly` are
+ * synchronous.
+ */
 export interface Disk {
   /**
    * Regular files with one link only, never through a symlink, never waiting for a FIFO's other
@@ -106,6 +111,8 @@ export interface Disk {
   makeFolder(path: string, mode: number): void;
   /** Temporary file → sync → rename → sync of the folder. Pieces are asked for one after the other. */
   replace(path: string, bytes: Uint8Array | Iterable<Uint8Array>, mode: number): void;
+  /** The same with much: other work goes on while a piece is awaited, and while it is synced. */
+  replaceSlowly(path: string, pieces: AsyncIterable<Uint8Array>, mode: number): Promise<void>;
   /** Throws "exists" when `to` holds anything; an empty file there (a crash left it) is taken over. */
   renameExclusive(from: string, to: string): void;
   /** Nothing happens when it is missing already. */
@@ -113,6 +120,11 @@ export interface Disk {
   realPath(path: string): string;
   syncFolder(path: string): void;
   setMode(path: string, mode: number, groupId?: number): void;
+}
+
+/** How a file is called that becomes the one at `path`; a process that was killed leaves it. */
+export function temporaryPrefix(path: string): string {
+  return `.${basename(path)}.`;
 }
 
 /** What `replace` is given, as pieces in any case. */

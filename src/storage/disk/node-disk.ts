@@ -1,6 +1,5 @@
-import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
-import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { dirname, join, relative, resolve, sep } from "node:path";
 import {
   piecesOf,
   StorageError,
@@ -13,19 +12,11 @@ import {
 } from "./disk.ts";
 import { calling, errnoOf, fromErrno } from "./errno.ts";
 import { nodeFile, statOf } from "./node-file.ts";
+import { replaceFile, replaceFileSlowly } from "./replace-file.ts";
 import { PRIVATE_FILE } from "./file-modes.ts";
 
-const {
-  O_APPEND,
-  O_CREAT,
-  O_DIRECTORY,
-  O_EXCL,
-  O_NOFOLLOW,
-  O_NONBLOCK,
-  O_RDONLY,
-  O_RDWR,
-  O_WRONLY,
-} = fs.constants;
+const { O_APPEND, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR } =
+  fs.constants;
 const SAFE = O_NOFOLLOW | O_NONBLOCK;
 
 /**
@@ -93,16 +84,17 @@ class NodeDisk implements Disk {
 
   replace(path: string, bytes: Uint8Array | Iterable<Uint8Array>, mode: number): void {
     this.#guard.before(path);
-    const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}`);
-    calling(path, "replacing", () => {
-      try {
-        writeNew(temporary, piecesOf(bytes), mode);
-        fs.renameSync(temporary, path);
-      } catch (error) {
-        fs.rmSync(temporary, { force: true });
-        throw error;
-      }
-    });
+    replaceFile(path, piecesOf(bytes), mode);
+    syncFolder(dirname(path));
+  }
+
+  async replaceSlowly(
+    path: string,
+    pieces: AsyncIterable<Uint8Array>,
+    mode: number,
+  ): Promise<void> {
+    this.#guard.before(path);
+    await replaceFileSlowly(path, pieces, mode);
     syncFolder(dirname(path));
   }
 
@@ -188,17 +180,6 @@ function openForAppend(path: string, mode: number): number {
 function syncName(path: string, fd: number): void {
   calling(path, "syncing", () => fs.fsyncSync(fd));
   syncFolder(dirname(path));
-}
-
-function writeNew(path: string, pieces: Iterable<Uint8Array>, mode: number): void {
-  const fd = fs.openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
-  try {
-    fs.fchmodSync(fd, mode);
-    for (const bytes of pieces) fs.writeFileSync(fd, bytes);
-    fs.fsyncSync(fd);
-  } finally {
-    fs.closeSync(fd);
-  }
 }
 
 function openFd(path: string, flags: number): number {

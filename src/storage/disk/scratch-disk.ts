@@ -75,6 +75,17 @@ class ScratchDisk implements Disk {
     this.#put(path, this.#made(mode, Buffer.concat([...piecesOf(bytes)])));
   }
 
+  async replaceSlowly(
+    path: string,
+    pieces: AsyncIterable<Uint8Array>,
+    mode: number,
+  ): Promise<void> {
+    const taken: Uint8Array[] = [];
+    // The next piece may be in the room of this one.
+    for await (const piece of pieces) taken.push(Buffer.from(piece));
+    this.replace(path, taken, mode);
+  }
+
   renameExclusive(from: string, to: string): void {
     if ((this.stat(to)?.size ?? 0) > 0) {
       throw new StorageError("exists", to, "exists already", { hint: "move it away first" });

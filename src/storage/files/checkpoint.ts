@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { openIfThere, type Disk, type DiskFile } from "../disk/disk.ts";
+import { dirname, join } from "node:path";
+import { openIfThere, temporaryPrefix, type Disk, type DiskFile } from "../disk/disk.ts";
 import { chunksOf, wholeLines, NEWLINE } from "../disk/line-splitter.ts";
 import { PRIVATE_FILE } from "../disk/file-modes.ts";
 
@@ -9,9 +10,37 @@ const END_LENGTH = '{"sha256":"'.length + 64 + '"}\n'.length;
 /** What is written, and read, at once: a checkpoint may be many times larger. */
 const PIECE_BYTES = 256 * 1024;
 
-/** Atomically replaces the checkpoint by these lines; no more than a piece of it is in memory. */
-export function saveCheckpoint(disk: Disk, path: string, lines: Iterable<string>): void {
-  disk.replace(path, withChecksum(inPieces(lines)), PRIVATE_FILE);
+/**
+ * Atomically replaces the checkpoint by these lines. No more than a piece of it is in memory, and other
+ * work goes on between two pieces: nothing that the lines tell of may change meanwhile.
+ */
+export async function saveCheckpoint(
+  disk: Disk,
+  path: string,
+  lines: Iterable<string>,
+  nextTurn: () => Promise<void>,
+): Promise<void> {
+  removeTemporary(disk, path);
+  const pieces = withChecksum(inPieces(lines));
+  await disk.replaceSlowly(path, inTurns(pieces, nextTurn), PRIVATE_FILE);
+}
+
+/** What a process has left that was killed while it wrote one: each may be as large as a checkpoint. */
+function removeTemporary(disk: Disk, path: string): void {
+  const folder = dirname(path);
+  for (const name of disk.list(folder)) {
+    if (name.startsWith(temporaryPrefix(path))) disk.remove(join(folder, name));
+  }
+}
+
+async function* inTurns(
+  pieces: Iterable<Uint8Array>,
+  nextTurn: () => Promise<void>,
+): AsyncGenerator<Uint8Array> {
+  for (const piece of pieces) {
+    yield piece;
+    await nextTurn();
+  }
 }
 
 function* inPieces(lines: Iterable<string>): Generator<Uint8Array> {

@@ -30,7 +30,12 @@ beforeEach(async () => {
       asked += 1;
     },
   };
-  const clock = { wallMs: () => 1_000, micros: () => 0, monoMs: () => 0 };
+  const clock = {
+    wallMs: () => 1_000,
+    micros: () => 0,
+    monoMs: () => 0,
+    nextTurn: () => Promise.resolve(),
+  };
   reading = envOf(place, memory, { clock, remote }).reading;
   local = envOf(place, memory, { clock }).reading;
 });

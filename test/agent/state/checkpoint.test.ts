@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { expect, test } from "vitest";
+import { systemClock } from "../../../src/agent/session/clock.ts";
 import { isWorthSaving, loadMemory, saveMemory } from "../../../src/agent/state/checkpoint.ts";
 import type { LineEntry } from "../../../src/agent/state/journal-entries.ts";
 import { emptyMemory, intakeOf } from "../../../src/agent/state/agent-state.ts";
@@ -73,7 +74,7 @@ test("a checkpoint keeps all of the memory that is not of the moment", async () 
   admission.mayBeginLate = true;
   admission.ahead = { id, sinceMs: 3_000 };
 
-  saveMemory(disk, place, memory);
+  await saveMemory({ disk, clock: systemClock }, place, memory);
   const loaded = loadMemory(disk, place, 0);
   const kept = (of: object, apart = new Set<string>()) =>
     Object.entries(of).filter(([field]) => !MOMENTARY.has(field) && !apart.has(field));
@@ -111,7 +112,7 @@ test("a checkpoint keeps what a long log makes us remember, on lines that stay s
     };
     awaited.set(idOf(line), entry);
   }
-  saveMemory(disk, place, memory);
+  await saveMemory({ disk, clock: systemClock }, place, memory);
   const loaded = loadMemory(disk, place, 0);
   expect(loaded).toEqual(memory);
   const { seen } = intakeOf(loaded, "scribe_to_forge").admission;

@@ -337,6 +337,8 @@ export class Stage {
         wallMs: () => this.nowMs + member.clockOffMs,
         micros: () => 0,
         monoMs: () => this.timers.monoMs,
+        // What is done within one turn is the simulator's to say.
+        nextTurn: () => Promise.resolve(),
       },
       random: this.luck.random,
       verifyAll: (items) => this.#verifyAll(process, items),

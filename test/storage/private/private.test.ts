@@ -1,6 +1,8 @@
+import { basename, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { systemClock } from "../../../src/agent/session/clock.ts";
 import { loadCheckpoint, saveCheckpoint } from "../../../src/storage/files/checkpoint.ts";
-import { piecesOf, StorageError } from "../../../src/storage/disk/disk.ts";
+import { StorageError, temporaryPrefix } from "../../../src/storage/disk/disk.ts";
 import { openHeads } from "../../../src/storage/own-log/heads.ts";
 import { loadIdentity, makeIdentity } from "../../../src/storage/private/identity.ts";
 import {
@@ -240,12 +242,12 @@ describe("small stores", () => {
     }
   });
 
-  it("a checkpoint with any byte changed, or cut anywhere, counts as none", () => {
+  it("a checkpoint with any byte changed, or cut anywhere, counts as none", async () => {
     const { disk, paths } = fresh();
     const load = () => loadCheckpoint(disk, paths.checkpoint, (lines) => [...lines]);
     expect(load()).toBeUndefined();
     const saved = ['{"cursors":[1,2],"\u2028":null}', "", '{"of":"a lot"}'];
-    saveCheckpoint(disk, paths.checkpoint, saved);
+    await saveCheckpoint(disk, paths.checkpoint, saved, systemClock.nextTurn);
     expect(load()).toEqual(saved);
     const bytes = Buffer.from(textOf(disk, paths.checkpoint));
     for (let at = 0; at < bytes.length; at += 1) {
@@ -258,23 +260,43 @@ describe("small stores", () => {
     }
   });
 
-  it("a checkpoint of any size is written piece by piece, and read back as it was", () => {
+  it("a checkpoint of any size is written piece by piece, while other work goes on, and read back as it was", async () => {
     const { disk, paths } = fresh();
     const most: number[] = [];
-    const replace = disk.replace.bind(disk);
-    disk.replace = (path, bytes, mode) => {
-      const pieces = Array.from(piecesOf(bytes), (piece) => Uint8Array.from(piece));
+    const turns: number[] = [];
+    disk.replaceSlowly = async (path, bytes, mode) => {
+      const pieces: Uint8Array[] = [];
+      let others = 0;
+      const again = (): void => {
+        others += 1;
+        next = setImmediate(again);
+      };
+      let next = setImmediate(again);
+      for await (const piece of bytes) pieces.push(Uint8Array.from(piece));
+      clearImmediate(next);
       most.push(Math.max(...pieces.map(({ length }) => length)));
-      replace(path, pieces, mode);
+      turns.push(others - pieces.length);
+      disk.replace(path, pieces, mode);
     };
     const short = Array.from({ length: 20_000 }, (_, n) => `"ø${"x".repeat(n % 97)}"`);
     const long = JSON.stringify("y".repeat(300_000));
     for (const saved of [[], [""], short, [...short, long, ...short]]) {
-      saveCheckpoint(disk, paths.checkpoint, saved);
+      await saveCheckpoint(disk, paths.checkpoint, saved, systemClock.nextTurn);
       expect(loadCheckpoint(disk, paths.checkpoint, (lines) => [...lines])).toEqual(saved);
     }
     // Never more than a piece at once, unless one line is longer than that.
     expect(most.slice(0, 3).every((bytes) => bytes <= 256 * 1_024)).toBe(true);
     expect(most[3]).toBe(long.length + 1);
+    expect(turns.every((more) => more >= -1)).toBe(true);
+  });
+
+  it("a checkpoint that was not written to its end is removed with the next one", async () => {
+    const { disk, paths } = fresh();
+    const folder = dirname(paths.checkpoint);
+    const left = join(folder, `${temporaryPrefix(paths.checkpoint)}0123456789ab`);
+    disk.replace(left, Buffer.from("a part of one"), 0o600);
+    const others = disk.list(folder).filter((name) => join(folder, name) !== left);
+    await saveCheckpoint(disk, paths.checkpoint, ["whole"], systemClock.nextTurn);
+    expect(disk.list(folder)).toEqual([...others, basename(paths.checkpoint)].sort());
   });
 });

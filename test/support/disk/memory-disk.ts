@@ -260,6 +260,17 @@ export class MemoryProcess implements Disk {
     this.world.syncFolder(dirname(path));
   }
 
+  async replaceSlowly(
+    path: string,
+    pieces: AsyncIterable<Uint8Array>,
+    mode: number,
+  ): Promise<void> {
+    const taken: Uint8Array[] = [];
+    // The next piece may be in the room of this one.
+    for await (const piece of pieces) taken.push(Buffer.from(piece));
+    this.replace(path, taken, mode);
+  }
+
   replace(path: string, bytes: Uint8Array | Iterable<Uint8Array>, mode: number): void {
     if (this.world.lookUp(dirname(path)) === undefined) {
       throw failure("missing", path, "no such file or folder");

@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import { join, resolve } from "node:path";
 import { expect } from "vitest";
 import { openAgent, type Agent } from "../../../src/agent/agent.ts";
+import { systemClock } from "../../../src/agent/session/clock.ts";
 import { silentLogger, type StopHook, type World } from "../../../src/agent/session/world.ts";
 import type { AgentNotice } from "../../../src/protocol/agent-notices/agent-notice.ts";
 import { DeaddropError } from "../../../src/api/errors.ts";
@@ -422,6 +423,7 @@ export class SimulatedWire {
         wallMs: () => this.#nowMs + member.wallOffMs,
         micros: () => 0,
         monoMs: () => this.#monoMs,
+        nextTurn: () => systemClock.nextTurn(),
       },
       random,
       verifyAll: verifyHere,

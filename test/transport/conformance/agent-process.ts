@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { localFolder, keepLines } from "../../../src/daemon/transport/local-side.ts";
+import { systemClock } from "../../../src/agent/session/clock.ts";
 import { openAgent, type Agent } from "../../../src/agent/agent.ts";
 import { silentLogger, type RemoteLogs } from "../../../src/agent/session/world.ts";
 import type { AgentNotice } from "../../../src/protocol/agent-notices/agent-notice.ts";
@@ -60,7 +61,7 @@ export async function startProcess(
   const disk = mortalDisk(nodeDisk({ wireDir }));
   const git = programs === undefined ? undefined : heldGit(programs);
   const link: { to: RemoteLogs | undefined } = { to: undefined };
-  const clock = { wallMs: nowMs, micros: () => 0, monoMs: nowMs };
+  const clock = { ...systemClock, wallMs: nowMs, micros: () => 0, monoMs: nowMs };
   const agent = openAgent(
     {
       ...{ disk: disk.disk, places, clock, random, verifyAll: verifyHere, log: silentLogger },
