@@ -9,7 +9,7 @@ import { remoteTree } from "./remote-tree.ts";
 import { openRepository, type Repository } from "./repository.ts";
 import { GitFailed } from "./run-git.ts";
 import { openSeenRemote, type SeenRemote } from "./seen-remote.ts";
-import { smallIds, type Blobs } from "./small-blobs.ts";
+import { readCommit, type CommitFiles } from "./read-commit.ts";
 import { EMPTY_TREE, type Tree } from "./tree.ts";
 import { PRIVATE_FOLDER } from "../../storage/disk/file-modes.ts";
 
@@ -32,6 +32,8 @@ interface Opened {
 
 /** After so many fetches with news and pushes the private repository is looked at. */
 const TIDY_EVERY = 64;
+/** Of a repository with more files, none are remembered: git lists it each time. */
+const MAX_KNOWN_FILES = 10_000;
 /** How git merges logs in the clones of people. */
 const ATTRIBUTES = "*.jsonl merge=union -text\n";
 
@@ -42,8 +44,8 @@ export class GitRemote implements Remote {
   readonly #ended = new AbortController();
   #opened: Opened | undefined;
   #taken = 0;
-  /** Of the files that the remote had when it was last looked at: what is new is read at once. */
-  #knownIds: ReadonlySet<string> = new Set();
+  /** Of the files that the remote had when it was last looked at: how large they are, by their ids. */
+  #sizes: ReadonlyMap<string, number> = new Map();
 
   constructor(options: GitRemoteOptions) {
     this.#options = options;
@@ -55,12 +57,18 @@ export class GitRemote implements Remote {
 
   fetch(): Promise<Fetched> {
     return this.#inRepository(async ({ repository, seen }) => {
-      const head = await repository.fetch();
-      // Both look at the new commit: neither waits for the other.
-      const listed = head === undefined || head === seen.head() ? undefined : this.#listed(head);
-      listed?.catch(() => undefined);
-      await this.#requireHistory({ repository, seen }, head);
-      return { version: head, files: () => this.#filesOf(head, listed) };
+      // It starts while git fetches, and has news read as soon as they are there.
+      const reader = repository.reader();
+      try {
+        const head = await repository.fetch();
+        const known = { id: seen.head(), sizes: this.#sizes };
+        const isNews = head !== undefined && head !== known.id;
+        const news = isNews ? await readCommit(reader, head, known) : undefined;
+        if (news?.isAfterKnown !== true) await this.#requireHistory({ repository, seen }, head);
+        return { version: head, files: () => this.#filesOf(head, news) };
+      } finally {
+        reader.close();
+      }
     });
   }
 
@@ -118,26 +126,20 @@ export class GitRemote implements Remote {
     return { repository, seen };
   }
 
-  async #filesOf(
-    head: string | undefined,
-    listed: Promise<Tree> | undefined,
-  ): Promise<FetchedFiles> {
+  async #filesOf(head: string | undefined, news: CommitFiles | undefined): Promise<FetchedFiles> {
     const { settings, folder } = this.#options;
-    const tree = head === undefined ? EMPTY_TREE : await (listed ?? this.#listed(head));
+    const tree = news?.tree ?? (head === undefined ? EMPTY_TREE : await this.#listed(head));
     return this.#inRepository(async ({ repository }) => {
       await this.#tidyNow(repository);
-      let small: Blobs = new Map();
+      const known = tree.files.size > MAX_KNOWN_FILES ? [] : [...tree.files.values()];
+      this.#sizes = new Map(known.map(({ id, bytes }) => [id, bytes]));
       const blob = async (id: string, into: (chunk: Buffer) => void): Promise<void> => {
-        const bytes = small.get(id);
+        const bytes = news?.blobs.get(id);
         if (bytes === undefined) await this.#inRepository(() => repository.blob(id, into));
         else into(bytes);
       };
       const reading = { format: repository.format, blob };
-      const found = remoteTree(tree, settings.prefix, folder.wire, reading);
-      const files = [...found.remote.files.values()];
-      small = await repository.blobs(smallIds(files, this.#knownIds));
-      this.#knownIds = new Set(files.map(({ id }) => id));
-      return found;
+      return remoteTree(tree, settings.prefix, folder.wire, reading);
     });
   }
 

@@ -22,6 +22,8 @@ const SAFE: readonly string[] = [
   "fetch.recurseSubmodules=false",
   "fetch.writeCommitGraph=false",
   "fetch.unpackLimit=100",
+  // Else each commit of ours takes another process, which makes single objects of its pack.
+  "fastimport.unpackLimit=1",
   "transfer.fsckObjects=true",
   "transfer.bundleURI=false",
   "protocol.allow=never",

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import type { Change } from "../copies/changes.ts";
 import { commitInput, messageOf } from "./commit-input.ts";
 import { isBehind, isMissingBranch, isOtherFormat, remoteTrouble } from "./git-trouble.ts";
+import { ObjectReader } from "./object-reader.ts";
 import type { RemoteUrl } from "./remote-url.ts";
 import { GitFailed, type Git } from "./run-git.ts";
-import { readBlobs, type Blobs } from "./small-blobs.ts";
 import { readTree, type Tree } from "./tree.ts";
 
 /** The private bare repository in which fetched commits and our own are. It may be deleted. Spec 5.2. */
@@ -17,13 +17,13 @@ export interface Repository {
   tree(commit: string, known: readonly string[]): Promise<Tree>;
   /** The bytes of a blob, as they come. */
   blob(id: string, into: (chunk: Buffer) => void): Promise<void>;
-  /** These blobs, in memory; one that is not there is left out. */
-  blobs(ids: readonly string[]): Promise<Blobs>;
+  /** Begins to read objects; what is fetched after it is found as well. The caller closes it. */
+  reader(): ObjectReader;
   /** A commit of these changes on top of `parent`. */
   commit(parent: string | undefined, changes: readonly Change[]): Promise<string>;
   /** False when the remote has moved on. Throws TransportError. */
   push(commit: string): Promise<boolean>;
-  /** Packs it when many single objects are in it: each would hold a whole version of a log for good. */
+  /** Packs it again when it has many objects or packs: each would hold a whole version of a log for good. */
   tidy(): Promise<void>;
   /** The name of the hash that ids are made with. */
   readonly format: "sha1" | "sha256";
@@ -76,7 +76,7 @@ export async function openRepository(git: Git, place: RepositoryPlace): Promise<
     async blob(id, into) {
       await git(["cat-file", "blob", id], { into });
     },
-    blobs: (ids) => readBlobs(git, ids),
+    reader: () => new ObjectReader(git),
     commit: (parent, changes) => commit(git, place, parent, changes),
     // The commit has gone with its ids: it is made again.
     push: (id) =>
@@ -185,8 +185,9 @@ async function commit(
   return signed.toString("utf8").trim();
 }
 
-/** Single objects before they are packed. */
+/** Single objects, and packs with one commit of ours each, before all are one pack. */
 const MAX_LOOSE_OBJECTS = 400;
+const MAX_PACKS = 32;
 
 /**
  * Versions of a log differ by what was appended, so each is kept as its difference from the next one,
@@ -194,8 +195,10 @@ const MAX_LOOSE_OBJECTS = 400;
  * none until the next fetch.
  */
 async function tidy(git: Git): Promise<void> {
-  const said = (await git(["count-objects"])).toString("utf8");
-  if (Number(/^\d+/.exec(said)?.[0] ?? 0) <= MAX_LOOSE_OBJECTS) return;
+  const said = (await git(["count-objects", "-v"])).toString("utf8");
+  const count = (name: string): number =>
+    Number(new RegExp(`^${name}: (\\d+)$`, "mu").exec(said)?.[1] ?? 0);
+  if (count("count") <= MAX_LOOSE_OBJECTS && count("packs") <= MAX_PACKS) return;
   await git(["repack", "-a", "-d", "--quiet", "--window=3", "--depth=500", "--threads=1"]);
   await git(["prune", "--expire=1.day.ago"]);
 }

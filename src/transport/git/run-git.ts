@@ -10,7 +10,8 @@ import { TransportError } from "../port.ts";
 export type Git = (args: readonly string[], options?: GitOptions) => Promise<Buffer>;
 
 export interface GitOptions {
-  readonly input?: Uint8Array;
+  /** Whole, or as it comes. */
+  readonly input?: Uint8Array | Readable;
   /** Talks to the remote; such a call may take longer, and is given the ways to sign in. */
   readonly network?: boolean;
   /** The answer is passed on as it comes, and the call returns nothing. */
@@ -122,7 +123,9 @@ function answerOf(child: Child, command: string, options: GitOptions): Promise<B
     });
     // It may end without having read all of its input; its exit code says what is wrong.
     child.stdin.on("error", () => undefined);
-    child.stdin.end(input ?? "");
+    if (input instanceof Uint8Array) child.stdin.end(input);
+    else if (input === undefined) child.stdin.end();
+    else input.pipe(child.stdin);
     child.once("error", (cause) => {
       clearTimeout(limit);
       reject(cannotRun(cause));

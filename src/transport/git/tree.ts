@@ -41,13 +41,36 @@ export async function readTree(git: Git, commit: string, known: readonly string[
 }
 
 function treeOf(listed: Buffer, isWhole: boolean): Tree {
+  const rows = listed.toString("utf8").split("\0");
+  return treeWith(
+    rows.flatMap((row) => {
+      const [, mode = "", id = "", size = "", path] =
+        /^(\d+) \w+ ([0-9a-f]+) +(\d+|-)\t([^]*)$/.exec(row) ?? [];
+      return path === undefined ? [] : { mode, id, path, bytes: Number(size) };
+    }),
+    isWhole,
+  );
+}
+
+/** An entry of a tree; `path` from the top. */
+export interface ListedEntry {
+  readonly mode: string;
+  readonly id: string;
+  readonly path: string;
+  readonly bytes: number;
+}
+
+/** Whether it is a plain file, which is read. */
+export function isPlainFile(mode: string): boolean {
+  return mode === "100644" || mode === "100664";
+}
+
+/** The same from entries. */
+export function treeWith(entries: readonly ListedEntry[], isWhole: boolean): Tree {
   const files = new Map<string, TreeEntry>();
   const strange = new Map<string, string>();
-  for (const row of listed.toString("utf8").split("\0")) {
-    const [, mode = "", id = "", size = "", path] =
-      /^(\d+) \w+ ([0-9a-f]+) +(\d+|-)\t([^]*)$/.exec(row) ?? [];
-    if (path === undefined) continue;
-    if (mode === "100644" || mode === "100664") files.set(path, { id, bytes: Number(size) });
+  for (const { mode, id, path, bytes } of entries) {
+    if (isPlainFile(mode)) files.set(path, { id, bytes });
     else strange.set(path, STRANGE[mode] ?? "no plain file");
   }
   return { files, strange, isWhole };
