@@ -48,7 +48,7 @@ export async function perform(
   for (const effect of effects) if (effect.do === "stop_agent") stopAgent(session, effect);
   // After one failure the others are not tried: each attempt waits a little for the lock.
   for (const effect of effects) {
-    if (doNow(session, [effect]).length > 0) performShared(session, effect);
+    if (doNow(session, [effect]).length > 0) await performShared(session, effect);
   }
   return next;
 }
@@ -105,13 +105,13 @@ function lineOf(session: Pick<Session, "place">, effect: Effect): { draft: Draft
 }
 
 /** Shared files are written under a lock that others may hold: what fails is decided again. */
-function performShared(session: Session, effect: Effect): void {
+async function performShared(session: Session, effect: Effect): Promise<void> {
   try {
     if (effect.do === "tell") {
       session.recorder.tell(effect.incident);
       return;
     }
-    if (effect.do === "record") record(session, effect);
+    if (effect.do === "record") await record(session, effect);
     else if (effect.do === "mirror") {
       mirrorIncident(session.world, session.place, effect.id, effect.raw);
       session.recorder.local({
@@ -134,10 +134,10 @@ function performShared(session: Session, effect: Effect): void {
   }
 }
 
-function record(
+async function record(
   session: Pick<Session, "world" | "place" | "memory" | "env" | "recorder">,
   effect: Extract<Effect, { do: "record" }>,
-): void {
+): Promise<void> {
   const { world, place, memory, env } = session;
   const { proposals, logs, decisions } = memory.state;
   // Read since it was decided to record this one, when the one before it was recorded.
@@ -149,5 +149,7 @@ function record(
   const written = recordDecision(world.disk, place, effect.decision, isProved, known);
   const { decision_id: id } = effect.decision;
   world.log.info({ decision: id, outcome: written.outcome }, "decision recorded");
-  takeInDecisions(session);
+  await takeInDecisions(session);
+  // There may be many to record.
+  await world.clock.nextTurn();
 }

@@ -45,15 +45,15 @@ export async function takeInAll(session: Session, withinMs = Infinity): Promise<
   if ([...memory.intakes.values()].every(({ status }) => isCaughtUp(status))) {
     memory.inbox.unnoted = undefined;
   }
-  return takeInShared(session, untilMs) || more;
+  return (await takeInShared(session, untilMs)) || more;
 }
 
 /** Trouble with decisions.jsonl stops no log: decisions follow from the logs. */
-function takeInShared(session: Session, untilMs: number): boolean {
+async function takeInShared(session: Session, untilMs: number): Promise<boolean> {
   const { troubles } = session.files;
   if (!troubles.mayTry("wire files")) return false;
   try {
-    return takeInDecisions(session, untilMs);
+    return await takeInDecisions(session, untilMs);
   } catch (error) {
     if (!isOfFile(error, session.place.wire.decisions)) throw error;
     troubles.failed("wire files", error);
@@ -71,10 +71,10 @@ export async function takeInOwn(session: Session): Promise<void> {
 }
 
 /** Reads what is new in decisions.jsonl; true when more waits. */
-export function takeInDecisions(
+export async function takeInDecisions(
   { world, place, memory, recorder }: Pick<Session, "world" | "place" | "memory" | "recorder">,
   untilMs = Infinity,
-): boolean {
+): Promise<boolean> {
   const { clock, disk } = world;
   for (let turn = 0; turn < MAX_DECISION_TURNS; turn += 1) {
     const read = newDecisions(disk, place, memory.decisions, clock.wallMs());
@@ -83,6 +83,7 @@ export function takeInDecisions(
     memory.decisions = read.cursor;
     if (!read.more) return false;
     if (clock.monoMs() >= untilMs) break;
+    await clock.nextTurn();
   }
   return true;
 }

@@ -162,7 +162,7 @@ export class SessionKeeper {
         locked.session = this.#begin();
         // What we sent last may be in no journal yet, and decisions never are.
         await takeInOwn(locked.session);
-        takeInDecisions(locked.session);
+        await takeInDecisions(locked.session);
       }
       if (await this.#hasChangedTrust(locked.session)) {
         closeSession(locked.session);

@@ -105,10 +105,10 @@ function claimFacts({ memory, env, world }: Session): ClaimFacts {
 /** Every text of a peer below VERIFIED is shown with its tier. Spec 2.3. */
 function withTiers(view: SortedEntries, env: Env): DecisionsView {
   const rated = <Entry extends EntryRecord>(entries: readonly Entry[]): Rated<Entry>[] =>
-    entries.map((entry) => ({
-      ...entry,
-      proposer_tier: authorTier(env, String(entry.proposer ?? "")),
-    }));
+    // They are copies already, made for this view.
+    entries.map((entry) =>
+      Object.assign(entry, { proposer_tier: authorTier(env, String(entry.proposer ?? "")) }),
+    );
   return {
     in_force: rated(view.in_force),
     pending: rated(view.pending),
