@@ -14,6 +14,7 @@ import { checkedScenes } from "../support/scenes/scene-checks.ts";
 import type { SimulatedWire } from "../support/scenes/simulated-wire.ts";
 
 const sceneOf = checkedScenes("replay and audit");
+const hostileScene = checkedScenes("replay");
 
 async function pair(): Promise<SimulatedWire> {
   const wire = sceneOf(["forge", "scribe"]);
@@ -166,4 +167,22 @@ test("another agent records while we record: what it recorded is not recorded ag
   expect((await wire.outcome("scribe")).recorded).toEqual(ids.toReversed());
   const recorded = wire.lines("decisions.jsonl").map(proposalIn);
   expect(recorded).toEqual(ids.toReversed());
+});
+
+test("an agent that is behind forgets no decision because of those that it cannot prove yet", async () => {
+  const wire = hostileScene(["forge", "scribe", "mason"], { layout: "outbox" });
+  await wire.start("forge", "scribe");
+  const id = await propose(wire, "forge", ["scribe"], "Use tabs");
+  await wire.pass(5 * SECOND);
+  await ack(wire, "scribe", id);
+  await wire.pass(MINUTE);
+  // More than are kept: an agent of the wire signs them, and no line proves any.
+  const others = Array.from({ length: 4_200 }, (_, at) => {
+    const name = at.toString(16).padStart(64, "0");
+    return wire.sign("scribe", { proposal_id: name, decision_id: `d-${at}` });
+  });
+  wire.append("decisions.jsonl", `${others.join("\n")}\n`);
+  await wire.start("mason");
+  await wire.pass(MINUTE);
+  expect((await wire.outcome("mason")).recorded).toEqual([id]);
 });

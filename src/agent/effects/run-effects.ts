@@ -149,7 +149,7 @@ async function record(
   const written = recordDecision(world.disk, place, effect.decision, isProved, known);
   const { decision_id: id } = effect.decision;
   world.log.info({ decision: id, outcome: written.outcome }, "decision recorded");
-  await takeInDecisions(session);
+  await takeInDecisions(session, { isBehind: false });
   // There may be many to record.
   await world.clock.nextTurn();
 }

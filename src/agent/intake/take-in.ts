@@ -3,6 +3,7 @@ import type { AutomaticIncident } from "../../protocol/effects.ts";
 import { hourlyKey } from "../../protocol/notices.ts";
 import { isObstruction, StorageError } from "../../storage/disk/disk.ts";
 import { ownLogs } from "../../wire/layout.ts";
+import { areManyWaiting } from "../../protocol/decisions/record/recorded-entries.ts";
 import { newDecisions } from "../effects/decision-file.ts";
 import type { Session } from "../session/session.ts";
 import { intakeOf } from "../state/agent-state.ts";
@@ -45,15 +46,15 @@ export async function takeInAll(session: Session, withinMs = Infinity): Promise<
   if ([...memory.intakes.values()].every(({ status }) => isCaughtUp(status))) {
     memory.inbox.unnoted = undefined;
   }
-  return (await takeInShared(session, untilMs)) || more;
+  return (await takeInShared(session, { untilMs, isBehind: more })) || more;
 }
 
 /** Trouble with decisions.jsonl stops no log: decisions follow from the logs. */
-async function takeInShared(session: Session, untilMs: number): Promise<boolean> {
+async function takeInShared(session: Session, how: HowToRead): Promise<boolean> {
   const { troubles } = session.files;
   if (!troubles.mayTry("wire files")) return false;
   try {
-    return await takeInDecisions(session, untilMs);
+    return await takeInDecisions(session, how);
   } catch (error) {
     if (!isOfFile(error, session.place.wire.decisions)) throw error;
     troubles.failed("wire files", error);
@@ -70,13 +71,25 @@ export async function takeInOwn(session: Session): Promise<void> {
   }
 }
 
-/** Reads what is new in decisions.jsonl; true when more waits. */
+/** How much of decisions.jsonl is read. */
+interface HowToRead {
+  /** Monotonic ms: no more turns are begun then. */
+  readonly untilMs?: number;
+  /** Lines of logs wait that may prove entries. */
+  readonly isBehind: boolean;
+}
+
+/**
+ * Reads what is new in decisions.jsonl; true when more waits. While we are behind, the file waits when
+ * many of its entries do: only so many are kept.
+ */
 export async function takeInDecisions(
   { world, place, memory, recorder }: Pick<Session, "world" | "place" | "memory" | "recorder">,
-  untilMs = Infinity,
+  { untilMs = Infinity, isBehind }: HowToRead,
 ): Promise<boolean> {
   const { clock, disk } = world;
   for (let turn = 0; turn < MAX_DECISION_TURNS; turn += 1) {
+    if (isBehind && areManyWaiting(memory.state.decisions.entries)) return true;
     const read = newDecisions(disk, place, memory.decisions, clock.wallMs());
     if (read.anomaly !== undefined) recorder.tell(decisionsChanged(read.anomaly, clock.wallMs()));
     for (const event of read.events) recorder.fold(event);

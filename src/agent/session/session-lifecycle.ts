@@ -162,7 +162,8 @@ export class SessionKeeper {
         locked.session = this.#begin();
         // What we sent last may be in no journal yet, and decisions never are.
         await takeInOwn(locked.session);
-        await takeInDecisions(locked.session);
+        // Others may have written much since; of that, the next round reads the logs first.
+        await takeInDecisions(locked.session, { isBehind: true });
       }
       if (await this.#hasChangedTrust(locked.session)) {
         closeSession(locked.session);

@@ -2,6 +2,8 @@ import type { DecisionEntry, EntryRecord } from "./decision-record.ts";
 
 /** Entries kept that are not proved, signed ones and others apart; beyond, the oldest go. */
 const MAX_DOUBTFUL = 4_096;
+/** With so many, an agent that is behind in the logs reads these first. */
+const MANY_DOUBTFUL = MAX_DOUBTFUL / 2;
 /** Proved entries kept of one proposal: each required party may have recorded it, and once again. */
 const MAX_PROVED = 16;
 
@@ -79,6 +81,11 @@ export function entriesOf(
 /** The entries that are not proved. */
 export function doubtfulEntries({ all, doubtful }: RecordedEntries): JudgedEntry[] {
   return [...doubtful.signed, ...doubtful.unsigned].flatMap((key) => all.get(key) ?? []);
+}
+
+/** Whether many signed ones wait for lines that prove them: more would push out the oldest. */
+export function areManyWaiting({ doubtful }: RecordedEntries): boolean {
+  return doubtful.signed.size >= MANY_DOUBTFUL;
 }
 
 function doubtfulLike({ doubtful }: RecordedEntries, { signatureValid }: JudgedEntry): Set<string> {
