@@ -150,21 +150,31 @@ export interface SignedDecision extends UnsignedDecision {
 /** Its fields, as far as they have the type that they should have. */
 export type EntryRecord = { -readonly [Name in keyof SignedDecision]?: SignedDecision[Name] };
 
-/** What an entry may leave out and still say what was ratified. */
-const EMPTY = {
-  decision: "",
-  refs: [],
-  affected_domains: [],
-  domain_owners: {},
-  supersedes: null,
-} as const;
-
 /**
  * A proved entry with all of its fields. Those that it leaves out are empty, and were compared as
- * such.
+ * such. Field by field: to spread thousands of them takes ten times as long.
  */
 export function provedRecord(record: EntryRecord): SignedDecision {
-  return { ...EMPTY, ...record } as SignedDecision;
+  return {
+    decision: record.decision ?? "",
+    refs: record.refs ?? [],
+    affected_domains: record.affected_domains ?? [],
+    domain_owners: record.domain_owners ?? {},
+    supersedes: record.supersedes ?? null,
+    decision_id: record.decision_id,
+    ratified_at: record.ratified_at,
+    proposer: record.proposer,
+    correlation_id: record.correlation_id,
+    proposal_id: record.proposal_id,
+    ratified_by: record.ratified_by,
+    recorded_by: record.recorded_by,
+    event_id: record.event_id,
+    public_key_id: record.public_key_id,
+    signature: record.signature,
+    acked_by: record.acked_by,
+    ack_ids: record.ack_ids,
+    canonical: record.canonical,
+  } as SignedDecision;
 }
 
 /** Reads a parsed line of decisions.jsonl; hand-written ones may lack anything. */
