@@ -46,6 +46,8 @@ export class GitRemote implements Remote {
   #taken = 0;
   /** Of the files that the remote had when it was last looked at: how large they are, by their ids. */
   #sizes: ReadonlyMap<string, number> = new Map();
+  /** Before, what the remote has is read although it is the commit that was seen last. */
+  #hasLooked = false;
 
   constructor(options: GitRemoteOptions) {
     this.#options = options;
@@ -62,8 +64,9 @@ export class GitRemote implements Remote {
       try {
         const head = await repository.fetch();
         const known = { id: seen.head(), sizes: this.#sizes };
-        const isNews = head !== undefined && head !== known.id;
+        const isNews = head !== undefined && (head !== known.id || !this.#hasLooked);
         const news = isNews ? await readCommit(reader, head, known) : undefined;
+        this.#hasLooked = true;
         if (news?.isAfterKnown !== true) await this.#requireHistory({ repository, seen }, head);
         return { version: head, files: () => this.#filesOf(head, news) };
       } finally {

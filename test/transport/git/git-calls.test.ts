@@ -56,4 +56,11 @@ it("a message takes two calls of git to send and two to receive, however many fi
 
   expect(await scribe.turn()).toBeUndefined();
   expect(noting.scribe.calls()).toEqual(["cat-file", "fetch"]);
+
+  // Another process reads all of it again, by one call too.
+  await scribe.close();
+  const again = scene.host("scribe", "scribe", noting.scribe);
+  expect(await again.turn()).toBeUndefined();
+  const calls = noting.scribe.calls();
+  expect(calls.filter((each) => ["cat-file", "ls-tree"].includes(each))).toEqual(["cat-file"]);
 });
