@@ -63,7 +63,7 @@ describe.each(CODING_TOOLS)("%s", (tool) => {
     const ended = await runAlone(at, "@@script who", UNREVIEWED[tool]);
     expect(ended.code, ended.stderr).toBe(0);
     const requests = at.requests();
-    expect(requests).toHaveLength(2);
+    expect(requests.length).toBeGreaterThanOrEqual(2);
     expect(whoWasNamed(requests)).toBe("forge");
     // They did run.
     expect(existsSync(ran)).toBe(true);

@@ -103,7 +103,8 @@ async function inTerminals(
     // A session that goes on shows what was typed before.
     await terminals[index]?.type(`@@script who ${before}`);
     terminals[index]?.key("Enter");
-    await until(`${agent} was told who it is`, () => at.requests().length >= before + 2);
+    const isTold = () => whoWasNamed(at.requests().slice(before)) !== undefined;
+    await until(`${agent} was told who it is`, isTold);
     await until("it is idle", async () => (await statesOf(wire, agent)).includes("idle"));
     expectWords(at, before, agent);
   }
