@@ -64,13 +64,17 @@ interface Commit {
 async function commitAt(reader: ObjectReader, id: string): Promise<Commit | undefined> {
   const object = await reader.read(id);
   if (object?.type !== "commit" || object.bytes === undefined) return undefined;
-  const [head = ""] = object.bytes.toString("latin1").split("\n\n", 1);
-  const idsOf = (name: string): string[] =>
-    [...head.matchAll(new RegExp(`^${name} ([0-9a-f]+)$`, "gmu"))].flatMap(
-      ([, found]) => found ?? [],
-    );
-  const [tree] = idsOf("tree");
-  return tree === undefined ? undefined : { tree, parents: idsOf("parent") };
+  // Strictly as git reads it: its author chooses every other row, and what is in a row but a newline.
+  const rows = object.bytes.toString("latin1").split("\n");
+  const [, tree] = /^tree ([0-9a-f]+)$/.exec(rows[0] ?? "") ?? [];
+  if (tree === undefined) return undefined;
+  const parents: string[] = [];
+  for (const row of rows.slice(1)) {
+    const [, parent] = /^parent ([0-9a-f]+)$/.exec(row) ?? [];
+    if (parent === undefined) break;
+    parents.push(parent);
+  }
+  return { tree, parents };
 }
 
 /** Whether `older` is one of the last commits before that one. */
@@ -114,8 +118,23 @@ function entriesIn(tree: Buffer, idBytes: number): Entry[] {
     if (end < 0) break;
     const [mode = "", ...name] = tree.toString("utf8", at, end).split(" ");
     const id = tree.toString("hex", end + 1, end + 1 + idBytes);
-    entries.push({ mode, id, path: name.join(" ") });
+    entries.push({ mode: listedMode(mode), id, path: name.join(" ") });
     at = end + 1 + idBytes;
   }
   return entries;
+}
+
+/** As git lists it: a program by one of its bits, and what is nothing else as a submodule. */
+function listedMode(octal: string): string {
+  const mode = Number.parseInt(octal, 8);
+  switch (mode >> 12) {
+    case 0o10:
+      return (mode & 0o100) === 0 ? "100644" : "100755";
+    case 0o12:
+      return "120000";
+    case 0o04:
+      return FOLDER;
+    default:
+      return "160000";
+  }
 }

@@ -37,7 +37,7 @@ function asked(args: readonly string[], input: string | Buffer = ""): string {
   return execFileSync("git", ["-C", folder, ...args], { input, encoding: "utf8" }).trim();
 }
 
-function stored(type: "blob" | "tree", bytes: string | Buffer): string {
+function stored(type: "blob" | "commit" | "tree", bytes: string | Buffer): string {
   return asked(["hash-object", "-w", "--literally", "-t", type, "--stdin"], bytes);
 }
 
@@ -121,6 +121,39 @@ test("says whether the commit that was known is near, and leaves the rest to git
   expect(await at(last, strange)).toBe(false);
   for (let count = 0; count < 32; count += 1) last = commitOf(empty, last);
   expect(await at(last, first)).toBe(false);
+});
+
+test("takes no words of an author for a parent", async () => {
+  const empty = treeOf([]);
+  const wanted = commitOf(empty);
+  const rows = (author: string, ...more: readonly string[]) => [
+    `tree ${empty}`,
+    `author ${author} 1700000000 +0000`,
+    "committer x <x@y> 1700000000 +0000",
+    ...more,
+  ];
+  const hostile = [
+    rows(`x\rparent ${wanted}\r <x@y>`),
+    rows("x <x@y>", `parent ${wanted}`),
+    rows("x <x@y>", "gpgsig a", ` parent ${wanted}`),
+    rows("x <x@y>", "", `parent ${wanted}`),
+  ];
+  for (const each of hostile) {
+    const id = stored("commit", `${each.join("\n")}\n\nwords\n`);
+    const read = await readCommit(reader(), id, { ...NOTHING, id: wanted });
+    expect(read?.isAfterKnown).toBe(false);
+  }
+});
+
+test("sees the modes of files that git lists, whatever a tree says", async () => {
+  const blob = stored("blob", "x");
+  const modes = ["100600", "100664", "100775", "0100644", "120777", "140000", "7"];
+  const entries = modes.flatMap((mode, at) => [
+    Buffer.from(`${mode} ${at}\0`),
+    Buffer.from(blob, "hex"),
+  ]);
+  const id = commitOf(stored("tree", Buffer.concat(entries)));
+  expect((await readCommit(reader(), id, NOTHING))?.tree).toEqual(await readTree(run(), id, []));
 });
 
 test("passes over a large file, and ends where there is too much", async () => {
