@@ -127,6 +127,14 @@ export function temporaryPrefix(path: string): string {
   return `.${basename(path)}.`;
 }
 
+/** What `replaceSlowly` is given, for a disk in memory. */
+export async function allPieces(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
+  const taken: Uint8Array[] = [];
+  // The next piece may be in the room of this one.
+  for await (const piece of pieces) taken.push(Uint8Array.from(piece));
+  return taken;
+}
+
 /** What `replace` is given, as pieces in any case. */
 export function piecesOf(bytes: Uint8Array | Iterable<Uint8Array>): Iterable<Uint8Array> {
   return bytes instanceof Uint8Array ? [bytes] : bytes;

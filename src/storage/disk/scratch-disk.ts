@@ -1,5 +1,6 @@
 import {
   openIfThere,
+  allPieces,
   piecesOf,
   StorageError,
   type Disk,
@@ -80,10 +81,7 @@ class ScratchDisk implements Disk {
     pieces: AsyncIterable<Uint8Array>,
     mode: number,
   ): Promise<void> {
-    const taken: Uint8Array[] = [];
-    // The next piece may be in the room of this one.
-    for await (const piece of pieces) taken.push(Buffer.from(piece));
-    this.replace(path, taken, mode);
+    this.replace(path, await allPieces(pieces), mode);
   }
 
   renameExclusive(from: string, to: string): void {

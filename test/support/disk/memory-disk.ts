@@ -1,5 +1,6 @@
 import { dirname } from "node:path";
 import {
+  allPieces,
   piecesOf,
   type Disk,
   type DiskFile,
@@ -265,10 +266,7 @@ export class MemoryProcess implements Disk {
     pieces: AsyncIterable<Uint8Array>,
     mode: number,
   ): Promise<void> {
-    const taken: Uint8Array[] = [];
-    // The next piece may be in the room of this one.
-    for await (const piece of pieces) taken.push(Buffer.from(piece));
-    this.replace(path, taken, mode);
+    this.replace(path, await allPieces(pieces), mode);
   }
 
   replace(path: string, bytes: Uint8Array | Iterable<Uint8Array>, mode: number): void {
