@@ -10,7 +10,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { newMachine, type Machine } from "../setup/machine.ts";
 import { run as runCli } from "./fake-cli.ts";
@@ -320,9 +320,16 @@ describe("config", () => {
       expect.stringContaining("heartbeat.show_last_action must be true or false"),
     ]);
     write("{");
-    expect((await edit({ EDITOR: editor })).stderr).toContain(
-      "that is not JSON; nothing was changed",
-    );
+    const torn = await edit({ EDITOR: editor });
+    expect(torn.stderr).toContain("that is not JSON; nothing was changed");
+    for (const [{ stderr }, typed] of [
+      [refused, `{"heartbeat.show_last_action": "no"}`],
+      [torn, "{"],
+    ] as const) {
+      const [, kept = ""] = /what you typed is kept in (\S+)/.exec(stderr) ?? [];
+      expect(readFileSync(kept, "utf8")).toBe(typed);
+      rmSync(dirname(kept), { recursive: true });
+    }
     expect((await get()).stdout).toBe("false\n");
   });
 

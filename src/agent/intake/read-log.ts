@@ -103,6 +103,8 @@ async function readBatch(
   // The pool has work while what it has finished is made durable and folded.
   if (read.more && !batch.isLive && mayReadAhead(session.ahead)) {
     keepAhead(session.ahead, beginBatch(session, intake, { path, from: read.cursor, own }));
+    // To read is half of a turn: other work of the process goes on before the other half.
+    await session.world.clock.nextTurn();
   }
   return { batch, look };
 }

@@ -2,7 +2,8 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DeaddropError } from "../../api/errors.ts";
+import { codeOfStorage, DeaddropError } from "../../api/errors.ts";
+import { StorageError } from "../../storage/disk/disk.ts";
 import {
   changedOnto,
   checkSettings,
@@ -82,9 +83,12 @@ export async function edit(cli: Cli, flags: GlobalFlags): Promise<void> {
   }
   const at = agentPlace(cli, flags);
   const before = readSettings(at.host.disk, at.place.paths) ?? {};
-  const after = edited(editor, `${JSON.stringify(before, null, 2)}\n`);
+  const after = edited(editor, `${JSON.stringify(before, null, 2)}\n`, (typed) => {
+    const settings = parsed(typed);
+    checkSettings(settings, at.place.paths.settings);
+    return settings;
+  });
   const changed = JSON.stringify(after) !== JSON.stringify(before);
-  checkSettings(after, at.place.paths.settings);
   // What was set while the editor was open stays, unless it was changed there too.
   const now = readSettings(at.host.disk, at.place.paths);
   const settings = changedOnto(now, before, after);
@@ -92,9 +96,11 @@ export async function edit(cli: Cli, flags: GlobalFlags): Promise<void> {
   emit(cli, flags, { changed, settings }, () => (changed ? "saved" : "nothing was changed"));
 }
 
-function edited(editor: string, text: string): unknown {
+/** What `take` makes of the text that the editor leaves. A text that it refuses is kept, and named. */
+function edited<T>(editor: string, text: string, take: (typed: string) => T): T {
   const folder = mkdtempSync(join(tmpdir(), "deaddrop-edit-"));
   const path = join(folder, "settings.json");
+  let isKept = false;
   try {
     writeFileSync(path, text, { mode: PRIVATE_FILE });
     const [program = "", ...args] = editor.trim().split(/\s+/);
@@ -104,9 +110,25 @@ function edited(editor: string, text: string): unknown {
         cause: error,
       });
     }
-    return parsed(readFileSync(path, "utf8"));
+    const typed = readFileSync(path, "utf8");
+    isKept = true;
+    const taken = namingFile(path, () => take(typed));
+    isKept = false;
+    return taken;
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    if (!isKept) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function namingFile<T>(path: string, take: () => T): T {
+  try {
+    return take();
+  } catch (cause) {
+    if (!(cause instanceof DeaddropError || cause instanceof StorageError)) throw cause;
+    const code = cause instanceof StorageError ? codeOfStorage(cause.code) : cause.code;
+    const hints = [cause.hint, `what you typed is kept in ${path}`];
+    const hint = hints.filter((each) => each !== undefined).join("\n");
+    throw new DeaddropError(code, cause.message, { hint, cause });
   }
 }
 
