@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { ASKING_SCRIPT } from "../baseline/asking-script.ts";
 import { amount, type Plan } from "../plan.ts";
 import { median, rowOf, type Row, type Side } from "../row.ts";
 import { installedProgram } from "../stage/installed.ts";
@@ -10,13 +11,20 @@ const RUNS_PER_TURN = 10;
 /** What a coding tool writes to its hook after each of its calls; the other commands leave it unread. */
 const INPUT = JSON.stringify({ hook_event_name: "PostToolUse", session_id: "bench" });
 
+const MAIL = ["tests are green", "All of them pass."];
+/** Node itself. */
+const NOTHING = ["-e", "0"];
+
 type Command = readonly [
   name: string,
   args: readonly string[],
-  atMost: { readonly cpu: number; readonly wall: number },
+  atMost?: { readonly cpu: number; readonly wall: number },
 ];
 
-/** P6: commands as processes, with the daemon running, against a Node process that does nothing. */
+/**
+ * P6: commands as processes, with the daemon running, against a Node process that does nothing; the hook
+ * also against one that asks the daemon and does nothing else.
+ */
 export async function benchProcessStart(plan: Plan): Promise<Row[]> {
   const wire = makeWire();
   const daemon = await wire.startDaemon(READER);
@@ -24,16 +32,19 @@ export async function benchProcessStart(plan: Plan): Promise<Row[]> {
   const ofHook = { cpu: 1.3, wall: 1.3 };
   const hook = [installedProgram(), "hook", "claude", "--as", READER, "--wire", wire.dir];
   const commands: readonly Command[] = [
-    ["send", commandOf(wire, "send", "--to", PEER, "tests are green", "All of them pass."), usual],
-    ["inbox", commandOf(wire, "inbox"), usual],
-    ["status", commandOf(wire, "status"), usual],
-    ["hook", hook, ofHook],
+    ["deaddrop send", commandOf(wire, "send", "--to", PEER, ...MAIL), usual],
+    ["deaddrop inbox", commandOf(wire, "inbox"), usual],
+    ["deaddrop status", commandOf(wire, "status"), usual],
+    ["deaddrop hook", hook, ofHook],
   ];
   const rows: Row[] = [];
   try {
     for (const command of commands) rows.push(...(await rowsOf(plan, wire, command)));
+    const asking = ["-e", ASKING_SCRIPT, wire.place(READER).paths.socket];
+    rows.push(...(await rowsOf(plan, wire, ["a program that asks a socket", asking])));
+    rows.push(...(await rowsOf(plan, wire, ["deaddrop hook, to that program", hook], asking)));
     await daemon.stop();
-    rows.push(...(await rowsOf(plan, wire, ["hook without a daemon", hook, ofHook])));
+    rows.push(...(await rowsOf(plan, wire, ["deaddrop hook without a daemon", hook, ofHook])));
   } finally {
     await daemon.stop();
     wire.close();
@@ -41,22 +52,27 @@ export async function benchProcessStart(plan: Plan): Promise<Row[]> {
   return rows;
 }
 
-async function rowsOf(plan: Plan, wire: Wire, [name, args, atMost]: Command): Promise<Row[]> {
+async function rowsOf(
+  plan: Plan,
+  wire: Wire,
+  [what, args, atMost]: Command,
+  baseline: readonly string[] = NOTHING,
+): Promise<Row[]> {
   const runs = amount(plan, RUNS_PER_TURN);
   started(wire, args, 1);
   const turns = await inTurns(
     plan.turns,
     () => started(wire, args, runs),
-    () => started(wire, ["-e", "0"], runs),
+    () => started(wire, baseline, runs),
   );
-  const row = { id: "P6", compared: "ratio" } as const;
-  const wall = { ...row, unit: "ms", what: `deaddrop ${name} as a process, p50` };
+  const row = { id: "P6", unit: "ms", compared: "ratio" } as const;
+  const atMostOf = (kind: "cpu" | "wall") => atMost && { target: { atMost: atMost[kind] } };
   return [
     rowOf(
-      { ...row, unit: "ms", what: `deaddrop ${name}, CPU`, target: { atMost: atMost.cpu } },
+      { ...row, what: `${what}, CPU`, ...atMostOf("cpu") },
       pick(turns, ({ cpuMs }) => ({ value: cpuMs ?? Number.NaN, cpuMs })),
     ),
-    rowOf({ ...wall, target: { atMost: atMost.wall } }, turns),
+    rowOf({ ...row, what: `${what} as a process, p50`, ...atMostOf("wall") }, turns),
   ];
 }
 

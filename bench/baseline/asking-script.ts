@@ -1,0 +1,18 @@
+/**
+ * The least that a hook of a tool can be: it reads its input, asks the daemon on that socket one thing,
+ * and ends with the answer. Run by `node -e` with the path of the socket.
+ */
+export const ASKING_SCRIPT = `
+const { connect } = require("node:net");
+const [, path] = process.argv;
+const pieces = [];
+process.stdin.on("data", (piece) => pieces.push(piece));
+process.stdin.on("end", () => {
+  const { session_id: session } = JSON.parse(Buffer.concat(pieces).toString("utf8"));
+  const args = { tool: "claude", session, moment: "call", isContinued: false };
+  const until = Number(process.hrtime.bigint() / 1000000n) + 2000;
+  const request = JSON.stringify({ id: 1, until, op: "hook", args }) + "\\n";
+  const socket = connect(path, () => socket.write(request));
+  socket.on("data", () => process.exit(0));
+});
+`;
