@@ -3,6 +3,7 @@ import { wholeLines } from "../storage/disk/line-splitter.ts";
 import { REFUSAL_REASONS, type RefusalReason } from "../admission/checks.ts";
 import type { NotedLine } from "../admission/reading.ts";
 import type { UnsignedPast } from "../admission/unsigned-lines.ts";
+import { NoteColumns } from "./note-columns.ts";
 
 /** What our private journal noted of the line at one place, and when it was received, ms. Spec 2.4. */
 export interface JournalNote extends NotedLine {
@@ -22,10 +23,7 @@ interface Refused {
 
 /** By line; of a log with a million of them, so only numbers for those that were accepted. */
 interface OfLog {
-  readonly at: number[];
-  readonly bytes: number[];
-  /** 52 bits of the id, as a number holds them; 0 of lines that proved nothing. */
-  readonly tag: number[];
+  readonly lines: NoteColumns;
   readonly refused: Map<number, Refused>;
   /** Lines that proved nothing and are noted as one, in their order. */
   readonly runs: Run[];
@@ -45,17 +43,17 @@ export type JournalNotes = ReadonlyMap<string, OfLog>;
 /** What the journal says of that line, unless it was a duplicate or blank. */
 export function notedAt(notes: JournalNotes, log: string, line: number): JournalNote | undefined {
   const ofLog = notes.get(log);
-  const at = ofLog?.at[line];
   if (ofLog === undefined) return undefined;
-  if (at === undefined) return inRun(ofLog.runs, line);
+  const accepted = ofLog.lines.at(line);
+  if (accepted === undefined) return inRun(ofLog.runs, line);
   const refused = ofLog.refused.get(line);
-  const tag = ofLog.tag[line] ?? 0;
+  const { at, length, tag } = accepted;
   return {
     at,
     authentic: refused?.authentic ?? tag !== 0,
     reason: refused?.reason,
     isOf: (id) => tagOf(id) === tag,
-    fits: (bytes) => bytes.length === ofLog.bytes[line],
+    fits: (bytes) => bytes.length === length,
   };
 }
 
@@ -101,16 +99,14 @@ export function readJournalNotes(disk: Disk, path: string): JournalNotes {
 
 function take(notes: Map<string, OfLog>, entry: NotedEntry, earlier: number): void {
   const { log, at, length, id, reason, verdict } = entry;
-  const ofLog = notes.get(log) ?? { at: [], bytes: [], tag: [], refused: new Map(), runs: [] };
+  const ofLog = notes.get(log) ?? { lines: new NoteColumns(), refused: new Map(), runs: [] };
   notes.set(log, ofLog);
   const line = entry.line - earlier;
   if (entry.first !== undefined) {
     takeRun(ofLog, { first: entry.first - earlier, last: line, at, reason });
     return;
   }
-  ofLog.at[line] = at;
-  ofLog.bytes[line] = length;
-  ofLog.tag[line] = verdict === "unauthentic" ? 0 : tagOf(id);
+  ofLog.lines.set(line, { at, length, tag: verdict === "unauthentic" ? 0 : tagOf(id) });
   if (reason === undefined) ofLog.refused.delete(line);
   else ofLog.refused.set(line, { reason, authentic: verdict === "refused" });
 }
@@ -129,8 +125,8 @@ function setBack(value: unknown): number {
 
 function lower(notes: JournalNotes, to: number): void {
   if (to === Infinity) return;
-  for (const { at, runs } of notes.values()) {
-    for (const [line, was] of at.entries()) if (was > to) at[line] = to;
+  for (const { lines, runs } of notes.values()) {
+    lines.lower(to);
     for (const [place, run] of runs.entries()) if (run.at > to) runs[place] = { ...run, at: to };
   }
 }

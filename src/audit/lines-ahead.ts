@@ -3,8 +3,8 @@ import type { VerifyAll } from "../wire/signature.ts";
 import type { RawLine } from "./source.ts";
 
 /** What is read ahead of all sources together; each has its share. */
-const LINES_AHEAD = 4_096;
-const BYTES_AHEAD = 8 * 1_048_576;
+const LINES_AHEAD = 2_048;
+const BYTES_AHEAD = 4 * 1_048_576;
 /** More lines than this keep all threads at work. */
 const MAX_BATCH_LINES = 512;
 
