@@ -27,6 +27,15 @@ describe("a table of ids", () => {
     expect(seen.size).toBe(1);
   });
 
+  test("are given back whole, whatever their tag and place in the chain", () => {
+    const seen = new IdTable(SALT);
+    const seqs = [0, 1, 2 ** 32 - 1, 2 ** 32, 2 ** 32 + 1, Number.MAX_SAFE_INTEGER];
+    for (const [n, seq] of seqs.entries()) add(seen, idOf(n), n, seq);
+    const restored = IdTable.restore(seen.serialise(), SALT + 1);
+    const entries = seqs.map((seq, n) => ({ words: wordsOf(idOf(n)), tag: n, seq }));
+    for (const set of [seen, restored]) expect([...(set?.entries() ?? [])]).toEqual(entries);
+  });
+
   test("grow, and survive their text", () => {
     const seen = new IdTable(SALT);
     for (let n = 0; n < 20_000; n += 1) add(seen, idOf(n), n);

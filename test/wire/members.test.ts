@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { logsTo, makeLayout } from "../../src/wire/layout.ts";
 import {
+  absenceBefore,
+  firstLineNow,
   hasEverLeft,
   isAfterLast,
   isAway,
@@ -97,5 +99,31 @@ describe("a line after the last one", () => {
     expect(isAfterLast(of(LEFT), "c", "another", other)).toBe(true);
     expect(is(1, 1, NEW)).toBe(false);
     expect(isAfterLast(of(LEFT), "a", "a", other)).toBe(false);
+    // Of a newcomer nothing is refused, also where its first lines are known.
+    const known: Absence = { ...NEW, back: { atMs: 3_000, logs: new Map([["c", place(3)]]) } };
+    expect(is(2, 2, known)).toBe(false);
   });
+
+  test("is none of a log of which the return says nothing", () => {
+    const elsewhere: Absence = { ...LEFT, back: { atMs: 2_000, logs: new Map() } };
+    expect([5, 6].map((seq) => is(seq, seq, elsewhere))).toEqual([false, false]);
+  });
+});
+
+test("the first line after a return is known by its place in the chain", () => {
+  const away = of(LEFT, BACK);
+  expect([7, 8, 9].map((seq) => absenceBefore(away, "c", "c", seq))).toEqual([
+    undefined,
+    BACK,
+    undefined,
+  ]);
+  expect(absenceBefore(away, "c", "another", 8)).toBeUndefined();
+  expect(absenceBefore(away, "a", "c", 8)).toBeUndefined();
+});
+
+test("a membership begins with the first line after the last return, or with line 1", () => {
+  expect(firstLineNow(of(BACK), "c", "c")).toBe(8);
+  expect(firstLineNow(of(BACK), "c", "another")).toBe(1);
+  expect(firstLineNow(of(BACK, LEFT), "c", "c")).toBe(1);
+  expect(firstLineNow(of(BACK), "a", "c")).toBe(1);
 });

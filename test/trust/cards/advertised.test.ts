@@ -4,7 +4,7 @@ import { importTrust, trustDrift, type Drift } from "../../../src/trust/cards/ad
 import { deactivateKey } from "../../../src/trust/pins.ts";
 import { EMPTY_STORE, newPeer, tierOf, type TrustStore } from "../../../src/trust/store.ts";
 import { parseTrustFile } from "../../../src/trust/trust-file.ts";
-import { alice, bob, carol, peer, person, storeOf, type Person } from "../people.ts";
+import { alice, bob, carol, peer, person, pinned, storeOf, type Person } from "../people.ts";
 
 const second = person("alice", " second");
 const third = person("alice", " third");
@@ -209,6 +209,17 @@ describe("importing", () => {
     const result = imported(store, bytesOf({ schema_version: "v3.1", agents }));
     expect(result).toEqual({ ok: true, store, lines: [line] });
     expect(result.store).toBe(store);
+  });
+
+  test.each([
+    ["the same keys", [pinned(alice)], [keyOf(alice)], "ATTESTED"],
+    ["fewer keys than are pinned", [pinned(alice), pinned(second)], [keyOf(alice)], "UNTRUSTED"],
+    ["a key that was deactivated here", [pinned(alice, false)], [keyOf(alice)], "UNTRUSTED"],
+  ])("of an agent that is pinned by a card alone, with %s", (_, keys, offered, tier) => {
+    const store = storeOf({ ...peer(alice, "UNTRUSTED"), keys });
+    const agents = { alice: { tier: "ATTESTED", public_keys: offered } };
+    const result = imported(store, bytesOf({ schema_version: "v3.1", agents }));
+    expect(result.store.peers.get("alice")).toMatchObject({ tier, keys });
   });
 
   test("is one version, and says what it did and what it left out", () => {
