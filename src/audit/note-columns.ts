@@ -11,7 +11,7 @@ export interface LineNote {
 const FIRST_LINES = 256;
 const GROWTH = 1.25;
 /** A line further behind the others than this is no next line: a damaged journal names it. */
-const MAX_AHEAD = 65_536;
+const MAX_SKIPPED_LINES = 65_536;
 
 /**
  * Notes by line, in columns outside the heap of V8: of a million lines they take 20 MiB, and the garbage
@@ -32,7 +32,7 @@ export class NoteColumns {
   }
 
   set(line: number, note: LineNote): void {
-    if (line >= this.#at.length + MAX_AHEAD) {
+    if (line >= this.#at.length + MAX_SKIPPED_LINES) {
       this.#far.set(line, note);
       return;
     }
