@@ -46,6 +46,12 @@ test("the shipped unit: an exposure of at most 2.0, with network", ({ skip }) =>
   expect(verdict.status).toBe(0);
 });
 
+test("the shipped unit: no start is cut off that reads a long history again", () => {
+  const lines = readFileSync(SHIPPED, "utf8").split("\n");
+  expect(lines).toContain("TimeoutStartSec=infinity");
+  expect(lines).toContain("WatchdogSec=600");
+});
+
 test("the verdict on the unit can fail: an unknown key is named", ({ skip }) => {
   skip(noAnalyze !== undefined, noAnalyze);
   const place = makePlace("linux");
