@@ -87,6 +87,26 @@ describe("notices to the agent", () => {
     ]);
   });
 
+  test.each([
+    ["went another way", ": went another way"],
+    ["a\u001b[31m\u202eb", ": a\\x1b[31m\\u202eb"],
+    ["x".repeat(241), `: ${"x".repeat(240)}`],
+  ])("of a revert of ours the reason is repeated, as one row: %s", (reason, told) => {
+    const { script, fold, tell } = begun();
+    const { message, ...line } = script.say("forge_to_scribe", NOON, {
+      type: "proposal",
+      subject: "P",
+    });
+    fold(lineEvent({ ...line, message }, "forge"));
+    const body = { reverts: message.id, reason };
+    const thread = message.correlationId;
+    const revert = script.say("forge_to_scribe", NOON + 1, { type: "correction", thread, body });
+    fold(lineEvent(revert, "forge"));
+    expect(tell(NOON + 1)?.notices.map(({ text }) => text)).toEqual([
+      `Your proposal "P" is reverted${told}.`,
+    ]);
+  });
+
   test("history tells nothing", () => {
     const { script, fold, tell } = begun();
     const { message, ...line } = script.say("forge_to_scribe", NOON, { type: "proposal" });

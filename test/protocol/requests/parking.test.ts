@@ -137,6 +137,7 @@ describe("the answer that parks", () => {
     expect(parks(bare, "TRUSTED")).toBe(true);
     expect(parks(bare, "ATTESTED")).toBe(false);
     expect(parks(bare, "TRUSTED", { approve: false })).toBe(false);
+    expect(parks(bare, "TRUSTED", { request_id: "0badcafe01" })).toBe(false);
     expect(parks(farewell, "TRUSTED")).toBe(false);
   });
 });
