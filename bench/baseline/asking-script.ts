@@ -13,6 +13,11 @@ process.stdin.on("end", () => {
   const until = Number(process.hrtime.bigint() / 1000000n) + 2000;
   const request = JSON.stringify({ id: 1, until, op: "hook", args }) + "\\n";
   const socket = connect(path, () => socket.write(request));
-  socket.on("data", () => process.exit(0));
+  let said = "";
+  socket.setEncoding("utf8").on("data", (text) => {
+    said += text;
+    // First it says that it begins.
+    if (said.includes('"ok":')) process.exit(said.includes('"ok":true') ? 0 : 1);
+  });
 });
 `;

@@ -100,24 +100,29 @@ export async function edit(cli: Cli, flags: GlobalFlags): Promise<void> {
 function edited<T>(editor: string, text: string, take: (typed: string) => T): T {
   const folder = mkdtempSync(join(tmpdir(), "deaddrop-edit-"));
   const path = join(folder, "settings.json");
-  let isKept = false;
+  const drop = (): void => rmSync(folder, { recursive: true, force: true });
+  let typed: string;
   try {
-    writeFileSync(path, text, { mode: PRIVATE_FILE });
-    const [program = "", ...args] = editor.trim().split(/\s+/);
-    const { status, error } = spawnSync(program, [...args, path], { stdio: "inherit" });
-    if (error !== undefined || status !== 0) {
-      throw new DeaddropError("refused", `${program} did not end well; nothing was changed`, {
-        cause: error,
-      });
-    }
-    const typed = readFileSync(path, "utf8");
-    isKept = true;
-    const taken = namingFile(path, () => take(typed));
-    isKept = false;
-    return taken;
-  } finally {
-    if (!isKept) rmSync(folder, { recursive: true, force: true });
+    typed = typedInto(path, editor, text);
+  } catch (error) {
+    drop();
+    throw error;
   }
+  const taken = namingFile(path, () => take(typed));
+  drop();
+  return taken;
+}
+
+function typedInto(path: string, editor: string, text: string): string {
+  writeFileSync(path, text, { mode: PRIVATE_FILE });
+  const [program = "", ...args] = editor.trim().split(/\s+/);
+  const { status, error } = spawnSync(program, [...args, path], { stdio: "inherit" });
+  if (error !== undefined || status !== 0) {
+    throw new DeaddropError("refused", `${program} did not end well; nothing was changed`, {
+      cause: error,
+    });
+  }
+  return readFileSync(path, "utf8");
 }
 
 function namingFile<T>(path: string, take: () => T): T {
