@@ -319,6 +319,8 @@ describe("config", () => {
       2,
       expect.stringContaining("heartbeat.show_last_action must be true or false"),
     ]);
+    const gone = await edit({ EDITOR: "rm" });
+    expect([gone.exitCode, gone.stderr]).toEqual([2, expect.stringContaining("(reading)")]);
     write("{");
     const torn = await edit({ EDITOR: editor });
     expect(torn.stderr).toContain("that is not JSON; nothing was changed");

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { codeOfStorage, DeaddropError } from "../../api/errors.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
+import { calling } from "../../storage/disk/errno.ts";
 import {
   changedOnto,
   checkSettings,
@@ -98,7 +99,8 @@ export async function edit(cli: Cli, flags: GlobalFlags): Promise<void> {
 
 /** What `take` makes of the text that the editor leaves. A text that it refuses is kept, and named. */
 function edited<T>(editor: string, text: string, take: (typed: string) => T): T {
-  const folder = mkdtempSync(join(tmpdir(), "deaddrop-edit-"));
+  const prefix = join(tmpdir(), "deaddrop-edit-");
+  const folder = calling(prefix, "making a folder", () => mkdtempSync(prefix));
   const path = join(folder, "settings.json");
   const drop = (): void => rmSync(folder, { recursive: true, force: true });
   let typed: string;
@@ -114,7 +116,7 @@ function edited<T>(editor: string, text: string, take: (typed: string) => T): T 
 }
 
 function typedInto(path: string, editor: string, text: string): string {
-  writeFileSync(path, text, { mode: PRIVATE_FILE });
+  calling(path, "writing", () => writeFileSync(path, text, { mode: PRIVATE_FILE }));
   const [program = "", ...args] = editor.trim().split(/\s+/);
   const { status, error } = spawnSync(program, [...args, path], { stdio: "inherit" });
   if (error !== undefined || status !== 0) {
@@ -122,7 +124,7 @@ function typedInto(path: string, editor: string, text: string): string {
       cause: error,
     });
   }
-  return readFileSync(path, "utf8");
+  return calling(path, "reading", () => readFileSync(path, "utf8"));
 }
 
 function namingFile<T>(path: string, take: () => T): T {
