@@ -1,14 +1,11 @@
 "use strict";
 
-const { readFileSync } = require("node:fs");
 const { dirname } = require("node:path");
-const { Script } = require("node:vm");
+const { cachedScript } = require("./cached-script.js");
 
 /**
  * The modules of the commands as two files, made by `npm run build` (build/commands.js): what commands
- * usually need, and the rest, which is read when a module of it is asked for. Each lies beside a code
- * cache. That is code, so it is read from nowhere but the folder of the program; one that another
- * Node.js has made is refused by V8, and the source is compiled.
+ * usually need, and the rest, which is read when a module of it is asked for.
  */
 exports.openCommands = (root) => {
   const scripts = new Map();
@@ -16,11 +13,7 @@ exports.openCommands = (root) => {
   const tables = { first: tableOf("first"), rest: undefined };
 
   function tableOf(name) {
-    const path = `${root}/dist/commands/${name}.js`;
-    const script = new Script(readFileSync(path, "latin1"), {
-      filename: path,
-      cachedData: cacheBeside(path),
-    });
+    const script = cachedScript(`${root}/dist/commands/${name}.js`);
     scripts.set(name, script);
     return script.runInThisContext()({ importDefault, importStar, exportStar });
   }
@@ -40,15 +33,6 @@ exports.openCommands = (root) => {
 
   return { main: load("dist/cli/main.js").main, load, scripts };
 };
-
-function cacheBeside(path) {
-  try {
-    return readFileSync(`${path}.cache`);
-  } catch (error) {
-    if (error.code === "ENOENT") return undefined;
-    throw error;
-  }
-}
 
 /** Those that Node has not loaded by itself, and that take longest to load. */
 const LAZY = new Set(

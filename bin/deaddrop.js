@@ -5,6 +5,7 @@ const { existsSync } = require("node:fs");
 const { join } = require("node:path");
 
 const root = join(__dirname, "..");
+const HOOK = "dist/commands/hook.js";
 /** They run long, and fastest as modules. */
 const LONG = ["daemon", "audit"];
 
@@ -21,8 +22,8 @@ async function mainOf(args) {
 const isHook = (args) => args[0] === "hook" && !args.includes("--help") && !args.includes("-h");
 
 async function run(args) {
-  if (isHook(args) && has("dist/commands/hook.js")) {
-    await require("../dist/commands/hook.js").main(args.slice(1));
+  if (isHook(args) && has(HOOK)) {
+    await require("./cached-script.js").openHook(join(root, HOOK)).main(args.slice(1));
     return;
   }
   const main = await mainOf(args);

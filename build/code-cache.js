@@ -7,12 +7,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /**
- * Runs the usual commands once, on a wire of its own, and keeps what V8 has compiled for them beside
- * the two files that bin/commands.js runs. It fits the Node.js that made it.
+ * Runs the usual commands and the hook once, on a wire of its own, and keeps what V8 has compiled for them
+ * beside the files that they were read from. It fits the Node.js that made it.
  */
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const BIN = join(ROOT, "bin", "deaddrop.js");
+const HOOK_CACHE = join(ROOT, "build", "hook-cache.js");
 const AT = ["--wire", "wire", "--as", "forge"];
 
 const home = mkdtempSync(join(tmpdir(), "deaddrop-build-"));
@@ -52,6 +53,16 @@ async function startDaemon() {
   return daemon;
 }
 
+/** It ends its process, so it has one of its own. */
+function runHook(...args) {
+  const event = { hook_event_name: "UserPromptSubmit", session_id: "build" };
+  execFileSync(process.execPath, [HOOK_CACHE, ...args], {
+    cwd: home,
+    env,
+    input: JSON.stringify(event),
+  });
+}
+
 /** Written at once: what later commands compile would make it larger for all of them. */
 function keep(name) {
   const path = join(ROOT, "dist", "commands", `${name}.js`);
@@ -66,6 +77,7 @@ async function runTheFrequent() {
     await run("send", ...AT, "subject", "body");
     await run("inbox", ...AT);
     await run("status", ...AT);
+    runHook("claude", ...AT);
   } finally {
     daemon.kill();
     await once(daemon, "exit");

@@ -6,8 +6,9 @@ import ts from "typescript";
 
 /**
  * Makes of dist/ the two files that bin/commands.js runs: every module that a command can reach, as a
- * function. esbuild says which modules those are and what each import means; the compiler turns a module
- * into a function. Nothing is renamed, so that a stack names what the source names.
+ * function; and the one file of the hook. esbuild says which modules those are and what each import
+ * means; the compiler turns a module into a function. Nothing is renamed, so that a stack names what the
+ * source names.
  */
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
@@ -176,4 +177,5 @@ const hook = await build({
   external: ["koffi", "sodium-native"],
   logLevel: "error",
 });
-writeFileSync(join(TARGET, "hook.js"), compact(withLightImports(hook.outputFiles[0].text)));
+const hookCode = withLightImports(hook.outputFiles[0].text);
+writeFileSync(join(TARGET, "hook.js"), compact(`(function (module, require) {${hookCode}\n})`));

@@ -52,7 +52,12 @@ export function stateFolder(places: Places): string {
 export function wireKeyOf(wireId: string | undefined, realWireDir: string): string {
   if (wireId === undefined) return sha256Hex(realWireDir).slice(0, 16);
   // The id is in a file that peers can write: it must not lead out of the folder.
-  return /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(wireId) ? wireId : sha256Hex(wireId).slice(0, 16);
+  return isWireKey(wireId) ? wireId : sha256Hex(wireId).slice(0, 16);
+}
+
+/** Whether a folder of that name may be a wire's; keys and cards, which lie beside them, have a dot. */
+export function isWireKey(name: string): boolean {
+  return /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name);
 }
 
 /** Everything private to one agent on one wire. Spec 1.1. */

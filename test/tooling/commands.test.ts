@@ -23,18 +23,36 @@ interface Needed {
   readonly builtins: readonly string[];
 }
 
-const RUN = `
+const CACHE_OF = `
+  const cacheOf = ({ cachedDataRejected: refused }) =>
+    refused === undefined ? "none" : refused ? "refused" : "taken";
+  const builtins = () => process.moduleLoadList
+    .filter((each) => each.startsWith("NativeModule "))
+    .map((each) => each.slice("NativeModule ".length));`;
+
+const RUN = `${CACHE_OF}
   const [root, ...args] = process.argv.slice(1);
   const { main, scripts } = require(root + "/bin/commands.js").openCommands(root);
   main(args).then((code) => {
-    const cacheOf = ({ cachedDataRejected: refused }) =>
-      refused === undefined ? "none" : refused ? "refused" : "taken";
-    const builtins = process.moduleLoadList
-      .filter((each) => each.startsWith("NativeModule "))
-      .map((each) => each.slice("NativeModule ".length));
     const used = Object.fromEntries([...scripts].map(([name, script]) => [name, cacheOf(script)]));
-    require("node:fs").writeSync(2, JSON.stringify({ code, scripts: used, builtins }));
+    require("node:fs").writeSync(2, JSON.stringify({ code, scripts: used, builtins: builtins() }));
   });`;
+
+const RUN_HOOK = `${CACHE_OF}
+  const [root, ...args] = process.argv.slice(1);
+  const { openHook } = require(root + "/bin/cached-script.js");
+  const { main, script } = openHook(root + "/dist/commands/hook.js");
+  process.on("exit", () => {
+    const needed = { cache: cacheOf(script), builtins: builtins() };
+    require("node:fs").writeSync(2, JSON.stringify(needed));
+  });
+  main(args);`;
+
+/** Modules of Node that take long to load. */
+const slow = (builtins: readonly string[]) =>
+  builtins.filter((each) =>
+    /^(crypto|child_process|os|perf_hooks|worker_threads|zlib)$/.test(each),
+  );
 
 function needed(wire: LiveWire, args: readonly string[], root = checkout): Needed {
   const { status, stderr } = spawnSync(process.execPath, ["-e", RUN, root, ...args], {
@@ -56,12 +74,26 @@ describe("the commands that `npm run build` makes", () => {
       const { code, scripts, builtins } = needed(wire, [...words, ...at(wire)]);
       expect({ code, scripts }).toEqual({ code: 0, scripts: { first: "taken" } });
       expect(builtins).toContain("net");
-      expect(
-        builtins.filter((each) =>
-          /^(crypto|child_process|os|perf_hooks|worker_threads|zlib)$/.test(each),
-        ),
-      ).toEqual([]);
+      expect(slow(builtins)).toEqual([]);
     }
+    await daemon.stop();
+  });
+
+  it("the hook reads one file of its own, with its code cache, and loads no slow module of Node but net", async () => {
+    const wire = makeWire();
+    const daemon = await wire.daemon("forge");
+    const asked = { hook_event_name: "PostToolUse", session_id: "here" };
+    const of = { encoding: "utf8", env: wire.env, input: JSON.stringify(asked) } as const;
+    const args = ["-e", RUN_HOOK, checkout, "claude", ...at(wire)];
+    const { status, stderr } = spawnSync(process.execPath, args, of);
+    expect(status, stderr).toBe(0);
+    const { cache, builtins } = JSON.parse(stderr) as { cache: string; builtins: string[] };
+    expect(cache).toBe("taken");
+    expect(builtins).toContain("net");
+    expect(slow(builtins)).toEqual([]);
+    // Its session is known now, so it did ask.
+    const { sessions } = await wire.json<{ sessions: readonly object[] }>("forge", "status");
+    expect(sessions).toMatchObject([{ tool: "claude", session: "here" }]);
     await daemon.stop();
   });
 

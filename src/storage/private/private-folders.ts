@@ -1,6 +1,6 @@
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { readWhole, StorageError, type Disk } from "../disk/disk.ts";
-import { programFolder, wireKeyOf, type AgentPaths, type Places } from "../paths.ts";
+import { isWireKey, programFolder, wireKeyOf, type AgentPaths, type Places } from "../paths.ts";
 import { PRIVATE_FILE, PRIVATE_FOLDER } from "../disk/file-modes.ts";
 
 /** Makes an agent's private folders, and refuses those that others can write. Spec 1.1, 2.1. */
@@ -54,13 +54,9 @@ export function rememberWire(disk: Disk, paths: AgentPaths, wireId: string | und
 
 /** Whether an agent of this user, whichever, has been on the wire in that folder. Spec 1.1. */
 export function isRememberedWire(disk: Disk, places: Places, realWireDir: string): boolean {
-  const folder = programFolder(places);
-  return disk.list(folder).some((key) => {
-    if (disk.stat(join(folder, key))?.kind !== "folder") return false;
-    return disk
-      .list(join(folder, key))
-      .some((handle) => isOf(disk, join(folder, key, handle), realWireDir));
-  });
+  return wireFolders(disk, places).some((folder) =>
+    disk.list(folder).some((handle) => isOf(disk, join(folder, handle), realWireDir)),
+  );
 }
 
 function isOf(disk: Disk, agentFolder: string, realWireDir: string): boolean {
@@ -82,11 +78,19 @@ function rememberedKeys(
   handle: string,
   realWireDir: string,
 ): readonly string[] {
+  return wireFolders(disk, places)
+    .filter((folder) => isOf(disk, join(folder, handle), realWireDir))
+    .map((folder) => basename(folder));
+}
+
+/** The folders of all wires of this user. */
+function wireFolders(disk: Disk, places: Places): readonly string[] {
   const folder = programFolder(places);
-  return disk.list(folder).filter((key) => {
-    if (disk.stat(join(folder, key))?.kind !== "folder") return false;
-    return isOf(disk, join(folder, key, handle), realWireDir);
-  });
+  return disk
+    .list(folder)
+    .filter(isWireKey)
+    .map((key) => join(folder, key))
+    .filter((path) => disk.stat(path)?.kind === "folder");
 }
 
 function wireDirOf(text: string): string | undefined {
