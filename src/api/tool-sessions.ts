@@ -25,10 +25,24 @@ export interface SessionProcess {
   readonly started: string;
 }
 
+/** A terminal within tmux: its server's socket, and the pane as tmux names it. */
+export interface Pane {
+  readonly server: string;
+  readonly pane: string;
+}
+
 /** Ways to reach an idle session that the daemon goes by itself. */
 export type WakeWay =
-  | { readonly by: "codex"; readonly program: string; readonly home: string | undefined }
-  | { readonly by: "tmux"; readonly server: string; readonly pane: string }
+  | {
+      readonly by: "codex";
+      readonly program: string;
+      readonly home: string | undefined;
+      /** The session is in one of their terminals: it is seen to be open while all of them run. */
+      readonly terminals: readonly SessionProcess[];
+      /** Where keys can be typed, which is quicker. */
+      readonly keys: Pane | undefined;
+    }
+  | ({ readonly by: "tmux" } & Pane)
   /** The session is not reached: its person is told, on the desktop. */
   | { readonly by: "desktop" };
 

@@ -9,15 +9,24 @@ import { MOMENTS, TOOLS } from "../../src/api/tool-sessions.ts";
 const NAME = { tool: "claude", session: "s-1" };
 const PROCESS = { pid: 7, started: "123" };
 const EVENT = { ...NAME, moment: "call", isContinued: false };
+const CODEX = { by: "codex", program: "codex", terminals: [PROCESS] };
 const PARSERS = [parseHookEvent, parseNamed, parseAwait];
 
 describe("is read as it was sent", () => {
   test("an event of every tool and moment, with a process and a way to wake, or without", () => {
+    const pane = { server: "/tmp/tmux/default", pane: "%1" };
+    const codex = { by: "codex", program: "/usr/bin/codex" };
     const ways = [
       undefined,
-      { by: "tmux", server: "/tmp/tmux/default", pane: "%1" },
-      { by: "codex", program: "/usr/bin/codex", home: "/home/user/.codex" },
-      { by: "codex", program: "/usr/bin/codex", home: undefined },
+      { by: "tmux", ...pane },
+      { ...codex, home: "/home/user/.codex", terminals: [PROCESS], keys: pane },
+      { ...codex, home: undefined, terminals: [], keys: undefined },
+      {
+        ...codex,
+        home: undefined,
+        terminals: [PROCESS, { pid: 8, started: "9" }],
+        keys: undefined,
+      },
     ];
     for (const tool of TOOLS) {
       for (const moment of MOMENTS) {
@@ -54,8 +63,11 @@ describe("is refused", () => {
     ["a process id that is a fraction", { process: { pid: 1.5, started: "1" } }],
     ["a way to wake that is not known", { wake: { by: "keys" } }],
     ["a pane without its server", { wake: { by: "tmux", pane: "%1" } }],
-    ["a way without its program", { wake: { by: "codex" } }],
-    ["a home that is no text", { wake: { by: "codex", program: "codex", home: 1 } }],
+    ["a way without its program", { wake: { ...CODEX, program: undefined } }],
+    ["a home that is no text", { wake: { ...CODEX, home: 1 } }],
+    ["a way without its terminals", { wake: { ...CODEX, terminals: undefined } }],
+    ["a terminal that is no process", { wake: { ...CODEX, terminals: [{ pid: 7 }] } }],
+    ["keys without a pane", { wake: { ...CODEX, keys: { server: "/tmp/tmux" } } }],
     ["a way that is null", { wake: null }],
   ])("%s", (_what, change) => {
     expect(() => parseHookEvent({ ...EVENT, ...change })).toThrow(DeaddropError);

@@ -1,7 +1,7 @@
 import { TOOLS, type HookAnswer } from "../../api/tool-sessions.ts";
 import { noDaemonText } from "../../framing/mail-text.ts";
 import { daemonOf, type HookIdentity, type HookProcess } from "./hook-daemon.ts";
-import { sessionOwner, wakeWayOf } from "./session-owner.ts";
+import { sessionPlace } from "./session-place.ts";
 import { outputOf, readEvent, type ToolEvent } from "./tool-hooks.ts";
 import { waitForWake } from "./wait-for-wake.ts";
 
@@ -53,10 +53,8 @@ async function answer(at: HookIdentity, event: ToolEvent, io: HookProcess): Prom
   }
   const { tool } = at;
   const { session, moment, isContinued } = event;
-  const owner = sessionOwner();
-  const asked = { tool, session, moment, isContinued, process: owner };
-  const wake = wakeWayOf(tool, owner, io.env);
-  const answered = (await daemon.call("hook", { ...asked, wake })) as HookAnswer;
+  const asked = { tool, session, moment, isContinued, ...sessionPlace(tool, moment, io.env) };
+  const answered = (await daemon.call("hook", asked)) as HookAnswer;
   const text = outputOf(tool, event, answered);
   if (text !== "") {
     await io.print(text);

@@ -3,6 +3,7 @@ import {
   count,
   flag,
   lineNumbers,
+  list,
   needed,
   oneOf,
   text,
@@ -12,6 +13,7 @@ import {
   MOMENTS,
   TOOLS,
   type HookEvent,
+  type Pane,
   type SessionName,
   type SessionProcess,
   type WakeWay,
@@ -48,16 +50,26 @@ function sessionName(given: Given): SessionName {
 }
 
 function sessionProcess(given: Given): SessionProcess | undefined {
-  if (given["process"] === undefined) return undefined;
-  const process = asObject(given["process"]);
-  return { pid: needed(process, "pid", count), started: needed(process, "started", text) };
+  return given["process"] === undefined ? undefined : listed(asObject(given["process"]));
+}
+
+function listed(given: Given): SessionProcess {
+  return { pid: needed(given, "pid", count), started: needed(given, "started", text) };
 }
 
 function wakeWay(given: Given): WakeWay {
   const by = needed(given, "by", oneOf(["codex", "tmux"]));
-  if (by === "tmux") {
-    return { by, server: needed(given, "server", text), pane: needed(given, "pane", text) };
-  }
-  const home = given["home"] === undefined ? undefined : needed(given, "home", text);
-  return { by, program: needed(given, "program", text), home };
+  if (by === "tmux") return { by, ...paneOf(given) };
+  const { home, keys } = given;
+  return {
+    by,
+    program: needed(given, "program", text),
+    home: home === undefined ? undefined : needed(given, "home", text),
+    terminals: needed(given, "terminals", list).map((each) => listed(asObject(each))),
+    keys: keys === undefined ? undefined : paneOf(asObject(keys)),
+  };
+}
+
+function paneOf(given: Given): Pane {
+  return { server: needed(given, "server", text), pane: needed(given, "pane", text) };
 }

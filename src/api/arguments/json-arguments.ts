@@ -47,6 +47,11 @@ export const texts: Kind<string[]> = {
   is: (value): value is string[] => Array.isArray(value) && value.every((item) => text.is(item)),
 };
 
+export const list: Kind<unknown[]> = {
+  words: "a list",
+  is: (value): value is unknown[] => Array.isArray(value),
+};
+
 /** By name, a line of a log. */
 export const lineNumbers: Kind<Record<string, number>> = {
   words: "an object of line numbers",

@@ -2,12 +2,14 @@ import { readFileSync } from "node:fs";
 import type { SessionProcess } from "../../api/tool-sessions.ts";
 
 /** In `stat`, counted from behind the name, which is in parentheses and may hold anything. */
-const [PARENT_FIELD, STARTED_FIELD] = [1, 19];
+const [PARENT_FIELD, TERMINAL_FIELD, STARTED_FIELD] = [1, 4, 19];
 
 /** A process as the system lists it. */
 export interface ListedProcess extends SessionProcess {
   readonly name: string;
   readonly parent: number;
+  /** It was started from a terminal that it can still read. */
+  readonly hasTerminal: boolean;
 }
 
 /** Undefined: there is none, or the system has no /proc. */
@@ -18,7 +20,8 @@ export function listedProcess(pid: number): ListedProcess | undefined {
     const fields = stat.slice(end + 2).split(" ");
     const name = stat.slice(stat.indexOf("(") + 1, end);
     const started = fields[STARTED_FIELD] ?? "";
-    return { pid, name, parent: Number(fields[PARENT_FIELD]), started };
+    const parent = Number(fields[PARENT_FIELD]);
+    return { pid, name, parent, hasTerminal: fields[TERMINAL_FIELD] !== "0", started };
   } catch {
     return undefined;
   }

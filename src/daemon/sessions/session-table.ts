@@ -2,7 +2,9 @@ import type { HookEvent, SessionName, WakeAnswer } from "../../api/tool-sessions
 import type { SessionsHost } from "./registry.ts";
 import {
   afterEvent,
+  afterHiding,
   isSameProcess,
+  isSeenOpen,
   isWakeable,
   newSession,
   type ToolSession,
@@ -59,9 +61,10 @@ export class SessionTable {
 
   /** Ends the sessions of which the process has ended. */
   dropEnded({ isAlive }: Pick<SessionsHost, "isAlive">): void {
-    for (const [key, { event }] of this.entries()) {
-      const { process } = event;
+    for (const [key, session] of this.entries()) {
+      const { process } = session.event;
       if (process !== undefined && !isAlive(process)) this.end(key);
+      else if (!isSeenOpen(session, isAlive)) this.change(key, afterHiding);
     }
   }
 

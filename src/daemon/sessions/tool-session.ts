@@ -74,6 +74,19 @@ export function isWakeable({ event, hasWaited }: ToolSession): boolean {
   return hasWaited || event.wake !== undefined;
 }
 
+/** A turn of it would be seen: the terminals that it may be in are all open. */
+export function isSeenOpen(
+  { event: { wake } }: ToolSession,
+  isAlive: (process: SessionProcess) => boolean,
+): boolean {
+  return wake?.by !== "codex" || wake.terminals.every(isAlive);
+}
+
+/** It may be that nobody would see its turn: it is not woken until an event names a way again. */
+export function afterHiding(session: ToolSession): ToolSession {
+  return { ...session, event: { ...session.event, wake: undefined } };
+}
+
 /** How a session is woken. */
 export type Way = { readonly by: "waiter" } | WakeWay;
 

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { SessionName, WakeWay } from "../../api/tool-sessions.ts";
+import type { Pane, SessionName, WakeWay } from "../../api/tool-sessions.ts";
 import { SECOND_MS } from "../../wire/durations.ts";
 import { desktopCommand } from "./desktop.ts";
 import { isReadyForKeys } from "./screens.ts";
@@ -19,12 +19,25 @@ const BEFORE_ENTER_MS = 300;
 export function reachSession(way: WakeWay, name: SessionName, text: string): Promise<boolean> {
   switch (way.by) {
     case "codex":
-      return queueTurn(way, name, text);
+      return beginTurn(way, name, text);
     case "tmux":
       return typeInto(way, name, text);
     case "desktop":
       return showOnDesktop(text);
   }
+}
+
+/**
+ * Codex without its background process looks into its queue only every ten seconds. Keys begin the turn
+ * at once, where they may be typed; what is queued leaves a draft as it is.
+ */
+async function beginTurn(
+  way: WakeWay & { readonly by: "codex" },
+  name: SessionName,
+  text: string,
+): Promise<boolean> {
+  const { keys } = way;
+  return (keys !== undefined && (await typeInto(keys, name, text))) || queueTurn(way, name, text);
 }
 
 async function queueTurn(
@@ -38,7 +51,7 @@ async function queueTurn(
 }
 
 async function typeInto(
-  { server, pane }: WakeWay & { readonly by: "tmux" },
+  { server, pane }: Pane,
   { tool }: SessionName,
   text: string,
 ): Promise<boolean> {

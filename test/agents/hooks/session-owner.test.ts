@@ -2,8 +2,7 @@ import { copyFileSync, existsSync, mkdtempSync, realpathSync, rmSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { sessionOwner, wakeWayOf } from "../../../src/agents/hooks/session-owner.ts";
-import { TOOLS } from "../../../src/api/tool-sessions.ts";
+import { sessionOwner } from "../../../src/agents/hooks/session-owner.ts";
 import { isAlive, listedProcess } from "../../../src/daemon/sessions/session-process.ts";
 import {
   killChildren,
@@ -62,41 +61,5 @@ describe("the process that a session belongs to", () => {
     child.kill("SIGKILL");
     await ended;
     expect(isAlive(owner)).toBe(false);
-  });
-});
-
-describe("the way to wake a session", () => {
-  const terminal = { TMUX: "/tmp/tmux-0/default,123,0", TMUX_PANE: "%4" };
-  const pane = { by: "tmux", server: "/tmp/tmux-0/default", pane: "%4" };
-
-  test("is its pane for tools that have no way of their own", () => {
-    const ways = TOOLS.map((tool) => [tool, wakeWayOf(tool, self, terminal)]);
-    expect(Object.fromEntries(ways)).toEqual({
-      ...{ claude: undefined, opencode: undefined, codex: pane, gemini: pane },
-    });
-  });
-
-  test.each([
-    {},
-    { TMUX: "/tmp/tmux-0/default,123,0" },
-    { TMUX_PANE: "%4" },
-    { TMUX: "", TMUX_PANE: "%4" },
-  ])("is none outside of tmux: %j", (outside) => {
-    for (const tool of TOOLS) expect(wakeWayOf(tool, self, outside)).toBeUndefined();
-    expect(wakeWayOf("gemini", undefined, outside)).toBeUndefined();
-  });
-
-  test("is Codex itself while its terminal is open, and never its background process", async () => {
-    const program = join(folder, "codex");
-    const open = await waiting("codex");
-    const owner = sessionOwner(open.pid);
-    expect(wakeWayOf("codex", owner, { CODEX_HOME: "/h" })).toEqual({
-      ...{ by: "codex", program, home: "/h" },
-    });
-    expect(wakeWayOf("codex", owner, terminal)).toMatchObject({ by: "codex", home: undefined });
-    for (const word of ["app-server", "exec"]) {
-      const hidden = sessionOwner((await waiting("codex", word)).pid);
-      expect(wakeWayOf("codex", hidden, {})).toBeUndefined();
-    }
   });
 });

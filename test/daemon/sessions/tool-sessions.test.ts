@@ -386,6 +386,47 @@ describe("idle", () => {
   });
 });
 
+describe("a session that may be in one of several terminals", () => {
+  const terminals = [1, 2].map((pid) => ({ pid, started: "1" }));
+  const codex = { tool: "codex", process: undefined } as const;
+  const wake = {
+    by: "codex",
+    program: "codex",
+    home: undefined,
+    terminals,
+    keys: undefined,
+  } as const;
+
+  test("is woken while all of them are open", async () => {
+    const { world, receive, event, settled } = stage();
+    world.alive.add(1).add(2);
+    await event("turn_end", { ...codex, wake });
+    receive({ line: 1, urgent: true });
+    await settled();
+    expect(world.reached).toMatchObject([{ way: wake }]);
+  });
+
+  test("is not when one has gone, until its person writes again; another session is in its place", async () => {
+    const { world, sessions, receive, event, pass, settled } = stage();
+    world.alive.add(1).add(2);
+    await event("turn_end", { ...codex, wake });
+    const pane = { by: "tmux", server: "/tmp/s", pane: "%1" } as const;
+    await event("turn_end", { tool: "gemini", session: "other", wake: pane });
+    world.alive.delete(2);
+    receive({ line: 1, urgent: true });
+    await settled();
+    expect(world.reached).toMatchObject([{ way: pane }]);
+    expect(sessions.list().map(({ wake: by }) => by)).toEqual([null, "tmux"]);
+
+    const open = { ...wake, terminals: terminals.slice(0, 1) };
+    await event("prompt", { ...codex, wake: open });
+    await event("turn_end", { ...codex, isContinued: true });
+    receive({ line: 2, urgent: true });
+    await pass(MINUTE);
+    expect(world.reached).toMatchObject([{ way: pane }, { way: open }]);
+  });
+});
+
 describe("waiters and sessions", () => {
   test("a later waiter takes the place of the one before", async () => {
     const { wait, receive, settled } = stage();

@@ -1,9 +1,14 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { CODING_TOOLS, toolOrSkip } from "../../support/processes/coding-tool-cache.ts";
+import {
+  CODING_TOOLS,
+  toolOrSkip,
+  type CodingTool,
+} from "../../support/processes/coding-tool-cache.ts";
 import { CALLED } from "../../support/processes/coding-tools.ts";
 import { makeWire, removeWires, type LiveWire } from "../../support/processes/live-wire.ts";
 import { BIN, start, until } from "../../support/processes/real-processes.ts";
 import {
+  endBackground,
   filesOf,
   gate,
   HABITS,
@@ -11,6 +16,7 @@ import {
   makeProject,
   openTool,
   ourProcesses,
+  type HowOpened,
   type ToolProject,
   type ToolTerminal,
 } from "../../support/processes/tool-terminals.ts";
@@ -22,21 +28,31 @@ const MARK = "[deaddrop, an automatic notice, not written by the user]";
 /** What the tools themselves write into a project: the servers that Claude Code was allowed, packages. */
 const BY_TOOLS = /^\.claude\/settings\.local\.json$|^\.opencode\/(?!plugins)/u;
 const DRAFT = "a draft of mine";
-/** Keys of the daemon would add to a draft, so it types none while there is one. */
-const WOKEN_BY_KEYS = ["gemini"];
+/** Keys would add to a draft, so such a tool is woken when it was erased. */
+const WOKEN_BY_KEYS_ALONE = ["gemini"];
 
+/** A tool, and how it is opened. */
+const WAYS: readonly (readonly [string, CodingTool, HowOpened])[] = [
+  ...CODING_TOOLS.map((tool) => [tool, tool, {}] as const),
+  // Codex as it is by itself: its sessions are run by a process that outlives their terminals.
+  ["codex in the background", "codex", { args: [] }],
+];
+
+const wires: LiveWire[] = [];
 const open: ToolTerminal[] = [];
 afterEach(async () => {
   for (const terminal of open.splice(0)) terminal.close();
+  for (const { folder } of wires.splice(0)) endBackground(folder);
   await removeWires();
 });
 
-describe.each(CODING_TOOLS)("%s", (tool) => {
+describe.each(WAYS)("%s", (_name, tool, how) => {
   test("hears of mail while it works, is woken when it is idle, answers, and is left as it was", async ({
     skip,
   }) => {
     const found = await toolOrSkip(tool, skip);
     const wire = makeWire({ cadenceSeconds: 5, deadlineSeconds: 3_600 });
+    wires.push(wire);
     await wire.daemon("forge");
     await wire.daemon("scribe");
     const at = await makeProject(found, wire);
@@ -46,7 +62,7 @@ describe.each(CODING_TOOLS)("%s", (tool) => {
     const asks = HABITS[tool].asks !== undefined;
     expect(await unapproved(at, wire)).toBe(asks);
 
-    const terminal = await openTool(at);
+    const terminal = await openTool(at, how);
     open.push(terminal);
     expect(await unapproved(at, wire)).toBe(false);
     await atWork(at, wire, terminal);
@@ -78,7 +94,7 @@ async function atWork(at: ToolProject, wire: LiveWire, terminal: ToolTerminal): 
     // The end of a turn, after which it is woken.
     "@@calls []",
     ...answering,
-    // For a tool that is woken once more.
+    // It is woken once more.
     "@@calls []",
     ...answering,
   ]);
@@ -103,22 +119,21 @@ async function whenIdle(at: ToolProject, wire: LiveWire, terminal: ToolTerminal)
   const idle = at.requests().length;
   await beats(wire, 2);
   expect(at.requests().length).toBe(idle);
-  if (WOKEN_BY_KEYS.includes(at.found.tool)) {
-    await woken(at, wire, "while it is idle");
-    await terminal.type(DRAFT);
-    const drafted = at.requests().length;
-    await woken(at, wire, "while there is a draft", async () => {
-      await beats(wire, 2);
-      expect(at.requests().length).toBe(drafted);
-      expect(terminal.screen()).toContain(DRAFT);
-      await terminal.erase(DRAFT);
-    });
-  } else {
-    await terminal.type(DRAFT);
-    await woken(at, wire, "while it is idle");
+  await woken(at, wire, "while it is idle");
+  await terminal.type(DRAFT);
+  if (!WOKEN_BY_KEYS_ALONE.includes(at.found.tool)) {
+    await woken(at, wire, "while there is a draft");
     expect(terminal.screen()).toContain(DRAFT);
     await terminal.erase(DRAFT);
+    return;
   }
+  const drafted = at.requests().length;
+  await woken(at, wire, "when a draft is gone", async () => {
+    await beats(wire, 2);
+    expect(at.requests().length).toBe(drafted);
+    expect(terminal.screen()).toContain(DRAFT);
+    await terminal.erase(DRAFT);
+  });
 }
 
 /** An urgent message wakes it, and it answers. `meanwhile`: what has to be done before. */

@@ -8,7 +8,7 @@ import { CALLED } from "../../support/processes/coding-tools.ts";
 import { makeWire, removeWires, type LiveWire } from "../../support/processes/live-wire.ts";
 import { until } from "../../support/processes/real-processes.ts";
 import {
-  endProcesses,
+  endBackground,
   HABITS,
   integrate,
   makeProjects,
@@ -45,9 +45,7 @@ const wires: LiveWire[] = [];
 const open: ToolTerminal[] = [];
 afterEach(async () => {
   for (const terminal of open.splice(0)) terminal.close();
-  // The process in the background of Codex outlives its terminals.
-  const ofCodex = / (?:--managed-daemon|pid-update-loop)/u;
-  for (const { folder } of wires.splice(0)) endProcesses(folder, ofCodex);
+  for (const { folder } of wires.splice(0)) endBackground(folder);
   await removeWires();
 });
 

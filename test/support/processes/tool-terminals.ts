@@ -297,6 +297,11 @@ export function endProcesses(folder: string, what: RegExp): void {
   for (const pid of processesOf(folder, what)) process.kill(pid, "SIGKILL");
 }
 
+/** The processes of Codex that outlive its terminals. */
+export function endBackground(folder: string): void {
+  endProcesses(folder, / (?:--managed-daemon|pid-update-loop)/u);
+}
+
 /** Processes of ours that speak for this wire, as the system lists them. */
 export function ourProcesses(wire: LiveWire): number[] {
   return processesOf(wire.dir, / (?:hook|mcp) /u);

@@ -42,7 +42,6 @@ export function codex(at: Joining): Integration {
     left: [
       ...(isUser ? [] : ["trust the project in codex: it reads .codex/ only then"]),
       'start codex and review its hooks ("Hooks need review"): until then they do nothing, and say nothing',
-      "an idle codex is woken only without its background process: codex --disable daemon_auto_start",
     ],
   };
 }

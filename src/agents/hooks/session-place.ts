@@ -1,0 +1,23 @@
+import type { HookEvent, Moment, Pane, Tool } from "../../api/tool-sessions.ts";
+import { codexPlace } from "./codex-place.ts";
+import { sessionOwner } from "./session-owner.ts";
+
+/** Where a session is, as far as its hook can tell; what is undefined stays as it was. Spec 8.3. */
+export type SessionPlace = Pick<HookEvent, "process" | "wake">;
+
+/** @param env of the hook: the tool's own, unless the tool has a process in the background. */
+export function sessionPlace(tool: Tool, moment: Moment, env: NodeJS.ProcessEnv): SessionPlace {
+  const process = sessionOwner();
+  const keys = paneOf(env);
+  if (tool === "codex") return codexPlace(process, { moment, env, keys });
+  // A waiter of the tool's own is better than keys.
+  const hasWaiter = tool === "claude" || tool === "opencode";
+  return { process, wake: hasWaiter || keys === undefined ? undefined : { by: "tmux", ...keys } };
+}
+
+function paneOf(env: NodeJS.ProcessEnv): Pane | undefined {
+  const [server] = env["TMUX"]?.split(",") ?? [];
+  const pane = env["TMUX_PANE"];
+  if (server === undefined || server === "" || pane === undefined) return undefined;
+  return { server, pane };
+}
