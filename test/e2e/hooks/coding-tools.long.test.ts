@@ -122,13 +122,13 @@ async function whenIdle(at: ToolProject, wire: LiveWire, terminal: ToolTerminal)
   await woken(at, wire, "while it is idle");
   await terminal.type(DRAFT);
   if (!WOKEN_BY_KEYS_ALONE.includes(at.found.tool)) {
-    await woken(at, wire, "while there is a draft");
+    await woken(at, wire, "behind words of its person");
     expect(terminal.screen()).toContain(DRAFT);
     await terminal.erase(DRAFT);
     return;
   }
   const drafted = at.requests().length;
-  await woken(at, wire, "when a draft is gone", async () => {
+  await woken(at, wire, "when those words are gone", async () => {
     await beats(wire, 2);
     expect(at.requests().length).toBe(drafted);
     expect(terminal.screen()).toContain(DRAFT);

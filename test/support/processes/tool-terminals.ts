@@ -203,11 +203,17 @@ export async function openTool(
   if (asks !== undefined && !isApproved) {
     await until(`${tool} asks its person`, () => asks.screen.test(screen()));
   }
-  // A key that comes too early is not taken, and one question may follow another.
+  // A key that comes too early is not taken, one too many answers the next question, and one question may
+  // follow another.
+  let looks = 0;
+  let answered = "";
   await until(`${tool} takes a prompt`, () => {
     const shown = screen();
     if (isReady.test(shown)) return true;
-    if (asks?.screen.test(shown) === true) key(asks.yes(shown));
+    if (asks?.screen.test(shown) !== true) return false;
+    looks = shown === answered ? looks + 1 : 0;
+    if (looks % RETYPE_LOOKS === 0) key(asks.yes(shown));
+    answered = shown;
     return false;
   });
   return {
