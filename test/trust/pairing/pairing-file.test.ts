@@ -54,6 +54,7 @@ describe("the file of the pairings", () => {
       changed((peer) => (peer["peer_nonce"] = "A")),
       "quill.peer_nonce",
     ],
+    ["a pairing that is a text", '{"version":1,"peers":{"quill":"x"}}', "peers.quill is"],
     ["a peer that is a text", changed((peer) => (peer["peer"] = "x")), "peers.quill.peer is"],
     [
       "a peer's key too short",

@@ -72,6 +72,42 @@ class Side {
   }
 }
 
+describe("a nonce", () => {
+  const random = bytes("random");
+
+  /** A side that has seen this peer's commitment, and shows its own nonce. */
+  function met() {
+    const [a, b] = [new Side("forge"), new Side("scribe")];
+    a.read(b.card);
+    b.read(a.card);
+    return { a, b };
+  }
+
+  it("that does not fit its commitment is not taken, and one that fits later is", () => {
+    const { a, b } = met();
+    const { nonce } = b.card;
+    if (nonce === undefined) throw new Error("it does not show its nonce");
+    a.read({ ...b.card, nonce: random });
+    expect([a.pairing.peerNonce, a.news]).toEqual([undefined, ["wrong_nonce"]]);
+    a.read(b.card);
+    expect(a.pairing.peerNonce).toEqual(nonce);
+    // A wrong one does not take its place.
+    a.read({ ...b.card, nonce: random });
+    expect(a.pairing.peerNonce).toEqual(nonce);
+    a.read({ ...b.card, nonce: undefined });
+    expect(a.pairing.peerNonce).toEqual(nonce);
+  });
+
+  it("with the same commitment and another key is another claim", () => {
+    const { a, b } = met();
+    a.read(b.card);
+    const known = a.pairing.peer;
+    a.read({ ...b.card, key: keyOf("a thief") });
+    expect([a.pairing.peer, a.news]).toEqual([known, ["restarted"]]);
+    expect(a.digitsWith(b)).toBeUndefined();
+  });
+});
+
 describe("two honest sides", () => {
   it("get the same digits, and neither shows its nonce before it has the other's commitment", () => {
     const [a, b] = [new Side("forge"), new Side("scribe")];

@@ -8,6 +8,7 @@ import {
   mayBeUnsigned,
 } from "../../../src/trust/policy/config.ts";
 
+const BACK = { logs: {}, at: "2026-05-02T12:00:00Z" };
 function parse(document: unknown): ReturnType<typeof parseConfig> {
   return parseConfig(new TextEncoder().encode(JSON.stringify(document)));
 }
@@ -125,6 +126,7 @@ describe("config.json", () => {
       ]),
     );
     expect(read.membersChangedBy).toBe("abc");
+    expect(config({ ...document, left: { forge: [] } }).left).toEqual(new Map());
     expect(config({ ...document, left: leftJson(read.left) }).left).toEqual(read.left);
   });
 
@@ -207,6 +209,42 @@ describe("config.json", () => {
       { roster: ["a"], left: { a: [gone, gone] } },
       'left["a"] has an entry after one without back; only the last may lack it',
     ],
+    [{ roster: ["a"], left: { a: 5 } }, 'left["a"] is 5; expected a list'],
+    [{ roster: ["a"], left: { a: [5] } }, 'left["a"][0] is 5; expected an object'],
+    [
+      { roster: ["a"], left: { a: [{ logs: {}, at: null, back: 5 }] } },
+      'left["a"][0].back is 5; expected an object',
+    ],
+    [
+      { roster: ["a"], left: { a: [{ logs: {}, at: null, back: { logs: {} } }] } },
+      'left["a"][0].back.at is missing; expected an ISO 8601 time',
+    ],
+    [
+      { roster: ["a"], left: { a: [{ logs: 5, at: null, back: null }] } },
+      'left["a"][0].logs is 5; expected an object',
+    ],
+    [
+      { roster: ["a"], left: { a: [{ logs: {}, at: null, back: { ...BACK, logs: 5 } }] } },
+      'left["a"][0].back.logs is 5; expected an object',
+    ],
+    [
+      { roster: ["a"], left: { a: [{ logs: { x: 5 }, at: null, back: null }] } },
+      'left["a"][0].logs["x"] is 5; expected an object\nconfig.json: left["a"][0].logs["x"].lines is missing; expected a number of lines',
+    ],
+    [
+      {
+        roster: ["a"],
+        left: { a: [{ logs: { x: { lines: 1, event_id: 5 } }, at: null, back: null }] },
+      },
+      'left["a"][0].logs["x"].event_id is 5; expected a string',
+    ],
+    [
+      {
+        roster: ["a"],
+        left: { a: [{ logs: { x: { lines: 1, seq: -1 } }, at: null, back: null }] },
+      },
+      'left["a"][0].logs["x"].seq is -1; expected a whole number from 0 to 9007199254740991',
+    ],
     [{ members_changed_by: 5 }, "members_changed_by is 5; expected a string"],
     [{ domains: [] }, "domains is a list; expected an object"],
     [{ domains: { x: 5 } }, 'domains["x"] is 5; expected an object'],
@@ -258,6 +296,27 @@ describe("config.json", () => {
   ])("%j is refused in words", (document, problem) => {
     const detail = `config.json: ${problem}`;
     expect(parse(document)).toEqual({ ok: false, reason: "invalid", detail });
+  });
+
+  test("an agent may leave 64 times, with as many logs as a wire has agents", () => {
+    const absences = (count: number) =>
+      parse({
+        roster: ["a"],
+        left: { a: Array.from({ length: count }, () => ({ ...gone, back: BACK })) },
+      });
+    expect(absences(64)).toMatchObject({ ok: true });
+    expect(absences(65)).toMatchObject({
+      detail: 'config.json: left["a"] has more than 64 entries',
+    });
+    const places = (count: number) => {
+      const names = Array.from({ length: count }, (_, at) => [`x${at}`, { lines: 0 }]);
+      const logs = Object.fromEntries(names) as object;
+      return parse({ roster: ["a"], left: { a: [{ logs, at: null, back: null }] } });
+    };
+    expect(places(256)).toMatchObject({ ok: true });
+    expect(places(257)).toMatchObject({
+      detail: 'config.json: left["a"][0].logs has more than 256 logs',
+    });
   });
 
   test.each([

@@ -105,6 +105,21 @@ describe("what config accept shows", () => {
     ]);
   });
 
+  test("says of each member who left and came back what there is to say", () => {
+    const [leaves, joins] = [
+      { ...absence, back: undefined },
+      { ...absence, atMs: undefined, logs: new Map() },
+    ];
+    const to = (...absences: Absence[]) => ({ ...from, left: new Map([["b", absences]]) });
+    const left = "left at 1970-01-01T00:00:01.000Z after c_to_a line 3";
+    const joined = "a member since 1970-01-01T00:00:02.000Z, from no line";
+    expect(diffConfig(from, to(leaves))).toEqual([`left[b]: (none) → ${left}`]);
+    expect(diffConfig(from, to(joins))).toEqual([`left[b]: (none) → ${joined}`]);
+    const place = { lines: 4, seq: 3, eventId: "ab" };
+    const two = { ...leaves, logs: new Map([...leaves.logs, ["c_to_d", place] as const]) };
+    expect(diffConfig(from, to(two))).toEqual([`left[b]: (none) → ${left}, c_to_d line 4`]);
+  });
+
   test("carries no control characters of the file", () => {
     const name = "\u001b[2J\u202e";
     const to = { ...from, domains: new Map([[name, { owner: "a", paths: [name] }]]) };
@@ -179,6 +194,8 @@ describe("what would go unread", () => {
     expect(lostPast(moved, now, "a")).toBeDefined();
     expect([changesLayout(moved, moved), changesLayout(now, moved)]).toEqual([false, true]);
     expect(changesLayout(moved, { ...moved, closedLogs: closedLogs.toReversed() })).toBe(false);
+    expect(changesLayout(moved, { ...moved, closedLogs: closedLogs.slice(1) })).toBe(true);
+    expect(changesLayout(now, { ...now, layout: "outbox" })).toBe(true);
   });
 
   const left = (...absences: Absence[]) => ({ ...now, left: new Map([["c", absences]]) });
@@ -189,6 +206,7 @@ describe("what would go unread", () => {
       [now, left(away)],
       [left(away), left(absence)],
       [left(absence), left(absence, away)],
+      [left(absence, away), left(absence, absence)],
     ];
     for (const [from, to] of allowed) {
       expect(lostPast({ ...now, ...from }, { ...now, ...to }, "a")).toBeUndefined();
@@ -198,6 +216,8 @@ describe("what would go unread", () => {
       [left(away), now],
       [left(away), left(other)],
       [left(absence), left(away)],
+      [left(absence, away), left(absence)],
+      [left(absence, away), left(away, away)],
       [left(absence), left({ ...absence, back: { atMs: 3_000, logs: new Map() } })],
     ];
     for (const [from, to] of refused) {
