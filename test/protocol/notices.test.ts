@@ -5,7 +5,9 @@ import {
   decideNotices,
   emptyNotices,
   MAX_NOTICES_PER_HOUR,
+  hourlyKey,
   refusalKey,
+  setNoticesBack,
   toldEvent,
   type NoticesState,
 } from "../../src/protocol/notices.ts";
@@ -142,5 +144,105 @@ describe("automatic incidents", () => {
     expect(refusalKey("scribe", "schema", NOON + hours(1))).not.toBe(key);
     expect(refusalKey("scribe", "unsigned", NOON)).not.toBe(key);
     expect(refusalKey("forge", "schema", NOON)).not.toBe(key);
+  });
+});
+
+describe("what is remembered of notices", () => {
+  test("is the 4,096 keys that were told last, and each of them once", () => {
+    const state = emptyNotices();
+    const tellKey = (n: number) => applyNotices(state, toldEvent(matter(`${n}`), NOON + n));
+    for (let n = 0; n < 4_096; n += 1) tellKey(n);
+    expect([state.told.size, state.told.has("0")]).toEqual([4_096, true]);
+    tellKey(4_095);
+    expect(state.told.has("0")).toBe(true);
+    tellKey(4_096);
+    expect([state.told.size, state.told.has("0"), state.told.has("1")]).toEqual([
+      ...[4_096, false, true],
+    ]);
+  });
+
+  test("is a list of the newest 256", () => {
+    const state = emptyNotices();
+    for (let n = 0; n < 257; n += 1) applyNotices(state, toldEvent(matter(`${n}`), NOON + n));
+    expect(state.notices.map(({ at }) => at - NOON)).toEqual(
+      Array.from({ length: 256 }, (_each, n) => n + 1),
+    );
+  });
+
+  test("is what the operator has decided, too, which counts against no limit", () => {
+    const state = emptyNotices();
+    const logs = ["scribe_to_forge", "scribe_to_sam"].map((log) => ({ log, lines: 0 }));
+    applyNotices(state, { kind: "reset", at: NOON, peer: "scribe", logs });
+    expect(state.notices).toEqual([
+      {
+        at: NOON,
+        cause: "reset",
+        peer: "scribe",
+        subject: "the operator has decided about scribe",
+        detail: "scribe_to_forge, scribe_to_sam",
+      },
+    ]);
+    expect([state.told.size, state.recent.size]).toEqual([0, 0]);
+  });
+
+  test("does not change by what is no notice", () => {
+    const state = emptyNotices();
+    applyNotices(state, { kind: "started", at: NOON });
+    expect(state).toEqual(emptyNotices());
+  });
+});
+
+describe("a clock that is set back", () => {
+  const after = (key: string, toldAt: number, at: number) => {
+    const state = emptyNotices();
+    applyNotices(state, toldEvent(matter(key, "scribe"), toldAt));
+    setNoticesBack(state, at);
+    return state;
+  };
+  const LATER = NOON + hours(5);
+
+  test.each<[string, string, number, number | undefined]>([
+    ["what was told later is told as of now", "log_gap:scribe", NOON, NOON],
+    ["what was told before stays as it is", "log_gap:scribe", LATER + 1, LATER],
+    ["what was told at that moment stays, too", "peer_silent:scribe", LATER, LATER],
+    ["a silence may come again", "peer_silent:scribe:7", NOON, undefined],
+    ["an incident may be uncovered again", "incident_not_covered:i", NOON, undefined],
+    ["an incident may be unread again", "incident_unread:i", NOON, undefined],
+    ["a cause is named by all of its name", "peer_silents:scribe", NOON, NOON],
+    ["a cause is named at the beginning", "of peer_silent:scribe", NOON, NOON],
+    ["an hour that is yet to come is not used up", hourlyKey("m", LATER), NOON, undefined],
+    ["an hour that begins in a moment is yet to come", hourlyKey("m", LATER), LATER - 1, undefined],
+    ["the key of another hour is none of an hour", hourlyKey("m", NOON), NOON - 1, NOON - 1],
+  ])("%s", (_what, key, at, expected) => {
+    expect(after(key, LATER, at).told.get(key)).toBe(expected);
+  });
+
+  test("keeps what was told in the hour in which it is", () => {
+    const key = refusalKey("scribe", "schema", LATER + minutes(9));
+    expect(after(key, LATER + minutes(9), LATER).told.get(key)).toBe(LATER);
+  });
+
+  test("has no summary told twice, when it comes to that moment again", () => {
+    const state = emptyNotices();
+    const many = (name: string) =>
+      Array.from({ length: 9 }, (_each, n) => matter(`${name}${n}`, "scribe"));
+    expect(tell(state, many("m"), LATER).at(-1)).toBe("more_incidents");
+    setNoticesBack(state, NOON);
+    expect(tell(state, many("n"), LATER)).toEqual(["n0", "n1", "n2", "n3", "n4", "n5"]);
+  });
+
+  test("leaves no time in lists and limits that is yet to come", () => {
+    const state = emptyNotices();
+    for (const at of [NOON, LATER]) {
+      applyNotices(state, toldEvent(matter(`${at}`, "scribe"), at));
+    }
+    setNoticesBack(state, NOON + 1);
+    expect(state.notices.map(({ at }) => at)).toEqual([NOON, NOON + 1]);
+    expect(state.notices.map(({ subject }) => subject)).toEqual([
+      `subject ${NOON}`,
+      `subject ${LATER}`,
+    ]);
+    setNoticesBack(state, NOON - 1);
+    expect(state.recent.get("scribe")).toEqual([NOON - 1]);
   });
 });

@@ -36,6 +36,7 @@ describe("a snapshot gives back", () => {
     ["an object with the name of a set", { $set: [1] }],
     ["an object with the name of an object", { $object: [["a", 1]] }],
     ["such a name beside another", { $map: [["a", 1]], b: 2 }],
+    ["a list with the name undefined", { undefined: [["a", 1]] }],
     ["two such names", { $set: [1], $object: [] }],
     ["such a name with no list", { $map: 5 }],
     ["such a name with a map", { $map: new Map([["a", 1]]) }],
@@ -79,6 +80,17 @@ test.each([
   expect(path).toEqual(["extra", "at", 0]);
   expect(entries).toHaveLength(65);
   expect(entries[0]).toEqual(one);
+});
+
+test("an object with the name of a map among others is written as it is", () => {
+  expect(linesOf({ $map: [1], b: 2 })[0]).toContain('"extra":{"$map":[1],"b":2}');
+});
+
+test("what is undefined in a list is null, as in JSON, however long the list is", () => {
+  for (const count of [3, 65]) {
+    const list = [undefined, ...numbers(count)];
+    expect(readSnapshot(linesOf(list))).toEqual(holding([null, ...numbers(count)]));
+  }
 });
 
 test("what holds much within what holds much is written in its entry", () => {
@@ -137,6 +149,11 @@ describe("a damaged snapshot is left aside:", () => {
     ["no state", head(({ version }) => ({ version }))],
   ])("one whose first line is %s", (_what, line) => {
     expect(readSnapshot([line])).toBeUndefined();
+    expect(readSnapshot([line, ...linesOf("x")])).toBeUndefined();
+  });
+
+  test("one with a later line for a place in what is null", () => {
+    expect(readSnapshot([...linesOf(null), '[["extra","x"],[]]'])).toBeUndefined();
   });
 
   test.each([

@@ -1,6 +1,11 @@
 import { expect, test } from "vitest";
 import { contestedBy, isContested } from "../../../src/protocol/claims/claim-conflicts.ts";
-import { claimsView, forecastClaim } from "../../../src/protocol/claims/claims-view.ts";
+import {
+  claimsView,
+  forecastClaim,
+  isOver,
+  type ClaimStatus,
+} from "../../../src/protocol/claims/claims-view.ts";
 import { checkPaths } from "../../../src/protocol/claims/path-check.ts";
 import { apply } from "../../../src/protocol/core.ts";
 import { emptyState } from "../../../src/protocol/state.ts";
@@ -151,4 +156,56 @@ test("a claim that is not sent yet is weighed by the same rules", () => {
   expect(meets("src/api/x.ts")).toEqual([[], ["b"]]);
   expect(meets("**")).toEqual([["A", "B"], ["b"]]);
   expect(meets("test/**")).toEqual([[], []]);
+});
+
+test("a forecast names each claim that it would meet, with its paths and its end", () => {
+  const script = new OutcomeScript("outbox", THREE, [
+    "a claims A paths=src/**,docs/* ttl=90 to=b",
+    "b claims B paths=src/x ttl=60",
+  ]);
+  const { claims, logs } = script.fold("c");
+  const facts = { claims, logs, env: script.env("c"), nowMs: NOON + 2_000 };
+  const met = (id: string, from: string, paths: string[], endMs: number) => {
+    return { event_id: script.idOf(id), from, paths, until: new Date(endMs).toISOString() };
+  };
+  expect(forecastClaim(facts, { paths: ["src/x"], mode: "exclusive" })).toEqual({
+    against: [
+      met("A", "a", ["src/**", "docs/*"], NOON + 90_000),
+      met("B", "b", ["src/x"], NOON + 61_000),
+    ],
+    owners: [],
+  });
+});
+
+test("claims are shown oldest first, of one moment by log and line", () => {
+  const steps = ["b claims B paths=b", "a claims A paths=a", "a claims C paths=c"];
+  const script = new OutcomeScript("outbox", THREE, [...steps, "b claims D paths=d"]);
+  const order = (ats: readonly number[]): string => {
+    const [ofB, first, second, last] = script.events("c").map((event, index) => {
+      return { ...event, at: NOON + (ats[index] ?? 0) };
+    });
+    const events = [ofB, first, second, last].flatMap((event) => event ?? []);
+    const { claims, logs } = script.fold("c", events);
+    const facts = { claims, logs, env: script.env("c"), nowMs: NOON };
+    return claimsView(facts)
+      .map(({ paths }) => paths.join())
+      .join("");
+  };
+  expect(order([1, 2, 3, 4])).toBe("bacd");
+  expect(order([3, 1, 2, 4])).toBe("acbd");
+  expect(order([1, 1, 2, 3])).toBe("abcd");
+  expect(order([4, 4, 4, 4])).toBe("acbd");
+});
+
+test.each<[ClaimStatus, boolean]>([
+  ["released", true],
+  ["expired", true],
+  ["held", false],
+  ["waiting", false],
+  ["denied", false],
+  ["lost", false],
+  ["contested", false],
+  ["void", false],
+])("a claim is over once its author or its time has ended it: %s", (status, expected) => {
+  expect(isOver({ status })).toBe(expected);
 });

@@ -233,6 +233,7 @@ describe("room for threads", () => {
     ["16,384 open ones", 16_384, () => ({}), 16_384, "0"],
     ["and no more", 16_640, () => ({}), 16_384, "256"],
     ["of which some are decided", 16_640, (n) => (n < 100 ? {} : DECIDED), 16_384, "0"],
+    ["decided ones and then open ones", 16_640, (n) => (n < 9 ? DECIDED : {}), 16_384, "256"],
   ])("is for %s", (_name, count, change, expected, first) => {
     const state = filled(count, change);
     expect([state.topics.size, state.topics.keys().next().value]).toEqual([expected, first]);

@@ -4,10 +4,13 @@ import {
   decideParking,
   emptyParking,
   isNewWork,
+  isParking,
   isPaused,
+  mayPark,
   withParking,
 } from "../../../src/protocol/requests/parking.ts";
 import type { LineEvent } from "../../../src/protocol/events.ts";
+import type { Draft } from "../../../src/wire/compose.ts";
 import { fromPlain } from "../../../src/wire/json/json.ts";
 import { OutcomeScript } from "../../support/scripts/outcome-script.ts";
 import { lineEvent, NOON, scriptEnv, WireScript } from "../../support/scripts/wire-script.ts";
@@ -61,6 +64,37 @@ describe("parking", () => {
   ])("%s parks nobody", (_what, change, body) => {
     const state = emptyParking();
     applyParking(state, approval(change, body));
+    expect(state.parked).toBeUndefined();
+  });
+
+  test("begins with an approval that names nobody, too", () => {
+    const state = emptyParking();
+    const event = approval();
+    const { message } = event;
+    applyParking(state, { ...event, message: { ...message, to: undefined } });
+    expect(state.parked?.peer).toBe("");
+    const begun = emptyParking();
+    applyParking(begun, { ...event, message: { ...message, to: [] } });
+    expect(begun.parked?.peer).toBe("");
+  });
+
+  test("is ended by no word about another approval, nor before it begins", () => {
+    const state = emptyParking();
+    expect(state).toStrictEqual({ parked: undefined, woken: undefined });
+    applyParking(state, { kind: "stopped", by: "x", outcome: "done", detail: "", at: NOON });
+    expect(state).toEqual(emptyParking());
+    applyParking(state, { kind: "woken", by: "x", at: NOON });
+    expect(state).toEqual({ parked: undefined, woken: { by: "x", at: NOON } });
+    applyParking(state, approval());
+    applyParking(state, { kind: "woken", by: "another", at: NOON + 1 });
+    expect(state.parked).toBeDefined();
+    expect(state.woken).toEqual({ by: "another", at: NOON + 1 });
+  });
+
+  test("begins with no other line that says so", () => {
+    const state = emptyParking();
+    const event = approval();
+    applyParking(state, { ...event, message: { ...event.message, type: "feedback" } });
     expect(state.parked).toBeUndefined();
   });
 
@@ -139,5 +173,68 @@ describe("the answer that parks", () => {
     expect(parks(bare, "TRUSTED", { approve: false })).toBe(false);
     expect(parks(bare, "TRUSTED", { request_id: "0badcafe01" })).toBe(false);
     expect(parks(farewell, "TRUSTED")).toBe(false);
+  });
+});
+
+describe("a draft", () => {
+  const draft = (type: string, body: unknown) => {
+    return { to: ["a"], type, subject: "s", body: fromPlain(body) };
+  };
+
+  test.each<[string, unknown, boolean, boolean]>([
+    ["ack", { request_id: "0badcafe01" }, true, false],
+    ["ack", { request_id: 7 }, true, false],
+    ["ack", { acks: ASKED }, false, false],
+    ["ack", { parks: true }, false, true],
+    ["ack", { parks: false }, false, false],
+    ["ack", { parks: "true" }, false, false],
+    ["request", { request_id: "0badcafe01", parks: true }, false, false],
+  ])("that may park us, and one that does: %s %j", (type, body, may, does) => {
+    expect([mayPark(draft(type, body)), isParking(draft(type, body))]).toEqual([may, does]);
+  });
+
+  test("of another type, or without an object as its body, stays as it is", () => {
+    const steps = ["a asks R request=0badcafe01 type=shutdown"];
+    const script = new OutcomeScript("pairwise", ["a", "b"], steps);
+    const state = script.fold("b");
+    const acks = script.idOf("R");
+    const other = draft("feedback", { acks, request_id: "0badcafe01", approve: true });
+    for (const each of [other, draft("ack", acks), draft("ack", null)]) {
+      expect(withParking(each, state, script.env("b"))).toBe(each);
+    }
+  });
+});
+
+describe("a bare shutdown", () => {
+  const parks = (to: readonly string[], change: Partial<LineEvent>, body: object = {}) => {
+    const wire = new WireScript("outbox", ["a", "b", "c"]);
+    const lines = [
+      wire.say("a", NOON, { type: "feedback", thread: "t" }),
+      wire.say("a", NOON + 1, { type: "shutdown", to, thread: "t" }),
+    ];
+    const env = scriptEnv(wire.layout, "b");
+    const state = new OutcomeScript("outbox", ["a", "b", "c"], []).fold(
+      "b",
+      lines.map((line) => lineEvent(line, "b", change)),
+    );
+    const [first, bare] = lines.map(({ message }) => message.id);
+    const draft = (acks: string | undefined, correlationId = "t") => {
+      const said = fromPlain({ acks, ...body });
+      return { to: ["a"], type: "ack", subject: "s", body: said, correlationId };
+    };
+    const isParked = (each: Draft): boolean => isParking(withParking(each, state, env));
+    const { correlationId: _none, ...unnamed } = draft(bare);
+    return [draft(bare), draft(first), draft(bare, "u"), unnamed].map(isParked);
+  };
+
+  test("is answered by an ack that names it in its thread", () => {
+    expect(parks(["b"], {})).toEqual([true, false, false, false]);
+    expect(parks(["*"], {})).toEqual([true, false, false, false]);
+    expect(parks(["b"], {}, { approve: true })).toEqual([true, false, false, false]);
+  });
+
+  test("is none for those whom it does not name, nor one that we refuse", () => {
+    expect(parks(["c"], {})).not.toContain(true);
+    expect(parks(["b"], { refused: "tier_refused" })).not.toContain(true);
   });
 });
