@@ -15,13 +15,22 @@ export interface Syncing {
   stop(): void;
 }
 
-export function syncWhenQuiet(agent: AgentRounds, queue: Queue, log: Logger, wake: Wake): Syncing {
+/** @param quiet called when there was no round for a while, and all is synced */
+export function syncWhenQuiet(
+  agent: AgentRounds,
+  queue: Queue,
+  { log, wake, quiet }: { readonly log: Logger; readonly wake: Wake; quiet(): void },
+): Syncing {
   const alarm = makeAlarm(() => agent.monoMs(), wake);
   let sinceMs: number | undefined;
 
   function sync(): void {
     sinceMs = undefined;
-    queue(() => agent.sync()).catch((error: unknown) => {
+    const synced = queue(async () => {
+      await agent.sync();
+      if (sinceMs === undefined) quiet();
+    });
+    synced.catch((error: unknown) => {
       log.warn({ detail: String(error) }, "not synced; it is tried again after the next round");
     });
   }

@@ -22,6 +22,8 @@ export interface TickerOptions {
   /** Called after a tick, at least every `aliveEveryMs`. */
   alive(): void;
   readonly aliveEveryMs: number | undefined;
+  /** There was no round for a while and all is synced; or there is one again. */
+  quiet?(isQuiet: boolean): void;
 }
 
 /** Decides when the agent's next round is. Requests that come together get one round. */
@@ -45,15 +47,18 @@ export function makeTicker(
 ): Ticker {
   const { wake = processWakes } = options;
   const alarm = makeAlarm(() => agent.monoMs(), wake);
-  const syncing = syncWhenQuiet(agent, queue, log, wake);
+  const quiet = (): void => options.quiet?.((isQuiet = true));
+  const syncing = syncWhenQuiet(agent, queue, { log, wake, quiet });
   const failure = makeFailure();
   let pending: Promise<void> | undefined;
   let stopped = false;
+  let isQuiet = false;
   let retryMs = FIRST_RETRY_MS;
 
   async function tick(): Promise<void> {
     pending = undefined;
     if (stopped) return;
+    if (isQuiet) options.quiet?.((isQuiet = false));
     try {
       const more = await agent.tick();
       retryMs = FIRST_RETRY_MS;

@@ -10,7 +10,11 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function tickerOf(synced: number[], isSynced = (): boolean => false): Ticker {
+function tickerOf(
+  synced: number[],
+  isSynced = (): boolean => false,
+  quiet: (isQuiet: boolean) => void = () => undefined,
+): Ticker {
   const agent = {
     tick: () => Promise.resolve(false),
     sync: () => Promise.resolve(void synced.push(Date.now() - began)),
@@ -22,7 +26,7 @@ function tickerOf(synced: number[], isSynced = (): boolean => false): Ticker {
   } as unknown as Agent;
   const began = Date.now();
   const log = { info: vi.fn(), warn: vi.fn(), error: vi.fn(), debug: vi.fn() };
-  const options = { pollMs: 3_600_000, alive: () => undefined, aliveEveryMs: undefined };
+  const options = { pollMs: 3_600_000, alive: () => undefined, aliveEveryMs: undefined, quiet };
   return makeTicker(agent, makeQueue(), log, options);
 }
 
@@ -64,5 +68,21 @@ it("a round in which nothing happened is no reason to wake up again", async () =
   await ticker.now();
   await vi.advanceTimersByTimeAsync(10_000);
   expect(synced).toEqual([0, 3_000]);
+  ticker.stop();
+});
+
+it("says when it has become quiet, and when a round ends that", async () => {
+  const said: boolean[] = [];
+  const ticker = tickerOf([], undefined, (isQuiet) => said.push(isQuiet));
+  await ticker.now();
+  await ticker.now();
+  expect(said).toEqual([]);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(said).toEqual([true]);
+  await ticker.now();
+  await ticker.now();
+  expect(said).toEqual([true, false]);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(said).toEqual([true, false, true]);
   ticker.stop();
 });
