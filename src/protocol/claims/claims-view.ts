@@ -80,8 +80,14 @@ export function isOver({ status }: Pick<ClaimView, "status">): boolean {
 export function claimsView(facts: ClaimFacts): ClaimView[] {
   const live = liveClaims(facts);
   return allClaims(facts.claims)
-    .sort((a, b) => a.at - b.at || (a.log < b.log ? -1 : 1) || a.line - b.line)
+    .sort(inOrder)
     .map((claim) => viewOf(claim, live, facts));
+}
+
+function inOrder(a: Claim, b: Claim): number {
+  if (a.at !== b.at) return a.at - b.at;
+  if (a.log !== b.log) return a.log < b.log ? -1 : 1;
+  return a.line - b.line;
 }
 
 function viewOf(claim: Claim, live: readonly Claim[], facts: ClaimFacts): ClaimView {
