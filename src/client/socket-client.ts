@@ -63,10 +63,12 @@ function converse(socket: Socket, place: DaemonPaths, limitMs: number): Connecti
   let held = "";
   socket.setEncoding("utf8");
   socket.on("data", (chunk: string) => {
-    held += chunk;
-    for (let end = held.indexOf("\n"); end !== -1; end = held.indexOf("\n")) {
-      waiting.take(JSON.parse(held.slice(0, end)) as SocketReply);
-      held = held.slice(end + 1);
+    // The end of a line is looked for in what is new: a long answer comes in hundreds of pieces.
+    const [end = "", ...rest] = chunk.split("\n");
+    held += end;
+    for (const begin of rest) {
+      waiting.take(JSON.parse(held) as SocketReply);
+      held = begin;
     }
   });
   socket.on("error", () => waiting.end());

@@ -9,6 +9,7 @@ import { connectDaemon } from "../../src/client/socket-client.ts";
 import { hasLongList, jsonPieces } from "../../src/daemon/json-pieces.ts";
 import { serveSocket, type SocketServer } from "../../src/daemon/socket-server.ts";
 import { openSocketFolder } from "../../src/storage/private/socket-folder.ts";
+import { CONDITION_LIMIT_MS } from "../support/hang-guard.ts";
 
 const ROWS = 20_000;
 const rows = Array.from({ length: ROWS }, (_, at) => ({ at, text: "x".repeat(400) }));
@@ -68,7 +69,7 @@ test("the pieces of an answer are its JSON", () => {
 
 test("a client that does not read a long answer keeps no other one waiting", async () => {
   const slow = await slowClient("list", "quick");
-  const other = await connectDaemon(place());
+  const other = await connectDaemon(place(), CONDITION_LIMIT_MS);
   expect(await other?.call("quick", {})).toBe("quick");
   other?.close();
   const [list, quick] = await linesOf(slow, 2);
@@ -79,7 +80,7 @@ test("a client that does not read a long answer keeps no other one waiting", asy
 test("a client that leaves in the middle of an answer, or never reads it, stops nothing", async () => {
   (await slowClient("list")).destroy();
   await slowClient("list");
-  const other = await connectDaemon(place());
+  const other = await connectDaemon(place(), CONDITION_LIMIT_MS);
   expect(await other?.call("list", {})).toEqual({ rows, none: [] });
   other?.close();
 });
