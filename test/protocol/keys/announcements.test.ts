@@ -118,3 +118,32 @@ test("what a peer says of us counts until it says otherwise, and only about us",
   says({ about: "forge", tier: "VERIFIED" });
   expect([refused("request"), refused("claim").length]).toEqual([[], 1]);
 });
+
+test("what is sent names the tier in its subject and waits for nobody", () => {
+  const { env, state, refuse } = scene();
+  refuse();
+  const [effect] = decideAnnouncements(state, env);
+  expect(effect).toMatchObject({
+    draft: { subject: "scribe is UNTRUSTED here", priority: "low", to: ["scribe"] },
+  });
+});
+
+test("an announcement that lacks the agent or the tier, or names a stranger, says nothing", () => {
+  const { state, take } = scene();
+  const type = "trust_tier_announcement";
+  for (const from of ["forge", "scribe"]) {
+    take(from, { type, body: { about: from === "forge" ? "scribe" : "forge" } });
+    take(from, { type, body: { tier: "VERIFIED" } });
+    take(from, { type, body: { about: "stranger", tier: "VERIFIED" } });
+    take(from, { type, body: {} });
+  }
+  // What a peer says of another, or of itself, is not what we have said.
+  take("scribe", { type, body: { about: "scribe", tier: "VERIFIED" } });
+  expect([[...state.said], [...state.given]]).toEqual([[], []]);
+  take("forge", { type, body: { about: "scribe", tier: "VERIFIED" } });
+  take("scribe", { type, body: { about: "forge", tier: "ATTESTED" } });
+  expect([[...state.said], [...state.given]]).toEqual([
+    [["scribe", "VERIFIED"]],
+    [["scribe", "ATTESTED"]],
+  ]);
+});

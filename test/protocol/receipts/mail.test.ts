@@ -37,6 +37,11 @@ function scene() {
       apply(state, { kind: "read", ids, at: (at += 1_000) }, env),
     mail: (marks: Marks = {}, nowMs = at) => mailView(state, env, nowMs, marks),
     news: () => newsView(state, env, at, "any"),
+    /** An unread line of a log that no agent of the roster has. */
+    addForeign(log: string): void {
+      const known = [...state.receipts.taken.values()].at(-1);
+      if (known !== undefined) state.receipts.taken.set(log, known);
+    },
     unreadLines: (from: string) => state.receipts.taken.get(ofPeer(from))?.unread ?? [],
   };
 }
@@ -130,4 +135,17 @@ test("answers that we owe are counted, also those whose time is over", () => {
   expect(view([], NOON)).toMatchObject({ owed: 2, overdue: 0 });
   expect(view([], NOON + hours(10_000))).toMatchObject({ owed: 2, overdue: 2 });
   expect(view(["b approves R"], NOON + hours(10_000))).toMatchObject({ owed: 1, overdue: 1 });
+});
+
+test("an author of whom all is read, or who is no part of the wire, is not named", () => {
+  const { hear, read, mail, addForeign, ofPeer } = scene();
+  const saying = { type: "feedback", subject: "WORDS", body: "WORDS" };
+  const id = hear("scribe", saying);
+  hear("mason", saying);
+  read(id);
+  addForeign("gone_to_forge");
+  const { from, fresh, marks } = mail();
+  expect(from).toEqual([{ handle: "mason", count: 1 }]);
+  expect(fresh).toMatchObject({ count: 1, urgent: 0 });
+  expect(marks).toEqual({ [ofPeer("mason")]: 1 });
 });
