@@ -34,7 +34,8 @@ beforeEach(() => {
 });
 afterEach(async () => {
   process.chdir(home);
-  if (existsSync(join(folder, "tmux"))) tmux("kill-server");
+  // It may have ended, or never been there.
+  spawnSync("tmux", ["-S", join(folder, "tmux"), "kill-server"]);
   await killChildren();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -71,7 +72,7 @@ function hidden(word: string): Promise<SessionProcess> {
 }
 
 function tmux(...args: readonly string[]): void {
-  execFileSync("tmux", ["-S", join(folder, "tmux"), ...args]);
+  execFileSync("tmux", ["-S", join(folder, "tmux"), "-f", "/dev/null", ...args]);
 }
 
 /** Codex in a terminal of its own. */
