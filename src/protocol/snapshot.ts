@@ -80,7 +80,11 @@ export function readSnapshot(lines: Iterable<string>): State | undefined {
     if (!("state" in parsed)) return undefined;
     state = parsed.state as State;
   }
-  return state === undefined ? undefined : withIndexes(state);
+  return state === undefined || !hasTopics(state) ? undefined : withIndexes(state);
+}
+
+function hasTopics(state: unknown): boolean {
+  return at(at(state, "proposals"), "topics") instanceof Map;
 }
 
 /** What follows from the rest is made when it is read: half of the text would be that. */
@@ -108,8 +112,10 @@ function fill(state: State, line: unknown): boolean {
   const [path, entries] = line as unknown[];
   if (!Array.isArray(path) || !Array.isArray(entries)) return false;
   const holder = (path as Key[]).reduce<unknown>(at, state);
-  if (holder instanceof Map) for (const [key, value] of entries) holder.set(key, value);
-  else if (holder instanceof Set) for (const value of entries) holder.add(value);
+  if (holder instanceof Map) {
+    if (!arePairs(entries)) return false;
+    for (const [key, value] of entries) holder.set(key, value);
+  } else if (holder instanceof Set) for (const value of entries) holder.add(value);
   else if (Array.isArray(holder)) for (const value of entries) holder.push(value);
   else return false;
   return true;
@@ -191,7 +197,12 @@ function unpacked(value: unknown, ids: Ids): unknown {
   }
   unpacked(items, ids);
   if (tag === SET) return new Set(items);
-  return tag === MAP ? new Map(items) : Object.fromEntries(items as [string, unknown][]);
+  if (!arePairs(items)) throw new SyntaxError(`what ${tag} holds has no keys`);
+  return tag === MAP ? new Map(items) : Object.fromEntries(items);
+}
+
+function arePairs(items: readonly unknown[]): items is [unknown, unknown][] {
+  return items.every((item) => Array.isArray(item) && item.length === 2);
 }
 
 function sharedId(text: string, ids: Ids): string {

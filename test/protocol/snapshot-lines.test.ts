@@ -147,6 +147,11 @@ describe("a damaged snapshot is left aside:", () => {
     ["another version", head(({ version, state }) => ({ version: Number(version) - 1, state }))],
     ["the version as a text", head(({ version, state }) => ({ version: String(version), state }))],
     ["no state", head(({ version }) => ({ version }))],
+    ["a state that is none", head(({ version }) => ({ version, state: null }))],
+    ["a state without proposals", head(({ version }) => ({ version, state: {} }))],
+    ["a map whose entries are no pairs", head((all) => ({ ...all, extra: { $map: [5] } }))],
+    ["a map with a key alone", head((all) => ({ ...all, extra: { $map: [["a"]] } }))],
+    ["an object without keys", head((all) => ({ ...all, extra: { $object: ["ab"] } }))],
   ])("one whose first line is %s", (_what, line) => {
     expect(readSnapshot([line])).toBeUndefined();
     expect(readSnapshot([line, ...linesOf("x")])).toBeUndefined();
@@ -169,6 +174,8 @@ describe("a damaged snapshot is left aside:", () => {
     ["for a part that does not exist", '[["nothing","there"],[]]'],
     ["for a place in a text", '[["extra","length"],[]]'],
     ["for an object", '[["tally"],[]]'],
+    ["entries of a map that are no pairs", '[["logs"],["ab"]]'],
+    ["a key of a map without its value", '[["logs"],[["a"]]]'],
   ])("one with a later line that is %s", (_what, line) => {
     const lines = linesOf("some text");
     expect(readSnapshot([...lines, line])).toBeUndefined();

@@ -80,3 +80,8 @@ export interface Proposal {
   /** The line of the proposer's log up to which nothing has decided. */
   judgedTo: number;
 }
+
+/** Whether it can never be ratified. One that waits for a roster is not void. Spec 3.4, "Asking". */
+export function isVoid({ problem, awaitsRoster }: Proposal): boolean {
+  return problem !== undefined && !awaitsRoster;
+}

@@ -1,7 +1,7 @@
 import { awaitedLine } from "../logs/coverage.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import { isPastJudging, logsAskedFor } from "./chained-outcome.ts";
-import type { Outcome, Proposal } from "./proposal.ts";
+import { isVoid, type Outcome, type Proposal } from "./proposal.ts";
 import { caseOf } from "./proposals.ts";
 import type { ProposalsState } from "./proposals-state.ts";
 import type { Env } from "../env.ts";
@@ -54,10 +54,9 @@ function viewOf(
   logs: LogsState,
   env: Env,
 ): ProposalView {
-  const { outcome, problem, awaitsRoster } = proposal;
+  const { outcome, problem } = proposal;
   const topic = state.topics.get(proposal.topic);
   const of = topic === undefined ? undefined : caseOf(state, topic, env, logs);
-  const isVoid = problem !== undefined && !awaitsRoster;
   const positions = new Map(
     proposal.required.map((party) => [party, of && positionSoFar(of, proposal, party)]),
   );
@@ -67,9 +66,9 @@ function viewOf(
     proposer: proposal.from,
     subject: listedSubject(env, proposal.from, proposal.subject),
     required: [...proposal.required],
-    status: outcome === undefined ? (isVoid ? "void" : "open") : endStatus(outcome),
+    status: outcome === undefined ? (isVoid(proposal) ? "void" : "open") : endStatus(outcome),
     problem: problem ?? null,
-    waits_for: outcome !== undefined || isVoid ? null : waitsFor(of, proposal, positions),
+    waits_for: outcome !== undefined || isVoid(proposal) ? null : waitsFor(of, proposal, positions),
     decided_by: outcome?.by ?? null,
     replaced_by: outcome?.replacedBy ?? null,
     support: Object.fromEntries(

@@ -1,6 +1,6 @@
-import { ownLogs } from "../../wire/layout.ts";
+import { ownLogs, type Layout } from "../../wire/layout.ts";
 import { endStatus } from "../decisions/proposals-view.ts";
-import type { Proposal } from "../decisions/proposal.ts";
+import { isVoid, type Proposal } from "../decisions/proposal.ts";
 import type { ProposalsState } from "../decisions/proposals-state.ts";
 import type { Effect } from "../effects.ts";
 import type { Env } from "../env.ts";
@@ -9,7 +9,10 @@ import type { LogsState } from "./logs-state.ts";
 /** How far one pair has agreed that the wire moves to outboxes. Spec 3.11. */
 export interface PairAgreement {
   between: string[];
-  /** The proposal that counts: the ratified one, else the newest; null: nobody has proposed it. */
+  /**
+   * The proposal that counts: the ratified one, else the newest that is not void, else the newest;
+   * null: nobody has proposed it.
+   */
   proposal_id: string | null;
   status: "none" | "open" | "ratified" | "rejected" | "ended" | "void";
 }
@@ -34,7 +37,9 @@ export function layoutView(
   { layout }: Pick<Env, "layout">,
 ): LayoutView {
   const isPairwise = layout.kind === "pairwise";
-  const pairs = isPairwise ? pairsOf(layout.members).map((pair) => agreed(proposals, pair)) : [];
+  const pairs = isPairwise
+    ? pairsOf(layout.members).map((pair) => agreed(proposals, layout, pair))
+    : [];
   const closed = [...layout.logs.values()].filter(({ into }) => into !== undefined);
   return {
     layout: layout.kind,
@@ -78,19 +83,29 @@ function pairsOf(roster: readonly string[]): [string, string][] {
   );
 }
 
-function agreed(state: ProposalsState, between: [string, string]): PairAgreement {
+function agreed(state: ProposalsState, layout: Layout, between: [string, string]): PairAgreement {
   const all = [...state.moves].flatMap((key) => state.proposals.get(key) ?? []);
-  const asked = all.filter(
-    ({ from, required: [party = "", ...more] }) =>
-      more.length === 0 && between.includes(from) && between.includes(party),
-  );
-  const counted = asked.find((each) => statusOf(each) === "ratified") ?? asked.at(-1);
+  const asked = all.filter((each) => {
+    const to = askedBy(each, layout);
+    return to !== undefined && between.includes(each.from) && between.includes(to);
+  });
+  const counted =
+    asked.find((each) => statusOf(each) === "ratified") ??
+    asked.findLast((each) => statusOf(each) !== "void") ??
+    asked.at(-1);
   if (counted === undefined) return { between, proposal_id: null, status: "none" };
   return { between, proposal_id: counted.id, status: statusOf(counted) };
 }
 
-function statusOf({ outcome, problem }: Proposal): PairAgreement["status"] {
-  if (outcome === undefined) return problem === undefined ? "open" : "void";
+/** Who alone is asked. A void proposal requires nobody: the one to whom its log is written. */
+function askedBy(proposal: Proposal, { logs }: Layout): string | undefined {
+  if (isVoid(proposal)) return logs.get(proposal.log)?.addressee;
+  return proposal.required.length === 1 ? proposal.required[0] : undefined;
+}
+
+function statusOf(proposal: Proposal): PairAgreement["status"] {
+  const { outcome } = proposal;
+  if (outcome === undefined) return isVoid(proposal) ? "void" : "open";
   const end = endStatus(outcome);
   return end === "ratified" || end === "rejected" ? end : "ended";
 }

@@ -115,6 +115,36 @@ describe("the agreement of a pair", () => {
     expect(view().pairs).toMatchObject([{ status: "ended" }]);
   });
 
+  test("is void when nobody in the pair can agree, until one is proposed that is not", () => {
+    const { view, propose } = scene(["a", "b", "c"]);
+    const [others, meant] = [
+      { between: ["a", "c"], proposal_id: null, status: "none" },
+      { between: ["b", "c"], proposal_id: null, status: "none" },
+    ];
+    const none = propose("a", "b", MOVE, { body: { ...MOVE, required: [] } });
+    const is = (proposal: Message, status: string) => [
+      { between: ["a", "b"], proposal_id: proposal.id, status },
+      others,
+      meant,
+    ];
+    expect(view().pairs).toEqual(is(none, "void"));
+    const elsewhere = propose("b", "a", MOVE, { body: { ...MOVE, required: ["c"] } });
+    expect(view().pairs).toEqual(is(elsewhere, "void"));
+    const open = propose("a", "b");
+    propose("a", "b", MOVE, { body: { ...MOVE, required: [] } });
+    expect(view().pairs).toEqual(is(open, "open"));
+  });
+
+  test("is not asked for by a proposal that waits for a roster", () => {
+    const { state, view, propose } = scene(["a", "b"]);
+    propose("a", "b", MOVE, {
+      to: ["stranger"],
+      body: { ...MOVE, required: ["stranger"] },
+    });
+    expect([...state.proposals.proposals.values()]).toMatchObject([{ awaitsRoster: true }]);
+    expect(view().pairs).toEqual([{ between: ["a", "b"], proposal_id: null, status: "none" }]);
+  });
+
   test("is not asked for by a proposal that is unchained", () => {
     const { view, propose } = scene(["a", "b"]);
     propose("a", "b", MOVE, { unsigned: true });
