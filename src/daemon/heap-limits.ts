@@ -1,4 +1,9 @@
+import { createRequire } from "node:module";
 import { setFlagsFromString } from "node:v8";
+import type * as Koffi from "koffi";
+
+/** By then V8 has freed what it does not need. */
+const TRIM_AFTER_MS = 20_000;
 
 /**
  * Without limits Node lets its heap grow to several times what is in use before it collects the
@@ -16,6 +21,32 @@ export function keepHeapSmall(): void {
  * milliseconds. It does so while little is allocated; but of a process that allocates nothing it knows no
  * rate, and goes on waiting. With this flag it does not ask for the rate.
  */
-export function letHeapShrink(isQuiet: boolean): void {
+function letHeapShrink(isQuiet: boolean): void {
   setFlagsFromString(isQuiet ? "--optimize-for-size" : "--no-optimize-for-size");
+}
+
+/** Gives memory back while the daemon is quiet: told of each beginning and end of that. */
+export function giveBackWhenQuiet(trim = mallocTrim()): (isQuiet: boolean) => void {
+  let trimming: NodeJS.Timeout | undefined;
+  return (isQuiet) => {
+    letHeapShrink(isQuiet);
+    clearTimeout(trimming);
+    trimming = isQuiet && trim !== undefined ? setTimeout(trim, TRIM_AFTER_MS) : undefined;
+    trimming?.unref();
+  };
+}
+
+/**
+ * malloc_trim(3) of the GNU C library, through koffi; undefined where there is no such function. The
+ * library keeps memory that was freed within its heap: 15 to 18 MiB after a million lines.
+ */
+export function mallocTrim(): (() => void) | undefined {
+  try {
+    const koffi = createRequire(import.meta.url)("koffi") as typeof Koffi;
+    const trim = koffi.load(null).func("int malloc_trim(size_t)") as (pad: number) => number;
+    return () => void trim(0);
+  } catch {
+    // Another C library, or koffi does not load: then memory stays where it is.
+    return undefined;
+  }
 }

@@ -34,7 +34,9 @@ export function setBack(state: State, at: number): void {
   for (const { readings } of state.proposals.proposals.values()) lower(readings.values(), at);
   setRequestsBack(state.requests, at);
   for (const claims of state.claims.byLog.values()) lower(claims, at);
-  for (const { unread } of receipts.taken.values()) lower(unread, at);
+  for (const { unread } of receipts.taken.values()) {
+    unread.ats = unread.ats.map((each) => Math.min(each, at));
+  }
   lower(receipts.sent.messages.values(), at);
   lower(state.sendKeys.values(), at);
   for (const { receipts: stages } of receipts.sent.messages.values()) lower(stages.values(), at);

@@ -1,14 +1,17 @@
-import { namesIn } from "./decisions/proposal-thread.ts";
+import { decidingIn } from "./decisions/proposal-thread.ts";
+import { IdColumn, isEventId } from "./logs/id-column.ts";
 import type { State } from "./state.ts";
 
 /**
  * Raise it with any change of what State holds: an older checkpoint is then left aside, and the
  * journal replayed.
  */
-const SNAPSHOT_VERSION = 17;
+const SNAPSHOT_VERSION = 18;
 const MAP = "$map";
 const SET = "$set";
 const OBJECT = "$object";
+const IDS = "$ids";
+const TAGS: readonly string[] = [MAP, SET, OBJECT, IDS];
 /** What holds more than this is written after the rest, some of it on each line. */
 const FEW = 64;
 const ID_CHARACTERS = 64;
@@ -33,11 +36,12 @@ interface Aside {
 }
 /** Ids that were read: one is in many places of the state, and all share one text. */
 type Ids = Map<string, string>;
-type Holder = Map<unknown, unknown> | Set<unknown> | unknown[];
+type Holder = Map<unknown, unknown> | Set<unknown> | unknown[] | IdColumn;
 
 /**
  * The state as lines of JSON text, each made when it is asked for: a state of many megabytes is never
- * in memory a second time. It holds maps, sets, arrays, plain objects, text and finite numbers.
+ * in memory a second time. It holds maps, sets, arrays, columns of ids, plain objects, text
+ * and finite numbers.
  */
 export function* writeSnapshot(state: State): Generator<string> {
   const larges: Large[] = [];
@@ -47,7 +51,7 @@ export function* writeSnapshot(state: State): Generator<string> {
     let entries: string[] = [];
     let length = 0;
     const line = (): string => `[${JSON.stringify(path)},[${entries.join(",")}]]`;
-    for (const entry of holder instanceof Map ? holder.entries() : holder.values()) {
+    for (const entry of holder) {
       // As JSON.stringify writes it in a list.
       const text = JSON.stringify(packed(entry)) ?? "null";
       entries.push(text);
@@ -66,58 +70,73 @@ export function* writeSnapshot(state: State): Generator<string> {
  * journal is replayed.
  */
 export function readSnapshot(lines: Iterable<string>): State | undefined {
-  let state: State | undefined;
-  const ids: Ids = new Map();
-  for (const line of lines) {
-    const parsed = parsedLine(line, ids);
-    if (parsed === undefined) return undefined;
-    if (state !== undefined) {
-      if (!fill(state, parsed)) return undefined;
-      continue;
-    }
-    if (typeof parsed !== "object" || parsed === null) return undefined;
-    if (!("version" in parsed) || parsed.version !== SNAPSHOT_VERSION) return undefined;
-    if (!("state" in parsed)) return undefined;
-    state = parsed.state as State;
-  }
-  return state === undefined || !hasTopics(state) ? undefined : withIndexes(state);
-}
-
-function hasTopics(state: unknown): boolean {
-  return at(at(state, "proposals"), "topics") instanceof Map;
-}
-
-/** What follows from the rest is made when it is read: half of the text would be that. */
-function withoutIndexes(state: State): State {
-  return { ...state, proposals: { ...state.proposals, names: new Map() } };
-}
-
-function withIndexes(state: State): State {
-  const { proposals } = state;
-  return { ...state, proposals: { ...proposals, names: namesIn(proposals.topics.values()) } };
-}
-
-function parsedLine(line: string, ids: Ids): unknown {
   try {
-    return unpacked(JSON.parse(line), ids);
+    const state = stateFrom(lines);
+    return state === undefined || !hasTopics(state) ? undefined : withIndexes(state);
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }
 }
 
+function stateFrom(lines: Iterable<string>): State | undefined {
+  let state: State | undefined;
+  const ids: Ids = new Map();
+  for (const line of lines) {
+    const parsed: unknown = JSON.parse(line);
+    if (state !== undefined) {
+      if (!fill(state, parsed, ids)) return undefined;
+      continue;
+    }
+    if (typeof parsed !== "object" || parsed === null) return undefined;
+    if (!("version" in parsed) || parsed.version !== SNAPSHOT_VERSION) return undefined;
+    if (!("state" in parsed)) return undefined;
+    state = unpacked(parsed.state, ids) as State;
+  }
+  return state;
+}
+
+function hasTopics(state: unknown): boolean {
+  return at(at(state, "proposals"), "topics") instanceof Map;
+}
+
+/** What follows from the rest is made when it is read. */
+function withoutIndexes(state: State): State {
+  const { names } = state.proposals;
+  return withNames(state, { ...names, deciding: new Map(), threads: new Set() });
+}
+
+function withIndexes(state: State): State {
+  const { names, topics } = state.proposals;
+  const all = [...topics.values()];
+  const threads = new Set(all.map(({ number }) => number));
+  return withNames(state, { ...names, deciding: decidingIn(all), threads });
+}
+
+function withNames(state: State, names: State["proposals"]["names"]): State {
+  return { ...state, proposals: { ...state.proposals, names } };
+}
+
 /** Puts the entries of one line where they belong. */
-function fill(state: State, line: unknown): boolean {
+function fill(state: State, line: unknown, ids: Ids): boolean {
   if (!Array.isArray(line) || line.length !== 2) return false;
-  const [path, entries] = line as unknown[];
-  if (!Array.isArray(path) || !Array.isArray(entries)) return false;
+  const [path, packedEntries] = line as unknown[];
+  if (!Array.isArray(path) || !Array.isArray(packedEntries)) return false;
   const holder = (path as Key[]).reduce<unknown>(at, state);
+  if (holder instanceof IdColumn) return pushIds(holder, packedEntries);
+  const entries = packedEntries.map((entry) => unpacked(entry, ids));
   if (holder instanceof Map) {
     if (!arePairs(entries)) return false;
     for (const [key, value] of entries) holder.set(key, value);
   } else if (holder instanceof Set) for (const value of entries) holder.add(value);
   else if (Array.isArray(holder)) for (const value of entries) holder.push(value);
   else return false;
+  return true;
+}
+
+function pushIds(column: IdColumn, ids: readonly unknown[]): boolean {
+  if (!ids.every(isEventId)) return false;
+  for (const id of ids) column.push(id);
   return true;
 }
 
@@ -136,9 +155,7 @@ function packed(value: unknown, aside?: Aside): unknown {
     throw new TypeError(`the state holds ${value}, which JSON cannot say`);
   }
   if (typeof value !== "object" || value === null) return value;
-  if (value instanceof Map || value instanceof Set || Array.isArray(value)) {
-    return packedHolder(value as Holder, aside);
-  }
+  if (isHolder(value)) return packedHolder(value, aside);
   let copy: Map<string, unknown> | undefined;
   for (const key of Object.keys(value)) {
     const item = (value as Record<string, unknown>)[key];
@@ -152,8 +169,13 @@ function packed(value: unknown, aside?: Aside): unknown {
   return copy === undefined ? value : Object.fromEntries(copy);
 }
 
+function isHolder(value: object): value is Holder {
+  if (value instanceof Map || value instanceof Set) return true;
+  return Array.isArray(value) || value instanceof IdColumn;
+}
+
 function packedHolder(holder: Holder, aside: Aside | undefined): unknown {
-  const isLarge = (Array.isArray(holder) ? holder.length : holder.size) > FEW;
+  const isLarge = ("length" in holder ? holder.length : holder.size) > FEW;
   if (isLarge) aside?.larges.push({ path: pathOf(aside.at), holder });
   const items: Holder = isLarge && aside !== undefined ? [] : holder;
   if (holder instanceof Map) {
@@ -163,6 +185,7 @@ function packedHolder(holder: Holder, aside: Aside | undefined): unknown {
     }
     return { [MAP]: entries };
   }
+  if (holder instanceof IdColumn) return { [IDS]: [...(items as Iterable<string>)] };
   if (holder instanceof Set)
     return { [SET]: Array.from(items as Set<unknown>, (item) => packed(item)) };
   return Array.from(items as unknown[], (item, at) => packed(item, under(aside, at, item)));
@@ -195,6 +218,10 @@ function unpacked(value: unknown, ids: Ids): unknown {
     for (const key of Object.keys(fields)) fields[key] = unpacked(fields[key], ids);
     return value;
   }
+  if (tag === IDS) {
+    if (!items.every(isEventId)) throw new SyntaxError("a column of ids holds something else");
+    return IdColumn.of(items);
+  }
   unpacked(items, ids);
   if (tag === SET) return new Set(items);
   if (!arePairs(items)) throw new SyntaxError(`what ${tag} holds has no keys`);
@@ -214,8 +241,7 @@ function sharedId(text: string, ids: Ids): string {
 
 /** The tag of an object that has one of ours as its only key. */
 function tagOf(value: object): string | undefined {
-  if (!(MAP in value) && !(SET in value) && !(OBJECT in value)) return undefined;
-  const [key, ...more] = Object.keys(value);
-  if (more.length > 0) return undefined;
-  return key === MAP || key === SET || key === OBJECT ? key : undefined;
+  if (!TAGS.some((tag) => tag in value)) return undefined;
+  const [key = "", ...more] = Object.keys(value);
+  return more.length === 0 && TAGS.includes(key) ? key : undefined;
 }

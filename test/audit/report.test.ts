@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { addUnread, noUnread } from "../../src/protocol/receipts/unread-lines.ts";
+import { eventId } from "../support/scripts/event-id.ts";
 import { addViolation, auditView, newTally, tally } from "../../src/audit/report.ts";
 import { apply } from "../../src/protocol/core.ts";
 import { addEntry } from "../../src/protocol/decisions/record/recorded-entries.ts";
@@ -230,14 +232,12 @@ describe("a snapshot", () => {
       state.notices.notices.push({ at: n, cause: "x", peer: "a", subject: "", detail: "" });
     }
     const refused = { ranges: [], lastTaken: 0 };
-    const taken = { refused, unread: [], more: undefined, readFloor: 0, news: undefined };
+    const taken = { refused, more: undefined, readFloor: 0, news: undefined };
     for (let log = 0; log < 70; log += 1) {
-      const unread = Array.from({ length: 100 }, (_, line) => ({
-        id: "i",
-        line,
-        at: log,
-        thread: "t",
-      }));
+      const unread = noUnread();
+      for (let line = 1; line <= 100; line += 1) {
+        addUnread(unread, { id: eventId(`line ${line}`), line, at: log, thread: "t" });
+      }
       state.receipts.taken.set(`$map ${log}`, { ...taken, unread });
     }
     const lines = [...writeSnapshot(state)];

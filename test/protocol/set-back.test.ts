@@ -100,7 +100,7 @@ const PLACES = [
   "proposals.proposals.*.readings.*.at",
   "receipts.sent.messages.*.at",
   "receipts.sent.messages.*.receipts.*.at",
-  "receipts.taken.*.unread.*.at",
+  "receipts.taken.*.unread.ats.*",
   "requests.ahead.*.*.said.at",
   "requests.requests.*.answers.*.at",
   "requests.requests.*.at",

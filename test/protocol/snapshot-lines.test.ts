@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { eventId } from "../support/scripts/event-id.ts";
+import { IdColumn } from "../../src/protocol/logs/id-column.ts";
 import { readSnapshot, writeSnapshot } from "../../src/protocol/snapshot.ts";
 import { emptyState } from "../../src/protocol/state.ts";
 
@@ -23,6 +25,11 @@ function head(change: (head: Record<string, unknown>) => unknown): string {
   return JSON.stringify(change({ ...(typeof parsed === "object" ? parsed : {}) }));
 }
 
+const withExtra = (all: Record<string, unknown>, extra: unknown) => ({
+  ...all,
+  state: { ...(all["state"] as object), extra },
+});
+
 describe("a snapshot gives back", () => {
   test.each([
     ["nothing at all", { none: null, list: [], map: new Map(), set: new Set(), object: {} }],
@@ -42,6 +49,8 @@ describe("a snapshot gives back", () => {
     ["such a name with a map", { $map: new Map([["a", 1]]) }],
     ["such a name with an object", { $object: { $set: { x: new Set([1]) } } }],
     ["such a name within the object of one", { $object: [["$map", { $map: [] }]] }],
+    ["a column of ids", IdColumn.of(["f".repeat(64), "0a".repeat(32), "f".repeat(64)])],
+    ["an object with the name of a column of ids", { $ids: [1] }],
     ["an id in several places", ["f".repeat(64), "f".repeat(64), "e".repeat(64), "f".repeat(63)]],
   ])("%s", (_what, extra) => {
     expect(readSnapshot(linesOf(extra))).toEqual(holding(extra));
@@ -53,6 +62,7 @@ describe("a snapshot gives back", () => {
     ["a set", new Set(numbers(65))],
     ["a set of lists", new Set(numbers(65).map((at) => [at, new Set([at])]))],
     ["a list", numbers(65)],
+    ["a column of ids", IdColumn.of(numbers(65).map((at) => eventId(`${at}`)))],
     ["a list of objects", numbers(65).map((at) => ({ at, map: new Map([["a", at]]) }))],
     ["a list in a map", new Map([["a", numbers(65)]])],
     ["a set in a list", [1, "x", null, new Set(numbers(65))]],
@@ -117,9 +127,9 @@ test("entries are put on one line until it is 64 KiB long", () => {
 test("a state is the same after it was written", () => {
   const extra = () => ({ many: mapOf(65, (at) => at), object: { $map: 1, few: new Set([1]) } });
   const state = holding(extra());
-  state.proposals.names.set("a_to_b", new Map());
+  state.proposals.names.deciding.set("a_to_b", new Map());
   expect([...writeSnapshot(state)]).toHaveLength(2);
-  expect(state.proposals.names.size).toBe(1);
+  expect(state.proposals.names.deciding.size).toBe(1);
   expect(state.extra).toStrictEqual(extra());
 });
 
@@ -149,9 +159,10 @@ describe("a damaged snapshot is left aside:", () => {
     ["no state", head(({ version }) => ({ version }))],
     ["a state that is none", head(({ version }) => ({ version, state: null }))],
     ["a state without proposals", head(({ version }) => ({ version, state: {} }))],
-    ["a map whose entries are no pairs", head((all) => ({ ...all, extra: { $map: [5] } }))],
-    ["a map with a key alone", head((all) => ({ ...all, extra: { $map: [["a"]] } }))],
-    ["an object without keys", head((all) => ({ ...all, extra: { $object: ["ab"] } }))],
+    ["a map whose entries are no pairs", head((all) => withExtra(all, { $map: [5] }))],
+    ["a map with a key alone", head((all) => withExtra(all, { $map: [["a"]] }))],
+    ["an object without keys", head((all) => withExtra(all, { $object: ["ab"] }))],
+    ["a column of ids that are none", head((all) => withExtra(all, { $ids: ["ab"] }))],
   ])("one whose first line is %s", (_what, line) => {
     expect(readSnapshot([line])).toBeUndefined();
     expect(readSnapshot([line, ...linesOf("x")])).toBeUndefined();

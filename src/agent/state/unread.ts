@@ -13,8 +13,8 @@ export function unreadIds(
   const notices = agentNoticesView(agentNotices, true);
   let count = notices.filter(({ id }) => ids === "all" || wanted.has(id)).length;
   for (const { unread, more } of receipts.taken.values()) {
-    if (ids === "all") count += unread.length + (more?.count ?? 0);
-    else count += unread.filter(({ id }) => wanted.has(id)).length;
+    if (ids === "all") count += unread.lines.length + (more?.count ?? 0);
+    else for (const id of wanted) count += unread.ids.placesOf(id).length;
   }
   return count;
 }
@@ -29,8 +29,8 @@ export function oldestUnread(
 ): number {
   const firsts = new Set<number>();
   for (const { unread, more } of state.taken.values()) {
-    const [first] = unread;
-    if (first !== undefined) firsts.add(idKey(first.id));
+    const first = unread.ids.at(0);
+    if (first !== undefined) firsts.add(idKey(first));
     else if (more !== undefined) return 0;
   }
   let oldest = inbox.end;

@@ -1,4 +1,4 @@
-import { unreadIds } from "../../protocol/receipts/receipts-state.ts";
+import { isUnread, unreadIds } from "../../protocol/receipts/receipts-state.ts";
 import { authorTier } from "../../protocol/routing.ts";
 import { pendingView } from "../../protocol/threads/threads-view.ts";
 import { toPlain } from "../../wire/json/json.ts";
@@ -137,9 +137,7 @@ function messagesOf(
   { memory, env, world }: Pick<Session, "memory" | "env" | "world">,
   stored: readonly StoredMessage[],
 ): InboxMessage[] {
-  const shown = new Set(stored.map(({ message }) => message.id));
-  const unread = new Set<string>();
-  for (const id of unreadIds(memory.state.receipts)) if (shown.has(id)) unread.add(id);
+  const { receipts } = memory.state;
   const obligations = pendingView(memory.state, env, world.clock.wallMs());
   return stored.map(({ entry, message }) => {
     const meta: InboxMeta = {
@@ -150,7 +148,7 @@ function messagesOf(
       thread: message.correlationId,
       priority: message.priority,
       obligations: obligations.filter(({ event_id: id }) => id === message.id),
-      read: !unread.has(message.id),
+      read: !isUnread(receipts, message.id),
       after_gap: entry.gap === true,
     };
     // First in what is printed, and ours whatever the peer's line holds under that name.

@@ -1,7 +1,14 @@
 import { isChained } from "../../wire/chain.ts";
 import { answerLog, type Layout } from "../../wire/layout.ts";
 import { booleanField, field, idField, textField } from "../body.ts";
-import { kindOf, knownLine, learnLine, type KnownLines } from "../logs/known-lines.ts";
+import {
+  kindOf,
+  knownLine,
+  learnDeciding,
+  learnPlain,
+  type KnownLine,
+  type KnownLines,
+} from "../logs/known-lines.ts";
 import type { LineEvent } from "../events.ts";
 
 /**
@@ -17,19 +24,15 @@ const MAX_OTHERS_PER_LOG = 4_096;
  */
 export interface Topic {
   readonly key: string;
+  /** Of this thread alone, of all that were ever begun. */
+  readonly number: number;
   readonly correlationId: string;
   /** Proposals, acks and corrections by log, in the order of the log. */
   readonly lines: Map<string, TopicLine[]>;
-  /** The messages that decide nothing, by log: an ack may name one of them. */
-  readonly others: Map<string, OtherLines>;
+  /** How many messages of each log decide nothing: an ack may name one of them (`PlainLines`). */
+  readonly others: Map<string, number>;
   /** Logs with more deciding lines in this thread than are read. */
   readonly full: Set<string>;
-}
-
-/** Messages of one log: their ids, and in the same order their lines. */
-export interface OtherLines {
-  readonly ids: string[];
-  readonly lines: number[];
 }
 
 /** A proposal, an ack or a correction. */
@@ -69,32 +72,29 @@ export function topicKey(layout: Layout, logName: string, correlationId: string)
   return `${scope} ${correlationId}`;
 }
 
-export function newTopic(key: string, correlationId: string): Topic {
-  return { key, correlationId, lines: new Map(), others: new Map(), full: new Set() };
+export function newTopic(key: string, correlationId: string, number: number): Topic {
+  return { key, number, correlationId, lines: new Map(), others: new Map(), full: new Set() };
 }
 
 /** How many lines are remembered of it. */
 export function sizeOf({ lines, others }: Topic): number {
-  const held = [...lines.values(), ...[...others.values()].map(({ ids }) => ids)];
-  return held.reduce((sum, { length }) => sum + length, 0);
+  const deciding = [...lines.values()].reduce((sum, { length }) => sum + length, 0);
+  return [...others.values()].reduce((sum, count) => sum + count, deciding);
 }
 
-/** The messages of these threads, by log and id: it follows from the threads, so nothing else keeps it. */
-export function namesIn(topics: Iterable<Topic>): KnownLines {
-  const names: KnownLines = new Map();
-  for (const { key, lines, others } of topics) {
+/** The lines of these threads that decide something: it follows from the threads, so nothing else keeps it. */
+export function decidingIn(topics: Iterable<Topic>): KnownLines["deciding"] {
+  const names: Pick<KnownLines, "deciding"> = { deciding: new Map() };
+  for (const { key, lines } of topics) {
     for (const [log, all] of lines) {
-      for (const { id, line, says } of all) {
-        learnLine(names, log, id, { line, proposalIn: says === "proposal" ? key : undefined });
-      }
-    }
-    for (const [log, all] of others) {
-      for (const [at, id] of all.ids.entries()) {
-        learnLine(names, log, id, { line: all.lines[at] ?? 0, proposalIn: undefined });
-      }
+      for (const { id, line, says } of all) learnDeciding(names, log, id, known(key, line, says));
     }
   }
-  return names;
+  return names.deciding;
+}
+
+function known(thread: string, line: number, says: TopicLine["says"]): KnownLine {
+  return { line, proposalIn: says === "proposal" ? thread : undefined };
 }
 
 /**
@@ -112,14 +112,11 @@ export function addLine(
   const { message, log, line } = event;
   if (knownLine(names, log, message.id) !== undefined) return undefined;
   const says = saysWhat(event);
-  const place = { line, proposalIn: says === "proposal" ? topic.key : undefined };
   if (says === undefined) {
-    const others = topic.others.get(log) ?? { ids: [], lines: [] };
-    if (others.ids.length >= MAX_OTHERS_PER_LOG) return undefined;
-    topic.others.set(log, others);
-    others.ids.push(message.id);
-    others.lines.push(line);
-    learnLine(names, log, message.id, place);
+    const others = topic.others.get(log) ?? 0;
+    if (others >= MAX_OTHERS_PER_LOG) return undefined;
+    topic.others.set(log, others + 1);
+    learnPlain(names, log, { id: message.id, line, thread: topic.number });
     return undefined;
   }
   if (!hasRoom(topic, log)) {
@@ -149,7 +146,7 @@ export function addLine(
   };
   if (lines.length === 0) topic.lines.set(log, [added]);
   else lines.push(added);
-  learnLine(names, log, message.id, place);
+  learnDeciding(names, log, message.id, known(topic.key, line, says));
   return added;
 }
 

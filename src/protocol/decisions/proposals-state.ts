@@ -1,4 +1,4 @@
-import { forgetLine, type KnownLines } from "../logs/known-lines.ts";
+import { forgetDeciding, forgetPlain, noKnownLines, type KnownLines } from "../logs/known-lines.ts";
 import type { Proposal } from "./proposal.ts";
 import type { Env } from "../env.ts";
 import { sizeOf, topicKey, type Topic } from "./proposal-thread.ts";
@@ -21,7 +21,7 @@ const MAX_MOVES = 1_024;
 export interface ProposalsState {
   /** Least recently touched first. */
   readonly topics: Map<string, Topic>;
-  /** An index over the messages of all topics: `namesIn`. */
+  /** The messages of all topics. */
   readonly names: KnownLines;
   /** In all topics. */
   lineCount: number;
@@ -41,7 +41,7 @@ export interface ProposalsState {
 export function emptyProposals(): ProposalsState {
   return {
     topics: new Map(),
-    names: new Map(),
+    names: noKnownLines(),
     lineCount: 0,
     proposals: new Map(),
     watched: new Map(),
@@ -194,12 +194,10 @@ function dropTopic(state: ProposalsState, topic: Topic): void {
       const key = proposalKey(line.id, log, line.chained);
       // A line of an outbox may be in a thread of a closed log, too.
       if (state.proposals.get(key)?.log === log) forget(state, key);
-      forgetLine(state.names, log, line.id);
+      forgetDeciding(state.names, log, line.id);
     }
   }
-  for (const [log, { ids }] of topic.others) {
-    for (const id of ids) forgetLine(state.names, log, id);
-  }
+  forgetPlain(state.names, topic.number, topic.others);
   state.diverging.delete(topic.key);
   state.topics.delete(topic.key);
   state.lineCount -= sizeOf(topic);

@@ -9,6 +9,7 @@ import { asContinued } from "../logs/continued.ts";
 import { coveringLogs } from "../logs/coverage.ts";
 import { isBeatOf } from "../logs/covering-beats.ts";
 import type { LogsState } from "../logs/logs-state.ts";
+import { numberThread } from "../logs/known-lines.ts";
 import { asksForLayout } from "./proposal.ts";
 import {
   addLine,
@@ -56,7 +57,7 @@ function takeLine(state: ProposalsState, event: LineEvent, env: Env, logs: LogsS
   if (log === undefined) return [];
   const { correlationId } = event.message;
   const key = topicKey(env.layout, event.log, correlationId);
-  const topic = state.topics.get(key) ?? newTopic(key, correlationId);
+  const topic = state.topics.get(key) ?? newTopic(key, correlationId, numberThread(state.names));
   const line = addToTopic(state, topic, event, logs);
   // A message that decides nothing may still be the one that an ack names.
   if (line?.says === "proposal") addProposal(state, topic, event, log, env);
@@ -80,7 +81,7 @@ function takeContinued(
   const readers = coveringLogs(env.layout, event.log);
   const mayBegin = readers.some(({ name }) => logs.get(name)?.closing === undefined);
   if (known === undefined && !mayBegin) return [];
-  const topic = known ?? newTopic(key, correlationId);
+  const topic = known ?? newTopic(key, correlationId, numberThread(state.names));
   const line = addToTopic(state, topic, event, logs);
   noteDivergence(state, topic, event, line, env);
   return [topic];

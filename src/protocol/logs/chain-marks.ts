@@ -1,3 +1,4 @@
+import { IdColumn } from "./id-column.ts";
 import { lastAtOrBelow } from "./line-ranges.ts";
 
 /** A chained line: where it is, and what its author signed of its place in the chain. */
@@ -12,13 +13,13 @@ export interface ChainMark {
  * nobody reads: an object for each would take three times as much.
  */
 export interface ChainMarks {
-  readonly lines: number[];
-  readonly seqs: number[];
-  readonly ids: string[];
+  lines: number[];
+  seqs: number[];
+  readonly ids: IdColumn;
 }
 
 export function noMarks(): ChainMarks {
-  return { lines: [], seqs: [], ids: [] };
+  return { lines: [], seqs: [], ids: new IdColumn() };
 }
 
 export function addMark(marks: ChainMarks, { line, seq, id }: ChainMark): void {
@@ -37,8 +38,8 @@ export function markAt({ lines, seqs, ids }: ChainMarks, at: number): ChainMark 
 
 /** The first mark with that id. */
 export function markOf(marks: ChainMarks, id: string | undefined): ChainMark | undefined {
-  const at = id === undefined ? -1 : marks.ids.indexOf(id);
-  return at === -1 ? undefined : markAt(marks, at);
+  const [at] = id === undefined ? [] : marks.ids.placesOf(id);
+  return at === undefined ? undefined : markAt(marks, at);
 }
 
 /** The place of the last chained line among the first `lines`; -1 when there is none. */
@@ -52,7 +53,10 @@ export function markUpTo(marks: ChainMarks, lines: number): ChainMark | undefine
   return at === -1 ? undefined : markAt(marks, at);
 }
 
-/** Those from that place in the list on. */
-export function marksFrom({ lines, seqs, ids }: ChainMarks, at: number): ChainMarks {
-  return { lines: lines.slice(at), seqs: seqs.slice(at), ids: ids.slice(at) };
+/** Forgets so many of the first ones. */
+export function dropMarks(marks: ChainMarks, count: number): void {
+  if (count <= 0) return;
+  marks.lines = marks.lines.slice(count);
+  marks.seqs = marks.seqs.slice(count);
+  marks.ids.dropFirst(count);
 }

@@ -1,7 +1,7 @@
 import { answerLog, type Layout, type Log } from "../../wire/layout.ts";
 import { isAfter } from "./continued.ts";
 import type { Head } from "./heads.ts";
-import { markAt, markOf, marksFrom, markUpTo, noMarks, placeUpTo } from "./chain-marks.ts";
+import { dropMarks, markAt, markOf, markUpTo, noMarks, placeUpTo } from "./chain-marks.ts";
 import type { ClaimedHead, Coverage, LogState, LogsState } from "./logs-state.ts";
 import { beatNaming, lastAtOrBelow, nameRanges, type LineRange } from "./line-ranges.ts";
 
@@ -159,9 +159,10 @@ function believedUpTo(
   { beat, head }: Waiting,
 ): number | undefined {
   const { ids, seqs, lines } = held?.marks ?? noMarks();
-  const at = ids.findLastIndex((id, each) => id === head.eventId && seqs[each] === head.seq);
-  const named = lines[at];
-  if (named === undefined || named > head.lines) return undefined;
+  const places = head.eventId === undefined ? [] : ids.placesOf(head.eventId);
+  const at = places.findLast((place) => seqs[place] === head.seq);
+  const named = at === undefined ? undefined : lines[at];
+  if (at === undefined || named === undefined || named > head.lines) return undefined;
   const later = lines.slice(at + 1).filter((line) => line <= head.lines);
   return later.every((line) => (beatNaming(refused, line) ?? Infinity) <= beat) ? named : undefined;
 }
@@ -194,7 +195,7 @@ export function pruneMarks(state: LogsState, layout: Layout, name: string): void
     base = Math.min(base, coverage === undefined ? 0 : covered(coverage));
   }
   const { marks } = log;
-  log.marks = marksFrom(marks, Math.max(placeUpTo(marks, base), marks.lines.length - MAX_MARKS, 0));
+  dropMarks(marks, Math.max(placeUpTo(marks, base), marks.lines.length - MAX_MARKS));
 }
 
 /** The logs whose beats may cover that log. */

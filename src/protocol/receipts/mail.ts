@@ -4,7 +4,8 @@ import { PLAN_STEP } from "../requests/request-line.ts";
 import { requestKey } from "../requests/requests-state.ts";
 import type { State } from "../state.ts";
 import { pendingView, type ObligationView } from "../threads/threads-view.ts";
-import { unreadCount, type UnreadLine } from "./receipts-state.ts";
+import { unreadCount } from "./receipts-state.ts";
+import { unreadAt, urgentPlaces, type UnreadLine, type UnreadLines } from "./unread-lines.ts";
 
 /** Up to which line of each log the unread messages are known to somebody. */
 export type Marks = Readonly<Record<string, number>>;
@@ -60,10 +61,10 @@ export function waitingNow(state: State, env: Env, nowMs: number): Waiting {
   let urgent = 0;
   for (const [log, { unread, more }] of state.receipts.taken) {
     const owner = env.layout.logs.get(log)?.owner;
-    const count = unread.length + (more?.count ?? 0);
+    const count = unread.lines.length + (more?.count ?? 0);
     if (owner === undefined || count === 0) continue;
     from.set(owner, (from.get(owner) ?? 0) + count);
-    urgent += unread.filter(isUrgent).length;
+    urgent += urgentPlaces(unread).length;
   }
   return {
     unread: unreadCount(state.receipts, env),
@@ -94,19 +95,20 @@ function freshBeyond(state: State, env: Env, marks: Marks): Pick<MailView, "fres
   let [count, urgent] = [0, 0];
   for (const [log, { unread, more }] of state.receipts.taken) {
     const owner = env.layout.logs.get(log)?.owner;
-    if (owner === undefined || unread.length + (more?.count ?? 0) === 0) continue;
+    if (owner === undefined || unread.lines.length + (more?.count ?? 0) === 0) continue;
     const known = marks[log] ?? 0;
-    next[log] = Math.max(known, unread.at(-1)?.line ?? 0);
-    const later = unread.filter(({ line }) => line > known);
+    next[log] = Math.max(known, unread.lines.at(-1) ?? 0);
+    const isLater = (place: number): boolean => (unread.lines[place] ?? 0) > known;
+    const later = [...unread.lines.keys()].filter(isLater);
+    const laterUrgent = urgentPlaces(unread).filter(isLater);
     count += later.length;
-    urgent += later.filter(isUrgent).length;
-    lines.push(...firstOf(later.map((each) => mailLine(each, owner))));
+    urgent += laterUrgent.length;
+    for (const place of firstPlaces(unread, later, new Set(laterUrgent))) {
+      const line = unreadAt(unread, place);
+      if (line !== undefined) lines.push(mailLine(line, owner));
+    }
   }
   return { fresh: { count, urgent, lines: firstOf(lines) }, marks: next };
-}
-
-function isUrgent({ urgent }: UnreadLine): boolean {
-  return urgent === true;
 }
 
 /** An open request for a step of a plan. */
@@ -114,8 +116,20 @@ function isStep({ requests }: State, { event_id: id, owed_by: by }: ObligationVi
   return requests.requests.get(requestKey(id, by))?.requestType === PLAN_STEP;
 }
 
+function firstPlaces(
+  { ats }: UnreadLines,
+  places: readonly number[],
+  urgent: ReadonlySet<number>,
+): number[] {
+  const rank = (place: number): number => (urgent.has(place) ? 0 : 1);
+  return places
+    .toSorted((a, b) => rank(a) - rank(b) || (ats[a] ?? 0) - (ats[b] ?? 0))
+    .slice(0, MAX_FRESH_LINES);
+}
+
 function firstOf(lines: readonly MailLine[]): MailLine[] {
-  const byTime = (a: MailLine, b: MailLine): number => (a.received_at < b.received_at ? -1 : 1);
+  const byTime = (a: MailLine, b: MailLine): number =>
+    Date.parse(a.received_at) - Date.parse(b.received_at);
   return lines
     .toSorted((a, b) => Number(b.urgent) - Number(a.urgent) || byTime(a, b))
     .slice(0, MAX_FRESH_LINES);

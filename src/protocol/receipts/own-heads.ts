@@ -71,6 +71,6 @@ function isCoveredWhole(name: string, logs: LogsState, env: Env): boolean {
 }
 
 function readLines(taken: TakenLog, lines: number): number {
-  const first = taken.unread[0]?.line ?? taken.more?.from;
+  const first = taken.unread.lines[0] ?? taken.more?.from;
   return first === undefined ? lines : first - 1;
 }

@@ -1,6 +1,7 @@
 import { answerLog, writtenTo } from "../../wire/layout.ts";
 import type { Env } from "../env.ts";
 import { noRefusedLines, type RefusedLines } from "./refused-lines.ts";
+import { noUnread, type UnreadLines } from "./unread-lines.ts";
 import { emptySent, type SentState } from "./sent.ts";
 
 /** Unread lines that are remembered one by one, per log; those after them only as a number. */
@@ -17,25 +18,13 @@ export interface TakenLog {
   /** Lines refused that no beat of ours has named yet. */
   readonly refused: RefusedLines;
   /** Lines routed to the agent and not marked read, in order. */
-  unread: UnreadLine[];
+  unread: UnreadLines;
   /** Unread lines after those, when there are too many. */
   more: { readonly from: number; readonly count: number } | undefined;
   /** Our own beats say that everything routed up to this line was read. */
   readFloor: number;
   /** The newest message for us that no beat of ours covers yet. */
   news: number | undefined;
-}
-
-export interface UnreadLine {
-  readonly id: string;
-  readonly line: number;
-  readonly at: number;
-  /** Its correlation id. */
-  readonly thread: string;
-  /** Of high priority, or an incident. */
-  readonly urgent?: true;
-  /** An incident that a daemon has declared by itself: no agent is woken for it. Spec 8.3. */
-  readonly automatic?: true;
 }
 
 export function emptyReceipts(): ReceiptsState {
@@ -48,7 +37,7 @@ export function takenOf(state: ReceiptsState, name: string): TakenLog {
   if (taken === undefined) {
     taken = {
       refused: noRefusedLines(),
-      unread: [],
+      unread: noUnread(),
       more: undefined,
       readFloor: 0,
       news: undefined,
@@ -63,16 +52,20 @@ export function unreadCount(state: ReceiptsState, env: Env, peer?: string): numb
   let count = 0;
   for (const [name, taken] of state.taken) {
     if (peer !== undefined && env.layout.logs.get(name)?.owner !== peer) continue;
-    count += taken.unread.length + (taken.more?.count ?? 0);
+    count += taken.unread.lines.length + (taken.more?.count ?? 0);
   }
   return count;
+}
+
+export function isUnread({ taken }: ReceiptsState, id: string): boolean {
+  return [...taken.values()].some(({ unread }) => unread.ids.placesOf(id).length > 0);
 }
 
 /** The ids of unread messages, of those logs if some are named; at most MAX_UNREAD of each log. */
 export function* unreadIds({ taken }: ReceiptsState, logs?: readonly string[]): Generator<string> {
   for (const [log, { unread }] of taken) {
     if (logs?.includes(log) === false) continue;
-    for (const { id } of unread) yield id;
+    yield* unread.ids;
   }
 }
 

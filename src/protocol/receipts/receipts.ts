@@ -16,13 +16,8 @@ import {
 } from "./refused-lines.ts";
 import { isAutomatic } from "../incidents/incident-lines.ts";
 import { isMail } from "../routing.ts";
-import {
-  answeredIn,
-  MAX_UNREAD,
-  takenOf,
-  type ReceiptsState,
-  type UnreadLine,
-} from "./receipts-state.ts";
+import { answeredIn, MAX_UNREAD, takenOf, type ReceiptsState } from "./receipts-state.ts";
+import { addUnread, keepUnread, noUnread, type UnreadLine } from "./unread-lines.ts";
 import { applySent, type Refusal } from "./sent.ts";
 
 /** The fields of a body in which our agent names what it answers. */
@@ -88,21 +83,20 @@ function takeLine(state: ReceiptsState, event: LineEvent, env: Env, logs: LogsSt
   const taken = takenOf(state, event.log);
   if (event.live) taken.news = event.line;
   if (!isMail(event, env) || event.line <= taken.readFloor || event.read === "alone") return;
-  if (taken.unread.length < MAX_UNREAD && taken.more === undefined) {
+  const { unread } = taken;
+  if (unread.lines.length < MAX_UNREAD && taken.more === undefined) {
     if (event.read === "so far") {
-      taken.unread = taken.unread.filter(({ line }) => line > event.line);
+      keepUnread(unread, (each) => each > event.line);
       return;
     }
-    taken.unread.push(unreadLine(event, taken.unread.at(-1)?.thread));
+    addUnread(unread, unreadLine(event));
   } else {
     taken.more = { from: taken.more?.from ?? event.line, count: (taken.more?.count ?? 0) + 1 };
   }
 }
 
-function unreadLine({ message, line, at }: LineEvent, threadBefore?: string): UnreadLine {
-  const { id, priority, type, correlationId } = message;
-  // Messages of one thread often follow each other, and each line brings a text of its own.
-  const thread = correlationId === threadBefore ? threadBefore : correlationId;
+function unreadLine({ message, line, at }: LineEvent): UnreadLine {
+  const { id, priority, type, correlationId: thread } = message;
   return {
     ...{ id, line, at, thread },
     ...(priority === "high" || type === "incident" ? { urgent: true } : {}),
@@ -132,7 +126,8 @@ function takeOwnBeat(state: ReceiptsState, event: LineEvent, env: Env, logs: Log
     forgetUpTo(taken.refused, head.lines);
     if (taken.news !== undefined && taken.news <= head.lines) taken.news = undefined;
     taken.readFloor = Math.max(taken.readFloor, head.readLines);
-    taken.unread = taken.unread.filter(({ line }) => line > taken.readFloor);
+    const { unread, readFloor } = taken;
+    keepUnread(unread, (line) => line > readFloor);
   }
 }
 
@@ -145,16 +140,20 @@ export function answeredBy({ body }: LineEvent["message"]): string | undefined {
 function takeOwnAnswer(state: ReceiptsState, { message }: LineEvent): void {
   const answered = answeredBy(message);
   if (answered === undefined) return;
-  for (const taken of state.taken.values()) {
-    const at = taken.unread.findIndex(({ id }) => id === answered);
-    if (at >= 0) taken.unread = taken.unread.slice(at + 1);
+  for (const { unread } of state.taken.values()) {
+    const [at] = unread.ids.placesOf(answered);
+    if (at !== undefined) keepUnread(unread, (_line, place) => place > at);
   }
 }
 
 function takeRead(state: ReceiptsState, ids: readonly string[] | "all"): void {
-  const read = new Set(ids === "all" ? [] : ids);
   for (const taken of state.taken.values()) {
-    taken.unread = ids === "all" ? [] : taken.unread.filter(({ id }) => !read.has(id));
-    if (ids === "all") taken.more = undefined;
+    if (ids === "all") {
+      taken.unread = noUnread();
+      taken.more = undefined;
+      continue;
+    }
+    const read = new Set(ids.flatMap((id) => taken.unread.ids.placesOf(id)));
+    if (read.size > 0) keepUnread(taken.unread, (_line, place) => !read.has(place));
   }
 }

@@ -6,6 +6,7 @@ import {
   keepMove,
   type ProposalsState,
 } from "../../../src/protocol/decisions/proposals-state.ts";
+import { numberThread } from "../../../src/protocol/logs/known-lines.ts";
 import { OutcomeScript } from "../../support/scripts/outcome-script.ts";
 
 // What goes with a thread that is forgotten, and which proposals of another layout are remembered.
@@ -24,7 +25,7 @@ function folded() {
 /** Adds threads without lines until the oldest 256 go. */
 function crowd(state: ProposalsState): void {
   for (let at = state.topics.size; at < 4_352; at += 1) {
-    state.topics.set(`${at}`, newTopic(`${at}`, `${at}`));
+    state.topics.set(`${at}`, newTopic(`${at}`, `${at}`, numberThread(state.names)));
   }
   boundTopics(state);
 }
@@ -37,14 +38,17 @@ describe("a thread that is forgotten", () => {
   test("goes with its lines and with their names", () => {
     const { state, topic, proposal } = folded();
     expect(sizeOf(topic)).toBe(4);
-    expect([state.lineCount, state.names.get("a")?.size, state.names.get("b")?.size]).toEqual([
-      ...[4, 2, 2],
-    ]);
+    const known = () =>
+      ["a", "b"].map((log) => [
+        state.names.deciding.get(log)?.size,
+        state.names.plain.get(log)?.lines.length,
+      ]);
+    expect([state.lineCount, ...known()]).toEqual([4, [1, 1], [1, 1]]);
     proposal.outcome = decided(proposal, "rejected");
     state.diverging.add(topic.key).add("another");
     crowd(state);
     expect([state.topics.has(topic.key), state.lineCount]).toEqual([false, 0]);
-    expect([state.names.get("a")?.size, state.names.get("b")?.size]).toEqual([0, 0]);
+    expect([state.names.threads.has(topic.number), ...known()]).toEqual([false, [0, 0], [0, 0]]);
     expect([...state.diverging]).toEqual(["another"]);
   });
 

@@ -1,10 +1,17 @@
 import { describe, expect, test } from "vitest";
-import { knownLine, learnLine, type KnownLines } from "../../../src/protocol/logs/known-lines.ts";
+import {
+  knownLine,
+  learnDeciding,
+  learnPlain,
+  noKnownLines,
+  numberThread,
+  type KnownLines,
+} from "../../../src/protocol/logs/known-lines.ts";
 import type { LineEvent } from "../../../src/protocol/events.ts";
 import {
   addLine,
+  decidingIn,
   linesOf,
-  namesIn,
   newTopic,
   sizeOf,
   topicKey,
@@ -12,6 +19,7 @@ import {
   type TopicLine,
 } from "../../../src/protocol/decisions/proposal-thread.ts";
 import { makeLayout } from "../../../src/wire/layout.ts";
+import { eventId } from "../../support/scripts/event-id.ts";
 import { lineEvent, NOON, WireScript, type Saying } from "../../support/scripts/wire-script.ts";
 
 test("those who see all of a log share its threads", () => {
@@ -39,7 +47,7 @@ describe("a line is taken", () => {
   };
 
   const noBeat = (): boolean => false;
-  const taken = (topic: Topic, event: LineEvent, names: KnownLines = new Map()) =>
+  const taken = (topic: Topic, event: LineEvent, names: KnownLines = noKnownLines()) =>
     addLine(topic, event, names, noBeat);
 
   test.each<[string, Saying, Partial<TopicLine>]>([
@@ -103,7 +111,7 @@ describe("a line is taken", () => {
       { says: "revert", target: "x" },
     ],
   ])("as %s", (_name, saying, expected) => {
-    const topic = newTopic("key", THREAD);
+    const topic = newTopic("key", THREAD, 1);
     const event = said(saying, { refused: "clock_skew" });
     const defaults = {
       target: undefined,
@@ -113,52 +121,53 @@ describe("a line is taken", () => {
       bare: false,
       chained: true,
     };
-    const names: KnownLines = new Map();
+    const names = noKnownLines();
     const line = { ...FIXED, id: event.message.id, ...defaults, refusedByUs: true, ...expected };
     expect(taken(topic, event, names)).toEqual(line);
     expect(linesOf(topic, "a_to_b")).toEqual([line]);
     const proposalIn = line.says === "proposal" ? "key" : undefined;
     expect(knownLine(names, "a_to_b", line.id)).toEqual({ line: 1, proposalIn });
-    expect(namesIn([topic])).toEqual(names);
-    expect(taken(newTopic("key", THREAD), said(saying))?.refusedByUs).toBe(false);
+    expect(decidingIn([topic])).toEqual(names.deciding);
+    expect(taken(newTopic("key", THREAD, 1), said(saying))?.refusedByUs).toBe(false);
   });
 
   test("as one that decides nothing, and that an ack may name", () => {
-    const topic = newTopic("key", THREAD);
-    const names: KnownLines = new Map();
+    const names = noKnownLines();
+    const topic = newTopic("key", THREAD, numberThread(names));
     const event = said({ type: "feedback", body: { reverts: "x", corrects: "y", acks: "z" } });
     expect(taken(topic, event, names)).toBeUndefined();
-    expect([...topic.others]).toEqual([["a_to_b", { ids: [event.message.id], lines: [1] }]]);
+    expect([...topic.others]).toEqual([["a_to_b", 1]]);
     const place = { line: 1, proposalIn: undefined };
     expect(knownLine(names, "a_to_b", event.message.id)).toEqual(place);
-    expect(namesIn([topic])).toEqual(names);
+    expect(decidingIn([topic])).toEqual(new Map());
     expect(linesOf(topic, "a_to_b")).toEqual([]);
   });
 
   test("with what it names in its own log, of whichever thread", () => {
-    const names: KnownLines = new Map();
-    learnLine(names, "a_to_b", "p", { line: 1, proposalIn: "another" });
-    learnLine(names, "a_to_b", "s", { line: 2, proposalIn: undefined });
-    learnLine(names, "b_to_a", "q", { line: 2, proposalIn: "another" });
+    const names = noKnownLines();
+    const thread = numberThread(names);
+    const [plain, forgotten] = [eventId("plain"), eventId("forgotten")];
+    learnDeciding(names, "a_to_b", "p", { line: 1, proposalIn: "another" });
+    learnDeciding(names, "a_to_b", "s", { line: 2, proposalIn: undefined });
+    learnPlain(names, "a_to_b", { id: plain, line: 3, thread });
+    learnPlain(names, "a_to_b", { id: forgotten, line: 4, thread: thread + 1 });
+    learnDeciding(names, "b_to_a", "q", { line: 2, proposalIn: "another" });
     const naming = (acks: string) =>
       addLine(
-        newTopic("key", THREAD),
+        newTopic("key", THREAD, 1),
         said({ type: "ack", body: { acks } }),
         names,
         (id) => id === "beat",
       )?.namesOwn;
-    expect(["p", "s", "beat", "q", "x"].map(naming)).toEqual([
-      "proposal",
-      "other",
-      "other",
-      undefined,
-      undefined,
+    expect(["p", "s", plain, "beat", "q", forgotten, "x"].map(naming)).toEqual([
+      ...["proposal", "other", "other", "other"],
+      ...[undefined, undefined, undefined],
     ]);
   });
 
   test("once, however often it is told", () => {
-    const topic = newTopic("key", THREAD);
-    const names: KnownLines = new Map();
+    const names = noKnownLines();
+    const topic = newTopic("key", THREAD, numberThread(names));
     for (const type of ["proposal", "feedback"]) {
       taken(topic, said({ type }), names);
       expect(taken(topic, said({ type }, { line: 2 }), names)).toBeUndefined();
@@ -168,7 +177,7 @@ describe("a line is taken", () => {
   });
 
   test("up to 1,024 that decide and 4,096 that do not, of each log", () => {
-    const topic = newTopic("key", THREAD);
+    const topic = newTopic("key", THREAD, 1);
     const first = taken(topic, said({ type: "proposal" }));
     if (first === undefined) throw new Error("one line");
     const filled = (count: number) =>
@@ -180,13 +189,12 @@ describe("a line is taken", () => {
     filled(1_024);
     expect(taken(topic, second)).toBeUndefined();
     expect([...topic.full]).toEqual(["a_to_b"]);
-    const filler = {
-      ids: Array<string>(4_095).fill("filler"),
-      lines: Array<number>(4_095).fill(1),
-    };
-    topic.others.set("a_to_b", filler);
+    const names = noKnownLines();
+    names.threads.add(topic.number);
+    topic.others.set("a_to_b", 4_095);
     const others = ["one", "two"].map((subject) => said({ type: "ship", subject }));
-    for (const other of others) taken(topic, other);
-    expect(topic.others.get("a_to_b")?.ids.slice(4_095)).toEqual([others[0]?.message.id]);
+    for (const other of others) taken(topic, other, names);
+    const isKnown = others.map(({ message }) => knownLine(names, "a_to_b", message.id)?.line);
+    expect([topic.others.get("a_to_b"), ...isKnown]).toEqual([4_096, 1, undefined]);
   });
 });

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { DecisionContent } from "../../../src/protocol/decisions/record/decision-record.ts";
 import type { Outcome, Proposal } from "../../../src/protocol/decisions/proposal.ts";
-import { learnLine } from "../../../src/protocol/logs/known-lines.ts";
+import { learnPlain, numberThread } from "../../../src/protocol/logs/known-lines.ts";
+import { eventId } from "../../support/scripts/event-id.ts";
 import {
   beatsNeeded,
   boundLines,
@@ -94,7 +95,7 @@ function lineOf({ id, log, from, chained }: Proposal, says: TopicLine["says"]): 
 }
 
 function add(state: ProposalsState, key: string, ...proposals: Proposal[]): Topic {
-  const topic = newTopic(key, "X");
+  const topic = newTopic(key, "X", numberThread(state.names));
   for (const proposal of proposals) {
     state.proposals.set(proposal.key, proposal);
     const lines = topic.lines.get(proposal.log) ?? [];
@@ -264,7 +265,7 @@ describe("room for threads", () => {
     for (const [key, topic] of topics) state.topics.set(key, topic);
     boundTopics(state);
     expect(state.topics.has("X")).toBe(true);
-    state.topics.set("one more", newTopic("one more", "one more"));
+    state.topics.set("one more", newTopic("one more", "one more", 0));
     boundTopics(state);
     expect([state.topics.size, state.topics.has("X")]).toEqual([4_096, false]);
     expect([gone.settled, gone.content, state.proposals.has(gone.key)]).toEqual([
@@ -277,6 +278,7 @@ describe("room for threads", () => {
 
 describe("room for lines", () => {
   const EACH = 4_096;
+  const ID = eventId("a message");
 
   /** So many threads of 4,096 lines: a proposal, and what decides nothing. */
   function filled(count: number, change: (n: number) => Partial<Proposal>): ProposalsState {
@@ -284,10 +286,9 @@ describe("room for lines", () => {
     for (let n = 0; n < count; n += 1) {
       const proposal = proposalOf(`p${n}`, change(n));
       const topic = add(state, `${n}`, proposal);
-      const others = Array.from({ length: EACH - 1 }, (_, other) => `${n} ${other}`);
-      topic.others.set("a_to_b", { ids: others, lines: others.map(() => 1) });
-      for (const id of others) {
-        learnLine(state.names, "a_to_b", id, { line: 1, proposalIn: undefined });
+      topic.others.set("a_to_b", EACH - 1);
+      for (let line = 1; line < EACH; line += 1) {
+        learnPlain(state.names, "a_to_b", { id: ID, line, thread: topic.number });
       }
       state.lineCount += sizeOf(topic);
     }
@@ -303,16 +304,17 @@ describe("room for lines", () => {
     ["and no more", 65, () => ({}), 30, "35"],
   ])("is for %s", (_name, count, change, expected, first) => {
     const state = filled(count, change);
-    const grown = [...state.topics.values()].at(-1) ?? newTopic("", "");
+    const grown = [...state.topics.values()].at(-1) ?? newTopic("", "", 0);
     boundLines(state, grown);
     expect([state.topics.size, state.topics.keys().next().value]).toEqual([expected, first]);
     expect([state.proposals.size, state.lineCount]).toEqual([expected, expected * EACH]);
-    expect(state.names.get("a_to_b")?.size).toBe(expected * (EACH - 1));
+    const { lines, forgotten } = state.names.plain.get("a_to_b")!;
+    expect(lines.length - forgotten).toBe(expected * (EACH - 1));
   });
 
   test("is made 256 lines after the last time at the soonest", () => {
     const state = filled(33, () => DECIDED);
-    const [grown = newTopic("", "")] = state.topics.values();
+    const [grown = newTopic("", "", 0)] = state.topics.values();
     state.lineCount += 255;
     boundLines(state, grown);
     expect(state.topics.size).toBe(33);
@@ -320,7 +322,7 @@ describe("room for lines", () => {
 
   test("is not made by the thread that has just grown", () => {
     const state = filled(33, () => DECIDED);
-    const [grown = newTopic("", "")] = state.topics.values();
+    const [grown = newTopic("", "", 0)] = state.topics.values();
     boundLines(state, grown);
     expect([...state.topics.keys()].slice(0, 3)).toEqual(["0", "4", "5"]);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { noMarks } from "../../../src/protocol/logs/chain-marks.ts";
 import type { BeatMark, LogsState, LogState } from "../../../src/protocol/logs/logs-state.ts";
-import { learnLine, type KnownLines } from "../../../src/protocol/logs/known-lines.ts";
+import { learnDeciding, noKnownLines } from "../../../src/protocol/logs/known-lines.ts";
 import type { Outcome, Proposal } from "../../../src/protocol/decisions/proposal.ts";
 import {
   linesOf,
@@ -46,7 +46,7 @@ function lineOf({ text, change = {} }: Line): TopicLine {
 }
 
 function topicOf(lines: readonly (string | Line)[]): Topic {
-  const topic = newTopic("key", "X");
+  const topic = newTopic("key", "X", 1);
   for (const each of lines) {
     const line = lineOf(typeof each === "string" ? { text: each } : each);
     topic.lines.set(line.log, [...(topic.lines.get(line.log) ?? []), line]);
@@ -128,9 +128,12 @@ function judged(
   proposal: Partial<Proposal> = {},
 ) {
   const topic = topicOf(lines);
-  const names: KnownLines = new Map();
+  const names = noKnownLines();
   for (const { log, id, line, says } of [...topic.lines.values()].flat()) {
-    learnLine(names, log, id, { line, proposalIn: says === "proposal" ? topic.key : undefined });
+    learnDeciding(names, log, id, {
+      line,
+      proposalIn: says === "proposal" ? topic.key : undefined,
+    });
   }
   const judging = { ...PROPOSAL, ...proposal };
   const isHeld = linesOf(topic, judging.log).some(({ id }) => id === judging.id);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { noUnread } from "../../../src/protocol/receipts/unread-lines.ts";
 import {
   beatDueMs,
   beatWritten,
@@ -41,7 +42,7 @@ function newsFrom(...peers: string[]): ReceiptsState {
   const receipts = emptyReceipts();
   for (const peer of peers) {
     const refused = { ranges: [], lastTaken: 0 };
-    const taken = { refused, unread: [], more: undefined, readFloor: 0, news: 1 };
+    const taken = { refused, unread: noUnread(), more: undefined, readFloor: 0, news: 1 };
     receipts.taken.set(`${peer}_to_ada`, taken);
   }
   return receipts;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { eventId } from "../../support/scripts/event-id.ts";
 import type { HeartbeatBody } from "../../../src/protocol/effects.ts";
 import { newBeatTimers, planBeats } from "../../../src/protocol/heartbeats/beat-timers.ts";
 import { lastBeats } from "../../../src/protocol/heartbeats/beats.ts";
@@ -504,7 +505,7 @@ describe("what the fold makes of a line", () => {
     const { forge, script } = pair();
     const line = script.say("scribe_to_forge", NOON, { type: "proposal" });
     for (let n = 0; n <= 512; n += 1) {
-      const message = { ...line.message, id: `${n}`, correlationId: `thread ${n}` };
+      const message = { ...line.message, id: eventId(`${n}`), correlationId: `thread ${n}` };
       forge.fold(lineEvent({ ...line, line: n + 1, message }, "forge"));
       if (n === 511) expect(forge.heartbeats.proposers.has("thread 0")).toBe(true);
     }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { eventId } from "../../support/scripts/event-id.ts";
 import { MAX_INCIDENTS } from "../../../src/protocol/incidents/incidents.ts";
 import {
   emptyIncidents,
@@ -147,7 +148,11 @@ describe("an ack", () => {
     wire.say("bob", ackOf(second));
     const ahead = () => wire.ada.incidents.ahead.get("bob");
     const { raw, message } = wire.write("bob", { type: "ack" });
-    const acks = (n: number) => ({ ...message, id: `id ${n}`, correlationId: `thread ${n}` });
+    const acks = (n: number) => ({
+      ...message,
+      id: eventId(`id ${n}`),
+      correlationId: `thread ${n}`,
+    });
     for (let n = 3; n <= 4_096; n += 1) {
       wire.ada.fold(lineEvent({ log: "bob", line: n, at: NOON, message: acks(n), raw }, "ada"));
     }
@@ -448,7 +453,7 @@ describe("the mirror", () => {
   const full = (characters: number, count: number) => {
     const wire = new Wire();
     wire.ada.incidents.mirror = Array.from({ length: count }, (_, n) => ({
-      id: `id ${n}`,
+      id: eventId(`id ${n}`),
       raw: "r".repeat(n === 0 ? characters - count + 1 : 1),
     }));
     const line = wire.write("ada");

@@ -23,6 +23,7 @@ import type {
   LogState,
   LogsState,
 } from "../../../src/protocol/logs/logs-state.ts";
+import { eventId } from "../../support/scripts/event-id.ts";
 import { makeLayout } from "../../../src/wire/layout.ts";
 import { NOON } from "../../support/scripts/wire-script.ts";
 
@@ -54,7 +55,7 @@ const headOf = (lines: number, change: Partial<Head> = {}): Head => ({
   ...change,
 });
 
-const mark = (line: number, seq = line): ChainMark => ({ line, seq, id: `event ${seq}` });
+const mark = (line: number, seq = line): ChainMark => ({ line, seq, id: eventId(`event ${seq}`) });
 const marksOf = (marks: readonly ChainMark[]): ChainMarks => {
   const columns = noMarks();
   for (const each of marks) addMark(columns, each);
@@ -203,24 +204,28 @@ describe("settling", () => {
   const held = { lines: 8, marks };
 
   test.each<[string, Partial<Head>, "covers" | "says nothing untrue" | "contradicts"]>([
-    ["names the last event", { lines: 5, seq: 11, eventId: "event 11" }, "covers"],
-    ["names it between two", { lines: 6, seq: 11, eventId: "event 11" }, "covers"],
-    ["names it without its seq", { lines: 5, eventId: "event 11" }, "covers"],
+    ["names the last event", { lines: 5, seq: 11, eventId: eventId("event 11") }, "covers"],
+    ["names it between two", { lines: 6, seq: 11, eventId: eventId("event 11") }, "covers"],
+    ["names it without its seq", { lines: 5, eventId: eventId("event 11") }, "covers"],
     ["ends before all chained ones", { lines: 2 }, "covers"],
     ["names an event where none is", { lines: 2, eventId: "x" }, "contradicts"],
     ["names a seq where none is", { lines: 2, seq: 1 }, "says nothing untrue"],
     ["names nothing", { lines: 5 }, "says nothing untrue"],
-    ["names another seq", { lines: 5, seq: 12, eventId: "event 11" }, "contradicts"],
-    ["names an older event", { lines: 5, seq: 10, eventId: "event 10" }, "says nothing untrue"],
+    ["names another seq", { lines: 5, seq: 12, eventId: eventId("event 11") }, "contradicts"],
     [
-      "names an older event without its seq",
-      { lines: 5, eventId: "event 10" },
+      "names an older event",
+      { lines: 5, seq: 10, eventId: eventId("event 10") },
       "says nothing untrue",
     ],
-    ["names a later event", { lines: 5, seq: 12, eventId: "event 12" }, "contradicts"],
+    [
+      "names an older event without its seq",
+      { lines: 5, eventId: eventId("event 10") },
+      "says nothing untrue",
+    ],
+    ["names a later event", { lines: 5, seq: 12, eventId: eventId("event 12") }, "contradicts"],
     [
       "names an older one with a wrong seq",
-      { lines: 5, seq: 9, eventId: "event 10" },
+      { lines: 5, seq: 9, eventId: eventId("event 10") },
       "contradicts",
     ],
     ["names what we do not hold", { lines: 5, eventId: "x" }, "contradicts"],

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { IdColumn } from "../../../src/protocol/logs/id-column.ts";
 import { markAt } from "../../../src/protocol/logs/chain-marks.ts";
 import { pruneBeats, wantsPruning } from "../../../src/protocol/logs/coverage.ts";
 import { promisedCadence, parseHeads } from "../../../src/protocol/logs/heads.ts";
@@ -314,7 +315,7 @@ describe("a log", () => {
     expect(state.get("b_to_a")?.marks).toEqual({
       lines: [1, 2],
       seqs: [1, 3],
-      ids: [first.message.id, third.message.id],
+      ids: IdColumn.of([first.message.id, third.message.id]),
     });
     expect(headOf(state, "b_to_a")).toEqual({ lines: 4, seq: 3, eventId: third.message.id });
   });
@@ -350,7 +351,7 @@ describe("a log", () => {
     expect(state.get("a_to_b")).toEqual({
       lines: 1,
       foreign: 0,
-      marks: { lines: [1], seqs: [1], ids: [beat.message.id] },
+      marks: { lines: [1], seqs: [1], ids: IdColumn.of([beat.message.id]) },
       beats: [
         {
           line: 1,

@@ -66,14 +66,14 @@ test("a range goes over no line that we have had before: to others it is there f
 test("our beat covers the new lines, and marks nothing as read that is not", () => {
   const { forge, heads, read } = begunAnew();
   read();
-  const [first] = forge.receipts.taken.get(THEIRS)?.unread ?? [];
-  expect(first?.line).toBe(1);
+  const unread = () => forge.receipts.taken.get(THEIRS)?.unread.lines;
+  expect(unread()?.[0]).toBe(1);
   forge.say(OURS, moment(NOON + 40), { type: "heartbeat", body: { heads: { [THEIRS]: heads() } } });
   expect(coverageAt(forge.logs, OURS, 1, THEIRS)).toBe(5);
-  expect(forge.receipts.taken.get(THEIRS)?.unread.map(({ line }) => line)).toEqual([1, 2, 3, 4, 5]);
+  expect(unread()).toEqual([1, 2, 3, 4, 5]);
   forge.fold({ kind: "read", ids: "all", at: NOON + 50 });
   forge.say(OURS, moment(NOON + 60), { type: "heartbeat", body: { heads: { [THEIRS]: heads() } } });
-  expect(forge.receipts.taken.get(THEIRS)).toMatchObject({ readFloor: 5, unread: [] });
+  expect(forge.receipts.taken.get(THEIRS)).toMatchObject({ readFloor: 5, unread: { lines: [] } });
 });
 
 test("a head that names a line of before counts as it counted then", () => {

@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { noUnread } from "../../../src/protocol/receipts/unread-lines.ts";
+import { unreadLines } from "../../support/scripts/unread-view.ts";
 import { apply } from "../../../src/protocol/core.ts";
 import { mailView, type Marks } from "../../../src/protocol/receipts/mail.ts";
 import { newsView } from "../../../src/protocol/receipts/news.ts";
@@ -42,7 +44,8 @@ function scene() {
       const known = [...state.receipts.taken.values()].at(-1);
       if (known !== undefined) state.receipts.taken.set(log, known);
     },
-    unreadLines: (from: string) => state.receipts.taken.get(ofPeer(from))?.unread ?? [],
+    unreadLines: (from: string) =>
+      unreadLines(state.receipts.taken.get(ofPeer(from))?.unread ?? noUnread()),
   };
 }
 

@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { addUnread, noUnread } from "../../../src/protocol/receipts/unread-lines.ts";
+import { eventId } from "../../support/scripts/event-id.ts";
 import {
   answeredIn,
+  isUnread,
   emptyReceipts,
   takenOf,
   unreadCount,
@@ -16,10 +19,13 @@ const ROSTER = ["a", "b", "c"];
 /** So many unread lines of each log; of the last one more than are remembered one by one. */
 function filled() {
   const state = emptyReceipts();
-  const lines = (log: string, count: number) =>
-    Array.from({ length: count }, (_each, at) => {
-      return { id: `${log} ${at}`, line: at + 1, at: 0, thread: "t" };
-    });
+  const lines = (log: string, count: number) => {
+    const unread = noUnread();
+    for (let at = 0; at < count; at += 1) {
+      addUnread(unread, { id: eventId(`${log} ${at}`), line: at + 1, at: 0, thread: "t" });
+    }
+    return unread;
+  };
   takenOf(state, "b_to_a").unread = lines("b", 2);
   takenOf(state, "c_to_a").unread = lines("c", 1);
   takenOf(state, "c_to_a").more = { from: 2, count: 7 };
@@ -32,7 +38,7 @@ describe("of a log", () => {
     const taken = takenOf(state, "b_to_a");
     expect(taken).toEqual({
       refused: { ranges: [], lastTaken: 0 },
-      unread: [],
+      unread: noUnread(),
       more: undefined,
       readFloor: 0,
       news: undefined,
@@ -64,9 +70,12 @@ describe("unread messages", () => {
 
   test("are named by their ids, of the logs that are asked for", () => {
     const state = filled();
-    expect([...unreadIds(state)]).toEqual(["b 0", "b 1", "c 0"]);
-    expect([...unreadIds(state, ["c_to_a", "nowhere"])]).toEqual(["c 0"]);
+    expect([...unreadIds(state)]).toEqual(["b 0", "b 1", "c 0"].map(eventId));
+    expect([...unreadIds(state, ["c_to_a", "nowhere"])]).toEqual([eventId("c 0")]);
     expect([...unreadIds(state, [])]).toEqual([]);
+    expect(["b 1", "c 0", "c 1"].map((name) => isUnread(state, eventId(name)))).toEqual([
+      ...[true, true, false],
+    ]);
   });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { eventId } from "../../support/scripts/event-id.ts";
 import fc from "fast-check";
 import { planBeats } from "../../../src/protocol/heartbeats/beat-timers.ts";
 import { MAX_NAMED_REFUSALS } from "../../../src/protocol/receipts/refused-lines.ts";
@@ -438,7 +439,7 @@ describe("what we have taken in", () => {
     const { script, forge } = scene();
     const line = script.say(THEIRS, NOON, { type: "ship" });
     for (let n = 1; n <= MAX_UNREAD + 5; n += 1) {
-      const message = { ...line.message, id: String(n) };
+      const message = { ...line.message, id: eventId(String(n)) };
       forge.fold(lineEvent({ ...line, line: n, message }, "forge"));
     }
     expect(unreadCount(forge.receipts, forge.env)).toBe(MAX_UNREAD + 5);

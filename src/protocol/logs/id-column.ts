@@ -1,0 +1,144 @@
+const EVENT_ID_BYTES = 32;
+const IDS_PER_CHUNK = 128;
+const EVENT_ID = /^[0-9a-f]{64}$/u;
+/** Places for each id in the table that finds it, at least. */
+const SPACING = 1.5;
+const FEWEST_SLOTS = 16;
+const FREE = 0;
+const NO_CHUNK = Buffer.alloc(0);
+/**
+ * Odd factors of the hash by which ids are found. They are others in each process: who writes ids that
+ * fall together makes searches slow. No answer depends on them.
+ */
+const FACTORS = crypto.getRandomValues(new Uint32Array(EVENT_ID_BYTES / 4)).map((each) => each | 1);
+
+export function isEventId(value: unknown): value is string {
+  return typeof value === "string" && EVENT_ID.test(value);
+}
+
+/**
+ * Event ids in the order in which they came: 64 lower-case hexadecimal digits each, held as 32 bytes. A
+ * state remembers hundreds of thousands of ids, and as text each takes 80 bytes.
+ */
+export class IdColumn {
+  #chunks: Buffer[] = [];
+  /** Ids that are left out at the beginning of the first chunk. */
+  #left = 0;
+  #length = 0;
+  /** Places plus one by the hashes of their ids, open addressing; made when an id is looked for. */
+  #slots: Uint32Array | undefined;
+
+  static of(ids: Iterable<string>): IdColumn {
+    const column = new IdColumn();
+    for (const id of ids) column.push(id);
+    return column;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** @throws TypeError for a text that is no event id */
+  push(id: string): void {
+    if (!EVENT_ID.test(id)) throw new TypeError(`no event id: ${id}`);
+    const [room, offset] = this.#next();
+    room.write(id, offset, "hex");
+    if (this.#slots === undefined) return;
+    if (this.#length * SPACING > this.#slots.length) this.#slots = undefined;
+    else this.#note(this.#slots, this.#length - 1);
+  }
+
+  /** The id at that place; counted from the end when it is negative. */
+  at(place: number): string | undefined {
+    const from = place < 0 ? this.#length + place : place;
+    if (from < 0 || from >= this.#length) return undefined;
+    const [chunk, offset] = this.#where(from);
+    return chunk.toString("hex", offset, offset + EVENT_ID_BYTES);
+  }
+
+  /** Where that id is, first places first: in one place at most, but for a log that was rewritten. */
+  placesOf(id: string): number[] {
+    if (this.#length === 0 || !isEventId(id)) return [];
+    const bytes = Buffer.from(id, "hex");
+    const slots = (this.#slots ??= this.#indexed());
+    const mask = slots.length - 1;
+    const places: number[] = [];
+    let slot = slotOf(bytes, 0, slots);
+    for (; slots[slot] !== FREE; slot = (slot + 1) & mask) {
+      const place = (slots[slot] ?? FREE) - 1;
+      const [chunk, offset] = this.#where(place);
+      if (chunk.compare(bytes, 0, EVENT_ID_BYTES, offset, offset + EVENT_ID_BYTES) === 0)
+        places.push(place);
+    }
+    return places;
+  }
+
+  /** Forgets so many of the first ids; what comes after them moves to the front. */
+  dropFirst(count: number): void {
+    const dropped = Math.min(Math.max(count, 0), this.#length);
+    if (dropped === 0) return;
+    const left = this.#left + dropped;
+    this.#chunks = this.#chunks.slice(Math.floor(left / IDS_PER_CHUNK));
+    this.#left = left % IDS_PER_CHUNK;
+    this.#length -= dropped;
+    this.#slots = undefined;
+  }
+
+  /** A column of those ids whose places are kept. */
+  filter(isKept: (place: number) => boolean): IdColumn {
+    const kept = new IdColumn();
+    for (let place = 0; place < this.#length; place += 1) {
+      if (!isKept(place)) continue;
+      const [chunk, offset] = this.#where(place);
+      const [room, at] = kept.#next();
+      chunk.copy(room, at, offset, offset + EVENT_ID_BYTES);
+    }
+    return kept;
+  }
+
+  *[Symbol.iterator](): Generator<string> {
+    for (let place = 0; place < this.#length; place += 1) yield this.at(place) ?? "";
+  }
+
+  /** Makes room for one more. */
+  #next(): [room: Buffer, offset: number] {
+    const [chunk, offset] = this.#where(this.#length);
+    const room = chunk === NO_CHUNK ? Buffer.alloc(IDS_PER_CHUNK * EVENT_ID_BYTES) : chunk;
+    if (chunk === NO_CHUNK) this.#chunks.push(room);
+    this.#length += 1;
+    return [room, offset];
+  }
+
+  #where(place: number): [chunk: Buffer, offset: number] {
+    const at = this.#left + place;
+    return [
+      this.#chunks[Math.floor(at / IDS_PER_CHUNK)] ?? NO_CHUNK,
+      (at % IDS_PER_CHUNK) * EVENT_ID_BYTES,
+    ];
+  }
+
+  #indexed(): Uint32Array {
+    let size = FEWEST_SLOTS;
+    while (size < 2 * SPACING * this.#length) size *= 2;
+    const slots = new Uint32Array(size);
+    for (let place = 0; place < this.#length; place += 1) this.#note(slots, place);
+    return slots;
+  }
+
+  #note(slots: Uint32Array, place: number): void {
+    const [chunk, offset] = this.#where(place);
+    const mask = slots.length - 1;
+    let slot = slotOf(chunk, offset, slots);
+    while (slots[slot] !== FREE) slot = (slot + 1) & mask;
+    slots[slot] = place + 1;
+  }
+}
+
+/** Where the search for an id begins: the upper bits of a sum of products. */
+function slotOf(bytes: Buffer, offset: number, { length }: Uint32Array): number {
+  let sum = 0;
+  for (const [at, factor] of FACTORS.entries()) {
+    sum = (sum + Math.imul(bytes.readUInt32LE(offset + 4 * at), factor)) | 0;
+  }
+  return (sum >>> 0) >>> (Math.clz32(length) + 1);
+}
