@@ -2,8 +2,8 @@ import { createRequire } from "node:module";
 import { setFlagsFromString } from "node:v8";
 import type * as Koffi from "koffi";
 
-/** By then V8 has freed what it does not need. */
-const TRIM_AFTER_MS = 20_000;
+/** A trim takes some milliseconds, and an agent at work is quiet again and again. */
+const BETWEEN_TRIMS_MS = 20_000;
 
 /**
  * Without limits Node lets its heap grow to several times what is in use before it collects the
@@ -25,14 +25,18 @@ function letHeapShrink(isQuiet: boolean): void {
   setFlagsFromString(isQuiet ? "--optimize-for-size" : "--no-optimize-for-size");
 }
 
-/** Gives memory back while the daemon is quiet: told of each beginning and end of that. */
+/**
+ * Gives memory back while the daemon is quiet: told of each beginning and end of that. It has no timer: what
+ * V8 frees later goes with the next beat.
+ */
 export function giveBackWhenQuiet(trim = mallocTrim()): (isQuiet: boolean) => void {
-  let trimming: NodeJS.Timeout | undefined;
+  let trimmedMs = -Infinity;
   return (isQuiet) => {
     letHeapShrink(isQuiet);
-    clearTimeout(trimming);
-    trimming = isQuiet && trim !== undefined ? setTimeout(trim, TRIM_AFTER_MS) : undefined;
-    trimming?.unref();
+    const nowMs = performance.now();
+    if (!isQuiet || nowMs - trimmedMs < BETWEEN_TRIMS_MS) return;
+    trimmedMs = nowMs;
+    trim?.();
   };
 }
 
