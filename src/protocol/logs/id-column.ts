@@ -1,5 +1,5 @@
 const EVENT_ID_BYTES = 32;
-const IDS_PER_CHUNK = 128;
+const IDS_PER_CHUNK = 512;
 const EVENT_ID = /^[0-9a-f]{64}$/u;
 /** Places for each id in the table that finds it, at least. */
 const SPACING = 1.5;
@@ -119,7 +119,7 @@ export class IdColumn {
 
   #indexed(): Uint32Array {
     let size = FEWEST_SLOTS;
-    while (size < 2 * SPACING * this.#length) size *= 2;
+    while (size < SPACING * this.#length) size *= 2;
     const slots = new Uint32Array(size);
     for (let place = 0; place < this.#length; place += 1) this.#note(slots, place);
     return slots;
