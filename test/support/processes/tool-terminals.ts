@@ -24,6 +24,8 @@ interface Habits {
   readonly asks?: { readonly screen: RegExp; yes(screen: string): string };
   /** The screen says that a prompt may be typed. */
   readonly isReady: RegExp;
+  /** The screen says that the yes counts from its next start on: on a busy machine it may miss its own restart. */
+  readonly isUnheeded?: RegExp;
   readonly quit: string;
   /** A call of its own tool that runs a command of the shell, for the model's script. */
   shellCall(command: string): string;
@@ -51,6 +53,7 @@ export const HABITS: Readonly<Record<CodingTool, Habits>> = {
     args: ["--approval-mode=yolo"],
     asks: { screen: /trust the files in this folder/u, yes: () => "Enter" },
     isReady: /Type your message/u,
+    isUnheeded: /untrusted folder/u,
     quit: "/quit",
     shellCall: (command) => `run_shell_command ${JSON.stringify({ command, description: "x" })}`,
   },
@@ -170,10 +173,12 @@ export interface HowOpened {
 
 /** Opens the tool, answers what it asks, and waits until it takes a prompt. */
 export async function openTool(
-  { found, folder, env }: ToolProject,
-  { args = HABITS[found.tool].args, isApproved = false, ...how }: HowOpened = {},
+  project: ToolProject,
+  opened: HowOpened = {},
 ): Promise<ToolTerminal> {
+  const { found, folder, env } = project;
   const { tool, program } = found;
+  const { args = HABITS[tool].args, isApproved = false, ...how } = opened;
   const socket = `${folder}.tmux`;
   const tmux = (...args: readonly string[]): string =>
     execFileSync("tmux", ["-S", socket, ...args], {
@@ -189,7 +194,7 @@ export async function openTool(
       return false;
     }
   };
-  const { asks, isReady, quit } = { ...HABITS[tool], ...how };
+  const { asks, isReady, isUnheeded, quit } = { ...HABITS[tool], ...how };
   tmux("new-session", "-d", "-x", "140", "-y", "45", program, ...args);
   const screen = (): string => (isOpen() ? tmux("capture-pane", "-p") : "");
   const key = (name: string): void => {
@@ -216,6 +221,10 @@ export async function openTool(
     answered = shown;
     return false;
   });
+  if (!isApproved && isUnheeded?.test(screen()) === true) {
+    tmux("kill-server");
+    return openTool(project, { ...opened, isApproved: true });
+  }
   return {
     async type(text) {
       let looks = 0;
