@@ -137,8 +137,8 @@ export class IdColumn {
 /** Where the search for an id begins: the upper bits of a sum of products. */
 function slotOf(bytes: Buffer, offset: number, { length }: Uint32Array): number {
   let sum = 0;
-  for (const [at, factor] of FACTORS.entries()) {
-    sum = (sum + Math.imul(bytes.readUInt32LE(offset + 4 * at), factor)) | 0;
+  for (let at = 0; at < FACTORS.length; at += 1) {
+    sum = (sum + Math.imul(bytes.readUInt32LE(offset + 4 * at), FACTORS[at] ?? 0)) | 0;
   }
   return (sum >>> 0) >>> (Math.clz32(length) + 1);
 }

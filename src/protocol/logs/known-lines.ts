@@ -31,8 +31,8 @@ export interface PlainLines {
   forgotten: number;
 }
 
-/** Where so many of four lines belong to forgotten threads, they are taken out. */
-const FORGOTTEN_IN_FOUR = 1;
+/** Where a larger part of the messages is of forgotten threads, these are taken out. */
+const FORGOTTEN_PART = 1 / 4;
 
 export function noKnownLines(): KnownLines {
   return { deciding: new Map(), plain: new Map(), threads: new Set(), lastThread: 0 };
@@ -106,7 +106,7 @@ export function forgetPlain(
     const plain = names.plain.get(log);
     if (plain === undefined) continue;
     plain.forgotten += count;
-    if (4 * plain.forgotten > FORGOTTEN_IN_FOUR * plain.lines.length) takeOut(names, plain);
+    if (plain.forgotten > FORGOTTEN_PART * plain.lines.length) takeOut(names, plain);
   }
 }
 

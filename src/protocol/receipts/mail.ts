@@ -5,7 +5,7 @@ import { requestKey } from "../requests/requests-state.ts";
 import type { State } from "../state.ts";
 import { pendingView, type ObligationView } from "../threads/threads-view.ts";
 import { unreadCount } from "./receipts-state.ts";
-import { unreadAt, urgentPlaces, type UnreadLine, type UnreadLines } from "./unread-lines.ts";
+import { unreadAt, urgentAfter, type UnreadLine, type UnreadLines } from "./unread-lines.ts";
 
 /** Up to which line of each log the unread messages are known to somebody. */
 export type Marks = Readonly<Record<string, number>>;
@@ -64,7 +64,7 @@ export function waitingNow(state: State, env: Env, nowMs: number): Waiting {
     const count = unread.lines.length + (more?.count ?? 0);
     if (owner === undefined || count === 0) continue;
     from.set(owner, (from.get(owner) ?? 0) + count);
-    urgent += urgentPlaces(unread).length;
+    urgent += urgentAfter(unread, 0).length;
   }
   return {
     unread: unreadCount(state.receipts, env),
@@ -98,9 +98,8 @@ function freshBeyond(state: State, env: Env, marks: Marks): Pick<MailView, "fres
     if (owner === undefined || unread.lines.length + (more?.count ?? 0) === 0) continue;
     const known = marks[log] ?? 0;
     next[log] = Math.max(known, unread.lines.at(-1) ?? 0);
-    const isLater = (place: number): boolean => (unread.lines[place] ?? 0) > known;
-    const later = [...unread.lines.keys()].filter(isLater);
-    const laterUrgent = urgentPlaces(unread).filter(isLater);
+    const later = [...unread.lines.keys()].filter((place) => (unread.lines[place] ?? 0) > known);
+    const laterUrgent = urgentAfter(unread, known);
     count += later.length;
     urgent += laterUrgent.length;
     for (const place of firstPlaces(unread, later, new Set(laterUrgent))) {
@@ -117,11 +116,11 @@ function isStep({ requests }: State, { event_id: id, owed_by: by }: ObligationVi
 }
 
 function firstPlaces(
-  { ats }: UnreadLines,
+  { lines, ats }: UnreadLines,
   places: readonly number[],
   urgent: ReadonlySet<number>,
 ): number[] {
-  const rank = (place: number): number => (urgent.has(place) ? 0 : 1);
+  const rank = (place: number): number => (urgent.has(lines[place] ?? 0) ? 0 : 1);
   return places
     .toSorted((a, b) => rank(a) - rank(b) || (ats[a] ?? 0) - (ats[b] ?? 0))
     .slice(0, MAX_FRESH_LINES);

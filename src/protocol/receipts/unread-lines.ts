@@ -21,7 +21,7 @@ export interface UnreadLines {
   ats: number[];
   threads: string[];
   /** By id, of the few that are urgent or automatic. */
-  readonly special: Map<string, Pick<UnreadLine, "urgent" | "automatic">>;
+  readonly special: Map<string, Pick<UnreadLine, "line" | "urgent" | "automatic">>;
 }
 
 export function noUnread(): UnreadLines {
@@ -38,6 +38,7 @@ export function addUnread(unread: UnreadLines, line: UnreadLine): void {
   unread.threads.push(thread === before ? before : thread);
   if (urgent === undefined && automatic === undefined) return;
   unread.special.set(id, {
+    line: line.line,
     ...(urgent === undefined ? {} : { urgent }),
     ...(automatic === undefined ? {} : { automatic }),
   });
@@ -55,10 +56,10 @@ export function unreadAt(unread: UnreadLines, place: number): UnreadLine | undef
   return { id, line, at, thread, ...unread.special.get(id) };
 }
 
-/** The places of those that are urgent. */
-export function urgentPlaces({ ids, special }: UnreadLines): number[] {
-  const urgent = [...special].filter(([, is]) => is.urgent === true);
-  return urgent.flatMap(([id]) => ids.placesOf(id));
+/** The lines of those that are urgent and come after that line. */
+export function urgentAfter({ special }: UnreadLines, line: number): number[] {
+  const urgent = [...special.values()].filter((each) => each.urgent === true && each.line > line);
+  return urgent.map((each) => each.line);
 }
 
 /** Takes out all but those that are kept, by their lines and their places in the list. */
@@ -69,8 +70,10 @@ export function keepUnread(
   const kept = unread.lines.map(isKept);
   if (kept.every(Boolean)) return;
   const isThere = (_value: unknown, place: number): boolean => kept[place] === true;
-  for (const id of unread.special.keys()) {
-    if (unread.ids.placesOf(id).every((place) => kept[place] !== true)) unread.special.delete(id);
+  if (unread.special.size > 0) {
+    for (const [place, id] of [...unread.ids].entries()) {
+      if (kept[place] !== true) unread.special.delete(id);
+    }
   }
   unread.ids = unread.ids.filter((place) => kept[place] === true);
   unread.lines = unread.lines.filter(isThere);

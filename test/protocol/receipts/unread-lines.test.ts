@@ -4,7 +4,7 @@ import {
   keepUnread,
   noUnread,
   unreadAt,
-  urgentPlaces,
+  urgentAfter,
   type UnreadLine,
 } from "../../../src/protocol/receipts/unread-lines.ts";
 import { eventId } from "../../support/scripts/event-id.ts";
@@ -37,7 +37,7 @@ describe("unread messages of a log", () => {
     expect(unreadLines(unread)).toStrictEqual(LINES);
     expect(unreadAt(unread, -1)).toStrictEqual(LINES[3]);
     expect([unreadAt(unread, 4), unreadAt(unread, -5)]).toEqual([undefined, undefined]);
-    expect(urgentPlaces(unread)).toEqual([1, 2]);
+    expect([urgentAfter(unread, 0), urgentAfter(unread, 2)]).toEqual([[2, 4], [4]]);
   });
 
   test("share the name of a thread that follows itself", () => {
@@ -50,7 +50,7 @@ describe("unread messages of a log", () => {
     keepUnread(unread, (_line, place) => place % 2 === 0);
     expect(unreadLines(unread)).toStrictEqual([LINES[0], LINES[2]]);
     expect([...unread.special.keys()]).toEqual([LINES[2]?.id]);
-    expect(urgentPlaces(unread)).toEqual([1]);
+    expect(urgentAfter(unread, 0)).toEqual([4]);
     keepUnread(unread, () => false);
     expect(unread).toEqual(noUnread());
   });
