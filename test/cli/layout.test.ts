@@ -51,7 +51,8 @@ async function pair() {
       async () => (await scribe.layout()).pairs[0]?.status === "open",
     );
     const proposals = await scribe.json<ProposalView[]>("proposals");
-    await scribe.json("accept", proposals[0]?.proposal_id ?? "");
+    const open = proposals.find(({ status }) => status === "open");
+    await scribe.json("accept", open?.proposal_id ?? "");
     for (const each of [forge, scribe]) {
       await until("both know", async () => (await each.layout()).agreed);
     }
@@ -68,7 +69,13 @@ it("is proposed to each peer once, agreed on, and taken by each operator alone",
     { between: ["forge", "scribe"], proposal_id: null, status: "none" },
   ]);
   const early = await forge.refused("layout", "accept", ...BY_FLAGS);
-  expect(early).toContain("not all have agreed: forge and scribe (none)");
+  expect(early).toContain("not all have agreed: forge and scribe (not proposed)");
+  const nobody = { action: "layout", layout: "outbox", required: ["forge"] };
+  const send = ["--type", "proposal", "--to", "scribe", "--body-json"];
+  await forge.json("send", "move", ...send, "--body", JSON.stringify(nobody));
+  const isVoid = "forge and scribe: void, `deaddrop proposals` says why";
+  expect((await forge.run("layout")).stdout).toContain(isVoid);
+  expect((await forge.run("proposals")).stdout).toContain("body.required names the proposer");
   expect(await forge.json("layout", "outbox")).toEqual({ proposed_to: ["scribe"] });
   expect(await forge.json("layout", "outbox")).toEqual({ proposed_to: [] });
   expect((await forge.run("layout")).stdout).toContain("forge and scribe: open");

@@ -37,9 +37,14 @@ function row(each: ProposalView): Cell[] {
     { text: each.status, style: STYLE_BY_STATUS[each.status] },
     { text: each.proposer, style: "cyan" },
     { text: each.required.map((party) => `${party}: ${word(each, party)}`).join(", ") },
-    { text: each.waits_for === null ? "" : `waits for ${each.waits_for}`, style: "yellow" },
+    { text: whyOpenOrVoid(each), style: "yellow" },
     { text: each.subject },
   ];
+}
+
+function whyOpenOrVoid({ status, problem, waits_for: awaited }: ProposalView): string {
+  if (awaited !== null) return `waits for ${awaited}`;
+  return status === "void" ? (problem ?? "") : "";
 }
 
 function word({ support, proposal_id }: ProposalView, party: string): string {

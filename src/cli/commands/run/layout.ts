@@ -56,12 +56,17 @@ function viewText({ layout, agreed, pairs, closed, unchained }: LayoutView, pain
   }
   const rows = pairs.map(({ between, status, proposal_id: id }) => {
     const proposal = id === null ? "" : `  ${id.slice(0, 12)}`;
-    return `  ${between.join(" and ")}: ${status === "none" ? "not proposed" : status}${proposal}`;
+    return `  ${between.join(" and ")}: ${statusText(status)}${proposal}`;
   });
   const next = agreed
     ? `${paint("green", "all have agreed")}; each operator takes it: deaddrop layout accept`
     : "the move to outboxes begins with: deaddrop layout outbox";
   return ["pairwise: one log for each pair", ...rows, ...unchainedText(unchained), next].join("\n");
+}
+
+function statusText(status: LayoutView["pairs"][number]["status"]): string {
+  if (status === "none") return "not proposed";
+  return status === "void" ? "void, `deaddrop proposals` says why" : status;
 }
 
 function unchainedText(unchained: readonly string[]): string[] {
@@ -161,7 +166,9 @@ async function refuseMove(
 function refuseUnagreed({ agreed, pairs }: LayoutView): void {
   if (agreed) return;
   const open = pairs.filter(({ status }) => status !== "ratified");
-  const names = open.map(({ between, status }) => `${between.join(" and ")} (${status})`);
+  const names = open.map(
+    ({ between, status }) => `${between.join(" and ")} (${statusText(status)})`,
+  );
   throw new DeaddropError("refused", `not all have agreed: ${names.join(", ")}`, {
     hint: "propose it with `deaddrop layout outbox`; who is offline answers when its agent is there",
   });
