@@ -43,6 +43,7 @@ export function giveBackWhenQuiet(trim = mallocTrim()): (isQuiet: boolean) => vo
 /**
  * malloc_trim(3) of the GNU C library, through koffi; undefined where there is no such function. The
  * library keeps memory that was freed within its heap: 15 to 18 MiB after a million lines.
+ * @internal
  */
 export function mallocTrim(): (() => void) | undefined {
   try {
