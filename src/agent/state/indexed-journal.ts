@@ -1,6 +1,10 @@
 import { openJournal, type Journal } from "../../storage/files/journal.ts";
-import { openLineIndex, type IndexRange, type LineIndex } from "../../storage/files/line-index.ts";
-import { type LineRow } from "../../storage/files/line-row.ts";
+import {
+  openLineIndex,
+  type IndexRange,
+  type LineIndex,
+  type RowMatch,
+} from "../../storage/files/line-index.ts";
 import { StorageError, type Disk } from "../../storage/disk/disk.ts";
 import type { AgentPaths } from "../../storage/paths.ts";
 import { sha256Hex } from "../../wire/canonical.ts";
@@ -31,7 +35,7 @@ export const NOTHING_INDEXED: Indexed = { rows: 0, to: 0, inbox: NO_INBOX_ROWS }
  */
 export interface IndexedJournal extends Journal<JournalEntry> {
   /** Where the entries begin that match; see `LineIndex`. Beats that are in no inbox have no row. */
-  find(match: (row: LineRow) => boolean, range?: IndexRange): number[];
+  find(match: RowMatch, range?: IndexRange): number[];
   /** How many rows are of messages in the inbox, without a look at them. */
   inboxRows(): InboxRows;
   /** Everything is indexed, and that is synced. */
@@ -104,7 +108,7 @@ class JournalWithIndex implements IndexedJournal {
     return this.#journal.at(offset);
   }
 
-  find(match: (row: LineRow) => boolean, range?: IndexRange): number[] {
+  find(match: RowMatch, range?: IndexRange): number[] {
     this.#indexRest();
     try {
       return this.#index.find(match, range);

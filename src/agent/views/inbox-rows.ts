@@ -1,6 +1,6 @@
 import { unreadIds } from "../../protocol/receipts/receipts-state.ts";
 import type { InboxQuery } from "../../api/views.ts";
-import { idKey, type LineRow } from "../../storage/files/line-row.ts";
+import { idKey, logNumber, type LineRow } from "../../storage/files/line-row.ts";
 import { ownLogs } from "../../wire/layout.ts";
 import type { Session } from "../session/session.ts";
 import { threadDigits } from "../state/indexed-journal.ts";
@@ -108,11 +108,11 @@ function* fromTheEnd(journal: Session["files"]["journal"]): Generator<number> {
 function matcher(query: InboxQuery, place: Session["place"]): (row: LineRow) => boolean {
   const { id, thread } = query;
   const digits = thread === undefined ? undefined : threadDigits(thread);
-  const logs = logsOf(query, place);
+  const logs = logsOf(query, place)?.map(logNumber);
   return (row) => {
     if (id !== undefined && !row.idBegins(id)) return false;
     if (digits !== undefined && !row.mayBeOfThread(digits)) return false;
-    return logs?.some((log) => row.isOfLog(log)) !== false;
+    return logs?.includes(row.log) !== false;
   };
 }
 

@@ -1,123 +1,120 @@
 import { join } from "node:path";
 import { openUnlessObstructed } from "../../storage/disk/disk.ts";
 import type { Session } from "../session/session.ts";
+import { patternFor, type BytePattern } from "./byte-pattern.ts";
+import type { SearchedRows } from "./searched-rows.ts";
 
-/** Where a message is: its entry in the journal, its line in its log, and where it is in the inbox. */
-export interface SearchedRow {
-  readonly entry: number;
-  readonly log: string;
-  readonly start: number;
-  readonly length: number;
-  readonly inbox: number | undefined;
-}
-
-/** Bytes that are read at once. */
-const READ_BYTES = 1_048_576;
-/** What JSON writes as it is, in one way only: no space is put beside it, and no writer escapes it. */
-const PLAIN = /[a-z0-9_.;!?()@#$%^*+=|~`-]+(?: [a-z0-9_.;!?()@#$%^*+=|~`-]+)*/g;
+/** Bytes that are read at once, or one longer line. */
+const READ_BYTES = 524_288;
+/** Where they are read to: a page is looked through in one step of the loop. */
+let room: Uint8Array | undefined;
+const roomFor = (length: number) =>
+  length <= READ_BYTES ? (room ??= new Uint8Array(READ_BYTES)) : undefined;
 
 /**
  * The rows of which the bytes may hold a text, in their order; `needle` is in lower case. Lines that are
- * together are read and looked through as one text: that is many times cheaper than parsing each.
+ * together are read and looked through as one piece: that is many times cheaper than parsing each.
  */
 export function rowsWithText(
   session: Pick<Session, "world" | "place" | "files">,
-  rows: readonly SearchedRow[],
+  rows: SearchedRows,
   needle: string,
-): SearchedRow[] {
+): number[] {
   const pattern = patternFor(needle);
-  const hits = new Set<SearchedRow>();
-  const sources = new Map<string | undefined, SearchedRow[]>();
-  for (const row of rows) {
-    const source = row.inbox === undefined ? row.log : undefined;
-    const lying = sources.get(source);
-    if (lying === undefined) sources.set(source, [row]);
+  const hits: number[] = [];
+  const inLogs = new Map<number, number[]>();
+  const inInbox: number[] = [];
+  const isOfLog = (row: number): void => {
+    const log = rows.logs[row] as number;
+    const lying = inLogs.get(log);
+    if (lying === undefined) inLogs.set(log, [row]);
     else lying.push(row);
+  };
+  for (let row = rows.count - 1; row >= 0; row -= 1) {
+    if (rows.isInInbox(row)) inInbox.push(row);
+    else isOfLog(row);
   }
-  for (const [log, lying] of sources) {
-    const read = readerOf(session, log);
+  const { inbox } = session.files;
+  const lookInInbox = { pattern, at: rows.inboxes, lengths: rows.lengths, hits, lacks: isOfLog };
+  // Files of the inbox that were read are removed one day; what was in them is in the logs.
+  lookThrough(inInbox, lookInInbox, (at, length) => inbox.read(at, length, roomFor(length)));
+  for (const [number, lying] of inLogs) {
+    const read = readerOf(session, number);
     if (read === undefined) continue;
+    const lookInLog = { ...lookInInbox, at: rows.starts, lacks: () => undefined };
     try {
-      for (const piece of piecesOf(lying))
-        for (const row of within(piece, read.at, pattern)) hits.add(row);
+      lookThrough(lying, lookInLog, read.at);
     } finally {
       read.close();
     }
   }
-  return rows.filter((row) => hits.has(row));
+  // Each row was looked for in one place.
+  return hits.sort((a, b) => a - b);
 }
 
-/**
- * The longest part of the text that JSON writes as it is. Without one every line is meant that holds
- * something else than ASCII, or an escape.
- */
-function patternFor(needle: string): RegExp {
-  if (needle === "") return /[^]/g;
-  const parts = [...needle.matchAll(PLAIN)].map(([part]) => part);
-  const [longest] = parts.sort((a, b) => b.length - a.length);
-  if (longest === undefined) return /[\u0080-\u00ff]|\\/g;
-  return new RegExp(longest.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "gi");
-}
+type Read = (offset: number, length: number) => Uint8Array | undefined;
 
-interface Reader {
-  at(offset: number, length: number): Uint8Array | undefined;
-  close(): void;
-}
-
-/** Of a log or, for undefined, of the inbox. */
+/** Of a log of the wire, by its number in the layout. */
 function readerOf(
-  { world, place, files }: Pick<Session, "world" | "place" | "files">,
-  log: string | undefined,
-): Reader | undefined {
-  if (log === undefined) {
-    return { at: (offset, length) => files.inbox.read(offset, length), close: () => undefined };
-  }
-  const path = place.layout.logs.get(log)?.path;
-  if (path === undefined) return undefined;
-  const file = openUnlessObstructed(world.disk, join(place.wire.folder, path));
+  { world, place }: Pick<Session, "world" | "place">,
+  number: number,
+): { readonly at: Read; close(): void } | undefined {
+  const log = [...place.layout.logs.values()][number];
+  if (log === undefined) return undefined;
+  const file = openUnlessObstructed(world.disk, join(place.wire.folder, log.path));
   if (file === undefined || file === "obstructed") return undefined;
-  return { at: (offset, length) => file.read(length, offset), close: () => file.close() };
+  return {
+    at: (offset, length) => file.read(length, offset, roomFor(length)),
+    close: () => file.close(),
+  };
 }
 
-/** Lines that follow each other in one file. */
-interface Piece {
-  readonly from: number;
-  length: number;
-  readonly rows: SearchedRow[];
+interface Look {
+  readonly pattern: BytePattern;
+  /** Where each row is in the file. */
+  readonly at: Float64Array;
+  readonly lengths: Uint32Array;
+  /** Rows that have it are added. */
+  readonly hits: number[];
+  /** Told of each row that the file lacks. */
+  lacks(row: number): void;
 }
 
-function piecesOf(rows: readonly SearchedRow[]): Piece[] {
-  const pieces: Piece[] = [];
-  for (const row of rows.toSorted((a, b) => offsetOf(a) - offsetOf(b))) {
-    const from = offsetOf(row);
-    const last = pieces.at(-1);
-    if (last !== undefined && last.from + last.length === from && last.length < READ_BYTES) {
-      last.rows.push(row);
-      last.length += row.length;
-    } else pieces.push({ from, length: row.length, rows: [row] });
+/** Looks through the lines of some rows in one file, as many at once as are read at once. */
+function lookThrough(rows: number[], { pattern, at, lengths, hits, lacks }: Look, read: Read) {
+  const offsetOf = (row: number): number => at[row] as number;
+  const endOf = (row: number): number => offsetOf(row) + (lengths[row] as number);
+  if (rows.some((row, each) => each > 0 && offsetOf(row) < offsetOf(rows[each - 1] as number))) {
+    rows.sort((a, b) => offsetOf(a) - offsetOf(b));
   }
-  return pieces;
-}
-
-function offsetOf({ inbox, start }: SearchedRow): number {
-  return inbox ?? start;
-}
-
-function within({ from, length, rows }: Piece, read: Reader["at"], pattern: RegExp): SearchedRow[] {
-  const bytes = read(from, length);
-  if (bytes === undefined) return [];
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
-  const found: SearchedRow[] = [];
-  let at = 0;
-  pattern.lastIndex = 0;
-  for (let hit = pattern.exec(text); hit !== null; hit = pattern.exec(text)) {
-    const isBefore = (row: SearchedRow): boolean => offsetOf(row) - from + row.length <= hit.index;
-    while (at < rows.length && isBefore(rows[at] as SearchedRow)) at += 1;
-    const row = rows[at];
-    if (row === undefined) break;
-    found.push(row);
-    // One hit is enough: on with the next line.
-    pattern.lastIndex = offsetOf(row) - from + row.length;
+  for (let first = 0; first < rows.length;) {
+    const from = offsetOf(rows[first] as number);
+    let next = first + 1;
+    let to = endOf(rows[first] as number);
+    while (next < rows.length && offsetOf(rows[next] as number) === to) {
+      const end = endOf(rows[next] as number);
+      if (end - from > READ_BYTES) break;
+      to = end;
+      next += 1;
+    }
+    const bytes = read(from, to - from);
+    // A file of the inbox ends, and the next one has the rest.
+    const readTo = from + (bytes?.length ?? 0);
+    if (bytes === undefined || readTo < endOf(rows[first] as number)) {
+      lacks(rows[first] as number);
+      first += 1;
+      continue;
+    }
+    let hit = pattern.firstIn(bytes, 0);
+    while (first < next && endOf(rows[first] as number) <= readTo) {
+      const row = rows[first] as number;
+      const end = endOf(row) - from;
+      if (hit >= 0 && hit < end) {
+        hits.push(row);
+        // One hit is enough: on with the next line.
+        hit = pattern.firstIn(bytes, end);
+      }
+      first += 1;
+    }
   }
-  return found;
 }

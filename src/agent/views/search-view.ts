@@ -1,19 +1,18 @@
 import { authorTier } from "../../protocol/routing.ts";
-import type { LineRow } from "../../storage/files/line-row.ts";
 import { isState } from "../../trust/tiers.ts";
 import { toPlain } from "../../wire/json/json.ts";
 import { badRequest } from "../../api/arguments/json-arguments.ts";
 import type { MessageFields, SearchPage, ThreadMessage, ViewArgs } from "../../api/views.ts";
 import type { Session } from "../session/session.ts";
 import { messagesAt, type StoredMessage } from "../state/stored-messages.ts";
-import { rowsWithText, type SearchedRow } from "./search-bytes.ts";
+import { rowsWithText } from "./search-bytes.ts";
+import { SearchedRows } from "./searched-rows.ts";
 
-/** A page looks through so many messages and bytes: a daemon does nothing else meanwhile. */
-const PAGE_ROWS = 8_192;
-const PAGE_SEARCHED_BYTES = 8 * 1_048_576;
 /** Messages that are read and do not hold the text after all. */
 const PAGE_MISSES = 512;
 const FOUND_AT_MOST = 100;
+/** Of the page that is looked through now, which takes one step of the loop. */
+let room: SearchedRows | undefined;
 
 /**
  * The newest messages whose text holds `text`, oldest first: to or from us, and those that we have
@@ -23,12 +22,13 @@ export function searchView(session: Session, args: ViewArgs["search_page"]): Sea
   session.recorder.flush();
   const { limit = FOUND_AT_MOST } = args;
   const before = args.before === undefined ? Infinity : placeOf(args.before);
-  const all = rowsBefore(session, before);
-  const rows = firstOf(all);
+  const rows = (room ??= new SearchedRows());
+  rows.fill(session.files.journal, session.place.layout, before);
   const needle = args.text.toLowerCase();
   const found: StoredMessage[] = [];
   let misses = 0;
-  for (const { entry } of rowsWithText(session, rows, needle)) {
+  for (const row of rowsWithText(session, rows, needle)) {
+    const entry = rows.entries[row] as number;
     for (const stored of messagesAt(session, [entry])) {
       if (holds(stored, needle)) found.push(stored);
       else misses += 1;
@@ -36,36 +36,13 @@ export function searchView(session: Session, args: ViewArgs["search_page"]): Sea
     if (found.length < limit && misses < PAGE_MISSES) continue;
     return { messages: messagesOf(session, found), next: String(entry) };
   }
-  const isAll = rows.length === all.length && all.length < PAGE_ROWS;
-  const oldest = isAll ? undefined : rows.at(-1)?.entry;
-  return { messages: messagesOf(session, found), next: oldest === undefined ? null : `${oldest}` };
+  const next = rows.hasOlder ? String(rows.entries[rows.count - 1]) : null;
+  return { messages: messagesOf(session, found), next };
 }
 
 function placeOf(before: string): number {
   if (/^\d{1,15}$/.test(before)) return Number(before);
   throw badRequest("before must be the `next` of a page");
-}
-
-/** The newest ones first. */
-function rowsBefore({ files: { journal }, place }: Session, before: number): SearchedRow[] {
-  const rows: SearchedRow[] = [];
-  const logs = [...place.layout.logs.keys()];
-  const keep = (row: LineRow): boolean => {
-    if (!row.isAccepted) return false;
-    const { entry, start, length, inbox } = row;
-    const log = logs.find((name) => row.isOfLog(name));
-    rows.push({ entry, start, length, inbox, log: log ?? "" });
-    return true;
-  };
-  journal.find(keep, { before, most: PAGE_ROWS, order: "newest first" });
-  return rows;
-}
-
-/** As many as a page looks through, and one at least. */
-function firstOf(rows: readonly SearchedRow[]): readonly SearchedRow[] {
-  let bytes = 0;
-  const end = rows.findIndex(({ length }) => (bytes += length) > PAGE_SEARCHED_BYTES);
-  return end < 0 ? rows : rows.slice(0, Math.max(1, end));
 }
 
 function holds({ message }: StoredMessage, needle: string): boolean {

@@ -26,9 +26,10 @@ export interface Inbox {
   /** Whether the file is as we left it: another program can remove or change it at any time. */
   isThere(): boolean;
   /**
-   * Bytes of the present file or of a closed one, up to its end; undefined for what was removed.
+   * Bytes of the present file or of a closed one, up to its end; undefined for what was removed. In the
+   * room of `into`, if it is given.
    */
-  read(offset: number, length: number): Uint8Array | undefined;
+  read(offset: number, length: number, into?: Uint8Array): Uint8Array | undefined;
   /**
    * Makes the file hold exactly what the journal says, whatever a crash, or its deletion, left.
    * `durable`: a logical offset up to which it was synced (0 when unknown). `expected` streams the
@@ -114,14 +115,14 @@ class InboxFile implements Inbox {
     this.#size += bytes.length;
   }
 
-  read(offset: number, length: number): Uint8Array | undefined {
-    if (offset >= this.#base) return this.#file.read(length, offset - this.#base);
+  read(offset: number, length: number, into?: Uint8Array): Uint8Array | undefined {
+    if (offset >= this.#base) return this.#file.read(length, offset - this.#base, into);
     const closed = this.#closed.find(({ start, end }) => start <= offset && offset < end);
     if (closed === undefined) return undefined;
     const file = openIfThere(this.#disk, closed.path);
     if (file === undefined) return undefined;
     try {
-      return file.read(length, offset - closed.start);
+      return file.read(length, offset - closed.start, into);
     } finally {
       file.close();
     }

@@ -16,13 +16,16 @@ export interface LineIndex {
    *
    * Throws StorageError ("corrupt") when the file holds something else: `clear` it then.
    */
-  find(match: (row: LineRow) => boolean, range?: IndexRange): number[];
+  find(match: RowMatch, range?: IndexRange): number[];
   /** All rows are in the file and synced. */
   save(): void;
   /** Begins with no row. */
   clear(): void;
   close(): void;
 }
+
+/** Whether a row is one of those that are looked for; "enough": neither it nor any after it. */
+export type RowMatch = (row: LineRow) => boolean | "enough";
 
 /** Which rows `find` looks at; all of them unless it is said. */
 export interface IndexRange {
@@ -79,7 +82,7 @@ class IndexFile implements LineIndex {
     this.#addedRows += 1;
   }
 
-  find(match: (row: LineRow) => boolean, range: IndexRange = {}): number[] {
+  find(match: RowMatch, range: IndexRange = {}): number[] {
     const { from = 0, before = Infinity, most = Infinity, order = "oldest first" } = range;
     const found: number[] = [];
     const row = new Row();
@@ -90,7 +93,9 @@ class IndexFile implements LineIndex {
       for (let each = 0; each < count && found.length < most; each += 1) {
         row.show((order === "oldest first" ? each : count - 1 - each) * ROW_BYTES);
         if (!row.isWritten) throw damaged(this.#file.path);
-        if (match(row)) found.push(row.entry);
+        const matches = match(row);
+        if (matches === "enough") return found;
+        if (matches) found.push(row.entry);
       }
       if (found.length >= most) break;
     }

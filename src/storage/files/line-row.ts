@@ -24,7 +24,8 @@ export interface LineRow {
   readonly length: number;
   readonly inbox: number | undefined;
   readonly isAccepted: boolean;
-  isOfLog(log: string): boolean;
+  /** The same for every line of a log: what `logNumber` makes of its name. */
+  readonly log: number;
   /** True also where the journal does not say it: the line itself has to be asked. */
   mayBeOfThread(digits: string): boolean;
   /** Hex digits; of those after the sixteenth nothing is known. */
@@ -95,8 +96,8 @@ export class Row implements LineRow {
     return high * 2 ** 20 + (this.#view.getUint32(this.#at + AT.id + 4) >>> 12);
   }
 
-  isOfLog(log: string): boolean {
-    return this.#view.getUint32(this.#at + AT.log) === numberOf(log);
+  get log(): number {
+    return this.#view.getUint32(this.#at + AT.log);
   }
 
   mayBeOfThread(digits: string): boolean {
@@ -142,7 +143,7 @@ export function writeRow(bytes: Buffer, at: number, line: IndexedLine): void {
   bytes.writeUIntBE(start, at + AT.start, OFFSET_BYTES);
   bytes.writeUIntBE(inbox === undefined ? 0 : inbox + 1, at + AT.inbox, OFFSET_BYTES);
   bytes.writeUInt32BE(length, at + AT.length);
-  bytes.writeUInt32BE(numberOf(log), at + AT.log);
+  bytes.writeUInt32BE(logNumber(log), at + AT.log);
   const { high, low } = thread === undefined ? { high: 0, low: 0 } : threadOf(thread);
   bytes.writeUInt32BE(high, at + AT.thread);
   bytes.writeUInt32BE(low, at + AT.thread + 4);
@@ -159,8 +160,8 @@ function threadOf(digits: string) {
 
 const numbers = new Map<string, number>();
 
-/** A number for the name of a log; a wire has few of them. */
-function numberOf(log: string): number {
+/** What `LineRow.log` is for a log of that name; a wire has few of them. */
+export function logNumber(log: string): number {
   let number = numbers.get(log);
   if (number === undefined) {
     number = createHash("sha256").update(log, "utf8").digest().readUInt32BE();

@@ -2,7 +2,12 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { StorageError } from "../../../src/storage/disk/disk.ts";
 import { openLineIndex } from "../../../src/storage/files/line-index.ts";
-import { idKey, type IndexedLine, type LineRow } from "../../../src/storage/files/line-row.ts";
+import {
+  idKey,
+  logNumber,
+  type IndexedLine,
+  type LineRow,
+} from "../../../src/storage/files/line-row.ts";
 import { MemoryDisk, type MemoryProcess } from "../../support/disk/memory-disk.ts";
 
 const PATH = "/lines.index";
@@ -97,7 +102,7 @@ describe("the index of lines", () => {
         const index = filled(lines);
         const found = (match: (row: LineRow) => boolean) => index.find(match);
         const ofLog = lines.filter(({ log }) => log === "b");
-        expect(found((row) => row.isOfLog("b"))).toEqual(entriesOf(ofLog));
+        expect(found((row) => row.log === logNumber("b"))).toEqual(entriesOf(ofLog));
         const inThread = lines.filter(
           ({ thread }) => thread === undefined || thread === "000000000000000a",
         );
