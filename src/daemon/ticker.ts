@@ -14,6 +14,8 @@ const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 30_000;
 /** Peers read what we write ourselves without our help; what follows from it may wait so long. */
 const AFTER_OWN_LINES_MS = 25;
+/** While we write again and again, a round for that comes so long after the last one at the earliest. */
+const BETWEEN_OWN_ROUNDS_MS = 200;
 
 export interface TickerOptions {
   readonly wake?: Wake;
@@ -54,6 +56,7 @@ export function makeTicker(
   let stopped = false;
   let isQuiet = false;
   let retryMs = FIRST_RETRY_MS;
+  let roundMs = -Infinity;
 
   async function tick(): Promise<void> {
     pending = undefined;
@@ -61,14 +64,14 @@ export function makeTicker(
     if (isQuiet) options.quiet?.((isQuiet = false));
     try {
       const more = await agent.tick();
+      roundMs = agent.monoMs();
       retryMs = FIRST_RETRY_MS;
       options.alive();
       plan(more ? 0 : untilNextMs(agent, options));
       if (!stopped) syncing.after();
     } catch (error) {
       if (!(error instanceof StorageError) && !(error instanceof DeaddropError)) {
-        failure.fail(error);
-        return;
+        return failure.fail(error);
       }
       log.error({ code: error.code, retry_ms: retryMs }, error.message);
       plan(retryMs);
@@ -85,14 +88,14 @@ export function makeTicker(
   }
 
   function now(): Promise<void> {
-    pending ??= queue(tick);
-    return pending;
+    return (pending ??= queue(tick));
   }
 
   return {
     soon,
     later() {
-      if (pending === undefined && alarm.leftMs() > AFTER_OWN_LINES_MS) plan(AFTER_OWN_LINES_MS);
+      const inMs = untilOwnRoundMs(agent.monoMs() - roundMs);
+      if (pending === undefined && alarm.leftMs() > inMs) plan(inMs);
     },
     now,
     stop() {
@@ -102,6 +105,11 @@ export function makeTicker(
     },
     failed: failure.failed,
   };
+}
+
+/** From an act of ours until its round, so long after the last one. */
+function untilOwnRoundMs(sinceRoundMs: number): number {
+  return Math.max(AFTER_OWN_LINES_MS, BETWEEN_OWN_ROUNDS_MS - sinceRoundMs);
 }
 
 /** Until a log, a heartbeat of ours or the service manager wants us again. */

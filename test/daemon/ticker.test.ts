@@ -14,9 +14,13 @@ function tickerOf(
   synced: number[],
   isSynced = (): boolean => false,
   quiet: (isQuiet: boolean) => void = () => undefined,
+  ticked: (atMs: number) => void = () => undefined,
 ): Ticker {
   const agent = {
-    tick: () => Promise.resolve(false),
+    async tick() {
+      ticked(Date.now() - began);
+      return Promise.resolve(false);
+    },
     sync: () => Promise.resolve(void synced.push(Date.now() - began)),
     nextDueMs: () => Infinity,
     get isSynced() {
@@ -84,5 +88,22 @@ it("says when it has become quiet, and when a round ends that", async () => {
   expect(said).toEqual([true, false]);
   await vi.advanceTimersByTimeAsync(60_000);
   expect(said).toEqual([true, false, true]);
+  ticker.stop();
+});
+
+it("an act gets a round at once; many acts get five a second", async () => {
+  const rounds: number[] = [];
+  const ticker = tickerOf([], undefined, undefined, (atMs) => rounds.push(atMs));
+  ticker.later();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(rounds).toEqual([25]);
+  for (let at = 0; at < 100; at += 1) {
+    ticker.later();
+    await vi.advanceTimersByTimeAsync(5);
+  }
+  expect(rounds.slice(1)).toEqual([1_025, 1_225, 1_425]);
+  // What peers write does not wait.
+  await ticker.now();
+  expect(rounds.at(-1)).toBe(1_500);
   ticker.stop();
 });
