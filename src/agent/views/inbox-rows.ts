@@ -39,7 +39,9 @@ export function wantedRows(
   query: InboxQuery,
   start: PagePlace,
 ): WantedRows {
-  const matches = matcher(query, place);
+  const matches = ofLogs(query, place);
+  const { id, thread } = query;
+  const meant = { id, thread: thread === undefined ? undefined : threadDigits(thread) };
   const known = {
     isExact: query.id === undefined,
     passes: ({ message }: StoredMessage): boolean => isMeant(message, query),
@@ -50,7 +52,8 @@ export function wantedRows(
       for (const id of unreadIds(memory.state.receipts, logsOf(query, place))) left.add(idKey(id));
       const match = (row: LineRow): boolean =>
         (row.inbox ?? -1) >= start.inbox && matches(row) && left.delete(row.idKey);
-      const range = { from: start.journal, most: left.size, order: "newest first" } as const;
+      const order = "newest first";
+      const range = { ...meant, from: start.journal, most: left.size, order } as const;
       return left.size === 0 ? [] : journal.find(match, range).reverse();
     };
     return { ...known, all, some: all, newest: () => counted(all().toReversed()) };
@@ -68,13 +71,13 @@ export function wantedRows(
   function* some(): Generator<number> {
     const match = inOrder();
     for (let from = start.journal; ;) {
-      const block = journal.find(match, { from, most: BLOCK_ROWS });
+      const block = journal.find(match, { ...meant, from, most: BLOCK_ROWS });
       yield* block;
       if (block.length < BLOCK_ROWS) return;
       from = (block.at(-1) ?? 0) + 1;
     }
   }
-  const all = (): number[] => journal.find(inOrder(), { from: start.journal });
+  const all = (): number[] => journal.find(inOrder(), { ...meant, from: start.journal });
   const newest = (): CountedRows => {
     const { count, isInOrder } = journal.inboxRows();
     const isOfAll = isWholeInbox(query) && start.journal === 0 && start.inbox === 0;
@@ -104,16 +107,10 @@ function* fromTheEnd(journal: Session["files"]["journal"]): Generator<number> {
   }
 }
 
-/** What the index can tell of a query, besides what is unread. */
-function matcher(query: InboxQuery, place: Session["place"]): (row: LineRow) => boolean {
-  const { id, thread } = query;
-  const digits = thread === undefined ? undefined : threadDigits(thread);
+/** Rows of the author that is asked for. */
+function ofLogs(query: InboxQuery, place: Session["place"]): (row: LineRow) => boolean {
   const logs = logsOf(query, place)?.map(logNumber);
-  return (row) => {
-    if (id !== undefined && !row.idBegins(id)) return false;
-    if (digits !== undefined && !row.mayBeOfThread(digits)) return false;
-    return logs?.includes(row.log) !== false;
-  };
+  return (row) => logs?.includes(row.log) !== false;
 }
 
 /** The logs of the author that is asked for; undefined: of all. */

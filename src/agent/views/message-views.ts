@@ -64,7 +64,6 @@ function rowsOfThread(
   correlationId: string,
   passes: (row: LineRow) => boolean = () => true,
 ): number[] {
-  const digits = threadDigits(correlationId);
   recorder.flush();
-  return files.journal.find((row) => row.mayBeOfThread(digits) && passes(row));
+  return files.journal.find(passes, { thread: threadDigits(correlationId) });
 }

@@ -70,7 +70,7 @@ function messagesNamed(session: Session, id: string): ResolvedId[] {
     }
   }
   session.recorder.flush();
-  const rows = session.files.journal.find((row) => row.idBegins(prefix));
+  const rows = session.files.journal.find(() => true, { id: prefix });
   for (const stored of messagesAt(session, rows)) {
     if (stored.message.type === "heartbeat" || !stored.message.id.startsWith(prefix)) continue;
     const message = resolvedLine(session, stored);

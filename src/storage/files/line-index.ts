@@ -1,5 +1,6 @@
 import { StorageError, type Disk, type DiskFile } from "../disk/disk.ts";
 import { Row, ROW_BYTES, writeRow, type IndexedLine, type LineRow } from "./line-row.ts";
+import { isSummary, mayHold, summaryOf, SUMMARY_BYTES } from "./part-summary.ts";
 import { PRIVATE_FILE } from "../disk/file-modes.ts";
 
 /**
@@ -35,10 +36,14 @@ export interface IndexRange {
   /** It stops after so many that match. */
   readonly most?: number;
   readonly order?: "oldest first" | "newest first";
+  /** Only rows that may be of that thread: 16 hex digits. Where the journal does not say it, the line has to be asked. */
+  readonly thread?: string | undefined;
+  /** Only rows of which the id begins with these hex digits; those after the sixteenth are not looked at. */
+  readonly id?: string | undefined;
 }
 
-/** Rows that are read, or written, at once. */
-const ROWS_AT_ONCE = 4_096;
+/** Rows of a part, which are read, or written, at once. A summary follows them in the file. */
+const PART_ROWS = 4_096;
 
 /**
  * Opens the index with the first `rows` of what is in the file; the others are forgotten, and all of
@@ -48,8 +53,8 @@ export function openLineIndex(disk: Disk, path: string, rows: number): LineIndex
   const file = disk.open(path, "append", PRIVATE_FILE);
   try {
     const { size } = file.stat();
-    const kept = size < rows * ROW_BYTES ? 0 : rows;
-    if (size > kept * ROW_BYTES) file.truncate(kept * ROW_BYTES);
+    const kept = size < placeOf(rows) ? 0 : rows;
+    if (size > placeOf(kept)) file.truncate(placeOf(kept));
     return new IndexFile(file, kept);
   } catch (error) {
     file.close();
@@ -61,11 +66,11 @@ class IndexFile implements LineIndex {
   readonly #file: DiskFile;
   /** Rows that are in the file. */
   #written: number;
-  /** Rows that are not there yet. */
-  readonly #added = Buffer.alloc(ROWS_AT_ONCE * ROW_BYTES);
+  /** Rows that are not there yet, of one part. */
+  readonly #added = Buffer.alloc(PART_ROWS * ROW_BYTES);
   #addedRows = 0;
   /** What was read last. */
-  readonly #into = Buffer.alloc(ROWS_AT_ONCE * ROW_BYTES);
+  readonly #into = Buffer.alloc(PART_ROWS * ROW_BYTES);
 
   constructor(file: DiskFile, rows: number) {
     this.#file = file;
@@ -77,7 +82,7 @@ class IndexFile implements LineIndex {
   }
 
   add(line: IndexedLine): void {
-    if (this.#addedRows === ROWS_AT_ONCE) this.#write();
+    if (this.#addedRows > 0 && this.rows % PART_ROWS === 0) this.#write();
     writeRow(this.#added, this.#addedRows * ROW_BYTES, line);
     this.#addedRows += 1;
   }
@@ -89,10 +94,12 @@ class IndexFile implements LineIndex {
     const first = from === 0 ? 0 : this.#firstFrom(from);
     const end = before === Infinity ? this.rows : this.#firstFrom(before);
     for (const { at, count } of partsOf(first, end, order)) {
+      if (!this.#mayHold(at, range)) continue;
       row.look(this.#rowsAt(at, count));
       for (let each = 0; each < count && found.length < most; each += 1) {
         row.show((order === "oldest first" ? each : count - 1 - each) * ROW_BYTES);
         if (!row.isWritten) throw damaged(this.#file.path);
+        if (!isMeant(row, range)) continue;
         const matches = match(row);
         if (matches === "enough") return found;
         if (matches) found.push(row.entry);
@@ -125,24 +132,36 @@ class IndexFile implements LineIndex {
   }
 
   #write(): void {
-    const bytes = this.#added.subarray(0, this.#addedRows * ROW_BYTES);
+    const added = this.#added.subarray(0, this.#addedRows * ROW_BYTES);
+    const isWhole = this.rows % PART_ROWS === 0;
+    const summary = isWhole ? [summaryOf(this.#rowsAt(this.rows - PART_ROWS, PART_ROWS))] : [];
     try {
-      this.#file.append(bytes);
+      this.#file.append(Buffer.concat([added, ...summary]));
     } catch (error) {
-      this.#file.truncate(this.#written * ROW_BYTES);
+      this.#file.truncate(placeOf(this.#written));
       throw error;
     }
     this.#written += this.#addedRows;
     this.#addedRows = 0;
   }
 
-  /** So many rows from `first` on, from the file or from what is to be written. */
+  /** Whether the part of that row may have what is asked for; of one that is not whole nothing is known. */
+  #mayHold(row: number, { thread, id }: IndexRange): boolean {
+    if (thread === undefined && id === undefined) return true;
+    const end = row - (row % PART_ROWS) + PART_ROWS;
+    if (end > this.#written) return true;
+    const summary = this.#file.read(SUMMARY_BYTES, placeOf(end) - SUMMARY_BYTES, this.#into);
+    if (!isSummary(summary)) throw damaged(this.#file.path);
+    return mayHold(summary, { thread, id });
+  }
+
+  /** So many rows of one part from `first` on, from the file or from what is to be written. */
   #rowsAt(first: number, count: number): Buffer {
     const inFile = Math.max(0, Math.min(count, this.#written - first));
     const begin = Math.max(0, first - this.#written) * ROW_BYTES;
     const added = this.#added.subarray(begin, begin + (count - inFile) * ROW_BYTES);
     if (inFile === 0) return added;
-    const read = this.#file.read(inFile * ROW_BYTES, first * ROW_BYTES, this.#into);
+    const read = this.#file.read(inFile * ROW_BYTES, placeOf(first), this.#into);
     if (read.length < inFile * ROW_BYTES) throw damaged(this.#file.path);
     const bytes = Buffer.from(read.buffer, read.byteOffset, read.length);
     return added.length === 0 ? bytes : Buffer.concat([bytes, added]);
@@ -163,17 +182,30 @@ class IndexFile implements LineIndex {
   }
 }
 
-/** The rows between two numbers, as many at a time as are read at once. */
+/** Where a row is in the file, behind the summaries of the parts before it. */
+function placeOf(row: number): number {
+  return row * ROW_BYTES + Math.floor(row / PART_ROWS) * SUMMARY_BYTES;
+}
+
+function isMeant(row: Row, { thread, id }: IndexRange): boolean {
+  if (thread !== undefined && !row.mayBeOfThread(thread)) return false;
+  return id === undefined || row.idBegins(id);
+}
+
+/** The rows between two numbers, part by part. */
 function* partsOf(first: number, end: number, order: NonNullable<IndexRange["order"]>) {
   if (order === "oldest first") {
-    for (let at = first; at < end; at += ROWS_AT_ONCE) {
-      yield { at, count: Math.min(ROWS_AT_ONCE, end - at) };
+    for (let at = first; at < end;) {
+      const next = Math.min(end, at - (at % PART_ROWS) + PART_ROWS);
+      yield { at, count: next - at };
+      at = next;
     }
     return;
   }
-  for (let to = end; to > first; to -= ROWS_AT_ONCE) {
-    const at = Math.max(first, to - ROWS_AT_ONCE);
+  for (let to = end; to > first;) {
+    const at = Math.max(first, to - 1 - ((to - 1) % PART_ROWS));
     yield { at, count: to - at };
+    to = at;
   }
 }
 

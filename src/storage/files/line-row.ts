@@ -26,10 +26,6 @@ export interface LineRow {
   readonly isAccepted: boolean;
   /** The same for every line of a log: what `logNumber` makes of its name. */
   readonly log: number;
-  /** True also where the journal does not say it: the line itself has to be asked. */
-  mayBeOfThread(digits: string): boolean;
-  /** Hex digits; of those after the sixteenth nothing is known. */
-  idBegins(prefix: string): boolean;
   /** The same for every row with the same id, and what `idKey` makes of it. */
   readonly idKey: number;
 }
@@ -100,13 +96,25 @@ export class Row implements LineRow {
     return this.#view.getUint32(this.#at + AT.log);
   }
 
+  /** The first 32 bits of its id. */
+  get idWord(): number {
+    return this.#view.getUint32(this.#at + AT.id);
+  }
+
+  /** What `threadOf` makes of its thread; zeros: the journal does not say. */
+  get thread(): { readonly high: number; readonly low: number } {
+    const at = this.#at + AT.thread;
+    return { high: this.#view.getUint32(at), low: this.#view.getUint32(at + 4) };
+  }
+
+  /** True also where the journal does not say it: the line itself has to be asked. */
   mayBeOfThread(digits: string): boolean {
     if (this.#thread.text !== digits) this.#thread = threadOf(digits);
-    const high = this.#view.getUint32(this.#at + AT.thread);
-    const low = this.#view.getUint32(this.#at + AT.thread + 4);
+    const { high, low } = this.thread;
     return (high === this.#thread.high && low === this.#thread.low) || (high === 0 && low === 0);
   }
 
+  /** Hex digits; of those after the sixteenth nothing is known. */
   idBegins(prefix: string): boolean {
     if (this.#prefix.text !== prefix) this.#prefix = prefixOf(prefix);
     const { high, highMask, low, lowMask } = this.#prefix;
@@ -152,7 +160,7 @@ export function writeRow(bytes: Buffer, at: number, line: IndexedLine): void {
 }
 
 /** Two words; zeros say that the thread is not known. */
-function threadOf(digits: string) {
+export function threadOf(digits: string) {
   const word = (from: number): number => Number.parseInt(digits.slice(from, from + 8), 16) || 0;
   const [high, low] = [word(0), word(8)];
   return { text: digits, high, low: high === 0 && low === 0 ? 1 : low };

@@ -1,13 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { threadDigits } from "../../../src/agent/state/indexed-journal.ts";
 import { StorageError } from "../../../src/storage/disk/disk.ts";
-import { openLineIndex } from "../../../src/storage/files/line-index.ts";
+import { openLineIndex, type IndexRange } from "../../../src/storage/files/line-index.ts";
 import {
   idKey,
   logNumber,
   type IndexedLine,
   type LineRow,
 } from "../../../src/storage/files/line-row.ts";
+import { sha256Hex } from "../../../src/wire/canonical.ts";
 import { MemoryDisk, type MemoryProcess } from "../../support/disk/memory-disk.ts";
 
 const PATH = "/lines.index";
@@ -106,11 +108,11 @@ describe("the index of lines", () => {
         const inThread = lines.filter(
           ({ thread }) => thread === undefined || thread === "000000000000000a",
         );
-        expect(found((row) => row.mayBeOfThread("000000000000000a"))).toEqual(entriesOf(inThread));
+        expect(index.find(everything, { thread: "000000000000000a" })).toEqual(entriesOf(inThread));
         for (const id of [...lines.map((line) => line.id), other.join("")]) {
           const prefix = id.slice(0, digits);
           const named = lines.filter((line) => line.id.startsWith(prefix.slice(0, 16)));
-          expect(found((row) => row.idBegins(prefix))).toEqual(entriesOf(named));
+          expect(index.find(everything, { id: prefix })).toEqual(entriesOf(named));
         }
       }),
     );
@@ -152,5 +154,80 @@ describe("the index of lines", () => {
     expect(index.find(everything)).toEqual(entriesOf(numbered(100)));
     index.close();
     expect(openLineIndex(disk, PATH, 100).find(everything)).toHaveLength(100);
+  });
+
+  /** Each thread has three lines that follow each other; every thousandth does not say its thread. */
+  function inThreads(count: number): IndexedLine[] {
+    return numbered(count).map((line, at) => ({
+      ...line,
+      id: sha256Hex(Buffer.from(`line ${at}`)),
+      thread: at % 1_000 === 999 ? undefined : threadDigits(`thread ${Math.floor(at / 3)}`),
+    }));
+  }
+
+  it("finds each thread and id among many parts, also when parts were written piece by piece", () => {
+    const disk = new MemoryDisk().process();
+    const lines = inThreads(20_000);
+    let index = openLineIndex(disk, PATH, 0);
+    for (const [at, line] of lines.entries()) {
+      index.add(line);
+      if (at % 3_333 === 0) index.save();
+      if (at % 7_001 === 0) {
+        index.close();
+        index = openLineIndex(disk, PATH, at + 1);
+      }
+    }
+    for (let at = 0; at < lines.length; at += 97) {
+      const { id, thread } = lines[at] as IndexedLine;
+      if (thread === undefined) continue;
+      const meant = lines.filter((line) => (line.thread ?? thread) === thread);
+      expect(index.find(everything, { thread })).toEqual(entriesOf(meant));
+      expect(index.find(everything, { thread, order: "newest first", most: 2 })).toEqual(
+        entriesOf(meant).toReversed().slice(0, 2),
+      );
+      expect(index.find(everything, { id: id.slice(0, 8) })).toEqual([at * 10]);
+    }
+  });
+
+  it("reads only parts that may have what is asked for", () => {
+    const disk = new MemoryDisk().process();
+    const lines = inThreads(30_000).map((line) => ({
+      ...line,
+      thread: line.thread ?? "1".repeat(16),
+    }));
+    filled(lines, disk).close();
+    let bytesRead = 0;
+    const counting = {
+      open(...args: Parameters<MemoryProcess["open"]>) {
+        const file = disk.open(...args);
+        const read: typeof file.read = (length, at) => {
+          bytesRead += length;
+          return file.read(length, at);
+        };
+        return { stat: () => file.stat(), read } as typeof file;
+      },
+    } as unknown as MemoryProcess;
+    const index = openLineIndex(counting, PATH, lines.length);
+    const bytesFor = (range: IndexRange): number => {
+      const before = bytesRead;
+      index.find(everything, range);
+      return bytesRead - before;
+    };
+    const { id, thread } = lines[5_000] as IndexedLine;
+    const rest = 30_000 % 4_096;
+    // The rows of its part and of the last one, which is not whole, and seven summaries.
+    const least = (4_096 + rest) * 44 + 7 * 8_193;
+    expect(bytesFor({})).toBe(30_000 * 44);
+    for (const range of [{ thread }, { id }]) expect(bytesFor(range)).toBe(least);
+  });
+
+  it("takes no zeros of a power cut for a summary: nothing would be found in its part", () => {
+    const disk = new MemoryDisk().process();
+    const index = filled(inThreads(5_000), disk);
+    index.save();
+    zero(disk, 44 * 4_096, 8_193);
+    expect(() => index.find(everything, { thread: threadDigits("thread 1") })).toThrow(
+      StorageError,
+    );
   });
 });
