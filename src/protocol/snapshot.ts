@@ -1,12 +1,12 @@
 import { decidingIn } from "./decisions/proposal-thread.ts";
-import { IdColumn, isEventId } from "./logs/id-column.ts";
+import { IdColumn } from "./logs/id-column.ts";
 import type { State } from "./state.ts";
 
 /**
  * Raise it with any change of what State holds: an older checkpoint is then left aside, and the
  * journal replayed.
  */
-const SNAPSHOT_VERSION = 18;
+const SNAPSHOT_VERSION = 19;
 const MAP = "$map";
 const SET = "$set";
 const OBJECT = "$object";
@@ -51,7 +51,7 @@ export function* writeSnapshot(state: State): Generator<string> {
     let entries: string[] = [];
     let length = 0;
     const line = (): string => `[${JSON.stringify(path)},[${entries.join(",")}]]`;
-    for (const entry of holder) {
+    for (const entry of entriesOf(holder)) {
       // As JSON.stringify writes it in a list.
       const text = JSON.stringify(packed(entry)) ?? "null";
       entries.push(text);
@@ -123,7 +123,7 @@ function fill(state: State, line: unknown, ids: Ids): boolean {
   const [path, packedEntries] = line as unknown[];
   if (!Array.isArray(path) || !Array.isArray(packedEntries)) return false;
   const holder = (path as Key[]).reduce<unknown>(at, state);
-  if (holder instanceof IdColumn) return pushIds(holder, packedEntries);
+  if (holder instanceof IdColumn) return packedEntries.every((piece) => holder.pushPiece(piece));
   const entries = packedEntries.map((entry) => unpacked(entry, ids));
   if (holder instanceof Map) {
     if (!arePairs(entries)) return false;
@@ -131,12 +131,6 @@ function fill(state: State, line: unknown, ids: Ids): boolean {
   } else if (holder instanceof Set) for (const value of entries) holder.add(value);
   else if (Array.isArray(holder)) for (const value of entries) holder.push(value);
   else return false;
-  return true;
-}
-
-function pushIds(column: IdColumn, ids: readonly unknown[]): boolean {
-  if (!ids.every(isEventId)) return false;
-  for (const id of ids) column.push(id);
   return true;
 }
 
@@ -185,10 +179,15 @@ function packedHolder(holder: Holder, aside: Aside | undefined): unknown {
     }
     return { [MAP]: entries };
   }
-  if (holder instanceof IdColumn) return { [IDS]: [...(items as Iterable<string>)] };
+  if (holder instanceof IdColumn) return { [IDS]: [...entriesOf(items)] };
   if (holder instanceof Set)
     return { [SET]: Array.from(items as Set<unknown>, (item) => packed(item)) };
   return Array.from(items as unknown[], (item, at) => packed(item, under(aside, at, item)));
+}
+
+/** What is written of it, one after the other. */
+function entriesOf(holder: Holder): Iterable<unknown> {
+  return holder instanceof IdColumn ? holder.pieces() : holder;
 }
 
 /** Where an item is, if it can hold much itself. */
@@ -219,8 +218,9 @@ function unpacked(value: unknown, ids: Ids): unknown {
     return value;
   }
   if (tag === IDS) {
-    if (!items.every(isEventId)) throw new SyntaxError("a column of ids holds something else");
-    return IdColumn.of(items);
+    const column = new IdColumn();
+    if (items.every((piece) => column.pushPiece(piece))) return column;
+    throw new SyntaxError("a column of ids holds something else");
   }
   unpacked(items, ids);
   if (tag === SET) return new Set(items);

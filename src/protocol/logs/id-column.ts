@@ -12,10 +12,6 @@ const NO_CHUNK = Buffer.alloc(0);
  */
 const FACTORS = crypto.getRandomValues(new Uint32Array(EVENT_ID_BYTES / 4)).map((each) => each | 1);
 
-export function isEventId(value: unknown): value is string {
-  return typeof value === "string" && EVENT_ID.test(value);
-}
-
 /**
  * Event ids in the order in which they came: 64 lower-case hexadecimal digits each, held as 32 bytes. A
  * state remembers hundreds of thousands of ids, and as text each takes 80 bytes.
@@ -48,6 +44,29 @@ export class IdColumn {
     else this.#note(this.#slots, this.#length - 1);
   }
 
+  /** All ids as texts of base64, some hundreds in each: a checkpoint has hundreds of thousands. */
+  *pieces(): Generator<string> {
+    for (let place = 0; place < this.#length;) {
+      const [chunk, offset] = this.#where(place);
+      const count = Math.min(this.#length - place, IDS_PER_CHUNK - offset / EVENT_ID_BYTES);
+      yield chunk.toString("base64", offset, offset + count * EVENT_ID_BYTES);
+      place += count;
+    }
+  }
+
+  /** Adds the ids of such a piece; false, and none, when it is something else. */
+  pushPiece(piece: unknown): boolean {
+    const bytes = typeof piece === "string" ? Buffer.from(piece, "base64") : NO_CHUNK;
+    if (bytes.length === 0 || bytes.length % EVENT_ID_BYTES !== 0) return false;
+    if (bytes.toString("base64") !== piece) return false;
+    for (let at = 0; at < bytes.length; at += EVENT_ID_BYTES) {
+      const [room, offset] = this.#next();
+      bytes.copy(room, offset, at, at + EVENT_ID_BYTES);
+    }
+    this.#slots = undefined;
+    return true;
+  }
+
   /** The id at that place; counted from the end when it is negative. */
   at(place: number): string | undefined {
     const from = place < 0 ? this.#length + place : place;
@@ -58,7 +77,7 @@ export class IdColumn {
 
   /** Where that id is, first places first: in one place at most, but for a log that was rewritten. */
   placesOf(id: string): number[] {
-    if (this.#length === 0 || !isEventId(id)) return [];
+    if (this.#length === 0 || !EVENT_ID.test(id)) return [];
     const bytes = Buffer.from(id, "hex");
     const slots = (this.#slots ??= this.#indexed());
     const mask = slots.length - 1;
