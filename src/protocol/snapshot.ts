@@ -52,8 +52,7 @@ export function* writeSnapshot(state: State): Generator<string> {
     let length = 0;
     const line = (): string => `[${JSON.stringify(path)},[${entries.join(",")}]]`;
     for (const entry of entriesOf(holder)) {
-      // As JSON.stringify writes it in a list.
-      const text = JSON.stringify(packed(entry)) ?? "null";
+      const text = textOf(entry);
       entries.push(text);
       length += text.length;
       if (length < LINE_CHARACTERS) continue;
@@ -100,6 +99,12 @@ function hasTopics(state: unknown): boolean {
   return at(at(state, "proposals"), "topics") instanceof Map;
 }
 
+/** As JSON.stringify writes it in a list. Many columns are of whole numbers. */
+function textOf(entry: unknown): string {
+  if (Number.isSafeInteger(entry)) return String(entry);
+  return JSON.stringify(packed(entry)) ?? "null";
+}
+
 /** What follows from the rest is made when it is read. */
 function withoutIndexes(state: State): State {
   const { names } = state.proposals;
@@ -124,7 +129,7 @@ function fill(state: State, line: unknown, ids: Ids): boolean {
   if (!Array.isArray(path) || !Array.isArray(packedEntries)) return false;
   const holder = (path as Key[]).reduce<unknown>(at, state);
   if (holder instanceof IdColumn) return packedEntries.every((piece) => holder.pushPiece(piece));
-  const entries = packedEntries.map((entry) => unpacked(entry, ids));
+  const entries = unpacked(packedEntries, ids) as unknown[];
   if (holder instanceof Map) {
     if (!arePairs(entries)) return false;
     for (const [key, value] of entries) holder.set(key, value);
@@ -207,7 +212,10 @@ function unpacked(value: unknown, ids: Ids): unknown {
   if (typeof value === "string") return sharedId(value, ids);
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) value[index] = unpacked(item, ids);
+    for (let at = 0; at < value.length; at += 1) {
+      const item: unknown = value[at];
+      if (typeof item !== "number") value[at] = unpacked(item, ids);
+    }
     return value;
   }
   const tag = tagOf(value);
