@@ -9,7 +9,7 @@ import { rowsWithText } from "./search-bytes.ts";
 import { SearchedRows } from "./searched-rows.ts";
 
 /** Messages that are read and do not hold the text after all. */
-const PAGE_MISSES = 512;
+const PAGE_MISSES = 256;
 const FOUND_AT_MOST = 100;
 /** Of the page that is looked through now, which takes one step of the loop. */
 let room: SearchedRows | undefined;

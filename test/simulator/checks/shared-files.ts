@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { WIRE } from "../../support/scenes/scene-folder.ts";
 import { kept } from "./broken.ts";
-import type { Notary } from "./genuine.ts";
+import type { Genuine, Notary } from "./genuine.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Host } from "../stage/hosts.ts";
 import type { Stage } from "../stage/stage.ts";
@@ -80,7 +80,6 @@ export class SharedFiles {
     const beat = this.#ledger.byId.get(String(record["ratified_by"]));
     // In a pair's log a proposal may name nobody: its reader is meant.
     const required = (proposal?.body["required"] ?? proposal?.to ?? []) as string[];
-    const covered = (beat?.body["heads"] ?? {}) as Record<string, { seq?: number }>;
     const what = `the decision on ${id.slice(0, 8)}`;
     kept(5, proposal?.type === "proposal", () => `${what} has no proposal`);
     // Of a proposer who does not chain the ack itself decides.
@@ -96,10 +95,19 @@ export class SharedFiles {
       kept(5, named === id, () => `${what} rests on ${party}'s ack of something else`);
       kept(
         5,
-        isPlain || (covered[String(ack?.log)]?.seq ?? 0) >= (ack?.seq ?? Infinity),
+        isPlain || (beat !== undefined && ack !== undefined && this.#covers(beat, ack)),
         () => `${what} rests on an ack that its beat does not cover`,
       );
     }
+  }
+
+  /** By its own heads, or by those of an earlier beat: heads that go back change nothing. Spec 3.4. */
+  #covers(beat: Genuine, { log, seq }: Genuine): boolean {
+    return [...this.#ledger.byId.values()].some((each) => {
+      if (each.type !== "heartbeat" || each.log !== beat.log || each.seq > beat.seq) return false;
+      const heads = (each.body["heads"] ?? {}) as Record<string, { seq?: number }>;
+      return (heads[log]?.seq ?? 0) >= seq;
+    });
   }
 
   #fingerprint(name: string): string {
