@@ -15,7 +15,7 @@ const LAST_RETRY_MS = 30_000;
 /** Peers read what we write ourselves without our help; what follows from it may wait so long. */
 const AFTER_OWN_LINES_MS = 25;
 /** While we write again and again, a round for that comes so long after the last one at the earliest. */
-const BETWEEN_OWN_ROUNDS_MS = 200;
+const BETWEEN_OWN_ROUNDS_MS = 100;
 
 export interface TickerOptions {
   readonly wake?: Wake;
