@@ -34,7 +34,10 @@ export const NOTHING_INDEXED: Indexed = { rows: 0, to: 0, inbox: NO_INBOX_ROWS }
  * reading the journal. Spec 4.1.
  */
 export interface IndexedJournal extends Journal<JournalEntry> {
-  /** Where the entries begin that match; see `LineIndex`. Beats that are in no inbox have no row. */
+  /**
+   * Where the entries begin that match; see `LineIndex`. Beats that are in no inbox have no row. `match`
+   * may remember what it was shown: it gets each row once, also when the index has to be made again.
+   */
   find(match: RowMatch, range?: IndexRange): number[];
   /** How many rows are of messages in the inbox, without a look at them. */
   inboxRows(): InboxRows;
@@ -110,15 +113,23 @@ class JournalWithIndex implements IndexedJournal {
 
   find(match: RowMatch, range?: IndexRange): number[] {
     this.#indexRest();
+    const found: number[] = [];
+    let shown: number | undefined;
+    const noting: RowMatch = (row) => {
+      shown = row.entry;
+      const matches = match(row);
+      if (matches === true) found.push(shown);
+      return matches;
+    };
     try {
-      return this.#index.find(match, range);
+      return this.#index.find(noting, range);
     } catch (error) {
       if (!(error instanceof StorageError) || error.code !== "corrupt") throw error;
       this.#index.clear();
       this.#indexedTo = 0;
       this.#inbox = NO_INBOX_ROWS;
       this.#indexRest();
-      return this.#index.find(match, range);
+      return [...found, ...this.#index.find(match, restOf(range, shown, found.length))];
     }
   }
 
@@ -155,6 +166,18 @@ class JournalWithIndex implements IndexedJournal {
     this.#index.add({ id, entry: at, log, start, length: end - start, inbox, thread, isAccepted });
     if (inbox !== undefined) this.#inbox = withRow(this.#inbox, inbox);
   }
+}
+
+/** What is left to look at behind the row that was shown last, when so many were found. */
+function restOf(
+  range: IndexRange | undefined,
+  shown: number | undefined,
+  found: number,
+): IndexRange {
+  const { most = Infinity, order = "oldest first" } = range ?? {};
+  const rest = { ...range, most: most - found };
+  if (shown === undefined) return rest;
+  return order === "oldest first" ? { ...rest, from: shown + 1 } : { ...rest, before: shown };
 }
 
 function withRow({ count, next, isInOrder }: InboxRows, place: number): InboxRows {

@@ -6,6 +6,8 @@ export interface BytePattern {
 
 /** What JSON writes as it is, in one way only: no space is put beside it, and no writer escapes it. */
 const PLAIN = /[a-z0-9_.;!?()@#$%^*+=|~`-]+(?: [a-z0-9_.;!?()@#$%^*+=|~`-]+)*/g;
+/** Of a longer part its beginning is looked for: bytes that are nearly it cost no more for each of them. */
+const LONGEST_WORD = 32;
 const ESCAPES = 0x5c;
 const FIRST_BEYOND_ASCII = 0x80;
 
@@ -23,7 +25,7 @@ export function patternFor(needle: string): BytePattern {
   if (needle === "") return { firstIn: ({ length }, from) => (from < length ? from : -1) };
   const parts = [...needle.matchAll(PLAIN)].map(([part]) => part);
   const [longest] = parts.sort((a, b) => b.length - a.length);
-  return longest === undefined ? ESCAPED_OR_NOT_ASCII : wordPattern(longest);
+  return longest === undefined ? ESCAPED_OR_NOT_ASCII : wordPattern(longest.slice(0, LONGEST_WORD));
 }
 
 const ESCAPED_OR_NOT_ASCII: BytePattern = {

@@ -42,6 +42,8 @@ export interface IndexRange {
   readonly id?: string | undefined;
 }
 
+// What is in the file has no version of its own: a change of it has to raise that of the checkpoint,
+// which says how many rows are known.
 /** Rows of a part, which are read, or written, at once. A summary follows them in the file. */
 const PART_ROWS = 4_096;
 

@@ -62,3 +62,25 @@ test("an index that is damaged is counted again from the journal", () => {
   expect(journal.find(() => true)).toHaveLength(3);
   expect(journal.inboxRows()).toEqual({ count: 3, next: 181, isInOrder: true });
 });
+
+test.each(["oldest first", "newest first"] as const)(
+  "each row is shown once and all are found when the index is damaged on the way, %s",
+  (order) => {
+    const { disk, open, entries } = stage();
+    const first = open();
+    const starts = first.append(entries(...Array.from({ length: 9_000 }, (_, at) => at * 90)));
+    const saved = first.saveIndex();
+    first.close();
+    const bytes = Buffer.from(disk.process().open(PATHS.lineIndex, "read").read(1_000_000, 0));
+    // Row 5,000, behind the summary of the first part.
+    bytes.fill(0, 5_000 * 44 + 8_193, 5_001 * 44 + 8_193);
+    disk.process().replace(PATHS.lineIndex, bytes, 0o600);
+
+    const journal = open(0, saved);
+    const shown: number[] = [];
+    const found = journal.find(({ entry }) => shown.push(entry) % 2 === 0, { order, most: 4_400 });
+    const inOrder = order === "oldest first" ? starts : starts.toReversed();
+    expect(shown).toEqual(inOrder.slice(0, 8_800));
+    expect(found).toEqual(shown.filter((_entry, at) => at % 2 === 1));
+  },
+);
