@@ -24,6 +24,7 @@ export class IdColumn {
   /** Places plus one by the hashes of their ids, open addressing; made when an id is looked for. */
   #slots: Uint32Array | undefined;
 
+  /** @internal */
   static of(ids: Iterable<string>): IdColumn {
     const column = new IdColumn();
     for (const id of ids) column.push(id);
