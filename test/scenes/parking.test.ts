@@ -256,3 +256,29 @@ test("nobody but its own daemon writes what parks an agent", async () => {
   await expect(wire.post("mate", draft)).rejects.toThrow("body.parks is for the daemon");
   expect(await parkedOf(wire, "mate")).toBeNull();
 });
+
+test("paused while our own log is not read for a moment: said once when it is, and not in each round", async () => {
+  const wire = sceneOf(["lead", "mate"]);
+  const hook = hookOf(wire, "mate");
+  await wire.start();
+  const id = await ask(wire, "lead", "mate");
+  await commandIn(wire, "mate", "respond", id, "--approve");
+  await wire.pass(3 * SECOND);
+  const said = (): number =>
+    wire.lines("mate_to_lead.jsonl").filter((line) => line.includes('"state":"paused"')).length;
+  const mate = wire.process("mate");
+  let reads = 0;
+  // The first read is the writer's; those after it read back what was written, a little later again.
+  mate.standing = (path, how) =>
+    how === "read" && path.endsWith("/mate_to_lead.jsonl") && ++reads > 1 ? "EIO" : undefined;
+  await wire.post("mate", say("no more than this"));
+  await wire.agent("mate").tick();
+  mate.standing = undefined;
+  expect(mate.refused.size).toBe(1);
+  hook.end = DONE;
+  for (let round = 0; round < 10; round += 1) await wire.agent("mate").tick();
+  expect(said()).toBe(0);
+  await wire.pass(2 * SECOND);
+  expect(said()).toBe(1);
+  expect(await presenceOf(wire, "lead", "mate")).toBe("paused");
+});

@@ -25,6 +25,7 @@ const FOUND: readonly (readonly [seed: number, what: string])[] = [
   [11501, "a log that is put back while another one waits for its disk"],
   [12147, "promised lines that were signed later than all that was read back"],
   [12216, "a line that is given back after the clock was set back"],
+  [40011, "a pause while our own log cannot be read, said again without end"],
   [40030, "an answer in a log that does not answer the asker"],
   [15292, "a lost line of our own, with somebody else's in the place that it had"],
 ];

@@ -21,13 +21,20 @@ export interface BeatState {
   readonly incidents: IncidentsState;
 }
 
-/** Our heartbeats that are due. One for each log, however long it has been due. Spec 3.1. */
+/**
+ * Our heartbeats that are due. One for each log, however long it has been due. Spec 3.1. What our log
+ * does not say yet is said in a log that we have read to its end: in another one it may be said already,
+ * and would be said again in each round.
+ */
 export function decideBeats(state: BeatState, env: Env, now: Now, timers: BeatTimers): Effect[] {
+  const isRead = (log: string): boolean => env.reading.caughtUp(log, -Infinity);
   const due = beatenLogs(env).filter(
     ({ name }) =>
-      beatDueMs(timers, name, state.heartbeats, env) <= now.monoMs || owesState(state, name),
+      beatDueMs(timers, name, state.heartbeats, env) <= now.monoMs ||
+      (owesState(state, name) && isRead(name)),
   );
-  due.push(...openLogs(env.layout, env.self).filter((log) => owesLastBeat(state, log, env)));
+  const open = openLogs(env.layout, env.self);
+  due.push(...open.filter((log) => owesLastBeat(state, log, env) && isRead(log.name)));
   return due.map(({ name }) => ({ do: "beat", log: name, body: beatBody(state, env, now, name) }));
 }
 
