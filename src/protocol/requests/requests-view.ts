@@ -7,7 +7,7 @@ import { authorTier, isVerified, listedSubject } from "../routing.ts";
 import { isAbandoned, requestDueMs } from "./request-deadlines.ts";
 import { isPastJudging } from "./request-outcome.ts";
 import type { Request, RequestOutcome } from "./request.ts";
-import type { RequestsState } from "./requests-state.ts";
+import { rivalsOf, type RequestsState } from "./requests-state.ts";
 
 /** In place of a type that a stranger has chosen. */
 const NOT_SHOWN = "(not shown)";
@@ -60,7 +60,7 @@ export function requestsView(
   return [...state.requests.values()]
     .filter((request) => named === undefined || isNamed(request, named.toLowerCase()))
     .sort(inOrder)
-    .map((request) => viewOf(request, logs, env));
+    .map((request) => viewOf(state, request, logs, env));
 }
 
 function inOrder(a: Request, b: Request): number {
@@ -76,7 +76,7 @@ function isNamed({ id, requestId }: Request, name: string): boolean {
   return id.startsWith(name) || requestId.toLowerCase().startsWith(name);
 }
 
-function viewOf(request: Request, logs: LogsState, env: Env): RequestView {
+function viewOf(state: RequestsState, request: Request, logs: LogsState, env: Env): RequestView {
   const { outcome, isVoid, asker, answers, plan } = request;
   const isBelieved = (author: string): boolean => isVerified(authorTier(env, author));
   const isOver = outcome === undefined && isAbandoned(request, logs, env);
@@ -104,7 +104,7 @@ function viewOf(request: Request, logs: LogsState, env: Env): RequestView {
     decided_by: outcome?.by ?? null,
     answer: answer === undefined ? null : { event_id: answer.id, approve: answer.approves },
     late_answers: late.map(({ id }) => id),
-    waits_for: status === "pending" ? waitsFor(request, logs) : null,
+    waits_for: status === "pending" ? waitsFor(state, request, logs, env) : null,
   };
 }
 
@@ -113,8 +113,19 @@ function whoSaid({ asker, addressee }: Request, { answer }: RequestOutcome): str
   return answer === undefined ? asker : addressee;
 }
 
-function waitsFor(request: Request, logs: LogsState): string {
+/** An earlier request of that name which may have been open when this one was written. */
+function unsettledRival(state: RequestsState, request: Request, env: Env): Request | undefined {
+  const rivals = rivalsOf(state, request, env) ?? [];
+  return rivals.find(({ outcome, isVoid }) => outcome === undefined && isVoid !== true);
+}
+
+function waitsFor(state: RequestsState, request: Request, logs: LogsState, env: Env): string {
   const { log, answerLog, asker, addressee, answers } = request;
+  const rival = request.isVoid === undefined ? unsettledRival(state, request, env) : undefined;
+  if (rival !== undefined) {
+    const why = waitsFor(state, rival, logs, env);
+    return `what became of ${rival.id.slice(0, 8)} to ${rival.addressee}, asked before with this request_id: ${why}`;
+  }
   if (isPastJudging(logs, request)) {
     return `nothing that can come: too many heartbeats of ${asker} came before lines that they count; ask again`;
   }

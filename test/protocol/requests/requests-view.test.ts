@@ -147,4 +147,18 @@ describe("of a request is said", () => {
       "nothing that can come: too many heartbeats of a came before lines that they count; ask again",
     );
   });
+
+  test("what became of an earlier one with its request_id, when that decides whether it is void", () => {
+    const steps = ["a asks R request=0badcafe01 to=c", "a beats c=7"];
+    const again = "a asks S request=0badcafe01 to=b";
+    const script = new OutcomeScript("outbox", ["a", "b", "c"], [...steps, again, "a expires S"]);
+    const { requests, logs } = script.fold("a");
+    const earlier = requestsView(requests, logs, script.env("a"))[0];
+    const waits = "lines of c up to 7, which heads in a count";
+    expect(earlier).toMatchObject({ target: "c", waits_for: waits });
+    expect(requestsView(requests, logs, script.env("a"))[1]).toMatchObject({
+      ...{ target: "b", status: "pending" },
+      waits_for: `what became of ${earlier?.event_id.slice(0, 8)} to c, asked before with this request_id: ${waits}`,
+    });
+  });
 });

@@ -12,9 +12,10 @@ export async function checkRequested(play: Play): Promise<void> {
   const ends = new Map<string, { readonly by: string; readonly is: string }>();
   for (const member of play.honest) {
     await checkParked(play, member);
-    for (const request of await requestsOf(play, member)) {
+    const all = await requestsOf(play, member);
+    for (const request of all) {
       const { event_id: id, target, from, status, decided_by: by } = request;
-      if (isDisputed(play, request)) continue;
+      if (namesakes(all, request).some((each) => isDisputed(play, each))) continue;
       const name = `${from}'s request ${id.slice(0, 8)} to ${target}`;
       const isStuck = status === "pending" && from === member.handle && target !== HOSTILE;
       kept(5, !isStuck, () => `${name} hangs: it waits for ${request.waits_for}`);
@@ -46,6 +47,16 @@ async function requestsOf({ stage }: Play, member: Member): Promise<RequestView[
   const all = await stage.ask(member, (agent) => agent.view("requests", {}));
   if (all === undefined) throw new Broken(12, `${member.handle} gives no answer`);
   return all;
+}
+
+/** It and those before it with its name: one that is open makes it void. */
+function namesakes(all: readonly RequestView[], request: RequestView): RequestView[] {
+  const { from, asked_at: at } = request;
+  const name = request.request_id.toLowerCase();
+  return all.filter(
+    (other) =>
+      other.from === from && other.request_id.toLowerCase() === name && other.asked_at <= at,
+  );
 }
 
 /** Who has shown two histories may be believed in either. */
