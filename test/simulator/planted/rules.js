@@ -205,7 +205,7 @@ export const RULES_PLANTS = [
     file: "src/transport/remote-transport.ts",
     find: "const beganMs = world.clock.wallMs();\n    const fetched = await this.#remote.fetch();",
     put: "const fetched = await this.#remote.fetch();\n    const beganMs = world.clock.wallMs();",
-    seeds: 70_001,
+    seeds: 70_041,
   },
   {
     name: "what a power cut left of a log is pushed",
