@@ -160,7 +160,8 @@ export class RemoteTransport implements Transport {
       throw stopped(brought.troubles);
     }
     const [failed] = brought.failed;
-    this.#known = { version, remote, troubles: found, isTaken: failed === undefined };
+    const isTaken = failed === undefined && !brought.isUnjudged;
+    this.#known = { version, remote, troubles: found, isTaken };
     const { changed } = brought;
     this.#tell(failed === undefined ? { beganMs, changed, troubles } : { changed, troubles });
     await this.#save(version);

@@ -19,6 +19,8 @@ export interface Brought {
   readonly troubles: readonly TransportTrouble[];
   /** Of which files something could not be written: the next fetch tries again. */
   readonly failed: readonly StorageError[];
+  /** A log of ours waits for its repair: the next fetch looks at it again. */
+  readonly isUnjudged: boolean;
   /** The remote is another wire: nothing was taken, and nothing may be pushed. */
   readonly isForeign: boolean;
 }
@@ -51,8 +53,8 @@ export class Replica {
   readonly #looks: PushedLooks = new Map();
   /** For each log and shared file the ids of the parts that were taken in. */
   readonly #taken = new Map<string, string>();
-  /** Logs of ours that the remote is ahead in, as they looked when that was found: nothing of them is pushed. */
-  readonly #ahead = new Map<string, string>();
+  /** Logs of ours that the remote is ahead in, as both were when that was found: nothing of them is pushed. */
+  readonly #ahead = new Map<string, Ahead>();
   /** Which wire the remote is, by which version of its configuration. */
   #wire: { readonly config: string; readonly id: string | undefined } | undefined;
   #takesOursAsRight = false;
@@ -72,7 +74,7 @@ export class Replica {
     const { folder, agreed } = this.#options;
     const foreign = await this.#foreignWire(remote);
     if (foreign !== undefined) {
-      return { changed: [], troubles: [foreign], failed: [], isForeign: true };
+      return { ...newRound(), troubles: [foreign], isForeign: true };
     }
     const round = newRound();
     const parts = partsOf(remote, folder.wire);
@@ -91,6 +93,7 @@ export class Replica {
       await this.#once(round, path, { paths, remote }, async () => {
         const lines = bringShared(folder, path, await wholeOf(remote, paths));
         if (lines > 0) round.changed.push(path);
+        return "taken";
       });
     }
     const documents = await bringDocuments(folder, remote, agreed, isMover);
@@ -157,7 +160,7 @@ export class Replica {
     round: Round,
     path: string,
     { paths, remote }: { readonly paths: readonly string[]; readonly remote: RemoteFiles },
-    work: () => Promise<void>,
+    work: () => Promise<"taken" | "unjudged">,
   ): Promise<void> {
     const found = paths.flatMap((each) => remote.files.get(each) ?? []);
     const mark = markOf(remote, paths);
@@ -169,8 +172,8 @@ export class Replica {
       return;
     }
     try {
-      await work();
-      this.#taken.set(path, mark);
+      if ((await work()) === "taken") this.#taken.set(path, mark);
+      else round.isUnjudged = true;
     } catch (error) {
       if (!(error instanceof StorageError)) throw error;
       round.failed.push(error);
@@ -182,15 +185,21 @@ export class Replica {
     paths: readonly string[],
     remote: RemoteFiles,
     round: Round,
-  ): Promise<void> {
-    const look = this.#lookOf(log);
+  ): Promise<"taken" | "unjudged"> {
+    const as = { look: this.#lookOf(log), mark: markOf(remote, paths) };
     const lines = await this.#foreignLines(log, paths, remote);
     this.#ahead.delete(log.name);
-    if (lines.length === 0) return;
+    if (lines.length === 0) return "taken";
+    if (!this.#options.isWhole(log.name)) {
+      // It may lack what we have pushed ourselves.
+      this.#ahead.set(log.name, as);
+      return "unjudged";
+    }
     const found = foreignTrouble(this.#options, log, lines);
-    if (this.#takesOursAsRight) return;
-    if (found.cause === "own_log_ahead") this.#ahead.set(log.name, look);
+    if (this.#takesOursAsRight) return "taken";
+    if (found.cause === "own_log_ahead") this.#ahead.set(log.name, as);
     round.troubles.push(found);
+    return "taken";
   }
 
   /**
@@ -200,11 +209,11 @@ export class Replica {
   async #lookAgain(log: Log, remote: RemoteFiles): Promise<void> {
     const before = this.#ahead.get(log.name);
     const look = this.#lookOf(log);
-    if (before === undefined || before === look) return;
+    if (before === undefined || before.look === look) return;
     const paths = partsOf(remote, this.#options.folder.wire).logs.get(log.name) ?? [];
-    if (this.#taken.get(log.path) !== markOf(remote, paths)) return;
+    if (before.mark !== markOf(remote, paths)) return;
     const lines = await this.#foreignLines(log, paths, remote);
-    if (hasOurs(this.#options, log, lines)) this.#ahead.set(log.name, look);
+    if (hasOurs(this.#options, log, lines)) this.#ahead.set(log.name, { ...before, look });
     else this.#ahead.delete(log.name);
   }
 
@@ -218,6 +227,12 @@ export class Replica {
   }
 }
 
+/** How a log of ours looked here, and which parts of it the remote had. */
+interface Ahead {
+  readonly look: string;
+  readonly mark: string;
+}
+
 /** The ids of these parts: equal marks are equal bytes. */
 function markOf({ files }: RemoteFiles, paths: readonly string[]): string {
   return paths.flatMap((each) => files.get(each)?.id ?? []).join(" ");
@@ -229,20 +244,22 @@ async function takeLog(
   paths: readonly string[],
   remote: RemoteFiles,
   round: Round,
-): Promise<void> {
+): Promise<"taken"> {
   const { lines, troubles } = await bringLog(folder, remote, log, paths);
   if (lines > 0) round.changed.push(log.path);
   round.troubles.push(...troubles);
+  return "taken";
 }
 
 interface Round {
   readonly changed: string[];
   readonly troubles: TransportTrouble[];
   readonly failed: StorageError[];
+  isUnjudged: boolean;
 }
 
 function newRound(): Round {
-  return { changed: [], troubles: [], failed: [] };
+  return { changed: [], troubles: [], failed: [], isUnjudged: false };
 }
 
 function foreignTrouble(options: ReplicaOptions, log: Log, lines: Buffer): TransportTrouble {

@@ -161,6 +161,29 @@ describe("two machines", () => {
     expect(scene.inRemote(FORGE)).toBe("f1\nf2\nf3\n");
   });
 
+  it("say nothing of lines that a log lacks until its repair, and then of those that it lacks still", async () => {
+    const { forge } = await pair();
+    forge.append(FORGE, "f2\nf3\n");
+    await forge.turn();
+    await forge.close();
+    let isWhole = false;
+    const isOurs = (): boolean => true;
+    const again = scene.host("forge", "forge", { isWhole: () => isWhole, isOurs });
+    again.write(FORGE, "f1\n");
+    await again.turn();
+    await again.turn();
+    expect(again.troubles()).toEqual([]);
+    expect(again.transport.health().heldLogs).toEqual(["forge_to_scribe"]);
+    isWhole = true;
+    again.write(FORGE, "f1\nf2\n");
+    await again.turn();
+    expect(again.troubles()).toEqual([expect.stringContaining("own_log_ahead")]);
+    again.write(FORGE, "f1\nf2\nf3\nf4\n");
+    await again.turn();
+    expect(scene.inRemote(FORGE)).toBe("f1\nf2\nf3\nf4\n");
+    expect(again.troubles()).toHaveLength(1);
+  });
+
   it("push whole lines only", async () => {
     const { forge, scribe } = await pair();
     forge.append(FORGE, "f2\nhalf a li");
