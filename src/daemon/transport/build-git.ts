@@ -2,7 +2,7 @@ import type { AgentConfig } from "../../agent/config/agent-config.ts";
 import type { Disk } from "../../storage/disk/disk.ts";
 import type { Places } from "../../storage/paths.ts";
 import type { LocalFolder } from "../../transport/copies/local-folder.ts";
-import type { OwnSide } from "../../transport/copies/replica.ts";
+import type { OwnSide } from "../../transport/copies/foreign-lines.ts";
 import { GitRemote } from "../../transport/git/git-remote.ts";
 import { openHostState, type HostState } from "../../transport/host-state.ts";
 import { RemoteTransport } from "../../transport/remote-transport.ts";

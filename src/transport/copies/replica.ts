@@ -10,6 +10,7 @@ import { bringLog, foreignLines } from "./bring-logs.ts";
 import { bringShared } from "./bring-shared.ts";
 import type { Change } from "./changes.ts";
 import { bringDocuments, documentChanges, type Agreed } from "./document-copies.ts";
+import { foreignTrouble, hasOurs, type OwnLogs } from "./foreign-lines.ts";
 import type { LocalFolder } from "./local-folder.ts";
 import { ownLogChanges, sharedChanges, type PushedLooks } from "./own-files.ts";
 import { partsOf, wholeOf, type RemoteFiles } from "./remote-files.ts";
@@ -25,19 +26,9 @@ export interface Brought {
   readonly isForeign: boolean;
 }
 
-/** What the agent says of its logs. */
-export interface OwnSide {
-  /** Whether that line is signed by us and belongs into that log of ours. */
-  isOurs(log: string, line: Uint8Array): boolean;
-  /** Whether that log of ours is as we wrote it; else it may lack lines until the agent has restored it. */
-  isWhole(log: string): boolean;
-}
-
-export interface ReplicaOptions extends OwnSide {
+export interface ReplicaOptions extends OwnLogs {
   readonly folder: LocalFolder;
   readonly agreed: Agreed;
-  /** Keeps lines of a log of ours that we do not know; answers where. Undefined: there is no more room. */
-  keep(log: string, lines: Uint8Array): string | undefined;
 }
 
 /** More of one log in the remote is not read; it is read as it comes. */
@@ -260,43 +251,6 @@ interface Round {
 
 function newRound(): Round {
   return { changed: [], troubles: [], failed: [], isUnjudged: false };
-}
-
-function foreignTrouble(options: ReplicaOptions, log: Log, lines: Buffer): TransportTrouble {
-  const { folder, keep } = options;
-  const keptIn = keep(log.name, lines);
-  const found = {
-    ...{ where: quote(log.path), log: log.name },
-    ...(keptIn === undefined ? {} : { kept: keptIn }),
-  };
-  if (hasOurs(options, log, lines)) {
-    return {
-      ...found,
-      cause: "own_log_ahead",
-      detail: "the remote has lines in it that carry our signature, and we did not write them",
-    };
-  }
-  const others = `of ${folder.handle}`;
-  return {
-    ...found,
-    cause: "wire_tampered",
-    detail: `somebody has written lines into this log ${others} in the remote; ours is pushed as we wrote it`,
-  };
-}
-
-function hasOurs({ isOurs }: OwnSide, { name }: Log, lines: Buffer): boolean {
-  return splitLines(lines).some((line) => isOurs(name, line));
-}
-
-function splitLines(lines: Buffer): Buffer[] {
-  const found: Buffer[] = [];
-  for (let from = 0; from < lines.length;) {
-    const end = lines.indexOf(0x0a, from);
-    const to = end < 0 ? lines.length : end;
-    found.push(lines.subarray(from, to));
-    from = to + 1;
-  }
-  return found;
 }
 
 function tooLarge(path: string, limit: number): TransportTrouble {

@@ -1,0 +1,54 @@
+import type { Log } from "../../wire/layout.ts";
+import { quote } from "../../wire/quote.ts";
+import type { TransportTrouble } from "../port.ts";
+
+/** What the agent says of its logs. */
+export interface OwnSide {
+  /** Whether that line is signed by us and belongs into that log of ours. */
+  isOurs(log: string, line: Uint8Array): boolean;
+  /** Whether that log of ours is as we wrote it; else it may lack lines until the agent has restored it. */
+  isWhole(log: string): boolean;
+}
+
+export interface OwnLogs extends OwnSide {
+  /** Keeps lines of a log of ours that we do not know; answers where. Undefined: there is no more room. */
+  keep(log: string, lines: Uint8Array): string | undefined;
+}
+
+/** What those lines of a log of ours are that the remote has and we do not. They are kept. */
+export function foreignTrouble(own: OwnLogs, log: Log, lines: Buffer): TransportTrouble {
+  const keptIn = own.keep(log.name, lines);
+  const found = {
+    ...{ where: quote(log.path), log: log.name },
+    ...(keptIn === undefined ? {} : { kept: keptIn }),
+  };
+  if (hasOurs(own, log, lines)) {
+    return {
+      ...found,
+      cause: "own_log_ahead",
+      detail: "the remote has lines in it that carry our signature, and we did not write them",
+    };
+  }
+  const others = `of ${log.owner}`;
+  return {
+    ...found,
+    cause: "wire_tampered",
+    detail: `somebody has written lines into this log ${others} in the remote; ours is pushed as we wrote it`,
+  };
+}
+
+/** Whether one of them carries our signature. */
+export function hasOurs({ isOurs }: OwnSide, { name }: Log, lines: Buffer): boolean {
+  return splitLines(lines).some((line) => isOurs(name, line));
+}
+
+function splitLines(lines: Buffer): Buffer[] {
+  const found: Buffer[] = [];
+  for (let from = 0; from < lines.length;) {
+    const end = lines.indexOf(0x0a, from);
+    const to = end < 0 ? lines.length : end;
+    found.push(lines.subarray(from, to));
+    from = to + 1;
+  }
+  return found;
+}
