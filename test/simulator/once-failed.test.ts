@@ -27,6 +27,7 @@ const FOUND: readonly (readonly [seed: number, what: string])[] = [
   [12216, "a line that is given back after the clock was set back"],
   [40011, "a pause while our own log cannot be read, said again without end"],
   [40030, "an answer in a log that does not answer the asker"],
+  [14056, "a lost line that returned into blanks which those who follow the file had passed"],
   [15292, "a lost line of our own, with somebody else's in the place that it had"],
   [70215, "a log that lacks lines until its repair, compared with the remote meanwhile"],
 ];

@@ -22,22 +22,33 @@ export interface RoutedLine {
   readonly inbox: number;
 }
 
+/** The file to be repaired. */
+export interface BrokenInbox {
+  readonly file: DiskFile;
+  /** The logical offset of its first byte. */
+  readonly base: number;
+  /** Puts another file in its place, with its bytes before `end`, which is not a logical offset. */
+  renew(end: number): DiskFile;
+}
+
 const BATCH_BYTES = 1024 * 1024;
 
 /**
  * Walks the journal's routed lines beside the file. The first one that the file does not hold byte
  * for byte ends what is intact: the file is cut there, and everything from there on is written
  * again. Idempotent, so a crash in here costs only another run.
+ *
+ * @param from the logical offset to begin at
  */
 export function restoreLines<Entry extends RoutedLine>(
-  file: DiskFile,
-  base: number,
+  broken: BrokenInbox,
   from: number,
   expected: Iterable<Entry>,
   bytesOf: (entry: Entry) => Uint8Array | undefined,
 ): InboxRepair<Entry> {
-  const before = file.stat().size;
-  const inbox = new InboxWriter(file, from - base);
+  const { base } = broken;
+  const before = broken.file.stat().size;
+  const inbox = new InboxWriter(broken, from - base);
   const lost: Entry[] = [];
   for (const entry of expected) {
     const at = entry.inbox - base;
@@ -62,15 +73,17 @@ class InboxWriter {
   position: number;
   restored = 0;
   readonly unnamed: { from: number; to: number }[] = [];
-  readonly #file: DiskFile;
+  readonly #renew: BrokenInbox["renew"];
   readonly #from: number;
+  #file: DiskFile;
   #intact = true;
   #cutAt: number | undefined;
   #waiting: Uint8Array[] = [];
   #waitingBytes = 0;
 
-  constructor(file: DiskFile, position: number) {
+  constructor({ file, renew }: BrokenInbox, position: number) {
     this.#file = file;
+    this.#renew = renew;
     this.#from = position;
     this.position = position;
   }
@@ -90,9 +103,14 @@ class InboxWriter {
   }
 
   put(bytes: Uint8Array): void {
-    if (this.#intact && Buffer.from(bytes).equals(this.#file.read(bytes.length, this.position))) {
-      this.position += bytes.length;
-      return;
+    if (this.#intact) {
+      const there = this.#file.read(bytes.length, this.position);
+      if (Buffer.from(bytes).equals(there)) {
+        this.position += bytes.length;
+        return;
+      }
+      // Who follows the file has read past these blanks, and sees only another file.
+      if (isBlankLine(there)) this.#file = this.#renew(this.position);
     }
     this.#write(bytes);
     this.restored += 1;
@@ -153,4 +171,8 @@ class InboxWriter {
       return cutAt;
     }
   }
+}
+
+function isBlankLine(bytes: Uint8Array): boolean {
+  return bytes.at(-1) === NEWLINE && isBlank(bytes.subarray(0, -1));
 }

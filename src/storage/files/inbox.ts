@@ -8,7 +8,7 @@ import {
   type DiskFile,
 } from "../disk/disk.ts";
 import { restoreLines, type InboxRepair, type RoutedLine } from "./inbox-repair.ts";
-import { joinLines, wholeLines } from "../disk/line-splitter.ts";
+import { chunksOf, joinLines, wholeLines } from "../disk/line-splitter.ts";
 import { PRIVATE_FILE } from "../disk/file-modes.ts";
 
 /**
@@ -138,7 +138,9 @@ class InboxFile implements Inbox {
     const present = this.#base + this.#file.stat().size;
     // Shorter than what was synced: deleted or cut, so all of it is compared.
     const from = durable >= this.#base && durable <= present ? durable : this.#base;
-    const repair = restoreLines(this.#file, this.#base, from, expected(from), bytesOf);
+    const renew = (end: number) => this.#renew(end);
+    const broken = { file: this.#file, base: this.#base, renew };
+    const repair = restoreLines(broken, from, expected(from), bytesOf);
     this.#size = this.#file.stat().size;
     return repair;
   }
@@ -181,6 +183,13 @@ class InboxFile implements Inbox {
 
   isThere(): boolean {
     return stillNamed(this.#disk, this.#file) && this.#file.stat().size === this.#size;
+  }
+
+  #renew(end: number): DiskFile {
+    this.#disk.replace(this.#path, chunksOf(this.#file, 0, end), PRIVATE_FILE);
+    this.#file.close();
+    this.#file = this.#disk.open(this.#path, "append", PRIVATE_FILE);
+    return this.#file;
   }
 
   #refuseWhenTouched(): void {

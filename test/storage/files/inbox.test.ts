@@ -180,7 +180,7 @@ describe("recovery", () => {
     expect(textOf(disk)).toBe(whole);
   });
 
-  it("keeps offsets when a line is lost with its log: a blank stands in its place", () => {
+  it("keeps offsets when a line is lost with its log: blanks are in its place", () => {
     const disk = new MemoryDisk().process();
     const delivery = start(disk);
     deliver(delivery, [1, 2, 3]);
@@ -213,6 +213,61 @@ describe("recovery", () => {
       expect(delivery.inbox.place([lineOf(3)])).toEqual([end]);
     }
   });
+
+  /** Line 2 of three is lost, and blanks are in its place. */
+  function withBlanks(disk: MemoryProcess): Delivery {
+    const delivery = start(disk);
+    deliver(delivery, [1, 2, 3]);
+    disk.open(INBOX, "append").truncate(0);
+    delivery.inbox.recover(
+      0,
+      (from) => routedFrom(delivery.journal, from),
+      ({ line }) => (line === 2 ? undefined : lineOf(line)),
+    );
+    return delivery;
+  }
+
+  it("fills the blanks of a lost line in another file: those who follow this one are past them", () => {
+    const disk = new MemoryDisk().process();
+    const delivery = withBlanks(disk);
+    const followed = disk.open(INBOX, "read");
+    const before = followed.stat();
+    recover(delivery, 0);
+    expect(textOf(disk)).toBe(textFor([1, 2, 3]));
+    expect(disk.stat(INBOX)?.ino).not.toBe(before.ino);
+    expect(followed.stat()).toMatchObject({ ino: before.ino, size: before.size });
+    deliver(delivery, [4]);
+    const { ino } = disk.stat(INBOX) ?? {};
+    recover(delivery, 0);
+    expect(textOf(disk)).toBe(textFor([1, 2, 3, 4]));
+    expect(disk.stat(INBOX)?.ino).toBe(ino);
+  });
+
+  it.each(["crash", "EIO", "ENOSPC"] as const)(
+    "never fills them in the same file, when it dies or fails at any operation: %s",
+    (fault) => {
+      let reached = 0;
+      for (let at = 1; ; at += 1) {
+        const world = new MemoryDisk({ seed: at });
+        withBlanks(world.process());
+        const followed = world.process().stat(INBOX)?.ino;
+        const disk = world.process();
+        disk.failAt(at, fault);
+        try {
+          start(disk);
+        } catch (error) {
+          if (!(error instanceof Crashed) && !(error instanceof StorageError)) throw error;
+          reached += 1;
+        }
+        const isWhole = textOf(world.process()) === textFor([1, 2, 3]);
+        if (isWhole) expect(world.process().stat(INBOX)?.ino).not.toBe(followed);
+        start(world.process());
+        expect(textOf(world.process())).toBe(textFor([1, 2, 3]));
+        if (disk.operations < at) break;
+      }
+      expect(reached).toBeGreaterThan(3);
+    },
+  );
 
   it("keeps whole lines that a lost journal no longer names, and cuts a torn end", () => {
     const disk = new MemoryDisk().process();
