@@ -29,6 +29,7 @@ const FOUND: readonly (readonly [seed: number, what: string])[] = [
   [40030, "an answer in a log that does not answer the asker"],
   [14056, "a lost line that returned into blanks which those who follow the file had passed"],
   [15292, "a lost line of our own, with somebody else's in the place that it had"],
+  [60949, "lines too far ahead of a clock, of one whose leaving was not applied yet"],
   [70215, "a log that lacks lines until its repair, compared with the remote meanwhile"],
 ];
 

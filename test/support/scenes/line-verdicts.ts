@@ -106,8 +106,9 @@ function withoutJournal(noted: Verdicts, alone: Verdicts): Verdicts {
   const orderOf = (reason: string): number => [...REASONS].indexOf(reason);
   return new Map(
     [...noted].map(([line, is]) => {
-      // What came before the operator knew that its author had left was taken in.
-      if (alone.get(line) === "left_member" && !REASONS.has(is)) return [line, "left_member"];
+      // What came before the operator knew that its author had left was judged without that.
+      const isAskedBefore = REASONS.has(is) && orderOf(is) < orderOf("left_member");
+      if (alone.get(line) === "left_member" && !isAskedBefore) return [line, "left_member"];
       if (!UNKNOWN_LATER.has(is)) return [line, is];
       const found = alone.get(line);
       return [line, found !== undefined && orderOf(found) > orderOf(is) ? found : "accepted"];
