@@ -109,7 +109,7 @@ class InboxWriter {
         this.position += bytes.length;
         return;
       }
-      // Who follows the file has read past these blanks, and sees only another file.
+      // A program that follows the file has read past these blanks: it sees only another file.
       if (isBlankLine(there)) this.#file = this.#renew(this.position);
     }
     this.#write(bytes);

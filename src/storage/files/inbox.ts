@@ -187,9 +187,11 @@ class InboxFile implements Inbox {
 
   #renew(end: number): DiskFile {
     this.#disk.replace(this.#path, chunksOf(this.#file, 0, end), PRIVATE_FILE);
+    // Opened first: when that fails, the file that was replaced is no longer there, and all is repaired again.
+    const renewed = this.#disk.open(this.#path, "append", PRIVATE_FILE);
     this.#file.close();
-    this.#file = this.#disk.open(this.#path, "append", PRIVATE_FILE);
-    return this.#file;
+    this.#file = renewed;
+    return renewed;
   }
 
   #refuseWhenTouched(): void {

@@ -154,6 +154,19 @@ describe("a full disk", () => {
   });
 });
 
+/** Line 2 of three is lost, and blanks are in its place. */
+function withBlanks(disk: MemoryProcess) {
+  const delivery = start(disk);
+  deliver(delivery, [1, 2, 3]);
+  disk.open(INBOX, "append").truncate(0);
+  const repair = delivery.inbox.recover(
+    0,
+    (from) => routedFrom(delivery.journal, from),
+    ({ line }) => (line === 2 ? undefined : lineOf(line)),
+  );
+  return { delivery, repair };
+}
+
 describe("recovery", () => {
   it("rebuilds a deleted inbox, one cut at every byte, and one with a hole", () => {
     const disk = new MemoryDisk().process();
@@ -182,14 +195,7 @@ describe("recovery", () => {
 
   it("keeps offsets when a line is lost with its log: blanks are in its place", () => {
     const disk = new MemoryDisk().process();
-    const delivery = start(disk);
-    deliver(delivery, [1, 2, 3]);
-    disk.open(INBOX, "append").truncate(0);
-    const repair = delivery.inbox.recover(
-      0,
-      (from) => routedFrom(delivery.journal, from),
-      ({ line }) => (line === 2 ? undefined : lineOf(line)),
-    );
+    const { repair } = withBlanks(disk);
     expect(repair).toMatchObject({ restored: 2, lost: [{ line: 2 }], cutBytes: 0 });
     const lines = textOf(disk).split("\n");
     expect(lines[0]).toBe(Buffer.from(lineOf(1)).toString());
@@ -214,22 +220,9 @@ describe("recovery", () => {
     }
   });
 
-  /** Line 2 of three is lost, and blanks are in its place. */
-  function withBlanks(disk: MemoryProcess): Delivery {
-    const delivery = start(disk);
-    deliver(delivery, [1, 2, 3]);
-    disk.open(INBOX, "append").truncate(0);
-    delivery.inbox.recover(
-      0,
-      (from) => routedFrom(delivery.journal, from),
-      ({ line }) => (line === 2 ? undefined : lineOf(line)),
-    );
-    return delivery;
-  }
-
   it("fills the blanks of a lost line in another file: those who follow this one are past them", () => {
     const disk = new MemoryDisk().process();
-    const delivery = withBlanks(disk);
+    const { delivery } = withBlanks(disk);
     const followed = disk.open(INBOX, "read");
     const before = followed.stat();
     recover(delivery, 0);
