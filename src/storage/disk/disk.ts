@@ -1,4 +1,4 @@
-import { basename } from "node:path";
+import { basename, dirname, join } from "node:path";
 
 /** What went wrong with a disk, in words that a program can branch on. */
 export type StorageCode =
@@ -125,6 +125,14 @@ export interface Disk {
 /** How a file is called that becomes the one at `path`; a process that was killed leaves it. */
 export function temporaryPrefix(path: string): string {
   return `.${basename(path)}.`;
+}
+
+/** Removes what a process left that was killed while it replaced a large file: each may be as large. */
+export function removeTemporary(disk: Disk, path: string): void {
+  const folder = dirname(path);
+  for (const name of disk.list(folder)) {
+    if (name.startsWith(temporaryPrefix(path))) disk.remove(join(folder, name));
+  }
 }
 
 /** What `replaceSlowly` is given, for a disk in memory. */

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { dirname, join } from "node:path";
-import { openIfThere, temporaryPrefix, type Disk, type DiskFile } from "../disk/disk.ts";
+import { openIfThere, removeTemporary, type Disk, type DiskFile } from "../disk/disk.ts";
 import { chunksOf, wholeLines, NEWLINE } from "../disk/line-splitter.ts";
 import { PRIVATE_FILE } from "../disk/file-modes.ts";
 
@@ -23,14 +22,6 @@ export async function saveCheckpoint(
   removeTemporary(disk, path);
   const pieces = withChecksum(inPieces(lines));
   await disk.replaceSlowly(path, inTurns(pieces, nextTurn), PRIVATE_FILE);
-}
-
-/** What a process has left that was killed while it wrote one: each may be as large as a checkpoint. */
-function removeTemporary(disk: Disk, path: string): void {
-  const folder = dirname(path);
-  for (const name of disk.list(folder)) {
-    if (name.startsWith(temporaryPrefix(path))) disk.remove(join(folder, name));
-  }
 }
 
 async function* inTurns(

@@ -2,6 +2,7 @@ import { basename, dirname, join } from "node:path";
 import {
   openIfThere,
   readWhole,
+  removeTemporary,
   StorageError,
   stillNamed,
   type Disk,
@@ -186,6 +187,7 @@ class InboxFile implements Inbox {
   }
 
   #renew(end: number): DiskFile {
+    removeTemporary(this.#disk, this.#path);
     this.#disk.replace(this.#path, chunksOf(this.#file, 0, end), PRIVATE_FILE);
     // Opened first: when that fails, the file that was replaced is no longer there, and all is repaired again.
     const renewed = this.#disk.open(this.#path, "append", PRIVATE_FILE);

@@ -225,7 +225,10 @@ describe("recovery", () => {
     const { delivery } = withBlanks(disk);
     const followed = disk.open(INBOX, "read");
     const before = followed.stat();
+    // What a process has left that was killed while it did the same.
+    disk.open("/state/.inbox.jsonl.0123456789ab", "append").close();
     recover(delivery, 0);
+    expect(disk.list(FOLDER).filter((name) => name.startsWith("."))).toEqual([]);
     expect(textOf(disk)).toBe(textFor([1, 2, 3]));
     expect(disk.stat(INBOX)?.ino).not.toBe(before.ino);
     expect(followed.stat()).toMatchObject({ ino: before.ino, size: before.size });
