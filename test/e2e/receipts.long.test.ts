@@ -48,7 +48,7 @@ describe("receipts", () => {
       "--wait",
       "delivered",
       "--timeout",
-      "20",
+      "600",
     );
     const id = sent.messages[0]?.event_id ?? "";
     expect(sent.receipts).toMatchObject([{ to: "scribe", state: "delivered" }]);
@@ -115,7 +115,7 @@ describe("receipts", () => {
       "--wait",
       "delivered",
       "--timeout",
-      "20",
+      "600",
     );
     expect(ended.code).toBe(1);
     expect(ended.stderr).toContain("scribe refused it: tier_refused");

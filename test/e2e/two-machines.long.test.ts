@@ -56,8 +56,9 @@ test("git by hand: each side commits its own files and merges the other's", asyn
   await playTwoMachines(forge, scribe, {
     async first() {
       await git(forge, "init", "-q", "--initial-branch=main");
-      // Both sides write these, each its own copy; trust.json differs from side to side, too.
-      const ignored = ["decisions.jsonl", "incident_log.jsonl", "trust.json", "SAFE_MODE"];
+      // Both sides write these, each its own copy; trust.json differs from side to side, too. The
+      // last is what a daemon writes before it renames it.
+      const ignored = ["decisions.jsonl", "incident_log.jsonl", "trust.json", "SAFE_MODE", ".*.*"];
       writeFileSync(join(forge.wire, ".gitignore"), `${ignored.join("\n")}\n`);
       await git(forge, "remote", "add", "origin", remote);
       await git(forge, "add", "--all");

@@ -36,7 +36,10 @@ const inboxSubjects = (wire: LiveWire, handle: string) =>
 
 const goesOut = (wire: LiveWire, subject: string) =>
   until(`"${subject}" is sent`, async () => {
-    return (await wire.run("forge", "send", subject)).code === 0;
+    const { code } = await wire.run("forge", "send", subject);
+    // 3: on a busy machine it may be sent without an answer in time.
+    const log = () => readFileSync(join(wire.dir, "forge_to_scribe.jsonl"), "utf8");
+    return code === 0 || (code === 3 && log().includes(JSON.stringify(subject)));
   });
 
 describe("a disk in trouble", () => {

@@ -172,8 +172,8 @@ describe("a hook without a daemon that answers", () => {
       daemon.child.kill(signal);
       await daemon.ended;
       for (const tool of TOOLS) {
-        const ended = MOMENTS.map((moment) => startHook(wire, { tool, moment }).ended);
-        const [atStart, ...later] = (await Promise.all(ended)).map((each) => said(each));
+        const told = MOMENTS.map((moment) => hook(wire, { tool, moment }));
+        const [atStart, ...later] = await Promise.all(told);
         expect(atStart?.startsWith(line)).toBe(true);
         expect(atStart).not.toContain("\n");
         for (const text of later) expect(text).toBeUndefined();

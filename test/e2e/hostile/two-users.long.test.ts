@@ -132,10 +132,13 @@ function standing(wire: Wire): Record<string, string> {
   const owners = new Map(HANDLES.map((handle) => [wire.user(handle).uid, handle]));
   const names = ["", ...readdirSync(wire.dir, { recursive: true, encoding: "utf8" })];
   return Object.fromEntries(
-    names.map((name) => {
-      const { mode, uid, gid } = lstatSync(join(wire.dir, name));
+    names.flatMap((name) => {
+      // A daemon that runs may have renamed it meanwhile.
+      const found = lstatSync(join(wire.dir, name), { throwIfNoEntry: false });
+      if (found === undefined) return [];
+      const { mode, uid, gid } = found;
       const group = gid === wire.team.gid ? "" : ` of group ${gid}`;
-      return [name, `${(mode & 0o7777).toString(8)} ${owners.get(uid) ?? uid}${group}`];
+      return [[name, `${(mode & 0o7777).toString(8)} ${owners.get(uid) ?? uid}${group}`]];
     }),
   );
 }

@@ -2,6 +2,7 @@ import { Client as ClientOfV2, type CallToolResult } from "@modelcontextprotocol
 import { StdioClientTransport as TransportOfV2 } from "@modelcontextprotocol/client/stdio";
 import { Client as ClientOfV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as TransportOfV1 } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { CONDITION_LIMIT_MS } from "../hang-guard.ts";
 import type { LiveWire } from "./live-wire.ts";
 import { BIN, start, until } from "./real-processes.ts";
 
@@ -25,8 +26,13 @@ export interface McpClient {
   close(): Promise<void>;
 }
 
+interface CallParams {
+  readonly name: string;
+  readonly arguments: Record<string, unknown>;
+}
+
 interface AnyClient {
-  callTool(params: { name: string; arguments: Record<string, unknown> }): Promise<unknown>;
+  callTool(params: CallParams): Promise<unknown>;
   listTools(): Promise<{ tools: { name: string }[] }>;
   listResources(): Promise<{ resources: { uri: string }[] }>;
   readResource(params: { uri: string }): Promise<{ contents: object[] }>;
@@ -60,6 +66,9 @@ export async function connectMcp(
   return faceOf(await connected(server, generation));
 }
 
+/** Their own limit is a minute, which is short for thousands of calls on a busy machine. */
+const PATIENT = { timeout: CONDITION_LIMIT_MS };
+
 export async function connected(
   server: ReturnType<typeof serverOf>,
   generation: Generation,
@@ -68,12 +77,16 @@ export async function connected(
   if (generation === "first") {
     const client = new ClientOfV1(info);
     await client.connect(new TransportOfV1(server));
-    return client;
+    const call = client.callTool.bind(client);
+    return Object.assign(client, {
+      callTool: (params: CallParams) => call(params, undefined, PATIENT),
+    });
   }
   const mode = generation === "second, stateless" ? { pin: "2026-07-28" } : "legacy";
   const client = new ClientOfV2(info, { versionNegotiation: { mode } });
   await client.connect(new TransportOfV2(server));
-  return client;
+  const call = client.callTool.bind(client);
+  return Object.assign(client, { callTool: (params: CallParams) => call(params, PATIENT) });
 }
 
 export function faceOf(client: AnyClient): McpClient {

@@ -258,7 +258,7 @@ export async function openTool(
     close() {
       if (!isOpen()) return;
       // One of the tools outlives its terminal.
-      process.kill(-Number(tmux("list-panes", "-a", "-F", "#{pane_pid}")), "SIGKILL");
+      kill(-Number(tmux("list-panes", "-a", "-F", "#{pane_pid}")));
       tmux("kill-server");
     },
   };
@@ -309,7 +309,16 @@ export function whoWasNamed(requests: readonly ModelRequest[]): string | undefin
 
 /** Ends the processes in whose command line there are both. */
 export function endProcesses(folder: string, what: RegExp): void {
-  for (const pid of processesOf(folder, what)) process.kill(pid, "SIGKILL");
+  for (const pid of processesOf(folder, what)) kill(pid);
+}
+
+/** It may have ended by itself since it was looked for. */
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
 }
 
 /** The processes of Codex that outlive its terminals. */

@@ -9,7 +9,7 @@ import { playStory } from "../../demo/story.ts";
 import { painter } from "../../output/output.ts";
 
 /** The whole demo ends within this, one way or the other. */
-const LIMIT_MS = 180_000;
+const LIMIT_MS = 600_000;
 
 /** `deaddrop demo`: two agents and two daemons on this machine, for real. Spec 4.3. */
 export function command(cli: Cli): Command {
