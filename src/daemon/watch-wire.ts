@@ -68,6 +68,7 @@ function watchCalmly(
   open: (heard: (name?: string) => void) => FolderEvents,
   report: (name?: string) => void,
 ): FolderEvents {
+  const later = afterEvents(report);
   let events: FolderEvents | undefined;
   let looking: NodeJS.Timeout | undefined;
   let resting: NodeJS.Timeout | undefined;
@@ -76,7 +77,7 @@ function watchCalmly(
   function begin(): void {
     clearInterval(looking);
     events = open((name) => {
-      if (!isFlood()) report(name);
+      if (!isFlood()) later.report(name);
       else if (events !== undefined) rest();
     });
   }
@@ -93,7 +94,40 @@ function watchCalmly(
     close() {
       clearTimeout(resting);
       clearInterval(looking);
+      later.close();
       events?.close();
+    },
+  };
+}
+
+/**
+ * Passes on, each name once, what has been reported when the loop has read all events. It reads them
+ * until there is none: a round made between two reads would let a peer that appends in the meantime
+ * keep the loop from its timers and its sockets.
+ */
+function afterEvents(report: (name?: string) => void): {
+  report(name?: string): void;
+  close(): void;
+} {
+  const names = new Set<string | undefined>();
+  let soon: NodeJS.Immediate | undefined;
+  let isClosed = false;
+
+  function passOn(): void {
+    soon = undefined;
+    const heard = [...names];
+    names.clear();
+    for (const name of heard) if (!isClosed) report(name);
+  }
+
+  return {
+    report(name) {
+      names.add(name);
+      soon ??= setImmediate(passOn);
+    },
+    close() {
+      isClosed = true;
+      clearImmediate(soon);
     },
   };
 }

@@ -147,3 +147,27 @@ test("a name like the folder's own, made in it, stops nothing", async () => {
   await untilHeard("a_to_b.jsonl", () => appendFileSync(join(folder, "a_to_b.jsonl"), "x"));
   expect(heard).not.toContain(undefined);
 });
+
+test("what is written while a change is reported leaves the loop its timers and sockets", async () => {
+  const log = join(folder, "a_to_b.jsonl");
+  let [reports, inTurn, mostInTurn] = [0, 0, 0];
+  const onError = (error: unknown) => errors.push(error);
+  // As a peer that appends a line while we take in the one before.
+  watcher = watchWire(folder, { usePolling: false, intervalMs: 20, onError }, () => {
+    reports += 1;
+    inTurn += 1;
+    appendFileSync(log, "x\n");
+  });
+  const turn = (): void => {
+    mostInTurn = Math.max(mostInTurn, inTurn);
+    inTurn = 0;
+    counting = setImmediate(turn);
+  };
+  let counting = setImmediate(turn);
+  await until("many reports", () => {
+    appendFileSync(log, "x\n");
+    return reports > 100;
+  });
+  clearImmediate(counting);
+  expect(mostInTurn).toBeLessThan(5);
+});
