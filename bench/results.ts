@@ -47,7 +47,7 @@ export function resultsText(machine: MachineFacts, plan: Plan, rows: readonly Ro
     "# Results of the last quiet run",
     "",
     `${date}, commit ${commit}: ${cores} cores (${cpu}), ${memoryGib} GiB, ${filesystem}, ${system},`,
-    `Node ${node}, load ${load.toFixed(2)} before the first row; ${plan.turns} turns, scale ${plan.scale}.`,
+    `Node ${node}, load ${load.toFixed(2)} before the first row; scale ${plan.scale}.`,
     "`npm run bench -- --write` writes this page; [README.md](README.md) says what the rows are.",
     "",
     tableMarkdown(rows),

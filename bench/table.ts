@@ -9,10 +9,14 @@ const HEADS = [
   "CPU ours",
   "CPU baseline",
   "CPU",
+  "turns",
   "spread",
   "target",
   "verdict",
 ];
+
+/** Of a row that was not measured: all but the first two and the verdict. */
+const EMPTY = HEADS.slice(3).map(() => "");
 
 /** The rows as aligned columns. */
 export function tableText(rows: readonly Row[]): string {
@@ -32,9 +36,9 @@ export function tableMarkdown(rows: readonly Row[]): string {
 
 function cellsOf(row: Row): string[] {
   if (isSkipped(row)) {
-    return [row.id, row.what, "", "", "", "", "", "", "", "", `skipped: ${row.skipped}`];
+    return [row.id, row.what, ...EMPTY, `skipped: ${row.skipped}`];
   }
-  const { id, what, unit, ours, baseline, cpu, spread, target } = row;
+  const { id, what, unit, ours, baseline, cpu, turns, spread, target } = row;
   return [
     id,
     what,
@@ -44,6 +48,7 @@ function cellsOf(row: Row): string[] {
     cpu === undefined ? "" : `${short(cpu.ours)} ms`,
     cpu?.baseline === undefined ? "" : `${short(cpu.baseline)} ms`,
     cpu?.ratio === undefined ? "" : `${cpu.ratio.toFixed(2)} ×`,
+    String(turns),
     spread === undefined ? "" : `${spread.toFixed(1)} ×`,
     target === undefined ? "" : targetText(target, row),
     verdictOf(row),

@@ -76,7 +76,7 @@ test("a row is met, not met, published or skipped", () => {
   expect(verdictOf({ id: "P2", what: "a rate", skipped: "no python3" })).toBe("skipped");
 });
 
-test("the table names ours, baseline, comparison, CPU, spread, target and verdict", () => {
+test("the table names ours, baseline, comparison, CPU, turns, spread, target and verdict", () => {
   const rows = [
     rowOf(question, turns([80, 100])),
     rowOf(
@@ -89,11 +89,11 @@ test("the table names ours, baseline, comparison, CPU, spread, target and verdic
     { id: "P2", what: "a rate", skipped: "no python3" },
   ];
   expect(tableText(rows)).toMatchInlineSnapshot(`
-    "     figure        ours          baseline     compared      CPU ours  CPU baseline  CPU     spread  target          verdict
-    P1   a rate        80.0 lines/s  100 lines/s  0.80 ×        3.00 ms   2.00 ms       1.50 ×  1.0 ×   ≥ 0.80 ×        met
-    P1   a rate        9.00 ms       1.00 ms      8.00 ms over  3.00 ms   2.00 ms       1.50 ×  1.0 ×   ≤ 4.00 ms over  not met
-    P18  longest step  12.0 ms                                                                          ≤ 50.0 ms       met
-    P2   a rate                                                                                                         skipped: no python3"
+    "     figure        ours          baseline     compared      CPU ours  CPU baseline  CPU     turns  spread  target          verdict
+    P1   a rate        80.0 lines/s  100 lines/s  0.80 ×        3.00 ms   2.00 ms       1.50 ×  1      1.0 ×   ≥ 0.80 ×        met
+    P1   a rate        9.00 ms       1.00 ms      8.00 ms over  3.00 ms   2.00 ms       1.50 ×  1      1.0 ×   ≤ 4.00 ms over  not met
+    P18  longest step  12.0 ms                                                                  1              ≤ 50.0 ms       met
+    P2   a rate                                                                                                                skipped: no python3"
   `);
   expect(tableMarkdown(rows).split("\n")).toHaveLength(rows.length + 2);
 });
