@@ -164,10 +164,13 @@ test("what is written while a change is reported leaves the loop its timers and 
     counting = setImmediate(turn);
   };
   let counting = setImmediate(turn);
-  await until("many reports", () => {
-    appendFileSync(log, "x\n");
-    return reports > 100;
-  });
-  clearImmediate(counting);
+  try {
+    await until("many reports", () => {
+      appendFileSync(log, "x\n");
+      return reports > 100;
+    });
+  } finally {
+    clearImmediate(counting);
+  }
   expect(mostInTurn).toBeLessThan(5);
 });
