@@ -19,9 +19,6 @@ export const LONG_FILES = "test/**/*.long.test.ts";
  */
 const ALONE = ["test/storage/disk/lock-by-program.test.ts", "test/fuzz/work.test.ts"];
 
-/** Compiles all of `src` for its types: `npm run checks` asks it. */
-const HOUSE = "test/tooling/house.test.ts";
-
 export default defineConfig({
   plugins: [
     {
@@ -37,12 +34,11 @@ export default defineConfig({
         test: {
           name: "together",
           include: ["test/**/*.test.ts"],
-          exclude: [...configDefaults.exclude, LONG_FILES, ...ALONE, HOUSE],
+          exclude: [...configDefaults.exclude, LONG_FILES, ...ALONE],
           isolate: false,
         },
       },
       { extends: true, test: { name: "alone", include: ALONE } },
-      { extends: true, test: { name: "house", include: [HOUSE] } },
     ],
     pool: "forks",
     // Many tests wait for processes of theirs, and leave a core to others meanwhile.

@@ -57,7 +57,6 @@ function reportOf(asked: readonly string[], env: NodeJS.ProcessEnv): TestReport 
   const report = join(folder, "report.json");
   try {
     const args = ["node_modules/vitest/vitest.mjs", "run", ...asked];
-    // The third project, `house`, holds no such test, and costs its start.
     const said = ["--project=together", "--project=alone"];
     spawnSync(process.execPath, [...args, ...said, "--reporter=json", `--outputFile=${report}`], {
       env: { ...process.env, ...env },
