@@ -1,6 +1,10 @@
 #!/usr/bin/env node
 "use strict";
 
+// Before anything else: without a listener, Node.js opens its debugger on this signal, through which any
+// local user can run code in this process. The daemon makes a round on it (Spec 4.2).
+process.on("SIGUSR1", () => undefined);
+
 const { existsSync } = require("node:fs");
 const { join } = require("node:path");
 

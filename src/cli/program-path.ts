@@ -27,3 +27,12 @@ export function shippedFolders(): { readonly skills: string; readonly agent: str
 export function schemaPath(name: string): string {
   return fileURLToPath(new URL(`../../schemas/${name}.json`, import.meta.url));
 }
+
+/**
+ * Options of Node.js for a daemon: without this one, a SIGUSR1 that arrives while Node itself starts opens
+ * the debugger. Node 22.14 and 23.7 have it; others refuse to start with it.
+ */
+export function daemonNodeOptions(): readonly string[] {
+  const option = "--disable-sigusr1";
+  return process.allowedNodeEnvironmentFlags.has(option) ? [option] : [];
+}

@@ -60,6 +60,19 @@ test("the installed plist holds absolute paths, whatever signs they contain", ({
   ]);
 });
 
+test("options of Node.js stand before the program in the plist", ({ skip }) => {
+  skip(noPython !== undefined, noPython);
+  const place = { ...makePlace("darwin"), nodeOptions: ["--disable-sigusr1"] };
+  installService(place, fakeHost().host, quiet);
+  const path = join(place.home, "Library/LaunchAgents", `${LABEL}.plist`);
+  expect(readPlist(path)["ProgramArguments"]).toEqual([
+    place.node,
+    "--disable-sigusr1",
+    place.program,
+    "daemon",
+  ]);
+});
+
 test("no word of the template is left in the installed plist", () => {
   const place = makePlace("darwin");
   installService(place, fakeHost().host, quiet);

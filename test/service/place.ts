@@ -32,6 +32,7 @@ export function makePlace(
     }),
     path: "/usr/local/bin:/usr/bin:/bin",
     node: process.execPath,
+    nodeOptions: [],
     program: join(checkout, "bin/deaddrop.js"),
     packageDir: checkout,
   };

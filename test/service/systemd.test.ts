@@ -107,6 +107,14 @@ test("install writes unit, drop-in and environment, then enables and restarts", 
   expect(dropIn).toContain(`ReadWritePaths="-${place.agent.wireDir}"\n`);
 });
 
+test("options of Node.js stand before the program in unit and in the foreground command", () => {
+  const place = { ...makePlace("linux"), nodeOptions: ["--disable-sigusr1"] };
+  installService(place, fakeHost().host, quiet);
+  const unit = readFileSync(join(unitFolder(place), "deaddrop@.service"), "utf8");
+  expect(unit).toContain(`"--disable-sigusr1" "${checkout}/bin/deaddrop.js" "daemon"`);
+  expect(foregroundCommand(place)).toContain(" --disable-sigusr1 ");
+});
+
 test("a wire below /tmp is not hidden by a private /tmp; one elsewhere keeps it private", () => {
   const place = makePlace("linux");
   const places = { configHome: "/srv/c", stateHome: "/srv/s" };

@@ -10,7 +10,7 @@ import { sanitise } from "../../framing/sanitise.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 import type { AgentPaths } from "../../storage/paths.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
-import { programPath } from "../program-path.ts";
+import { daemonNodeOptions, programPath } from "../program-path.ts";
 import { joiningOf, type ToolJoining } from "./joining.ts";
 import { PRIVATE_FILE } from "../../storage/disk/file-modes.ts";
 
@@ -97,7 +97,8 @@ async function startedDaemon(
   const log = openSync(join(paths.stateDir, "run.log"), "a", PRIVATE_FILE);
   const peers = (flags.peer ?? []).flatMap((peer) => ["--peer", peer]);
   const identity = ["--wire", paths.wireDir, "--as", at.handle];
-  const child = spawn(process.execPath, [programPath(), "daemon", ...identity, ...peers], {
+  const program = [...daemonNodeOptions(), programPath()];
+  const child = spawn(process.execPath, [...program, "daemon", ...identity, ...peers], {
     // A group of its own: the keys of the terminal are for the tool.
     detached: true,
     stdio: ["ignore", log, log],

@@ -48,7 +48,7 @@ type Manager = "systemd" | "launchd" | "none";
  * @internal
  */
 export function foregroundCommand(place: ServicePlace): string {
-  const words = [place.node, place.program, "daemon"];
+  const words = [place.node, ...place.nodeOptions, place.program, "daemon"];
   words.push("--wire", place.agent.wireDir, "--as", place.agent.handle);
   return words.map(shellWord).join(" ");
 }

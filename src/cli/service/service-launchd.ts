@@ -93,6 +93,7 @@ function plistText(place: ServicePlace): string {
   const words: Readonly<Record<string, string>> = {
     LABEL: xml(labelOf(place)),
     NODE: xml(place.node),
+    OPTIONS: place.nodeOptions.map((option) => `<string>${xml(option)}</string>\n      `).join(""),
     PROGRAM: xml(place.program),
     HOME: xml(place.home),
     LOG: xml(logPath(place)),

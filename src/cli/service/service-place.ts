@@ -18,8 +18,9 @@ export interface ServicePlace {
   readonly agent: AgentPaths;
   /** PATH of the installing shell: git, flock and wakers are found where the operator finds them. */
   readonly path: string;
-  /** Absolute path of the node that runs us, and of bin/deaddrop.js. */
+  /** Absolute path of the node that runs us, its options, and the path of bin/deaddrop.js. */
   readonly node: string;
+  readonly nodeOptions: readonly string[];
   readonly program: string;
   /** The package's folder, where systemd/ and launchd/ are. */
   readonly packageDir: string;

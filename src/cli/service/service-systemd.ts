@@ -100,8 +100,9 @@ function unitFiles(place: ServicePlace): { folder: string; dropIn: string } {
 /** The shipped unit with absolute paths: what the service runs must not depend on anyone's PATH. */
 function unitText(place: ServicePlace): string {
   const records = dirname(recordPath(place.places, instanceOf(place.agent)));
+  const daemon = command([place.node, ...place.nodeOptions, place.program, "daemon"]);
   return template(place, "systemd", UNIT)
-    .replace(/^ExecStart=.*$/m, () => `ExecStart=${command([place.node, place.program, "daemon"])}`)
+    .replace(/^ExecStart=.*$/m, () => `ExecStart=${daemon}`)
     .replace(/^EnvironmentFile=.*$/m, () => `EnvironmentFile=${specifier(records)}/%i.env`);
 }
 

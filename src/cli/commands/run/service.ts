@@ -26,6 +26,7 @@ import {
   type ServiceReport,
 } from "../../service/install-service.ts";
 import { stepsText } from "../../output/setup-text.ts";
+import { daemonNodeOptions } from "../../program-path.ts";
 import { userName } from "../../input/user-name.ts";
 
 interface ChangeFlags extends GlobalFlags {
@@ -131,6 +132,7 @@ function placeOf(cli: Cli, host: SetupHost, agent: AgentPaths): ServicePlace {
     agent,
     path: cli.env["PATH"] ?? "/usr/bin:/bin",
     node: process.execPath,
+    nodeOptions: daemonNodeOptions(),
     program: `${packageDir}/bin/deaddrop.js`,
     packageDir,
   };
