@@ -84,9 +84,10 @@ export function loadPlace(disk: Disk, places: Places, request: PlaceRequest): Ag
   const identity = loadSigningIdentity(disk, paths);
   const settings = readAgentSettings(readSettings(disk, paths), paths.settings);
   const config = configOf(wire.config, pinned(disk, paths, "config", wire.config, request));
-  rememberWire(disk, paths, config.wireId);
   const tiers = tiersOf(wire.tiers, pinned(disk, paths, "tiers", wire.tiers, request));
   const layout = layoutOf(config, request, settings);
+  // An identity that turns out not to be on this wire has not joined it.
+  rememberWire(disk, paths, config.wireId);
   return {
     handle: request.handle,
     paths,

@@ -4,7 +4,7 @@ import type { AuditPlan } from "../../audit/audit.ts";
 import { filePlan, wirePlan, type Keys } from "../../audit/plan.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { loadPlace } from "../../agent/config/agent-config.ts";
-import { agentPathsOn, setupHost, type SetupHost } from "../../setup/host.ts";
+import { setupHost, type SetupHost } from "../../setup/host.ts";
 import { readWireConfig } from "../../setup/wire/wire-config.ts";
 import { readWhole } from "../../storage/disk/disk.ts";
 import { wirePaths } from "../../storage/paths.ts";
@@ -13,7 +13,7 @@ import { DEFAULT_CONFIG } from "../../trust/policy/config.ts";
 import { DEFAULT_HEARTBEAT_TIERS } from "../../trust/policy/heartbeat-tiers.ts";
 import { EMPTY_STORE } from "../../trust/store.ts";
 import { parseTrustFile } from "../../trust/trust-file.ts";
-import { findWire, localHandles, type Cli, type GlobalFlags } from "../context.ts";
+import { findWire, joinedHandles, type Cli, type GlobalFlags } from "../context.ts";
 
 export interface AuditFlags extends GlobalFlags {
   trust?: string;
@@ -59,7 +59,7 @@ function planOfWire(cli: Cli, host: SetupHost, flags: AuditFlags): AuditPlan {
   const wireDir = findWire(cli, flags);
   requireWire(host.disk, wireDir);
   const given = givenKeys(cli, flags);
-  const handle = auditorOf(cli, host, wireDir, flags);
+  const handle = auditorOf(cli, wireDir, flags);
   if (handle !== undefined) {
     const place = loadPlace(host.disk, host.places, { wireDir, handle, peers: flags.peer });
     const keys: Keys = given ?? { from: "pinned", store: place.store };
@@ -77,20 +77,12 @@ function planOfWire(cli: Cli, host: SetupHost, flags: AuditFlags): AuditPlan {
   });
 }
 
-/** Who was named, else the only identity here if it is an agent of this wire. */
-function auditorOf(
-  cli: Cli,
-  host: SetupHost,
-  wireDir: string,
-  flags: AuditFlags,
-): string | undefined {
+/** Who was named, else the only identity of this user that has joined this wire. */
+function auditorOf(cli: Cli, wireDir: string, flags: AuditFlags): string | undefined {
   const named = flags.as ?? cli.env["DEADDROP_AS"];
   if (named !== undefined && named !== "") return named;
-  const [only, ...others] = localHandles(cli.env);
-  if (only === undefined || others.length > 0) return undefined;
-  const wireId = readWireConfig(host.disk, wireDir)?.wireId;
-  const { remembered } = agentPathsOn(host, wireDir, only, wireId);
-  return host.disk.stat(remembered) === undefined ? undefined : only;
+  const [only, ...others] = joinedHandles(cli.env, wireDir);
+  return others.length > 0 ? undefined : only;
 }
 
 function strangersRoster(

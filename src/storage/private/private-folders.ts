@@ -52,17 +52,32 @@ export function rememberWire(disk: Disk, paths: AgentPaths, wireId: string | und
   disk.replace(paths.remembered, bytes, PRIVATE_FILE);
 }
 
-/** Whether an agent of this user, whichever, has been on the wire in that folder. Spec 1.1. */
-export function isRememberedWire(disk: Disk, places: Places, realWireDir: string): boolean {
-  return wireFolders(disk, places).some((folder) =>
-    disk.list(folder).some((handle) => isOf(disk, join(folder, handle), realWireDir)),
+/** An identity of this user that has joined a wire, and the wire's folder as it was last used. */
+export interface JoinedWire {
+  readonly handle: string;
+  readonly wireKey: string;
+  readonly wireDir: string;
+}
+
+/** All wires that identities of this user have joined. Spec 1.1. */
+export function joinedWires(disk: Disk, places: Places): readonly JoinedWire[] {
+  return wireFolders(disk, places).flatMap((folder) =>
+    disk.list(folder).flatMap((handle) => {
+      const wireDir = rememberedDir(disk, join(folder, handle));
+      return wireDir === undefined ? [] : { handle, wireKey: basename(folder), wireDir };
+    }),
   );
 }
 
-function isOf(disk: Disk, agentFolder: string, realWireDir: string): boolean {
-  if (disk.stat(agentFolder)?.kind !== "folder") return false;
+/** Whether an agent of this user, whichever, has been on the wire in that folder. Spec 1.1. */
+export function isRememberedWire(disk: Disk, places: Places, realWireDir: string): boolean {
+  return joinedWires(disk, places).some(({ wireDir }) => wireDir === realWireDir);
+}
+
+function rememberedDir(disk: Disk, agentFolder: string): string | undefined {
+  if (disk.stat(agentFolder)?.kind !== "folder") return undefined;
   const bytes = readWhole(disk, join(agentFolder, "wire.json"));
-  return bytes !== undefined && wireDirOf(Buffer.from(bytes).toString("utf8")) === realWireDir;
+  return bytes === undefined ? undefined : wireDirOf(Buffer.from(bytes).toString("utf8"));
 }
 
 /** A new wire was made where another one was: the old one's private folders stay, unattached. */
@@ -79,7 +94,7 @@ function rememberedKeys(
   realWireDir: string,
 ): readonly string[] {
   return wireFolders(disk, places)
-    .filter((folder) => isOf(disk, join(folder, handle), realWireDir))
+    .filter((folder) => rememberedDir(disk, join(folder, handle)) === realWireDir)
     .map((folder) => basename(folder));
 }
 

@@ -4,12 +4,23 @@
  * believed. What an agent goes by is its pinned configuration. Spec 1.1.
  */
 export function claimedWireId(bytes: Uint8Array | undefined): string | undefined {
-  if (bytes === undefined) return undefined;
+  const id = claimed(bytes).wire_id;
+  return typeof id === "string" ? id : undefined;
+}
+
+/** The roster that a `config.json` claims, in the same way; empty where it claims none. */
+export function claimedRoster(bytes: Uint8Array | undefined): readonly string[] {
+  const { roster } = claimed(bytes);
+  return Array.isArray(roster) ? roster.filter((name) => typeof name === "string") : [];
+}
+
+function claimed(bytes: Uint8Array | undefined): { wire_id?: unknown; roster?: unknown } {
+  if (bytes === undefined) return {};
   try {
-    const config = JSON.parse(Buffer.from(bytes).toString("utf8")) as { wire_id?: unknown } | null;
-    return typeof config?.wire_id === "string" ? config.wire_id : undefined;
+    const config: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"));
+    return typeof config === "object" && config !== null ? config : {};
   } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
+    if (error instanceof SyntaxError) return {};
     throw error;
   }
 }

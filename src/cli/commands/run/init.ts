@@ -9,7 +9,7 @@ import type { Agreement } from "../../../setup/wire/policy-to-pin.ts";
 import { initLocalPair } from "../../../setup/wire/local-pair.ts";
 import type { SetupReport } from "../../../setup/report.ts";
 import { runSteps, type StepReport } from "../../../setup/steps.ts";
-import { findWire, type Cli } from "../../context.ts";
+import { requireWireHere, type Cli } from "../../context.ts";
 import { remoteToUse, type GithubFlags } from "../../transport/github-remote.ts";
 import { remoteToFill, shareThrough } from "../../transport/sharing-by-remote.ts";
 import { example } from "../../output/example.ts";
@@ -74,7 +74,7 @@ export function command(cli: Cli): Command {
 
 export async function run(cli: Cli, flags: Flags): Promise<void> {
   if (isAgentsFileOnly(flags)) {
-    const folder = projectOf(cli, findWire(cli, flags));
+    const folder = projectOf(cli, requireWireHere(cli, flags));
     const steps = tellAgents(cli, flags, folder);
     emit(cli, flags, { dry_run: flags.dryRun === true, folder, steps }, (paint) =>
       stepsText(steps, paint),

@@ -5,7 +5,7 @@ import type { SetupReport } from "../../../setup/report.ts";
 import type { StepReport } from "../../../setup/steps.ts";
 import { joinWire, type JoinRequest } from "../../../setup/wire/join-wire.ts";
 import { requireWire } from "../../../storage/wire-folder.ts";
-import { findWire, type Cli } from "../../context.ts";
+import { requireWireHere, type Cli } from "../../context.ts";
 import {
   isRemote,
   shareThrough,
@@ -64,7 +64,7 @@ export async function run(cli: Cli, folder: string | undefined, flags: Flags): P
     await joinRemote(cli, host, folder, flags);
     return;
   }
-  const wireDir = folder === undefined ? findWire(cli, flags) : resolve(cli.cwd, folder);
+  const wireDir = folder === undefined ? requireWireHere(cli, flags) : resolve(cli.cwd, folder);
   show(cli, flags, await joinFolder(cli, host, wireDir, flags));
 }
 

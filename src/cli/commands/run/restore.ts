@@ -13,7 +13,7 @@ import {
 import { readWhole } from "../../../storage/disk/disk.ts";
 import { confirmOperator, type ConsentFlags } from "../../input/confirm.ts";
 import { addConsent } from "../../input/consent-flags.ts";
-import { findWire, type Cli, type GlobalFlags } from "../../context.ts";
+import { requireWireHere, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { emit } from "../../output/output.ts";
 import { addPassphrase, readPassphrase, type PassphraseFlags } from "../../input/passphrase.ts";
@@ -45,7 +45,7 @@ export function command(cli: Cli): Command {
 
 async function run(cli: Cli, named: string, flags: RestoreFlags): Promise<void> {
   const host = setupHost(cli.env, cli.clock.nowMs());
-  const wireDir = findWire(cli, flags);
+  const wireDir = requireWireHere(cli, flags);
   const backup = await openBackup(cli, host, resolve(cli.cwd, named), flags);
   requireHandle(backup, flags.as ?? cli.env["DEADDROP_AS"]);
   const request = { wireDir, peers: flags.peer };
