@@ -10,14 +10,20 @@ const closingLine = "./test/support/closing-line.ts";
 /** A mistake that a test has to find: it is put in as the file is loaded. */
 const plant = plantedHere();
 
-/** Tests that are long, whatever they try; `vitest.long.config.ts` runs them. */
-export const LONG_FILES = "test/**/*.long.test.ts";
+/**
+ * The long lane: whole processes, every fault point, random days. All other test files are the quick
+ * lane, which is `npm test`: they need no build, and no file takes more than about a second of CPU.
+ */
+const LONG = [
+  "test/{e2e,faults,fuzz,service,simulator,tooling,transport,work-counts}/**/*.test.ts",
+  "test/**/*.long.test.ts",
+];
 
 /**
  * They replace a module, or count the work of code that nothing has run yet. All other files share the
- * modules of their process: to load them for each file takes a fifth of the whole time.
+ * modules of their process: loading them for each file takes a fifth of the whole time.
  */
-const ALONE = ["test/storage/disk/lock-by-program.test.ts", "test/fuzz/work.test.ts"];
+const ALONE = ["test/storage/disk/lock-by-program.long.test.ts", "test/fuzz/work.test.ts"];
 
 export default defineConfig({
   plugins: [
@@ -32,9 +38,19 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: "together",
+          name: "quick",
           include: ["test/**/*.test.ts"],
-          exclude: [...configDefaults.exclude, LONG_FILES, ...ALONE],
+          exclude: [...configDefaults.exclude, ...LONG],
+          isolate: false,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "long",
+          include: LONG,
+          exclude: [...configDefaults.exclude, ...ALONE],
+          setupFiles: ["test/support/skip-when-late.ts"],
           isolate: false,
         },
       },

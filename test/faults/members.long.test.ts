@@ -26,7 +26,7 @@ async function due(change: "leaves" | "is removed" | "joins"): Promise<Simulated
 
 /** All at night, else some of them: each begins with a wire of its own. */
 function samples(operations: number): readonly number[] {
-  const step = Math.ceil(operations / amount(4, operations, 5));
+  const step = Math.ceil(operations / amount(4, operations));
   return Array.from({ length: Math.ceil(operations / step) }, (_, at) => 1 + at * step);
 }
 

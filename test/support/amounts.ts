@@ -1,20 +1,13 @@
-// How much a test tries that could go on for hours: `npm test` tries a sample, always the same one,
-// `npm run test:long` more, and a night all of it (DEADDROP_NIGHTLY=1). Test files that ask here are in
-// all these runs (vitest.long.config.ts).
+// How much a test tries that could go on for hours: a sample, always the same one, and all of it in a
+// nightly run (DEADDROP_NIGHTLY=1).
 
 const IS_NIGHTLY = process.env["DEADDROP_NIGHTLY"] === "1";
-const IS_LONG = process.env["DEADDROP_LONG"] === "1";
 /** From one disk operation that fails to the next one tried. */
-const STEP = IS_NIGHTLY ? 1 : IS_LONG ? 3 : 11;
+const STEP = IS_NIGHTLY ? 1 : 11;
 
-/** So many in a sample, so many at night; the long tests try the geometric mean unless said. */
-export function amount(
-  sample: number,
-  all: number,
-  long = Math.round(Math.sqrt(sample * all)),
-): number {
-  if (IS_NIGHTLY) return all;
-  return IS_LONG ? long : sample;
+/** As many as a sample has, or all of them in a nightly run. */
+export function amount(sample: number, all: number): number {
+  return IS_NIGHTLY ? all : sample;
 }
 
 /** The operation that fails next, after `at`: at night the next one, else some further on. */

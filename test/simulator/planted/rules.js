@@ -76,7 +76,7 @@ export const RULES_PLANTS = [
     file: "src/protocol/decisions/chained-outcome.ts",
     find: "withdrawnBy(of, proposal, pending, step.line) ?? ",
     put: "",
-    test: "test/protocol/decisions/agreement.property.test.ts",
+    test: "test/protocol/decisions/agreement.property.long.test.ts",
   },
   {
     name: "a refused rival withdraws nothing",
@@ -125,7 +125,7 @@ export const RULES_PLANTS = [
     file: "src/protocol/logs/logs.ts",
     find: "    at: event.at,",
     put: "    at: event.message.timestampMs,",
-    test: "test/protocol/decisions/proposal-deadlines.test.ts",
+    test: "test/protocol/decisions/proposal-deadlines.long.test.ts",
     title: "runs by our clock, although the sender's is an hour ahead of it",
   },
   {
@@ -141,7 +141,7 @@ export const RULES_PLANTS = [
     file: "src/protocol/decisions/unchained-outcome.ts",
     find: "if (step.isUnsure === true) isSure = false;",
     put: "",
-    test: "test/protocol/decisions/outcomes.property.test.ts",
+    test: "test/protocol/decisions/outcomes.property.long.test.ts",
     title: "an ack of what has not come yet leaves open what later acks decide",
   },
   {
@@ -163,7 +163,7 @@ export const RULES_PLANTS = [
     file: "src/protocol/requests/request-outcome.ts",
     find: "if (rival.outcome !== undefined) return rival.outcome.line > line;",
     put: "if (rival.outcome !== undefined) return false;",
-    test: "test/protocol/requests/requests.property.test.ts",
+    test: "test/protocol/requests/requests.property.long.test.ts",
   },
   {
     name: "paused before the stop hook has ended",
