@@ -1,6 +1,8 @@
 import { quote } from "../../wire/quote.ts";
 import type { Log } from "../../wire/layout.ts";
 import type { TransportTrouble } from "../port.ts";
+import { wholeLines } from "../../storage/disk/line-splitter.ts";
+import { linesOf } from "./bring-shared.ts";
 import { LogComparison, type Lacking } from "./log-copy.ts";
 import { openCopy, openWhole, type LocalFolder } from "./local-folder.ts";
 import { readParts, type RemoteFiles } from "./remote-files.ts";
@@ -34,7 +36,8 @@ export async function bringLog(
 
 /**
  * The lines that the remote has in a log of ours and that we lack: ours is what we wrote, so they are
- * not taken in. Spec 5.2. At most `maxBytes` of them are given.
+ * not taken in. Spec 5.2. A line that ours holds anywhere is a copy, which anybody can make, and is left
+ * out. The first `maxBytes` of the others are returned.
  */
 export async function foreignLines(
   folder: LocalFolder,
@@ -42,14 +45,32 @@ export async function foreignLines(
   { path }: Log,
   parts: readonly string[],
   maxBytes: number,
-): Promise<Buffer> {
+): Promise<readonly Uint8Array[]> {
   const found: Uint8Array[] = [];
   let bytes = 0;
   await compare(folder, remote, { path, parts }, (lines) => {
     bytes += lines.length;
     if (bytes <= maxBytes) found.push(lines);
   });
-  return Buffer.concat(found);
+  return found.length === 0 ? [] : withoutCopies(folder, path, Buffer.concat(found));
+}
+
+function withoutCopies(folder: LocalFolder, path: string, lines: Buffer): Uint8Array[] {
+  const found = new Map([...linesOf(lines)].map((line) => [keyOf(line), line]));
+  const local = openWhole(folder, path);
+  try {
+    if (local === undefined) return [...found.values()];
+    for (const { bytes } of wholeLines(local, 0, local.stat().size)) {
+      if (bytes !== undefined) found.delete(keyOf(bytes));
+    }
+  } finally {
+    local?.close();
+  }
+  return [...found.values()];
+}
+
+function keyOf(line: Uint8Array): string {
+  return Buffer.from(line.buffer, line.byteOffset, line.byteLength).toString("latin1");
 }
 
 async function compare(

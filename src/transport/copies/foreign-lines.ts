@@ -1,3 +1,4 @@
+import { joinLines } from "../../storage/disk/line-splitter.ts";
 import type { Log } from "../../wire/layout.ts";
 import { quote } from "../../wire/quote.ts";
 import type { TransportTrouble } from "../port.ts";
@@ -16,8 +17,12 @@ export interface OwnLogs extends OwnSide {
 }
 
 /** What those lines of a log of ours are that the remote has and we do not. They are kept. */
-export function foreignTrouble(own: OwnLogs, log: Log, lines: Buffer): TransportTrouble {
-  const keptIn = own.keep(log.name, lines);
+export function foreignTrouble(
+  own: OwnLogs,
+  log: Log,
+  lines: readonly Uint8Array[],
+): TransportTrouble {
+  const keptIn = own.keep(log.name, joinLines(lines));
   const found = {
     ...{ where: quote(log.path), log: log.name },
     ...(keptIn === undefined ? {} : { kept: keptIn }),
@@ -38,17 +43,6 @@ export function foreignTrouble(own: OwnLogs, log: Log, lines: Buffer): Transport
 }
 
 /** Whether one of them carries our signature. */
-export function hasOurs({ isOurs }: OwnSide, { name }: Log, lines: Buffer): boolean {
-  return splitLines(lines).some((line) => isOurs(name, line));
-}
-
-function splitLines(lines: Buffer): Buffer[] {
-  const found: Buffer[] = [];
-  for (let from = 0; from < lines.length;) {
-    const end = lines.indexOf(0x0a, from);
-    const to = end < 0 ? lines.length : end;
-    found.push(lines.subarray(from, to));
-    from = to + 1;
-  }
-  return found;
+export function hasOurs({ isOurs }: OwnSide, { name }: Log, lines: readonly Uint8Array[]): boolean {
+  return lines.some((line) => isOurs(name, line));
 }

@@ -48,6 +48,7 @@ export class Replica {
   readonly #ahead = new Map<string, Ahead>();
   /** Which wire the remote is, by which version of its configuration. */
   #wire: { readonly config: string; readonly id: string | undefined } | undefined;
+  /** The operator has accepted our logs as they are, until the remote's have been compared with them once. */
   #takesOursAsRight = false;
   #held: readonly string[] = [];
 
@@ -91,10 +92,11 @@ export class Replica {
     round.changed.push(...documents.changed);
     round.troubles.push(...documents.troubles);
     round.failed.push(...documents.failed);
+    if (!round.isUnjudged && round.failed.length === 0) this.#takesOursAsRight = false;
     return { ...round, isForeign: false };
   }
 
-  /** The operator has looked: what we have of our logs is right, and is pushed from now on. */
+  /** The operator has looked: what we have of our logs is right, and replaces what the remote has now. */
   acceptOurs(): void {
     this.#takesOursAsRight = true;
     this.#ahead.clear();
@@ -213,7 +215,11 @@ export class Replica {
     return lookOf(disk, join(wireDir, path));
   }
 
-  #foreignLines(log: Log, paths: readonly string[], remote: RemoteFiles): Promise<Buffer> {
+  #foreignLines(
+    log: Log,
+    paths: readonly string[],
+    remote: RemoteFiles,
+  ): Promise<readonly Uint8Array[]> {
     return foreignLines(this.#options.folder, remote, log, paths, MAX_FOREIGN_KEPT_BYTES);
   }
 }
