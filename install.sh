@@ -112,7 +112,11 @@ is_checkout() {
 
 # Sets SOURCE: the checkout that holds this script, or a fresh clone of the pinned release.
 find_source() {
-  here=$(cd "$(dirname "$0")" 2>/dev/null && pwd) || here=
+  # Piped into a shell, $0 is the shell's name, and its folder is whatever folder one is in.
+  case ${0##*/} in
+    install.sh) here=$(cd "$(dirname "$0")" 2>/dev/null && pwd) || here= ;;
+    *) here= ;;
+  esac
   if [ -n "$here" ] && [ -f "$here/install.sh" ] && is_checkout "$here"; then
     SOURCE=$here
     return

@@ -149,6 +149,19 @@ test("uninstalling keeps keys; purging them wants a terminal or --yes, and never
   expect(install(["uninstall", "--purge", "--yes"]).status).toBe(0);
 });
 
+test("piped, it runs nothing of the folder that one is in", () => {
+  const files = ["install.sh", "package.json", "src/cli/main.ts"] as const;
+  for (const file of files) {
+    mkdirSync(dirname(join(home, file)), { recursive: true });
+    writeFileSync(join(home, file), '"name": "deaddrop"\n');
+  }
+  const env = { DEADDROP_REPOSITORY: "https://example.org/deaddrop.git" };
+  const { stdout } = install(["--dry-run", "demo"], env, true);
+  expect(stdout).toContain("git -c advice.detachedHead=false clone");
+  expect(stdout).not.toContain(`${home}/bin`);
+  expect(stdout).not.toContain(`(in ${home})`);
+});
+
 test("piped, it asks for a repository, and takes the pinned release of the one that is named", () => {
   const refused = install(["demo"], {}, true);
   expect(refused.status).toBe(2);
