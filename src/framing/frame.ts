@@ -14,8 +14,17 @@ export interface Frame {
   around(rows: readonly string[]): string;
 }
 
+/** Characters that change nothing in what a reader sees: joiners, variation selectors, combining marks. */
+const UNSEEN = String.raw`[\p{Default_Ignorable_Code_Point}\p{M}]*`;
 /** What a peer may write to imitate a marker. */
-const LIKE_A_MARKER = /<(?=[\s/]*peer[\s_-]*words)/giu;
+const LIKE_A_MARKER = new RegExp(
+  String.raw`[<﹤＜](?=[\s/\p{Default_Ignorable_Code_Point}\p{M}]*${letters("peer")}[\s_\-\p{Default_Ignorable_Code_Point}\p{M}]*${letters("words")})`,
+  "giu",
+);
+
+function letters(word: string): string {
+  return Array.from(word).join(UNSEEN);
+}
 const FRAME_NONCE_BYTES = 8;
 
 /** A frame for one output; its markers are used nowhere else. */
