@@ -7,8 +7,10 @@ import type { Plan } from "../plan/plan.ts";
 import { planRequestId } from "../plan/request-id.ts";
 import { readReport } from "../report/parse-report.ts";
 
-/** Reports of one thread that are read; more of them change nothing. */
+/** Reports of the agent that was asked; more of them change nothing. */
 const MAX_REPORTS_READ = 32;
+/** Reports of others in the same thread: they count for nothing, and some are named. */
+const MAX_OTHER_REPORTS_READ = 8;
 
 /**
  * What the wire says of the attempts that a plan is at: only requests by agents that have run the plan
@@ -47,11 +49,17 @@ async function dispatchOf(
 ): Promise<Dispatch> {
   const { event_id: eventId, from, target, reason, asked_at: askedAt } = request;
   const messages = isRead ? await threadOf(client, eventId) : [];
+  const reports = messages.filter(isReport);
+  const fromTarget = reports.filter(({ from: author }) => author === target);
+  const fromOthers = reports.filter(({ from: author }) => author !== target);
   return {
     ...{ eventId, asker: from, target, reason },
     answer: answerOf(request),
     askedAtMs: Date.parse(askedAt),
-    reports: messages.filter(isReport).slice(0, MAX_REPORTS_READ).map(reportOf),
+    reports: [
+      ...fromTarget.slice(0, MAX_REPORTS_READ),
+      ...fromOthers.slice(0, MAX_OTHER_REPORTS_READ),
+    ].map(reportOf),
   };
 }
 

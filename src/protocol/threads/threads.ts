@@ -19,7 +19,7 @@ import { firstCodePoints } from "../../wire/json/code-points.ts";
 const MAX_THREADS = 4_096;
 /** The same where the oldest have open obligations: these go last. */
 const MAX_WAITING_THREADS = 16_384;
-/** Messages remembered of one thread: beyond, the oldest without an open obligation go. */
+/** Messages remembered of one thread: beyond, the oldest of its most frequent author goes. */
 const MAX_MESSAGES = 1_024;
 /** Messages remembered in all: beyond, whole threads go as above, until there is room again. */
 const MAX_ALL_MESSAGES = 16_384;
@@ -129,11 +129,21 @@ export function isWholeSubject({ subject }: ThreadMessage): boolean {
 
 const TARGETS = ["acks", "counters", "reverts", "corrects", "resolves", "escalates", "resumes"];
 
+/** One author cannot push another's messages out: whoever has most in the thread loses its oldest. */
 function dropMessage(state: ThreadsState, thread: Thread): void {
-  const oldest = thread.messages.findIndex(({ root, asks }) => !root && !asks);
+  const author = mostFrequentAuthor(thread.messages);
+  const oldest = thread.messages.findIndex(
+    ({ root, asks, from }) => !root && !asks && from === author,
+  );
   thread.messages.splice(Math.max(oldest, 1), 1);
   thread.omitted += 1;
   state.messageCount -= 1;
+}
+
+function mostFrequentAuthor(messages: readonly ThreadMessage[]): string | undefined {
+  const counts = new Map<string, number>();
+  for (const { from } of messages) counts.set(from, (counts.get(from) ?? 0) + 1);
+  return [...counts].toSorted((a, b) => b[1] - a[1])[0]?.[0];
 }
 
 function keepThreadsBounded(state: ThreadsState): void {

@@ -37,7 +37,8 @@ export async function commandIn(
   return code === 0 ? text : `${text}\n(exit ${code})`;
 }
 
-function clientOf(wire: SimulatedWire, handle: string, wireDir: string): Client {
+/** The agent of a scene as a command reaches it by its daemon's socket. */
+export function clientOf(wire: SimulatedWire, handle: string, wireDir: string): Client {
   const agent = wire.agent(handle);
   const ask = askDirectly({
     inTurn: (work) => work(agent),
