@@ -57,30 +57,50 @@ export interface ReadEvents {
   readonly isEnded: boolean;
 }
 
+/** A file with more lines, or more problems, is not read to its end. A round has some hundreds of events. */
+const MAX_LINES = 100_000;
+const MAX_PROBLEMS = 256;
+
 /** Reads `events.jsonl`: lines end at `\n` only. Empty lines are none. */
 export function readEvents(text: string, schema: Schema): ReadEvents {
-  const lines = text.split("\n");
-  const isEnded = lines.at(-1) === "";
+  const isEnded = text === "" || text.endsWith("\n");
   const events: CollabEvent[] = [];
   const problems: string[] = [];
   const warnings: string[] = [];
   let isWhole = true;
   let previous: CollabEvent | undefined;
-  for (const [index, line] of lines.entries()) {
+  for (const [index, line] of linesOf(text)) {
+    if (index >= MAX_LINES || problems.length >= MAX_PROBLEMS) {
+      const why = index >= MAX_LINES ? `${MAX_LINES} lines` : "too many problems";
+      problems.push(`events.jsonl line ${index + 1}: not read from here on: ${why} before it`);
+      isWhole = false;
+      break;
+    }
     if (line.trim() === "") continue;
     const read = readEvent(line, schema, events.length + 1, previous);
     problems.push(...read.problems.map((problem) => `events.jsonl line ${index + 1}: ${problem}`));
-    warnings.push(...read.warnings.map((each) => `events.jsonl line ${index + 1}: ${each}`));
+    if (warnings.length < MAX_PROBLEMS) {
+      warnings.push(...read.warnings.map((each) => `events.jsonl line ${index + 1}: ${each}`));
+    }
     if (read.event === undefined) isWhole = false;
     else if (isWhole) events.push(read.event);
     previous = read.event ?? previous;
   }
-  if (!isEnded && text !== "") {
+  if (!isEnded) {
     warnings.push(
       "events.jsonl: the last line has no newline: a program is still writing it, or stopped in the middle",
     );
   }
   return { events, problems, warnings, isWhole, isEnded };
+}
+
+function* linesOf(text: string): Generator<[index: number, line: string]> {
+  for (let from = 0, index = 0; from < text.length; index += 1) {
+    const end = text.indexOf("\n", from);
+    const to = end < 0 ? text.length : end;
+    yield [index, text.slice(from, to)];
+    from = to + 1;
+  }
 }
 
 const TORN =
