@@ -190,6 +190,9 @@ export interface WhoHere {
   readonly by: string;
 }
 
+/** Which of this user's identities is meant cannot be told; the hint says how to name one. */
+export class UnclearIdentity extends DeaddropError {}
+
 /** Who we are on this machine. Throws DeaddropError when that is not clear. Spec 4.4. */
 export function findHandle(cli: Cli, flags: GlobalFlags): string {
   return whoHere(cli, flags).handle;
@@ -213,14 +216,14 @@ export function whoHere(cli: Cli, flags: GlobalFlags): WhoHere {
   const onWire = wireDir === undefined ? handles : handlesOnWire(cli.env, wireDir, handles);
   const [only, another] = onWire;
   if (only === undefined) {
-    throw new DeaddropError("config", `none of your identities is on ${wireDir ?? "this wire"}`, {
+    throw new UnclearIdentity("config", `none of your identities is on ${wireDir ?? "this wire"}`, {
       hint: `they are ${handles.join(", ")}; join it first: deaddrop join ${wireDir ?? ""} --me <handle>`,
     });
   }
   if (another === undefined) {
     return { handle: only, by: "being the only identity of this user on this wire" };
   }
-  throw new DeaddropError("config", `several identities here: ${onWire.join(", ")}`, {
+  throw new UnclearIdentity("config", `several identities here: ${onWire.join(", ")}`, {
     hint: "ask your operator who you are, then say it once for this folder: deaddrop as <handle> (or each time with --as or DEADDROP_AS)",
   });
 }

@@ -3,9 +3,12 @@ import { DeaddropError } from "../../api/errors.ts";
 import { hookStates, installHooks, uninstallHooks } from "../../setup/guard/hooks.ts";
 import { hooksFolder } from "../../setup/guard/hooks-folder.ts";
 import { lastOverrides, type Override } from "../../setup/guard/overrides.ts";
-import { openRepository } from "../../setup/guard/repository.ts";
+import { removeInstalledFor, writeInstalledFor } from "../../setup/guard/installed-for.ts";
+import { openRepository, type Repository } from "../../setup/guard/repository.ts";
 import { agentPlace } from "../agent-place.ts";
-import type { Cli, GlobalFlags } from "../context.ts";
+import { homeOf, placesOf, type Cli, type GlobalFlags } from "../context.ts";
+import { wireAbove } from "../wire-search.ts";
+import { askedAgent } from "./asked-agent.ts";
 import { emit, type Paint } from "../output/output.ts";
 import { sanitise } from "../../framing/sanitise.ts";
 import { failure } from "./override.ts";
@@ -18,8 +21,9 @@ const SHOWN_OVERRIDES = 5;
 
 /** `deaddrop guard install`. Running it again changes nothing. */
 export function install(cli: Cli, flags: InstallFlags): void {
-  const { place } = agentPlace(cli, flags);
-  const { path, isShared } = hooksFolder(openRepository(cli.cwd, cli.env));
+  const { host, place } = agentPlace(cli, flags);
+  const repository = openRepository(cli.cwd, cli.env);
+  const { path, isShared } = hooksFolder(repository);
   if (isShared && flags.shared !== true) {
     throw new DeaddropError(
       "refused",
@@ -29,13 +33,19 @@ export function install(cli: Cli, flags: InstallFlags): void {
       },
     );
   }
-  const given = { wire: flags.wire && place.wire.folder, as: flags.as };
   const written = installHooks(path, {
     node: process.execPath,
     bin: fileURLToPath(new URL("../../../bin/deaddrop.js", import.meta.url)),
-    flags: Object.entries(given).flatMap(([name, value]) => (value ? [`--${name}`, value] : [])),
     settings: place.paths.settings,
   });
+  const { top } = repository.workTree;
+  const above = wireAbove(top, homeOf(cli.env), placesOf(cli.env));
+  const isFound = above !== undefined && host.disk.realPath(above) === place.wire.folder;
+  const { handle } = place;
+  const isNew = writeInstalledFor(
+    repository,
+    isFound ? { handle } : { handle, wire: place.wire.folder },
+  );
   const chained = hookStates(path).flatMap(({ before }) => before ?? []);
   emit(cli, flags, { hooks_folder: path, written, chained }, (paint) =>
     [
@@ -43,15 +53,19 @@ export function install(cli: Cli, flags: InstallFlags): void {
         ? `The guard is installed already in ${sanitise(path)}`
         : `${paint("green", "installed")} ${written.join(", ")} in ${sanitise(path)}`,
       ...chained.map((each) => `runs first: ${sanitise(each)}`),
-      `It asks as ${place.handle}. deaddrop guard status says more; deaddrop guard uninstall removes it.`,
+      `${isNew ? "From now on it" : "It"} asks as ${handle} in ${sanitise(top)}, unless DEADDROP_AS names another.`,
+      "In another work tree of this repository, run this again as the agent that works there.",
+      "deaddrop guard status says more; deaddrop guard uninstall removes it.",
     ].join("\n"),
   );
 }
 
 /** `deaddrop guard uninstall`: the repository is as it was before. */
 export function uninstall(cli: Cli, flags: GlobalFlags): void {
-  const { path } = hooksFolder(openRepository(cli.cwd, cli.env));
+  const repository = openRepository(cli.cwd, cli.env);
+  const { path } = hooksFolder(repository);
   const removed = uninstallHooks(path);
+  removeInstalledFor(repository);
   emit(cli, flags, { hooks_folder: path, removed }, (paint) =>
     removed.length === 0
       ? `No guard is installed in ${sanitise(path)}`
@@ -80,12 +94,18 @@ interface GuardStatus {
 
 /** `deaddrop guard status`. */
 export function status(cli: Cli, flags: GlobalFlags): void {
-  const { path, isShared } = hooksFolder(openRepository(cli.cwd, cli.env));
+  const repository = openRepository(cli.cwd, cli.env);
+  const { path, isShared } = hooksFolder(repository);
   const hooks = hookStates(path).map(({ hook, found, before }) => ({
     ...{ hook, state: STATES[found?.is ?? "none"] },
     runs_first: before ?? null,
   }));
-  const answer = { hooks_folder: path, shared: isShared, hooks, ...whoIsAsked(cli, flags) };
+  const answer = {
+    hooks_folder: path,
+    shared: isShared,
+    hooks,
+    ...whoIsAsked(cli, flags, repository),
+  };
   emit(cli, flags, answer, (paint) => statusText(answer, paint));
 }
 
@@ -93,9 +113,9 @@ const STATES = { ours: "installed", changed: "changed", foreign: "other", none: 
 
 type Asked = Pick<GuardStatus, "handle" | "wire" | "strict" | "trouble" | "overrides">;
 
-function whoIsAsked(cli: Cli, flags: GlobalFlags): Asked {
+function whoIsAsked(cli: Cli, flags: GlobalFlags, repository: Repository): Asked {
   try {
-    const { host, place } = agentPlace(cli, flags);
+    const { host, place } = agentPlace(cli, askedAgent(cli, flags, repository));
     return {
       ...{ handle: place.handle, wire: place.wire.folder, trouble: null },
       strict: place.settings.guardStrict,

@@ -4,9 +4,10 @@ import { pushedChanges, stagedChanges, type Changes } from "../../setup/guard/ch
 import type { GuardHook } from "../../setup/guard/hook-text.ts";
 import { openRepository, type Repository } from "../../setup/guard/repository.ts";
 import { agentPlace } from "../agent-place.ts";
-import { findHandle, type Cli, type GlobalFlags } from "../context.ts";
+import { UnclearIdentity, type Cli, type GlobalFlags } from "../context.ts";
 import { emit, painter, type Paint } from "../output/output.ts";
 import { sanitise } from "../../framing/sanitise.ts";
+import { askedAgent } from "./asked-agent.ts";
 import { behindLine, blockedLines } from "./block-text.ts";
 import { judgeChanges, type Judgement } from "./judge-changes.ts";
 import { failure, isOverridden, noteOverride, override } from "./override.ts";
@@ -41,10 +42,12 @@ export async function runCheck(cli: Cli, flags: CheckFlags): Promise<void> {
   if (isBlocked) cli.exitCode = 1;
 }
 
-async function answerOf(cli: Cli, flags: CheckFlags, hook: GuardHook): Promise<GuardAnswer> {
+async function answerOf(cli: Cli, given: CheckFlags, hook: GuardHook): Promise<GuardAnswer> {
   let repository: Repository | undefined;
+  let flags = given;
   try {
     repository = openRepository(cli.cwd, cli.env);
+    flags = askedAgent(cli, given, repository);
     const changes = await changesOf(cli, repository, hook);
     if (changes.every(({ from, replaced }) => [...from, ...replaced].flat().length === 0)) {
       return { verdict: "passed", handle: null, ...NOTHING, notes: [] };
@@ -52,7 +55,7 @@ async function answerOf(cli: Cli, flags: CheckFlags, hook: GuardHook): Promise<G
     const judgement = await judgeChanges(cli, flags, repository, changes);
     return await decided(cli, flags, { hook, repository }, judgement);
   } catch (error) {
-    return undecided(cli, flags, { hook, repository }, failure(error));
+    return undecided(cli, flags, { hook, repository }, error);
   }
 }
 
@@ -82,17 +85,24 @@ async function decided(
   return { verdict: "overridden", ...found, notes };
 }
 
-/** What the guard does that cannot decide: it says why, and blocks only where it is strict. */
+/**
+ * What the guard does that cannot decide: it says why, and blocks where it is strict. It also blocks
+ * where it cannot tell whose commit this is: judged as the wrong agent, anything could go through.
+ */
 function undecided(
   cli: Cli,
   flags: CheckFlags,
   about: { readonly hook: GuardHook; readonly repository: Repository | undefined },
-  why: string,
+  error: unknown,
 ): GuardAnswer {
-  const notes = [`it cannot decide: ${why}`];
+  const why = failure(error);
+  const isUnclear = error instanceof UnclearIdentity;
+  const notes = [`it cannot decide: ${why}`, ...(isUnclear ? [BIND] : [])];
   const answer = { handle: null, ...NOTHING, notes };
-  if (!isStrict(cli, flags)) return { verdict: "undecided", ...answer };
-  if (!isOverridden(cli)) return { verdict: "blocked", ...answer, notes: [...notes, STRICT] };
+  if (!isUnclear && !isStrict(cli, flags)) return { verdict: "undecided", ...answer };
+  if (!isOverridden(cli)) {
+    return { verdict: "blocked", ...answer, notes: isUnclear ? notes : [...notes, STRICT] };
+  }
   const handle = flags.as ?? cli.env["DEADDROP_AS"] ?? "";
   const blocked = [{ path: "", why }];
   notes.push(noteOverride(cli, flags, { ...about, handle, blocked }));
@@ -100,11 +110,12 @@ function undecided(
 }
 
 const STRICT = "guard.strict is on, so it is blocked";
+const BIND =
+  "say whose work tree this is, once: deaddrop guard install --as <handle>, or deaddrop as <handle>";
 
 /** As our own settings say; where they cannot be found, those that the hook was installed with. */
 function isStrict(cli: Cli, flags: CheckFlags): boolean {
   try {
-    findHandle(cli, flags);
     return agentPlace(cli, flags).place.settings.guardStrict;
   } catch (error) {
     failure(error);

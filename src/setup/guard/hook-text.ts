@@ -9,8 +9,6 @@ export type GuardHook = (typeof GUARD_HOOKS)[number];
 export interface HookProgram {
   readonly node: string;
   readonly bin: string;
-  /** Flags that the operator gave at the installation: --wire, --as. */
-  readonly flags: readonly string[];
   /** The private file that says whether the guard is strict. */
   readonly settings: string;
 }
@@ -30,11 +28,11 @@ export function asideName(hook: GuardHook): string {
  */
 export function hookText(
   hook: GuardHook,
-  { node, bin, flags, settings }: HookProgram,
+  { node, bin, settings }: HookProgram,
   madeFolder: string | undefined,
 ): string {
   const isPush = hook === "pre-push";
-  const args = ["guard", "check", ...flags, "--settings", settings].map(quotedWord);
+  const args = ["guard", "check", "--settings", settings].map(quotedWord);
   const check = [...args, ...(isPush ? ['--pre-push -- "$@"'] : [])].join(" ");
   const feed = isPush ? `printf '%s' "$lines" 2>/dev/null | ` : "";
   const rows = [

@@ -5,7 +5,6 @@ import { GUARD_HOOKS, hookText, recogniseHook } from "../../../src/setup/guard/h
 const PROGRAM = {
   node: "/opt/it's/node",
   bin: "/opt/a b/deaddrop.js",
-  flags: ["--as", "forge"],
   settings: "/home/ada/$HOME/settings.json",
 };
 
@@ -15,7 +14,7 @@ test.each(GUARD_HOOKS)("%s is a script of sh, and recognised as ours", (hook) =>
     expect(spawnSync("sh", ["-n"], { input: text }).stderr.toString()).toBe("");
     expect(recogniseHook(text)).toEqual({ is: "ours", madeFolder: folder });
     expect(recogniseHook(`${text}echo more\n`)).toEqual({ is: "changed" });
-    expect(recogniseHook(text.replace("forge", "scribe"))).toEqual({ is: "changed" });
+    expect(recogniseHook(text.replace("/opt/a b", "/opt/b"))).toEqual({ is: "changed" });
   }
 });
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { installHooks, uninstallHooks } from "../../../src/setup/guard/hooks.ts";
 
-const PROGRAM = { node: "/usr/bin/node", bin: "/opt/deaddrop.js", flags: [], settings: "/s.json" };
+const PROGRAM = { node: "/usr/bin/node", bin: "/opt/deaddrop.js", settings: "/s.json" };
 const THEIRS = "#!/bin/sh\nexit 0\n";
 
 let folder: string;
