@@ -1,13 +1,20 @@
 import type { MessageFields } from "../api/views.ts";
+import { decisionWords } from "../wire/decision-words.ts";
 import { shortId } from "./short-id.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * A body as people and models read it: text as it is, an object in words, a field on a line. What
- * acks, cards, announcements and heartbeats say is one sentence. It may hold any character.
+ * acks, cards, announcements and heartbeats say is one sentence. A proposal begins with the words
+ * that are recorded when all agree. The text may hold any character.
  */
-export function bodyText({ type, body }: Pick<MessageFields, "type" | "body">): string {
+export function bodyText({
+  type,
+  subject,
+  body,
+}: Pick<MessageFields, "type" | "subject" | "body">): string {
+  if (type === "proposal") return proposalText(subject, body);
   if (typeof body === "string") return body;
   if (body === null || body === undefined) return "";
   if (!isObject(body)) return JSON.stringify(body);
@@ -27,6 +34,14 @@ const SENTENCES: Readonly<Record<string, (body: Fields) => string | undefined>> 
     `${words(state ?? "alive")}${last === undefined || last === null ? "" : `, last: ${words(last)}`}`,
 };
 
+function proposalText(subject: string, body: unknown): string {
+  const decides = fieldText("decides", decisionWords(subject, body));
+  if (!isObject(body)) return decides;
+  const { decision: _recorded, text, ...rest } = body;
+  const reasons = text === undefined || text === "" ? [] : [fieldText("reasons", words(text))];
+  return [decides, ...reasons, ...linesOf(rest)].join("\n");
+}
+
 /** Which message it answers, and how; then what else it says. */
 function ackText(body: Fields): string | undefined {
   const { acks, approve, reason, ...rest } = body;
@@ -44,9 +59,12 @@ function fieldLines(body: Fields): string {
 function linesOf(body: Fields): string[] {
   return Object.entries(body).map(([name, value]) => {
     const text = words(value);
-    if (name === "text") return text;
-    return text.includes("\n") ? `${name}:\n${text}` : `${name}: ${text}`;
+    return name === "text" ? text : fieldText(name, text);
   });
+}
+
+function fieldText(name: string, text: string): string {
+  return text.includes("\n") ? `${name}:\n${text}` : `${name}: ${text}`;
 }
 
 /** Text as it is, a list of text with commas, anything else as JSON. */

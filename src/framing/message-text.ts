@@ -39,7 +39,7 @@ export function messageText(
   const facts = `${paint("bold", sanitise(shortId(id)))} ${paint("cyan", sanitise(message.from))} ${sanitise(typeOf(message))}${high} ${paint("dim", sanitise(when(message.timestamp, look.nowMs)))}`;
   const extra = notes.length === 0 ? "" : ` ${paint("yellow", `[${notes.join(", ")}]`)}`;
   const lines = [`${facts}${extra}`, `  ${paint("bold", sanitise(message.subject))}`];
-  lines.push(...bodyRows(id, message, look));
+  lines.push(...wordRows(id, bodyText(message), look));
   if (message.refs !== undefined && message.refs.length > 0) {
     lines.push(`  refs: ${message.refs.map(sanitise).join(", ")}`);
   }
@@ -75,9 +75,12 @@ function typeOf(message: MessageFields): string {
   return message.type ?? `kind:${message.kind ?? "?"}`;
 }
 
-/** Rows of the body behind a bar, and how to see what was cut off. Nothing for an empty body. */
-function bodyRows(id: string, message: MessageFields, { paint, restOf }: MessageLook): string[] {
-  const text = bodyText(message);
+/** Rows of a peer's words behind a bar, and how to see what was cut off. Nothing for an empty text. */
+export function wordRows(
+  id: string,
+  text: string,
+  { paint, restOf }: Pick<MessageLook, "paint" | "restOf">,
+): string[] {
   if (text === "") return [];
   const characters = restOf === undefined ? [] : Array.from(text);
   const left = characters.length - SHOWN_BODY;

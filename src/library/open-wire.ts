@@ -2,7 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { openClient } from "../client/open-client.ts";
 import type { SendAnswer } from "../api/client.ts";
 import type { DecisionsView, InboxMessage, RequestView, ThreadView } from "../api/views.ts";
-import { fromPlain } from "../wire/json/json.ts";
+import { decisionFields } from "../sending/proposal.ts";
+import { fromPlain, type JsonValue } from "../wire/json/json.ts";
 import { speakerOf, type Speaker } from "./speaking.ts";
 
 export interface OpenWireOptions {
@@ -75,13 +76,19 @@ export async function openWire(dir: string, options: OpenWireOptions): Promise<W
     requests: () => client.view("requests"),
     send: (...messages) =>
       client.ask("send", {
-        drafts: messages.map((message) => ({ ...message, body: fromPlain(message.body) })),
+        drafts: messages.map((message) => ({ ...message, body: bodyOf(message) })),
       }),
     inbox,
     threads: (id) => client.view("thread", { id }),
     decisions: () => client.view("decisions"),
     close: () => client.close(),
   };
+}
+
+/** A proposal words its decision in a field, whatever way it is sent. Spec 3.4. */
+function bodyOf({ type, subject, body }: Outgoing): JsonValue {
+  const value = fromPlain(body);
+  return type === "proposal" ? decisionFields({ subject, reasons: value }) : value;
 }
 
 async function pause(signal: AbortSignal | undefined): Promise<void> {

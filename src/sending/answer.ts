@@ -1,6 +1,6 @@
 import type { Client } from "../api/client.ts";
 import { DeaddropError } from "../api/errors.ts";
-import type { RequestView } from "../api/views.ts";
+import type { ProposalView, RequestView } from "../api/views.ts";
 import { shortId } from "../framing/short-id.ts";
 import { safeModeEnd } from "../protocol/incidents/safe-mode-end.ts";
 import type { Draft } from "../wire/compose.ts";
@@ -43,10 +43,12 @@ export async function prepareAnswer(
   if (request !== undefined && verdict === "ack") throw wantsAnswer(request);
   if (request !== undefined) refuseSettled(request, anyway);
   await refuseEnded(client, parent, anyway);
+  const proposal = parent.type === "proposal" ? await proposalOf(client, parent) : undefined;
   return {
     draft: answerOf(parent, verdict, reason, request),
     answers: parent,
-    note: await noteOf(client, parent, verdict),
+    note: await noteOf(client, parent, verdict, proposal),
+    agreesTo: verdict === "reject" ? undefined : (proposal?.decision ?? undefined),
   };
 }
 
@@ -67,6 +69,7 @@ async function noteOf(
   client: Client,
   parent: Parent,
   verdict: Verdict,
+  proposal: ProposalView | undefined,
 ): Promise<string | undefined> {
   if (parent.type === "incident") return safeModeNote(client, parent);
   if (parent.type === "claim") return claimNote(client, parent);
@@ -75,7 +78,7 @@ async function noteOf(
     ...(verdict === "ack"
       ? ["An ack of a proposal means `deaddrop accept`: you agree to it."]
       : []),
-    ...(await notNeeded(client, parent)),
+    ...notNeeded(client, proposal),
   ];
   return notes.length === 0 ? undefined : notes.join(" ");
 }
@@ -88,8 +91,7 @@ async function claimNote(client: Client, { event_id }: Parent): Promise<string |
   return "You own none of the paths that it claims, so your answer decides nothing.";
 }
 
-async function notNeeded(client: Client, parent: Parent): Promise<string[]> {
-  const found = await proposalOf(client, parent);
+function notNeeded(client: Client, found: ProposalView | undefined): string[] {
   if (found === undefined || found.required.includes(client.handle)) return [];
   const parties = found.required.length === 0 ? "nobody" : found.required.join(", ");
   return [`The proposal does not need you, so your answer decides nothing: it needs ${parties}.`];

@@ -1,9 +1,11 @@
 import type { Client } from "../api/client.ts";
+import { decisionWords } from "../wire/decision-words.ts";
 import { MESSAGE_TYPES } from "../wire/kinds.ts";
 import type { JsonValue } from "../wire/json/json-value.ts";
 import { threadNamed } from "./naming/parent.ts";
 import { recipients } from "./naming/recipients.ts";
 import type { Extras, Prepared } from "./prepared.ts";
+import { decisionFields } from "./proposal.ts";
 import { withState } from "./words/opening.ts";
 
 /** Heartbeats, cards and announcements are the daemon's own words. */
@@ -30,7 +32,9 @@ export interface Message {
 /** One message of any type that an agent may write. Spec 1.2, 4.4. */
 export async function prepareMessage(client: Client, about: Message): Promise<Prepared> {
   const { type, subject, extras } = about;
-  const body = withState(type, about.body, about.state);
+  const stated = withState(type, about.body, about.state);
+  const isProposal = type === "proposal";
+  const body = isProposal ? decisionFields({ subject, reasons: stated }) : stated;
   const to = await recipients(client, about.to);
   const thread = about.thread === undefined ? undefined : await threadNamed(client, about.thread);
   return {
@@ -41,8 +45,9 @@ export async function prepareMessage(client: Client, about: Message): Promise<Pr
       body,
       ...extras,
       ...(thread === undefined ? {} : { correlationId: thread.correlationId }),
-      ...(type === "proposal" ? { ackRequired: true } : {}),
+      ...(isProposal ? { ackRequired: true } : {}),
     },
     answers: thread?.continues,
+    decides: isProposal ? decisionWords(subject, body) : undefined,
   };
 }

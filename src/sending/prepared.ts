@@ -11,6 +11,10 @@ export interface Prepared {
   readonly answers?: Parent | undefined;
   /** What it means, or what it does not do. */
   readonly note?: string | undefined;
+  /** Of a proposal: the words that are recorded once it is ratified. Spec 3.4. */
+  readonly decides?: string | undefined;
+  /** Of an agreement to a peer's proposal: the same, in that peer's words. */
+  readonly agreesTo?: string | undefined;
 }
 
 /** What may be said of any message besides its words. */

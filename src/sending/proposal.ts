@@ -1,7 +1,9 @@
 import type { Client } from "../api/client.ts";
 import { DeaddropError } from "../api/errors.ts";
+import { textField } from "../protocol/body.ts";
 import { slug } from "../protocol/decisions/record/decision-record.ts";
 import type { Draft } from "../wire/compose.ts";
+import { decisionWords } from "../wire/decision-words.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../wire/json/json-value.ts";
 import { refuseEnded } from "./ended.ts";
 import { parentOf, subjectWith, type Parent } from "./naming/parent.ts";
@@ -10,16 +12,16 @@ import type { Extras, Prepared } from "./prepared.ts";
 import { dueInstant } from "./words/due.ts";
 
 export interface Proposal {
-  /** What is to be decided. */
+  /** What is to be decided, in the words that are recorded unless `decision` has others. */
   readonly subject: string;
-  /** Text or a JSON object: the decision itself, or the reasons where `decision` words it. */
+  /** Why: text, or a JSON object with fields of its own. Never what is decided. */
   readonly reasons: JsonValue;
   readonly to?: readonly string[] | undefined;
   /** Whose ack it takes: handles, or `*` for every peer. */
   readonly required?: readonly string[] | undefined;
   readonly domains?: readonly string[] | undefined;
   readonly paths?: readonly string[] | undefined;
-  /** The words to be recorded. */
+  /** The words that are recorded, where they are not the subject. */
   readonly decision?: string | undefined;
   readonly decisionId?: string | undefined;
   /** The decision that it replaces. */
@@ -36,7 +38,7 @@ export async function prepareProposal(
   nowMs: number,
 ): Promise<Prepared> {
   const required = await recipients(client, about.required ?? about.to);
-  return { draft: await draftOf(client, about, required, nowMs) };
+  return proposing(await draftOf(client, about, required, nowMs));
 }
 
 /**
@@ -52,7 +54,12 @@ export async function prepareCounter(
   const parent = await proposalNamed(client, id);
   await refuseEnded(client, parent, about.anyway === true);
   const required = await recipients(client, about.required ?? (await parties(client, parent)));
-  return { draft: await draftOf(client, about, required, nowMs, parent), answers: parent };
+  return { ...proposing(await draftOf(client, about, required, nowMs, parent)), answers: parent };
+}
+
+/** A draft of a proposal, with what is recorded when it is ratified. */
+function proposing(draft: Draft): Prepared {
+  return { draft, decides: decisionWords(draft.subject, draft.body) };
 }
 
 /** `body.required` names whom it needs, each by its handle. Spec 3.4. */
@@ -66,7 +73,7 @@ async function draftOf(
   const { subject } = about;
   const required = named.includes("*") ? await peersOf(client) : named;
   const due = about.due === undefined ? {} : { due: dueInstant(about.due, nowMs) };
-  const body = { ...reasonFields(about), ...fieldsOf(about), ...due, required };
+  const body = { ...decisionFields(about), ...fieldsOf(about), ...due, required };
   return {
     to: about.to === undefined ? required : await recipients(client, about.to),
     type: "proposal",
@@ -82,12 +89,7 @@ async function draftOf(
 function counterFields(subject: string, body: JsonObject, counters: Parent) {
   return {
     subject: subjectWith(subject, "counter", counters),
-    body: {
-      decision: subject,
-      decision_id: slug(subject),
-      ...body,
-      counters: counters.event_id,
-    },
+    body: { decision_id: slug(subject), ...body, counters: counters.event_id },
     correlationId: counters.correlation_id,
   };
 }
@@ -114,21 +116,32 @@ async function parties(client: Client, parent: Parent): Promise<string[]> {
   return [...all].filter((handle) => handle !== client.handle);
 }
 
-/** Text is the decision itself, unless `decision` words it: then it is the reasons for it. */
-function reasonFields({ reasons, decision }: Proposal): JsonObject {
-  if (isJsonObject(reasons)) return reasons;
-  if (typeof reasons !== "string") {
+/**
+ * The reasons, and always the words to be recorded: `decision`, else the subject, never the reasons.
+ * Only a JSON object may word the decision itself, in its field `decision`.
+ */
+export function decisionFields({
+  subject,
+  reasons,
+  decision,
+}: Pick<Proposal, "subject" | "reasons" | "decision">): JsonObject {
+  if (!isJsonObject(reasons) && typeof reasons !== "string") {
     throw new DeaddropError("usage", "a proposal's body is text or a JSON object");
   }
-  if (reasons === "") return {};
-  return decision === undefined ? { decision: reasons } : { text: reasons };
+  const fields = isJsonObject(reasons) ? reasons : reasons === "" ? {} : { text: reasons };
+  const words = decision ?? textField(fields, "decision") ?? subject;
+  if (words.trim() === "") {
+    throw new DeaddropError("usage", "the decision is empty, so nothing was sent", {
+      hint: "word it with --decision, or leave that out: the subject is recorded then",
+    });
+  }
+  return { ...fields, decision: words };
 }
 
-function fieldsOf({ domains, paths, decision, decisionId, supersedes }: Proposal): JsonObject {
+function fieldsOf({ domains, paths, decisionId, supersedes }: Proposal): JsonObject {
   return {
     ...(domains === undefined ? {} : { domains: [...domains] }),
     ...(paths === undefined ? {} : { paths: [...paths] }),
-    ...(decision === undefined ? {} : { decision }),
     ...(decisionId === undefined ? {} : { decision_id: decisionId }),
     ...(supersedes === undefined ? {} : { supersedes }),
   };

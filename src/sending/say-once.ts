@@ -20,6 +20,10 @@ export type Said = SendAnswer & {
   readonly answers?: Parent;
   /** What it means, or what it does not do. */
   readonly note?: string;
+  /** Of a proposal: the words that are recorded once it is ratified. */
+  readonly decides?: string;
+  /** Of an agreement: the same, in the words of the peer that proposed it. */
+  readonly agrees_to?: string;
 };
 
 /**
@@ -41,7 +45,7 @@ export async function sayOnce(
 /** Sends a message that is prepared. Throws DeaddropError when nothing was sent. */
 export async function sendPrepared(
   client: Client,
-  { draft, note, answers }: Prepared,
+  { draft, note, answers, decides, agreesTo }: Prepared,
   key?: RequestKey,
 ): Promise<Said> {
   const sent = await client.ask("send", { drafts: [draft], ...(key === undefined ? {} : { key }) });
@@ -49,6 +53,8 @@ export async function sendPrepared(
     ...sent,
     ...(answers === undefined ? {} : { answers }),
     ...(note === undefined ? {} : { note }),
+    ...(decides === undefined ? {} : { decides }),
+    ...(agreesTo === undefined ? {} : { agrees_to: agreesTo }),
   };
 }
 

@@ -32,6 +32,7 @@ const owed = {
   subject: "freeze \u202eit",
   from: "scribe",
   request_id: null,
+  decision: null,
   owed_by: "forge",
   due_at: "2026-11-21T12:05:00Z",
   overdue: false,
@@ -185,7 +186,7 @@ describe("inbox", () => {
     [
       "proposal",
       { decision: "freeze it", required: ["forge"], n: { a: 1 } },
-      ["decision: freeze it", "required: forge", 'n: {"a":1}'],
+      ["decides: freeze it", "required: forge", 'n: {"a":1}'],
     ],
     ["request", { state: "stuck", text: "one\ntwo" }, ["state: stuck", "one", "two"]],
     ["feedback", [1, "a"], ['[1,"a"]']],
@@ -338,6 +339,7 @@ describe("lists", () => {
         required: ["a", "b", "c", "d"],
         status: "open",
         problem: null,
+        decision: "Frozen until May.",
         waits_for: "an answer of d",
         decided_by: null,
         replaced_by: null,
@@ -345,7 +347,8 @@ describe("lists", () => {
       },
     ];
     expect((await run(["proposals"], { views: { proposals } })).stdout).toContain(
-      "a: agrees, b: rejects, c: for bbbbbbbbbb, d: -  waits for an answer of d",
+      "a: agrees, b: rejects, c: for bbbbbbbbbb, d: -  waits for an answer of d  freeze\n" +
+        "  │ decides: Frozen until May.\n",
     );
   });
 

@@ -36,6 +36,7 @@ function owed(subject: string): StatusView["owed_by_me"][number] {
     ...{ event_id: ID, correlation_id: time, type: "proposal", subject, from: "scribe" },
     ...{
       request_id: null,
+      decision: null,
       owed_by: "forge",
       due_at: "2026-11-21T12:05:00Z",
       overdue: false,

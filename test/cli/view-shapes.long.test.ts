@@ -31,12 +31,12 @@ const noted = `${SENT} & { answers: ${API}.ResolvedId; note: string }`;
 
 /** What each command prints with `--json`; `inbox` prints one object a line. */
 const TYPES = {
-  accept: answer,
-  ack: noted,
+  accept: `${answer} & { agrees_to?: string }`,
+  ack: `${noted} & { agrees_to?: string }`,
   broadcast: SENT,
   check: view("check"),
   correct: answer,
-  counter: answer,
+  counter: `${answer} & { decides: string }`,
   decisions: view("decisions"),
   inbox: `${view("inbox")}[number]`,
   "inbox --path": "{ inbox_path: string }",
@@ -55,7 +55,7 @@ const TYPES = {
   peers: view("peers"),
   pending: view("pending"),
   proposals: view("proposals"),
-  propose: SENT,
+  propose: `${SENT} & { decides: string }`,
   release: SENT,
   request: SENT,
   requests: view("requests"),

@@ -16,6 +16,7 @@ const PROPOSAL = {
   required: ["forge", "scribe"],
   status: "open" as const,
   problem: null,
+  decision: null,
   waits_for: "an answer of d",
   decided_by: null,
   replaced_by: null,
@@ -636,7 +637,7 @@ describe("propose", () => {
     ["2026-11-22T08:00:00Z", "2026-11-22T08:00:00.000Z"],
   ])("--due %s asks for an answer until %s", async (when, due) => {
     const draft = await drafted(["propose", "s", "why", "--due", when]);
-    expect(draft?.body).toEqual({ decision: "why", due, required: ["scribe"] });
+    expect(draft?.body).toEqual({ text: "why", decision: "s", due, required: ["scribe"] });
   });
 
   it.each(["1m", "119s", "31d", "2026-11-21T12:01:00Z", "2027-01-01T00:00:00Z"])(
@@ -652,12 +653,12 @@ describe("propose", () => {
     expect(stderr).toContain('due "soon" is neither a span of time nor a time');
   });
 
-  it("needs the peer in a pair, and its text is the decision", async () => {
-    expect(await drafted(["propose", "freeze", "Frozen until May."])).toEqual({
+  it("needs the peer in a pair, and its subject is the decision", async () => {
+    expect(await drafted(["propose", "Frozen until May.", "others build on it"])).toEqual({
       to: ["scribe"],
       type: "proposal",
-      subject: "freeze",
-      body: { decision: "Frozen until May.", required: ["scribe"] },
+      subject: "Frozen until May.",
+      body: { text: "others build on it", decision: "Frozen until May.", required: ["scribe"] },
       ackRequired: true,
     });
   });
@@ -716,7 +717,8 @@ describe("counter", () => {
       type: "proposal",
       subject: "until March (counter: mason's proposal: the plan)",
       body: {
-        decision: "earlier",
+        text: "earlier",
+        decision: "until March",
         decision_id: "until-march",
         required: ["mason", "scribe"],
         counters: ID,

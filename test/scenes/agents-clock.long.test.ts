@@ -31,10 +31,16 @@ test("an agent that sleeps for three hours finds the proposal open, and accepts 
   const wire = await proposed();
   await wire.pass(3 * HOUR);
   expect(await commandIn(wire, "forge", "pending")).toMatchInlineSnapshot(
-    `"<id>  proposal  forge → scribe  due in 21 h  Use tabs"`,
+    `
+    "<id>  proposal  forge → scribe  due in 21 h  Use tabs
+      │ decides: Use tabs"
+  `,
   );
   expect(await commandIn(wire, "scribe", "pending")).toMatchInlineSnapshot(
-    `"<id>  proposal  forge → scribe  due in 21 h  Use tabs"`,
+    `
+    "<id>  proposal  forge → scribe  due in 21 h  Use tabs
+      │ decides: Use tabs"
+  `,
   );
   expect(await notices(wire, "forge")).toBe("Nothing noticed.");
   expect(await notices(wire, "scribe")).toBe("Nothing noticed.");
@@ -42,16 +48,22 @@ test("an agent that sleeps for three hours finds the proposal open, and accepts 
   expect(await read(wire)).toMatchInlineSnapshot(`
     "<id> forge proposal 3 h ago [unread, scribe owes an answer, due in 21 h]
       Use tabs
-      │ decision: Tabs it is.
+      │ decides: Use tabs
+      │ reasons: Tabs it is.
       │ required: scribe"
   `);
   await wire.pass(20 * MINUTE);
   expect(await commandIn(wire, "forge", "pending")).toMatchInlineSnapshot(
-    `"<id>  proposal  forge → scribe  due in 11 min  Use tabs"`,
+    `
+    "<id>  proposal  forge → scribe  due in 11 min  Use tabs
+      │ decides: Use tabs"
+  `,
   );
   expect(await commandIn(wire, "scribe", "accept", await asked(wire))).toMatchInlineSnapshot(`
     "sent <id> to forge, thread <time>
-      to <id>, forge's proposal: Use tabs"
+      to <id>, forge's proposal: Use tabs
+      You agree that this is recorded:
+      │ Use tabs"
   `);
   await wire.pass(MINUTE);
   expect(await commandIn(wire, "forge", "proposals")).toMatchInlineSnapshot(
@@ -74,12 +86,18 @@ test("an agent that is busy for forty minutes is not blamed for them", async () 
   await read(wire);
   await wire.pass(40 * MINUTE);
   expect(await commandIn(wire, "forge", "pending")).toMatchInlineSnapshot(
-    `"<id>  proposal  forge → scribe  due in 23 h  Use tabs"`,
+    `
+    "<id>  proposal  forge → scribe  due in 23 h  Use tabs
+      │ decides: Use tabs"
+  `,
   );
   await wire.agent("scribe").setStatus({ state: "idle" });
   await wire.pass(20 * MINUTE);
   expect(await commandIn(wire, "forge", "pending")).toMatchInlineSnapshot(
-    `"<id>  proposal  forge → scribe  due in 21 min  Use tabs"`,
+    `
+    "<id>  proposal  forge → scribe  due in 21 min  Use tabs
+      │ decides: Use tabs"
+  `,
   );
   await commandIn(wire, "scribe", "accept", await asked(wire));
   await wire.pass(MINUTE);
@@ -94,7 +112,10 @@ test("an agent that has read and says nothing has half an hour; what it answers 
   await read(wire);
   await wire.pass(30 * MINUTE);
   expect(await commandIn(wire, "forge", "proposals")).toMatchInlineSnapshot(
-    `"<id>  open  forge  scribe: -  waits for an answer of scribe  Use tabs"`,
+    `
+    "<id>  open  forge  scribe: -  waits for an answer of scribe  Use tabs
+      │ decides: Use tabs"
+  `,
   );
   await wire.pass(5 * MINUTE);
   expect(await commandIn(wire, "forge", "proposals")).toMatchInlineSnapshot(
@@ -131,7 +152,10 @@ test("a proposer that gives until the evening waits until then", async () => {
   await read(wire);
   await wire.pass(5 * HOUR);
   expect(await commandIn(wire, "scribe", "pending")).toMatchInlineSnapshot(
-    `"<id>  proposal  forge → scribe  due in 1 h  Use tabs"`,
+    `
+    "<id>  proposal  forge → scribe  due in 1 h  Use tabs
+      │ decides: Use tabs"
+  `,
   );
   await wire.pass(HOUR + 2 * MINUTE);
   expect(await notices(wire, "forge")).toMatchInlineSnapshot(

@@ -97,14 +97,16 @@ test("a proposal that is accepted after twenty minutes is a decision", async () 
   expect(await run(wire, "scribe", "inbox", "--unread", "--mark-read")).toMatchInlineSnapshot(`
     "<id> forge proposal 1 min ago [unread, scribe owes an answer, due in 24 h]
       freeze the format
-      │ decision: The file format is frozen until May.
+      │ decides: The file format is frozen until May.
       │ required: scribe"
   `);
   await wire.pass(20 * MINUTE);
   const id = await newest(wire, "scribe");
   expect(await run(wire, "scribe", "accept", id)).toMatchInlineSnapshot(`
     "sent <id> to forge, thread <time>
-      to <id>, forge's proposal: freeze the format"
+      to <id>, forge's proposal: freeze the format
+      You agree that this is recorded:
+      │ The file format is frozen until May."
   `);
   await wire.pass(MINUTE);
   for (const handle of wire.roster) {
@@ -173,7 +175,10 @@ test("a proposal that nobody reads blames nobody, and ends after a day", async (
     Next  deaddrop inbox --follow"
   `);
   expect(await run(wire, "forge", "proposals")).toMatchInlineSnapshot(
-    `"<id>  open  forge  scribe: -  waits for an answer of scribe  rename the branch"`,
+    `
+    "<id>  open  forge  scribe: -  waits for an answer of scribe  rename the branch
+      │ decides: rename the branch"
+  `,
   );
   await wire.pass(23 * HOUR + 5 * MINUTE);
   expect(await run(wire, "forge", "inbox", "--unread", "--mark-read")).toMatchInlineSnapshot(`
@@ -193,7 +198,8 @@ test("a proposal that nobody reads blames nobody, and ends after a day", async (
   expect(await run(wire, "scribe", "inbox", "--unread", "--mark-read")).toMatchInlineSnapshot(`
     "<id> forge proposal 2026-06-01 09:01 UTC [unread]
       rename the branch
-      │ decision: To main.
+      │ decides: rename the branch
+      │ reasons: To main.
       │ required: scribe
 
     <id> forge correction 5 min ago [unread]

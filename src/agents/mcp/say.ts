@@ -31,7 +31,8 @@ export async function say(
 
 /** No word of a peer: of what is answered not even the subject. */
 function factsOf(from: string, said: Said): object {
-  const { outcome, messages, repeated, parks, paused, refused_by: refusedBy, answers, note } = said;
+  const { outcome, messages, repeated, parks, paused, refused_by: refusedBy, answers } = said;
+  const { note, decides } = said;
   return {
     ...{ outcome, from },
     messages: messages.map(({ event_id, to }) => ({ id: shortId(event_id), to })),
@@ -43,6 +44,8 @@ function factsOf(from: string, said: Said): object {
     ...(answers === undefined
       ? {}
       : { answers: { id: shortId(answers.event_id), from: answers.from, type: answers.type } }),
+    // What it agrees to is a peer's words: pending, inbox and thread show them in a frame.
+    ...(decides === undefined ? {} : { recorded_when_all_agree: decides }),
     ...(note === undefined ? {} : { note }),
   };
 }

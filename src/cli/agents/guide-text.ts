@@ -31,8 +31,8 @@ Write (--to HANDLE where there are several peers; "*" is all)
   deaddrop accept ID, deaddrop reject ID --reason "why"   of a proposal or a request: read it first
   deaddrop request TYPE HANDLE --body "…"   asks for a yes or a no; deaddrop requests: what became of it
   deaddrop claim "src/api/**" --for 2h   you work there; deaddrop release ends it
-  deaddrop counter ID "another proposal" "why"
-  deaddrop propose "subject" "why" --decision "the exact words"   --due 4h: until when to answer
+  deaddrop propose "what is decided, word for word" "why"   --due 4h: until when to answer
+  deaddrop counter ID "what is decided instead" "why"       the why is never recorded
   deaddrop ship "what is done" --state "one line" --ref path/to/file
   deaddrop incident raise --severity high "subject" "details"
   deaddrop incident ack ID             at once, when one is addressed to you

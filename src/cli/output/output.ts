@@ -82,6 +82,14 @@ export function table(
   return clean.map((row) => line(row, widths, paint, width)).join("\n");
 }
 
+/** A table with further rows below each of its rows. */
+export function withBelow(text: string, below: (row: number) => readonly string[]): string {
+  return text
+    .split("\n")
+    .flatMap((line, row) => [line, ...below(row)])
+    .join("\n");
+}
+
 function line(
   row: readonly Cell[],
   widths: readonly number[],

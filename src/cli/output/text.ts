@@ -1,5 +1,7 @@
 import type { ObligationView, Presence } from "../../api/views.ts";
 import type { Cell, Style } from "./output.ts";
+import { wordRows } from "../../framing/message-text.ts";
+import type { Paint } from "../../framing/paint.ts";
 import { shortId } from "../../framing/short-id.ts";
 import { when } from "../../framing/when.ts";
 
@@ -35,6 +37,13 @@ export function obligationRow(each: ObligationView, nowMs: number): Cell[] {
     dueCell(each, nowMs),
     { text: each.subject },
   ];
+}
+
+/** What is recorded once that proposal is ratified, quoted below its row in a list. Spec 3.4. */
+export function decisionRows(id: string, decision: string | null, paint: Paint): string[] {
+  if (decision === null) return [];
+  const restOf = (short: string): string => `deaddrop thread ${short} --event`;
+  return wordRows(id, `decides: ${decision}`, { paint, restOf });
 }
 
 function dueCell({ overdue, due_at }: ObligationView, nowMs: number): Cell {

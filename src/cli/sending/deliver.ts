@@ -8,7 +8,7 @@ import { emit, type Paint } from "../output/output.ts";
 import { aboutParent } from "../../sending/naming/parent.ts";
 import type { Extras, Prepared } from "../../sending/prepared.ts";
 import { sendPrepared, type Said } from "../../sending/say-once.ts";
-import { sanitise } from "../../framing/sanitise.ts";
+import { sanitise, sanitiseLines } from "../../framing/sanitise.ts";
 import { shortId } from "../../framing/short-id.ts";
 
 /** What `--wait` can wait for. */
@@ -176,6 +176,12 @@ function sentText(answer: Said, paint: Paint): string {
   if (answers !== undefined) {
     lines.push(`  to ${paint("bold", shortId(answers.event_id))}, ${aboutParent(answers)}`);
   }
+  if (answer.decides !== undefined) {
+    lines.push("  Recorded when all have agreed:", ...barred(answer.decides, paint));
+  }
+  if (answer.agrees_to !== undefined) {
+    lines.push("  You agree that this is recorded:", ...barred(answer.agrees_to, paint));
+  }
   if (answer.note !== undefined) lines.push(answer.note);
   if (answer.outcome === "queued") {
     lines.push("It is stored here and goes out by itself: do not send it again.");
@@ -194,6 +200,10 @@ function sentText(answer: Said, paint: Paint): string {
     );
   }
   return lines.join("\n");
+}
+
+function barred(text: string, paint: Paint): string[] {
+  return sanitiseLines(text).map((line) => `  ${paint("dim", "│")} ${line}`);
 }
 
 function receiptText({ to, state, reason }: Waited, paint: Paint): string {

@@ -19,7 +19,7 @@ export function addProposalFlags(command: Command): Command {
     .option("--required <handle>", "whose ack it takes (repeatable; in a pair the peer)", collect)
     .option("--domain <name>", "a domain that it touches (repeatable)", collect)
     .option("--path <pattern>", "paths that it touches (repeatable)", collect)
-    .option("--decision <text>", "the words to be recorded (else the body, else the subject)")
+    .option("--decision <text>", "the words that are recorded (else the subject; never the body)")
     .option("--decision-id <id>", "a name for the decision (else a slug of the subject)")
     .option("--supersedes <id>", "the decision that it replaces")
     .option(

@@ -5,7 +5,7 @@ import { isVoid, type Outcome, type Proposal } from "./proposal.ts";
 import { caseOf } from "./proposals.ts";
 import type { ProposalsState } from "./proposals-state.ts";
 import type { Env } from "../env.ts";
-import { listedSubject } from "../routing.ts";
+import { authorTier, isVerified, listedSubject } from "../routing.ts";
 import { answerLogName, positionSoFar, type Case, type Position } from "./party-position.ts";
 
 /** `replaced`: reverted, because its proposer agreed to a sibling. Spec 3.4. */
@@ -21,6 +21,8 @@ export interface ProposalView {
   proposer: string;
   /** A text of ours when the proposer is below VERIFIED. Spec 2.3. */
   subject: string;
+  /** The words that are recorded once it is ratified; null where they are not kept here. */
+  decision: string | null;
   required: string[];
   /** `void`: it can never be ratified, see `problem`. */
   status: ProposalStatus;
@@ -65,6 +67,9 @@ function viewOf(
     correlation_id: proposal.correlationId,
     proposer: proposal.from,
     subject: listedSubject(env, proposal.from, proposal.subject),
+    decision: isVerified(authorTier(env, proposal.from))
+      ? (proposal.content?.decision ?? null)
+      : null,
     required: [...proposal.required],
     status: outcome === undefined ? (isVoid(proposal) ? "void" : "open") : endStatus(outcome),
     problem: problem ?? null,

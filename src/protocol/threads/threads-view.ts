@@ -31,6 +31,8 @@ export interface ObligationView {
   request_id: string | null;
   /** A text of ours when `from` is below VERIFIED. Spec 2.3. */
   subject: string;
+  /** Of a proposal: the words that are recorded once it is ratified; null of anything else. */
+  decision: string | null;
   from: string;
   owed_by: string;
   due_at: string | null;
@@ -194,12 +196,15 @@ function obligationView(
   correlationId: string,
 ): ObligationView {
   const dueMs = dueOf(state, message, owedBy, env);
+  const believed = isVerified(authorTier(env, message.from));
+  const proposal = believed ? proposalsById(state.proposals, message.id, env)[0] : undefined;
   return {
     event_id: message.id,
     correlation_id: correlationId,
     type: message.type,
     request_id: message.request?.is === "request" ? message.request.id : null,
     subject: listedSubject(env, message.from, message.subject),
+    decision: proposal?.content?.decision ?? null,
     from: message.from,
     owed_by: owedBy,
     due_at: dueMs === undefined ? null : new Date(dueMs).toISOString(),

@@ -33,6 +33,7 @@ const owed = (type: string): ObligationView => ({
   subject: "s",
   from: "scribe",
   request_id: null,
+  decision: null,
   owed_by: "forge",
   due_at: null,
   overdue: false,

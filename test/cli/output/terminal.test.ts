@@ -148,7 +148,13 @@ function* screens(text: string): Generator<[string[], Partial<Views>, RegExp]> {
     event_id: ID,
     correlation_id: text,
     ...{ type: "proposal", subject: text, from: "scribe", owed_by: "forge" },
-    ...{ request_id: null, due_at: null, overdue: false, since: "2026-11-21T11:56:00Z" },
+    ...{
+      request_id: null,
+      decision: null,
+      due_at: null,
+      overdue: false,
+      since: "2026-11-21T11:56:00Z",
+    },
   };
   yield [["pending"], { pending: [owed] }, OURS];
   yield [

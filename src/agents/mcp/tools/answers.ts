@@ -1,7 +1,7 @@
 import { DeaddropError } from "../../../api/errors.ts";
 import type { Client } from "../../../api/client.ts";
 import { prepareAnswer } from "../../../sending/answer.ts";
-import { parentOf, type Parent } from "../../../sending/naming/parent.ts";
+import { cutSubject, parentOf, type Parent } from "../../../sending/naming/parent.ts";
 import { prepareCounter } from "../../../sending/proposal.ts";
 import { prepareResponse } from "../../../sending/request.ts";
 import { flag, object, text } from "../schema.ts";
@@ -50,7 +50,7 @@ export const ANSWER_TOOLS = [
     input: object(
       {
         id: ID,
-        decision: text("the words to be decided instead"),
+        decision: text("the exact words that are recorded instead"),
         reasons: text(),
         due: text("until when to answer: 30m, 4h, 2d or a time"),
         ...REQUEST_KEY,
@@ -63,7 +63,7 @@ export const ANSWER_TOOLS = [
     answersFacts: true,
     run: (call, args) => {
       const { id, decision, reasons, due } = args;
-      const about = { subject: decision, reasons, decision, due, extras: {} };
+      const about = { subject: cutSubject(decision), reasons, decision, due, extras: {} };
       return say(call, args, () => prepareCounter(call.client, id, about, call.nowMs));
     },
   }),

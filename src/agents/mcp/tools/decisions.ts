@@ -33,8 +33,8 @@ export const DECISION_TOOLS = [
     input: object(
       {
         subject: text(),
-        decision: text("the exact words to be decided"),
-        reasons: text(),
+        decision: text("the exact words that are recorded"),
+        reasons: text("why; never recorded"),
         to: texts(),
         required: texts("whose agreement it takes (default: all it is sent to)"),
         domains: texts(),

@@ -67,5 +67,6 @@ function rowOf(each: ObligationView, self: string): string {
   const until = overdue ? "OVERDUE" : due === null ? "no deadline" : `due ${due}`;
   const named = request === null ? "" : `, request ${shortId(request)}`;
   const who = by === self ? "you" : by;
-  return `${shortId(event_id)} ${type}${named} of ${from}, owed by ${who}, ${until}: ${each.subject}`;
+  const words = each.decision === null ? each.subject : `decides: ${each.decision}`;
+  return `${shortId(event_id)} ${type}${named} of ${from}, owed by ${who}, ${until}: ${words}`;
 }

@@ -1,8 +1,8 @@
 import { Command } from "commander";
 import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
-import { emit, table } from "../../output/output.ts";
-import { obligationRow } from "../../output/text.ts";
+import { emit, table, withBelow } from "../../output/output.ts";
+import { decisionRows, obligationRow } from "../../output/text.ts";
 
 /** `deaddrop pending`: open obligations, oldest first. Spec 3.3. */
 export function command(cli: Cli): Command {
@@ -15,13 +15,12 @@ export function command(cli: Cli): Command {
 export async function run(cli: Cli, flags: GlobalFlags): Promise<void> {
   const pending = await withClient(cli, flags, (client) => client.view("pending"));
   const nowMs = cli.clock.nowMs();
-  emit(cli, flags, pending, (paint) =>
-    pending.length === 0
-      ? "Nothing is owed."
-      : table(
-          pending.map((each) => obligationRow(each, nowMs)),
-          paint,
-          cli.stdout.columns,
-        ),
-  );
+  emit(cli, flags, pending, (paint) => {
+    if (pending.length === 0) return "Nothing is owed.";
+    const rows = pending.map((each) => obligationRow(each, nowMs));
+    return withBelow(table(rows, paint, cli.stdout.columns), (row) => {
+      const { event_id: id, decision } = pending[row] ?? { event_id: "", decision: null };
+      return decisionRows(id, decision, paint);
+    });
+  });
 }

@@ -2,7 +2,8 @@ import { Command } from "commander";
 import type { ProposalStatus, ProposalView } from "../../../api/views.ts";
 import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
-import { emit, table, type Cell, type Style } from "../../output/output.ts";
+import { emit, table, withBelow, type Cell, type Style } from "../../output/output.ts";
+import { decisionRows } from "../../output/text.ts";
 import { shortId } from "../../../framing/short-id.ts";
 
 const STYLE_BY_STATUS: Record<ProposalStatus, Style> = {
@@ -26,9 +27,13 @@ export function command(cli: Cli): Command {
 
 export async function run(cli: Cli, flags: GlobalFlags): Promise<void> {
   const proposals = await withClient(cli, flags, (client) => client.view("proposals"));
-  emit(cli, flags, proposals, (paint) =>
-    proposals.length === 0 ? "No proposals." : table(proposals.map(row), paint, cli.stdout.columns),
-  );
+  emit(cli, flags, proposals, (paint) => {
+    if (proposals.length === 0) return "No proposals.";
+    return withBelow(table(proposals.map(row), paint, cli.stdout.columns), (index) => {
+      const each = proposals[index];
+      return each?.status === "open" ? decisionRows(each.proposal_id, each.decision, paint) : [];
+    });
+  });
 }
 
 function row(each: ProposalView): Cell[] {

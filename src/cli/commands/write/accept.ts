@@ -8,8 +8,8 @@ import { MESSAGE_ID } from "../../../sending/naming/parent.ts";
 export function command(cli: Cli): Command {
   const accept = new Command("accept")
     .description(
-      "Agrees to a proposal: it is decided once every required party has agreed. Of a request it\n" +
-        "says yes.",
+      "Agrees to a proposal: once every required party has agreed, the words that `deaddrop pending`\n" +
+        "quotes after `decides:` are recorded. To a request it says yes.",
     )
     .argument("<id>", MESSAGE_ID);
   return addAnswerFlags(accept)

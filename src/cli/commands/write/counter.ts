@@ -18,10 +18,15 @@ export function command(cli: Cli): Command {
   const counter = new Command("counter")
     .description(
       "Answers a proposal with another one. It needs those whom the first one needed, and its\n" +
-        "proposer, unless --required says otherwise.",
+        "proposer, unless --required says otherwise. What is recorded when all agree are the words of\n" +
+        "--decision, else the subject; never the body.",
     )
     .argument("<id>", `the proposal: ${MESSAGE_ID}`);
-  addWords(counter, "what is to be decided instead", "the reasons").option("--anyway", ANYWAY);
+  addWords(
+    counter,
+    "what is to be decided instead: recorded as it is, unless --decision words it",
+    "the reasons, which are not recorded",
+  ).option("--anyway", ANYWAY);
   return addSendFlags(addProposalFlags(counter))
     .addHelpText(
       "after",

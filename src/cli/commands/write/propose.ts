@@ -12,15 +12,20 @@ type Flags = ProposalFlags & WordFlags;
 /** `deaddrop propose`: asks for a decision. Spec 3.4, "Asking". */
 export function command(cli: Cli): Command {
   const propose = new Command("propose").description(
-    "Proposes a decision. It is recorded in decisions.jsonl once every required party has acked it.",
+    "Proposes a decision. Once every required party has agreed, decisions.jsonl records the words of\n" +
+      "--decision, else the subject; never the body.",
   );
-  addWords(propose, "what is to be decided", "the reasons");
+  addWords(
+    propose,
+    "what is to be decided: recorded as it is, unless --decision words it",
+    "the reasons, which are not recorded",
+  );
   return addSendFlags(addProposalFlags(propose))
     .addHelpText(
       "after",
       example(
-        'deaddrop propose "freeze the wire format" --decision "Format v3.1 is frozen until May."',
-        'deaddrop propose "move the docs" --path "docs/**" --required scribe --wait answered',
+        'deaddrop propose "Format v3.1 is frozen until May." "Others build on it now."',
+        'deaddrop propose "docs" --decision "The docs move to site/." --path "docs/**" --required scribe',
       ),
     )
     .action((subject: string | undefined, body: string | undefined, flags: Flags) =>

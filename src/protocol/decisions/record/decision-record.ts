@@ -1,12 +1,11 @@
 import { canonicalBytes, sha256Hex, V31_OMIT } from "../../../wire/canonical.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../wire/json/json.ts";
+import { decisionWords } from "../../../wire/decision-words.ts";
 import type { Message } from "../../../wire/message.ts";
 import { field, textField, textsField } from "../../body.ts";
 import { touchedDomains } from "../required-parties.ts";
 import type { Domains } from "../../env.ts";
 
-/** A decision's text is cut at so many bytes of UTF-8. Spec 3.4. */
-const MAX_DECISION_BYTES = 16 * 1_024;
 const MAX_SLUG = 64;
 const MAX_SUPERSEDES = 256;
 const PROPOSAL_ID_DIGITS = 8;
@@ -56,10 +55,9 @@ export function decisionContent(message: Message, domains: Domains): DecisionCon
   const { body, subject, id, refs } = message;
   const { names, owners } = touchedDomains(body, domains);
   const supersedes = textField(body, "supersedes");
-  const text = textField(body, "decision") ?? (typeof body === "string" ? body : subject);
   return {
     decisionId: decisionId(textField(body, "decision_id"), subject, id),
-    decision: cutDecision(text),
+    decision: decisionWords(subject, body),
     refs,
     affectedDomains: names,
     domainOwners: owners,
@@ -81,16 +79,6 @@ export function slug(text: string): string {
     .slice(0, MAX_SLUG)
     .replaceAll(/^-|-$/gu, "");
   return words === "" ? "decision" : words;
-}
-
-function cutDecision(text: string): string {
-  const bytes = new TextEncoder().encode(text);
-  if (bytes.length <= MAX_DECISION_BYTES) return text;
-  let end = MAX_DECISION_BYTES;
-  // Never in the middle of a character: continuation bytes are 10xxxxxx.
-  while (((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
-  const kept = new TextDecoder().decode(bytes.subarray(0, end));
-  return `${kept} [cut: ${bytes.length} bytes, sha256 ${sha256Hex(bytes)}]`;
 }
 
 export function decisionOf(
