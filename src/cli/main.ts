@@ -68,7 +68,7 @@ async function help(rest: readonly string[], cli: Cli): Promise<void> {
 async function subcommandOf(command: Command, name: string): Promise<Command> {
   const found = command.commands.find((each) => each.name() === name);
   if (found !== undefined || command.commands.length === 0) return found ?? command;
-  const { closest } = await import("../sending/naming/suggest.ts");
+  const { closest } = await import("../wire/suggest.ts");
   const names = command.commands.map((each) => each.name());
   const meant = closest(name, names);
   const path = pathOf(command);
@@ -86,7 +86,7 @@ function pathOf(command: Command): string {
 async function commandNamed(name: string, cli: Cli): Promise<Command> {
   const entry = COMMANDS.get(name);
   if (entry === undefined) {
-    const { closest } = await import("../sending/naming/suggest.ts");
+    const { closest } = await import("../wire/suggest.ts");
     const meant = closest(name, COMMANDS.keys());
     throw new DeaddropError("usage", `no command "${name}"`, {
       hint:

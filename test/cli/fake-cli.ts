@@ -150,7 +150,10 @@ function recordedAgent(recording: Recording, outside: Outside): OperatedAgent {
       recording.status.push(status);
     },
     notify: async () => ({ told: true }),
-    sendOnce: async () => ({ outcome: "sent", messages: [] }),
+    sendOnce: async () => {
+      await outside.send?.();
+      return { outcome: "sent", messages: [] };
+    },
     answered: async () => null,
     wake: async () => {
       recording.decided.push("wake");

@@ -15,9 +15,11 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { pause } from "../support/processes/real-processes.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { DeaddropError } from "../../src/api/errors.ts";
 import type { Cli } from "../../src/cli/context.ts";
 import { main } from "../../src/cli/main.ts";
 import { openClient } from "../../src/client/open-client.ts";
+import { run as runFake } from "./fake-cli.ts";
 
 let folder = "";
 beforeEach(() => {
@@ -102,6 +104,74 @@ describe("deaddrop plan", () => {
     expect([none.exitCode, none.stderr]).toEqual([2, expect.stringContaining("no plan is in use")]);
     write("huge.yaml", "x".repeat(10_000_000));
     expect((await deaddrop("plan", "validate", "huge.yaml")).stderr).toContain("10000000 bytes");
+  });
+
+  it.each<readonly [string, string]>([
+    ...["depends_on", "dependsOn", "depends-on", "needs", "dependencies", "requires", "dep"].map(
+      (word) => [word, "deps"] as const,
+    ),
+    ["assignee", "owner"],
+    ["ownr", "owner"],
+    ["title", "description"],
+    ["acceptance_criteria", "criteria"],
+  ])("the field %s is an error that names %s, and nothing is begun", async (word, meant) => {
+    const steps = TWO.replace("deps: [a]", "deps: [a], " + word + ": [a]");
+    write("p.yaml", steps);
+    const at = (steps.split("\n")[3] ?? "").indexOf(word + ":") + 1;
+    const error = `p.yaml:4:${at}: error: "${word}" is not a field of a step; did you mean ${meant}?\n`;
+    const { exitCode, stdout } = await deaddrop("plan", "validate", "p.yaml");
+    expect([exitCode, stdout]).toEqual([1, `${error}not valid\n`]);
+    const run = await deaddrop("plan", "run", "p.yaml", "--local", "--exec", EXEC, "--yes");
+    expect([run.exitCode, run.stderr]).toEqual([1, expect.stringContaining(error)]);
+    expect(existsSync(join(folder, "worked.log"))).toBe(false);
+  });
+
+  it("names unknown fields of a plan and of an incomplete step, in YAML and JSON, at their keys", async () => {
+    write("p.yaml", "plan_id: p\nsteps:\n  - id: a\n    assignee:\n      bob\nbudget: 5\n");
+    expect((await deaddrop("plan", "validate", "p.yaml")).stdout).toBe(
+      [
+        'p.yaml:6:1: error: "budget" is not a field of a plan; its fields are plan_id, task, coordinators, steps',
+        'p.yaml:4:5: error: "assignee" is not a field of a step; did you mean owner?',
+        "p.yaml:3:5: error: steps[0].description is missing",
+        "not valid\n",
+      ].join("\n"),
+    );
+    write(
+      "p.json",
+      '{"title": "x", "steps": [{"id": "a", "description": "a", "owner": "self",\n  "needs":\n [] }]}',
+    );
+    expect((await deaddrop("plan", "validate", "p.json")).stdout).toBe(
+      [
+        'p.json:1:2: error: "title" is not a field of a plan; did you mean task?',
+        'p.json:2:3: error: "needs" is not a field of a step; did you mean deps?',
+        "not valid\n",
+      ].join("\n"),
+    );
+  });
+
+  it("init writes a plan that names deps, as docs/plans.md does", async () => {
+    await fine("plan", "init", "x", "--id", "p");
+    expect(read("agent/artifacts/plans/p/plan.yaml")).toMatch(/^ +deps: /mu);
+    const docs = readFileSync(new URL("../../docs/plans.md", import.meta.url), "utf8");
+    const [, example = ""] = /```yaml\n([\s\S]*?)```/u.exec(docs) ?? [];
+    expect(example).toMatch(/^ +deps: /mu);
+    write("docs.yaml", example);
+    expect(await fine("plan", "validate", "docs.yaml")).toBe("valid: 2 steps\n");
+  });
+
+  it("a request that is refused is not said to have started, and its step stays pending", async () => {
+    const file = join(folder, write("p.yaml", TWO.replaceAll("owner: self", "owner: scribe")));
+    const refusal = new DeaddropError("safe_mode", 'safe mode: "request" is not sent');
+    const { exitCode, stdout, stderr } = await runFake(["plan", "run", file, "--yes"], {
+      views: { requests: [] },
+      send: () => Promise.reject(refusal),
+    });
+    expect([exitCode, stdout, stderr]).toEqual([
+      4,
+      "",
+      'deaddrop: safe mode: "request" is not sent\n',
+    ]);
+    expect(await fine("plan", "next", "p.yaml")).toBe("a scribe: do a\n");
   });
 
   it("next, set and amend", async () => {
@@ -205,6 +275,36 @@ describe("deaddrop plan", () => {
 });
 
 describe("deaddrop report", () => {
+  it("final says yes only to what a report shows", async () => {
+    write("p.yaml", TWO);
+    const checks = async () => {
+      const { exitCode, stdout } = await deaddrop("report", "final", "p.yaml");
+      return [exitCode, ...stdout.split("\n").filter((line) => /^- (?:yes|un|\*)/u.test(line))];
+    };
+    expect(await checks()).toEqual([
+      1,
+      "- **no**: All steps are complete",
+      "- unknown: No report names a test",
+      "- unknown: No report names a file",
+    ]);
+    for (const id of ["a", "b"]) {
+      const args = ["report", "add", id, "--plan", "p.yaml", "--outcome", "success"];
+      const test = id === "a" ? [] : ["--test", "npm test=passed"];
+      await fine(...args, "--file", `${id}.txt=changed`, ...test);
+      await fine("plan", "set", id, "complete", "--plan", "p.yaml");
+    }
+    expect(await checks()).toEqual([
+      0,
+      "- yes: All steps are complete",
+      "- yes: All tests passed",
+      "- yes: Reports name only planned files",
+    ]);
+    const { checks: found } = JSON.parse(
+      (await deaddrop("report", "final", "p.yaml", "--json")).stdout,
+    ) as { checks: unknown[] };
+    expect(found).toHaveLength(3);
+  });
+
   it("add: one for each attempt, with a warning for files that are not the step's", async () => {
     write("p.yaml", TWO);
     const args = ["report", "add", "a", "--plan", "p.yaml", "--details", "done"];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { closest } from "../../src/sending/naming/suggest.ts";
+import { closest } from "../../src/wire/suggest.ts";
 
 describe("closest", () => {
   it.each([

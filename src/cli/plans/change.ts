@@ -104,9 +104,12 @@ plan_id: ${JSON.stringify(id)}
 task: ${JSON.stringify(task)}
 steps:
   # owner: a handle of the wire, a role of agent/roles.json, or self.
+  # deps: ids of the steps that have to be complete before, for example deps: [1]. Without it a step
+  # starts at once.
   - id: 1
     description: ${JSON.stringify(task)}
     owner: self
+    deps: []
     criteria: Say how anybody can see that it is done
     files: []
 `;

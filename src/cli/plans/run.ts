@@ -131,7 +131,9 @@ function finish(cli: Cli, flags: RunFlags, { end, final, held, folder }: Finishe
   const left = held.document.plan.steps.filter(({ status }) => status !== "complete");
   const data = { event: "ended", outcome: end, ok, folder, left: left.map(({ id }) => id) };
   emit(cli, flags, data, () => {
-    const failing = final.checks.filter((check) => !check.ok).flatMap(({ details }) => details);
+    const failing = final.checks
+      .filter(({ ok: holds }) => holds === false)
+      .flatMap(({ details }) => details);
     const open = left.map(({ id, status }) => `step ${id} is ${status}`);
     const words = {
       complete: "all steps are complete",

@@ -41,8 +41,9 @@ export function decidePlan(known: Known, nowMs: number, limits: RunLimits): Plan
     return dispatch === undefined ? [] : uncounted(step, dispatch);
   });
   if (effects.some((effect) => effect.do === "mark" || effect.do === "amend")) return effects;
-  const begun = startable(plan, limits.maxParallel).map((step) => mark(step, "in_progress"));
-  return [...effects, ...begun, ...ended(plan, begun.length)];
+  const begun = startable(plan, limits.maxParallel);
+  const begins = begun.flatMap((step) => goOn(step, undefined, known, nowMs, limits));
+  return [...effects, ...begins, ...ended(plan, begun.length)];
 }
 
 function ended({ steps }: Plan, begun: number): PlanEffect[] {
@@ -51,6 +52,7 @@ function ended({ steps }: Plan, begun: number): PlanEffect[] {
   return [{ do: "end", outcome: isComplete ? "complete" : "stuck" }];
 }
 
+/** What a step needs that is in progress, or may be begun now. */
 function goOn(
   step: Step,
   dispatch: Dispatch | undefined,

@@ -5,9 +5,9 @@ import type { StepReport } from "../report/report.ts";
 export type PlanEffect =
   /** Note it in the plan file. */
   | { readonly do: "mark"; readonly step: string; readonly status: Status }
-  /** Send the request for the attempt that the plan is at, once. */
+  /** Send the request for the attempt that the plan is at, once; then the step is in progress. */
   | { readonly do: "send"; readonly step: string; readonly to: string }
-  /** Work at it here, once. */
+  /** Begin to work at it here, once; then the step is in progress. */
   | { readonly do: "run"; readonly step: string }
   | { readonly do: "keep_report"; readonly report: StepReport }
   /** Add the step that corrects what went wrong, and try again after it. */

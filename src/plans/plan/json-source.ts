@@ -26,9 +26,11 @@ function sourceOf(text: string, tree: Node): PlanSource {
   return {
     data: plainOf(text, tree, undefined, false),
     warnings: [],
-    placeOf(path) {
+    placeOf(path, part) {
       for (let length = path.length; length >= 0; length -= 1) {
-        const node = findNodeAtLocation(tree, path.slice(0, length));
+        const value = findNodeAtLocation(tree, path.slice(0, length));
+        const pair = value?.parent?.type === "property" ? value.parent : undefined;
+        const node = part === "key" && length === path.length ? (pair ?? value) : value;
         if (node !== undefined) return placeAt(text, node.offset);
       }
       return undefined;

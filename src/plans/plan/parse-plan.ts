@@ -1,5 +1,6 @@
 import { quote } from "../../wire/quote.ts";
 import { check } from "../../wire/schemas.ts";
+import { closest } from "../../wire/suggest.ts";
 import type { Plan, Status, Step } from "./plan.ts";
 import { isError, type Path, type Problem } from "./problem.ts";
 import { planProblems } from "./rules.ts";
@@ -20,11 +21,31 @@ export type PlanRead =
 
 /** What a step is done with, unless it says another skill. */
 const USUAL_SKILL = "execute";
-const PLAN_FIELDS = ["plan_id", "task", "coordinators", "steps"];
-const STEP_FIELDS = [
-  ...["id", "description", "owner", "status", "deps", "parallel", "criteria", "commands"],
-  ...["files", "risk_notes", "skill", "attempt"],
-];
+/** The fields of a mapping, each with its names in other tools. */
+type Fields = Readonly<Record<string, readonly string[]>>;
+const PLAN_FIELDS: Fields = {
+  plan_id: ["id", "plan", "name"],
+  task: ["title", "description", "goal", "objective", "summary"],
+  coordinators: ["coordinator"],
+  steps: ["tasks", "stages", "jobs"],
+};
+const STEP_FIELDS: Fields = {
+  id: ["step_id", "key"],
+  description: ["title", "name", "task", "summary", "text", "what"],
+  owner: ["assignee", "assigned_to", "agent", "role", "who"],
+  status: ["state"],
+  deps: [
+    ...["depends_on", "depends", "needs", "dependencies", "dependency", "requires", "after"],
+    ...["blocked_by", "waits_for", "prerequisites"],
+  ],
+  parallel: ["concurrent"],
+  criteria: ["acceptance", "acceptance_criteria", "done_when", "definition_of_done"],
+  commands: ["command", "run", "cmd"],
+  files: ["paths", "outputs"],
+  risk_notes: ["risk", "notes"],
+  skill: [],
+  attempt: ["attempts", "try"],
+};
 
 /** Reads and judges a plan. `name`: of its file, which says whether it is JSON. Spec 7.3. */
 export function parsePlan(bytes: Uint8Array, name: string): PlanRead {
@@ -36,15 +57,16 @@ export function parsePlan(bytes: Uint8Array, name: string): PlanRead {
     const fault = problemAt(source, "error", odd, "the text has half a letter (a lone surrogate)");
     return { ok: false, problems: [...source.warnings, fault] };
   }
+  const unknown = unknownFields(source);
   const checked = check("agent-plan", source.data);
   if (!checked.ok) {
     const fault = problemAt(source, "error", pathOf(checked.path, source.data), checked.detail);
-    return { ok: false, problems: [...source.warnings, fault] };
+    return { ok: false, problems: [...source.warnings, ...unknown, fault] };
   }
   const plan = planOf(source.data as RawPlan);
   const problems = [
     ...source.warnings,
-    ...unknownFields(source),
+    ...unknown,
     ...planProblems(plan).map(({ level, path, text }) => problemAt(source, level, path, text)),
   ];
   if (problems.some(isError)) return { ok: false, problems };
@@ -131,16 +153,49 @@ function pathOf(pointer: string, data: unknown): Path {
     });
 }
 
+/** Errors for unknown fields: an ignored `depends_on` would start every step at once. Spec 7.3. */
 function unknownFields(source: PlanSource): Problem[] {
-  const data = source.data as { readonly steps: readonly object[] };
-  const odd = (value: object, known: readonly string[], at: Path): Problem[] =>
-    Object.keys(value)
-      .filter((key) => !known.includes(key))
-      .map((key) =>
-        problemAt(source, "warning", [...at, key], `${quote(key)} is no field of a plan here`),
-      );
+  if (!isMapping(source.data)) return [];
+  const { steps } = source.data;
   return [
-    ...odd(data, PLAN_FIELDS, []),
-    ...data.steps.flatMap((step, index) => odd(step, STEP_FIELDS, ["steps", index])),
+    ...unknownKeys(source, source.data, [], "a plan", PLAN_FIELDS),
+    ...(Array.isArray(steps) ? steps : []).flatMap((step: unknown, index) =>
+      isMapping(step) ? unknownKeys(source, step, ["steps", index], "a step", STEP_FIELDS) : [],
+    ),
   ];
+}
+
+function unknownKeys(
+  source: PlanSource,
+  value: object,
+  path: Path,
+  owner: string,
+  fields: Fields,
+): Problem[] {
+  const known = Object.keys(fields);
+  return Object.keys(value)
+    .filter((key) => !known.includes(key))
+    .map((key) => {
+      const meant = meantField(key, fields);
+      const advice =
+        meant === undefined ? `its fields are ${known.join(", ")}` : `did you mean ${meant}?`;
+      const place = source.placeOf([...path, key], "key");
+      const text = `${quote(key)} is not a field of ${owner}; ${advice}`;
+      return { level: "error", line: place?.line, column: place?.column, text };
+    });
+}
+
+/** The field with that name in other tools, else the one with the nearest spelling. */
+function meantField(key: string, fields: Fields): string | undefined {
+  const normalize = (name: string): string => name.toLowerCase().replace(/[\s_-]/gu, "");
+  const word = normalize(key);
+  const [synonym] =
+    Object.entries(fields).find(([field, others]) =>
+      [field, ...others].some((name) => normalize(name) === word),
+    ) ?? [];
+  return synonym ?? closest(key, Object.keys(fields));
+}
+
+function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -5,8 +5,8 @@ export interface PlanSource {
   /** Plain data; scalars where a text belongs are texts, spelled as in the document. */
   readonly data: unknown;
   readonly warnings: readonly Problem[];
-  /** Where that value is; of one that is missing, the value that should hold it. */
-  placeOf(path: Path): Place | undefined;
+  /** Where that value, or its key, is; of one that is missing, the value that should hold it. */
+  placeOf(path: Path, part?: "value" | "key"): Place | undefined;
   /** The text with these values set, in this order; nothing of it is written. */
   withEdits(edits: readonly Edit[]): string;
 }

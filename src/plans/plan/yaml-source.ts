@@ -21,7 +21,8 @@ function sourceOf(
   return {
     data: plainOf(doc.contents, undefined, false),
     warnings,
-    placeOf: (path) => placeIn(doc, lines, path),
+    placeOf: (path, part) =>
+      (part === "key" ? keyPlaceIn(doc, lines, path) : undefined) ?? placeIn(doc, lines, path),
     withEdits(edits) {
       const copy = parseDocument(text, { uniqueKeys: false });
       for (const { path, value } of edits) {
@@ -76,4 +77,11 @@ function placeIn(doc: Document.Parsed, lines: Lines, path: Path): Place | undefi
     if (isNode(node) && node.range) return placeAt(lines, node.range[0]);
   }
   return undefined;
+}
+
+function keyPlaceIn(doc: Document.Parsed, lines: Lines, path: Path): Place | undefined {
+  const map = path.length === 1 ? doc.contents : doc.getIn(path.slice(0, -1), true);
+  const pair = isMap(map) ? map.items.find((each) => keyText(each.key) === path.at(-1)) : undefined;
+  const key = pair?.key;
+  return isNode(key) && key.range ? placeAt(lines, key.range[0]) : undefined;
 }

@@ -5,8 +5,9 @@ import type { Report, StepReport } from "./report.ts";
 /** Something that was expected of the work, and whether it holds. Spec 7.4. */
 export interface Check {
   readonly name: "steps_complete" | "tests_passed" | "planned_files" | "diff_files" | "diff_size";
-  readonly ok: boolean;
-  /** What does not hold, one thing a line; empty when all does. */
+  /** Null: nothing was reported that could be checked. */
+  readonly ok: boolean | null;
+  /** What does not hold, one finding per line; empty when everything does. */
   readonly details: readonly string[];
 }
 
@@ -32,22 +33,27 @@ export function checksOf(
   reports: readonly StepReport[],
   { diff, maxDiff }: Expectations = {},
 ): Check[] {
+  const artifacts = reports.flatMap(({ report }) => report.artifacts ?? []);
   return [
-    check("steps_complete", openSteps(plan)),
+    check("steps_complete", true, openSteps(plan)),
     check(
       "tests_passed",
+      artifacts.some(({ test }) => test !== undefined),
       reports.flatMap(({ report }) => failedTests(report)),
     ),
     check(
       "planned_files",
+      artifacts.some(({ file }) => file !== undefined),
       reports.flatMap(({ report }) =>
         unplannedFiles(plan, report).map((text) => `step ${report.step_id}: ${text}`),
       ),
     ),
-    ...(diff === undefined ? [] : [check("diff_files", unplannedDiff(plan, diff))]),
+    ...(diff === undefined
+      ? []
+      : [check("diff_files", diff.files.length > 0, unplannedDiff(plan, diff))]),
     ...(diff === undefined || maxDiff === undefined
       ? []
-      : [check("diff_size", tooManyLines(diff, maxDiff))]),
+      : [check("diff_size", true, tooManyLines(diff, maxDiff))]),
   ];
 }
 
@@ -91,7 +97,8 @@ function tooManyLines({ files, range }: DiffFacts, maxDiff: number): string[] {
     : [`${range} changes ${lines} lines; at most ${maxDiff} are expected`];
 }
 
-function check(name: Check["name"], details: readonly string[]): Check {
+function check(name: Check["name"], hasEvidence: boolean, details: readonly string[]): Check {
+  if (!hasEvidence) return { name, ok: null, details: [] };
   const more = details.length - MAX_DETAILS;
   const shown = details.slice(0, MAX_DETAILS);
   return { name, ok: details.length === 0, details: more > 0 ? [...shown, `${more} more`] : shown };

@@ -8,7 +8,7 @@ export interface FinalReport {
   readonly plan_id: string | null;
   readonly task: string | null;
   readonly made_at: string;
-  /** All steps are complete and all checks hold. */
+  /** All steps are complete and no check fails. */
   readonly ok: boolean;
   readonly steps: readonly FinalStep[];
   readonly checks: readonly Check[];
@@ -36,6 +36,12 @@ const CHECK_WORDS: Readonly<Record<Check["name"], string>> = {
   diff_files: "Only planned files changed",
   diff_size: "The change is small enough",
 };
+/** What is said of a check for which nothing was reported. */
+const UNKNOWN_WORDS: Partial<Record<Check["name"], string>> = {
+  tests_passed: "No report names a test",
+  planned_files: "No report names a file",
+  diff_files: "The range of commits changes no file",
+};
 /** Signs that are marks in Markdown or HTML. */
 const MARKS = /[\\`*_{}[\]()#|<>~&!]|^[-+=]/gu;
 
@@ -49,7 +55,7 @@ export function finalReport(
     plan_id: plan.id ?? null,
     task: plan.task ?? null,
     made_at: new Date(nowMs).toISOString(),
-    ok: checks.every(({ ok }) => ok),
+    ok: checks.every(({ ok }) => ok !== false),
     steps: plan.steps.map((step): FinalStep => {
       const { id, owner, description, status, attempt } = step;
       const last = reports.findLast(({ report }) => report.step_id === id);
@@ -85,7 +91,9 @@ export function markdownReport(final: FinalReport): string {
     "## Checks",
     "",
     ...checks.flatMap(({ name, ok, details }) => [
-      `- ${ok ? "yes" : "**no**"}: ${CHECK_WORDS[name]}`,
+      ok === null
+        ? `- unknown: ${UNKNOWN_WORDS[name] ?? CHECK_WORDS[name]}`
+        : `- ${ok ? "yes" : "**no**"}: ${CHECK_WORDS[name]}`,
       ...details.map((detail) => `  - ${plain(detail)}`),
     ]),
     "",

@@ -7,7 +7,7 @@ import type { Dispatch, Facts, LocalWork } from "../coordinator/facts.ts";
 import { sentStep, stepRequest } from "../coordinator/step-request.ts";
 import { fixStep, markEdits, type Change } from "../plan/changes.ts";
 import type { Owners } from "../plan/owners.ts";
-import { stepNamed, type Plan, type Step } from "../plan/plan.ts";
+import { stepNamed, titleOf, type Plan, type Step } from "../plan/plan.ts";
 import { planRequestId } from "../plan/request-id.ts";
 import { failureReport, workStep, type Adapter } from "../work/work-step.ts";
 import { askOperator } from "./ask-operator.ts";
@@ -75,11 +75,15 @@ export async function runPlan(
 ): Promise<RunEnd> {
   const run = new Run(place, options, outside);
   const patience = makePatience(outside);
-  while (!outside.signal.aborted) {
-    const end = await patience(() => run.round());
-    if (end !== undefined) return end;
+  try {
+    while (!outside.signal.aborted) {
+      const end = await patience(() => run.round());
+      if (end !== undefined) return end;
+    }
+  } finally {
+    // Also after a failure: the lock of the run is held while a program of ours works.
+    await run.ended();
   }
-  await run.ended();
   return "stopped";
 }
 
@@ -145,7 +149,7 @@ class Run {
 
   #localFacts(plan: Plan): Map<string, LocalWork> {
     const { disk, places } = this.#place;
-    const own = plan.steps.filter(({ status }) => status === "in_progress");
+    const own = plan.steps.filter(({ status }) => status === "in_progress" || status === "pending");
     return new Map(
       own.map((step) => {
         const isRunning = this.#running.has(nameOf(plan, step));
@@ -182,8 +186,9 @@ class Run {
     if (status === "in_progress") checkpoints?.before(step);
     if (status === "complete") checkpoints?.after(step);
     this.#change(id, (_document, now) => ({ ok: true, edits: markEdits(now, status) }));
-    const words = { in_progress: "started", complete: "complete", blocked: "blocked" } as const;
-    if (status !== "pending") this.#say(words[status], id, `${step.owner}: ${step.description}`);
+    if (status === "complete" || status === "blocked") {
+      this.#say(status, id, `${step.owner}: ${step.description}`);
+    }
   }
 
   /** Where no step can be added, a person looks at it. */
@@ -216,17 +221,19 @@ class Run {
     return false;
   }
 
-  /** What waits for its log is not on the wire yet: it is sent again, which sends nothing. */
+  /**
+   * Sends the request, then marks the step: a send that is refused leaves it pending, and after a crash in
+   * between the wire says that it was sent. A request that waits for its log is sent again, which sends
+   * nothing.
+   */
   async #send(step: Step | undefined, to: string): Promise<boolean> {
     const { client, held } = this.#place;
     if (step === undefined || client === undefined) return false;
     const request = stepRequest(named(held.document.plan).id, held.hash, step);
     const isNew = !this.#sent.has(request.request_id);
-    this.#sent.add(request.request_id);
     try {
+      this.#options.checkpoints?.before(step);
       await sendStep(client, to, request);
-      if (isNew) this.#say("sent", step.id, `to ${to}`);
-      return isNew;
     } catch (error) {
       const isRefused =
         error instanceof DeaddropError &&
@@ -237,17 +244,24 @@ class Run {
       this.#mark(step.id, "blocked");
       return true;
     }
+    this.#sent.add(request.request_id);
+    this.#mark(step.id, "in_progress");
+    if (isNew) this.#say("sent", step.id, `to ${to}: ${titleOf(step)}`);
+    return isNew;
   }
 
-  /** Noted before it begins, so that it is begun once. */
+  /** Notes the begin durably, starts the program, and only then says so: no attempt is begun twice. */
   async #begin(step: Step | undefined): Promise<boolean> {
     const { disk, places, held } = this.#place;
     const { adapter } = this.#options;
     if (step === undefined) return false;
     if (adapter === undefined) {
       const text = `step ${step.id} is yours: ${step.description} (then deaddrop report add ${step.id} --outcome success --details "…")`;
-      return this.#tell({ step: step.id, level: "asks" }, text);
+      await this.#tell({ step: step.id, level: "asks" }, text);
+      this.#mark(step.id, "in_progress");
+      return step.status === "pending";
     }
+    this.#options.checkpoints?.before(step);
     const { plan } = held.document;
     noteBegun(disk, places, step);
     const ended = this.#work(step, plan, held.hash, adapter)
@@ -256,6 +270,8 @@ class Run {
       })
       .finally(() => this.#running.delete(nameOf(plan, step)));
     this.#running.set(nameOf(plan, step), ended);
+    this.#mark(step.id, "in_progress");
+    this.#say("started", step.id, `${step.owner}: ${step.description}`);
     return true;
   }
 

@@ -43,7 +43,7 @@ async function knownHandle(
       hint: `the others are ${peers.join(", ")}`,
     });
   }
-  const { closest } = await import("./suggest.ts");
+  const { closest } = await import("../../wire/suggest.ts");
   const meant = closest(handle, peers);
   throw new DeaddropError("unknown_recipient", `"${name}" is not on this wire`, {
     hint:

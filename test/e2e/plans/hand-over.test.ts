@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { documentText, shellBlocks } from "../../support/document-blocks.ts";
 import { removeWires } from "../../support/processes/live-wire.ts";
@@ -11,6 +12,9 @@ const CSV_UPLOAD = readFileSync(
   new URL("../../data/plans/csv-upload.yaml", import.meta.url),
   "utf8",
 );
+
+/** Where `plan init --id csv-upload` makes it. */
+const PLAN = "agent/artifacts/plans/csv-upload/plan.yaml";
 
 /** The command lines of docs/plans.md that end with the agent who says them, in their order. */
 const said = shellBlocks(documentText("docs/plans.md"))
@@ -25,7 +29,8 @@ it("docs/plans.md: one tool plans and starts, its session is lost, another one g
     ...["ann", "bob", "lead", "deputy", "deputy", "deputy"],
   ]);
   const team = await planTeam(["lead", "deputy", "ann", "bob"]);
-  team.write("agent/csv-upload.yaml", CSV_UPLOAD);
+  mkdirSync(join(team.project, "agent/artifacts/plans/csv-upload"), { recursive: true });
+  team.write(PLAN, CSV_UPLOAD);
   const roles = { Architect: "ann", Backend: "bob", Frontend: "ann", Coordinator: "ann" };
   team.write("agent/roles.json", JSON.stringify(roles));
   team.behave({ 2: "hang" });
@@ -54,5 +59,5 @@ it("docs/plans.md: one tool plans and starts, its session is lost, another one g
   expect((await begin(final).ended).stdout).toContain("# Plan csv-upload: done");
   expect(team.worked().toSorted()).toEqual(["1", "2", "3", "4"].map((id) => `csv-upload ${id} 1`));
   expect(team.said("request")).toHaveLength(4);
-  expect(team.read("agent/csv-upload.yaml")).toMatch(/coordinators:\n {2}- lead\n {2}- deputy\n/u);
+  expect(team.read(PLAN)).toMatch(/coordinators:\n {2}- lead\n {2}- deputy\n/u);
 });

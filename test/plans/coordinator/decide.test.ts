@@ -81,7 +81,7 @@ const BLOCKED = "(deaddrop plan set a pending tries it again)";
 
 describe("what the coordinator does", () => {
   it.each<[string, Scene, string[]]>([
-    ["a ready step is marked before it is sent", { status: "pending" }, ["mark a in_progress"]],
+    ["a ready step is sent before it is marked", { status: "pending" }, ["send a to bob"]],
     ["one that is marked and not on the wire is sent", {}, ["send a to bob"]],
     ["one that is on the wire is never sent again", { dispatch: asked() }, []],
     [
@@ -97,7 +97,7 @@ describe("what the coordinator does", () => {
     [
       "then the next one is ready",
       { status: "complete", dispatch: asked([said("bob")]) },
-      ["mark b in_progress"],
+      ["send b to cat"],
     ],
     [
       "a second report is named",

@@ -36,23 +36,15 @@ describe("a plan", () => {
     ]);
   });
 
-  it("keeps unknown fields and warns about them, with their line", () => {
-    const text = `${stepsText("a self")}    colour: red\nbudget: 5\n`;
-    expect(problemsOf(text)).toEqual([
-      'plan.yaml:7:9: warning: "budget" is no field of a plan here',
-      'plan.yaml:6:13: warning: "colour" is no field of a plan here',
-    ]);
-  });
-
   it("has no alias, no second document and no tag that makes anything", () => {
     const steps = stepsText("a self");
     expect(problemsOf(`x: &x 1\ny: *x\n${steps}`)[0]).toMatch(/^plan\.yaml:2:4: error: aliases/u);
     expect(problemsOf(`${steps}---\n${steps}`)[0]).toMatch(
       /^plan\.yaml:6:1: error: .*multiple documents/u,
     );
-    const tagged = planOf(`${steps}made: !!js/function "process.exit(1)"\n`);
+    const tagged = planOf(`${steps}task: !!js/function "process.exit(1)"\n`);
     expect(tagged.warnings.map(({ level, line }) => [level, line])).toContainEqual(["warning", 6]);
-    expect(tagged.source.data).toMatchObject({ made: "process.exit(1)" });
+    expect(tagged.source.data).toMatchObject({ task: "process.exit(1)" });
   });
 });
 

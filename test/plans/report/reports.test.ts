@@ -90,7 +90,7 @@ function failing(
   plan = PLAN,
 ): Check[] {
   const reports = [{ attempt: 1, by: "bob", report: report({ artifacts }) }];
-  return checksOf(plan, reports, expected).filter(({ ok }) => !ok);
+  return checksOf(plan, reports, expected).filter(({ ok }) => ok === false);
 }
 
 describe("the checks", () => {
