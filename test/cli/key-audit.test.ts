@@ -143,6 +143,8 @@ describe("card export", () => {
     expect(written).toEqual({ path, format: "a2a" });
     const card = JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown>;
     expect(card).toMatchObject({ name: "forge", url: "did:wire:forge", protocolVersion: "0.3.0" });
+    // Flags that are false are left out: A2A 8.4 says two things of how they are signed.
+    expect(Object.keys(card["capabilities"] as object)).toEqual(["extensions"]);
     expect(await json("card", "export", "--a2a", ...AS_FORGE)).toEqual(card);
     const copy = join(machine.root, "forge.card.json");
     await run("card", "export", copy, ...AS_FORGE);

@@ -43,11 +43,9 @@ function a2aFields(card: AgentCard, version: string): Fields {
     preferredTransport: A2A_BINDING,
     supportedInterfaces: [{ url: did, protocolBinding: A2A_BINDING, protocolVersion: "1.0" }],
     version,
-    capabilities: {
-      streaming: false,
-      pushNotifications: false,
-      extensions: [extensionOf(card, did)],
-    },
+    // No `streaming: false` and `pushNotifications: false`: absent means false, and A2A 8.4 says both that
+    // explicit defaults stay in the signed bytes and that they are stripped.
+    capabilities: { extensions: [extensionOf(card, did)] },
     defaultInputModes: modes,
     defaultOutputModes: modes,
     skills: skillsOf(card),
