@@ -74,7 +74,7 @@ test("the same over SSH", async ({ skip }) => {
   await play(forge, scribe, `ssh://${user.name}@127.0.0.1:${port}${remote}`);
 });
 
-test(`a peer in an ordinary clone that commits, rebases and pushes, for ${ROUNDS} rounds`, async () => {
+test(`a peer in an ordinary clone that commits, merges and pushes, for ${ROUNDS} rounds`, async () => {
   const { machines, remote } = await hostsOf("git", [["forge"], ["scribe"]]);
   const [forge, scribe] = machines as [MachineAlone, MachineAlone];
   // From now on scribe's folder is a clone that it commits in by hand; no daemon of its own.
@@ -97,7 +97,7 @@ test(`a peer in an ordinary clone that commits, rebases and pushes, for ${ROUNDS
     await until("it is pushed", async () => {
       const pulled = await scribe.command(
         ...(["git", "-c", "user.name=scribe", "-c", "user.email=s@example.org"] as const),
-        ...["pull", "--quiet", "--rebase", "origin", "main"],
+        ...["pull", "--quiet", "--no-rebase", "--no-edit", "origin", "main"],
       );
       expect([pulled.code, pulled.code === 0 ? "" : pulled.stderr]).toEqual([0, ""]);
       return (await scribe.command("git", "push", "--quiet", "origin", "HEAD:main")).code === 0;
@@ -111,7 +111,7 @@ test(`a peer in an ordinary clone that commits, rebases and pushes, for ${ROUNDS
   });
   expect((await subjects(forge)).toSorted()).toEqual(all("scribe").toSorted());
   await until("scribe has all", async () => {
-    await git("pull", "--quiet", "--rebase", "origin", "main");
+    await git("pull", "--quiet", "--no-rebase", "--no-edit", "origin", "main");
     return (await subjects(scribe)).length >= ROUNDS;
   });
   expect((await subjects(scribe)).toSorted()).toEqual(all("forge").toSorted());
