@@ -12,7 +12,7 @@ import {
 } from "./checks.ts";
 import { problemOfChain, problemOfContent, problemOfReceipt } from "./rules/first-problem.ts";
 import type { AdmissionContext } from "./context.ts";
-import { waitsFor, waitsForOperator, type Wait } from "./rules/line-waits.ts";
+import { waitsFor, waitsForKey, waitsForOperator, type Wait } from "./rules/line-waits.ts";
 import { acceptFromHere, type ChainEvent, type LogAdmission } from "./log-admission.ts";
 import { goesOnFromHere, lineInLog, type LineInLog } from "./rules/log-checks.ts";
 import type { Reading } from "./reading.ts";
@@ -62,7 +62,11 @@ export function judge(
   reading: Reading,
 ): Verdict {
   if (!line.ok) {
-    return log !== undefined && isKnownAlready(line, log) ? DUPLICATE : refused(line);
+    if (log !== undefined && isKnownAlready(line, log)) return DUPLICATE;
+    if (log === undefined || reading.mode !== "live" || reading.first === undefined) {
+      return refused(line);
+    }
+    return waitsForKey(line, ctx, log) ?? refused(line);
   }
   const { message } = line;
   if (log === undefined || reading.mode === "verify") {

@@ -58,6 +58,8 @@ export interface SendAnswer {
    * there is none.
    */
   refused_by?: TierRefusal[];
+  /** Recipients where it waits until digits are compared; absent when there is none. Spec 2.4. */
+  awaits_comparison?: readonly string[];
   /** The call was carried out before, under the same key: this is what was sent then. Spec 8.1. */
   repeated?: true;
   /** It approves our shutdown: we are parked from now on. Spec 3.8. */

@@ -25,6 +25,7 @@ export interface HoldsView {
  * Why a log does not move, although its author is not held.
  * - "late": it begins above line 1. Spec 1.6.
  * - "ahead": its next line is dated far ahead of our clock. Spec 2.4.
+ * - "comparison": its next line is mail to us, and nobody has compared digits with its author. Spec 2.4.
  * - "rate", "storage", "refusals": a limit of ours.
  * - "hole": its author has to restore a torn line.
  * - "obstructed": in its place there is no plain file that we may read.
@@ -37,6 +38,7 @@ export type WaitReason =
   | "late"
   | "closing"
   | "ahead"
+  | "comparison"
   | "rate"
   | "storage"
   | "refusals"

@@ -88,13 +88,15 @@ export interface HeldEvent {
 }
 
 /**
- * The next line of a log is dated far ahead of our clock and was first seen then: it waits for a
- * while, since the clock that is wrong may be ours. Spec 2.4.
+ * The next line of a log was first seen then, and waits: it is dated far ahead of our clock, which may
+ * be the wrong one, or it waits for the comparison of digits. Spec 2.4.
  */
 export interface HeldBackEvent {
   readonly kind: "held_back";
   readonly log: string;
   readonly id: string;
+  /** Absent: it is dated ahead. */
+  readonly because?: "comparison";
   readonly at: number;
 }
 

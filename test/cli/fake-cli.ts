@@ -44,6 +44,8 @@ export interface Outside {
   send?: () => Promise<never>;
   /** What the clock shows; where files are real, their times are too. */
   nowMs?: number;
+  /** In place of the agent that only records: a real one. */
+  openClient?: Cli["openClient"];
 }
 
 export const NOW_MS = Date.parse("2026-11-21T12:00:00Z");
@@ -77,8 +79,10 @@ export async function run(args: readonly string[], outside: Outside = {}): Promi
         nowMs += durationMs;
       },
     },
-    openClient: async ({ handle, wireDir }) =>
-      recorder(recording, outside, { handle, wireDir, viaDaemon: outside.viaDaemon ?? true }),
+    openClient:
+      outside.openClient ??
+      (async ({ handle, wireDir }) =>
+        recorder(recording, outside, { handle, wireDir, viaDaemon: outside.viaDaemon ?? true })),
   };
   const exitCode = await main(args, cli);
   return { exitCode, stdout: out.join(""), stderr: err.join(""), recording };
@@ -139,8 +143,8 @@ function recordedAgent(recording: Recording, outside: Outside): OperatedAgent {
       recording.asked.push({ name, args });
       const scene: Scene = { ...pair, ...outside.views };
       if (!Object.hasOwn(scene, name)) throw new DeaddropError("unknown_id", `no ${name} here`);
-      const answer = scene[name] as Views[N] | (() => Views[N]);
-      return typeof answer === "function" ? answer() : answer;
+      const answer: unknown = (scene as Readonly<Record<string, unknown>>)[name];
+      return (typeof answer === "function" ? (answer as () => unknown)() : answer) as Views[N];
     },
     markRead: async (ids) => {
       recording.read.push(ids);

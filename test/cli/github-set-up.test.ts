@@ -10,7 +10,7 @@ import { commandsOn } from "./on-machine.ts";
 
 let machine: Machine;
 let bin: string;
-const { run, json } = commandsOn(() => machine, false);
+const { run, json } = commandsOn(() => machine, { viaDaemon: false });
 beforeEach(() => {
   machine = newMachine();
   bin = join(machine.root, "bin");

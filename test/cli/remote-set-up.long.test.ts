@@ -9,8 +9,8 @@ import { BY_FLAGS, commandsOn } from "./on-machine.ts";
 
 let forge: Machine;
 let scribe: Machine;
-const one = commandsOn(() => forge, false);
-const two = commandsOn(() => scribe, false);
+const one = commandsOn(() => forge, { viaDaemon: false });
+const two = commandsOn(() => scribe, { viaDaemon: false });
 beforeEach(() => {
   forge = newMachine();
   scribe = newMachine();

@@ -103,15 +103,15 @@ describe("receipts", () => {
     expect(types.filter((type) => type !== "heartbeat")).toEqual([]);
   });
 
-  it("a peer that has us at UNTRUSTED refuses the line, and its reason reaches the sender", async () => {
+  it("a peer whose tier for us is too low refuses the line, and its reason reaches the sender", async () => {
     const wire = makeWire();
-    setTier(wire, "scribe", "forge", "UNTRUSTED");
+    setTier(wire, "scribe", "forge", "VERIFIED");
     await wire.daemon("forge");
     await wire.daemon("scribe");
     const ended = await wire.run(
       "forge",
-      "send",
-      "hello",
+      "claim",
+      "src",
       "--wait",
       "delivered",
       "--timeout",
@@ -121,7 +121,7 @@ describe("receipts", () => {
     expect(ended.stderr).toContain("scribe refused it: tier_refused");
     expect(wire.privateLines("scribe", "inbox")).toEqual([]);
     expect(wire.privateLines("scribe", "quarantine")).toMatchObject([{ reason: "tier_refused" }]);
-    const [line] = wire.lines("forge_to_scribe.jsonl").filter(({ type }) => type === "feedback");
+    const [line] = wire.lines("forge_to_scribe.jsonl").filter(({ type }) => type === "claim");
     expect(await stateOf(wire, line?.event_id ?? "")).toMatchObject({
       state: "refused",
       reason: "tier_refused",

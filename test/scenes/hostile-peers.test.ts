@@ -218,7 +218,7 @@ test("a line dated tomorrow is refused, and its chain goes on", async () => {
   expect(await causes(wire)).toEqual(["clock_skew"]);
 });
 
-test("an UNTRUSTED peer's words are refused, told once an hour, and the sender learns why", async () => {
+test("an UNTRUSTED peer's words wait, cost nothing, and both sides see why", async () => {
   const wire = sceneOf(["forge", "scribe"], {
     tiers: { forge: { scribe: "UNTRUSTED" } },
   });
@@ -229,9 +229,12 @@ test("an UNTRUSTED peer's words are refused, told once an hour, and the sender l
   }
   await wire.pass(10 * SECOND);
   expect(await inbox(wire)).toEqual([]);
-  expect(await causes(wire)).toEqual(["tier_refused"]);
+  expect(await causes(wire)).toEqual([]);
+  expect(await wire.agent("forge").view("peers", undefined)).toMatchObject([
+    { presence: "unknown", waits: [{ log: LOG, because: "comparison" }] },
+  ]);
   const { receipts } = await wire.agent("scribe").view("receipt", { event_id: ids[0] as string });
-  expect(receipts).toMatchObject([{ to: "forge", state: "refused", reason: "tier_refused" }]);
+  expect(receipts).toMatchObject([{ to: "forge", state: "stored", waits_for: "comparison" }]);
 });
 
 test("our key used elsewhere stops our sending, and the operator is told", async () => {

@@ -188,16 +188,29 @@ test("what happened while no daemon ran is told at its start; a command tells it
 });
 
 test("a sender learns what a peer refused, one notice for a beat, and what to do", async () => {
+  const wire = await pair(replayedSceneOf, { tiers: { scribe: { forge: "VERIFIED" } } });
+  for (const path of ["one", "two"]) {
+    const body = { paths: [path], mode: "exclusive" };
+    await wire.post("forge", { to: ["scribe"], type: "claim", subject: path, body });
+  }
+  await wire.pass(MINUTE);
+  const remedy =
+    "your tier there is too low for this type; ask its operator to raise it " +
+    "(deaddrop peers shows how far scribe trusts you), then send it again";
+  expect(await told(wire, "forge")).toEqual([
+    `refused: scribe refused your claim "one" and 1 more of your messages (tier_refused): ${remedy}.`,
+  ]);
+});
+
+test("a sender learns that its mail waits for the comparison of digits, once", async () => {
   const wire = await pair(replayedSceneOf, { tiers: { scribe: { forge: "UNTRUSTED" } } });
   for (const subject of ["one", "two"]) {
     await wire.post("forge", { to: ["scribe"], type: "feedback", subject, body: "x" });
   }
   await wire.pass(MINUTE);
-  const remedy =
-    "its operator has not confirmed who you are; have your operator compare the digits " +
-    "(deaddrop trust sas scribe), then send it again";
   expect(await told(wire, "forge")).toEqual([
-    `refused: scribe refused your feedback "one" and 1 more of your messages (tier_refused): ${remedy}.`,
+    'mail_waits: Your feedback "one" and 1 more of your messages will reach scribe when the digits are ' +
+      "compared: your operator runs deaddrop trust sas scribe, its operator does the same with you.",
   ]);
 });
 

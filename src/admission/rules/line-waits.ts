@@ -1,5 +1,10 @@
 import { missingBefore } from "../../wire/chain-rules.ts";
+import { saysClosed, saysContinued } from "../../wire/roster/closing.ts";
+import { isPinned, tierOf } from "../../trust/store.ts";
+import { acceptsType } from "../../trust/tiers.ts";
 import { datedAhead, type LineInLog } from "./log-checks.ts";
+import type { AdmissionContext } from "../context.ts";
+import type { Refusal } from "../prepare.ts";
 import type { AheadHold, ChainEvent, LogAdmission } from "../log-admission.ts";
 import type { Reading } from "../reading.ts";
 import { HOUR_MS, MINUTE_MS } from "../../wire/durations.ts";
@@ -11,12 +16,12 @@ const ONE_HOLD_IN_MS = HOUR_MS;
 
 /**
  * A line stays unread: until the operator decides (`held`), until the archive is there that the log
- * begins with (`late`), until our clock may have been corrected (`ahead`), or until the file shows
- * the chain in its order (`order`).
+ * begins with (`late`), until our clock may have been corrected (`ahead`), until the file shows
+ * the chain in its order (`order`), or until the author is verified (`comparison`).
  */
 export interface Wait {
   readonly outcome: "wait";
-  readonly because: "held" | "late" | "ahead" | "order";
+  readonly because: "held" | "late" | "ahead" | "order" | "comparison";
   readonly detail: string;
   readonly events: readonly ChainEvent[];
 }
@@ -31,7 +36,10 @@ export function waitsForOperator({ message, log, ctx }: LineInLog): Wait | undef
   return { outcome: "wait", because: "held", detail, events: [] };
 }
 
-/** Why a line stays unread for now: for the order of the file, for its archive, or for a clock. */
+/**
+ * Why a line stays unread for now: for the order of the file, its archive, the comparison of digits, or
+ * a clock.
+ */
 export function waitsFor(line: LineInLog, { first, end = 0 }: LiveReading): Wait | undefined {
   const { message, log, verdict, mayBeginLate, receivedAtMs } = line;
   const gap = missingBefore(verdict);
@@ -42,10 +50,43 @@ export function waitsFor(line: LineInLog, { first, end = 0 }: LiveReading): Wait
   if (verdict.outcome === "first" && verdict.startsAt > 1 && !mayBeginLate) {
     return beginsLate(log, verdict.startsAt);
   }
+  if (first !== undefined && isUncompared(line)) {
+    const detail = `${log.name}: mail of ${message.from} waits for the comparison of digits`;
+    return { outcome: "wait", because: "comparison", detail, events: [] };
+  }
   const ahead = first === undefined ? undefined : datedAhead(line);
   if (ahead === undefined || !isHeldBack(log.ahead, message.id, receivedAtMs)) return undefined;
   const detail = `${log.name}: the next line is ${ahead}`;
   return { outcome: "wait", because: "ahead", detail, events: [] };
+}
+
+/**
+ * Whether a line is mail to us of an author whose digits nobody has compared yet. It stays in its
+ * author's log, so nothing has to be stored for it, and is read when the author is verified. Spec 2.4.
+ */
+function isUncompared({ message, log, ctx: { self, store } }: LineInLog): boolean {
+  const { from, to, type } = message;
+  if (tierOf(store, from) !== "UNTRUSTED" || acceptsType("UNTRUSTED", type)) return false;
+  if (saysClosed(message) || saysContinued(message)) return false;
+  const isOurLog = log.readers.own === undefined || log.readers.own === self;
+  return isOurLog && (to === undefined || to.includes("*") || to.includes(self));
+}
+
+/**
+ * Of an author whose key nobody has pinned yet nothing is read: its lines wait for its card, and its
+ * mail then for the comparison. Who left before we knew its key is not waited for. Spec 2.4.
+ */
+export function waitsForKey(
+  { reason, claimed }: Refusal,
+  { store, left }: AdmissionContext,
+  { name }: LogAdmission,
+): Wait | undefined {
+  if (reason !== "untrusted_key" || claimed === undefined) return undefined;
+  const { from } = claimed;
+  const peer = store.peers.get(from);
+  if (isPinned(peer) || peer?.blocked === true || left?.has(from) === true) return undefined;
+  const detail = `${name}: mail of ${from} waits for the comparison of digits; no key of it is pinned yet`;
+  return { outcome: "wait", because: "comparison", detail, events: [] };
 }
 
 function beginsLate(log: LogAdmission, startsAt: number): Wait {

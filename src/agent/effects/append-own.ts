@@ -1,6 +1,7 @@
 import { recoverOwnLogs } from "../session/own-logs.ts";
-import { refusalsOf } from "../../protocol/keys/announcements.ts";
+import { awaitsComparison, refusalsOf } from "../../protocol/keys/announcements.ts";
 import { safeModeEnd } from "../../protocol/incidents/safe-mode-end.ts";
+import { isState } from "../../trust/tiers.ts";
 import { maySend, safeMode, type SafeMode } from "../../protocol/incidents/safe-mode.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 import type { OwnLine } from "../../storage/own-log/log-writer.ts";
@@ -47,11 +48,13 @@ export function sendGroups(
     const count = group.reduce((sum, { logs }) => sum + logs.length, 0);
     at += count;
     const refusedBy = refusals(session, groups[index] ?? []);
+    const uncompared = uncomparedAmong(session, groups[index] ?? []);
     const paused = pausedAmong(memory.state.heartbeats, env, groups[index] ?? []);
     return {
       outcome,
       messages: messages.slice(at - count, at),
       ...(refusedBy.length === 0 ? {} : { refused_by: refusedBy }),
+      ...(uncompared.length === 0 ? {} : { awaits_comparison: uncompared }),
       ...(paused.length === 0 ? {} : { paused }),
       ...(group.some(({ draft }) => isParking(draft)) ? { parks: true as const } : {}),
     };
@@ -69,6 +72,19 @@ function refusals(
   const { announcements } = memory.state;
   const all = drafts.flatMap(({ type, to }) => refusalsOf(announcements, env, type, to));
   return [...new Map(all.map((each) => [each.peer, each])).values()];
+}
+
+/** The recipients where it waits for the comparison of digits. Spec 2.4. */
+function uncomparedAmong(
+  { memory, env }: Pick<Session, "memory" | "env">,
+  drafts: readonly Draft[],
+): readonly string[] {
+  const named = new Set(drafts.filter(({ type }) => !isState(type)).flatMap(({ to }) => to));
+  return env.layout.members.filter(
+    (peer) =>
+      (named.has("*") || named.has(peer)) &&
+      awaitsComparison(memory.state.announcements, env, peer),
+  );
 }
 
 /** The recipients whose last beats say that they are paused: it waits there until they go on. */

@@ -2,7 +2,7 @@ import { costsToken, store as charge, take, waitForToken } from "../../admission
 import { confirm, type Authentication } from "../../admission/authenticate.ts";
 import type { AdmissionContext } from "../../admission/context.ts";
 import type { VerifiedMessage } from "../../admission/admitted-message.ts";
-import { judge } from "../../admission/judge.ts";
+import { judge, type Verdict } from "../../admission/judge.ts";
 import type { Now } from "../../protocol/env.ts";
 import { tierOf } from "../../trust/store.ts";
 import { isFull, type RefusedLines } from "../../protocol/receipts/refused-lines.ts";
@@ -23,6 +23,8 @@ const LOOK_AGAIN_MS = {
   late: MINUTE_MS,
   ahead: 10 * SECOND_MS,
   order: ORDER_CHECK_MS,
+  // A change of pins opens the session again, which reads the log at once.
+  comparison: MINUTE_MS,
 } as const;
 /** Bytes of the journal's note on one line, about. */
 const NOTE_BYTES = 256;
@@ -106,8 +108,10 @@ function judgeLine(
   const authentic = confirm(preparation, valid);
   if (authentic.ok) return judgeAuthentic(authentic, tail, live, judging);
   const at = Math.min(receiptTime(undefined, live, judging), judging.now.wallMs);
-  const reading = { mode: "live", receivedAtMs: at } as const;
+  const first = judging.own ? undefined : judging.order;
+  const reading = { mode: "live", receivedAtMs: at, first } as const;
   const verdict = judge(authentic, intake.admission, judging.ctx, reading);
+  if (verdict.outcome === "wait") return stopOf(verdict);
   const { reason, detail, claimed } = authentic;
   if (verdict.outcome === "duplicate" && claimed !== undefined) {
     const duplicateOf = claimed.id;
@@ -148,8 +152,7 @@ function judgeAuthentic(
   if (verdict.outcome === "wait") {
     // The line will be read again.
     if (allowance !== undefined) Object.assign(allowance, before);
-    const { because: cause, detail, events } = verdict;
-    return { cause, forMs: LOOK_AGAIN_MS[cause], detail, events, id: message.id };
+    return { ...stopOf(verdict), id: message.id };
   }
   intake.past.lastAt = at;
   const base = { tail, at, live, message, afterGap: false, events: [], detail: "" } as const;
@@ -163,6 +166,10 @@ function judgeAuthentic(
   }
   const { afterGap, events } = verdict;
   return { ...base, verdict: "accepted", reason: undefined, afterGap, events };
+}
+
+function stopOf({ because: cause, detail, events }: Extract<Verdict, { outcome: "wait" }>): Stop {
+  return { cause, forMs: LOOK_AGAIN_MS[cause], detail, events };
 }
 
 /** Spec 2.4: a line over the rate is not refused; it stays unread and is read later. */

@@ -246,7 +246,7 @@ function noteRead(intake: LogIntake, isAll: boolean): void {
 }
 
 function noteStop(
-  session: Pick<Session, "world" | "recorder">,
+  session: Pick<Session, "world" | "recorder" | "memory">,
   intake: LogIntake,
   stop: Stop,
   path: string,
@@ -268,6 +268,7 @@ function noteStop(
       return;
     case "late":
     case "ahead":
+    case "comparison":
     case "rate":
     case "storage":
       noteLimit(session, intake, { ...stop, cause });
@@ -278,14 +279,20 @@ function noteStop(
 }
 
 function noteLimit(
-  { world, recorder }: Pick<Session, "world" | "recorder">,
+  { world, recorder, memory }: Pick<Session, "world" | "recorder" | "memory">,
   intake: LogIntake,
   { cause, detail, forMs, id, events }: Stop & { readonly cause: Limit },
 ): void {
   const { log, admission } = intake;
+  const { announcements } = memory.state;
   // From now on a line waits for our clock to be corrected, also after a restart. Spec 2.4.
   if (cause === "ahead" && id !== undefined && admission.ahead?.id !== id) {
     recorder.local({ kind: "held_back", log: log.name, id, at: world.clock.wallMs() });
+  }
+  // Its author is told once that it waits: by the announcement of its tier. Spec 2.3.
+  if (cause === "comparison" && id !== undefined && !announcements.refused.has(log.owner)) {
+    const at = world.clock.wallMs();
+    recorder.local({ kind: "held_back", log: log.name, id, because: "comparison", at });
   }
   const wallMs = world.clock.wallMs();
   const waitedMs = cause === "ahead" ? wallMs - (admission.ahead?.sinceMs ?? wallMs) : 0;

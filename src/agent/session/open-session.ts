@@ -1,4 +1,5 @@
 import { compareLog } from "../intake/trouble/log-anomalies.ts";
+import { observe } from "../state/log-status.ts";
 import { seeHead } from "../intake/commit-batch.ts";
 import { beginLogs } from "../intake/history-mark.ts";
 import { reportHolds, reportRecovery } from "../intake/trouble/recovery-notices.ts";
@@ -85,6 +86,11 @@ function begin(session: Session): boolean {
   // What was taken in last may be in the journal alone.
   for (const intake of memory.intakes.values()) {
     if (!isOwn(session, intake)) seeHead(session, intake);
+    // The pins may be others than when a line began to wait for the comparison of digits.
+    const { status } = intake;
+    if (status.kind === "waiting" && status.why === "comparison") {
+      observe(intake, { saw: "stop", forMs: 0 }, world.clock.monoMs());
+    }
   }
   correctTimes(session);
   const isComplete = restoreInbox({ disk, place, memory, files });

@@ -37,7 +37,10 @@ export type LogStatus =
   | { readonly kind: "damaged"; readonly problem: StorageError; readonly dueMs: number };
 
 /** What makes the next line wait that is there and whole. */
-export type Limit = Extract<WaitReason, "late" | "ahead" | "rate" | "storage" | "closing">;
+export type Limit = Extract<
+  WaitReason,
+  "late" | "ahead" | "comparison" | "rate" | "storage" | "closing"
+>;
 /** What makes a log wait for its file to change. */
 export type Disorder = Extract<WaitReason, "behind" | "reordered" | "order">;
 

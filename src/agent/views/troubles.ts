@@ -127,6 +127,7 @@ function endOf(handle: string, because: LogWaitView["because"]): string {
   if (because === "ahead") {
     return "compare this machine's clock with a time server, and with the peer's: timedatectl";
   }
+  if (because === "comparison") return `deaddrop trust sas ${handle}`;
   if (because === "hole") {
     return `start the daemon of ${handle}, which restores it: deaddrop daemon --as ${handle}, where ${handle} runs`;
   }

@@ -9,6 +9,7 @@ import { claimsView, forecastClaim } from "../../protocol/claims/claims-view.ts"
 import { checkPaths } from "../../protocol/claims/path-check.ts";
 import { decisionsView, type SortedEntries } from "../../protocol/decisions/decisions-view.ts";
 import { incidentsView, unresolvedIncidents } from "../../protocol/incidents/incident-view.ts";
+import { awaitsComparison } from "../../protocol/keys/announcements.ts";
 import { keysView } from "../../protocol/keys/key-view.ts";
 import { membersView } from "../../protocol/members/members-view.ts";
 import { peersView } from "../../protocol/heartbeats/liveness.ts";
@@ -71,7 +72,8 @@ const renderers: { [N in ViewName]: Render<N> } = {
     newsView(memory.state, env, world.clock.wallMs(), args.for ?? "any"),
   mail: ({ memory, env, world }, args) =>
     mailView(memory.state, env, world.clock.wallMs(), args?.marks ?? {}),
-  sent: ({ memory }, args) => sentView(memory.state.receipts.sent, args?.limit),
+  sent: (session, args) =>
+    sentView(session.memory.state.receipts.sent, args?.limit, uncomparedIn(session)),
   pending: ({ memory, env, world }) => pendingView(memory.state, env, world.clock.wallMs()),
   thread: (session, args) => threadMessagesView(session, args),
   search_page: (session, args) => searchView(session, args),
@@ -193,12 +195,16 @@ function parkedView({ parked }: ParkingState, isDaemon: boolean): ParkedView | n
   };
 }
 
-/** What its beats say of each peer, and why a log of it does not move. */
+/**
+ * What its beats say of each peer, and why a log of it does not move. Beats behind mail that waits for
+ * the comparison of digits are not read: whether that peer lives is not known.
+ */
 function peers({ memory, env, world }: Pick<Session, "world" | "memory" | "env">): PeerView[] {
-  return peersView(memory.state, env, world.clock.wallMs()).map((peer) => ({
-    ...peer,
-    waits: waitViews(memory, world, peer.handle),
-  }));
+  return peersView(memory.state, env, world.clock.wallMs()).map((peer) => {
+    const waits = waitViews(memory, world, peer.handle);
+    const isUncompared = waits.some(({ because }) => because === "comparison");
+    return { ...peer, presence: isUncompared ? "unknown" : peer.presence, waits };
+  });
 }
 
 function notices({ memory }: Pick<Session, "memory">): NoticeView[] {
@@ -211,8 +217,12 @@ function notices({ memory }: Pick<Session, "memory">): NoticeView[] {
   }));
 }
 
-function receipts({ memory }: Pick<Session, "memory">, id: string): Views["receipt"] {
-  const sent = receiptView(memory.state.receipts.sent, id);
+function uncomparedIn({ memory, env }: Pick<Session, "memory" | "env">) {
+  return (peer: string): boolean => awaitsComparison(memory.state.announcements, env, peer);
+}
+
+function receipts(session: Pick<Session, "memory" | "env">, id: string): Views["receipt"] {
+  const sent = receiptView(session.memory.state.receipts.sent, id, uncomparedIn(session));
   if (sent !== undefined) return { receipts: sent.receipts };
   throw new DeaddropError("unknown_id", `no message of yours has the event id "${id}"`, {
     hint: "deaddrop sent lists what you sent",

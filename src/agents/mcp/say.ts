@@ -31,8 +31,8 @@ export async function say(
 
 /** No word of a peer: of what is answered not even the subject. */
 function factsOf(from: string, said: Said): object {
-  const { outcome, messages, repeated, parks, paused, refused_by: refusedBy, answers } = said;
-  const { note, decides } = said;
+  const { outcome, messages, repeated, parks, paused, answers, note, decides } = said;
+  const { refused_by: refusedBy, awaits_comparison: uncompared } = said;
   return {
     ...{ outcome, from },
     messages: messages.map(({ event_id, to }) => ({ id: shortId(event_id), to })),
@@ -40,6 +40,7 @@ function factsOf(from: string, said: Said): object {
     ...(repeated === true ? { repeated } : {}),
     ...(parks === true ? { parks } : {}),
     ...(paused === undefined ? {} : { paused }),
+    ...(uncompared === undefined ? {} : { waits_for_comparison_of_digits_at: uncompared }),
     ...(refusedBy === undefined ? {} : { will_be_refused_by: refusedBy }),
     ...(answers === undefined
       ? {}

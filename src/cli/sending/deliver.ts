@@ -29,6 +29,8 @@ type Waited = ReceiptView & { event_id: string };
 const PARKS =
   "You are parked: the stop hook runs, peers are told that you are paused, and nothing new is begun until `deaddrop wake`.";
 const STOPS_NOTHING = "It stops nothing: only the shutdown of a peer that is TRUSTED here does.";
+/** Of a receipt that is "stored" and stays so until the digits are compared. Spec 2.4. */
+export const WAITS_FOR_COMPARISON = "waits for the comparison of digits";
 const DEFAULT_TIMEOUT_SECONDS = 120;
 const NAMES: Record<WaitFor, string> = {
   delivered: "delivery receipt",
@@ -155,6 +157,14 @@ function complain(receipts: readonly Waited[], wanted: WaitFor, limitMs: number)
   const missing = receipts.filter(({ state }) => RANK[state] < RANK[wanted]);
   if (missing.length === 0 && receipts.length > 0) return;
   const whose = missing.map(({ to, state }) => `${to} (${state})`).join(", ");
+  const uncompared = missing.find(({ waits_for }) => waits_for === "comparison");
+  if (uncompared !== undefined) {
+    throw new DeaddropError(
+      "timeout",
+      `no ${NAMES[wanted]} within ${limitMs / 1_000} s: it ${WAITS_FOR_COMPARISON} with ${uncompared.to}`,
+      { hint: `do not send it again; compare them: deaddrop trust sas ${uncompared.to}` },
+    );
+  }
   throw new DeaddropError(
     "timeout",
     `no ${NAMES[wanted]} within ${limitMs / 1_000} s${whose === "" ? "" : `: ${whose}`}`,
@@ -195,8 +205,12 @@ function sentText(answer: Said, paint: Paint): string {
   }
   for (const { peer, tier } of answer.refused_by ?? []) {
     lines.push(
-      `${paint("yellow", peer)} will refuse it: you are ${tier} there, since its operator has not confirmed who you are.`,
-      `Compare digits: deaddrop trust sas ${peer} here, and on its side with you.`,
+      `${paint("yellow", peer)} will refuse it: you are ${tier} there, which is not enough for this type.`,
+    );
+  }
+  for (const peer of answer.awaits_comparison ?? []) {
+    lines.push(
+      `${paint("yellow", peer)} gets it when the digits are compared: deaddrop trust sas ${peer} here, and on its side with you.`,
     );
   }
   return lines.join("\n");
@@ -206,7 +220,8 @@ function barred(text: string, paint: Paint): string[] {
   return sanitiseLines(text).map((line) => `  ${paint("dim", "│")} ${line}`);
 }
 
-function receiptText({ to, state, reason }: Waited, paint: Paint): string {
+function receiptText({ to, state, reason, waits_for }: Waited, paint: Paint): string {
   const style = state === "refused" ? "red" : "cyan";
-  return `  ${to}: ${paint(style, state)}${reason === undefined ? "" : ` (${reason})`}`;
+  const why = reason ?? (waits_for === undefined ? undefined : WAITS_FOR_COMPARISON);
+  return `  ${to}: ${paint(style, state)}${why === undefined ? "" : ` (${why})`}`;
 }

@@ -22,6 +22,7 @@ export type NoticeKind =
   | "claim_denied"
   | "escalated"
   | "refused"
+  | "mail_waits"
   | "peer_held"
   | "peer_silent"
   | "peer_back"

@@ -13,7 +13,7 @@ import { matterKey, noticeOf, quoted, type Matter, type NoticeNews } from "./age
 import { note, takeNoticed, takeRead, withinHour } from "./agent-notices-state.ts";
 import { endsOf } from "./proposal-ends.ts";
 import { requestEndsOf } from "./request-ends.ts";
-import { refusalsOf } from "./refusals.ts";
+import { refusalsOf, waitingMailOf } from "./refusals.ts";
 import { standingNews } from "./standing.ts";
 
 /** What an event has changed elsewhere in the state. */
@@ -42,6 +42,7 @@ export function applyAgentNotices(
     ...requestEndsOf(env, requests),
     ...claimNews({ claims: all.claims, logs: all.logs, env, nowMs: event.at }, claims),
     ...refusalsOf(refusals, event),
+    ...waitingMailOf(all.receipts.sent, all.announcements, event),
     ...escalationOf(event),
   ]);
 }

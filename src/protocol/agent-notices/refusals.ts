@@ -1,5 +1,6 @@
 import type { CoreEvent } from "../events.ts";
-import type { Refusal } from "../receipts/sent.ts";
+import type { AnnouncementsState } from "../keys/announcements.ts";
+import type { Refusal, SentState } from "../receipts/sent.ts";
 import { isState } from "../../trust/tiers.ts";
 import { quoted, type Matter } from "./agent-notice.ts";
 
@@ -20,11 +21,35 @@ export function refusalsOf(refusals: readonly Refusal[], event: CoreEvent): Matt
   });
 }
 
+/**
+ * A peer says that we are UNTRUSTED there while mail of ours waits: it is read when the digits are
+ * compared. Spec 2.4.
+ */
+export function waitingMailOf(
+  { messages }: SentState,
+  { given }: AnnouncementsState,
+  event: CoreEvent,
+): Matter[] {
+  if (event.kind !== "line" || event.own || event.message.type !== "trust_tier_announcement") {
+    return [];
+  }
+  const peer = event.message.from;
+  if (event.refused !== undefined || given.get(peer) !== "UNTRUSTED") return [];
+  const waiting = [...messages.values()].filter(
+    ({ type, receipts }) => !isState(type) && receipts.get(peer)?.stage === "stored",
+  );
+  const [first, ...more] = waiting;
+  if (first === undefined) return [];
+  const others = more.length === 0 ? "" : ` and ${more.length} more of your messages`;
+  const text = `Your ${first.type} ${quoted(first.subject)}${others} will reach ${peer} when the digits are compared: your operator runs deaddrop trust sas ${peer}, its operator does the same with you.`;
+  return [{ kind: "mail_waits", about: event.message.id, text, peer }];
+}
+
 /** What the sender of a refused message can do about it. `reason` is one that a beat names. Spec 3.2. */
 export function refusalRemedy(reason: string, peer: string): string {
   switch (reason) {
     case "tier_refused":
-      return `its operator has not confirmed who you are; have your operator compare the digits (deaddrop trust sas ${peer}), then send it again`;
+      return `your tier there is too low for this type; ask its operator to raise it (deaddrop peers shows how far ${peer} trusts you), then send it again`;
     case "body_too_large":
       return "its body is too large there; put the text into a file, name it with --ref and send it again";
     case "too_many_refs":

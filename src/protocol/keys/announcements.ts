@@ -9,7 +9,7 @@ import type { Env } from "../env.ts";
 
 /** The tiers that agents have announced to each other. Spec 2.3. */
 export interface AnnouncementsState {
-  /** Peers whose lines to us were refused for their tier. */
+  /** Peers whose lines to us were refused, or wait, for their tier. */
   readonly refused: Set<string>;
   /** The tier that we told a peer last. */
   readonly said: Map<string, string>;
@@ -22,6 +22,10 @@ export function emptyAnnouncements(): AnnouncementsState {
 }
 
 export function applyAnnouncements(state: AnnouncementsState, event: CoreEvent, env: Env): void {
+  if (event.kind === "held_back" && event.because === "comparison") {
+    const { owner } = env.layout.logs.get(event.log) ?? {};
+    if (owner !== undefined) state.refused.add(owner);
+  }
   if (event.kind !== "line") return;
   const { type, from, body } = event.message;
   if (event.refused === "tier_refused" && event.live && isForUs(event, env)) {
@@ -36,6 +40,15 @@ export function applyAnnouncements(state: AnnouncementsState, event: CoreEvent, 
   if (!event.own && about === env.self && given !== undefined) state.given.set(from, given);
 }
 
+/**
+ * Whether our mail to a peer waits there for the comparison of digits: the peer has announced so, or it
+ * has said nothing, and we have not compared them either. Spec 2.4.
+ */
+export function awaitsComparison(state: AnnouncementsState, env: Env, peer: string): boolean {
+  if (peer === env.self || !env.layout.members.includes(peer)) return false;
+  return (state.given.get(peer) ?? env.tierOf(peer).tier) === "UNTRUSTED";
+}
+
 /** Which of these recipients have announced that they refuse lines of that type from us. */
 export function refusalsOf(
   state: AnnouncementsState,
@@ -46,6 +59,7 @@ export function refusalsOf(
   const isAddressed = (peer: string) => to.includes("*") || to.includes(peer);
   return [...state.given]
     .filter(([peer, tier]) => env.layout.members.includes(peer) && !acceptsType(tier, type))
+    .filter(([, tier]) => tier !== "UNTRUSTED")
     .flatMap(([peer, tier]) => (isAddressed(peer) ? [{ peer, tier }] : []));
 }
 

@@ -57,7 +57,7 @@ const DOCTOR = "your operator should run deaddrop doctor, and its operator deadd
 test.each([
   [
     "tier_refused",
-    `its operator has not confirmed who you are; have your operator compare the digits ${DIGITS}, then send it again`,
+    "your tier there is too low for this type; ask its operator to raise it (deaddrop peers shows how far b trusts you), then send it again",
   ],
   [
     "body_too_large",

@@ -3,6 +3,7 @@ import {
   applyAnnouncements,
   decideAnnouncements,
   emptyAnnouncements,
+  awaitsComparison,
   refusalsOf,
 } from "../../../src/protocol/keys/announcements.ts";
 import type { LineEvent } from "../../../src/protocol/events.ts";
@@ -111,12 +112,14 @@ test("what a peer says of us counts until it says otherwise, and only about us",
   take("scribe", { type: "feedback", body: { about: "forge", tier: "UNTRUSTED" } });
   expect(refused("request")).toEqual([]);
   says({ about: "forge", tier: "UNTRUSTED" });
-  expect(refused("request")).toEqual([{ peer: "scribe", tier: "UNTRUSTED" }]);
-  expect(refused("request", ["scribe"])).toHaveLength(1);
-  expect(refused("request", ["mason"])).toEqual([]);
-  expect(refused("heartbeat")).toEqual([]);
+  // What an agent sends that is not verified there waits, and is not refused.
+  expect([refused("request"), awaitsComparison(state, env, "scribe")]).toEqual([[], true]);
   says({ about: "forge", tier: "VERIFIED" });
-  expect([refused("request"), refused("claim").length]).toEqual([[], 1]);
+  expect(awaitsComparison(state, env, "scribe")).toBe(false);
+  expect(refused("claim")).toEqual([{ peer: "scribe", tier: "VERIFIED" }]);
+  expect(refused("claim", ["scribe"])).toHaveLength(1);
+  expect(refused("claim", ["mason"])).toEqual([]);
+  expect([refused("request"), refused("heartbeat")]).toEqual([[], []]);
 });
 
 test("what is sent names the tier in its subject and waits for nobody", () => {

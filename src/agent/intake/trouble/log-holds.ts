@@ -29,7 +29,8 @@ function takeHold(memory: Memory, { log, cause, detail, at }: HeldEvent): void {
   } else intake.admission.held ??= { cause, detail, sinceMs: at };
 }
 
-function takeHeldBack({ intakes }: Memory, { log, id, at }: HeldBackEvent): void {
+function takeHeldBack({ intakes }: Memory, { log, id, at, because }: HeldBackEvent): void {
+  if (because === "comparison") return;
   const intake = intakes.get(log);
   if (intake !== undefined) intake.admission.ahead = { id, sinceMs: at };
 }

@@ -6,6 +6,7 @@ import { emit, table, type Paint, type Style } from "../../output/output.ts";
 import { shortId } from "../../../framing/short-id.ts";
 import { waitingText } from "../../output/text.ts";
 import { when } from "../../../framing/when.ts";
+import { WAITS_FOR_COMPARISON } from "../../sending/deliver.ts";
 import { SHOWN_TO_PEOPLE } from "../../output/listing.ts";
 
 interface Flags extends GlobalFlags {
@@ -44,9 +45,13 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
   });
 }
 
+function waitText(waitsFor: "comparison" | undefined): string | undefined {
+  return waitsFor === undefined ? undefined : WAITS_FOR_COMPARISON;
+}
+
 function sentTable(cli: Cli, sent: readonly SentView[], paint: Paint): string {
   const rows = sent.flatMap((each) =>
-    each.receipts.map(({ to, state, reason }) => [
+    each.receipts.map(({ to, state, waits_for, reason = waitText(waits_for) }) => [
       { text: shortId(each.event_id), style: "bold" as const },
       { text: when(each.timestamp, cli.clock.nowMs()), style: "dim" as const },
       { text: each.type },
