@@ -500,7 +500,7 @@ describe("doctor", () => {
       ["accepted configuration", "deaddrop config accept"],
       [
         "peer forge",
-        `deaddrop trust pin forge --tier VERIFIED --wire ${machine.wireDir} --as scribe`,
+        `compare the digits with its operator by phone: deaddrop trust sas forge --wire ${machine.wireDir} --as scribe`,
       ],
       ["chain of forge_to_scribe", expect.stringContaining("have forge use deaddrop")],
       ["daemon", expect.stringContaining("deaddrop service install")],

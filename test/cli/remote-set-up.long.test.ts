@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { newMachine, type Machine } from "../setup/machine.ts";
+import { run } from "./fake-cli.ts";
 import { BY_FLAGS, commandsOn } from "./on-machine.ts";
 
 // Two machines that share nothing but a bare repository; no daemon runs.
@@ -199,4 +200,23 @@ test("transport status and switch", async () => {
   expect(await one.json("transport", "status", ...as)).toMatchObject({ transport: "folder" });
   const doctor = await one.run("doctor", ...as);
   expect(doctor.stdout).not.toContain("transport");
+});
+
+test("who lets a member in is told the address of the repository, not a folder of this machine", async () => {
+  const remote = bare();
+  const branch = ["--branch", "wire"];
+  const outboxes = ["--layout", "outbox"];
+  await one.json<Report>(...INIT, remote, ...branch, ...outboxes);
+  const id = "5be1".padEnd(64, "0");
+  const change = { event_id: id, from: "scribe", handle: "mason", becomes: "new" as const };
+  const agreed = { status: "ratified" as const, due: true, problem: null };
+  const changes = [{ ...change, ...agreed, at: new Date().toISOString(), logs: {} }];
+  const env = { ...forge.env, DEADDROP_WIRE: undefined, DEADDROP_AS: undefined };
+  const accepted = await run(["member", "accept", ...BY_FLAGS], {
+    ...{ env, cwd: forge.root, nowMs: Date.now(), viaDaemon: false },
+    views: { members: { roster: [], changed_by: null, changes } },
+  });
+  expect(accepted).toMatchObject({ exitCode: 0, stderr: "" });
+  expect(accepted.stdout).toContain(`deaddrop join ${remote} --branch wire --me mason\n`);
+  expect(accepted.stdout).toContain("deaddrop trust sas mason");
 });

@@ -3,11 +3,16 @@ import { DeaddropError } from "../../api/errors.ts";
 import type { MemberChangeView, MemberRow, MembersView } from "../../api/views.ts";
 import type { Membership } from "../../protocol/members/due-changes.ts";
 import type { PlaceJson } from "../../trust/policy/left-members.ts";
+import { presentSettings } from "../../setup/transport/set-up-transport.ts";
+import type { SetupHost } from "../../setup/host.ts";
+import type { AgentPaths } from "../../storage/paths.ts";
+import { transportPaths } from "../../transport/transport-settings.ts";
 import { agentPlace, reloadDaemon } from "../agent-place.ts";
 import { effectsOf } from "../config/member-effects.ts";
 import { withClient, type Cli, type GlobalFlags } from "../context.ts";
 import { confirmOperator, type ConsentFlags } from "../input/confirm.ts";
 import { emit } from "../output/output.ts";
+import { shellCommand } from "../output/setup-text.ts";
 import { changeText } from "./look.ts";
 
 /** `deaddrop member accept [ID]`: the operator applies a change that all have agreed to. Spec 3.11. */
@@ -70,7 +75,7 @@ export async function apply(
       `${paint("green", "applied")}: ${handle} ${becomes === "left" ? "has left" : "is a member"}`,
       ...effects.map((line) => `  ${line}`),
       ...NOTES[file],
-      ...(becomes === "new" ? [joinText(handle, place.paths.wireDir)] : []),
+      ...(becomes === "new" ? [joinText(handle, sharedAt(host, place.paths))] : []),
     ].join("\n"),
   );
 }
@@ -86,8 +91,16 @@ const NOTES: Readonly<Record<WireFileAfter, readonly string[]>> = {
   ],
 };
 
-function joinText(handle: string, wireDir: string): string {
-  return `Its operator runs: deaddrop join ${wireDir} --me ${handle}. Then compare digits: deaddrop trust sas ${handle}`;
+/** Where a newcomer finds the wire: its repository, else its folder. */
+function sharedAt(host: SetupHost, { wireKey, wireDir }: AgentPaths): readonly string[] {
+  const git = presentSettings(host, transportPaths(host.places, wireKey));
+  if (git === undefined) return [wireDir];
+  return [git.remote.url, ...(git.branch === "main" ? [] : ["--branch", git.branch])];
+}
+
+function joinText(handle: string, where: readonly string[]): string {
+  const join = shellCommand("join", ...where, "--me", handle);
+  return `Its operator runs: ${join}\nThen compare the digits by phone: deaddrop trust sas ${handle}`;
 }
 
 function chosen({ changes }: MembersView, id: string | undefined): MemberChangeView {

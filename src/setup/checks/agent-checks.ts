@@ -74,9 +74,11 @@ export function checkPeers(disk: Disk, place: AgentConfig): readonly Finding[] {
 function checkPeer({ store, wire, handle: self }: AgentConfig, handle: string): Finding {
   const check = `peer ${handle}`;
   const peer = store.peers.get(handle);
-  const pin = `deaddrop trust pin ${handle} --tier VERIFIED --wire ${wire.folder} --as ${self}`;
+  const where = `--wire ${wire.folder} --as ${self}`;
+  const pin = `deaddrop trust pin ${handle} --tier VERIFIED ${where}`;
+  const compare = `compare the digits with its operator by phone: deaddrop trust sas ${handle} ${where}`;
   if (peer === undefined)
-    return warning(check, "nothing is pinned, so nothing it says is taken", pin);
+    return warning(check, "nothing is pinned, so nothing it says is taken", compare);
   if (peer.blocked)
     return warning(check, "blocked", `decide whether it stays so: deaddrop trust list`);
   if (peer.held !== undefined) {
@@ -86,7 +88,7 @@ function checkPeer({ store, wire, handle: self }: AgentConfig, handle: string): 
   }
   if (peer.tier === undefined) return warning(check, "of a tier that does not exist", pin);
   if (peer.tier === "UNTRUSTED") {
-    return warning(check, "UNTRUSTED: only its heartbeats are taken", pin);
+    return warning(check, "UNTRUSTED: only its heartbeats are taken", compare);
   }
   const keys = peer.keys.filter((key) => key.active).length;
   return ok(check, `${peer.tier}, ${keys} ${keys === 1 ? "key" : "keys"}`);
