@@ -4,12 +4,13 @@ import { join, resolve } from "node:path";
 import { InvalidArgumentError, type Command } from "commander";
 import type { Client, ClientPlace } from "../api/client.ts";
 import { DeaddropError } from "../api/errors.ts";
+import { sanitise } from "../framing/sanitise.ts";
 import { calling } from "../storage/disk/errno.ts";
 import { identitiesIn } from "../storage/private/identities.ts";
 import { joinedWires } from "../storage/private/private-folders.ts";
 import { readWhole, StorageError, type Disk } from "../storage/disk/disk.ts";
 import { nodeDisk } from "../storage/disk/node-disk.ts";
-import { boundAbove, type BoundFolder } from "../storage/private/bound-folders.ts";
+import { boundAbove, markTold, type BoundFolder } from "../storage/private/bound-folders.ts";
 import { placesFrom, programFolder, wireKeyOf, type Places } from "../storage/paths.ts";
 import { MAX_CONFIG_BYTES } from "../wire/limits.ts";
 import { claimedRoster, claimedWireId } from "../wire/roster/claimed-wire-id.ts";
@@ -230,11 +231,30 @@ export function whoHere(cli: Cli, flags: GlobalFlags): WhoHere {
 
 /** The identity that is named by a flag, by the environment or by the binding of the folder. */
 function handleNamed(cli: Cli, flags: GlobalFlags): WhoHere | undefined {
+  const explicit = handleGiven(cli, flags);
+  if (explicit !== undefined) return explicit;
+  const bound = boundHere(cli);
+  return bound && { handle: bound.handle, by: `deaddrop as in ${bound.folder}` };
+}
+
+function handleGiven(cli: Cli, flags: GlobalFlags): WhoHere | undefined {
   if (flags.as !== undefined && flags.as !== "") return { handle: flags.as, by: "--as" };
   const { DEADDROP_AS: named } = cli.env;
   if (named !== undefined && named !== "") return { handle: named, by: "DEADDROP_AS" };
+  return undefined;
+}
+
+/** Tells a person at a terminal, once for each bound folder, whose signature a message there gets. */
+export function tellSigner(cli: Cli, flags: GlobalFlags): void {
+  if (cli.stdin.isTTY !== true || cli.stderr.isTTY !== true) return;
+  if (handleGiven(cli, flags) !== undefined) return;
   const bound = boundHere(cli);
-  return bound && { handle: bound.handle, by: `deaddrop as in ${bound.folder}` };
+  if (bound === undefined || bound.told === true) return;
+  cli.stderr.write(
+    `You sign as ${bound.handle}: ${sanitise(bound.folder)} is bound to that identity (deaddrop as).\n` +
+      "  To sign as another one of yours: --as <handle>. This is said once.\n",
+  );
+  markTold(nodeDisk(), placesOf(cli.env), bound);
 }
 
 function wireIfAny(cli: Cli, flags: GlobalFlags): string | undefined {

@@ -83,6 +83,23 @@ test("--as and DEADDROP_AS come first, and the command says so", async () => {
   expect(bound.stdout).toContain("and not forge: that comes first");
 });
 
+test("a person at a terminal is told once as whom a bound folder signs; an agent is not", async () => {
+  await deaddrop("repo", ["as", "forge"]);
+  const send = (tty: boolean, ...flags: readonly string[]) =>
+    run(["send", "hello", "you", ...flags], { cwd: join(root, "repo"), env: home, tty });
+  expect((await send(false)).stderr).toBe("");
+  expect((await send(true, "--as", "scribe")).stderr).toBe("");
+  const first = await send(true);
+  expect(first.exitCode).toBe(0);
+  expect(first.stderr).toContain(`You sign as forge: ${root}/repo is bound to that identity`);
+  expect(first.stderr).toContain("--as <handle>");
+  expect((await send(true)).stderr).toBe("");
+  expect(await sender("repo")).toBe("forge");
+  // Another identity is another signature.
+  await deaddrop("repo", ["as", "scribe", "--replace"]);
+  expect((await send(true)).stderr).toContain("You sign as scribe");
+});
+
 test("nobody is bound who is not here, and a damaged note is named", async () => {
   const { exitCode, stderr } = await deaddrop("repo", ["as", "mason"]);
   expect(exitCode).toBe(1);

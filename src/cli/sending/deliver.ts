@@ -3,7 +3,7 @@ import type { Client, SendAnswer } from "../../api/client.ts";
 import type { ReceiptStage, ReceiptView } from "../../api/views.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { refusalRemedy } from "../../protocol/agent-notices/refusals.ts";
-import { collect, type Cli, type GlobalFlags } from "../context.ts";
+import { collect, tellSigner, type Cli, type GlobalFlags } from "../context.ts";
 import { emit, type Paint } from "../output/output.ts";
 import { aboutParent } from "../../sending/naming/parent.ts";
 import type { Extras, Prepared } from "../../sending/prepared.ts";
@@ -97,6 +97,7 @@ export async function deliver(
   client: Client,
   prepared: Prepared,
 ): Promise<void> {
+  tellSigner(cli, flags);
   const answer = await sendPrepared(client, prepared);
   if (flags.wait === undefined) {
     emit(cli, flags, answer, (paint) => sentText(answer, paint));

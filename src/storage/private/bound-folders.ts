@@ -11,6 +11,8 @@ const MAX_BINDING_BYTES = 64 * 1024;
 export interface BoundFolder {
   readonly folder: string;
   readonly handle: string;
+  /** A person who sent from a terminal there was told whose signature that is. */
+  readonly told?: boolean;
 }
 
 /** What the nearest folder upward is bound to, itself included. `folder` is a real path. */
@@ -52,6 +54,12 @@ export function bindFolder(disk: Disk, places: Places, bound: BoundFolder): void
   }
 }
 
+/** Notes that a person was told of the binding; a folder that is bound again is told of again. */
+export function markTold(disk: Disk, places: Places, { folder, handle }: BoundFolder): void {
+  const note = JSON.stringify({ folder, handle, told: true });
+  disk.replace(notePath(places, folder), Buffer.from(`${note}\n`, "utf8"), PRIVATE_FILE);
+}
+
 export function unbindFolder(disk: Disk, places: Places, folder: string): void {
   disk.remove(notePath(places, folder));
 }
@@ -74,7 +82,8 @@ function parsed(path: string, text: string): BoundFolder {
     if (!(error instanceof SyntaxError)) throw error;
   }
   if (typeof note?.folder === "string" && typeof note.handle === "string") {
-    return { folder: note.folder, handle: note.handle };
+    const { folder, handle } = note;
+    return note.told === true ? { folder, handle, told: true } : { folder, handle };
   }
   throw new StorageError("corrupt", path, "does not say which folder is bound to whom", {
     hint: `remove it, and bind the folder again: rm ${path}`,
