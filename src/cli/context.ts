@@ -53,6 +53,15 @@ export interface GlobalFlags {
   peer?: string[];
 }
 
+/**
+ * Whether a person reads this, who may do what only operators may: a terminal, and no tool that was
+ * started for an agent (`deaddrop run` names the agent in the environment). Spec 4.4.
+ */
+export function readerOf(cli: Pick<Cli, "env" | "stdin" | "stderr">): "agent" | "operator" {
+  const isTerminal = cli.stdin.isTTY === true && cli.stderr.isTTY === true;
+  return isTerminal && (cli.env["DEADDROP_AS"] ?? "") === "" ? "operator" : "agent";
+}
+
 export function processCli(): Cli {
   return {
     env: process.env,

@@ -1,6 +1,8 @@
 import { CommanderError } from "commander";
 import { codeOfStorage, DeaddropError, EXIT_CODES } from "../api/errors.ts";
-import { painter, writeExact, type Screen } from "./output/output.ts";
+import { RESUME_COMMAND } from "../protocol/incidents/safe-mode-end.ts";
+import { readerOf, type Cli } from "./context.ts";
+import { painter, writeExact } from "./output/output.ts";
 import { safeJson, sanitiseLines } from "../framing/sanitise.ts";
 
 interface Report {
@@ -16,12 +18,13 @@ interface Report {
  */
 export async function reportError(
   error: unknown,
-  cli: { readonly stderr: Screen; readonly env: NodeJS.ProcessEnv },
+  cli: Pick<Cli, "env" | "stdin" | "stderr">,
   about: { json: boolean; command: string | undefined },
 ): Promise<number> {
   const report = error instanceof CommanderError ? usage(error, about.command) : await read(error);
   if (report === undefined) return (error as CommanderError).exitCode;
-  const { code, message, hint, exitCode } = report;
+  const { code, message, exitCode } = report;
+  const hint = code === "safe_mode" ? safeModeHint(report.hint, cli) : report.hint;
   if (about.json) {
     writeExact(cli.stderr, `${safeJson({ error: { code, message, hint: hint ?? null } })}\n`);
     return exitCode;
@@ -32,6 +35,12 @@ export async function reportError(
   if (hint !== undefined) lines.push(...sanitiseLines(hint).map((line) => `  ${line}`));
   cli.stderr.write(`${lines.join("\n")}\n`);
   return exitCode;
+}
+
+/** The agent does not know who reads it, so its hint does not give the operator's command. Spec 3.5. */
+function safeModeHint(hint: string | undefined, cli: Pick<Cli, "env" | "stdin" | "stderr">) {
+  if (readerOf(cli) === "agent") return hint;
+  return [...(hint === undefined ? [] : [hint]), `as the operator: ${RESUME_COMMAND}`].join("\n");
 }
 
 /** Undefined for help and version: commander has printed them, and they are no failure. */

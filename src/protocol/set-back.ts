@@ -60,7 +60,7 @@ function setIncidentsBack({ declared, ahead }: IncidentsState, at: number): void
   for (const marks of ahead.values()) lower(marks.values(), at);
   for (const incidents of declared.values()) {
     lower(incidents.values(), at);
-    for (const { acks, shown, resolved } of incidents.values()) {
+    for (const { acks, shown } of incidents.values()) {
       lower(acks.values(), at);
       for (const { arrived, read, readLive } of shown.values()) {
         lower(
@@ -68,7 +68,6 @@ function setIncidentsBack({ declared, ahead }: IncidentsState, at: number): void
           at,
         );
       }
-      lower(resolved === undefined ? [] : [resolved], at);
     }
   }
 }

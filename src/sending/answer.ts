@@ -2,7 +2,7 @@ import type { Client } from "../api/client.ts";
 import { DeaddropError } from "../api/errors.ts";
 import type { ProposalView, RequestView } from "../api/views.ts";
 import { shortId } from "../framing/short-id.ts";
-import { safeModeEnd } from "../protocol/incidents/safe-mode-end.ts";
+import { safeModeNote } from "./incident.ts";
 import type { Draft } from "../wire/compose.ts";
 import { proposalOf, refuseEnded } from "./ended.ts";
 import { answerSubject, parentOf, type Parent } from "./naming/parent.ts";
@@ -95,13 +95,6 @@ function notNeeded(client: Client, found: ProposalView | undefined): string[] {
   if (found === undefined || found.required.includes(client.handle)) return [];
   const parties = found.required.length === 0 ? "nobody" : found.required.join(", ");
   return [`The proposal does not need you, so your answer decides nothing: it needs ${parties}.`];
-}
-
-/** Spec 3.5: after the second beat an ack ends nothing. */
-async function safeModeNote(client: Client, parent: Parent): Promise<string | undefined> {
-  const mode = await client.view("safe_mode");
-  if (mode?.incident_id !== parent.event_id) return undefined;
-  return `Safe mode has begun by this incident, and an ack does not end it: ${safeModeEnd(mode, client.handle)}`;
 }
 
 function answerOf(

@@ -1,7 +1,8 @@
 import type { Client } from "../api/client.ts";
 import type { IncidentView } from "../api/views.ts";
 import type { JsonValue } from "../wire/json/json-value.ts";
-import { answerSubject, answerTo, incidentNamed } from "./naming/parent.ts";
+import { ownSafeModeEnd, safeModeEnd } from "../protocol/incidents/safe-mode-end.ts";
+import { answerSubject, answerTo, incidentNamed, type Parent } from "./naming/parent.ts";
 import { peersOf, recipients } from "./naming/recipients.ts";
 import type { Extras, Prepared } from "./prepared.ts";
 
@@ -62,5 +63,15 @@ export async function prepareResolution(
       ...extras,
     },
     answers: parent,
+    note: await safeModeNote(client, parent),
   };
+}
+
+/** What an ack or a resolution of that incident does to the safe mode that it has led to. Spec 3.5. */
+export async function safeModeNote(client: Client, incident: Parent): Promise<string | undefined> {
+  const mode = await client.view("safe_mode");
+  if (mode?.incident_id !== incident.event_id) return undefined;
+  return ownSafeModeEnd(mode, client.handle) === undefined
+    ? `Safe mode goes on: ${safeModeEnd(mode, client.handle, "agent")}.`
+    : "Safe mode ends with this, for each peer as soon as it arrives there.";
 }

@@ -53,6 +53,11 @@ describe("incident", () => {
     ]);
   });
 
+  it("raise says what high and critical lead to", async () => {
+    const { stdout } = await run(["incident", "raise", "--help"]);
+    expect(stdout).toContain("high and critical stop the wire");
+  });
+
   it("raise: to some, with words", async () => {
     const flags = ["--severity", "critical", "--to", "mason", "--ref", "git:4f2a"];
     const { recording } = await run(["incident", "raise", "s", "text", ...flags], { views: THREE });
@@ -203,9 +208,11 @@ describe("resume", () => {
     expect(statSync(journal()).mode & 0o777).toBe(0o600);
   });
 
-  it("ends it for this agent alone with --here", async () => {
-    const flags = ["--here", "--yes", "--reason", "r"];
-    const { recording } = await resume(flags, { ...mode, author: "scribe" });
+  it.each([
+    ["when the incident is another's", ["--yes", "--reason", "r"], "scribe"],
+    ["with --here", ["--here", "--yes", "--reason", "r"], "forge"],
+  ])("ends it for this agent alone %s", async (_when, flags, author) => {
+    const { recording } = await resume(flags, { ...mode, author });
     expect(recording.drafts).toMatchObject([
       { subject: "resumed here: forge's incident: the plan", body: { resumes_here: ESCALATION } },
     ]);
@@ -244,7 +251,6 @@ describe("resume", () => {
     ["without a terminal or --yes", ["--reason", "r"], mode, "the operator's to decide"],
     ["what is not on", ["--yes", "--reason", "r"], null, "no safe mode"],
     ["what ended", ["--yes", "--reason", "r"], { ...mode, active: false }, "no safe mode"],
-    ["another's for all", ["--yes", "--reason", "r"], { ...mode, author: "scribe" }, "only it can"],
   ])("refuses %s, and sends and records nothing", async (_what, args, safeMode, problem) => {
     const { exitCode, stderr, recording } = await resume(args, safeMode);
     expect(exitCode).toBe(1);

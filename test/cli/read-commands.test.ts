@@ -490,7 +490,7 @@ describe("status", () => {
         "forge on / (busy, last: parsing, heads down); daemon running, process 42",
         "",
         "SAFE MODE since 1 h ago: scribe did not ack an incident of mason (4f2a91c700)",
-        'Most messages are not sent; the operator of mason ends it for all with: deaddrop resume --reason "why it is safe to go on"; yours ends it for you alone with: deaddrop resume --here --reason "why it is safe to go on"',
+        "Most messages are not sent; it ends when scribe acknowledges incident 4f2a91c700, when mason resolves it, or, for forge alone, when your operator resumes sending",
         "",
         "Peers",
         "scribe  HELD  VERIFIED  heartbeat 30 s ago  agent -, busy",

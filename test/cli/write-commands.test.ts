@@ -537,8 +537,12 @@ describe("what an answer does not do", () => {
       of: "forge",
     };
     const views = { resolve_id: resolved("incident"), safe_mode: mode };
-    expect(await noteOf(["incident", "ack", "4f2a91"], views)).toContain(
-      "an ack does not end it: the operator of scribe ends it for all with: deaddrop resume",
+    expect(await noteOf(["incident", "ack", "4f2a91"], views)).toBe(
+      "Safe mode ends with this, for each peer as soon as it arrives there.",
+    );
+    const ofMason = { ...views, safe_mode: { ...mode, of: "mason" } };
+    expect(await noteOf(["incident", "ack", "4f2a91"], ofMason)).toBe(
+      "Safe mode goes on: it ends when mason acknowledges incident 4f2a91c700, when scribe resolves it, or, for forge alone, when your operator resumes sending.",
     );
     const other = { ...views, safe_mode: { ...mode, incident_id: "f".repeat(64) } };
     expect(await noteOf(["incident", "ack", "4f2a91"], other)).toBeUndefined();

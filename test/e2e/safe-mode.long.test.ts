@@ -80,7 +80,7 @@ const escalations = (wire: LiveWire) =>
   wire.lines("forge_to_scribe.jsonl").filter(({ body }) => body["escalates"] !== undefined);
 
 describe("an incident that its addressee does not ack", () => {
-  it("of high severity: escalation, safe mode for both, only its types go, resume ends it", async () => {
+  it("of high severity: escalation, safe mode for both, only its types go, a late ack ends it", async () => {
     const wire = makeWire({ cadenceSeconds: 1 });
     const incident = await ignore(wire, "high");
     for (const handle of BOTH) {
@@ -95,11 +95,9 @@ describe("an incident that its addressee does not ack", () => {
       expect(refused.code).toBe(4);
       expect(refused.stderr).toContain("safe mode");
       expect(refused.stderr).toContain("scribe did not ack");
-      const ends = handle === "forge" ? "ends it for all" : "yours ends it for you alone";
-      expect(refused.stderr).toContain(ends);
-      expect(refused.stderr).not.toContain("incident ack");
+      expect(refused.stderr).toContain(handle === "forge" ? "incident resolve" : "incident ack");
+      expect(refused.stderr).not.toContain("deaddrop resume");
     }
-    expect((await wire.run("scribe", "incident", "ack", incident)).code).toBe(0);
     expect((await wire.run("scribe", "incident", "raise", "and the docs")).code).toBe(0);
     await until("beats say paused", () => {
       const last = wire.lines("forge_to_scribe.jsonl").findLast(({ type }) => type === "heartbeat");
@@ -107,9 +105,8 @@ describe("an incident that its addressee does not ack", () => {
     });
 
     expect((await wire.run("forge", "resume", "--reason", "by phone")).code).toBe(1);
-    expect((await wire.run("scribe", "resume", "--reason", "by phone", "--yes")).code).toBe(1);
     expect(await safeMode(wire, "scribe")).toBeDefined();
-    expect((await wire.run("forge", "resume", "--reason", "by phone", "--yes")).code).toBe(0);
+    expect((await wire.run("scribe", "incident", "ack", incident)).code).toBe(0);
     for (const handle of BOTH) {
       await until(`${handle} goes on`, async () => (await safeMode(wire, handle)) === undefined);
       expect((await wire.run(handle, "send", "how are you?")).code).toBe(0);
@@ -122,11 +119,13 @@ describe("an incident that its addressee does not ack", () => {
     const wire = makeWire({ cadenceSeconds: 1 });
     await ignore(wire, "critical");
     for (const handle of BOTH) await until("safe mode", () => safeMode(wire, handle));
-    const here = ["resume", "--here", "--reason", "night shift", "--yes"];
-    expect((await wire.run("scribe", ...here)).code).toBe(0);
+    const resume = ["resume", "--reason", "night shift", "--yes"];
+    expect((await wire.run("scribe", ...resume)).code).toBe(0);
     await until("scribe goes on", async () => (await safeMode(wire, "scribe")) === undefined);
     expect((await wire.run("scribe", "send", "on my way")).code).toBe(0);
     expect((await wire.run("forge", "send", "still here?")).code).toBe(4);
+    expect((await wire.run("forge", ...resume)).code).toBe(0);
+    expect((await wire.run("forge", "send", "still here?")).code).toBe(0);
   });
 
   it("of low severity: escalated, and sending goes on", async () => {

@@ -258,15 +258,15 @@ test("safe mode is told when it begins, with who ends it, and when it ends", asy
   await resumed(wire);
   await wire.pass(MINUTE);
   const begun =
-    "safe_mode_begun: Safe mode has begun, because scribe did not ack an incident of forge: most messages are not sent; ";
+    "safe_mode_begun: Safe mode has begun, because scribe did not ack an incident of forge in time: most messages are not sent; ";
   const ended = "safe_mode_ended: Safe mode has ended: all messages are sent again.";
   expect(await told(wire, "scribe")).toEqual([
-    `${begun}the operator of forge ends it for all with: deaddrop resume --reason "why it is safe to go on"; yours ends it for you alone with: deaddrop resume --here --reason "why it is safe to go on".`,
+    `${begun}it ends when you acknowledge incident <id> (deaddrop incident ack <id>; over MCP: acknowledge), when forge resolves it, or, for scribe alone, when your operator resumes sending.`,
     ended,
   ]);
   expect(await told(wire, "forge")).toEqual([
     'escalated: Your incident was escalated ("not acked by scribe: main is broken"): scribe has read it and did not ack it in time.',
-    `${begun}your operator ends it for all with: deaddrop resume --reason "why it is safe to go on".`,
+    `${begun}it ends when scribe acknowledges incident <id>, when you resolve it (deaddrop incident resolve <id>), or when your operator resumes sending.`,
     ended,
   ]);
 });

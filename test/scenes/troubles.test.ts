@@ -149,11 +149,11 @@ test("safe mode is trouble for both, with the command that ends it for each; so 
   // Each agent was told of it, and has not read that.
   const unread = { what: "notices", end: "deaddrop notices --unread --mark-read" };
   expect(await troubles(wire, "forge")).toMatchObject([
-    { what: "safe_mode", end: expect.stringMatching(/^deaddrop resume --reason /) as string },
+    { what: "safe_mode", end: expect.stringMatching(/^deaddrop incident resolve /) as string },
     unread,
   ]);
   expect(await troubles(wire, "scribe")).toMatchObject([
-    { what: "safe_mode", end: expect.stringMatching(/^deaddrop resume --here /) as string },
+    { what: "safe_mode", end: expect.stringMatching(/^deaddrop incident ack /) as string },
     unread,
   ]);
   await wire.agent("scribe").markRead("all");

@@ -145,9 +145,9 @@ function address(
 }
 
 function safeModeError(type: string, safe: SafeMode, self: string): DeaddropError {
-  const why = `${safe.of} did not ack the incident ${safe.incident_id} of ${safe.author} in time`;
+  const why = `${safe.of} did not ack an incident of ${safe.author} in time`;
   return new DeaddropError("safe_mode", `safe mode: "${type}" is not sent: ${why}`, {
-    hint: safeModeEnd(safe, self),
+    hint: safeModeEnd(safe, self, "agent"),
   });
 }
 

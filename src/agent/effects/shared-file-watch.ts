@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { AutomaticIncident } from "../../protocol/effects.ts";
 import { dueChanges } from "../../protocol/members/due-changes.ts";
-import { safeModeEnd } from "../../protocol/incidents/safe-mode-end.ts";
+import { safeModeSignText } from "../../protocol/incidents/safe-mode-end.ts";
 import { safeMode } from "../../protocol/incidents/safe-mode.ts";
 import { lookOf, readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
 import { readPinned } from "../../storage/private/private-store.ts";
@@ -143,10 +143,7 @@ function safeModeSign(
   const ours = guard.get(path) ?? "";
   try {
     if (mode !== undefined && !isThere) {
-      const text =
-        `safe mode since ${mode.since}: ${mode.of} did not ack incident ${mode.incident_id} of ${mode.author}\n` +
-        `for ${mode.author}: ${safeModeEnd(mode, mode.author)}\nfor all others: ${safeModeEnd(mode, "")}\n`;
-      world.disk.replace(path, Buffer.from(text, "utf8"), 0o660);
+      world.disk.replace(path, Buffer.from(safeModeSignText(mode), "utf8"), 0o660);
       guard.set(path, "up");
       return [];
     }

@@ -2,7 +2,7 @@ import type { LogWaitView } from "../../api/holds.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { asTrouble, type StorageView, type TroubleView } from "../../api/troubles.ts";
 import type { PeerView, SafeMode, StatusView } from "../../api/views.ts";
-import { resumeCommand } from "../../protocol/incidents/safe-mode-end.ts";
+import { ownSafeModeEnd, safeModeEnd } from "../../protocol/incidents/safe-mode-end.ts";
 import { safeMode } from "../../protocol/incidents/safe-mode.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 import { ownLogs } from "../../wire/layout.ts";
@@ -88,14 +88,10 @@ function stopOf(problem: StorageError): TroubleView {
 }
 
 function safeModeTrouble(self: string, mode: SafeMode): TroubleView {
-  const isOurs = mode.author === self;
-  const all = isOurs
-    ? "you can end it for all"
-    : `the operator of ${mode.author} can end it for all`;
   return {
     what: "safe_mode",
-    detail: `${mode.of} did not ack an incident of ${mode.author}, so most types are not sent; ${all}`,
-    end: resumeCommand(mode, self),
+    detail: `${mode.of} did not ack an incident of ${mode.author}, so most types are not sent`,
+    end: ownSafeModeEnd(mode, self) ?? safeModeEnd(mode, self, "agent"),
     since: mode.since,
   };
 }

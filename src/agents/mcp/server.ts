@@ -4,6 +4,7 @@ import {
   type CallToolResult,
   type RegisteredTool,
 } from "@modelcontextprotocol/server";
+import { safeModeEnd } from "../../protocol/incidents/safe-mode-end.ts";
 import { codeOfStorage, DeaddropError } from "../../api/errors.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 import { newFrame } from "../../framing/frame.ts";
@@ -140,7 +141,10 @@ function addWhoami(server: McpServer, { identity }: ServerParts, show: () => voi
             peers: roster.filter((peer) => peer !== handle),
             daemon: daemon.running ? "runs" : "does not run: messages are read when you ask",
             ...{ unread, notices, answers_you_owe: owed.length },
-            safe_mode: safe === null ? null : "most messages are refused: tell your operator",
+            safe_mode:
+              safe === null
+                ? null
+                : `most messages are refused; ${safeModeEnd(safe, handle, "agent")}`,
             ...(inUse === null ? {} : { nothing_is_sent: inUse }),
             ...(stops.length === 0
               ? {}

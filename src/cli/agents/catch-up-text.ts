@@ -5,6 +5,7 @@ import type {
   SentView,
   StatusView,
 } from "../../api/views.ts";
+import { safeModeEnd } from "../../protocol/incidents/safe-mode-end.ts";
 import { bodyText } from "../../framing/body-text.ts";
 import { tierNotes } from "../../framing/message-text.ts";
 import { sanitise } from "../../framing/sanitise.ts";
@@ -77,7 +78,10 @@ function headRow({
   const others = members.filter((each) => each !== handle).slice(0, HANDLES_NAMED);
   const more = members.length - 1 - others.length;
   const rest = more > 0 ? ` and ${more} more` : "";
-  const mode = safe?.active === true ? " SAFE MODE: tell your operator." : "";
+  const mode =
+    safe?.active === true
+      ? ` SAFE MODE, most messages are not sent: ${safeModeEnd(safe, handle, "agent")}.`
+      : "";
   return `You are ${handle}, with ${others.join(", ")}${rest}. ${unread} unread.${mode}`;
 }
 

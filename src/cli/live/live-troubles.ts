@@ -3,7 +3,8 @@ import type { TransportView } from "../../api/transport.ts";
 import { asTrouble, type TroubleView } from "../../api/troubles.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 import { HOUR_MS } from "../../wire/durations.ts";
-import { withClient, type Cli, type GlobalFlags } from "../context.ts";
+import { RESUME_COMMAND } from "../../protocol/incidents/safe-mode-end.ts";
+import { readerOf, withClient, type Cli, type GlobalFlags } from "../context.ts";
 
 /** What `doctor` and `status --check` exit with when something is wrong now. */
 export const EXIT_WRONG = 1;
@@ -30,11 +31,20 @@ export async function liveTroubles(cli: Cli, flags: GlobalFlags): Promise<Troubl
     return await withClient(cli, flags, async (client) => {
       const troubles = await client.view("troubles");
       const transport = client.viaDaemon ? await client.ask("transport", {}) : null;
-      return [...troubles, ...transportTroubles(transport, cli.clock.nowMs())];
+      return [
+        ...troubles.map((trouble) => forReader(cli, trouble)),
+        ...transportTroubles(transport, cli.clock.nowMs()),
+      ];
     });
   } catch (error) {
     if (error instanceof StorageError) return [asTrouble("daemon", error)];
     if (!(error instanceof DeaddropError) || !OF_THE_AGENT.has(error.code)) throw error;
     return [asTrouble("daemon", error)];
   }
+}
+
+/** An operator can end safe mode in one more way. Spec 3.5. */
+function forReader(cli: Cli, trouble: TroubleView): TroubleView {
+  if (trouble.what !== "safe_mode" || readerOf(cli) === "agent") return trouble;
+  return { ...trouble, end: `${trouble.end}; or, as the operator: ${RESUME_COMMAND}` };
 }

@@ -33,8 +33,8 @@ function safeModeMatter(told: string | null, mode: SafeMode | undefined, env: En
   const { of, author, escalation_id: about } = mode;
   const verb = told === null ? "has begun" : "goes on";
   const text =
-    `Safe mode ${verb}, because ${of} did not ack an incident of ${author}: ` +
-    `most messages are not sent; ${safeModeEnd(mode, env.self)}.`;
+    `Safe mode ${verb}, because ${of} did not ack an incident of ${author} in time: ` +
+    `most messages are not sent; ${safeModeEnd(mode, env.self, "agent")}.`;
   return [{ kind: "safe_mode_begun", about, text, peer: undefined }];
 }
 

@@ -18,6 +18,7 @@ import { MAX_SUBJECT_CODE_POINTS } from "../../wire/limits.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import type { Env, Now } from "../env.ts";
 import { safeMode } from "./safe-mode.ts";
+import { safeModeEnd } from "./safe-mode-end.ts";
 
 /** Lines mirrored at once; the rest follow when these are written. */
 const MIRROR_AT_ONCE = 16;
@@ -36,7 +37,7 @@ export function decideIncidents(facts: IncidentFacts, env: Env, now: Now): Effec
     .slice(0, MIRROR_AT_ONCE)
     .map(({ id, raw }) => ({ do: "mirror", id, raw }));
   for (const incident of declaredIncidents(incidents)) {
-    if (!incident.live || incident.resolved !== undefined) continue;
+    if (!incident.live || incident.resolvedBy.size > 0) continue;
     for (const handle of askedNow(incident, facts.logs, env)) {
       if (incident.author !== env.self && handle !== env.self) continue;
       effects.push(...decideAddressee(facts, incident, handle, env, now));
@@ -232,7 +233,7 @@ function tellSafeMode(incidents: IncidentsState, env: Env): Effect[] {
         subject: `safe mode: ${safe.of} did not ack an incident of ${safe.author}`,
         detail:
           `since ${safe.since}, by escalation ${safe.escalation_id} of incident ` +
-          `${safe.incident_id}; end it with: deaddrop resume --here --reason …`,
+          `${safe.incident_id}; ${safeModeEnd(safe, env.self, "operator")}`,
         concernsWire: false,
       },
     },

@@ -42,7 +42,7 @@ export interface Incident {
   readonly escalations: Map<string, string>;
   /** The first of all escalations, the only one that can be honoured. */
   first: Escalation | undefined;
-  resolved: { readonly by: string; readonly at: number } | undefined;
+  readonly resolvedBy: Set<string>;
 }
 
 /** Beats of one addressee; lines that they name as refused are not covered. Spec 3.5. */

@@ -83,8 +83,7 @@ function askedThen({ to, timestamp }: Incident, { layout }: Env): readonly strin
 }
 
 function statusOf(incident: Incident, to: readonly string[]): IncidentView["status"] {
-  if (incident.resolved !== undefined) return "resolved";
-  if (incident.escalations.size > 0) return "escalated";
-  const acked = to.length > 0 && to.every((handle) => incident.acks.has(handle));
-  return acked ? "acked" : "open";
+  if (incident.resolvedBy.size > 0) return "resolved";
+  if (to.length > 0 && to.every((handle) => incident.acks.has(handle))) return "acked";
+  return incident.escalations.size > 0 ? "escalated" : "open";
 }

@@ -113,7 +113,7 @@ function declare(
     shown: new Map(),
     escalations: new Map(),
     first: undefined,
-    resolved: undefined,
+    resolvedBy: new Set(),
   };
   incidents.set(incident.id, incident);
   state.declared.set(log.name, incidents);
@@ -244,7 +244,7 @@ function takeAnswersAhead(
 }
 
 function takeMark(incident: Incident, is: Answer["is"], by: string, mark: AnswerMark): void {
-  if (is === "resolution") incident.resolved ??= { by, at: mark.at };
+  if (is === "resolution") incident.resolvedBy.add(by);
   else if (!incident.acks.has(by)) incident.acks.set(by, mark);
 }
 

@@ -91,13 +91,14 @@ export function judgeEscalation(
 
 /**
  * Whether and why we are in safe mode; of several reasons the oldest. An author that we hold does not
- * stop us. Spec 3.5.
+ * stop us, and neither does an incident that is settled between its author and the addressee. Spec 3.5.
  */
 export function safeMode(state: IncidentsState, env: Env): SafeMode | undefined {
   const endedHere = state.resumedHere.get(env.self) ?? [];
   const standing = honoured(state, env).find(
     (breach) =>
       !breach.resumed &&
+      !isSettled(state, breach) &&
       !endedHere.includes(breach.escalation) &&
       !env.reading.heldPeers.has(breach.author) &&
       !hasLeftSince(breach, env),
@@ -111,6 +112,16 @@ export function safeMode(state: IncidentsState, env: Env): SafeMode | undefined 
     escalation_id: standing.escalation,
     of: standing.of,
   };
+}
+
+/**
+ * The silent one has answered, or the author has resolved it, before or after safe mode began. What is
+ * no longer remembered could not be answered any more, so it counts as settled.
+ */
+function isSettled(state: IncidentsState, { log, incident: id, of, author }: Breach): boolean {
+  const incident = state.declared.get(log)?.get(id);
+  if (incident === undefined || incident.acks.has(of)) return true;
+  return incident.resolvedBy.has(of) || incident.resolvedBy.has(author);
 }
 
 /** Spec 3.5: safe mode ends with the leaving of its author, and does not come back with it. */

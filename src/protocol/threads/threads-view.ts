@@ -162,7 +162,7 @@ function obligationsOf(state: State, messages: readonly ThreadMessage[], env: En
     if (!mayOwe(state.logs, env, owedBy, askingOf(message))) return false;
     if (message.type === "incident") {
       const incident = state.incidents.declared.get(message.log)?.get(message.id);
-      return incident?.resolved === undefined;
+      return incident === undefined || incident.resolvedBy.size === 0;
     }
     const request = requestOf(state, message, owedBy);
     if (request !== undefined) return request.outcome === undefined && request.isVoid !== true;

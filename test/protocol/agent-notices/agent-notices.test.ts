@@ -24,6 +24,7 @@ import {
   scriptEnv,
   WireScript,
 } from "../../support/scripts/wire-script.ts";
+import { setBreaches } from "../../support/scripts/ignored-incidents.ts";
 
 const NOTHING = {
   proposals: new Set<never>(),
@@ -194,7 +195,7 @@ describe("notices to the agent", () => {
       const notices = tell(NOON)?.notices ?? [];
       return notices.map(({ kind, about, text }) => [kind, about, text.slice(0, 23)]);
     };
-    state.incidents.breaches = breaches;
+    setBreaches(state.incidents, breaches);
     expect(words()).toEqual([["safe_mode_begun", "earlier", "Safe mode has begun, be"]]);
     state.incidents.breaches = breaches.map((each) => ({
       ...each,

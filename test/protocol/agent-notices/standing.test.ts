@@ -5,6 +5,7 @@ import { apply } from "../../../src/protocol/core.ts";
 import { emptyState } from "../../../src/protocol/state.ts";
 import { OutcomeScript } from "../../support/scripts/outcome-script.ts";
 import { minutes, NOON, seconds } from "../../support/scripts/wire-script.ts";
+import { setBreaches } from "../../support/scripts/ignored-incidents.ts";
 
 // What lasts, and is told when it begins and when it ends.
 
@@ -142,15 +143,15 @@ describe("safe mode", () => {
     const state = emptyState();
     if (author !== undefined) {
       const by = { author, of: "forge", escalation: "e", secondBeatMs: NOON };
-      state.incidents.breaches = [{ ...breach, ...by }];
+      setBreaches(state.incidents, [{ ...breach, ...by }]);
     }
     state.agentNotices.safeMode = told;
     return standingNews(state, script.env("forge"), NOON);
   };
   const text = (verb: string) =>
-    `Safe mode ${verb}, because forge did not ack an incident of scribe: most messages are not sent; ` +
-    'the operator of scribe ends it for all with: deaddrop resume --reason "why it is safe to go on"; ' +
-    'yours ends it for you alone with: deaddrop resume --here --reason "why it is safe to go on".';
+    `Safe mode ${verb}, because forge did not ack an incident of scribe in time: most messages are not sent; ` +
+    "it ends when you acknowledge incident i (deaddrop incident ack i; over MCP: acknowledge), " +
+    "when scribe resolves it, or, for forge alone, when your operator resumes sending.";
 
   test("is told when it begins, and when another escalation goes on", () => {
     const matter = (verb: string) => ({

@@ -13,6 +13,7 @@ import {
   seconds,
   WireScript,
 } from "../../support/scripts/wire-script.ts";
+import { setBreaches } from "../../support/scripts/ignored-incidents.ts";
 
 // What our heartbeats say, and which are due.
 
@@ -130,7 +131,7 @@ describe("our state", () => {
     expect(stateToSay(forge, forge.env)).toBe("idle");
     forge.fold({ kind: "status", at: NOON, state: "blocked" });
     expect(stateToSay(forge, forge.env)).toBe("blocked");
-    forge.incidents.breaches = [BREACH];
+    setBreaches(forge.incidents, [BREACH]);
     expect(stateToSay(forge, forge.env)).toBe("paused");
     forge.incidents.breaches = [{ ...BREACH, resumed: true }];
     expect(stateToSay(forge, forge.env)).toBe("blocked");

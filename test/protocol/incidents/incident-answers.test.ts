@@ -19,6 +19,7 @@ import {
   type Saying,
   type ScriptLine,
 } from "../../support/scripts/wire-script.ts";
+import { setBreaches } from "../../support/scripts/ignored-incidents.ts";
 
 const THREAD = "2026-11-20T12:00:00.000000Z";
 
@@ -138,7 +139,7 @@ describe("an ack", () => {
     wire.say("eve", { type: "ack", thread: "another" });
     wire.read(line);
     expect(wire.acks(line)).toEqual([]);
-    expect(wire.incident(line).resolved).toBeUndefined();
+    expect([...wire.incident(line).resolvedBy]).toEqual([]);
   });
 
   test("ahead of its incident is remembered among 4,096, in the order of its log", () => {
@@ -167,35 +168,34 @@ describe("an ack", () => {
 
 describe("a resolution", () => {
   test.each([
-    ["ada", "ada"],
-    ["bob", "bob"],
-    ["eve", undefined],
-  ])("by %s counts as that of %s", (by, expected) => {
+    ["ada", ["ada", "bob"]],
+    ["bob", ["bob"]],
+    ["eve", ["bob"]],
+  ])("by %s counts when it is the author or an addressee", (by, expected) => {
     const wire = new Wire();
     const line = wire.say("ada", { to: ["bob"] });
     const said = wire.say(by, resolves(line));
     wire.say("bob", resolves(line));
-    const { resolved, acks } = wire.incident(line);
-    const first = expected === undefined ? { by: "bob", at: said.at + 1 } : { by, at: said.at };
-    expect(resolved).toEqual(first);
+    const { resolvedBy, acks } = wire.incident(line);
+    expect([...resolvedBy]).toEqual(expected);
     expect([...acks.keys()]).toEqual([]);
-    expect(wire.mirrored().includes(said.message.id)).toBe(expected !== undefined);
+    expect(wire.mirrored().includes(said.message.id)).toBe(expected.includes(by));
   });
 
   test("by its own author does not touch another's incident in the thread", () => {
     const wire = new Wire();
     const [ours, theirs] = [wire.say("ada"), wire.say("bob")];
     wire.say("ada", resolves(ours));
-    expect(wire.incident(ours).resolved?.by).toBe("ada");
-    expect(wire.incident(theirs).resolved).toBeUndefined();
+    expect([...wire.incident(ours).resolvedBy]).toEqual(["ada"]);
+    expect([...wire.incident(theirs).resolvedBy]).toEqual([]);
   });
 
   test("that was read before the incident counts, and is no ack", () => {
     const wire = new Wire();
     const line = wire.write("ada");
-    const resolution = wire.say("bob", resolves(line));
+    wire.say("bob", resolves(line));
     wire.read(line);
-    expect(wire.incident(line).resolved).toEqual({ by: "bob", at: resolution.at });
+    expect([...wire.incident(line).resolvedBy]).toEqual(["bob"]);
     expect(wire.acks(line)).toEqual([]);
   });
 });
@@ -370,7 +370,7 @@ describe("unheeded escalations", () => {
   });
   const standing = (breaches: Breach[], change: EnvChange = {}) => {
     const state = emptyIncidents();
-    state.breaches = breaches;
+    setBreaches(state, breaches);
     return safeMode(state, { ...new Wire().ada.env, ...change })?.escalation_id;
   };
 
@@ -398,7 +398,7 @@ describe("unheeded escalations", () => {
 
   test("are shown with who raised the incident and who did not ack", () => {
     const state = emptyIncidents();
-    state.breaches = [breach({})];
+    setBreaches(state, [breach({})]);
     expect(safeMode(state, new Wire().ada.env)).toEqual({
       active: true,
       since: "2026-11-20T12:00:00.000Z",

@@ -27,11 +27,28 @@ export function slowBreaches(script: WireScript): string[] {
   return found.sort();
 }
 
+/** Spec 3.5, "Safe mode": whether its end has come by the lines of the two agents that it is between. */
+export function slowSettled(
+  script: WireScript,
+): (breach: { incident: string; of: string; author: string }) => boolean {
+  const lines = [...script.lines.values()].flat();
+  return ({ incident: id, of, author }) => {
+    const incident = lines.find(({ message }) => message.id === id);
+    if (incident === undefined) throw new Error(`no incident ${id}`);
+    return lines.some(
+      (line) =>
+        (line.log === of && acks(line, incident)) ||
+        ([of, author].includes(line.log) && bodyOf(line).resolves === id),
+    );
+  };
+}
+
 interface Body {
   severity?: string;
   escalates?: string;
   of?: string;
   acks?: string;
+  resolves?: string;
   state?: string;
   next_eta?: string;
   heads?: Record<string, { lines: number; read_lines: number; refused: [number, string][] }>;

@@ -15,18 +15,37 @@ const TIME = /\b\d{4}-\d{2}-\d{2}T[0-9:.]+Z/g;
  * What an agent or operator reads after a command: the real command line over the agent of a scene,
  * whose daemon runs. Ids and times are left out.
  */
-export async function commandIn(
+export function commandIn(
   wire: SimulatedWire,
   handle: string,
   ...args: readonly string[]
 ): Promise<string> {
+  return runIn(wire, handle, args, { DEADDROP_AS: handle }, {});
+}
+
+/** The same at a person's terminal. */
+export function operatorIn(
+  wire: SimulatedWire,
+  handle: string,
+  ...args: readonly string[]
+): Promise<string> {
+  return runIn(wire, handle, [...args, "--as", handle], {}, { isTTY: true, columns: 500 });
+}
+
+async function runIn(
+  wire: SimulatedWire,
+  handle: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  screen: { readonly isTTY?: boolean; readonly columns?: number },
+): Promise<string> {
   const out: string[] = [];
   const cli: Cli = {
-    env: { DEADDROP_WIRE: "/", DEADDROP_AS: handle },
+    env: { DEADDROP_WIRE: "/", NO_COLOR: "1", ...env },
     cwd: "/",
-    stdin: Readable.from([Buffer.from("")]),
-    stdout: { write: (text) => out.push(text) },
-    stderr: { write: (text) => out.push(text) },
+    stdin: Object.assign(Readable.from([Buffer.from("")]), screen),
+    stdout: { write: (text) => out.push(text), ...screen },
+    stderr: { write: (text) => out.push(text), ...screen },
     exitCode: 0,
     clock: { nowMs: () => wire.nowMs, sleep: () => Promise.resolve() },
     openClient: async (place) => clientOf(wire, handle, place.wireDir),

@@ -16,7 +16,7 @@ export const INCIDENT_TOOLS = [
   tool<RaiseArgs>({
     name: "raise_incident",
     description:
-      "Tells peers of serious trouble: each has to acknowledge it within a heartbeat of reading it; of high and critical ones a silent addressee can stop the wire. For a remark use send_message.",
+      "Tells peers of serious trouble: each has to acknowledge it within a heartbeat of reading it; high and critical stop the wire (safe mode) when a peer has read one and ten minutes later has not acknowledged it, until it does or you resolve it. For a remark use send_message.",
     input: object(
       {
         severity: choice(["low", "medium", "high", "critical"]),

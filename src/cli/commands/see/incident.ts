@@ -43,7 +43,10 @@ function raiseCommand(cli: Cli): Command {
   const severity = new Option("--severity <level>", "how bad it is").default("medium");
   const raise = new Command("raise")
     .description(
-      "Tells peers, and asks each for an ack within a heartbeat of reading it (default: all peers).",
+      "Tells peers, and asks each for an ack within a heartbeat of reading it (default: all peers).\n" +
+        "high and critical stop the wire: when a peer has read one and ten minutes later has not acked\n" +
+        "it, all who trust you send little else (safe mode) until that peer acks it, you resolve it, or\n" +
+        "an operator resumes. low and medium stop nobody.",
     )
     .addOption(severity.choices(["low", "medium", "high", "critical"]));
   return addSendFlags(addWords(raise, "what is wrong", "what there is to know"))

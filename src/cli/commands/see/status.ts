@@ -3,9 +3,9 @@ import type { AgentState, StatusChange } from "../../../api/client.ts";
 import type { RoundView } from "../../../api/rounds.ts";
 import type { ToolSessionView } from "../../../api/tool-sessions.ts";
 import type { ParkedView, StatusView } from "../../../api/views.ts";
-import { safeModeEnd } from "../../../protocol/incidents/safe-mode-end.ts";
+import { safeModeEnd, type Reader } from "../../../protocol/incidents/safe-mode-end.ts";
 import { DeaddropError } from "../../../api/errors.ts";
-import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
+import { readerOf, withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { EXIT_WRONG, liveTroubles } from "../../live/live-troubles.ts";
 import { emit, table, type Cell, type Paint } from "../../output/output.ts";
@@ -100,7 +100,7 @@ function statusText(cli: Cli, view: StatusView, paint: Paint): string {
   const doing = `${says}${last_action === null ? "" : `, last: ${last_action}`}${heads_down ? ", heads down" : ""}`;
   const parts = [
     `${paint("bold", view.handle)} on ${sanitise(view.wire_dir)} (${sanitise(doing)}); daemon ${daemonText(view)}`,
-    safeModeText(view, paint, nowMs),
+    safeModeText(view, readerOf(cli), paint, nowMs),
     parkedText(view, paint, nowMs),
     ...(view.stops ?? []).map(({ detail, end }) =>
       paint("red", sanitise(`NOT SENT: ${detail} → ${end}`)),
@@ -196,10 +196,15 @@ function storageText({ storage }: StatusView, paint: Paint, nowMs: number): stri
   return [...lines, ...wait].map((line) => paint("red", sanitise(line))).join("\n");
 }
 
-function safeModeText({ safe_mode, handle }: StatusView, paint: Paint, nowMs: number): string {
-  if (safe_mode === null || !safe_mode.active) return "";
-  const words = `SAFE MODE since ${when(safe_mode.since, nowMs)}: ${safe_mode.of} did not ack an incident of ${safe_mode.author} (${shortId(safe_mode.incident_id)})`;
-  const end = `Most messages are not sent; ${safeModeEnd(safe_mode, handle)}`;
+function safeModeText(
+  { safe_mode: mode, handle }: StatusView,
+  reader: Reader,
+  paint: Paint,
+  nowMs: number,
+): string {
+  if (mode === null || !mode.active) return "";
+  const words = `SAFE MODE since ${when(mode.since, nowMs)}: ${mode.of} did not ack an incident of ${mode.author} (${shortId(mode.incident_id)})`;
+  const end = `Most messages are not sent; ${safeModeEnd(mode, handle, reader)}`;
   return `${paint("red", sanitise(words))}\n${sanitise(end)}`;
 }
 

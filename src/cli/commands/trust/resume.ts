@@ -24,13 +24,14 @@ interface Flags extends GlobalFlags, ConsentFlags {
 export function command(cli: Cli): Command {
   return new Command("resume")
     .description(
-      "Ends safe mode: for all when your agent wrote the escalation, with --here for your agent\n" +
-        "alone. An operator's command: it needs a terminal, or --yes with --reason.",
+      "Ends safe mode: for all when the incident is your agent's, else for your agent alone. Without\n" +
+        "it, safe mode ends when the silent agent acks the incident or its author resolves it.\n" +
+        "An operator's command: it needs a terminal, or --yes with --reason.",
     )
-    .option("--here", "only for this agent")
+    .option("--here", "for this agent alone, also when the incident is its own")
     .option("--reason <text>", "why it is safe to go on; it is signed and sent")
     .option("--yes", "do not ask (needs --reason)")
-    .addHelpText("after", example('deaddrop resume --here --reason "scribe is back, by phone"'))
+    .addHelpText("after", example('deaddrop resume --reason "scribe is back, by phone"'))
     .action((flags: Flags) => run(cli, flags));
 }
 
@@ -42,10 +43,10 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
   }
   const reason = flags.reason;
   await withClient(cli, flags, async (client) => {
-    const here = flags.here === true;
-    const mode = await activeSafeMode(client, here);
+    const mode = await activeSafeMode(client);
+    const here = flags.here === true || mode.author !== client.handle;
     const incident = await parentOf(client, mode.incident_id);
-    await consent(cli, flags, client, mode, incident);
+    await consent(cli, flags, client, { mode, here, incident });
     const draft = {
       to: await peersOf(client),
       type: "incident",
@@ -57,15 +58,10 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
   });
 }
 
-async function activeSafeMode(client: Client, here: boolean): Promise<SafeMode> {
+async function activeSafeMode(client: Client): Promise<SafeMode> {
   const mode = await client.view("safe_mode");
   if (mode === null || !mode.active) {
     throw new DeaddropError("refused", "there is no safe mode to end");
-  }
-  if (!here && mode.author !== client.handle) {
-    throw new DeaddropError("refused", `${mode.author} escalated, so only it can resume for all`, {
-      hint: "`deaddrop resume --here --reason …` ends safe mode for your agent alone",
-    });
   }
   return mode;
 }
@@ -74,10 +70,12 @@ async function consent(
   cli: Cli,
   flags: Flags,
   client: Client,
-  mode: SafeMode,
-  incident: Parent,
+  {
+    mode,
+    here,
+    incident,
+  }: { readonly mode: SafeMode; readonly here: boolean; readonly incident: Parent },
 ): Promise<void> {
-  const here = flags.here === true;
   const { wire } = await client.view("whoami");
   const { wireDir, handle } = client;
   const paths = agentPaths(placesOf(cli.env), { wireDir, wireKey: wire, handle });
