@@ -1,6 +1,7 @@
 import type { InboxMessage, MessageFields } from "../api/views.ts";
 import type { Tier } from "../trust/tiers.ts";
 import type { Priority } from "../wire/message.ts";
+import { askedWords, knownWords } from "./asked-words.ts";
 import { bodyText } from "./body-text.ts";
 import type { Paint } from "./paint.ts";
 import { sanitise, sanitiseLines } from "./sanitise.ts";
@@ -52,7 +53,9 @@ export function inboxText(message: InboxMessage, look: MessageLook): string {
   if (!_meta.read) notes.push("unread");
   if (!_meta.verified) notes.push("not signed");
   if (_meta.after_gap) notes.push("lines before it are missing");
-  for (const { owed_by, overdue, due_at } of _meta.obligations) {
+  for (const asked of _meta.obligations) {
+    const { owed_by, overdue, due_at } = asked;
+    if (knownWords(asked) !== undefined) notes.push(askedWords(asked));
     notes.push(
       `${sanitise(owed_by)} owes an answer${overdue ? ", overdue" : dueNote(due_at, look.nowMs)}`,
     );

@@ -3,6 +3,7 @@ import { DeaddropError } from "../api/errors.ts";
 import type { ProposalView, RequestView } from "../api/views.ts";
 import { shortId } from "../framing/short-id.ts";
 import { safeModeNote } from "./incident.ts";
+import { SHUTDOWN } from "../protocol/requests/request-line.ts";
 import type { Draft } from "../wire/compose.ts";
 import { proposalOf, refuseEnded } from "./ended.ts";
 import { answerSubject, parentOf, type Parent } from "./naming/parent.ts";
@@ -23,16 +24,32 @@ export interface Reasons {
 
 /**
  * The answer to a message, to its author. `named` finds what is answered, and may refuse what it is.
- * A proposal that has ended is not answered. Spec 3.3, 3.4.
+ * A proposal that has ended is not answered. It never parks the agent: an approval of a shutdown is
+ * said by `prepareResponse` alone. Spec 3.3, 3.4, 3.8.
  */
 export async function prepareAnswer(
   client: Client,
   id: string,
   verdict: Verdict,
-  { reason, anyway = false }: Reasons,
+  reasons: Reasons,
   named = parentOf,
 ): Promise<Prepared> {
   const parent = await named(client, id);
+  if (verdict === "accept") {
+    const request = await requestToUs(client, parent);
+    const isOpen = request?.status === "pending" && request.refused === null;
+    if (isOpen && request.request_type === SHUTDOWN) throw wantsAnswer(request);
+  }
+  return prepareVerdict(client, parent, verdict, reasons);
+}
+
+/** The answer to that message, whatever an approval of it sets in motion. */
+export async function prepareVerdict(
+  client: Client,
+  parent: Parent,
+  verdict: Verdict,
+  { reason, anyway = false }: Reasons,
+): Promise<Prepared> {
   if (parent.from === client.handle) {
     throw new DeaddropError("refused", "that message is your own; its addressees answer it", {
       hint: "`deaddrop correct <id> --revert` takes a proposal of yours back",

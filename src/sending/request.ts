@@ -4,7 +4,7 @@ import type { RequestView } from "../api/views.ts";
 import { PLAN_APPROVAL, SHUTDOWN } from "../protocol/requests/request-line.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../wire/json/json-value.ts";
 import { quote } from "../wire/quote.ts";
-import { prepareAnswer, type Reasons } from "./answer.ts";
+import { prepareVerdict, type Reasons } from "./answer.ts";
 import { answerSubject, cutSubject, parentOf, type Parent } from "./naming/parent.ts";
 import { recipients } from "./naming/recipients.ts";
 import { newRequestId, requestNamed } from "./naming/request-named.ts";
@@ -61,13 +61,14 @@ export async function prepareRequest(
 }
 
 /** The answer to a request, which is named by its `request_id` or event id. Spec 3.8. */
-export function prepareResponse(
+export async function prepareResponse(
   client: Client,
   name: string,
   approves: boolean,
   reasons: Reasons,
 ): Promise<Prepared> {
-  return prepareAnswer(client, name, approves ? "accept" : "reject", reasons, askedOfUs);
+  const parent = await askedOfUs(client, name);
+  return prepareVerdict(client, parent, approves ? "accept" : "reject", reasons);
 }
 
 /** Takes a request of ours back, from everybody or from one agent. Spec 3.8. */

@@ -32,6 +32,8 @@ const owed = {
   subject: "freeze \u202eit",
   from: "scribe",
   request_id: null,
+  request_type: null,
+  action: null,
   decision: null,
   owed_by: "forge",
   due_at: "2026-11-21T12:05:00Z",

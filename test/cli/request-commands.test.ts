@@ -135,7 +135,7 @@ describe("respond", () => {
   });
 
   it.each([["accept"], ["reject"]])("is what `%s` does by event id", async (command) => {
-    expect((await drafted([command, ID], toUs()))?.body).toMatchObject({
+    expect((await drafted([command, ID], toUs({ request_type: "review" })))?.body).toMatchObject({
       acks: ID,
       request_id: "0badcafe01234567",
       approve: command === "accept",
@@ -189,7 +189,7 @@ describe("respond", () => {
     ["reply", ["reply", ID, "soon"]],
   ])("`%s` answers no such request, and names what does", async (_name, args) => {
     const stderr = await refused(args, toUs());
-    expect(stderr).toContain("scribe asks for a yes or a no");
+    expect(stderr).toContain("a shutdown request of scribe: an approval parks you");
     expect(stderr).toContain("deaddrop respond 0badcafe01 --approve");
   });
 

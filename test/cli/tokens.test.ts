@@ -36,6 +36,8 @@ function owed(subject: string): StatusView["owed_by_me"][number] {
     ...{ event_id: ID, correlation_id: time, type: "proposal", subject, from: "scribe" },
     ...{
       request_id: null,
+      request_type: null,
+      action: null,
       decision: null,
       owed_by: "forge",
       due_at: "2026-11-21T12:05:00Z",

@@ -34,8 +34,8 @@ test("a request to two agents: one rejects it, the other one is silent, and all 
   await wire.pass(5 * SECOND);
   expect(await commandIn(wire, "scribe", "pending")).toBe(
     [
-      "<id>  request  forge → quill   due in 2 h  the parser",
-      "<id>  request  forge → scribe  due in 2 h  the parser",
+      '<id>  request of type "review"  forge → quill   due in 2 h  the parser',
+      '<id>  request of type "review"  forge → scribe  due in 2 h  the parser',
     ].join("\n"),
   );
   const no = ["respond", id, "--reject", "--reason", "no tests"];

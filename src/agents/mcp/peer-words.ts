@@ -4,6 +4,7 @@ import type {
   ObligationView,
   ThreadMessage,
 } from "../../api/views.ts";
+import { knownWords } from "../../framing/asked-words.ts";
 import { attribution } from "../../framing/attribution.ts";
 import { bodyText } from "../../framing/body-text.ts";
 import { partOf, type Frame } from "../../framing/frame.ts";
@@ -50,9 +51,11 @@ export function threadWords(frame: Frame, message: ThreadMessage, how: Amount): 
   return framed(frame, message, { ...facts, at: message.timestamp }, how);
 }
 
-function owedNote({ owed_by: who, overdue, due_at: due }: ObligationView, self: string): string {
+function owedNote(asked: ObligationView, self: string): string {
+  const { owed_by: who, overdue, due_at: due } = asked;
+  const what = knownWords(asked);
   const until = overdue ? "overdue" : due === null ? "no deadline" : `due ${due}`;
-  return `${who === self ? "you owe" : `${who} owes`} an answer (${until})`;
+  return `${who === self ? "you owe" : `${who} owes`} an answer${what === undefined ? "" : ` to a ${what}`} (${until})`;
 }
 
 interface Known {

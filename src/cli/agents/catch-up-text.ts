@@ -6,6 +6,7 @@ import type {
   StatusView,
 } from "../../api/views.ts";
 import { safeModeEnd } from "../../protocol/incidents/safe-mode-end.ts";
+import { askedWords } from "../../framing/asked-words.ts";
 import { bodyText } from "../../framing/body-text.ts";
 import { tierNotes } from "../../framing/message-text.ts";
 import { sanitise } from "../../framing/sanitise.ts";
@@ -96,7 +97,7 @@ function owedRow(each: StatusView["owed_by_me"][number], nowMs: number): string 
   const due =
     each.due_at === null ? "" : `, ${each.overdue ? "overdue" : `due ${when(each.due_at, nowMs)}`}`;
   return row(
-    `${shortId(each.event_id)} ${each.type}, ${each.owed_by} owes ${each.from}${due}: ${short(each.subject, SHOWN.subject)}`,
+    `${shortId(each.event_id)} ${askedWords(each)}, ${each.owed_by} owes ${each.from}${due}: ${short(each.subject, SHOWN.subject)}`,
   );
 }
 

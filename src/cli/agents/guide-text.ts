@@ -29,6 +29,7 @@ Write (--to HANDLE where there are several peers; "*" is all)
   deaddrop reply ID "text"
   deaddrop ack ID                      seen and taken
   deaddrop accept ID, deaddrop reject ID --reason "why"   of a proposal or a request: read it first
+  deaddrop respond ID --approve        a shutdown request too: finish and report first, it parks you
   deaddrop request TYPE HANDLE --body "…"   asks for a yes or a no; deaddrop requests: what became of it
   deaddrop claim "src/api/**" --for 2h   you work there; deaddrop release ends it
   deaddrop propose "what is decided, word for word" "why"   --due 4h: until when to answer

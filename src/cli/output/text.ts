@@ -1,5 +1,6 @@
 import type { ObligationView, Presence } from "../../api/views.ts";
 import type { Cell, Style } from "./output.ts";
+import { askedWords } from "../../framing/asked-words.ts";
 import { wordRows } from "../../framing/message-text.ts";
 import type { Paint } from "../../framing/paint.ts";
 import { shortId } from "../../framing/short-id.ts";
@@ -32,7 +33,7 @@ export function severityCell(severity: string): Cell {
 export function obligationRow(each: ObligationView, nowMs: number): Cell[] {
   return [
     { text: shortId(each.event_id), style: "bold" },
-    { text: each.type },
+    { text: askedWords(each) },
     { text: `${each.from} → ${each.owed_by}` },
     dueCell(each, nowMs),
     { text: each.subject },

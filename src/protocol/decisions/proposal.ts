@@ -44,6 +44,15 @@ export function asksForLayout({ body }: Message): "outbox" | undefined {
   return textField(body, "layout") === "outbox" ? "outbox" : undefined;
 }
 
+/** What the daemons carry out, besides what a proposal decides. Spec 2.5, 3.11. */
+const ACTIONS = ["add_key", "deactivate_key", "layout", "add_member", "remove_member"] as const;
+export type ProposalAction = (typeof ACTIONS)[number];
+
+export function actionOf({ body }: Message): ProposalAction | undefined {
+  const named = textField(body, "action");
+  return ACTIONS.find((each) => each === named);
+}
+
 export interface Proposal {
   readonly key: string;
   readonly topic: string;
@@ -65,6 +74,7 @@ export interface Proposal {
   readonly own: boolean;
   /** `body.due`. */
   readonly dueMs: number | undefined;
+  readonly action: ProposalAction | undefined;
   readonly digest: string;
   /** Kept while we may have to record it. */
   content: DecisionContent | undefined;

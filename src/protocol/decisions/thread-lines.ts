@@ -10,7 +10,7 @@ import { coveringLogs } from "../logs/coverage.ts";
 import { isBeatOf } from "../logs/covering-beats.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import { numberThread } from "../logs/known-lines.ts";
-import { asksForLayout } from "./proposal.ts";
+import { actionOf, asksForLayout } from "./proposal.ts";
 import {
   addLine,
   linesOf,
@@ -147,6 +147,7 @@ function addProposal(
     live: event.live,
     own: event.own,
     dueMs: dueOf(message.body, message.timestampMs),
+    action: actionOf(message),
     digest: contentDigest(content),
     content: mayRecord ? content : undefined,
     outcome: undefined,

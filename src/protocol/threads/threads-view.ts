@@ -29,6 +29,10 @@ export interface ObligationView {
   type: string;
   /** Of a request with an answer, by which `respond` names it. Spec 3.8. */
   request_id: string | null;
+  /** Of the same; null where its asker is below VERIFIED. */
+  request_type: string | null;
+  /** What the daemons carry out when a proposal is ratified (`add_key`, `layout`, …). Spec 3.4. */
+  action: string | null;
   /** A text of ours when `from` is below VERIFIED. Spec 2.3. */
   subject: string;
   /** Of a proposal: the words that are recorded once it is ratified; null of anything else. */
@@ -198,11 +202,14 @@ function obligationView(
   const dueMs = dueOf(state, message, owedBy, env);
   const believed = isVerified(authorTier(env, message.from));
   const proposal = believed ? proposalsById(state.proposals, message.id, env)[0] : undefined;
+  const requestType = requestOf(state, message, owedBy)?.requestType ?? null;
   return {
     event_id: message.id,
     correlation_id: correlationId,
     type: message.type,
     request_id: message.request?.is === "request" ? message.request.id : null,
+    request_type: believed ? requestType : null,
+    action: proposal?.action ?? null,
     subject: listedSubject(env, message.from, message.subject),
     decision: proposal?.content?.decision ?? null,
     from: message.from,

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Client } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import type { RequestView } from "../../api/views.ts";
+import { SHUTDOWN } from "../../protocol/requests/request-line.ts";
 import { quote } from "../../wire/quote.ts";
 import { shortId } from "../../framing/short-id.ts";
 import type { Parent } from "./parent.ts";
@@ -51,10 +52,14 @@ export async function requestToUs(
 }
 
 /** A request with an answer is settled by that answer alone. Spec 3.3. */
-export function wantsAnswer({ request_id, from }: RequestView): DeaddropError {
+export function wantsAnswer({ request_id, request_type, from }: RequestView): DeaddropError {
   const id = shortId(request_id);
-  return new DeaddropError("refused", `${from} asks for a yes or a no`, {
-    hint: `deaddrop respond ${id} --approve, or deaddrop respond ${id} --reject --reason "…"`,
+  const asks =
+    request_type === SHUTDOWN
+      ? `this is a shutdown request of ${from}: an approval parks you`
+      : `${from} asks for a yes or a no`;
+  return new DeaddropError("refused", `not sent: ${asks}`, {
+    hint: `${request_type === SHUTDOWN ? "finish and report first, then: " : ""}deaddrop respond ${id} --approve, or deaddrop respond ${id} --reject --reason "…"`,
   });
 }
 

@@ -33,6 +33,8 @@ const owed = (type: string): ObligationView => ({
   subject: "s",
   from: "scribe",
   request_id: null,
+  request_type: null,
+  action: null,
   decision: null,
   owed_by: "forge",
   due_at: null,

@@ -150,6 +150,8 @@ function* screens(text: string): Generator<[string[], Partial<Views>, RegExp]> {
     ...{ type: "proposal", subject: text, from: "scribe", owed_by: "forge" },
     ...{
       request_id: null,
+      request_type: null,
+      action: null,
       decision: null,
       due_at: null,
       overdue: false,

@@ -63,6 +63,7 @@ function proposalOf(id: string, change: Partial<Proposal> = {}): Proposal {
     live: true,
     own: false,
     dueMs: undefined,
+    action: undefined,
     digest: "",
     content: CONTENT,
     outcome: undefined,

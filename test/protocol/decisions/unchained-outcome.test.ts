@@ -72,6 +72,7 @@ const PROPOSAL: Proposal = {
   live: true,
   own: false,
   dueMs: undefined,
+  action: undefined,
   digest: "",
   content: undefined,
   outcome: undefined,

@@ -32,6 +32,8 @@ describe("a thread is shown whole", () => {
     event_id: asked?.id,
     correlation_id: THREAD,
     request_id: null,
+    request_type: null,
+    action: null,
     decision: "text of P",
     type: "proposal",
     subject: "proposes P",

@@ -30,7 +30,7 @@ export const ANSWER_TOOLS = [
   tool<Answering>({
     name: "accept",
     description:
-      "Agrees to a proposal (read it first: it is decided once every required party agrees), grants a claim, or says yes to a request.",
+      "Agrees to a proposal (read it first: it is decided once every required party agrees), grants a claim, or says yes to a request. It never approves a shutdown: respond does.",
     input: object({ id: ID, reason: text(), ...REQUEST_KEY }, "id"),
     effect: "binds",
     answersFacts: true,

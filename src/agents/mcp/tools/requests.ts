@@ -1,4 +1,5 @@
 import type { ObligationView } from "../../../api/views.ts";
+import { askedWords } from "../../../framing/asked-words.ts";
 import { shortId } from "../../../framing/short-id.ts";
 import { prepareRequest } from "../../../sending/request.ts";
 import { cut, fitting } from "../peer-words.ts";
@@ -63,10 +64,10 @@ export const REQUEST_TOOLS = [
 ];
 
 function rowOf(each: ObligationView, self: string): string {
-  const { event_id, request_id: request, type, from, owed_by: by, due_at: due, overdue } = each;
+  const { event_id, request_id: request, from, owed_by: by, due_at: due, overdue } = each;
   const until = overdue ? "OVERDUE" : due === null ? "no deadline" : `due ${due}`;
   const named = request === null ? "" : `, request ${shortId(request)}`;
   const who = by === self ? "you" : by;
   const words = each.decision === null ? each.subject : `decides: ${each.decision}`;
-  return `${shortId(event_id)} ${type}${named} of ${from}, owed by ${who}, ${until}: ${words}`;
+  return `${shortId(event_id)} ${askedWords(each)}${named} of ${from}, owed by ${who}, ${until}: ${words}`;
 }

@@ -9,7 +9,8 @@ export function command(cli: Cli): Command {
   const accept = new Command("accept")
     .description(
       "Agrees to a proposal: once every required party has agreed, the words that `deaddrop pending`\n" +
-        "quotes after `decides:` are recorded. To a request it says yes.",
+        "quotes after `decides:` are recorded. To a request it says yes, but\n" +
+        "for a shutdown: only `deaddrop respond <id> --approve` parks you.",
     )
     .argument("<id>", MESSAGE_ID);
   return addAnswerFlags(accept)
