@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { openClient } from "../client/open-client.ts";
-import type { SendAnswer } from "../api/client.ts";
+import type { Client, SendAnswer } from "../api/client.ts";
 import type { DecisionsView, InboxMessage, RequestView, ThreadView } from "../api/views.ts";
-import { decisionFields } from "../sending/proposal.ts";
+import { proposalBody } from "../sending/message.ts";
 import { fromPlain, type JsonValue } from "../wire/json/json.ts";
 import { speakerOf, type Speaker } from "./speaking.ts";
 
@@ -74,9 +74,11 @@ export async function openWire(dir: string, options: OpenWireOptions): Promise<W
   return {
     ...speakerOf(client),
     requests: () => client.view("requests"),
-    send: (...messages) =>
+    send: async (...messages) =>
       client.ask("send", {
-        drafts: messages.map((message) => ({ ...message, body: bodyOf(message) })),
+        drafts: await Promise.all(
+          messages.map(async (message) => ({ ...message, body: await bodyOf(client, message) })),
+        ),
       }),
     inbox,
     threads: (id) => client.view("thread", { id }),
@@ -85,10 +87,10 @@ export async function openWire(dir: string, options: OpenWireOptions): Promise<W
   };
 }
 
-/** A proposal words its decision in a field, whatever way it is sent. Spec 3.4. */
-function bodyOf({ type, subject, body }: Outgoing): JsonValue {
+/** A proposal has the same fields, whatever way it is sent. Spec 3.4. */
+async function bodyOf(client: Client, { to, type, subject, body }: Outgoing): Promise<JsonValue> {
   const value = fromPlain(body);
-  return type === "proposal" ? decisionFields({ subject, reasons: value }) : value;
+  return type === "proposal" ? proposalBody(client, subject, value, to) : value;
 }
 
 async function pause(signal: AbortSignal | undefined): Promise<void> {

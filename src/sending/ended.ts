@@ -26,7 +26,7 @@ export async function refuseLateRevert(client: Client, parent: Parent): Promise<
   if (found === undefined || OPEN.includes(found.status)) return;
   const hint =
     found.status === "ratified"
-      ? "what is in force is replaced by another: deaddrop propose --supersedes <decision-id>; `deaddrop decisions` shows the ids"
+      ? `what is in force is replaced by another: deaddrop propose "…" --supersedes ${shortId(found.proposal_id)}`
       : "there is nothing to take back; `deaddrop proposals` shows what became of each";
   throw new DeaddropError("refused", `not sent: ${endedText(found)}`, { hint });
 }

@@ -1,11 +1,12 @@
 import type { Client } from "../api/client.ts";
+import { textsField } from "../protocol/body.ts";
 import { decisionWords } from "../wire/decision-words.ts";
 import { MESSAGE_TYPES } from "../wire/kinds.ts";
 import type { JsonValue } from "../wire/json/json-value.ts";
 import { threadNamed } from "./naming/parent.ts";
 import { recipients } from "./naming/recipients.ts";
 import type { Extras, Prepared } from "./prepared.ts";
-import { decisionFields } from "./proposal.ts";
+import { decisionFields, withSuperseded } from "./proposal.ts";
 import { withState } from "./words/opening.ts";
 
 /** Heartbeats, cards and announcements are the daemon's own words. */
@@ -29,13 +30,24 @@ export interface Message {
   readonly extras: Extras;
 }
 
+/** The body of a proposal, with all that `propose` writes and checks. */
+export async function proposalBody(
+  client: Client,
+  subject: string,
+  reasons: JsonValue,
+  to: readonly string[],
+): Promise<JsonValue> {
+  const body = decisionFields({ subject, reasons });
+  return withSuperseded(client, body, textsField(body, "required") ?? to);
+}
+
 /** One message of any type that an agent may write. Spec 1.2, 4.4. */
 export async function prepareMessage(client: Client, about: Message): Promise<Prepared> {
   const { type, subject, extras } = about;
   const stated = withState(type, about.body, about.state);
   const isProposal = type === "proposal";
-  const body = isProposal ? decisionFields({ subject, reasons: stated }) : stated;
   const to = await recipients(client, about.to);
+  const body = isProposal ? await proposalBody(client, subject, stated, to) : stated;
   const thread = about.thread === undefined ? undefined : await threadNamed(client, about.thread);
   return {
     draft: {

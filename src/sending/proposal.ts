@@ -24,7 +24,7 @@ export interface Proposal {
   /** The words that are recorded, where they are not the subject. */
   readonly decision?: string | undefined;
   readonly decisionId?: string | undefined;
-  /** The decision that it replaces. */
+  /** The decision that it replaces: its id, its proposal's, or a unique prefix of either. */
   readonly supersedes?: string | undefined;
   /** Until when to answer: a span from now, or an instant. */
   readonly due?: string | undefined;
@@ -73,7 +73,8 @@ async function draftOf(
   const { subject } = about;
   const required = named.includes("*") ? await peersOf(client) : named;
   const due = about.due === undefined ? {} : { due: dueInstant(about.due, nowMs) };
-  const body = { ...decisionFields(about), ...fieldsOf(about), ...due, required };
+  const fields = { ...decisionFields(about), ...fieldsOf(about), ...due, required };
+  const body = await withSuperseded(client, fields, required);
   return {
     to: about.to === undefined ? required : await recipients(client, about.to),
     type: "proposal",
@@ -136,6 +137,18 @@ export function decisionFields({
     });
   }
   return { ...fields, decision: words };
+}
+
+/** Names the decision that it supersedes by its id, however it was named. */
+export async function withSuperseded(
+  client: Client,
+  body: JsonObject,
+  parties: readonly string[],
+): Promise<JsonObject> {
+  const named = textField(body, "supersedes");
+  if (named === undefined) return body;
+  const { supersededId } = await import("./naming/decision-named.ts");
+  return { ...body, supersedes: await supersededId(client, named, parties) };
 }
 
 function fieldsOf({ domains, paths, decisionId, supersedes }: Proposal): JsonObject {

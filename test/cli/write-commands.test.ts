@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DeaddropError } from "../../src/api/errors.ts";
-import type { ProposalStatus } from "../../src/api/views.ts";
+import type { ProposalStatus, Views } from "../../src/api/views.ts";
 import { JsonDouble } from "../../src/wire/json/json.ts";
 import { draftedBy, ID, refusedBy, resolved, run, whoami, type Outside } from "./fake-cli.ts";
 
@@ -671,7 +671,10 @@ describe("propose", () => {
     const flags = ["--required", "scribe", "--required", "mason", "--domain", "prose"];
     const more = ["--path", "docs/**", "--decision", "D.", "--decision-id", "d-1"];
     const args = ["propose", "s", "why", ...flags, ...more, "--supersedes", "d-0", "--ref", "x"];
-    expect(await drafted(args, { views: THREE })).toEqual({
+    const old = { decision_id: "d-0", proposal_id: ID, acked_by: ["forge", "scribe"] };
+    const decisions = { in_force: [old], pending: [], unproved: [], superseded: [] };
+    const views = { ...THREE, decisions: decisions as unknown as Views["decisions"] };
+    expect(await drafted(args, { views })).toEqual({
       to: ["scribe", "mason"],
       type: "proposal",
       subject: "s",
@@ -779,7 +782,9 @@ describe("correct", () => {
       });
       expect(exitCode).toBe(1);
       expect(stderr).toContain(`not sent: forge's proposal has ended: it was ${status}`);
-      expect(stderr.includes("deaddrop propose --supersedes")).toBe(status === "ratified");
+      expect(stderr.includes('deaddrop propose "…" --supersedes 4f2a91c700')).toBe(
+        status === "ratified",
+      );
     }
     for (const resolve_id of [resolved("proposal"), resolved("ship", "forge", "scribe")]) {
       const { stderr } = await refused(["correct", "4f2a91", "--revert"], {

@@ -21,7 +21,10 @@ export function addProposalFlags(command: Command): Command {
     .option("--path <pattern>", "paths that it touches (repeatable)", collect)
     .option("--decision <text>", "the words that are recorded (else the subject; never the body)")
     .option("--decision-id <id>", "a name for the decision (else a slug of the subject)")
-    .option("--supersedes <id>", "the decision that it replaces")
+    .option(
+      "--supersedes <id>",
+      "the decision that it replaces: its id, its proposal's, or a unique prefix",
+    )
     .option(
       "--due <when>",
       "until when to answer: 30m, 4h, 2d or a time (else 30 min from reading)",

@@ -39,7 +39,7 @@ export const DECISION_TOOLS = [
         required: texts("whose agreement it takes (default: all it is sent to)"),
         domains: texts(),
         paths: texts("patterns that it touches"),
-        supersedes: text("id of the decision that it replaces"),
+        supersedes: text("the decision that it replaces: its id, or a unique prefix of it"),
         due: text("until when to answer: 30m, 4h, 2d or a time"),
         ...REQUEST_KEY,
       },
