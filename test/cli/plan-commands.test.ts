@@ -269,7 +269,9 @@ describe("deaddrop plan", () => {
     await fine("plan", "set", "a", "pending", "--plan", "p.yaml");
     write(`agent/artifacts/plans/${id}/logs/a-2.begun`, "");
     const second = await deaddrop("plan", "run", "p.yaml", "--local", "--exec", EXEC, "--yes");
-    expect(second.stdout).toContain("step a is blocked: the run ended while it was worked at");
+    expect(second.stdout).toContain(
+      "step a is blocked: the run ended after it was begun and before its report",
+    );
     expect(read("worked.log")).toBe(`${id} a 1\n`);
   });
 });

@@ -3,6 +3,7 @@ import { takeLock } from "../../storage/disk/lock.ts";
 import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { daemonPathsOf } from "../../client/daemon-paths.ts";
+import { begunWork } from "../../plans/work/begun-work.ts";
 import { workPlans, type WorkEvent } from "../../plans/work/work-plans.ts";
 import { findHandle, findWire, placesOf, withClient, type Cli } from "../context.ts";
 import { emit } from "../output/output.ts";
@@ -10,6 +11,7 @@ import { adapterOf, type AdapterFlags } from "./adapter-flags.ts";
 import { rows, wrongUsage, type PlanFlags } from "./plan-place.ts";
 import { untilStopped } from "./stop-signal.ts";
 import { PRIVATE_FOLDER } from "../../storage/disk/file-modes.ts";
+import type { DaemonPaths } from "../../storage/paths.ts";
 
 export interface WorkFlags extends PlanFlags, AdapterFlags {
   from?: string[];
@@ -23,29 +25,38 @@ export async function work(cli: Cli, flags: WorkFlags): Promise<void> {
   if (adapter === undefined) {
     throw wrongUsage("a worker needs --exec", "name the program that does the steps");
   }
-  const lock = workLock(cli, flags);
+  const at = { wireDir: findWire(cli, flags), handle: findHandle(cli, flags) };
+  const paths = daemonPathsOf(placesOf(cli.env), at);
+  if (paths === undefined) {
+    // The wire cannot be read: opening it says why.
+    await withClient(cli, flags, async () => undefined);
+    return;
+  }
+  const lock = workLock(cli, paths, at.handle);
   try {
+    const begun = begunWork(nodeDisk(), join(paths.stateDir, "plan-work"));
     await withClient(cli, flags, (client) =>
       untilStopped((signal) => {
         const { nowMs, sleep } = cli.clock;
         const say = (event: WorkEvent): void => emit(cli, flags, event, () => textOf(event));
         const { from, once = false, maxParallel = 1 } = flags;
         return workPlans(
-          { client, nowMs, sleep, say, signal },
+          { client, begun, nowMs, sleep, say, signal },
           { adapter, from, once, maxParallel },
         );
       }),
     );
   } finally {
-    lock?.release();
+    lock.release();
   }
 }
 
 /** One worker for an agent: a second one would take what the first works at for interrupted. */
-function workLock(cli: Cli, flags: WorkFlags): { release(): void } | undefined {
-  const at = { wireDir: findWire(cli, flags), handle: findHandle(cli, flags) };
-  const paths = daemonPathsOf(placesOf(cli.env), at);
-  if (paths === undefined) return undefined;
+function workLock(
+  cli: Cli,
+  paths: Pick<DaemonPaths, "stateDir">,
+  handle: string,
+): { release(): void } {
   const disk = nodeDisk();
   disk.makeFolder(paths.stateDir, PRIVATE_FOLDER);
   const since = new Date(cli.clock.nowMs()).toISOString();
@@ -55,7 +66,7 @@ function workLock(cli: Cli, flags: WorkFlags): { release(): void } | undefined {
   const { holder } = attempt;
   const who =
     holder === undefined ? "another process" : `process ${holder.pid}, since ${holder.since}`;
-  throw new DeaddropError("already_running", `${at.handle} has a worker already: ${who}`, {
+  throw new DeaddropError("already_running", `${handle} has a worker already: ${who}`, {
     hint: "one worker takes the steps of an agent; give it --max-parallel to work at several",
   });
 }

@@ -70,7 +70,10 @@ function goOn(
   if (report !== undefined) return take(step, report, undefined, known, limits);
   if (isRunning) return [];
   if (!isBegun) return [{ do: "run", step: step.id }];
-  return block(step, "the run ended while it was worked at: look at what was done");
+  return block(
+    step,
+    "the run ended after it was begun and before its report: look at what was done",
+  );
 }
 
 /** A step that was sent: its report, its refusal, or its time. */

@@ -9,8 +9,9 @@ import {
 import type { Report } from "../report/report.ts";
 import { answerStep, shipReport, type AskedStep } from "../run/send-step.ts";
 import { isReport, reportOf, threadOf } from "../run/wire-facts.ts";
-import { makePatience, mayPass } from "../run/patience.ts";
+import { makePatience } from "../run/patience.ts";
 import { isBelieved, isStepForUs } from "./asked-steps.ts";
+import type { BegunWork } from "./begun-work.ts";
 import { failureReport, workStep, type Adapter } from "./work-step.ts";
 
 /** What happened, for the one who watches. */
@@ -32,6 +33,7 @@ export interface WorkOptions {
 
 export interface WorkOutside {
   readonly client: Client;
+  readonly begun: BegunWork;
   nowMs(): number;
   sleep(durationMs: number): Promise<void>;
   say(event: WorkEvent): void;
@@ -43,18 +45,28 @@ export interface WorkOutside {
 const WORK_POLL_MS = 250;
 
 /**
- * Takes the steps that peers ask for, works at each once, and ships the reports. What was accepted and
- * not reported when a worker ended is reported as a failure: nobody knows how far it came. Spec 7.5.
+ * Takes the steps that peers ask for, works at each once, and ships the reports. The order, so that no
+ * attempt is begun twice and none is said to be begun that is not: note the begin durably, start the
+ * program, answer the request, keep the report durably, ship it. After a crash
+ * - before the note, the step is begun;
+ * - after it and before the report is kept, a failure is reported: nobody knows how far the program came;
+ * - after that, the kept report is shipped.
+ * Spec 7.5.
  */
 export async function workPlans(outside: WorkOutside, options: WorkOptions): Promise<void> {
   const worker = new Worker(outside, options);
   const patience = makePatience(outside);
-  while (!outside.signal.aborted) {
-    const isIdle = await patience(() => worker.look());
-    if (options.once && isIdle === true) return;
-    await outside.sleep(WORK_POLL_MS);
+  try {
+    while (!outside.signal.aborted) {
+      const isIdle = await patience(() => worker.look());
+      if (options.once && isIdle === true) return;
+      await outside.sleep(WORK_POLL_MS);
+    }
+  } finally {
+    // Also after a failure: the lock of the worker is held while a program works, and its report is kept.
+    await worker.ended();
   }
-  await worker.ended();
+  await patience(() => worker.look());
 }
 
 class Worker {
@@ -65,6 +77,10 @@ class Worker {
   /** By the name of the work: its report. The same work may be asked for by another coordinator. */
   readonly #reports = new Map<string, Report>();
   readonly #running = new Map<string, Promise<void>>();
+  /** Work that ended since the last look: it leaves `running` at the next one, so that one look sees one state. */
+  readonly #ended = new Set<string>();
+  /** Work that this process has begun and not shipped. */
+  readonly #unshipped = new Set<string>();
   /** By event id: what a thread said, until the request has another answer. */
   #read = new Map<string, ReadStep>();
   #failed: Error | undefined;
@@ -77,14 +93,17 @@ class Worker {
   /** True when there is nothing to do. Throws what has stopped a work. */
   async look(): Promise<boolean> {
     if (this.#failed !== undefined) throw this.#failed;
+    for (const name of this.#ended) this.#running.delete(name);
+    this.#ended.clear();
     const { client } = this.#outside;
     if (!client.viaDaemon) await client.ask("tick");
     const requests = await client.view("requests");
     const open = requests.filter((each) => this.#isOpen(each));
     const ids = new Set(open.map(({ event_id: id }) => id));
     this.#read = new Map([...this.#read].filter(([id]) => ids.has(id)));
-    for (const request of open) await this.#handle(request);
-    return this.#running.size === 0;
+    const mayAnswer = (await client.view("safe_mode")) === null;
+    for (const request of open) await this.#handle(request, mayAnswer);
+    return this.#unshipped.size === 0 && (mayAnswer || open.length === 0);
   }
 
   async ended(): Promise<void> {
@@ -97,13 +116,15 @@ class Worker {
     return isAllowed && !this.#settled.has(id) && isStepForUs(this.#outside.client, request);
   }
 
-  async #handle(request: RequestView): Promise<void> {
+  /** `mayAnswer`: in safe mode nothing is begun, since it could not be said. */
+  async #handle(request: RequestView, mayAnswer: boolean): Promise<void> {
     const { event_id: id, from, correlation_id: thread, request_id: requestId, subject } = request;
     const step = await this.#step(request);
     if (step === undefined) return;
     const asked: AskedStep = { eventId: id, from, thread, requestId, subject };
     const { work } = step;
     if (!step.isBelieved) this.#settled.add(id);
+    else if (!mayAnswer) return;
     else if (!work.ok) await this.#refuse(asked, work.detail);
     else {
       const named = { name: `${requestId.toLowerCase()} ${work.digest}`, request: work.request };
@@ -139,52 +160,59 @@ class Worker {
     shipped: ThreadMessage | undefined,
   ): Promise<void> {
     const { name, request } = work;
+    const { begun, signal } = this.#outside;
     if (shipped !== undefined || answer?.approve === false) {
       this.#settled.add(asked.eventId);
       const read = shipped === undefined ? undefined : reportOf(shipped).read;
       if (read?.ok === true && !this.#reports.has(name)) this.#reports.set(name, read.report);
+      if (!this.#running.has(name)) begun.forget(name);
       return;
     }
-    if (this.#running.has(name)) {
-      if (answer === null) await this.#accept(asked, request);
-      return;
-    }
-    const known = this.#reports.get(name);
-    if (known !== undefined) {
-      if (answer === null) await this.#accept(asked, request);
-      await this.#ship(asked, known, "repeated");
-    } else if (answer !== null) {
-      const error = "the worker ended while it worked at this step; look at what was done";
-      const report = failureReport(request.step.id, error, this.#outside.nowMs());
-      await this.#ship(asked, report, "interrupted");
-    } else if (this.#running.size < this.#options.maxParallel) {
+    const mayBegin = this.#running.size < this.#options.maxParallel && !signal.aborted;
+    const isKnown = this.#running.has(name) || this.#reports.has(name) || begun.isBegun(name);
+    if (!isKnown && answer === null) {
+      if (!mayBegin) return;
+      this.#begin(work);
       await this.#accept(asked, request);
-      this.#begin(asked, work);
+      return;
     }
+    if (answer === null) await this.#accept(asked, request);
+    if (this.#running.has(name)) return;
+    const repeated = this.#reports.get(name);
+    const kept = repeated ?? begun.report(name);
+    if (kept !== undefined) {
+      await this.#ship(asked, name, kept, repeated === undefined ? "reported" : "repeated");
+      return;
+    }
+    const error = isKnown
+      ? "the worker ended after this step was begun and before its report; look at what was done"
+      : "the step was accepted before, and this worker has no report of it; look at what was done";
+    const report = failureReport(request.step.id, error, this.#outside.nowMs());
+    await this.#ship(asked, name, report, "interrupted");
   }
 
-  #begin(asked: AskedStep, { name, request }: Work): void {
-    const { signal, nowMs } = this.#outside;
+  /** Its report is kept when the program ends; the next look answers and ships. */
+  #begin({ name, request }: Work): void {
+    const { signal, nowMs, begun } = this.#outside;
+    begun.noteBegun(name);
+    this.#unshipped.add(name);
     const work = async (): Promise<void> => {
       const { report } = await workStep(request, this.#options.adapter, signal, nowMs);
-      this.#reports.set(name, report);
-      await this.#ship(asked, report, "reported");
+      begun.noteReport(name, report);
     };
     const ended = work()
       .catch((error: unknown) => {
-        // The report is there: the next look ships it.
-        if (mayPass(error)) return;
         this.#failed ??= error instanceof Error ? error : new Error(String(error));
       })
-      .finally(() => this.#running.delete(name));
+      .finally(() => this.#ended.add(name));
     this.#running.set(name, ended);
   }
 
   async #accept(asked: AskedStep, { step }: StepRequest): Promise<void> {
     await answerStep(this.#outside.client, asked, true);
+    this.#say("accepted", asked, step.id, step.description);
     // What is taken is no news for the agent any more.
     await this.#outside.client.ask("read", { ids: [asked.eventId] });
-    this.#say("accepted", asked, step.id, step.description);
   }
 
   async #refuse(asked: AskedStep, detail: string): Promise<void> {
@@ -193,9 +221,17 @@ class Worker {
     this.#say("refused", asked, "", detail);
   }
 
-  async #ship(asked: AskedStep, report: Report, event: WorkEvent["event"]): Promise<void> {
+  async #ship(
+    asked: AskedStep,
+    name: string,
+    report: Report,
+    event: WorkEvent["event"],
+  ): Promise<void> {
     await shipReport(this.#outside.client, asked, report);
     this.#settled.add(asked.eventId);
+    this.#reports.set(name, report);
+    this.#unshipped.delete(name);
+    this.#outside.begun.forget(name);
     this.#say(
       event,
       asked,

@@ -87,7 +87,9 @@ it("reports by others, about other steps, a second time, and of other files: eac
     ["a", "success"],
     ["b", "success"],
   ]);
-  expect(checks.filter(({ ok }) => !ok).map(({ name }) => name)).toEqual(["planned_files"]);
+  expect(checks.filter(({ ok }) => ok === false).map(({ name }) => name)).toEqual([
+    "planned_files",
+  ]);
 });
 
 it("a request by somebody who does not run the plan neither counts as sent nor keeps its owner from the work", async () => {
@@ -166,7 +168,7 @@ it("a worker that hangs is given up, its late report is named, and one that died
   await team.worker("bob");
   await until("b is blocked", () => running.stdout().includes("blocked b"));
   expect(running.stdout()).toContain(
-    "step b is blocked: it ended with failure: the worker ended while it worked at this step",
+    "step b is blocked: it ended with failure: the worker ended after this step was begun",
   );
   running.child.kill("SIGTERM");
   expect((await running.ended).stdout).toContain("stopped; run it again to go on");

@@ -204,7 +204,10 @@ describe("what the coordinator does", () => {
     [
       "also when we ended meanwhile",
       { owner: "self", local: { isBegun: true, isRunning: false, report: undefined } },
-      [expect.stringContaining("the run ended while it was worked at"), "mark a blocked"],
+      [
+        expect.stringContaining("the run ended after it was begun and before its report"),
+        "mark a blocked",
+      ],
     ],
     [
       "a step of an earlier coordinator's that we own now was sent all the same",

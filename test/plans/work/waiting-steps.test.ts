@@ -5,7 +5,9 @@ import type { Client } from "../../../src/api/client.ts";
 import { openClient } from "../../../src/client/open-client.ts";
 import { stepRequest } from "../../../src/plans/coordinator/step-request.ts";
 import { sendStep } from "../../../src/plans/run/send-step.ts";
+import { begunWork } from "../../../src/plans/work/begun-work.ts";
 import { workPlans, type WorkEvent } from "../../../src/plans/work/work-plans.ts";
+import { nodeDisk } from "../../../src/storage/disk/node-disk.ts";
 import { makeWire, removeWires } from "../../support/processes/live-wire.ts";
 import { PLAN_ADAPTER } from "../../support/processes/plan-team.ts";
 import { pause, until } from "../../support/processes/real-processes.ts";
@@ -44,6 +46,7 @@ it("a worker that is busy reads a step that waits once, and a step that it works
     await pause(1);
   };
   const outside = {
+    begun: begunWork(nodeDisk(), join(cwd, "plan-work")),
     ...{ client: counting, nowMs: () => Date.now(), sleep, signal: stop.signal },
     say: (event: WorkEvent) => told.push(event),
   };
