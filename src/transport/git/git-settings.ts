@@ -25,6 +25,7 @@ const SAFE: readonly string[] = [
   // Else each commit of ours takes another process, which makes single objects of its pack.
   "fastimport.unpackLimit=1",
   "transfer.fsckObjects=true",
+  ...harmless().map((id) => `fetch.fsck.${id}=ignore`),
   "transfer.bundleURI=false",
   "protocol.allow=never",
   "gc.auto=0",
@@ -33,6 +34,26 @@ const SAFE: readonly string[] = [
   "push.followTags=false",
   "advice.detachedHead=false",
 ];
+
+/**
+ * What git's check of objects finds wrong and we need not: names in trees, since nothing is ever checked
+ * out and paths are compared, never followed; files that configure checkouts; who wrote a commit, and
+ * when. One such object anywhere in the history would else stop every fetch for good.
+ */
+function harmless(): readonly string[] {
+  return [
+    ...["hasDot", "hasDotdot", "hasDotgit", "fullPathname", "emptyName", "zeroPaddedFilemode"],
+    ...["badFilemode", "largePathname", "symlinkTargetBlob", "symlinkTargetLength"],
+    ...["Blob", "Large", "Missing", "Name", "Parse", "Path", "Symlink", "Update", "Url"].map(
+      (what) => `gitmodules${what}`,
+    ),
+    ...["Blob", "Large", "LineLength", "Missing", "Symlink"].map((what) => `gitattributes${what}`),
+    ...["gitignoreSymlink", "mailmapSymlink"],
+    ...["badDate", "badDateOverflow", "badEmail", "badName", "badTimezone", "zeroPaddedDate"],
+    ...["missingEmail", "missingNameBeforeEmail", "missingSpaceBeforeDate"],
+    ...["missingSpaceBeforeEmail", "missingAuthor", "multipleAuthors", "nulInCommit"],
+  ];
+}
 
 /** What of the user's own configuration reaches git: how to sign in and how to sign. */
 const TAKEN =

@@ -25,6 +25,18 @@ const SAID: readonly (readonly [pattern: RegExp, code: TransportCode, hint: stri
   ],
 ];
 
+/** What git says of an object that the remote sent and that it does not take. */
+const REFUSED_OBJECT = /fsck error in packed object/i;
+
+function refusedObject(error: GitFailed, remote: string): TransportError {
+  const detail = `its history holds an object that git refuses: ${error.message}`;
+  return new TransportError("stopped", `${remote}: ${detail}`, {
+    hint: "nothing is taken or pushed: remove that object from the history of the repository, then deaddrop transport accept",
+    trouble: { cause: "wire_tampered", where: remote, detail },
+    cause: error,
+  });
+}
+
 /** What git says when objects are missing or broken: as a rule our own, after a crash. */
 const DAMAGE =
   /could not read [0-9a-f]{40}|did not receive expected object|did not send all necessary objects|bad (?:object|tree|ref)|object file .* is empty|loose object|corrupt|unable to read|unresolved deltas|index-pack failed/i;
@@ -34,7 +46,9 @@ const DAMAGE =
  * own repository too.
  */
 export function remoteTrouble(error: unknown, remote: string): unknown {
-  if (!(error instanceof GitFailed) || DAMAGE.test(error.said)) return error;
+  if (!(error instanceof GitFailed)) return error;
+  if (REFUSED_OBJECT.test(error.said)) return refusedObject(error, remote);
+  if (DAMAGE.test(error.said)) return error;
   const [, code, hint] = SAID.find(([pattern]) => pattern.test(error.said)) ?? [
     undefined,
     "unreachable" as const,
