@@ -14,7 +14,7 @@ import { keepLines, localFolder } from "./local-side.ts";
 export interface GitUser extends OwnSide {
   readonly disk: Disk;
   readonly places: Places;
-  readonly place: Pick<AgentConfig, "paths" | "handle" | "layout">;
+  readonly place: Pick<AgentConfig, "paths" | "handle" | "layout" | "config">;
 }
 
 export interface BuiltGit {

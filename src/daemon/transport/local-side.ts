@@ -14,14 +14,17 @@ const MAX_REMOTE_EVIDENCE = 16;
 export function localFolder(
   disk: Disk,
   places: Places,
-  { paths, handle, layout }: Pick<AgentConfig, "paths" | "handle" | "layout">,
+  { paths, handle, layout, config }: Pick<AgentConfig, "paths" | "handle" | "layout" | "config">,
 ): LocalFolder {
   const whole = wholeLogs(disk, paths.wireDir);
   const closed = [...layout.logs.values()].filter(({ into }) => into !== undefined);
   const names = closed.map(({ name }) => name);
   const wire = wireFiles(layout.kind, layout.roster, names);
   const local = (): ReadonlySet<string> => agentsHere(disk, places, paths.wireKey, handle);
-  return { disk, whole, wireDir: paths.wireDir, wire, handle, local };
+  return {
+    ...{ disk, whole, wire, handle, local },
+    ...{ wireDir: paths.wireDir, wireId: config.wireId },
+  };
 }
 
 /** The agents of this user that are on that wire: they have private folders for it. */

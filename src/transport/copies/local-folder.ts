@@ -11,6 +11,8 @@ export interface LocalFolder {
   readonly whole: Disk;
   readonly wireDir: string;
   readonly wire: WireFiles;
+  /** The pinned id of the wire; absent before anything is pinned, and where the wire has none. */
+  readonly wireId?: string | undefined;
   /** The agent whose daemon we are. */
   readonly handle: string;
   /** The agents that run on this machine: each of them writes its own files here, and pushes them. */

@@ -129,9 +129,12 @@ export class Replica {
     }
   }
 
-  /** Another wire id in the remote than in the folder: the remote was swapped, or the folder was. */
+  /**
+   * Another wire id in the remote than the pinned one, or none: the remote was swapped. Without a pinned id
+   * the folder's counts. The folder's copy of the configuration follows the remote, so it proves nothing.
+   */
   async #foreignWire(remote: RemoteFiles): Promise<TransportTrouble | undefined> {
-    const { disk, wireDir } = this.#options.folder;
+    const { disk, wireDir, wireId } = this.#options.folder;
     const config = remote.files.get("config.json");
     if (config === undefined || config.bytes > MAX_CONFIG_BYTES) return undefined;
     if (this.#wire?.config !== config.id) {
@@ -139,12 +142,15 @@ export class Replica {
       this.#wire = { config: config.id, id };
     }
     const theirs = this.#wire.id;
-    const ours = claimedWireId(readWhole(disk, wirePaths(wireDir).config, MAX_CONFIG_BYTES));
-    if (theirs === undefined || ours === undefined || theirs === ours) return undefined;
+    const ours =
+      wireId ?? claimedWireId(readWhole(disk, wirePaths(wireDir).config, MAX_CONFIG_BYTES));
+    if (ours === undefined || theirs === ours) return undefined;
+    if (theirs === undefined && wireId === undefined) return undefined;
+    const named = theirs === undefined ? "a wire without an id" : `the wire ${quote(theirs)}`;
     return {
       cause: "foreign_wire",
-      where: quote(theirs),
-      detail: `the remote holds the wire ${quote(theirs)}, and this folder is the wire ${quote(ours)}`,
+      where: theirs === undefined ? "config.json" : quote(theirs),
+      detail: `the remote holds ${named}, and this folder is the wire ${quote(ours)}`,
     };
   }
 
