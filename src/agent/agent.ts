@@ -39,7 +39,7 @@ import type { SendingAgent } from "./effects/group-commit.ts";
 import { applyAgreed } from "./effects/members/apply-agreed.ts";
 import { publishState } from "./effects/published-state.ts";
 import { makeRounds, readBack, type Rounds } from "./effects/rounds.ts";
-import { contextOf, ownLine } from "./session/environment.ts";
+import { isSignedLine } from "./session/environment.ts";
 import { isWholeLog, syncOwnLogs } from "./session/own-logs.ts";
 import { holdOwn } from "./intake/trouble/foreign-signature.ts";
 import { fastestCadence } from "../protocol/heartbeats/beat-timers.ts";
@@ -73,8 +73,8 @@ export interface AgentRounds {
   tell(incident: AutomaticIncident): Promise<void>;
   /** How often we beat now, in the log where we beat most often. */
   cadenceMs(): number;
-  /** Whether that line is signed by us and belongs into that log of ours. */
-  isOurLine(log: string, line: Uint8Array): boolean;
+  /** Whether that line is signed by the author of that log and belongs into it. */
+  isSignedLine(log: string, line: Uint8Array): boolean;
   /** Whether that log of ours is as we wrote it: a power cut may have left less of it, until it is restored. */
   isWholeLog(log: string): boolean;
   /** A line of ours that we did not write was found outside of our log. Spec 1.6, `identity_in_use`. */
@@ -269,7 +269,7 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
       if (current === undefined) return keeper.place.cadences.T1_active;
       return fastestCadence(current.memory.state.heartbeats, current.env);
     },
-    isOurLine: (log, line) => ownLine(log, line, contextOf(keeper.place)) !== undefined,
+    isSignedLine: (log, line) => isSignedLine(log, line, keeper.place),
     isWholeLog: (log) => keeper.current !== undefined && isWholeLog(keeper.current.files, log),
     foundElsewhere: (log, detail) =>
       keeper.using(async (session) => {

@@ -1,4 +1,5 @@
 import { readWhole, StorageError, type Disk, type DiskFile } from "../storage/disk/disk.ts";
+import type { Grown } from "./copies/growth.ts";
 import type { Agreed } from "./copies/document-copies.ts";
 import type { TransportPaths } from "./transport-settings.ts";
 import { PRIVATE_FILE, PRIVATE_FOLDER } from "../storage/disk/file-modes.ts";
@@ -11,6 +12,8 @@ export interface HostState {
   /** Takes the lock if it is free; true as long as we hold it. The kernel frees it when we die. */
   mayMove(): boolean;
   readonly agreed: Agreed;
+  /** What the copies of peers' logs have grown by, by their paths. */
+  readonly grown: Map<string, Grown>;
   /**
    * When the last fetch of any daemon here began that is over. Wall ms. One that began later than now
    * counts for nothing, also when that time has come: the clock was set back since.
@@ -49,6 +52,7 @@ export function openHostState(disk: Disk, paths: TransportPaths, remote: string)
       return true;
     },
     agreed,
+    grown: agreed.grown,
     fetchedMs(nowMs) {
       const beganMs = lock === undefined ? readMoment(disk, paths.fetched) : ownFetchMs;
       if (beganMs !== undefined && beganMs > nowMs) voidMs = beganMs;
@@ -83,9 +87,15 @@ function openAgreed(
   disk: Disk,
   path: string,
   remote: string,
-): Agreed & { save(): void; reload(): void } {
+): Agreed & { readonly grown: Map<string, Grown>; save(): void; reload(): void } {
   let ids = load();
-  let saved = JSON.stringify([...ids]);
+  const grown = new Map(grownIn(readFields(disk, path)["grown"]));
+  let saved = textOfAll();
+
+  function textOfAll(): string {
+    const fields = { remote, ids: Object.fromEntries(ids), grown: Object.fromEntries(grown) };
+    return `${JSON.stringify(fields)}\n`;
+  }
 
   function load(): Map<string, string> {
     const fields = readFields(disk, path);
@@ -100,18 +110,29 @@ function openAgreed(
   return {
     get: (name) => ids.get(name),
     set: (name, id) => ids.set(name, id),
+    grown,
     save() {
-      const now = JSON.stringify([...ids]);
+      const now = textOfAll();
       if (now === saved) return;
-      const fields = { remote, ids: Object.fromEntries(ids) };
-      disk.replace(path, Buffer.from(`${JSON.stringify(fields)}\n`, "utf8"), PRIVATE_FILE);
+      disk.replace(path, Buffer.from(now, "utf8"), PRIVATE_FILE);
       saved = now;
     },
     reload() {
       ids = load();
-      saved = JSON.stringify([...ids]);
+      for (const [name, each] of grownIn(readFields(disk, path)["grown"])) grown.set(name, each);
+      saved = textOfAll();
     },
   };
+}
+
+function grownIn(value: unknown): [path: string, grown: Grown][] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value as Record<string, Partial<Grown> | null>).flatMap(([name, each]) => {
+    const { day, bytes, lines } = each ?? {};
+    const isSound =
+      typeof day === "string" && typeof bytes === "number" && typeof lines === "number";
+    return isSound ? [[name, { day, bytes, lines }]] : [];
+  });
 }
 
 /** Nothing, where the file is missing or damaged: all of it can be found out again. */

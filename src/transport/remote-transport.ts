@@ -16,7 +16,7 @@ import { Schedule } from "./schedule.ts";
 import type { TransportWorld } from "./world.ts";
 
 /** What a transport is made of. */
-export interface RemoteTransportOptions extends Omit<ReplicaOptions, "agreed"> {
+export interface RemoteTransportOptions extends Omit<ReplicaOptions, "agreed" | "grown" | "today"> {
   readonly world: TransportWorld;
   readonly host: HostState;
 }
@@ -49,7 +49,9 @@ export class RemoteTransport implements Transport {
     this.kind = remote.kind;
     this.#options = options;
     this.#remote = remote;
-    this.#replica = new Replica({ ...options, agreed: options.host.agreed });
+    const { host, world } = options;
+    const today = (): string => new Date(world.clock.wallMs()).toISOString().slice(0, 10);
+    this.#replica = new Replica({ ...options, agreed: host.agreed, grown: host.grown, today });
     this.#schedule = new Schedule(options.world, options.host, (due) => this.#turn(due));
   }
 

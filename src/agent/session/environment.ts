@@ -145,16 +145,24 @@ function ownKeysOf(place: AgentConfig): OwnKeys {
 }
 
 /**
- * Whether a line of one of our logs is chained there and signed by us, and where in the chain. A line
+ * Whether a line of one of our logs, or of another author's, is chained there and signed by its author,
+ * and where in the chain. A line
  * that we wrote for another wire says nothing of this one: anybody who reads that wire can copy it.
  */
 export function ownLine(
   log: string,
   line: Uint8Array,
   ctx: AdmissionContext,
+  owner = ctx.self,
 ): ChainHead | undefined {
-  const result = authenticate(line, { owner: ctx.self, log }, pastContextOf(ctx));
+  const result = authenticate(line, { owner, log }, pastContextOf(ctx));
   if (!result.ok || !isChained(result.message) || isOfAnotherWire(result.message, ctx.wireId))
     return undefined;
   return { seq: result.message.seq, id: result.message.id };
+}
+
+/** Whether a line is signed by the author of that log, and chained there. */
+export function isSignedLine(log: string, line: Uint8Array, place: AgentConfig): boolean {
+  const owner = place.layout.logs.get(log)?.owner;
+  return owner !== undefined && ownLine(log, line, contextOf(place), owner) !== undefined;
 }

@@ -49,7 +49,7 @@ export function buildGit(
         failed: (error) => world.failed(error),
       },
       ...{ host, folder },
-      isOurs: (log, line) => user.isOurs(log, line),
+      isSigned: (log, line) => user.isSigned(log, line),
       isWhole: (log) => user.isWhole(log),
       keep: (log, lines) => keepLines(disk, paths, log, lines),
     },

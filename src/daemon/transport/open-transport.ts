@@ -187,7 +187,7 @@ function openWith(needs: TransportNeeds, settings: GitSettings): Opened {
   const disk = nodeDisk();
   const user = {
     ...{ disk, places, place: agent.place },
-    isOurs: (name: string, line: Uint8Array) => agent.isOurLine(name, line),
+    isSigned: (name: string, line: Uint8Array) => agent.isSignedLine(name, line),
     isWhole: (name: string) => agent.isWholeLog(name),
   };
   const built = buildGit(user, settings, {

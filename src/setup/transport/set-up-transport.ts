@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { contextOf, ownLine } from "../../agent/session/environment.ts";
+import { isSignedLine } from "../../agent/session/environment.ts";
 import { loadPlace, type AgentConfig } from "../../agent/config/agent-config.ts";
 import { openIfThere, type Disk } from "../../storage/disk/disk.ts";
 import { silentLogger } from "../../agent/session/world.ts";
@@ -69,10 +69,9 @@ export async function exchangeOnce(
   const place = loadPlace(disk, places, {
     ...{ wireDir: report.wire_dir, handle: report.handle, peers },
   });
-  const context = contextOf(place);
   const user = {
     ...{ disk, places, place },
-    isOurs: (log: string, line: Uint8Array) => ownLine(log, line, context) !== undefined,
+    isSigned: (log: string, line: Uint8Array) => isSignedLine(log, line, place),
     isWhole: (log: string) => hasNoHole(disk, place, log),
   };
   const { transport } = buildGit(user, settings, {

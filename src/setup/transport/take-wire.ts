@@ -35,7 +35,9 @@ export async function takeWire(
       local: () => new Set(),
     },
     agreed: new Map(),
-    isOurs: () => false,
+    grown: new Map(),
+    today: () => "",
+    isSigned: () => false,
     isWhole: () => true,
     keep: () => "",
   });

@@ -3,14 +3,20 @@ import type { Log } from "../../wire/layout.ts";
 import type { TransportTrouble } from "../port.ts";
 import { wholeLines } from "../../storage/disk/line-splitter.ts";
 import { linesOf } from "./bring-shared.ts";
-import { LogComparison, type Lacking } from "./log-copy.ts";
+import { cutDetail, limitedGate } from "./growth.ts";
+import { LogComparison, type Gate, type Lacking } from "./log-copy.ts";
 import { openCopy, openWhole, type LocalFolder } from "./local-folder.ts";
 import { readParts, type RemoteFiles } from "./remote-files.ts";
+
+/** Lines of a log of ours that are kept when they are not ours. */
+const FOREIGN_KEPT = { bytes: 8 * 1_048_576, lines: 65_536 };
 
 /** What became of one log. */
 export interface BroughtLog {
   /** Lines that were appended here. */
   readonly lines: number;
+  /** The gate has kept lines out. */
+  readonly isCut: boolean;
   readonly troubles: readonly TransportTrouble[];
 }
 
@@ -21,14 +27,18 @@ export interface BroughtLog {
 export async function bringLog(
   folder: LocalFolder,
   remote: RemoteFiles,
-  { path }: Log,
+  { path, owner }: Log,
   parts: readonly string[],
+  gate: Gate,
 ): Promise<BroughtLog> {
   const copy = openCopy(folder, path);
   try {
-    const lacking = await compare(folder, remote, { path, parts }, (bytes) => copy.append(bytes));
-    if (lacking.lines > 0) copy.datasync();
-    return { lines: lacking.lines, troubles: converted(path, lacking) };
+    const append = (bytes: Uint8Array): void => copy.append(bytes);
+    const lacking = await compare(folder, remote, { path, parts }, append, gate);
+    const { lines, isCut } = lacking;
+    if (lines > 0) copy.datasync();
+    const cut = isCut ? [tampered(path, cutDetail(owner))] : [];
+    return { lines, isCut, troubles: [...converted(path, lacking), ...cut] };
   } finally {
     copy.close();
   }
@@ -37,21 +47,17 @@ export async function bringLog(
 /**
  * The lines that the remote has in a log of ours and that we lack: ours is what we wrote, so they are
  * not taken in. Spec 5.2. A line that ours holds anywhere is a copy, which anybody can make, and is left
- * out. The first `maxBytes` of the others are returned.
+ * out. So many of the others as are kept are returned.
  */
 export async function foreignLines(
   folder: LocalFolder,
   remote: RemoteFiles,
   { path }: Log,
   parts: readonly string[],
-  maxBytes: number,
 ): Promise<readonly Uint8Array[]> {
   const found: Uint8Array[] = [];
-  let bytes = 0;
-  await compare(folder, remote, { path, parts }, (lines) => {
-    bytes += lines.length;
-    if (bytes <= maxBytes) found.push(lines);
-  });
+  const gate = limitedGate(FOREIGN_KEPT);
+  await compare(folder, remote, { path, parts }, (lines) => found.push(lines), gate);
   return found.length === 0 ? [] : withoutCopies(folder, path, Buffer.concat(found));
 }
 
@@ -78,10 +84,11 @@ async function compare(
   remote: RemoteFiles,
   { path, parts }: { readonly path: string; readonly parts: readonly string[] },
   found: (bytes: Uint8Array) => void,
+  gate: Gate,
 ): Promise<Lacking> {
   const local = openWhole(folder, path);
   try {
-    const comparison = new LogComparison(local, found);
+    const comparison = new LogComparison(local, found, gate);
     await readParts(remote, parts, (chunk) => comparison.feed(chunk));
     return comparison.end();
   } finally {
@@ -92,12 +99,14 @@ async function compare(
 function converted(path: string, { isConverted }: Lacking): readonly TransportTrouble[] {
   if (!isConverted) return [];
   return [
-    {
-      cause: "wire_tampered",
-      where: quote(path),
-      detail:
-        "some program has converted its line ends to CR LF; its lines were taken without the CR. " +
+    tampered(
+      path,
+      "some program has converted its line ends to CR LF; its lines were taken without the CR. " +
         "In a clone that people use: git config core.autocrlf false",
-    },
+    ),
   ];
+}
+
+function tampered(path: string, detail: string): TransportTrouble {
+  return { cause: "wire_tampered", where: quote(path), detail };
 }

@@ -5,8 +5,8 @@ import type { TransportTrouble } from "../port.ts";
 
 /** What the agent says of its logs. */
 export interface OwnSide {
-  /** Whether that line is signed by us and belongs into that log of ours. */
-  isOurs(log: string, line: Uint8Array): boolean;
+  /** Whether that line is signed by the author of that log and belongs into it. */
+  isSigned(log: string, line: Uint8Array): boolean;
   /** Whether that log of ours is as we wrote it; else it may lack lines until the agent has restored it. */
   isWhole(log: string): boolean;
 }
@@ -43,6 +43,10 @@ export function foreignTrouble(
 }
 
 /** Whether one of them carries our signature. */
-export function hasOurs({ isOurs }: OwnSide, { name }: Log, lines: readonly Uint8Array[]): boolean {
-  return lines.some((line) => isOurs(name, line));
+export function hasOurs(
+  { isSigned }: OwnSide,
+  { name }: Log,
+  lines: readonly Uint8Array[],
+): boolean {
+  return lines.some((line) => isSigned(name, line));
 }

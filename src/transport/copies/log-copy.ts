@@ -10,6 +10,15 @@ import {
 } from "../../storage/disk/line-splitter.ts";
 import { MAX_LINE_BYTES } from "../../wire/limits.ts";
 
+/** Decides how much of what is missing here is taken. It counts what it lets pass. */
+export interface Gate {
+  /** Whether all of these lines pass unseen. */
+  passAll(bytes: number, lines: number): boolean;
+  pass(line: Uint8Array): boolean;
+  /** Nothing more will pass: the rest need not be compared. */
+  readonly isClosed: boolean;
+}
+
 /** What a remote log has that the local copy lacks. */
 export interface Lacking {
   /** Whether the remote begins with all that the copy holds, or the copy with all of the remote. */
@@ -17,6 +26,8 @@ export interface Lacking {
   /** Lines with CR LF at the end were found and taken without the CR. */
   readonly isConverted: boolean;
   readonly lines: number;
+  /** The gate has kept something out. */
+  readonly isCut: boolean;
 }
 
 /** More of what is lacking than this is written before more is read. */
@@ -37,6 +48,7 @@ export class LogComparison {
   readonly #local: DiskFile | undefined;
   readonly #size: number;
   readonly #found: (bytes: Uint8Array) => void;
+  readonly #gate: Gate;
   #at = 0;
   #lineStart = 0;
   /** The bytes behind the local end, up to the last newline so far not handed on. */
@@ -45,16 +57,22 @@ export class LogComparison {
   #apart: Apart | undefined;
   #isSuffix = true;
   #isConverted = false;
+  #isCut = false;
   #lines = 0;
 
   /** `found` is called with whole lines; in the first call they may end a line that ours lacks the end of. */
-  constructor(local: DiskFile | undefined, found: (bytes: Uint8Array) => void) {
+  constructor(local: DiskFile | undefined, found: (bytes: Uint8Array) => void, gate = OPEN) {
     this.#local = local;
     this.#size = local?.stat().size ?? 0;
     this.#found = found;
+    this.#gate = gate;
   }
 
   feed(chunk: Uint8Array): void {
+    if (this.#isOver()) {
+      this.#isCut = true;
+      return;
+    }
     if (this.#apart !== undefined) {
       this.#takeApart(chunk);
       return;
@@ -75,7 +93,17 @@ export class LogComparison {
 
   end(): Lacking {
     this.#handOn();
-    return { isSuffix: this.#isSuffix, isConverted: this.#isConverted, lines: this.#lines };
+    return {
+      isSuffix: this.#isSuffix,
+      isConverted: this.#isConverted,
+      lines: this.#lines,
+      isCut: this.#isCut,
+    };
+  }
+
+  /** Copies of one line pass nothing, and cost as much to compare as lines that are missing. */
+  #isOver(): boolean {
+    return this.#gate.isClosed || (this.#apart?.spare ?? 0) < 0;
   }
 
   #read(length: number, position: number): Uint8Array {
@@ -119,16 +147,24 @@ export class LogComparison {
       if (bytes.length > MAX_LINE_BYTES) this.#passOver(bytes);
       return;
     }
-    this.#lines += countLines(bytes.subarray(0, end));
+    const lines = countLines(bytes.subarray(0, end));
+    if (!this.#gate.passAll(end, lines)) {
+      this.#passOver(bytes);
+      return;
+    }
+    this.#lines += lines;
     this.#found(bytes.subarray(0, end));
   }
 
-  /** A line that is longer than lines may be is not copied; what follows it is compared by itself. */
+  /**
+   * A line that is longer than lines may be is not copied, nor what the gate keeps out: what is left is
+   * compared line by line.
+   */
   #passOver(bytes: Uint8Array): void {
     this.#isSuffix = false;
     this.#rest = [];
     this.#restBytes = 0;
-    this.#apart = { known: new Set(), splitter: new LineSplitter(0), isEnded: this.#isEnded() };
+    this.#apart = newApart(new Set(), this.#isEnded());
     this.#takeApart(bytes);
   }
 
@@ -137,24 +173,30 @@ export class LogComparison {
     this.#noteLines(chunk.subarray(0, difference));
     const begun = this.#read(this.#at - this.#lineStart, this.#lineStart);
     const from = Math.max(0, this.#lineStart - this.#at);
-    this.#apart = {
-      known: this.#linesFrom(this.#lineStart),
-      splitter: new LineSplitter(0),
-      isEnded: this.#isEnded(),
-    };
+    this.#apart = newApart(this.#linesFrom(this.#lineStart), this.#isEnded());
     if (this.#lineStart < this.#at) this.#takeApart(begun);
     this.#takeApart(chunk.subarray(from));
   }
 
   #takeApart(chunk: Uint8Array): void {
-    const { known, splitter } = this.#apart ?? {};
-    if (known === undefined || splitter === undefined) return;
+    const apart = this.#apart;
+    if (apart === undefined) return;
+    const { known, splitter } = apart;
     const missing: Uint8Array[] = [];
     for (const { bytes } of splitter.feed(chunk)) {
       if (bytes === undefined) continue;
+      if (this.#isOver()) {
+        this.#isCut = true;
+        break;
+      }
+      apart.spare -= 1;
       const line = this.#plain(bytes);
       const hash = hashOf(line);
       if (known.has(hash)) continue;
+      if (!this.#gate.pass(line)) {
+        this.#isCut = true;
+        continue;
+      }
       known.add(hash);
       // The splitter may give a view of a chunk that is used again.
       missing.push(Buffer.from(line));
@@ -186,7 +228,22 @@ interface Apart {
   readonly splitter: LineSplitter;
   /** Whether a newline ends the local file. */
   isEnded: boolean;
+  /** How many more lines of the remote are compared. */
+  spare: number;
 }
+
+/** Lines of the remote that are compared one by one, beyond as many as the copy has. */
+const MAX_LINES_APART = 1_000_000;
+
+function newApart(known: Set<string>, isEnded: boolean): Apart {
+  return {
+    ...{ known, isEnded },
+    splitter: new LineSplitter(0),
+    spare: known.size + MAX_LINES_APART,
+  };
+}
+
+const OPEN: Gate = { passAll: () => true, pass: () => true, isClosed: false };
 
 /** What tells two lines apart. */
 export function hashOf(line: Uint8Array): string {

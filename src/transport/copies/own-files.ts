@@ -4,11 +4,11 @@ import { NEWLINE } from "../../storage/disk/line-splitter.ts";
 import { segmentAt, segmentPlaces } from "../../storage/archive/segments.ts";
 import { wirePaths } from "../../storage/paths.ts";
 import type { Log } from "../../wire/layout.ts";
-import { linesOf, localLines, sharedToPush } from "./bring-shared.ts";
+import { linesOf, localLines, readShared, sharedToPush } from "./bring-shared.ts";
 import type { Change } from "./changes.ts";
 import { hashOf } from "./log-copy.ts";
 import type { LocalFolder } from "./local-folder.ts";
-import { partsOf, wholeOf, type RemoteFiles } from "./remote-files.ts";
+import { partsOf, type RemoteFiles } from "./remote-files.ts";
 import { SHARED_FILES, type SharedName } from "./wire-files.ts";
 
 /** How files looked when their content had that id: what has not changed is not read again. */
@@ -74,21 +74,26 @@ async function sharedFile(
   });
   // Where we archive it, the live file of the remote begins again as ours does.
   const isArchived = archived.length > 0;
-  const segmentsThere = await wholeOf(
+  const segmentsThere = await readShared(
     remote,
     parts.filter((part) => part !== path),
   );
+  const theirs = await readShared(remote, remote.files.has(path) ? [path] : []);
+  const ours = localLines(folder, path);
+  // What is larger than is read is named by the fetch; nothing is put into its place.
+  if (segmentsThere === undefined || theirs === undefined || ours === undefined) {
+    looks.set(path, { look, id: mark });
+    return [];
+  }
   const inSegments = new Set(
     [...linesOf(segmentsThere), ...archived.flatMap(({ bytes }) => [...linesOf(bytes)])].map(
       hashOf,
     ),
   );
-  const theirs = await wholeOf(remote, remote.files.has(path) ? [path] : []);
   const base = isArchived
     ? Buffer.concat([...linesOf(theirs)].filter((line) => !inSegments.has(hashOf(line))).map(ended))
     : theirs;
-  const live =
-    sharedToPush(localLines(folder, path), base, inSegments) ?? (isArchived ? base : undefined);
+  const live = sharedToPush(ours, base, inSegments) ?? (isArchived ? base : undefined);
   if (live === undefined && !isArchived) {
     looks.set(path, { look, id: mark });
     return [];

@@ -45,16 +45,17 @@ function ordered<K>(
   return new Map([...map].map(([key, parts]) => [key, inOrder(parts)]));
 }
 
-/** The bytes of these parts, one after the other, as one file. */
+/**
+ * The bytes of these parts, one after the other, as one file. Parts with the same bytes are one: a few
+ * kilobytes of names could stand for any amount.
+ */
 export async function readParts(
   remote: RemoteFiles,
   paths: readonly string[],
   into: (chunk: Uint8Array) => void,
 ): Promise<void> {
-  for (const path of paths) {
-    const id = remote.files.get(path)?.id;
-    if (id !== undefined) await remote.read(id, into);
-  }
+  const ids = new Set(paths.flatMap((path) => remote.files.get(path)?.id ?? []));
+  for (const id of ids) await remote.read(id, into);
 }
 
 /** The same, in memory. */

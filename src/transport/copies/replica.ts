@@ -7,7 +7,8 @@ import { ownLogs, type Log } from "../../wire/layout.ts";
 import { quote } from "../../wire/quote.ts";
 import type { TransportTrouble } from "../port.ts";
 import { bringLog, foreignLines } from "./bring-logs.ts";
-import { bringShared } from "./bring-shared.ts";
+import { DailyGate, HISTORY, limitedGate, type Grown } from "./growth.ts";
+import { bringShared, SHARED_LIMIT } from "./bring-shared.ts";
 import type { Change } from "./changes.ts";
 import { bringDocuments, documentChanges, type Agreed } from "./document-copies.ts";
 import { foreignTrouble, hasOurs, type OwnLogs } from "./foreign-lines.ts";
@@ -20,7 +21,7 @@ export interface Brought {
   readonly troubles: readonly TransportTrouble[];
   /** Of which files something could not be written: the next fetch tries again. */
   readonly failed: readonly StorageError[];
-  /** A log of ours waits for its repair: the next fetch looks at it again. */
+  /** A log of ours waits for its repair, or a peer's for tomorrow: the next fetch looks at it again. */
   readonly isUnjudged: boolean;
   /** The remote is another wire: nothing was taken, and nothing may be pushed. */
   readonly isForeign: boolean;
@@ -29,14 +30,14 @@ export interface Brought {
 export interface ReplicaOptions extends OwnLogs {
   readonly folder: LocalFolder;
   readonly agreed: Agreed;
+  /** By the paths of logs; it is kept over a restart. */
+  readonly grown: Map<string, Grown>;
+  /** The UTC date. */
+  today(): string;
 }
 
 /** More of one log in the remote is not read; it is read as it comes. */
 const MAX_REMOTE_BYTES = 256 * 1_048_576;
-/** The same of a shared file, which is in memory while it is united. */
-const MAX_SHARED_BYTES = 64 * 1_048_576;
-/** Lines of a log of ours that are kept when they are not ours. */
-const MAX_FOREIGN_KEPT_BYTES = 8 * 1_048_576;
 
 /** Makes the local folder and the remote the same, file by file. What moves the bytes is not its matter. */
 export class Replica {
@@ -77,14 +78,15 @@ export class Replica {
       await this.#once(round, log.path, { paths, remote }, () =>
         isOwn
           ? this.#lookAtOwn(log, paths, remote, round)
-          : takeLog(folder, log, paths, remote, round),
+          : this.#takeLog(log, paths, remote, round),
       );
     }
     for (const [name, paths] of isMover ? parts.shared : []) {
       const path = `${name}.jsonl`;
       await this.#once(round, path, { paths, remote }, async () => {
-        const lines = bringShared(folder, path, await wholeOf(remote, paths));
-        if (lines > 0) round.changed.push(path);
+        const lines = await bringShared(folder, remote, path, paths);
+        if (lines === undefined) round.troubles.push(tooLarge(path, SHARED_LIMIT));
+        else if (lines > 0) round.changed.push(path);
         return "taken";
       });
     }
@@ -159,20 +161,27 @@ export class Replica {
     round: Round,
     path: string,
     { paths, remote }: { readonly paths: readonly string[]; readonly remote: RemoteFiles },
-    work: () => Promise<"taken" | "unjudged">,
+    work: () => Promise<"taken" | "cut" | "unjudged">,
   ): Promise<void> {
     const found = paths.flatMap((each) => remote.files.get(each) ?? []);
     const mark = markOf(remote, paths);
-    if (mark === "" || this.#taken.get(path) === mark) return;
-    const isShared = this.#options.folder.wire.of(path)?.is === "shared";
-    const limit = isShared ? MAX_SHARED_BYTES : MAX_REMOTE_BYTES;
-    if (found.some(({ bytes }) => bytes > limit)) {
-      round.troubles.push(tooLarge(path, limit));
+    const cutMark = `${mark} ${this.#options.today()}`;
+    const taken = this.#taken.get(path);
+    if (mark === "" || taken === mark) return;
+    if (taken === cutMark) {
+      // Tomorrow more of it may come in.
+      round.isUnjudged = true;
+      return;
+    }
+    if (found.some(({ bytes }) => bytes > MAX_REMOTE_BYTES)) {
+      round.troubles.push(tooLarge(path, `${MAX_REMOTE_BYTES / 1_048_576} MiB`));
       return;
     }
     try {
-      if ((await work()) === "taken") this.#taken.set(path, mark);
+      const ended = await work();
+      if (ended === "taken") this.#taken.set(path, mark);
       else round.isUnjudged = true;
+      if (ended === "cut") this.#taken.set(path, cutMark);
     } catch (error) {
       if (!(error instanceof StorageError)) throw error;
       round.failed.push(error);
@@ -216,6 +225,32 @@ export class Replica {
     else this.#ahead.delete(log.name);
   }
 
+  async #takeLog(
+    log: Log,
+    paths: readonly string[],
+    remote: RemoteFiles,
+    round: Round,
+  ): Promise<"taken" | "cut"> {
+    const { folder, grown, isSigned } = this.#options;
+    const { path, name } = log;
+    const day = this.#options.today();
+    const before = grown.get(path);
+    const daily = new DailyGate(
+      before?.day === day ? before : { day, bytes: 0, lines: 0 },
+      (line) => isSigned(name, line),
+    );
+    const isNew = (folder.disk.stat(join(folder.wireDir, path))?.size ?? 0) === 0;
+    try {
+      const gate = isNew ? limitedGate(HISTORY) : daily;
+      const { lines, isCut, troubles } = await bringLog(folder, remote, log, paths, gate);
+      if (lines > 0) round.changed.push(path);
+      round.troubles.push(...troubles);
+      return isCut ? "cut" : "taken";
+    } finally {
+      grown.set(path, daily.grown);
+    }
+  }
+
   #lookOf({ path }: Log): string {
     const { disk, wireDir } = this.#options.folder;
     return lookOf(disk, join(wireDir, path));
@@ -226,7 +261,7 @@ export class Replica {
     paths: readonly string[],
     remote: RemoteFiles,
   ): Promise<readonly Uint8Array[]> {
-    return foreignLines(this.#options.folder, remote, log, paths, MAX_FOREIGN_KEPT_BYTES);
+    return foreignLines(this.#options.folder, remote, log, paths);
   }
 }
 
@@ -241,19 +276,6 @@ function markOf({ files }: RemoteFiles, paths: readonly string[]): string {
   return paths.flatMap((each) => files.get(each)?.id ?? []).join(" ");
 }
 
-async function takeLog(
-  folder: LocalFolder,
-  log: Log,
-  paths: readonly string[],
-  remote: RemoteFiles,
-  round: Round,
-): Promise<"taken"> {
-  const { lines, troubles } = await bringLog(folder, remote, log, paths);
-  if (lines > 0) round.changed.push(log.path);
-  round.troubles.push(...troubles);
-  return "taken";
-}
-
 interface Round {
   readonly changed: string[];
   readonly troubles: TransportTrouble[];
@@ -265,10 +287,10 @@ function newRound(): Round {
   return { changed: [], troubles: [], failed: [], isUnjudged: false };
 }
 
-function tooLarge(path: string, limit: number): TransportTrouble {
+function tooLarge(path: string, limit: string): TransportTrouble {
   return {
     cause: "wire_tampered",
     where: quote(path),
-    detail: `it is larger than ${limit / 1_048_576} MiB in the remote, and is not taken in`,
+    detail: `it is larger than ${limit} in the remote, and is not taken in`,
   };
 }

@@ -51,9 +51,9 @@ export function carry(
   const { place } = agent;
   const host = openHostState(process, transportPaths(places, place.paths.wireKey), URL);
   const folder = localFolder(process, places, place);
-  const sides: Omit<ReplicaOptions, "agreed"> = {
+  const sides: Omit<ReplicaOptions, "agreed" | "grown" | "today"> = {
     folder,
-    isOurs: (log, line) => agent.isOurLine(log, line),
+    isSigned: (log, line) => agent.isSignedLine(log, line),
     isWhole: (log) => agent.isWholeLog(log),
     keep: (log, lines) => keepLines(process, place.paths, log, lines),
   };
@@ -65,7 +65,10 @@ export function carry(
       by.failed(error);
     }
   };
-  const again = new Replica({ ...sides, agreed: host.agreed });
+  const again = new Replica({
+    ...{ ...sides, agreed: host.agreed, grown: new Map() },
+    today: () => "2026-06-01",
+  });
   const transport = new RemoteTransport(
     {
       ...sides,

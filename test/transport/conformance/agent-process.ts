@@ -145,7 +145,7 @@ function transportOf(
         },
       },
       ...{ host, folder },
-      isOurs: (log, line) => agent.isOurLine(log, line),
+      isSigned: (log, line) => agent.isSignedLine(log, line),
       isWhole: (log) => agent.isWholeLog(log),
       keep: (log, lines) => keepLines(disk, paths, log, lines),
     },

@@ -45,10 +45,10 @@ describe("a copy of a log", () => {
 
   it("says when line ends were converted, and when the two are no beginning of each other", () => {
     expect(bring("a\n", "a\r\nb\r\n").lacking).toEqual({
-      ...{ isConverted: true, isSuffix: false, lines: 1 },
+      ...{ isConverted: true, isCut: false, isSuffix: false, lines: 1 },
     });
     expect(bring("a\n", "a\nb\n").lacking).toEqual({
-      ...{ isConverted: false, isSuffix: true, lines: 1 },
+      ...{ isConverted: false, isCut: false, isSuffix: true, lines: 1 },
     });
   });
 

@@ -34,7 +34,7 @@ function remoteIn() {
 const text = (lines: string) => Buffer.from(lines, "utf8");
 
 /** The side of forge, on a disk in memory. */
-function forge({ isOurs }: Pick<ReplicaOptions, "isOurs">) {
+function forge({ isSigned }: Pick<ReplicaOptions, "isSigned">) {
   const disk = new MemoryDisk().process();
   disk.makeFolder("/wire", 0o700);
   const replica = new Replica({
@@ -44,7 +44,9 @@ function forge({ isOurs }: Pick<ReplicaOptions, "isOurs">) {
       local: () => new Set(["forge"]),
     },
     agreed: new Map(),
-    isOurs,
+    isSigned,
+    grown: new Map(),
+    today: () => "2026-06-01",
     isWhole: () => true,
     keep: () => "kept",
   });
@@ -52,7 +54,7 @@ function forge({ isOurs }: Pick<ReplicaOptions, "isOurs">) {
 }
 
 test("what we have pushed of our log is not read back; what others make of it is", async () => {
-  const { disk, replica } = forge({ isOurs: () => false });
+  const { disk, replica } = forge({ isSigned: () => false });
   const remote = remoteIn();
   for (const lines of ["f1\n", "f1\nf2\n"]) {
     disk.replace(`/wire/${OURS}`, text(lines), 0o600);
@@ -71,7 +73,7 @@ test("what we have pushed of our log is not read back; what others make of it is
 });
 
 test("a log of ours that lacked what the remote has is pushed once it has it again", async () => {
-  const { disk, replica } = forge({ isOurs: (_log, line) => line.at(0) === 0x66 });
+  const { disk, replica } = forge({ isSigned: (_log, line) => line.at(0) === 0x66 });
   const remote = remoteIn();
   remote.put(OURS, text("f1\nf2\n"));
   // Put back to what it was before: the agent has not seen it yet.

@@ -132,7 +132,7 @@ export class GitHost {
         },
         host: openHostState(disk, paths, url),
         folder,
-        isOurs: (_log, line) => isOurs?.(Buffer.from(line).toString("utf8")) === true,
+        isSigned: (_log, line) => isOurs?.(Buffer.from(line).toString("utf8")) === true,
         isWhole,
         keep: (_log, lines) => {
           this.kept.push(Buffer.from(lines).toString("utf8"));
