@@ -108,14 +108,17 @@ function judgeLine(
   const authentic = confirm(preparation, valid);
   if (authentic.ok) return judgeAuthentic(authentic, tail, live, judging);
   const at = Math.min(receiptTime(undefined, live, judging), judging.now.wallMs);
-  const first = judging.own ? undefined : judging.order;
-  const reading = { mode: "live", receivedAtMs: at, first } as const;
-  const verdict = judge(authentic, intake.admission, judging.ctx, reading);
-  if (verdict.outcome === "wait") return stopOf(verdict);
   const { reason, detail, claimed } = authentic;
-  if (verdict.outcome === "duplicate" && claimed !== undefined) {
-    const duplicateOf = claimed.id;
-    return { ...plain, at, live, verdict: "duplicate", reason: undefined, duplicateOf };
+  // Of junk nothing more is asked.
+  if (reason !== "malformed") {
+    const first = judging.own ? undefined : judging.order;
+    const reading = { mode: "live", receivedAtMs: at, first } as const;
+    const verdict = judge(authentic, intake.admission, judging.ctx, reading);
+    if (verdict.outcome === "wait") return stopOf(verdict);
+    if (verdict.outcome === "duplicate" && claimed !== undefined) {
+      const duplicateOf = claimed.id;
+      return { ...plain, at, live, verdict: "duplicate", reason: undefined, duplicateOf };
+    }
   }
   return { ...plain, at, live, verdict: "unauthentic", reason, detail };
 }

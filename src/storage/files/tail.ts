@@ -65,6 +65,14 @@ const SMALLEST_CHUNK_BYTES = 4 * 1024;
 let skipped: Buffer | undefined;
 /** Of one call; a megabyte of honest lines has half as many, one of rubbish has half a million. */
 const MAX_LINES = 8_192;
+/**
+ * Lines that cannot be messages, for each that may be one: junk is written in bytes, and what is behind
+ * it would wait for its turns.
+ */
+const JUNK_FOR_A_LINE = 16;
+/** Time, author, type and subject have more bytes than that. */
+const SHORTEST_MESSAGE = 48;
+const OPEN_BRACE = 0x7b;
 
 export interface TailOptions {
   /** The file is synced before its lines are handed out. Spec 4.1: reading is durable too. */
@@ -150,7 +158,10 @@ function takeLines(
   const to = Math.min(stat.size, begin + Math.max(maxBytes, MAX_LINE_BYTES + 2));
   const lines: TailLine[] = [];
   let line = cursor?.lines ?? 0;
-  const isEnough = (end: number) => lines.length >= maxLines || end - begin >= maxBytes;
+  const maxJunk = maxLines > MAX_LINES ? maxLines : Math.min(maxLines * JUNK_FOR_A_LINE, MAX_LINES);
+  let candidates = 0;
+  const isEnough = (end: number) =>
+    candidates >= maxLines || lines.length >= maxJunk || end - begin >= maxBytes;
   const isLent = scanned > 0;
   for (const chunk of chunksFor(file, begin, to, { maxBytes, isSkipping: isLent })) {
     // Of a line over the limit only the newline is of interest; all else is kept, in a copy.
@@ -160,6 +171,7 @@ function takeLines(
     )) {
       line += 1;
       const place = { start, end, line };
+      if (bytes === undefined || mayBeMessage(bytes)) candidates += 1;
       if (bytes !== undefined) addLine(lines, bytes, place);
       else lines.push({ kind: "oversized", isTorn: beginsWithZeros(file, start), ...place });
       if (isEnough(end)) break;
@@ -195,6 +207,11 @@ function chunksFor(
 /** What is left of an author's own line is shorter than this: then zeros follow. */
 function beginsWithZeros(file: DiskFile, start: number): boolean {
   return file.read(MAX_LINE_BYTES + 1, start).includes(0);
+}
+
+/** Shorter than any message, or no JSON object: it costs next to nothing to refuse. */
+function mayBeMessage(bytes: Uint8Array): boolean {
+  return bytes.length >= SHORTEST_MESSAGE && bytes[0] === OPEN_BRACE;
 }
 
 function addLine(lines: TailLine[], bytes: Uint8Array, place: Place): void {

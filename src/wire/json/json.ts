@@ -20,12 +20,17 @@ export type Parsed = { ok: true; value: JsonObject } | { ok: false; detail: stri
  * and no string of it keeps the line in memory.
  */
 export function parseObject(bytes: Uint8Array): Parsed {
+  // Nobody reads where in our code junk was found out, and taking that down costs more than reading it.
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
   try {
     return { ok: true, value: new Reader(bytes).topLevel() };
   } catch (error) {
     if (error instanceof Malformed) return { ok: false, detail: error.message };
     if (isUtf8Error(error)) return { ok: false, detail: "not valid UTF-8" };
     throw error;
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
   }
 }
 
