@@ -23,12 +23,12 @@ export function newBucket(limitPerMinute: number, nowMs: number): Bucket {
 }
 
 /**
- * Whether a line costs its sender a token: live lines that are neither beats nor acks nor
- * incidents, from anyone but a TRUSTED peer. Spec 2.3, 2.4.
+ * Whether a line costs its sender a token: live lines other than beats, from anyone but a TRUSTED peer.
+ * Acks and incidents do too, since both become mail. Spec 2.3, 2.4.
  */
 export function costsToken(type: string, live: boolean, tier: Tier | undefined): boolean {
   if (!live || tier === "TRUSTED") return false;
-  return type !== "heartbeat" && type !== "ack" && type !== "incident";
+  return type !== "heartbeat";
 }
 
 /** One token taken at `nowMs`; when `ok` is false the line stays unread in the peer's log. */

@@ -74,12 +74,17 @@ export interface WhoamiView {
 export interface StatusView extends WhoamiView {
   peers: PeerView[];
   unread: number;
+  /** Whose messages are unread, and how many of each; a daemon of an older version does not say. */
+  unread_from?: { handle: string; count: number }[];
   /** Unread notices. Spec 3.12. */
   notices: number;
+  /** At most 20 of each list; where there are more, authors have turns. */
   owed_to_me: ObligationView[];
   owed_by_me: ObligationView[];
   /** Open ones only. */
   incidents: IncidentView[];
+  /** How many more there are of each list. */
+  left_out?: { owed_to_me: number; owed_by_me: number; incidents: number };
   safe_mode: SafeMode | null;
   /** What stops lines of ours, safe mode aside; a daemon of an older version does not say. */
   stops?: TroubleView[];

@@ -1,3 +1,4 @@
+import { unreadByAuthor } from "../../protocol/receipts/mail.ts";
 import { isUnread, unreadIds } from "../../protocol/receipts/receipts-state.ts";
 import { authorTier } from "../../protocol/routing.ts";
 import { pendingView } from "../../protocol/threads/threads-view.ts";
@@ -56,7 +57,7 @@ export function inboxPage(session: Session, args: ViewArgs["inbox_page"]): Inbox
     return { messages: [], more: 0, next: end };
   }
   const rows = wantedRows(session, args, start);
-  const { stored, more, next } = found(session, args, rows);
+  const { stored, more, next } = withShares(session, args, found(session, args, rows));
   return { messages: messagesOf(session, stored), more, next: next ?? end };
 }
 
@@ -85,6 +86,37 @@ function found(session: Session, args: ViewArgs["inbox_page"], rows: WantedRows)
   const { stored, more } = first(session, limit, counted(rows.all()), rows);
   const last = stored.at(-1);
   return { stored, more, next: last === undefined || more === 0 ? undefined : placeAfter(last) };
+}
+
+/**
+ * A first page of all authors, in which one of them has so much that unread messages of others are on no
+ * page that anybody reads: each of these authors has its share of half of the page. What they have there is
+ * on its own page again; nothing is left out between two pages.
+ */
+function withShares(session: Session, args: ViewArgs["inbox_page"], page: Found): Found {
+  const { limit, after, from, id, thread, newest = false } = args;
+  const isFirstOfAll = [after, from, id, thread].every((each) => each === undefined);
+  if (limit === undefined || !isFirstOfAll || page.more === 0 || page.more === null) return page;
+  const { memory, env } = session;
+  const present = new Set(page.stored.map(({ message }) => message.from));
+  const hidden = [...unreadByAuthor(memory.state.receipts, env).keys()]
+    .filter((author) => !present.has(author))
+    .slice(0, Math.floor(limit / 2));
+  if (hidden.length === 0) return page;
+  const share = Math.floor(limit / 2 / hidden.length);
+  const theirs = hidden.flatMap((author) => {
+    const query = { unread: true, from: author } as const;
+    const rows = wantedRows(session, query, { journal: 0, inbox: 0 });
+    return first(session, share, counted(rows.all()), rows).stored;
+  });
+  const room = limit - theirs.length;
+  const kept = newest ? page.stored.slice(-room) : page.stored.slice(0, room);
+  const last = kept.at(-1);
+  return {
+    stored: [...kept, ...theirs].toSorted((a, b) => a.end - b.end),
+    more: page.more + page.stored.length - kept.length - theirs.length,
+    next: newest || last === undefined ? page.next : placeAfter(last),
+  };
 }
 
 /** As many as cross the socket at once. */

@@ -21,7 +21,8 @@ import type { ParkingState } from "../../protocol/requests/parking.ts";
 import { layoutView } from "../../protocol/logs/layout-change.ts";
 import { requestsView } from "../../protocol/requests/requests-view.ts";
 import { safeMode } from "../../protocol/incidents/safe-mode.ts";
-import { mailView } from "../../protocol/receipts/mail.ts";
+import { fairShare } from "../../protocol/fair-share.ts";
+import { mailView, unreadByAuthor } from "../../protocol/receipts/mail.ts";
 import { newsView } from "../../protocol/receipts/news.ts";
 import { receiptView, sentView } from "../../protocol/receipts/sent-view.ts";
 import { pendingView } from "../../protocol/threads/threads-view.ts";
@@ -61,7 +62,7 @@ const renderers: { [N in ViewName]: Render<N> } = {
   whoami: (session, _args, isDaemon) => whoami(session, isDaemon),
   status: (session, _args, isDaemon) => {
     const view = status(session, isDaemon);
-    return { ...view, next: nextCommand(view, sendingStops(session)) };
+    return bounded({ ...view, next: nextCommand(view, sendingStops(session)) });
   },
   troubles: (session, _args, isDaemon) => troublesView(session, status(session, isDaemon)),
   peers: (session) => peers(session),
@@ -98,6 +99,9 @@ const renderers: { [N in ViewName]: Render<N> } = {
   keys: ({ memory, env }) => keysView(memory.state.keyChanges, memory.state.proposals, env),
   resolve_id: (session, args) => resolveId(session, args.id),
 };
+
+/** Rows of each list of `status`. */
+const MAX_STATUS_ROWS = 20;
 
 function claimFacts({ memory, env, world }: Session): ClaimFacts {
   const { claims, logs } = memory.state;
@@ -165,6 +169,10 @@ function status(
     ...whoami(session, isDaemon),
     peers: peers(session),
     unread: unreadCount(state.receipts, env),
+    unread_from: [...unreadByAuthor(state.receipts, env)].map(([handle, count]) => ({
+      handle,
+      count,
+    })),
     notices: unreadNotices(state.agentNotices),
     owed_to_me: pending.filter(({ from, owed_by }) => from === env.self && owed_by !== env.self),
     owed_by_me: pending.filter(({ owed_by }) => owed_by === env.self),
@@ -179,6 +187,24 @@ function status(
       heads_down: state.heartbeats.headsDown,
     },
     parked: parkedView(state.heartbeats.parking, isDaemon),
+  };
+}
+
+/** What one author has most of hides nothing of another's, and a screen stays a screen. */
+function bounded(view: StatusView): StatusView {
+  const owedToMe = fairShare(view.owed_to_me, MAX_STATUS_ROWS, ({ owed_by: by }) => by);
+  const owedByMe = fairShare(view.owed_by_me, MAX_STATUS_ROWS, ({ from }) => from);
+  const incidents = fairShare(view.incidents, MAX_STATUS_ROWS, ({ from }) => from);
+  return {
+    ...view,
+    owed_to_me: owedToMe,
+    owed_by_me: owedByMe,
+    incidents,
+    left_out: {
+      owed_to_me: view.owed_to_me.length - owedToMe.length,
+      owed_by_me: view.owed_by_me.length - owedByMe.length,
+      incidents: view.incidents.length - incidents.length,
+    },
   };
 }
 

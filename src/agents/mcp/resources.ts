@@ -1,5 +1,6 @@
 import { ResourceTemplate, type McpServer } from "@modelcontextprotocol/server";
 import { newFrame } from "../../framing/frame.ts";
+import { inTurns } from "../../protocol/fair-share.ts";
 import { shortId } from "../../framing/short-id.ts";
 import { cut, fitting } from "./peer-words.ts";
 import type { ServerParts } from "./server.ts";
@@ -65,7 +66,8 @@ function toolNamed(name: string): AnyTool {
 async function incidentsText({ client, frame }: Call): Promise<string> {
   const open = (await client.view("incidents")).filter(({ status }) => status !== "resolved");
   if (open.length === 0) return "No open incidents.";
-  const shown = fitting(open, ({ event_id: id, severity, status, from, subject }) =>
+  const turns = inTurns(open, ({ from }) => from);
+  const shown = fitting(turns, ({ event_id: id, severity, status, from, subject }) =>
     cut(`${shortId(id)} ${severity}, ${status}, of ${from}: ${subject}`),
   );
   return [frame.notice, frame.around(shown)].join("\n");

@@ -135,12 +135,13 @@ function addWhoami(server: McpServer, { identity }: ServerParts, show: () => voi
         } = await client.view("whoami");
         const status = await client.view("status");
         const { unread, notices, owed_by_me: owed, safe_mode: safe, stops = [] } = status;
+        const owes = owed.length + (status.left_out?.owed_by_me ?? 0);
         return {
           facts: {
             ...{ you_are: handle, known_by: by, wire },
             peers: roster.filter((peer) => peer !== handle),
             daemon: daemon.running ? "runs" : "does not run: messages are read when you ask",
-            ...{ unread, notices, answers_you_owe: owed.length },
+            ...{ unread, notices, answers_you_owe: owes },
             safe_mode:
               safe === null
                 ? null

@@ -9,6 +9,7 @@ import { safeModeEnd } from "../../protocol/incidents/safe-mode-end.ts";
 import { askedWords } from "../../framing/asked-words.ts";
 import { bodyText } from "../../framing/body-text.ts";
 import { tierNotes } from "../../framing/message-text.ts";
+import { inTurns } from "../../protocol/fair-share.ts";
 import { sanitise } from "../../framing/sanitise.ts";
 import { shortId } from "../../framing/short-id.ts";
 import { when } from "../../framing/when.ts";
@@ -43,14 +44,17 @@ export function catchUpText(about: CatchUp, nowMs: number): string {
     const more = left === 0 ? "" : ` (${left} more: ${rest})`;
     return [`${title}${more}`, ...[...fits].reverse()].join("\n");
   };
-  const owed = [...status.owed_to_me, ...status.owed_by_me].map((each) => owedRow(each, nowMs));
+  const owed = newestInTurns([...status.owed_to_me, ...status.owed_by_me]).map((each) =>
+    owedRow(each, nowMs),
+  );
   const parts = [
     headRow(status),
     section("Owed", owed, SHARES.owed, "deaddrop pending"),
     section(
       "Open incidents",
-      status.incidents.map(({ event_id: id, severity, status: state, from, subject }) =>
-        row(`${shortId(id)} ${severity} ${state}, ${from}: ${short(subject, SHOWN.subject)}`),
+      newestInTurns(status.incidents).map(
+        ({ event_id: id, severity, status: state, from, subject }) =>
+          row(`${shortId(id)} ${severity} ${state}, ${from}: ${short(subject, SHOWN.subject)}`),
       ),
       SHARES.incidents,
       "deaddrop incident list",
@@ -62,9 +66,11 @@ export function catchUpText(about: CatchUp, nowMs: number): string {
       "deaddrop decisions",
     ),
   ];
-  const messages = lastMessages(inbox.messages, sent, nowMs);
+  const messages = lastMessages(inbox.messages, sent, nowMs, room);
   const older = inbox.more === null || inbox.more === 0 ? "" : ` (${inbox.more} older)`;
-  parts.push(section(`Last messages${older}`, messages, room, "deaddrop inbox; deaddrop sent"));
+  const left = inbox.messages.length + sent.length - messages.length;
+  const more = left === 0 ? "" : ` (${left} more: deaddrop inbox; deaddrop sent)`;
+  parts.push(section(`Last messages${older}${more}`, messages, room, ""));
   parts.push(closing(status));
   return parts.filter((part) => part !== "").join("\n\n");
 }
@@ -110,6 +116,7 @@ function lastMessages(
   inbox: readonly InboxMessage[],
   sent: readonly SentView[],
   nowMs: number,
+  room: number,
 ): string[] {
   const came = inbox.map((message) => {
     const { _meta, from, type, subject } = message;
@@ -119,19 +126,29 @@ function lastMessages(
     const said = `${short(subject, SHOWN.subject)}${body === "" ? "" : `: ${body}`}`;
     const at = _meta.received_at;
     return {
-      at,
+      ...{ at, from },
       text: row(`${shortId(_meta.id)} ${when(at, nowMs)} ${from} ${type ?? ""}${note}: ${said}`),
     };
   });
   const went = sent.map(({ event_id: id, timestamp: at, to, type, subject }) => ({
-    at,
+    ...{ at, from: "" },
     text: row(
       `${shortId(id)} ${when(at, nowMs)} you to ${to.slice(0, HANDLES_NAMED).join(", ")} ${type}: ${short(subject, SHOWN.subject)}`,
     ),
   }));
-  return [...came, ...went]
-    .sort((a, b) => Date.parse(a.at) - Date.parse(b.at))
-    .map(({ text }) => text);
+  const byTime = [...came, ...went].sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+  const turns = newestInTurns(byTime).toReversed();
+  const { fits } = fitting(
+    turns.map(({ text }) => text),
+    room,
+  );
+  const shown = new Set(turns.slice(0, fits.length));
+  return byTime.filter((each) => shown.has(each)).map(({ text }) => text);
+}
+
+/** In turns of their authors, the newest of each last: where there is too little room, the first go. */
+function newestInTurns<Item extends { readonly from: string }>(items: readonly Item[]): Item[] {
+  return inTurns(items.toReversed(), ({ from }) => from).toReversed();
 }
 
 function row(text: string): string {

@@ -1,10 +1,11 @@
 import { unreadNotices } from "../agent-notices/agent-notices-state.ts";
 import type { Env } from "../env.ts";
+import { fairShare } from "../fair-share.ts";
 import { PLAN_STEP } from "../requests/request-line.ts";
 import { requestKey } from "../requests/requests-state.ts";
 import type { State } from "../state.ts";
 import { pendingView, type ObligationView } from "../threads/threads-view.ts";
-import { unreadCount } from "./receipts-state.ts";
+import { unreadCount, type ReceiptsState } from "./receipts-state.ts";
 import { unreadAt, urgentAfter, type UnreadLine, type UnreadLines } from "./unread-lines.ts";
 
 /** Up to which line of each log the unread messages are known to somebody. */
@@ -57,22 +58,29 @@ export interface Waiting {
 }
 
 export function waitingNow(state: State, env: Env, nowMs: number): Waiting {
-  const from = new Map<string, number>();
   let urgent = 0;
-  for (const [log, { unread, more }] of state.receipts.taken) {
-    const owner = env.layout.logs.get(log)?.owner;
-    const count = unread.lines.length + (more?.count ?? 0);
-    if (owner === undefined || count === 0) continue;
-    from.set(owner, (from.get(owner) ?? 0) + count);
-    urgent += urgentAfter(unread, 0).length;
+  for (const [log, { unread }] of state.receipts.taken) {
+    if (env.layout.logs.has(log)) urgent += urgentAfter(unread, 0).length;
   }
   return {
     unread: unreadCount(state.receipts, env),
     notices: unreadNotices(state.agentNotices),
     urgent,
     owed: pendingView(state, env, nowMs).filter((each) => each.owed_by === env.self),
-    from,
+    from: unreadByAuthor(state.receipts, env),
   };
+}
+
+/** How many messages are unread, by author. */
+export function unreadByAuthor({ taken }: ReceiptsState, env: Env): Map<string, number> {
+  const from = new Map<string, number>();
+  for (const [log, { unread, more }] of taken) {
+    const owner = env.layout.logs.get(log)?.owner;
+    const count = unread.lines.length + (more?.count ?? 0);
+    if (owner === undefined || count === 0) continue;
+    from.set(owner, (from.get(owner) ?? 0) + count);
+  }
+  return from;
 }
 
 /** @param marks what the asker knows already */
@@ -129,9 +137,8 @@ function firstPlaces(
 function firstOf(lines: readonly MailLine[]): MailLine[] {
   const byTime = (a: MailLine, b: MailLine): number =>
     Date.parse(a.received_at) - Date.parse(b.received_at);
-  return lines
-    .toSorted((a, b) => Number(b.urgent) - Number(a.urgent) || byTime(a, b))
-    .slice(0, MAX_FRESH_LINES);
+  const sorted = lines.toSorted((a, b) => Number(b.urgent) - Number(a.urgent) || byTime(a, b));
+  return fairShare(sorted, MAX_FRESH_LINES, ({ from }) => from);
 }
 
 function mailLine(line: UnreadLine, from: string): MailLine {

@@ -166,7 +166,8 @@ function obligationsOf(state: State, messages: readonly ThreadMessage[], env: En
     if (!mayOwe(state.logs, env, owedBy, askingOf(message))) return false;
     if (message.type === "incident") {
       const incident = state.incidents.declared.get(message.log)?.get(message.id);
-      return incident === undefined || incident.resolvedBy.size === 0;
+      // One that was forgotten for its author's later ones is owed no longer.
+      return incident !== undefined && incident.resolvedBy.size === 0;
     }
     const request = requestOf(state, message, owedBy);
     if (request !== undefined) return request.outcome === undefined && request.isVoid !== true;

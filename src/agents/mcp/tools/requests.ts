@@ -1,3 +1,4 @@
+import { inTurns } from "../../../protocol/fair-share.ts";
 import type { ObligationView } from "../../../api/views.ts";
 import { askedWords } from "../../../framing/asked-words.ts";
 import { shortId } from "../../../framing/short-id.ts";
@@ -51,9 +52,10 @@ export const REQUEST_TOOLS = [
     answersFacts: false,
     async run({ client, frame }) {
       const owed = await client.view("pending");
-      const shown = fitting(owed, (each) => cut(rowOf(each, client.handle)));
+      const turns = inTurns(owed, ({ from }) => from);
+      const shown = fitting(turns, (each) => cut(rowOf(each, client.handle)));
       const left = owed.length - shown.length;
-      const more = left === 0 ? [] : [`(${left} newer ones are not shown)`];
+      const more = left === 0 ? [] : [`(${left} more are not shown)`];
       const words =
         owed.length === 0
           ? "Nothing is owed."

@@ -93,8 +93,11 @@ async function set(cli: Cli, flags: SetFlags): Promise<void> {
 function statusText(cli: Cli, view: StatusView, paint: Paint): string {
   const nowMs = cli.clock.nowMs();
   const width = cli.stdout.columns;
-  const section = (title: string, rows: readonly Cell[][]): string =>
-    rows.length === 0 ? "" : `${paint("bold", title)}\n${table(rows, paint, width)}`;
+  const section = (title: string, rows: readonly Cell[][], more = 0, rest = ""): string => {
+    if (rows.length === 0) return "";
+    const left = more === 0 ? "" : ` (${more} more: ${rest})`;
+    return `${paint("bold", title)}${left}\n${table(rows, paint, width)}`;
+  };
   const { state, last_action, heads_down } = view.state;
   const says = view.parked === undefined || view.parked === null ? state : "parked";
   const doing = `${says}${last_action === null ? "" : `, last: ${last_action}`}${heads_down ? ", heads down" : ""}`;
@@ -117,14 +120,18 @@ function statusText(cli: Cli, view: StatusView, paint: Paint): string {
     ),
     section("Rounds", (view.rounds ?? []).map(roundRow)),
     transportText(view.transport ?? null, nowMs, paint),
-    `${paint("bold", "Unread")} ${view.unread}${noticesText(view)}`,
+    `${paint("bold", "Unread")} ${view.unread}${unreadFromText(view)}${noticesText(view)}`,
     section(
       "You owe",
       view.owed_by_me.map((each) => obligationRow(each, nowMs)),
+      view.left_out?.owed_by_me,
+      "deaddrop pending",
     ),
     section(
       "Owed to you",
       view.owed_to_me.map((each) => obligationRow(each, nowMs)),
+      view.left_out?.owed_to_me,
+      "deaddrop pending",
     ),
     section(
       "Incidents",
@@ -135,6 +142,8 @@ function statusText(cli: Cli, view: StatusView, paint: Paint): string {
         { text: each.from },
         { text: each.subject },
       ]),
+      view.left_out?.incidents,
+      "deaddrop incident list",
     ),
     `${paint("bold", "Next")}  ${paint("green", sanitise(view.next))}`,
   ];
@@ -173,6 +182,12 @@ function parkedText({ parked }: StatusView, paint: Paint, nowMs: number): string
   const { since, peer, stop_hook } = parked;
   const words = `PARKED since ${when(since, nowMs)}: you approved the shutdown that ${peer} asked for; ${STOP_HOOK[stop_hook]}.`;
   return `${paint("yellow", sanitise(words))}\nNothing new is begun; deaddrop wake ends that.`;
+}
+
+/** Where several authors have unread messages: one who writes very much hides no other. */
+function unreadFromText({ unread_from: from = [] }: StatusView): string {
+  if (from.length < 2) return "";
+  return ` (${from.map(({ handle, count }) => `${count} of ${handle}`).join(", ")})`;
 }
 
 function noticesText({ notices }: StatusView): string {

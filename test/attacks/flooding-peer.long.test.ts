@@ -1,0 +1,78 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { TOOLS } from "../../src/agents/mcp/tool-table.ts";
+import { newFrame } from "../../src/framing/frame.ts";
+import { fromPlain } from "../../src/wire/json/json.ts";
+import type { ChainHead } from "../../src/wire/chain.ts";
+import { clientOf, commandIn } from "../support/scenes/scene-cli.ts";
+import { SimulatedWire } from "../support/scenes/simulated-wire.ts";
+
+// A pinned peer says so much that what others say would be on no page that anybody reads.
+
+const FLOOD = 300;
+
+let wire: SimulatedWire;
+beforeEach(() => {
+  wire = new SimulatedWire(["forge", "mallory", "scribe"], { layout: "outbox" });
+});
+afterEach(async () => wire.rest());
+
+/** So many lines of mallory to forge, written by hand; then one message of scribe's, and as many again. */
+async function flood(type: string): Promise<void> {
+  await wire.start("forge", "scribe");
+  const lines = (): string => {
+    let after: ChainHead | undefined = wire.head("mallory");
+    return Array.from({ length: FLOOD }, () => {
+      const made = wire.forge("mallory", "mallory", {
+        ...{ to: ["forge"], type, subject: "junk", priority: "high" },
+        body: fromPlain({ severity: "low", detail: "junk" }),
+        ...(after === undefined ? {} : { after }),
+      });
+      after = { seq: (after?.seq ?? 0) + 1, id: made.id };
+      return `${Buffer.from(made.line).toString("utf8")}\n`;
+    }).join("");
+  };
+  wire.append("outbox/mallory.jsonl", lines());
+  await wire.settle();
+  const urgent = { to: ["forge"], type: "request", subject: "THE REAL ONE", body: { text: "x" } };
+  await wire.send("scribe", urgent);
+  wire.append("outbox/mallory.jsonl", lines());
+  await wire.settle();
+}
+
+async function tool(name: string): Promise<string> {
+  const call = { client: clientOf(wire, "forge", "/"), frame: newFrame(), nowMs: wire.nowMs };
+  const found = TOOLS.find((each) => each.name === name);
+  const signal = new AbortController().signal;
+  const answer = await found?.run({ ...call, tool: name, signal }, {});
+  return JSON.stringify(answer);
+}
+
+test.each(["incident", "feedback"])(
+  "by %ss: another's message is seen everywhere",
+  async (type) => {
+    await flood(type);
+    const status = await commandIn(wire, "forge", "status");
+    expect(status).toContain("THE REAL ONE");
+    expect(status).toContain("1 of scribe");
+    expect(status.length).toBeLessThan(16_384);
+    expect((await commandIn(wire, "forge", "status", "--json")).length).toBeLessThan(65_536);
+    for (const command of [["inbox", "--unread"], ["inbox"], ["pending"], ["catch-up"]]) {
+      const shown = await commandIn(wire, "forge", ...command);
+      expect([command, shown]).toEqual([command, expect.stringContaining("THE REAL ONE")]);
+      expect(shown.length).toBeLessThan(65_536);
+    }
+    for (const name of ["inbox", "pending"]) {
+      expect([name, await tool(name)]).toEqual([name, expect.stringContaining("THE REAL ONE")]);
+    }
+  },
+);
+
+test("incidents cost tokens, unless their author is TRUSTED", async () => {
+  const tiers = { forge: { mallory: "VERIFIED" } } as const;
+  wire = new SimulatedWire(wire.roster, { layout: "outbox", tiers, rateLimit: 10 });
+  await flood("incident");
+  const taken = JSON.parse(await commandIn(wire, "forge", "status", "--json")) as {
+    unread: number;
+  };
+  expect(taken.unread).toBeLessThan(100);
+});
