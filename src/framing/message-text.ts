@@ -6,7 +6,7 @@ import { bodyText } from "./body-text.ts";
 import type { Paint } from "./paint.ts";
 import { sanitise, sanitiseLines } from "./sanitise.ts";
 import { shortId } from "./short-id.ts";
-import { when } from "./when.ts";
+import { aheadNote, when } from "./when.ts";
 
 /** Characters of a body that are shown unless all of it is asked for. Spec 4.4. */
 const SHOWN_BODY = 2_000;
@@ -53,6 +53,8 @@ export function inboxText(message: InboxMessage, look: MessageLook): string {
   if (!_meta.read) notes.push("unread");
   if (!_meta.verified) notes.push("not signed");
   if (_meta.after_gap) notes.push("lines before it are missing");
+  const ahead = aheadNote(message.timestamp, _meta.received_at);
+  if (ahead !== undefined) notes.push(ahead);
   for (const asked of _meta.obligations) {
     const { owed_by, overdue, due_at } = asked;
     if (knownWords(asked) !== undefined) notes.push(askedWords(asked));

@@ -18,6 +18,15 @@ export function moment(time: string): string {
   return `${new Date(atMs).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }
 
+/** Further ahead of its receipt a message is not dated by a clock that is right. */
+const AHEAD_MS = 5 * MINUTE_MS;
+
+/** "dated 2 h ahead" of a message that its author's wrong clock has dated; undefined of others. */
+export function aheadNote(timestamp: string, receivedAt: string): string | undefined {
+  const aheadMs = Date.parse(timestamp) - Date.parse(receivedAt);
+  return aheadMs > AHEAD_MS ? `dated ${duration(aheadMs)} ahead` : undefined;
+}
+
 function duration(lengthMs: number): string {
   if (lengthMs < MINUTE_MS) return `${Math.round(lengthMs / SECOND_MS)} s`;
   if (lengthMs < HOUR_MS) return `${Math.round(lengthMs / MINUTE_MS)} min`;

@@ -124,6 +124,8 @@ export interface ResetLog {
    * this number.
    */
   readonly lines?: number;
+  /** What waits is only dated ahead: it passes, and the chain goes on as it is. Spec 2.4. */
+  readonly keepsChain?: true;
 }
 
 /**

@@ -16,6 +16,7 @@ const HOLD_OF = {
   behind: { cause: "log_behind", taken_from: "beginning" },
   reordered: { cause: "log_reordered", taken_from: "beginning" },
   order: { cause: "log_reordered", taken_from: "here" },
+  ahead: { cause: "clock_skew", taken_from: "here" },
 } as const;
 
 /** What of a peer stays unread until the operator decides, and why. Spec 1.6, 2.5. */
@@ -61,8 +62,8 @@ function logHold(
 }
 
 /**
- * The operator decides about a log that begins late, and about one that has lacked lines or shown
- * another order for so long that the operator was told.
+ * The operator decides about a log that begins late, about a line that is dated ahead, and about a log
+ * that has lacked lines or shown another order for so long that the operator was told.
  */
 function longWait(
   session: Pick<Session, "world" | "place" | "memory">,
@@ -78,8 +79,9 @@ function longWait(
   return { log: log.name, ...HOLD_OF[why], detail, since, evidence };
 }
 
-function lateness(status: LogStatus): "late" | undefined {
-  return status.kind === "waiting" && status.why === "late" ? "late" : undefined;
+function lateness(status: LogStatus): "late" | "ahead" | undefined {
+  if (status.kind !== "waiting") return undefined;
+  return status.why === "late" || status.why === "ahead" ? status.why : undefined;
 }
 
 /**
@@ -92,8 +94,9 @@ export async function resetPeer(session: Session, peer: string): Promise<HoldsVi
   const view = holdsView(session, peer);
   // Beats that we wrote until now count the lines of a rewritten log as it was before.
   await takeInOwn(session);
-  const logs = view.holds.flatMap(({ log, taken_from }): ResetLog[] => {
+  const logs = view.holds.flatMap(({ log, cause, taken_from }): ResetLog[] => {
     if (log === null) return [];
+    if (cause === "clock_skew") return [{ log, keepsChain: true }];
     const lines = memory.state.logs.get(log)?.lines ?? 0;
     return [{ log, ...(taken_from === "beginning" ? { lines } : {}) }];
   });

@@ -42,6 +42,8 @@ export interface Judging {
   /** What the next beat names already of the log; undefined when no beat of ours speaks of it. */
   readonly refused: RefusedLines | undefined;
   readonly order: FileOrder;
+  /** The operator lets it pass as it is, also what is dated ahead. */
+  readonly takesAny: boolean;
 }
 
 /** In which order the file shows its lines. Spec 1.6. */
@@ -56,6 +58,8 @@ export interface FileOrder {
 interface Judgement extends Judging {
   /** Awaited lines that are there again. */
   readonly returned: Set<string>;
+  /** A later line of the author is dated right: its clock was wrong, ours is not, and that is over. */
+  isSetRight: boolean;
 }
 
 /**
@@ -68,7 +72,8 @@ export function judgeLines(
   judging: Judging,
 ): { readonly judged: readonly JudgedLine[]; readonly stop: Stop | undefined } {
   const judged: JudgedLine[] = [];
-  const round: Judgement = { ...judging, returned: new Set() };
+  const round: Judgement = { ...judging, returned: new Set(), isSetRight: false };
+  const right = judging.own ? -1 : lastDatedRight(lines, valid, judging);
   let signature = 0;
   const named = judging.refused === undefined ? undefined : { ...judging.refused };
   for (const [at, line] of lines.entries()) {
@@ -84,12 +89,29 @@ export function judgeLines(
     }
     if (tear !== undefined) judging.intake.order.goesOn = tear;
     const verdict = line.preparation?.step === "signature" ? valid[signature++] : undefined;
+    round.isSetRight = at < right;
     const result = judgeLine(line, verdict, round);
     if ("cause" in result) return { judged, stop: result };
     if (named !== undefined) noteJudged(named, result);
     judged.push(result);
   }
   return { judged, stop: undefined };
+}
+
+/** The last of these lines that its author has signed with a date that is not ahead; -1: none. */
+function lastDatedRight(
+  lines: readonly PreparedLine[],
+  valid: readonly boolean[],
+  { ctx, now }: Judging,
+): number {
+  const untilMs = now.wallMs + ctx.limits.maxClockSkewSeconds * SECOND_MS;
+  let signature = 0;
+  let last = -1;
+  for (const [at, { preparation }] of lines.entries()) {
+    if (preparation?.step !== "signature") continue;
+    if (valid[signature++] === true && preparation.message.timestampMs <= untilMs) last = at;
+  }
+  return last;
 }
 
 function judgeLine(
@@ -150,7 +172,10 @@ function judgeAuthentic(
   const { line, end } = tail;
   // A line that was noted once, or is ours, has no reason to wait.
   const first = noted === undefined && !judging.own ? judging.order : undefined;
-  const reading = { mode: "live", receivedAtMs: claimed, line, end, first } as const;
+  // The date is known to be wrong and nothing depends on whose clock it was: it is taken as it is.
+  const isPassed = judging.isSetRight || judging.takesAny || noted?.verdict === "accepted";
+  const receivedAtMs = isPassed ? Math.max(claimed, message.timestampMs) : claimed;
+  const reading = { mode: "live", receivedAtMs, line, end, first } as const;
   const verdict = judge(authentic, intake.admission, ctx, reading);
   if (verdict.outcome === "wait") {
     // The line will be read again.

@@ -202,6 +202,7 @@ function judge(
     own: isOwn(session, intake),
     allowance: isOwn(session, intake) ? undefined : memory.allowances.get(intake.log.owner),
     refused,
+    takesAny: order.takesAny,
     order: {
       hasLinesBehind: (offset, range) =>
         !order.takesAny && hasLinesBehind(session, intake, offset, range),

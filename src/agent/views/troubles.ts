@@ -121,7 +121,7 @@ function waitTrouble(handle: string, { log, because, detail, since }: LogWaitVie
 
 function endOf(handle: string, because: LogWaitView["because"]): string {
   if (because === "ahead") {
-    return "compare this machine's clock with a time server, and with the peer's: timedatectl";
+    return `compare this machine's clock with a time server, and with the peer's (timedatectl); to deliver it as it is dated: deaddrop peer reset ${handle}`;
   }
   if (because === "comparison") return `deaddrop trust sas ${handle}`;
   if (because === "hole") {

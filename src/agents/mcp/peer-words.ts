@@ -10,6 +10,7 @@ import { bodyText } from "../../framing/body-text.ts";
 import { partOf, type Frame } from "../../framing/frame.ts";
 import { shortId } from "../../framing/short-id.ts";
 import { tokenCeiling } from "../../framing/token-ceiling.ts";
+import { aheadNote } from "../../framing/when.ts";
 import type { Tier } from "../../trust/tiers.ts";
 
 /**
@@ -37,6 +38,8 @@ export function inboxWords(frame: Frame, message: InboxMessage, how: Amount, sel
   const notes = [meta.read ? "read" : "unread"];
   if (meta.priority === "high") notes.push("high priority");
   if (meta.after_gap) notes.push("lines before it are missing");
+  const ahead = aheadNote(message.timestamp, meta.received_at);
+  if (ahead !== undefined) notes.push(ahead);
   notes.push(...meta.obligations.map((each) => owedNote(each, self)));
   return framed(frame, message, { ...meta, notes, at: message.timestamp }, how);
 }

@@ -69,6 +69,9 @@ function consequenceOf(peer: string, { log, cause, taken_from }: HoldView): stri
   if (taken_from === "beginning") {
     return `${log} is read again from its beginning: new lines in it are delivered, lines that you have had already are not.`;
   }
+  if (cause === "clock_skew") {
+    return `${log} is taken as it is now: what is dated ahead in it is delivered, marked with how far.`;
+  }
   return cause === "log_gap"
     ? `${log} is taken from where it begins; lines before that are taken if they come.`
     : `${log} is taken again after the line that forked it: what waits there is delivered, that line is not.`;

@@ -60,6 +60,7 @@ test("rubbish costs nobody anything, however much of it there is: what is behind
     ctx,
     now: { wallMs: NOON_MS, monoMs: 0 },
     own: false,
+    takesAny: false,
     allowance,
     refused: noRefusedLines(),
     order: { hasLinesBehind: () => false, isOrdered: false },

@@ -40,11 +40,12 @@ function takeReset(memory: Memory, { logs, peer }: ResetEvent): void {
   if (inUse !== undefined && intakes.get(inUse.log)?.log.owner === peer) {
     memory.inUse = undefined;
   }
-  for (const { log, lines } of logs) {
+  for (const { log, lines, keepsChain } of logs) {
     const intake = intakes.get(log);
     if (intake === undefined) continue;
-    if (lines === undefined) acceptFromHere(intake.admission);
-    else beginRewritten(intake, lines);
+    if (lines === undefined) {
+      if (keepsChain !== true) acceptFromHere(intake.admission);
+    } else beginRewritten(intake, lines);
     observe(intake, { saw: "decision", isFromBeginning: lines !== undefined }, 0);
     intake.order.takesAny = true;
   }
