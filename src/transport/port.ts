@@ -13,7 +13,8 @@ export interface Transport {
   stop(): Promise<void>;
   /**
    * Something of ours has changed in the folder: which, it finds out. "soon": now, what comes together
-   * as one push; "at the cadence": with the next push, at the latest after one cadence.
+   * as one push; "receipt": within seconds, with what follows meanwhile, and no answer is expected;
+   * "at the cadence": with the next push, at the latest after one cadence.
    */
   push(when: PushTime): void;
   /** Fetches now: an operator, a deadline or a peer asks for it. */
@@ -32,7 +33,7 @@ export interface Due {
 }
 
 export type TransportKind = "git";
-export type PushTime = "soon" | "at the cadence";
+export type PushTime = "soon" | "receipt" | "at the cadence";
 
 /** What a fetch brought. */
 export interface Pulled {

@@ -41,6 +41,8 @@ export class RemoteTransport implements Transport {
   readonly #schedule: Schedule;
   readonly #heard: ((pulled: Pulled) => void)[] = [];
   #known: Known | undefined;
+  /** What we pushed last. */
+  #ours: string | undefined;
   #fetchedMs: number | undefined;
   #pushedMs: number | undefined;
   #waiting = 0;
@@ -191,12 +193,14 @@ export class RemoteTransport implements Transport {
     if (known === undefined) return "late";
     const { host, world, folder } = this.#options;
     const { remote } = known;
+    if (known.version !== this.#ours) this.#schedule.noteOthers();
     const changes = await this.#replica.changes(remote, this.#schedule.isMover);
     this.#waiting = changes.length;
     if (changes.length === 0) return "nothing";
     const version = await this.#remote.push(known.version, changes);
     if (version === undefined) return "late";
     known.version = version;
+    this.#ours = version;
     for (const { path, bytes } of changes) {
       const id = remote.idOf(bytes);
       remote.files.set(path, { id, bytes: bytes.length });

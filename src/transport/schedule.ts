@@ -16,12 +16,22 @@ const LAST_ANSWER_MS = 16 * SECOND_MS;
 /** What comes within this time goes with one push; and there is at most one push in that time. */
 const GATHER_MS = 5;
 const BETWEEN_PUSHES_MS = SECOND_MS;
+/** A receipt waits so long for an answer that is pushed with it. */
+const RECEIPT_GATHER_MS = 2 * SECOND_MS;
 /**
  * After a push, none follows for so many times as long as it took. Another host that is behind has to
  * fetch first, so without this rest the host that pushed last would always be the next one too.
  */
 const REST_FACTOR = 2;
 const LONGEST_REST_MS = 10 * SECOND_MS;
+/**
+ * While no commit of another host comes between ours, the rest after a push is at least this, then twice
+ * that, up to `LONGEST_TURN_MS`: a slower host comes back after 2, 4 and 8 seconds. A pause of
+ * `FORGET_TURNS_MS` was turn enough.
+ */
+const FIRST_TURN_MS = SECOND_MS;
+const LONGEST_TURN_MS = 8 * SECOND_MS;
+const FORGET_TURNS_MS = 20 * SECOND_MS;
 const FIRST_ATTEMPT_MS = SECOND_MS;
 const LAST_ATTEMPT_MS = 5 * MINUTE_MS;
 /** Another daemon of this machine that moved the copies may have died. */
@@ -45,6 +55,8 @@ export class Schedule {
   #lastPushMs = -Infinity;
   /** No push begins before. */
   #restUntilMs = -Infinity;
+  /** How long others get their turn after our next push. */
+  #turnMs = 0;
   #retryMs = FIRST_ATTEMPT_MS;
   /** Nothing is tried before. */
   #notBeforeMs = -Infinity;
@@ -92,11 +104,18 @@ export class Schedule {
 
   push(when: PushTime): void {
     const { clock, cadenceMs } = this.#world;
-    const soonMs = Math.max(clock.monoMs() + GATHER_MS, this.#lastPushMs + BETWEEN_PUSHES_MS);
-    const atMs = when === "soon" ? soonMs : Math.max(soonMs, this.#lastPushMs + cadenceMs());
+    const gatherMs = when === "receipt" ? RECEIPT_GATHER_MS : GATHER_MS;
+    const soonMs = Math.max(clock.monoMs() + gatherMs, this.#lastPushMs + BETWEEN_PUSHES_MS);
+    const isLater = when === "at the cadence";
+    const atMs = isLater ? Math.max(soonMs, this.#lastPushMs + cadenceMs()) : soonMs;
     this.#pushMs = Math.min(this.#pushMs, atMs);
     this.#isNews ||= when === "soon";
     this.#arm();
+  }
+
+  /** A commit of another host follows our last one. */
+  noteOthers(): void {
+    this.#turnMs = 0;
   }
 
   fetchSoon(): void {
@@ -171,6 +190,7 @@ export class Schedule {
   async #once(due: Due): Promise<void> {
     const { clock } = this.#world;
     const [fetchMs, pushMs, nowMs] = [this.#fetchMs, this.#pushMs, clock.monoMs()];
+    const lastPushMs = this.#lastPushMs;
     const isNews = this.#isNews && due.push;
     if (due.fetch) this.#fetchMs = nowMs + this.#untilNextFetchMs();
     if (due.push) {
@@ -179,8 +199,9 @@ export class Schedule {
       this.#lastPushMs = nowMs;
     }
     try {
+      if (nowMs - lastPushMs > FORGET_TURNS_MS) this.#turnMs = 0;
       const isPushed = await this.#work(due);
-      if (due.push) this.#rest(clock.monoMs() - nowMs);
+      if (due.push) this.#rest(clock.monoMs() - nowMs, isPushed);
       if (isPushed && isNews) this.#expectAnswer();
       this.#problem = undefined;
       this.#retryMs = FIRST_ATTEMPT_MS;
@@ -209,9 +230,11 @@ export class Schedule {
     return Math.min(usualMs, answerMs);
   }
 
-  #rest(tookMs: number): void {
-    const restMs = Math.min(REST_FACTOR * tookMs, LONGEST_REST_MS);
+  #rest(tookMs: number, isPushed: boolean): void {
+    const restMs = Math.max(Math.min(REST_FACTOR * tookMs, LONGEST_REST_MS), this.#turnMs);
     this.#restUntilMs = this.#world.clock.monoMs() + restMs;
+    if (isPushed)
+      this.#turnMs = Math.min(Math.max(FIRST_TURN_MS, 2 * this.#turnMs), LONGEST_TURN_MS);
   }
 
   #waitAfter(error: TransportError | StorageError): void {

@@ -16,11 +16,18 @@ function append(line: object): void {
   file.close();
 }
 
-function line(type: string): object {
+function line(type: string, body: object = {}, second = 0): object {
+  const timestamp = new Date(Date.UTC(2026, 5, 1, 9, 0, second)).toISOString();
   return {
-    ...{ from: "forge", to: ["scribe"], type, subject: "s", body: {} },
-    ...{ timestamp: "2026-06-01T09:00:00.000Z", correlation_id: "c", protocol_version: "v3.1" },
+    ...{ from: "forge", to: ["scribe"], type, subject: "s", body },
+    ...{ timestamp, correlation_id: "c", protocol_version: "v3.1" },
   };
+}
+
+/** A heartbeat that promises the next one 90 s later. */
+function beatAt(second: number): object {
+  const next = new Date(Date.UTC(2026, 5, 1, 9, 0, second + 90)).toISOString();
+  return line("heartbeat", { next_eta: next }, second);
 }
 
 beforeEach(() => {
@@ -38,6 +45,19 @@ it("a heartbeat waits for the cadence, anything else goes at once", () => {
   append(line("heartbeat"));
   expect(news.changed(OWN)).toBe("soon");
   expect(news.changed(OWN)).toBeUndefined();
+});
+
+it("a heartbeat that comes before its time is a receipt, and does not wait for the cadence", () => {
+  const told = [0, 90, 95, 181, 271].map((second) => {
+    append(beatAt(second));
+    return news.changed(OWN);
+  });
+  // The fourth comes 86 s after the third: jitter, and no reason.
+  const later = "at the cadence";
+  expect(told).toEqual([later, later, "receipt", later, later]);
+  append(beatAt(300));
+  append(line("ship"));
+  expect(news.changed(OWN)).toBe("soon");
 });
 
 it("what others write, and our own state, is not pushed", () => {

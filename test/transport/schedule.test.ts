@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Schedule } from "../../src/transport/schedule.ts";
+import type { PushTime } from "../../src/transport/port.ts";
 import { SECOND_MS } from "../../src/wire/durations.ts";
 import { afterMs } from "../support/after-ms.ts";
 
@@ -83,8 +84,52 @@ test("a slow push makes the next one wait for ten seconds at most", async () => 
   expect(second - first).toBe(70 * SECOND_MS);
 });
 
+test("the pause grows while no commit of another host comes between ours, and then begins anew", async () => {
+  const began: number[] = [];
+  const startedMs = Date.now();
+  const schedule = new Schedule(world, { mayMove: () => true }, async ({ push }) => {
+    if (push) began.push(Math.round((Date.now() - startedMs) / SECOND_MS));
+    return push;
+  });
+  schedule.start();
+  const talk = setInterval(() => schedule.push("soon"), 100);
+  await vi.advanceTimersByTimeAsync(33 * SECOND_MS);
+  expect(began).toEqual([0, 1, 2, 4, 8, 16, 24, 32]);
+  schedule.noteOthers();
+  await vi.advanceTimersByTimeAsync(12 * SECOND_MS);
+  expect(began.slice(8)).toEqual([40, 41, 42, 44]);
+  // Nothing said for a while was turn enough.
+  clearInterval(talk);
+  await vi.advanceTimersByTimeAsync(60 * SECOND_MS);
+  began.length = 0;
+  schedule.push("soon");
+  await vi.advanceTimersByTimeAsync(SECOND_MS);
+  schedule.push("soon");
+  await vi.advanceTimersByTimeAsync(2 * SECOND_MS);
+  expect(began).toHaveLength(2);
+});
+
+test("a receipt is pushed within seconds, with the answer that follows it", async () => {
+  const pushes: number[] = [];
+  const startedMs = Date.now();
+  const schedule = new Schedule(world, { mayMove: () => true }, async ({ push }) => {
+    if (push) pushes.push(Date.now() - startedMs);
+    return push;
+  });
+  schedule.start();
+  schedule.push("receipt");
+  await vi.advanceTimersByTimeAsync(5 * SECOND_MS);
+  expect(pushes).toEqual([2 * SECOND_MS]);
+  schedule.push("receipt");
+  schedule.push("soon");
+  await vi.advanceTimersByTimeAsync(SECOND_MS);
+  expect(pushes).toHaveLength(2);
+  await vi.advanceTimersByTimeAsync(20 * SECOND_MS);
+  expect(pushes).toHaveLength(2);
+});
+
 /** At which seconds of a minute a host looks at the remote, after a push of that kind at 0.1 s. */
-async function looksAfter(when: "soon" | "at the cadence", isPushed: boolean): Promise<number[]> {
+async function looksAfter(when: PushTime, isPushed: boolean): Promise<number[]> {
   const looks: number[] = [];
   const startedMs = Date.now();
   const schedule = new Schedule(world, { mayMove: () => true }, ({ fetch, push }) => {
@@ -106,6 +151,7 @@ test("after we have said something, an answer is looked for soon, then less and 
 
 test("a heartbeat, and a push of nothing, are no reason to look more often", async () => {
   expect(await looksAfter("at the cadence", true)).toEqual([0, 30, 60]);
+  expect(await looksAfter("receipt", true)).toEqual([0, 30, 60]);
   expect(await looksAfter("soon", false)).toEqual([0, 30, 60]);
 });
 
