@@ -357,6 +357,12 @@ const RARE = [
     "status.safe_mode",
   ],
   ...["thread[].messages[]._meta.refused", "thread[].proposals[].problem", "whoami.in_use"],
+  ...[
+    "inbox._meta.obligations[].action",
+    "status.owed_by_me[].action",
+    "team[].owes[].action",
+    "team[].waits_for[].action",
+  ],
   "status.stops",
   "status.storage.troubles",
   ...["trust list[].drift", "trust list[].held", "trust list[].pending"],
@@ -445,6 +451,7 @@ const OPTIONAL = [
     "status.members",
   ],
   ...[
+    "status.left_out",
     "status.parked",
     "status.peers[].waits",
     "status.rounds",
@@ -453,7 +460,7 @@ const OPTIONAL = [
     "status.storage",
     "status.transport",
   ],
-  ...["status.unowned_logs", "whoami.daemon.pid", "whoami.members"],
+  ...["status.unowned_logs", "status.unread_from", "whoami.daemon.pid", "whoami.members"],
 ];
 /** Objects whose fields have names of somebody's own. */
 const BY_NAME = /\.(?:by_type|support|domain_owners|held|covered|logs)$/;
