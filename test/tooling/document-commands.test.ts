@@ -20,7 +20,7 @@ import { BIN } from "../support/processes/real-processes.ts";
 const PLAYED = documents().filter((path) => path !== "README.md");
 const WITH_COMMANDS = PLAYED.filter((path) => shellBlocks(documentText(path)).length > 0);
 /** What a fence may hold besides commands. */
-const LANGUAGES = ["sh", "text", "json", "ts", "mermaid"];
+const LANGUAGES = ["sh", "text", "json", "yaml", "ts", "mermaid"];
 
 /** Two operators with a home each, and a project that both work in. */
 interface Stage {
