@@ -1,7 +1,7 @@
 import { existsSync, rmdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Disk } from "../../storage/disk/disk.ts";
-import { realFile, textOf } from "../../setup/project-files.ts";
+import { realFile, realPathOf, textOf } from "../../setup/project-files.ts";
 import type { FileEdit } from "./file-edit.ts";
 import type { IntegrationRecord, Written, WrittenFile } from "./record.ts";
 
@@ -12,10 +12,11 @@ export interface FileChange {
   readonly after: string | undefined;
 }
 
-/** The files that are changed: those of one folder, the project or the person's home. */
+/** The files that are changed: those of a project, or the person's own. */
 export interface Place {
   readonly disk: Disk;
-  readonly root: string;
+  /** Nothing outside of it is written; undefined: the person's own files, wherever their links lead. */
+  readonly root: string | undefined;
   /** For whom they are changed: a tool with its scope. */
   readonly user: string;
 }
@@ -96,12 +97,12 @@ export function remove(
 }
 
 function changesOf(
-  { disk, root }: Pick<Place, "disk" | "root">,
+  place: Pick<Place, "disk" | "root">,
   edits: readonly FileEdit[],
   next: (edit: FileEdit, before: string | undefined) => string | undefined,
 ): FileChange[] {
   return edits.flatMap((edit) => {
-    const before = textOf(disk, realFile(disk, root, edit.path));
+    const before = textOf(place.disk, realIn(place, edit.path));
     const after = next(edit, before);
     return before === after ? [] : [{ path: edit.path, before, after }];
   });
@@ -109,16 +110,21 @@ function changesOf(
 
 /** Writes one file by a rename, or removes it. */
 export function writeChange(
-  { disk, root }: Pick<Place, "disk" | "root">,
+  place: Pick<Place, "disk" | "root">,
   { path, after }: FileChange,
 ): void {
-  const real = realFile(disk, root, path);
+  const { disk } = place;
+  const real = realIn(place, path);
   if (after === undefined) {
     disk.remove(real);
     return;
   }
   disk.makeFolder(dirname(real), NEW_FOLDER);
   disk.replace(real, Buffer.from(after, "utf8"), disk.stat(real)?.mode ?? NEW_FILE);
+}
+
+function realIn({ disk, root }: Pick<Place, "disk" | "root">, path: string): string {
+  return root === undefined ? realPathOf(disk, path) : realFile(disk, root, path);
 }
 
 /** Outermost first. */

@@ -74,10 +74,10 @@ export function joiningOf(
   const place = {
     disk,
     user: `${tool} ${at.scope}`,
-    root: at.scope === "user" ? at.home : at.project,
+    root: at.scope === "user" ? undefined : at.project,
   };
   const record = integrationRecord(disk, recordPath(paths));
-  const ownedElsewhere = edits.filter(({ path }) => libraryOwns(place.root, path));
+  const ownedElsewhere = edits.filter(({ path }) => libraryOwns(place.root ?? at.home, path));
   const isOurs = ({ path }: FileChange) => ownedElsewhere.every((each) => each.path !== path);
   const isMissing = ownedElsewhere.some(({ path }) => !existsSync(path));
   return {

@@ -42,7 +42,7 @@ export async function importSkill(cli: Cli, flags: ImportFlags, given: string): 
     for (const [name, { isExecutable }] of names) {
       const to = join(target, name);
       disk.makeFolder(dirname(to), 0o755);
-      disk.replace(to, bytesOf(dirname(source), join(source, name)), isExecutable ? 0o755 : 0o644);
+      disk.replace(to, bytesOf(source, join(source, name)), isExecutable ? 0o755 : 0o644);
     }
   });
   const data = { name: skill.name, path: target, allowed_tools: skill.allowedTools };

@@ -4,7 +4,7 @@ import { isError } from "../../plans/plan/problem.ts";
 import { judgeSkill } from "../../skills/format/judge-skill.ts";
 import { listingProblem, xmlListing, type Listed } from "../../skills/format/listing.ts";
 import { SKILL_FILE, type JudgedSkill } from "../../skills/format/skill.ts";
-import { readLibrary, readSkillFolder } from "../../skills/library/read-library.ts";
+import { LIBRARY_FOLDER, readLibrary, readSkillFolder } from "../../skills/library/read-library.ts";
 import { libraryOf } from "../../skills/library/sync.ts";
 import { sanitise } from "../../framing/sanitise.ts";
 import type { Cli } from "../context.ts";
@@ -78,13 +78,15 @@ export function validate(cli: Cli, flags: SkillFlags, named: readonly string[]):
   });
 }
 
-/** A folder of a skill, or its SKILL.md, anywhere. */
+/** A folder of a skill, or its SKILL.md, anywhere. Links of one that is not in our library end in it. */
 export function skillIn(cli: Cli, path: string): JudgedSkill {
   const given = resolve(cli.cwd, path);
   const folder = basename(given) === SKILL_FILE ? dirname(given) : given;
   if (!existsSync(folder))
     throw wrongUsage(`${folder}: no such folder`, "name the folder of a skill");
-  return judgeSkill(readSkillFolder(dirname(folder), basename(folder)));
+  const library = dirname(folder);
+  const isOurs = library === join(projectAt(cli.cwd), LIBRARY_FOLDER);
+  return judgeSkill(readSkillFolder(library, basename(folder), isOurs ? library : folder));
 }
 
 /** `deaddrop skills show <name>`. */

@@ -1,4 +1,6 @@
 import { relative, resolve, sep } from "node:path";
+import { nodeDisk } from "../../storage/disk/node-disk.ts";
+import { realPathOf } from "../project-files.ts";
 import type { Repository } from "./repository.ts";
 
 /** Where git looks for the hooks of a repository. */
@@ -12,7 +14,9 @@ export interface HooksFolder {
 export function hooksFolder({ git, workTree, commonFolder }: Repository): HooksFolder {
   const said = git(["rev-parse", "--git-path", "hooks"]).toString("utf8").replace(/\n$/, "");
   const path = resolve(workTree.top, said);
-  const isInside = [workTree.top, workTree.mainTop, commonFolder].some((each) => holds(each, path));
+  // A link in it may lead to hooks that other repositories use, too.
+  const real = realPathOf(nodeDisk(), path);
+  const isInside = [workTree.top, workTree.mainTop, commonFolder].some((each) => holds(each, real));
   return { path, isShared: !isInside };
 }
 

@@ -22,8 +22,11 @@ export function readLibrary(library: string): JudgedSkill[] {
   return names.slice(0, MAX_SKILLS).map((name) => judgeSkill(readSkillFolder(library, name)));
 }
 
-/** What is under one name of a library. */
-export function readSkillFolder(library: string, name: string): SkillFolder {
+/**
+ * What is under one name of a library. Skills of a library may share files by links; the folder of a
+ * foreign skill is its own `boundary`, since what lies beside it is somebody's private files.
+ */
+export function readSkillFolder(library: string, name: string, boundary = library): SkillFolder {
   const folder = join(library, name);
   const nothing = { name, files: new Map<string, SkillFile>(), markdown: undefined };
   if (!lstatSync(folder).isDirectory()) {
@@ -33,23 +36,29 @@ export function readSkillFolder(library: string, name: string): SkillFolder {
   const refused = tree.cut === undefined ? [] : [tree.cut];
   const files = new Map<string, SkillFile>();
   for (const [path, entry] of tree.entries) {
-    const file = entry.kind === "file" ? entry : fileBehind(library, join(folder, path));
+    const file = entry.kind === "file" ? entry : fileBehind(boundary, join(folder, path));
     const isOdd = path.search(UNSAFE) !== -1 || path.includes("\\");
     if (isOdd) refused.push(`the name of a file, ${quote(path)}, has signs that it may not have`);
-    else if (file === undefined) refused.push(`${quote(path)} is no file of the library`);
+    else if (file === undefined) refused.push(`${quote(path)} ${notOf(boundary, library)}`);
     else files.set(path, { sha256: file.sha256, isExecutable: file.isExecutable });
   }
-  return { ...nothing, files, markdown: textAt(library, folder, files, refused), refused };
+  return { ...nothing, files, markdown: textAt(boundary, folder, files, refused), refused };
+}
+
+function notOf(boundary: string, library: string): string {
+  return boundary === library
+    ? "is no file of the library"
+    : "is a link that leads out of the skill, or no regular file";
 }
 
 function textAt(
-  library: string,
+  boundary: string,
   folder: string,
   files: ReadonlyMap<string, SkillFile>,
   refused: string[],
 ): string | undefined {
   if (!files.has(SKILL_FILE)) return undefined;
-  const bytes = bytesOf(library, join(folder, SKILL_FILE));
+  const bytes = bytesOf(boundary, join(folder, SKILL_FILE));
   if (bytes.length > MAX_SKILL_TEXT_BYTES) {
     refused.push(`SKILL.md has ${bytes.length} bytes; at most ${MAX_SKILL_TEXT_BYTES}`);
     return "";
@@ -63,27 +72,27 @@ function textAt(
   }
 }
 
-/** The bytes of a file of the library, also behind a link within it. */
-export function bytesOf(library: string, path: string): Uint8Array {
-  const real = realWithin(library, path);
+/** The bytes of a file, also behind a link within the boundary. */
+export function bytesOf(boundary: string, path: string): Uint8Array {
+  const real = realWithin(boundary, path);
   const file = real === undefined ? undefined : readSkillFile(real);
   if (file === undefined) throw new Error(`${path} changed while it was read; run this again`);
   return file.bytes;
 }
 
-/** A file that a link leads to; undefined when that is outside of the library, or no file. */
-function fileBehind(library: string, path: string): SkillFile | undefined {
-  const real = realWithin(library, path);
+/** A file that a link leads to; undefined when that is outside of the boundary, or no file. */
+function fileBehind(boundary: string, path: string): SkillFile | undefined {
+  const real = realWithin(boundary, path);
   if (real === undefined || !statSync(real).isFile()) return undefined;
   const file = readSkillFile(real);
   if (file === undefined) return undefined;
   return { sha256: digestOf(file.bytes), isExecutable: file.isExecutable };
 }
 
-function realWithin(library: string, path: string): string | undefined {
+function realWithin(boundary: string, path: string): string | undefined {
   try {
     const real = realpathSync(path);
-    return real.startsWith(`${realpathSync(library)}${sep}`) ? real : undefined;
+    return real.startsWith(`${realpathSync(boundary)}${sep}`) ? real : undefined;
   } catch (error) {
     if (["ENOENT", "ELOOP", "ENOTDIR"].includes(errnoOf(error) ?? "")) return undefined;
     throw error;

@@ -1,7 +1,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
+import { realFile } from "../../setup/project-files.ts";
 import { StorageError, type Disk } from "../../storage/disk/disk.ts";
+import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import { lockFolder } from "../../storage/disk/folder-lock.ts";
 import { unmet } from "../format/compatibility.ts";
 import type { JudgedSkill } from "../format/skill.ts";
@@ -75,10 +77,13 @@ export function underLock<T>(library: string, work: () => T): T {
   }
 }
 
-/** The library of a project. Throws DeaddropError ("config") when there is none. */
+/** The library of a project. Throws DeaddropError ("config") when there is none, or it is elsewhere. */
 export function libraryOf(project: string): string {
   const library = join(project, LIBRARY_FOLDER);
-  if (existsSync(library)) return library;
+  if (existsSync(library)) {
+    realFile(nodeDisk(), project, library);
+    return library;
+  }
   throw new DeaddropError("config", `${library}: there is no library of skills`, {
     hint: "make one: deaddrop skills init",
   });

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { joiningChanges, writeChange, type FileChange } from "../../agents/integrate/integrate.ts";
+import { realFile } from "../../setup/project-files.ts";
 import type { Disk } from "../../storage/disk/disk.ts";
 import type { SkillFile } from "../format/skill.ts";
 import { mirrorPlace, readMirror, writeMirror } from "../library/mirror-folder.ts";
@@ -44,6 +45,7 @@ export function initProject(
   joiningChanges({ disk, root: project }, toolFiles(disk, project, wish));
   const library = join(project, LIBRARY_FOLDER);
   mirrorPlace(project, shipped.skills, LIBRARY_FOLDER);
+  for (const path of layoutTexts(project, shipped).keys()) realFile(disk, project, path);
   disk.makeFolder(library, 0o755);
   return underLock(library, () => {
     // Another process may have written meanwhile.
@@ -124,12 +126,15 @@ function partsOf(agent: string): LibraryFiles {
   );
 }
 
-/** The schemas under the names of the layout, and what keeps results out of git. */
-function layoutFiles(disk: Disk, project: string, shipped: Shipped): InitStep[] {
+/** The schemas under the names of the layout, and what keeps results out of git; by path. */
+function layoutTexts(project: string, shipped: Shipped): Map<string, string> {
   const texts = new Map([...shipped.schemas].map(([name, text]) => [`schemas/${name}`, text]));
   texts.set("artifacts/.gitignore", "# What runs produce.\n*\n!.gitignore\n");
-  return [...texts].map(([name, text]) => {
-    const path = join(project, "agent", name);
+  return new Map([...texts].map(([name, text]) => [join(project, "agent", name), text]));
+}
+
+function layoutFiles(disk: Disk, project: string, shipped: Shipped): InitStep[] {
+  return [...layoutTexts(project, shipped)].map(([path, text]) => {
     if (existsSync(path)) return { path, what: "there" };
     disk.makeFolder(dirname(path), 0o755);
     disk.replace(path, Buffer.from(text), 0o644);
