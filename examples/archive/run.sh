@@ -14,10 +14,10 @@ say "two agents agree on something"
 "${deaddrop[@]}" init --local-pair --me lead --peer mate --wire "$DEADDROP_WIRE" >/dev/null
 start_daemons lead mate
 until_shows "lead  *online" as mate peers
-as lead propose "Use tabs" --body "in all files"
+as lead propose "Use tabs" --body "one habit less to argue about"
 until_shows "Use tabs" as mate inbox
 as mate accept "$(as mate proposals --json | grep -o "[0-9a-f]\{64\}" | head -n 1)"
-until_shows "in all files" as lead decisions
+until_shows "Use tabs" as lead decisions
 
 say "the year is closed, by hand; at its end the daemons do this by themselves"
 as lead archive --year "$year"
@@ -27,6 +27,6 @@ say "they go on, and nothing is lost"
 as mate send "what did we agree on?" "tabs" >/dev/null
 until_shows "what did we agree on" as lead inbox
 as lead decisions
-as mate search "in all files"
+as mate search "Use tabs"
 as lead audit
 ls "$DEADDROP_WIRE/archive/$year"

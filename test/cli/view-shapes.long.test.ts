@@ -448,10 +448,10 @@ const OPTIONAL = [
     "peers[].waits",
     "stats.growth",
     "status.daemon.pid",
-    "status.members",
+    "status.left_out",
   ],
   ...[
-    "status.left_out",
+    "status.members",
     "status.parked",
     "status.peers[].waits",
     "status.rounds",

@@ -5,7 +5,7 @@ import { BIN, start, until } from "../support/processes/real-processes.ts";
 import { makeWire, removeWires } from "../support/processes/live-wire.ts";
 
 const SIGNAL_FIRST = fileURLToPath(
-  new URL("../support/processes/signal-at-first-require.cjs", import.meta.url),
+  new URL("../support/processes/signal-at-first-require.js", import.meta.url),
 );
 
 afterEach(removeWires);
@@ -35,7 +35,7 @@ test.for([
 ])("SIGUSR1 while $args.0 starts opens no debugger", async ({ args, runs }) => {
   const wire = makeWire();
   const port = await freePort();
-  const node = [`--inspect-port=${port}`, "--require", SIGNAL_FIRST, BIN];
+  const node = [`--inspect-port=${port}`, "--import", SIGNAL_FIRST, BIN];
   const child = start(process.execPath, [...node, ...args, "--wire", wire.dir, "--as", "forge"], {
     env: wire.env,
   });

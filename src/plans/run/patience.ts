@@ -25,6 +25,6 @@ export function makePatience(outside: { sleep(durationMs: number): Promise<void>
 }
 
 /** The daemon ended, or did not answer in time. */
-export function mayPass(error: unknown): boolean {
+function mayPass(error: unknown): boolean {
   return error instanceof DeaddropError && ["storage", "timeout"].includes(error.code);
 }

@@ -14,7 +14,7 @@ import { openWhole, type LocalFolder } from "./local-folder.ts";
 import { readParts, type RemoteFiles } from "./remote-files.ts";
 
 /** More of a shared file, its parts together, is in no direction read: it is in memory while it is united. */
-export const MAX_SHARED_BYTES = 64 * 1_048_576;
+const MAX_SHARED_BYTES = 64 * 1_048_576;
 /** An entry has some hundred bytes; junk may have one. */
 const MAX_SHARED_LINES = 200_000;
 

@@ -120,7 +120,13 @@ describe("the skill", () => {
   it("names no tool that there is not", () => {
     const known = new Set(tools.map(({ name }) => name));
     const said = [...skill.body.matchAll(/`([a-z]+_[a-z_]+)`/g)].map(([, name]) => name ?? "");
-    const others = ["request_key", "plan_approval", "will_be_refused_by", "waits_for_comparison_of_digits_at", "_coordination"];
+    const others = [
+      "request_key",
+      "plan_approval",
+      "will_be_refused_by",
+      "waits_for_comparison_of_digits_at",
+      "_coordination",
+    ];
     expect(said.filter((name) => !known.has(name) && !others.includes(name))).toEqual([]);
     expect(said.length).toBeGreaterThan(10);
   });

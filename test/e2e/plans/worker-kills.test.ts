@@ -15,7 +15,7 @@ import { planOf, stepsText } from "../../plans/plan-text.ts";
 
 afterEach(removeWires);
 
-const KILL_AT = fileURLToPath(new URL("../../support/processes/kill-at.mjs", import.meta.url));
+const KILL_AT = fileURLToPath(new URL("../../support/processes/kill-at.js", import.meta.url));
 /** Notes each time that it runs, then reports; at one point it ends the worker first. */
 const PROGRAM = `
 const { appendFileSync, readFileSync } = require("node:fs");

@@ -1,8 +1,6 @@
-"use strict";
-
-// Preloaded with `node --require`: sends this process SIGUSR1 when bin/deaddrop.js requires its first
+// Preloaded with `node --import`: sends this process SIGUSR1 when bin/deaddrop.js requires its first
 // module, which is before anything else of the program has run.
-const Module = require("node:module");
+import Module from "node:module";
 
 const load = Module._load;
 let isSent = false;
