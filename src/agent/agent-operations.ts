@@ -30,7 +30,8 @@ export function sessionOperations(
     view: (name, args) =>
       keeper.reading(async (session) => {
         await readBack(session);
-        return view(session, name, args, keeper.isLocked);
+        const isDaemon = keeper.isLocked || world.daemonElsewhere !== undefined;
+        return view(session, name, args, isDaemon);
       }),
     markRead: (ids) =>
       using(async (session) => {

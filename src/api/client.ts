@@ -7,6 +7,8 @@ import type { ViewName, ViewParameters, Views } from "./views.ts";
 /** A way to an agent: its daemon's socket, or the agent opened in this process for each call. */
 export interface AgentReach {
   readonly viaDaemon: boolean;
+  /** Why this process can only read; undefined where it can do all. */
+  readonly readOnly?: Error | undefined;
   /** Any operation of the table, e.g. `ask("read", { ids })`. Throws DeaddropError. */
   readonly ask: Ask;
   close(): void;

@@ -345,8 +345,16 @@ export async function withClient<T>(
   if (flags.peer !== undefined) place.peers = flags.peer;
   const client = await cli.openClient(place);
   try {
-    return await use(client);
+    const result = await use(client);
+    if (client.readOnly !== undefined) tellReadOnly(cli, client.readOnly);
+    return result;
   } finally {
     client.close();
   }
+}
+
+/** What was read may be older than what the daemon knows, and nothing was marked as read. */
+function tellReadOnly(cli: Cli, { message }: Error): void {
+  const time = new Date(cli.clock.nowMs()).toISOString().replace(/\.\d+Z$/, "Z");
+  cli.stderr.write(`deaddrop: ${message}; this is what its files say as of ${time}\n`);
 }

@@ -21,7 +21,8 @@ export async function reportError(
   cli: Pick<Cli, "env" | "stdin" | "stderr">,
   about: { json: boolean; command: string | undefined },
 ): Promise<number> {
-  const report = error instanceof CommanderError ? usage(error, about.command) : await read(error);
+  const report =
+    error instanceof CommanderError ? usage(error, about.command) : await read(error, cli.env);
   if (report === undefined) return (error as CommanderError).exitCode;
   const { code, message, exitCode } = report;
   const hint = code === "safe_mode" ? safeModeHint(report.hint, cli) : report.hint;
@@ -56,12 +57,23 @@ function usage(error: CommanderError, command: string | undefined): Report | und
   };
 }
 
-async function read(error: unknown): Promise<Report> {
+/** A file that may not be written is no trouble of the disk where a sandbox is what forbids it. */
+async function inSandbox(error: unknown, env: NodeJS.ProcessEnv): Promise<unknown> {
+  const cause = error instanceof DeaddropError ? error.cause : error;
+  // Loaded only when something went wrong: a command that works does not pay for it.
+  const { StorageError } = await import("../storage/disk/disk.ts");
+  if (!(cause instanceof StorageError) || !["read_only", "denied"].includes(cause.code))
+    return error;
+  const { sandboxOf, writeRefused } = await import("../client/sandbox.ts");
+  return sandboxOf(env) === undefined ? error : writeRefused(env, cause.message);
+}
+
+async function read(given: unknown, env: NodeJS.ProcessEnv): Promise<Report> {
+  const error = await inSandbox(given, env);
   if (error instanceof DeaddropError) {
     const { code, message, hint, exitCode } = error;
     return { code, message, hint, exitCode };
   }
-  // Loaded only when something went wrong: a command that works does not pay for it.
   const { StorageError } = await import("../storage/disk/disk.ts");
   if (error instanceof StorageError) {
     const code = codeOfStorage(error.code);

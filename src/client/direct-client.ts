@@ -10,9 +10,14 @@ import { makeService } from "../agent/effects/group-commit.ts";
 import { silentLogger, type Logger, type World } from "../agent/session/world.ts";
 
 /** The real world of a process. */
-export function realWorld(places: Places, wireDir: string, log: Logger): World {
+export function realWorld(
+  places: Places,
+  wireDir: string,
+  log: Logger,
+  disk = nodeDisk({ wireDir }),
+): World {
   return {
-    disk: nodeDisk({ wireDir }),
+    disk,
     places,
     clock: systemClock,
     random: Math.random,

@@ -51,7 +51,8 @@ function outcome(op: string, begun: boolean): string {
   return "what was asked was not done, and will not be done later";
 }
 
-function holderOf(lock: string): number | undefined {
+/** The process that has the identity's lock, if it says so. */
+export function holderOf(lock: string): number | undefined {
   try {
     return lockHolder(nodeDisk(), lock)?.pid;
   } catch (error) {

@@ -8,6 +8,7 @@ import { DeaddropError } from "../api/errors.ts";
 import { ANSWER_LIMIT_MS, monotonicMs } from "../api/socket-messages.ts";
 import { packerOf } from "./pack-arguments.ts";
 import { daemonPathsOf } from "./daemon-paths.ts";
+import { SocketRefused } from "./sandbox.ts";
 import { connectDaemon, type Connection } from "./socket-client.ts";
 
 const TRY_AGAIN_MS = 50;
@@ -36,7 +37,16 @@ export async function openClient(at: ClientPlace, limitMs = ANSWER_LIMIT_MS): Pr
   }
 
   async function find(): Promise<AgentReach> {
-    connection = paths === undefined ? undefined : await connectDaemon(paths, limitMs);
+    try {
+      connection =
+        paths === undefined
+          ? undefined
+          : await connectDaemon(paths, limitMs, at.env ?? process.env);
+    } catch (error) {
+      if (!(error instanceof SocketRefused) || paths === undefined) throw error;
+      const { isHeld } = await import("./read-only-client.ts");
+      if (isHeld(paths)) return await readOnly(error, paths.lock);
+    }
     if (connection !== undefined) {
       current?.close();
       current = reachDaemon(connection);
@@ -45,6 +55,15 @@ export async function openClient(at: ClientPlace, limitMs = ANSWER_LIMIT_MS): Pr
       const { reachDirectly } = await import("./direct-client.ts");
       current = reachDirectly(places, at);
     }
+    return current;
+  }
+
+  /** The daemon writes, and cannot be asked: what its files say is still to be read. */
+  async function readOnly(why: SocketRefused, lock: string): Promise<AgentReach> {
+    if (current?.readOnly !== undefined) return current;
+    const { reachReadOnly } = await import("./read-only-client.ts");
+    current?.close();
+    current = reachReadOnly(places, { ...at, lock }, why);
     return current;
   }
 
@@ -73,6 +92,9 @@ export async function openClient(at: ClientPlace, limitMs = ANSWER_LIMIT_MS): Pr
     wireDir: at.wireDir,
     get viaDaemon() {
       return current?.viaDaemon === true;
+    },
+    get readOnly() {
+      return current?.readOnly;
     },
     ask,
     view: async <N extends ViewName>(name: N, ...[args]: ViewParameters<N>) =>

@@ -3,6 +3,7 @@ import { ANSWER_LIMIT_MS, type SocketReply, type SocketRequest } from "../api/so
 import type { DaemonPaths } from "../storage/paths.ts";
 import { openSocketFolder } from "../storage/private/socket-folder.ts";
 import { noAnswer } from "./no-answer.ts";
+import { SocketRefused } from "./sandbox.ts";
 import { makeWaiting } from "./waiting-requests.ts";
 
 /** One connection to a running daemon; requests may overlap, answers are matched by id. */
@@ -17,19 +18,20 @@ export interface Connection {
 /**
  * Connects to the daemon whose private folder that is. Undefined when no daemon listens there.
  * Throws StorageError when the folder is not ours alone: a process that answers there need not be
- * our daemon. `limitMs`: how long each call waits for its answer.
+ * our daemon; SocketRefused when this process may use no socket, whether or not a daemon runs.
+ * `limitMs`: how long each call waits for its answer.
  */
 export async function connectDaemon(
   place: DaemonPaths,
   limitMs = ANSWER_LIMIT_MS,
+  env: NodeJS.ProcessEnv = process.env,
 ): Promise<Connection | undefined> {
   const folder = openSocketFolder(place.stateDir);
   if (folder === undefined) return undefined;
   try {
     return await connected(
       folder.reach((path) => connect(path)),
-      place,
-      limitMs,
+      { place, limitMs, env },
     );
   } finally {
     folder.close();
@@ -38,9 +40,9 @@ export async function connectDaemon(
 
 function connected(
   socket: Socket,
-  place: DaemonPaths,
-  limitMs: number,
+  about: { place: DaemonPaths; limitMs: number; env: NodeJS.ProcessEnv },
 ): Promise<Connection | undefined> {
+  const { place, limitMs, env } = about;
   return new Promise((resolve, reject) => {
     socket.once("connect", () => {
       socket.off("error", failed);
@@ -49,6 +51,10 @@ function connected(
     const failed = (error: NodeJS.ErrnoException) => {
       // ENOENT: never started. ECONNREFUSED: died without removing it. Both mean "no daemon".
       if (error.code === "ENOENT" || error.code === "ECONNREFUSED") resolve(undefined);
+      // EPERM: of a seccomp filter. EACCES: of a security module.
+      else if (error.code === "EPERM" || error.code === "EACCES") {
+        reject(new SocketRefused(env, error));
+      }
       // Hundreds of clients wait for it already.
       else if (error.code === "EAGAIN") {
         reject(noAnswer({ op: "", begun: false }, place, "takes no more connections"));

@@ -44,7 +44,7 @@ export async function waitForNews(
       await sleep(AFTER_FAILURE_MS);
     }
     if (client.viaDaemon) continue;
-    if (!saidSo) onNoDaemon?.();
+    if (!saidSo && client.readOnly === undefined) onNoDaemon?.();
     saidSo = true;
     await sleep(Math.min(WITHOUT_DAEMON_MS, Math.max(1, endMs - nowMs())));
     // Nobody but us takes in what peers write.

@@ -58,6 +58,41 @@ test.each(JOINABLE)("%s: what is printed happens, and all of it is taken back", 
   expect(filesOf(folder)).toEqual(before);
 });
 
+test.each(["claude", "codex"] as const)(
+  "%s: its sandbox is opened only when the person asks, and closed with the rest",
+  async (tool) => {
+    const { folder, run } = makeProject();
+    const before = filesOf(folder);
+    const setting = /"allow(All)?UnixSockets"|network_access = true/;
+    const words = (): string => Object.values(filesOf(folder)).join("\n");
+    const offered = await run("integrate", tool);
+    expect(offered.stdout).toContain(`deaddrop integrate ${tool} --scope `);
+    expect(offered.stdout).toContain("--open-sandbox");
+    expect(words()).not.toMatch(setting);
+    const shown = await run("integrate", tool, "--open-sandbox", "--print");
+    expect(shown.stdout).toMatch(setting);
+    expect(words()).not.toMatch(setting);
+    expect((await run("integrate", tool, "--open-sandbox")).code).toBe(0);
+    expect(words()).toMatch(setting);
+    // A later run without the flag leaves it as the person wanted it.
+    expect((await run("integrate", tool)).stdout).toContain("nothing to change");
+    expect((await run("integrate", tool, "--remove")).code).toBe(0);
+    expect(filesOf(folder)).toEqual(before);
+  },
+);
+
+test("a table of the user's that would open the sandbox of Codex is theirs to change", async () => {
+  const { folder, run } = makeProject();
+  mkdirSync(join(folder, ".codex"));
+  const config = join(folder, ".codex", "config.toml");
+  writeFileSync(config, "[sandbox_workspace_write]\nexclude_slash_tmp = true\n");
+  const before = filesOf(folder);
+  const refused = await run("integrate", "codex", "--open-sandbox");
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toContain("network_access = true");
+  expect(filesOf(folder)).toEqual(before);
+});
+
 test("a file that is broken is named, and no file is touched", async () => {
   const { folder, run } = makeProject();
   const path = join(folder, ".claude", "settings.local.json");

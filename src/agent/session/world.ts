@@ -26,6 +26,8 @@ export interface World {
   readonly remote?: RemoteLogs;
   /** What of the operator's is run; absent where no daemon runs. */
   readonly hooks?: OperatorHooks;
+  /** The daemon that has the files, where this process only reads a copy of them in memory. */
+  readonly daemonElsewhere?: { readonly pid: number | undefined };
 }
 
 /** What a daemon runs for its operator. */

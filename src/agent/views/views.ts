@@ -135,10 +135,11 @@ export function view<N extends ViewName>(
 }
 
 function whoami(
-  { place, memory, files }: Pick<Session, "place" | "memory" | "files">,
+  { place, memory, files, world }: Pick<Session, "place" | "memory" | "files" | "world">,
   isDaemon: boolean,
 ): WhoamiView {
   const { handle, paths, config, layout, identity } = place;
+  const pid = world.daemonElsewhere === undefined ? process.pid : world.daemonElsewhere.pid;
   const blocked = ownLogs(layout, handle)
     .map(({ name }) => files.own.writer.blocked(name))
     .find((trouble) => trouble?.code === "identity_in_use");
@@ -151,7 +152,9 @@ function whoami(
     layout: layout.kind,
     roster: [...layout.roster],
     members: [...layout.members],
-    daemon: isDaemon ? { running: true, pid: process.pid } : { running: false },
+    daemon: isDaemon
+      ? { running: true, ...(pid === undefined ? {} : { pid }) }
+      : { running: false },
     inbox_path: paths.inbox,
     in_use: memory.inUse?.detail ?? blocked?.message ?? null,
   };

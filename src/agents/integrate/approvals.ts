@@ -15,7 +15,7 @@ export interface Approval {
   readonly missing: string;
 }
 
-interface Place {
+export interface Place {
   readonly disk: Disk;
   readonly home: string;
   readonly env: NodeJS.ProcessEnv;
@@ -81,16 +81,16 @@ function ourHooks({ hooks }: Record<string, unknown>): string[] {
   });
 }
 
-function field(value: unknown, name: string): unknown {
+export function field(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
   return (value as Record<string, unknown>)[name];
 }
 
-function json(disk: Disk, path: string): Record<string, unknown> {
+export function json(disk: Disk, path: string): Record<string, unknown> {
   return read(disk, path, (text) => parseJson(text, [], { allowTrailingComma: true }) as unknown);
 }
 
-function toml(disk: Disk, path: string): Record<string, unknown> {
+export function toml(disk: Disk, path: string): Record<string, unknown> {
   return read(disk, path, parse);
 }
 

@@ -27,6 +27,8 @@ export interface Joining {
   readonly plugin: string;
   /** The person has asked for rules that allow the tools of ours that only read. */
   readonly allowsReading: boolean;
+  /** The socket of the agent's daemon, where the person lets the tool's sandbox connect to it. */
+  readonly openedSocket?: string | undefined;
 }
 
 /** What joins a tool to a wire: our parts of its files, and what the person has to do there. */

@@ -36,7 +36,7 @@ export async function judgeChanges(
   const paths = [...changed].map((path) => projectPath(project, join(workTree.top, path)) ?? path);
   const { view, viaDaemon } = await withClient(cli, flags, async (client) => ({
     view: await askPaths(client, paths),
-    viaDaemon: client.viaDaemon,
+    viaDaemon: client.viaDaemon || client.readOnly !== undefined,
   }));
   const { handle, behind } = view;
   const blocked = view.paths.filter(({ verdict }) => verdict === "blocked");

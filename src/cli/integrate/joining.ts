@@ -54,7 +54,7 @@ function foldersIn(folder: string): string[] {
 export function joiningOf(
   cli: Cli,
   tool: Joinable,
-  flags: GlobalFlags & { scope?: Scope; allowCommands?: boolean },
+  flags: GlobalFlags & { scope?: Scope; allowCommands?: boolean; openSandbox?: boolean },
 ): ToolJoining {
   const { disk, places } = setupHost(cli.env, cli.clock.nowMs());
   const { handle, paths } = loadPlace(disk, places, {
@@ -69,6 +69,7 @@ export function joiningOf(
     skill: readFileSync(skillPath(), "utf8"),
     plugin: readFileSync(pluginPath(), "utf8"),
     allowsReading: flags.allowCommands === true,
+    openedSocket: flags.openSandbox === true ? paths.socket : undefined,
   };
   const { edits, left } = integrationOf(at);
   const place = {

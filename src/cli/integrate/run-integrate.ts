@@ -11,6 +11,7 @@ export interface IntegrateFlags extends GlobalFlags {
   print?: boolean;
   remove?: boolean;
   allowCommands?: boolean;
+  openSandbox?: boolean;
 }
 
 /** `integrate --json`. */

@@ -63,7 +63,8 @@ function openLock(disk: Disk, path: string): DiskFile {
   try {
     return disk.open(path, "append", PRIVATE_FILE);
   } catch (error) {
-    if (!(error instanceof StorageError) || error.code !== "read_only") throw error;
+    const isClosed = error instanceof StorageError && ["read_only", "denied"].includes(error.code);
+    if (!isClosed || disk.stat(path) === undefined) throw error;
     return disk.open(path, "read");
   }
 }

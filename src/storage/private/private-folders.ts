@@ -7,7 +7,9 @@ import { PRIVATE_FILE, PRIVATE_FOLDER } from "../disk/file-modes.ts";
 export function preparePrivateFolders(disk: Disk, paths: AgentPaths): void {
   for (const folder of [paths.configDir, paths.stateDir]) {
     disk.makeFolder(folder, PRIVATE_FOLDER);
-    const mode = disk.stat(folder)?.mode ?? 0;
+    // The permission bits of a link say nothing.
+    const isLink = disk.stat(folder)?.kind === "symlink";
+    const mode = disk.stat(isLink ? disk.realPath(folder) : folder)?.mode ?? 0;
     if ((mode & 0o022) !== 0) {
       throw new StorageError("unsafe_mode", folder, "other users can write there", {
         hint: `chmod 700 ${folder}`,
@@ -75,7 +77,7 @@ export function isRememberedWire(disk: Disk, places: Places, realWireDir: string
 }
 
 function rememberedDir(disk: Disk, agentFolder: string): string | undefined {
-  if (disk.stat(agentFolder)?.kind !== "folder") return undefined;
+  if (!isFolder(disk, agentFolder)) return undefined;
   const bytes = readWhole(disk, join(agentFolder, "wire.json"));
   return bytes === undefined ? undefined : wireDirOf(Buffer.from(bytes).toString("utf8"));
 }
@@ -105,7 +107,19 @@ function wireFolders(disk: Disk, places: Places): readonly string[] {
     .list(folder)
     .filter(isWireKey)
     .map((key) => join(folder, key))
-    .filter((path) => disk.stat(path)?.kind === "folder");
+    .filter((path) => isFolder(disk, path));
+}
+
+/** A private folder may be a link to one on another disk. */
+function isFolder(disk: Disk, path: string): boolean {
+  const kind = disk.stat(path)?.kind;
+  if (kind !== "symlink") return kind === "folder";
+  try {
+    return disk.stat(disk.realPath(path))?.kind === "folder";
+  } catch (error) {
+    if (error instanceof StorageError) return false;
+    throw error;
+  }
 }
 
 function wireDirOf(text: string): string | undefined {

@@ -47,13 +47,14 @@ export function openSocketFolder(
 }
 
 function openFolder(folder: string): number | undefined {
-  const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = fs.constants;
+  const { O_RDONLY, O_DIRECTORY } = fs.constants;
   try {
-    return fs.openSync(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    // It may be a link: what counts is that the folder that is opened is ours alone.
+    return fs.openSync(folder, O_RDONLY | O_DIRECTORY);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return undefined;
-    // A link, no folder, or one that we may not even look into.
+    // No folder, or one that we may not even look into.
     if (code === "ELOOP" || code === "ENOTDIR" || code === "EACCES") throw notOurs(folder);
     throw error;
   }

@@ -44,6 +44,12 @@ export async function toolOrSkip(
   return { tool, program };
 }
 
+/** The sandbox of Claude Code as a program (`@anthropic-ai/sandbox-runtime`), where the folder has it. */
+export function sandboxRuntime(): string | undefined {
+  const path = join(GIVEN ?? "", "node_modules", ".bin", "srt");
+  return GIVEN !== undefined && GIVEN !== "no" && existsSync(path) ? path : undefined;
+}
+
 async function findTool(tool: CodingTool): Promise<string> {
   if (GIVEN === "no") throw new Error("DEADDROP_CODING_TOOLS is no");
   if (GIVEN !== undefined) return programIn(GIVEN, tool);

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { jsonEdit, type JsonEntry } from "../json-entries.ts";
 import { commandOf, isHookOf, type Integration, type Joining } from "../integration.ts";
+import { sandboxLeft } from "../sandbox.ts";
 import { blockEdit } from "../text-block.ts";
 import { wholeFile } from "../whole-file.ts";
 
@@ -31,7 +32,7 @@ export function claude(at: Joining): Integration {
   return {
     edits: [
       jsonEdit(servers, "claude", [server]),
-      jsonEdit(settings, "claude", [...hooks(at), ...allowed], rules()),
+      jsonEdit(settings, "claude", [...hooks(at), ...allowed, ...opened(at)], rules()),
       wholeFile(join(folder, "skills", "deaddrop", "SKILL.md"), "claude", {
         text: at.skill,
         mark: "name: deaddrop",
@@ -41,6 +42,7 @@ export function claude(at: Joining): Integration {
     left: [
       "start claude in the project: accept its trust question and the server deaddrop, if it asks",
       "approve the tools of deaddrop when claude asks, or allow them: /permissions, mcp__deaddrop",
+      ...sandboxLeft(at, "claude"),
     ],
   };
 }
@@ -54,6 +56,21 @@ function hooks(at: Joining): JsonEntry[] {
     value: { hooks: WAITING_EVENTS.includes(event) ? [hook, waiter] : [hook] },
     isOurs: (item) => isHookOf("claude", item),
   }));
+}
+
+/** The sandbox can tell sockets apart on macOS alone. It stays when the tool is taken out: others may need it. */
+function opened({ openedSocket }: Joining): JsonEntry[] {
+  if (openedSocket === undefined) return [];
+  const path = ["sandbox", "network"];
+  return process.platform === "darwin"
+    ? [
+        {
+          path: [...path, "allowUnixSockets"],
+          value: openedSocket,
+          isOurs: (item) => item === openedSocket,
+        },
+      ]
+    : [{ path: [...path, "allowAllUnixSockets"], value: true }];
 }
 
 function rules(): JsonEntry[] {

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { jsonEdit } from "../json-entries.ts";
 import { commandOf, isHookOf, shellLine, type Integration, type Joining } from "../integration.ts";
+import { sandboxLeft } from "../sandbox.ts";
 import { blockEdit } from "../text-block.ts";
 import { tomlEdit } from "../toml-entry.ts";
 import { wholeFile } from "../whole-file.ts";
@@ -23,7 +24,7 @@ export function codex(at: Joining): Integration {
   };
   return {
     edits: [
-      tomlEdit(join(folder, "config.toml"), { command, args }),
+      tomlEdit(join(folder, "config.toml"), { command, args }, at.openedSocket !== undefined),
       jsonEdit(
         join(folder, "hooks.json"),
         "codex",
@@ -42,6 +43,7 @@ export function codex(at: Joining): Integration {
     left: [
       ...(isUser ? [] : ["trust the project in codex: it reads .codex/ only then"]),
       'start codex and review its hooks ("Hooks need review"): until then they do nothing, and say nothing',
+      ...sandboxLeft(at, "codex"),
     ],
   };
 }

@@ -34,7 +34,11 @@ import { wholeLogs } from "../../../storage/archive/whole-logs.ts";
 import { readTransportSettings, transportPaths } from "../../../transport/transport-settings.ts";
 import { DEFAULT_LIMITS } from "../../../wire/limits.ts";
 import { missingApprovals } from "../../../agents/integrate/approvals.ts";
+import { closedSandboxes } from "../../../agents/integrate/sandbox.ts";
 import { integrationRecord } from "../../../agents/integrate/record.ts";
+import { SocketRefused } from "../../../client/sandbox.ts";
+import { connectDaemon } from "../../../client/socket-client.ts";
+import { agentPlace } from "../../agent-place.ts";
 import { findHandle, findWire, homeOf, type Cli, type GlobalFlags } from "../../context.ts";
 import { recordPath } from "../../integrate/joining.ts";
 import { EXIT_WRONG, liveTroubles } from "../../live/live-troubles.ts";
@@ -57,11 +61,17 @@ export async function run(cli: Cli, flags: GlobalFlags): Promise<void> {
   const onDisk = [...hostFindings(host, cli.env), ...wireFindings(cli, host, flags)];
   // What a check has found on disk the agent need not say again.
   const said = new Set(onDisk.flatMap(({ check, result }) => (result === "failed" ? check : [])));
-  const live = isAgentHere(onDisk) ? await liveFindings(cli, flags) : [];
+  const isHere = isAgentHere(onDisk);
+  const refused = isHere ? await socketFindings(cli, flags) : [];
+  const live = isHere ? await liveFindings(cli, flags) : [];
   // A daemon that is there on disk, for example, may not answer.
   const wrong = new Set(live.map(({ check }) => check));
   const findings = [
-    ...onDisk.filter(({ check, result }) => result !== "ok" || !wrong.has(check)),
+    ...refused,
+    // That a sandbox lets no file be made is no fault of the machine.
+    ...onDisk.filter(({ check, result }) =>
+      result === "ok" ? !wrong.has(check) : refused.length === 0 || check !== "kernel locks",
+    ),
     ...live.filter(({ check }) => !said.has(check)),
   ];
   const failures = findings.filter(({ result }) => result === "failed").length;
@@ -175,14 +185,17 @@ function toolFindings(
   env: NodeJS.ProcessEnv,
 ): readonly Finding[] {
   const written = integrationRecord(disk, recordPath(paths)).read();
-  return missingApprovals({ disk, env, home: homeOf(env) }, written).map(
-    ({ tool, folder, missing }) =>
-      warning(
-        "coding tools",
-        `${tool} does not run what joins it to the wire in ${folder}`,
-        missing,
-      ),
+  const place = { disk, env, home: homeOf(env) };
+  const unapproved = missingApprovals(place, written).map(({ tool, folder, missing }) =>
+    warning("coding tools", `${tool} does not run what joins it to the wire in ${folder}`, missing),
   );
+  const closed = closedSandboxes(place, written).map((tool) =>
+    ok(
+      "coding tools",
+      `commands in the sandbox of ${tool} can read and not send; its MCP tools can do both (deaddrop integrate ${tool} --open-sandbox)`,
+    ),
+  );
+  return [...unapproved, ...closed];
 }
 
 /** A line for all that is there: what is large comes with what to do. */
@@ -196,6 +209,18 @@ function growthFinding(each: GrowthView): Finding[] {
 /** Whether wire and identity could be loaded: of others nothing can be asked. */
 function isAgentHere(findings: readonly Finding[]): boolean {
   return findings.some(({ check, result }) => check === "agent" && result === "ok");
+}
+
+/** Whether this very shell may connect to a daemon at all. */
+async function socketFindings(cli: Cli, flags: GlobalFlags): Promise<readonly Finding[]> {
+  try {
+    const { paths } = agentPlace(cli, flags).place;
+    (await connectDaemon(paths, undefined, cli.env))?.close();
+    return [];
+  } catch (error) {
+    if (!(error instanceof SocketRefused)) return [];
+    return [warning("sandbox", error.message, error.hint ?? "")];
+  }
 }
 
 /** What is wrong now, as the agent itself says. */

@@ -31,11 +31,11 @@ export function command(cli: Cli): Command {
 export async function run(cli: Cli, given: readonly string[], flags: GlobalFlags): Promise<void> {
   const isPiped = given.length === 1 && given[0] === "-";
   const paths = pathsInProject(cli, flags, isPiped ? listed(await readText(cli.stdin)) : given);
-  const { view, viaDaemon } = await withClient(cli, flags, async (client) => ({
+  const { view, isRead } = await withClient(cli, flags, async (client) => ({
     view: await askPaths(client, paths),
-    viaDaemon: client.viaDaemon,
+    isRead: !client.viaDaemon && client.readOnly === undefined,
   }));
-  if (!viaDaemon) cli.stderr.write("No daemon runs: the logs were read for this.\n");
+  if (isRead) cli.stderr.write("No daemon runs: the logs were read for this.\n");
   emit(cli, flags, view, (paint) => checkText(view, paint));
   if (view.paths.some(({ verdict }) => verdict === "blocked")) cli.exitCode = 1;
 }

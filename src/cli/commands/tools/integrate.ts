@@ -17,6 +17,7 @@ export function command(cli: Cli): Command {
     .option("--print", "show what would change, and change nothing")
     .option("--remove", "take all of it out again")
     .option("--allow-commands", "claude: allow the tools that only read without a question")
+    .option("--open-sandbox", "claude, codex: let commands in its sandbox connect to the daemon")
     .addHelpText(
       "after",
       example("deaddrop integrate claude --as forge", "deaddrop integrate claude --remove"),
