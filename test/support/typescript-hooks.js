@@ -1,5 +1,4 @@
-import { readFile } from "node:fs/promises";
-import { transform } from "esbuild";
+import { readFileSync } from "node:fs";
 import { plantedHere, withPlant } from "../simulator/plants.js";
 
 /** A mistake that is put into one file as it is loaded, for tests of the tests. */
@@ -13,25 +12,49 @@ const OPTIONS = {
   tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
 };
 
-/** A module asked for as `x.ts?run=2` gets its own modules as of that run too: all are fresh. */
+/** The hooks of `register`, which run on a thread of their own. */
 export async function resolve(specifier, context, next) {
-  const resolved = await next(specifier, context);
+  return withRun(await next(specifier, context), context);
+}
+
+export async function load(url, context, next) {
+  const path = typeScriptPath(url);
+  if (path === undefined) return next(url, context);
+  let source = compiled.get(path);
+  if (source === undefined) {
+    const { transform } = await import("esbuild");
+    source = (await transform(readSource(path), { ...OPTIONS, sourcefile: path })).code;
+    compiled.set(path, source);
+  }
+  return { format: "module", source, shortCircuit: true };
+}
+
+/** The hooks of `registerHooks`, for a Node.js that strips types by itself. */
+export function resolveWithRun(specifier, context, next) {
+  return withRun(next(specifier, context), context);
+}
+
+export function loadTypeScript(url, context, next) {
+  const path = typeScriptPath(url);
+  if (path === undefined) return next(url, context);
+  return { format: "module-typescript", source: readSource(path), shortCircuit: true };
+}
+
+/** A module asked for as `x.ts?run=2` gets its own modules as of that run too: all are fresh. */
+function withRun(resolved, context) {
   const run = context.parentURL === undefined ? "" : new URL(context.parentURL).search;
   if (run === "" || !isOurs(resolved.url) || resolved.url.includes("?")) return resolved;
   return { ...resolved, url: resolved.url + run };
 }
 
-export async function load(url, context, next) {
+function typeScriptPath(url) {
   const { protocol, pathname } = new URL(url);
-  if (protocol !== "file:" || !pathname.endsWith(".ts")) return next(url, context);
-  let source = compiled.get(pathname);
-  if (source === undefined) {
-    const file = await readFile(new URL(`file://${pathname}`), "utf8");
-    const text = fewerRuns(pathname, withPlant(plant, pathname, file));
-    source = (await transform(text, { ...OPTIONS, sourcefile: pathname })).code;
-    compiled.set(pathname, source);
-  }
-  return { format: "module", source, shortCircuit: true };
+  return protocol === "file:" && pathname.endsWith(".ts") ? pathname : undefined;
+}
+
+function readSource(path) {
+  const file = readFileSync(new URL(`file://${path}`), "utf8");
+  return fewerRuns(path, withPlant(plant, path, file));
 }
 
 /** Properties are asked thousands of times about mutants: `DEADDROP_PROPERTY_RUNS` cuts them short. */

@@ -1,7 +1,13 @@
-import { register } from "node:module";
+import * as nodeModule from "node:module";
+import { loadTypeScript, resolveWithRun } from "./typescript-hooks.js";
 
 /**
  * Lets Node run our TypeScript as it stands, for the long runs that a test runner would slow down:
- * `node --import ./test/support/typescript.js test/simulator/main.ts`.
+ * `node --import ./test/support/typescript.js test/simulator/main.ts`. Node.js 20 has no `registerHooks`,
+ * and Node.js 26 warns about `register`.
  */
-register("./typescript-hooks.js", import.meta.url);
+if (nodeModule.registerHooks !== undefined && process.features.typescript) {
+  nodeModule.registerHooks({ resolve: resolveWithRun, load: loadTypeScript });
+} else {
+  nodeModule.register("./typescript-hooks.js", import.meta.url);
+}
