@@ -128,7 +128,7 @@ function propose(round: MixedRound, schema: Schema): void {
 /** A decision that changes twice while it is being accepted. */
 function decide(round: MixedRound, schema: Schema): void {
   const { files, others } = round;
-  const readiness = files.read("readiness.md");
+  const readiness = files.read("readiness.md").replace("[unresolved]", "[resolved]");
   const withItems = (...items: readonly string[]): void =>
     files.write("readiness.md", readiness.replace("## Blockers", `${items.join("\n")}\n\n$&`));
   withItems("- [unresolved] Who pays?");

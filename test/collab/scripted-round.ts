@@ -86,6 +86,12 @@ export class ScriptedRound {
   /** The same, answering the last event; it must be taken. */
   async say(from: string, event: string, ...flags: readonly string[]): Promise<void> {
     const seq = this.lastSeq;
+    if (event === "question_classified") {
+      this.write(
+        "readiness.md",
+        this.read("readiness.md").replaceAll("[unresolved]", "[resolved]"),
+      );
+    }
     const said = await this.append(from, event, "--reply-to", String(seq), ...flags);
     expect(said).toEqual({ code: 0, stdout: `appended seq ${seq + 1}: ${event}\n`, stderr: "" });
   }

@@ -61,7 +61,7 @@ export function showNext(
   const action = nextAction(state, participant, { schema: protocol.schema, primary });
   noteDocuments(disk, places, folder, round);
   const data = { participant, ...publicState(state), last_event: last, next_action: action };
-  const said = `${last?.seq} ${last?.event} by ${last?.from}: ${last?.summary}`;
+  const said = `seq ${last?.seq} ${last?.event} from ${last?.from}`;
   if (flags.json === true) emit(cli, flags, data, () => "");
   else print(cli, nextLines(state, { last: said, action }));
 }
@@ -107,8 +107,8 @@ export function status(cli: Cli, flags: RoundFlags): Promise<void> {
       `participants: ${data.participants.join(", ")}`,
       `phase: ${data.currentPhase}`,
       `proposal owner: ${data.proposalOwner}`,
-      `waiting for: ${waitingFor.length === 0 ? "nobody" : waitingFor.join(", ")}`,
-      `last event: ${last === undefined ? "none" : `${last.seq} ${last.event} by ${last.from} at ${last.at}`}`,
+      `waiting for: ${waitingFor.length === 0 ? "none" : waitingFor.join(", ")}`,
+      `last event: ${last === undefined ? "none" : `seq ${last.seq} ${last.event} from ${last.from} at ${last.at}`}`,
       `findings: ${findingsText(data)}`,
     ]);
   });

@@ -88,6 +88,13 @@ export function wholeNumber(flag: string, value: string, least: number): number 
   throw new RoundRefused([`${flag} must be a whole number of at least ${least}`]);
 }
 
+/** A number of seconds, whole or not, of at least `least`. */
+export function secondsFrom(flag: string, value: string, least: number): number {
+  const number = Number(value);
+  if (/^\d{1,9}(\.\d{1,9})?$/u.test(value) && number >= least) return number;
+  throw new RoundRefused([`${flag} must be a number of seconds, at least ${least}; not ${value}`]);
+}
+
 /** Rows with words of others in them: nothing in them steers a terminal. */
 export function print(cli: Cli, rows: readonly string[]): void {
   for (const row of rows) cli.stdout.write(`${sanitise(row)}\n`);

@@ -6,7 +6,7 @@ import { sanitise } from "../../framing/sanitise.ts";
 import { SECOND_MS } from "../../wire/durations.ts";
 import type { Cli } from "../context.ts";
 import { showNext } from "./look.ts";
-import { needed, onRound, print, wholeNumber, type RoundFlags } from "./round-command.ts";
+import { needed, onRound, print, secondsFrom, type RoundFlags } from "./round-command.ts";
 
 export interface WaitFlags extends RoundFlags {
   timeout?: string;
@@ -17,6 +17,7 @@ const TIMED_OUT = 1;
 /** In schema 1; a round of schema 2 is waited for without end. Spec 6.3. */
 export const USUAL_TIMEOUT_S = 1_800;
 const USUAL_INTERVAL_S = 5;
+const LEAST_INTERVAL_S = 0.1;
 /** Node fires a longer timer at once. */
 const LONGEST_TIMER_S = 2_000_000;
 
@@ -25,9 +26,13 @@ export function wait(cli: Cli, flags: WaitFlags): Promise<void> {
   return onRound(cli, flags, async (place) => {
     const { disk, folder, schema } = place;
     const participant = needed("--participant", flags.participant);
-    const interval = wholeNumber("--interval", flags.interval ?? String(USUAL_INTERVAL_S), 1);
+    const interval = secondsFrom(
+      "--interval",
+      flags.interval ?? String(USUAL_INTERVAL_S),
+      LEAST_INTERVAL_S,
+    );
     const usual = readHead(disk, folder, schema).round.protocol.schema === 1 ? USUAL_TIMEOUT_S : 0;
-    const timeout = wholeNumber("--timeout", flags.timeout ?? String(usual), 0);
+    const timeout = secondsFrom("--timeout", flags.timeout ?? String(usual), 0);
     const timeoutMs = timeout === 0 || timeout > LONGEST_TIMER_S ? undefined : timeout * SECOND_MS;
     const about = { folder, participant, schema, timeoutMs };
     const watch = watcherFor(folder, interval * SECOND_MS);

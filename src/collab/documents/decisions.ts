@@ -4,14 +4,16 @@ import { linesOf, sectionsOf } from "./text.ts";
 export function decisionProblems(decisions: string, references: readonly string[]): string[] {
   const entries = sectionsOf(linesOf(decisions), 3);
   return entries.flatMap(({ heading, lines }, index) => {
-    const number = /^D(\d+)\.\s+\S/u.exec(heading)?.[1];
-    if (number === undefined) {
-      return [`accepted decision headings must use D<number>: ### ${heading.slice(0, 80)}`];
+    const given = /^D(\d+)\.\s+\S/u.exec(heading)?.[1];
+    const number = given ?? String(index + 1);
+    const problems: string[] = [];
+    if (given === undefined) {
+      problems.push(`accepted decision headings must use D<number>: ### ${heading.slice(0, 80)}`);
+    } else if (Number(given) !== index + 1) {
+      problems.push(
+        `accepted decision D${given} is number ${index + 1}: they are numbered 1, 2, 3 …`,
+      );
     }
-    const problems =
-      Number(number) === index + 1
-        ? []
-        : [`accepted decision D${number} is number ${index + 1}: they are numbered 1, 2, 3 …`];
     if (!valueOf(lines, "Decision"))
       problems.push(`accepted decision D${number} requires Decision`);
     const reflected = valueOf(lines, "Reflected in");

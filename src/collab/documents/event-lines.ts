@@ -6,11 +6,11 @@ import {
   type MachineEvent,
   type Schema,
 } from "../machine/event.ts";
-import { isInstant } from "./protocol-file.ts";
+import { instantMs } from "./instant.ts";
 
 /** A line of `events.jsonl`. Spec 6. */
 export interface CollabEvent extends MachineEvent {
-  /** ISO-8601, UTC, in seconds. */
+  /** ISO 8601 with an offset; ours are in UTC and seconds. */
   readonly at: string;
   readonly summary: string;
   readonly reply_to?: number | undefined;
@@ -77,6 +77,13 @@ export function readEvents(text: string, schema: Schema): ReadEvents {
       break;
     }
     if (line.trim() === "") continue;
+    const lineEnd = line.match(LINE_ENDS_OF_PYTHON)?.[0].codePointAt(0);
+    if (lineEnd !== undefined && warnings.length < MAX_PROBLEMS) {
+      const name = `U+${lineEnd.toString(16).toUpperCase().padStart(4, "0")}`;
+      warnings.push(
+        `events.jsonl line ${index + 1}: ${name} is not escaped: the protocol's scripts end the line there and cannot read the round`,
+      );
+    }
     const read = readEvent(line, schema, events.length + 1, previous);
     problems.push(...read.problems.map((problem) => `events.jsonl line ${index + 1}: ${problem}`));
     if (warnings.length < MAX_PROBLEMS) {
@@ -166,8 +173,11 @@ function formProblems(
   previous: CollabEvent | undefined,
 ): string[] {
   const problems: string[] = [];
-  if (!isInstant(at)) problems.push("at must be an instant like 2026-01-31T12:00:00Z");
-  else if (previous !== undefined && Date.parse(at) < Date.parse(previous.at)) {
+  const atMs = instantMs(at);
+  const previousMs = instantMs(previous?.at);
+  if (atMs === undefined) {
+    problems.push("at must be an instant with its offset, like 2026-01-31T12:00:00Z");
+  } else if (previousMs !== undefined && atMs < previousMs) {
     problems.push("at must not be earlier than the previous event");
   }
   if (typeof summary !== "string" || summary.trim() === "") problems.push("summary must be a text");

@@ -68,9 +68,6 @@ export function readProtocol(file: Fields, wanted?: Schema): ReadProtocol {
   if (typeof file["objective"] !== "string" || file["objective"].trim() === "") {
     say("objective must be a text");
   }
-  for (const name of ["createdAt", "updatedAt"]) {
-    if (!isInstant(file[name])) say(`${name} must be an instant like 2026-01-31T12:00:00Z`);
-  }
   if (schema === 1 && Object.hasOwn(file, "version")) say("must not have version");
   const deliverables = schema === 1 ? undefined : readSchemaTwo(file, participants, say);
   const { repoRoot } = file;
@@ -243,13 +240,6 @@ export function pathProblem(path: string): string | undefined {
   if (/^([/\\]|[A-Za-z]:)/u.test(path)) return "must be relative";
   if (path.split(/[/\\]/u).includes("..")) return "must not hold ..";
   return path.includes("\0") ? "must not hold a zero character" : undefined;
-}
-
-const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)$/u;
-
-/** ISO-8601 in UTC. */
-export function isInstant(value: unknown): value is string {
-  return typeof value === "string" && INSTANT.test(value) && !Number.isNaN(Date.parse(value));
 }
 
 function isFields(value: unknown): value is Fields {

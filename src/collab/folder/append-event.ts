@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { eventLine, unknownEvent, type CollabEvent } from "../documents/event-lines.ts";
+import { instantMs } from "../documents/instant.ts";
 import { isEventName, type Schema } from "../machine/event.ts";
 import { publicState } from "../machine/derive.ts";
 import { RoundRefused } from "../refused.ts";
@@ -88,9 +89,9 @@ function eventOf({ round }: ReadRound, wish: Wish, nowMs: number): CollabEvent {
 
 /** The later of now and the last event's, so that no clock that goes back is seen. */
 function instant(nowMs: number, lastAt: string | undefined): string {
-  const lastMs = Date.parse(lastAt ?? "");
-  const atMs = Number.isNaN(lastMs) ? nowMs : Math.max(nowMs, lastMs);
-  return secondsOf(atMs);
+  const lastMs = instantMs(lastAt) ?? nowMs;
+  // Rounded up: whole seconds are written.
+  return secondsOf(Math.max(nowMs, Math.ceil(lastMs / 1_000) * 1_000));
 }
 
 function writeEvent(disk: Disk, folder: string, before: Uint8Array, line: Uint8Array): void {

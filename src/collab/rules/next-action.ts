@@ -12,7 +12,7 @@ export function nextLines(
   return [
     `phase: ${currentPhase}`,
     `proposal owner: ${proposalOwner}`,
-    `waiting for: ${waitingFor.length === 0 ? "nobody" : waitingFor.join(", ")}`,
+    `waiting for: ${waitingFor.length === 0 ? "none" : waitingFor.join(", ")}`,
     `last event: ${last}`,
     `next action: ${action}`,
   ];

@@ -62,6 +62,9 @@ function readiness(gates: readonly string[]): string {
     "",
     "## Open Questions",
     "",
+    // Open, so that nobody accepts before the owner has classified. Spec 6.2.
+    "- [unresolved] Are all questions about the proposal classified?",
+    "",
     "## Blockers",
     "",
     "## Deferred Follow-ups",
@@ -94,6 +97,8 @@ export function deliverableTemplate({ type, checklist }: Declared, title: string
     ...(hasStatus ? [] : ["", status]),
     ...sections.flatMap((each) => ["", `## ${each}`, ...(each === "Status" ? ["", status] : [])]),
     ...checklist.flatMap((check) => ["", `## ${check}`]),
+    // An empty line after each heading, the last one too: programs fill in a section by both.
+    "",
   );
 }
 

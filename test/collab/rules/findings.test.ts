@@ -291,6 +291,6 @@ describe("large rounds", () => {
     round.write("proposal.md", "All of it is text. ".repeat(2_600_000));
     expect(await findings(round)).toEqual([]);
     await round.say("ann", "deliverable_drafted", "--role", "primary", "--doc", PRIMARY);
-    expect((await round.next("ann")).stdout).toContain("last event: 10002");
+    expect((await round.next("ann")).stdout).toContain("last event: seq 10002");
   });
 });

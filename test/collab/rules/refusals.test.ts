@@ -183,7 +183,10 @@ function stepsOf(schema: Schema): readonly Step[] {
     review(schema, "cid", "bob"),
     review(schema, "bob", "ann"),
     { from: "ann", event: "proposal_revised" },
-    { from: "ann", event: "question_classified" },
+    {
+      ...{ from: "ann", event: "question_classified" },
+      before: edited("readiness.md", "[unresolved]", "[resolved]"),
+    },
     ...["bob", "ann", "cid"].map((from) => ({ from, event: "decision_accepted", wrong })),
     ...(isSecond ? [FREEZE] : []),
     readiness(schema),

@@ -41,7 +41,7 @@ test(`${ROUNDS} appends are killed: the next one goes on, and nothing is there t
     lifeMs *= isTaken ? 0.95 : 1.05;
     const next = await round.next("ann");
     expect(next.code).toBe(0);
-    expect(next.stdout).toContain(`last event: ${after} `);
+    expect(next.stdout).toContain(`last event: seq ${after} `);
   }
   expect(Math.min(taken, lost)).toBeGreaterThan(0);
   expect(await round.validate()).toEqual({
