@@ -1,4 +1,4 @@
-import { symlinkSync } from "node:fs";
+import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import { makeProject, skillText } from "../skills/on-project.ts";
@@ -104,6 +104,80 @@ test("a skill that is a link, or is not there, is no skill", async () => {
       expect([name, exitCode === 0, stdout]).toEqual([name, false, ""]);
     }
   }
+});
+
+test.each(["copy", "symlink"])(
+  "links between mirrors, as npx skills add makes them, are in sync (%s)",
+  async (mode) => {
+    const project = makeProject();
+    for (const folder of ["agent", ".agents"]) {
+      project.write(`${folder}/skills/ok/SKILL.md`, skillText("ok"));
+    }
+    mkdirSync(join(project.folder, ".claude/skills"), { recursive: true });
+    symlinkSync("../../.agents/skills/ok", join(project.folder, ".claude/skills/ok"));
+    if (mode === "copy") await project.fine("skills", "sync", "--check");
+    const sync = () => project.fine("skills", "sync", "--mode", mode);
+    const equal = ".agents/skills: equal, 1 skill";
+    expect((await sync()).split("\n")[0]).toBe(equal);
+    project.write("agent/skills/ok/SKILL.md", skillText("ok", "New.\n"));
+    expect((await project.run("skills", "sync", "--check")).exitCode).toBe(mode === "copy" ? 1 : 0);
+    expect((await sync()).split("\n")[0]).toBe(equal);
+    await project.fine("skills", "sync", "--check");
+    expect(project.all()[".claude/skills/ok"]).toBe("-> ../../.agents/skills/ok");
+    expect(project.read(".claude/skills/ok/SKILL.md")).toContain("New.");
+  },
+);
+
+test("a link to a folder out of the project is not in sync, although it is equal", async () => {
+  const project = makeProject();
+  for (const folder of ["agent/skills", "../elsewhere"]) {
+    project.write(`${folder}/ok/SKILL.md`, skillText("ok"));
+  }
+  mkdirSync(join(project.folder, ".claude/skills"), { recursive: true });
+  symlinkSync("../../../elsewhere/ok", join(project.folder, ".claude/skills/ok"));
+  const { exitCode, stdout } = await project.run("skills", "sync");
+  expect([exitCode, stdout]).toEqual([
+    1,
+    expect.stringContaining("a link to something else; kept"),
+  ]);
+});
+
+test.each([
+  ["disable-model-invocation: true", '"disable-model-invocation" is no field of the open format'],
+  ["user-invocable: no", '"user-invocable" is no field of the open format'],
+  ["paths: [src, test]", '"paths" is no field of the open format'],
+  ["hooks:\n  Stop:\n    - hooks: [{command: x}]", '"hooks" is no field of the open format'],
+  ["metadata:\n  version: 1.0", '"metadata.version" is a number, not a text; write "1.0"'],
+  ["metadata:\n  version: '1.0'", 'metadata.version "1.0" is no semantic version such as 1.0.0'],
+])("a skill with %j is usable, with a warning", async (fields, warning) => {
+  const project = makeProject();
+  project.write("agent/skills/ok/SKILL.md", skillText("ok"));
+  const text = skillText("odd", "Do it.\n", `${fields}\n`);
+  project.write("../foreign/odd/SKILL.md", text);
+  const { exitCode, stderr } = await project.run("skills", "import", "../foreign/odd", "--yes");
+  expect([exitCode, stderr]).toEqual([0, expect.stringContaining(`warning: ${warning}`)]);
+  expect(project.read("agent/skills/odd/SKILL.md")).toBe(text);
+  expect(await project.fine("skills", "validate")).toContain(`warning: ${warning}`);
+});
+
+test("a version that is not semantic is not bumped", async () => {
+  const project = makeProject();
+  const text = skillText("odd", "Do it.\n", "metadata:\n  version: 1.0\n");
+  project.write("agent/skills/odd/SKILL.md", text);
+  const { exitCode, stderr } = await project.run("skills", "bump", "odd", "minor");
+  expect([exitCode, stderr]).toEqual([1, expect.stringContaining('"1.0", is not a semantic')]);
+  expect(project.read("agent/skills/odd/SKILL.md")).toBe(text);
+});
+
+test.each([
+  ["the first", 1, (text: string) => text.replace("---", "--- ")],
+  ["the last", 4, (text: string) => text.replace(/---\n(?!name)/u, "---\t\n")],
+])("blanks after %s fence are refused, as other readers find no skill", async (_, line, spoil) => {
+  const project = makeProject();
+  project.write("agent/skills/odd/SKILL.md", spoil(skillText("odd")));
+  const { exitCode, stdout } = await project.run("skills", "validate");
+  expect(exitCode).toBe(1);
+  expect(stdout).toContain(`odd/SKILL.md:${line}:1: error: remove the blanks after ---`);
 });
 
 describe("skills import", () => {

@@ -1,12 +1,13 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { bumped, type Bump } from "../../skills/format/version.ts";
+import { bumped, isVersion, type Bump } from "../../skills/format/version.ts";
 import { SKILL_FILE } from "../../skills/format/skill.ts";
 import { newSkillText, withChange, withVersion } from "../../skills/format/write-skill.ts";
 import { libraryOf, underLock } from "../../skills/library/sync.ts";
 import { judgeSkill } from "../../skills/format/judge-skill.ts";
 import { nodeDisk } from "../../storage/disk/node-disk.ts";
 import { textOf } from "../../setup/project-files.ts";
+import { quote } from "../../wire/quote.ts";
 import type { Cli } from "../context.ts";
 import { emit } from "../output/output.ts";
 import { rows, wrongUsage } from "../plans/plan-place.ts";
@@ -55,6 +56,12 @@ export function bump(cli: Cli, flags: BumpFlags, name: string, part: Bump): void
   const disk = nodeDisk();
   const data = underLock(libraryOf(projectAt(cli.cwd)), () => {
     const { library, judged, skill } = skillAt(cli, name);
+    if (skill.version !== undefined && !isVersion(skill.version)) {
+      throw wrongUsage(
+        `the version of ${name}, ${quote(skill.version)}, is not a semantic version`,
+        `write one such as "1.0.0" into ${join(library, name, SKILL_FILE)}`,
+      );
+    }
     const version = bumped(skill.version ?? "0.0.0", part);
     const changelog = join(library, name, "CHANGELOG.md");
     const changes = withChange(textOf(disk, changelog), { version, date, note });

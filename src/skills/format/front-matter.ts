@@ -6,10 +6,18 @@ import { keyText, placeAt, readYaml, type Lines } from "../../plans/plan/yaml-do
 /** A longer one is not read: the fields of a skill need a small part of it. */
 const MAX_FRONT_MATTER_CHARACTERS = 16_384;
 
-/** A field: a text, or texts by their names. Its line counts from the top of the file. */
+/** The fields of the open format; tools have others of their own. */
+const FIELDS: readonly string[] = [
+  ...["name", "description", "license", "compatibility", "metadata", "allowed-tools"],
+];
+
+/**
+ * A field: a text, or texts by their names; undefined for one that is not of the open format, which may be
+ * anything. Its line counts from the top of the file.
+ */
 export interface Field {
   readonly line: number;
-  readonly value: string | ReadonlyMap<string, string>;
+  readonly value: string | ReadonlyMap<string, string> | undefined;
 }
 
 export interface FrontMatter {
@@ -43,6 +51,13 @@ export function readFrontMatter(text: string): FrontMatter {
   }
   const linesBefore = parts.yaml.split("\n").length + 1;
   const rest = { body: parts.body, linesBefore };
+  const blank = text
+    .split("\n", linesBefore)
+    .findIndex((row, at) => (at === 0 || at === linesBefore - 1) && /[ \t]\r?$/u.test(row));
+  if (blank !== -1) {
+    const what = "remove the blanks after ---: other readers do not find the front matter";
+    return { fields: new Map(), ...rest, problems: [problem(blank + 1, what)] };
+  }
   if (parts.yaml.length > MAX_FRONT_MATTER_CHARACTERS) {
     const what = `the front matter has ${parts.yaml.length} characters; at most ${MAX_FRONT_MATTER_CHARACTERS}`;
     return { fields: new Map(), ...rest, problems: [problem(1, what)] };
@@ -64,6 +79,10 @@ function fieldsOf(doc: Document.Parsed, lines: Lines): Pick<FrontMatter, "fields
   for (const { key, value } of doc.contents.items) {
     const name = keyText(key);
     const line = lineOf(key, lines);
+    if (!FIELDS.includes(name)) {
+      fields.set(name, { line, value: undefined });
+      continue;
+    }
     const read = isMap(value)
       ? textsOf(name, value.items, lines)
       : textOf(quote(name), value, line);
@@ -88,7 +107,9 @@ function textsOf(
   for (const item of items) {
     const name = keyText(item.key);
     const read = textOf(quote(`${field}.${name}`), item.value, lineOf(item.key, lines));
-    problems.push(...read.problems);
+    // Nothing depends on these, and `version: 1.0` is common: the value is read as it is spelled.
+    const level = isScalar(item.value) ? "warning" : "error";
+    problems.push(...read.problems.map((each) => ({ ...each, level }) as const));
     value.set(name, read.value);
   }
   return { value, problems };
@@ -103,7 +124,7 @@ function textOf(what: string, node: unknown, line: number): Read<string> {
   const text = typeof node.value === "string" ? node.value : (node.source ?? "");
   if (kind === undefined) return { value: text, problems: [] };
   const hint = text === "" ? "" : `; write ${quote(text)}`;
-  return { value: "", problems: [problem(line, `${what} is ${kind}, not a text${hint}`)] };
+  return { value: text, problems: [problem(line, `${what} is ${kind}, not a text${hint}`)] };
 }
 
 const DATE = /^\d{4}-\d{1,2}-\d{1,2}(?:$|[Tt ])/u;

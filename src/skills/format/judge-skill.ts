@@ -10,7 +10,6 @@ const MAX_SKILL_DESCRIPTION = 1_024;
 const MAX_COMPATIBILITY = 500;
 /** An agent reads all of it each time. */
 const MANY_BODY_LINES = 500;
-const FIELDS = ["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
 
 /** Whether a folder is a skill of the open Agent Skills format, and what is odd in it. Spec 7.1. */
 export function judgeSkill(folder: SkillFolder): JudgedSkill {
@@ -42,8 +41,8 @@ function skillOf({ fields, body }: FrontMatter): Skill {
     const value = fields.get(name)?.value;
     return typeof value === "string" ? value : undefined;
   };
-  const metadata = fields.get("metadata")?.value ?? new Map<string, string>();
-  const texts = typeof metadata === "string" ? new Map<string, string>() : metadata;
+  const metadata = fields.get("metadata")?.value;
+  const texts = typeof metadata === "object" ? metadata : new Map<string, string>();
   return {
     name: text("name") ?? "",
     description: text("description")?.trim() ?? "",
@@ -67,7 +66,7 @@ function fieldProblems({ name: folderName }: SkillFolder, { fields, problems }: 
     if (!fields.has(name) && !isTold(name)) error(undefined, `the field ${name} is missing`);
   }
   for (const [name, field] of fields) {
-    if (!FIELDS.includes(name)) {
+    if (field.value === undefined) {
       found.push(problem("warning", field.line, `${quote(name)} is no field of the open format`));
     } else if ((typeof field.value === "string") === (name === "metadata")) {
       error(field, `${name} is to be ${name === "metadata" ? "texts by their names" : "a text"}`);
@@ -76,8 +75,13 @@ function fieldProblems({ name: folderName }: SkillFolder, { fields, problems }: 
       if (wrong !== undefined) error(field, wrong);
     } else {
       for (const [key, value] of field.value) {
-        const wrong = entryProblem(key, value);
-        if (wrong !== undefined) error(field, wrong);
+        const name = `metadata.${quote(key)}`;
+        if (unsafeIn(key) || unsafeIn(value)) {
+          error(field, `${name} has control characters or signs that nobody sees`);
+        } else if (key === "version" && !isVersion(value)) {
+          const text = `metadata.version ${quote(value)} is no semantic version such as 1.0.0`;
+          found.push(problem("warning", field.line, text));
+        }
       }
     }
   }
@@ -106,15 +110,6 @@ function textProblem(name: string, value: string, folderName: string): string | 
     return `compatibility has ${length} characters; 1 to ${MAX_COMPATIBILITY} are allowed`;
   }
   return undefined;
-}
-
-function entryProblem(key: string, value: string): string | undefined {
-  if (unsafeIn(key) || unsafeIn(value)) {
-    return `metadata.${quote(key)} has control characters or signs that nobody sees`;
-  }
-  return key === "version" && !isVersion(value)
-    ? `metadata.version ${quote(value)} is no semantic version such as 1.0.0`
-    : undefined;
 }
 
 /** A text may have several lines, and letters that need joiners. */

@@ -9,6 +9,7 @@ import {
   renameSync,
   rmdirSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -17,7 +18,7 @@ import { DeaddropError } from "../../api/errors.ts";
 import { nameProblem } from "../format/skill-name.ts";
 import { calling, errnoOf } from "../../storage/disk/errno.ts";
 import { MANIFEST_FILE, manifestText, readManifest, type Manifest } from "../mirror/manifest.ts";
-import type { Mirror, MirrorAction, MirrorEntry, MirrorPlan } from "../mirror/mirror.ts";
+import type { Mirror, MirrorAction, MirrorEntry, MirrorPlan, TreeEntry } from "../mirror/mirror.ts";
 import { bytesOf } from "./read-library.ts";
 import { readTree } from "./read-tree.ts";
 
@@ -30,6 +31,7 @@ export interface MirrorPlace {
   /** Its real path is checked: a repository must not lead us to write elsewhere. */
   readonly folder: string;
   readonly library: string;
+  readonly project: string;
 }
 
 /**
@@ -47,7 +49,7 @@ export function mirrorPlace(
   if (real === home) return "library";
   const isInside = real.startsWith(`${realpathSync(project)}${sep}`);
   if (isInside && !real.startsWith(`${home}${sep}`) && !home.startsWith(`${real}${sep}`)) {
-    return { folder, library };
+    return { folder, library, project };
   }
   throw new DeaddropError("config", `${folder} is a link to ${real}`, {
     hint: "make it a folder of the project; nothing was changed there",
@@ -70,28 +72,35 @@ function realOf(path: string): string {
 }
 
 /** What a mirror holds now. Throws StorageError. */
-export function readMirror({ folder, library }: MirrorPlace): Mirror {
+export function readMirror(place: MirrorPlace): Mirror {
+  const { folder } = place;
   const entries = new Map<string, MirrorEntry>();
   if (!existsSync(folder)) return { entries, manifest: undefined };
   const found = calling(folder, "listing", () => readdirSync(folder, { withFileTypes: true }));
   for (const { name } of found) {
     // Other names are none of ours, and never used as a path.
-    if (nameProblem(name) === undefined) entries.set(name, entryAt(folder, library, name));
+    if (nameProblem(name) === undefined) entries.set(name, entryAt(place, name));
   }
   return { entries, manifest: manifestIn(folder) };
 }
 
-function entryAt(folder: string, library: string, name: string): MirrorEntry {
+function entryAt({ folder, library, project }: MirrorPlace, name: string): MirrorEntry {
   const path = join(folder, name);
   const stat = lstatSync(path);
-  if (stat.isSymbolicLink()) return { kind: "link", leads: leadsTo(path, join(library, name)) };
-  if (!stat.isDirectory()) return { kind: "other" };
-  const { entries, cut } = readTree(path);
+  if (stat.isSymbolicLink()) {
+    const leads = leadsTo(path, join(library, name));
+    const real = leads === "elsewhere" ? realpathSync(path) : undefined;
+    const isOfProject = real?.startsWith(`${realpathSync(project)}${sep}`) === true;
+    if (!isOfProject || !statSync(real).isDirectory()) return { kind: "link", leads };
+    return { kind: "link", leads, tree: treeOf(real) };
+  }
+  return stat.isDirectory() ? { kind: "folder", tree: treeOf(path) } : { kind: "other" };
+}
+
+function treeOf(folder: string): Map<string, TreeEntry> {
+  const { entries, cut } = readTree(folder);
   // What was not read may be anybody's work.
-  return {
-    kind: "folder",
-    tree: cut === undefined ? entries : new Map([...entries, [cut, { kind: "other" }]]),
-  };
+  return new Map(cut === undefined ? entries : [...entries, [cut, { kind: "other" }]]);
 }
 
 function leadsTo(link: string, home: string): "home" | "elsewhere" | "nowhere" {

@@ -10,8 +10,15 @@ export type TreeEntry =
 /** What a mirror has under the name of a skill. */
 export type MirrorEntry =
   | { readonly kind: "folder"; readonly tree: ReadonlyMap<string, TreeEntry> }
-  /** Where the link leads: to that very skill of the library, to something else, nowhere. */
-  | { readonly kind: "link"; readonly leads: "home" | "elsewhere" | "nowhere" }
+  /**
+   * Where the link leads: to that very skill of the library, to something else, nowhere. `tree` is the
+   * content of another folder of the project, as `npx skills add` links one mirror to the other.
+   */
+  | {
+      readonly kind: "link";
+      readonly leads: "home" | "elsewhere" | "nowhere";
+      readonly tree?: ReadonlyMap<string, TreeEntry> | undefined;
+    }
   | { readonly kind: "other" };
 
 /** The skills of a library, and what each folder has. */

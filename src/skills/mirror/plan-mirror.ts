@@ -29,7 +29,11 @@ export function planMirror(library: LibraryFiles, mirror: Mirror, wish: MirrorWi
   for (const [skill, files] of library) {
     const at: Place = { skill, known: known.get(skill), wish };
     const entry = mirror.entries.get(skill);
-    plans.set(skill, wish.mode === "copy" ? copied(at, files, entry) : linked(at, files, entry));
+    if (isLinkToEqual(files, entry)) {
+      plans.set(skill, { drift: [], actions: [], files: undefined });
+    } else {
+      plans.set(skill, wish.mode === "copy" ? copied(at, files, entry) : linked(at, files, entry));
+    }
   }
   for (const [skill, files] of known) {
     if (library.has(skill)) continue;
@@ -93,6 +97,12 @@ function isForeign(
   tree: ReadonlyMap<string, TreeEntry>,
 ): boolean {
   return known === undefined && [...tree].some(([path, each]) => !isSame(each, files.get(path)));
+}
+
+/** Somebody's link to a folder of the project that holds what the library holds. */
+function isLinkToEqual(files: ReadonlyMap<string, SkillFile>, entry?: MirrorEntry): boolean {
+  if (entry?.kind !== "link" || entry.tree?.size !== files.size) return false;
+  return [...entry.tree].every(([path, each]) => isSame(each, files.get(path)));
 }
 
 function isSame(entry: TreeEntry, file: SkillFile | undefined): boolean {

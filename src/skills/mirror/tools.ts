@@ -12,8 +12,11 @@ const READERS = {
 export type SkillTool = keyof typeof READERS;
 export const SKILL_TOOLS = Object.keys(READERS) as SkillTool[];
 
-/** Written where nobody says otherwise: between them all tools that were tried find the skills. Spec 7.1. */
-export const USUAL_MIRRORS: readonly string[] = [".claude/skills", ".agents/skills"];
+/**
+ * Written where nobody says otherwise: between them all tools that were tried find the skills. `.agents/skills`
+ * is written first, since `npx skills add` makes the others links to it. Spec 7.1.
+ */
+export const USUAL_MIRRORS: readonly string[] = [".agents/skills", ".claude/skills"];
 export const ALL_MIRRORS: readonly string[] = [
   ...new Set([...USUAL_MIRRORS, ...SKILL_TOOLS.map((tool) => mirrorOf(tool))]),
 ];

@@ -51,7 +51,6 @@ test.each([
   ["another folder's name", skill("name: other\ndescription: x"), 'not that of its folder, "plan"'],
   ["a long description", skill(`name: plan\ndescription: ${"x".repeat(1_025)}`), "at most 1024"],
   ["a long compatibility", skill(`${good}\ncompatibility: ${"x".repeat(501)}`), "1 to 500"],
-  ["a version that is none", skill(`${good}\nmetadata: {version: "1.0"}`), "no semantic version"],
   ["tools as a list", skill(`${good}\nallowed-tools: [Bash]`), "a list or more, not a text"],
   ["metadata as a text", skill(`${good}\nmetadata: x`), "metadata is to be texts"],
   ["metadata within metadata", skill(`${good}\nmetadata: {a: {b: c}}`), "not a text"],

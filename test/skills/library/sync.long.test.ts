@@ -52,7 +52,7 @@ describe.each(["copy", "symlink"])("mirrors in mode %s", (mode) => {
     );
     expect(await drift(project)).toEqual([]);
     expect(await project.fine("skills", "sync")).toBe(
-      `${CLAUDE}: equal, 2 skills\n${AGENTS}: equal, 2 skills\n`,
+      `${AGENTS}: equal, 2 skills\n${CLAUDE}: equal, 2 skills\n`,
     );
     expect(project.all()).toEqual(all);
   });
@@ -137,8 +137,8 @@ describe("--adopt", () => {
 
   it("does not decide between two changes, and takes nothing that is not valid", async () => {
     const project = await synced();
-    project.write(`${CLAUDE}/plan/SKILL.md`, skillText("plan", "One.\n"));
-    project.write(`${AGENTS}/plan/SKILL.md`, skillText("plan", "Two.\n"));
+    project.write(`${AGENTS}/plan/SKILL.md`, skillText("plan", "One.\n"));
+    project.write(`${CLAUDE}/plan/SKILL.md`, skillText("plan", "Two.\n"));
     project.write(`${CLAUDE}/verify/SKILL.md`, "no skill");
     const { exitCode, stdout } = await project.run("skills", "sync", "--adopt");
     expect(exitCode).toBe(1);
@@ -146,7 +146,7 @@ describe("--adopt", () => {
     expect(stdout).toContain("not brought home: the library has changed it, too");
     expect(stdout).toContain("not brought home: it would not be valid");
     expect(project.read("agent/skills/plan/SKILL.md")).toContain("One.");
-    expect(project.read(`${AGENTS}/plan/SKILL.md`)).toContain("Two.");
+    expect(project.read(`${CLAUDE}/plan/SKILL.md`)).toContain("Two.");
     expect(project.read("agent/skills/verify/SKILL.md")).toBe(
       skillText("verify", "`scripts/run.sh`\n"),
     );
