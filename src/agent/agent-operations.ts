@@ -2,6 +2,7 @@ import type { RequestKey, SendAnswer } from "../api/client.ts";
 import { DeaddropError } from "../api/errors.ts";
 import type { OperatedAgent } from "../api/service.ts";
 import { safeMode } from "../protocol/incidents/safe-mode.ts";
+import { NOTICES_READ } from "../protocol/notices.ts";
 import { StorageError } from "../storage/disk/disk.ts";
 import type { Draft } from "../wire/compose.ts";
 import { notSent, sendGroups } from "./effects/append-own.ts";
@@ -35,6 +36,12 @@ export function sessionOperations(
       }),
     markRead: (ids) =>
       using(async (session) => {
+        if (ids !== "all" && ids.includes(NOTICES_READ)) {
+          const { unread } = session.memory.state.notices;
+          const at = session.world.clock.wallMs();
+          if (unread > 0) session.recorder.local({ kind: "told", key: NOTICES_READ, at });
+          return Promise.resolve({ read: unread });
+        }
         const before = unreadIds(session.memory.state, ids);
         if (before > 0)
           session.recorder.local({ kind: "read", ids, at: session.world.clock.wallMs() });

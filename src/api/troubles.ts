@@ -10,7 +10,13 @@ import type { DeaddropError } from "./errors.ts";
  * - "transport": lines neither come from other machines nor go there. Spec 5.2.
  * - "safe_mode": most types are not sent until an operator ends it. Spec 3.5.
  * - "policy": the wire says something that this agent has not agreed to. Spec 1.1.
+ * - "clock": messages of ours are dated ahead of our clock. Spec 2.4.
+ * - "undelivered": a peer whose heartbeats arrive does not take in what we send.
+ * - "incident": one is not resolved. Spec 3.5.
+ * - "overdue": an answer is, ours or a peer's. Spec 3.3.
+ * - "rounds": a collaboration round that the daemon watches cannot be read. Spec 6.3.
  * - "notices": what the agent has to know and has not read. Spec 3.12.
+ * - "incident_notices": what the operator was told and has not marked as read. Spec 3.5.
  */
 export type TroubleKind =
   | "daemon"
@@ -22,7 +28,13 @@ export type TroubleKind =
   | "transport"
   | "safe_mode"
   | "policy"
-  | "notices";
+  | "clock"
+  | "undelivered"
+  | "incident"
+  | "overdue"
+  | "rounds"
+  | "notices"
+  | "incident_notices";
 
 /** One of them: a line for the operator. Spec 4.4. */
 export interface TroubleView {

@@ -25,15 +25,24 @@ export interface NoticesState {
   /** When within the last hour, by peer. */
   readonly recent: Map<string, number[]>;
   notices: Notice[];
+  /** How many of the newest notices the operator has not marked as read. */
+  unread: number;
 }
 
+/** The key of the event that marks all notices as read; it is also the id that `read` takes for it. */
+export const NOTICES_READ = "incident-notices";
+
 export function emptyNotices(): NoticesState {
-  return { told: new Map(), recent: new Map(), notices: [] };
+  return { told: new Map(), recent: new Map(), notices: [], unread: 0 };
 }
 
 export function applyNotices(state: NoticesState, event: CoreEvent): void {
   if (event.kind === "reset") noteReset(state, event);
   if (event.kind !== "told" || state.told.has(event.key)) return;
+  if (event.key === NOTICES_READ) {
+    state.unread = 0;
+    return;
+  }
   const { at, key, peer } = event;
   state.told.set(key, at);
   const oldest = state.told.keys().next().value;
@@ -43,6 +52,7 @@ export function applyNotices(state: NoticesState, event: CoreEvent): void {
   state.recent.set(who, [...withinHour(state, who, at), at].slice(-MAX_NOTICES_PER_HOUR - 1));
   const { cause, subject = event.cause, detail = "" } = event;
   list(state, { at, cause, peer, subject, detail });
+  state.unread = Math.min(state.unread + 1, MAX_NOTICES);
 }
 
 /** The operator's decision is listed with the notices that it is about, and counts against no limit. */

@@ -216,7 +216,7 @@ describe("wake", () => {
 });
 
 describe("requests", () => {
-  it("lists those that are pending, and with --all the others", async () => {
+  it("lists those that are pending and the last that have ended, and with --all the others", async () => {
     const views = {
       requests: [
         asked({ subject: "open" }),
@@ -225,8 +225,14 @@ describe("requests", () => {
     };
     const { stdout } = await run(["requests"], { views });
     expect(stdout).toBe(
-      "0badcafe01  shutdown  pending  scribe → forge  waits for an answer of forge, due in 23 h  open\n",
+      "0badcafe01  shutdown  pending   scribe → forge  waits for an answer of forge, due in 23 h  open\n" +
+        "0badcafe01  shutdown  rejected  scribe → forge  red                                        done\n",
     );
+    const many = Array.from({ length: 12 }, (_, at) =>
+      asked({ subject: `done ${at}`, status: "approved", waits_for: null }),
+    );
+    const listed = await run(["requests"], { views: { requests: many } });
+    expect(listed.stdout.match(/done \d+/g)).toEqual(many.slice(2).map(({ subject }) => subject));
     const all = await run(["requests", "--all"], { views });
     expect(all.stdout).toContain("rejected  scribe → forge  red");
     const json = JSON.parse((await run(["requests", "--all", "--json"], { views })).stdout);

@@ -61,7 +61,7 @@ test("two claim the same at once: nobody holds, both are told, and the release o
   expect(await isBlocked(wire, "forge", "src/api/x.ts")).toBe(false);
   expect(await commandIn(wire, "quill", "claim", "src/x.ts")).toContain("forge claims");
   await wire.pass(2 * HOUR);
-  expect(await commandIn(wire, "quill", "claims")).toBe("No claims.");
+  expect(await commandIn(wire, "quill", "claims")).toBe("No open claims.");
   expect(await isBlocked(wire, "quill", "src/api/x.ts")).toBe(false);
 });
 

@@ -1,29 +1,48 @@
 import type { LogWaitView } from "../../api/holds.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { asTrouble, type StorageView, type TroubleView } from "../../api/troubles.ts";
-import type { PeerView, SafeMode, StatusView } from "../../api/views.ts";
+import type { ObligationView, PeerView, SafeMode, StatusView } from "../../api/views.ts";
+import { fairShare } from "../../protocol/fair-share.ts";
 import { ownSafeModeEnd, safeModeEnd } from "../../protocol/incidents/safe-mode-end.ts";
 import { safeMode } from "../../protocol/incidents/safe-mode.ts";
+import { awaitsComparison } from "../../protocol/keys/announcements.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
+import { isState } from "../../trust/tiers.ts";
+import { MINUTE_MS, SECOND_MS } from "../../wire/durations.ts";
 import { ownLogs } from "../../wire/layout.ts";
+import { parseTimestamp } from "../../wire/timestamp.ts";
 import { pendingPolicy } from "../config/pending-policy.ts";
 import type { Session } from "../session/session.ts";
 import { obstructionOf, ownTrouble } from "../intake/trouble/log-holds.ts";
 
+type StatusFacts = Omit<StatusView, "next">;
+
 /**
- * All that is wrong now, the most urgent first: `status --check` and `doctor` both print this.
- * Spec 4.4.
+ * All that any view of this agent calls wrong, the most urgent first: `status --check` and `doctor`
+ * both print this, and call nothing wrong only where this is empty. Spec 4.4.
  */
-export function troublesView(session: Session, status: Omit<StatusView, "next">): TroubleView[] {
+export function troublesView(session: Session, status: StatusFacts): TroubleView[] {
   return [
     ...(status.daemon.running ? [] : [noDaemon(status.wire_dir, status.handle)]),
     ...sendingStops(session),
     ...storageTroubles(session),
     ...status.peers.flatMap((peer) => peerTroubles(peer, status.daemon.running)),
+    ...undelivered(session, status.peers),
+    ...incidentTroubles(status),
+    ...overdueTroubles(status.owed_by_me, "you owe", "deaddrop pending"),
+    ...overdueTroubles(status.owed_to_me, "others owe you", "deaddrop team"),
     ...policyTroubles(session),
     ...unreadNotices(status),
+    ...unreadIncidentNotices(session),
   ];
 }
+
+/** Troubles of one kind that are listed one by one; of the rest only the number is said. */
+const MAX_LISTED = 20;
+/** A peer's heartbeat that arrives so long after a message of ours covers it, if all is well. */
+const DELIVERED_WITHIN_MS = 10 * MINUTE_MS;
+/** Enough of an id to name a message by. */
+const SHOWN_ID = 10;
 
 function unreadNotices({ notices }: Pick<StatusView, "notices">): TroubleView[] {
   if (notices === 0) return [];
@@ -31,11 +50,107 @@ function unreadNotices({ notices }: Pick<StatusView, "notices">): TroubleView[] 
   return [{ what: "notices", detail, end: "deaddrop notices --unread --mark-read", since: null }];
 }
 
-/** Nothing is received and no beat is sent; a peer that waits for us takes us for silent. */
+/** What happened and may be over: it is wrong until the operator has seen it. */
+function unreadIncidentNotices({ memory }: Pick<Session, "memory">): TroubleView[] {
+  const { notices, unread } = memory.state.notices;
+  const newest = notices.findLast(({ cause }) => cause !== "reset");
+  if (unread === 0 || newest === undefined) return [];
+  const many = unread === 1 ? "1 notice of" : `${unread} notices, the newest of`;
+  const { subject, peer = "this agent", at } = newest;
+  const detail = `your operator has not read ${many} ${peer}: ${subject}`;
+  const since = new Date(at).toISOString();
+  return [
+    { what: "incident_notices", detail, end: "deaddrop incident notices --mark-read", since },
+  ];
+}
+
+/**
+ * Messages of ours that a peer does not take in, although its heartbeats arrive: it waits for the
+ * comparison of digits, it holds our log, or one of our two clocks is wrong.
+ */
+function undelivered(
+  { memory, env, world, place }: Pick<Session, "memory" | "env" | "world" | "place">,
+  peers: readonly PeerView[],
+): TroubleView[] {
+  const { receipts, announcements } = memory.state;
+  const messages = [...receipts.sent.messages.values()];
+  const nowMs = world.clock.wallMs();
+  const skewMs = place.config.limits.maxClockSkewSeconds * SECOND_MS;
+  return peers.flatMap(({ handle, held, last_seen_at: seen }): TroubleView[] => {
+    const stored = messages.filter((each) => each.receipts.get(handle)?.stage === "stored");
+    const aheadMs = Math.max(
+      ...stored.map((each) => (parseTimestamp(each.timestamp) ?? 0) - nowMs),
+    );
+    if (aheadMs > skewMs) {
+      const ahead = `${Math.round(aheadMs / MINUTE_MS)} min`;
+      return [
+        {
+          what: "clock",
+          detail: `messages of yours to ${handle} are dated up to ${ahead} ahead of this machine's clock, and wait there`,
+          end: `set the clock (timedatectl), then send ${handle} another message: it is dated right, and lets those before it pass`,
+          since: null,
+        },
+      ];
+    }
+    const mail = stored.filter(({ type }) => !isState(type));
+    const isUncompared = mail.length > 0 && awaitsComparison(announcements, env, handle);
+    const seenMs = Date.parse(seen ?? "");
+    const late = isUncompared
+      ? mail
+      : stored.filter(({ at }) => !held && seenMs - at >= DELIVERED_WITHIN_MS);
+    const [oldest] = late;
+    if (oldest === undefined) return [];
+    const count = late.length === 1 ? "1 message" : `${late.length} messages`;
+    const why = isUncompared
+      ? "until its operator has compared digits with you"
+      : "although its heartbeats arrive";
+    const end = isUncompared
+      ? `deaddrop trust sas ${handle}, on both sides`
+      : `have its operator run deaddrop status --check as ${handle}, and compare the clocks of both machines (timedatectl)`;
+    const detail = `${handle} does not take in ${count} of yours ${why}`;
+    const since = new Date(oldest.at).toISOString();
+    return [{ what: "undelivered", detail, end, since }];
+  });
+}
+
+function incidentTroubles({ handle: self, incidents, owed_by_me }: StatusFacts): TroubleView[] {
+  const owed = new Set(owed_by_me.map(({ event_id }) => event_id));
+  const shown = fairShare(incidents, MAX_LISTED, ({ from }) => from);
+  const left = incidents.length - shown.length;
+  return [
+    ...shown.map(({ event_id, from, severity, status, subject, raised_at }): TroubleView => {
+      const id = event_id.slice(0, SHOWN_ID);
+      const resolve = `deaddrop incident resolve ${id}`;
+      const detail = `${severity} incident of ${from}, ${status}: ${subject}`;
+      const others = from === self ? resolve : `have ${from} resolve it: ${resolve} --as ${from}`;
+      const end = owed.has(event_id) ? `deaddrop incident ack ${id}` : others;
+      return { what: "incident", detail, end, since: raised_at };
+    }),
+    ...(left === 0 ? [] : [moreIncidents(left)]),
+  ];
+}
+
+function moreIncidents(left: number): TroubleView {
+  const detail = `${left} more incidents are not resolved`;
+  return { what: "incident", detail, end: "deaddrop incident list", since: null };
+}
+
+/** Incidents are listed by themselves. */
+function overdueTroubles(owed: readonly ObligationView[], who: string, end: string): TroubleView[] {
+  const overdue = owed.filter((each) => each.overdue && each.type !== "incident");
+  const [oldest] = overdue;
+  if (oldest === undefined) return [];
+  const count = overdue.length === 1 ? "an answer that is" : `${overdue.length} answers that are`;
+  const detail = `${who} ${count} overdue, ${overdue.length === 1 ? "" : "the oldest "}to: ${oldest.subject}`;
+  return [{ what: "overdue", detail, end, since: oldest.due_at }];
+}
+
+/** Peers that wait for a heartbeat of ours take us for silent. */
 export function noDaemon(wireDir: string, handle: string): TroubleView {
   return {
     what: "daemon",
-    detail: "no daemon runs: nothing is received, and no heartbeat is sent",
+    detail:
+      "no daemon runs: messages are received only while a command runs, and no heartbeat is sent",
     end: `deaddrop service install --wire ${wireDir} --as ${handle}, or deaddrop daemon in the foreground`,
     since: null,
   };

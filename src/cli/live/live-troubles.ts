@@ -1,4 +1,5 @@
 import { DeaddropError, type ErrorCode } from "../../api/errors.ts";
+import type { RoundView } from "../../api/rounds.ts";
 import type { TransportView } from "../../api/transport.ts";
 import { asTrouble, type TroubleView } from "../../api/troubles.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
@@ -22,6 +23,15 @@ function transportTroubles(transport: TransportView | null, nowMs: number): Trou
   return [{ what: "transport", detail, end: hint ?? "deaddrop transport status", since }];
 }
 
+/** Collaboration rounds that the daemon watches, and cannot read. Spec 6.3. */
+function roundTroubles(rounds: readonly RoundView[]): TroubleView[] {
+  return rounds.flatMap(({ folder, phase, detail }): TroubleView[] => {
+    if (phase !== null) return [];
+    const end = `deaddrop collab status --folder ${folder}`;
+    return [{ what: "rounds", detail: `${folder} cannot be read: ${detail}`, end, since: null }];
+  });
+}
+
 /**
  * All that is wrong with an agent now. A daemon that does not answer, or a disk that fails, is
  * trouble too. Throws DeaddropError for a wire or an identity that there is not.
@@ -31,9 +41,11 @@ export async function liveTroubles(cli: Cli, flags: GlobalFlags): Promise<Troubl
     return await withClient(cli, flags, async (client) => {
       const troubles = await client.view("troubles");
       const transport = client.viaDaemon ? await client.ask("transport", {}) : null;
+      const rounds = client.viaDaemon ? await client.ask("rounds") : [];
       return [
         ...troubles.map((trouble) => forReader(cli, trouble)),
         ...transportTroubles(transport, cli.clock.nowMs()),
+        ...roundTroubles(rounds),
       ];
     });
   } catch (error) {

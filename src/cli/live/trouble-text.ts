@@ -15,7 +15,13 @@ const CHECKS: { readonly [K in TroubleKind]: string } = {
   transport: "transport",
   safe_mode: "safe mode",
   policy: "accepted configuration",
+  clock: "clock of what we sent",
+  undelivered: "not delivered",
+  incident: "incidents",
+  overdue: "overdue",
+  rounds: "rounds",
   notices: "notices",
+  incident_notices: "incident notices",
 };
 
 /** A trouble in the form of a failed check. */

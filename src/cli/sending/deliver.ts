@@ -27,7 +27,7 @@ export interface SendFlags extends GlobalFlags {
 type Waited = ReceiptView & { event_id: string };
 
 const PARKS =
-  "You are parked: the stop hook runs, peers are told that you are paused, and nothing new is begun until `deaddrop wake`.";
+  "You are parked: peers are told that you are paused, and nothing new is begun until `deaddrop wake`. `deaddrop status` says whether a stop hook has run.";
 const STOPS_NOTHING = "It stops nothing: only the shutdown of a peer that is TRUSTED here does.";
 /** Of a receipt that is "stored" and stays so until the digits are compared. Spec 2.4. */
 export const WAITS_FOR_COMPARISON = "waits for the comparison of digits";

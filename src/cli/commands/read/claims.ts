@@ -37,7 +37,7 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
   const nowMs = cli.clock.nowMs();
   emit(cli, flags, claims, (paint) =>
     claims.length === 0
-      ? "No claims."
+      ? `No ${flags.all === true ? "" : "open "}claims.`
       : table(
           claims.map((each) => row(each, nowMs)),
           paint,

@@ -29,7 +29,7 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
     const nowMs = cli.clock.nowMs();
     emit(cli, flags, notices, (paint) =>
       notices.length === 0
-        ? "No notices."
+        ? `No ${flags.unread === true ? "unread " : ""}notices.`
         : notices.map((notice) => noticeText(notice, paint, nowMs)).join("\n"),
     );
     const ids = notices.filter(({ read }) => !read).map(({ id }) => id);

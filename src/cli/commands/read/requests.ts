@@ -17,6 +17,9 @@ interface CancelFlags extends SendFlags {
   reason?: string;
 }
 
+/** Requests that have ended which are listed without `--all`. */
+const MAX_ENDED = 10;
+
 const STYLE_BY_STATUS: Record<RequestStatus, Style> = {
   pending: "yellow",
   approved: "green",
@@ -30,10 +33,10 @@ const STYLE_BY_STATUS: Record<RequestStatus, Style> = {
 export function command(cli: Cli): Command {
   return new Command("requests")
     .description(
-      "Lists the requests with an answer that are pending, the oldest first. A request to several\n" +
-        "agents is one for each of them.",
+      "Lists the requests with an answer that are pending, and what became of the last " +
+        `${MAX_ENDED}\nthat have ended, the oldest first. A request to several agents is one for each of them.`,
     )
-    .option("--all", "also those that have ended")
+    .option("--all", "all that have ended, also those that this agent refused")
     .addHelpText("after", example("deaddrop requests", "deaddrop requests cancel 4f2a91c0"))
     .action((flags: ListFlags) => run(cli, flags))
     .addCommand(cancelCommand(cli));
@@ -41,8 +44,11 @@ export function command(cli: Cli): Command {
 
 export async function run(cli: Cli, flags: ListFlags): Promise<void> {
   const all = await withClient(cli, flags, (client) => client.view("requests"));
+  const isPending = ({ status, refused }: RequestView): boolean =>
+    status === "pending" && refused === null;
+  const ended = all.filter((each) => each.status !== "pending").slice(-MAX_ENDED);
   const requests = all.filter(
-    ({ status, refused }) => flags.all === true || (status === "pending" && refused === null),
+    (each) => flags.all === true || isPending(each) || ended.includes(each),
   );
   const nowMs = cli.clock.nowMs();
   emit(cli, flags, requests, (paint) =>

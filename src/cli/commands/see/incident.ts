@@ -2,6 +2,7 @@ import { Command, Option } from "commander";
 import type { IncidentView } from "../../../api/views.ts";
 import { prepareIncident, prepareResolution } from "../../../sending/incident.ts";
 import { incidentNamed, MESSAGE_ID } from "../../../sending/naming/parent.ts";
+import { NOTICES_READ } from "../../../protocol/notices.ts";
 import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { addBodyFlags, readBody, type BodyFlags } from "../../input/body-input.ts";
 import { addWords, wordsOf, type WordFlags } from "../../input/words.ts";
@@ -117,11 +118,19 @@ function listCommand(cli: Cli): Command {
 
 function noticesCommand(cli: Cli): Command {
   return new Command("notices")
-    .description("Lists what your daemon noticed by itself: it asks nobody for an ack.")
+    .description(
+      "Lists what your daemon noticed by itself: it asks nobody for an ack. `status --check` and\n" +
+        "`doctor` count those that no operator has marked as read.",
+    )
+    .option("--mark-read", "mark all as read")
     .addHelpText("after", example("deaddrop incident notices"))
     .action(async (_own: unknown, self: Command) => {
-      const flags: GlobalFlags = self.optsWithGlobals();
-      const notices = await withClient(cli, flags, (client) => client.view("notices"));
+      const flags: GlobalFlags & { markRead?: boolean } = self.optsWithGlobals();
+      const notices = await withClient(cli, flags, async (client) => {
+        const listed = await client.view("notices");
+        if (flags.markRead === true) await client.ask("read", { ids: [NOTICES_READ] });
+        return listed;
+      });
       const rows = notices.map((each) => noticeRow(each, cli.clock.nowMs()));
       emit(cli, flags, notices, (paint) =>
         rows.length === 0 ? "Nothing noticed." : table(rows, paint, cli.stdout.columns),

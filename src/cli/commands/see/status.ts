@@ -170,7 +170,7 @@ function sessionRow(
 }
 
 const STOP_HOOK: Record<ParkedView["stop_hook"], string> = {
-  waiting: "the stop hook waits for the daemon to run",
+  waiting: "a stop hook, if one is set, runs once the daemon does",
   running: "the stop hook runs",
   done: "the stop hook has run",
   failed: "the stop hook did not work: deaddrop incident notices",

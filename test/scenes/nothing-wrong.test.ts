@@ -1,0 +1,130 @@
+import { expect, test } from "vitest";
+import { MINUTE, say, SECOND } from "../support/scenes/fault-scene.ts";
+import { raise } from "../support/scenes/incident-scene.ts";
+import { commandIn } from "../support/scenes/scene-cli.ts";
+import { SimulatedWire } from "../support/scenes/simulated-wire.ts";
+
+// `status --check` says "Nothing is wrong" only where no other view of the agent calls anything wrong.
+
+const HOUR = 60 * MINUTE;
+const check = (wire: SimulatedWire, handle = "forge") =>
+  commandIn(wire, handle, "status", "--check");
+const NOTHING = "Nothing is wrong.";
+
+async function pair(): Promise<SimulatedWire> {
+  const wire = new SimulatedWire(["forge", "scribe"]);
+  await wire.start();
+  await wire.pass(MINUTE);
+  expect(await check(wire)).toBe(NOTHING);
+  return wire;
+}
+
+test("an incident is wrong until it is resolved, for both, each with its own command", async () => {
+  const wire = await pair();
+  const id = await raise(wire, "forge", "scribe", "critical");
+  await wire.pass(MINUTE);
+  expect(await check(wire)).toContain(
+    "incidents: critical incident of forge, open: main is broken",
+  );
+  expect(await check(wire, "scribe")).toMatch(/→ deaddrop incident ack <id>/);
+  await wire.agent("scribe").markRead("all");
+  await wire.pass(30 * MINUTE);
+  expect(await check(wire)).toContain("critical incident of forge, escalated");
+
+  await commandIn(wire, "scribe", "incident", "ack", id);
+  await wire.pass(MINUTE);
+  expect(await check(wire)).toContain("critical incident of forge, acked");
+  expect(await check(wire, "scribe")).toMatch(
+    /have forge resolve it: deaddrop incident resolve <id> --as forge/,
+  );
+  await commandIn(wire, "forge", "incident", "resolve", id, "reverted");
+  await wire.pass(MINUTE);
+  for (const each of ["forge", "scribe"]) {
+    await commandIn(wire, each, "inbox", "--mark-read");
+    await commandIn(wire, each, "notices", "--mark-read");
+    await commandIn(wire, each, "incident", "notices", "--mark-read");
+    expect(await check(wire, each)).toBe(NOTHING);
+  }
+});
+
+test("a log that was deleted and put back is wrong until the operator has read the notice", async () => {
+  const wire = await pair();
+  await wire.send("forge", say("one"));
+  await wire.pass(MINUTE);
+  await wire.rest();
+  const file = "forge_to_scribe.jsonl";
+  const before = wire.read(file);
+  wire.disk.process().remove(`${wire.wirePath}/${file}`);
+  await wire.pass(MINUTE);
+  expect(wire.read(file).startsWith(before)).toBe(true);
+  expect(await check(wire)).toMatch(
+    /incident notices: your operator has not read 1 notice of .*was cut or replaced, and is whole again.* → deaddrop incident notices --mark-read/,
+  );
+  await wire.expectReplayEqualsLive("forge");
+  await commandIn(wire, "forge", "incident", "notices");
+  expect(await check(wire)).not.toBe(NOTHING);
+  await commandIn(wire, "forge", "incident", "notices", "--mark-read");
+  expect(await check(wire)).toBe(NOTHING);
+  await wire.expectReplayEqualsLive("forge");
+  expect(await check(wire)).toBe(NOTHING);
+});
+
+test("messages that their sender dated ahead are wrong at the sender, before and after its clock is right", async () => {
+  const wire = new SimulatedWire(["forge", "scribe"]);
+  await wire.start("forge");
+  wire.setClock("scribe", 2 * HOUR);
+  await wire.start("scribe");
+  await wire.send("scribe", { ...say("wrong"), to: ["forge"] });
+  await wire.pass(14 * MINUTE);
+  // Its own clock is all that it has; but forge's heartbeats arrive, and do not cover the message.
+  expect(await check(wire, "scribe")).toMatch(
+    /not delivered: forge does not take in .* of yours although its heartbeats arrive.*compare the clocks/,
+  );
+  await wire.stop("scribe");
+  await wire.stop("forge");
+  wire.setClock("scribe", 0);
+  await wire.start("scribe");
+  await wire.pass(SECOND);
+  expect(await check(wire, "scribe")).toMatch(
+    /clock of what we sent: messages of yours to forge are dated up to \d+ min ahead of this machine's clock/,
+  );
+  await wire.send("scribe", { ...say("right"), to: ["forge"] });
+  await wire.start("forge");
+  await wire.pass(5 * MINUTE);
+  expect(await check(wire, "scribe")).not.toContain("ahead of this machine's clock");
+});
+
+test("an overdue answer is wrong for who owes it and for who waits", async () => {
+  const wire = await pair();
+  await wire.send("forge", { ...say("look at it"), ackRequired: true });
+  await wire.pass(MINUTE);
+  await wire.agent("scribe").markRead("all");
+  expect(await check(wire, "scribe")).toBe(NOTHING);
+  await wire.pass(25 * HOUR);
+  expect(await check(wire, "scribe")).toContain(
+    "overdue: you owe an answer that is overdue, to: look at it",
+  );
+  expect(await check(wire)).toContain("overdue: others owe you an answer that is overdue");
+});
+
+test("requests says what became of those that have ended", async () => {
+  const wire = await pair();
+  expect(await commandIn(wire, "forge", "requests")).toBe("No requests.");
+  await commandIn(wire, "forge", "request", "review", "--subject", "look at it");
+  await wire.pass(MINUTE);
+  const [asked] = await wire.agent("scribe").view("requests", {});
+  await commandIn(wire, "scribe", "respond", asked?.event_id ?? "", "--approve");
+  await wire.pass(5 * MINUTE);
+  expect(await commandIn(wire, "forge", "requests")).toMatch(/review +approved +forge → scribe/);
+});
+
+test("who approves its own shutdown is told of a stop hook only where one has run", async () => {
+  const wire = await pair();
+  await commandIn(wire, "forge", "request", "shutdown");
+  await wire.pass(MINUTE);
+  const [asked] = await wire.agent("scribe").view("requests", {});
+  const said = await commandIn(wire, "scribe", "respond", asked?.event_id ?? "", "--approve");
+  expect(said).toContain("You are parked");
+  expect(said).not.toContain("stop hook runs");
+  expect(await commandIn(wire, "scribe", "status")).toContain("there is no stop hook");
+});
