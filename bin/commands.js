@@ -1,21 +1,18 @@
 "use strict";
 
 const { dirname } = require("node:path");
-const { cachedScript } = require("./cached-script.js");
 
 /**
  * The modules of the commands as two files, made by `npm run build` (build/commands.js): what commands
  * usually need, and the rest, which is read when a module of it is asked for.
  */
 exports.openCommands = (root) => {
-  const scripts = new Map();
   const modules = new Map();
   const tables = { first: tableOf("first"), rest: undefined };
 
   function tableOf(name) {
-    const script = cachedScript(`${root}/dist/commands/${name}.js`);
-    scripts.set(name, script);
-    return script.runInThisContext()({ importDefault, importStar, exportStar });
+    const makeTable = require(`${root}/dist/commands/${name}.js`);
+    return makeTable({ importDefault, importStar, exportStar });
   }
 
   /** `id`: the path of a bundled module below `root`; anything else is Node's or a package's. */
@@ -31,7 +28,7 @@ exports.openCommands = (root) => {
     return module.exports;
   }
 
-  return { main: load("dist/cli/main.js").main, load, scripts };
+  return { main: load("dist/cli/main.js").main };
 };
 
 /** Those that Node has not loaded by itself, and that take longest to load. */

@@ -5,6 +5,7 @@
 // local user can run code in this process. The daemon makes a round on it (Spec 4.2).
 process.on("SIGUSR1", () => undefined);
 
+// This file is written so that an old Node.js can read it and say what is needed.
 const { existsSync } = require("node:fs");
 const { join } = require("node:path");
 
@@ -14,6 +15,12 @@ const HOOK = "dist/commands/hook.js";
 const LONG = ["daemon", "audit"];
 
 const has = (path) => existsSync(join(root, path));
+
+/** As `engines` in package.json says. */
+function isOldNode() {
+  const [major, minor] = process.versions.node.split(".").map(Number);
+  return major < 20 || (major === 20 && minor < 19);
+}
 
 async function mainOf(args) {
   if (has("dist/commands/first.js") && !args.some((arg) => LONG.includes(arg))) {
@@ -26,16 +33,27 @@ async function mainOf(args) {
 const isHook = (args) => args[0] === "hook" && !args.includes("--help") && !args.includes("-h");
 
 async function run(args) {
+  require("./compile-cache.js").useCompileCache(process.env);
   if (isHook(args) && has(HOOK)) {
-    await require("./cached-script.js").openHook(join(root, HOOK)).main(args.slice(1));
+    await require(join(root, HOOK)).main(args.slice(1));
     return;
   }
   const main = await mainOf(args);
   process.exitCode = await main(args);
 }
 
-// In a package the modules lie elsewhere; a clone that lacks them has not been installed.
-if (has("dist/cli/main.js") && (!has("src") || has("node_modules"))) {
+function refuse(problem, hint) {
+  process.stderr.write(`deaddrop: ${problem}\n  ${hint}\n`);
+  process.exitCode = 2;
+}
+
+if (isOldNode()) {
+  refuse(
+    `this is Node.js ${process.version} (${process.execPath}); 20.19 or newer is needed`,
+    "install a current version (https://nodejs.org), and put it first in PATH",
+  );
+} else if (has("dist/cli/main.js") && (!has("src") || has("node_modules"))) {
+  // In a package the modules lie elsewhere; a clone that lacks them has not been installed.
   run(process.argv.slice(2)).catch((error) => {
     // Our bug: as one that nobody has caught, with its stack.
     queueMicrotask(() => {
@@ -43,8 +61,5 @@ if (has("dist/cli/main.js") && (!has("src") || has("node_modules"))) {
     });
   });
 } else {
-  process.stderr.write(
-    `deaddrop: ${root}/ is not built\n  run \`npm ci && npm run build\` there\n`,
-  );
-  process.exitCode = 2;
+  refuse(`${root}/ is not built`, "run `npm ci && npm run build` there");
 }
