@@ -53,6 +53,9 @@ test.for(["folder", "git"] as const)(
     );
     const { machines } = await hostsOf(way, [["forge"], ["scribe"]]);
     const [forge, scribe] = machines as [MachineAlone, MachineAlone];
+    const reason = ["--yes", "--reason", "a test"];
+    // Safe mode is for those who trust the author.
+    await scribe.does("trust", "promote", "forge", "--to", "ATTESTED", ...reason);
     for (const machine of machines) await running(machine);
     const agents = machines.map((machine) => new Agent(machine)) as [Agent, Agent];
     let isOver = false;
