@@ -95,6 +95,8 @@ describe("send", () => {
     ["a file", ["--body-file", "body.txt"], {}, "from a file\n"],
     ["a pipe", [], { stdin: "piped\n" }, "piped"],
     ["a pipe by name", ["-"], { stdin: "piped" }, "piped"],
+    ["a pipe as a file", ["--body-file", "-"], { stdin: "piped\n" }, "piped"],
+    ["what is typed, as a file", ["--body-file", "-"], { tty: true, stdin: "typed\n" }, "typed"],
     ["nothing, on a terminal", [], { tty: true, stdin: "not read" }, ""],
     ["text that looks like a flag", ["--", "--json"], {}, "--json"],
   ])("takes the body from %s", async (_what, args, outside, body) => {

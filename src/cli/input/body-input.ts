@@ -18,12 +18,12 @@ const STDIN_LIMIT_MS = 10_000;
 export function addBodyFlags(command: Command): Command {
   return command
     .option("--body <text>", "the body, in place of the argument")
-    .option("--body-file <file>", "read the body from a file")
+    .option("--body-file <file>", "read the body from a file, - is standard input")
     .option("--body-json", "the body is JSON, not text");
 }
 
 /**
- * The body: the argument or --body (`-` is standard input), else --body-file, else what is piped
+ * The body: the argument or --body, else --body-file (`-` is standard input in each), else what is piped
  * in. Empty text when there is none. With --body-json its JSON value, every digit kept. Throws
  * DeaddropError for one that is given and says nothing.
  */
@@ -66,9 +66,11 @@ function emptyBody(): DeaddropError {
 }
 
 async function bodyText(cli: Cli, flags: BodyFlags, text: string | undefined): Promise<string> {
-  if (text !== undefined && text !== "-") return text;
-  if (flags.bodyFile !== undefined) return readTextFile(cli, "--body-file", flags.bodyFile);
-  if (cli.stdin.isTTY === true && text === undefined) return "";
+  const source = text ?? flags.bodyFile;
+  if (source !== undefined && source !== "-") {
+    return text ?? readTextFile(cli, "--body-file", source);
+  }
+  if (cli.stdin.isTTY === true && source === undefined) return "";
   return stripLastNewline(await readStdin(cli));
 }
 
