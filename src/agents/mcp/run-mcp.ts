@@ -1,6 +1,7 @@
 import { Writable, type Readable } from "node:stream";
 import type { McpServer } from "@modelcontextprotocol/server";
 import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import { jsonRpcFrames } from "./frames.ts";
 import { resourceUpdates } from "./resource-updates.ts";
 import { makeServer, type ServerParts } from "./server.ts";
 
@@ -19,12 +20,15 @@ export interface Pipes {
 export async function runMcp(parts: ServerParts, pipes: Pipes): Promise<void> {
   const { input, errors } = pipes;
   const output = ownOutput(pipes);
+  const frames = jsonRpcFrames((response) => output.write(`${JSON.stringify(response)}\n`));
   const ended = new Promise<void>((resolve) => {
-    for (const event of ["end", "close", "error"]) input.once(event, () => resolve());
+    frames.once("end", () => resolve());
+    for (const event of ["close", "error"]) input.once(event, () => resolve());
     output.once("close", () => resolve());
   });
+  input.pipe(frames);
   let server: McpServer | undefined;
-  const transport = new StdioServerTransport(input, output);
+  const transport = new StdioServerTransport(frames, output);
   const served = serveStdio(() => (server = makeServer(parts)), {
     transport,
     onerror: (error) => errors.write(`deaddrop mcp: ${error.message}\n`),

@@ -87,6 +87,38 @@ test("the server ends when its input ends, also in the middle of a call, and say
   }
 });
 
+test("what is no request is answered as JSON-RPC says, and the server goes on", async () => {
+  const wire = makeWire();
+  const { child, ended, stdout, write, answerTo, initialize } = rawServer(wire, "forge");
+  write("\uFEFF"); // Before the first request.
+  initialize("2025-11-25");
+  expect(await answerTo(1)).toMatchObject({ result: { serverInfo: { name: "deaddrop" } } });
+  const frames: readonly (readonly [string, { code: number; id: number | string | null }])[] = [
+    ["this is no JSON", { code: -32_700, id: null }],
+    ['{"jsonrpc":"2.0","id":2,"method":"ping"', { code: -32_700, id: null }],
+    ['{"id":3,"method":"tools/list"}', { code: -32_600, id: 3 }],
+    ['{"jsonrpc":"1.0","id":"four","method":"ping"}', { code: -32_600, id: "four" }],
+    ['{"jsonrpc":"2.0","id":{},"method":"ping"}', { code: -32_600, id: null }],
+    ['{"jsonrpc":"2.0","id":5}', { code: -32_600, id: 5 }],
+    ['[{"jsonrpc":"2.0","id":6,"method":"ping"}]', { code: -32_600, id: null }],
+    ["null", { code: -32_600, id: null }],
+  ];
+  for (const [frame] of frames) write(`${frame}\n`);
+  // A blank line, and a malformed response, which must not look like a request of ours.
+  write('\r\n{"jsonrpc":"2.0","id":7,"result":1}\n');
+  write('\uFEFF{"jsonrpc":"2.0","id":99,"method":"ping"}\r\n');
+  expect(await answerTo(99)).toMatchObject({ result: {} });
+  const answers = stdout()
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { id: unknown; error?: { code: number } });
+  expect(answers.slice(1, -1).map(({ id, error }) => ({ code: error?.code, id }))).toEqual(
+    frames.map(([, expected]) => expected),
+  );
+  child.stdin?.end();
+  expect(await ended).toMatchObject({ code: 0, stderr: "" });
+});
+
 test("a wire whose configuration is gone for a while is served by what is pinned", async () => {
   const wire = makeWire();
   const forge = await connectMcp(wire, "forge");
