@@ -4,6 +4,7 @@ import type { ClaimForecast, ClaimView } from "../api/views.ts";
 import { shortId } from "../framing/short-id.ts";
 import { claimProblem, MAX_CLAIM_TTL_MS, type ClaimMode } from "../protocol/claims/claim-line.ts";
 import { isOver } from "../protocol/claims/claims-view.ts";
+import { patternCovers } from "../protocol/decisions/path-match.ts";
 import { SECOND_MS } from "../wire/durations.ts";
 import type { JsonObject } from "../wire/json/json-value.ts";
 import { MIN_ID_PREFIX } from "../wire/limits.ts";
@@ -38,7 +39,7 @@ export async function prepareClaim(client: Client, about: Claim): Promise<Prepar
   const problem = claimProblem(body);
   if (problem !== undefined) {
     throw new DeaddropError("usage", problem, {
-      hint: 'give patterns that begin at the project\'s folder, such as "src/api/**"',
+      hint: "give files, folders or patterns from the project's folder, such as src/api",
     });
   }
   const forecast = await client.view("claim_forecast", { paths, mode });
@@ -82,9 +83,12 @@ function ownersNote({ owners }: ClaimForecast): string | undefined {
   return `Where the paths have an owner it holds once ${names} has accepted it.`;
 }
 
-/** Ends a claim of ours before its time: that one, or else the only one. Spec 3.7. */
-export async function prepareRelease(client: Client, id: string | undefined): Promise<Prepared> {
-  const claims = await claimsMeant(client, id);
+/**
+ * Ends a claim of ours before its time: the one of that id, or those that name that path; else the
+ * only one. Spec 3.7.
+ */
+export async function prepareRelease(client: Client, named: string | undefined): Promise<Prepared> {
+  const claims = await claimsMeant(client, named);
   const [{ correlation_id, paths } = { correlation_id: "", paths: [] }] = claims;
   return {
     draft: {
@@ -94,18 +98,22 @@ export async function prepareRelease(client: Client, id: string | undefined): Pr
       body: { releases: claims.map(({ event_id }) => event_id) },
       correlationId: correlation_id,
     },
+    note: paths.length > 1 ? `The whole claim ends: ${paths.join(", ")}.` : undefined,
   };
 }
 
 /** All lines of one claim: in a wire of pairs each peer has its own. Throws DeaddropError. */
-async function claimsMeant(client: Client, id: string | undefined): Promise<ClaimView[]> {
+async function claimsMeant(client: Client, name: string | undefined): Promise<ClaimView[]> {
   const all = await client.view("claims");
   const ours = all.filter((each) => each.from === client.handle && !isOver(each));
-  const named = id === undefined ? ours : ours.filter(({ event_id }) => isNamed(event_id, id));
+  const named = name === undefined ? ours : ours.filter((each) => isNamed(each, name));
   const threads = [...new Set(named.map(({ correlation_id }) => correlation_id))];
   if (threads.length === 1) return ours.filter((each) => each.correlation_id === threads[0]);
   if (threads.length === 0) {
-    const what = id === undefined ? "you claim nothing" : `no claim of yours is named ${quote(id)}`;
+    const what =
+      name === undefined
+        ? "you claim nothing"
+        : `no claim of yours has the id or the path ${quote(name)}`;
     throw new DeaddropError("unknown_id", what, { hint: "deaddrop claims lists them" });
   }
   const listed = named.map(
@@ -116,6 +124,8 @@ async function claimsMeant(client: Client, id: string | undefined): Promise<Clai
   });
 }
 
-function isNamed(eventId: string, id: string): boolean {
-  return id.length >= MIN_ID_PREFIX && eventId.startsWith(id.toLowerCase());
+function isNamed({ event_id, paths }: ClaimView, name: string): boolean {
+  const isPath = (path: string): boolean => patternCovers(path, name) && patternCovers(name, path);
+  if (paths.some(isPath)) return true;
+  return name.length >= MIN_ID_PREFIX && event_id.startsWith(name.toLowerCase());
 }

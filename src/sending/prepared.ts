@@ -19,3 +19,9 @@ export interface Prepared {
 
 /** What may be said of any message besides its words. */
 export type Extras = Pick<Draft, "refs" | "priority" | "ackRequired">;
+
+/** The same with a further note, where there is one. */
+export function withNote(prepared: Prepared, note: string | undefined): Prepared {
+  if (note === undefined) return prepared;
+  return { ...prepared, note: prepared.note === undefined ? note : `${prepared.note}\n${note}` };
+}

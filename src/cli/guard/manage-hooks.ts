@@ -3,6 +3,8 @@ import { DeaddropError } from "../../api/errors.ts";
 import { hookStates, installHooks, uninstallHooks } from "../../setup/guard/hooks.ts";
 import { hooksFolder } from "../../setup/guard/hooks-folder.ts";
 import { lastOverrides, type Override } from "../../setup/guard/overrides.ts";
+import { absentNote } from "../../setup/guard/project-files.ts";
+import { projectFrom } from "../../setup/guard/project-paths.ts";
 import { removeInstalledFor, writeInstalledFor } from "../../setup/guard/installed-for.ts";
 import { openRepository, type Repository } from "../../setup/guard/repository.ts";
 import { agentPlace } from "../agent-place.ts";
@@ -89,6 +91,8 @@ interface GuardStatus {
   strict: boolean | null;
   /** Why it could not decide now. */
   trouble: string | null;
+  /** Which paths of domains match nothing. */
+  absent: string | null;
   overrides: Override[];
 }
 
@@ -111,23 +115,27 @@ export function status(cli: Cli, flags: GlobalFlags): void {
 
 const STATES = { ours: "installed", changed: "changed", foreign: "other", none: "none" } as const;
 
-type Asked = Pick<GuardStatus, "handle" | "wire" | "strict" | "trouble" | "overrides">;
+type Asked = Pick<GuardStatus, "handle" | "wire" | "strict" | "trouble" | "absent" | "overrides">;
 
 function whoIsAsked(cli: Cli, flags: GlobalFlags, repository: Repository): Asked {
   try {
     const { host, place } = agentPlace(cli, askedAgent(cli, flags, repository));
+    const owned = [...place.config.domains.values()].flatMap(({ paths }) => paths);
+    const project = projectFrom(place.wire.folder, repository.workTree.top);
     return {
+      ...{ absent: absentNote(project, owned) ?? null },
       ...{ handle: place.handle, wire: place.wire.folder, trouble: null },
       strict: place.settings.guardStrict,
       overrides: lastOverrides(host.disk, place.paths, SHOWN_OVERRIDES),
     };
   } catch (error) {
-    return { handle: null, wire: null, strict: null, trouble: failure(error), overrides: [] };
+    const unknown = { handle: null, wire: null, strict: null, absent: null, overrides: [] };
+    return { ...unknown, trouble: failure(error) };
   }
 }
 
 function statusText(answer: GuardStatus, paint: Paint): string {
-  const { hooks_folder, shared, hooks, handle, wire, strict, trouble, overrides } = answer;
+  const { hooks_folder, shared, hooks, handle, wire, strict, trouble, absent, overrides } = answer;
   const lines = [
     `${paint("bold", "hooks")}  ${sanitise(hooks_folder)}${shared ? " (shared by several repositories)" : ""}`,
     ...hooks.map(({ hook, state, runs_first: first }) => {
@@ -141,6 +149,7 @@ function statusText(answer: GuardStatus, paint: Paint): string {
     strict === true
       ? "strict: what it cannot decide is blocked"
       : "not strict: what it cannot decide goes through (deaddrop config set guard.strict true)",
+    ...(absent === null ? [] : [`domains: ${sanitise(absent)}`]),
     overrides.length === 0 ? "never overridden" : paint("bold", "last overrides"),
     ...overrides.map(({ at, hook, git_user, os_user, blocked, more, reason }) =>
       sanitise(

@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import type { Proposal } from "../../sending/proposal.ts";
-import { collect } from "../context.ts";
+import { collect, type Cli } from "../context.ts";
 import type { BodyFlags } from "../input/body-input.ts";
+import { pathsGiven } from "./named-paths.ts";
 import { extrasOf, type SendFlags } from "./deliver.ts";
 
 export interface ProposalFlags extends SendFlags, BodyFlags {
@@ -31,14 +32,19 @@ export function addProposalFlags(command: Command): Command {
     );
 }
 
-/** What the flags say of a proposal: all but its words. */
-export function proposalOf(flags: ProposalFlags): Omit<Proposal, "subject" | "reasons"> {
+/** What the flags say of a proposal: all but its words; and what its sender is told of the paths. */
+export function proposalOf(
+  cli: Cli,
+  flags: ProposalFlags,
+): Omit<Proposal, "subject" | "reasons"> & { readonly note: string | undefined } {
   const { to, required, domain, path, decision, decisionId, supersedes, due } = flags;
+  const { paths, note } = pathsGiven(cli, flags, path ?? []);
   return {
+    note,
     to,
     required,
     domains: domain,
-    paths: path,
+    paths: path && paths,
     decision,
     decisionId,
     supersedes,

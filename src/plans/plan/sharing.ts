@@ -31,27 +31,10 @@ export function couldShareTime(a: Step, b: Step, needs: Needs): boolean {
 
 /** Of the first step's files, those that the second one changes too. Spec 7.5. */
 export function sharedFiles(a: Step, b: Step): string[] {
-  return a.files.filter((file) => b.files.some((other) => meet(file, other)));
-}
-
-function meet(a: string, b: string): boolean {
-  const left = patternsOf(a);
-  const right = patternsOf(b);
-  return left.some((one) => right.some((other) => patternsOverlap(one, other)));
+  return a.files.filter((file) => b.files.some((other) => patternsOverlap(file, other)));
 }
 
 /** Whether a file is one that these entries of `files` name. */
 export function isPlanned(files: readonly string[], path: string): boolean {
-  const plain = withoutDot(path);
-  return files.some((file) => patternsOf(file).some((pattern) => patternCovers(pattern, plain)));
-}
-
-/** What is named may be a folder: all below it is meant. */
-function patternsOf(file: string): string[] {
-  const plain = withoutDot(file).replace(/\/+$/u, "");
-  return plain.endsWith("**") ? [plain] : [plain, `${plain}/**`];
-}
-
-function withoutDot(path: string): string {
-  return path.replace(/^(?:\.\/+)+/u, "");
+  return files.some((file) => patternCovers(file, path));
 }

@@ -2,11 +2,20 @@
 const MAX_PATH_LENGTH = 1_024;
 const MAX_SEGMENTS = 64;
 
-/** Whether two patterns have a path in common: `**` is any folders or none, `*` and `?` stay within a name. */
+/**
+ * Whether two patterns have a path in common: `**` is any folders or none, `*` and `?` stay within a
+ * name. One that ends with a plain name may mean a file or a folder: it meets what is below that name
+ * where the other pattern spells the name as a folder. Only their text counts, so that all readers
+ * agree, whatever they have on disk. Spec 3.6.
+ */
 export function patternsOverlap(a: string, b: string): boolean {
   const left = segments(a);
   const right = segments(b);
   if (left === undefined || right === undefined) return false;
+  return haveCommonPath(left, right) || goesBelow(left, right) || goesBelow(right, left);
+}
+
+function haveCommonPath(left: readonly string[], right: readonly string[]): boolean {
   return overlap(left, right, {
     takesAny: isAnyFolders,
     takesAnyOfOther: isAnyFolders,
@@ -19,14 +28,25 @@ export function patternsOverlap(a: string, b: string): boolean {
   });
 }
 
+/** Whether the other pattern names something in the folder that this one names. */
+function goesBelow(names: readonly string[], other: readonly string[]): boolean {
+  const last = names.at(-1) ?? "";
+  if (isWild(last)) return false;
+  return other
+    .slice(0, -1)
+    .some((name, at) => name === last && haveCommonPath(names, other.slice(0, at + 1)));
+}
+
 /**
- * Whether a pattern matches that path, which is no pattern: `*` in it is a character. For a pattern
- * in place of the path: whether it matches nothing that `pattern` does not; no where that is unsure.
+ * Whether a pattern matches that path, which is no pattern: `*` in it is a character. A plain name at
+ * the end of the pattern matches everything below it, too: nothing is below a file. For a pattern in
+ * place of the path: whether it matches nothing that `pattern` does not; no where that is unsure.
  */
 export function patternCovers(pattern: string, path: string): boolean {
-  const left = segments(pattern);
+  const names = segments(pattern);
   const right = segments(path);
-  if (left === undefined || right === undefined) return false;
+  if (names === undefined || right === undefined) return false;
+  const left = isWild(names.at(-1) ?? "") ? names : [...names, "**"];
   return overlap(left, right, {
     takesAny: isAnyFolders,
     takesAnyOfOther: never,
@@ -47,7 +67,7 @@ export function patternCovers(pattern: string, path: string): boolean {
 export function pathMatcher(patterns: readonly string[]): (path: string) => boolean {
   const all = patterns.map((pattern) => {
     const names = segments(pattern) ?? [];
-    const firstWild = names.findIndex((name) => /[*?]/u.test(name));
+    const firstWild = names.findIndex((name) => isWild(name));
     return { pattern, begin: firstWild === -1 ? names : names.slice(0, firstWild) };
   });
   return (path) => {
@@ -66,6 +86,10 @@ export function isProjectPattern(pattern: string): boolean {
     !pattern.split("/").includes("..") &&
     segments(pattern) !== undefined
   );
+}
+
+function isWild(name: string): boolean {
+  return /[*?]/u.test(name);
 }
 
 function isAnyFolders(name: string): boolean {

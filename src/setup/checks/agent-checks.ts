@@ -12,9 +12,12 @@ import { mayBeUnsigned } from "../../trust/policy/config.ts";
 import { weaknesses } from "../../trust/policy/weak-policy.ts";
 import { isChained } from "../../wire/chain.ts";
 import { ownLogs } from "../../wire/layout.ts";
+import { absentNote } from "../guard/project-files.ts";
+import { projectFrom } from "../guard/project-paths.ts";
 import { failed, ok, warning, type Finding } from "./host-checks.ts";
 import { lastMessage } from "./last-message.ts";
 import { DAY_MS } from "../../wire/durations.ts";
+import { quote } from "../../wire/quote.ts";
 import { MAX_KEY_AGE_DAYS } from "../../trust/store.ts";
 
 /** Runs a check; trouble on the way is a finding too, with the hint that came with it. */
@@ -160,6 +163,17 @@ export function checkPolicy({ config, layout, store, handle }: AgentConfig): rea
   ];
   if (findings.length > 0) return findings;
   return [ok("policy", "nothing that you hold on to is weaker than the defaults")];
+}
+
+/** Domains whose paths match nothing in the project that is asked from: nobody owns what was meant. */
+export function checkDomains({ config, wire }: AgentConfig, folder: string): readonly Finding[] {
+  const project = projectFrom(wire.folder, folder);
+  return [...config.domains].flatMap(([name, { owner, paths }]) => {
+    const absent = absentNote(project, paths);
+    if (absent === undefined) return [];
+    const fix = `if that is a mistake, correct it in ${wire.config}; then everybody runs: deaddrop config accept`;
+    return [warning("domains", `domain ${quote(name)} of ${owner}: ${absent}`, fix)];
+  });
 }
 
 export function checkDaemon(disk: Disk, { paths, handle, wire }: AgentConfig): Finding {

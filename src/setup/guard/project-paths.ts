@@ -5,7 +5,9 @@ import type { WorkTree } from "./repository.ts";
 
 /** What the paths of domains and claims are relative to. Spec 3.6. */
 export interface Project {
-  /** The folder that holds the wire's folder; a real path. */
+  /** The wire's folder; a real path. */
+  readonly wireDir: string;
+  /** The folder that holds it. */
   readonly holder: string;
   /** The git work tree that is asked from, if there is one. */
   readonly workTree: WorkTree | undefined;
@@ -13,7 +15,8 @@ export interface Project {
 
 /** The project of a wire, seen from a folder. Needs no git. */
 export function projectFrom(wireDir: string, folder: string): Project {
-  return { holder: dirname(realpathSync(wireDir)), workTree: workTreeAbove(realpathSync(folder)) };
+  const real = realpathSync(wireDir);
+  return { wireDir: real, holder: dirname(real), workTree: workTreeAbove(realpathSync(folder)) };
 }
 
 /**
@@ -21,7 +24,10 @@ export function projectFrom(wireDir: string, folder: string): Project {
  * is below that, else to the top of the work tree. A file of a linked work tree has the path that it
  * has in the main one. Undefined for a path outside of both.
  */
-export function projectPath({ holder, workTree }: Project, path: string): string | undefined {
+export function projectPath(
+  { holder, workTree }: Pick<Project, "holder" | "workTree">,
+  path: string,
+): string | undefined {
   const inTree = workTree === undefined ? undefined : below(workTree.top, path);
   const inMain = inTree === undefined ? undefined : join(workTree?.mainTop ?? "", inTree);
   const fromHolder = (inMain && below(holder, inMain)) ?? below(holder, path);

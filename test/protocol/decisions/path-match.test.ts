@@ -21,7 +21,8 @@ function slowly(of: string): RegExp {
     const text = each.replaceAll("**", "*").replaceAll("*", "[^/]*").replaceAll("?", "[^/]");
     return `${text}/`;
   });
-  return new RegExp(`^${names.join("")}$`, "u");
+  const below = /[*?]/u.test(of.split("/").at(-1) ?? "") ? "" : ".*";
+  return new RegExp(`^${names.join("")}${below}$`, "u");
 }
 
 describe("which paths a pattern matches", () => {
@@ -34,6 +35,10 @@ describe("which paths a pattern matches", () => {
     ["**/x.ts", "x.ts", true],
     ["src/?.ts", "src/ab.ts", false],
     ["src/a.ts", "src/a.tsx", false],
+    ["src/web", "src/web/a/b.ts", true],
+    ["src/*/web", "src/x/web/a.ts", true],
+    ["src/web", "src/website", false],
+    ["src/web/a.ts", "src/web", false],
   ])("%s and %s: %s", (one, other, is) => {
     expect(patternCovers(one, other)).toBe(is);
   });
@@ -64,7 +69,9 @@ describe("which paths a pattern matches", () => {
         if (patternCovers(one, other) && patternCovers(other, each)) {
           expect(patternCovers(one, each)).toBe(true);
         }
-        if (patternCovers(one, each) && patternCovers(other, each)) {
+        // A plain name at the end may be a file: nothing is below it then.
+        const areFolders = [one, other].every((pattern) => /[*?][^/]*$/u.test(pattern));
+        if (areFolders && patternCovers(one, each) && patternCovers(other, each)) {
           expect(patternsOverlap(one, other)).toBe(true);
         }
       }),

@@ -1,5 +1,7 @@
 import type { ClaimView } from "../../../api/views.ts";
 import { shortId } from "../../../framing/short-id.ts";
+import { withNote } from "../../../sending/prepared.ts";
+import { pathsGiven } from "../project-here.ts";
 import { prepareClaim, prepareRelease } from "../../../sending/claim.ts";
 import { isOver } from "../../../protocol/claims/claims-view.ts";
 import { cut, fitting } from "../peer-words.ts";
@@ -22,7 +24,7 @@ export const CLAIM_TOOLS = [
       "Says that you work on some paths, so that others leave them alone. Claim before you edit.",
     input: object(
       {
-        paths: texts('patterns from the project\'s folder, such as "src/api/**"'),
+        paths: texts('files, folders or patterns from the project\'s folder: "src/api", "*.md"'),
         shared: flag("others may claim the same, shared too"),
         lasts: text("30m, 4h; at most 24h (default 1h)"),
         reason: text(),
@@ -33,15 +35,18 @@ export const CLAIM_TOOLS = [
     effect: "sends",
     answersFacts: true,
     run: (call, args) => {
-      const { paths, shared, lasts, reason } = args;
+      const { shared, lasts, reason } = args;
       const mode = shared === true ? "shared" : "exclusive";
-      return say(call, args, () => prepareClaim(call.client, { paths, mode, lasts, reason }));
+      return say(call, args, async () => {
+        const { paths, note } = pathsGiven(call.client, args.paths);
+        return withNote(await prepareClaim(call.client, { paths, mode, lasts, reason }), note);
+      });
     },
   }),
   tool<Repeatable & { id?: string }>({
     name: "release_paths",
-    description: "Ends a claim of yours: your only one, or that id.",
-    input: object({ id: text(), ...REQUEST_KEY }),
+    description: "Ends a claim of yours: your only one, or the one with that id or path.",
+    input: object({ id: text("its id, or a path of it"), ...REQUEST_KEY }),
     effect: "sends",
     answersFacts: true,
     run: (call, args) => say(call, args, () => prepareRelease(call.client, args.id)),

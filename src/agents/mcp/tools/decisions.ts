@@ -3,6 +3,9 @@ import { DeaddropError } from "../../../api/errors.ts";
 import { shortId } from "../../../framing/short-id.ts";
 import { attribution } from "../../../framing/attribution.ts";
 import { partOf, type Frame } from "../../../framing/frame.ts";
+import { absentNote, filesNamed } from "../../../setup/guard/project-files.ts";
+import { withNote } from "../../../sending/prepared.ts";
+import { pathsGiven, projectHere } from "../project-here.ts";
 import { prepareProposal } from "../../../sending/proposal.ts";
 import { cut, fitting, lastFitting, LIST_TOKENS } from "../peer-words.ts";
 import { flag, object, text, texts } from "../schema.ts";
@@ -64,7 +67,11 @@ export const DECISION_TOOLS = [
         ...{ subject, decision, reasons, to, required, domains, paths, supersedes, due },
         extras: {},
       };
-      return say(call, args, () => prepareProposal(call.client, about, call.nowMs));
+      return say(call, args, async () => {
+        const { note, ...named } = pathsGiven(call.client, paths ?? []);
+        const proposal = { ...about, paths: paths && named.paths };
+        return withNote(await prepareProposal(call.client, proposal, call.nowMs), note);
+      });
     },
   }),
   tool<{ skip?: number }>({
@@ -94,7 +101,7 @@ export const DECISION_TOOLS = [
     description:
       "May you edit these paths, and which decisions in force apply to them or contain a text? Ask before you edit.",
     input: object({
-      paths: texts("paths of files, from the project's folder"),
+      paths: texts("files, or folders with all files in them, from the project's folder"),
       text: text("words to look for in the decisions"),
       all: flag("also paths that you may edit"),
     }),
@@ -142,8 +149,11 @@ async function checkText(call: Call, args: CheckArgs): Promise<string> {
   }
   const { client, frame } = call;
   const { in_force: inForce } = await client.view("decisions");
+  const project = paths.length === 0 ? undefined : projectHere(client);
+  const files = project === undefined ? paths : filesNamed(project, paths);
+  const absent = project === undefined ? undefined : absentNote(project, paths);
   const { paths: checked, behind } =
-    paths.length === 0 ? { paths: [], behind: [] } : await client.view("check", { paths });
+    files.length === 0 ? { paths: [], behind: [] } : await client.view("check", { paths: files });
   const stopped = checked.filter(({ verdict }) => verdict === "blocked");
   const ids = new Set(checked.flatMap(({ decisions }) => decisions));
   const low = wanted.toLowerCase();
@@ -154,7 +164,8 @@ async function checkText(call: Call, args: CheckArgs): Promise<string> {
   const listed = fitting(all ? checked : stopped, (each) => cut(pathRow(each)), LIST_TOKENS / 2);
   const lines = decisionLines(call, applies, LIST_TOKENS / 2);
   return [
-    `You are ${client.handle}.${verdictText(paths.length, stopped.length)}`,
+    `You are ${client.handle}.${verdictText(files.length, stopped.length)}`,
+    ...(absent === undefined ? [] : [absent]),
     ...(behind.length === 0 ? [] : ["Not all logs are read to their end, so this may change."]),
     `${applies.length} decisions in force apply, of which ${lines.shown} are shown.`,
     ...(listed.length + lines.shown === 0 ? [] : [frame.notice]),

@@ -7,6 +7,7 @@ import { growthOf } from "../../../agent/views/growth.ts";
 import { pendingTrouble } from "../../../agent/views/troubles.ts";
 import {
   checkDaemon,
+  checkDomains,
   checking,
   checkKey,
   checkPeers,
@@ -129,18 +130,11 @@ function wireFindings(cli: Cli, host: SetupHost, flags: GlobalFlags): readonly F
       checkClock(nowMs, folder, place?.config.limits.maxClockSkewSeconds ?? 300),
     ]),
   ];
-  return [
-    ...loaded,
-    ...onDisk,
-    ...(place === undefined ? [] : placeFindings(host, place, cli.env)),
-  ];
+  return [...loaded, ...onDisk, ...(place === undefined ? [] : placeFindings(cli, host, place))];
 }
 
-function placeFindings(
-  host: SetupHost,
-  place: AgentConfig,
-  env: NodeJS.ProcessEnv,
-): readonly Finding[] {
+function placeFindings(cli: Cli, host: SetupHost, place: AgentConfig): readonly Finding[] {
+  const { env } = cli;
   const { nowMs } = host;
   const disk = wholeLogs(host.disk, place.wire.folder);
   return [
@@ -153,6 +147,7 @@ function placeFindings(
       return [failed("accepted configuration", detail, end)];
     }),
     ...checkPolicy(place),
+    ...checking("domains", () => checkDomains(place, cli.cwd)),
     ...checking("unowned logs", () => checkUnowned(disk, place)),
     ...checking("peers", () => checkPeers(disk, place)),
     ...checking("logs", () => checkForeignLines(disk, place)),

@@ -1,7 +1,8 @@
 import { Command } from "commander";
 import { DeaddropError } from "../../../api/errors.ts";
 import type { CheckView } from "../../../api/views.ts";
-import { absolutePath, projectFrom, projectPath } from "../../../setup/guard/project-paths.ts";
+import { absentNote, projectFiles } from "../../../setup/guard/project-files.ts";
+import { absolutePath, projectFrom, type Project } from "../../../setup/guard/project-paths.ts";
 import { findWire, withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { askPaths } from "../../guard/ask-paths.ts";
 import { behindLine, blockedLines } from "../../guard/block-text.ts";
@@ -17,11 +18,14 @@ export function command(cli: Cli): Command {
       "Says which paths are in another agent's domain without a decision that covers them, or are\n" +
         "claimed by another agent. Exits 1 when one is blocked. Needs no git.",
     )
-    .argument("<path...>", "files, from the current folder; - reads them from standard input")
+    .argument(
+      "<path...>",
+      "files, or folders with all files in them; - reads them from standard input",
+    )
     .addHelpText(
       "after",
       example(
-        "deaddrop check src/api/client.ts",
+        "deaddrop check src/api/client.ts src/web",
         "git diff --name-only -z --relative | deaddrop check -",
       ),
     )
@@ -30,12 +34,17 @@ export function command(cli: Cli): Command {
 
 export async function run(cli: Cli, given: readonly string[], flags: GlobalFlags): Promise<void> {
   const isPiped = given.length === 1 && given[0] === "-";
-  const paths = pathsInProject(cli, flags, isPiped ? listed(await readText(cli.stdin)) : given);
+  const named = isPiped ? listed(await readText(cli.stdin)) : given;
+  const project = projectFrom(findWire(cli, flags), cli.cwd);
+  const paths = named.flatMap((path) => pathsInProject(cli, project, path));
   const { view, isRead } = await withClient(cli, flags, async (client) => ({
     view: await askPaths(client, paths),
     isRead: !client.viaDaemon && client.readOnly === undefined,
   }));
   if (isRead) cli.stderr.write("No daemon runs: the logs were read for this.\n");
+  // What git lists may be deleted files.
+  const absent = isPiped ? undefined : absentNote(project, paths);
+  if (absent !== undefined) cli.stderr.write(`${absent}\n`);
   emit(cli, flags, view, (paint) => checkText(view, paint));
   if (view.paths.some(({ verdict }) => verdict === "blocked")) cli.exitCode = 1;
 }
@@ -45,16 +54,14 @@ function listed(text: string): string[] {
   return text.split(text.includes("\0") ? "\0" : "\n").filter((path) => path !== "");
 }
 
-function pathsInProject(cli: Cli, flags: GlobalFlags, given: readonly string[]): string[] {
-  const project = projectFrom(findWire(cli, flags), cli.cwd);
-  return given.map((path) => {
-    const inside = path === "" ? undefined : projectPath(project, absolutePath(cli.cwd, path));
-    if (inside !== undefined && inside !== "") return inside;
-    const top = project.workTree?.top;
-    const also = top === undefined ? "" : `, nor below ${top}`;
-    throw new DeaddropError("usage", `"${path}" is not in the project`, {
-      hint: `give files below ${project.holder}, which holds the wire${also}`,
-    });
+/** The path, or those of all files in it. Throws DeaddropError ("usage") for what is outside. */
+function pathsInProject(cli: Cli, project: Project, given: string): string[] {
+  const paths = given === "" ? undefined : projectFiles(project, absolutePath(cli.cwd, given));
+  if (paths !== undefined) return paths;
+  const { holder, workTree } = project;
+  const also = workTree === undefined ? "" : `, nor below ${workTree.top}`;
+  throw new DeaddropError("usage", `"${given}" is not in the project`, {
+    hint: `give files below ${holder}, which holds the wire${also}`,
   });
 }
 

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { MESSAGE_ID } from "../../../sending/naming/parent.ts";
 import { prepareCounter } from "../../../sending/proposal.ts";
+import { withNote } from "../../../sending/prepared.ts";
 import { withClient, type Cli } from "../../context.ts";
 import { readBody } from "../../input/body-input.ts";
 import { addWords, wordsOf, type WordFlags, type Words } from "../../input/words.ts";
@@ -44,8 +45,14 @@ export async function run(
   flags: Flags,
 ): Promise<void> {
   const reasons = await readBody(cli, flags, body);
-  const about = { ...proposalOf(flags), subject, reasons, anyway: flags.anyway };
+  const { note, ...named } = proposalOf(cli, flags);
+  const about = { ...named, subject, reasons, anyway: flags.anyway };
   await withClient(cli, flags, async (client) =>
-    deliver(cli, flags, client, await prepareCounter(client, id, about, cli.clock.nowMs())),
+    deliver(
+      cli,
+      flags,
+      client,
+      withNote(await prepareCounter(client, id, about, cli.clock.nowMs()), note),
+    ),
   );
 }

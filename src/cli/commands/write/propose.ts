@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { prepareProposal } from "../../../sending/proposal.ts";
+import { withNote } from "../../../sending/prepared.ts";
 import { withClient, type Cli } from "../../context.ts";
 import { readBody } from "../../input/body-input.ts";
 import { addWords, wordsOf, type WordFlags, type Words } from "../../input/words.ts";
@@ -34,8 +35,14 @@ export function command(cli: Cli): Command {
 }
 
 export async function run(cli: Cli, { subject, body }: Words, flags: Flags): Promise<void> {
-  const about = { ...proposalOf(flags), subject, reasons: await readBody(cli, flags, body) };
+  const { note, ...named } = proposalOf(cli, flags);
+  const about = { ...named, subject, reasons: await readBody(cli, flags, body) };
   await withClient(cli, flags, async (client) =>
-    deliver(cli, flags, client, await prepareProposal(client, about, cli.clock.nowMs())),
+    deliver(
+      cli,
+      flags,
+      client,
+      withNote(await prepareProposal(client, about, cli.clock.nowMs()), note),
+    ),
   );
 }

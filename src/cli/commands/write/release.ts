@@ -8,14 +8,14 @@ import { addWaitFlags, deliver, type SendFlags } from "../../sending/deliver.ts"
 export function command(cli: Cli): Command {
   const release = new Command("release")
     .description("Ends a claim of yours: others may work on those paths again.")
-    .argument("[id]", "event id of the claim, or a prefix of it (else your only claim)");
+    .argument("[claim]", "its id, a prefix of that, or a path of it (else your only claim)");
   return addWaitFlags(release)
-    .addHelpText("after", example("deaddrop release", "deaddrop release 4f2a91"))
-    .action((id: string | undefined, flags: SendFlags) => run(cli, id, flags));
+    .addHelpText("after", example("deaddrop release", "deaddrop release src/api"))
+    .action((claim: string | undefined, flags: SendFlags) => run(cli, claim, flags));
 }
 
-export async function run(cli: Cli, id: string | undefined, flags: SendFlags): Promise<void> {
+export async function run(cli: Cli, claim: string | undefined, flags: SendFlags): Promise<void> {
   await withClient(cli, flags, async (client) =>
-    deliver(cli, flags, client, await prepareRelease(client, id)),
+    deliver(cli, flags, client, await prepareRelease(client, claim)),
   );
 }
