@@ -156,9 +156,10 @@ function gapEvents({ log, verdict }: LineInLog): readonly ChainEvent[] {
   return [{ cause: "log_gap", detail: `${log.name}: ${missing} missing` }];
 }
 
-/** Whether the line before this one is missing. */
-function followsGap({ message, log, verdict }: LineInLog): boolean {
+/** Whether the line before this one is missing. Lines that come before their key's pin are there. */
+function followsGap({ message, log, line, verdict }: LineInLog): boolean {
   if (verdict.outcome === "unchained") return false;
+  if (verdict.outcome === "first" && line >= verdict.startsAt) return false;
   return log.chain.gaps.some((gap) => gap.to + 1 === message.seq);
 }
 

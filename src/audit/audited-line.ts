@@ -23,13 +23,13 @@ export interface LogRecord {
   missing: readonly ChainGap[] | undefined;
   /** Keys whose last good line has been passed. Spec 2.1. */
   readonly passed: Set<string>;
-  /** Places in the chain of lines that were refused when they came, and only then. */
-  readonly refusedThen: Set<number>;
+  /** Places in the chain of lines that are there, and are or were refused for want of a pinned key. */
+  readonly unpinned: Set<number>;
 }
 
 export function newLogRecord(admission: LogAdmission, owner: string): LogRecord {
   const { name } = admission;
-  const sets = { passed: new Set<string>(), refusedThen: new Set<number>() };
+  const sets = { passed: new Set<string>(), unpinned: new Set<number>() };
   return { name, owner, admission, line: 0, lastAt: 0, missing: undefined, ...sets };
 }
 
@@ -96,13 +96,13 @@ export function auditedLine(
 function violationOf(
   read: Authentication,
   { reason: rule, detail }: Problem,
-  { name: log, line, refusedThen }: LogRecord,
+  { name: log, line, unpinned }: LogRecord,
 ): Violation {
   if (read.ok) return { rule, log, line, event_id: read.message.id, detail };
   const violation = { rule, log, line, event_id: null, detail };
+  const seq = read.refusedThen?.seq ?? (rule === "untrusted_key" ? read.claimed?.seq : undefined);
+  if (seq !== undefined) unpinned.add(seq);
   if (read.refusedThen === undefined) return violation;
-  const { seq } = read.refusedThen;
-  if (seq !== undefined) refusedThen.add(seq);
   return { ...violation, isOfThen: true };
 }
 
@@ -125,7 +125,7 @@ function missing(gaps: readonly ChainGap[], log: LogRecord): readonly ChainGap[]
 /** Lines that were written, as the chain shows, and that are in no file. */
 export function gapViolations(log: LogRecord): Violation[] {
   const all = [...(log.missing ?? []), ...missing(log.admission.chain.gaps, log)];
-  const places = [...log.refusedThen];
+  const places = [...log.unpinned];
   const isThere = ({ from, to }: ChainGap): boolean =>
     places.filter((seq) => from <= seq && seq <= to).length === to - from + 1;
   const gaps = all.filter((gap) => !isThere(gap));

@@ -112,9 +112,11 @@ function advertisedDrift({ world, place }: Pick<Session, "world" | "place">): Au
   }
   // Any writer chooses the names: only those of the roster have a limit of their own.
   const { roster } = place.layout;
-  return trustDrift(place.store, parsed.document).map(({ key, handle, detail }) =>
-    drift(key, roster.includes(handle) ? handle : undefined, detail),
-  );
+  return trustDrift(place.store, parsed.document)
+    .filter(({ cause }) => cause !== "earlier_key")
+    .map(({ key, handle, detail }) =>
+      drift(key, roster.includes(handle) ? handle : undefined, detail),
+    );
 }
 
 function drift(key: string, peer: string | undefined, detail: string): AutomaticIncident {

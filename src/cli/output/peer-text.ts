@@ -2,6 +2,7 @@ import type { PeerView } from "../../api/views.ts";
 import type { Cell } from "./output.ts";
 import { presenceCell } from "./text.ts";
 import { when } from "../../framing/when.ts";
+import { linesBeforeKey } from "../../setup/checks/log-checks.ts";
 
 /** One peer as a table row. A hold is shown everywhere, before anything else. Spec 3. */
 export function peerRow(peer: PeerView, nowMs: number): Cell[] {
@@ -19,7 +20,8 @@ export function peerRow(peer: PeerView, nowMs: number): Cell[] {
 }
 
 /** What others have written into its logs is not its word, and is shown as such. Spec 2.4. */
-function foreignText({ foreign_lines: lines }: PeerView): string {
-  if (lines === 0) return "";
-  return `; its log holds ${lines} ${lines === 1 ? "line" : "lines"} that it did not sign`;
+function foreignText({ foreign_lines: lines, unpinned_lines: early = 0 }: PeerView): string {
+  const unpinned = early === 0 ? "" : `; ${linesBeforeKey(early)}`;
+  if (lines === 0) return unpinned;
+  return `${unpinned}; its log holds ${lines} ${lines === 1 ? "line" : "lines"} that it did not sign`;
 }

@@ -147,8 +147,8 @@ function cellsOf(row: TrustRow): Cell[] {
 }
 
 function notesOf(row: TrustRow): Cell[][] {
-  const notes = row.drift.map(({ detail }): Cell[] => [
-    { text: "drift", style: "yellow" },
+  const notes = row.drift.map(({ cause, detail }): Cell[] => [
+    cause === "earlier_key" ? { text: "earlier key" } : { text: "drift", style: "yellow" },
     { text: detail },
   ]);
   for (const { key_id: id } of row.pending) {

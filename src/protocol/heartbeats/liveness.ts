@@ -3,7 +3,7 @@ import { ownLogs } from "../../wire/layout.ts";
 import type { AnnouncementsState } from "../keys/announcements.ts";
 import type { Effect } from "../effects.ts";
 import type { HeartbeatsState } from "./heartbeats.ts";
-import type { LogsState } from "../logs/logs-state.ts";
+import type { LogsState, LogState } from "../logs/logs-state.ts";
 import type { PeerBeat } from "./peer-beats.ts";
 import { AGENT_STATES, type Env } from "../env.ts";
 import { authorTier, isVerified } from "../routing.ts";
@@ -36,6 +36,11 @@ export interface PeerLife {
   inbox_unread_count: number | null;
   /** Lines in its logs that it did not sign: others have written them. */
   foreign_lines: number;
+  /**
+   * Lines that come before those of its pinned key, signed with a key that is not pinned here: it has
+   * changed keys before we knew it. A daemon of an older version does not say.
+   */
+  unpinned_lines?: number;
 }
 
 /** What a peer advertised as the time between its beats, at most T3; T1 when nothing. */
@@ -132,6 +137,10 @@ export function peersView(
   nowMs: number,
 ): PeerLife[] {
   const peers = env.layout.members.filter((handle) => handle !== env.self);
+  const linesIn = (handle: string, countOf: (log: LogState) => number): number =>
+    ownLogs(env.layout, handle)
+      .flatMap(({ name }) => logs.get(name) ?? [])
+      .reduce((sum, log) => sum + countOf(log), 0);
   return peers.map((handle) => {
     const beat = heartbeats.peerBeats.get(handle);
     const isBelieved = isVerified(authorTier(env, handle));
@@ -151,10 +160,8 @@ export function peersView(
       next_eta: beat?.nextEta ?? null,
       held: env.reading.heldPeers.has(handle),
       inbox_unread_count: beat?.unread ?? null,
-      foreign_lines: ownLogs(env.layout, handle).reduce(
-        (sum, { name }) => sum + (logs.get(name)?.foreign ?? 0),
-        0,
-      ),
+      foreign_lines: linesIn(handle, ({ foreign }) => foreign),
+      unpinned_lines: linesIn(handle, ({ unpinned = 0 }) => unpinned),
     };
   });
 }

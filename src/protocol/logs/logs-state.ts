@@ -20,6 +20,8 @@ export interface LogState {
   closing?: ChainMark;
   /** Lines among them that its author did not sign. */
   foreign: number;
+  /** Lines before the first of a pinned key, signed with one that is not pinned here. */
+  unpinned?: number;
   /**
    * Of a log that was rewritten: how many of them it had before that. Of one out of which lines have
    * vanished: how many.

@@ -44,7 +44,12 @@ export function applyLogs(state: LogsState, event: CoreEvent, env: Env): Readonl
   const log = openLog(state, event.log, env.layout);
   // Lines that are read again are counted once.
   const more = Math.max(0, event.line - log.lines);
-  if (event.kind === "refused") log.foreign += Math.min(event.count ?? 1, more);
+  if (event.kind === "refused") {
+    const count = Math.min(event.count ?? 1, more);
+    if (event.reason === "untrusted_key" && isNothingProved(log)) {
+      log.unpinned = (log.unpinned ?? 0) + count;
+    } else log.foreign += count;
+  }
   log.lines = Math.max(log.lines, event.line);
   if (event.kind === "line" && isFolded(event)) {
     markLine(log, event);
@@ -64,6 +69,10 @@ export function applyLogs(state: LogsState, event: CoreEvent, env: Env): Readonl
   }
   if (log.lines % MARKS_BETWEEN_PRUNES === 0) pruneMarks(state, env.layout, event.log);
   return touched;
+}
+
+function isNothingProved({ said, firstBeat, marks }: LogState): boolean {
+  return said === undefined && firstBeat === undefined && marks.lines.length === 0;
 }
 
 /** The lines that its author has put in the place of known ones follow them: the count goes on. */

@@ -104,7 +104,11 @@ function driftFindings(disk: Disk, { store, wire }: AgentConfig): readonly Findi
   const fix = "it is not used; ask its owner, over another channel, whether it is theirs";
   return trustDrift(store, parsed.document)
     .filter(({ cause }) => cause !== "unknown_agent")
-    .map(({ detail }) => warning("advertised keys", detail, fix));
+    .map(({ cause, detail }) =>
+      cause === "earlier_key"
+        ? ok("advertised keys", detail)
+        : warning("advertised keys", detail, fix),
+    );
 }
 
 /** Replay of unchained lines from another wire cannot be told apart. Spec 1.6. */

@@ -10,7 +10,8 @@ export interface Drift {
   readonly key: string;
   readonly handle: string;
   readonly keyId: string;
-  readonly cause: "unknown_agent" | "unpinned_key" | "differs" | "deactivated" | "unusable";
+  readonly cause:
+    "unknown_agent" | "earlier_key" | "unpinned_key" | "differs" | "deactivated" | "unusable";
   readonly detail: string;
 }
 
@@ -26,7 +27,7 @@ export function trustDrift(store: TrustStore, advertised: TrustDocument): readon
   for (const peer of advertised.peers.values()) {
     for (const key of peer.keys) {
       if (!key.active) continue;
-      const drift = driftOf(store.peers.get(peer.handle), peer.handle, key);
+      const drift = driftOf(store.peers.get(peer.handle), peer, key);
       if (drift !== undefined) drifts.push(drift);
     }
   }
@@ -36,7 +37,11 @@ export function trustDrift(store: TrustStore, advertised: TrustDocument): readon
   return drifts.slice(0, MAX_DRIFTS);
 }
 
-function driftOf(pinned: Peer | undefined, handle: string, key: PinnedKey): Drift | undefined {
+function driftOf(
+  pinned: Peer | undefined,
+  { handle, keys }: Peer,
+  key: PinnedKey,
+): Drift | undefined {
   const known = pinned?.keys.find((other) => other.keyId === key.keyId);
   const advertised = encodeBase64(key.key);
   const drift = (cause: Drift["cause"], words: string): Drift => {
@@ -51,6 +56,9 @@ function driftOf(pinned: Peer | undefined, handle: string, key: PinnedKey): Drif
   if (pinned === undefined || pinned.keys.length === 0) {
     return drift("unknown_agent", "of whom nothing is pinned");
   }
+  if (known === undefined && isBeforePinned(key, keys, pinned)) {
+    return drift("earlier_key", "from before the one that is pinned here; it is not used");
+  }
   if (known === undefined) {
     return drift("unpinned_key", `which is not among its pinned keys (${keyIds(pinned)})`);
   }
@@ -58,6 +66,14 @@ function driftOf(pinned: Peer | undefined, handle: string, key: PinnedKey): Drif
     return drift("differs", "which differs from the key pinned under that id");
   }
   return known.active ? undefined : drift("deactivated", "which was deactivated here");
+}
+
+/** What a change of keys leaves: for some time the wire advertises the old one beside the new one. */
+function isBeforePinned(key: PinnedKey, advertised: readonly PinnedKey[], pinned: Peer): boolean {
+  const isPinned = ({ keyId }: PinnedKey): boolean =>
+    pinned.keys.some((other) => other.active && other.keyId === keyId);
+  const atMs = Date.parse(key.addedAt);
+  return advertised.some((other) => isPinned(other) && atMs < Date.parse(other.addedAt));
 }
 
 function keyIds(peer: Peer): string {

@@ -89,6 +89,7 @@ describe("presence", () => {
       held: true,
       inbox_unread_count: 7,
       foreign_lines: 0,
+      unpinned_lines: 0,
     });
   });
 
