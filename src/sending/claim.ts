@@ -72,7 +72,7 @@ function refuseOverlap({ against: [found] }: ClaimForecast): void {
     "refused",
     `not sent: ${from} claims ${paths.map((path) => quote(path)).join(", ")} until ${until} (${shortId(event_id)})`,
     {
-      hint: `ask for its release: deaddrop send --to ${from} "…"; --anyway claims them too, and that claim loses`,
+      hint: `ask for its release: deaddrop send ${from} "…"; --anyway claims them too, and that claim loses`,
     },
   );
 }

@@ -72,7 +72,7 @@ describe("claim", () => {
     const outside = there([], { against });
     const words = await refused(["claim", "src/api/*"], outside);
     expect(words).toContain('scribe claims "src/**" until 2026-11-21T13:00:00.000Z');
-    expect(words).toContain("deaddrop send --to scribe");
+    expect(words).toContain("deaddrop send scribe");
     expect(await draftedBy(["claim", "src/api/*", "--anyway"], outside)).toBeDefined();
   });
 

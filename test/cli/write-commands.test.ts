@@ -48,6 +48,45 @@ describe("send", () => {
     });
   });
 
+  it.each([
+    [["scribe", "hello", "Hi scribe"], ["scribe"], "hello", "Hi scribe"],
+    [["did:wire:mason", "hello", "Hi"], ["mason"], "hello", "Hi"],
+    [["all", "hello", "Hi you"], ["*"], "hello", "Hi you"],
+    [["scribe", "hi"], ["scribe"], "hi", ""],
+    [["scribe", "--subject", "hi"], ["scribe"], "hi", ""],
+    [["scribe", "--subject", "hi", "there"], ["scribe"], "hi", "there"],
+    [["mason", "see this", "--body", "text"], ["mason"], "see this", "text"],
+    [["scribe", "hi", "--to", "mason"], ["mason"], "scribe", "hi"],
+    [["hello", "hi", "--to", "all"], ["*"], "hello", "hi"],
+  ])(
+    "takes a first word that is an agent's handle, or all, for the recipient: %j",
+    async (...row) => {
+      const [args, to, subject, body] = row;
+      expect(await drafted(["send", ...args], { views: THREE })).toMatchObject({
+        to,
+        subject,
+        body,
+      });
+    },
+  );
+
+  it("names the recipient in its answer", async () => {
+    const { stdout } = await run(["send", "scribe", "hi"], { views: THREE });
+    expect(stdout).toContain(" to scribe");
+  });
+
+  it.each([
+    [["scrib", "hello", "Hi"], '"scrib" is not on this wire', "did you mean scribe?"],
+    [["forge", "hello"], '"forge" is you', "the others are scribe, mason"],
+    [["scribe"], "no subject", 'deaddrop … "subject" "body"'],
+    [["a", "b", "c", "--to", "mason"], "--to names the recipient already", "deaddrop send PEER"],
+  ])("refuses words that cannot be a message: %j", async (args, problem, hint) => {
+    const { exitCode, stderr } = await refused(["send", ...args], { views: THREE });
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(problem);
+    expect(stderr).toContain(hint);
+  });
+
   it("takes every flag", async () => {
     const flags = [
       "--to",
@@ -170,7 +209,7 @@ describe("send", () => {
     ["an empty --body", ["s", "--body", ""], "the body is empty"],
     ["an empty JSON text", ["s", "--body-json", '" "'], "the body is empty"],
     ["an empty standard input", ["s", "-"], "the body is empty"],
-    ["three arguments", ["s", "b", "c"], "too many arguments"],
+    ["four arguments", ["scribe", "s", "b", "c"], "too many arguments"],
     ["an unknown priority", ["s", "b", "--priority", "urgent"], "Allowed choices"],
     ["a timeout of nothing", ["s", "b", "--timeout", "0"], "above 0"],
     ["oneself", ["s", "b", "--to", "forge"], '"forge" is you'],
@@ -183,7 +222,7 @@ describe("send", () => {
 
   it("asks to whom where there are several, and refuses too long a body", async () => {
     const { stderr } = await refused(["send", "s", "b"], { views: THREE });
-    expect(stderr).toContain("name them with --to: scribe, mason");
+    expect(stderr).toContain("name them with --to: scribe, mason, or all");
     expect((await refused(["send", "s"], { stdin: "x".repeat(1_048_577) })).stderr).toContain(
       "more than 1048576 bytes",
     );

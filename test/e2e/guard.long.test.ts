@@ -152,7 +152,7 @@ describe("a commit", () => {
     const said = blocked(await at.commit("docs/a.md"));
     expect(said).toContain("claimed by scribe for itself alone until");
     expect(said).toContain(reason);
-    expect(said).toContain("deaddrop send --to scribe 'may I edit docs/a.md?'");
+    expect(said).toContain("deaddrop send scribe 'may I edit docs/a.md?'");
     await wire.json("scribe", "release");
     await until("forge knows the release", async () => (await claims()).length === 0);
     passed(await at.git(["commit", "-m", "docs"]));

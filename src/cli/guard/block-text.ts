@@ -47,7 +47,7 @@ function remedy(block: PathBlock, path: string): string {
     return `Ask ${owner} to agree first:\n  ${toBeCopied(command)}`;
   }
   const { from, until } = block;
-  const command = `deaddrop send --to ${from} ${word(`may I edit ${path}?`)}`;
+  const command = `deaddrop send ${from} ${word(`may I edit ${path}?`)}`;
   return `Wait until ${until}, or ask ${from} to release it:\n  ${toBeCopied(command)}`;
 }
 

@@ -1,5 +1,7 @@
 import type { Command } from "commander";
+import type { Client } from "../../api/client.ts";
 import { DeaddropError } from "../../api/errors.ts";
+import { isRecipient, recipients } from "../../sending/naming/recipients.ts";
 import { addBodyFlags, type BodyFlags } from "./body-input.ts";
 
 export interface WordFlags extends BodyFlags {
@@ -20,6 +22,31 @@ export function addWords(command: Command, subject: string, body: string): Comma
       .argument("[body]", `${body}; - reads standard input`)
       .option("--subject <text>", "the subject, in place of the argument"),
   );
+}
+
+/** Whom a message goes to, where its words say that, and the words that are left. */
+export interface AddressedWords {
+  readonly to: readonly string[] | undefined;
+  readonly words: readonly string[];
+}
+
+/**
+ * A first word that names an agent of the wire, or `all`, is the recipient, unless --to names one.
+ * Throws DeaddropError ("usage") where there is a word too many.
+ */
+export async function addressedWords(
+  client: Client,
+  words: readonly string[],
+  to: readonly string[] | undefined,
+): Promise<AddressedWords> {
+  const [first = "", ...rest] = words;
+  if (to === undefined && (words.length > 2 || (await isRecipient(client, first)))) {
+    return { to: await recipients(client, [first]), words: rest };
+  }
+  if (words.length <= 2) return { to, words };
+  throw new DeaddropError("usage", "three arguments, and --to names the recipient already", {
+    hint: 'leave one of them out: deaddrop send PEER "subject" "body"',
+  });
 }
 
 /** With --subject an argument that is left over is the body. Throws DeaddropError ("usage"). */

@@ -48,7 +48,7 @@ const RANK: Record<ReceiptStage, number> = {
 };
 
 export function addSendFlags(command: Command): Command {
-  const about = 'a recipient, "*" for all (repeatable; in a pair the peer)';
+  const about = "a recipient, or all (repeatable; in a pair the peer)";
   return addDeliveryFlags(command.option("--to <handle>", about, collect));
 }
 

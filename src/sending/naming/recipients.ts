@@ -9,7 +9,7 @@ export async function peersOf(client: Client): Promise<string[]> {
 }
 
 /**
- * Whom a message goes to: the handles given, each in the roster (`*` is all), or in a pair the
+ * Whom a message goes to: the handles given, each in the roster (`*` or `all`), or in a pair the
  * peer. Throws DeaddropError otherwise, before anything is sent. Spec 3.2.
  */
 export async function recipients(
@@ -27,8 +27,15 @@ export async function recipients(
     hint:
       only === undefined
         ? "nobody else is on this wire yet"
-        : `name them with --to: ${peers.join(", ")}, or "*" for all`,
+        : `name them with --to: ${peers.join(", ")}, or all`,
   });
+}
+
+/** Whether a word names agents of the wire: a handle, our own included, or all. */
+export async function isRecipient(client: Client, word: string): Promise<boolean> {
+  const handle = handleFromDid(word) ?? word;
+  const all = handle === "*" || handle === "all" || handle === client.handle;
+  return all || (await peersOf(client)).includes(handle);
 }
 
 async function knownHandle(
@@ -38,6 +45,7 @@ async function knownHandle(
 ): Promise<string> {
   const handle = handleFromDid(name) ?? name;
   if (handle === "*" || peers.includes(handle)) return handle;
+  if (handle === "all") return "*";
   if (handle === client.handle) {
     throw new DeaddropError("unknown_recipient", `"${name}" is you`, {
       hint: `the others are ${peers.join(", ")}`,
