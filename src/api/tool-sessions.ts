@@ -21,7 +21,7 @@ export interface SessionName {
 /** The process whose end ends the session. */
 export interface SessionProcess {
   readonly pid: number;
-  /** When it was started, as the system tells it; a pid is given out again. */
+  /** Its PID namespace, and when it was started, as the system tells both; a pid is given out again. */
   readonly started: string;
 }
 

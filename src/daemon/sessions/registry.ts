@@ -37,7 +37,8 @@ export interface SessionsOperator {
 
 /** What it does to processes. */
 export interface SessionsHost {
-  readonly isAlive: (process: SessionProcess) => boolean;
+  /** Undefined: it cannot be told from here, so its session ends by what its hooks say. */
+  readonly isAlive: (process: SessionProcess) => boolean | undefined;
   /** A person can be told on a desktop. */
   readonly hasDesktop: boolean;
   /** Goes one of the ways; false when the session could not be reached, or is at work. */

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, readlinkSync } from "node:fs";
 import type { SessionProcess } from "../../api/tool-sessions.ts";
 
 /** In `stat`, counted from behind the name, which is in parentheses and may hold anything. */
@@ -19,7 +19,7 @@ export function listedProcess(pid: number): ListedProcess | undefined {
     const end = stat.lastIndexOf(")");
     const fields = stat.slice(end + 2).split(" ");
     const name = stat.slice(stat.indexOf("(") + 1, end);
-    const started = fields[STARTED_FIELD] ?? "";
+    const started = `${pidNamespace()} ${fields[STARTED_FIELD] ?? ""}`;
     const parent = Number(fields[PARENT_FIELD]);
     return { pid, name, parent, hasTerminal: fields[TERMINAL_FIELD] !== "0", started };
   } catch {
@@ -27,7 +27,26 @@ export function listedProcess(pid: number): ListedProcess | undefined {
   }
 }
 
-/** Whether it is still the process that was meant, and not a later one with its pid. */
-export function isAlive({ pid, started }: SessionProcess): boolean {
+/**
+ * Whether it is still the process that was meant, and not a later one with its pid. Undefined for one of
+ * another PID namespace, such as a container's: its pid says nothing here.
+ */
+export function isAlive({ pid, started }: SessionProcess): boolean | undefined {
+  if (!started.startsWith(`${pidNamespace()} `)) return undefined;
   return listedProcess(pid)?.started === started;
+}
+
+let ownNamespace: string | undefined;
+
+/** As the kernel names it: `pid:[4026531836]`; empty on a system without. */
+function pidNamespace(): string {
+  return (ownNamespace ??= readNamespace());
+}
+
+function readNamespace(): string {
+  try {
+    return readlinkSync("/proc/self/ns/pid");
+  } catch {
+    return "";
+  }
 }

@@ -63,7 +63,7 @@ export class SessionTable {
   dropEnded({ isAlive }: Pick<SessionsHost, "isAlive">): void {
     for (const [key, session] of this.entries()) {
       const { process } = session.event;
-      if (process !== undefined && !isAlive(process)) this.end(key);
+      if (process !== undefined && isAlive(process) === false) this.end(key);
       else if (!isSeenOpen(session, isAlive)) this.change(key, afterHiding);
     }
   }

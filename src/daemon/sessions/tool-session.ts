@@ -77,9 +77,9 @@ export function isWakeable({ event, hasWaited }: ToolSession): boolean {
 /** A turn of it would be seen: the terminals that it may be in are all open. */
 export function isSeenOpen(
   { event: { wake } }: ToolSession,
-  isAlive: (process: SessionProcess) => boolean,
+  isAlive: (process: SessionProcess) => boolean | undefined,
 ): boolean {
-  return wake?.by !== "codex" || wake.terminals.every(isAlive);
+  return wake?.by !== "codex" || wake.terminals.every((each) => isAlive(each) === true);
 }
 
 /** It may be that nobody would see its turn: it is not woken until an event names a way again. */
