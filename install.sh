@@ -277,7 +277,8 @@ set_up() {
   set -- service install
   if [ -n "$SERVICE_WIRE" ]; then set -- "$@" --wire "$SERVICE_WIRE"; fi
   if [ -n "$SERVICE_AS" ]; then set -- "$@" --as "$SERVICE_AS"; fi
-  run node "$APP/bin/deaddrop.js" "$@"
+  # 1: no service manager answers here, and it has said how the daemon is run instead.
+  run node "$APP/bin/deaddrop.js" "$@" || [ $? -eq 1 ] || exit 2
 }
 
 has_services() {

@@ -1,9 +1,9 @@
-import { existsSync, statSync } from "node:fs";
+import { existsSync, statSync, writeSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { InvalidArgumentError, type Command } from "commander";
 import type { Client, ClientPlace } from "../api/client.ts";
-import { DeaddropError } from "../api/errors.ts";
+import { DeaddropError, EXIT_CODES } from "../api/errors.ts";
 import { sanitise } from "../framing/sanitise.ts";
 import { calling } from "../storage/disk/errno.ts";
 import { identitiesIn } from "../storage/private/identities.ts";
@@ -92,7 +92,17 @@ function closable(stream: NodeJS.WriteStream): NodeJS.WriteStream {
 }
 
 function endQuietly(error: NodeJS.ErrnoException): void {
-  if (error.code !== "EPIPE") throw error;
+  if (error.code === "EPIPE") process.exit();
+  // What the command did before it printed is done: a script must not take this for "not sent".
+  process.exitCode = EXIT_CODES.storage;
+  try {
+    writeSync(
+      2,
+      `deaddrop: the output cannot be written: ${error.message}\n  the command itself may be done: look before you repeat it, and free space where its output goes\n`,
+    );
+  } catch {
+    // Nobody can be told.
+  }
   process.exit();
 }
 

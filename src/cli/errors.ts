@@ -1,3 +1,4 @@
+import { tmpdir } from "node:os";
 import { CommanderError } from "commander";
 import { codeOfStorage, DeaddropError, EXIT_CODES } from "../api/errors.ts";
 import { RESUME_COMMAND } from "../protocol/incidents/safe-mode-end.ts";
@@ -79,11 +80,41 @@ async function read(given: unknown, env: NodeJS.ProcessEnv): Promise<Report> {
     const code = codeOfStorage(error.code);
     return { code, message: error.message, hint: error.hint, exitCode: EXIT_CODES[code] };
   }
+  if (isSystemError(error)) return systemReport(error, env);
   const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return {
     code: "internal",
     message: `this is a bug in deaddrop\n${trace}`,
     hint: "nothing is lost: logs and keys are as they were. Please report it with the lines above",
     exitCode: 70,
+  };
+}
+
+/** What a machine refuses: a missing or closed folder, a full disk, a limit. Others are our bug. */
+const SYSTEM_TROUBLE = new Set(
+  "EACCES EPERM ENOENT ENOTDIR EROFS ENOSPC EDQUOT EIO EMFILE ENFILE ENOMEM ELOOP EAGAIN".split(
+    " ",
+  ),
+);
+
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return (
+    error instanceof Error &&
+    "syscall" in error &&
+    "code" in error &&
+    SYSTEM_TROUBLE.has(String(error.code))
+  );
+}
+
+function systemReport(error: NodeJS.ErrnoException, env: NodeJS.ProcessEnv): Report {
+  const folder = tmpdir();
+  const isTemporary = error.path?.startsWith(env["TMPDIR"] ?? folder) === true;
+  return {
+    code: "storage",
+    message: error.message,
+    hint: isTemporary
+      ? "set TMPDIR to a folder that exists and that you can write to"
+      : "nothing is lost: logs and keys are as they were. Correct what the system refuses, then run it again",
+    exitCode: EXIT_CODES.storage,
   };
 }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { isAbsolute, join } from "node:path";
+import { StorageError } from "./disk/disk.ts";
 
 const PROGRAM = "inter-agent-deaddrop";
 
@@ -9,17 +10,30 @@ export interface Places {
   readonly stateHome: string;
 }
 
-/** Base folders from the environment; the XDG specification says to ignore relative ones. */
+/**
+ * Base folders from the environment; the XDG specification says to ignore relative ones. Throws
+ * StorageError where the home folder is needed and is not absolute: keys would go into the current folder.
+ */
 export function placesFrom(
   env: Readonly<Record<string, string | undefined>>,
   home: string,
 ): Places {
-  const absolute = (value: string | undefined, fallback: string): string =>
-    value !== undefined && isAbsolute(value) ? value : fallback;
-  return {
-    configHome: absolute(env["XDG_CONFIG_HOME"], join(home, ".config")),
-    stateHome: absolute(env["XDG_STATE_HOME"], join(home, ".local", "state")),
+  const absolute = (value: string | undefined, ...below: string[]): string => {
+    if (value !== undefined && isAbsolute(value)) return value;
+    if (!isAbsolute(home)) throw homeNotAbsolute(home);
+    return join(home, ...below);
   };
+  return {
+    configHome: absolute(env["XDG_CONFIG_HOME"], ".config"),
+    stateHome: absolute(env["XDG_STATE_HOME"], ".local", "state"),
+  };
+}
+
+function homeNotAbsolute(home: string): StorageError {
+  const problem = `HOME is ${home === "" ? "empty" : "a relative path"}: keys and state need a fixed place`;
+  return new StorageError("missing", JSON.stringify(home), problem, {
+    hint: "set HOME to your home folder, as an absolute path: export HOME=/home/you",
+  });
 }
 
 /** Where an identity's keys are: the Python reference's own location. Spec 1.1. */
@@ -114,6 +128,8 @@ export interface AgentPaths {
   readonly seenRemote: string;
   /** In the private folder itself, however long its path is (private/socket-folder.ts). */
   readonly socket: string;
+  /** Of a daemon that `daemon --detach` has started. */
+  readonly daemonLog: string;
 }
 
 /** What is needed to reach an agent's daemon, or to say who is in its way. */
@@ -170,6 +186,7 @@ export function agentPaths(places: Places, at: PathsAt & { readonly wireDir: str
     repository: join(stateDir, "transport.git"),
     seenRemote: join(stateDir, "transport.json"),
     socket: join(stateDir, "daemon.sock"),
+    daemonLog: join(stateDir, "daemon.log"),
   };
 }
 

@@ -147,7 +147,9 @@ it("two people set a wire up by what is printed alone, upgrade, and leave", asyn
   const sent = printed(made, /^ {2}(deaddrop sent .*)$/m);
   await until("sent shows the ack", async () => (await copied("forge", sent)).includes("answered"));
   const service = printed(made, /^ {2}(deaddrop service install .*)$/m);
-  expect(await copied("forge", service)).toContain("run it in the foreground: ");
+  const unmanaged = await shell("forge", "sh", "-c", service).ended;
+  expect(unmanaged).toMatchObject({ code: 1, stderr: "" });
+  expect(unmanaged.stdout).toContain("run it in the foreground: ");
 
   const key = readFileSync(keyOf("forge"));
   expect(await installs("forge", "upgrade")).toMatch(

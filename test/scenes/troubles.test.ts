@@ -114,7 +114,7 @@ test("a silent peer is trouble; nobody who does not listen calls a peer silent",
   const command = wire.command("forge", wire.disk.process());
   const alone = await command.view("troubles", undefined);
   expect(alone.map(({ what, end }) => [what, end])).toEqual([
-    ["daemon", expect.stringContaining("deaddrop daemon in the foreground")],
+    ["daemon", expect.stringContaining("deaddrop daemon --detach")],
     ["incident_notices", "deaddrop incident notices --mark-read"],
   ]);
   command.close();

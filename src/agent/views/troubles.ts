@@ -151,7 +151,7 @@ export function noDaemon(wireDir: string, handle: string): TroubleView {
     what: "daemon",
     detail:
       "no daemon runs: messages are received only while a command runs, and no heartbeat is sent",
-    end: `deaddrop service install --wire ${wireDir} --as ${handle}, or deaddrop daemon in the foreground`,
+    end: `deaddrop service install --wire ${wireDir} --as ${handle}, or deaddrop daemon --detach`,
     since: null,
   };
 }

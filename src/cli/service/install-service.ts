@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { DeaddropError } from "../../api/errors.ts";
 import { runSteps, type Step, type StepReport } from "../../setup/steps.ts";
 import * as launchd from "./service-launchd.ts";
@@ -100,11 +101,8 @@ export function runService(
 ): ServiceReport {
   const manager = managerOf(place, host);
   if (manager === "none") return { installed: false, steps: [], notes: withoutManager(place) };
-  const { wireKey, handle, wireDir } = place.agent;
-  const isInstalled = installedInstances(place.places).some(
-    (each) => each.wireKey === wireKey && each.handle === handle,
-  );
-  if (!isInstalled) {
+  const { handle, wireDir } = place.agent;
+  if (!isInstalled(place)) {
     throw new DeaddropError("refused", `no service of ${handle} is installed for ${wireDir}`, {
       hint: `install and start it: deaddrop service install --wire ${shellWord(wireDir)} --as ${handle}`,
     });
@@ -142,7 +140,7 @@ export function serviceStatus(place: ServicePlace, host: Host): ServiceStatus {
   }
 }
 
-/** The command that shows the service's log; undefined where there is no service manager. */
+/** The command that shows the daemon's log; undefined where nothing keeps one. */
 export function serviceLogs(
   place: ServicePlace,
   host: Host,
@@ -150,14 +148,25 @@ export function serviceLogs(
 ): Argv | undefined {
   const lines = String(options.lines);
   const manager = managerOf(place, host);
-  if (manager === "none") return undefined;
-  if (manager === "systemd") {
+  // A daemon that was started with --detach logs to a file of its own.
+  const isDetached = !isInstalled(place) && existsSync(place.agent.daemonLog);
+  if (manager === "none" && !isDetached) return undefined;
+  if (manager === "systemd" && !isDetached) {
     const args = ["--user", `--unit=${systemd.unitOf(place)}`, `--lines=${lines}`, "--output=cat"];
     return { command: "journalctl", args: options.follow ? [...args, "--follow"] : args };
   }
   // -F, not -f: it goes on after the log has been rotated.
   const follow = options.follow ? ["-F"] : [];
-  return { command: "tail", args: ["-n", lines, ...follow, launchd.logPath(place)] };
+  return {
+    command: "tail",
+    args: ["-n", lines, ...follow, isDetached ? place.agent.daemonLog : launchd.logPath(place)],
+  };
+}
+
+function isInstalled({ places, agent }: ServicePlace): boolean {
+  return installedInstances(places).some(
+    (each) => each.wireKey === agent.wireKey && each.handle === agent.handle,
+  );
 }
 
 function managerOf(place: ServicePlace, host: Host): Manager {
@@ -170,7 +179,13 @@ function withoutManager(place: ServicePlace): string[] {
     place.platform === "linux"
       ? "no systemd user manager answers here (a container, or a session without one)"
       : `services are installed on Linux and macOS, not on ${place.platform}`;
-  return [why, `run it in the foreground: ${foregroundCommand(place)}`];
+  const { wireDir, handle } = place.agent;
+  return [
+    why,
+    `run it in the background: deaddrop daemon --detach --wire ${shellWord(wireDir)} --as ${handle}`,
+    "a supervisor of yours keeps it running across restarts of the machine: give it the next line",
+    `run it in the foreground: ${foregroundCommand(place)}`,
+  ];
 }
 
 function lingerNotes(place: ServicePlace, host: Host, options: InstallOptions): string[] {

@@ -1,21 +1,21 @@
 import { copyFileSync, renameSync, statSync, truncateSync } from "node:fs";
 import { errnoOf } from "../../storage/disk/errno.ts";
 
-/** What launchd's log may take: the live file and five closed ones. Spec 4.3. */
+/** What the daemon's log may take: the live file and five closed ones. Spec 4.3. */
 const LOG_MAX_BYTES = 10 * 1024 * 1024;
 const LOGS_KEPT = 5;
 
 /**
- * The log that we keep small ourselves: launchd appends our output to a file and never rotates it.
- * The plist names the file; systemd has a journal and a terminal has no file.
+ * The log that we keep small ourselves: under launchd and with `daemon --detach` our output is appended
+ * to a file that nothing else rotates. systemd has a journal and a terminal has no file.
  */
-export function launchdLog(env: NodeJS.ProcessEnv): string | undefined {
-  return env["DEADDROP_SUPERVISOR"] === "launchd" ? env["DEADDROP_LOG_FILE"] : undefined;
+export function ownLogFile(env: NodeJS.ProcessEnv): string | undefined {
+  return env["DEADDROP_LOG_FILE"];
 }
 
 /**
  * Moves a log that has grown past `maxBytes` to `<path>.1`, the older ones up by one, and forgets
- * the oldest. launchd holds the live file open for appending, so that file is copied and emptied in
+ * the oldest. The live file stays open for appending, so that file is copied and emptied in
  * place; what is written between the two is lost, which is acceptable for a log. True when it
  * rotated.
  */

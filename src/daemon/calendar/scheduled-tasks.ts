@@ -3,7 +3,7 @@ import type { Agent } from "../../agent/agent.ts";
 import type { Logger } from "../../agent/session/world.ts";
 import { DAY_MS } from "../../wire/durations.ts";
 import { MAX_KEY_AGE_DAYS } from "../../trust/store.ts";
-import { launchdLog, rotateLog } from "./log-rotation.ts";
+import { ownLogFile, rotateLog } from "./log-rotation.ts";
 
 /** What a daemon does by the calendar, beside what this module does itself. */
 export interface CalendarWork {
@@ -28,7 +28,7 @@ export function scheduleTasks(
     schedule("17 3 * * *", () => warnOfOldKeys(agent, log, Date.now()), utc),
     schedule("41 3 * * *", () => work.night(), utc),
   ];
-  const logFile = launchdLog(env);
+  const logFile = ownLogFile(env);
   if (logFile !== undefined) {
     // At once as well: a daemon that starts again and again lives for less than a minute.
     keepSmall(logFile, log);

@@ -2,6 +2,7 @@ import { closeSync, lstatSync, openSync, readdirSync, statfsSync, unlinkSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { filesystemKind, type FilesystemKind } from "../../storage/disk/fs-kind.ts";
+import { LOCK_HINT } from "../../storage/disk/flock-program.ts";
 import { lockDescriptor, wayOfLocking } from "../../storage/disk/kernel-lock.ts";
 import { signatureEngine } from "../../wire/signature.ts";
 import { PRIVATE_FILE } from "../../storage/disk/file-modes.ts";
@@ -62,11 +63,7 @@ export function checkLocks(folder = tmpdir()): Finding {
     lockDescriptor(fd, 0);
     return ok("kernel locks", `they can be taken, by ${wayOfLocking()}`);
   } catch (error) {
-    return failed(
-      "kernel locks",
-      `${(error as Error).message}; ${wayOfLocking()}`,
-      "install deaddrop again with its optional package koffi, or the program flock (apt install util-linux; on macOS brew install flock)",
-    );
+    return failed("kernel locks", `${(error as Error).message}; ${wayOfLocking()}`, LOCK_HINT);
   } finally {
     closeSync(fd);
     unlinkSync(path);
@@ -109,6 +106,13 @@ export function checkFilesystem(folder: string): Finding {
 
 /** @internal */
 export function judgeFilesystem(folder: string, { name, events }: FilesystemKind): Finding {
+  if (name === "tmpfs") {
+    return warning(
+      "filesystem",
+      `${folder} is on tmpfs, in memory: all of it is lost when this machine starts again`,
+      "keep the wire on a disk, for example below your home folder",
+    );
+  }
   return events
     ? ok("filesystem", `${folder} is on ${name}`)
     : warning(

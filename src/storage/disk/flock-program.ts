@@ -1,8 +1,13 @@
 import { spawnSync } from "node:child_process";
+import { StorageError } from "./disk.ts";
 import { errnoOf } from "./errno.ts";
 import type { KernelLock } from "./kernel-lock.ts";
 
 const CONFLICT = 75;
+
+/** Without kernel locks neither sending nor a daemon is possible. */
+export const LOCK_HINT =
+  "install deaddrop again with its optional package koffi, or the program flock (apt install util-linux; on macOS brew install flock)";
 
 /**
  * flock(1) of util-linux. It locks the open file description that it inherits as descriptor 3; we
@@ -23,6 +28,6 @@ export const flockProgram: KernelLock = (fd, waitMs) => {
   throw refused(`flock(1) ended with ${done.status}: ${done.stderr.toString().trim()}`);
 };
 
-function refused(why: string): Error {
-  return new Error(`cannot take a kernel lock: ${why}`);
+function refused(why: string): StorageError {
+  return new StorageError("io", "flock", `cannot take a kernel lock: ${why}`, { hint: LOCK_HINT });
 }

@@ -266,10 +266,21 @@ function makeGuard(wireDir: string | undefined): Guard {
     // A parent can be exchanged between the look and the open; the kernel knows what was opened.
     after(path, fd) {
       const parts = inside(path);
-      if (parts === undefined || process.platform !== "linux") return;
-      const opened = fs.readlinkSync(`/proc/self/fd/${fd}`);
+      const opened = parts === undefined ? undefined : pathOfDescriptor(fd);
+      if (parts === undefined || opened === undefined) return;
       const expected = join(fs.realpathSync.native(root), ...parts);
       if (opened !== expected) throw symlinkError(path);
     },
   };
+}
+
+/** Undefined where the kernel does not say: not on Linux, and not without /proc (a bare chroot). */
+function pathOfDescriptor(fd: number): string | undefined {
+  if (process.platform !== "linux") return undefined;
+  try {
+    return fs.readlinkSync(`/proc/self/fd/${fd}`);
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
 }

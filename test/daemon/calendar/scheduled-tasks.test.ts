@@ -58,14 +58,6 @@ describe("under launchd", () => {
   });
 });
 
-test("elsewhere the file is not ours to rotate", async () => {
-  writeFileSync(path, PAST_LIMIT);
-  const { tasks } = start({ DEADDROP_LOG_FILE: path });
-  await vi.advanceTimersByTimeAsync(61_000);
-  expect(readdirSync(folder)).toEqual(["daemon.log"]);
-  tasks.stop();
-});
-
 test("a new day and each night have their work, in UTC", async () => {
   vi.setSystemTime(Date.parse("2026-12-31T23:59:30Z"));
   const { work, tasks } = start({});

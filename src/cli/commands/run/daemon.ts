@@ -1,11 +1,20 @@
 import { Command, Option } from "commander";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
+import { DeaddropError } from "../../../api/errors.ts";
+import { PRIVATE_FILE } from "../../../storage/disk/file-modes.ts";
+import { agentPlace } from "../../agent-place.ts";
 import { findHandle, findWire, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { rowBreaker } from "../../output/terminal.ts";
-import { programPath } from "../../program-path.ts";
+import { shellWord } from "../../../wire/quote.ts";
+import { emit } from "../../output/output.ts";
+import { daemonNodeOptions, programPath } from "../../program-path.ts";
 
 interface Flags extends GlobalFlags {
   once?: boolean;
+  detach?: boolean;
   logLevel: "trace" | "debug" | "info" | "warn" | "error";
 }
 
@@ -14,13 +23,19 @@ export function command(cli: Cli): Command {
   const level = new Option("--log-level <level>", "how much is logged").default("info");
   return new Command("daemon")
     .description(
-      "Runs the daemon in the foreground; `deaddrop service install` runs it as a service.\n" +
+      "Runs the daemon in the foreground; `deaddrop service install` runs it as a service, and\n" +
+        "--detach keeps it running where there is no service manager.\n" +
         "SIGTERM ends it, SIGHUP reads the configuration again, SIGUSR1 makes a round now.",
     )
     .option("--once", "one round, then end")
+    .addOption(
+      new Option("--detach", "run it in the background; `service logs` shows its log").conflicts(
+        "once",
+      ),
+    )
     .addOption(level.choices(["trace", "debug", "info", "warn", "error"]))
     .addHelpText("after", example("deaddrop daemon --wire ./_coordination --as forge"))
-    .action((flags: Flags) => run(cli, flags));
+    .action((flags: Flags) => (flags.detach === true ? detach(cli, flags) : run(cli, flags)));
 }
 
 export async function run(cli: Cli, flags: Flags): Promise<void> {
@@ -50,4 +65,52 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
       },
     },
   });
+}
+
+const START_LIMIT_MS = 60_000;
+const POLL_MS = 100;
+
+/** Starts the daemon as a process of its own, and returns when it answers. */
+async function detach(cli: Cli, flags: Flags): Promise<void> {
+  const { paths } = agentPlace(cli, flags).place;
+  const { wireDir, handle, daemonLog: log } = paths;
+  const { connectDaemon } = await import("../../../client/socket-client.ts");
+  const isAnswering = async (): Promise<boolean> => {
+    const connection = await connectDaemon(paths, undefined, cli.env);
+    connection?.close();
+    return connection !== undefined;
+  };
+  if (await isAnswering()) {
+    throw new DeaddropError("already_running", `the daemon of ${handle} runs already`);
+  }
+  const args = [...daemonNodeOptions(), programPath(), "daemon", "--wire", wireDir, "--as", handle];
+  args.push("--log-level", flags.logLevel);
+  for (const peer of flags.peer ?? []) args.push("--peer", peer);
+  const output = openSync(log, "a", PRIVATE_FILE);
+  const child = spawn(process.execPath, args, {
+    detached: true,
+    stdio: ["ignore", output, output],
+    // The folder in which it was started can be removed meanwhile.
+    cwd: "/",
+    env: { ...cli.env, DEADDROP_LOG_FILE: log },
+  });
+  closeSync(output);
+  const { pid } = await once(child, "spawn").then(() => child);
+  for (const deadline = cli.clock.nowMs() + START_LIMIT_MS; !(await isAnswering());) {
+    if (child.exitCode !== null || cli.clock.nowMs() > deadline) {
+      const how = child.exitCode === null ? "does not answer yet" : `ended with ${child.exitCode}`;
+      throw new DeaddropError("refused", `the daemon of ${handle} ${how}`, {
+        hint: `look at what it said: tail ${shellWord(log)}`,
+      });
+    }
+    await cli.clock.sleep(POLL_MS);
+  }
+  child.unref();
+  emit(cli, flags, { pid, log }, () =>
+    [
+      `the daemon of ${handle} runs in the background, as process ${pid}; to end it: kill ${pid}`,
+      `log: ${log}`,
+      "it does not start again by itself: `deaddrop service install` sees to that where a service manager answers",
+    ].join("\n"),
+  );
 }

@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Command } from "commander";
-import { DeaddropError } from "../../../api/errors.ts";
+import { DeaddropError, EXIT_CODES } from "../../../api/errors.ts";
 import { setupHost, type SetupHost } from "../../../setup/host.ts";
 import { agentPaths, type AgentPaths } from "../../../storage/paths.ts";
 import { agentPlace } from "../../agent-place.ts";
@@ -53,7 +53,7 @@ const ACTIONS = [
 export function command(cli: Cli): Command {
   const service = new Command("service").description(
     "Runs the daemon of one agent on one wire as a service of your user: systemd on Linux,\n" +
-      "launchd on macOS. Elsewhere it prints the command that runs it in the foreground.",
+      "launchd on macOS. Elsewhere it says how to run it otherwise, and exits with 1.",
   );
   service
     .command("install")
@@ -143,6 +143,7 @@ function change(cli: Cli, flags: ChangeFlags, act: (place: ServicePlace) => Serv
   if (flags.all !== true) {
     const done = act(servicePlace(cli, flags));
     emit(cli, flags, done, (paint) => reportText(done, paint));
+    if (didNothing(done)) cli.exitCode = EXIT_CODES.refused;
     return;
   }
   const host = setupHost(cli.env, cli.clock.nowMs());
@@ -164,8 +165,14 @@ function change(cli: Cli, flags: ChangeFlags, act: (place: ServicePlace) => Serv
       )
       .join("\n\n"),
   );
+  if (reports.some(didNothing)) cli.exitCode = EXIT_CODES.refused;
   const [first] = failures;
   if (first !== undefined) throw first;
+}
+
+/** No service manager answers here: a script must not take that for done. */
+function didNothing({ installed, steps }: ServiceReport): boolean {
+  return !installed && steps.length === 0;
 }
 
 function reportText({ steps, notes }: ServiceReport, paint: Paint): string {
@@ -188,8 +195,8 @@ function logs(cli: Cli, flags: LogFlags): Promise<void> {
   const options = { lines: flags.lines, follow: flags.follow === true };
   const argv = serviceLogs(servicePlace(cli, flags), systemHost, options);
   if (argv === undefined) {
-    throw new DeaddropError("refused", "there is no service manager here that keeps a log", {
-      hint: "the daemon in the foreground logs to standard output",
+    throw new DeaddropError("refused", "no service manager answers here, and no log file is kept", {
+      hint: "`deaddrop daemon --detach` keeps one; a daemon in the foreground logs to standard output",
     });
   }
   return new Promise((resolve, reject) => {
