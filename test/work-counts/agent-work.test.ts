@@ -162,6 +162,43 @@ describe("a delivered line", () => {
   });
 });
 
+test("a page of unread mail costs a page, however much is unread", async () => {
+  const LIMIT = 20;
+  const PART_ROWS = 4_096;
+  const costOf = async (after?: string) => {
+    const args = { unread: true, limit: LIMIT, ...(after === undefined ? {} : { after }) };
+    const page = await agent.view("inbox_page", args);
+    const ask = () => agent.view("inbox_page", args);
+    return {
+      page,
+      keys: await calls.callsDuring("idKey", ask),
+      rows: await calls.callsDuring("show", ask),
+      messages: await calls.callsDuring("parseMessage", ask),
+    };
+  };
+  await peer.send(drafts(200));
+  await receiving();
+  const few = await costOf();
+  expect([few.page.messages.length, few.page.more]).toEqual([LIMIT, 180]);
+  expect(few.messages).toBe(LIMIT);
+  for (let at = 0; at < 44; at += 1) await peer.send(drafts(200));
+  await receiving();
+  const many = await costOf();
+  expect(many.page.messages.map(({ subject }) => subject)).toEqual(
+    few.page.messages.map(({ subject }) => subject),
+  );
+  expect([many.keys, many.messages]).toEqual([few.keys, few.messages]);
+  // The first unread row is looked for in its part of the index and in the last one.
+  expect(many.rows).toBeLessThanOrEqual(2 * PART_ROWS);
+  const next = await costOf(many.page.next);
+  expect(next.page.messages.map(({ subject }) => subject)).toEqual(
+    Array.from({ length: LIMIT }, (_, at) => `line ${LIMIT + at}`),
+  );
+  expect(next.page.more).toBe((many.page.more ?? 0) - LIMIT);
+  expect(next.rows).toBeLessThan(2 * LIMIT);
+  expect(next.messages).toBe(LIMIT);
+});
+
 test("a round with nothing new reads and writes nothing", async () => {
   const idle = await receiving();
   expect(idle).toMatchObject({ syncs: 0, appends: 0, replaces: 0, bytesRead: 0, locks: 0 });

@@ -1,4 +1,4 @@
-import { unreadIds } from "../../protocol/receipts/receipts-state.ts";
+import { unreadIds, type ReceiptsState } from "../../protocol/receipts/receipts-state.ts";
 import type { InboxQuery } from "../../api/views.ts";
 import { idKey, logNumber, type LineRow } from "../../storage/files/line-row.ts";
 import { ownLogs } from "../../wire/layout.ts";
@@ -10,6 +10,8 @@ import type { StoredMessage } from "../state/stored-messages.ts";
 export interface PagePlace {
   readonly journal: number;
   readonly inbox: number;
+  /** How many unread messages there were from there on; undefined where that is not known. */
+  readonly left?: number | undefined;
 }
 
 /** Rows that may be looked up as they are asked for, and how many they are. */
@@ -23,6 +25,8 @@ export interface WantedRows {
   all(): number[];
   /** The same, newest first. */
   newest(): CountedRows;
+  /** The first so many, without a look at those behind them. */
+  oldest(limit: number): CountedRows;
   /** The same, looked up as they are asked for. */
   some(): Iterable<number>;
   /** Whether the index alone tells how many they are; `passes` still says which are meant. */
@@ -56,7 +60,12 @@ export function wantedRows(
       const range = { ...meant, from: start.journal, most: left.size, order } as const;
       return left.size === 0 ? [] : journal.find(match, range).reverse();
     };
-    return { ...known, all, some: all, newest: () => counted(all().toReversed()) };
+    const oldest = (limit: number): CountedRows =>
+      oldestUnread({ journal, state: memory.state.receipts, matches }, query, start, {
+        limit,
+        logs: logsOf(query, place),
+      }) ?? counted(all());
+    return { ...known, all, some: all, newest: () => counted(all().toReversed()), oldest };
   }
   // A line that was gone for a while is noted again, with the place that it had.
   const inOrder = (): ((row: LineRow) => boolean) => {
@@ -85,7 +94,49 @@ export function wantedRows(
       ? { rows: fromTheEnd(journal), count }
       : counted(all().toReversed());
   };
-  return { ...known, all, some, newest };
+  return { ...known, all, some, newest, oldest: () => counted(all()) };
+}
+
+/**
+ * The first unread rows in the order of the journal, and how many there are, at a cost that depends on
+ * the page. The unread ids of each log are in that order too, so the first page can only have the first
+ * ids of each log. Undefined where the order does not hold, or the number of the others is not known.
+ */
+function oldestUnread(
+  by: {
+    readonly journal: Session["files"]["journal"];
+    readonly state: ReceiptsState;
+    readonly matches: (row: LineRow) => boolean;
+  },
+  { id, thread }: InboxQuery,
+  start: PagePlace,
+  { limit, logs }: { readonly limit: number; readonly logs: readonly string[] | undefined },
+): CountedRows | undefined {
+  const { journal, state, matches } = by;
+  const isFirst = start.journal === 0 && start.inbox === 0;
+  if (id !== undefined || thread !== undefined || !journal.inboxRows().isInOrder) return undefined;
+  if (!isFirst && start.left === undefined) return undefined;
+  const wanted = new Set<number>();
+  let [count, from] = [0, isFirst ? Infinity : start.journal];
+  for (const [log, { unread }] of state.taken) {
+    const first = unread.ids.at(0);
+    if (first === undefined || logs?.includes(log) === false) continue;
+    count += unread.ids.length;
+    const last = isFirst ? Math.min(limit + 1, unread.ids.length) : unread.ids.length;
+    for (let at = 0; at < last; at += 1) wanted.add(idKey(unread.ids.at(at) ?? ""));
+    if (!isFirst) continue;
+    const key = idKey(first);
+    const isIt = (row: LineRow): boolean => row.inbox !== undefined && row.idKey === key;
+    const [entry] = journal.find(isIt, { id: first, most: 1, order: "newest first" });
+    from = Math.min(from, entry ?? 0);
+  }
+  if (wanted.size === 0) return counted([]);
+  const match = (row: LineRow): boolean =>
+    (row.inbox ?? -1) >= start.inbox && matches(row) && wanted.has(row.idKey);
+  const rows = journal.find(match, { from, most: Math.min(limit + 1, wanted.size) });
+  // What has come since the page before is not in the number that it gave.
+  const all = Math.min(count, start.left ?? count);
+  return { rows, count: rows.length <= limit ? rows.length : Math.max(rows.length, all) };
 }
 
 export function counted(rows: readonly number[]): CountedRows {

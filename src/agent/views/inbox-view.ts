@@ -12,13 +12,7 @@ import type {
   MessageFields,
   ViewArgs,
 } from "../../api/views.ts";
-import {
-  counted,
-  wantedRows,
-  type CountedRows,
-  type PagePlace,
-  type WantedRows,
-} from "./inbox-rows.ts";
+import { wantedRows, type CountedRows, type PagePlace, type WantedRows } from "./inbox-rows.ts";
 import type { Session } from "../session/session.ts";
 import { messagesAt, type StoredMessage } from "../state/stored-messages.ts";
 
@@ -69,11 +63,14 @@ interface Found {
 }
 
 function placeOf(after: string): PagePlace {
-  const [, journal, inbox] = /^(\d{1,15})\.(\d{1,15})$/.exec(after) ?? [];
+  const [, journal, inbox, left] = /^(\d{1,15})\.(\d{1,15})(?:\.(\d{1,15}))?$/.exec(after) ?? [];
   if (journal === undefined || inbox === undefined) {
     throw badRequest("after must be the `next` of a page");
   }
-  return { journal: Number(journal), inbox: Number(inbox) };
+  return {
+    ...{ journal: Number(journal), inbox: Number(inbox) },
+    left: left === undefined ? undefined : Number(left),
+  };
 }
 
 function found(session: Session, args: ViewArgs["inbox_page"], rows: WantedRows): Found {
@@ -83,9 +80,15 @@ function found(session: Session, args: ViewArgs["inbox_page"], rows: WantedRows)
     return { stored: stored.toReversed(), more, next: undefined };
   }
   if (limit === undefined) return page(session, rows);
-  const { stored, more } = first(session, limit, counted(rows.all()), rows);
+  const { stored, more } = first(session, limit, rows.oldest(limit), rows);
   const last = stored.at(-1);
-  return { stored, more, next: last === undefined || more === 0 ? undefined : placeAfter(last) };
+  if (last === undefined || more === 0) return { stored, more, next: undefined };
+  // The next page does not count again what comes after it.
+  return {
+    stored,
+    more,
+    next: args.unread === true ? `${placeAfter(last)}.${more}` : placeAfter(last),
+  };
 }
 
 /**
@@ -107,15 +110,18 @@ function withShares(session: Session, args: ViewArgs["inbox_page"], page: Found)
   const theirs = hidden.flatMap((author) => {
     const query = { unread: true, from: author } as const;
     const rows = wantedRows(session, query, { journal: 0, inbox: 0 });
-    return first(session, share, counted(rows.all()), rows).stored;
+    return first(session, share, rows.oldest(share), rows).stored;
   });
   const room = limit - theirs.length;
   const kept = newest ? page.stored.slice(-room) : page.stored.slice(0, room);
   const last = kept.at(-1);
+  const left = page.more + page.stored.length - kept.length;
+  const isUnread = args.unread === true;
   return {
     stored: [...kept, ...theirs].toSorted((a, b) => a.end - b.end),
     more: page.more + page.stored.length - kept.length - theirs.length,
-    next: newest || last === undefined ? page.next : placeAfter(last),
+    next:
+      newest || last === undefined ? page.next : `${placeAfter(last)}${isUnread ? `.${left}` : ""}`,
   };
 }
 
@@ -142,8 +148,7 @@ function first(
   { isExact, passes }: WantedRows,
 ): { readonly stored: readonly StoredMessage[]; readonly more: number } {
   const stored: StoredMessage[] = [];
-  let looked = 0;
-  let more = 0;
+  let [looked, more] = [0, 0];
   const looking = watched(entries.rows, () => (looked += 1));
   for (const each of messagesAt(session, looking)) {
     if (!passes(each)) continue;
