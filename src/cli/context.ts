@@ -1,4 +1,4 @@
-import { existsSync, statSync, writeSync } from "node:fs";
+import { statSync, writeSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { InvalidArgumentError, type Command } from "commander";
@@ -225,10 +225,8 @@ export function whoHere(cli: Cli, flags: GlobalFlags): WhoHere {
   const handles = localHandles(cli.env);
   const [first] = handles;
   if (first === undefined) {
-    const wasHere = existsSync(programFolder(placesOf(cli.env)));
-    const lost = wasHere ? "if its key was lost, `deaddrop restore <backup>`; else " : "";
     throw new DeaddropError("config", "no identity on this machine", {
-      hint: `${lost}run \`deaddrop init\` or \`deaddrop join\`, or make a key with \`deaddrop keygen <handle>\``,
+      hint: `with a backup of one, \`deaddrop restore <backup>\`; else run \`deaddrop init\` or \`deaddrop join\`, or make a key with \`deaddrop keygen <handle>\``,
     });
   }
   if (handles.length === 1) return { handle: first, by: "being the only identity of this user" };

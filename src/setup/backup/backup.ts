@@ -7,6 +7,7 @@ import {
   type Backup,
   type BackupFile,
   type BackupPlace,
+  type BackupRemote,
 } from "../../storage/private/backup-file.ts";
 import { lookOf, readWhole, StorageError, type Disk } from "../../storage/disk/disk.ts";
 import type { AgentPaths } from "../../storage/paths.ts";
@@ -24,7 +25,11 @@ const MAX_TRIES = 5;
 export function collectBackup(
   disk: Disk,
   paths: AgentPaths,
-  about: { readonly wireId: string | undefined; readonly nowMs: number },
+  about: {
+    readonly wireId: string | undefined;
+    readonly nowMs: number;
+    readonly remote?: BackupRemote | undefined;
+  },
 ): Backup {
   const files = steadyFiles(disk, paths);
   const problem = boundsProblem(files);
@@ -40,6 +45,7 @@ export function collectBackup(
     wireDir: paths.wireDir,
     madeAt: new Date(about.nowMs).toISOString(),
     storeVersion: 0,
+    remote: about.remote,
     files,
   };
   const trust = fileIn(backup, "config", "trust.json");

@@ -25,7 +25,16 @@ export interface Backup {
   readonly madeAt: string;
   /** `version` of the trust store; 0 when nothing was pinned. */
   readonly storeVersion: number;
+  /** The repository through which the wire is shared with other machines, if it is. */
+  readonly remote?: BackupRemote | undefined;
   readonly files: readonly BackupFile[];
+}
+
+/** `prefix`: where in the repository the wire is, "" for its top, otherwise with "/" at the end. */
+export interface BackupRemote {
+  readonly url: string;
+  readonly branch: string;
+  readonly prefix: string;
 }
 
 export type BackupParse =
@@ -80,6 +89,7 @@ export function serialiseBackup(backup: Backup): Uint8Array {
     wire_dir: backup.wireDir,
     made_at: backup.madeAt,
     store_version: backup.storeVersion,
+    remote: backup.remote,
     files: backup.files.map(({ place, name, bytes }) => ({
       place,
       name,
@@ -130,7 +140,21 @@ function readBackup(reader: DocumentReader, value: JsonObject): Backup | undefin
   if (reader.problems.length > 0 || handle === undefined || wireKey === undefined) return undefined;
   if (wireDir === undefined || madeAt === undefined || storeVersion === undefined) return undefined;
   const files = readFiles(reader, value["files"], handle);
-  return { handle, wireKey, wireId, wireDir, madeAt, storeVersion, files };
+  const remote = readRemote(reader, value["remote"]);
+  return { handle, wireKey, wireId, wireDir, madeAt, storeVersion, remote, files };
+}
+
+/** Undefined also in a backup of an older version. */
+function readRemote(
+  reader: DocumentReader,
+  value: JsonValue | undefined,
+): BackupRemote | undefined {
+  const fields = reader.object(value, "remote");
+  const url = reader.text(fields?.["url"], "remote.url");
+  const branch = reader.text(fields?.["branch"], "remote.branch");
+  const prefix = reader.text(fields?.["prefix"], "remote.prefix");
+  if (url === undefined || branch === undefined || prefix === undefined) return undefined;
+  return { url, branch, prefix };
 }
 
 function required(reader: DocumentReader, value: JsonObject, field: string): string | undefined {

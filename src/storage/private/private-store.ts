@@ -40,7 +40,7 @@ export function readTrust(disk: Disk, paths: AgentPaths): string | undefined {
   const bytes = readWhole(disk, paths.trust);
   const seen = lastSeenVersion(disk, paths);
   if (bytes === undefined) {
-    if (seen > 0) throw rolledBack(paths.trust, "is missing", seen);
+    if (seen > 0) throw lost(paths, seen);
     return undefined;
   }
   const text = Buffer.from(bytes).toString("utf8");
@@ -112,6 +112,19 @@ function versionOf(path: string, text: string): number {
 function rolledBack(path: string, is: string, seen: number): StorageError {
   return new StorageError("rolled_back", path, `${is}, but version ${seen} was seen before`, {
     hint: "somebody put an older store back, and with it keys that may be revoked: restore the newest backup",
+  });
+}
+
+/** Nobody gains by it: without the store nobody is believed. So there is a way on without a backup. */
+function lost({ trust, wireDir, handle, stateDir }: AgentPaths, seen: number): StorageError {
+  return new StorageError("rolled_back", trust, `is missing, but version ${seen} was seen before`, {
+    hint: [
+      "with a backup:",
+      `  deaddrop restore FILE --wire ${wireDir} --as ${handle}`,
+      "without one, begin again on this wire, and compare digits with each peer once more:",
+      `  mv ${stateDir} ${stateDir}.lost`,
+      `  deaddrop join ${wireDir} --me ${handle}`,
+    ].join("\n"),
   });
 }
 

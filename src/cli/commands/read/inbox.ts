@@ -157,7 +157,7 @@ async function strangersText(client: Client): Promise<string> {
   const strangers = peers.filter(({ trust_tier }) => trust_tier === "UNTRUSTED");
   return strangers
     .map(({ handle }) => {
-      return `${handle} has not been verified, so what it sends is refused: deaddrop trust sas ${handle}\n`;
+      return `${handle} has not been verified, so its mail waits until digits are compared: deaddrop trust sas ${handle}\n`;
     })
     .join("");
 }

@@ -2,6 +2,7 @@ import { dirname, join, resolve, sep } from "node:path";
 import { Command } from "commander";
 import { DeaddropError } from "../../../api/errors.ts";
 import { collectBackup } from "../../../setup/backup/backup.ts";
+import { newMachine, sharedThrough } from "../../../setup/backup/new-machine.ts";
 import { seal } from "../../../setup/backup/sealed-file.ts";
 import { serialiseBackup } from "../../../storage/private/backup-file.ts";
 import { StorageError, type Disk } from "../../../storage/disk/disk.ts";
@@ -39,7 +40,9 @@ async function run(cli: Cli, named: string, flags: BackupFlags): Promise<void> {
   const passphrase = await readPassphrase(cli, disk, flags, true);
   await haveHeadsSaved(place.paths);
   const { wireId } = place.config;
-  const backup = collectBackup(disk, place.paths, { wireId, nowMs: cli.clock.nowMs() });
+  const remote = sharedThrough(host, place.paths.wireKey);
+  const about = { wireId, nowMs: cli.clock.nowMs(), remote };
+  const backup = collectBackup(disk, place.paths, about);
   const sealed = await seal(serialiseBackup(backup), passphrase);
   save(disk, file, sealed, flags.force === true);
   const report = {
@@ -57,6 +60,9 @@ async function run(cli: Cli, named: string, flags: BackupFlags): Promise<void> {
       `${paint("bold", file)}  ${report.files.length} files of ${report.handle}, ${report.bytes} bytes`,
       "It holds your private key: keep it and its passphrase apart, and neither on this machine alone.",
       `Put it back with: deaddrop restore ${file} --wire ${place.paths.wireDir} --as ${report.handle}`,
+      ...(remote === undefined
+        ? []
+        : ["On a new machine:", ...newMachine(file, backup, remote).map((each) => `  ${each}`)]),
     ].join("\n"),
   );
 }

@@ -17,7 +17,8 @@ import { requireWireHere, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { emit } from "../../output/output.ts";
 import { addPassphrase, readPassphrase, type PassphraseFlags } from "../../input/passphrase.ts";
-import { sanitise } from "../../../framing/sanitise.ts";
+import { sanitise, sanitiseLines } from "../../../framing/sanitise.ts";
+import { newMachine, sharedThrough, switchCommand } from "../../../setup/backup/new-machine.ts";
 
 interface RestoreFlags extends GlobalFlags, ConsentFlags, PassphraseFlags {
   acceptOlder?: boolean;
@@ -45,9 +46,11 @@ export function command(cli: Cli): Command {
 
 async function run(cli: Cli, named: string, flags: RestoreFlags): Promise<void> {
   const host = setupHost(cli.env, cli.clock.nowMs());
-  const wireDir = requireWireHere(cli, flags);
-  const backup = await openBackup(cli, host, resolve(cli.cwd, named), flags);
+  const file = resolve(cli.cwd, named);
+  const { wireDir, missing } = wireHere(cli, flags);
+  const backup = await openBackup(cli, host, file, flags);
   requireHandle(backup, flags.as ?? cli.env["DEADDROP_AS"]);
+  if (wireDir === undefined) throw noWire(file, backup, missing);
   const request = { wireDir, peers: flags.peer };
   const agreed = {
     acceptOlder: flags.acceptOlder === true,
@@ -75,9 +78,42 @@ async function run(cli: Cli, named: string, flags: RestoreFlags): Promise<void> 
         : `${paint("bold", backup.handle)} is restored as of ${backup.madeAt}: ${written.length} files`,
       ...kept.map((path) => `the key that was here is kept as ${path}`),
       ...notes.map((note) => `${paint("yellow", "look at")} ${sanitise(note)}`),
+      ...shareAgain(host, backup, paths.wireDir),
       `next: deaddrop doctor --wire ${paths.wireDir} --as ${backup.handle}`,
     ].join("\n"),
   );
+}
+
+/** The wire's folder, or why there is none. */
+function wireHere(
+  cli: Cli,
+  flags: GlobalFlags,
+):
+  | { readonly wireDir: string; readonly missing?: undefined }
+  | { readonly wireDir?: undefined; readonly missing: string } {
+  try {
+    return { wireDir: requireWireHere(cli, flags) };
+  } catch (error) {
+    if (!(error instanceof DeaddropError) || error.code !== "config") throw error;
+    return { missing: error.message };
+  }
+}
+
+/** The backup is of a wire that has to be here first: of one in a repository it knows where. */
+function noWire(file: string, backup: Backup, missing: string): DeaddropError {
+  const { remote, handle, wireDir } = backup;
+  const hint =
+    remote === undefined
+      ? `the backup holds no logs: copy the wire's folder here (it was ${wireDir}), then deaddrop restore ${file} --wire FOLDER --as ${handle}`
+      : ["on a new machine:", ...newMachine(file, backup, remote)].join("\n  ");
+  return new DeaddropError("config", missing, { hint: sanitiseLines(hint).join("\n") });
+}
+
+/** A machine has its own settings of a transport, which are in no backup. */
+function shareAgain(host: SetupHost, backup: Backup, wireDir: string): string[] {
+  const { remote, wireKey } = backup;
+  if (remote === undefined || sharedThrough(host, wireKey) !== undefined) return [];
+  return [`share it again: ${sanitise(switchCommand(backup, remote, wireDir))}`];
 }
 
 async function openBackup(
