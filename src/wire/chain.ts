@@ -51,9 +51,9 @@ export type ChainVerdict =
   | { readonly outcome: "fork"; readonly detail: string }
   | { readonly outcome: "unchained"; readonly afterChained: boolean };
 
-/** Only v3.1 lines have the event id that the next one names, and `log` ties `seq` to its file. */
+/** A signed line that says its place: `log` ties `seq` to its file. A v3.0 line has an id, too (spec 1.5). */
 export function isChained(line: ChainLine): line is ChainLine & { seq: number; log: string } {
-  return line.version === "v3.1" && line.seq !== undefined && line.log !== undefined;
+  return line.version !== "v2.0" && line.seq !== undefined && line.log !== undefined;
 }
 
 /** Spec 1.6. A chained line that names no wire was written for one without an id. */

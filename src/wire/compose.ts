@@ -1,5 +1,5 @@
 import { exceedsCodePoints } from "./json/code-points.ts";
-import { canonicalText, eventId, lineText } from "./canonical.ts";
+import { canonicalBytes, canonicalText, eventId, lineText } from "./canonical.ts";
 import type { ChainHead } from "./chain.ts";
 import { isHandle } from "./handle.ts";
 import {
@@ -47,6 +47,8 @@ export interface Place {
   readonly wireId: string | undefined;
   /** The last chained line of that log; undefined for its first. */
   readonly head: ChainHead | undefined;
+  /** The form of the signature. Spec 1.5. */
+  readonly version?: "v3.1" | "v3.0";
 }
 
 export interface Composed {
@@ -125,11 +127,12 @@ function bodyFlaw(value: JsonValue, levelsLeft: number): string | undefined {
 }
 
 /**
- * Signs a draft into a v3.1 line, chained to the log's last one. The draft has passed `checkDraft`,
+ * Signs a draft into a line, chained to the log's last one. The draft has passed `checkDraft`,
  * and the timestamp comes from `nextTimestamp`. Spec 1.2, 1.5, 1.6.
  */
 export function composeLine(draft: Draft, at: Place, signer: Signer): Composed {
-  const { line, id } = signFields(unsignedFields(draft, at, signer.handle), signer);
+  const sign = at.version === "v3.0" ? signFieldsV30 : signFields;
+  const { line, id } = sign(unsignedFields(draft, at, signer.handle), signer);
   // What is handed on is what a reader will make of the line, not what we meant by it.
   const parsed = parseMessage(line);
   if (!parsed.ok) throw new Error(`composed a line that is ${parsed.reason}: ${parsed.detail}`);
@@ -152,6 +155,15 @@ export function signFields(
     signature: encodeBase64(signer.sign(Buffer.from(id, "hex"))),
   });
   return { line: new TextEncoder().encode(lineText(fields)), id };
+}
+
+/** The v3.0 form: the signature is over the canonical bytes, and the id is not written. Spec 1.5. */
+function signFieldsV30(unsigned: JsonObject, signer: Signer): ReturnType<typeof signFields> {
+  const fields = Object.assign(bareObject<JsonValue>(), unsigned, {
+    public_key_id: signer.keyId,
+    signature: encodeBase64(signer.sign(canonicalBytes(unsigned))),
+  });
+  return { line: new TextEncoder().encode(lineText(fields)), id: eventId(unsigned) };
 }
 
 /** In the order in which a person reads them. */

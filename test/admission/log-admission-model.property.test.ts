@@ -111,7 +111,7 @@ class SlowLog {
     const twins = this.shown.filter((each) => each.message.id === message.id);
     if (twins[0]?.message.lineTag === message.lineTag) return "duplicate";
     if (this.held) return "wait";
-    const chained = version === "v3.1" && seq !== undefined;
+    const chained = version !== "v2.0" && seq !== undefined;
     if (wire !== "w1" && (wire !== undefined || chained)) return "wrong_wire";
     if (!chained && this.chain.length > 0 && version !== "v2.0" && !this.allowUnchained) {
       return "unchained";

@@ -251,7 +251,7 @@ describe("the chain", () => {
 
   test("a line outside the chain does not let the chain begin late, whatever number it states", () => {
     const log = freshLog();
-    const loose = signV30(note({ log: "alice_to_bob", seq: 1 }));
+    const loose = signV30(note({ seq: 1 }));
     const first = { ok: true, message: verified(loose) } as const;
     const live = { mode: "live", receivedAtMs: NOON_MS } as const;
     judgeLine(first, log, context(), { ...live, line: 1 });

@@ -178,7 +178,7 @@ function placed(
   const twin = shown.find((each) => each.id === id);
   if (twin !== undefined && Buffer.compare(twin.line, line) === 0) return "duplicate";
   if (ctx.store.peers.get(said.from)?.held !== undefined) return "wait";
-  const chained = versionOf(said) === "v3.1" && said.seq !== undefined && said.log !== undefined;
+  const chained = versionOf(said) !== "v2.0" && said.seq !== undefined && said.log !== undefined;
   if (ctx.wireId !== undefined && said.wire !== ctx.wireId && (said.wire !== undefined || chained))
     return "wrong_wire";
   const outside = versionOf(said) === "v2.0" || ctx.store.peers.get(said.from)?.allowUnchained;

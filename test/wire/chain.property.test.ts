@@ -29,7 +29,8 @@ const anyLine = (parting: number): fc.Arbitrary<ChainLine> =>
         { prev: "elsewhere" },
         { prev: undefined },
         { seq: undefined, prev: undefined, id: "loose" },
-        { version: "v3.0", id: "old" },
+        { version: "v3.0" },
+        { version: "v2.0", id: "unsigned" },
         { log: undefined, id: "stray" },
       ),
     })
@@ -45,7 +46,7 @@ class SlowChain {
 
   private get chained(): (ChainLine & { seq: number })[] {
     return this.taken.flatMap((line) =>
-      line.version === "v3.1" && line.seq !== undefined && line.log !== undefined
+      line.version !== "v2.0" && line.seq !== undefined && line.log !== undefined
         ? [{ ...line, seq: line.seq }]
         : [],
     );
@@ -72,7 +73,7 @@ class SlowChain {
   private judge(line: ChainLine): string {
     const { version, id, log, seq, prev } = line;
     if (this.knows(id)) return "duplicate";
-    if (version !== "v3.1" || seq === undefined || log === undefined) {
+    if (version === "v2.0" || seq === undefined || log === undefined) {
       return this.chained.length > 0 ? "unchained after" : "unchained";
     }
     const after = this.at(seq + 1);

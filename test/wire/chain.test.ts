@@ -190,13 +190,12 @@ describe("Spec 1.6: unchained lines", () => {
   const loose: readonly ChainLine[] = [
     line(2, { seq: undefined, prev: undefined }),
     line(2, { log: undefined }),
-    line(2, { version: "v3.0" }),
     line(2, { version: "v2.0" }),
   ];
 
-  it("are those without seq or log, and those that are not v3.1", () => {
-    expect(isChained(line(1))).toBe(true);
-    expect(loose.map(isChained)).toEqual([false, false, false, false]);
+  it("are those without seq or log, and those that are not signed", () => {
+    expect([line(1), line(1, { version: "v3.0" })].map(isChained)).toEqual([true, true]);
+    expect(loose.map(isChained)).toEqual([false, false, false]);
   });
 
   it("stand outside the chain, before and after it begins", () => {
@@ -217,7 +216,7 @@ describe("Spec 1.6: unchained lines", () => {
   it("stay outside even when they say what the head says", () => {
     const reading = new Reading();
     reading.all(line(1), line(2));
-    const copy = line(2, { version: "v3.0" });
+    const copy = line(2, { version: "v2.0" });
     expect(judgeLine(reading.chain, copy, false)).toEqual({
       outcome: "unchained",
       afterChained: true,

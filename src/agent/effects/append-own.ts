@@ -237,6 +237,8 @@ function compose(
 ): Written[] {
   const { world, place, memory, files } = session;
   const { writer } = files.own;
+  const { wireId, protocolVersion } = place.config;
+  const version = protocolVersion === "v3.0" ? "v3.0" : "v3.1";
   const heads = new Map<string, ChainHead | undefined>();
   const written: Written[] = [];
   let last = memory.times.lastSent;
@@ -253,7 +255,7 @@ function compose(
       const head = heads.has(name) ? heads.get(name) : writer.head(name);
       const composed = composeLine(
         { ...draft, correlationId },
-        { timestamp, log: name, wireId: place.config.wireId, head },
+        { timestamp, log: name, wireId, head, version },
         place.identity.signer,
       );
       assertShape("message", composed.message.fields);

@@ -30,6 +30,11 @@ export interface Domain {
 const PROTOCOL_VERSIONS = ["v2.0", "v3.0", "v3.1"] as const;
 export type ProtocolVersion = (typeof PROTOCOL_VERSIONS)[number];
 
+/** What `join`, `init` and `doctor` say of a wire that declares v3.0. Spec 1.5. */
+export const V30_NOTE =
+  "your messages are signed in the v3.0 form, which every peer verifies; decisions.jsonl, incident_log.jsonl " +
+  "and your card are signed in the v3.1 form, which a peer that knows v3.0 alone cannot verify";
+
 /** What `config.json` says, with every default filled in. Spec 1.1. */
 export interface WireConfig {
   readonly wireId: string | undefined;

@@ -3,7 +3,7 @@ import { quote } from "../../wire/quote.ts";
 import { isAway, type Absence } from "../../wire/roster/members.ts";
 import { leftJson } from "./left-members.ts";
 import type { HeartbeatTiers } from "./heartbeat-tiers.ts";
-import type { SigningPolicy, WireConfig } from "./config.ts";
+import { V30_NOTE, type SigningPolicy, type WireConfig } from "./config.ts";
 
 /** Whether `to` lets somebody write unsigned whom `from` does not. */
 export function isLooser(from: SigningPolicy, to: SigningPolicy): boolean {
@@ -97,7 +97,8 @@ export function diffTiers(from: HeartbeatTiers, to: HeartbeatTiers): readonly st
 export function policyLines(config: WireConfig, tiers: HeartbeatTiers): readonly string[] {
   const { transitions: _, ...cadences } = Object.fromEntries(tierSettings(tiers));
   const settings = [...configSettings(config), ...Object.entries(cadences)];
-  return settings.map(([name, value]) => `${name}: ${value}`);
+  const lines = settings.map(([name, value]) => `${name}: ${value}`);
+  return config.protocolVersion === "v3.0" ? [...lines, `v3.0: ${V30_NOTE}`] : lines;
 }
 
 /** Settings by name, each as the text that a person compares. */

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { DeaddropError } from "../../../api/errors.ts";
 import { loadPlace, type AgentConfig } from "../../../agent/config/agent-config.ts";
+import { V30_NOTE } from "../../../trust/policy/config.ts";
 import { pendingPolicy } from "../../../agent/config/pending-policy.ts";
 import type { GrowthView } from "../../../api/growth.ts";
 import { growthOf } from "../../../agent/views/growth.ts";
@@ -120,6 +121,7 @@ function wireFindings(cli: Cli, host: SetupHost, flags: GlobalFlags): readonly F
         "wire",
         `${folder}, ${config.protocolVersion}, ${config.layout}: ${layout.roster.join(", ")}`,
       ),
+      ...(config.protocolVersion === "v3.0" ? [ok("v3.0", V30_NOTE)] : []),
       ok("agent", `${handle}, private folder ${paths.configDir}`),
     ];
   });
