@@ -356,6 +356,8 @@ uninstall() {
       "end it where it was started, then run this again"
     say "the daemon of $running has to be ended first"
   done
+  program="the program"
+  if ! link_is_installed && [ ! -e "$DATA" ]; then program="nothing: the program was not here"; fi
   if link_is_installed; then run rm -f "$LINK"; fi
   run rm -rf "$DATA"
   removed=removed
@@ -364,7 +366,7 @@ uninstall() {
     run rm -rf "$PRIVATE_CONFIG" "$PRIVATE_STATE"
     say "$removed: program, keys, pins and inboxes; wires are shared and are left alone"
   else
-    say "$removed: the program; keys, pins and inboxes stay in $PRIVATE_CONFIG and $PRIVATE_STATE"
+    say "$removed: $program; keys, pins and inboxes stay in $PRIVATE_CONFIG and $PRIVATE_STATE"
   fi
 }
 

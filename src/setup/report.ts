@@ -54,11 +54,13 @@ export function setupReport(
 ): SetupReport {
   const policy = heldPolicy(host, side);
   const config = parsedConfig("config.json", policy.config);
+  const isHere = host.disk.stat(wirePaths(side.wireDir).config) !== undefined;
   return {
     dry_run: dryRun,
     handle: side.handle,
     wire_dir: side.wireDir,
-    wire_id: side.wireId ?? null,
+    // A dry run has made no wire, and the real one will make another id.
+    wire_id: (isHere ? side.wireId : undefined) ?? null,
     layout: side.layout,
     roster: side.roster,
     own_key: ownKeyReport(host, side),

@@ -96,7 +96,7 @@ describe("incident", () => {
     const incidents = [incident(), incident({ status: "resolved", subject: "old" })];
     const { stdout } = await run(["incident", "list"], { views: { incidents } });
     expect(stdout).toBe(
-      "4f2a91c700  high  open  scribe  2 min ago  forge: not read yet, mason: acked  main is broken\n",
+      "4f2a91c700  high  open  scribe  2 min ago  forge: not acked, mason: acked  main is broken\n",
     );
     const all = await run(["incident", "list", "--all", "--json"], { views: { incidents } });
     expect(JSON.parse(all.stdout)).toEqual(incidents);

@@ -57,13 +57,14 @@ function viewOf(
 function textOf(view: IntegrateView, changes: readonly FileChange[], paint: Paint): string {
   const rows = changes.flatMap((change) => diffRows(change, paint));
   const count = view.files.length;
+  const files = count === 1 ? "1 file" : `${count} files`;
   const done = view.action === "remove" ? "taken out" : "joined";
   const summary =
     count === 0
       ? `${view.tool}: nothing to change`
       : view.printed
-        ? `${view.tool}: this would change ${count} files; nothing was changed`
-        : `${view.tool}: ${done}, ${count} files changed`;
+        ? `${view.tool}: this would change ${files}; nothing was changed`
+        : `${view.tool}: ${done}, ${files} changed`;
   const todo =
     view.left.length === 0
       ? []

@@ -30,8 +30,9 @@ export function incidentRow(each: IncidentView, nowMs: number, self: string): Ce
 function addresseeText(who: IncidentAddressee, nowMs: number, self: string): string {
   if (who.acked) return `${who.handle}: acked`;
   if (who.escalated) return `${who.handle}: escalated`;
-  // What is here has come here, whether or not a heartbeat of ours has said so.
-  if (who.handle === self && who.stage === "undelivered") return `${who.handle}: not acked`;
+  // What is here has come here and may be read, whether or not a heartbeat of ours has said so.
+  const isUnsaid = who.stage === "undelivered" || who.stage === "unread";
+  if (who.handle === self && isUnsaid) return `${who.handle}: not acked`;
   const isDue = who.stage === "read" && who.due_at !== null;
   const state = isDue ? `due ${when(who.due_at ?? "", nowMs)}` : STAGE[who.stage ?? "unknown"];
   return `${who.handle}: ${state}`;

@@ -76,7 +76,8 @@ export function setupText(
 ): string {
   const [first] = reports;
   if (first === undefined) return "";
-  const id = first.wire_id === null ? "no id" : `id ${first.wire_id}`;
+  const none = first.dry_run ? "an id of its own" : "no id";
+  const id = first.wire_id === null ? none : `id ${first.wire_id}`;
   const lines = [
     `${paint("bold", first.wire_dir)}  ${id}, ${first.layout}: ${first.roster.join(", ")}`,
     "",

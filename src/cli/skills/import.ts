@@ -63,7 +63,7 @@ function grantRows({ folder, problems }: JudgedSkill, skill: Skill): string[] {
     `${skill.name}: ${skill.description}`,
     tools === "" ? "grants no permissions" : `grants, without asking: ${tools}`,
     programs.length === 0 ? "has no scripts" : `has scripts: ${programs.join(", ")}`,
-    `has ${folder.files.size} files; its text is read by agents as instructions`,
+    `has ${folder.files.size === 1 ? "1 file" : `${folder.files.size} files`}; its text is read by agents as instructions`,
     ...problems.map(({ level, text }) => `${level}: ${text}`),
   ];
 }

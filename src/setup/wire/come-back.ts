@@ -30,8 +30,16 @@ export function refuseGone(
   });
 }
 
+/** Only for an agent that was here before, on a wire that says that it has been away. */
+export function comeBackSteps(host: SetupHost, side: AgentSide): Step[] {
+  const { left } = parsedConfig(wirePaths(side.wireDir).config, side.policy.config);
+  const { pinnedConfig } = agentPathsOn(host, side.wireDir, side.handle, side.wireId);
+  const wasHere = host.disk.stat(pinnedConfig) !== undefined;
+  return wasHere && left.has(side.handle) ? [comeBackStep(host, side)] : [];
+}
+
 /** What this agent has pinned says that it left, and the wire says that it is back. */
-export function comeBackStep(host: SetupHost, side: AgentSide): Step {
+function comeBackStep(host: SetupHost, side: AgentSide): Step {
   const paths = () => agentPathsOn(host, side.wireDir, side.handle, side.wireId);
   const pinned = (): WireConfig | undefined => {
     const bytes = readPinned(host.disk, paths(), "config");

@@ -17,7 +17,7 @@ import {
   privateSteps,
   type AgentSide,
 } from "./agent-steps.ts";
-import { comeBackStep, refuseGone } from "./come-back.ts";
+import { comeBackSteps, refuseGone } from "./come-back.ts";
 import { agentPathsOn, type SetupHost } from "../host.ts";
 import { excludeSteps, offeredPinSteps, refuseRoster, type PeerKey } from "./init-wire.ts";
 import { changePrivateTrust, readPrivateTrust } from "../../agent/config/trust-store.ts";
@@ -71,7 +71,7 @@ export function joinWire(
     keyStep(host, side.handle),
     ...correctSharingSteps(host.disk, side),
     ...privateSteps(host, side),
-    comeBackStep(host, side),
+    ...comeBackSteps(host, side),
     ...ownLogSteps(host, side),
     advertiseStep(host, side),
     ...offeredPinSteps(host, side, request.peerKeys ?? []),

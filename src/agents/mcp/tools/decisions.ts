@@ -167,7 +167,7 @@ async function checkText(call: Call, args: CheckArgs): Promise<string> {
     `You are ${client.handle}.${verdictText(files.length, stopped.length)}`,
     ...(absent === undefined ? [] : [absent]),
     ...(behind.length === 0 ? [] : ["Not all logs are read to their end, so this may change."]),
-    `${applies.length} decisions in force apply, of which ${lines.shown} are shown.`,
+    applyText(applies.length, lines.shown),
     ...(listed.length + lines.shown === 0 ? [] : [frame.notice]),
     ...(listed.length === 0 ? [] : [frame.around(listed)]),
     ...lines.texts,
@@ -188,4 +188,10 @@ function pathRow({ path, verdict, blocked_by: blocks }: CheckedPath): string {
       : `claimed by ${block.from} until ${block.until}${block.reason === null ? "" : `: ${block.reason}`}`,
   );
   return `${path}: ${[verdict, ...why].join("; ")}`;
+}
+
+function applyText(count: number, shown: number): string {
+  if (count === 0) return "No decision in force applies.";
+  const apply = count === 1 ? "1 decision in force applies" : `${count} decisions in force apply`;
+  return shown === count ? `${apply}.` : `${apply}, of which ${shown} are shown.`;
 }

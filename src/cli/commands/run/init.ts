@@ -5,7 +5,8 @@ import { agentsFileSteps } from "../../../setup/agents-file.ts";
 import { setupHost, type SetupHost } from "../../../setup/host.ts";
 import { closedPassages, ownGroupId } from "../../../setup/wire/unix-groups.ts";
 import { initWire, type InitRequest } from "../../../setup/wire/init-wire.ts";
-import type { Agreement } from "../../../setup/wire/policy-to-pin.ts";
+import { shownPolicy, type Agreement } from "../../../setup/wire/policy-to-pin.ts";
+import { newConfigText, shippedTiersText } from "../../../setup/wire/wire-config.ts";
 import { initLocalPair } from "../../../setup/wire/local-pair.ts";
 import type { SetupReport } from "../../../setup/report.ts";
 import { runSteps, type StepReport } from "../../../setup/steps.ts";
@@ -214,12 +215,23 @@ export function digitsCommand(wireDir: string, handle: string, peer: string): st
 }
 
 /** The policy that is held on to, and what of it is weaker than the defaults. Spec 1.1. */
-export function policySection({ policy, weaker }: SetupReport): Section {
+export function policySection(report: SetupReport): Section {
+  const { policy, weaker } = report;
   const title =
     weaker.length === 0
       ? "The policy that you hold on to, whatever the folder says later (deaddrop config accept)"
       : "The policy that you hold on to, WEAKER than the defaults, as deaddrop doctor shows it";
-  return [title, ...policy, ...weaker.map((line) => `WEAKER: ${line}`)];
+  const defaults = new Set(defaultPolicy(report));
+  // The first line of all names the id, and a dry run has none.
+  const others = policy.filter((line) => !defaults.has(line) && !line.startsWith("wire_id: "));
+  const shown = others.length === 0 ? ["all settings are the defaults"] : others;
+  return [title, ...shown, ...weaker.map((line) => `WEAKER: ${line}`)];
+}
+
+/** What a new wire of the same agents has. */
+function defaultPolicy({ wire_id: id, layout, roster }: SetupReport): readonly string[] {
+  const config = Buffer.from(newConfigText(id ?? "0".repeat(16), layout, roster));
+  return shownPolicy({ config, tiers: Buffer.from(shippedTiersText()) });
 }
 
 /** How the daemon is kept running. */
