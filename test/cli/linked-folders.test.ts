@@ -52,7 +52,7 @@ const TOOLS = [
 describe.each(["project", "local"])("integrate --scope %s", (scope) => {
   test.each(TOOLS)("%s writes nothing through a linked %s", async (tool, name) => {
     symlinkSync(outside, join(project, name));
-    const refused = await deaddrop("integrate", tool, "--scope", scope);
+    const refused = await deaddrop("integrate", tool, "--yes", "--scope", scope);
     expect(refused.exitCode).toBe(2);
     expect(refused.stderr).toContain("outside of the project");
     expect(readdirSync(outside)).toEqual([]);

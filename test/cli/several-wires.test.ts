@@ -44,7 +44,7 @@ test("an identity of another wire does not count: each project keeps its own", a
     by: "being the only identity of this user on this wire",
   });
   // The guard and what `integrate` writes are of the same identity.
-  const written = await deaddrop("p1", "integrate", "gemini", "--print");
+  const written = await deaddrop("p1", "integrate", "gemini", "--dry-run");
   expect(written.stdout).toContain('"alice"');
   expect(written.stdout).not.toContain('"bob"');
 });

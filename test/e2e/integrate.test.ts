@@ -28,7 +28,8 @@ function makeProject(): Project {
   );
   writeFileSync(join(folder, "AGENTS.md"), "# Agents\n");
   const run = (...[command = "", ...args]: readonly string[]) => {
-    const words = [BIN, command, "--as", "forge", "--wire", wire.dir, ...args];
+    const yes = command === "integrate" ? ["--yes"] : [];
+    const words = [BIN, command, "--as", "forge", "--wire", wire.dir, ...yes, ...args];
     return start(process.execPath, words, { env: wire.env, cwd: folder, input: "" }).ended;
   };
   return { wire, folder, run };
@@ -37,7 +38,7 @@ function makeProject(): Project {
 test.each(JOINABLE)("%s: what is printed happens, and all of it is taken back", async (tool) => {
   const { folder, run } = makeProject();
   const before = filesOf(folder);
-  const printed = await run("integrate", tool, "--print", "--json");
+  const printed = await run("integrate", tool, "--dry-run", "--json");
   expect(printed).toMatchObject({ code: 0, stderr: "" });
   expect(filesOf(folder)).toEqual(before);
   const joined = await run("integrate", tool, "--json");
@@ -69,7 +70,7 @@ test.each(["claude", "codex"] as const)(
     expect(offered.stdout).toContain(`deaddrop integrate ${tool} --scope `);
     expect(offered.stdout).toContain("--open-sandbox");
     expect(words()).not.toMatch(setting);
-    const shown = await run("integrate", tool, "--open-sandbox", "--print");
+    const shown = await run("integrate", tool, "--open-sandbox", "--dry-run");
     expect(shown.stdout).toMatch(setting);
     expect(words()).not.toMatch(setting);
     expect((await run("integrate", tool, "--open-sandbox")).code).toBe(0);
@@ -111,7 +112,7 @@ test("another agent's entry is not overwritten, nor is a link out of the project
   const { wire, folder, run } = makeProject();
   expect(await run("integrate", "gemini")).toMatchObject({ code: 0 });
   const joined = filesOf(folder);
-  const words = [BIN, "integrate", "gemini", "--as", "scribe", "--wire", wire.dir];
+  const words = [BIN, "integrate", "gemini", "--yes", "--as", "scribe", "--wire", wire.dir];
   const other = await start(process.execPath, words, { env: wire.env, cwd: folder, input: "" })
     .ended;
   expect(other.code).toBe(2);
@@ -137,7 +138,17 @@ test.each(["claude", "codex"])(
   async (tool) => {
     const { wire, folder, run } = makeProject();
     const other = (...args: readonly string[]) => {
-      const words = [BIN, "integrate", tool, "--as", "scribe", "--wire", wire.dir, ...args];
+      const words = [
+        BIN,
+        "integrate",
+        tool,
+        "--yes",
+        "--as",
+        "scribe",
+        "--wire",
+        wire.dir,
+        ...args,
+      ];
       return start(process.execPath, words, { env: wire.env, cwd: folder, input: "" }).ended;
     };
     const home = wire.env["HOME"] ?? "";

@@ -17,6 +17,8 @@ export interface Place {
   readonly disk: Disk;
   /** Nothing outside of it is written; undefined: the person's own files, wherever their links lead. */
   readonly root: string | undefined;
+  /** But for this file: the repository of a linked work tree is elsewhere. */
+  readonly exclude?: string | undefined;
   /** For whom they are changed: a tool with its scope. */
   readonly user: string;
 }
@@ -25,7 +27,7 @@ const [NEW_FILE, NEW_FOLDER] = [0o644, 0o755];
 
 /** What joining would change; nothing when all is there. Throws DeaddropError ("config"). */
 export function joiningChanges(
-  place: Pick<Place, "disk" | "root">,
+  place: Pick<Place, "disk" | "root" | "exclude">,
   edits: readonly FileEdit[],
 ): FileChange[] {
   return changesOf(place, edits, (edit, before) => edit.put(before));
@@ -97,7 +99,7 @@ export function remove(
 }
 
 function changesOf(
-  place: Pick<Place, "disk" | "root">,
+  place: Pick<Place, "disk" | "root" | "exclude">,
   edits: readonly FileEdit[],
   next: (edit: FileEdit, before: string | undefined) => string | undefined,
 ): FileChange[] {
@@ -110,7 +112,7 @@ function changesOf(
 
 /** Writes one file by a rename, or removes it. */
 export function writeChange(
-  place: Pick<Place, "disk" | "root">,
+  place: Pick<Place, "disk" | "root" | "exclude">,
   { path, after }: FileChange,
 ): void {
   const { disk } = place;
@@ -123,8 +125,13 @@ export function writeChange(
   disk.replace(real, Buffer.from(after, "utf8"), disk.stat(real)?.mode ?? NEW_FILE);
 }
 
-function realIn({ disk, root }: Pick<Place, "disk" | "root">, path: string): string {
-  return root === undefined ? realPathOf(disk, path) : realFile(disk, root, path);
+function realIn(
+  { disk, root, exclude }: Pick<Place, "disk" | "root" | "exclude">,
+  path: string,
+): string {
+  return root === undefined || path === exclude
+    ? realPathOf(disk, path)
+    : realFile(disk, root, path);
 }
 
 /** Outermost first. */

@@ -9,6 +9,8 @@ import {
   type FileChange,
 } from "../../agents/integrate/integrate.ts";
 import type { Joinable, Joining, Scope } from "../../agents/integrate/integration.ts";
+import type { FileEdit } from "../../agents/integrate/file-edit.ts";
+import { excludeEdits, excludeFile, privateEdits } from "../../agents/integrate/git-privacy.ts";
 import { refuseTwoIdentities } from "../../agents/integrate/one-identity.ts";
 import { integrationRecord, type Written } from "../../agents/integrate/record.ts";
 import { integrationOf } from "../../agents/integrate/tools/all-tools.ts";
@@ -55,6 +57,7 @@ export function joiningOf(
   cli: Cli,
   tool: Joinable,
   flags: GlobalFlags & { scope?: Scope; allowCommands?: boolean; openSandbox?: boolean },
+  { isTemporary = false } = {},
 ): ToolJoining {
   const { disk, places } = setupHost(cli.env, cli.clock.nowMs());
   const { handle, paths } = loadPlace(disk, places, {
@@ -63,7 +66,7 @@ export function joiningOf(
     peers: flags.peer,
   });
   const at: Joining = {
-    ...{ tool, handle, scope: flags.scope ?? (tool === "claude" ? "local" : "project") },
+    ...{ tool, handle, scope: flags.scope ?? "local" },
     ...{ wireDir: paths.wireDir, project: projectOf(cli.cwd), home: homeOf(cli.env), env: cli.env },
     program: programWords(cli.env),
     skill: readFileSync(skillPath(), "utf8"),
@@ -71,25 +74,37 @@ export function joiningOf(
     allowsReading: flags.allowCommands === true,
     openedSocket: flags.openSandbox === true ? paths.socket : undefined,
   };
-  const { edits, left } = integrationOf(at);
+  const integration = integrationOf(at);
+  const record = integrationRecord(disk, recordPath(paths));
   const place = {
     disk,
-    user: `${tool} ${at.scope}`,
+    // Only Claude Code has other files for the person than for the project.
+    user: `${tool} ${at.scope === "local" && tool !== "claude" ? "project" : at.scope}`,
     root: at.scope === "user" ? undefined : at.project,
+    exclude: excludeFile(at),
   };
-  const record = integrationRecord(disk, recordPath(paths));
-  const ownedElsewhere = edits.filter(({ path }) => libraryOwns(place.root ?? at.home, path));
-  const isOurs = ({ path }: FileChange) => ownedElsewhere.every((each) => each.path !== path);
-  const isMissing = ownedElsewhere.some(({ path }) => !existsSync(path));
+  const owned = integration.edits.filter(({ path }) => libraryOwns(place.root ?? at.home, path));
+  const ours = integration.edits.filter((edit) => !owned.includes(edit));
+  const left = [...integration.left];
+  if (owned.some(({ path }) => !existsSync(path))) {
+    left.push("the skill is in agent/skills: deaddrop skills sync");
+  }
+  let edits: readonly FileEdit[] = ours;
   return {
     at,
     paths,
-    left: isMissing ? [...left, "the skill is in agent/skills: deaddrop skills sync"] : left,
+    left,
     joining: () => {
       refuseTwoIdentities(disk, at, recordsOfOthers(cli, disk, paths));
-      return joiningChanges(place, edits).filter(isOurs);
+      const hidden = privateEdits(disk, at, ours, record.read(), isTemporary);
+      edits = hidden.edits;
+      left.push(...hidden.left);
+      return joiningChanges(place, edits);
     },
-    removal: () => removalChanges(place, edits, record.read()).filter(isOurs),
+    removal: () => {
+      edits = [...ours, ...excludeEdits(disk, at, ours)];
+      return removalChanges(place, edits, record.read());
+    },
     join: (changes) => joinTool(place, edits, changes, record),
     remove: (changes) => removeTool(place, edits, changes, record),
   };

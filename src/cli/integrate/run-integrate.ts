@@ -2,13 +2,16 @@ import { createTwoFilesPatch } from "diff";
 import type { FileChange } from "../../agents/integrate/integrate.ts";
 import type { Joinable, Joining, Scope } from "../../agents/integrate/integration.ts";
 import { sanitiseLines } from "../../framing/sanitise.ts";
+import { DeaddropError } from "../../api/errors.ts";
+import { askYesNo } from "../input/confirm.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
-import { emit, type Paint } from "../output/output.ts";
+import { emit, painter, type Paint } from "../output/output.ts";
 import { joiningOf } from "./joining.ts";
 
 export interface IntegrateFlags extends GlobalFlags {
   scope?: Scope;
-  print?: boolean;
+  dryRun?: boolean;
+  yes?: boolean;
   remove?: boolean;
   allowCommands?: boolean;
   openSandbox?: boolean;
@@ -17,38 +20,61 @@ export interface IntegrateFlags extends GlobalFlags {
 /** `integrate --json`. */
 export interface IntegrateView {
   tool: Joinable;
-  /** What was done, or with --print would be done. */
+  /** What was done, or with --dry-run would be done. */
   action: "join" | "remove";
-  printed: boolean;
+  dry_run: boolean;
   files: { path: string; what: "made" | "changed" | "removed" }[];
   /** What the person has to do in the tool. */
   left: string[];
 }
 
-/** `deaddrop integrate <tool>`: shows what it changes, and changes it. Spec 8.3. */
-export function runIntegrate(cli: Cli, tool: Joinable, flags: IntegrateFlags): void {
+/** `deaddrop integrate <tool>`: shows what it changes, asks, and changes it. Spec 8.3. */
+export async function runIntegrate(cli: Cli, tool: Joinable, flags: IntegrateFlags): Promise<void> {
   const joining = joiningOf(cli, tool, flags);
   const changes = flags.remove === true ? joining.removal() : joining.joining();
-  if (flags.print !== true) {
+  let isShown = false;
+  if (flags.dryRun !== true) {
     if (flags.remove === true) joining.remove(changes);
-    else joining.join(changes);
+    else {
+      isShown = await consent(cli, flags, changes);
+      joining.join(changes);
+    }
   }
   const view = viewOf(joining.at, joining.left, changes, flags);
-  emit(cli, flags, view, (paint) => textOf(view, changes, paint));
+  emit(cli, flags, view, (paint) => textOf(view, isShown ? [] : changes, paint));
+}
+
+/** Whether the changes were shown with the question. Throws DeaddropError ("refused") without a yes. */
+async function consent(
+  cli: Cli,
+  { yes }: IntegrateFlags,
+  changes: readonly FileChange[],
+): Promise<boolean> {
+  if (yes === true || changes.length === 0) return false;
+  const isTerminal = cli.stdin.isTTY === true && cli.stderr.isTTY === true;
+  const paint = painter(cli.stderr, cli.env);
+  const rows = isTerminal ? changes.flatMap((change) => diffRows(change, paint)) : [];
+  if (rows.length > 0) cli.stderr.write(`${rows.join("\n")}\n\n`);
+  const answer = await askYesNo(cli, "Write this?");
+  if (answer === true) return true;
+  const problem = answer === false ? "not confirmed" : "it changes the settings of a coding tool";
+  throw new DeaddropError("refused", `${problem}; nothing was changed`, {
+    hint: "--dry-run shows every line; say yes on a terminal, or give --yes",
+  });
 }
 
 function viewOf(
   { tool }: Joining,
   left: readonly string[],
   changes: readonly FileChange[],
-  { print, remove }: IntegrateFlags,
+  { dryRun, remove }: IntegrateFlags,
 ): IntegrateView {
   const what = ({ before, after }: FileChange) =>
     before === undefined ? "made" : after === undefined ? "removed" : "changed";
   return {
     tool,
     action: remove === true ? "remove" : "join",
-    printed: print === true,
+    dry_run: dryRun === true,
     files: changes.map((change) => ({ path: change.path, what: what(change) })),
     left: remove === true ? [] : [...left],
   };
@@ -62,7 +88,7 @@ function textOf(view: IntegrateView, changes: readonly FileChange[], paint: Pain
   const summary =
     count === 0
       ? `${view.tool}: nothing to change`
-      : view.printed
+      : view.dry_run
         ? `${view.tool}: this would change ${files}; nothing was changed`
         : `${view.tool}: ${done}, ${files} changed`;
   const todo =

@@ -35,7 +35,7 @@ export async function runTool(
   args: readonly string[],
   flags: GlobalFlags,
 ): Promise<void> {
-  const joining = joiningOf(cli, tool, flags);
+  const joining = joiningOf(cli, tool, flags, { isTemporary: true });
   const { at, paths } = joining;
   // Refused, where it is, before anything is started.
   const changes = joining.joining();

@@ -21,7 +21,7 @@ function makeProject() {
     return stdout;
   };
   const integrate = async (tool: string, ...flags: readonly string[]): Promise<IntegrateView> => {
-    const who = ["--as", "forge", "--wire", wire.dir, "--json"];
+    const who = ["--as", "forge", "--wire", wire.dir, "--json", "--yes"];
     return JSON.parse(await fine("integrate", tool, ...who, ...flags)) as IntegrateView;
   };
   return {

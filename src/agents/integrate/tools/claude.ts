@@ -26,7 +26,11 @@ export function claude(at: Joining): Integration {
   const servers = scope === "user" ? join(home, ".claude.json") : join(project, ".mcp.json");
   const [command, ...args] = commandOf(at, "mcp");
   const server = { path: ["mcpServers", "deaddrop"], value: { command, args } };
-  const instructions = scope === "user" ? join(folder, "CLAUDE.md") : join(project, "CLAUDE.md");
+  const instructions = {
+    user: join(folder, "CLAUDE.md"),
+    project: join(project, "CLAUDE.md"),
+    local: join(project, "CLAUDE.local.md"),
+  }[scope];
   // Only a person allows anything.
   const allowed = at.allowsReading ? rules() : [];
   return {

@@ -6,15 +6,20 @@ import { example } from "../../output/example.ts";
 
 /** `deaddrop integrate`: joins a coding tool to a wire, and takes it out again. Spec 8.3. */
 export function command(cli: Cli): Command {
-  const scope = new Option("--scope <scope>", "whose files: yours, the project's, or yours in it");
+  const scope = new Option(
+    "--scope <scope>",
+    "whose files: yours, the project's to share, or yours in it (default local)",
+  );
   return new Command("integrate")
     .description(
       "Joins a coding tool to the wire: its MCP server, its hooks, the skill, a block in the file of\n" +
-        "instructions that it reads. Shows what it changes. Your other settings stay as they are.",
+        "instructions that it reads. Shows what it changes, and asks. Your other settings stay as they are;\n" +
+        "unless you say --scope project, git leaves what is written out of commits.",
     )
     .addArgument(new Argument("<tool>", "which tool").choices(JOINABLE))
     .addOption(scope.choices(SCOPES))
-    .option("--print", "show what would change, and change nothing")
+    .option("--dry-run", "show what would change, and change nothing")
+    .option("--yes", "ask nobody")
     .option("--remove", "take all of it out again")
     .option("--allow-commands", "claude: allow the tools that only read without a question")
     .option("--open-sandbox", "claude, codex: let commands in its sandbox connect to the daemon")
