@@ -2,7 +2,7 @@ import type { Client } from "../api/client.ts";
 import { DeaddropError } from "../api/errors.ts";
 import type { ProposalView, RequestView } from "../api/views.ts";
 import { shortId } from "../framing/short-id.ts";
-import { safeModeNote } from "./incident.ts";
+import { effectNote } from "./incident.ts";
 import { SHUTDOWN } from "../protocol/requests/request-line.ts";
 import type { Draft } from "../wire/compose.ts";
 import { proposalOf, refuseEnded } from "./ended.ts";
@@ -88,7 +88,7 @@ async function noteOf(
   verdict: Verdict,
   proposal: ProposalView | undefined,
 ): Promise<string | undefined> {
-  if (parent.type === "incident") return safeModeNote(client, parent);
+  if (parent.type === "incident") return effectNote(client, parent, "ack");
   if (parent.type === "claim") return claimNote(client, parent);
   if (parent.type !== "proposal") return undefined;
   const notes = [

@@ -1,7 +1,7 @@
 import type { Client } from "../api/client.ts";
 import { DeaddropError } from "../api/errors.ts";
 import type { JsonObject, JsonValue } from "../wire/json/json-value.ts";
-import { refuseLateRevert } from "./ended.ts";
+import { correctionNote, refuseLateRevert } from "./ended.ts";
 import { answerSubject, parentOf, subjectWith, type Parent } from "./naming/parent.ts";
 import { recipients } from "./naming/recipients.ts";
 import type { Extras, Prepared } from "./prepared.ts";
@@ -41,6 +41,7 @@ export async function prepareCorrection(
       ...extras,
     },
     answers: parent,
+    note: await correctionNote(client, parent),
   };
 }
 

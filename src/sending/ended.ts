@@ -31,6 +31,14 @@ export async function refuseLateRevert(client: Client, parent: Parent): Promise<
   throw new DeaddropError("refused", `not sent: ${endedText(found)}`, { hint });
 }
 
+/** What a correction of a proposal that was ratified leaves as it is. Spec 3.4. */
+export async function correctionNote(client: Client, parent: Parent): Promise<string | undefined> {
+  if (parent.type !== "proposal") return undefined;
+  const found = await proposalOf(client, parent);
+  if (found?.status !== "ratified") return undefined;
+  return `The decision stays as it was agreed. Another replaces it: deaddrop propose "…" --supersedes ${shortId(parent.event_id)}`;
+}
+
 /** What a reply to a proposal says of itself: it decides nothing. Spec 3.3. */
 export async function replyNote(client: Client, parent: Parent): Promise<string | undefined> {
   const id = shortId(parent.event_id);

@@ -254,6 +254,7 @@ const pair: Scene = {
   troubles: [],
   proposals: [],
   requests: [],
+  incidents: [],
   safe_mode: null,
   agent_notices: [],
 };

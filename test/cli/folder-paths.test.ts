@@ -99,6 +99,17 @@ test("check of a folder asks about every file in it", async () => {
   expect(stdout).toContain("free to edit: 2 of 3");
 });
 
+test("of two claims of one agent, check says once whom to ask, and until when the last one holds", async () => {
+  await json("claim", "src/web", "--for", "1h", "--as", "alice");
+  await json("claim", "src", "--for", "3h", "--as", "alice");
+  const ends = (await json<ClaimView[]>("claims", "--as", "bob")).map(({ until }) => until);
+  const { stdout } = await run("check", "src/web/a.ts", "--as", "bob");
+  expect(stdout.match(/Wait until \S+(?=,)/gu)).toEqual([
+    `Wait until ${ends.toSorted().at(-1) ?? ""}`,
+  ]);
+  expect(stdout.match(/deaddrop send alice/gu)).toHaveLength(1);
+});
+
 test("a pattern that matches nothing is said to, and is sent", async () => {
   const claimed = await run("claim", "src/wbe", "src/web", "lib/**/*.ts", "--as", "alice");
   expect(claimed.code).toBe(0);

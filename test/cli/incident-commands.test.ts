@@ -92,6 +92,25 @@ describe("incident", () => {
     ]);
   });
 
+  it("says of an ack or a resolution that repeats another that it changes nothing", async () => {
+    const noteOf = async (what: "ack" | "resolve", incidents: IncidentView[]) => {
+      const views = { ...THREE, resolve_id: resolved("incident"), incidents };
+      return (await run(["incident", what, "4f2a91"], { views })).stdout;
+    };
+    const [own, ...others] = incident().addressees;
+    if (own === undefined) throw new Error("no addressee");
+    const acked = incident({ addressees: [{ ...own, acked: true }, ...others] });
+    expect(await noteOf("ack", [acked])).toContain(
+      "You had acked it before, so this changes nothing.",
+    );
+    expect(await noteOf("resolve", [incident({ status: "resolved" })])).toContain(
+      "It was resolved before, so this changes nothing.",
+    );
+    for (const what of ["ack", "resolve"] as const) {
+      expect(await noteOf(what, [incident()])).not.toContain("before");
+    }
+  });
+
   it("list shows those that are open, and with --all the rest", async () => {
     const incidents = [incident(), incident({ status: "resolved", subject: "old" })];
     const { stdout } = await run(["incident", "list"], { views: { incidents } });

@@ -810,6 +810,16 @@ describe("correct", () => {
     expect(await to(["*"])).toEqual(["*"]);
   });
 
+  it("of a proposal that was ratified says that the decision stays", async () => {
+    const views = {
+      resolve_id: resolved("proposal", "forge", "scribe"),
+      proposals: [{ ...PROPOSAL, proposer: "forge", status: "ratified" as const, waits_for: null }],
+    };
+    const { stdout } = await run(["correct", "4f2a91", "8443"], { views });
+    expect(stdout).toContain("The decision stays as it was agreed.");
+    expect(stdout).toContain('deaddrop propose "…" --supersedes 4f2a91c700');
+  });
+
   it("reverts a proposal of one's own, and nothing else", async () => {
     const views = { resolve_id: resolved("proposal", "forge", "scribe") };
     expect(await drafted(["correct", "4f2a91", "--revert"], { views, tty: true })).toMatchObject({

@@ -28,15 +28,22 @@ export function blockedLines(blocked: readonly CheckedPath[], paint: Paint): str
   return [...rows, ...remedies(blocked)];
 }
 
+/** One for each domain, and one for each agent that claims something: until its last claim ends. */
 function remedies(blocked: readonly CheckedPath[]): string[] {
-  const byReason = new Map<string, string>();
+  const byReason = new Map<string, { block: PathBlock; path: string }>();
   for (const { path, blocked_by } of blocked) {
     for (const block of blocked_by) {
-      const key = block.kind === "domain" ? `domain ${block.domain}` : block.event_id;
-      if (!byReason.has(key)) byReason.set(key, remedy(block, path));
+      const key = block.kind === "domain" ? `domain ${block.domain}` : `claims of ${block.from}`;
+      const known = byReason.get(key);
+      if (known === undefined) byReason.set(key, { block, path });
+      else if (endOf(block) > endOf(known.block)) byReason.set(key, { ...known, block });
     }
   }
-  return [...byReason.values()];
+  return [...byReason.values()].map(({ block, path }) => remedy(block, path));
+}
+
+function endOf(block: PathBlock): string {
+  return block.kind === "claim" ? block.until : "";
 }
 
 function remedy(block: PathBlock, path: string): string {
