@@ -65,7 +65,9 @@ export function readerOf(cli: Pick<Cli, "env" | "stdin" | "stderr">): "agent" | 
 export function processCli(): Cli {
   return {
     env: process.env,
-    cwd: process.cwd(),
+    get cwd() {
+      return currentFolder();
+    },
     // Node makes each stream when it is first asked for; most commands need one of the three.
     get stdin() {
       return process.stdin;
@@ -83,6 +85,18 @@ export function processCli(): Cli {
     },
     openClient: async (place) => (await import("../client/open-client.ts")).openClient(place),
   };
+}
+
+/** A folder can be removed below the shell that is in it. */
+function currentFolder(): string {
+  try {
+    return process.cwd();
+  } catch (cause) {
+    throw new DeaddropError("config", "the current folder no longer exists", {
+      hint: "change to a folder that exists: cd ~",
+      cause,
+    });
+  }
 }
 
 /** `deaddrop inbox | head` is no failure: the reader has read enough. */

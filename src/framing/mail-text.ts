@@ -81,6 +81,14 @@ export function noDaemonText(handle: string): string {
   );
 }
 
+/** Told at each prompt of a session whose folders were removed. The path is the hook's own argument. */
+export function folderGoneText(folder: string): string {
+  return (
+    `${MARK} Of this session ${folder} no longer exists, so deaddrop cannot work here. ` +
+    "Tell the user: the session has to be started again with folders that exist."
+  );
+}
+
 /** Two sessions speak for one agent. */
 export function otherSessionText(tools: readonly string[]): string {
   return (

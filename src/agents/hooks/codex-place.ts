@@ -37,7 +37,7 @@ export function codexPlace(
   const { program, args } = codex;
   const way = { by: "codex", program, home: env["CODEX_HOME"] } as const;
   if (args.includes(BACKGROUND)) {
-    const terminals = WRITTEN.includes(moment) ? openTerminals(process.cwd()) : [];
+    const terminals = WRITTEN.includes(moment) ? openTerminals() : [];
     if (terminals.length === 0) return { process: undefined, wake: undefined };
     // Its environment, and so its pane, is that of the first session that it was started for.
     const [only] = terminals.length === 1 ? terminals : [];
@@ -51,8 +51,9 @@ function isWithoutTerminal(args: readonly string[]): boolean {
   return WITHOUT_TERMINAL.some((word) => args.includes(word));
 }
 
-/** Processes of this user that show Codex in a terminal, in that folder. */
-function openTerminals(folder: string): SessionProcess[] {
+/** Processes of this user that show Codex in a terminal, in our folder. */
+function openTerminals(): SessionProcess[] {
+  const folder = readlinkSync("/proc/self/cwd");
   const pids = readdirSync("/proc").map(Number).filter(Number.isSafeInteger);
   return pids.flatMap((pid) => {
     const codex = codexOf(pid);

@@ -1,5 +1,6 @@
+import { existsSync } from "node:fs";
 import { TOOLS, type HookAnswer } from "../../api/tool-sessions.ts";
-import { noDaemonText } from "../../framing/mail-text.ts";
+import { folderGoneText, noDaemonText } from "../../framing/mail-text.ts";
 import { daemonOf, type HookIdentity, type HookProcess } from "./hook-daemon.ts";
 import { sessionPlace } from "./session-place.ts";
 import { outputOf, readEvent, type ToolEvent } from "./tool-hooks.ts";
@@ -43,6 +44,11 @@ export async function runToolHook(args: readonly string[], io: HookProcess): Pro
 }
 
 async function answer(at: HookIdentity, event: ToolEvent, io: HookProcess): Promise<void> {
+  const gone = missingFolder(at.wireDir);
+  if (gone !== undefined && ["start", "resume", "prompt"].includes(event.moment)) {
+    await io.print(outputOf(at.tool, event, { say: folderGoneText(gone), goOn: false }));
+    return;
+  }
   const daemon = await daemonOf(at, io.env, HOOK_LIMIT_MS);
   if (daemon === undefined) {
     const isFirst = event.moment === "start" || event.moment === "resume";
@@ -62,4 +68,15 @@ async function answer(at: HookIdentity, event: ToolEvent, io: HookProcess): Prom
     await daemon.call("named", { tool, session, marks: answered.marks });
   }
   daemon.close();
+}
+
+/** The wire or the session's own folder, where it was removed. */
+function missingFolder(wireDir: string): string | undefined {
+  if (!existsSync(wireDir)) return `the wire's folder ${JSON.stringify(wireDir)}`;
+  try {
+    process.cwd();
+    return undefined;
+  } catch {
+    return "the folder of this session";
+  }
 }

@@ -10,6 +10,12 @@ export type Scope = (typeof SCOPES)[number];
 export const JOINABLE = [...TOOLS, "cursor", "copilot"] as const;
 export type Joinable = (typeof JOINABLE)[number];
 
+/**
+ * How long a tool lets a hook of ours run: eight that start at once on two busy cores took up to five
+ * seconds. A hook ends itself two seconds after its start, so this holds for the start alone.
+ */
+export const HOOK_SECONDS = 10;
+
 /** For whom a tool is joined, and where. */
 export interface Joining {
   readonly tool: Joinable;

@@ -2,6 +2,8 @@ import { Writable, type Readable } from "node:stream";
 import type { McpServer } from "@modelcontextprotocol/server";
 import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { jsonRpcFrames } from "./frames.ts";
+import { isAlive } from "../../daemon/sessions/session-process.ts";
+import { sessionOwner } from "../hooks/session-owner.ts";
 import { resourceUpdates } from "./resource-updates.ts";
 import { makeServer, type ServerParts } from "./server.ts";
 
@@ -13,18 +15,26 @@ export interface Pipes {
   readonly errors: NodeJS.WriteStream;
 }
 
+const CLIENT_LOOK_MS = 5_000;
+
 /**
- * Serves MCP until its client closes standard input, or stops reading. Whatever else is written to
+ * Serves MCP until its client closes standard input, stops reading, or has ended: something between us
+ * and the client may hold standard input open. Whatever else is written to
  * standard output meanwhile goes to standard error. Spec 8.1.
  */
 export async function runMcp(parts: ServerParts, pipes: Pipes): Promise<void> {
   const { input, errors } = pipes;
   const output = ownOutput(pipes);
   const frames = jsonRpcFrames((response) => output.write(`${JSON.stringify(response)}\n`));
+  let looking: NodeJS.Timeout | undefined;
   const ended = new Promise<void>((resolve) => {
     frames.once("end", () => resolve());
     for (const event of ["close", "error"]) input.once(event, () => resolve());
     output.once("close", () => resolve());
+  });
+  const isClientAlive = clientCheck();
+  const clientEnded = new Promise<void>((resolve) => {
+    looking = setInterval(() => isClientAlive() || resolve(), CLIENT_LOOK_MS).unref();
   });
   input.pipe(frames);
   let server: McpServer | undefined;
@@ -43,8 +53,11 @@ export async function runMcp(parts: ServerParts, pipes: Pipes): Promise<void> {
     deliver?.(message);
   };
   try {
-    await ended;
+    await Promise.race([ended, clientEnded]);
   } finally {
+    clearInterval(looking);
+    // Else it would keep this process while somebody holds it open.
+    input.destroy();
     updates.stop();
     await served.close();
     parts.identity.close();
@@ -64,4 +77,12 @@ function ownOutput({ output, errors }: Pipes): Writable {
   output.on("error", () => own.destroy());
   output.write = errors.write.bind(errors);
   return own;
+}
+
+/** Without /proc our parent is all that is known: its process id changes when it ends. */
+function clientCheck(): () => boolean {
+  const client = sessionOwner();
+  if (client !== undefined) return () => isAlive(client) === true;
+  const parent = process.ppid;
+  return () => process.ppid === parent;
 }

@@ -1,11 +1,16 @@
 import { join } from "node:path";
 import { jsonEdit, type JsonEntry } from "../json-entries.ts";
-import { commandOf, isHookOf, type Integration, type Joining } from "../integration.ts";
+import {
+  commandOf,
+  HOOK_SECONDS,
+  isHookOf,
+  type Integration,
+  type Joining,
+} from "../integration.ts";
 import { sandboxLeft } from "../sandbox.ts";
 import { blockEdit } from "../text-block.ts";
 import { wholeFile } from "../whole-file.ts";
 
-const CLAUDE_HOOK_SECONDS = 5;
 /** A waiter waits as long as it may; the tool takes no more than this as a timer. */
 const WAITER_SECONDS = 2_000_000;
 const EVENTS = ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"];
@@ -53,7 +58,7 @@ export function claude(at: Joining): Integration {
 
 function hooks(at: Joining): JsonEntry[] {
   const [command = "", ...args] = commandOf(at, "hook", "claude");
-  const hook = { type: "command", command, args, timeout: CLAUDE_HOOK_SECONDS };
+  const hook = { type: "command", command, args, timeout: HOOK_SECONDS };
   const waiter = { ...hook, args: [...args, "--wait"], asyncRewake: true, timeout: WAITER_SECONDS };
   return EVENTS.map((event) => ({
     path: ["hooks", event],

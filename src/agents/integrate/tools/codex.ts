@@ -1,6 +1,13 @@
 import { join } from "node:path";
 import { jsonEdit } from "../json-entries.ts";
-import { commandOf, isHookOf, shellLine, type Integration, type Joining } from "../integration.ts";
+import {
+  commandOf,
+  HOOK_SECONDS,
+  isHookOf,
+  shellLine,
+  type Integration,
+  type Joining,
+} from "../integration.ts";
 import { sandboxLeft } from "../sandbox.ts";
 import { blockEdit } from "../text-block.ts";
 import { tomlEdit } from "../toml-entry.ts";
@@ -8,7 +15,10 @@ import { wholeFile } from "../whole-file.ts";
 
 const EVENTS = ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"];
 /** Codex warns of more at the end of a session. */
-const CODEX_HOOK_SECONDS = 3;
+const SESSION_END_SECONDS = 3;
+
+const secondsAt = (event: string): number =>
+  event === "SessionEnd" ? SESSION_END_SECONDS : HOOK_SECONDS;
 
 /** Codex, as of 0.169.0. It has no files of a person for one project. */
 export function codex(at: Joining): Integration {
@@ -20,7 +30,6 @@ export function codex(at: Joining): Integration {
   const hook = {
     type: "command",
     command: shellLine(commandOf(at, "hook", "codex")),
-    timeout: CODEX_HOOK_SECONDS,
   };
   return {
     edits: [
@@ -30,7 +39,7 @@ export function codex(at: Joining): Integration {
         "codex",
         EVENTS.map((event) => ({
           path: ["hooks", event],
-          value: { hooks: [hook] },
+          value: { hooks: [{ ...hook, timeout: secondsAt(event) }] },
           isOurs: (item) => isHookOf("codex", item),
         })),
       ),

@@ -1,11 +1,18 @@
 import { join } from "node:path";
 import { jsonEdit, type JsonEntry } from "../json-entries.ts";
-import { commandOf, isHookOf, shellLine, type Integration, type Joining } from "../integration.ts";
+import {
+  commandOf,
+  HOOK_SECONDS,
+  isHookOf,
+  shellLine,
+  type Integration,
+  type Joining,
+} from "../integration.ts";
 import { blockEdit } from "../text-block.ts";
 import { wholeFile } from "../whole-file.ts";
 
 const EVENTS = ["SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"];
-const HOOK_MS = 5_000;
+const HOOK_MS = HOOK_SECONDS * 1_000;
 
 /** Gemini CLI, as of 0.61.0. It has no files of a person for one project. */
 export function gemini(at: Joining): Integration {

@@ -36,6 +36,7 @@ import { wholeLogs } from "../../../storage/archive/whole-logs.ts";
 import { readTransportSettings, transportPaths } from "../../../transport/transport-settings.ts";
 import { DEFAULT_LIMITS } from "../../../wire/limits.ts";
 import { missingApprovals } from "../../../agents/integrate/approvals.ts";
+import { hookTroubles } from "../../../agents/integrate/hook-troubles.ts";
 import { closedSandboxes } from "../../../agents/integrate/sandbox.ts";
 import { integrationRecord } from "../../../agents/integrate/record.ts";
 import { SocketRefused } from "../../../client/sandbox.ts";
@@ -156,7 +157,7 @@ function placeFindings(cli: Cli, host: SetupHost, place: AgentConfig): readonly 
     ...checking("growth", () => growthOf(disk, place).flatMap(growthFinding)),
     ...checking("daemon", () => [checkDaemon(disk, place)]),
     ...checking("transport", () => transportFindings(host, place, env)),
-    ...checking("coding tools", () => toolFindings(host, place, env)),
+    ...checking("coding tools", () => toolFindings(host, place, cli)),
   ];
 }
 
@@ -179,7 +180,7 @@ function transportFindings(
 function toolFindings(
   { disk }: SetupHost,
   { paths }: AgentConfig,
-  env: NodeJS.ProcessEnv,
+  { env, cwd }: Cli,
 ): readonly Finding[] {
   const written = integrationRecord(disk, recordPath(paths)).read();
   const place = { disk, env, home: homeOf(env) };
@@ -192,7 +193,10 @@ function toolFindings(
       `commands in the sandbox of ${tool} can read and not send; its MCP tools can do both (deaddrop integrate ${tool} --open-sandbox)`,
     ),
   );
-  return [...unapproved, ...closed];
+  const broken = hookTroubles(place, written, disk.realPath(cwd)).map(({ problem, fix }) =>
+    warning("coding tools", problem, fix),
+  );
+  return [...unapproved, ...broken, ...closed];
 }
 
 /** A line for all that is there: what is large comes with what to do. */

@@ -13,7 +13,7 @@ export function command(cli: Cli): Command {
   return new Command("mcp")
     .description(
       "Serves the Model Context Protocol on standard input and output, for tools that agents run in.\n" +
-        "It speaks for one agent, and ends when standard input ends.",
+        "It speaks for one agent, and ends when standard input ends or the tool that started it does.",
     )
     .addHelpText("after", example("claude mcp add deaddrop -- deaddrop mcp --as forge"))
     .action((flags: GlobalFlags) => run(cli, flags));
