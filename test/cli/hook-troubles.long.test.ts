@@ -22,7 +22,7 @@ async function joined(tool: string): Promise<string> {
   execFileSync("git", ["init", "--quiet", project]);
   const pair = ["--local-pair", "--me", "forge", "--peer", "scribe", "--wire", machine.wireDir];
   expect(await run("init", ...pair)).toMatchObject({ code: 0, stderr: "" });
-  const ended = await at(project, ["integrate", tool, "--scope", "project"]);
+  const ended = await at(project, ["integrate", tool, "--scope", "project", "--yes"]);
   expect(ended, ended.stderr).toMatchObject({ exitCode: 0 });
   return project;
 }
