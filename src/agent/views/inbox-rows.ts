@@ -139,7 +139,7 @@ function oldestUnread(
   return { rows, count: rows.length <= limit ? rows.length : Math.max(rows.length, all) };
 }
 
-export function counted(rows: readonly number[]): CountedRows {
+function counted(rows: readonly number[]): CountedRows {
   return { rows, count: rows.length };
 }
 
