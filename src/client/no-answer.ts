@@ -13,8 +13,6 @@ export interface Unanswered {
 /**
  * Operations that change nothing that a person would have to look for. A test holds them against the
  * table of operations, which a command does not load.
- *
- * @internal
  */
 export const READING: ReadonlySet<string> = new Set([
   "answered",
