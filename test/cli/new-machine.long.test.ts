@@ -96,6 +96,9 @@ it("a private folder that is lost without a backup: the printed commands begin a
   expect((await one.run("join", first.wireDir, "--me", "forge")).stderr).toBe(lost.stderr);
   const [restore, move = "", join2 = ""] = commandsIn(lost.stderr);
   expect(restore).toBe(`deaddrop restore FILE --wire ${first.wireDir} --as forge`);
+  const checked = await one.run("doctor", "--as", "forge");
+  expect(checked.stdout).not.toContain("\\n");
+  expect(commandsIn(checked.stdout)).toContain(move);
   await type(first, move);
   const joined = await type(first, join2);
   const compare = commandsIn(joined).find((command) => command.includes("trust sas scribe"));

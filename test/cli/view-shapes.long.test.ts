@@ -442,26 +442,29 @@ const MADE = [
 ];
 
 /** Fields that an answer of theirs need not have. */
-const OPTIONAL = [
-  ...[
-    "decisions.unproved[].decision",
-    "peers[].waits",
-    "stats.growth",
-    "status.daemon.pid",
-    "status.left_out",
-  ],
-  ...[
-    "status.members",
-    "status.parked",
-    "status.peers[].waits",
-    "status.rounds",
-    "status.sessions",
-    "status.stops",
-    "status.storage",
-    "status.transport",
-  ],
-  ...["status.unowned_logs", "status.unread_from", "whoami.daemon.pid", "whoami.members"],
-];
+const OPTIONAL = `
+  decisions.unproved[].decision
+  peers[].unpinned_lines
+  peers[].waits
+  stats.growth
+  status.daemon.pid
+  status.left_out
+  status.members
+  status.parked
+  status.peers[].unpinned_lines
+  status.peers[].waits
+  status.rounds
+  status.sessions
+  status.stops
+  status.storage
+  status.transport
+  status.unowned_logs
+  status.unread_from
+  whoami.daemon.pid
+  whoami.members
+`
+  .trim()
+  .split(/\s+/);
 /** Objects whose fields have names of somebody's own. */
 const BY_NAME = /\.(?:by_type|support|domain_owners|held|covered|logs)$/;
 

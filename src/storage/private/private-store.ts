@@ -1,6 +1,7 @@
 import { readWhole, StorageError, type Disk, LOCK_WAIT_MS } from "../disk/disk.ts";
 import type { AgentPaths } from "../paths.ts";
 import { PRIVATE_FILE } from "../disk/file-modes.ts";
+import { shellWord } from "../../wire/quote.ts";
 
 /** Which users must be kept out of a private file. */
 export type Privacy = "not_writable_by_others" | "not_readable_by_others";
@@ -116,13 +117,16 @@ function rolledBack(path: string, is: string, seen: number): StorageError {
 }
 
 /** Nobody gains by it: without the store nobody is believed. So there is a way on without a backup. */
-function lost({ trust, wireDir, handle, stateDir }: AgentPaths, seen: number): StorageError {
+function lost({ trust, handle, ...paths }: AgentPaths, seen: number): StorageError {
+  const [wireDir, stateDir, moved] = [paths.wireDir, paths.stateDir, `${paths.stateDir}.lost`].map(
+    shellWord,
+  ) as [string, string, string];
   return new StorageError("rolled_back", trust, `is missing, but version ${seen} was seen before`, {
     hint: [
       "with a backup:",
       `  deaddrop restore FILE --wire ${wireDir} --as ${handle}`,
       "without one, begin again on this wire, and compare digits with each peer once more:",
-      `  mv ${stateDir} ${stateDir}.lost`,
+      `  mv ${stateDir} ${moved}`,
       `  deaddrop join ${wireDir} --me ${handle}`,
     ].join("\n"),
   });

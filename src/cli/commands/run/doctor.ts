@@ -239,6 +239,8 @@ async function liveFindings(cli: Cli, flags: GlobalFlags): Promise<readonly Find
 
 const STYLES: Record<Finding["result"], Style> = { ok: "green", warning: "yellow", failed: "red" };
 
+const bold = (text: string): Cell => ({ text, style: "bold" });
+
 function text(findings: readonly Finding[], paint: Paint): string {
   const rows = findings.flatMap(({ check, result, detail, fix }): Cell[][] => {
     const row: Cell[] = [
@@ -247,7 +249,8 @@ function text(findings: readonly Finding[], paint: Paint): string {
       { text: detail },
     ];
     if (fix === undefined) return [row];
-    return [row, [{ text: "" }, { text: "" }, { text: `→ ${fix}`, style: "bold" }]];
+    const lines = fix.split("\n").map((line, at) => `${at === 0 ? "→" : " "} ${line}`);
+    return [row, ...lines.map((line) => [{ text: "" }, { text: "" }, bold(line)])];
   });
   return table(rows, paint, undefined);
 }
