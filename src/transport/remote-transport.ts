@@ -217,6 +217,6 @@ export class RemoteTransport implements Transport {
 
 function stopped([first]: readonly TransportTrouble[]): TransportError {
   return new TransportError("stopped", first?.detail ?? "the remote is another wire", {
-    hint: "check the remote: deaddrop transport status; a wire is moved with deaddrop transport switch",
+    hint: "once the remote is the right one again, the daemon goes on within 5 minutes; a wire is moved with deaddrop transport switch",
   });
 }
