@@ -208,7 +208,7 @@ test("an incident that is unread for a night tells both operators, and stops nob
 
   await read(wire);
   expect(await commandIn(wire, "scribe", "incident", "list")).toMatchInlineSnapshot(
-    `"<id>  critical  open  forge  9 h ago  scribe: not read yet  main is broken"`,
+    `"<id>  critical  open  forge  9 h ago  scribe: not acked  main is broken"`,
   );
   await wire.pass(MINUTE);
   const [incident] = await wire.agent("scribe").view("incidents", undefined);
