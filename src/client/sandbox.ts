@@ -5,7 +5,6 @@ export interface SandboxSetting {
   readonly tool: "codex" | "claude";
   /** How people call the tool. */
   readonly name: string;
-  readonly file: string;
   readonly setting: string;
   /** What else it opens. */
   readonly opens: string;
@@ -18,14 +17,12 @@ export const SANDBOX_SETTINGS: Readonly<Record<SandboxSetting["tool"], SandboxSe
   codex: {
     tool: "codex",
     name: "Codex",
-    file: "config.toml",
     setting: "[sandbox_workspace_write] network_access = true",
     opens: "the network and all UNIX sockets",
   },
   claude: {
     tool: "claude",
     name: "Claude Code",
-    file: "settings.json",
     setting: MAC ? "sandbox.network.allowUnixSockets" : "sandbox.network.allowAllUnixSockets",
     opens: MAC ? "this socket" : "all UNIX sockets, that of Docker too",
   },

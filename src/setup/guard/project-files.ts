@@ -73,6 +73,8 @@ function topsOf({ holder, workTree }: Project): string[] {
 
 /** True as well where there is too much to look at. */
 function matchesAny(top: string, pattern: string): boolean {
+  // A pattern that leads out of the project never matches, whatever is there.
+  if (!isProjectPattern(pattern)) return false;
   const names = pattern.split("/");
   const firstWild = names.findIndex((name) => /[*?]/u.test(name));
   const fixed = names.slice(0, firstWild === -1 ? names.length : firstWild).join("/");
