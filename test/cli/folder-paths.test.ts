@@ -75,6 +75,7 @@ test("a domain that names a folder owns everything in it", async () => {
   const domains = {
     web: { owner: "alice", paths: ["src/web"] },
     api: { owner: "alice", paths: ["src/apii"] },
+    outside: { owner: "alice", paths: ["../*"] },
   };
   writeFileSync(path, JSON.stringify({ ...config, domains }));
   for (const as of ["alice", "bob"]) await run("config", "accept", "--as", as, ...BY_FLAGS);
@@ -88,6 +89,7 @@ test("a domain that names a folder owns everything in it", async () => {
   const found = findings.filter(({ check }) => check === "domains");
   expect(found.map(({ result, detail }) => [result, detail.split(":")[1]])).toEqual([
     ["warning", ' Nothing is at "src/apii" yet'],
+    ["warning", ' Nothing is at "../*" yet'],
   ]);
 });
 

@@ -135,7 +135,7 @@ export function serviceStatus(place: ServicePlace, host: Host): ServiceStatus {
         pid: null,
         restarts: null,
         last_exit_code: null,
-        detail: withoutManager(place).join("; "),
+        detail: withoutManager(place).join("\n"),
       };
   }
 }
@@ -183,7 +183,7 @@ function withoutManager(place: ServicePlace): string[] {
   return [
     why,
     `run it in the background: deaddrop daemon --detach --wire ${shellWord(wireDir)} --as ${handle}`,
-    "a supervisor of yours keeps it running across restarts of the machine: give it the next line",
+    "that does not survive a restart of the machine; a supervisor of your own does, with the last command",
     `run it in the foreground: ${foregroundCommand(place)}`,
   ];
 }
