@@ -1,6 +1,6 @@
 import type { Domain } from "../../trust/policy/config.ts";
 import { acceptsType } from "../../trust/tiers.ts";
-import { patternCovers, patternsOverlap } from "../decisions/path-match.ts";
+import { patternIncludes, patternsOverlap } from "../decisions/path-match.ts";
 import { domainsOwned, type Domains, type Env } from "../env.ts";
 import { authorHolds } from "../logs/author-holds.ts";
 import type { LogsState } from "../logs/logs-state.ts";
@@ -79,7 +79,7 @@ function isRival(claim: Claim, other: Claim, domains: Domains): boolean {
 /** Whether all that a pattern can match is in one domain: its owner decides there. */
 function isDecidedByOwner(pattern: string, domains: Domains): boolean {
   return [...domains.values()].some(({ paths }) =>
-    paths.some((owned) => patternCovers(owned, pattern)),
+    paths.some((owned) => patternIncludes(owned, pattern)),
   );
 }
 

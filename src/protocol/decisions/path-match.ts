@@ -39,8 +39,7 @@ function goesBelow(names: readonly string[], other: readonly string[]): boolean 
 
 /**
  * Whether a pattern matches that path, which is no pattern: `*` in it is a character. A plain name at
- * the end of the pattern matches everything below it, too: nothing is below a file. For a pattern in
- * place of the path: whether it matches nothing that `pattern` does not; no where that is unsure.
+ * the end of the pattern matches everything below it, too: nothing is below a file.
  */
 export function patternCovers(pattern: string, path: string): boolean {
   const names = segments(pattern);
@@ -61,6 +60,15 @@ export function patternCovers(pattern: string, path: string): boolean {
         fits: (one, other) => one === other || (one === "?" && other !== "*"),
       }),
   });
+}
+
+/**
+ * Whether a pattern matches every path that another one matches; no where that is unsure. A plain name
+ * at the end of the other may be a folder: what is below it counts.
+ */
+export function patternIncludes(pattern: string, other: string): boolean {
+  const last = segments(other)?.at(-1) ?? "";
+  return patternCovers(pattern, other) && (isWild(last) || patternCovers(pattern, `${other}/**`));
 }
 
 /** Whether any of those patterns matches a path, for many paths: most are told by how they begin. */

@@ -143,6 +143,12 @@ describe("where the paths have an owner", () => {
     expect(verdicts(wide, ["docs/a.md"], { ...change, viewer: "c" })).toEqual(["docs/a.md free"]);
   });
 
+  test("a folder that a domain names without what is below it is not only the owner's", () => {
+    const shallow = { domains: new Map([["top", { owner: "c", paths: ["src/*"] }]]) };
+    const two = ["a claims A paths=src/api", "b claims B paths=src/api", "c grants A"];
+    expect(standings(two, shallow)).toEqual(["A a contested B", "B b contested A"]);
+  });
+
   test("of its own domain its owner claims without anybody's word", () => {
     const own = ["c claims C paths=src/api/**"];
     expect(standings(own, change)).toEqual(["C c held"]);

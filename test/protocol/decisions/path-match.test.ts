@@ -4,6 +4,7 @@ import {
   isProjectPattern,
   pathMatcher,
   patternCovers,
+  patternIncludes,
   patternsOverlap,
 } from "../../../src/protocol/decisions/path-match.ts";
 
@@ -59,14 +60,17 @@ describe("which paths a pattern matches", () => {
     ["**", "*", true],
     ["src/**", "src/a/**", true],
     ["**", "**", true],
-  ])("%s covers the pattern %s: %s", (one, other, is) => {
-    expect(patternCovers(one, other)).toBe(is);
+    ["src/*", "src/web", false],
+    ["src/web", "src/web", true],
+    ["*", "a/*", false],
+  ])("%s includes the pattern %s: %s", (one, other, is) => {
+    expect(patternIncludes(one, other)).toBe(is);
   });
 
-  test("a pattern that covers another one matches whatever that one does", () => {
+  test("a pattern that includes another one matches whatever that one does", () => {
     fc.assert(
       fc.property(pattern, pattern, path, (one, other, each) => {
-        if (patternCovers(one, other) && patternCovers(other, each)) {
+        if (patternIncludes(one, other) && patternCovers(other, each)) {
           expect(patternCovers(one, each)).toBe(true);
         }
         // A plain name at the end may be a file: nothing is below it then.
