@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, it } from "vitest";
+import { amount } from "../../support/amounts.ts";
 import { brokenPlaces } from "../../support/chain-check.ts";
 import {
   BIN,
@@ -18,7 +19,7 @@ import {
 import { randomFrom } from "../../support/random.ts";
 
 const AGENT = fileURLToPath(new URL("../../support/processes/agent-process.js", import.meta.url));
-const ROUNDS = Number(process.env["DEADDROP_KILLS"] ?? 200);
+const ROUNDS = Number(process.env["DEADDROP_KILLS"] ?? amount(40, 200));
 const SEED = Number(process.env["DEADDROP_SEED"] ?? Date.now() % 1_000_000);
 const PEERS = { forge: "scribe", scribe: "forge" } as const;
 type Handle = keyof typeof PEERS;
