@@ -174,6 +174,9 @@ export interface StatsView {
   proposal_ack_pairs: number;
   decisions: number;
   incidents: number;
+  /** Of these, older ones that are not tracked any more; a daemon of an older version does not say. */
+  incidents_forgotten?: number;
+  /** Of those that are tracked. */
   incidents_acked_in_time: number;
   disagreements: number;
   /** What grows with use; a daemon of an older version does not say. */

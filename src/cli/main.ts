@@ -97,6 +97,22 @@ async function commandNamed(name: string, cli: Cli): Promise<Command> {
   return prepare(command.name(`deaddrop ${name}`), cli);
 }
 
+/** Commander lets the last of two values win: somebody who gave two of them meant both. */
+function refuseRepeats(command: Command): void {
+  for (const option of command.options) {
+    let given: string | undefined;
+    command.on(`option:${option.name()}`, (value: string | null | undefined) => {
+      if (typeof value !== "string") return;
+      const isRepeatable = Array.isArray(command.getOptionValue(option.attributeName()));
+      if (given !== undefined && !isRepeatable) {
+        const long = option.long ?? option.flags;
+        command.error(`${long} takes one value, and is given twice: "${given}" and "${value}"`);
+      }
+      given = value;
+    });
+  }
+}
+
 /** Makes a command and its subcommands throw, and print through `cli`. */
 function prepare(command: Command, cli: Cli): Command {
   command.exitOverride((error: CommanderError) => {
@@ -110,6 +126,7 @@ function prepare(command: Command, cli: Cli): Command {
     outputError: () => {},
   });
   command.configureHelp({ showGlobalOptions: true });
+  refuseRepeats(command);
   for (const sub of command.commands) prepare(sub, cli);
   return command;
 }

@@ -67,6 +67,19 @@ test.each(["incident", "feedback"])(
   },
 );
 
+test("a list of incidents that leaves out the older ones says how many they are", async () => {
+  await flood("incident");
+  for (const flags of [[], ["--all"]]) {
+    expect(await commandIn(wire, "forge", "incident", "list", ...flags)).toContain(
+      "344 older incidents are not listed",
+    );
+  }
+  expect(await commandIn(wire, "forge", "stats")).toMatch(
+    /incidents +600, acked in time 0 of the newest 256/,
+  );
+  expect(await commandIn(wire, "mallory", "incident", "list")).not.toContain("not listed");
+});
+
 test("incidents cost tokens, unless their author is TRUSTED", async () => {
   const tiers = { forge: { mallory: "VERIFIED" } } as const;
   wire = new SimulatedWire(wire.roster, { layout: "outbox", tiers, rateLimit: 10 });

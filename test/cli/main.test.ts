@@ -34,6 +34,36 @@ describe("the command line", () => {
     expect(nested.stdout).toBe('{"ok":true}\n');
   });
 
+  it("refuses an option that takes one value and is given two, before, behind and within", async () => {
+    for (const args of [
+      ["init", "--me", "alice", "--me", "bob", "--peer", "carol"],
+      ["--as", "alice", "whoami", "--as=bob"],
+      ["incident", "--as", "alice", "list", "--as", "bob"],
+      ["inbox", "--from", "alice", "--from", "bob"],
+      ["incident", "raise", "subject", "--severity", "alice", "--severity", "bob"].map((word) =>
+        word === "alice" ? "low" : word === "bob" ? "high" : word,
+      ),
+    ]) {
+      const { stdout, stderr, exitCode, recording } = await run(args);
+      expect([exitCode, stdout, recording.drafts]).toEqual([1, "", []]);
+      expect(stderr).toMatch(
+        /^deaddrop: --\w+ takes one value, and is given twice: "(alice|low)" and "(bob|high)"\n/,
+      );
+      expect(stderr).toMatch(/`deaddrop \w+( \w+)? --help` for what it takes/);
+    }
+    const repeatable = await run([
+      "send",
+      "s",
+      "--to",
+      "scribe",
+      "--to",
+      "scribe",
+      "--json",
+      "--json",
+    ]);
+    expect(repeatable).toMatchObject({ exitCode: 0, stderr: "" });
+  });
+
   it("closes the agent, also when something fails", async () => {
     const views = {
       whoami: () => {

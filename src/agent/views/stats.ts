@@ -15,6 +15,8 @@ export function statsView(session: Session): StatsView {
   const { messages, byType, forgotten } = tally;
   const proposals = proposalsView(memory.state.proposals, memory.state.logs, env);
   const incidents = incidentsView(memory.state.incidents, env, memory.state.logs);
+  const counts = memory.state.incidents.forgotten.values();
+  const older = [...counts].reduce((sum, count) => sum + count, 0);
   const decided = decidedProposals(session);
   const withStatus = (wanted: string): string[] =>
     proposals.flatMap(({ proposal_id: id, status }) => (status === wanted ? id : []));
@@ -29,7 +31,8 @@ export function statsView(session: Session): StatsView {
     // What was agreed to long ago is mostly recorded: it must not be counted twice.
     proposal_ack_pairs: Math.max(agreed.size, tallied.size + forgotten.agreed),
     decisions: decided.size,
-    incidents: incidents.length,
+    incidents: incidents.length + older,
+    incidents_forgotten: older,
     incidents_acked_in_time: incidents.filter(({ addressees }) =>
       addressees.every(({ acked, escalated }) => acked && !escalated),
     ).length,

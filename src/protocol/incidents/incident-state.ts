@@ -1,10 +1,15 @@
 import type { Severity } from "./incident-lines.ts";
 import type { BeatMark } from "../logs/logs-state.ts";
 
+/** Declared incidents remembered per log: the newest, counted in that log's own order. */
+export const MAX_INCIDENTS = 256;
+
 /** Declared incidents and what became of them: a function of the logs. Spec 3.5. */
 export interface IncidentsState {
   /** By log, then by event id in the log's order. */
   readonly declared: Map<string, Map<string, Incident>>;
+  /** By log: how many older ones were dropped for later ones. */
+  readonly forgotten: Map<string, number>;
   /** By answering log: incidents of which its author's beats have not yet shown all. */
   readonly asking: Map<string, IncidentPlace[]>;
   /** By answering log: answers that may be to incidents which we do not hold yet. */
@@ -91,6 +96,7 @@ export interface Breach {
 export function emptyIncidents(): IncidentsState {
   return {
     declared: new Map(),
+    forgotten: new Map(),
     asking: new Map(),
     ahead: new Map(),
     breaches: [],

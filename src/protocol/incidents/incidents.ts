@@ -8,7 +8,12 @@ import {
   type IncidentLine,
   type Severity,
 } from "./incident-lines.ts";
-import type { AnswerMark, Incident, IncidentsState } from "./incident-state.ts";
+import {
+  MAX_INCIDENTS,
+  type AnswerMark,
+  type Incident,
+  type IncidentsState,
+} from "./incident-state.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import { asContinued } from "../logs/continued.ts";
 import { isFolded, type CoreEvent, type LineEvent } from "../events.ts";
@@ -17,8 +22,6 @@ import { isGrave } from "./safe-mode.ts";
 
 export type { IncidentsState } from "./incident-state.ts";
 
-/** Declared incidents remembered per log: the newest, counted in that log's own order. @internal */
-export const MAX_INCIDENTS = 256;
 /** Answers remembered per log that may be to an incident which we do not hold yet. */
 const MAX_ANSWERS_AHEAD = 4_096;
 /** Lines that wait to be mirrored; what comes when it is full is not mirrored. */
@@ -118,7 +121,10 @@ function declare(
   incidents.set(incident.id, incident);
   state.declared.set(log.name, incidents);
   const oldest = incidents.keys().next().value;
-  if (incidents.size > MAX_INCIDENTS && oldest !== undefined) incidents.delete(oldest);
+  if (incidents.size > MAX_INCIDENTS && oldest !== undefined) {
+    incidents.delete(oldest);
+    state.forgotten.set(log.name, (state.forgotten.get(log.name) ?? 0) + 1);
+  }
   mirror(state, incident, event, env);
   for (const handle of incident.to) {
     takeAnswersAhead(state, incident, handle, log, env);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { eventId } from "../../support/scripts/event-id.ts";
-import { MAX_INCIDENTS } from "../../../src/protocol/incidents/incidents.ts";
 import {
   emptyIncidents,
   type Breach,
+  MAX_INCIDENTS,
   type Incident,
 } from "../../../src/protocol/incidents/incident-state.ts";
 import { safeMode } from "../../../src/protocol/incidents/safe-mode.ts";

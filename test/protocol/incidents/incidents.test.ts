@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { MAX_INCIDENTS } from "../../../src/protocol/incidents/incidents.ts";
+import { MAX_INCIDENTS } from "../../../src/protocol/incidents/incident-state.ts";
 import { stageOf } from "../../../src/protocol/incidents/incident-deadlines.ts";
 import {
   incidentsView,

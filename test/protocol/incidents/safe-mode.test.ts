@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import fc from "fast-check";
 import { apply } from "../../../src/protocol/core.ts";
-import { applyIncidents, MAX_INCIDENTS } from "../../../src/protocol/incidents/incidents.ts";
-import { emptyIncidents } from "../../../src/protocol/incidents/incident-state.ts";
+import { applyIncidents } from "../../../src/protocol/incidents/incidents.ts";
+import { emptyIncidents, MAX_INCIDENTS } from "../../../src/protocol/incidents/incident-state.ts";
 import { applyLogs } from "../../../src/protocol/logs/logs.ts";
 import { emptyLogs } from "../../../src/protocol/logs/logs-state.ts";
 import { maySend, safeMode, type SafeMode } from "../../../src/protocol/incidents/safe-mode.ts";

@@ -1,7 +1,9 @@
 import { Command, Option } from "commander";
+import type { Client } from "../../../api/client.ts";
 import type { IncidentView } from "../../../api/views.ts";
 import { prepareIncident, prepareResolution } from "../../../sending/incident.ts";
 import { incidentNamed, MESSAGE_ID } from "../../../sending/naming/parent.ts";
+import { MAX_INCIDENTS } from "../../../protocol/incidents/incident-state.ts";
 import { NOTICES_READ } from "../../../protocol/notices.ts";
 import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { addBodyFlags, readBody, type BodyFlags } from "../../input/body-input.ts";
@@ -106,14 +108,27 @@ function listCommand(cli: Cli): Command {
       const flags: ListFlags = self.optsWithGlobals();
       const wanted = ({ status }: IncidentView) => flags.all === true || status !== "resolved";
       await withClient(cli, flags, async (client) => {
+        const listed = await client.view("incidents");
+        if (listed.length >= MAX_INCIDENTS) await tellForgotten(cli, client);
         if (flags.follow === true) return followIncidents(cli, flags, client, wanted);
-        const incidents = (await client.view("incidents")).filter(wanted);
+        const incidents = listed.filter(wanted);
         const rows = incidents.map((each) => incidentRow(each, cli.clock.nowMs(), client.handle));
         emit(cli, flags, incidents, (paint) =>
           rows.length === 0 ? "No open incidents." : table(rows, paint, cli.stdout.columns),
         );
       });
     });
+}
+
+/** A list that leaves something out says so, beside its JSON too. */
+async function tellForgotten(cli: Cli, client: Client): Promise<void> {
+  const { incidents_forgotten: older = 0 } = await client.view("stats");
+  if (older === 0) return;
+  const those = older === 1 ? "1 older incident is" : `${older} older incidents are`;
+  cli.stderr.write(
+    `deaddrop: ${those} not listed: only the newest ${MAX_INCIDENTS} of each log are tracked\n` +
+      "  the messages are kept: deaddrop inbox --from <handle> --json, deaddrop sent --json\n",
+  );
 }
 
 function noticesCommand(cli: Cli): Command {

@@ -18,6 +18,12 @@ export async function run(cli: Cli, flags: GlobalFlags): Promise<void> {
   emit(cli, flags, stats, (paint) => statsText(stats, paint));
 }
 
+function incidentsText(stats: StatsView): string {
+  const { incidents, incidents_acked_in_time: inTime, incidents_forgotten: older = 0 } = stats;
+  const newest = older === 0 ? "" : ` of the newest ${incidents - older}`;
+  return `${incidents}, acked in time ${inTime}${newest}`;
+}
+
 function statsText(stats: StatsView, paint: Paint): string {
   const byType = Object.entries(stats.by_type).sort(([, a], [, b]) => b - a);
   const rows: [string, string][] = [
@@ -27,7 +33,7 @@ function statsText(stats: StatsView, paint: Paint): string {
     ["by type", byType.map(([type, number]) => `${type} ${number}`).join(", ") || "-"],
     ["proposals acked", String(stats.proposal_ack_pairs)],
     ["decisions", String(stats.decisions)],
-    ["incidents", `${stats.incidents}, acked in time ${stats.incidents_acked_in_time}`],
+    ["incidents", incidentsText(stats)],
     ["disagreements", String(stats.disagreements)],
     ...(stats.growth ?? []).map((each): [string, string] => [
       `size: ${each.what}`,
