@@ -4,6 +4,14 @@ import { shortId } from "./short-id.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
+/** Fields that name messages: they are shown as far as a command needs them. */
+const ID_FIELDS: ReadonlySet<string> = new Set(
+  "acks cancels corrects counters escalates expires incident proposal_id releases replaced_by resolves resumes resumes_here reverts supersedes".split(
+    " ",
+  ),
+);
+const EVENT_ID = /^[0-9a-f]{64}$/;
+
 /**
  * A body as people and models read it: text as it is, an object in words, a field on a line. What
  * acks, cards, announcements and heartbeats say is one sentence. A proposal begins with the words
@@ -24,6 +32,9 @@ export function bodyText({
 
 const SENTENCES: Readonly<Record<string, (body: Fields) => string | undefined>> = {
   ack: ackText,
+  // A withdrawal names its message in both fields.
+  correction: ({ corrects, reverts, ...rest }) =>
+    corrects === reverts && reverts !== undefined ? fieldLines({ reverts, ...rest }) : undefined,
   agent_card: ({ name, handle, issued_at: issued }) =>
     `the card of ${words(name ?? handle ?? "an agent")}${issued === undefined ? "" : `, of ${words(issued)}`}`,
   trust_tier_announcement: ({ about, tier }) =>
@@ -58,9 +69,14 @@ function fieldLines(body: Fields): string {
 
 function linesOf(body: Fields): string[] {
   return Object.entries(body).map(([name, value]) => {
-    const text = words(value);
+    const text = words(ID_FIELDS.has(name) ? shortIds(value) : value);
     return name === "text" ? text : fieldText(name, text);
   });
+}
+
+function shortIds(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(shortIds);
+  return typeof value === "string" && EVENT_ID.test(value) ? shortId(value) : value;
 }
 
 function fieldText(name: string, text: string): string {

@@ -6,7 +6,7 @@ import { bodyText } from "./body-text.ts";
 import type { Paint } from "./paint.ts";
 import { sanitise, sanitiseLines } from "./sanitise.ts";
 import { shortId } from "./short-id.ts";
-import { aheadNote, when } from "./when.ts";
+import { aheadNote, dueWords, when } from "./when.ts";
 
 /** Characters of a body that are shown unless all of it is asked for. Spec 4.4. */
 const SHOWN_BODY = 2_000;
@@ -56,11 +56,9 @@ export function inboxText(message: InboxMessage, look: MessageLook): string {
   const ahead = aheadNote(message.timestamp, _meta.received_at);
   if (ahead !== undefined) notes.push(ahead);
   for (const asked of _meta.obligations) {
-    const { owed_by, overdue, due_at } = asked;
     if (knownWords(asked) !== undefined) notes.push(askedWords(asked));
-    notes.push(
-      `${sanitise(owed_by)} owes an answer${overdue ? ", overdue" : dueNote(due_at, look.nowMs)}`,
-    );
+    const due = asked.due_at === null ? null : dueWords(asked, (time) => when(time, look.nowMs));
+    notes.push(`${sanitise(asked.owed_by)} owes an answer${due === null ? "" : `, ${due}`}`);
   }
   return messageText(_meta, message, notes, look);
 }
@@ -69,10 +67,6 @@ export function inboxText(message: InboxMessage, look: MessageLook): string {
 export function tierNotes(tier: Tier | null): string[] {
   if (tier === null) return ["of no tier"];
   return tier === "UNTRUSTED" ? [tier] : [];
-}
-
-function dueNote(dueAt: string | null, nowMs: number): string {
-  return dueAt === null ? "" : `, due ${when(dueAt, nowMs)}`;
 }
 
 /** Unknown kinds come without a type. Spec 1.3. */

@@ -1,3 +1,4 @@
+import type { ObligationView } from "../api/views.ts";
 import { SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS } from "../wire/durations.ts";
 
 /** "4 min ago", "in 2 h"; further than a day away the date. Times are ISO-8601. */
@@ -16,6 +17,17 @@ export function moment(time: string): string {
   const atMs = Date.parse(time);
   if (Number.isNaN(atMs)) return time;
   return `${new Date(atMs).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}
+
+type Due = Pick<ObligationView, "due_at" | "overdue" | "minutes_from_reading">;
+
+/** By when an answer is owed: "due in 2 h", "overdue, 4 min ago"; `at` says how an instant is written. */
+export function dueWords(owed: Due, at: (time: string) => string): string {
+  const { due_at: due, overdue, minutes_from_reading: minutes } = owed;
+  if (due === null) return "no deadline";
+  if (overdue) return `overdue, ${at(due)}`;
+  if (minutes === undefined) return `due ${at(due)}`;
+  return `due ${duration(minutes * MINUTE_MS)} after it is read, else ${at(due)}`;
 }
 
 /** Further ahead of its receipt a message is not dated by a clock that is right. */

@@ -95,7 +95,7 @@ test("a proposal that is accepted after twenty minutes is a decision", async () 
   await run(wire, "forge", "propose", "freeze the format", "--decision", words);
   await wire.pass(MINUTE);
   expect(await run(wire, "scribe", "inbox", "--unread", "--mark-read")).toMatchInlineSnapshot(`
-    "<id> forge proposal 1 min ago [unread, scribe owes an answer, due in 24 h]
+    "<id> forge proposal 1 min ago [unread, scribe owes an answer, due 30 min after it is read, else in 24 h]
       freeze the format
       │ decides: The file format is frozen until May.
       │ required: scribe"
@@ -170,7 +170,7 @@ test("a proposal that nobody reads blames nobody, and ends after a day", async (
     Unread 0
 
     Owed to you
-    <id>  proposal  forge → scribe  due in 23 h  rename the branch
+    <id>  proposal  forge → scribe  due 30 min after it is read, else in 23 h  rename the branch
 
     Next  deaddrop inbox --follow"
   `);
@@ -204,7 +204,6 @@ test("a proposal that nobody reads blames nobody, and ends after a day", async (
 
     <id> forge correction 5 min ago [unread]
       reverted: rename the branch
-      │ corrects: <id>
       │ reverts: <id>
       │ reason: it reached scribe, whose agent had not read it when its time was over
 

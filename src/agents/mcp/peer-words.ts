@@ -10,7 +10,7 @@ import { bodyText } from "../../framing/body-text.ts";
 import { partOf, type Frame } from "../../framing/frame.ts";
 import { shortId } from "../../framing/short-id.ts";
 import { tokenCeiling } from "../../framing/token-ceiling.ts";
-import { aheadNote } from "../../framing/when.ts";
+import { aheadNote, dueWords } from "../../framing/when.ts";
 import type { Tier } from "../../trust/tiers.ts";
 
 /**
@@ -55,9 +55,9 @@ export function threadWords(frame: Frame, message: ThreadMessage, how: Amount): 
 }
 
 function owedNote(asked: ObligationView, self: string): string {
-  const { owed_by: who, overdue, due_at: due } = asked;
+  const { owed_by: who } = asked;
   const what = knownWords(asked);
-  const until = overdue ? "overdue" : due === null ? "no deadline" : `due ${due}`;
+  const until = dueWords(asked, (time) => time);
   return `${who === self ? "you owe" : `${who} owes`} an answer${what === undefined ? "" : ` to a ${what}`} (${until})`;
 }
 

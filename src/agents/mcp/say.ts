@@ -1,4 +1,5 @@
 import { shortId } from "../../framing/short-id.ts";
+import { withRefsNote } from "./project-here.ts";
 import type { Prepared } from "../../sending/prepared.ts";
 import { sayOnce, type Said } from "../../sending/say-once.ts";
 import { text, type Schema } from "./schema.ts";
@@ -25,7 +26,9 @@ export async function say(
   { request_key: key, ...args }: object & Repeatable,
   prepare: () => Promise<Prepared>,
 ): Promise<ToolAnswer> {
-  const said = await sayOnce(client, { name: tool, args, key }, prepare);
+  const said = await sayOnce(client, { name: tool, args, key }, async () =>
+    withRefsNote(client, await prepare()),
+  );
   return { facts: factsOf(client.handle, said) };
 }
 

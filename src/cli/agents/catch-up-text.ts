@@ -12,7 +12,7 @@ import { tierNotes } from "../../framing/message-text.ts";
 import { inTurns } from "../../protocol/fair-share.ts";
 import { sanitise } from "../../framing/sanitise.ts";
 import { shortId } from "../../framing/short-id.ts";
-import { when } from "../../framing/when.ts";
+import { dueWords, when } from "../../framing/when.ts";
 import { fitting } from "../../framing/token-ceiling.ts";
 
 /** What an agent that begins is told. */
@@ -100,8 +100,7 @@ function closing({ unread }: StatusView): string {
 }
 
 function owedRow(each: StatusView["owed_by_me"][number], nowMs: number): string {
-  const due =
-    each.due_at === null ? "" : `, ${each.overdue ? "overdue" : `due ${when(each.due_at, nowMs)}`}`;
+  const due = each.due_at === null ? "" : `, ${dueWords(each, (time) => when(time, nowMs))}`;
   return row(
     `${shortId(each.event_id)} ${askedWords(each)}, ${each.owed_by} owes ${each.from}${due}: ${short(each.subject, SHOWN.subject)}`,
   );
@@ -155,9 +154,12 @@ function row(text: string): string {
   return `│ ${sanitise(text)}`;
 }
 
+/** Ids and digests as far as they are needed to tell them apart. */
+const LONG_ID = /\b([0-9a-f]{10})[0-9a-f]{54}\b/g;
+
 /** One line, cut. */
 function short(text: string, limit: number): string {
-  const characters = Array.from(text.replaceAll(/\s+/g, " ").trim());
+  const characters = Array.from(text.replaceAll(LONG_ID, "$1").replaceAll(/\s+/g, " ").trim());
   return characters.length <= limit
     ? characters.join("")
     : `${characters.slice(0, limit).join("")}…`;

@@ -4,7 +4,7 @@ import { askedWords } from "../../framing/asked-words.ts";
 import { wordRows } from "../../framing/message-text.ts";
 import type { Paint } from "../../framing/paint.ts";
 import { shortId } from "../../framing/short-id.ts";
-import { when } from "../../framing/when.ts";
+import { dueWords, when } from "../../framing/when.ts";
 
 const STYLE_BY_PRESENCE: Record<Presence, Style> = {
   online: "green",
@@ -47,9 +47,9 @@ export function decisionRows(id: string, decision: string | null, paint: Paint):
   return wordRows(id, `decides: ${decision}`, { paint, restOf });
 }
 
-function dueCell({ overdue, due_at }: ObligationView, nowMs: number): Cell {
-  if (overdue) return { text: `overdue, ${when(due_at, nowMs)}`, style: "red" };
-  return { text: due_at === null ? "no deadline" : `due ${when(due_at, nowMs)}` };
+export function dueCell(owed: ObligationView, nowMs: number): Cell {
+  const text = dueWords(owed, (time) => when(time, nowMs));
+  return owed.overdue ? { text, style: "red" } : { text };
 }
 
 /** Also said by `sent`, which lists what is in the logs. Heartbeats are lines, too. */

@@ -7,6 +7,7 @@ import { collect, tellSigner, type Cli, type GlobalFlags } from "../context.ts";
 import { emit, type Paint } from "../output/output.ts";
 import { aboutParent } from "../../sending/naming/parent.ts";
 import type { Extras, Prepared } from "../../sending/prepared.ts";
+import { withRefsNote } from "./named-paths.ts";
 import { sendPrepared, type Said } from "../../sending/say-once.ts";
 import { sanitise, sanitiseLines } from "../../framing/sanitise.ts";
 import { shortId } from "../../framing/short-id.ts";
@@ -98,7 +99,7 @@ export async function deliver(
   prepared: Prepared,
 ): Promise<void> {
   tellSigner(cli, flags);
-  const answer = await sendPrepared(client, prepared);
+  const answer = await sendPrepared(client, withRefsNote(cli, client, prepared));
   if (flags.wait === undefined) {
     emit(cli, flags, answer, (paint) => sentText(answer, paint));
     return;

@@ -15,6 +15,8 @@ export interface PartyTime {
   /** When it was read by an agent that was not busy, by our clock. */
   readonly readAt: number | undefined;
   readonly endsMs: number;
+  /** How long it has from its reading on, in milliseconds, unless `due` or `endsMs` is later or earlier. */
+  readonly fromReadingMs: number;
 }
 
 /**
@@ -24,15 +26,16 @@ export interface PartyTime {
 export function partyTime(proposal: Proposal, party: string, logs: LogsState, env: Env): PartyTime {
   const log = answerLogName(env.layout, proposal, party);
   const readAt = readingOf(proposal, party, logs, env);
-  const { answerMinutes } = env.policy.answerTimes;
+  const answerMs = env.policy.answerTimes.answerMinutes * MINUTE_MS;
+  const leastMs = HEARTBEATS_TO_ANSWER * deadlineCadence(lastBeat(logs, log)?.cadenceMs, env);
+  const fromReadingMs = proposal.dueMs === undefined ? Math.max(leastMs, answerMs) : leastMs;
   if (readAt === undefined) {
     const stage = stageBefore(proposal, log, logs);
-    return { stage, readAt, endsMs: Math.max(lastCallMs(proposal, env), proposal.dueMs ?? 0) };
+    const endsMs = Math.max(lastCallMs(proposal, env), proposal.dueMs ?? 0);
+    return { stage, readAt, endsMs, fromReadingMs };
   }
-  const cadence = deadlineCadence(lastBeat(logs, log)?.cadenceMs, env);
-  const leastMs = readAt + HEARTBEATS_TO_ANSWER * cadence;
-  const askedMs = proposal.dueMs ?? readAt + answerMinutes * MINUTE_MS;
-  return { stage: "read", readAt, endsMs: Math.max(leastMs, askedMs) };
+  const endsMs = Math.max(readAt + fromReadingMs, proposal.dueMs ?? 0);
+  return { stage: "read", readAt, endsMs, fromReadingMs };
 }
 
 /** When the first beat came that begins the time of a party; the fold keeps it for our own. */

@@ -18,7 +18,7 @@ import { MAX_SUBJECT_CODE_POINTS } from "../../wire/limits.ts";
 import type { LogsState } from "../logs/logs-state.ts";
 import type { Env, Now } from "../env.ts";
 import { safeMode } from "./safe-mode.ts";
-import { safeModeEnd } from "./safe-mode-end.ts";
+import { safeModeEnd, SHOWN_ID } from "./safe-mode-end.ts";
 
 /** Lines mirrored at once; the rest follow when these are written. */
 const MIRROR_AT_ONCE = 16;
@@ -232,8 +232,8 @@ function tellSafeMode(incidents: IncidentsState, env: Env): Effect[] {
         cause: "safe_mode",
         subject: `safe mode: ${safe.of} did not ack an incident of ${safe.author}`,
         detail:
-          `since ${safe.since}, by escalation ${safe.escalation_id} of incident ` +
-          `${safe.incident_id}; ${safeModeEnd(safe, env.self, "operator")}`,
+          `since ${safe.since}, by escalation ${safe.escalation_id.slice(0, SHOWN_ID)} of incident ` +
+          `${safe.incident_id.slice(0, SHOWN_ID)}; ${safeModeEnd(safe, env.self, "operator")}`,
         concernsWire: false,
       },
     },

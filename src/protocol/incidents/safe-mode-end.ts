@@ -10,7 +10,7 @@ export type Reader = "agent" | "operator";
 export const RESUME_COMMAND = 'deaddrop resume --reason "why it is safe to go on"';
 
 /** Enough of an id for a command. */
-const SHOWN_ID = 10;
+export const SHOWN_ID = 10;
 
 type Ends = Pick<SafeMode, "author" | "of" | "incident_id">;
 

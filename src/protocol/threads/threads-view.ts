@@ -19,7 +19,7 @@ import {
   type ThreadMessage,
   type ThreadPart,
 } from "./threads.ts";
-import { DAY_MS } from "../../wire/durations.ts";
+import { DAY_MS, MINUTE_MS } from "../../wire/durations.ts";
 import { parseTimestamp } from "../../wire/timestamp.ts";
 
 /** An answer that an agent owes. Spec 3.3. */
@@ -40,6 +40,8 @@ export interface ObligationView {
   from: string;
   owed_by: string;
   due_at: string | null;
+  /** Of a proposal that has not been read: the minutes to answer once it is, if these end first. */
+  minutes_from_reading?: number;
   overdue: boolean;
   since: string;
 }
@@ -200,7 +202,7 @@ function obligationView(
   nowMs: number,
   correlationId: string,
 ): ObligationView {
-  const dueMs = dueOf(state, message, owedBy, env);
+  const { dueMs, fromReadingMs } = dueOf(state, message, owedBy, env, nowMs);
   const believed = isVerified(authorTier(env, message.from));
   const proposal = believed ? proposalsById(state.proposals, message.id, env)[0] : undefined;
   const requestType = requestOf(state, message, owedBy)?.requestType ?? null;
@@ -216,25 +218,38 @@ function obligationView(
     from: message.from,
     owed_by: owedBy,
     due_at: dueMs === undefined ? null : new Date(dueMs).toISOString(),
+    ...(fromReadingMs === undefined
+      ? {}
+      : { minutes_from_reading: Math.round(fromReadingMs / MINUTE_MS) }),
     overdue: dueMs !== undefined && nowMs >= dueMs,
     since: new Date(message.at).toISOString(),
   };
 }
 
 /**
- * By type: an incident within one cadence, a proposal as it will be reverted, else a day. Undefined
- * where no time runs yet: the agent has not read the incident.
+ * By type: an incident within one cadence, a proposal by its `due` or as it will be reverted, else a day.
+ * Without `dueMs` no time runs yet: the agent has not read the incident.
  */
-function dueOf(state: State, message: ThreadMessage, owedBy: string, env: Env): number | undefined {
+function dueOf(
+  state: State,
+  message: ThreadMessage,
+  owedBy: string,
+  env: Env,
+  nowMs: number,
+): { readonly dueMs: number | undefined; readonly fromReadingMs?: number } {
   if (message.type === "incident") {
     const incident = state.incidents.declared.get(message.log)?.get(message.id);
-    return incident === undefined ? undefined : ackDueMs(incident, owedBy, env, state.logs);
+    return { dueMs: incident && ackDueMs(incident, owedBy, env, state.logs) };
   }
   const request = requestOf(state, message, owedBy);
-  if (request !== undefined) return requestDueMs(request);
+  if (request !== undefined) return { dueMs: requestDueMs(request) };
   const [proposal] = proposalsById(state.proposals, message.id, env);
-  const isAsked = proposal?.required.includes(owedBy) === true;
-  return isAsked ? partyTime(proposal, owedBy, state.logs, env).endsMs : message.at + DAY_MS;
+  if (proposal?.required.includes(owedBy) !== true) return { dueMs: message.at + DAY_MS };
+  const { stage, endsMs, fromReadingMs } = partyTime(proposal, owedBy, state.logs, env);
+  if (stage === "read" || stage === "busy") return { dueMs: endsMs };
+  // It stays open longer for those who do not know of it, but this is what its author asks for.
+  if (proposal.dueMs !== undefined && proposal.dueMs > nowMs) return { dueMs: proposal.dueMs };
+  return nowMs + fromReadingMs < endsMs ? { dueMs: endsMs, fromReadingMs } : { dueMs: endsMs };
 }
 
 function compareText(a: string, b: string): number {

@@ -3,6 +3,7 @@ import { DeaddropError } from "../../api/errors.ts";
 import type { ResolvedId } from "../../api/views.ts";
 import { firstCodePoints } from "../../wire/json/code-points.ts";
 import { MAX_SUBJECT_CODE_POINTS, MIN_ID_PREFIX } from "../../wire/limits.ts";
+import { quote } from "../../wire/quote.ts";
 import { sanitise } from "../../framing/sanitise.ts";
 
 /** The message that another one answers. */
@@ -52,9 +53,25 @@ export interface NamedThread {
  * it is. What could be an event id is taken for one and never for a correlation id. Spec 4.4.
  */
 export async function threadNamed(client: Client, name: string): Promise<NamedThread> {
-  if (!LIKE_AN_ID.test(name)) return { correlationId: name, continues: undefined };
+  if (!LIKE_AN_ID.test(name)) {
+    await requireThread(client, name);
+    return { correlationId: name, continues: undefined };
+  }
   const continues = await parentOf(client, name);
   return { correlationId: continues.correlation_id, continues };
+}
+
+/** A mistyped name would begin a thread that nobody looks for. Throws DeaddropError `unknown_id`. */
+async function requireThread(client: Client, name: string): Promise<void> {
+  try {
+    await client.view("thread", { id: name });
+  } catch (error) {
+    if (!(error instanceof DeaddropError) || error.code !== "unknown_id") throw error;
+    throw new DeaddropError("unknown_id", `not sent: no thread here is named ${quote(name)}`, {
+      hint: "to write into a thread, name one of its messages by 6 or more characters of its id (deaddrop inbox, deaddrop sent); to begin a new one, leave the thread out",
+      cause: error,
+    });
+  }
 }
 
 /** Whom an answer goes to: the author; for our own message those whom it went to. */

@@ -1,10 +1,11 @@
 import { lstatSync, readdirSync } from "node:fs";
-import { join, relative } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { DeaddropError } from "../../api/errors.ts";
 import { isProjectPattern, patternCovers } from "../../protocol/decisions/path-match.ts";
 import { quote } from "../../wire/quote.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 import { calling } from "../../storage/disk/errno.ts";
+import { gitIn, type Git } from "./git.ts";
 import { projectPath, type Project } from "./project-paths.ts";
 
 /** Entries of a folder that are looked at, those below it included. */
@@ -62,9 +63,74 @@ export function absentNote(project: Project, patterns: readonly string[]): strin
   const tops = topsOf(project);
   const absent = patterns.filter((pattern) => !tops.some((top) => matchesAny(top, pattern)));
   if (absent.length === 0) return undefined;
-  const listed = absent.slice(0, SHOWN).map((pattern) => quote(pattern));
-  if (absent.length > SHOWN) listed.push(`${absent.length - SHOWN} more`);
-  return `Nothing is at ${listed.join(", ")} yet: paths begin at ${tops.join(" or ")}.`;
+  return `Nothing is at ${listed(absent)} yet: paths begin at ${tops.join(" or ")}.`;
+}
+
+/** A commit, and any other address: only commits are looked up. */
+const ADDRESS = /^[a-z][a-z0-9+.-]*:/i;
+const COMMIT = /^git:([0-9a-f]{4,64})$/i;
+/** Behind a path, the place in the file: `:12`, `:12-20`, `#L12`. */
+const PLACE_IN_FILE = /(?::\d+(?:[-:]\d+)?|#[^/]*)$/u;
+
+/**
+ * Says which of the paths and commits that a message refers to are not here, relative to `folder` or to
+ * the project; undefined when all are, or nothing can be said of them.
+ */
+export function refsNote(
+  project: Project,
+  folder: string,
+  refs: readonly string[],
+  env: NodeJS.ProcessEnv,
+): string | undefined {
+  const paths = refs
+    .filter((ref) => !ADDRESS.test(ref))
+    .map((ref) => ref.replace(PLACE_IN_FILE, ""))
+    .filter((path) => path !== "" && isAbsent(resolve(folder, path)));
+  const notes = [absentNote(project, paths), commitsNote(project, refs, env)];
+  return notes.filter((note) => note !== undefined).join("\n") || undefined;
+}
+
+/** False as well of what the system does not let us look at, or takes for no path. */
+function isAbsent(path: string): boolean {
+  try {
+    return !exists(path);
+  } catch (error) {
+    if (error instanceof Error && "code" in error) return false;
+    throw error;
+  }
+}
+
+function commitsNote(
+  { workTree }: Project,
+  refs: readonly string[],
+  env: NodeJS.ProcessEnv,
+): string | undefined {
+  const named = refs.filter((ref) => ref.startsWith("git:"));
+  if (named.length === 0 || workTree === undefined) return undefined;
+  const git = gitIn(workTree.top, env);
+  const absent = named.filter((ref) => {
+    const id = COMMIT.exec(ref)?.[1];
+    return id === undefined || !hasCommit(git, id);
+  });
+  if (absent.length === 0) return undefined;
+  return `No commit of this repository is named by ${listed(absent)}: a commit is git: and 4 or more digits of its id.`;
+}
+
+function hasCommit(git: Git, id: string): boolean {
+  try {
+    git(["cat-file", "-e", `${id}^{commit}`]);
+    return true;
+  } catch (error) {
+    if (!(error instanceof DeaddropError)) throw error;
+    // Without git nothing can be said of commits.
+    return error.code === "config";
+  }
+}
+
+function listed(texts: readonly string[]): string {
+  const shown = texts.slice(0, SHOWN).map((text) => quote(text));
+  if (texts.length > SHOWN) shown.push(`${texts.length - SHOWN} more`);
+  return shown.join(", ");
 }
 
 function topsOf({ holder, workTree }: Project): string[] {

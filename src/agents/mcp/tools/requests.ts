@@ -1,6 +1,7 @@
 import { inTurns } from "../../../protocol/fair-share.ts";
 import type { ObligationView } from "../../../api/views.ts";
 import { askedWords } from "../../../framing/asked-words.ts";
+import { dueWords } from "../../../framing/when.ts";
 import { shortId } from "../../../framing/short-id.ts";
 import { prepareRequest } from "../../../sending/request.ts";
 import { cut, fitting } from "../peer-words.ts";
@@ -66,8 +67,8 @@ export const REQUEST_TOOLS = [
 ];
 
 function rowOf(each: ObligationView, self: string): string {
-  const { event_id, request_id: request, from, owed_by: by, due_at: due, overdue } = each;
-  const until = overdue ? "OVERDUE" : due === null ? "no deadline" : `due ${due}`;
+  const { event_id, request_id: request, from, owed_by: by } = each;
+  const until = dueWords(each, (time) => time);
   const named = request === null ? "" : `, request ${shortId(request)}`;
   const who = by === self ? "you" : by;
   const words = each.decision === null ? each.subject : `decides: ${each.decision}`;

@@ -3,7 +3,7 @@ import type { ObligationView, TeamMemberView } from "../../../api/views.ts";
 import { withClient, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { emit, table, type Cell } from "../../output/output.ts";
-import { presenceCell } from "../../output/text.ts";
+import { dueCell, presenceCell } from "../../output/text.ts";
 import { shortId } from "../../../framing/short-id.ts";
 import { when } from "../../../framing/when.ts";
 
@@ -53,15 +53,12 @@ function waitRows({ waits_for, waits_for_in_all }: TeamMemberView, nowMs: number
   return more === 0 ? rows : [...rows, [{ text: `and ${more} more: deaddrop pending` }]];
 }
 
-function waitRow(
-  { event_id, owed_by, type, due_at, subject }: ObligationView,
-  nowMs: number,
-): Cell[] {
+function waitRow(owed: ObligationView, nowMs: number): Cell[] {
   return [
-    { text: shortId(event_id), style: "dim" },
-    { text: owed_by, style: "cyan" },
-    { text: type },
-    { text: due_at === null ? "no deadline" : `due ${when(due_at, nowMs)}` },
-    { text: subject },
+    { text: shortId(owed.event_id), style: "dim" },
+    { text: owed.owed_by, style: "cyan" },
+    { text: owed.type },
+    dueCell(owed, nowMs),
+    { text: owed.subject },
   ];
 }
