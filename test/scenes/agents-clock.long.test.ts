@@ -32,13 +32,13 @@ test("an agent that sleeps for three hours finds the proposal open, and accepts 
   await wire.pass(3 * HOUR);
   expect(await commandIn(wire, "forge", "pending")).toMatchInlineSnapshot(
     `
-    "<id>  proposal  forge → scribe  due in 21 h  Use tabs
+    "<id>  proposal  forge → scribe  due 30 min after it is read, else in 21 h  Use tabs
       │ decides: Use tabs"
   `,
   );
   expect(await commandIn(wire, "scribe", "pending")).toMatchInlineSnapshot(
     `
-    "<id>  proposal  forge → scribe  due in 21 h  Use tabs
+    "<id>  proposal  forge → scribe  due 30 min after it is read, else in 21 h  Use tabs
       │ decides: Use tabs"
   `,
   );
@@ -46,7 +46,7 @@ test("an agent that sleeps for three hours finds the proposal open, and accepts 
   expect(await notices(wire, "scribe")).toBe("Nothing noticed.");
 
   expect(await read(wire)).toMatchInlineSnapshot(`
-    "<id> forge proposal 3 h ago [unread, scribe owes an answer, due in 21 h]
+    "<id> forge proposal 3 h ago [unread, scribe owes an answer, due 30 min after it is read, else in 21 h]
       Use tabs
       │ decides: Use tabs
       │ reasons: Tabs it is.
