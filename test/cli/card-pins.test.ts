@@ -1,10 +1,20 @@
-import { chmodSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  chmodSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openClient } from "../../src/client/open-client.ts";
 import { fingerprintOf } from "../../src/setup/contact/offered-key.ts";
-import { encodeBase64 } from "../../src/wire/signature.ts";
+import { composeLine, type ChainHead } from "../../src/wire/compose.ts";
+import { encodeBase64, makeSigner } from "../../src/wire/signature.ts";
 import { newMachine, type Machine } from "../setup/machine.ts";
 import { cardOf, keyFrom } from "../support/foreign-card.ts";
+import { jsonLines } from "../support/processes/live-wire.ts";
 import { BY_FLAGS, commandsOn } from "./on-machine.ts";
 
 interface Key {
@@ -22,7 +32,7 @@ interface TrustRow {
 }
 
 let machine: Machine;
-const { run, json } = commandsOn(() => machine);
+const { run, json } = commandsOn(() => machine, { openClient });
 beforeEach(async () => {
   machine = newMachine();
   await json("init", "--me", "forge", "--peer", "scribe");
@@ -36,6 +46,7 @@ const ours = (...parts: readonly string[]) =>
   join(machine.root, "config", "inter-agent-deaddrop", ...parts);
 const inWire = () => join(machine.wireDir, "trust", "scribe.card.json");
 const fingerprintFrom = (seed: number) => fingerprintOf(keyFrom("scribe", seed).key);
+const AS_FORGE = ["--as", "forge"];
 const by = (...flags: readonly string[]) => ["--as", "forge", ...BY_FLAGS, ...flags];
 const pin = (source: string, ...flags: readonly string[]) =>
   run("trust", "pin", "scribe", source, ...by(...flags));
@@ -61,6 +72,30 @@ function file(name: string, bytes: Uint8Array | string): string {
   const path = join(machine.root, name);
   writeFileSync(path, bytes);
   return path;
+}
+
+/** Signed with scribe's key as it is now, or with another one, at the end of its log; returns its id. */
+function say(subject: string, head: ChainHead | undefined, keyFile = "scribe.key"): string {
+  const log = "scribe_to_forge";
+  const config = readFileSync(join(machine.wireDir, "config.json"), "utf8");
+  const { wire_id: wireId } = JSON.parse(config) as { wire_id: string };
+  const { line, id } = composeLine(
+    { to: ["forge"], type: "feedback", subject, body: "" },
+    { timestamp: new Date().toISOString(), log, wireId, head },
+    makeSigner("scribe", readFileSync(ours(keyFile))),
+  );
+  appendFileSync(join(machine.wireDir, `${log}.jsonl`), Buffer.concat([line, Buffer.from("\n")]));
+  return id;
+}
+
+async function inboxOfForge(): Promise<string[]> {
+  const { stdout } = await run("inbox", "--json", ...AS_FORGE);
+  return (jsonLines(stdout) as { subject: string }[]).map(({ subject }) => subject);
+}
+
+async function holdsOfScribe(): Promise<string[]> {
+  const shown = await json<{ holds: { cause: string }[] }>("peer", "show", "scribe", ...AS_FORGE);
+  return shown.holds.map(({ cause }) => cause);
 }
 
 /** Both look at each other's cards until there are digits. */
@@ -165,9 +200,13 @@ describe("a card beside a pin", () => {
 
 describe("after a key was revoked", () => {
   let old: Key;
+  let first: string;
   beforeEach(async () => {
     await run("trust", "verify", "scribe", await digits(), ...by());
     await run("trust", "promote", "scribe", ...by());
+    first = say("one", undefined);
+    say("another one", undefined);
+    expect(await inboxOfForge()).toEqual(["one"]);
     [old] = (await scribe()).keys as [Key];
     expect((await run("trust", "revoke", old.key_id, ...by())).code).toBe(0);
   });
@@ -208,6 +247,23 @@ describe("after a key was revoked", () => {
       [old.key_id, false],
       [made.key_id, true],
     ]);
+  });
+
+  it.each([
+    ["digits", async () => run("trust", "verify", "scribe", await digits(), ...by())],
+    [
+      "fingerprint",
+      ({ fingerprint }: Key) => pin(inWire(), "--fingerprint", fingerprint, "--tier", "VERIFIED"),
+    ],
+  ])("the new key, compared by its %s, ends a fork of the old key as well", async (_, compare) => {
+    expect(await inboxOfForge()).toEqual(["one"]);
+    expect(await holdsOfScribe()).toEqual(["key_revoked", "log_forked"]);
+    const made = await newKeyOfScribe();
+    expect((await compare(made)).code).toBe(0);
+    expect(await holdsOfScribe()).toEqual([]);
+    say("by the thief", { seq: 2, id: "0".repeat(64) }, "scribe.key.stolen");
+    say("with the new key", { seq: 1, id: first });
+    expect(await inboxOfForge()).toEqual(["one", "with the new key"]);
   });
 
   it("wrong digits end no hold, and neither does a card that nobody compared", async () => {

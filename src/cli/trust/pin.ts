@@ -17,7 +17,7 @@ import type { ConsentFlags } from "../input/confirm.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { emit } from "../output/output.ts";
 import { trustRows } from "./list.ts";
-import { requirePeer } from "./peer.ts";
+import { endLogHolds, requirePeer } from "./peer.ts";
 import { askForPin, isCompared, isProof, subjectOf, type Subject } from "./pin-subject.ts";
 
 export interface PinFlags extends GlobalFlags, ConsentFlags {
@@ -40,12 +40,15 @@ export async function run(
   const compared = key !== undefined && isCompared(key, at, flags);
   const unsigned = flags.unsigned === true;
   const how = { tier: flags.tier, compared, unsigned, nowMs: cli.clock.nowMs() };
-  const change = (store: TrustStore) => pinned(store, handle, key, how);
-  const planned = change(readPrivateTrust(at.host.disk, at.place.paths));
+  const change = (current: TrustStore) => pinned(current, handle, key, how);
+  const store = readPrivateTrust(at.host.disk, at.place.paths);
+  const isRevocationEnded = compared && store.peers.get(handle)?.held?.cause === "key_revoked";
+  const planned = change(store);
   if (!planned.ok) throw new DeaddropError("refused", planned.detail);
   await askForPin(cli, at, handle, key, flags);
   changePrivateTrust(at.host.disk, at.place.paths, change);
   await reloadDaemon(at.place.paths);
+  if (isRevocationEnded) await endLogHolds(cli, flags, handle);
   const row = trustRows(agentPlace(cli, flags)).find((each) => each.handle === handle);
   const with_ = key === undefined ? "and may write unsigned lines" : `with ${key.keyId}`;
   emit(cli, flags, row, (paint) => `${paint("bold", handle)} is ${row?.tier ?? ""} ${with_}`);

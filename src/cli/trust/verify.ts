@@ -17,7 +17,7 @@ import { confirmOperator, type ConsentFlags } from "../input/confirm.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { emit } from "../output/output.ts";
 import { standingOf, trustRows } from "./list.ts";
-import { requirePeer } from "./peer.ts";
+import { endLogHolds, requirePeer } from "./peer.ts";
 import { standingWith, type Standing } from "./sas.ts";
 
 export interface VerifyFlags extends GlobalFlags, ConsentFlags {
@@ -62,10 +62,12 @@ export async function run(
     at.place.paths.operatorJournal,
   );
   if (digits !== standing.digits) await mismatch(at, peer);
+  const isRevocationEnded = at.place.store.peers.get(peer)?.held?.cause === "key_revoked";
   changePrivateTrust(at.host.disk, at.place.paths, (store) =>
     verified(store, peer, standing.key, cli.clock.nowMs()),
   );
   await reloadDaemon(at.place.paths);
+  if (isRevocationEnded) await endLogHolds(cli, flags, peer);
   const row = trustRows(agentPlace(cli, flags)).find((each) => each.handle === peer);
   emit(cli, flags, row, (paint) => `${paint("green", peer)} is ${standingOf(row)}`);
 }
@@ -82,7 +84,7 @@ function revocationLines({ place }: AgentPlace, peer: string): string[] {
   if (held?.cause !== "key_revoked") return [];
   const active = keys.filter((key) => key.active).map(({ keyId }) => keyId);
   return [
-    `${peer} is no longer held then.`,
+    `${peer} is no longer held then, also if the revoked key has forked its log.`,
     ...(active.length === 0 ? [] : [`Of these only the key compared stays: ${active.join(", ")}.`]),
   ];
 }

@@ -186,6 +186,8 @@ it("a stolen key whose owner still has the machine: another at once, and the own
     return ours === theirs && (ours ?? undefined);
   });
   await wire.json("forge", "trust", "verify", "scribe", heard, ...BY_FLAGS);
+  // Also when scribe's daemon wrote a beat before it read the thief's line, which forks the log.
+  expect(await wire.json("forge", "peer", "show", "scribe")).toMatchObject({ holds: [] });
   await wire.json("scribe", "send", "it is me again");
   await until("lines flow again", () => inbox(wire).includes("it is me again"));
   // The attacker has lost scribe's own daemon, too: what it writes now is noise there.
