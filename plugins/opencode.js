@@ -41,28 +41,42 @@ export const Deaddrop = async ({ client }) => {
   /** Sessions of agents that another session has started. */
   const inner = new Set();
   const begun = new Set();
-  const waiters = new Map();
+  /** The session that was written in last: the others are not on the screen, and are left alone. */
+  let current;
+  let waiter;
   let parts = 0;
 
-  const prompt = (session, text) =>
-    client.session
+  const hasLeft = (session) => session !== current || inner.has(session);
+
+  /** `/new` and the list of sessions tell no plugin what is on the screen: the session is brought there. */
+  async function prompt(session, text) {
+    const shown = { type: "tui.session.select", properties: { sessionID: session } };
+    await client.tui.publish({ body: shown }).catch(() => undefined);
+    await client.session
       .promptAsync({ path: { id: session }, body: { parts: [{ type: "text", text }] } })
       .catch(() => undefined);
+  }
 
   async function arm(session) {
-    waiters.get(session)?.kill();
-    const started = (child) => waiters.set(session, child);
+    waiter?.kill();
+    const started = (child) => (waiter = child);
     const { code, said } = await run(session, "Stop", { isWaiter: true, started });
-    if (code === 2 && said.trim() !== "") await prompt(session, said.trim());
+    if (code === 2 && said.trim() !== "" && !hasLeft(session)) await prompt(session, said.trim());
+  }
+
+  function writtenIn(session) {
+    if (session === current) return;
+    waiter?.kill();
+    current = session;
   }
 
   return {
     event: async ({ event }) => {
       const { info, sessionID = info?.id } = event.properties ?? {};
       if (event.type === "session.created" && info?.parentID !== undefined) inner.add(info.id);
-      if (typeof sessionID !== "string" || inner.has(sessionID)) return;
+      if (typeof sessionID !== "string" || hasLeft(sessionID)) return;
       if (event.type === "session.deleted") {
-        waiters.get(sessionID)?.kill();
+        waiter?.kill();
         await run(sessionID, "SessionEnd");
       }
       if (event.type !== "session.idle") return;
@@ -72,6 +86,7 @@ export const Deaddrop = async ({ client }) => {
     },
     "chat.message": async ({ sessionID }, output) => {
       if (inner.has(sessionID)) return;
+      writtenIn(sessionID);
       const { say } = await ask(
         sessionID,
         begun.has(sessionID) ? "UserPromptSubmit" : "SessionStart",
@@ -87,7 +102,7 @@ export const Deaddrop = async ({ client }) => {
       output.parts.push({ id, sessionID, messageID, type: "text", text: say, synthetic: true });
     },
     "tool.execute.after": async ({ sessionID }, output) => {
-      if (inner.has(sessionID)) return;
+      if (hasLeft(sessionID)) return;
       const { say } = await ask(sessionID, "PostToolUse");
       if (say === undefined) return;
       if (typeof output.output === "string") output.output += `\n\n${say}`;

@@ -37,6 +37,10 @@ export type WakeWay =
       readonly by: "codex";
       readonly program: string;
       readonly home: string | undefined;
+      /** The newest thread on any screen of that Codex when this was named: a younger one hides ours. */
+      readonly newest: string | undefined;
+      /** When it was named: the start of the hook's process, as in `SessionProcess.started`. */
+      readonly namedAt: string;
       /** The session is in one of their terminals: it is seen to be open while all of them run. */
       readonly terminals: readonly SessionProcess[];
       /** Where keys can be typed, which is quicker. */

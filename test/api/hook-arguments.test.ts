@@ -9,17 +9,17 @@ import { MOMENTS, TOOLS } from "../../src/api/tool-sessions.ts";
 const NAME = { tool: "claude", session: "s-1" };
 const PROCESS = { pid: 7, started: "123" };
 const EVENT = { ...NAME, moment: "call", isContinued: false };
-const CODEX = { by: "codex", program: "codex", terminals: [PROCESS] };
+const CODEX = { by: "codex", program: "codex", namedAt: "1 5", terminals: [PROCESS] };
 const PARSERS = [parseHookEvent, parseNamed, parseAwait];
 
 describe("is read as it was sent", () => {
   test("an event of every tool and moment, with a process and a way to wake, or without", () => {
     const pane = { server: "/tmp/tmux/default", pane: "%1" };
-    const codex = { by: "codex", program: "/usr/bin/codex" };
+    const codex = { by: "codex", program: "/usr/bin/codex", newest: undefined, namedAt: "1 5" };
     const ways = [
       undefined,
       { by: "tmux", ...pane },
-      { ...codex, home: "/home/user/.codex", terminals: [PROCESS], keys: pane },
+      { ...codex, home: "/home/user/.codex", newest: "01a2", terminals: [PROCESS], keys: pane },
       { ...codex, home: undefined, terminals: [], keys: undefined },
       {
         ...codex,

@@ -1,21 +1,17 @@
-import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
-import { basename } from "node:path";
+import { readlinkSync } from "node:fs";
 import type { Moment, Pane, SessionProcess } from "../../api/tool-sessions.ts";
+import {
+  CODEX_BACKGROUND,
+  codexTerminals,
+  isWithoutTerminal,
+  readCodex,
+  shownThreads,
+} from "../../daemon/sessions/codex-threads.ts";
 import { listedProcess } from "../../daemon/sessions/session-process.ts";
 import type { SessionPlace } from "./session-place.ts";
 
-/** Codex in its parts: what a terminal shows, and what it runs without one. */
-const BACKGROUND = "app-server";
-const WITHOUT_TERMINAL = [BACKGROUND, "exec", "queue", "mcp-server"];
-/** Moments at which the person has just written, so that the session's terminal is open. */
+/** Moments at which the person has just written, so that the session is on screen. */
 const WRITTEN: readonly Moment[] = ["start", "resume", "prompt"];
-
-/** A process of Codex. */
-interface Codex {
-  /** The program that it runs. */
-  readonly program: string;
-  readonly args: readonly string[];
-}
 
 interface CodexHook {
   readonly moment: Moment;
@@ -24,62 +20,29 @@ interface CodexHook {
 }
 
 /**
- * Where a session of Codex is whose hook that process has started. A turn that is queued runs even when
- * nobody sees it, so it is said in which terminals the session may be. Without them, or where processes
- * cannot be looked at, Codex is not woken. Spec 8.3.
+ * Where a session of Codex is whose hook that process has started. A queued turn runs even when nobody
+ * sees it, so the way names the terminals in which the session may be, and the newest thread by then: a
+ * younger one takes its place on the screen. Without them, or where processes cannot be looked at, Codex
+ * is not woken. Spec 8.3.
  */
 export function codexPlace(
   owner: SessionProcess | undefined,
   { moment, env, keys }: CodexHook,
 ): SessionPlace {
-  const codex = owner === undefined ? undefined : codexOf(owner.pid);
+  const codex = owner === undefined ? undefined : readCodex(owner.pid);
   if (owner === undefined || codex === undefined) return { process: owner, wake: undefined };
-  const { program, args } = codex;
-  const way = { by: "codex", program, home: env["CODEX_HOME"] } as const;
-  if (args.includes(BACKGROUND)) {
-    const terminals = WRITTEN.includes(moment) ? openTerminals() : [];
+  const home = env["CODEX_HOME"];
+  const newest = shownThreads(home)?.at(-1);
+  const namedAt = listedProcess(process.pid)?.started ?? "";
+  const way = { by: "codex", program: codex.program, home, newest, namedAt } as const;
+  const isWritten = WRITTEN.includes(moment);
+  if (codex.args.includes(CODEX_BACKGROUND)) {
+    const terminals = isWritten ? codexTerminals(readlinkSync("/proc/self/cwd")) : [];
     if (terminals.length === 0) return { process: undefined, wake: undefined };
     // Its environment, and so its pane, is that of the first session that it was started for.
     const [only] = terminals.length === 1 ? terminals : [];
     return { process: only, wake: { ...way, terminals, keys: undefined } };
   }
-  const wake = isWithoutTerminal(args) ? undefined : { ...way, terminals: [owner], keys };
-  return { process: owner, wake };
-}
-
-function isWithoutTerminal(args: readonly string[]): boolean {
-  return WITHOUT_TERMINAL.some((word) => args.includes(word));
-}
-
-/** Processes of this user that show Codex in a terminal, in our folder. */
-function openTerminals(): SessionProcess[] {
-  const folder = readlinkSync("/proc/self/cwd");
-  const pids = readdirSync("/proc").map(Number).filter(Number.isSafeInteger);
-  return pids.flatMap((pid) => {
-    const codex = codexOf(pid);
-    if (codex === undefined || isWithoutTerminal(codex.args) || !isOursIn(pid, folder)) return [];
-    const listed = listedProcess(pid);
-    return listed?.hasTerminal === true ? { pid, started: listed.started } : [];
-  });
-}
-
-function isOursIn(pid: number, folder: string): boolean {
-  try {
-    return (
-      readlinkSync(`/proc/${pid}/cwd`) === folder &&
-      statSync(`/proc/${pid}`).uid === process.getuid?.()
-    );
-  } catch {
-    return false;
-  }
-}
-
-function codexOf(pid: number): Codex | undefined {
-  try {
-    const program = readlinkSync(`/proc/${pid}/exe`);
-    if (!basename(program).startsWith("codex")) return undefined;
-    return { program, args: readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0") };
-  } catch {
-    return undefined;
-  }
+  const isWoken = isWritten && !isWithoutTerminal(codex);
+  return { process: owner, wake: isWoken ? { ...way, terminals: [owner], keys } : undefined };
 }

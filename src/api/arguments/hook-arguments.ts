@@ -60,11 +60,13 @@ function listed(given: Given): SessionProcess {
 function wakeWay(given: Given): WakeWay {
   const by = needed(given, "by", oneOf(["codex", "tmux"]));
   if (by === "tmux") return { by, ...paneOf(given) };
-  const { home, keys } = given;
+  const { home, keys, newest } = given;
   return {
     by,
     program: needed(given, "program", text),
     home: home === undefined ? undefined : needed(given, "home", text),
+    newest: newest === undefined ? undefined : needed(given, "newest", text),
+    namedAt: needed(given, "namedAt", text),
     terminals: needed(given, "terminals", list).map((each) => listed(asObject(each))),
     keys: keys === undefined ? undefined : paneOf(asObject(keys)),
   };

@@ -4,6 +4,7 @@ import type { Logger } from "../../agent/session/world.ts";
 import { hourlyKey } from "../../protocol/notices.ts";
 import { processWakes } from "../wake.ts";
 import { isQuietAt } from "./quiet-times.ts";
+import { isThreadShown } from "./codex-threads.ts";
 import { isAlive } from "./session-process.ts";
 import type { SessionsRounds, ToolSessions } from "./registry.ts";
 import { makeToolSessions } from "./tool-sessions.ts";
@@ -32,7 +33,7 @@ export function openToolSessions(
       isQuiet: () => isQuietAt(agent.place.settings.wake.quiet, new Date(wallMs())),
       overBudget: () => tellOverBudget(agent, queue, log, wallMs()),
     },
-    host: { isAlive, hasDesktop: hasDesktop(process.env), reach: reachSession },
+    host: { isAlive, isThreadShown, hasDesktop: hasDesktop(process.env), reach: reachSession },
     clock: { monoMs: () => agent.monoMs(), wallMs, wake: processWakes },
     log,
   });

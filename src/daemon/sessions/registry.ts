@@ -39,6 +39,8 @@ export interface SessionsOperator {
 export interface SessionsHost {
   /** Undefined: it cannot be told from here, so its session ends by what its hooks say. */
   readonly isAlive: (process: SessionProcess) => boolean | undefined;
+  /** A screen still shows the thread of Codex that it showed when the way was named. */
+  readonly isThreadShown: (way: WakeWay & { readonly by: "codex" }) => boolean;
   /** A person can be told on a desktop. */
   readonly hasDesktop: boolean;
   /** Goes one of the ways; false when the session could not be reached, or is at work. */

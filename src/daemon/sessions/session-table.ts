@@ -3,6 +3,7 @@ import type { SessionsHost } from "./registry.ts";
 import {
   afterEvent,
   afterHiding,
+  isInSameTerminal,
   isSameProcess,
   isSeenOpen,
   isWakeable,
@@ -46,6 +47,10 @@ export class SessionTable {
       const [oldest] = this.#sessions.keys();
       if (this.#sessions.size >= MAX_SESSIONS && oldest !== undefined) this.end(oldest);
     }
+    for (const [other, { event: before }] of this.entries()) {
+      if (other !== key && isInSameTerminal(before.wake, event.wake))
+        this.change(other, afterHiding);
+    }
     this.#sessions.set(key, afterEvent(known ?? newSession(event, nowMs), event, nowMs));
   }
 
@@ -60,11 +65,11 @@ export class SessionTable {
   }
 
   /** Ends the sessions of which the process has ended. */
-  dropEnded({ isAlive }: Pick<SessionsHost, "isAlive">): void {
+  dropEnded(host: Pick<SessionsHost, "isAlive" | "isThreadShown">): void {
     for (const [key, session] of this.entries()) {
       const { process } = session.event;
-      if (process !== undefined && isAlive(process) === false) this.end(key);
-      else if (!isSeenOpen(session, isAlive)) this.change(key, afterHiding);
+      if (process !== undefined && host.isAlive(process) === false) this.end(key);
+      else if (!isSeenOpen(session, host)) this.change(key, afterHiding);
     }
   }
 

@@ -7,6 +7,7 @@ import type {
 } from "../../api/tool-sessions.ts";
 import type { Marks } from "../../api/views.ts";
 import { HOUR_MS, MINUTE_MS } from "../../wire/durations.ts";
+import type { SessionsHost } from "./registry.ts";
 
 /** A session that no hook has reported on for so long is no longer busy. Spec 8.3. */
 const BUSY_LIMIT_MS = HOUR_MS;
@@ -74,12 +75,25 @@ export function isWakeable({ event, hasWaited }: ToolSession): boolean {
   return hasWaited || event.wake !== undefined;
 }
 
-/** A turn of it would be seen: the terminals that it may be in are all open. */
+/**
+ * A turn of it would be seen: the terminals that it may be in are all open, and show its thread. Keys go
+ * to what is on the screen, whatever that is.
+ */
 export function isSeenOpen(
   { event: { wake } }: ToolSession,
-  isAlive: (process: SessionProcess) => boolean | undefined,
+  { isAlive, isThreadShown }: Pick<SessionsHost, "isAlive" | "isThreadShown">,
 ): boolean {
-  return wake?.by !== "codex" || wake.terminals.every((each) => isAlive(each) === true);
+  if (wake?.by !== "codex") return true;
+  return (
+    wake.terminals.every((each) => isAlive(each) === true) &&
+    (wake.keys !== undefined || isThreadShown(wake))
+  );
+}
+
+/** Two sessions of Codex share a terminal: the one that was written in last is on its screen. */
+export function isInSameTerminal(a: WakeWay | undefined, b: WakeWay | undefined): boolean {
+  if (a?.by !== "codex" || b?.by !== "codex") return false;
+  return a.terminals.some((each) => b.terminals.some((other) => isSameProcess(each, other)));
 }
 
 /** It may be that nobody would see its turn: it is not woken until an event names a way again. */

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Pane, SessionName, WakeWay } from "../../api/tool-sessions.ts";
 import { SECOND_MS } from "../../wire/durations.ts";
+import { isThreadShown } from "./codex-threads.ts";
 import { desktopCommand } from "./desktop.ts";
 import { isReadyForKeys } from "./screens.ts";
 
@@ -37,7 +38,9 @@ async function beginTurn(
   text: string,
 ): Promise<boolean> {
   const { keys } = way;
-  return (keys !== undefined && (await typeInto(keys, name, text))) || queueTurn(way, name, text);
+  if (keys !== undefined && (await typeInto(keys, name, text))) return true;
+  // Nobody would see a turn in a thread that has left the screen since.
+  return isThreadShown(way) && (await queueTurn(way, name, text));
 }
 
 async function queueTurn(

@@ -7,6 +7,7 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -115,15 +116,22 @@ describe("a session of a tool that is not Codex", () => {
 });
 
 describe("a session of Codex", () => {
-  test("alone is in the terminal of its process, at every moment", async ({ skip }) => {
+  test("alone is in the terminal of its process, and on its screen when its person has just written", async ({
+    skip,
+  }) => {
     skip(WHY_NOT !== undefined, WHY_NOT);
     const owner = await shown("elsewhere");
     const way = { by: "codex", program: codexProgram(), terminals: [owner], keys: PANE };
+    const codexHome = join(folder, "codex-home");
+    const threads = join(codexHome, "tui-thread-reference-capabilities");
+    mkdirSync(threads, { recursive: true });
+    for (const thread of ["01a3", "01a1"]) writeFileSync(join(threads, thread), "");
     for (const moment of MOMENTS) {
-      const { process: itsOwn, wake } = place(owner, moment, { CODEX_HOME: "/h" });
-      expect([itsOwn, wake]).toEqual([owner, { ...way, home: "/h" }]);
+      const { process: itsOwn, wake } = place(owner, moment, { CODEX_HOME: codexHome });
+      const seen = { ...way, home: codexHome, newest: "01a3", namedAt: self.started };
+      expect([itsOwn, wake]).toEqual([owner, WRITTEN.includes(moment) ? seen : undefined]);
     }
-    expect(place(owner).wake).toEqual({ ...way, home: undefined });
+    expect(place(owner).wake).toMatchObject({ ...way, home: undefined });
   });
 
   test("without a terminal is not woken, and one that cannot be looked at neither", async () => {
@@ -150,7 +158,7 @@ describe("a session of Codex", () => {
     for (const moment of MOMENTS) {
       const way = { by: "codex", program: codexProgram(), home: undefined, keys: undefined };
       const seen = { process: terminal, wake: { ...way, terminals: [terminal] } };
-      expect(place(background, moment)).toEqual(WRITTEN.includes(moment) ? seen : NOWHERE);
+      expect(place(background, moment)).toMatchObject(WRITTEN.includes(moment) ? seen : NOWHERE);
     }
   });
 

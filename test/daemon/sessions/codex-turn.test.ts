@@ -1,5 +1,13 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -17,12 +25,17 @@ const DRAFT = "\\033[1m› \\033[0ma draft of mine";
 let folder = "";
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "deaddrop-turn-"));
+  mkdirSync(threads(), { recursive: true });
+  writeFileSync(join(threads(), "01a1"), "");
 });
 afterEach(() => {
   spawnSync("tmux", ["-S", server(), "kill-server"]);
   rmSync(folder, { recursive: true, force: true });
 });
 
+const home = () => join(folder, "home");
+/** Where the terminals of Codex leave a file for each thread that they begin. */
+const threads = () => join(home(), "tui-thread-reference-capabilities");
 const server = () => join(folder, "tmux");
 const textOf = (name: string) =>
   existsSync(join(folder, name)) ? readFileSync(join(folder, name), "utf8") : "";
@@ -47,11 +60,12 @@ async function paneWith(prompt: string) {
 }
 
 function begin(program: string, keys?: { readonly server: string; readonly pane: string }) {
-  const way = { by: "codex", program, home: "/h", terminals: [], keys } as const;
+  const thread = { home: home(), newest: "01a1", namedAt: "0 99999999999" };
+  const way = { by: "codex", program, ...thread, terminals: [], keys } as const;
   return reachSession(way, { tool: "codex", session: "s-1" }, TEXT);
 }
 
-const QUEUED = `/h queue --thread s-1 --message ${TEXT}\n`;
+const queued = () => `${home()} queue --thread s-1 --message ${TEXT}\n`;
 
 test("an empty prompt gets keys, and nothing is queued", async ({ skip }) => {
   skip(WHY_NOT !== undefined, WHY_NOT);
@@ -64,10 +78,27 @@ test("behind a draft, in a pane that has gone, or without one it is queued", asy
   skip(WHY_NOT !== undefined, WHY_NOT);
   const program = queueing();
   expect(await begin(program, await paneWith(DRAFT))).toBe(true);
-  expect([textOf("typed"), textOf("queued")]).toEqual(["", QUEUED]);
+  expect([textOf("typed"), textOf("queued")]).toEqual(["", queued()]);
   expect(await begin(program, { server: server(), pane: "%7" })).toBe(true);
   expect(await begin(program)).toBe(true);
-  expect(textOf("queued")).toBe(QUEUED.repeat(3));
+  expect(textOf("queued")).toBe(queued().repeat(3));
+});
+
+test("nothing is queued for a thread behind a younger one, or when that cannot be told", async ({
+  skip,
+}) => {
+  const program = queueing();
+  writeFileSync(join(threads(), "01a0"), "");
+  expect(await begin(program)).toBe(true);
+  expect(textOf("queued")).toBe(queued());
+  writeFileSync(join(threads(), "01a2"), "");
+  expect(await begin(program)).toBe(false);
+  rmSync(threads(), { recursive: true });
+  expect(await begin(program)).toBe(false);
+  expect(textOf("queued")).toBe(queued());
+  skip(WHY_NOT !== undefined, WHY_NOT);
+  expect(await begin(program, await paneWith(HINT))).toBe(true);
+  await until("it was typed", () => textOf("typed") === `${TEXT}\n`);
 });
 
 test("a program that fails, or is not there, has reached nobody", async () => {

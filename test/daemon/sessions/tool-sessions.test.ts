@@ -32,6 +32,7 @@ function stage() {
     reached: [] as { way: WakeWay; text: string }[],
     isReachable: true,
     hasDesktop: false,
+    isThreadShown: true,
     timers: [] as { atMs: number; run: () => void }[],
   };
   const view = (marks: Marks): MailView => {
@@ -74,6 +75,7 @@ function stage() {
     },
     host: {
       isAlive: ({ pid }) => world.alive.has(pid),
+      isThreadShown: () => world.isThreadShown,
       get hasDesktop() {
         return world.hasDesktop;
       },
@@ -393,6 +395,8 @@ describe("a session that may be in one of several terminals", () => {
     by: "codex",
     program: "codex",
     home: undefined,
+    newest: undefined,
+    namedAt: "1 5",
     terminals,
     keys: undefined,
   } as const;
@@ -424,6 +428,68 @@ describe("a session that may be in one of several terminals", () => {
     receive({ line: 2, urgent: true });
     await pass(MINUTE);
     expect(world.reached).toMatchObject([{ way: pane }, { way: open }]);
+  });
+});
+
+describe("a session of Codex that has left the screen", () => {
+  const terminals = [{ pid: 1, started: "1" }];
+  const codex = { tool: "codex", process: undefined } as const;
+  const wake: Extract<WakeWay, { by: "codex" }> = {
+    by: "codex",
+    ...{ program: "codex", home: undefined, newest: undefined, namedAt: "1 5" },
+    ...{ terminals, keys: undefined },
+  };
+  const waysOf = ({ sessions }: ReturnType<typeof stage>) =>
+    sessions.list().map(({ session, wake: by }) => [session, by]);
+
+  test("is not woken after /new, until its person writes: then the new one is", async () => {
+    const at = stage();
+    at.world.alive.add(1);
+    await at.event("prompt", { ...codex, session: "old", wake });
+    await at.event("turn_end", { ...codex, session: "old" });
+    at.world.isThreadShown = false;
+    at.receive({ line: 1, urgent: true });
+    await at.pass(MINUTE);
+    expect(at.world.reached).toEqual([]);
+    expect(waysOf(at)).toEqual([["old", null]]);
+
+    at.world.isThreadShown = true;
+    await at.event("prompt", { ...codex, session: "new", wake });
+    await at.event("turn_end", { ...codex, session: "new", isContinued: true });
+    await at.pass(MINUTE);
+    at.receive({ line: 2, urgent: true });
+    await at.pass(MINUTE);
+    expect(waysOf(at)).toEqual([
+      ["old", null],
+      ["new", "codex"],
+    ]);
+    expect(at.world.reached.map(({ way }) => way)).toContainEqual(wake);
+  });
+
+  test("is not woken once its person writes in another one of the same terminal", async () => {
+    const at = stage();
+    at.world.alive.add(1).add(2);
+    const both = [...terminals, { pid: 2, started: "1" }];
+    await at.event("prompt", { ...codex, session: "a", wake });
+    await at.event("prompt", { ...codex, session: "b", wake: { ...wake, terminals: both } });
+    expect(waysOf(at)).toEqual([
+      ["a", null],
+      ["b", "codex"],
+    ]);
+    await at.event("prompt", { ...codex, session: "a", wake });
+    expect(waysOf(at)).toEqual([
+      ["a", "codex"],
+      ["b", null],
+    ]);
+  });
+
+  test("may be typed on all the same: keys go to what is on the screen", async () => {
+    const at = stage();
+    at.world.alive.add(1);
+    at.world.isThreadShown = false;
+    const keys = { server: "/tmp/s", pane: "%1" };
+    await at.event("prompt", { ...codex, wake: { ...wake, keys } });
+    expect(waysOf(at)).toEqual([["s", "codex"]]);
   });
 });
 

@@ -44,6 +44,7 @@ class Stage {
     },
     host: {
       hasDesktop: false,
+      isThreadShown: () => true,
       isAlive: ({ pid }) => !this.ended.has(pid),
       reach: (_way, { session }) => {
         this.reached.push(session);

@@ -76,6 +76,60 @@ describe.each(WAYS)("%s", (_name, tool, how) => {
   });
 });
 
+/** Tools whose `/new` runs no hook. */
+const AFTER_NEW: readonly (readonly [string, CodingTool, HowOpened])[] = [
+  ["codex in the background", "codex", { args: [] }],
+  ["codex", "codex", {}],
+  ["opencode", "opencode", {}],
+];
+
+describe.each(AFTER_NEW)("after /new in %s", (name, tool, how) => {
+  test("no turn runs that its person does not see", async ({ skip }) => {
+    const found = await toolOrSkip(tool, skip);
+    const wire = makeWire({ cadenceSeconds: 5, deadlineSeconds: 3_600 });
+    wires.push(wire);
+    await wire.daemon("forge");
+    await wire.daemon("scribe");
+    const at = await makeProject(found, wire);
+    await integrate(at, wire, "forge");
+    const terminal = await openTool(at, how);
+    open.push(terminal);
+    at.script("work", ["@@say done"]);
+    const write = async (): Promise<void> => {
+      const before = at.requests().length;
+      await terminal.type("@@script work");
+      terminal.key("Enter");
+      await until("it has answered", () => at.requests().length > before);
+      await until("it can be woken", async () => (await waysOf(wire)).at(-1) !== null);
+      await until("it is idle", () => isIdle(wire));
+    };
+    await write();
+    await terminal.type("/new");
+    await until("a new conversation is shown", () => {
+      terminal.key("Enter");
+      return !terminal.screen().includes("@@script work");
+    });
+    const before = at.requests().length;
+    await urgent(wire, "after new");
+    if (name === "codex in the background") {
+      // Nothing tells which conversation is shown, but that the one that could be woken is not.
+      await until("nobody is woken", async () => (await waysOf(wire)).every((by) => by === null));
+      await beats(wire, 2);
+      expect(at.requests().length).toBe(before);
+      await write();
+      expect(terminal.screen()).toContain("@@script work");
+      return;
+    }
+    await until("it is woken", () => at.requests().length > before);
+    await until("its person sees it", () => terminal.screen().includes(MARK.slice(0, 40)));
+  });
+});
+
+async function waysOf(wire: LiveWire): Promise<readonly (string | null)[]> {
+  const status = await wire.json<{ sessions: { wake: string | null }[] }>("forge", "status");
+  return status.sessions.map(({ wake }) => wake);
+}
+
 /** Mail comes while a call runs: it is named with the next request, and once at the end of the turn. */
 async function atWork(at: ToolProject, wire: LiveWire, terminal: ToolTerminal): Promise<void> {
   const { tool } = at.found;

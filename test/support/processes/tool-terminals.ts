@@ -259,7 +259,11 @@ export async function openTool(
       if (!isOpen()) return;
       // One of the tools outlives its terminal.
       kill(-Number(tmux("list-panes", "-a", "-F", "#{pane_pid}")));
-      tmux("kill-server");
+      try {
+        tmux("kill-server");
+      } catch {
+        // The server has ended with its only pane.
+      }
     },
   };
 }
