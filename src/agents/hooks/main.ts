@@ -6,14 +6,20 @@ const MAX_EVENT_BYTES = 32 * 1_048_576;
 
 /** The entry of `deaddrop hook`: it loads nothing that it does not need. */
 export async function main(args: readonly string[]): Promise<void> {
+  const ends: (() => void)[] = [];
+  const end = (): never => {
+    for (const run of ends) run();
+    process.exit(0);
+  };
   // It must never keep a tool waiting.
-  const limit = setTimeout(() => process.exit(0), HOOK_LIMIT_MS).unref();
-  process.exit(await runToolHook(args, thisProcess(limit)));
+  const limit = setTimeout(end, HOOK_LIMIT_MS).unref();
+  process.exit(await runToolHook(args, thisProcess(limit, ends)));
 }
 
-function thisProcess(limit: NodeJS.Timeout): HookProcess {
+function thisProcess(limit: NodeJS.Timeout, ends: (() => void)[]): HookProcess {
   return {
     takesItsTime: () => clearTimeout(limit),
+    atLimit: (run) => void ends.push(run),
     env: process.env,
     input: readInput,
     // Node makes a stream when it is first asked for, and most hooks say nothing.

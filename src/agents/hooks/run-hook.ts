@@ -1,9 +1,11 @@
 import { existsSync } from "node:fs";
 import { TOOLS, type HookAnswer } from "../../api/tool-sessions.ts";
 import { folderGoneText, noDaemonText } from "../../framing/mail-text.ts";
-import { daemonOf, type HookIdentity, type HookProcess } from "./hook-daemon.ts";
+import { connectDaemon } from "../../client/socket-client.ts";
+import { hookPaths, type HookIdentity, type HookProcess } from "./hook-daemon.ts";
 import { sessionPlace } from "./session-place.ts";
 import { outputOf, readEvent, type ToolEvent } from "./tool-hooks.ts";
+import { isUnanswered, noteUnanswered } from "./unanswered.ts";
 import { waitForWake } from "./wait-for-wake.ts";
 
 /** No tool may be kept waiting for longer. */
@@ -49,7 +51,12 @@ async function answer(at: HookIdentity, event: ToolEvent, io: HookProcess): Prom
     await io.print(outputOf(at.tool, event, { say: folderGoneText(gone), goOn: false }));
     return;
   }
-  const daemon = await daemonOf(at, io.env, HOOK_LIMIT_MS);
+  const paths = hookPaths(at, io.env);
+  if (paths !== undefined) {
+    if (isUnanswered(paths, Date.now())) return;
+    io.atLimit(() => noteUnanswered(paths));
+  }
+  const daemon = paths === undefined ? undefined : await connectDaemon(paths, HOOK_LIMIT_MS);
   if (daemon === undefined) {
     const isFirst = event.moment === "start" || event.moment === "resume";
     const say = isFirst ? noDaemonText(at.handle) : null;

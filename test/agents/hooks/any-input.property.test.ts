@@ -132,6 +132,7 @@ test("a hook ends with 0 and without a word, whatever it is given and however it
         const io: HookProcess = {
           ...{ env: { HOME: "/nowhere" }, print: say, complain: say },
           takesItsTime: () => undefined,
+          atLimit: () => undefined,
           input: () => (fails ? Promise.reject(new Error("EIO")) : Promise.resolve(text)),
         };
         expect(await runToolHook(args, io)).toBe(0);

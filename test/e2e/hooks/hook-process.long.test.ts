@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { TOOLS } from "../../../src/api/tool-sessions.ts";
 import {
+  askAgain,
   EVENTS,
   eventText,
   hook,
@@ -208,6 +209,7 @@ describe("a hook without a daemon that answers", () => {
     const ends = await Promise.all(asked.map((moment) => startHook(wire, { moment }).ended));
     for (const ended of ends) expect(said(ended)).toBeUndefined();
     daemon.child.kill("SIGCONT");
+    askAgain(wire);
     expect(await hook(wire)).toContain(id.slice(0, 10));
     expect(await unreadIds(wire)).toEqual([id]);
   });

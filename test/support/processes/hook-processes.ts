@@ -1,3 +1,5 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { expect } from "vitest";
 import { HOOK_LIMIT_MS } from "../../../src/agents/hooks/run-hook.ts";
 import type { Tool } from "../../../src/api/tool-sessions.ts";
@@ -74,7 +76,13 @@ export async function hook(wire: LiveWire, asked: Asked = {}): Promise<string | 
     const told = said(await startHook(wire, asked).ended);
     const isCutOff = told === undefined && performance.now() - begunMs >= HOOK_LIMIT_MS;
     if (!isCutOff || tries === MAX_CUT_OFF) return told;
+    askAgain(wire);
   }
+}
+
+/** Has the next hook ask at once, as a minute after one has run into its limit. */
+export function askAgain(wire: LiveWire): void {
+  rmSync(join(wire.paths("forge").stateDir, "hook-unanswered"), { force: true });
 }
 
 /** What a hook's output tells the model; undefined when it tells nothing. */
