@@ -1,5 +1,6 @@
 import { unreadIds, type ReceiptsState } from "../../protocol/receipts/receipts-state.ts";
 import type { InboxQuery } from "../../api/views.ts";
+import type { IndexRange, RowMatch } from "../../storage/files/line-index.ts";
 import { idKey, logNumber, type LineRow } from "../../storage/files/line-row.ts";
 import { ownLogs } from "../../wire/layout.ts";
 import type { Session } from "../session/session.ts";
@@ -34,8 +35,10 @@ export interface WantedRows {
   passes(stored: StoredMessage): boolean;
 }
 
+type Journal = Session["files"]["journal"];
+
 /** Rows that are looked up at once. */
-const BLOCK_ROWS = 16_384;
+const BLOCK_ROWS = 1_024;
 const NEWEST_ROWS = 512;
 
 export function wantedRows(
@@ -60,12 +63,23 @@ export function wantedRows(
       const range = { ...meant, from: start.journal, most: left.size, order } as const;
       return left.size === 0 ? [] : journal.find(match, range).reverse();
     };
-    const oldest = (limit: number): CountedRows =>
-      oldestUnread({ journal, state: memory.state.receipts, matches }, query, start, {
-        limit,
-        logs: logsOf(query, place),
-      }) ?? counted(all());
-    return { ...known, all, some: all, newest: () => counted(all().toReversed()), oldest };
+    const { match, firsts, count } = unreadRows(memory.state.receipts, query, place, start);
+    const isInOrder = journal.inboxRows().isInOrder;
+    const from = (): number => (isFirst(start) ? firstRow(journal, firsts) : start.journal);
+    const some = () => {
+      if (count === 0) return [];
+      return isInOrder ? inBlocks(journal, match, { ...meant, from: from(), most: count }) : all();
+    };
+    const oldest = (limit: number): CountedRows => {
+      const isKnown = isInOrder && id === undefined && thread === undefined;
+      if (!isKnown || (!isFirst(start) && start.left === undefined)) return counted(all());
+      if (count === 0) return counted([]);
+      const rows = journal.find(match, { from: from(), most: Math.min(limit + 1, count) });
+      // What has come since the page before is not in the number that it gave.
+      const left = Math.min(count, start.left ?? count);
+      return { rows, count: rows.length <= limit ? rows.length : Math.max(rows.length, left) };
+    };
+    return { ...known, all, some, newest: () => counted(all().toReversed()), oldest };
   }
   // A line that was gone for a while is noted again, with the place that it had.
   const inOrder = (): ((row: LineRow) => boolean) => {
@@ -77,19 +91,11 @@ export function wantedRows(
       return true;
     };
   };
-  function* some(): Generator<number> {
-    const match = inOrder();
-    for (let from = start.journal; ;) {
-      const block = journal.find(match, { ...meant, from, most: BLOCK_ROWS });
-      yield* block;
-      if (block.length < BLOCK_ROWS) return;
-      from = (block.at(-1) ?? 0) + 1;
-    }
-  }
+  const some = () => inBlocks(journal, inOrder(), { ...meant, from: start.journal });
   const all = (): number[] => journal.find(inOrder(), { ...meant, from: start.journal });
   const newest = (): CountedRows => {
     const { count, isInOrder } = journal.inboxRows();
-    const isOfAll = isWholeInbox(query) && start.journal === 0 && start.inbox === 0;
+    const isOfAll = isWholeInbox(query) && isFirst(start);
     return isOfAll && isInOrder
       ? { rows: fromTheEnd(journal), count }
       : counted(all().toReversed());
@@ -98,45 +104,54 @@ export function wantedRows(
 }
 
 /**
- * The first unread rows in the order of the journal, and how many there are, at a cost that depends on
- * the page. The unread ids of each log are in that order too, so the first page can only have the first
- * ids of each log. Undefined where the order does not hold, or the number of the others is not known.
+ * Which rows are unread, the first unread id of each log, and how many ids are remembered. A row is looked
+ * up among these ids, and none of them is looked at besides: a page costs what it shows. Right only while
+ * no line was noted again.
  */
-function oldestUnread(
-  by: {
-    readonly journal: Session["files"]["journal"];
-    readonly state: ReceiptsState;
-    readonly matches: (row: LineRow) => boolean;
-  },
-  { id, thread }: InboxQuery,
+function unreadRows(
+  { taken }: ReceiptsState,
+  query: InboxQuery,
+  place: Session["place"],
   start: PagePlace,
-  { limit, logs }: { readonly limit: number; readonly logs: readonly string[] | undefined },
-): CountedRows | undefined {
-  const { journal, state, matches } = by;
-  const isFirst = start.journal === 0 && start.inbox === 0;
-  if (id !== undefined || thread !== undefined || !journal.inboxRows().isInOrder) return undefined;
-  if (!isFirst && start.left === undefined) return undefined;
-  const wanted = new Set<number>();
-  let [count, from] = [0, isFirst ? Infinity : start.journal];
-  for (const [log, { unread }] of state.taken) {
-    const first = unread.ids.at(0);
-    if (first === undefined || logs?.includes(log) === false) continue;
-    count += unread.ids.length;
-    const last = isFirst ? Math.min(limit + 1, unread.ids.length) : unread.ids.length;
-    for (let at = 0; at < last; at += 1) wanted.add(idKey(unread.ids.at(at) ?? ""));
-    if (!isFirst) continue;
-    const key = idKey(first);
+): { readonly match: RowMatch; readonly firsts: readonly string[]; readonly count: number } {
+  const logs = logsOf(query, place);
+  const asked = [...taken].filter(
+    ([log, { unread }]) => unread.ids.length > 0 && logs?.includes(log) !== false,
+  );
+  const ids = new Map(asked.map(([log, { unread }]) => [logNumber(log), unread.ids]));
+  return {
+    match: (row) =>
+      (row.inbox ?? -1) >= start.inbox && ids.get(row.log)?.hasKey(row.idKey) === true,
+    firsts: asked.map(([, { unread }]) => unread.ids.at(0) ?? ""),
+    count: asked.reduce((sum, [, { unread }]) => sum + unread.ids.length, 0),
+  };
+}
+
+/** Where the entry of the earliest of these messages begins: the first ids of each log are its earliest. */
+function firstRow(journal: Journal, ids: readonly string[]): number {
+  const entries = ids.map((id) => {
+    const key = idKey(id);
     const isIt = (row: LineRow): boolean => row.inbox !== undefined && row.idKey === key;
-    const [entry] = journal.find(isIt, { id: first, most: 1, order: "newest first" });
-    from = Math.min(from, entry ?? 0);
+    return journal.find(isIt, { id, most: 1, order: "newest first" })[0] ?? 0;
+  });
+  return Math.min(...entries);
+}
+
+function isFirst({ journal, inbox }: PagePlace): boolean {
+  return journal === 0 && inbox === 0;
+}
+
+/** Rows that match, looked up as they are asked for. */
+function* inBlocks(journal: Journal, match: RowMatch, range: IndexRange): Generator<number> {
+  let { from = 0, most: left = Infinity } = range;
+  while (left > 0) {
+    const most = Math.min(BLOCK_ROWS, left);
+    const block = journal.find(match, { ...range, from, most });
+    yield* block;
+    if (block.length < most) return;
+    from = (block.at(-1) ?? 0) + 1;
+    left -= block.length;
   }
-  if (wanted.size === 0) return counted([]);
-  const match = (row: LineRow): boolean =>
-    (row.inbox ?? -1) >= start.inbox && matches(row) && wanted.has(row.idKey);
-  const rows = journal.find(match, { from, most: Math.min(limit + 1, wanted.size) });
-  // What has come since the page before is not in the number that it gave.
-  const all = Math.min(count, start.left ?? count);
-  return { rows, count: rows.length <= limit ? rows.length : Math.max(rows.length, all) };
 }
 
 function counted(rows: readonly number[]): CountedRows {
@@ -148,7 +163,7 @@ function isWholeInbox({ id, thread, from }: InboxQuery): boolean {
 }
 
 /** All rows of the inbox, looked up as they are asked for. */
-function* fromTheEnd(journal: Session["files"]["journal"]): Generator<number> {
+function* fromTheEnd(journal: Journal): Generator<number> {
   for (let before = Infinity; ;) {
     const range = { before, most: NEWEST_ROWS, order: "newest first" } as const;
     const block = journal.find(({ inbox }) => inbox !== undefined, range);

@@ -6,11 +6,16 @@ const SPACING = 1.5;
 const FEWEST_SLOTS = 16;
 const FREE = 0;
 const NO_CHUNK = Buffer.alloc(0);
+/** Of the second word of an id, the bits that belong to its first 13 digits. */
+const KEY_BITS = 20;
 /**
- * Odd factors of the hash by which ids are found. They are others in each process: who writes ids that
- * fall together makes searches slow. No answer depends on them.
+ * Odd factors of the hash by which ids are found: of the first word, and of what follows of the first 13
+ * digits. They are others in each process: who writes ids that fall together makes searches slow. No
+ * answer depends on them.
  */
-const FACTORS = crypto.getRandomValues(new Uint32Array(EVENT_ID_BYTES / 4)).map((each) => each | 1);
+const [HIGH_FACTOR = 1, LOW_FACTOR = 1] = crypto
+  .getRandomValues(new Uint32Array(2))
+  .map((each) => each | 1);
 
 /**
  * Event ids in the order in which they came: 64 lower-case hexadecimal digits each, held as 32 bytes. A
@@ -80,17 +85,23 @@ export class IdColumn {
   placesOf(id: string): number[] {
     if (this.#length === 0 || !EVENT_ID.test(id)) return [];
     const bytes = Buffer.from(id, "hex");
-    const slots = (this.#slots ??= this.#indexed());
-    const mask = slots.length - 1;
     const places: number[] = [];
-    let slot = slotOf(bytes, 0, slots);
-    for (; slots[slot] !== FREE; slot = (slot + 1) & mask) {
-      const place = (slots[slot] ?? FREE) - 1;
-      const [chunk, offset] = this.#where(place);
+    for (const [place, chunk, offset] of this.#near(bytes.readUInt32BE(0), lowOf(bytes, 0))) {
       if (chunk.compare(bytes, 0, EVENT_ID_BYTES, offset, offset + EVENT_ID_BYTES) === 0)
         places.push(place);
     }
     return places;
+  }
+
+  /** Whether an id is there whose first 13 digits are this number: 52 bits. */
+  hasKey(key: number): boolean {
+    if (this.#length === 0) return false;
+    const high = Math.floor(key / 2 ** KEY_BITS);
+    const low = key % 2 ** KEY_BITS;
+    for (const [, chunk, offset] of this.#near(high, low)) {
+      if (chunk.readUInt32BE(offset) === high && lowOf(chunk, offset) === low) return true;
+    }
+    return false;
   }
 
   /** Forgets so many of the first ids; what comes after them moves to the front. */
@@ -129,6 +140,16 @@ export class IdColumn {
     return [room, offset];
   }
 
+  /** The ids that may have these first 13 digits. */
+  *#near(high: number, low: number): Generator<[place: number, chunk: Buffer, offset: number]> {
+    const slots = (this.#slots ??= this.#indexed());
+    let slot = slotOf(high, low, slots);
+    for (; slots[slot] !== FREE; slot = (slot + 1) & (slots.length - 1)) {
+      const place = (slots[slot] ?? FREE) - 1;
+      yield [place, ...this.#where(place)];
+    }
+  }
+
   #where(place: number): [chunk: Buffer, offset: number] {
     const at = this.#left + place;
     return [
@@ -148,17 +169,18 @@ export class IdColumn {
   #note(slots: Uint32Array, place: number): void {
     const [chunk, offset] = this.#where(place);
     const mask = slots.length - 1;
-    let slot = slotOf(chunk, offset, slots);
+    let slot = slotOf(chunk.readUInt32BE(offset), lowOf(chunk, offset), slots);
     while (slots[slot] !== FREE) slot = (slot + 1) & mask;
     slots[slot] = place + 1;
   }
 }
 
+function lowOf(bytes: Buffer, offset: number): number {
+  return bytes.readUInt32BE(offset + 4) >>> (32 - KEY_BITS);
+}
+
 /** Where the search for an id begins: the upper bits of a sum of products. */
-function slotOf(bytes: Buffer, offset: number, { length }: Uint32Array): number {
-  let sum = 0;
-  for (let at = 0; at < FACTORS.length; at += 1) {
-    sum = (sum + Math.imul(bytes.readUInt32LE(offset + 4 * at), FACTORS[at] ?? 0)) | 0;
-  }
-  return (sum >>> 0) >>> (Math.clz32(length) + 1);
+function slotOf(high: number, low: number, { length }: Uint32Array): number {
+  const sum = (Math.imul(high, HIGH_FACTOR) + Math.imul(low, LOW_FACTOR)) >>> 0;
+  return sum >>> (Math.clz32(length) + 1);
 }
