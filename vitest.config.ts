@@ -23,7 +23,12 @@ const LONG = [
  * They replace a module, or count the work of code that nothing has run yet. All other files share the
  * modules of their process: loading them for each file takes a fifth of the whole time.
  */
-const ALONE = ["test/storage/disk/lock-by-program.long.test.ts", "test/fuzz/work.test.ts"];
+const ALONE = [
+  "test/storage/disk/lock-by-program.long.test.ts",
+  "test/fuzz/work.test.ts",
+  "test/protocol/decisions/work.long.test.ts",
+  "test/work-counts/agent-work.test.ts",
+];
 
 export default defineConfig({
   plugins: [
