@@ -70,31 +70,69 @@ export function acceptKey(
   return changed(store, { ...peer, keys: [...peer.keys, pinned] });
 }
 
+/** A key that an agent has used before the one that is proved, and its last line in each log. */
+export interface EarlierKey {
+  readonly key: Uint8Array;
+  readonly ends: ReadonlyMap<string, KeyEnd>;
+}
+
 /**
  * The operators have proved that this key is the agent's. Of an UNTRUSTED agent nothing had been
  * proved before: what else is pinned came from cards and claims that anybody who writes in the folder
- * can make, and must not rise with it. It is stopped, and nothing that it has signed stays good.
+ * can make, and must not rise with it. It is stopped, and nothing that it has signed stays good, except
+ * what the proved key vouches for: `earlier`. Spec 2.5.
  */
 export function proveKey(
   store: TrustStore,
   handle: string,
   key: Uint8Array,
   at: string,
+  earlier: readonly EarlierKey[] = [],
 ): StoreChange {
-  const before = store.peers.get(handle);
-  if (before === undefined || (before.tier ?? "UNTRUSTED") !== "UNTRUSTED") {
-    return acceptKey(store, handle, key, at);
-  }
+  const before = store.peers.get(handle) ?? newPeer(handle);
+  if (!isUnproved(before)) return acceptKey(store, handle, key, at);
   // An id is short: who has searched for another key with the same one keeps nobody out.
   const isTwin = (pinned: PinnedKey) =>
     pinned.keyId === keyId(handle, key) && !sameKey(pinned.key, key);
-  const keys = before.keys.filter((pinned) => !isTwin(pinned));
+  // An imported store may say so of any key.
+  const keys = before.keys
+    .filter((pinned) => !isTwin(pinned))
+    .map(({ vouched: _vouched, ...pinned }): PinnedKey => pinned);
   let current = acceptKey(withPeer(store, { ...before, keys }), handle, key, at);
   for (const pinned of keys) {
     if (!current.ok || !pinned.active || sameKey(pinned.key, key)) continue;
     current = deactivateKey(current.store, pinned.keyId, at, new Map());
   }
+  for (const each of earlier) if (current.ok) current = vouch(current.store, handle, each, at);
   return current;
+}
+
+/** Whether nothing has been proved of an agent: what is pinned may be anybody's. */
+export function isUnproved(peer: Peer | undefined): boolean {
+  return (peer?.tier ?? "UNTRUSTED") === "UNTRUSTED";
+}
+
+/** One more earlier key than are kept, or one whose id another key has, is left out. */
+function vouch(
+  store: TrustStore,
+  handle: string,
+  { key, ends }: EarlierKey,
+  at: string,
+): StoreChange {
+  const peer = store.peers.get(handle) ?? newPeer(handle);
+  const id = keyId(handle, key);
+  const known = peer.keys.find((pinned) => pinned.keyId === id);
+  const isOther = known !== undefined && !sameKey(known.key, key);
+  if (isOther || (known === undefined && peer.keys.length >= MAX_KEYS_PER_AGENT)) {
+    return { ok: true, store };
+  }
+  const vouched: PinnedKey = {
+    ...(known ?? { keyId: id, key: new Uint8Array(key), addedAt: at, deactivatedAt: at }),
+    active: false,
+    vouched: true,
+    ends: new Map(ends),
+  };
+  return changed(store, { ...peer, keys: [vouched, ...peer.keys.filter((k) => k !== known)] });
 }
 
 /**

@@ -20,6 +20,8 @@ export interface PinnedKey {
   readonly deactivatedAt?: string;
   /** It was deactivated because it may be in other hands. Spec 2.5. */
   readonly revoked?: boolean;
+  /** Lines up to `ends` are also good when they are read first: a compared key vouches for them. Spec 2.5. */
+  readonly vouched?: boolean;
   /** By log name; audits verify what this key signed up to there and no further. Spec 2.1. */
   readonly ends?: ReadonlyMap<string, KeyEnd>;
 }

@@ -201,6 +201,7 @@ function readKey(
   }
   const deactivatedAt = reader.text(fields["deactivated_at"], `${path}.deactivated_at`);
   const revoked = reader.flag(fields["revoked"], `${path}.revoked`);
+  const vouched = reader.flag(fields["vouched"], `${path}.vouched`);
   const ends = readEnds(reader, fields["last_lines"], `${path}.last_lines`);
   return {
     keyId: id,
@@ -209,6 +210,7 @@ function readKey(
     active: reader.flag(fields["active"], `${path}.active`) ?? true,
     ...(deactivatedAt === undefined ? {} : { deactivatedAt }),
     ...(revoked === undefined ? {} : { revoked }),
+    ...(vouched === undefined ? {} : { vouched }),
     ...(ends === undefined ? {} : { ends }),
   };
 }
@@ -291,6 +293,7 @@ function plainKey(key: PinnedKey): Record<string, unknown> {
     active: key.active,
     deactivated_at: key.deactivatedAt,
     revoked: key.revoked,
+    vouched: key.vouched,
     last_lines: ends && Object.fromEntries(ends),
   };
 }

@@ -102,11 +102,24 @@ export function invalidSignature(claim: Claim): string | undefined {
   return `the signature by ${quote(message.publicKeyId ?? "")} does not cover this content`;
 }
 
-/** Spec 2.1: a deactivated key's history is good up to the line noted then, and no further. */
+/**
+ * Spec 2.1: a deactivated key's history is good up to the line noted then, and no further. Lines that
+ * are read for the first time are good up to there when the key is vouched for.
+ */
 function signedInTime({ message, source, ctx }: Claim, key: PinnedKey): boolean {
   const { log } = source;
   const end = log === undefined ? undefined : key.ends?.get(log);
-  if (log === undefined || end === undefined || ctx.history === undefined) return false;
+  if (log === undefined || end === undefined) return false;
+  if (ctx.history === undefined) {
+    if (
+      key.vouched !== true ||
+      key.revoked === true ||
+      end.seq === undefined ||
+      !isChained(message)
+    )
+      return false;
+    return message.seq < end.seq || message.id === end.id;
+  }
   if (end.seq === undefined || !isChained(message)) return !ctx.history.passed(key.keyId, log);
   // The id covers the seq.
   return message.seq < end.seq || message.id === end.id;

@@ -1,4 +1,5 @@
-import { missingBefore } from "../../wire/chain-rules.ts";
+import { judgeLine, missingBefore } from "../../wire/chain-rules.ts";
+import { quote } from "../../wire/quote.ts";
 import { saysClosed, saysContinued } from "../../wire/roster/closing.ts";
 import { isPinned, tierOf } from "../../trust/store.ts";
 import { acceptsType } from "../../trust/tiers.ts";
@@ -73,19 +74,30 @@ function isUncompared({ message, log, ctx: { self, store } }: LineInLog): boolea
 }
 
 /**
- * Of an author whose key nobody has pinned yet nothing is read: its lines wait for its card, and its
- * mail then for the comparison. Who left before we knew its key is not waited for. Spec 2.4.
+ * The lines of an author whose digits nobody has compared wait for the comparison when they are signed
+ * with a key that is not pinned: with no pin all of them, with one those that go on with the chain,
+ * since the author may have changed its key. Who left before we knew its key is not waited for. Spec 2.4.
  */
 export function waitsForKey(
   { reason, claimed }: Refusal,
   { store, left }: AdmissionContext,
-  { name }: LogAdmission,
+  { name, chain }: LogAdmission,
 ): Wait | undefined {
   if (reason !== "untrusted_key" || claimed === undefined) return undefined;
-  const { from } = claimed;
+  const { from, publicKeyId = "" } = claimed;
   const peer = store.peers.get(from);
-  if (isPinned(peer) || peer?.blocked === true || left?.has(from) === true) return undefined;
-  const detail = `${name}: mail of ${from} waits for the comparison of digits; no key of it is pinned yet`;
+  if (tierOf(store, from) !== "UNTRUSTED" || left?.has(from) === true) return undefined;
+  const waits = `${name}: mail of ${from} waits for the comparison of digits`;
+  if (!isPinned(peer)) {
+    const detail = `${waits}; no key of it is pinned yet`;
+    return { outcome: "wait", because: "comparison", detail, events: [] };
+  }
+  const isKnown = peer?.keys.some(({ keyId }) => keyId === publicKeyId) === true;
+  const verdict = judgeLine(chain, claimed, false);
+  const goesOn =
+    verdict.outcome === "next" || (verdict.outcome === "first" && verdict.startsAt === 1);
+  if (isKnown || !goesOn) return undefined;
+  const detail = `${waits}; it is signed with ${quote(publicKeyId)}, another key than the pinned one`;
   return { outcome: "wait", because: "comparison", detail, events: [] };
 }
 

@@ -136,7 +136,9 @@ function judgeLine(
     const first = judging.own ? undefined : judging.order;
     const reading = { mode: "live", receivedAtMs: at, first } as const;
     const verdict = judge(authentic, intake.admission, judging.ctx, reading);
-    if (verdict.outcome === "wait") return stopOf(verdict);
+    if (verdict.outcome === "wait") {
+      return claimed === undefined ? stopOf(verdict) : { ...stopOf(verdict), id: claimed.id };
+    }
     if (verdict.outcome === "duplicate" && claimed !== undefined) {
       const duplicateOf = claimed.id;
       return { ...plain, at, live, verdict: "duplicate", reason: undefined, duplicateOf };

@@ -8,10 +8,12 @@ import {
   proveKey,
   setMayBeUnsigned,
   setTier,
+  type EarlierKey,
   type StoreChange,
 } from "../../trust/pins.ts";
 import type { TrustStore } from "../../trust/store.ts";
 import type { Tier } from "../../trust/tiers.ts";
+import { earlierKeys } from "../../setup/contact/earlier-keys.ts";
 import { agentPlace, reloadDaemon } from "../agent-place.ts";
 import type { ConsentFlags } from "../input/confirm.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
@@ -39,7 +41,9 @@ export async function run(
   const key = flags.unsigned === true ? undefined : await subjectOf(cli, at, handle, source);
   const compared = key !== undefined && isCompared(key, at, flags);
   const unsigned = flags.unsigned === true;
-  const how = { tier: flags.tier, compared, unsigned, nowMs: cli.clock.nowMs() };
+  const proves = key !== undefined && (compared || isProof(flags.tier));
+  const earlier = proves ? earlierKeys(at.host, at.place, handle, key.key) : [];
+  const how = { tier: flags.tier, compared, unsigned, earlier, nowMs: cli.clock.nowMs() };
   const change = (current: TrustStore) => pinned(current, handle, key, how);
   const store = readPrivateTrust(at.host.disk, at.place.paths);
   const isRevocationEnded = compared && store.peers.get(handle)?.held?.cause === "key_revoked";
@@ -58,6 +62,7 @@ interface HowToPin {
   readonly tier: Tier | undefined;
   readonly compared: boolean;
   readonly unsigned: boolean;
+  readonly earlier: readonly EarlierKey[];
   readonly nowMs: number;
 }
 
@@ -69,7 +74,7 @@ function pinned(
   store: TrustStore,
   handle: string,
   key: Subject | undefined,
-  { tier, compared, unsigned, nowMs }: HowToPin,
+  { tier, compared, unsigned, earlier, nowMs }: HowToPin,
 ): StoreChange {
   const peer = store.peers.get(handle);
   const isNew = (peer?.keys.length ?? 0) === 0;
@@ -78,9 +83,10 @@ function pinned(
   const accept = key?.from === "card" && !compared ? pin : acceptKey;
   // Somebody who stole the lost key may have brought in others.
   const isReplaced = compared && peer?.held?.cause === "key_revoked";
-  const add = isProof(tier) || isReplaced ? proveKey : accept;
+  const proves = isProof(tier) || isReplaced;
   let result: StoreChange = { ok: true, store };
-  if (key !== undefined) result = add(store, handle, key.key, at);
+  if (key !== undefined && proves) result = proveKey(store, handle, key.key, at, earlier);
+  else if (key !== undefined) result = accept(store, handle, key.key, at);
   if (result.ok && tier !== undefined) {
     result = setTier(result.store, handle, tier, nowMs, key === undefined && isNew);
   }

@@ -1,4 +1,5 @@
 import { DeaddropError } from "../../api/errors.ts";
+import { earlierKeys } from "../../setup/contact/earlier-keys.ts";
 import { meetPeers } from "../../setup/contact/first-contact.ts";
 import { changePrivateTrust } from "../../agent/config/trust-store.ts";
 import { updatePairings } from "../../storage/private/pairing-store.ts";
@@ -9,6 +10,7 @@ import {
   endRevocation,
   proveKey,
   setBlocked,
+  type EarlierKey,
   type StoreChange,
 } from "../../trust/pins.ts";
 import type { TrustStore } from "../../trust/store.ts";
@@ -63,8 +65,9 @@ export async function run(
   );
   if (digits !== standing.digits) await mismatch(at, peer);
   const isRevocationEnded = at.place.store.peers.get(peer)?.held?.cause === "key_revoked";
+  const proof = { key: standing.key, earlier: earlierKeys(at.host, at.place, peer, standing.key) };
   changePrivateTrust(at.host.disk, at.place.paths, (store) =>
-    verified(store, peer, standing.key, cli.clock.nowMs()),
+    verified(store, peer, proof, cli.clock.nowMs()),
   );
   await reloadDaemon(at.place.paths);
   if (isRevocationEnded) await endLogHolds(cli, flags, peer);
@@ -73,8 +76,13 @@ export async function run(
 }
 
 /** Pure: the key that the digits are about, and what they prove of it. Spec 2.3, 2.5. */
-function verified(store: TrustStore, peer: string, key: Uint8Array, nowMs: number): StoreChange {
-  const proved = proveKey(store, peer, key, new Date(nowMs).toISOString());
+function verified(
+  store: TrustStore,
+  peer: string,
+  { key, earlier }: { readonly key: Uint8Array; readonly earlier: readonly EarlierKey[] },
+  nowMs: number,
+): StoreChange {
+  const proved = proveKey(store, peer, key, new Date(nowMs).toISOString(), earlier);
   const confirmed = proved.ok ? confirmSas(proved.store, peer, nowMs) : proved;
   return confirmed.ok ? endRevocation(confirmed.store, peer) : confirmed;
 }

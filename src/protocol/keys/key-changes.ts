@@ -1,5 +1,6 @@
 import { decodeKey, isAcceptableKey, keyId, parseKeyId } from "../../wire/signature.ts";
 import { fromPlain } from "../../wire/json/json.ts";
+import type { Message } from "../../wire/message.ts";
 import { booleanField, textField, textsField } from "../body.ts";
 import type { Effect } from "../effects.ts";
 import { proposalsById, type ProposalsState } from "../decisions/proposals-state.ts";
@@ -53,13 +54,24 @@ function changeIn({ message, log }: LineEvent): KeyChange | undefined {
   const named = textField(body, "key_id") ?? "";
   if (publicKeyId === undefined || parseKeyId(named)?.handle !== from) return undefined;
   const required = textsField(body, "required") ?? to ?? [];
-  const base = { id, log, from, keyId: named, required, acked: false };
-  if (action === "deactivate_key") return { ...base, action, key: undefined };
-  if (action !== "add_key") return undefined;
+  const base = { id, log, from, required, acked: false };
+  if (action === "deactivate_key") return { ...base, action, keyId: named, key: undefined };
+  const added = addedKey(message);
+  return added === undefined ? undefined : { ...base, action: "add_key", ...added };
+}
+
+/** The key that a proposal announces as one of its author's, in base64; undefined of other messages. */
+export function addedKey({
+  type,
+  from,
+  body,
+}: Pick<Message, "type" | "from" | "body">): { keyId: string; key: string } | undefined {
+  if (type !== "proposal" || textField(body, "action") !== "add_key") return undefined;
+  const named = textField(body, "key_id");
   const key = textField(body, "key") ?? "";
   const bytes = decodeKey(key);
   if (bytes === undefined || !isAcceptableKey(bytes)) return undefined;
-  return keyId(from, bytes) === named ? { ...base, action, key } : undefined;
+  return keyId(from, bytes) === named ? { keyId: named, key } : undefined;
 }
 
 function add(state: KeyChangesState, change: KeyChange): void {
