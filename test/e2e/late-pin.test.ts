@@ -24,10 +24,8 @@ it("operators who pin after both daemons have begun to beat lose nothing that co
     mkdirSync(card);
   }
   await Promise.all([wire.daemon("forge"), wire.daemon("scribe")]);
-  await until("forge has written lines that scribe could not believe", () => {
-    const refused = wire.privateLines("scribe", "quarantine");
-    return refused.filter(({ reason }) => reason === "untrusted_key").length >= 2;
-  });
+  // Nobody knows forge's key, so its lines wait.
+  await until("forge has beaten twice", () => wire.lines("forge_to_scribe.jsonl").length >= 2);
   await pin(wire, "scribe", "forge");
   await pin(wire, "forge", "scribe");
   await wire.json("forge", "send", "hello");
@@ -37,7 +35,5 @@ it("operators who pin after both daemons have begun to beat lose nothing that co
   });
   expect(message?.subject).toBe("hello");
   const { stdout } = await wire.run("scribe", "audit", "--json");
-  const audit = JSON.parse(stdout) as { violations: unknown[]; refused_then: unknown[] };
-  expect(audit.violations).toEqual([]);
-  expect(audit.refused_then.length).toBeGreaterThan(1);
+  expect(JSON.parse(stdout)).toMatchObject({ violations: [], refused_then: [] });
 });
