@@ -136,6 +136,12 @@ describe("without a service manager", () => {
       expect(again.status).toBe(5);
       expect(run(wire, ["service", "logs", ...at(wire)], env).stdout).toContain("the daemon runs");
       expect(readFileSync(log, "utf8")).toContain("the daemon runs");
+      const words = `/proc/${pid}/cmdline`;
+      // An older Node.js does not start with it; other systems do not show the words of a process here.
+      if (existsSync(words)) {
+        const isPassed = readFileSync(words, "utf8").includes("\0--disable-sigusr1\0");
+        expect(isPassed).toBe(process.allowedNodeEnvironmentFlags.has("--disable-sigusr1"));
+      }
     } finally {
       process.kill(pid);
     }
