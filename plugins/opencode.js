@@ -1,10 +1,27 @@
 // deaddrop: a plugin of OpenCode. `deaddrop integrate opencode` writes it, and takes it away again.
 // It tells the model between its tool calls that mail is there, and wakes an idle session. It carries
 // no word of another agent: counts, handles and ids alone, which `deaddrop hook` prints.
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { writeSync } from "node:fs";
 
 const COMMAND = ["deaddrop", "hook", "opencode"];
 const LIMIT_MS = 3_000;
+/** `opencode run` ends with its turn, so nothing can be done then but to say what is left unread. */
+const IS_RUN = process.argv.includes("run");
+
+const eventText = (session, name) => JSON.stringify({ session_id: session, hook_event_name: name });
+
+/** The process ends, and waits for nothing that is not done at once. */
+function sayWhatIsLeft(session) {
+  const [program, ...args] = COMMAND;
+  const input = eventText(session, "Stop");
+  const { stdout } = spawnSync(program, args, { input, timeout: LIMIT_MS, encoding: "utf8" });
+  try {
+    writeSync(2, `${JSON.parse(stdout).systemMessage}\n`);
+  } catch {
+    // There is nothing to say, or nobody to say it to.
+  }
+}
 
 /** One run of the hook: what it printed, what it complained, how it ended. */
 function run(session, name, { isWaiter = false, started = () => undefined } = {}) {
@@ -23,7 +40,7 @@ function run(session, name, { isWaiter = false, started = () => undefined } = {}
     child.on("error", () => end(0));
     child.on("close", end);
     child.stdin.on("error", () => undefined);
-    child.stdin.end(JSON.stringify({ session_id: session, hook_event_name: name }));
+    child.stdin.end(eventText(session, name));
   });
 }
 
@@ -45,6 +62,7 @@ export const Deaddrop = async ({ client }) => {
   let current;
   let waiter;
   let parts = 0;
+  if (IS_RUN) process.once("exit", () => current !== undefined && sayWhatIsLeft(current));
 
   const hasLeft = (session) => session !== current || inner.has(session);
 
@@ -79,7 +97,7 @@ export const Deaddrop = async ({ client }) => {
         waiter?.kill();
         await run(sessionID, "SessionEnd");
       }
-      if (event.type !== "session.idle") return;
+      if (event.type !== "session.idle" || IS_RUN) return;
       const { goOn } = await ask(sessionID, "Stop");
       if (goOn !== undefined) await prompt(sessionID, goOn);
       else arm(sessionID).catch(() => undefined);

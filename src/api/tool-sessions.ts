@@ -55,6 +55,8 @@ export interface HookEvent extends SessionName {
   readonly moment: Moment;
   /** At the end of a turn: a hook has had it go on already. */
   readonly isContinued: boolean;
+  /** A person sees the session; else what its agent says last is a program's result. */
+  readonly isInteractive: boolean;
   readonly process: SessionProcess | undefined;
   readonly wake: WakeWay | undefined;
 }

@@ -8,7 +8,7 @@ import { MOMENTS, TOOLS } from "../../src/api/tool-sessions.ts";
 
 const NAME = { tool: "claude", session: "s-1" };
 const PROCESS = { pid: 7, started: "123" };
-const EVENT = { ...NAME, moment: "call", isContinued: false };
+const EVENT = { ...NAME, moment: "call", isContinued: false, isInteractive: true };
 const CODEX = { by: "codex", program: "codex", namedAt: "1 5", terminals: [PROCESS] };
 const PARSERS = [parseHookEvent, parseNamed, parseAwait];
 
@@ -32,7 +32,8 @@ describe("is read as it was sent", () => {
       for (const moment of MOMENTS) {
         for (const wake of ways) {
           for (const process of [undefined, PROCESS]) {
-            const event = { tool, session: "s", moment, isContinued: true, process, wake };
+            const at = { moment, isContinued: true, isInteractive: false };
+            const event = { tool, session: "s", ...at, process, wake };
             expect(parseHookEvent(JSON.parse(JSON.stringify(event)))).toEqual(event);
           }
         }
@@ -57,6 +58,7 @@ describe("is refused", () => {
     ["a session that is no text", { session: 1 }],
     ["a moment that is not known", { moment: "toString" }],
     ["no word on whether the turn was continued", { isContinued: undefined }],
+    ["no word on whether a person sees it", { isInteractive: undefined }],
     ["a process without its start", { process: { pid: 7 } }],
     ["a process that is a number", { process: 7 }],
     ["a process id that no process has", { process: { pid: 0, started: "1" } }],

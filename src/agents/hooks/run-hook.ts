@@ -3,6 +3,8 @@ import { TOOLS, type HookAnswer } from "../../api/tool-sessions.ts";
 import { folderGoneText, noDaemonText } from "../../framing/mail-text.ts";
 import { connectDaemon } from "../../client/socket-client.ts";
 import { hookPaths, type HookIdentity, type HookProcess } from "./hook-daemon.ts";
+import { isInteractive } from "./interactive.ts";
+import { sessionOwner } from "./session-owner.ts";
 import { sessionPlace } from "./session-place.ts";
 import { outputOf, readEvent, type ToolEvent } from "./tool-hooks.ts";
 import { isUnanswered, noteUnanswered } from "./unanswered.ts";
@@ -66,7 +68,9 @@ async function answer(at: HookIdentity, event: ToolEvent, io: HookProcess): Prom
   }
   const { tool } = at;
   const { session, moment, isContinued } = event;
-  const asked = { tool, session, moment, isContinued, ...sessionPlace(tool, moment, io.env) };
+  const isSeen = isInteractive(tool, sessionOwner(), io.env);
+  const place = { ...sessionPlace(tool, moment, io.env), ...(isSeen ? {} : { wake: undefined }) };
+  const asked = { tool, session, moment, isContinued, isInteractive: isSeen, ...place };
   const answered = (await daemon.call("hook", asked)) as HookAnswer;
   const text = outputOf(tool, event, answered);
   if (text !== "") {

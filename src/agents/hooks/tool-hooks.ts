@@ -88,7 +88,9 @@ export function outputOf(
 ): string {
   if (say === null || moment === "end") return "";
   if (moment === "turn_end") {
-    return goOn ? JSON.stringify({ decision: HOOKS[tool].goOn, reason: say }) : "";
+    if (goOn) return JSON.stringify({ decision: HOOKS[tool].goOn, reason: say });
+    // The other tools would put it into what the run prints.
+    return tool === "opencode" ? JSON.stringify({ systemMessage: say }) : "";
   }
   return JSON.stringify({ hookSpecificOutput: { hookEventName: name, additionalContext: say } });
 }

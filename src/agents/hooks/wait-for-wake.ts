@@ -3,6 +3,7 @@ import type { SessionProcess, WakeAnswer } from "../../api/tool-sessions.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { isAlive } from "../../daemon/sessions/session-process.ts";
 import { daemonOf, type HookIdentity, type HookProcess } from "./hook-daemon.ts";
+import { isInteractive } from "./interactive.ts";
 import { sessionOwner } from "./session-owner.ts";
 import { readEvent } from "./tool-hooks.ts";
 
@@ -25,16 +26,17 @@ export async function waitForWake(
   io: HookProcess,
 ): Promise<number> {
   const event = readEvent(at.tool, input);
-  if (event === undefined || event.moment === "end" || !isInteractive(at, io.env)) return 0;
+  if (event === undefined || event.moment === "end") return 0;
   const owner = sessionOwner();
-  if (owner === undefined) return 0;
+  if (owner === undefined || !mayWait(at, owner, io.env)) return 0;
   io.takesItsTime();
   const name = { tool: at.tool, session: event.session };
   return await Promise.race([endOf(owner), waiting(at, { ...name, process: owner }, io)]);
 }
 
 /** Claude Code would keep a run without a terminal waiting for us. */
-function isInteractive({ tool }: HookIdentity, env: NodeJS.ProcessEnv): boolean {
+function mayWait({ tool }: HookIdentity, owner: SessionProcess, env: NodeJS.ProcessEnv): boolean {
+  if (!isInteractive(tool, owner, env)) return false;
   return tool !== "claude" || env["CLAUDE_CODE_ENTRYPOINT"] === "cli";
 }
 

@@ -27,6 +27,7 @@ export function parseHookEvent(json: unknown): HookEvent {
     ...sessionName(given),
     moment: needed(given, "moment", oneOf(MOMENTS)),
     isContinued: needed(given, "isContinued", flag),
+    isInteractive: needed(given, "isInteractive", flag),
     process: sessionProcess(given),
     wake: given["wake"] === undefined ? undefined : wakeWay(asObject(given["wake"])),
   };

@@ -6,7 +6,7 @@ import { listedProcess } from "./session-process.ts";
 
 /** Codex in its parts: what a terminal shows, and what it runs without one. */
 export const CODEX_BACKGROUND = "app-server";
-const WITHOUT_TERMINAL = [CODEX_BACKGROUND, "exec", "queue", "mcp-server"];
+const WITHOUT_TERMINAL = [CODEX_BACKGROUND, "exec", "e", "review", "queue", "mcp-server"];
 /** Where the terminals of Codex leave a file for each thread that they begin, `/new` included. */
 const SHOWN_THREADS = "tui-thread-reference-capabilities";
 

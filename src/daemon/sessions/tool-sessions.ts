@@ -114,7 +114,8 @@ class Registry implements ToolSessions {
     const { monoMs } = this.#options.clock;
     this.#table.dropEnded(this.#options.host);
     // After a restart of the daemon its waiter may be the first that speaks of a session.
-    const event = { ...name, moment: "turn_end", isContinued: false, wake: undefined } as const;
+    const at = { moment: "turn_end", isContinued: false, isInteractive: true } as const;
+    const event = { ...name, ...at, wake: undefined };
     if (this.#table.get(key) === undefined) this.#table.take(event, monoMs());
     this.#table.change(key, (session) => ({ ...session, hasWaited: true }));
     const answered = this.#table.wait(key, gone);
@@ -190,7 +191,9 @@ class Registry implements ToolSessions {
     const key = keyOf(event);
     const session = this.#table.get(key);
     const { agent, operator } = this.#options;
-    if (session === undefined || event.isContinued || operator.isQuiet()) return NOTHING;
+    if (session === undefined || event.isContinued) return NOTHING;
+    if (!event.isInteractive) return this.#atLastTurnEnd();
+    if (operator.isQuiet()) return NOTHING;
     const mail = await agent.mail(session.askedFor);
     const urgent = mail.fresh.lines.filter((line) => line.urgent && !line.automatic);
     const isLate = mail.overdue > session.askedOverdue;
@@ -206,6 +209,12 @@ class Registry implements ToolSessions {
     });
     await this.#tellState();
     return { say: wakeText(mail, agent), goOn: true, marks: mail.marks };
+  }
+
+  /** A run that ends by itself is never kept from it: what is left unread is said to its person. */
+  async #atLastTurnEnd(): Promise<HookAnswer> {
+    const mail = await this.#options.agent.mail({});
+    return mail.unread === 0 ? NOTHING : { ...NOTHING, say: mailText(mail, this.#teller()) };
   }
 
   #teller(): MailLook {

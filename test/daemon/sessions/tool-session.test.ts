@@ -19,7 +19,7 @@ const HOUR = 60 * MINUTE;
 const PANE = { by: "tmux", server: "/tmp/s", pane: "%1" } as const;
 
 function eventOf(moment: Moment, more: Partial<HookEvent> = {}): HookEvent {
-  const name = { tool: "gemini", session: "s", isContinued: false } as const;
+  const name = { tool: "gemini", session: "s", isContinued: false, isInteractive: true } as const;
   return { ...name, moment, process: undefined, wake: undefined, ...more };
 }
 

@@ -117,7 +117,7 @@ function stage() {
       world.alive.add(pid);
       const process = { pid, started: "1" };
       const event = { tool: "claude", session: "s", isContinued: false, wake: undefined } as const;
-      return sessions.event({ ...event, process, moment, ...of });
+      return sessions.event({ isInteractive: true, ...event, process, moment, ...of });
     },
     wait(session = "s", pid = 7) {
       world.alive.add(pid);
@@ -386,6 +386,20 @@ describe("idle", () => {
     await pass(MINUTE);
     expect(world.reached).toHaveLength(1);
   });
+});
+
+test("a run that is not interactive is never kept from ending; what it leaves unread is said", async () => {
+  const { world, receive, event } = stage();
+  world.overdue = 1;
+  const run = { isInteractive: false } as const;
+  expect(await event("turn_end", run)).toMatchObject({ say: null, goOn: false });
+  receive({ line: 1, urgent: true });
+  expect((await event("start", run)).say).toContain("1 unread message");
+  expect((await event("call", run)).say).toContain("1 unread message");
+  const { say, goOn, marks } = await event("turn_end", run);
+  expect(goOn).toBe(false);
+  expect(say).toContain("1 unread message");
+  expect(marks).toEqual({});
 });
 
 describe("a session that may be in one of several terminals", () => {

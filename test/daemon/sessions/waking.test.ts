@@ -111,7 +111,7 @@ class Stage {
   event(moment: Moment, session = "s", pid = 7, more: Partial<HookEvent> = {}) {
     const process = { pid, started: "1" };
     const name = { tool: "claude", session, isContinued: false, wake: undefined } as const;
-    return this.sessions.event({ ...name, process, moment, ...more });
+    return this.sessions.event({ isInteractive: true, ...name, process, moment, ...more });
   }
 
   wait(session = "s", pid = 7): WakeAnswer[] {

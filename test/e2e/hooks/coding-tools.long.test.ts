@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import {
   CODING_TOOLS,
@@ -14,8 +16,10 @@ import {
   HABITS,
   integrate,
   makeProject,
+  makeProjects,
   openTool,
   ourProcesses,
+  runAlone,
   type HowOpened,
   type ToolProject,
   type ToolTerminal,
@@ -73,6 +77,48 @@ describe.each(WAYS)("%s", (_name, tool, how) => {
     await integrate(at, wire, "forge", "--remove");
     const own = Object.entries(filesOf(at.folder)).filter(([name]) => !BY_TOOLS.test(name));
     expect(Object.fromEntries(own)).toEqual(before);
+  });
+});
+
+/** No person has reviewed the hooks here. */
+const UNREVIEWED: { readonly [T in CodingTool]?: readonly string[] } = {
+  codex: ["--dangerously-bypass-hook-trust", "-o", "result"],
+};
+
+describe.each(CODING_TOOLS)("%s without a person", (tool) => {
+  test("hears of urgent mail while it works, and its result is that of its own turn", async ({
+    skip,
+  }) => {
+    const found = await toolOrSkip(tool, skip);
+    const wire = makeWire({ cadenceSeconds: 5, deadlineSeconds: 3_600 });
+    wires.push(wire);
+    await wire.daemon("forge");
+    await wire.daemon("scribe");
+    const [at] = await makeProjects(found, wire, { names: ["project"] });
+    if (at === undefined) throw new Error("no project was made");
+    await integrate(at, wire, "forge");
+    const [slow, slower] = [gate(wire.folder, "first"), gate(wire.folder, "second")];
+    at.script("work", [
+      `@@call ${HABITS[tool].shellCall(slow.command)}`,
+      `@@call ${HABITS[tool].shellCall(slower.command)}`,
+      "@@say the result of the run",
+    ]);
+    const run = runAlone(at, "@@script work", UNREVIEWED[tool]);
+    await until("a call runs", slow.begun);
+    await urgent(wire, "while it works");
+    slow.open();
+    await until("the next call runs", slower.begun);
+    await urgent(wire, "before it ends");
+    slower.open();
+    const { code, stdout, stderr } = await run;
+    expect(code, stderr).toBe(0);
+    expect(at.requests().map(({ news }) => news.split(MARK).length - 1)).toEqual([0, 1, 1]);
+    const result =
+      tool === "codex" ? readFileSync(join(at.folder, "result"), "utf8") : stdout.trim();
+    expect(result).toContain("the result of the run");
+    expect(stdout).not.toContain(MARK);
+    expect(await unread(wire)).not.toBe("");
+    if (tool === "opencode") expect(stderr).toContain("forge has 2 unread messages");
   });
 });
 

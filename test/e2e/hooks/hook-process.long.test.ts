@@ -56,7 +56,9 @@ describe("a hook with a daemon", () => {
     expect(await unreadIds(wire)).toEqual([id]);
   });
 
-  test.each(TOOLS)("%s is asked to go on once for a message that cannot wait", async (tool) => {
+  // The process that runs the tests is not in a terminal, which counts for Gemini CLI.
+  const seen = TOOLS.filter((tool) => tool !== "gemini");
+  test.each(seen)("%s is asked to go on once for a message that cannot wait", async (tool) => {
     const wire = quietWire();
     await wire.daemon("forge");
     await receive(wire, "not urgent");
@@ -68,7 +70,7 @@ describe("a hook with a daemon", () => {
     const ended = await startHook(wire, { tool, moment: "stop" }).ended;
     expect([ended.code, ended.stderr]).toEqual([0, ""]);
     expect(JSON.parse(ended.stdout)).toEqual({
-      decision: tool === "gemini" ? "deny" : "block",
+      decision: "block",
       reason: expect.stringContaining("2 unread messages (2 from scribe), 1 urgent") as string,
     });
     expect(ended.stdout).not.toContain(wordsOf("urgent"));
@@ -76,6 +78,23 @@ describe("a hook with a daemon", () => {
     for (const moment of ["prompt", "call", "stop"] as const) {
       expect(await hook(wire, { tool, moment })).toBeUndefined();
     }
+  });
+
+  test("a run that is not interactive is told of mail, and never asked to go on", async () => {
+    const wire = quietWire();
+    await wire.daemon("forge");
+    await receive(wire, "urgent", ...URGENT);
+    const runs = [
+      { tool: "claude", env: { CLAUDE_CODE_ENTRYPOINT: "sdk-cli" } },
+      { tool: "gemini" },
+    ] as const;
+    for (const each of runs) {
+      expect(await hook(wire, { ...each, moment: "stop" })).toBeUndefined();
+      expect(await hook(wire, { ...each, moment: "call" })).toContain("1 unread message");
+    }
+    const asked = { ...runs[0], session: "s-2" };
+    expect(await hook(wire, { ...asked, moment: "start" })).toContain("1 unread message");
+    expect(await hook(wire, { ...asked, moment: "stop" })).toBeUndefined();
   });
 
   test.each(TOOLS)(

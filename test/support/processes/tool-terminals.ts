@@ -350,8 +350,8 @@ function processesOf(folder: string, what: RegExp): number[] {
 }
 
 /** A command of the shell that runs until the test lets it go on. */
-export function gate(folder: string) {
-  const [begun, goOn] = [join(folder, "begun"), join(folder, "go-on")];
+export function gate(folder: string, name = "") {
+  const [begun, goOn] = [join(folder, `begun${name}`), join(folder, `go-on${name}`)];
   return {
     command: `touch ${begun}; until [ -e ${goOn} ]; do sleep 0.2; done; echo slept`,
     begun: () => existsSync(begun),
