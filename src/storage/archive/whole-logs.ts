@@ -2,6 +2,7 @@ import { basename, dirname, join } from "node:path";
 import {
   isObstruction,
   StorageError,
+  stillNamed,
   type Disk,
   type DiskFile,
   type FileStat,
@@ -24,6 +25,9 @@ export function wholeLogs(disk: Disk, wireDir: string): Disk {
 
 /** A file that any agent of the wire may have archived. */
 const SHARED = new Set(["decisions", "incident_log"]);
+
+/** Each further one takes another archival in the moment in which the log is opened. */
+const MAX_ATTEMPTS = 8;
 
 /** What is known of one log. */
 interface Known {
@@ -49,6 +53,21 @@ class WholeLogsDisk implements Disk {
 
   open(path: string, how: "read" | "append", mode?: number): DiskFile {
     if (!this.#isLog(path)) return this.#disk.open(path, how, mode);
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+      const file = this.#openWhole(path, how, mode);
+      if (file !== undefined) return file;
+    }
+    throw new StorageError("locked", path, "it is archived again and again while it is opened", {
+      hint: "it goes on by itself once nothing archives it",
+    });
+  }
+
+  /**
+   * Undefined when the live file was archived while its segments were looked up: it may be among them
+   * compressed, as another file, or others may come after it. Its lines would be there twice or in
+   * another order, and our next heartbeat would count them so.
+   */
+  #openWhole(path: string, how: "read" | "append", mode?: number): DiskFile | undefined {
     let live: DiskFile;
     try {
       live = this.#disk.open(path, how, mode);
@@ -59,13 +78,18 @@ class WholeLogsDisk implements Disk {
       return new WholeFile(path, undefined, all);
     }
     try {
-      // After the live file: one that is archived right now is the live file here, and no segment.
+      const before = this.#known.get(path)?.segments;
       const segments = this.#segments(path, live.stat(), "look");
-      return segments.length === 0 ? live : new WholeFile(path, live, segments);
+      const isNew = segments.length > 0 && this.#known.get(path)?.segments !== before;
+      if (!isNew || stillNamed(this.#disk, live)) {
+        return segments.length === 0 ? live : new WholeFile(path, live, segments);
+      }
     } catch (error) {
       live.close();
       throw error;
     }
+    live.close();
+    return undefined;
   }
 
   stat(path: string): FileStat | undefined {
@@ -115,8 +139,10 @@ class WholeLogsDisk implements Disk {
     const isOwners = ({ uid }: FileStat): boolean => !isShared && uid === live?.uid;
     const isPart = ({ stat }: Segment): boolean => isShared || live === undefined || isOwners(stat);
     try {
+      // A plain one that is gone by now has been compressed since the folder was listed.
+      const at = (path: string) => segmentAt(this.#disk, path, isOwners);
       const segments = segmentPlaces(this.#disk, this.#wire.archive, name, isOwners)
-        .flatMap((place) => segmentAt(this.#disk, place.path, isOwners) ?? [])
+        .flatMap(({ path }) => at(path) ?? at(`${path}.gz`) ?? [])
         .filter(isPart);
       return { folders, segments };
     } catch (error) {

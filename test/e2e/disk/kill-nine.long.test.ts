@@ -43,7 +43,10 @@ interface Side {
 
 interface Proposal {
   readonly proposal_id: string;
+  readonly proposer: Handle;
+  readonly subject: string;
   readonly status: string;
+  readonly waits_for: string | null;
 }
 
 afterEach(removeWires);
@@ -100,6 +103,29 @@ async function replaceAgent(wire: LiveWire, side: Side): Promise<void> {
   side.agent = startAgent(wire, side.handle);
 }
 
+const proposalsOf = (wire: LiveWire, handle: Handle) => wire.json<Proposal[]>(handle, "proposals");
+
+/** Why proposals stay open: what both sides say of them, and what their agents and daemons said. */
+async function openProposals(wire: LiveWire, sides: readonly Side[]): Promise<string> {
+  const parts: string[] = [];
+  for (const { handle, agent } of sides) {
+    const inbox = new Set(wire.privateLines(handle, "inbox").map((line) => line.event_id));
+    const acks = wire.lines(`${handle}_to_${PEERS[handle]}.jsonl`).filter((l) => l.type === "ack");
+    const acked = new Set(acks.map(({ body }) => body["acks"]));
+    const all = await proposalsOf(wire, handle);
+    const open = all.filter(({ status }) => status === "open");
+    parts.push(`${handle} knows ${all.length} proposals, of which ${open.length} are open`);
+    for (const { proposal_id: id, proposer, subject, waits_for: awaited } of open) {
+      const mail = `${inbox.has(id) ? "in" : "not in"} its inbox, ${acked.has(id) ? "" : "not "}acked`;
+      const by = proposer === handle ? "its own" : mail;
+      parts.push(`  ${id.slice(0, 8)} ${subject} of ${proposer} (${by}) waits for ${awaited}`);
+    }
+    parts.push((await wire.run(handle, "status")).stdout);
+    parts.push(`its agent said last:\n${agent.stderr().slice(-2_000)}`);
+  }
+  return parts.join("\n");
+}
+
 /** What was promised stands in the log under its number, and once in the peer's inbox. */
 function expectDelivered(wire: LiveWire, { handle, promised }: Side): void {
   const log = `${handle}_to_${PEERS[handle]}`;
@@ -131,7 +157,7 @@ it.each([
 
     const daemons = await Promise.all(HANDLES.map((handle) => wire.daemon(handle)));
     for (const { agent } of sides) agent.child.stdin?.write("enough\n");
-    const proposals = (handle: Handle) => wire.json<Proposal[]>(handle, "proposals");
+    const proposals = (handle: Handle) => proposalsOf(wire, handle);
     await until("no proposal is open", async () => {
       // An agent that has ended acks nothing: say why, and do not wait.
       for (const { agent } of sides) {
@@ -140,6 +166,8 @@ it.each([
       }
       const all = [...(await proposals("forge")), ...(await proposals("scribe"))];
       return all.length > 0 && all.every(({ status }) => status !== "open");
+    }).catch(async (error: unknown) => {
+      throw new Error(await openProposals(wire, sides), { cause: error });
     });
     for (const side of sides) {
       side.agent.child.stdin?.end();

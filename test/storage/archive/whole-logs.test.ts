@@ -109,21 +109,55 @@ describe("a log with archived segments is one file", () => {
     expect(disk.stat(LOG)?.size).toBe(line(2).length);
   });
 
-  test("a file that is archived while it is open is read once", () => {
+  const compressAll = (disk: Disk) => [...compressSegments(disk, ARCHIVE, "a_to_b")];
+  test.each([
+    ["archived", (disk: Disk) => archive(disk), [1, 2]],
+    ["archived and compressed", (disk: Disk) => [archive(disk), compressAll(disk)], [1, 2]],
+    [
+      "archived, and the one after it too",
+      (disk: Disk) => [archive(disk), append(disk, line(3)), archive(disk)],
+      [1, 2, 3],
+    ],
+  ])("a file that is %s while it is opened is read once", (_what, meanwhile, numbers) => {
     const disk = newDisk();
     append(disk, line(1));
-    // The rename comes between the open and the look into the archive.
+    archive(disk);
+    append(disk, line(2));
+    let isOpened = false;
+    // That comes between the open and the look into the archive.
     const late: Disk = {
       ...({} as Disk),
       list: (path) => disk.list(path),
       stat: (path) => disk.stat(path),
       open: (path, how, mode) => {
         const file = disk.open(path, how, mode);
-        if (path === LOG) archive(disk);
+        if (path === LOG && !isOpened) {
+          isOpened = true;
+          meanwhile(disk);
+        }
         return file;
       },
     };
-    expect(textOf(late)).toBe(line(1));
+    expect(textOf(late)).toBe(numbers.map(line).join(""));
+    expect(disk.openFiles).toBe(0);
+  });
+
+  test("a segment that is compressed after its folder was listed is read", () => {
+    const disk = newDisk();
+    append(disk, line(1));
+    archive(disk);
+    append(disk, line(2));
+    const late: Disk = {
+      ...({} as Disk),
+      list: (path) => {
+        const names = disk.list(path);
+        if (path === `${ARCHIVE}/${YEAR}`) compressAll(disk);
+        return names;
+      },
+      stat: (path) => disk.stat(path),
+      open: (path, how, mode) => disk.open(path, how, mode),
+    };
+    expect(textOf(late)).toBe(line(1) + line(2));
   });
 
   test("what no newline ended is ended where a segment ends, compressed or not", () => {
