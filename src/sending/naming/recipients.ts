@@ -9,8 +9,8 @@ export async function peersOf(client: Client): Promise<string[]> {
 }
 
 /**
- * Whom a message goes to: the handles given, each in the roster (`*` or `all`), or in a pair the
- * peer. Throws DeaddropError otherwise, before anything is sent. Spec 3.2.
+ * Whom a message goes to: the handles given, each in the roster (`*` or `all`) and without our own
+ * among others, or in a pair the peer. Throws DeaddropError otherwise, before anything is sent. Spec 3.2.
  */
 export async function recipients(
   client: Client,
@@ -18,7 +18,11 @@ export async function recipients(
 ): Promise<string[]> {
   const peers = await peersOf(client);
   if (given !== undefined) {
-    const known = await Promise.all(given.map((name) => knownHandle(name, client, peers)));
+    const names = given.flatMap((each) => each.split(",")).map((name) => name.trim());
+    // Who names all that are concerned may name itself among them.
+    const others = names.filter((name) => (handleFromDid(name) ?? name) !== client.handle);
+    const meant = others.length === 0 ? names : others;
+    const known = await Promise.all(meant.map((name) => knownHandle(name, client, peers)));
     return [...new Set(known)];
   }
   const [only, another] = peers;
