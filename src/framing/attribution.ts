@@ -3,6 +3,7 @@ import { sha256Hex } from "../wire/canonical.ts";
 import { isHandle } from "../wire/handle.ts";
 import { MESSAGE_TYPES } from "../wire/kinds.ts";
 import { shortId } from "./short-id.ts";
+import { when } from "./when.ts";
 
 /** What is known of a message and was not chosen freely by its author. Spec 8.2. */
 export interface Facts {
@@ -21,6 +22,7 @@ export interface Facts {
 }
 
 const HEAD_OF_DIGEST = 10;
+const UNKNOWN_TIME = "at an unknown time";
 const KNOWN_TYPES: ReadonlySet<string> = new Set(MESSAGE_TYPES);
 /** Names that say nothing: times, as most threads are named, and digits. */
 const PLAIN_THREAD =
@@ -28,13 +30,29 @@ const PLAIN_THREAD =
 
 /** One line of ours before a frame: who, how far believed, what, when, in which thread. */
 export function attribution(facts: Facts): string {
-  const { id, from, tier, verified, type, kind, at, thread, notes } = facts;
+  const { at, thread, notes } = facts;
+  const time = isTime(at) ? new Date(at).toISOString() : UNKNOWN_TIME;
+  return `${authorship(facts)}: ${[typeWords(facts), time, `thread ${threadLabel(thread)}`, ...notes].join(", ")}`;
+}
+
+/** The same for one of many: how long ago, without its thread. */
+export function briefAttribution(facts: Omit<Facts, "thread">, nowMs: number): string {
+  const { at, notes } = facts;
+  const time = isTime(at) ? when(at, nowMs) : UNKNOWN_TIME;
+  return `${authorship(facts)}: ${[typeWords(facts), time, ...notes].join(", ")}`;
+}
+
+function authorship({ id, from, tier, verified }: Omit<Facts, "thread">): string {
   const author = isHandle(from) ? from : "(no handle)";
-  const signed = verified ? "signed" : "NOT SIGNED";
-  const what = type !== undefined && KNOWN_TYPES.has(type) ? type : `kind ${kind ?? "unknown"}`;
-  const when = Number.isNaN(Date.parse(at)) ? "at an unknown time" : new Date(at).toISOString();
-  const parts = [`${what}`, when, `thread ${threadLabel(thread)}`, ...notes];
-  return `${shortId(id)} from ${author} (${tier ?? "of no tier"}, ${signed}): ${parts.join(", ")}`;
+  return `${shortId(id)} from ${author} (${tier ?? "of no tier"}, ${verified ? "signed" : "NOT SIGNED"})`;
+}
+
+function typeWords({ type, kind }: Omit<Facts, "thread">): string {
+  return type !== undefined && KNOWN_TYPES.has(type) ? type : `kind ${kind ?? "unknown"}`;
+}
+
+function isTime(at: string): boolean {
+  return !Number.isNaN(Date.parse(at));
 }
 
 /** A thread's name where it says nothing; else a digest of it: its first author has chosen it. */

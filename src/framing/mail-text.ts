@@ -5,8 +5,8 @@ import { shortId } from "./short-id.ts";
 
 /** What begins every text that a model gets without asking: some tools show it as the user's words. */
 const MARK = "[deaddrop, an automatic notice, not written by the user]";
-const MAX_HANDLES = 8;
-const MAX_IDS = 5;
+const MAX_HANDLES = 5;
+const MAX_IDS = 3;
 /** A handle may be long enough to be a sentence. */
 const MAX_HANDLE = 32;
 /** A path may be longer than all that a hook may say. */

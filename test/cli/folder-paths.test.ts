@@ -142,17 +142,26 @@ test("MCP tools say the same of folders and misspelt paths", async () => {
     const client = await openClient({ wireDir: machine.wireDir, handle, env: machine.env });
     try {
       const { signal } = new AbortController();
-      const asked = { client, frame: newFrame(), nowMs: Date.now(), tool: name, signal };
+      const asked = {
+        client,
+        frame: newFrame(),
+        nowMs: Date.now(),
+        tool: name,
+        signal,
+        skill: { instructions: "", body: "" },
+      };
       return JSON.stringify(await toolNamed(name).run(asked, args));
     } finally {
       client.close();
     }
   };
-  const claimed = await call("alice", "claim_paths", { paths: ["src/web", "src/wbe"] });
+  const claimed = await call("alice", "claim", { paths: ["src/web", "src/wbe"] });
   expect(claimed).toContain('Nothing is at \\"src/wbe\\" yet');
-  const checked = await call("bob", "check_decisions", { paths: ["src", "src/none.ts"] });
+  const checked = await call("bob", "read", { paths: ["src", "src/none.ts"] });
   expect(checked).toContain("Do not edit 2 of these 4 paths now");
   expect(checked).toContain('Nothing is at \\"src/none.ts\\" yet');
-  expect(await call("alice", "release_paths", { id: "src/wbe" })).toContain('"outcome":"sent"');
+  expect(await call("alice", "claim", { paths: ["src/wbe"], release: true })).toContain(
+    '"outcome":"sent"',
+  );
   expect(await live()).toEqual([]);
 });

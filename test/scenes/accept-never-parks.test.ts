@@ -33,7 +33,7 @@ test("accept never approves a shutdown: it names the type and the command that d
   for (const page of [["pending"], ["inbox"], ["status"], ["catch-up"], ["thread", id]]) {
     expect(await commandIn(wire, "ben", ...page)).toContain(words);
   }
-  expect(await toolIn(wire, "ben", "pending")).toContain(words);
+  expect(await toolIn(wire, "ben", "read", { what: "pending" })).toContain(words);
   expect(await toolIn(wire, "ben", "inbox")).toContain(words);
 
   const refused = "this is a shutdown request of ann: an approval parks you";
@@ -41,11 +41,13 @@ test("accept never approves a shutdown: it names the type and the command that d
   for (const answer of [
     await commandIn(wire, "ben", "accept", id),
     await commandIn(wire, "ben", "accept", id, "--anyway"),
-    await toolIn(wire, "ben", "accept", { id }),
   ]) {
     expect(answer).toContain(refused);
     expect(answer).toMatch(remedy);
   }
+  const byTool = await toolIn(wire, "ben", "answer", { id, answer: "accept" });
+  expect(byTool).toContain(refused);
+  expect(byTool).toContain('then: answer {"id":"deadbeef02","answer":"approve_shutdown"}');
   expect((await wire.agent("ben").view("status", undefined)).parked).toBeNull();
 
   expect(await commandIn(wire, "ben", "respond", "deadbeef02", "--approve")).toContain("parked");
@@ -59,7 +61,7 @@ test("a plan or a step of one is named, and a type of the asker's own is quoted"
   await asks(wire, "request", { request_id: "deadbeef05", request_type: "review" });
   for (const page of [
     await commandIn(wire, "ben", "pending"),
-    await toolIn(wire, "ben", "pending"),
+    await toolIn(wire, "ben", "read", { what: "pending" }),
   ]) {
     expect(page).toContain("plan approval request");
     expect(page).toContain("request to do a step of a plan");
@@ -74,5 +76,5 @@ test("what the daemons carry out for a proposal is named where it is accepted", 
   expect(await commandIn(wire, "ben", "pending")).toContain(words);
   expect(await commandIn(wire, "ben", "inbox")).toContain(words);
   expect(await toolIn(wire, "ben", "inbox")).toContain(words);
-  expect(await toolIn(wire, "ben", "pending")).toContain(words);
+  expect(await toolIn(wire, "ben", "read", { what: "pending" })).toContain(words);
 });

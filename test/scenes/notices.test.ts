@@ -261,7 +261,7 @@ test("safe mode is told when it begins, with who ends it, and when it ends", asy
     "safe_mode_begun: Safe mode has begun, because scribe did not ack an incident of forge in time: most messages are not sent; ";
   const ended = "safe_mode_ended: Safe mode has ended: all messages are sent again.";
   expect(await told(wire, "scribe")).toEqual([
-    `${begun}it ends when you acknowledge incident <id> (deaddrop incident ack <id>; over MCP: acknowledge), when forge resolves it, or, for scribe alone, when your operator resumes sending.`,
+    `${begun}it ends when you acknowledge incident <id> (deaddrop incident ack <id>), when forge resolves it, or, for scribe alone, when your operator resumes sending.`,
     ended,
   ]);
   expect(await told(wire, "forge")).toEqual([

@@ -75,10 +75,9 @@ test("every page from which a proposal is accepted quotes what will be recorded"
   for (const page of [["pending"], ["proposals"], ["inbox", id], ["thread", id]]) {
     expect(await commandIn(wire, "ben", ...page)).toContain(quoted);
   }
-  expect(await toolIn(wire, "ben", "pending")).toContain("decides: We use pnpm.");
-  for (const [tool, args] of [["inbox", {}] as const, ["thread", { id }] as const]) {
-    expect(await toolIn(wire, "ben", tool, args)).toContain(quoted);
-  }
+  expect(await toolIn(wire, "ben", "read", { what: "pending" })).toContain("decides: We use pnpm.");
+  expect(await toolIn(wire, "ben", "inbox")).toContain("│ 1. packages — decides: We use pnpm.");
+  expect(await toolIn(wire, "ben", "read", { id })).toContain(quoted);
   expect(await commandIn(wire, "ben", "accept", id)).toContain(
     "You agree that this is recorded:\n  │ We use pnpm.",
   );
@@ -102,7 +101,9 @@ test("MCP: propose and counter answer with the words that are recorded", async (
   });
   const id = await newestProposal(wire, "ben");
   const decision = `We use npm, ${"and say so, ".repeat(40)}`;
-  const countered = await toolIn(wire, "ben", "counter", { id, decision, reasons: "It is there." });
+  const countered = await toolIn(wire, "ben", "propose", {
+    ...{ counters: id, decision, reasons: "It is there." },
+  });
   expect(JSON.parse(countered)).toMatchObject({ recorded_when_all_agree: decision });
   expect(await recordedAfterAccept(wire, "ann")).toEqual([decision]);
 });

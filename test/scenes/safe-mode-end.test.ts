@@ -88,7 +88,13 @@ const AGENTS = {
   forge:
     "it ends when scribe acknowledges incident <id>, when you resolve it (deaddrop incident resolve <id>), or when your operator resumes sending",
   scribe:
-    "it ends when you acknowledge incident <id> (deaddrop incident ack <id>; over MCP: acknowledge), when forge resolves it, or, for scribe alone, when your operator resumes sending",
+    "it ends when you acknowledge incident <id> (deaddrop incident ack <id>), when forge resolves it, or, for scribe alone, when your operator resumes sending",
+};
+
+/** The same over MCP. */
+const CALLS = {
+  forge: 'when you resolve it (answer {"id":"<id>","answer":"withdraw"})',
+  scribe: 'when you acknowledge incident <id> (send {"type":"ack","reply_to":"<id>"})',
 };
 
 test.each(BOTH)(
@@ -108,10 +114,10 @@ test.each(BOTH)(
     expect(check).not.toContain("deaddrop resume");
     for (const [name, args] of [
       ["whoami", {}],
-      ["send_message", { subject: "hello", body: "b" }],
+      ["send", { subject: "hello", body: "b" }],
     ] as const) {
       const text = await calling(wire, handle, name, args);
-      expect(text, name).toContain(AGENTS[handle]);
+      expect(text.replaceAll("\\", ""), name).toContain(CALLS[handle]);
       expect(text, name).not.toContain("deaddrop resume");
     }
   },

@@ -28,7 +28,7 @@ export function jsonRpcFrames(answer: (response: ErrorResponse) => void): Transf
         [begun, bytes, start] = [[], 0, end + 1];
         const frame = line.replace(/^\uFEFF/u, "").trim();
         const response = frame === "" ? undefined : errorResponse(frame);
-        if (response === "passed") this.push(`${frame}\n`);
+        if (response === "passed") this.push(`${withArguments(frame)}\n`);
         else if (response !== undefined) answer(response);
       }
       const rest = chunk.subarray(start);
@@ -41,6 +41,28 @@ export function jsonRpcFrames(answer: (response: ErrorResponse) => void): Transf
       done();
     },
   });
+}
+
+/** Some clients send no arguments as null, or all of them as JSON text; the SDK takes an object alone. */
+function withArguments(frame: string): string {
+  if (!/"arguments"\s*:\s*(?:null|")/.test(frame)) return frame;
+  const message = JSON.parse(frame) as { params?: { arguments?: unknown } };
+  const { params } = message;
+  const given = params?.arguments;
+  if (given !== null && typeof given !== "string") return frame;
+  const args = given === null || given === "" ? {} : jsonObject(given);
+  if (args === undefined) return frame;
+  return JSON.stringify({ ...message, params: { ...params, arguments: args } });
+}
+
+function jsonObject(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
+  } catch {
+    // The SDK says what is wrong with them.
+    return undefined;
+  }
 }
 
 /** Undefined for a malformed response, since an answer to it would look like one to a request of its id. */

@@ -4,7 +4,6 @@ import { DeaddropError } from "../../api/errors.ts";
 const MAX_AT_ONCE = 16;
 const MAX_WAITING_CALLS = 4_096;
 /** Calls that wait for mail take no one's turn. */
-const WAITING_TOOL = "wait_for_mail";
 const MAX_WAITS = 8;
 
 /** Bounds what a client may ask for at once. Throws DeaddropError beyond. */
@@ -37,8 +36,8 @@ export function makeGate() {
     }
   }
 
-  return <T>(tool: string, work: () => Promise<T>): Promise<T> =>
-    tool === WAITING_TOOL ? asWait(work) : inTurn(work);
+  return <T>(work: () => Promise<T>, waits = false): Promise<T> =>
+    waits ? asWait(work) : inTurn(work);
 }
 
 function tooMany(): DeaddropError {

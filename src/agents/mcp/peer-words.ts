@@ -5,9 +5,10 @@ import type {
   ThreadMessage,
 } from "../../api/views.ts";
 import { knownWords } from "../../framing/asked-words.ts";
-import { attribution } from "../../framing/attribution.ts";
+import { attribution, briefAttribution } from "../../framing/attribution.ts";
 import { bodyText } from "../../framing/body-text.ts";
 import { partOf, type Frame } from "../../framing/frame.ts";
+import { sanitise } from "../../framing/sanitise.ts";
 import { shortId } from "../../framing/short-id.ts";
 import { tokenCeiling } from "../../framing/token-ceiling.ts";
 import { aheadNote, dueWords } from "../../framing/when.ts";
@@ -35,13 +36,53 @@ export type Amount = "summary" | "body" | { readonly from: number };
 /** A message as data: a line of ours, then the words of its author in a frame. */
 export function inboxWords(frame: Frame, message: InboxMessage, how: Amount, self: string): string {
   const { _meta: meta } = message;
-  const notes = [meta.read ? "read" : "unread"];
-  if (meta.priority === "high") notes.push("high priority");
-  if (meta.after_gap) notes.push("lines before it are missing");
-  const ahead = aheadNote(message.timestamp, meta.received_at);
-  if (ahead !== undefined) notes.push(ahead);
-  notes.push(...meta.obligations.map((each) => owedNote(each, self)));
+  const notes = [meta.read ? "read" : "unread", ...messageNotes(message, self)];
   return framed(frame, message, { ...meta, notes, at: message.timestamp }, how);
+}
+
+/** What a line of an inbox page depends on besides its message. */
+interface PageLook {
+  readonly self: string;
+  readonly nowMs: number;
+  /** Then no line has to say so. */
+  readonly areAllUnread: boolean;
+}
+
+/**
+ * A message in a page of many: a line of ours, then a line of its author's subject and first line. The
+ * second is not framed yet: `summaryPage` does it for all of them.
+ */
+export function inboxSummary(message: InboxMessage, look: PageLook): string {
+  const { _meta: meta, from, type, kind, timestamp } = message;
+  const subject = cut(message.subject);
+  const body = bodyText(message);
+  const part = partOf(body, 0, FIRST_LINE_TOKENS);
+  const line = part.text.split("\n", 1)[0] ?? "";
+  const left = countOf(body) - countOf(line);
+  const notes = [
+    ...(look.areAllUnread ? [] : [meta.read ? "read" : "unread"]),
+    ...messageNotes(message, look.self),
+    ...(left > 0 ? [`${left} more characters`] : []),
+  ];
+  const facts = { ...meta, from, type, kind, at: timestamp, notes };
+  const isRepeated = line === "" || line === message.subject;
+  const words = isRepeated ? subject : `${subject} — ${line}`;
+  return `${briefAttribution(facts, look.nowMs)}\n${sanitise(words)}`;
+}
+
+/** A page of these: our lines with numbers, then in one frame the words of each, by its number. */
+export function summaryPage(frame: Frame, summaries: readonly string[]): string[] {
+  const pairs = summaries.map((each, index) => {
+    const [head = "", words = ""] = each.split("\n");
+    return { head: `${index + 1}. ${head}`, words: `${index + 1}. ${words}` };
+  });
+  const isCut = pairs.some(({ head }) => head.endsWith("more characters"));
+  return [
+    ...pairs.map(({ head }) => head),
+    `${frame.notice} Each row is of the message with its number.`,
+    frame.around(pairs.map(({ words }) => words)),
+    ...(isCut ? ['Whole messages: read {"id":"…"}, or bodies: true.'] : []),
+  ];
 }
 
 export function threadWords(frame: Frame, message: ThreadMessage, how: Amount): string {
@@ -52,6 +93,17 @@ export function threadWords(frame: Frame, message: ThreadMessage, how: Amount): 
   const verified = message.signature !== undefined;
   const facts = { ...meta, verified, thread: message.correlation_id, notes };
   return framed(frame, message, { ...facts, at: message.timestamp }, how);
+}
+
+/** What is known of it here, in words of ours. */
+function messageNotes({ _meta: meta, timestamp }: InboxMessage, self: string): string[] {
+  const ahead = aheadNote(timestamp, meta.received_at);
+  return [
+    ...(meta.priority === "high" ? ["high priority"] : []),
+    ...(meta.after_gap ? ["lines before it are missing"] : []),
+    ...(ahead === undefined ? [] : [ahead]),
+    ...meta.obligations.map((each) => owedNote(each, self)),
+  ];
 }
 
 function owedNote(asked: ObligationView, self: string): string {
@@ -102,7 +154,7 @@ function countOf(text: string): number {
 function restOf(id: string, left: number, next: number | undefined, how: Amount): string[] {
   if (left <= 0) return [];
   const where = how === "summary" ? 0 : (next ?? 0);
-  return [`(${left} more characters: thread {"id":"${shortId(id)}","from_character":${where}})`];
+  return [`(${left} more characters: read {"id":"${shortId(id)}","from_character":${where}})`];
 }
 
 /** The first of these that fit into one result, as text; the others are not looked at. */

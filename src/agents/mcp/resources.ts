@@ -21,6 +21,7 @@ export function addResources(server: McpServer, parts: ServerParts): void {
     frame: newFrame(),
     nowMs: parts.nowMs(),
     tool,
+    skill: parts.skill,
     signal: new AbortController().signal,
   });
   const read = async (uri: URL, name: string, args: Record<string, unknown>) => {
@@ -37,7 +38,7 @@ export function addResources(server: McpServer, parts: ServerParts): void {
     "decisions",
     DECISIONS_URI,
     { ...PLAIN, description: "Decisions in force." },
-    (uri) => read(uri, "decisions", {}),
+    (uri) => read(uri, "read", { what: "decisions" }),
   );
   server.registerResource(
     "incidents",
@@ -49,7 +50,7 @@ export function addResources(server: McpServer, parts: ServerParts): void {
     "thread",
     new ResourceTemplate(`${THREAD_URI}{id}`, { list: undefined }),
     { ...PLAIN, description: "The conversation that a message belongs to." },
-    (uri, { id }) => read(uri, "thread", { id: String(id) }),
+    (uri, { id }) => read(uri, "read", { what: "thread", id: String(id) }),
   );
 }
 

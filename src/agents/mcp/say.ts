@@ -1,4 +1,6 @@
+import { DeaddropError } from "../../api/errors.ts";
 import { shortId } from "../../framing/short-id.ts";
+import { asCalls } from "./call-words.ts";
 import { withRefsNote } from "./project-here.ts";
 import type { Prepared } from "../../sending/prepared.ts";
 import { sayOnce, type Said } from "../../sending/say-once.ts";
@@ -10,10 +12,9 @@ export interface Repeatable {
   request_key?: string;
 }
 
-/** The argument of it. */
-export const REQUEST_KEY: Readonly<Record<string, Schema>> = {
-  request_key: { ...text("makes a repeated call safe: sent once in 24 h"), maxLength: 128 },
-};
+/** The argument of it; what it is for is said once, in the instructions. */
+export const REQUEST_KEY: Readonly<Record<string, Schema>> = { request_key: text() };
+const MAX_KEY_CHARACTERS = 128;
 
 const ADVICE = {
   sent: "stored and on its way; do not send it again",
@@ -26,6 +27,9 @@ export async function say(
   { request_key: key, ...args }: object & Repeatable,
   prepare: () => Promise<Prepared>,
 ): Promise<ToolAnswer> {
+  if (key !== undefined && key.length > MAX_KEY_CHARACTERS) {
+    throw new DeaddropError("usage", `${tool}: request_key must have at most 128 characters`);
+  }
   const said = await sayOnce(client, { name: tool, args, key }, async () =>
     withRefsNote(client, await prepare()),
   );
@@ -50,6 +54,6 @@ function factsOf(from: string, said: Said): object {
       : { answers: { id: shortId(answers.event_id), from: answers.from, type: answers.type } }),
     // What it agrees to is a peer's words: pending, inbox and thread show them in a frame.
     ...(decides === undefined ? {} : { recorded_when_all_agree: decides }),
-    ...(note === undefined ? {} : { note }),
+    ...(note === undefined ? {} : { note: asCalls(note) }),
   };
 }

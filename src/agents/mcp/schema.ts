@@ -1,12 +1,16 @@
 /** A JSON schema of one argument. */
-export type Schema = Readonly<Record<string, unknown>>;
+export interface Schema {
+  readonly type: "string" | "integer" | "boolean" | "array" | "object";
+  readonly description?: string;
+  readonly enum?: readonly string[];
+  readonly items?: Schema;
+}
 
 /** A JSON schema of an object; some clients drop any combination (`anyOf`) at the root. Spec 8.1. */
 export interface ObjectSchema {
   readonly type: "object";
   readonly properties: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
-  readonly additionalProperties: false;
 }
 
 export function object(
@@ -14,7 +18,7 @@ export function object(
   ...required: readonly string[]
 ): ObjectSchema {
   const needed = required.length === 0 ? {} : { required };
-  return { type: "object", properties, ...needed, additionalProperties: false };
+  return { type: "object", properties, ...needed };
 }
 
 export function text(description?: string): Schema {
@@ -33,8 +37,9 @@ export function flag(description?: string): Schema {
   return { type: "boolean", ...about(description) };
 }
 
-export function whole(minimum: number, maximum: number, description?: string): Schema {
-  return { type: "integer", minimum, maximum, ...about(description) };
+/** A whole number of 0 or more; beyond what the tool can do it does what it can. */
+export function whole(description?: string): Schema {
+  return { type: "integer", ...about(description) };
 }
 
 function about(description: string | undefined): { description?: string } {

@@ -1,20 +1,17 @@
-import {
-  fromJsonSchema,
-  McpServer,
-  type CallToolResult,
-  type RegisteredTool,
-} from "@modelcontextprotocol/server";
+import { McpServer, type CallToolResult, type RegisteredTool } from "@modelcontextprotocol/server";
 import { safeModeEnd } from "../../protocol/incidents/safe-mode-end.ts";
 import { codeOfStorage, DeaddropError } from "../../api/errors.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 import { newFrame } from "../../framing/frame.ts";
 import { sanitise } from "../../framing/sanitise.ts";
 import { introduction, type SkillText } from "../skill/skill-text.ts";
+import { checkArguments } from "./arguments.ts";
+import { asCalls } from "./call-words.ts";
 import type { OneIdentity } from "./identity.ts";
 import { addResources } from "./resources.ts";
 import { makeGate } from "./gate.ts";
-import { object } from "./schema.ts";
-import type { AnyTool, Call, Effect, ToolAnswer } from "./tool.ts";
+import { object, type ObjectSchema } from "./schema.ts";
+import type { AnyTool, Effect, ToolAnswer } from "./tool.ts";
 import { TOOLS } from "./tool-table.ts";
 
 /** What a server is made of. */
@@ -28,8 +25,7 @@ export interface ServerParts {
 
 /** Once, however many tools come at the same time. */
 const LIST_CHANGED = "notifications/tools/list_changed";
-/** Of a tool whose answer holds facts: any object. */
-const FACTS_SCHEMA = { type: "object" } as const;
+const WHOAMI = object({});
 
 /**
  * An MCP server for one agent. While it is not clear which one, it offers `whoami` alone. Spec 8.1.
@@ -84,30 +80,33 @@ function addTool(
   parts: ServerParts,
   gate: ReturnType<typeof makeGate>,
 ) {
-  const { name, description, input, answersFacts } = tool;
+  const { name, description, input } = tool;
   return server.registerTool(
     name,
-    {
-      description,
-      inputSchema: fromJsonSchema<Record<string, unknown>>(input),
-      ...(answersFacts ? { outputSchema: fromJsonSchema<object>(FACTS_SCHEMA) } : {}),
-      annotations: annotationsOf(tool.effect),
-    },
-    (args, { mcpReq: { signal } }) =>
-      answering(async () =>
-        gate(name, async () => {
+    { description, inputSchema: listed(input), annotations: annotationsOf(tool.effect) },
+    (given, { mcpReq: { signal } }) =>
+      answering(async () => {
+        const args = checkArguments(name, input, given, tool.elsewhere);
+        return gate(async () => {
           const client = await parts.identity.client();
-          const call: Call = {
-            client,
-            frame: newFrame(),
-            nowMs: parts.nowMs(),
-            tool: name,
-            signal,
-          };
-          return tool.run(call, args);
-        }),
-      ),
+          const frame = newFrame();
+          const { skill } = parts;
+          return tool.run({ client, frame, nowMs: parts.nowMs(), tool: name, skill, signal }, args);
+        }, tool.waits?.(args));
+      }),
   );
+}
+
+/** What clients are shown. The SDK checks nothing: `checkArguments` takes more, and says more. */
+function listed(schema: ObjectSchema) {
+  const jsonSchema = { ...schema };
+  return {
+    "~standard": {
+      ...{ version: 1 as const, vendor: "deaddrop" },
+      jsonSchema: { input: () => jsonSchema, output: () => jsonSchema },
+      validate: (value: unknown) => ({ value }),
+    },
+  };
 }
 
 /** `whoami` works whatever is wrong: it says what to do about it. */
@@ -115,10 +114,8 @@ function addWhoami(server: McpServer, { identity }: ServerParts, show: () => voi
   server.registerTool(
     "whoami",
     {
-      description:
-        "Who you are on this wire, who else is there, and what is wrong if something is. Call it first.",
-      inputSchema: fromJsonSchema<Record<string, unknown>>(object({})),
-      outputSchema: fromJsonSchema<object>(FACTS_SCHEMA),
+      description: "Who you are, who else is there, what waits, what is wrong. Call it first.",
+      inputSchema: listed(WHOAMI),
       annotations: annotationsOf("reads"),
     },
     () =>
@@ -145,7 +142,7 @@ function addWhoami(server: McpServer, { identity }: ServerParts, show: () => voi
             safe_mode:
               safe === null
                 ? null
-                : `most messages are refused; ${safeModeEnd(safe, handle, "agent")}`,
+                : `most messages are refused; ${asCalls(safeModeEnd(safe, handle, "agent"))}`,
             ...(inUse === null ? {} : { nothing_is_sent: inUse }),
             ...(stops.length === 0
               ? {}
@@ -184,8 +181,9 @@ function problemText(error: unknown): string {
   const frame = newFrame();
   const lines = mayQuotePeers(code, message)
     ? [`${code}: (${frame.notice})`, frame.around([message])]
-    : [`${code}: ${sanitise(message)}`];
-  if (hint !== undefined) lines.push(`what to do: ${sanitise(hint)}`);
+    : [`${code}: ${sanitise(asCalls(message))}`];
+  const advice = hint === undefined ? "" : asCalls(hint);
+  if (advice !== "") lines.push(`what to do: ${sanitise(advice)}`);
   return lines.join("\n");
 }
 

@@ -1,5 +1,6 @@
 import type { Client } from "../../api/client.ts";
 import type { Frame } from "../../framing/frame.ts";
+import type { SkillText } from "../skill/skill-text.ts";
 import type { ObjectSchema } from "./schema.ts";
 
 /** One call of a tool. */
@@ -11,6 +12,7 @@ export interface Call {
   readonly nowMs: number;
   /** The name of the tool that is called. */
   readonly tool: string;
+  readonly skill: SkillText;
   /** The caller waits for no answer any more. */
   readonly signal: AbortSignal;
 }
@@ -35,12 +37,14 @@ export type Effect =
 /** A tool of the server. `Args` is what `input` lets pass. */
 export interface Tool<Args = never> {
   readonly name: string;
-  /** Its point first: the largest client cuts what is longer than 2 KB. */
+  /** Each word is paid for in each session: what is needed rarely is in the skill, which `read` shows as help. */
   readonly description: string;
   readonly input: ObjectSchema;
   readonly effect: Effect;
-  /** Whether its answer is always `facts`. */
-  readonly answersFacts: boolean;
+  /** The call for a value that this tool does not take, by the value. */
+  readonly elsewhere?: Readonly<Record<string, string>>;
+  /** Whether such a call waits, and so takes no other call's turn. */
+  waits?(args: Args): boolean;
   run(call: Call, args: Args): Promise<ToolAnswer>;
 }
 

@@ -11,6 +11,18 @@ export interface SkillText {
 const FRONT_MATTER = /^---\n[\s\S]*?\n---\n/;
 const SHORT_FORM = /^## In short\n\n([\s\S]*?)\n\n## /m;
 
+/** Sections of SKILL.md that `help` shows by themselves, by the first word of their headings. */
+export const HELP_TOPICS = ["calls", "arguments", "proposals", "requests", "example", "edge"];
+
+/** The section of a topic; without one all of it. */
+export function helpText({ body }: SkillText, asked = ""): string {
+  const topic = HELP_TOPICS.find((each) => asked.toLowerCase().startsWith(each));
+  if (topic === undefined) return body;
+  const sections = body.split(/^(?=#{2,3} )/m);
+  const found = sections.find((section) => new RegExp(`^#+ ${topic}\\b`, "i").test(section));
+  return found?.trim() ?? body;
+}
+
 /** Reads the text of SKILL.md. Throws when it has no short form: a package that was built wrong. */
 export function readSkill(markdown: string): SkillText {
   const body = markdown.replace(FRONT_MATTER, "").trim();

@@ -22,7 +22,7 @@ export function safeModeEnd(mode: Ends, self: string, reader: Reader): string {
   const who = (handle: string, verb: string): string =>
     handle === self && isAgent ? `you ${verb}` : `${handle} ${verb}s`;
   const how = (handle: string, command: string): string => (handle === self ? ` (${command})` : "");
-  const acks = `${who(of, "acknowledge")} incident ${id}${how(of, `deaddrop incident ack ${id}; over MCP: acknowledge`)}`;
+  const acks = `${who(of, "acknowledge")} incident ${id}${how(of, `deaddrop incident ack ${id}`)}`;
   const resolves = `${who(author, "resolve")} it${how(author, `deaddrop incident resolve ${id}`)}`;
   const alone = author === self ? "" : `, for ${self} alone,`;
   const resumes = isAgent

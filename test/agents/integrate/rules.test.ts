@@ -30,6 +30,6 @@ test("rules are written where the person asks for them, and taken out in any cas
     "Bash(ls)",
     ...READING_TOOLS.map((tool) => `mcp__deaddrop__${tool}`),
   ]);
-  expect(permissions.allow.join()).not.toMatch(/send|reply|accept|propose|claim_paths/u);
+  expect(permissions.allow.join()).not.toMatch(/send|mark|answer|propose|claim|request/u);
   expect(JSON.parse(settingsOf(AT).take(written) ?? "{}")).toEqual(JSON.parse(own));
 });

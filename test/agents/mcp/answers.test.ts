@@ -39,7 +39,7 @@ async function asked(answer: SendAnswer | Error, args: Record<string, unknown>) 
   const caller = new McpClient({ name: "test", version: "1.0.0" });
   await Promise.all([server.connect(ours), caller.connect(theirs as never)]);
   const result = await caller.callTool({
-    name: "send_message",
+    name: "send",
     arguments: { subject: "s", body: "b", ...args },
   });
   await caller.close();

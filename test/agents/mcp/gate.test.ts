@@ -16,10 +16,10 @@ const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resol
 test("16 calls run at once, the others in their order, and beyond 4,096 that wait they are refused", async () => {
   const gate = makeGate();
   const { work, ends } = heldWork();
-  const calls = Array.from({ length: 16 + 4_096 }, () => gate("inbox", work));
+  const calls = Array.from({ length: 16 + 4_096 }, () => gate(work));
   await settled();
   expect(ends).toHaveLength(16);
-  await expect(gate("inbox", work)).rejects.toThrow("too many calls wait already");
+  await expect(gate(work)).rejects.toThrow("too many calls wait already");
   ends[3]?.();
   await settled();
   expect(ends).toHaveLength(17);
@@ -33,19 +33,17 @@ test("16 calls run at once, the others in their order, and beyond 4,096 that wai
 test("a call that fails gives its turn on", async () => {
   const gate = makeGate();
   for (let call = 0; call < 40; call += 1) {
-    await expect(gate("inbox", () => Promise.reject(new Error("it fails")))).rejects.toThrow(
-      "it fails",
-    );
+    await expect(gate(() => Promise.reject(new Error("it fails")))).rejects.toThrow("it fails");
   }
-  expect(await gate("inbox", async () => "done")).toBe("done");
+  expect(await gate(async () => "done")).toBe("done");
 });
 
 test("eight may wait for mail, and take nobody's turn", async () => {
   const gate = makeGate();
   const { work, ends } = heldWork();
-  const waits = Array.from({ length: 8 }, () => gate("wait_for_mail", work));
-  await expect(gate("wait_for_mail", work)).rejects.toThrow("too many calls wait already");
-  expect(await gate("inbox", async () => "done")).toBe("done");
+  const waits = Array.from({ length: 8 }, () => gate(work, true));
+  await expect(gate(work, true)).rejects.toThrow("too many calls wait already");
+  expect(await gate(async () => "done")).toBe("done");
   for (const end of ends) end();
   expect(await Promise.all(waits)).toHaveLength(8);
 });

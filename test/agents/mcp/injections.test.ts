@@ -175,15 +175,15 @@ function clientOf(attack: string): Client {
 const READING: readonly (readonly [string, Record<string, unknown>])[] = [
   ["inbox", {}],
   ["inbox", { bodies: true }],
-  ["thread", { id: ID }],
-  ["thread", { id: ID, from_character: 0 }],
-  ["search", { text: "x" }],
-  ["notices", {}],
-  ["pending", {}],
-  ["plan_next", {}],
-  ["claims", {}],
-  ["decisions", {}],
-  ["check_decisions", { paths: ["src/a.ts"], text: MARK }],
+  ["read", { what: "thread", id: ID }],
+  ["read", { what: "thread", id: ID, from_character: 0 }],
+  ["read", { what: "search", text: "x" }],
+  ["read", { what: "notices" }],
+  ["read", { what: "pending" }],
+  ["read", { what: "steps" }],
+  ["read", { what: "claims" }],
+  ["read", { what: "decisions" }],
+  ["read", { what: "check", paths: ["src/a.ts"], text: MARK }],
 ];
 
 describe.each(ATTACKS.map((attack) => [JSON.stringify(attack).slice(0, 60), attack] as const))(
@@ -192,7 +192,13 @@ describe.each(ATTACKS.map((attack) => [JSON.stringify(attack).slice(0, 60), atta
     it("leaves no frame of any tool", async () => {
       for (const [name, args] of READING) {
         const frame = newFrame();
-        const call = { client: clientOf(attack), frame, nowMs: 0, tool: name };
+        const call = {
+          client: clientOf(attack),
+          frame,
+          nowMs: 0,
+          tool: name,
+          skill: { instructions: "", body: "" },
+        };
         const tool = TOOLS.find((each) => each.name === name);
         const answer = await tool?.run({ ...call, signal: new AbortController().signal }, args);
         if (answer === undefined || !("words" in answer)) throw new Error(`${name}: no words`);

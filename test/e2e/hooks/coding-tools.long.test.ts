@@ -183,14 +183,14 @@ async function atWork(at: ToolProject, wire: LiveWire, terminal: ToolTerminal): 
   const slow = gate(wire.folder);
   const answering = [
     `@@call ${called("inbox")} {"bodies":true}`,
-    `@@call ${called("reply")} {"id":"@@shown","body":"seen by forge"}`,
+    `@@call ${called("send")} {"reply_to":"@@shown","body":"seen by forge"}`,
   ];
   at.script("work", [
     `@@call ${HABITS[tool].shellCall(slow.command)}`,
     // The end of a turn, after which it is asked to go on.
     "@@calls []",
     `@@call ${called("inbox")} {"bodies":true}`,
-    `@@call ${called("mark_read")} {"ids":["@@shown"]}`,
+    `@@call ${called("mark")} {"ids":["@@shown"]}`,
     // The end of a turn, after which it is woken.
     "@@calls []",
     ...answering,

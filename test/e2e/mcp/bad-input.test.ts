@@ -12,27 +12,25 @@ test("wrong calls are refused by name, and the server goes on", async () => {
   const forge = await connectMcp(wire, "forge");
   await expect(forge.call("nothing")).rejects.toThrow("nothing");
   for (const [name, args, problem] of [
-    ["send_message", {}, "subject"],
-    ["send_message", { subject: 1, body: "b" }, "must be string"],
-    ["send_message", { subject: "s", body: "b", extra: true }, "additional properties"],
-    ["send_message", { subject: "s", body: "b", type: "heartbeat" }, "allowed values"],
-    ["send_message", { subject: "s", body: "b", request_key: "k".repeat(129) }, "128"],
-    ["send_message", { subject: "s", body: "b", to: ["nobody"] }, "not on this wire"],
-    ["send_message", { subject: "s", body: "x".repeat(1_048_576) }, "not sent"],
-    ["inbox", { limit: 0 }, ">= 1"],
+    ["send", {}, "body is missing"],
+    ["send", { subject: "s", body: "b", extra: true }, 'there is no argument "extra"'],
+    ["send", { subject: "s", body: "b", type: "heartbeat" }, "type must be one of feedback,"],
+    ["send", { subject: "s", body: "b", request_key: "k".repeat(129) }, "128"],
+    ["send", { subject: "s", body: "b", to: ["nobody"] }, "not on this wire"],
+    ["send", { subject: "s", body: "x".repeat(1_048_576) }, "not sent"],
+    ["inbox", { limit: -1 }, "limit must be a whole number of 0 or more"],
     ["inbox", { cursor: "999999999.999999999" }, "beyond the end"],
     ["inbox", { cursor: "yesterday" }, "after must be"],
-    ["thread", { id: "abc" }, "unknown_id"],
-    ["mark_read", { ids: ["abcdef"] }, "unknown_id"],
-    ["wait_for_mail", { timeout_seconds: 601 }, "<= 600"],
-    ["accept", { id: "0123456789" }, "unknown_id"],
-    ["claim_paths", { paths: ["/etc/passwd"] }, "is no pattern"],
-    ["mark_read", {}, "which messages?"],
-    ["set_status", {}, "what has changed?"],
+    ["read", { id: "abc" }, "unknown_id"],
+    ["mark", { ids: ["abcdef"] }, "unknown_id"],
+    ["inbox", { wait_seconds: "long" }, "wait_seconds must be a whole number"],
+    ["answer", { id: "0123456789", answer: "accept" }, "unknown_id"],
+    ["claim", { paths: ["/etc/passwd"] }, "is no pattern"],
+    ["mark", {}, "which messages, or which state?"],
     ["inbox", { from: "mallory" }, "not on this wire"],
     ["propose", { subject: "s", decision: "d", due: "soon" }, "neither a span of time nor a time"],
-    ["send_message", { subject: "s", body: "b", type: "ship" }, "allowed values"],
-    ["raise_incident", { severity: "apocalyptic", subject: "s" }, "allowed values"],
+    ["send", { subject: "s", body: "b", type: "ship" }, "names what it ships by a digest"],
+    ["request", { type: "incident", severity: "apocalyptic", subject: "s" }, "one of low, medium"],
   ] as const) {
     const answer = await forge.call(name, args);
     expect(answer.isError, `${name} ${JSON.stringify(args).slice(0, 80)}`).toBe(true);
@@ -63,7 +61,7 @@ test("a call that is repeated after its connection was lost is one line", async 
   for (let attempt = 0; attempt < 3; attempt += 1) {
     const { child, ended, say, initialize } = rawServer(wire, "forge");
     initialize("2025-06-18");
-    say({ id: 2, method: "tools/call", params: { name: "send_message", arguments: note } });
+    say({ id: 2, method: "tools/call", params: { name: "send", arguments: note } });
     await until("the line", () => wire.text("forge_to_scribe.jsonl").includes("only once"));
     child.kill("SIGKILL");
     await ended;
@@ -78,7 +76,7 @@ test("the server ends when its input ends, also in the middle of a call, and say
   initialize("2025-11-25");
   write("this is no JSON\n[1,2\n\n");
   await answerTo(1);
-  const params = { name: "wait_for_mail", arguments: { timeout_seconds: 600 } };
+  const params = { name: "inbox", arguments: { wait_seconds: 600 } };
   say({ id: 2, method: "tools/call", params });
   child.stdin?.end();
   expect(await ended).toMatchObject({ code: 0 });
@@ -119,16 +117,37 @@ test("what is no request is answered as JSON-RPC says, and the server goes on", 
   expect(await ended).toMatchObject({ code: 0, stderr: "" });
 });
 
+test("arguments that are null, or JSON text, are taken as what they mean", async () => {
+  const wire = makeWire();
+  const { child, ended, say, answerTo, initialize } = rawServer(wire, "forge");
+  initialize("2025-06-18");
+  const note = JSON.stringify({ subject: "in text", body: 'a "quoted" arguments: null' });
+  for (const [id, name, given] of [
+    [2, "whoami", null],
+    [3, "inbox", null],
+    [4, "inbox", ""],
+    [5, "send", note],
+  ] as const) {
+    say({ id, method: "tools/call", params: { name, arguments: given } });
+    const { result } = await answerTo(id);
+    expect(result, `${name} ${given}`).not.toMatchObject({ isError: true });
+    expect(JSON.stringify(result)).toContain("forge");
+  }
+  expect(wire.text("forge_to_scribe.jsonl")).toContain("in text");
+  child.stdin?.end();
+  expect(await ended).toMatchObject({ code: 0 });
+});
+
 test("a wire whose configuration is gone for a while is served by what is pinned", async () => {
   const wire = makeWire();
   const forge = await connectMcp(wire, "forge");
-  await forge.facts("send_message", { subject: "before", body: "x" });
+  await forge.facts("send", { subject: "before", body: "x" });
   const config = join(wire.dir, "config.json");
   const before = wire.text("config.json");
   rmSync(config);
   // What was pinned serves on without the shared copy.
   expect(await forge.facts("whoami")).toMatchObject({ you_are: "forge" });
-  expect(await forge.facts("send_message", { subject: "without", body: "x" })).toMatchObject({
+  expect(await forge.facts("send", { subject: "without", body: "x" })).toMatchObject({
     outcome: "sent",
   });
   writeFileSync(config, before);

@@ -1,7 +1,11 @@
+import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, test } from "vitest";
+import { readSkill } from "../../../src/agents/skill/skill-text.ts";
 import type { SendAnswer } from "../../../src/api/client.ts";
+import { skillPath } from "../../../src/cli/program-path.ts";
 import { CODING_TOOLS, toolOrSkip } from "../../support/processes/coding-tool-cache.ts";
 import { talk } from "../../support/processes/coding-tools.ts";
+import { tokens } from "../../support/mcp-tokens.ts";
 import { makeWire, removeWires, type LiveWire } from "../../support/processes/live-wire.ts";
 
 // The tools that agents run in, as they are, each with a model behind it that follows a script.
@@ -23,6 +27,20 @@ async function toAnswer(wire: LiveWire) {
   };
 }
 
+/** What a request says of our tools, with the instructions. */
+function definitionTokens(request: string): number {
+  const { body } = JSON.parse(request) as { body?: { tools?: Record<string, unknown>[] } };
+  const { tools = [] } = body ?? {};
+  const each = tools.flatMap(({ functionDeclarations, ...tool }) => functionDeclarations ?? [tool]);
+  const ours = each.map((tool) => JSON.stringify(tool)).filter((text) => text.includes("deaddrop"));
+  const isNamespace = ours.some((text) => text.includes(INSTRUCTIONS_BEGIN));
+  const instructions = isNamespace || !request.includes(INSTRUCTIONS_BEGIN) ? "" : INSTRUCTIONS;
+  return ours.length === 0 ? 0 : tokens(ours.join(",") + instructions);
+}
+
+const INSTRUCTIONS_BEGIN = "Call `whoami` first";
+const INSTRUCTIONS = readSkill(readFileSync(skillPath(), "utf8")).instructions;
+
 describe.each(CODING_TOOLS)("%s", (tool) => {
   test("calls every tool, and its model is shown frames", async ({ skip }) => {
     const found = await toolOrSkip(tool, skip);
@@ -30,31 +48,32 @@ describe.each(CODING_TOOLS)("%s", (tool) => {
     const ids = await toAnswer(wire);
     const calls: [string, object][] = [
       ["whoami", {}],
-      ["peers", {}],
       ["inbox", { bodies: true }],
-      ["thread", { id: ids.note }],
-      ["mark_read", { ids: [ids.note] }],
-      ["reply", { id: ids.note, body: "I look" }],
-      ["acknowledge", { id: ids.note }],
-      ["accept", { id: ids.good }],
-      ["reject", { id: ids.bad, reason: "no blanks" }],
-      ["counter", { id: ids.other, decision: "Tabs alone.", reasons: "one is enough" }],
-      ["respond", { request: ids.asked, approve: true }],
-      ["send_message", { subject: "news", body: "from a tool", request_key: "news" }],
-      ["send_message", { subject: "news", body: "from a tool", request_key: "news" }],
+      ["read", { id: ids.note }],
+      ["mark", { ids: [ids.note] }],
+      ["send", { reply_to: ids.note, body: "I look" }],
+      ["send", { type: "ack", reply_to: ids.note }],
+      ["answer", { id: ids.good, answer: "accept" }],
+      ["answer", { id: ids.bad, answer: "reject", reason: "no blanks" }],
+      ["propose", { counters: ids.other, decision: "Tabs alone.", reasons: "one is enough" }],
+      ["answer", { id: ids.asked, answer: "accept" }],
+      ["send", { subject: "news", body: "from a tool", request_key: "news" }],
+      ["send", { subject: "news", body: "from a tool", request_key: "news" }],
       ["propose", { subject: "names", decision: "Short names." }],
-      ["decisions", {}],
-      ["check_decisions", { paths: ["src/a.ts"] }],
-      ["claim_paths", { paths: ["src/**"] }],
-      ["claims", {}],
-      ["release_paths", {}],
+      ["read", { what: "decisions" }],
+      ["read", { what: "check", paths: ["src/a.ts"] }],
+      ["claim", { paths: ["src/**"] }],
+      ["read", { what: "claims" }],
+      ["claim", { release: true }],
+      ["send", { type: "ship", subject: "done", state: "green", refs: ["git:0badcafe01"] }],
       ["request", { type: "review", body: "please" }],
-      ["pending", {}],
-      ["search", { text: "parser" }],
-      ["notices", {}],
-      ["raise_incident", { severity: "low", subject: "a test of incidents" }],
-      ["set_status", { state: "idle" }],
-      ["wait_for_mail", { timeout_seconds: 1 }],
+      ["read", { what: "pending" }],
+      ["read", { text: "parser" }],
+      ["read", { what: "notices" }],
+      ["read", { what: "help" }],
+      ["request", { type: "incident", severity: "low", subject: "a test of incidents" }],
+      ["mark", { state: "idle" }],
+      ["inbox", { bodies: true, wait_seconds: 1 }],
     ];
     const { ended, requests } = await talk(found, wire, "forge", calls);
     expect(ended, ended.stderr).toMatchObject({ code: 0 });
@@ -65,8 +84,14 @@ describe.each(CODING_TOOLS)("%s", (tool) => {
     expect(said.map(({ type, subject }) => `${type} ${subject.split(":")[0] ?? ""}`)).toEqual([
       ...["feedback re", "ack ack", "ack accepted", "ack rejected"],
       ...["proposal Tabs alone. (counter", "ack accepted", "feedback news", "proposal names"],
-      ...["claim claim", "release release", "request review", "incident a test of incidents"],
+      ...["claim claim", "release release", "ship done", "request review"],
+      "incident a test of incidents",
     ]);
+    // All that the tool says of ours when a session begins, beside the block and the hook's text.
+    const cost = Math.max(...requests.map(definitionTokens));
+    console.log(`${tool}: ${cost} tokens of tools and instructions`);
+    expect(cost).toBeGreaterThan(200);
+    expect(cost).toBeLessThanOrEqual(2_100);
     // The model was told how to use it, and what the peer has written only within a frame.
     expect(requests.some((text) => text.includes("Call `whoami` first"))).toBe(true);
     const last = requests.at(-1) ?? "";

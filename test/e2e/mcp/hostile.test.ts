@@ -46,18 +46,17 @@ function check(text: string): void {
 
 const READING: readonly (readonly [string, Record<string, unknown>])[] = [
   ["whoami", {}],
-  ["peers", {}],
+  ["read", { what: "peers" }],
   ["inbox", {}],
   ["inbox", { bodies: true }],
   ["inbox", { unread: false, bodies: true }],
-  ["notices", {}],
-  ["notices", { unread: false }],
-  ["wait_for_mail", { timeout_seconds: 1 }],
-  ["search", { text: "FORGED" }],
-  ["decisions", {}],
-  ["check_decisions", { paths: ["src/a.ts", "a/b"], text: "FORGED", all: true }],
-  ["claims", {}],
-  ["pending", {}],
+  ["read", { what: "notices" }],
+  ["inbox", { wait_seconds: 1 }],
+  ["read", { what: "search", text: "FORGED" }],
+  ["read", { what: "decisions" }],
+  ["read", { what: "check", paths: ["src/a.ts", "a/b"], text: "FORGED" }],
+  ["read", { what: "claims" }],
+  ["read", { what: "pending" }],
 ];
 
 test.each(READING)("%s %j", async (name, args) => {
@@ -78,7 +77,7 @@ test("the inbox shows what is hostile, in frames", async () => {
 test("each message and its thread, by its id", async () => {
   for (const { id } of lines) {
     for (const args of [{ id }, { id, from_character: 0 }, { id, from_character: 7 }]) {
-      const answer = await forge.call("thread", args);
+      const answer = await forge.call("read", args);
       check(textOf(answer));
     }
   }
@@ -87,12 +86,12 @@ test("each message and its thread, by its id", async () => {
 test("answers to each of them, and what refuses them", async () => {
   for (const { id } of lines) {
     for (const [name, args] of [
-      ["acknowledge", { id }],
-      ["reply", { id, body: "seen" }],
-      ["accept", { id }],
-      ["reject", { id, reason: "no" }],
-      ["counter", { id, decision: "another", reasons: "so" }],
-      ["respond", { request: id, approve: false }],
+      ["send", { type: "ack", reply_to: id }],
+      ["send", { reply_to: id, body: "seen" }],
+      ["answer", { id, answer: "accept" }],
+      ["answer", { id, answer: "reject", reason: "no" }],
+      ["propose", { counters: id, decision: "another", reasons: "so" }],
+      ["answer", { id, answer: "withdraw" }],
     ] as const) {
       check(textOf(await forge.call(name, args)));
     }
@@ -101,17 +100,20 @@ test("answers to each of them, and what refuses them", async () => {
 
 test("a peer's words as arguments name nothing, and come back as ours, without what steers", async () => {
   for (const [name, args] of [
-    ["thread", { id: EVIL }],
-    ["search", { text: EVIL }],
+    ["read", { id: EVIL }],
+    ["read", { text: EVIL }],
+    ["read", { what: EVIL }],
+    ["read", { [EVIL]: EVIL }],
     ["inbox", { from: EVIL }],
     ["inbox", { cursor: EVIL }],
-    ["mark_read", { ids: [EVIL] }],
-    ["respond", { request: EVIL, approve: true }],
-    ["respond", { request: "0badcafe01", approve: true }],
-    ["send_message", { subject: "s", body: "b", to: [EVIL] }],
-    ["send_message", { subject: "s", body: "b", thread: EVIL }],
-    ["claim_paths", { paths: [EVIL] }],
-    ["release_paths", { id: EVIL }],
+    ["mark", { ids: [EVIL] }],
+    ["answer", { id: EVIL, answer: "accept" }],
+    ["answer", { id: "0badcafe01", answer: "accept" }],
+    ["send", { subject: "s", body: "b", to: [EVIL] }],
+    ["send", { subject: "s", body: "b", reply_to: EVIL }],
+    ["send", { subject: "s", body: "b", type: EVIL }],
+    ["claim", { paths: [EVIL] }],
+    ["claim", { paths: [EVIL], release: true }],
     ["request", { type: EVIL }],
     ["propose", { subject: "s", decision: "d", due: EVIL }],
   ] as const) {

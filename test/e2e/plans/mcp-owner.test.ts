@@ -27,22 +27,23 @@ it("an owner whose tool has deaddrop as an MCP server is told of its step, reads
 
   const ann = await connectMcp(team.wire, "ann");
   const refusal = async (args: Record<string, unknown>) => {
-    const answer = await ann.call("plan_report", args);
+    const answer = await ann.call("send", args);
     expect(answer.isError).toBe(true);
     return textOf(answer);
   };
-  const words = await ann.words("plan_next");
+  const words = await ann.words("read", { what: "steps" });
   expect(words).toContain("│ step a of plan p, with the skill execute");
   expect(words).toContain("│ do it well");
   const request = /^request ([0-9a-f]+) of lead, attempt 1, not taken yet:$/mu.exec(words)?.[1];
-  const report = { request, outcome: "failure", details: "I tried" };
-  expect(await refusal(report)).toContain("error is missing");
+  const to = { type: "report", reply_to: request };
+  const failed = { ...to, body: "I tried", report: { outcome: "failure" } };
+  expect(await refusal(failed)).toContain("error is missing");
   const artifacts = [{ file: "a.txt", status: "created" }];
-  const good = { request, outcome: "success", details: "done well", artifacts };
-  expect(await ann.facts("plan_report", good)).toMatchObject({ messages: [{ to: ["lead"] }] });
+  const good = { ...to, body: "done well", report: { outcome: "success", artifacts } };
+  expect(await ann.facts("send", good)).toMatchObject({ messages: [{ to: ["lead"] }] });
   expect((await running.ended).code).toBe(0);
   expect(await refusal(good)).toContain("names no step that waits");
-  expect(await ann.words("plan_next")).toBe("No step waits for you.");
+  expect(await ann.words("read", { what: "steps" })).toBe("No step waits for you.");
   expect(team.finalReport("p").steps).toMatchObject([
     { id: "a", outcome: "success", details: "done well", reported_by: "ann" },
   ]);

@@ -150,7 +150,7 @@ describe("safe mode", () => {
   };
   const text = (verb: string) =>
     `Safe mode ${verb}, because forge did not ack an incident of scribe in time: most messages are not sent; ` +
-    "it ends when you acknowledge incident i (deaddrop incident ack i; over MCP: acknowledge), " +
+    "it ends when you acknowledge incident i (deaddrop incident ack i), " +
     "when scribe resolves it, or, for forge alone, when your operator resumes sending.";
 
   test("is told when it begins, and when another escalation goes on", () => {

@@ -308,8 +308,8 @@ test("the operator of every other agent is told of safe mode, once", () => {
         subject: "safe mode: scribe did not ack an incident of forge",
         detail:
           `since 2026-11-20T12:11:00.000Z, by escalation ${escalationId.slice(0, 10)} of incident ${id.slice(0, 10)}; ` +
-          `it ends when scribe acknowledges incident ${id.slice(0, 10)} (deaddrop incident ack ${id.slice(0, 10)}; ` +
-          "over MCP: acknowledge), when forge resolves it, or, for scribe alone, when the operator of scribe " +
+          `it ends when scribe acknowledges incident ${id.slice(0, 10)} (deaddrop incident ack ${id.slice(0, 10)}), ` +
+          "when forge resolves it, or, for scribe alone, when the operator of scribe " +
           'runs: deaddrop resume --reason "why it is safe to go on"',
         concernsWire: false,
       },

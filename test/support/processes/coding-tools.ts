@@ -116,6 +116,8 @@ export const SCRIPTED: Readonly<Record<CodingTool, (at: At) => NodeJS.ProcessEnv
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
       // Time to start on a busy machine.
       MCP_TIMEOUT: "120000",
+      // Without it the first calls of a script may come before the server does.
+      MCP_CONNECTION_NONBLOCKING: "0",
     };
   },
   codex({ home, projects, port }) {

@@ -15,10 +15,7 @@ import { wholeFile } from "../whole-file.ts";
 const WAITER_SECONDS = 2_000_000;
 const EVENTS = ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"];
 /** Tools that change nothing. A test compares them with the table of tools. @internal */
-export const READING_TOOLS = [
-  ...["whoami", "peers", "inbox", "notices", "wait_for_mail", "thread", "search"],
-  ...["decisions", "check_decisions", "claims", "pending", "plan_next"],
-];
+export const READING_TOOLS = ["whoami", "inbox", "read"];
 /** After these the session waits for its person: a waiter is armed. */
 const WAITING_EVENTS = ["SessionStart", "Stop"];
 

@@ -18,7 +18,7 @@ export function copilot(at: Joining): Integration {
     ],
     left: [
       "approve the tools of deaddrop when copilot asks",
-      "nothing names mail while copilot works: its agent calls inbox, or waits with wait_for_mail",
+      "nothing names mail while copilot works: its agent calls inbox, with wait_seconds to wait",
       "this was written from copilot's documentation and not tried",
     ],
   };

@@ -15,7 +15,7 @@ export function cursor(at: Joining): Integration {
     ],
     left: [
       "turn the server on in cursor's settings for MCP, and approve its tools when it asks",
-      "nothing names mail while cursor works: its agent calls inbox, or waits with wait_for_mail",
+      "nothing names mail while cursor works: its agent calls inbox, with wait_seconds to wait",
       "this was written from cursor's documentation and not tried",
     ],
   };

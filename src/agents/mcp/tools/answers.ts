@@ -1,98 +1,133 @@
 import { DeaddropError } from "../../../api/errors.ts";
 import type { Client } from "../../../api/client.ts";
+import type { IncidentView } from "../../../api/views.ts";
 import { prepareAnswer } from "../../../sending/answer.ts";
-import { cutSubject, parentOf, type Parent } from "../../../sending/naming/parent.ts";
-import { prepareCounter } from "../../../sending/proposal.ts";
-import { prepareResponse } from "../../../sending/request.ts";
-import { flag, object, text } from "../schema.ts";
+import { prepareRelease } from "../../../sending/claim.ts";
+import { prepareCorrection } from "../../../sending/correction.ts";
+import { prepareIncident, prepareResolution } from "../../../sending/incident.ts";
+import { parentOf, type Parent } from "../../../sending/naming/parent.ts";
+import { requestNamed } from "../../../sending/naming/request-named.ts";
+import type { Prepared } from "../../../sending/prepared.ts";
+import { prepareCancellation, prepareRequest, prepareResponse } from "../../../sending/request.ts";
+import { PLAN_APPROVAL } from "../../../protocol/requests/request-line.ts";
+import { choice, object, text, texts } from "../schema.ts";
 import { REQUEST_KEY, say, type Repeatable } from "../say.ts";
-import { tool } from "../tool.ts";
+import { tool, type Call } from "../tool.ts";
+import { firstLine } from "./send.ts";
 
-interface Answering extends Repeatable {
+const ANSWERS = ["accept", "reject", "withdraw", "approve_shutdown"] as const;
+
+interface AnswerArgs extends Repeatable {
   id: string;
+  answer: (typeof ANSWERS)[number];
   reason?: string;
 }
 
-const ID = text("the message, or its first 6 characters");
+interface RequestArgs extends Repeatable {
+  type: string;
+  to?: string[];
+  subject?: string;
+  body?: string;
+  severity?: IncidentView["severity"];
+  due?: string;
+}
 
-/** Answers to what peers have sent. Each says of what it is an answer. Spec 8.1, 4.4. */
-export const ANSWER_TOOLS = [
-  tool<Answering>({
-    name: "acknowledge",
-    description:
-      "Says to its author that you have seen a message and take it, an incident too. It refuses proposals and requests: those want accept, reject, counter or respond.",
-    input: object({ id: ID, reason: text(), ...REQUEST_KEY }, "id"),
-    effect: "sends",
-    answersFacts: true,
-    run: (call, args) =>
-      say(call, args, () => prepareAnswer(call.client, args.id, "ack", args, noProposal)),
-  }),
-  tool<Answering>({
-    name: "accept",
-    description:
-      "Agrees to a proposal (read it first: it is decided once every required party agrees), grants a claim, or says yes to a request. It never approves a shutdown: respond does.",
-    input: object({ id: ID, reason: text(), ...REQUEST_KEY }, "id"),
-    effect: "binds",
-    answersFacts: true,
-    run: (call, args) => say(call, args, () => prepareAnswer(call.client, args.id, "accept", args)),
-  }),
-  tool<Answering>({
-    name: "reject",
-    description: "Refuses a proposal, which ends it, or a claim, or says no to a request.",
-    input: object({ id: ID, reason: text("why"), ...REQUEST_KEY }, "id", "reason"),
-    effect: "binds",
-    answersFacts: true,
-    run: (call, args) => say(call, args, () => prepareAnswer(call.client, args.id, "reject", args)),
-  }),
-  tool<Repeatable & { id: string; decision: string; reasons: string; due?: string }>({
-    name: "counter",
-    description: "Answers a peer's proposal with another one in its thread.",
-    input: object(
-      {
-        id: ID,
-        decision: text("the exact words that are recorded instead"),
-        reasons: text(),
-        due: text("until when to answer: 30m, 4h, 2d or a time"),
-        ...REQUEST_KEY,
-      },
-      "id",
-      "decision",
-      "reasons",
-    ),
-    effect: "sends",
-    answersFacts: true,
-    run: (call, args) => {
-      const { id, decision, reasons, due } = args;
-      const about = { subject: cutSubject(decision), reasons, decision, due, extras: {} };
-      return say(call, args, () => prepareCounter(call.client, id, about, call.nowMs));
+/** What settles a message: an answer to a peer's, or the end of our own. Spec 8.1, 3.4, 3.8. */
+export const ANSWER_TOOL = tool<AnswerArgs>({
+  name: "answer",
+  description:
+    "accept or reject a proposal (to accept binds you to its words), request or claim. withdraw your own, or resolve your own incident. approve_shutdown parks you: finish and report first.",
+  input: object(
+    { id: text(), answer: choice(ANSWERS), reason: text(), ...REQUEST_KEY },
+    ...["id", "answer"],
+  ),
+  effect: "binds",
+  elsewhere: {
+    ...{ ack: 'call send with type "ack" and reply_to', acknowledge: 'call send with type "ack"' },
+    ...{ counter: "call propose with counters", reply: "call send with reply_to" },
+    ...{ approve: "accept", yes: "accept", no: "reject", resolve: "withdraw" },
+  },
+  run: (call, args) => say(call, args, () => prepareVerdict(call.client, args)),
+});
+
+/** Asking for what others must answer, or telling them of serious trouble. Spec 8.1, 3.8, 3.5. */
+export const REQUEST_TOOL = tool<RequestArgs>({
+  name: "request",
+  description:
+    "Asks for a yes or no, tracked until it comes. incident, with severity: serious trouble that each peer must ack; high and critical can stop the wire.",
+  input: object(
+    {
+      type: text("review, plan_approval (body: the plan), shutdown, incident, …"),
+      to: texts(),
+      subject: text(),
+      body: text(),
+      severity: choice(["low", "medium", "high", "critical"]),
+      due: text("30m, 2d or a time"),
+      ...REQUEST_KEY,
     },
-  }),
-  tool<Repeatable & { request: string; approve: boolean; reason?: string }>({
-    name: "respond",
-    description:
-      "Answers a request. Only the first answer counts. To approve a shutdown parks you: finish and report first.",
-    input: object(
-      {
-        request: text("its request id or event id"),
-        approve: flag(),
-        reason: text(),
-        ...REQUEST_KEY,
-      },
-      "request",
-      "approve",
-    ),
-    effect: "binds",
-    answersFacts: true,
-    run: (call, args) =>
-      say(call, args, () => prepareResponse(call.client, args.request, args.approve, args)),
-  }),
-];
+    "type",
+  ),
+  effect: "binds",
+  run: (call, args) => say(call, args, () => prepareAsking(call, args)),
+});
 
-/** An ack of a proposal would be agreement. Spec 3.4. */
-async function noProposal(client: Client, id: string): Promise<Parent> {
-  const parent = await parentOf(client, id);
-  if (parent.type !== "proposal") return parent;
-  throw new DeaddropError("refused", "not sent: that is a proposal, and an ack would agree to it", {
-    hint: "read it, then call accept, reject or counter",
-  });
+async function prepareVerdict(client: Client, args: AnswerArgs): Promise<Prepared> {
+  const { id, answer, reason } = args;
+  if (answer === "withdraw") return prepareWithdrawal(client, id, reason);
+  if (answer === "approve_shutdown") return prepareResponse(client, id, true, { reason });
+  return prepareAnswer(client, id, answer, { reason }, messageNamed);
+}
+
+async function prepareWithdrawal(client: Client, id: string, reason = ""): Promise<Prepared> {
+  const { type, from, event_id: eventId } = await messageNamed(client, id);
+  if (from !== client.handle) {
+    throw new DeaddropError("refused", `not sent: that ${type} is ${from}'s, not yours`, {
+      hint: `answer {"id":"${id}","answer":"reject"} refuses it`,
+    });
+  }
+  switch (type) {
+    case "proposal": {
+      const correction = { body: reason, reverts: true, extras: {} };
+      return prepareCorrection(client, eventId, correction);
+    }
+    case "request":
+      return prepareCancellation(client, eventId, reason === "" ? {} : { reason });
+    case "claim":
+      return prepareRelease(client, eventId);
+    case "incident":
+      return prepareResolution(client, eventId, { body: reason, extras: {} });
+    default:
+      throw new DeaddropError("refused", `not sent: a ${type} cannot be withdrawn`, {
+        hint: `send {"type":"correction","reply_to":"${id}","body":"…"} corrects it`,
+      });
+  }
+}
+
+/** By event id; a request also by its request id, which its asker has chosen. */
+async function messageNamed(client: Client, id: string): Promise<Parent> {
+  try {
+    return await parentOf(client, id);
+  } catch (error) {
+    if (!(error instanceof DeaddropError) || error.code !== "unknown_id") throw error;
+    const [found] = await requestNamed(client, id).catch(() => []);
+    if (found === undefined) throw error;
+    return parentOf(client, found.event_id);
+  }
+}
+
+async function prepareAsking({ client, nowMs }: Call, args: RequestArgs): Promise<Prepared> {
+  const { to, subject, body = "", due, severity } = args;
+  const type = args.type.trim().toLowerCase();
+  if (type === "incident") {
+    const title = subject ?? firstLine(body);
+    if (severity === undefined || title === "") {
+      throw new DeaddropError("usage", "request: an incident needs severity and subject", {
+        hint: "severity is one of low, medium, high, critical",
+      });
+    }
+    return prepareIncident(client, { severity, subject: title, body, to, extras: {} });
+  }
+  const isPlan = type === PLAN_APPROVAL;
+  const about = { type, to, subject, due, extras: {}, body: isPlan ? "" : body };
+  return prepareRequest(client, isPlan ? { ...about, plan: body } : about, nowMs);
 }

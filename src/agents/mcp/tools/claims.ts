@@ -1,75 +1,75 @@
+import { DeaddropError } from "../../../api/errors.ts";
 import type { ClaimView } from "../../../api/views.ts";
 import { shortId } from "../../../framing/short-id.ts";
-import { withNote } from "../../../sending/prepared.ts";
+import { withNote, type Prepared } from "../../../sending/prepared.ts";
 import { pathsGiven } from "../project-here.ts";
 import { prepareClaim, prepareRelease } from "../../../sending/claim.ts";
 import { isOver } from "../../../protocol/claims/claims-view.ts";
 import { cut, fitting } from "../peer-words.ts";
 import { flag, object, text, texts } from "../schema.ts";
 import { REQUEST_KEY, say, type Repeatable } from "../say.ts";
-import { tool } from "../tool.ts";
+import { tool, type Call } from "../tool.ts";
 
 interface ClaimArgs extends Repeatable {
-  paths: string[];
+  paths?: string[];
+  release?: boolean;
   shared?: boolean;
   lasts?: string;
   reason?: string;
 }
 
 /** Who works where. Spec 8.1, 3.7. */
-export const CLAIM_TOOLS = [
-  tool<ClaimArgs>({
-    name: "claim_paths",
-    description:
-      "Says that you work on some paths, so that others leave them alone. Claim before you edit.",
-    input: object(
-      {
-        paths: texts('files, folders or patterns from the project\'s folder: "src/api", "*.md"'),
-        shared: flag("others may claim the same, shared too"),
-        lasts: text("30m, 4h; at most 24h (default 1h)"),
-        reason: text(),
-        ...REQUEST_KEY,
-      },
-      "paths",
-    ),
-    effect: "sends",
-    answersFacts: true,
-    run: (call, args) => {
-      const { shared, lasts, reason } = args;
-      const mode = shared === true ? "shared" : "exclusive";
-      return say(call, args, async () => {
-        const { paths, note } = pathsGiven(call.client, args.paths);
-        return withNote(await prepareClaim(call.client, { paths, mode, lasts, reason }), note);
-      });
-    },
+export const CLAIM_TOOL = tool<ClaimArgs>({
+  name: "claim",
+  description:
+    "Claims paths before you edit them. release ends your claim of a path, or your only one.",
+  input: object({
+    paths: texts('"src/api", "*.md"'),
+    release: flag(),
+    shared: flag(),
+    lasts: text("30m, 4h; default 1h"),
+    reason: text(),
+    ...REQUEST_KEY,
   }),
-  tool<Repeatable & { id?: string }>({
-    name: "release_paths",
-    description: "Ends a claim of yours: your only one, or the one with that id or path.",
-    input: object({ id: text("its id, or a path of it"), ...REQUEST_KEY }),
-    effect: "sends",
-    answersFacts: true,
-    run: (call, args) => say(call, args, () => prepareRelease(call.client, args.id)),
-  }),
-  tool({
-    name: "claims",
-    description: "Who claims which paths now.",
-    input: object({}),
-    effect: "reads",
-    answersFacts: false,
-    async run({ client, frame }) {
-      const live = (await client.view("claims")).filter((each) => !isOver(each));
-      const shown = fitting(live, (claim) => cut(rowOf(claim)));
-      const left = live.length - shown.length;
-      const more = left === 0 ? [] : [`(${left} more)`];
-      const words =
-        live.length === 0
-          ? "Nobody claims anything."
-          : [frame.notice, frame.around(shown), ...more].join("\n");
-      return { words };
-    },
-  }),
-];
+  effect: "sends",
+  run: (call, args) =>
+    say(call, args, () => (args.release === true ? release(call, args) : claim(call, args))),
+});
+
+async function claim({ client }: Call, args: ClaimArgs): Promise<Prepared> {
+  const { shared, lasts, reason } = args;
+  if (args.paths === undefined) {
+    throw new DeaddropError("usage", "claim: paths is missing", {
+      hint: 'claim {"paths":["src/api"]}; with "release":true it ends your claim',
+    });
+  }
+  const mode = shared === true ? "shared" : "exclusive";
+  const { paths, note } = pathsGiven(client, args.paths);
+  return withNote(await prepareClaim(client, { paths, mode, lasts, reason }), note);
+}
+
+/** One claim at a time, which any of its paths, or its id, names. */
+async function release({ client }: Call, { paths = [] }: ClaimArgs): Promise<Prepared> {
+  const [first, ...others] = paths;
+  const prepared = await prepareRelease(client, first);
+  for (const other of others) {
+    const { draft } = await prepareRelease(client, other);
+    if (draft.correlationId === prepared.draft.correlationId) continue;
+    throw new DeaddropError("usage", "claim: these paths belong to several claims of yours", {
+      hint: "release one claim after the other",
+    });
+  }
+  return prepared;
+}
+
+export async function claimsText({ client, frame }: Call): Promise<string> {
+  const live = (await client.view("claims")).filter((each) => !isOver(each));
+  if (live.length === 0) return "Nobody claims anything.";
+  const shown = fitting(live, (claim) => cut(rowOf(claim)));
+  const left = live.length - shown.length;
+  const more = left === 0 ? [] : [`(${left} more)`];
+  return [frame.notice, frame.around(shown), ...more].join("\n");
+}
 
 function rowOf({ event_id, from, mode, status, until, paths, reason }: ClaimView): string {
   const why = reason === null ? "" : ` (${reason})`;

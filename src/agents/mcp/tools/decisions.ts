@@ -4,20 +4,22 @@ import { shortId } from "../../../framing/short-id.ts";
 import { attribution } from "../../../framing/attribution.ts";
 import { partOf, type Frame } from "../../../framing/frame.ts";
 import { absentNote, filesNamed } from "../../../setup/guard/project-files.ts";
-import { withNote } from "../../../sending/prepared.ts";
+import { withNote, type Prepared } from "../../../sending/prepared.ts";
 import { pathsGiven, projectHere } from "../project-here.ts";
-import { prepareProposal } from "../../../sending/proposal.ts";
+import { cutSubject } from "../../../sending/naming/parent.ts";
+import { prepareCounter, prepareProposal } from "../../../sending/proposal.ts";
 import { cut, fitting, lastFitting, LIST_TOKENS } from "../peer-words.ts";
-import { flag, object, text, texts } from "../schema.ts";
+import { object, text, texts } from "../schema.ts";
 import { REQUEST_KEY, say, type Repeatable } from "../say.ts";
 import { tool, type Call } from "../tool.ts";
 
 interface ProposeArgs extends Repeatable {
-  subject: string;
   decision: string;
+  subject?: string;
   reasons?: string;
   to?: string[];
   required?: string[];
+  counters?: string;
   domains?: string[];
   paths?: string[];
   supersedes?: string;
@@ -27,89 +29,59 @@ interface ProposeArgs extends Repeatable {
 /** Of one decision among others. */
 const DECISION_TOKENS = 400;
 
-/** What is asked to be decided, and what has been. Spec 8.1, 3.4. */
-export const DECISION_TOOLS = [
-  tool<ProposeArgs>({
-    name: "propose",
-    description:
-      "Asks for a decision that binds others. It is agreed when decisions lists it, not before; a notice tells you how it ended.",
-    input: object(
-      {
-        subject: text(),
-        decision: text("the exact words that are recorded"),
-        reasons: text("why; never recorded"),
-        to: texts(),
-        required: texts("whose agreement it takes (default: all it is sent to)"),
-        domains: texts(),
-        paths: texts("patterns that it touches"),
-        supersedes: text("the decision that it replaces: its id, or a unique prefix of it"),
-        due: text("until when to answer: 30m, 4h, 2d or a time"),
-        ...REQUEST_KEY,
-      },
-      "subject",
-      "decision",
-    ),
-    effect: "sends",
-    answersFacts: true,
-    run: (call, args) => {
-      const {
-        subject,
-        decision,
-        reasons = "",
-        to,
-        required,
-        domains,
-        paths,
-        supersedes,
-        due,
-      } = args;
-      const about = {
-        ...{ subject, decision, reasons, to, required, domains, paths, supersedes, due },
-        extras: {},
-      };
-      return say(call, args, async () => {
-        const { note, ...named } = pathsGiven(call.client, paths ?? []);
-        const proposal = { ...about, paths: paths && named.paths };
-        return withNote(await prepareProposal(call.client, proposal, call.nowMs), note);
-      });
+/** What is asked to be decided. Spec 8.1, 3.4. */
+export const PROPOSE_TOOL = tool<ProposeArgs>({
+  name: "propose",
+  description:
+    "Asks for a decision that binds others. Agreed when read decisions lists it, not before.",
+  input: object(
+    {
+      decision: text("the exact words that are recorded"),
+      subject: text(),
+      reasons: text("never recorded"),
+      to: texts(),
+      required: texts("who must agree (default to)"),
+      counters: text("id of a proposal: this instead"),
+      domains: texts(),
+      paths: texts(),
+      supersedes: text("id of a decision"),
+      due: text("30m, 2d or a time"),
+      ...REQUEST_KEY,
     },
-  }),
-  tool<{ skip?: number }>({
-    name: "decisions",
-    description: "The decisions in force, each proved from signed messages, the newest last.",
-    input: object({
-      skip: { type: "integer", minimum: 0, description: "newest ones to leave out" },
-    }),
-    effect: "reads",
-    answersFacts: false,
-    async run(call, { skip = 0 }) {
-      const { in_force: inForce } = await call.client.view("decisions");
-      const end = Math.max(0, inForce.length - skip);
-      const lines = decisionLines(call, inForce.slice(0, end), LIST_TOKENS);
-      const older = end - lines.shown;
-      const words = [
-        `You are ${call.client.handle}. ${inForce.length} decisions in force.`,
-        ...(older > 0 ? [`(${older} older ones: skip ${skip + lines.shown})`] : []),
-        ...(lines.shown === 0 ? [] : [call.frame.notice]),
-        ...lines.texts,
-      ];
-      return { words: words.join("\n") };
-    },
-  }),
-  tool<{ paths?: string[]; text?: string; all?: boolean }>({
-    name: "check_decisions",
-    description:
-      "May you edit these paths, and which decisions in force apply to them or contain a text? Ask before you edit.",
-    input: object({
-      paths: texts("files, or folders with all files in them, from the project's folder"),
-      text: text("words to look for in the decisions"),
-      all: flag("also paths that you may edit"),
-    }),
-    effect: "reads",
-    answersFacts: false,
-    run: async (call, args) => ({ words: await checkText(call, args) }),
-  }),
-];
+    "decision",
+  ),
+  effect: "sends",
+  run: (call, args) => say(call, args, () => preparePropose(call, args)),
+});
+
+async function preparePropose({ client, nowMs }: Call, args: ProposeArgs): Promise<Prepared> {
+  const { decision, subject = cutSubject(decision), reasons = "", counters, paths } = args;
+  const { to, required, domains, supersedes, due } = args;
+  const { note, paths: named } = pathsGiven(client, paths ?? []);
+  const about = {
+    ...{ subject, decision, reasons, to, required, domains, supersedes, due, extras: {} },
+    paths: paths && named,
+  };
+  const prepared =
+    counters === undefined
+      ? await prepareProposal(client, about, nowMs)
+      : await prepareCounter(client, counters, about, nowMs);
+  return withNote(prepared, note);
+}
+
+/** The decisions in force, each proved from signed messages, the newest last. */
+export async function decisionsText(call: Call, { skip = 0 }: { skip?: number }): Promise<string> {
+  const { in_force: inForce } = await call.client.view("decisions");
+  const end = Math.max(0, inForce.length - skip);
+  const lines = decisionLines(call, inForce.slice(0, end), LIST_TOKENS);
+  const older = end - lines.shown;
+  return [
+    `You are ${call.client.handle}. ${inForce.length} decisions in force.`,
+    ...(older > 0 ? [`(${older} older ones: skip ${skip + lines.shown})`] : []),
+    ...(lines.shown === 0 ? [] : [call.frame.notice]),
+    ...lines.texts,
+  ].join("\n");
+}
 
 /** The newest of these that fit, as text. */
 function decisionLines({ frame }: Call, records: readonly DecisionRecord[], tokens: number) {
@@ -132,20 +104,22 @@ function recordWords(frame: Frame, record: DecisionRecord): string {
   const { text: words, left } = partOf(record.decision, 0, DECISION_TOKENS);
   const rows = [cut(`id: ${record.decision_id}`), left === 0 ? words : `${words}…`];
   const rest =
-    left === 0 ? "" : `\n(${left} more characters: thread {"id":"${shortId(record.proposal_id)}"})`;
+    left === 0 ? "" : `\n(${left} more characters: read {"id":"${shortId(record.proposal_id)}"})`;
   return `${head}\n${frame.around(rows)}${rest}`;
 }
 
 interface CheckArgs {
   paths?: string[];
   text?: string;
-  all?: boolean;
 }
 
-async function checkText(call: Call, args: CheckArgs): Promise<string> {
-  const { paths = [], text: wanted = "", all = false } = args;
+/** Whether these paths may be edited, and the decisions that apply to them or contain a text. */
+export async function checkText(call: Call, args: CheckArgs): Promise<string> {
+  const { paths = [], text: wanted = "" } = args;
   if (paths.length === 0 && wanted === "") {
-    throw new DeaddropError("usage", "which decisions?", { hint: "give paths, or a text" });
+    throw new DeaddropError("usage", "read check: paths is missing", {
+      hint: 'read {"what":"check","paths":["src/api"]}, or with a text',
+    });
   }
   const { client, frame } = call;
   const { in_force: inForce } = await client.view("decisions");
@@ -161,7 +135,7 @@ async function checkText(call: Call, args: CheckArgs): Promise<string> {
     ({ decision, decision_id: id }) =>
       ids.has(id) || (low !== "" && `${id}\n${decision}`.toLowerCase().includes(low)),
   );
-  const listed = fitting(all ? checked : stopped, (each) => cut(pathRow(each)), LIST_TOKENS / 2);
+  const listed = fitting(stopped, (each) => cut(pathRow(each)), LIST_TOKENS / 2);
   const lines = decisionLines(call, applies, LIST_TOKENS / 2);
   return [
     `You are ${client.handle}.${verdictText(files.length, stopped.length)}`,

@@ -1,11 +1,19 @@
 import { DeaddropError } from "../../../api/errors.ts";
-import type { AgentNoticeView, InboxMessage, InboxPage } from "../../../api/views.ts";
+import type { InboxMessage, InboxPage } from "../../../api/views.ts";
 import { tokenCeiling } from "../../../framing/token-ceiling.ts";
 import { waitForNews } from "../../../client/wait-for-news.ts";
+import { AGENT_STATES, type AgentState } from "../../../protocol/env.ts";
 import { WAITED_FOR, type WaitedFor } from "../../../protocol/receipts/awaited.ts";
 import { parentOf } from "../../../sending/naming/parent.ts";
 import { recipients } from "../../../sending/naming/recipients.ts";
-import { cut, fitting, inboxWords, lastFitting, LIST_TOKENS } from "../peer-words.ts";
+import {
+  fitting,
+  inboxSummary,
+  inboxWords,
+  lastFitting,
+  LIST_TOKENS,
+  summaryPage,
+} from "../peer-words.ts";
 import { choice, flag, object, text, texts, whole } from "../schema.ts";
 import { tool, type Call } from "../tool.ts";
 
@@ -15,97 +23,93 @@ interface InboxArgs {
   cursor?: string;
   limit?: number;
   bodies?: boolean;
+  wait_seconds?: number;
+  wait_for?: WaitedFor;
+}
+
+interface MarkArgs {
+  ids?: string[];
+  all?: boolean;
+  state?: AgentState;
+  last_action?: string;
+  heads_down?: boolean;
 }
 
 const SHOWN_MESSAGES = 20;
 const MAX_LIMIT = 100;
 /** A page of the largest messages crosses the socket at once. */
 const AT_A_TIME = 5;
-/** Clients give a call a minute or so. */
-const DEFAULT_WAIT_SECONDS = 50;
 const MAX_WAIT_SECONDS = 600;
 
-/** What is there for our agent, and what it has read. Spec 8.1, 3.12. */
-export const INBOX_TOOLS = [
-  tool<InboxArgs>({
-    name: "inbox",
-    description:
-      "Messages for you, oldest first: unread ones unless unread is false, as subjects and first lines. Marks nothing read: call mark_read with the ids you have dealt with. n-… are notices of your own daemon.",
-    input: object({
-      unread: flag("only what is unread (default true)"),
-      from: text("only from this peer"),
-      cursor: text("the cursor of an earlier answer: what comes after it"),
-      limit: whole(1, MAX_LIMIT),
-      bodies: flag("show bodies too"),
-    }),
-    effect: "reads",
-    answersFacts: false,
-    run: async (call, args) => ({ words: await inboxText(call, args) }),
+/** What is there for our agent. Spec 8.1, 3.12. */
+export const INBOX_TOOL = tool<InboxArgs>({
+  name: "inbox",
+  description: "Your unread messages, oldest first, as first lines. mark marks them read.",
+  input: object({
+    unread: flag("false: read ones too"),
+    from: text(),
+    bodies: flag("whole bodies"),
+    limit: whole(),
+    cursor: text("of the last answer"),
+    wait_seconds: whole("waits for mail, at most 600"),
+    wait_for: choice(WAITED_FOR),
   }),
-  tool<{ ids?: string[]; all?: boolean }>({
-    name: "mark_read",
-    description:
-      "Marks messages and notices read, by the ids that inbox showed: their senders can prove it from then on. It answers nothing; acknowledge, reply, accept or reject do.",
-    input: object({ ids: texts("ids, or their first 6 characters"), all: flag() }),
-    effect: "marks",
-    answersFacts: true,
-    async run({ client }, { ids = [], all = false }) {
-      if (ids.length === 0 && !all) {
-        throw new DeaddropError("usage", "which messages?", {
-          hint: "give their ids as inbox shows them, or all: true",
-        });
-      }
-      const named = all
-        ? ("all" as const)
-        : await Promise.all(ids.map((id) => wholeId(client, id)));
-      return { facts: { ...(await client.ask("read", { ids: named })), from: client.handle } };
-    },
-  }),
-  tool<{ unread?: boolean }>({
-    name: "notices",
-    description:
-      "What your daemon has told you: how your proposals and requests ended, what was refused, who is silent.",
-    input: object({ unread: flag("only unread ones (default true)") }),
-    effect: "reads",
-    answersFacts: false,
-    async run({ client, frame }, { unread = true }) {
-      const notices = await client.view("agent_notices", unread ? { unread } : {});
-      // Quoted subjects of peers may be in them.
-      const shown = lastFitting(notices, (each) => cut(noticeRow(each)));
-      const left = notices.length - shown.length;
-      const more = left === 0 ? [] : [`(${left} older ones are not shown)`];
-      const words =
-        notices.length === 0
-          ? "No notices."
-          : [frame.notice, frame.around(shown), ...more].join("\n");
-      return { words };
-    },
-  }),
-  tool<{ timeout_seconds?: number; for?: WaitedFor }>({
-    name: "wait_for_mail",
-    description:
-      "Waits until something is there for you and says what, as counts and senders; at once if it is there already. Then call inbox.",
-    input: object({
-      timeout_seconds: whole(1, MAX_WAIT_SECONDS, `default ${DEFAULT_WAIT_SECONDS}`),
-      for: choice(WAITED_FOR, "anything, urgent mail, or an answer you owe (default any)"),
-    }),
-    effect: "reads",
-    answersFacts: true,
-    async run(call, { timeout_seconds: seconds = DEFAULT_WAIT_SECONDS, for: awaited = "any" }) {
-      const { client, signal } = call;
-      const news = await waitForNews(client, awaited, {
-        nowMs: () => performance.now(),
-        sleep: (durationMs) => pause(durationMs, signal),
-        endMs: performance.now() + 1_000 * seconds,
-        hasGone: () => signal.aborted,
-      });
-      return { facts: { ...news, from_handle: client.handle } };
-    },
-  }),
-];
+  effect: "reads",
+  waits: ({ wait_seconds: seconds = 0 }) => seconds > 0,
+  async run(call, args) {
+    const waited = await waitText(call, args);
+    return { words: [...waited, await inboxText(call, args)].join("\n") };
+  },
+});
 
-function noticeRow({ id, at, kind, text }: AgentNoticeView): string {
-  return `${id} ${at} ${kind}: ${text}`;
+/** What our agent has read, and how it is. Spec 8.1, 3.12. */
+export const MARK_TOOL = tool<MarkArgs>({
+  name: "mark",
+  description:
+    "Marks messages and notices read, which answers nothing. Or tells peers how you are.",
+  input: object({
+    ids: texts(),
+    all: flag(),
+    state: choice(AGENT_STATES),
+    last_action: text(),
+    heads_down: flag(),
+  }),
+  effect: "marks",
+  run: async (call, args) => ({ facts: await mark(call, args) }),
+});
+
+async function mark({ client }: Call, args: MarkArgs): Promise<object> {
+  const { ids = [], all = false, state, last_action: lastAction, heads_down: headsDown } = args;
+  const marksRead = ids.length > 0 || all;
+  const status = {
+    ...(state === undefined ? {} : { state }),
+    ...(lastAction === undefined ? {} : { lastAction }),
+    ...(headsDown === undefined ? {} : { headsDown }),
+  };
+  const setsStatus = Object.keys(status).length > 0;
+  if (!marksRead && !setsStatus) {
+    throw new DeaddropError("usage", "mark: which messages, or which state?", {
+      hint: "give ids as inbox shows them, or all: true; or state, last_action or heads_down",
+    });
+  }
+  const named = all ? ("all" as const) : await Promise.all(ids.map((id) => wholeId(client, id)));
+  const read = marksRead ? await client.ask("read", { ids: named }) : {};
+  if (setsStatus) await client.ask("status", status);
+  return { ...read, ...(setsStatus ? { outcome: "set" } : {}), from: client.handle };
+}
+
+/** Waits as long as it is asked to; what it says of a wait in vain. */
+async function waitText({ client, signal }: Call, args: InboxArgs): Promise<string[]> {
+  const { wait_seconds: asked = 0, wait_for: awaited = "any" } = args;
+  const seconds = Math.min(asked, MAX_WAIT_SECONDS);
+  if (seconds === 0) return [];
+  const news = await waitForNews(client, awaited, {
+    nowMs: () => performance.now(),
+    sleep: (durationMs) => pause(durationMs, signal),
+    endMs: performance.now() + 1_000 * seconds,
+    hasGone: () => signal.aborted,
+  });
+  return news.ready ? [] : [`Nothing came within ${seconds} s.`];
 }
 
 /** What one look at the inbox shows. */
@@ -119,30 +123,36 @@ interface Shown {
 
 async function inboxText(call: Call, args: InboxArgs): Promise<string> {
   const { client, frame } = call;
-  const { unread = true, cursor } = args;
+  const { unread = true, cursor, bodies = false } = args;
   if (args.from !== undefined) await recipients(client, [args.from]);
   const isNewest = !unread && cursor === undefined;
   const { texts, left, cursor: next } = await (isNewest ? newest(call, args) : oldest(call, args));
   const { notices } = await client.view("news");
   return [
     `You are ${client.handle}. ${counted(texts.length, unread)}.`,
-    ...(notices > 0 ? [`${notices} unread notices: call notices.`] : []),
-    ...(texts.length > 0 ? [frame.notice, ...texts] : []),
+    ...(notices > 0 ? [`${notices} unread notices: read {"what":"notices"}`] : []),
+    ...(texts.length === 0 ? [] : bodies ? [frame.notice, ...texts] : summaryPage(frame, texts)),
     ...(left > 0 ? [`${left} ${isNewest ? "older" : "more"} not shown.`] : []),
     ...(next === undefined ? [] : [`cursor: ${next}`]),
   ].join("\n");
 }
 
-function render({ frame, client }: Call, { bodies = false }: InboxArgs) {
-  const how = bodies ? "body" : "summary";
-  return (message: InboxMessage): string => inboxWords(frame, message, how, client.handle);
+function render({ frame, client, nowMs }: Call, { bodies = false, unread = true }: InboxArgs) {
+  return (message: InboxMessage): string =>
+    bodies
+      ? inboxWords(frame, message, "body", client.handle)
+      : inboxSummary(message, { self: client.handle, nowMs, areAllUnread: unread });
+}
+
+function limitOf({ limit = SHOWN_MESSAGES }: InboxArgs): number {
+  return Math.min(Math.max(1, limit), MAX_LIMIT);
 }
 
 async function newest(call: Call, args: InboxArgs): Promise<Shown> {
-  const { from, limit = SHOWN_MESSAGES } = args;
+  const { from } = args;
   const page = await call.client.view("inbox_page", {
     ...(from === undefined ? {} : { from }),
-    ...{ limit: Math.min(limit, SHOWN_MESSAGES), newest: true },
+    ...{ limit: Math.min(limitOf(args), SHOWN_MESSAGES), newest: true },
   });
   const texts = lastFitting(page.messages, render(call, args), LIST_TOKENS);
   return {
@@ -154,7 +164,8 @@ async function newest(call: Call, args: InboxArgs): Promise<Shown> {
 
 /** A few at a time, since bodies may be long, until a result is full. */
 async function oldest(call: Call, args: InboxArgs): Promise<Shown> {
-  const { unread = true, from, cursor, limit = SHOWN_MESSAGES } = args;
+  const { unread = true, from, cursor } = args;
+  const limit = limitOf(args);
   const query = { ...(unread ? { unread } : {}), ...(from === undefined ? {} : { from }) };
   const texts: string[] = [];
   let [after, room, left] = [cursor, LIST_TOKENS, 0];

@@ -1,75 +1,44 @@
 import { DeaddropError } from "../../../api/errors.ts";
 import { partOf } from "../../../framing/frame.ts";
 import { shortId } from "../../../framing/short-id.ts";
-import { OUTCOMES, type Artifact, type Outcome } from "../../../plans/report/report.ts";
+import { OUTCOMES } from "../../../plans/report/report.ts";
 import { readReport } from "../../../plans/report/parse-report.ts";
 import { answerStep, reportDraft } from "../../../plans/run/send-step.ts";
 import { openSteps, type OpenStep } from "../../../plans/work/asked-steps.ts";
 import { MIN_ID_PREFIX } from "../../../wire/limits.ts";
 import { cut, fitting } from "../peer-words.ts";
-import { choice, object, text } from "../schema.ts";
-import { REQUEST_KEY, say, type Repeatable } from "../say.ts";
-import { tool, type Call } from "../tool.ts";
+import type { Prepared } from "../../../sending/prepared.ts";
+import type { Call } from "../tool.ts";
 
-interface ReportArgs extends Repeatable {
-  request: string;
-  outcome: Outcome;
-  details: string;
-  error?: string;
-  artifacts?: Artifact[];
+interface Reported {
+  /** The request that asked for the step, by its request id or event id. */
+  readonly request: string;
+  readonly details: string;
+  /** The rest is checked as any report is. */
+  readonly outcome?: unknown;
+  readonly error?: unknown;
+  readonly artifacts?: unknown;
 }
 
 /** Of the words of one step. */
 const STEP_TOKENS = 600;
 
-/** Steps of plans that peers ask our agent to do. Spec 8.1, 7.5. */
-export const PLAN_TOOLS = [
-  tool({
-    name: "plan_next",
-    description: "The steps of plans that peers ask you to do and that have no report yet.",
-    input: object({}),
-    effect: "reads",
-    answersFacts: false,
-    async run({ client, frame }) {
-      const open = await openSteps(client);
-      const shown = fitting(open, ({ asked, request, isTaken }) => {
-        const head = `request ${shortId(asked.requestId)} of ${asked.from}, attempt ${request.attempt}, ${isTaken ? "taken" : "not taken yet"}:`;
-        return `${head}\n${frame.around(stepRows({ request }))}`;
-      });
-      const left = open.length - shown.length;
-      const words =
-        open.length === 0
-          ? "No step waits for you."
-          : [frame.notice, ...shown, ...(left === 0 ? [] : [`(${left} more)`])].join("\n");
-      return { words };
-    },
-  }),
-  tool<ReportArgs>({
-    name: "plan_report",
-    description:
-      "Reports what became of a step of plan_next, once; it takes the step if you have not yet. To refuse one: respond.",
-    input: object(
-      {
-        request: text("its request id"),
-        outcome: choice(OUTCOMES),
-        details: text("what you did"),
-        error: text("what went wrong, unless it is a success"),
-        artifacts: {
-          type: "array",
-          items: { type: "object" },
-          description: "{file,status}, {test,result}, {log} or {screenshot}",
-        },
-        ...REQUEST_KEY,
-      },
-      "request",
-      "outcome",
-      "details",
-    ),
-    effect: "sends",
-    answersFacts: true,
-    run: (call, args) => say(call, args, () => prepareReport(call, args)),
-  }),
-];
+/** Steps of plans that peers ask our agent to do, and that have no report yet. Spec 8.1, 7.5. */
+export async function stepsText({ client, frame }: Call): Promise<string> {
+  const open = await openSteps(client);
+  if (open.length === 0) return "No step waits for you.";
+  const shown = fitting(open, ({ asked, request, isTaken }) => {
+    const head = `request ${shortId(asked.requestId)} of ${asked.from}, attempt ${request.attempt}, ${isTaken ? "taken" : "not taken yet"}:`;
+    return `${head}\n${frame.around(stepRows({ request }))}`;
+  });
+  const left = open.length - shown.length;
+  return [
+    frame.notice,
+    ...shown,
+    ...(left === 0 ? [] : [`(${left} more)`]),
+    `Report once: send {"type":"report","reply_to":"<request>","body":"what you did","report":{"outcome":"${OUTCOMES.join("|")}","error":"unless success","artifacts":[{"file":"…","status":"changed"},{"test":"…","result":"passed"}]}}`,
+  ].join("\n");
+}
 
 function stepRows({ request }: Pick<OpenStep, "request">): string[] {
   const { plan_id: plan, skill, step } = request;
@@ -85,7 +54,8 @@ function stepRows({ request }: Pick<OpenStep, "request">): string[] {
   ];
 }
 
-async function prepareReport({ client, nowMs }: Call, args: ReportArgs) {
+/** Reports what became of a step; it takes the step if that was not done yet. */
+export async function prepareReport({ client, nowMs }: Call, args: Reported): Promise<Prepared> {
   const { request: name, outcome, details, error, artifacts } = args;
   const wanted = name.toLowerCase();
   const isMeant = ({ asked }: OpenStep) =>
@@ -94,7 +64,7 @@ async function prepareReport({ client, nowMs }: Call, args: ReportArgs) {
   const [only, another] = found;
   if (only === undefined || another !== undefined) {
     throw new DeaddropError("unknown_id", "that names no step that waits for your report", {
-      hint: "call plan_next, and give a request id of it",
+      hint: 'call read {"what":"steps"}, and give a request id of it as reply_to',
     });
   }
   const read = readReport({

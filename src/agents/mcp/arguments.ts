@@ -1,0 +1,176 @@
+import { DeaddropError } from "../../api/errors.ts";
+import { quote } from "../../wire/quote.ts";
+import { closest } from "../../wire/suggest.ts";
+import type { ObjectSchema, Schema } from "./schema.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const MAX_PROBLEMS = 5;
+const YES_AND_NO = new Map<unknown, boolean>([
+  [true, true],
+  [false, false],
+  ["true", true],
+  ["false", false],
+  ["yes", true],
+  ["no", false],
+  [1, true],
+  [0, false],
+]);
+
+/** What a value has to be; the value itself is not that. */
+class Expected {
+  readonly words: string;
+
+  constructor(words: string) {
+    this.words = words;
+  }
+}
+
+/**
+ * The arguments of a call, as the tool's schema has them. Clients and models send the same thing in
+ * several forms, so what can only mean one thing is taken: `null` or an empty value for an optional
+ * argument, one value for a list, JSON text for a list or an object, text for a number or a boolean, lines
+ * for a text, another case of a name. `elsewhere` names the call for a value that this tool does not take.
+ * Throws DeaddropError with each field, what came and what is allowed. Spec 8.1.
+ */
+export function checkArguments(
+  tool: string,
+  schema: ObjectSchema,
+  given: unknown,
+  elsewhere: Readonly<Record<string, string>> = {},
+): Record<string, unknown> {
+  const { properties, required = [] } = schema;
+  const fields = asObject(given ?? {});
+  if (fields === undefined) {
+    throw refused(tool, schema, [`the arguments must be an object, and were ${shown(given)}`]);
+  }
+  const problems: string[] = [];
+  const checked: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(fields)) {
+    const name = propertyNamed(properties, key);
+    const property = name === undefined ? undefined : properties[name];
+    if (value === null || value === undefined) continue;
+    if (name === undefined || property === undefined) {
+      const near = closest(key, Object.keys(properties));
+      const meant = near === undefined ? "" : `; did you mean ${near}?`;
+      problems.push(`there is no argument ${quote(key)}${meant}`);
+      continue;
+    }
+    if (isEmpty(value) && !required.includes(name)) continue;
+    const taken = convert(property, value);
+    if (taken instanceof Expected) {
+      const call = typeof value === "string" ? elsewhere[value.trim().toLowerCase()] : undefined;
+      const instead = call === undefined ? suggestion(property, value) : `; for that, ${call}`;
+      problems.push(`${name} must be ${taken.words}, and was ${shown(value)}${instead}`);
+    } else checked[name] = taken;
+  }
+  const isRefused = (name: string): boolean => problems.some((each) => each.startsWith(`${name} `));
+  for (const name of required) {
+    if (!(name in checked) && !isRefused(name)) problems.push(`${name} is missing`);
+  }
+  if (problems.length > 0) throw refused(tool, schema, problems);
+  return checked;
+}
+
+function refused(
+  tool: string,
+  { properties, required = [] }: ObjectSchema,
+  problems: readonly string[],
+): DeaddropError {
+  const names = Object.keys(properties);
+  const optional = names.filter((name) => !required.includes(name));
+  const parts = [
+    ...(required.length === 0 ? [] : [`needs ${required.join(", ")}`]),
+    ...(optional.length === 0 ? [] : [`takes ${optional.join(", ")}`]),
+  ];
+  return new DeaddropError("usage", `${tool}: ${problems.slice(0, MAX_PROBLEMS).join("; ")}`, {
+    hint: `${tool} ${parts.length === 0 ? "takes no arguments" : parts.join(", and ")}`,
+  });
+}
+
+/** Also in the spelling of another language: `replyTo`, `reply-to`. */
+function propertyNamed(properties: Fields, key: string): string | undefined {
+  const snake = key.replace(/([a-z0-9])([A-Z])/g, "$1_$2").replaceAll("-", "_");
+  return [key, snake.toLowerCase()].find((name) => Object.hasOwn(properties, name));
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === "" || (Array.isArray(value) && value.length === 0);
+}
+
+function convert(schema: Schema, value: unknown): unknown {
+  switch (schema.type) {
+    case "string":
+      return convertText(schema, value);
+    case "integer":
+      return convertWhole(value);
+    case "boolean": {
+      const key = typeof value === "string" ? value.trim().toLowerCase() : value;
+      return YES_AND_NO.get(key) ?? new Expected("true or false");
+    }
+    case "array":
+      return convertList(schema, value);
+    case "object":
+      return asObject(value) ?? new Expected("an object");
+  }
+}
+
+function convertText({ enum: values }: Schema, value: unknown): string | Expected {
+  const text = asText(value);
+  if (values === undefined) return text ?? new Expected("text");
+  const wanted = text?.trim().toLowerCase().replaceAll("-", "_");
+  return values.find((each) => each === wanted) ?? new Expected(`one of ${values.join(", ")}`);
+}
+
+/** A list of texts is their lines; an object is its JSON. */
+function asText(value: unknown): string | undefined {
+  if (typeof value === "string") return value;
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  if (!Array.isArray(value)) return typeof value === "object" ? JSON.stringify(value) : undefined;
+  const lines = value.map(asText);
+  return lines.includes(undefined) ? undefined : lines.join("\n");
+}
+
+function convertWhole(value: unknown): number | Expected {
+  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+  const isWhole = typeof number === "number" && Number.isSafeInteger(number) && number >= 0;
+  return isWhole ? number : new Expected("a whole number of 0 or more");
+}
+
+function convertList({ items }: Schema, value: unknown): unknown[] | Expected {
+  const list = Array.isArray(value) ? value : (listIn(value) ?? [value]);
+  const converted = list
+    .filter((item) => item !== null)
+    .map((item: unknown) => (items === undefined ? item : convert(items, item)));
+  const bad = converted.find((item) => item instanceof Expected);
+  return bad === undefined ? converted : new Expected(`a list, each ${bad.words}`);
+}
+
+function listIn(value: unknown): unknown[] | undefined {
+  const parsed = typeof value === "string" && value.trim().startsWith("[") ? parse(value) : value;
+  return Array.isArray(parsed) ? parsed : undefined;
+}
+
+function asObject(value: unknown): Fields | undefined {
+  const parsed = typeof value === "string" ? parse(value) : value;
+  const isFields = typeof parsed === "object" && parsed !== null && !Array.isArray(parsed);
+  return isFields ? (parsed as Fields) : undefined;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+function suggestion({ enum: values = [] }: Schema, value: unknown): string {
+  const near = typeof value === "string" ? closest(value, values) : undefined;
+  return near === undefined ? "" : `; did you mean ${near}?`;
+}
+
+function shown(value: unknown): string {
+  return quote(typeof value === "string" ? value : JSON.stringify(value));
+}
