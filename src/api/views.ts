@@ -86,7 +86,10 @@ export interface StatusView extends WhoamiView {
   /** How many more there are of each list. */
   left_out?: { owed_to_me: number; owed_by_me: number; incidents: number };
   safe_mode: SafeMode | null;
-  /** What stops lines of ours, safe mode aside; a daemon of an older version does not say. */
+  /**
+   * What stops lines of ours, safe mode aside, or makes them wait at peers since they are dated ahead; a
+   * daemon of an older version does not say.
+   */
   stops?: TroubleView[];
   /** What the disk does not take; a daemon of an older version does not say. */
   storage?: StorageView;

@@ -75,8 +75,14 @@ test("messages that their sender dated ahead are wrong at the sender, before and
   wire.setClock("scribe", 2 * HOUR);
   await wire.start("scribe");
   await wire.send("scribe", { ...say("wrong"), to: ["forge"] });
-  await wire.pass(14 * MINUTE);
-  // Its own clock is all that it has; but forge's heartbeats arrive, and do not cover the message.
+  // A heartbeat of forge, which arrives after the message and is dated long before it.
+  await wire.pass(5 * MINUTE);
+  for (const text of [await check(wire, "scribe"), await commandIn(wire, "scribe", "status")]) {
+    expect(text).toMatch(
+      /the heartbeats of forge are dated 1\d\d min behind this machine's clock; if this clock is the wrong one, .*timedatectl.*deaddrop peer reset scribe/,
+    );
+  }
+  await wire.pass(9 * MINUTE);
   expect(await check(wire, "scribe")).toMatch(
     /not delivered: forge does not take in .* of yours although its heartbeats arrive.*compare the clocks/,
   );
@@ -85,13 +91,19 @@ test("messages that their sender dated ahead are wrong at the sender, before and
   wire.setClock("scribe", 0);
   await wire.start("scribe");
   await wire.pass(SECOND);
-  expect(await check(wire, "scribe")).toMatch(
-    /clock of what we sent: messages of yours to forge are dated up to \d+ min ahead of this machine's clock/,
+  for (const text of [await check(wire, "scribe"), await commandIn(wire, "scribe", "status")]) {
+    expect(text).toMatch(
+      /your feedback "wrong" \(line \d+ of scribe_to_forge\) to forge is dated 1\d\d min ahead of this machine's clock.*next heartbeat of your daemon lets it pass.*deaddrop peer reset scribe/,
+    );
+  }
+  expect(await commandIn(wire, "scribe", "sent")).toContain(
+    "stored: dated ahead of this clock, waits for your next line",
   );
   await wire.send("scribe", { ...say("right"), to: ["forge"] });
   await wire.start("forge");
   await wire.pass(5 * MINUTE);
-  expect(await check(wire, "scribe")).not.toContain("ahead of this machine's clock");
+  expect(await check(wire, "scribe")).not.toContain("clock");
+  expect(await commandIn(wire, "scribe", "status")).not.toContain("CLOCK");
 });
 
 test("an overdue answer is wrong for who owes it and for who waits", async () => {

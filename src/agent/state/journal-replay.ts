@@ -38,6 +38,8 @@ interface Progress {
   readonly broken: Set<string>;
   /** Logs whose lines are at other places now: each is read where it is. */
   readonly moved: Set<string>;
+  /** Logs of which the operator has let pass what was dated ahead, and no line is noted since. */
+  readonly passing: Set<string>;
 }
 
 /**
@@ -51,6 +53,7 @@ export function replayJournal(replay: Replay, journal: Journal<JournalEntry>): v
     reached: new Map(),
     broken: new Set(),
     moved: new Set(),
+    passing: new Set(),
   };
   try {
     for (const { entry, end } of journal.read(memory.journalEnd)) {
@@ -78,7 +81,8 @@ function replayEntry(replay: Replay, progress: Progress, entry: JournalEntry): v
       takeLocal(replay.memory, event);
       replay.fold(event);
       // What follows in the journal is about the lines that replaced the earlier ones.
-      for (const { log, lines } of event.kind === "reset" ? event.logs : []) {
+      for (const { log, lines, keepsChain } of event.kind === "reset" ? event.logs : []) {
+        if (keepsChain === true) progress.passing.add(log);
         if (lines === undefined) continue;
         broken.delete(log);
         moved.delete(log);
@@ -95,6 +99,8 @@ function replayEntry(replay: Replay, progress: Progress, entry: JournalEntry): v
       const intake = replay.memory.intakes.get(entry.log);
       // A log that the accepted configuration no longer has.
       if (intake === undefined) return;
+      // It was read to its end then; lines that came later are dated by themselves.
+      if (progress.passing.delete(entry.log)) intake.order.takesAny = false;
       // An outbox whose closed log lacks lines is folded when those are back.
       const isBroken = broken.has(entry.log) || awaitedBefore(replay.memory, intake).length > 0;
       const event = isBroken ? undefined : eventOf(replay, progress, intake, entry);

@@ -5,11 +5,13 @@ import type { ObligationView, PeerView, SafeMode, StatusView } from "../../api/v
 import { fairShare } from "../../protocol/fair-share.ts";
 import { ownSafeModeEnd, safeModeEnd } from "../../protocol/incidents/safe-mode-end.ts";
 import { safeMode } from "../../protocol/incidents/safe-mode.ts";
+import type { SentMessage } from "../../protocol/receipts/sent.ts";
 import { awaitsComparison } from "../../protocol/keys/announcements.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
 import { isState } from "../../trust/tiers.ts";
 import { MINUTE_MS, SECOND_MS } from "../../wire/durations.ts";
 import { ownLogs } from "../../wire/layout.ts";
+import { quote } from "../../wire/quote.ts";
 import { parseTimestamp } from "../../wire/timestamp.ts";
 import { pendingPolicy } from "../config/pending-policy.ts";
 import type { Session } from "../session/session.ts";
@@ -27,7 +29,8 @@ export function troublesView(session: Session, status: StatusFacts): TroubleView
     ...sendingStops(session),
     ...storageTroubles(session),
     ...status.peers.flatMap((peer) => peerTroubles(peer, status.daemon.running)),
-    ...undelivered(session, status.peers),
+    ...clockTroubles(session),
+    ...undelivered(session, status.peers, (message) => isDatedAhead(session, message)),
     ...incidentTroubles(status),
     ...overdueTroubles(status.owed_by_me, "you owe", "deaddrop pending"),
     ...overdueTroubles(status.owed_to_me, "others owe you", "deaddrop team"),
@@ -41,6 +44,8 @@ export function troublesView(session: Session, status: StatusFacts): TroubleView
 const MAX_LISTED = 20;
 /** A peer's heartbeat that arrives so long after a message of ours covers it, if all is well. */
 const DELIVERED_WITHIN_MS = 10 * MINUTE_MS;
+/** A live heartbeat is not under way for so long: one of two clocks is wrong. */
+const CLOCK_DIFFERS_MS = 15 * MINUTE_MS;
 /** Enough of an id to name a message by. */
 const SHOWN_ID = 10;
 
@@ -64,34 +69,62 @@ function unreadIncidentNotices({ memory }: Pick<Session, "memory">): TroubleView
   ];
 }
 
+/** Whether a message of ours is dated so far ahead of this clock that readers hold it back. Spec 2.4. */
+export function isDatedAhead(
+  { world, place }: Pick<Session, "world" | "place">,
+  { timestamp }: Pick<SentMessage, "timestamp">,
+): boolean {
+  const skewMs = place.config.limits.maxClockSkewSeconds * SECOND_MS;
+  return (parseTimestamp(timestamp) ?? 0) - world.clock.wallMs() > skewMs;
+}
+
+/**
+ * Messages of ours that wait at peers because of a clock: ours was ahead when they were dated, or it still
+ * is, by what the peers' heartbeats say. Spec 2.4.
+ */
+export function clockTroubles(
+  session: Pick<Session, "memory" | "env" | "world" | "place">,
+): TroubleView[] {
+  const { memory, env, world, place } = session;
+  const { receipts, heartbeats } = memory.state;
+  const messages = [...receipts.sent.messages.values()];
+  return env.layout.members.flatMap((peer): TroubleView[] => {
+    const stored = messages.filter((each) => each.receipts.get(peer)?.stage === "stored");
+    const ahead = stored.filter((each) => isDatedAhead(session, each));
+    const [first, ...more] = ahead;
+    if (first !== undefined) {
+      const lastMs = Math.max(...ahead.map(({ timestamp }) => parseTimestamp(timestamp) ?? 0));
+      const others = more.length === 0 ? "" : ` and ${more.length} more`;
+      const far = `${Math.round((lastMs - world.clock.wallMs()) / MINUTE_MS)} min`;
+      const detail = `your ${first.type} ${quote(first.subject)} (line ${first.line} of ${first.log})${others} to ${peer} is dated ${far} ahead of this machine's clock, and waits there until your next line, which is dated right`;
+      const end = `the next heartbeat of your daemon lets it pass (where none runs: deaddrop daemon --detach); ${peer}'s operator may let it pass as it is: deaddrop peer reset ${place.handle}`;
+      return [{ what: "clock", detail, end, since: new Date(first.at).toISOString() }];
+    }
+    const beat = heartbeats.peerBeats.get(peer);
+    const writtenMs = Date.parse(beat?.nextEta ?? "") - (beat?.cadenceMs ?? NaN);
+    const behindMs = (beat?.at ?? 0) - writtenMs;
+    const isAfter = stored.some(({ at }) => at < (beat?.at ?? 0));
+    if (beat?.live !== true || !isAfter || !(behindMs > CLOCK_DIFFERS_MS)) return [];
+    const detail = `the heartbeats of ${peer} are dated ${Math.round(behindMs / MINUTE_MS)} min behind this machine's clock; if this clock is the wrong one, what you send waits there for 15 min and is refused then`;
+    const end = `compare this machine's clock with a time server (timedatectl); ${peer}'s operator may let pass what waits: deaddrop peer reset ${place.handle}`;
+    return [{ what: "clock", detail, end, since: null }];
+  });
+}
+
 /**
  * Messages of ours that a peer does not take in, although its heartbeats arrive: it waits for the
- * comparison of digits, it holds our log, or one of our two clocks is wrong.
+ * comparison of digits, or it holds our log. What waits because of a clock is in `clockTroubles`.
  */
 function undelivered(
-  { memory, env, world, place }: Pick<Session, "memory" | "env" | "world" | "place">,
+  { memory, env }: Pick<Session, "memory" | "env">,
   peers: readonly PeerView[],
+  isAhead: (message: SentMessage) => boolean,
 ): TroubleView[] {
   const { receipts, announcements } = memory.state;
   const messages = [...receipts.sent.messages.values()];
-  const nowMs = world.clock.wallMs();
-  const skewMs = place.config.limits.maxClockSkewSeconds * SECOND_MS;
   return peers.flatMap(({ handle, held, last_seen_at: seen }): TroubleView[] => {
     const stored = messages.filter((each) => each.receipts.get(handle)?.stage === "stored");
-    const aheadMs = Math.max(
-      ...stored.map((each) => (parseTimestamp(each.timestamp) ?? 0) - nowMs),
-    );
-    if (aheadMs > skewMs) {
-      const ahead = `${Math.round(aheadMs / MINUTE_MS)} min`;
-      return [
-        {
-          what: "clock",
-          detail: `messages of yours to ${handle} are dated up to ${ahead} ahead of this machine's clock, and wait there`,
-          end: `set the clock (timedatectl), then send ${handle} another message: it is dated right, and lets those before it pass`,
-          since: null,
-        },
-      ];
-    }
+    if (stored.some(isAhead)) return [];
     const mail = stored.filter(({ type }) => !isState(type));
     const isUncompared = mail.length > 0 && awaitsComparison(announcements, env, handle);
     const seenMs = Date.parse(seen ?? "");

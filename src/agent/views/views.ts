@@ -24,7 +24,8 @@ import { safeMode } from "../../protocol/incidents/safe-mode.ts";
 import { fairShare } from "../../protocol/fair-share.ts";
 import { mailView, unreadByAuthor } from "../../protocol/receipts/mail.ts";
 import { newsView } from "../../protocol/receipts/news.ts";
-import { receiptView, sentView } from "../../protocol/receipts/sent-view.ts";
+import type { SentMessage } from "../../protocol/receipts/sent.ts";
+import { receiptView, sentView, type WaitsFor } from "../../protocol/receipts/sent-view.ts";
 import { pendingView } from "../../protocol/threads/threads-view.ts";
 import type {
   DecisionsView,
@@ -38,6 +39,7 @@ import type {
   Views,
   WhoamiView,
 } from "../../api/views.ts";
+import { isState } from "../../trust/tiers.ts";
 import { unownedLogs } from "../../storage/unowned-logs.ts";
 import { DeaddropError } from "../../api/errors.ts";
 import { inboxPage, inboxView } from "./inbox-view.ts";
@@ -50,7 +52,13 @@ import { searchView } from "./search-view.ts";
 import type { Session } from "../session/session.ts";
 import { teamView } from "./team-view.ts";
 import { statsView } from "./stats.ts";
-import { sendingStops, storageView, troublesView } from "./troubles.ts";
+import {
+  clockTroubles,
+  isDatedAhead,
+  sendingStops,
+  storageView,
+  troublesView,
+} from "./troubles.ts";
 
 type Render<N extends ViewName> = (
   session: Session,
@@ -74,7 +82,7 @@ const renderers: { [N in ViewName]: Render<N> } = {
   mail: ({ memory, env, world }, args) =>
     mailView(memory.state, env, world.clock.wallMs(), args?.marks ?? {}),
   sent: (session, args) =>
-    sentView(session.memory.state.receipts.sent, args?.limit, uncomparedIn(session)),
+    sentView(session.memory.state.receipts.sent, args?.limit, waitsIn(session)),
   pending: ({ memory, env, world }) => pendingView(memory.state, env, world.clock.wallMs()),
   thread: (session, args) => threadMessagesView(session, args),
   search_page: (session, args) => searchView(session, args),
@@ -181,7 +189,10 @@ function status(
     owed_by_me: pending.filter(({ owed_by }) => owed_by === env.self),
     incidents: unresolvedIncidents(state.incidents, env, state.logs),
     safe_mode: safeMode(state.incidents, env) ?? null,
-    stops: sendingStops(session).filter(({ what }) => what === "sending"),
+    stops: [
+      ...sendingStops(session).filter(({ what }) => what === "sending"),
+      ...clockTroubles(session),
+    ],
     storage: storageView(session),
     unowned_logs: unownedLogs(session.world.disk, session.place.wire.folder, env.layout),
     state: {
@@ -246,12 +257,21 @@ function notices({ memory }: Pick<Session, "memory">): NoticeView[] {
   }));
 }
 
-function uncomparedIn({ memory, env }: Pick<Session, "memory" | "env">) {
-  return (peer: string): boolean => awaitsComparison(memory.state.announcements, env, peer);
+/** Why messages of ours that are stored wait at their addressees. Spec 2.4. */
+function waitsIn(session: Pick<Session, "memory" | "env" | "world" | "place">) {
+  const { memory, env } = session;
+  return (peer: string, message: SentMessage): WaitsFor | undefined => {
+    const isMail = !isState(message.type);
+    if (isMail && awaitsComparison(memory.state.announcements, env, peer)) return "comparison";
+    return isDatedAhead(session, message) ? "clock" : undefined;
+  };
 }
 
-function receipts(session: Pick<Session, "memory" | "env">, id: string): Views["receipt"] {
-  const sent = receiptView(session.memory.state.receipts.sent, id, uncomparedIn(session));
+function receipts(
+  session: Pick<Session, "memory" | "env" | "world" | "place">,
+  id: string,
+): Views["receipt"] {
+  const sent = receiptView(session.memory.state.receipts.sent, id, waitsIn(session));
   if (sent !== undefined) return { receipts: sent.receipts };
   throw new DeaddropError("unknown_id", `no message of yours has the event id "${id}"`, {
     hint: "deaddrop sent lists what you sent",

@@ -13,8 +13,9 @@ export function peerRow(peer: PeerView, nowMs: number): Cell[] {
     { text: peer.trust_tier ?? "no tier" },
     { text: `heartbeat ${when(peer.last_seen_at, nowMs)}` },
     { text: `agent ${when(peer.agent_last_seen, nowMs)}${state}${foreignText(peer)}` },
-    ...(peer.waits ?? []).map(({ detail, since }): Cell => {
-      return { text: `waits since ${when(since, nowMs)}: ${detail}`, style: "yellow" };
+    ...(peer.waits ?? []).map(({ because, detail, since }): Cell => {
+      const end = because === "ahead" ? ` → deaddrop peer reset ${peer.handle} delivers it` : "";
+      return { text: `waits since ${when(since, nowMs)}: ${detail}${end}`, style: "yellow" };
     }),
   ];
 }

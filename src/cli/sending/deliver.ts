@@ -1,3 +1,4 @@
+import type { WaitsFor } from "../../protocol/receipts/sent-view.ts";
 import { InvalidArgumentError, Option, type Command } from "commander";
 import type { Client, SendAnswer } from "../../api/client.ts";
 import type { ReceiptStage, ReceiptView } from "../../api/views.ts";
@@ -30,8 +31,11 @@ type Waited = ReceiptView & { event_id: string };
 const PARKS =
   "You are parked: peers are told that you are paused, and nothing new is begun until `deaddrop wake`. `deaddrop status` says whether a stop hook has run.";
 const STOPS_NOTHING = "It stops nothing: only the shutdown of a peer that is TRUSTED here does.";
-/** Of a receipt that is "stored" and stays so until the digits are compared. Spec 2.4. */
-export const WAITS_FOR_COMPARISON = "waits for the comparison of digits";
+/** Why a receipt is "stored" and stays so for now. Spec 2.4. */
+export const WAITS_FOR: { readonly [Why in WaitsFor]: string } = {
+  comparison: "waits for the comparison of digits",
+  clock: "dated ahead of this clock, waits for your next line",
+};
 const DEFAULT_TIMEOUT_SECONDS = 120;
 const NAMES: Record<WaitFor, string> = {
   delivered: "delivery receipt",
@@ -163,7 +167,7 @@ function complain(receipts: readonly Waited[], wanted: WaitFor, limitMs: number)
   if (uncompared !== undefined) {
     throw new DeaddropError(
       "timeout",
-      `no ${NAMES[wanted]} within ${limitMs / 1_000} s: it ${WAITS_FOR_COMPARISON} with ${uncompared.to}`,
+      `no ${NAMES[wanted]} within ${limitMs / 1_000} s: it ${WAITS_FOR.comparison} with ${uncompared.to}`,
       { hint: `do not send it again; compare them: deaddrop trust sas ${uncompared.to}` },
     );
   }
@@ -224,6 +228,6 @@ function barred(text: string, paint: Paint): string[] {
 
 function receiptText({ to, state, reason, waits_for }: Waited, paint: Paint): string {
   const style = state === "refused" ? "red" : "cyan";
-  const why = reason ?? (waits_for === undefined ? undefined : WAITS_FOR_COMPARISON);
+  const why = reason ?? (waits_for === undefined ? undefined : WAITS_FOR[waits_for]);
   return `  ${to}: ${paint(style, state)}${why === undefined ? "" : ` (${why})`}`;
 }

@@ -55,7 +55,7 @@ export function refusalRemedy(reason: string, peer: string): string {
     case "too_many_refs":
       return "it has too many references; send it again with fewer";
     case "clock_skew":
-      return "your clock and its clock differ; have both operators check the time, then send it again";
+      return "it is dated ahead of the clock there; have both operators compare their clocks with a time server (timedatectl), then send it again";
     case "replayed":
       return "it has that line already; there is nothing to do";
     case "wrong_wire":

@@ -1,13 +1,17 @@
-import { isState } from "../../trust/tiers.ts";
 import { MAX_SENT, type ReceiptStage, type SentMessage, type SentState } from "./sent.ts";
+
+/**
+ * Why a message that is stored waits at its addressee: digits have to be compared, or it is dated ahead
+ * of our clock. Spec 2.4.
+ */
+export type WaitsFor = "comparison" | "clock";
 
 /** How far one message has come with one addressee. */
 export interface ReceiptView {
   to: string;
   state: ReceiptStage;
   reason?: string;
-  /** It is stored, and waits there until digits are compared. Spec 2.4. */
-  waits_for?: "comparison";
+  waits_for?: WaitsFor;
   /** When the state was proved to us. */
   at: string | null;
 }
@@ -23,33 +27,35 @@ export interface SentView {
   receipts: ReceiptView[];
 }
 
-/** Whether our mail to a peer waits there for the comparison of digits. */
-type Uncompared = (peer: string) => boolean;
-const nobodyIs: Uncompared = () => false;
+/** Why a message of ours that is stored waits at that peer, if it does. */
+type FindWait = (peer: string, message: SentMessage) => WaitsFor | undefined;
+const findsNone: FindWait = () => undefined;
 
 /** The newest first. */
 export function sentView(
   state: SentState,
   limit = MAX_SENT,
-  isUncompared: Uncompared = nobodyIs,
+  findWait: FindWait = findsNone,
 ): SentView[] {
   const newest = [...state.messages.values()].reverse().slice(0, limit);
-  return newest.map((message) => viewOf(message, isUncompared));
+  return newest.map((message) => viewOf(message, findWait));
 }
 
 /** The receipts of one message of ours, by event id. */
 export function receiptView(
   state: SentState,
   id: string,
-  isUncompared: Uncompared = nobodyIs,
+  findWait: FindWait = findsNone,
 ): SentView | undefined {
   const message = state.messages.get(id);
-  return message === undefined ? undefined : viewOf(message, isUncompared);
+  return message === undefined ? undefined : viewOf(message, findWait);
 }
 
-function viewOf(message: SentMessage, isUncompared: Uncompared): SentView {
-  const waits = (to: string, stage: ReceiptStage) =>
-    stage === "stored" && !isState(message.type) && isUncompared(to);
+function viewOf(message: SentMessage, findWait: FindWait): SentView {
+  const waitOf = (to: string, stage: ReceiptStage) => {
+    const waitsFor = stage === "stored" ? findWait(to, message) : undefined;
+    return waitsFor === undefined ? {} : { waits_for: waitsFor };
+  };
   return {
     event_id: message.id,
     timestamp: message.timestamp,
@@ -61,7 +67,7 @@ function viewOf(message: SentMessage, isUncompared: Uncompared): SentView {
       to,
       state: stage,
       ...(reason === undefined ? {} : { reason }),
-      ...(waits(to, stage) ? { waits_for: "comparison" as const } : {}),
+      ...waitOf(to, stage),
       at: new Date(at).toISOString(),
     })),
   };

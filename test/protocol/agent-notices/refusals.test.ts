@@ -66,7 +66,7 @@ test.each([
   ["too_many_refs", "it has too many references; send it again with fewer"],
   [
     "clock_skew",
-    "your clock and its clock differ; have both operators check the time, then send it again",
+    "it is dated ahead of the clock there; have both operators compare their clocks with a time server (timedatectl), then send it again",
   ],
   ["replayed", "it has that line already; there is nothing to do"],
   [

@@ -23,10 +23,16 @@ export function incidentsOf(
       cause: line.reason,
       peer,
       subject: `a line of ${peer} was refused: ${line.reason}`,
-      detail: `${log.name} line ${line.tail.line}: ${line.detail}`,
+      detail: `${log.name} line ${line.tail.line}: ${line.detail}${afterRefusal(line.reason, peer)}`,
       concernsWire: false,
     },
   ];
+}
+
+/** What the operator can do about a line that is not delivered any more. */
+function afterRefusal(reason: string, peer: string): string {
+  if (reason !== "clock_skew") return "";
+  return `; it is not delivered: have ${peer}'s operator set the clock, and ${peer} send it again. While such a line waits, deaddrop peer reset ${peer} delivers it`;
 }
 
 /** Spec 1.6: what a chain has shown, to our operator and for the wire; once. */

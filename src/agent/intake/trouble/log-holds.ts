@@ -45,6 +45,8 @@ function takeReset(memory: Memory, { logs, peer }: ResetEvent): void {
     if (intake === undefined) continue;
     if (lines === undefined) {
       if (keepsChain !== true) acceptFromHere(intake.admission);
+      // While the author's clock stays wrong, the next line waits for the operator again.
+      else intake.admission.ahead = undefined;
     } else beginRewritten(intake, lines);
     observe(intake, { saw: "decision", isFromBeginning: lines !== undefined }, 0);
     intake.order.takesAny = true;

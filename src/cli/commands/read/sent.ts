@@ -6,7 +6,8 @@ import { emit, table, type Paint, type Style } from "../../output/output.ts";
 import { shortId } from "../../../framing/short-id.ts";
 import { waitingText } from "../../output/text.ts";
 import { when } from "../../../framing/when.ts";
-import { WAITS_FOR_COMPARISON } from "../../sending/deliver.ts";
+import type { WaitsFor } from "../../../protocol/receipts/sent-view.ts";
+import { WAITS_FOR } from "../../sending/deliver.ts";
 import { SHOWN_TO_PEOPLE } from "../../output/listing.ts";
 
 interface Flags extends GlobalFlags {
@@ -45,8 +46,8 @@ export async function run(cli: Cli, flags: Flags): Promise<void> {
   });
 }
 
-function waitText(waitsFor: "comparison" | undefined): string | undefined {
-  return waitsFor === undefined ? undefined : WAITS_FOR_COMPARISON;
+function waitText(waitsFor: WaitsFor | undefined): string | undefined {
+  return waitsFor === undefined ? undefined : WAITS_FOR[waitsFor];
 }
 
 function sentTable(cli: Cli, sent: readonly SentView[], paint: Paint): string {

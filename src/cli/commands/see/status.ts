@@ -105,8 +105,8 @@ function statusText(cli: Cli, view: StatusView, paint: Paint): string {
     `${paint("bold", view.handle)} on ${sanitise(view.wire_dir)} (${sanitise(doing)}); daemon ${daemonText(view)}`,
     safeModeText(view, readerOf(cli), paint, nowMs),
     parkedText(view, paint, nowMs),
-    ...(view.stops ?? []).map(({ detail, end }) =>
-      paint("red", sanitise(`NOT SENT: ${detail} → ${end}`)),
+    ...(view.stops ?? []).map(({ what, detail, end }) =>
+      paint("red", sanitise(`${what === "clock" ? "CLOCK" : "NOT SENT"}: ${detail} → ${end}`)),
     ),
     storageText(view, paint, nowMs),
     unownedLogsText(view, paint),
