@@ -356,6 +356,10 @@ uninstall() {
       "end it where it was started, then run this again"
     say "the daemon of $running has to be ended first"
   done
+  if [ -f "$APP/bin/deaddrop.js" ]; then
+    run node "$APP/bin/deaddrop.js" integrate --remove --all ||
+      say "note: a coding tool is left as it is, see above; its hooks are quiet without deaddrop"
+  fi
   program="the program"
   if ! link_is_installed && [ ! -e "$DATA" ]; then program="nothing: the program was not here"; fi
   if link_is_installed; then run rm -f "$LINK"; fi

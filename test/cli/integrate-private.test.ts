@@ -63,9 +63,11 @@ test("two tools share the list, and what is shared with --scope project is offer
   await integrate("claude", "--yes");
   await integrate("gemini", "--remove");
   expect(offered()).toBe("");
+  const twice = await deaddrop(["integrate", "claude", "--scope", "project", "--yes"]);
+  expect(twice.stderr).toContain("claude is joined here already, with --scope local");
+  await integrate("claude", "--remove");
   await integrate("claude", "--scope", "project", "--yes");
   expect(offered()).toContain(".mcp.json");
-  await integrate("claude", "--scope", "project", "--remove");
   await integrate("claude", "--remove");
   expect(excluded()).not.toContain("deaddrop:begin");
 });

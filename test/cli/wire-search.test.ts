@@ -13,7 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { wireAbove } from "../../src/cli/wire-search.ts";
+import { wireAbove } from "../../src/setup/here/wire-above.ts";
 import { placesFrom } from "../../src/storage/paths.ts";
 
 const SOMEBODY = 12_345;

@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
-import { TOOLS, type HookAnswer } from "../../api/tool-sessions.ts";
+import type { HookAnswer } from "../../api/tool-sessions.ts";
 import { folderGoneText, noDaemonText } from "../../framing/mail-text.ts";
 import { connectDaemon } from "../../client/socket-client.ts";
 import { hookPaths, type HookIdentity, type HookProcess } from "./hook-daemon.ts";
+import { hookCall } from "./hook-identity.ts";
 import { isInteractive } from "./interactive.ts";
 import { sessionOwner } from "./session-owner.ts";
 import { sessionPlace } from "./session-place.ts";
@@ -13,29 +14,14 @@ import { waitForWake } from "./wait-for-wake.ts";
 /** No tool may be kept waiting for longer. */
 export const HOOK_LIMIT_MS = 2_000;
 
-/** What `hook` was called with; undefined when it cannot be told for whom. @internal */
-export function parseHookArguments(
-  args: readonly string[],
-): (HookIdentity & { readonly isWaiter: boolean }) | undefined {
-  const [name, ...rest] = args;
-  const tool = TOOLS.find((each) => each === name);
-  const valueOf = (flag: string): string | undefined => {
-    const at = rest.indexOf(flag);
-    return at === -1 ? undefined : rest[at + 1];
-  };
-  const [handle, wireDir] = [valueOf("--as"), valueOf("--wire")];
-  if (tool === undefined || handle === undefined || wireDir === undefined) return undefined;
-  return { tool, handle, wireDir, isWaiter: rest.includes("--wait") };
-}
-
 /**
  * One run of a tool's hook: reads the event, asks the daemon, prints what the tool takes. On any doubt
  * it prints nothing. Returns the exit code: 0, or 2 from a waiter that wakes. Spec 8.3.
  */
 export async function runToolHook(args: readonly string[], io: HookProcess): Promise<number> {
-  const at = parseHookArguments(args);
-  if (at === undefined) return 0;
   try {
+    const at = await hookCall(args, { env: io.env, cwd: currentFolder() });
+    if (at === undefined) return 0;
     const input = await io.input();
     if (input === undefined) return 0;
     if (at.isWaiter) return await waitForWake(at, input, io);
@@ -84,10 +70,14 @@ async function answer(at: HookIdentity, event: ToolEvent, io: HookProcess): Prom
 /** The wire or the session's own folder, where it was removed. */
 function missingFolder(wireDir: string): string | undefined {
   if (!existsSync(wireDir)) return `the wire's folder ${JSON.stringify(wireDir)}`;
+  return currentFolder() === undefined ? "the folder of this session" : undefined;
+}
+
+/** Undefined where it was removed. */
+function currentFolder(): string | undefined {
   try {
-    process.cwd();
-    return undefined;
+    return process.cwd();
   } catch {
-    return "the folder of this session";
+    return undefined;
   }
 }

@@ -11,6 +11,13 @@ export interface FileEdit {
   take(text: string): string | undefined;
 }
 
+/** Whose part of a file it is. */
+export interface Owner {
+  readonly tool: string;
+  /** As `identityIn` gives it, also where the part itself names nobody. */
+  readonly identity: string;
+}
+
 /** Nothing of the file was changed. */
 export function unreadable(path: string, problem: string, hint?: string): DeaddropError {
   return new DeaddropError("config", `${path}: ${problem}`, {

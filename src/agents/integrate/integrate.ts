@@ -3,7 +3,8 @@ import { dirname } from "node:path";
 import type { Disk } from "../../storage/disk/disk.ts";
 import { realFile, realPathOf, textOf } from "../../setup/project-files.ts";
 import type { FileEdit } from "./file-edit.ts";
-import type { IntegrationRecord, Written, WrittenFile } from "./record.ts";
+import { isDeepStrictEqual } from "node:util";
+import type { IntegrationRecord, Joined, Written, WrittenFile } from "./record.ts";
 
 /** What becomes of one file; undefined: there is none. */
 export interface FileChange {
@@ -13,23 +14,28 @@ export interface FileChange {
 }
 
 /** The files that are changed: those of a project, or the person's own. */
-export interface Place {
+export interface Root {
   readonly disk: Disk;
   /** Nothing outside of it is written; undefined: the person's own files, wherever their links lead. */
   readonly root: string | undefined;
   /** But for this file: the repository of a linked work tree is elsewhere. */
   readonly exclude?: string | undefined;
-  /** For whom they are changed: a tool with its scope. */
-  readonly user: string;
+}
+
+/** The same, of a tool that is joined or taken out. */
+export interface Place extends Root {
+  readonly joined: Joined;
+}
+
+/** For whom a file is written. Only Claude Code has other files for the person than for the project. */
+function userOf({ joined: { tool, scope } }: Place): string {
+  return `${tool} ${scope === "local" && tool !== "claude" ? "project" : scope}`;
 }
 
 const [NEW_FILE, NEW_FOLDER] = [0o644, 0o755];
 
 /** What joining would change; nothing when all is there. Throws DeaddropError ("config"). */
-export function joiningChanges(
-  place: Pick<Place, "disk" | "root" | "exclude">,
-  edits: readonly FileEdit[],
-): FileChange[] {
+export function joiningChanges(place: Root, edits: readonly FileEdit[]): FileChange[] {
   return changesOf(place, edits, (edit, before) => edit.put(before));
 }
 
@@ -45,7 +51,7 @@ export function removalChanges(
   return changesOf(place, edits, (edit, before) => {
     if (before === undefined) return undefined;
     const known = files[edit.path];
-    const isUsed = known?.users.some((user) => user !== place.user) === true;
+    const isUsed = known?.users.some((user) => user !== userOf(place)) === true;
     if (isUsed || (known === undefined && edit.isShared)) return before;
     return known?.after === before ? (known.before ?? undefined) : edit.take(before);
   });
@@ -58,7 +64,7 @@ export function join(
   changes: readonly FileChange[],
   record: IntegrationRecord,
 ): void {
-  const { files, folders } = record.read();
+  const { files, folders, joined } = record.read();
   const next: Record<string, WrittenFile> = { ...files };
   for (const { path, before, after } of changes) {
     const known = files[path];
@@ -71,10 +77,14 @@ export function join(
   for (const { path } of edits) {
     const known = next[path];
     if (known === undefined) continue;
-    next[path] = { ...known, users: [...new Set([...known.users, place.user])] };
+    next[path] = { ...known, users: [...new Set([...known.users, userOf(place)])] };
   }
   const made = changes.flatMap(({ path }) => missingFolders(path));
-  record.write({ files: next, folders: [...new Set([...folders, ...made])] });
+  record.write({
+    files: next,
+    folders: [...new Set([...folders, ...made])],
+    joined: [...without(joined, place), place.joined],
+  });
   for (const change of changes) writeChange(place, change);
 }
 
@@ -85,21 +95,29 @@ export function remove(
   changes: readonly FileChange[],
   record: IntegrationRecord,
 ): void {
-  const { files, folders } = record.read();
+  const { files, folders, joined } = record.read();
   for (const change of changes) writeChange(place, change);
   const next: Record<string, WrittenFile> = { ...files };
   for (const { path } of edits) {
     const known = next[path];
-    const users = known?.users.filter((user) => user !== place.user) ?? [];
+    const users = known?.users.filter((user) => user !== userOf(place)) ?? [];
     if (known === undefined || users.length === 0) Reflect.deleteProperty(next, path);
     else next[path] = { ...known, users };
   }
   for (const folder of folders.toReversed()) removeEmpty(folder);
-  record.write({ files: next, folders: folders.filter((folder) => existsSync(folder)) });
+  record.write({
+    files: next,
+    folders: folders.filter((folder) => existsSync(folder)),
+    joined: without(joined, place),
+  });
+}
+
+function without(joined: readonly Joined[], place: Place): Joined[] {
+  return joined.filter((each) => !isDeepStrictEqual(each, place.joined));
 }
 
 function changesOf(
-  place: Pick<Place, "disk" | "root" | "exclude">,
+  place: Root,
   edits: readonly FileEdit[],
   next: (edit: FileEdit, before: string | undefined) => string | undefined,
 ): FileChange[] {
@@ -111,10 +129,7 @@ function changesOf(
 }
 
 /** Writes one file by a rename, or removes it. */
-export function writeChange(
-  place: Pick<Place, "disk" | "root" | "exclude">,
-  { path, after }: FileChange,
-): void {
+export function writeChange(place: Root, { path, after }: FileChange): void {
   const { disk } = place;
   const real = realIn(place, path);
   if (after === undefined) {
@@ -125,10 +140,7 @@ export function writeChange(
   disk.replace(real, Buffer.from(after, "utf8"), disk.stat(real)?.mode ?? NEW_FILE);
 }
 
-function realIn(
-  { disk, root, exclude }: Pick<Place, "disk" | "root" | "exclude">,
-  path: string,
-): string {
+function realIn({ disk, root, exclude }: Root, path: string): string {
   return root === undefined || path === exclude
     ? realPathOf(disk, path)
     : realFile(disk, root, path);

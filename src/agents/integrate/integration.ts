@@ -1,6 +1,8 @@
 import { TOOLS } from "../../api/tool-sessions.ts";
+import type { DeaddropError } from "../../api/errors.ts";
+import type { Disk } from "../../storage/disk/disk.ts";
 import { shellWord } from "../../wire/quote.ts";
-import type { FileEdit } from "./file-edit.ts";
+import type { FileEdit, Owner } from "./file-edit.ts";
 
 /** Where the files are that a tool reads: of the person, of the project, of the person in the project. */
 export const SCOPES = ["user", "project", "local"] as const;
@@ -43,22 +45,95 @@ export interface Integration {
   readonly left: readonly string[];
 }
 
-/** The arguments that bind a hook or a server to its agent, whatever the environment says. */
-function identityArgs({ handle, wireDir }: Joining): readonly string[] {
-  return ["--as", handle, "--wire", wireDir];
+/** Files of a tool, and the machine that they are on. */
+export interface Place {
+  readonly disk: Disk;
+  readonly home: string;
+  readonly env: NodeJS.ProcessEnv;
 }
 
-/** The program and its arguments. */
+/** What keeps our part of a tool from working, or (`isLimit`) how far it works by design. */
+export interface ToolTrouble {
+  readonly problem: string;
+  readonly fix: string;
+  readonly isLimit?: boolean;
+}
+
+/** All that we know of one coding tool. Spec 8.3. */
+export interface CodingTool {
+  integration(at: Joining): Integration;
+  /** The JSON file with its MCP servers where that of another tool counts for this one, too. */
+  readonly servers?: {
+    readonly own: (at: Joining) => string;
+    readonly others: (at: Joining) => readonly string[];
+  };
+  /** Why it cannot be joined there. */
+  refusal?(at: Joining): DeaddropError | undefined;
+  /** What is wrong with the files that were written for it. Nothing is written. */
+  troubles?(place: Place, paths: readonly string[]): readonly ToolTrouble[];
+}
+
+/** Names in the environment that say where keys and state are. A tool may keep them from what it starts. */
+export const PLACE_VARIABLES = ["XDG_CONFIG_HOME", "XDG_STATE_HOME"] as const;
+
+/**
+ * The program and its arguments, as a tool starts it. Only the files of one person in one project name
+ * the agent; what others get, or what counts in every project, leaves it to the folder and the
+ * environment. Spec 8.3.
+ */
 export function commandOf(at: Joining, ...args: readonly string[]): readonly string[] {
-  return [...at.program, ...args, ...identityArgs(at)];
+  const { scope, handle, wireDir, env } = at;
+  if (scope === "project") return ["deaddrop", ...args];
+  const places = PLACE_VARIABLES.filter((name) => (env[name] ?? "") !== "").map(
+    (name) => `${name}=${env[name]}`,
+  );
+  const named = scope === "local" ? ["--as", handle, "--wire", wireDir] : [];
+  return [...(places.length > 0 ? ["env", ...places] : []), ...at.program, ...args, ...named];
 }
 
-/** As one line for a shell, for tools that take nothing else. */
-export function shellLine(words: readonly string[]): string {
+/** The agent that the tool is joined for. */
+export function ownerOf({ tool, handle, wireDir }: Joining): Owner {
+  return { tool, identity: identityIn(["--as", handle, "--wire", wireDir]) };
+}
+
+/** Whether an entry speaks for an agent, and for another one. */
+export function isOfAnother(entry: unknown, { identity }: Owner): boolean {
+  const named = identityIn(entry);
+  return named !== "" && named !== identity;
+}
+
+/**
+ * A hook as one line for a shell. It is quiet and succeeds where our program, or its Node.js, is missing:
+ * some tools take a failing hook for an objection.
+ */
+export function hookLine(at: Joining, ...more: readonly string[]): string {
+  return `${shellLine(commandOf(at, "hook", at.tool, ...more))} 2>/dev/null || true`;
+}
+
+/** The same for a waiter, which wakes its session by exit code 2 and what it says. */
+export function waiterLine(at: Joining): string {
+  return `${shellLine(commandOf(at, "hook", at.tool, "--wait"))} || [ $? -ne 2 ] || exit 2`;
+}
+
+function shellLine(words: readonly string[]): string {
   return words.map((word) => shellWord(word)).join(" ");
 }
 
 /** Every version of ours has this in its words, whichever way `deaddrop` is run. */
 export function isHookOf(tool: Joinable, words: unknown): boolean {
   return new RegExp(`deaddrop[^|]*hook\\W+${tool}\\b`, "u").test(JSON.stringify(words) ?? "");
+}
+
+/** The same of an entry for our MCP server. */
+export function isOurServer(words: unknown): boolean {
+  return /deaddrop[^|]*\bmcp\b/u.test(JSON.stringify(words) ?? "");
+}
+
+/** Whom an entry speaks for: `--as` and `--wire` in its words; empty when it names nobody. */
+export function identityIn(value: unknown): string {
+  const words = JSON.stringify(value) ?? "";
+  return (/--as\W+[\w.-]+[^}]*?--wire\W+[^"|]+/u.exec(words)?.[0] ?? "")
+    .replaceAll(/["',\s\\]+/gu, " ")
+    .replace(/ 2>\/dev\/null.*$/u, "")
+    .trim();
 }

@@ -9,7 +9,9 @@ import {
   type ParseError,
 } from "jsonc-parser";
 import { isDeepStrictEqual } from "node:util";
-import { boundElsewhere, unreadable, type FileEdit } from "./file-edit.ts";
+import { boundElsewhere, unreadable, type FileEdit, type Owner } from "./file-edit.ts";
+import { oursAmong } from "./hook-entries.ts";
+import { isOfAnother } from "./integration.ts";
 
 /** A value of ours in a JSON file. */
 export interface JsonEntry {
@@ -20,6 +22,23 @@ export interface JsonEntry {
   isOurs?(item: unknown): boolean;
 }
 
+/** Hooks of ours for one event: `hooks.<event>` is a list of groups, each with a list of hooks. */
+export interface HookEntry {
+  readonly event: string;
+  readonly hooks: readonly object[];
+  /** What a group of ours has beside its hooks. */
+  readonly group?: object;
+  isOurs(hook: unknown): boolean;
+}
+
+/** Our part of a file. */
+interface Parts {
+  readonly entries: readonly JsonEntry[];
+  readonly hooks?: readonly HookEntry[];
+  /** Taken out with them, whether or not they are put in this time. */
+  readonly rules?: readonly JsonEntry[];
+}
+
 const EMPTY = "{}\n";
 
 /**
@@ -28,23 +47,26 @@ const EMPTY = "{}\n";
  */
 export function jsonEdit(
   path: string,
-  tool: string,
-  entries: readonly JsonEntry[],
-  /** Taken out with them, whether or not they are put in this time. */
-  rules: readonly JsonEntry[] = [],
+  owner: Owner,
+  { entries, hooks = [], rules = [] }: Parts,
 ): FileEdit {
+  const of = { path, owner };
   return {
     path,
     isShared: false,
-    put: (text) =>
-      entries.reduce(
-        (now, entry) => withEntry(now, entry, { path, tool }),
-        checked(blankAsEmpty(text), path),
-      ),
+    put: (text) => {
+      const start = checked(blankAsEmpty(text), path);
+      const withEntries = entries.reduce((now, entry) => withEntry(now, entry, of), start);
+      return checked(
+        hooks.reduce((now, entry) => withHooks(now, entry, of), withEntries),
+        path,
+      );
+    },
     take: (text) => {
-      const rest = [...entries, ...rules].reduce(withoutEntry, checked(text, path));
+      const withoutAll = hooks.reduce(withoutHooks, checked(text, path));
+      const rest = [...entries, ...rules].reduce(withoutEntry, withoutAll);
       const isOnlyOurs = rest !== text && isEmpty(valueAt(rest, [])) && !/\/[/*]/u.test(rest);
-      return isOnlyOurs ? undefined : rest;
+      return isOnlyOurs ? undefined : checked(rest, path);
     },
   };
 }
@@ -72,7 +94,7 @@ function rootOf(text: string, path: string): Node {
 function withEntry(
   text: string,
   entry: JsonEntry,
-  of: { readonly path: string; readonly tool: string },
+  of: { readonly path: string; readonly owner: Owner },
 ): string {
   const { value } = entry;
   const place = placeOf(text, entry, of.path);
@@ -80,21 +102,97 @@ function withEntry(
   if (there !== undefined) {
     if (isDeepStrictEqual(there, value)) return text;
     // The same identity with other details, of an older version, is replaced.
-    if (identityIn(there) !== identityIn(value)) throw boundElsewhere(of.path, of.tool);
+    if (isOfAnother(there, of.owner)) throw boundElsewhere(of.path, of.owner.tool);
   }
   return changed(text, place.path, value, place.index === undefined && entry.isOurs !== undefined);
 }
 
 function withoutEntry(text: string, entry: JsonEntry): string {
   const place = placeOf(text, entry, "");
-  if (place.index === undefined) return text;
-  let rest = changed(text, place.path, undefined, false);
-  // Lists and objects that are empty now.
-  for (let path = place.path.slice(0, -1); path.length > 0; path = path.slice(0, -1)) {
+  return place.index === undefined ? text : without(text, place.path);
+}
+
+/** Without the value at that place, and without lists and objects that are empty then. */
+function without(text: string, at: JSONPath): string {
+  let rest = changed(text, at, undefined, false);
+  for (let path = at.slice(0, -1); path.length > 0; path = path.slice(0, -1)) {
     if (!isEmpty(valueAt(rest, path))) break;
     rest = changed(rest, path, undefined, false);
   }
   return rest;
+}
+
+/** Ours are replaced where they are, among those of the person; else they get a group of their own. */
+function withHooks(
+  text: string,
+  { event, hooks, group = {}, isOurs }: HookEntry,
+  of: { readonly path: string; readonly owner: Owner },
+): string {
+  const path = ["hooks", event];
+  const there = valueAt(text, path);
+  if (there !== undefined && !Array.isArray(there)) {
+    throw unreadable(of.path, `${path.join(".")} is not a list`);
+  }
+  const found = oursAmong(there, isOurs);
+  if (found.some(({ hook }) => isOfAnother(hook, of.owner))) {
+    throw boundElsewhere(of.path, of.owner.tool);
+  }
+  const [first] = found;
+  if (first === undefined) {
+    return changed(text, [...path, there?.length ?? 0], { ...group, hooks }, true);
+  }
+  const same = found.filter(({ group: each }) => each === first.group);
+  const others = found.filter(({ group: each }) => each !== first.group);
+  const at = [...path, first.group, "hooks"];
+  const kept = others.reduceRight(withoutHook(path), text);
+  return hooksAt(
+    kept,
+    at,
+    same.map(({ index }) => index),
+    hooks,
+  );
+}
+
+/** Our hooks in a list: in place of those at `indexes`, and behind the last of them. */
+function hooksAt(
+  text: string,
+  at: JSONPath,
+  indexes: readonly number[],
+  hooks: readonly object[],
+): string {
+  const replaced = hooks.slice(0, indexes.length).reduce<string>((now, hook, which) => {
+    const place = [...at, indexes[which] ?? 0];
+    return isDeepStrictEqual(valueAt(now, place), hook) ? now : changed(now, place, hook, false);
+  }, text);
+  const added = hooks
+    .slice(indexes.length)
+    .reduce<string>(
+      (now, hook, which) => changed(now, [...at, (indexes.at(-1) ?? 0) + 1 + which], hook, true),
+      replaced,
+    );
+  return indexes
+    .slice(hooks.length)
+    .reduceRight((now, index) => changed(now, [...at, index], undefined, false), added);
+}
+
+function withoutHooks(text: string, { event, isOurs }: HookEntry): string {
+  const path = ["hooks", event];
+  return oursAmong(valueAt(text, path), isOurs).reduceRight(withoutHook(path), text);
+}
+
+/** Without one hook; a group of ours goes with its last hook. */
+function withoutHook(path: readonly string[]) {
+  return (text: string, { group, index }: { group: number; index: number }): string => {
+    const at = [...path, group];
+    const {
+      hooks,
+      matcher: _,
+      ...more
+    } = valueAt(text, at) as { hooks: unknown[]; matcher?: unknown };
+    return hooks.length === 1 && isEmpty(more)
+      ? without(text, at)
+      : changed(text, [...at, "hooks", index], undefined, false);
+  };
 }
 
 /** `index`: undefined when our entry is not there. */
@@ -132,13 +230,4 @@ function changed(text: string, path: JSONPath, value: unknown, isArrayInsertion:
     eol: text.includes("\r\n") ? "\r\n" : "\n",
   };
   return applyEdits(text, modify(text, path, value, { formattingOptions, isArrayInsertion }));
-}
-
-/** Whom an entry speaks for: `--as` and `--wire` in its words. */
-function identityIn(value: unknown): string {
-  const words = JSON.stringify(value);
-  return (/--as\W+[\w.-]+[^}]*?--wire\W+[^"]+/u.exec(words)?.[0] ?? "").replaceAll(
-    /["',\s\\]+/gu,
-    " ",
-  );
 }

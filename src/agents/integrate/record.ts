@@ -1,6 +1,7 @@
 import { dirname } from "node:path";
 import type { Disk } from "../../storage/disk/disk.ts";
 import { textOf } from "../../setup/project-files.ts";
+import type { Joining } from "./integration.ts";
 import { PRIVATE_FILE, PRIVATE_FOLDER } from "../../storage/disk/file-modes.ts";
 
 /** What we wrote to a file. */
@@ -17,9 +18,14 @@ export interface Written {
   readonly files: Readonly<Record<string, WrittenFile>>;
   /** Folders that were made for them, each behind the one it is in. */
   readonly folders: readonly string[];
+  /** The tools that are joined, where. */
+  readonly joined: readonly Joined[];
 }
 
-const NOTHING: Written = { files: {}, folders: [] };
+/** A tool that is joined. */
+export type Joined = Pick<Joining, "tool" | "scope" | "project">;
+
+const NOTHING: Written = { files: {}, folders: [], joined: [] };
 
 /** The record of one agent's integrations, in its private folder. */
 export interface IntegrationRecord {
@@ -49,6 +55,7 @@ export function integrationRecord(disk: Disk, path: string): IntegrationRecord {
 }
 
 function isWritten(value: unknown): value is Written {
-  const { files, folders } = (value ?? {}) as Partial<Record<keyof Written, unknown>>;
-  return typeof files === "object" && files !== null && Array.isArray(folders);
+  const { files, folders, joined } = (value ?? {}) as Partial<Record<keyof Written, unknown>>;
+  const hasLists = Array.isArray(folders) && Array.isArray(joined);
+  return typeof files === "object" && files !== null && hasLists;
 }

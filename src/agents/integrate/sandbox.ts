@@ -1,8 +1,5 @@
-import { join } from "node:path";
 import { SANDBOX_SETTINGS, type SandboxSetting } from "../../client/sandbox.ts";
-import { field, json, toml, type Place } from "./approvals.ts";
-import type { Joining } from "./integration.ts";
-import type { Written } from "./record.ts";
+import type { Joining, ToolTrouble } from "./integration.ts";
 
 /** The offer to let commands in the tool's sandbox send, which only a person accepts; or what it has opened. */
 export function sandboxLeft(
@@ -20,34 +17,11 @@ export function sandboxLeft(
   ];
 }
 
-/** Joined tools that run commands in a sandbox from which the daemon cannot be reached. */
-export function closedSandboxes(
-  { disk, home, env }: Place,
-  written: Written,
-): SandboxSetting["tool"][] {
-  const paths = Object.keys(written.files);
-  const settings = paths.filter((path) => /\/\.claude\/settings(?:\.local)?\.json$/u.test(path));
-  const claude = [...settings, join(home, ".claude", "settings.json")].map(
-    (path) => json(disk, path)["sandbox"],
-  );
-  const isOpen = claude.some((sandbox) =>
-    Object.entries(field(sandbox, "network") ?? {}).some(
-      ([name, value]) => /^allow(?:All)?UnixSockets$/u.test(name) && value !== false,
-    ),
-  );
-  const isOn = settings.length > 0 && claude.some((sandbox) => field(sandbox, "enabled") === true);
-  const codex = paths.filter((path) => path.endsWith("/hooks.json"));
-  const configs = [
-    ...codex.map((path) => path.replace(/hooks\.json$/u, "config.toml")),
-    join(env["CODEX_HOME"] ?? join(home, ".codex"), "config.toml"),
-  ].map((path) => toml(disk, path));
-  const isCodexOpen = configs.some(
-    (config) =>
-      config["sandbox_mode"] === "danger-full-access" ||
-      field(config["sandbox_workspace_write"], "network_access") === true,
-  );
-  return [
-    ...(isOn && !isOpen ? (["claude"] as const) : []),
-    ...(codex.length > 0 && !isCodexOpen ? (["codex"] as const) : []),
-  ];
+/** What `doctor` says of commands in a sandbox from which the daemon cannot be reached. */
+export function sandboxLimit(tool: SandboxSetting["tool"]): ToolTrouble {
+  return {
+    isLimit: true,
+    problem: `commands in the sandbox of ${tool} can read and not send; its MCP tools can do both`,
+    fix: `deaddrop integrate ${tool} --open-sandbox`,
+  };
 }

@@ -1,20 +1,25 @@
-import { boundElsewhere, unreadable, type FileEdit } from "./file-edit.ts";
+import { boundElsewhere, unreadable, type FileEdit, type Owner } from "./file-edit.ts";
+import { isOfAnother } from "./integration.ts";
 
-/** A file that is ours alone. `mark`: what every version of ours has in it. */
+/**
+ * A file that is ours alone. `mark`: what every version of ours has in it;
+ * `identified`: where it says whom it speaks for.
+ */
 export function wholeFile(
   path: string,
-  tool: string,
-  file: { readonly text: string; readonly mark: string; readonly identity?: string },
+  owner: Owner,
+  file: { readonly text: string; readonly mark: string; readonly identified?: RegExp },
 ): FileEdit {
   return {
     path,
-    isShared: file.identity === undefined,
+    isShared: file.identified === undefined,
     put: (text) => {
       if (text !== undefined && !text.includes(file.mark)) {
         throw unreadable(path, "it is there already, and not of ours");
       }
-      if (text !== undefined && file.identity !== undefined && !text.includes(file.identity)) {
-        throw boundElsewhere(path, tool);
+      const named = text === undefined ? undefined : file.identified?.exec(text)?.[0];
+      if (named !== undefined && isOfAnother(named, owner)) {
+        throw boundElsewhere(path, owner.tool);
       }
       return file.text;
     },

@@ -9,7 +9,7 @@ import { removeInstalledFor, writeInstalledFor } from "../../setup/guard/install
 import { openRepository, type Repository } from "../../setup/guard/repository.ts";
 import { agentPlace } from "../agent-place.ts";
 import { homeOf, placesOf, type Cli, type GlobalFlags } from "../context.ts";
-import { wireAbove } from "../wire-search.ts";
+import { wireAbove } from "../../setup/here/wire-above.ts";
 import { askedAgent } from "./asked-agent.ts";
 import { emit, type Paint } from "../output/output.ts";
 import { sanitise } from "../../framing/sanitise.ts";

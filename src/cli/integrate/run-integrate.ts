@@ -1,18 +1,20 @@
 import { createTwoFilesPatch } from "diff";
 import type { FileChange } from "../../agents/integrate/integrate.ts";
 import type { Joinable, Joining, Scope } from "../../agents/integrate/integration.ts";
-import { sanitiseLines } from "../../framing/sanitise.ts";
-import { DeaddropError } from "../../api/errors.ts";
+import { sanitise, sanitiseLines } from "../../framing/sanitise.ts";
+import { DeaddropError, EXIT_CODES } from "../../api/errors.ts";
+import { StorageError } from "../../storage/disk/disk.ts";
 import { askYesNo } from "../input/confirm.ts";
 import type { Cli, GlobalFlags } from "../context.ts";
 import { emit, painter, type Paint } from "../output/output.ts";
-import { joiningOf } from "./joining.ts";
+import { allRemovals, joiningOf } from "./joining.ts";
 
 export interface IntegrateFlags extends GlobalFlags {
   scope?: Scope;
   dryRun?: boolean;
   yes?: boolean;
   remove?: boolean;
+  all?: boolean;
   allowCommands?: boolean;
   openSandbox?: boolean;
 }
@@ -42,6 +44,33 @@ export async function runIntegrate(cli: Cli, tool: Joinable, flags: IntegrateFla
   }
   const view = viewOf(joining.at, joining.left, changes, flags);
   emit(cli, flags, view, (paint) => textOf(view, isShown ? [] : changes, paint));
+}
+
+/**
+ * `deaddrop integrate --remove --all`: takes out what agents of this user have written into tools, on
+ * every wire. What cannot be taken out is said, and the rest is. Spec 8.3.
+ */
+export function removeEverywhere(cli: Cli, flags: IntegrateFlags): void {
+  const all = allRemovals(cli).flatMap((joined) => {
+    try {
+      const changes = joined.removal();
+      if (flags.dryRun !== true) joined.remove(changes);
+      return [{ changes, view: viewOf(joined.at, [], changes, flags) }];
+    } catch (error) {
+      if (!(error instanceof DeaddropError) && !(error instanceof StorageError)) throw error;
+      cli.stderr.write(`${joined.at.tool} is left as it is: ${sanitise(error.message)}\n`);
+      cli.exitCode = EXIT_CODES.config;
+      return [];
+    }
+  });
+  const views = all.map(({ view }) => view);
+  emit(cli, flags, { removed: views }, (paint) =>
+    all.length === 0
+      ? "no tool is joined"
+      : all
+          .map(({ view, changes }) => textOf(view, flags.dryRun === true ? changes : [], paint))
+          .join("\n"),
+  );
 }
 
 /** Whether the changes were shown with the question. Throws DeaddropError ("refused") without a yes. */

@@ -49,6 +49,9 @@ alwaysApply: true
 ${WORK}
 `;
 
+/** It names no agent. */
+const SKILLS = { tool: "skills", identity: "" };
+
 /**
  * Our parts of the files that each tool reads by itself. What a user wrote in them stays; no permission is
  * given by any of them. Spec 7.1.
@@ -62,7 +65,7 @@ export function toolFiles(disk: Disk, project: string, wish: ToolFileWish): File
     managedBlockEdit(at("GEMINI.md"), INSTRUCTIONS),
     settings(at(".claude", "settings.json"), CLAUDE_SCHEMA, []),
     settings(at(".gemini", "settings.json"), GEMINI_SCHEMA, wish.oldGemini ? [OLD_GEMINI] : []),
-    wholeFile(at(".cursor", "rules", "deaddrop-skills.mdc"), "cursor", {
+    wholeFile(at(".cursor", "rules", "deaddrop-skills.mdc"), SKILLS, {
       text: CURSOR_RULE,
       mark: "kept by `deaddrop skills init`",
     }),
@@ -72,7 +75,7 @@ export function toolFiles(disk: Disk, project: string, wish: ToolFileWish): File
 
 /** Settings of a tool: where there is no file, one that gives nothing; else what is asked for and missing. */
 function settings(path: string, schema: string, entries: readonly JsonEntry[]): FileEdit {
-  const edit = jsonEdit(path, "skills", entries);
+  const edit = jsonEdit(path, SKILLS, { entries });
   return {
     ...edit,
     put: (text) => {
@@ -90,7 +93,7 @@ function cursorHooks(path: string): FileEdit {
     value: { command },
     isOurs: (item) => JSON.stringify(item).includes("deaddrop skills sync"),
   };
-  const edit = jsonEdit(path, "cursor", [hook]);
+  const edit = jsonEdit(path, SKILLS, { entries: [hook] });
   return { ...edit, put: (text) => edit.put(text ?? '{\n  "version": 1\n}\n') };
 }
 

@@ -51,13 +51,16 @@ export function makeIdentity(
   return identity;
 }
 
-/** A key that was lost comes back; another one has to be pinned by every peer. */
+/**
+ * A second key for a handle is never advised: every peer would have to pin it, while the first one may
+ * only be elsewhere.
+ */
 export function noKey(disk: Disk, paths: IdentityPaths, handle: string): StorageError {
   const others = identitiesIn(disk, paths.folder);
   const typed =
     others.length === 0 ? "" : `--as takes one of the identities here: ${others.join(", ")}. `;
   return new StorageError("missing", paths.key, `there is no key for "${handle}"`, {
-    hint: `${typed}If its key was lost, restore it: deaddrop restore <backup>. If there never was one, or no backup: deaddrop keygen ${handle}`,
+    hint: `${typed}A key stays where it was made: is XDG_CONFIG_HOME what it was then? One that was lost comes back with deaddrop restore <backup>; a new agent gets one with deaddrop init or deaddrop join`,
   });
 }
 

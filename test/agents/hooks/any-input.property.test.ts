@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { HookProcess } from "../../../src/agents/hooks/hook-daemon.ts";
-import { parseHookArguments, runToolHook } from "../../../src/agents/hooks/run-hook.ts";
+import { hookCall } from "../../../src/agents/hooks/hook-identity.ts";
+import { runToolHook } from "../../../src/agents/hooks/run-hook.ts";
 import { outputOf, readEvent } from "../../../src/agents/hooks/tool-hooks.ts";
 import { TOOLS } from "../../../src/api/tool-sessions.ts";
 
@@ -94,21 +95,23 @@ test("what is printed is one JSON value that holds the text as it is, or nothing
   );
 });
 
-test("arguments name whom it is for, in any order, or it is for nobody", () => {
+test("arguments name whom it is for, in any order, or it is for nobody", async () => {
   const at = { tool: "gemini", handle: "forge", wireDir: "/w" };
   const wire = ["--wire", "/w"];
   const as = ["--as", "forge"];
-  expect(parseHookArguments(["gemini", ...as, ...wire])).toEqual({ ...at, isWaiter: false });
-  expect(parseHookArguments(["gemini", "--wait", ...wire, ...as])).toEqual({
-    ...at,
-    isWaiter: true,
-  });
+  const call = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
+    hookCall(args, { env: { HOME: "/nowhere", ...env }, cwd: "/" });
+  expect(await call(["gemini", ...as, ...wire])).toEqual({ ...at, isWaiter: false });
+  expect(await call(["gemini", "--wait", ...wire, ...as])).toEqual({ ...at, isWaiter: true });
   for (const args of [[], ["gemini"], ["gemini", ...as], ["gemini", ...wire], [...as, ...wire]]) {
-    expect(parseHookArguments(args)).toBeUndefined();
+    expect(await call(args)).toBeUndefined();
   }
   for (const name of ["cursor", "Claude", "toString", ""]) {
-    expect(parseHookArguments([name, ...as, ...wire])).toBeUndefined();
+    expect(await call([name, ...as, ...wire])).toBeUndefined();
   }
+  // A session of another agent.
+  expect(await call(["gemini", ...as, ...wire], { DEADDROP_AS: "scribe" })).toBeUndefined();
+  expect(await call(["gemini", ...as, ...wire], { DEADDROP_AS: "forge" })).toMatchObject(at);
 });
 
 test("a hook ends with 0 and without a word, whatever it is given and however it fails", async () => {

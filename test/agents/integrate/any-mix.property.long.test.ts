@@ -77,7 +77,8 @@ function machine(names: readonly string[]) {
         '// deaddrop: a plugin of OpenCode\nconst COMMAND = ["deaddrop", "hook", "opencode"];\n',
     };
     const { edits } = integrationOf(at);
-    const place = { disk, user: `${tool} ${scope}`, root: scope === "user" ? home : project };
+    const root = scope === "user" ? home : project;
+    const place = { disk, root, joined: { tool, scope, project } };
     if (how === "join") joinTool(place, edits, joiningChanges(place, edits), record);
     else remove(place, edits, removalChanges(place, edits, record.read()), record);
   };

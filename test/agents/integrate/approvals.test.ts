@@ -3,9 +3,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Tool } from "../../../src/api/tool-sessions.ts";
-import { missingApprovals } from "../../../src/agents/integrate/approvals.ts";
 import type { Joining, Scope } from "../../../src/agents/integrate/integration.ts";
-import { integrationOf } from "../../../src/agents/integrate/tools/all-tools.ts";
+import { integrationOf, toolTroubles } from "../../../src/agents/integrate/tools/all-tools.ts";
 import { nodeDisk } from "../../../src/storage/disk/node-disk.ts";
 
 // What a tool's person has approved is in the tool's own state, as the versions of docs/agents.md write
@@ -33,9 +32,16 @@ function machine() {
     const { edits } = integrationOf(at);
     for (const { path, put } of edits) write(path, put(undefined));
     const files = Object.fromEntries(
-      edits.map(({ path, put }) => [path, { before: null, after: put(undefined), users: [] }]),
+      edits.map(({ path, put }) => [
+        path,
+        { before: null, after: put(undefined), users: [`${tool} ${scope}`] },
+      ]),
     );
-    return () => missingApprovals({ disk: nodeDisk(), home, env: {} }, { files, folders: [] });
+    const written = { files, folders: [], joined: [] };
+    return () =>
+      toolTroubles({ disk: nodeDisk(), home, env: {} }, written).filter(({ problem }) =>
+        problem.includes("does not run what joins it"),
+      );
   };
   return { project, home, write, joined };
 }
@@ -53,9 +59,8 @@ describe("codex", () => {
     const { project, home, write, joined } = machine();
     const missing = joined("codex");
     const ask = {
-      tool: "codex",
-      folder: project,
-      missing: "start codex there, and review its hooks",
+      problem: `codex does not run what joins it to the wire in ${project}`,
+      fix: "start codex there, and review its hooks",
     };
     expect(missing()).toEqual([ask]);
     const [config, hooks] = [join(home, ".codex/config.toml"), join(project, ".codex/hooks.json")];
@@ -93,10 +98,9 @@ describe("codex", () => {
 test("claude asks about the project and its server, and keeps that in two files", () => {
   const { project, home, write, joined } = machine();
   const missing = joined("claude");
-  const ask = {
-    missing: "start claude there, and accept its trust question and the server deaddrop",
-  };
-  expect(missing()).toEqual([{ tool: "claude", folder: project, ...ask }]);
+  const problem = `claude does not run what joins it to the wire in ${project}`;
+  const fix = "start claude there, and accept its trust question and the server deaddrop";
+  expect(missing()).toEqual([{ problem, fix }]);
   const state = (of: object) =>
     write(join(home, ".claude.json"), JSON.stringify({ projects: { [project]: of } }));
   state({ hasTrustDialogAccepted: false });
@@ -117,8 +121,8 @@ test("claude asks about the project and its server, and keeps that in two files"
 test("gemini trusts a folder by itself or with one above it", () => {
   const { project, home, write, joined } = machine();
   const missing = joined("gemini");
-  const ask = { missing: "start gemini there, and trust the folder" };
-  expect(missing()).toEqual([{ tool: "gemini", folder: project, ...ask }]);
+  const problem = `gemini does not run what joins it to the wire in ${project}`;
+  expect(missing()).toEqual([{ problem, fix: "start gemini there, and trust the folder" }]);
   const path = join(home, ".gemini/trustedFolders.json");
   for (const [folder, said, count] of [
     [project, "TRUST_FOLDER", 0],

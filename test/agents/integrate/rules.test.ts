@@ -10,7 +10,7 @@ const AT: Joining = {
 };
 
 function settingsOf(at: Joining) {
-  const edit = claude(at).edits.find(({ path }) => path === "/p/.claude/settings.json");
+  const edit = claude.integration(at).edits.find(({ path }) => path === "/p/.claude/settings.json");
   if (edit === undefined) throw new Error("no settings");
   return edit;
 }

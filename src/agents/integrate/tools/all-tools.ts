@@ -1,4 +1,12 @@
-import type { Integration, Joinable, Joining } from "../integration.ts";
+import type {
+  CodingTool,
+  Integration,
+  Joinable,
+  Joining,
+  Place,
+  ToolTrouble,
+} from "../integration.ts";
+import type { Written } from "../record.ts";
 import { claude } from "./claude.ts";
 import { codex } from "./codex.ts";
 import { copilot } from "./copilot.ts";
@@ -6,7 +14,8 @@ import { cursor } from "./cursor.ts";
 import { gemini } from "./gemini.ts";
 import { opencode } from "./opencode.ts";
 
-const INTEGRATIONS: { readonly [T in Joinable]: (at: Joining) => Integration } = {
+/** All tools that can be joined. Spec 8.3. */
+export const CODING_TOOLS: { readonly [T in Joinable]: CodingTool } = {
   claude,
   codex,
   gemini,
@@ -15,7 +24,17 @@ const INTEGRATIONS: { readonly [T in Joinable]: (at: Joining) => Integration } =
   copilot,
 };
 
-/** Our parts of the files of that tool. Spec 8.3. */
+/** Our parts of the files of that tool. */
 export function integrationOf(at: Joining): Integration {
-  return INTEGRATIONS[at.tool](at);
+  return CODING_TOOLS[at.tool].integration(at);
+}
+
+/** What is wrong with the tools that an agent is joined in. Nothing is written. */
+export function toolTroubles(place: Place, { files }: Written): ToolTrouble[] {
+  return Object.entries(CODING_TOOLS).flatMap(([name, { troubles }]) => {
+    const paths = Object.entries(files).flatMap(([path, { users }]) =>
+      users.some((user) => user.startsWith(`${name} `)) ? [path] : [],
+    );
+    return troubles?.(place, paths) ?? [];
+  });
 }

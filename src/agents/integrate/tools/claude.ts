@@ -1,14 +1,21 @@
-import { join } from "node:path";
-import { jsonEdit, type JsonEntry } from "../json-entries.ts";
+import { basename, dirname, join } from "node:path";
+import { jsonEdit, type HookEntry, type JsonEntry } from "../json-entries.ts";
+import { hooksIn, notApproved, shortTimeouts, switchedOff } from "../hook-entries.ts";
 import {
   commandOf,
+  ownerOf,
   HOOK_SECONDS,
+  hookLine,
   isHookOf,
-  type Integration,
+  waiterLine,
+  type CodingTool,
   type Joining,
+  type Place,
+  type ToolTrouble,
 } from "../integration.ts";
-import { sandboxLeft } from "../sandbox.ts";
+import { sandboxLeft, sandboxLimit } from "../sandbox.ts";
 import { blockEdit } from "../text-block.ts";
+import { field, json } from "../tool-state.ts";
 import { wholeFile } from "../whole-file.ts";
 
 /** A waiter waits as long as it may; the tool takes no more than this as a timer. */
@@ -19,47 +26,71 @@ export const READING_TOOLS = ["whoami", "inbox", "read"];
 /** After these the session waits for its person: a waiter is armed. */
 const WAITING_EVENTS = ["SessionStart", "Stop"];
 
-/** Claude Code, as of 2.1.197. */
-export function claude(at: Joining): Integration {
-  const { scope, home, project } = at;
-  const root = scope === "user" ? home : project;
-  const folder = join(root, ".claude");
-  const settings = join(folder, scope === "local" ? "settings.local.json" : "settings.json");
-  const servers = scope === "user" ? join(home, ".claude.json") : join(project, ".mcp.json");
-  const [command, ...args] = commandOf(at, "mcp");
-  const server = { path: ["mcpServers", "deaddrop"], value: { command, args } };
-  const instructions = {
-    user: join(folder, "CLAUDE.md"),
-    project: join(project, "CLAUDE.md"),
-    local: join(project, "CLAUDE.local.md"),
-  }[scope];
-  // Only a person allows anything.
-  const allowed = at.allowsReading ? rules() : [];
-  return {
-    edits: [
-      jsonEdit(servers, "claude", [server]),
-      jsonEdit(settings, "claude", [...hooks(at), ...allowed, ...opened(at)], rules()),
-      wholeFile(join(folder, "skills", "deaddrop", "SKILL.md"), "claude", {
-        text: at.skill,
-        mark: "name: deaddrop",
-      }),
-      blockEdit(instructions),
-    ],
-    left: [
-      "start claude in the project: accept its trust question and the server deaddrop, if it asks",
-      "approve the tools of deaddrop when claude asks, or allow them: /permissions, mcp__deaddrop",
-      ...sandboxLeft(at, "claude"),
-    ],
-  };
+/** Claude Code, as of 2.1.332. */
+export const claude: CodingTool = {
+  integration(at) {
+    const { scope, project } = at;
+    const user = userFiles(at);
+    const folder = scope === "user" ? user.folder : join(project, ".claude");
+    const settings = join(folder, scope === "local" ? "settings.local.json" : "settings.json");
+    const servers = scope === "user" ? user.state : join(project, ".mcp.json");
+    const [command, ...args] = commandOf(at, "mcp");
+    const server = { path: ["mcpServers", "deaddrop"], value: { command, args } };
+    const instructions = {
+      user: join(folder, "CLAUDE.md"),
+      project: join(project, "CLAUDE.md"),
+      local: join(project, "CLAUDE.local.md"),
+    }[scope];
+    // Only a person allows anything.
+    const allowed = at.allowsReading ? rules() : [];
+    return {
+      edits: [
+        jsonEdit(servers, ownerOf(at), { entries: [server] }),
+        jsonEdit(settings, ownerOf(at), {
+          entries: [...allowed, ...opened(at)],
+          hooks: hooks(at),
+          rules: rules(),
+        }),
+        wholeFile(join(folder, "skills", "deaddrop", "SKILL.md"), ownerOf(at), {
+          text: at.skill,
+          mark: "name: deaddrop",
+        }),
+        blockEdit(instructions),
+      ],
+      left: [
+        "start claude in the project: accept its trust question and the server deaddrop, if it asks",
+        "approve the tools of deaddrop when claude asks, or allow them: /permissions, mcp__deaddrop",
+        ...sandboxLeft(at, "claude"),
+      ],
+    };
+  },
+
+  troubles(place, paths) {
+    const settings = paths.filter((path) => /^settings(?:\.local)?\.json$/u.test(basename(path)));
+    return settings.flatMap((path) => settingsTroubles(place, path));
+  },
+};
+
+/** The person's own files. CLAUDE_CONFIG_DIR moves all of them. */
+function userFiles({ home, env }: Pick<Place, "home" | "env">): { folder: string; state: string } {
+  const own = env["CLAUDE_CONFIG_DIR"] ?? "";
+  return own === ""
+    ? { folder: join(home, ".claude"), state: join(home, ".claude.json") }
+    : { folder: own, state: join(own, ".claude.json") };
 }
 
-function hooks(at: Joining): JsonEntry[] {
-  const [command = "", ...args] = commandOf(at, "hook", "claude");
-  const hook = { type: "command", command, args, timeout: HOOK_SECONDS };
-  const waiter = { ...hook, args: [...args, "--wait"], asyncRewake: true, timeout: WAITER_SECONDS };
+/** One string for each: Copilot CLI reads these hooks too, and leaves out arguments. */
+function hooks(at: Joining): HookEntry[] {
+  const hook = { type: "command", command: hookLine(at), timeout: HOOK_SECONDS };
+  const waiter = {
+    ...hook,
+    command: waiterLine(at),
+    asyncRewake: true,
+    timeout: WAITER_SECONDS,
+  };
   return EVENTS.map((event) => ({
-    path: ["hooks", event],
-    value: { hooks: WAITING_EVENTS.includes(event) ? [hook, waiter] : [hook] },
+    event,
+    hooks: WAITING_EVENTS.includes(event) ? [hook, waiter] : [hook],
     isOurs: (item) => isHookOf("claude", item),
   }));
 }
@@ -86,4 +117,42 @@ function rules(): JsonEntry[] {
     value,
     isOurs: (item) => item === value,
   }));
+}
+
+function settingsTroubles(place: Place, path: string): ToolTrouble[] {
+  const { disk } = place;
+  const user = userFiles(place);
+  const isUsers = dirname(path) === user.folder;
+  const folder = dirname(dirname(path));
+  const missing = "start claude there, and accept its trust question and the server deaddrop";
+  const files = [...new Set([path, join(user.folder, "settings.json")])];
+  const off = files.find((each) => json(disk, each)["disableAllHooks"] === true);
+  return [
+    ...(isUsers || isApproved(place, folder) ? [] : [notApproved("claude", folder, missing)]),
+    ...(off === undefined ? [] : [switchedOff("claude", off, "disableAllHooks")]),
+    ...shortTimeouts("claude", path, hooksIn(disk, path, "claude")),
+    ...(isSandboxClosed(place, files) ? [sandboxLimit("claude")] : []),
+  ];
+}
+
+function isApproved(place: Place, folder: string): boolean {
+  const { disk } = place;
+  const project = field(json(disk, userFiles(place).state)["projects"], folder);
+  // What was answered to its question about a server it keeps in the one or the other file.
+  const kept = [project, json(disk, join(folder, ".claude", "settings.local.json"))];
+  const servers = kept.flatMap((each) => field(each, "enabledMcpjsonServers"));
+  const allowsAll = kept.some((each) => field(each, "enableAllProjectMcpServers") === true);
+  const hasServer = allowsAll || servers.includes("deaddrop");
+  return hasServer && field(project, "hasTrustDialogAccepted") === true;
+}
+
+/** Commands run in a sandbox from which the daemon cannot be reached. */
+function isSandboxClosed({ disk }: Place, files: readonly string[]): boolean {
+  const sandboxes = files.map((path) => json(disk, path)["sandbox"]);
+  const isOpen = sandboxes.some((sandbox) =>
+    Object.entries(field(sandbox, "network") ?? {}).some(
+      ([name, value]) => /^allow(?:All)?UnixSockets$/u.test(name) && value !== false,
+    ),
+  );
+  return !isOpen && sandboxes.some((sandbox) => field(sandbox, "enabled") === true);
 }

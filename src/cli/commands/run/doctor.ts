@@ -35,9 +35,8 @@ import type { Disk } from "../../../storage/disk/disk.ts";
 import { wholeLogs } from "../../../storage/archive/whole-logs.ts";
 import { readTransportSettings, transportPaths } from "../../../transport/transport-settings.ts";
 import { DEFAULT_LIMITS } from "../../../wire/limits.ts";
-import { missingApprovals } from "../../../agents/integrate/approvals.ts";
-import { hookTroubles } from "../../../agents/integrate/hook-troubles.ts";
-import { closedSandboxes } from "../../../agents/integrate/sandbox.ts";
+import { toolTroubles } from "../../../agents/integrate/tools/all-tools.ts";
+import { unjoinedWorktree } from "../../../agents/integrate/worktrees.ts";
 import { integrationRecord } from "../../../agents/integrate/record.ts";
 import { SocketRefused } from "../../../client/sandbox.ts";
 import { connectDaemon } from "../../../client/socket-client.ts";
@@ -184,19 +183,15 @@ function toolFindings(
 ): readonly Finding[] {
   const written = integrationRecord(disk, recordPath(paths)).read();
   const place = { disk, env, home: homeOf(env) };
-  const unapproved = missingApprovals(place, written).map(({ tool, folder, missing }) =>
-    warning("coding tools", `${tool} does not run what joins it to the wire in ${folder}`, missing),
+  const troubles = [
+    ...toolTroubles(place, written),
+    ...unjoinedWorktree(written, disk.realPath(cwd)),
+  ];
+  return troubles.map(({ problem, fix, isLimit }) =>
+    isLimit === true
+      ? ok("coding tools", `${problem} (${fix})`)
+      : warning("coding tools", problem, fix),
   );
-  const closed = closedSandboxes(place, written).map((tool) =>
-    ok(
-      "coding tools",
-      `commands in the sandbox of ${tool} can read and not send; its MCP tools can do both (deaddrop integrate ${tool} --open-sandbox)`,
-    ),
-  );
-  const broken = hookTroubles(place, written, disk.realPath(cwd)).map(({ problem, fix }) =>
-    warning("coding tools", problem, fix),
-  );
-  return [...unapproved, ...broken, ...closed];
 }
 
 /** A line for all that is there: what is large comes with what to do. */

@@ -1,13 +1,8 @@
 import { Command } from "commander";
 import { DeaddropError } from "../../../api/errors.ts";
 import { nodeDisk } from "../../../storage/disk/node-disk.ts";
-import { StorageError } from "../../../storage/disk/disk.ts";
-import {
-  bindFolder,
-  boundAt,
-  unbindFolder,
-  type BoundFolder,
-} from "../../../storage/private/bound-folders.ts";
+import { claimFolder } from "../../../setup/here/bind-folder.ts";
+import { unbindFolder } from "../../../storage/private/bound-folders.ts";
 import { placesOf, whoHere, localHandles, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { emit } from "../../output/output.ts";
@@ -43,12 +38,7 @@ export async function run(cli: Cli, handle: string | undefined, flags: Flags): P
   }
   if (handle !== undefined) {
     refuseStranger(cli, handle);
-    const bound = boundAt(disk, places, folder);
-    if (bound !== undefined && bound.handle !== handle) {
-      if (flags.replace !== true) throw taken(bound, handle);
-      unbindFolder(disk, places, folder);
-    }
-    if (bound?.handle !== handle) bind({ folder, handle });
+    claimFolder(disk, places, { folder, handle }, { replaces: flags.replace === true });
   }
   const who = whoHere(cli, flags);
   emit(cli, flags, who, () => {
@@ -57,15 +47,6 @@ export async function run(cli: Cli, handle: string | undefined, flags: Flags): P
     return `You are ${who.handle} in ${sanitise(folder)}, by ${sanitise(who.by)}${but}.`;
   });
   return Promise.resolve();
-
-  function bind(wanted: BoundFolder): void {
-    try {
-      bindFolder(disk, places, wanted);
-    } catch (error) {
-      if (!(error instanceof StorageError) || error.code !== "exists") throw error;
-      throw taken(boundAt(disk, places, folder) ?? wanted, wanted.handle);
-    }
-  }
 }
 
 function refuseStranger(cli: Cli, handle: string): void {
@@ -76,12 +57,5 @@ function refuseStranger(cli: Cli, handle: string): void {
       handles.length === 0
         ? "make one with `deaddrop init` or `deaddrop join`"
         : `yours are ${handles.join(", ")}`,
-  });
-}
-
-/** Two agents in one folder: neither may sign as the other because it came second. */
-function taken({ folder, handle }: BoundFolder, wanted: string): DeaddropError {
-  return new DeaddropError("refused", `${folder} is bound to ${handle}`, {
-    hint: `two agents in one folder: start the second one with DEADDROP_AS=${wanted}, or let it work in a folder or git worktree of its own. If ${handle} no longer works here: deaddrop as ${wanted} --replace`,
   });
 }

@@ -15,12 +15,18 @@ export function command(_cli: Cli): Command {
         "`deaddrop integrate` writes it into the settings of the tool.",
     )
     .addArgument(new Argument("<tool>", "which tool").choices(TOOLS))
+    .option("--project <folder>", "stay silent in a linked work tree of this project")
     .option("--wait", "wait in the background, and exit 2 when the agent is to be woken")
     .addHelpText("after", example("deaddrop hook claude --as forge --wire ./_coordination"))
     .action(async (tool: string, { wait }: { wait?: boolean }, self: Command) => {
       const { main } = await import("../../../agents/hooks/main.ts");
-      const { as, wire } = self.optsWithGlobals<{ as?: string; wire?: string }>();
-      const identity = [["--as", as] as const, ["--wire", wire] as const];
+      const { as, wire, project } =
+        self.optsWithGlobals<Record<"as" | "wire" | "project", string>>();
+      const identity = [
+        ["--as", as] as const,
+        ["--wire", wire] as const,
+        ["--project", project] as const,
+      ];
       const given = identity.flatMap(([flag, value]) => (value === undefined ? [] : [flag, value]));
       await main([tool, ...given, ...(wait === true ? ["--wait"] : [])]);
     });

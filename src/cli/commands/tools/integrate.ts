@@ -1,7 +1,12 @@
 import { Argument, Command, Option } from "commander";
 import { JOINABLE, SCOPES, type Joinable } from "../../../agents/integrate/integration.ts";
+import { DeaddropError } from "../../../api/errors.ts";
 import type { Cli } from "../../context.ts";
-import { runIntegrate, type IntegrateFlags } from "../../integrate/run-integrate.ts";
+import {
+  removeEverywhere,
+  runIntegrate,
+  type IntegrateFlags,
+} from "../../integrate/run-integrate.ts";
 import { example } from "../../output/example.ts";
 
 /** `deaddrop integrate`: joins a coding tool to a wire, and takes it out again. Spec 8.3. */
@@ -16,16 +21,25 @@ export function command(cli: Cli): Command {
         "instructions that it reads. Shows what it changes, and asks. Your other settings stay as they are;\n" +
         "unless you say --scope project, git leaves what is written out of commits.",
     )
-    .addArgument(new Argument("<tool>", "which tool").choices(JOINABLE))
+    .addArgument(new Argument("[tool]", "which tool").choices(JOINABLE))
     .addOption(scope.choices(SCOPES))
     .option("--dry-run", "show what would change, and change nothing")
     .option("--yes", "ask nobody")
     .option("--remove", "take all of it out again")
+    .option("--all", "with --remove: every tool that an agent of yours is joined in")
     .option("--allow-commands", "claude: allow the tools that only read without a question")
     .option("--open-sandbox", "claude, codex: let commands in its sandbox connect to the daemon")
     .addHelpText(
       "after",
       example("deaddrop integrate claude --as forge", "deaddrop integrate claude --remove"),
     )
-    .action((tool: Joinable, flags: IntegrateFlags) => runIntegrate(cli, tool, flags));
+    .action((tool: Joinable | undefined, flags: IntegrateFlags) => {
+      if (tool !== undefined && flags.all !== true) return runIntegrate(cli, tool, flags);
+      if (tool === undefined && flags.all === true && flags.remove === true) {
+        return removeEverywhere(cli, flags);
+      }
+      throw new DeaddropError("usage", "name one tool, or give --remove --all", {
+        hint: `deaddrop integrate <${JOINABLE.join("|")}>`,
+      });
+    });
 }

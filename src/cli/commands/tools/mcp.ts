@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { oneIdentity, type Identity } from "../../../agents/mcp/identity.ts";
 import { runMcp } from "../../../agents/mcp/run-mcp.ts";
 import { readSkill } from "../../../agents/skill/skill-text.ts";
-import { findWire, whoHere, type Cli, type GlobalFlags } from "../../context.ts";
+import { findWire, UnclearIdentity, whoHere, type Cli, type GlobalFlags } from "../../context.ts";
 import { example } from "../../output/example.ts";
 import { skillPath } from "../../program-path.ts";
 import { version } from "../../version.ts";
@@ -21,6 +21,7 @@ export function command(cli: Cli): Command {
 
 async function run(cli: Cli, flags: GlobalFlags): Promise<void> {
   const look = (): Identity => {
+    refuseOtherAgent(cli, flags);
     const { handle, by } = whoHere(cli, flags);
     const place = { wireDir: findWire(cli, flags), handle, env: cli.env };
     return { by, place: flags.peer === undefined ? place : { ...place, peers: flags.peer } };
@@ -33,4 +34,17 @@ async function run(cli: Cli, flags: GlobalFlags): Promise<void> {
   };
   const { stdin: input, stdout: output, stderr: errors } = process;
   await runMcp(parts, { input, output, errors });
+}
+
+/** The shell and the hooks of such a session are those of another agent: it would be two. Spec 8.1. */
+function refuseOtherAgent({ env }: Cli, { as }: GlobalFlags): void {
+  const asked = env["DEADDROP_AS"] ?? "";
+  if (as === undefined || asked === "" || asked === as) return;
+  throw new UnclearIdentity(
+    "config",
+    `the session was started as ${asked} (DEADDROP_AS), and this server was made for ${as}`,
+    {
+      hint: `start the tool without DEADDROP_AS; or for one entry that serves both: deaddrop integrate <tool> --remove, then deaddrop integrate <tool> --scope project`,
+    },
+  );
 }

@@ -1,11 +1,11 @@
 import fs from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { DeaddropError } from "../api/errors.ts";
-import { gitFolderOf } from "../setup/wire/git-exclude.ts";
-import { calling } from "../storage/disk/errno.ts";
-import { nodeDisk } from "../storage/disk/node-disk.ts";
-import type { Places } from "../storage/paths.ts";
-import { isRememberedWire } from "../storage/private/private-folders.ts";
+import { DeaddropError } from "../../api/errors.ts";
+import { gitFolderOf } from "../wire/git-exclude.ts";
+import { calling } from "../../storage/disk/errno.ts";
+import { nodeDisk } from "../../storage/disk/node-disk.ts";
+import type { Places } from "../../storage/paths.ts";
+import { isRememberedWire } from "../../storage/private/private-folders.ts";
 
 /** What the folder of a wire is called when nothing else is said. Spec 1.1. */
 const WIRE_FOLDER = "_coordination";
