@@ -72,7 +72,6 @@ function write(path: string, text: string): void {
 const textOf = (...path: string[]): string => readFileSync(join(...path), "utf8");
 
 type Settings = Record<string, Record<string, Record<string, unknown>>>;
-const jsonOf = (...path: string[]) => parseJson(textOf(...path)) as Settings;
 const tomlOf = (...path: string[]) => getStaticTOMLValue(parseTOML(textOf(...path))) as Settings;
 
 const HOOK_FILES = {

@@ -14,7 +14,7 @@ import {
   wordsOf,
 } from "../../support/processes/hook-processes.ts";
 import { makeWire, removeWires, type LiveWire } from "../../support/processes/live-wire.ts";
-import { start, type Ended } from "../../support/processes/real-processes.ts";
+import { start } from "../../support/processes/real-processes.ts";
 
 // What a tool runs at each of its steps, as a process of its own beside a real daemon.
 

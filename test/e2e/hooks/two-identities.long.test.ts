@@ -20,12 +20,13 @@ import {
   type ToolTerminal,
 } from "../../support/processes/tool-terminals.ts";
 
-// One person with two agents, each in a project of its own, in the tools themselves. Each session is
-// started with the name of the other agent in its environment: what the files say must win, for the
-// server and for the hooks, by every way of starting a tool.
+// One person with two agents, each in a project of its own, in the tools themselves: server and hooks
+// speak for the agent of the project, by every way of starting a tool. A session that is started with the
+// name of the other agent has no agent.
 
 interface Session {
   readonly agent: string;
+  readonly other: string;
   readonly at: ToolProject;
 }
 
@@ -62,8 +63,7 @@ describe.each(CODING_TOOLS)("%s", (tool) => {
     const projects = await makeProjects(found, wire, { names: agents });
     const sessions = projects.map((at, index): Session => {
       const [agent = "", other = ""] = index === 0 ? agents : agents.toReversed();
-      const env = { ...at.env, DEADDROP_AS: other, DEADDROP_WIRE: wire.dir };
-      return { agent, at: { ...at, env } };
+      return { agent, other, at };
     });
     for (const { at, agent } of sessions) {
       at.script("who", [`@@call ${CALLED[tool]("whoami")} {}`, "@@say done"]);
@@ -75,11 +75,17 @@ describe.each(CODING_TOOLS)("%s", (tool) => {
     for (const how of ALSO_OPENED[tool]) {
       await inTerminals(wire, sessions, { ...how, isApproved: true });
     }
-    for (const { at, agent } of sessions) {
-      const before = at.requests().length;
-      const ended = await runAlone(at, "@@script who");
-      expect(ended.code, ended.stderr).toBe(0);
-      expectWords(at, before, agent);
+    for (const { at, agent, other } of sessions) {
+      const alone = async (env: NodeJS.ProcessEnv): Promise<number> => {
+        const before = at.requests().length;
+        const ended = await runAlone({ ...at, env: { ...at.env, ...env } }, "@@script who");
+        expect(ended.code, ended.stderr).toBe(0);
+        return before;
+      };
+      expectWords(at, await alone({}), agent);
+      const before = await alone({ DEADDROP_AS: other });
+      expect(whoWasNamed(at.requests().slice(before))).toBeUndefined();
+      expect(namedIn(at, before)).toEqual([]);
     }
   });
 });
@@ -112,12 +118,17 @@ async function inTerminals(
 
 /** What the model was asked since then: the server and the notices name that agent, and no other. */
 function expectWords(at: ToolProject, before: number, agent: string): void {
-  const requests = at.requests().slice(before);
-  expect(whoWasNamed(requests)).toBe(agent);
-  const told = requests.flatMap(({ news }) => [
-    ...news.matchAll(/(?<who>[\w-]+) has \d+ unread/gu),
-  ]);
-  expect([...new Set(told.map(({ groups }) => groups?.["who"]))]).toEqual([agent]);
+  expect(whoWasNamed(at.requests().slice(before))).toBe(agent);
+  expect(namedIn(at, before)).toEqual([agent]);
+}
+
+/** The agents whose mail hooks have named since then. */
+function namedIn(at: ToolProject, before: number): (string | undefined)[] {
+  const told = at
+    .requests()
+    .slice(before)
+    .flatMap(({ news }) => [...news.matchAll(/(?<who>[\w-]+) has \d+ unread/gu)]);
+  return [...new Set(told.map(({ groups }) => groups?.["who"]))];
 }
 
 /** A message that is in its inbox. */

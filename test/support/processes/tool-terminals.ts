@@ -132,7 +132,7 @@ export async function integrate(
   handle: string,
   ...flags: readonly string[]
 ): Promise<void> {
-  const words = [BIN, "integrate", found.tool, "--scope", "project", "--yes", "--as", handle];
+  const words = [BIN, "integrate", found.tool, "--yes", "--as", handle];
   const args = [...words, "--wire", wire.dir, ...flags];
   const { code, stderr } = await start(process.execPath, args, { env: wire.env, cwd: folder })
     .ended;
