@@ -68,6 +68,8 @@ export interface SendAnswer {
   parks?: true;
   /** Recipients that say that they are paused: it is stored there, and waits. Spec 3.8. */
   paused?: readonly string[];
+  /** Recipients whose agents are not woken for it until then (ISO-8601, UTC), as they say. Spec 8.3. */
+  not_woken?: readonly { readonly peer: string; readonly until: string }[];
 }
 
 /** A recipient that has not verified us, as it has announced. Spec 2.3. */

@@ -1,5 +1,6 @@
 import type { OwnMatter } from "../protocol/agent-notices/agent-notice.ts";
 import type { Draft } from "../wire/compose.ts";
+import type { NotWoken } from "../protocol/heartbeats/not-woken.ts";
 import type { ArchiveAnswer } from "./archive.ts";
 import type { ReclaimAnswer, RequestKey, SendAnswer, StatusChange } from "./client.ts";
 import type { HoldsView } from "./holds.ts";
@@ -18,7 +19,10 @@ import type { Marks, ViewArgs, ViewName, Views } from "./views.ts";
 export interface OperatedAgent {
   view<N extends ViewName>(name: N, args: ViewArgs[N]): Promise<Views[N]>;
   markRead(ids: readonly string[] | "all"): Promise<{ read: number }>;
-  setStatus(change: StatusChange): Promise<void>;
+  /** `notWoken`: of the daemon's own. */
+  setStatus(
+    change: StatusChange & { readonly notWoken?: Readonly<Record<string, NotWoken>> },
+  ): Promise<void>;
   /** A notice of the operator's own program, once for each kind and `about`. Spec 3.12. */
   notify(matter: OwnMatter): Promise<{ told: boolean }>;
   /** Sends once: a call that repeats a key is answered as the first one was. Spec 8.1. */

@@ -76,6 +76,14 @@ export type WakeAnswer =
   | { readonly why: "mail"; readonly say: string; readonly marks: Marks }
   | { readonly why: "replaced" | "ended" };
 
+/** The wakes for a peer's mail are used up until then: ISO-8601, UTC. Spec 8.3. */
+export interface NotWokenView {
+  peer: string;
+  until: string;
+  /** The same for urgent mail; absent: that still wakes. */
+  urgent_until?: string;
+}
+
 /** A session as `status` shows it. */
 export interface ToolSessionView {
   tool: Tool;
@@ -88,4 +96,6 @@ export interface ToolSessionView {
   wake: "waiter" | WakeWay["by"] | null;
   /** Another session of the agent is woken in its place. */
   is_second: boolean;
+  /** Absent when there are wakes left for everybody's mail. */
+  wakes_used_up?: readonly NotWokenView[];
 }

@@ -150,7 +150,7 @@ async function serve(
   const filesystem = filesystemKind(paths.wireDir);
   const waiters = makeRoundWaiters();
   const rounds = openRounds(agent, () => sessions.rounded(), log);
-  const sessions = openToolSessions(agent, queue, rounds, log);
+  const sessions = openToolSessions(agent, queue, rounds, { log, soon: () => looks.soon() });
   let cards: CardWatcher | undefined;
   const ticker = makeTicker(agent, queue, log, {
     pollMs: filesystem.events ? SAFETY_POLL_MS : SAFETY_POLL_WITHOUT_EVENTS_MS,

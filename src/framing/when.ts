@@ -44,3 +44,12 @@ function duration(lengthMs: number): string {
   if (lengthMs < HOUR_MS) return `${Math.round(lengthMs / MINUTE_MS)} min`;
   return `${Math.round(lengthMs / HOUR_MS)} h`;
 }
+
+/** An instant within the day, as a clock on the wall shows it: "14:05". */
+export function clockTime(time: string): string {
+  const at = new Date(time);
+  const twoDigits = (part: number): string => String(part).padStart(2, "0");
+  return Number.isNaN(at.getTime())
+    ? time
+    : `${twoDigits(at.getHours())}:${twoDigits(at.getMinutes())}`;
+}

@@ -1,6 +1,7 @@
 import type { Draft } from "../wire/compose.ts";
 import type { UnsignedDecision } from "./decisions/record/decision-record.ts";
 import type { AgentState, HeartbeatTier } from "./env.ts";
+import type { NotWokenBody } from "./heartbeats/not-woken.ts";
 import type { NoticeNews } from "./agent-notices/agent-notice.ts";
 
 /** What `decide` wants done, as data. The same effect comes again until its event is folded. */
@@ -46,6 +47,8 @@ export interface HeartbeatBody {
   readonly inbox_unread_count: number;
   readonly tier: HeartbeatTier;
   readonly agent_last_seen?: string;
+  /** By peer. Spec 8.3. */
+  readonly not_woken?: Readonly<Record<string, NotWokenBody>>;
   readonly heads: Readonly<Record<string, HeadBody>>;
 }
 

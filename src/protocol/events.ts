@@ -2,6 +2,7 @@ import type { RefusalReason } from "../admission/checks.ts";
 import type { AdmittedMessage } from "../admission/admitted-message.ts";
 import type { NoticeNews } from "./agent-notices/agent-notice.ts";
 import type { AgentState } from "./env.ts";
+import type { NotWoken } from "./heartbeats/not-woken.ts";
 import type { DecisionEntry } from "./decisions/record/decision-record.ts";
 
 /** One authentic line of a log, as it reaches the fold. Events of one log come in its order. */
@@ -195,6 +196,8 @@ export type CoreEvent =
       readonly state?: AgentState;
       readonly lastAction?: string;
       readonly headsDown?: boolean;
+      /** For whose mail our agent is not woken now; replaces what was said before. Spec 8.3. */
+      readonly notWoken?: Readonly<Record<string, NotWoken>>;
     }
   /** An automatic incident was told to the operator. */
   | {

@@ -22,6 +22,8 @@ export function setBack(state: State, at: number): void {
   if (heartbeats.agentLastSeen !== undefined) {
     heartbeats.agentLastSeen = Math.min(heartbeats.agentLastSeen, at);
   }
+  const { notWoken } = heartbeats;
+  if (notWoken !== undefined && notWoken.at > at) heartbeats.notWoken = { ...notWoken, at };
   const { parked, woken } = heartbeats.parking;
   lower(
     [parked, woken].filter((mark) => mark !== undefined),

@@ -6,7 +6,7 @@ import type { State } from "./state.ts";
  * Raise it with any change of what State holds: an older checkpoint is then left aside, and the
  * journal replayed.
  */
-const SNAPSHOT_VERSION = 23;
+const SNAPSHOT_VERSION = 24;
 const MAP = "$map";
 const SET = "$set";
 const OBJECT = "$object";

@@ -70,19 +70,19 @@ export const SETTINGS: readonly Setting[] = [
     kind: "number",
     byDefault: DEFAULT_SETTINGS.wake.inAll,
     about:
-      "How often within an hour sessions of coding tools are woken for mail, or asked to go on at the end of a turn (docs/agents.md). 0: never. Each peer keeps a share of it.",
+      "How often within an hour sessions of coding tools are woken for mail, or asked to go on at the end of a turn (docs/agents.md). 0: never. Each peer keeps a share of it, and a quarter is kept for urgent mail and overdue answers.",
   },
   {
     key: "wake.per_peer",
     kind: "number",
     byDefault: DEFAULT_SETTINGS.wake.perPeer,
-    about: "The same for the messages of one peer.",
+    about: "The same for the messages of one peer; a quarter is kept for urgent ones.",
   },
   {
     key: "wake.per_thread",
     kind: "number",
     byDefault: DEFAULT_SETTINGS.wake.perThread,
-    about: "The same for the messages of one thread.",
+    about: "The same for the messages of one thread, except urgent ones.",
   },
   {
     key: "wake.quiet",

@@ -123,6 +123,8 @@ export interface AgentPaths {
   readonly rounds: string;
   /** Of which of their turns it has told. */
   readonly roundsTold: string;
+  /** When sessions of coding tools were woken within the last hour. Spec 8.3. */
+  readonly wakes: string;
   /** The bare repository of the git transport, and what was last seen of its remote. Spec 5.2. */
   readonly repository: string;
   readonly seenRemote: string;
@@ -183,6 +185,7 @@ export function agentPaths(places: Places, at: PathsAt & { readonly wireDir: str
     restoring: join(stateDir, "restoring.json"),
     rounds: join(stateDir, "rounds.json"),
     roundsTold: join(stateDir, "rounds-told.json"),
+    wakes: join(stateDir, "wakes.json"),
     repository: join(stateDir, "transport.git"),
     seenRemote: join(stateDir, "transport.json"),
     socket: join(stateDir, "daemon.sock"),

@@ -15,7 +15,7 @@ const line = fc.record({
   thread: fc.string({ maxLength: 60 }).map((text) => `${WORDS} ${text}`),
   received_at: fc.integer({ min: -1e12, max: 1e12 }).map((ms) => new Date(NOW + ms).toISOString()),
   urgent: fc.boolean(),
-  automatic: fc.boolean(),
+  quiet: fc.boolean(),
 });
 const count = fc.nat(10_000);
 const mail: fc.Arbitrary<MailView> = fc.record({
@@ -49,7 +49,7 @@ test("10,000 unread messages are a few lines and a number", () => {
   const lines = Array.from({ length: 64 }, (_, at) => ({
     event_id: String(at).padStart(64, "0"),
     ...{ from: "scribe", thread: WORDS, received_at: new Date(NOW - at * 60_000).toISOString() },
-    ...{ urgent: at === 0, automatic: false },
+    ...{ urgent: at === 0, quiet: false },
   }));
   const from = [
     { handle: "scribe", count: 9_000 },

@@ -58,7 +58,7 @@ export const DEFAULT_SETTINGS: AgentSettings = {
   showLastAction: true,
   keyGraceHours: 24,
   hooks: { onNotice: [], onStop: [], timeoutSeconds: 60, runsPerHour: 20 },
-  wake: { perPeer: 6, perThread: 3, inAll: 20, quiet: "" },
+  wake: { perPeer: 16, perThread: 12, inAll: 24, quiet: "" },
   guardStrict: false,
   membersByAck: false,
   archiveAtYearEnd: true,

@@ -13,6 +13,7 @@ import { DeaddropError } from "../../api/errors.ts";
 import type { Env } from "../../protocol/env.ts";
 import type { HeartbeatsState } from "../../protocol/heartbeats/heartbeats.ts";
 import { isParking } from "../../protocol/requests/parking.ts";
+import { isQuiet } from "../../protocol/receipts/quiet.ts";
 import { pausedPeers } from "../../protocol/heartbeats/liveness.ts";
 import { checkMeaning } from "./draft-meaning.ts";
 import { checkMembers, isRemoval } from "./members/draft-members.ts";
@@ -49,6 +50,7 @@ export function sendGroups(
     at += count;
     const refusedBy = refusals(session, groups[index] ?? []);
     const uncompared = uncomparedAmong(session, groups[index] ?? []);
+    const notWoken = notWokenAmong(session, groups[index] ?? []);
     const paused = pausedAmong(memory.state.heartbeats, env, groups[index] ?? []);
     return {
       outcome,
@@ -56,6 +58,7 @@ export function sendGroups(
       ...(refusedBy.length === 0 ? {} : { refused_by: refusedBy }),
       ...(uncompared.length === 0 ? {} : { awaits_comparison: uncompared }),
       ...(paused.length === 0 ? {} : { paused }),
+      ...(notWoken.length === 0 ? {} : { not_woken: notWoken }),
       ...(group.some(({ draft }) => isParking(draft)) ? { parks: true as const } : {}),
     };
   });
@@ -85,6 +88,26 @@ function uncomparedAmong(
       (named.has("*") || named.has(peer)) &&
       awaitsComparison(memory.state.announcements, env, peer),
   );
+}
+
+/** The recipients whose last beats say that their wakes for our mail are used up. Spec 8.3. */
+function notWokenAmong(
+  { memory, env, world }: Session,
+  drafts: readonly Draft[],
+): NonNullable<SendAnswer["not_woken"]> {
+  const { peerBeats } = memory.state.heartbeats;
+  const nowMs = world.clock.wallMs();
+  const untilMs = new Map<string, number>();
+  for (const draft of drafts.filter((each) => !isState(each.type) && !isQuiet(each))) {
+    const isUrgent = draft.priority === "high" || draft.type === "incident";
+    const peers = draft.to.includes("*") ? env.layout.members : draft.to;
+    for (const peer of peers) {
+      const said = peerBeats.get(peer)?.notWoken;
+      const until = (isUrgent ? said?.urgentUntilMs : said?.untilMs) ?? 0;
+      if (until > nowMs) untilMs.set(peer, Math.max(until, untilMs.get(peer) ?? 0));
+    }
+  }
+  return [...untilMs].map(([peer, ms]) => ({ peer, until: new Date(ms).toISOString() }));
 }
 
 /** The recipients whose last beats say that they are paused: it waits there until they go on. */

@@ -11,6 +11,7 @@ import type { Extras, Prepared } from "../../sending/prepared.ts";
 import { withRefsNote } from "./named-paths.ts";
 import { sendPrepared, type Said } from "../../sending/say-once.ts";
 import { sanitise, sanitiseLines } from "../../framing/sanitise.ts";
+import { clockTime } from "../../framing/when.ts";
 import { shortId } from "../../framing/short-id.ts";
 
 /** What `--wait` can wait for. */
@@ -207,6 +208,11 @@ function sentText(answer: Said, paint: Paint): string {
   for (const peer of answer.paused ?? []) {
     lines.push(
       `${paint("yellow", peer)} is paused: it is stored, and waits there until it goes on.`,
+    );
+  }
+  for (const { peer, until } of answer.not_woken ?? []) {
+    lines.push(
+      `${paint("yellow", peer)} is not woken: its wakes for your mail are used up until ${clockTime(until)}.`,
     );
   }
   for (const { peer, tier } of answer.refused_by ?? []) {

@@ -10,8 +10,9 @@ import type {
   WakeWay,
 } from "../../api/tool-sessions.ts";
 import type { MailView, Marks } from "../../api/views.ts";
+import type { NotWoken } from "../../protocol/heartbeats/not-woken.ts";
 import type { Wake } from "../wake.ts";
-import type { WakeLimits } from "./wake-budget.ts";
+import type { SpentWakes, WakeLimits } from "./wake-budget.ts";
 
 /** What the registry asks of its agent. */
 export interface SessionsAgent {
@@ -19,8 +20,8 @@ export interface SessionsAgent {
   peers(): readonly string[];
   /** What is unread beyond the marks. */
   mail(marks: Marks): Promise<MailView>;
-  /** The agent is at work, or it is not. */
-  setState(state: "busy" | "idle"): Promise<void>;
+  /** The agent is at work, or it is not; and for whose mail it is not woken. */
+  setState(state: "busy" | "idle", notWoken: Readonly<Record<string, NotWoken>>): Promise<void>;
 }
 
 /** The agent's turns in collaboration rounds that it was not told of. Spec 6.3. */
@@ -57,6 +58,7 @@ export interface ToolSessionsOptions {
   readonly agent: SessionsAgent;
   readonly rounds: SessionsRounds;
   readonly operator: SessionsOperator;
+  readonly spent: SpentWakes;
   readonly host: SessionsHost;
   readonly clock: SessionsClock;
   readonly log: Logger;

@@ -1,11 +1,13 @@
 import type {
   HookEvent,
   Moment,
+  NotWokenView,
   SessionProcess,
   ToolSessionView,
   WakeWay,
 } from "../../api/tool-sessions.ts";
 import type { Marks } from "../../api/views.ts";
+import type { NotWoken } from "../../protocol/heartbeats/not-woken.ts";
 import { HOUR_MS, MINUTE_MS } from "../../wire/durations.ts";
 import type { SessionsHost } from "./registry.ts";
 
@@ -157,7 +159,11 @@ export function isSameProcess(a: SessionProcess | undefined, b: typeof a): boole
 export function sessionView(
   session: ToolSession,
   { nowMs, wallMs }: { readonly nowMs: number; readonly wallMs: number },
-  by: { readonly way: ToolSessionView["wake"]; readonly isSecond: boolean },
+  by: {
+    readonly way: ToolSessionView["wake"];
+    readonly isSecond: boolean;
+    readonly usedUp: readonly NotWokenView[];
+  },
 ): ToolSessionView {
   const { event, sinceMs, lastMs } = session;
   const time = (ms: number): string => new Date(wallMs - (nowMs - ms)).toISOString();
@@ -169,5 +175,12 @@ export function sessionView(
     last_event: time(lastMs),
     wake: by.way,
     is_second: by.isSecond,
+    ...(by.usedUp.length === 0 ? {} : { wakes_used_up: by.usedUp }),
   };
+}
+
+export function notWokenView(peer: string, { untilMs, urgentUntilMs }: NotWoken): NotWokenView {
+  const iso = (ms: number): string => new Date(ms).toISOString();
+  const urgent = urgentUntilMs === undefined ? {} : { urgent_until: iso(urgentUntilMs) };
+  return { peer, until: iso(untilMs), ...urgent };
 }

@@ -8,6 +8,7 @@ import type {
 } from "../../api/tool-sessions.ts";
 import type { Turn } from "../../api/rounds.ts";
 import type { MailView, Marks } from "../../api/views.ts";
+import type { NotWoken } from "../../protocol/heartbeats/not-woken.ts";
 import {
   mailText,
   otherSessionText,
@@ -24,6 +25,7 @@ import {
   isReminded,
   isWakeable,
   mayWake,
+  notWokenView,
   sessionView,
   wayTo,
   type ToolSession,
@@ -66,15 +68,17 @@ export function makeToolSessions(options: ToolSessionsOptions): ToolSessions {
 class Registry implements ToolSessions {
   readonly #options: ToolSessionsOptions;
   readonly #table = new SessionTable();
-  readonly #budget = new WakeBudget();
+  readonly #budget: WakeBudget;
   readonly #looks: Looks;
-  #state: "busy" | "idle" | undefined;
+  /** What the agent was last told of itself. */
+  #said: string | undefined;
   /** How often in a row the session could not be reached. */
   #misses = 0;
   #isOverBudget = false;
 
   constructor(options: ToolSessionsOptions) {
     this.#options = options;
+    this.#budget = new WakeBudget(options.spent);
     const { clock, log } = options;
     this.#looks = new Looks({ clock, log, look: () => this.#look() });
   }
@@ -85,7 +89,7 @@ class Registry implements ToolSessions {
     this.#table.take(event, nowMs);
     // From now on: whether something is said is known only when its mail was looked at.
     this.#table.change(keyOf(event), (session) => ({ ...session, tellingMs: nowMs }));
-    await this.#tellState();
+    await this.#tellAgent();
     if (event.moment === "end") {
       this.#table.end(keyOf(event));
       return NOTHING;
@@ -128,10 +132,12 @@ class Registry implements ToolSessions {
     const { monoMs, wallMs } = this.#options.clock;
     const now = { nowMs: monoMs(), wallMs: wallMs() };
     const first = this.#table.first();
+    const usedUp = Object.entries(this.#usedUp()).map(([peer, at]) => notWokenView(peer, at));
     return this.#table.entries().map(([key, session]) =>
       sessionView(session, now, {
         way: this.#wayOf(key, session)?.by ?? null,
         isSecond: isWakeable(session) && key !== first,
+        usedUp,
       }),
     );
   }
@@ -195,19 +201,19 @@ class Registry implements ToolSessions {
     if (!event.isInteractive) return this.#atLastTurnEnd();
     if (operator.isQuiet()) return NOTHING;
     const mail = await agent.mail(session.askedFor);
-    const urgent = mail.fresh.lines.filter((line) => line.urgent && !line.automatic);
+    const urgent = mail.fresh.lines.filter((line) => line.urgent && !line.quiet);
     const isLate = mail.overdue > session.askedOverdue;
     if (urgent.length === 0 && !isLate) return NOTHING;
-    const own = { from: agent.handle, thread: "overdue" };
+    const own = { from: agent.handle, thread: "overdue", urgent: true };
     const allowed = this.#allowed(urgent.length > 0 ? urgent : [own]);
     if (allowed.length === 0) return NOTHING;
-    this.#budget.spend(allowed, this.#options.clock.monoMs());
+    this.#budget.spend(allowed, this.#options.clock.wallMs());
     const askedOverdue = mail.overdue;
     this.#table.change(key, (each) => {
       const askedFor = { ...each.askedFor, ...mail.marks };
       return { ...each, askedFor, askedOverdue, isBusy: true };
     });
-    await this.#tellState();
+    await this.#tellAgent();
     return { say: wakeText(mail, agent), goOn: true, marks: mail.marks };
   }
 
@@ -224,7 +230,7 @@ class Registry implements ToolSessions {
   /** Looks at what there is now, and wakes the first session for it. */
   async #look(): Promise<void> {
     this.#table.dropEnded(this.#options.host);
-    await this.#tellState();
+    await this.#tellAgent();
     const key = this.#table.first();
     const session = key === undefined ? undefined : this.#table.get(key);
     const { agent, clock, operator } = this.#options;
@@ -239,7 +245,7 @@ class Registry implements ToolSessions {
     // What a person was told the session has not been shown.
     const known = way.by === "desktop" ? session.askedFor : session.named;
     const { mail, turns, turnTexts, marks } = await this.#news(known);
-    const waking = mail.fresh.lines.filter(({ automatic }) => !automatic);
+    const waking = mail.fresh.lines.filter(({ quiet }) => !quiet);
     if (waking.length === 0 && turns.length === 0) return;
     const oldestMs = Math.min(...waking.map((line) => Date.parse(line.received_at)));
     const restMs = oldestMs + COALESCE_MS - clock.wallMs();
@@ -247,7 +253,7 @@ class Registry implements ToolSessions {
       this.#looks.after(Math.min(restMs, COALESCE_MS));
       return;
     }
-    const own = turns.map((turn) => ({ from: agent.handle, thread: turn.key }));
+    const own = turns.map((turn) => ({ from: agent.handle, thread: turn.key, urgent: false }));
     const allowed = this.#allowed([...waking, ...own]);
     if (allowed.length === 0) return;
     const mailTexts = waking.length > 0 ? [wakeText(mail, agent)] : [];
@@ -258,10 +264,11 @@ class Registry implements ToolSessions {
       return;
     }
     this.#misses = 0;
-    this.#budget.spend(allowed, clock.monoMs());
+    this.#budget.spend(allowed, clock.wallMs());
     // It was asked already: the end of that turn does not ask again.
     const askedOverdue = mail.overdue;
     this.#table.change(key, (each) => ({ ...each, askedFor: marks, askedOverdue }));
+    await this.#tellAgent();
   }
 
   async #reach(key: string, { event }: ToolSession, way: Way, said: Said): Promise<boolean> {
@@ -287,21 +294,33 @@ class Registry implements ToolSessions {
   }
 
   #allowed(messages: readonly WakingMessage[]): readonly WakingMessage[] {
-    const { agent, clock, operator } = this.#options;
-    const at = { peers: agent.peers(), nowMs: clock.monoMs() };
-    const allowed = this.#budget.allowed(messages, operator.limits(), at);
+    const { operator } = this.#options;
+    const allowed = this.#budget.allowed(messages, operator.limits(), this.#budgetTime());
     if (allowed.length === 0 && !this.#isOverBudget) operator.overBudget();
     this.#isOverBudget = allowed.length === 0;
     return allowed;
   }
 
-  /** The agent is busy while one of its sessions is. Told when it changes. */
-  async #tellState(): Promise<void> {
+  #budgetTime(): { readonly peers: readonly string[]; readonly nowMs: number } {
+    return { peers: this.#options.agent.peers(), nowMs: this.#options.clock.wallMs() };
+  }
+
+  #usedUp(): Readonly<Record<string, NotWoken>> {
+    return this.#budget.usedUp(this.#options.operator.limits(), this.#budgetTime());
+  }
+
+  /**
+   * The agent is busy while one of its sessions is, and peers hear when it is not woken for their mail. Told
+   * when it changes.
+   */
+  async #tellAgent(): Promise<void> {
     const nowMs = this.#options.clock.monoMs();
     const isAtWork = this.#table.entries().some(([, session]) => isBusy(session, nowMs));
     const state = isAtWork ? "busy" : "idle";
-    if (state === this.#state) return;
-    this.#state = state;
-    await this.#options.agent.setState(state);
+    const notWoken = this.#usedUp();
+    const said = JSON.stringify([state, notWoken]);
+    if (said === this.#said) return;
+    this.#said = said;
+    await this.#options.agent.setState(state, notWoken);
   }
 }

@@ -9,6 +9,7 @@ import type { LogsState } from "../logs/logs-state.ts";
 import { clonePace, newPace, takeBeat, type Pace } from "./pace.ts";
 import { headsFor } from "../receipts/own-heads.ts";
 import { unreadCount, type ReceiptsState } from "../receipts/receipts-state.ts";
+import { notWokenBody } from "./not-woken.ts";
 import type { AgentState, Env, HeartbeatTier, Now } from "../env.ts";
 import { isPaused } from "../requests/parking.ts";
 import { safeMode } from "../incidents/safe-mode.ts";
@@ -31,7 +32,7 @@ export function decideBeats(state: BeatState, env: Env, now: Now, timers: BeatTi
   const due = beatenLogs(env).filter(
     ({ name }) =>
       beatDueMs(timers, name, state.heartbeats, env) <= now.monoMs ||
-      (owesState(state, name) && isRead(name)),
+      ((owesState(state, name) || owesNotWoken(state, env, now, name)) && isRead(name)),
   );
   const open = openLogs(env.layout, env.self);
   due.push(...open.filter((log) => owesLastBeat(state, log, env) && isRead(log.name)));
@@ -60,6 +61,19 @@ function owesState({ heartbeats: { parking }, logs }: BeatState, ownLog: string)
   return parked === undefined && woken !== undefined && (last?.at ?? Infinity) < woken.at;
 }
 
+/** Whether our last beat does not say yet that the wakes for mail of its readers are used up. */
+function owesNotWoken(
+  { heartbeats: { notWoken }, logs }: BeatState,
+  env: Env,
+  now: Now,
+  ownLog: string,
+): boolean {
+  if (notWoken === undefined || (lastBeat(logs, ownLog)?.at ?? Infinity) >= notWoken.at)
+    return false;
+  const said = notWokenBody(notWoken.by, readersOf(ownLog, env), now.wallMs);
+  return Object.keys(said).length > 0;
+}
+
 /** What a daemon that stops says: one beat `paused` in each log. Spec 3.1. */
 export function lastBeats(state: BeatState, env: Env, now: Now): Effect[] {
   return beatenLogs(env).map(({ name }) => {
@@ -73,6 +87,7 @@ function beatBody(state: BeatState, env: Env, now: Now, ownLog: string): Heartbe
   const { heartbeats, receipts } = state;
   const tier = tierAfterBeat(state, env, now, ownLog);
   const { lastAction, agentLastSeen } = heartbeats;
+  const notWoken = notWokenBody(heartbeats.notWoken?.by ?? {}, readersOf(ownLog, env), now.wallMs);
   return {
     wakeup_count: heartbeats.wakeups,
     state: stateToSay(state, env),
@@ -81,6 +96,7 @@ function beatBody(state: BeatState, env: Env, now: Now, ownLog: string): Heartbe
     inbox_unread_count: unreadCount(receipts, env),
     tier,
     ...(agentLastSeen === undefined ? {} : { agent_last_seen: isoTime(agentLastSeen) }),
+    ...(Object.keys(notWoken).length === 0 ? {} : { not_woken: notWoken }),
     heads: headsFor(receipts, state.logs, ownLog, env),
   };
 }

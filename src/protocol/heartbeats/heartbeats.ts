@@ -15,6 +15,7 @@ import {
 } from "./pace.ts";
 import { applyParking, emptyParking, type ParkingState } from "../requests/parking.ts";
 import { LAST_ACTION_LIMIT, takePeerBeat, type PeerBeat } from "./peer-beats.ts";
+import type { NotWoken } from "./not-woken.ts";
 import { isFolded, type CoreEvent, type LineEvent } from "../events.ts";
 import type { AgentState, Env } from "../env.ts";
 
@@ -33,6 +34,8 @@ export interface HeartbeatsState {
   readonly parking: ParkingState;
   lastAction: string | undefined;
   headsDown: boolean;
+  /** For whose mail our agent's wakes are used up, and when that was said. Spec 8.3. */
+  notWoken: { readonly by: Readonly<Record<string, NotWoken>>; readonly at: number } | undefined;
   /** When the agent itself, not its daemon, last did something, by our clock. */
   agentLastSeen: number | undefined;
   /** First proposer of a thread, by correlation id, newest last. */
@@ -58,6 +61,7 @@ export function emptyHeartbeats(): HeartbeatsState {
     parking: emptyParking(),
     lastAction: undefined,
     headsDown: false,
+    notWoken: undefined,
     agentLastSeen: undefined,
     proposers: new Map(),
     peerBeats: new Map(),
@@ -126,7 +130,7 @@ function takeLine(state: HeartbeatsState, event: LineEvent, env: Env, context: P
   if (log === undefined) return;
   if (message.type === "heartbeat") {
     if (event.own) takeOwnBeat(state, event, env, context);
-    else if (isFolded(event)) takePeerBeat(state.peerBeats, event);
+    else if (isFolded(event)) takePeerBeat(state.peerBeats, event, env.self);
     return;
   }
   if (event.refused !== undefined) return;
@@ -161,6 +165,7 @@ function takeStatus(
   event: Extract<CoreEvent, { kind: "status" }>,
   env: Env,
 ): void {
+  if (event.notWoken !== undefined) state.notWoken = { by: event.notWoken, at: event.at };
   state.agentLastSeen = event.at;
   if (event.state !== undefined) state.status = event.state;
   if (event.lastAction !== undefined) {

@@ -4,6 +4,7 @@ import { parseTimestamp } from "../../wire/timestamp.ts";
 import { countField, textField } from "../body.ts";
 import { promisedCadence } from "../logs/heads.ts";
 import type { LineEvent } from "../events.ts";
+import { readNotWoken, type NotWoken } from "./not-woken.ts";
 
 /** Texts of a peer's beat that we keep are cut at this length. */
 const WORD_LIMIT = 64;
@@ -25,13 +26,16 @@ export interface PeerBeat {
   /** What its agent did last, in its own words. */
   readonly lastAction: string | undefined;
   readonly unread: number | undefined;
+  /** Its agent is not woken for our mail. */
+  readonly notWoken?: NotWoken | undefined;
 }
 
-export function takePeerBeat(beats: Map<string, PeerBeat>, event: LineEvent): void {
+export function takePeerBeat(beats: Map<string, PeerBeat>, event: LineEvent, self: string): void {
   const { body, from, timestampMs } = event.message;
   const known = beats.get(from);
   // Histories of two logs come one after the other: the later beat is the latest.
   if (known !== undefined && known.at > event.at) return;
+  const notWoken = readNotWoken(body, self);
   beats.set(from, {
     log: event.log,
     at: event.at,
@@ -43,6 +47,7 @@ export function takePeerBeat(beats: Map<string, PeerBeat>, event: LineEvent): vo
     agentLastSeen: momentIn(body, "agent_last_seen"),
     lastAction: cut(textField(body, "last_action"), LAST_ACTION_LIMIT),
     unread: countField(body, "inbox_unread_count"),
+    ...(notWoken === undefined ? {} : { notWoken }),
   });
 }
 

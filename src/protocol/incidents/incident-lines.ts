@@ -37,7 +37,7 @@ export function incidentLine(message: Message): IncidentLine {
 }
 
 /** An incident that a daemon has written by itself: it asks for no answer, in any log. Spec 3.5. */
-export function isAutomatic({ type, body }: Message): boolean {
+export function isAutomatic({ type, body }: Pick<Message, "type" | "body">): boolean {
   if (type !== "incident") return false;
   return field(body, "resumes_here") !== undefined || field(body, "cause") !== undefined;
 }

@@ -19,8 +19,8 @@ export interface MailLine {
   thread: string;
   received_at: string;
   urgent: boolean;
-  /** A daemon has declared this incident by itself. */
-  automatic: boolean;
+  /** No agent is woken for it. */
+  quiet: boolean;
 }
 
 /** What is unread and owed, for those who announce it. Spec 8.3. */
@@ -142,7 +142,7 @@ function firstOf(lines: readonly MailLine[]): MailLine[] {
 }
 
 function mailLine(line: UnreadLine, from: string): MailLine {
-  const { id, thread, at, urgent = false, automatic = false } = line;
+  const { id, thread, at, urgent = false, quiet = false } = line;
   const received = new Date(at).toISOString();
-  return { event_id: id, from, thread, received_at: received, urgent, automatic };
+  return { event_id: id, from, thread, received_at: received, urgent, quiet };
 }

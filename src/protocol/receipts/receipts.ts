@@ -14,7 +14,7 @@ import {
   noteRefused,
   noteTaken,
 } from "./refused-lines.ts";
-import { isAutomatic } from "../incidents/incident-lines.ts";
+import { isQuiet } from "./quiet.ts";
 import { isMail } from "../routing.ts";
 import { answeredIn, MAX_UNREAD, takenOf, type ReceiptsState } from "./receipts-state.ts";
 import { addUnread, keepUnread, noUnread, type UnreadLine } from "./unread-lines.ts";
@@ -100,7 +100,7 @@ function unreadLine({ message, line, at }: LineEvent): UnreadLine {
   return {
     ...{ id, line, at, thread },
     ...(priority === "high" || type === "incident" ? { urgent: true } : {}),
-    ...(isAutomatic(message) ? { automatic: true } : {}),
+    ...(isQuiet(message) ? { quiet: true } : {}),
   };
 }
 

@@ -9,8 +9,8 @@ export interface UnreadLine {
   readonly thread: string;
   /** Of high priority, or an incident. */
   readonly urgent?: true;
-  /** An incident that a daemon has declared by itself: no agent is woken for it. Spec 8.3. */
-  readonly automatic?: true;
+  /** No agent is woken for it. Spec 8.3. */
+  readonly quiet?: true;
 }
 
 /** Such messages of one log, in order. In columns: an object for each would take three times as much. */
@@ -20,8 +20,8 @@ export interface UnreadLines {
   /** When each was taken in. */
   ats: number[];
   threads: string[];
-  /** By id, of the few that are urgent or automatic. */
-  readonly special: Map<string, Pick<UnreadLine, "line" | "urgent" | "automatic">>;
+  /** By id, of the few that are urgent or quiet. */
+  readonly special: Map<string, Pick<UnreadLine, "line" | "urgent" | "quiet">>;
 }
 
 export function noUnread(): UnreadLines {
@@ -29,18 +29,18 @@ export function noUnread(): UnreadLines {
 }
 
 export function addUnread(unread: UnreadLines, line: UnreadLine): void {
-  const { id, at, thread, urgent, automatic } = line;
+  const { id, at, thread, urgent, quiet } = line;
   const before = unread.threads.at(-1);
   unread.ids.push(id);
   unread.lines.push(line.line);
   unread.ats.push(at);
   // Messages of one thread often follow each other, and each line brings a text of its own.
   unread.threads.push(thread === before ? before : thread);
-  if (urgent === undefined && automatic === undefined) return;
+  if (urgent === undefined && quiet === undefined) return;
   unread.special.set(id, {
     line: line.line,
     ...(urgent === undefined ? {} : { urgent }),
-    ...(automatic === undefined ? {} : { automatic }),
+    ...(quiet === undefined ? {} : { quiet }),
   });
 }
 

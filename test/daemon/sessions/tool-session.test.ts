@@ -112,13 +112,13 @@ test("its view says since when, its state and how it would be woken", () => {
   const wallMs = Date.parse("2026-11-23T12:00:00Z");
   const session = after("start", "prompt");
   const now = { nowMs: 5 * MINUTE, wallMs };
-  const alone = { way: null, isSecond: false } as const;
+  const alone = { way: null, isSecond: false, usedUp: [] } as const;
   expect(sessionView(session, now, alone)).toEqual({
     ...{ tool: "gemini", session: "s", state: "busy", wake: null, is_second: false },
     ...{ since: "2026-11-23T11:55:00.000Z", last_event: "2026-11-23T11:56:00.000Z" },
   });
   const pane = afterEvent(session, eventOf("turn_end", { wake: PANE }), 2 * MINUTE);
-  expect(sessionView(pane, now, { way: "tmux", isSecond: true })).toMatchObject({
+  expect(sessionView(pane, now, { ...alone, way: "tmux", isSecond: true })).toMatchObject({
     ...{ state: "idle", wake: "tmux", is_second: true },
   });
   expect(sessionView(pane, now, { ...alone, way: "waiter" })).toMatchObject({ wake: "waiter" });

@@ -3,7 +3,10 @@ import type { HookEvent, WakeAnswer, WakeWay } from "../../../src/api/tool-sessi
 import type { Turn } from "../../../src/api/rounds.ts";
 import type { MailView, Marks } from "../../../src/api/views.ts";
 import type { MailLine } from "../../../src/protocol/receipts/mail.ts";
+import type { NotWoken } from "../../../src/protocol/heartbeats/not-woken.ts";
+import type { SpentWake } from "../../../src/daemon/sessions/wake-budget.ts";
 import { makeToolSessions } from "../../../src/daemon/sessions/tool-sessions.ts";
+import { DEFAULT_SETTINGS } from "../../../src/agent/config/settings.ts";
 import { silentLogger } from "../../../src/agent/session/world.ts";
 
 const MINUTE = 60_000;
@@ -12,13 +15,13 @@ const HOUR = 60 * MINUTE;
 interface Letter {
   readonly line: number;
   readonly urgent?: boolean;
-  readonly automatic?: boolean;
+  readonly quiet?: boolean;
   readonly from?: string;
   readonly thread?: string;
 }
 
 /** A registry whose agent, clock and machine are the test's. Nothing waits for real time. */
-function stage() {
+function stage(kept: { spent: readonly SpentWake[] } = { spent: [] }) {
   const begunMs = Date.parse("2026-11-23T12:00:00Z");
   const world = {
     nowMs: 0,
@@ -26,8 +29,12 @@ function stage() {
     unread: [] as (Letter & { readonly at: number })[],
     overdue: 0,
     states: [] as string[],
+    notWoken: {} as Readonly<Record<string, NotWoken>>,
     alive: new Set<number>(),
     quiet: false,
+    lines: 0,
+    peers: ["scribe", "mason"],
+    limits: { perPeer: 6, perThread: 3, inAll: 20 },
     overBudget: 0,
     reached: [] as { way: WakeWay; text: string }[],
     isReachable: true,
@@ -44,11 +51,11 @@ function stage() {
       fresh: {
         count: fresh.length,
         urgent: fresh.filter(({ urgent }) => urgent).length,
-        lines: fresh.map(({ line, urgent, automatic, from, thread, at }): MailLine => {
+        lines: fresh.map(({ line, urgent, quiet, from, thread, at }): MailLine => {
           return {
             ...{ event_id: `id${line}`, from: from ?? "scribe", thread: thread ?? `t${line}` },
             received_at: new Date(begunMs + at).toISOString(),
-            ...{ urgent: urgent === true, automatic: automatic === true },
+            ...{ urgent: urgent === true, quiet: quiet === true },
           };
         }),
       },
@@ -58,10 +65,15 @@ function stage() {
   const sessions = makeToolSessions({
     agent: {
       handle: "forge",
-      peers: () => ["scribe", "mason"],
+      peers: () => world.peers,
       mail: (marks) => Promise.resolve(view(marks)),
-      setState: (state) => Promise.resolve(void world.states.push(state)),
+      setState: (state, notWoken) => {
+        if (state !== world.states.at(-1)) world.states.push(state);
+        world.notWoken = notWoken;
+        return Promise.resolve();
+      },
     },
+    spent: { load: () => kept.spent, save: (spent) => void (kept.spent = spent) },
     rounds: {
       turns: () => world.turns,
       told: (marks) => {
@@ -69,7 +81,7 @@ function stage() {
       },
     },
     operator: {
-      limits: () => ({ perPeer: 6, perThread: 3, inAll: 20 }),
+      limits: () => world.limits,
       isQuiet: () => world.quiet,
       overBudget: () => void (world.overBudget += 1),
     },
@@ -189,7 +201,7 @@ describe("at the end of a turn", () => {
   test("also for an answer that is overdue, and for nothing else", async () => {
     const { world, receive, event } = stage();
     receive({ line: 1 });
-    receive({ line: 2, urgent: true, automatic: true });
+    receive({ line: 2, urgent: true, quiet: true });
     expect(await event("turn_end")).toMatchObject({ goOn: false });
     world.overdue = 1;
     expect(await event("turn_end")).toMatchObject({ goOn: true });
@@ -339,7 +351,7 @@ describe("idle", () => {
     sessions.named(NAME, (await event("call")).marks);
     await event("turn_end", { isContinued: true });
     const { answers } = wait();
-    receive({ line: 2, urgent: true, automatic: true });
+    receive({ line: 2, urgent: true, quiet: true });
     await pass(MINUTE);
     world.quiet = true;
     receive({ line: 3, urgent: true });
@@ -560,6 +572,69 @@ describe("waiters and sessions", () => {
     await event("start", { session: "before" });
     await event("start", { session: "after" });
     expect(sessions.list().map(({ session }) => session)).toEqual(["after"]);
+  });
+});
+
+describe("the budget", () => {
+  /** So many messages one after the other: how many of them wake. */
+  async function wakesOf(
+    { world, receive, wait, pass }: ReturnType<typeof stage>,
+    letters: readonly Omit<Letter, "line">[],
+  ): Promise<number> {
+    let woken = 0;
+    for (const letter of letters) {
+      const { answers } = wait();
+      world.unread = [];
+      receive({ line: (world.lines += 1), ...letter });
+      await pass(6_000);
+      await pass(6_000);
+      woken += answers.filter(({ why }) => why === "mail").length;
+    }
+    return woken;
+  }
+  const times = (count: number, letter: Omit<Letter, "line"> = {}) =>
+    Array.from({ length: count }, () => letter);
+
+  test("has a reserve for urgent mail; what is used up is said, and outlives the daemon", async () => {
+    const kept = { spent: [] };
+    const before = stage(kept);
+    // A quarter of six is kept, rounded down.
+    expect(await wakesOf(before, times(8))).toBe(5);
+    const until = new Date(Date.parse("2026-11-23T13:00:06.000Z")).toISOString();
+    expect(before.sessions.list()).toMatchObject([{ wakes_used_up: [{ peer: "scribe", until }] }]);
+    expect(before.world.notWoken).toEqual({ scribe: { untilMs: Date.parse(until) } });
+
+    const after = stage(kept);
+    after.world.nowMs = before.world.nowMs;
+    after.world.lines = before.world.lines;
+    expect(await wakesOf(after, times(3))).toBe(0);
+    expect(await wakesOf(after, times(3, { urgent: true }))).toBe(1);
+    const [used] = after.sessions.list()[0]?.wakes_used_up ?? [];
+    const later = "2026-11-23T13:00:18.000Z";
+    expect(used).toEqual({ peer: "scribe", until: later, urgent_until: until });
+    after.world.nowMs = HOUR + 18_000;
+    expect(after.sessions.list()[0]?.wakes_used_up).toBeUndefined();
+    expect(await wakesOf(after, times(1))).toBe(1);
+  });
+
+  test("lasts for ten rounds in a thread, as it is by default; urgent mail has no limit there", async () => {
+    const limits = DEFAULT_SETTINGS.wake;
+    for (const peers of [1, 2, 4]) {
+      const at = stage();
+      at.world.limits = limits;
+      at.world.peers = ["scribe", "mason", "baker", "smith"].slice(0, peers);
+      expect(await wakesOf(at, times(10, { thread: "t" }))).toBe(10);
+      expect(await wakesOf(at, times(3, { thread: "t", urgent: true }))).toBe(3);
+    }
+  });
+
+  test("has a reserve for overdue answers", async () => {
+    const at = stage();
+    at.world.limits = { perPeer: 8, perThread: 8, inAll: 8 };
+    expect(await wakesOf(at, times(8))).toBe(5);
+    at.world.unread = [];
+    at.world.overdue = 1;
+    expect(await at.event("turn_end")).toMatchObject({ goOn: true });
   });
 });
 

@@ -1,15 +1,17 @@
 import { expect, test } from "vitest";
 import { isQuietAt } from "../../../src/daemon/sessions/quiet-times.ts";
-import { WakeBudget } from "../../../src/daemon/sessions/wake-budget.ts";
+import { WakeBudget, type WakingMessage } from "../../../src/daemon/sessions/wake-budget.ts";
 
 const LIMITS = { perPeer: 6, perThread: 3, inAll: 20 };
 const HOUR = 3_600_000;
+
+const budgetOf = () => new WakeBudget({ load: () => [], save: () => undefined });
 
 /** How often in a row these may wake. */
 function timesOf(
   budget: WakeBudget,
   peers: readonly string[],
-  messageOf: (at: number) => { from: string; thread: string },
+  messageOf: (at: number) => WakingMessage,
   nowMs = 0,
 ): number {
   for (let count = 0; ; count += 1) {
@@ -19,28 +21,27 @@ function timesOf(
   }
 }
 
-test("a thread wakes three times in an hour, a peer six times", () => {
-  const budget = new WakeBudget();
-  expect(timesOf(budget, ["a", "b"], () => ({ from: "a", thread: "t" }))).toBe(3);
-  expect(timesOf(budget, ["a", "b"], (at) => ({ from: "a", thread: `${at}` }))).toBe(3);
-  expect(timesOf(budget, ["a", "b"], (at) => ({ from: "b", thread: `b${at}` }))).toBe(6);
-  const later = (at: number) => ({ from: "a", thread: `later ${at}` });
+test("a thread wakes three times in an hour, a peer five times, and once more for urgent mail", () => {
+  const budget = budgetOf();
+  const urgent = false;
+  const same = () => ({ from: "a", thread: "t", urgent });
+  expect(timesOf(budget, ["a", "b"], same)).toBe(3);
+  expect(timesOf(budget, ["a", "b"], (at) => ({ from: "a", thread: `${at}`, urgent }))).toBe(2);
+  expect(timesOf(budget, ["a", "b"], () => ({ ...same(), urgent: true }))).toBe(1);
+  expect(timesOf(budget, ["a", "b"], (at) => ({ from: "b", thread: `b${at}`, urgent }))).toBe(5);
+  const later = (at: number) => ({ from: "a", thread: `later ${at}`, urgent: true });
   expect(timesOf(budget, ["a", "b"], later, HOUR - 1)).toBe(0);
   expect(timesOf(budget, ["a", "b"], later, HOUR)).toBe(6);
 });
 
 test("twenty wake in all, and each of ten peers keeps a share of it", () => {
   const peers = Array.from({ length: 10 }, (_, at) => `peer${at}`);
-  const budget = new WakeBudget();
-  const loud = peers
-    .slice(0, 5)
-    .map((from) => timesOf(budget, peers, (at) => ({ from, thread: `${from} ${at}` })));
-  const total = loud.reduce((sum, count) => sum + count, 0);
-  expect(total).toBe(15);
-  const calm = peers
-    .slice(5)
-    .map((from) => timesOf(budget, peers, (at) => ({ from, thread: `${from} ${at}` })));
-  expect(calm).toEqual([1, 1, 1, 1, 1]);
+  const budget = budgetOf();
+  const often = (from: string) =>
+    timesOf(budget, peers, (at) => ({ from, thread: `${from} ${at}`, urgent: true }));
+  const loud = peers.slice(0, 5).map(often);
+  expect(loud.reduce((sum, count) => sum + count, 0)).toBe(15);
+  expect(peers.slice(5).map(often)).toEqual([1, 1, 1, 1, 1]);
 });
 
 test.each([

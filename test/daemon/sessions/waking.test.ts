@@ -13,7 +13,7 @@ const BEGUN = Date.parse("2026-11-23T12:00:00Z");
 const PANE = { by: "tmux", server: "/tmp/s", pane: "%1" } as const;
 
 type MailLine = MailView["fresh"]["lines"][number];
-type Letter = Pick<MailLine, "urgent" | "automatic"> & { readonly from: string };
+type Letter = Pick<MailLine, "urgent" | "quiet"> & { readonly from: string };
 
 class Stage {
   nowMs = 0;
@@ -36,6 +36,7 @@ class Stage {
       mail: (marks) => Promise.resolve(this.mail(marks)),
       setState: (state) => Promise.resolve(void this.states.push(state)),
     },
+    spent: { load: () => [], save: () => undefined },
     rounds: { turns: () => [], told: () => undefined },
     operator: {
       limits: () => ({ perPeer: 6, perThread: 3, inAll: 20 }),
@@ -77,7 +78,7 @@ class Stage {
   receive(letter: Partial<Letter> = {}): void {
     const id = `id${(this.lines += 1)}`;
     const received_at = new Date(BEGUN + this.nowMs).toISOString();
-    const usual = { from: "scribe", urgent: true, automatic: false };
+    const usual = { from: "scribe", urgent: true, quiet: false };
     this.unread.push({ event_id: id, thread: id, received_at, ...usual, ...letter });
     this.sessions.rounded();
   }

@@ -71,11 +71,11 @@ test("a message is counted for its author, and told by its id, without a word of
     { handle: "mason", count: 1 },
   ]);
   expect(view.fresh.lines.map(({ event_id }) => event_id).slice(0, 2)).toEqual([first, second]);
-  expect(view.fresh.lines[0]).toMatchObject({ from: "scribe", urgent: false, automatic: false });
+  expect(view.fresh.lines[0]).toMatchObject({ from: "scribe", urgent: false, quiet: false });
   expect(JSON.stringify(view)).not.toContain("WORDS");
 });
 
-test("urgent is what has high priority, and an incident; those that daemons declare are automatic", () => {
+test("urgent is what has high priority, and an incident; those that daemons declare are quiet", () => {
   const { hear, mail } = scene();
   const plain = hear("scribe", { type: "feedback" });
   const high = hear("scribe", { type: "feedback", priority: "high" });
@@ -85,7 +85,21 @@ test("urgent is what has high priority, and an incident; those that daemons decl
   expect([urgent, fresh.urgent]).toEqual([3, 3]);
   // Those that cannot wait come first, and each kind in the order of its receipt.
   expect(fresh.lines.map(({ event_id }) => event_id)).toEqual([high, declared, byDaemon, plain]);
-  expect(fresh.lines.map(({ automatic }) => automatic)).toEqual([false, false, true, false]);
+  expect(fresh.lines.map(({ quiet }) => quiet)).toEqual([false, false, true, false]);
+});
+
+test("claims, releases and the acceptance of a proposal are quiet; a rejection and an answer are not", () => {
+  const { hear, mail } = scene();
+  hear("scribe", { type: "claim", body: { paths: ["src"] } });
+  hear("scribe", { type: "release", body: {} });
+  const answer = (body: object) => hear("scribe", { type: "ack", thread: "a-thread", body });
+  const acks = "1".repeat(64);
+  answer({ acks, approve: true });
+  answer({ acks, approve: false, reason: "no" });
+  answer({ acks });
+  answer({ acks, request_id: "r", approve: true });
+  const { fresh } = mail();
+  expect(fresh.lines.map(({ quiet }) => quiet)).toEqual([true, true, true, false, false, false]);
 });
 
 test("who knows what the marks tell is told only what came after", () => {

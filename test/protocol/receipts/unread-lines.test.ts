@@ -28,8 +28,8 @@ describe("unread messages of a log", () => {
   const LINES = [
     line(1),
     line(2, { urgent: true }),
-    line(4, { urgent: true, automatic: true }),
-    line(7, { automatic: true }),
+    line(4, { urgent: true, quiet: true }),
+    line(7, { quiet: true }),
   ];
 
   test("come back as they were added", () => {

@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
 import type { AgentState, StatusChange } from "../../../api/client.ts";
 import type { RoundView } from "../../../api/rounds.ts";
-import type { ToolSessionView } from "../../../api/tool-sessions.ts";
+import type { NotWokenView, ToolSessionView } from "../../../api/tool-sessions.ts";
 import type { ParkedView, StatusView } from "../../../api/views.ts";
 import { safeModeEnd, type Reader } from "../../../protocol/incidents/safe-mode-end.ts";
 import { DeaddropError } from "../../../api/errors.ts";
@@ -14,7 +14,7 @@ import { unownedText } from "../../../storage/unowned-text.ts";
 import { sanitise } from "../../../framing/sanitise.ts";
 import { obligationRow, severityCell, waitingText } from "../../output/text.ts";
 import { shortId } from "../../../framing/short-id.ts";
-import { when } from "../../../framing/when.ts";
+import { clockTime, when } from "../../../framing/when.ts";
 import { troubleLine } from "../../live/trouble-text.ts";
 import { transportText } from "../../output/transport-text.ts";
 import { daemonText } from "./whoami.ts";
@@ -152,14 +152,15 @@ function statusText(cli: Cli, view: StatusView, paint: Paint): string {
 
 /** A session of a coding tool. Its name is the tool's own. */
 function sessionRow(
-  { tool, session, state, last_event: last, wake, is_second: isSecond }: ToolSessionView,
+  { tool, session, state, last_event: last, wake, is_second: isSecond, ...view }: ToolSessionView,
   nowMs: number,
 ): Cell[] {
+  const usedUp = view.wakes_used_up?.map(usedUpText) ?? [];
   const woken = isSecond
     ? "not woken: another one is"
     : wake === null
       ? "not woken"
-      : `woken by ${wake}`;
+      : [`woken by ${wake}`, ...usedUp].join("; ");
   return [
     { text: tool, style: "bold" },
     { text: sanitise(session.slice(0, 12)) },
@@ -167,6 +168,11 @@ function sessionRow(
     { text: `last event ${when(last, nowMs)}` },
     { text: woken },
   ];
+}
+
+function usedUpText({ peer, until, urgent_until: urgent }: NotWokenView): string {
+  const rest = urgent === undefined ? ", except urgent ones" : "";
+  return sanitise(`wakes used up until ${clockTime(until)} for messages of ${peer}${rest}`);
 }
 
 const STOP_HOOK: Record<ParkedView["stop_hook"], string> = {
