@@ -183,6 +183,7 @@ export async function withClient<T>(
   flags: GlobalFlags,
   use: (client: Client) => Promise<T>,
 ): Promise<T> {
+  if ("markRead" in flags && flags.markRead === true) refuseSubAgent(cli.env);
   const place: ClientPlace = {
     wireDir: findWire(cli, flags),
     handle: findHandle(cli, flags),
@@ -197,6 +198,21 @@ export async function withClient<T>(
   } finally {
     client.close();
   }
+}
+
+/**
+ * What a sub-agent marks, the agent that has started it never sees. Codex alone tells its shell: the thread of
+ * a sub-agent is another one than the session's. Spec 8.3.
+ */
+function refuseSubAgent({ CODEX_SESSION_ID: session, CODEX_THREAD_ID: thread }: NodeJS.ProcessEnv) {
+  if (session === undefined || thread === undefined || session === thread) return;
+  throw new DeaddropError(
+    "refused",
+    "a sub-agent marks no mail as read: its parent would miss it",
+    {
+      hint: "read without --mark-read, and leave the mail to the agent that has started this one",
+    },
+  );
 }
 
 /** What was read may be older than what the daemon knows, and nothing was marked as read. */

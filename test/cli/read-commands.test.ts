@@ -454,6 +454,20 @@ describe("notices", () => {
     }
   });
 
+  it("and messages are not marked from the shell of a sub-agent of Codex, which may read them", async () => {
+    const env = { CODEX_SESSION_ID: "01a2", CODEX_THREAD_ID: "01a3" };
+    const views = { agent_notices: [notice], notices: [], inbox_page: page([]) };
+    for (const words of ["inbox", "inbox --follow", "notices", "incident notices"]) {
+      const marking = await run([...words.split(" "), "--mark-read"], { env, views });
+      expect([marking.exitCode, marking.recording.read]).toEqual([1, []]);
+      expect(marking.stderr).toContain("a sub-agent marks no mail as read");
+    }
+    expect((await run(["inbox"], { env, views })).stdout).toContain("n-0123456789ab");
+    const same = { CODEX_SESSION_ID: "01a2", CODEX_THREAD_ID: "01a2" };
+    const marked = await run(["inbox", "--mark-read"], { env: same, views });
+    expect(marked.recording.read).toEqual([["n-0123456789ab"]]);
+  });
+
   it("are shown twenty at a time, and no more are marked", async () => {
     const many = Array.from({ length: 23 }, (_, n) => ({ ...notice, id: `n-${n}` }));
     const views = { agent_notices: many, inbox_page: page([]) };

@@ -36,6 +36,7 @@ test("both files are made, and a second run changes nothing", () => {
   expect(text("AGENTS.md")).toMatch(
     /^<!-- deaddrop:begin[^]*deaddrop guide[^]*deaddrop:end -->\n$/,
   );
+  expect(text("AGENTS.md")).toContain("- A sub-agent does none of this");
   expect(run()).toEqual(["already", "already"]);
 });
 
