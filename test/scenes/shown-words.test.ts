@@ -63,7 +63,7 @@ test("a proposal with a due time is due then, before and after it is read", asyn
     for (const page of ["pending", "status"])
       expect(await shown("forge", page)).toContain("due in 2 h");
     const due = new Date(dueMs).toISOString();
-    expect(await toolIn(wire, "scribe", "pending")).toContain(`due ${due}`);
+    expect(await toolIn(wire, "scribe", "read", { what: "pending" })).toContain(`due ${due}`);
   };
   await everywhere();
   await run("scribe", "inbox", "--unread", "--mark-read");
@@ -77,7 +77,9 @@ test("a proposal without one says how long there is once it is read", async () =
   expect(await shown("scribe", "inbox")).toMatch(before);
   expect(await shown("scribe", "pending")).toMatch(before);
   expect(await shown("forge", "pending")).toMatch(before);
-  expect(await toolIn(wire, "scribe", "pending")).toContain("due 30 min after it is read, else 2");
+  expect(await toolIn(wire, "scribe", "read", { what: "pending" })).toContain(
+    "due 30 min after it is read, else 2",
+  );
   await run("scribe", "inbox", "--unread", "--mark-read");
   await wire.pass(2 * MINUTE);
   for (const handle of wire.roster) {
@@ -93,10 +95,8 @@ test("a name that no thread has is refused, and nothing is sent", async () => {
   expect(exitCode).not.toBe(0);
   expect(stderr).toContain('not sent: no thread here is named "zzzz"');
   expect(stderr).toContain("to begin a new one, leave the thread out");
-  const args = { subject: "hello", body: "x", thread: "zzzz" };
-  expect(await toolIn(wire, "forge", "send_message", args)).toContain(
-    'no thread here is named "zzzz"',
-  );
+  const args = { subject: "hello", body: "x", reply_to: "zzzz" };
+  expect(await toolIn(wire, "forge", "send", args)).toContain('no message is named "zzzz"');
   await wire.pass(MINUTE);
   const after = wire.lines("forge_to_scribe.jsonl").slice(before);
   expect(after.filter((line) => line.includes("hello"))).toEqual([]);
@@ -149,7 +149,7 @@ test("a reference to what is not there is sent, and its sender is told", async (
   expect(stdout).toContain('Nothing is at "nope/none.txt" yet: paths begin at ');
   expect(stdout).toContain('No commit of this repository is named by "git:deadbeef", "git:main"');
   const args = { subject: "s", body: "b", refs: ["README.md", "nope/none.txt", "git:deadbeef"] };
-  const said = await toolIn(wire, "forge", "send_message", args);
+  const said = await toolIn(wire, "forge", "send", args);
   expect(said).toMatch(/"note":"Nothing is at \\"nope\/none.txt\\" yet/);
   expect(said).toContain("No commit of this repository");
 });
