@@ -1,4 +1,12 @@
-import { appendFileSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import fs, {
+  appendFileSync,
+  mkdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -79,6 +87,36 @@ test("parts of a log that name the same bytes are one, and a day's junk is bound
   expect(await told()).toContain("only lines that scribe has signed");
   hosts.push((clone) => rmSync(join(clone, "archive"), { recursive: true }));
   // What scribe says after that is not held up by it.
+  await exchange();
+});
+
+test("a peer's log with one line of 512 MiB is read in small pieces, with turns between", async () => {
+  const log = join(hosts.folder("forge"), SCRIBE);
+  // Holes, which read as zeros.
+  truncateSync(log, statSync(log).size + 512 * MIB);
+  const { readSync } = fs;
+  let [inTurn, most, isOver] = [0, 0, false];
+  fs.readSync = ((...args: Parameters<typeof readSync>) => {
+    const bytes = readSync(...args);
+    most = Math.max(most, (inTurn += bytes));
+    return bytes;
+  }) as typeof readSync;
+  syncBuiltinESMExports();
+  const turn = (): void => {
+    inTurn = 0;
+    if (!isOver) setImmediate(turn);
+  };
+  turn();
+  try {
+    await exchange();
+  } finally {
+    isOver = true;
+    fs.readSync = readSync;
+    syncBuiltinESMExports();
+  }
+  expect(most).toBeLessThan(64 * MIB);
+  truncateSync(log, 0);
+  writeFileSync(log, hosts.inRemote(SCRIBE));
   await exchange();
 });
 

@@ -1,10 +1,9 @@
 import { quote } from "../../wire/quote.ts";
 import type { Log } from "../../wire/layout.ts";
 import type { TransportTrouble } from "../port.ts";
-import { wholeLines } from "../../storage/disk/line-splitter.ts";
 import { linesOf } from "./bring-shared.ts";
 import { cutDetail, limitedGate } from "./growth.ts";
-import { LogComparison, type Gate, type Lacking } from "./log-copy.ts";
+import { hashesFrom, linesInTurns, LogComparison, type Gate, type Lacking } from "./log-copy.ts";
 import { openCopy, openWhole, type LocalFolder } from "./local-folder.ts";
 import { readParts, type RemoteFiles } from "./remote-files.ts";
 
@@ -61,13 +60,17 @@ export async function foreignLines(
   return found.length === 0 ? [] : withoutCopies(folder, path, Buffer.concat(found));
 }
 
-function withoutCopies(folder: LocalFolder, path: string, lines: Buffer): Uint8Array[] {
+async function withoutCopies(
+  folder: LocalFolder,
+  path: string,
+  lines: Buffer,
+): Promise<Uint8Array[]> {
   const found = new Map([...linesOf(lines)].map((line) => [keyOf(line), line]));
   const local = openWhole(folder, path);
   try {
     if (local === undefined) return [...found.values()];
-    for (const { bytes } of wholeLines(local, 0, local.stat().size)) {
-      if (bytes !== undefined) found.delete(keyOf(bytes));
+    for await (const lines of linesInTurns(local, 0)) {
+      for (const line of lines) found.delete(keyOf(line));
     }
   } finally {
     local?.close();
@@ -88,9 +91,15 @@ async function compare(
 ): Promise<Lacking> {
   const local = openWhole(folder, path);
   try {
-    const comparison = new LogComparison(local, found, gate);
-    await readParts(remote, parts, (chunk) => comparison.feed(chunk));
-    return comparison.end();
+    const compared = async (known?: Set<string>): Promise<LogComparison> => {
+      const comparison = new LogComparison(local, found, gate, known);
+      await readParts(remote, parts, (chunk) => comparison.feed(chunk));
+      return comparison;
+    };
+    const comparison = await compared();
+    const { needsLinesFrom: from } = comparison;
+    if (from === undefined || local === undefined) return comparison.end();
+    return (await compared(await hashesFrom(local, from))).end();
   } finally {
     local?.close();
   }

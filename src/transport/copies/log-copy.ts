@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { DiskFile } from "../../storage/disk/disk.ts";
 import {
+  chunksOf,
   endsLine,
   joinLines,
   LINE_END,
@@ -32,6 +33,8 @@ export interface Lacking {
 
 /** More of what is lacking than this is written before more is read. */
 const MAX_BEHIND_BYTES = 1_048_576;
+/** More of the copy than this is not read in one turn of the event loop. */
+const AT_ONCE_BYTES = 1_048_576;
 const CR = 0x0d;
 const NOTHING = new Uint8Array(0);
 
@@ -49,6 +52,10 @@ export class LogComparison {
   readonly #size: number;
   readonly #found: (bytes: Uint8Array) => void;
   readonly #gate: Gate;
+  /** The lines of the copy from where the two part, if they are known. */
+  readonly #known: Set<string> | undefined;
+  /** Where the two part, while these lines are too many to read at once. */
+  needsLinesFrom: number | undefined;
   #at = 0;
   #lineStart = 0;
   /** The bytes behind the local end, up to the last newline so far not handed on. */
@@ -60,15 +67,26 @@ export class LogComparison {
   #isCut = false;
   #lines = 0;
 
-  /** `found` is called with whole lines; in the first call they may end a line that ours lacks the end of. */
-  constructor(local: DiskFile | undefined, found: (bytes: Uint8Array) => void, gate = OPEN) {
+  /**
+   * `found` is called with whole lines; in the first call they may end a line that ours lacks the end of.
+   * Where `needsLinesFrom` is set after the last chunk, nothing was found: the comparison has to be done
+   * again with `known`, the hashes of the copy's lines from there on.
+   */
+  constructor(
+    local: DiskFile | undefined,
+    found: (bytes: Uint8Array) => void,
+    gate = OPEN,
+    known?: Set<string>,
+  ) {
     this.#local = local;
+    this.#known = known;
     this.#size = local?.stat().size ?? 0;
     this.#found = found;
     this.#gate = gate;
   }
 
   feed(chunk: Uint8Array): void {
+    if (this.needsLinesFrom !== undefined) return;
     if (this.#isOver()) {
       this.#isCut = true;
       return;
@@ -171,10 +189,15 @@ export class LogComparison {
   /** From the beginning of the line in which the two differ, lines are compared. */
   #part(chunk: Uint8Array, difference: number): void {
     this.#noteLines(chunk.subarray(0, difference));
-    const begun = this.#read(this.#at - this.#lineStart, this.#lineStart);
+    if (this.#known === undefined && this.#size - this.#lineStart > AT_ONCE_BYTES) {
+      this.needsLinesFrom = this.#lineStart;
+      return;
+    }
     const from = Math.max(0, this.#lineStart - this.#at);
-    this.#apart = newApart(this.#linesFrom(this.#lineStart), this.#isEnded());
-    if (this.#lineStart < this.#at) this.#takeApart(begun);
+    this.#apart = newApart(this.#known ?? this.#linesFrom(this.#lineStart), this.#isEnded());
+    if (this.#local !== undefined) {
+      for (const begun of chunksOf(this.#local, this.#lineStart, this.#at)) this.#takeApart(begun);
+    }
     this.#takeApart(chunk.subarray(from));
   }
 
@@ -244,6 +267,30 @@ function newApart(known: Set<string>, isEnded: boolean): Apart {
 }
 
 const OPEN: Gate = { passAll: () => true, pass: () => true, isClosed: false };
+
+/** The hashes of the lines of a file from there on, of at most MAX_LINES_APART. */
+export async function hashesFrom(file: DiskFile, from: number): Promise<Set<string>> {
+  const known = new Set<string>();
+  for await (const lines of linesInTurns(file, from)) {
+    for (const line of lines) if (known.size < MAX_LINES_APART) known.add(hashOf(line));
+  }
+  return known;
+}
+
+/** So much of a file is read in one turn. */
+const TURN_BYTES = 65_536;
+
+/**
+ * The whole lines of a file from there on, those over the line limit left out. Between two pieces other
+ * work of the process goes on: a file may hold gigabytes.
+ */
+export async function* linesInTurns(file: DiskFile, from: number): AsyncGenerator<Uint8Array[]> {
+  const splitter = new LineSplitter(from);
+  for (const chunk of chunksOf(file, from, file.stat().size, TURN_BYTES)) {
+    yield [...splitter.feed(chunk)].flatMap(({ bytes }) => bytes ?? []);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
 
 /** What tells two lines apart. */
 export function hashOf(line: Uint8Array): string {
