@@ -61,9 +61,12 @@ export function applyReceipts(
       }
       break;
     case "rewound": {
-      // Lines that will be read again are not named before that.
       const taken = state.taken.get(event.log);
-      if (taken !== undefined) forgetAfter(taken.refused, event.line);
+      if (taken === undefined) break;
+      // Lines that will be read again are not named before that.
+      forgetAfter(taken.refused, event.line);
+      // A beat of ours said that they were read, since nothing in them was mail; what comes in their place may be.
+      taken.readFloor = Math.min(taken.readFloor, event.line);
       break;
     }
     case "read":
