@@ -29,7 +29,7 @@ class Expected {
 /**
  * The arguments of a call, as the tool's schema has them. Clients and models send the same thing in
  * several forms, so what can only mean one thing is taken: `null` or an empty value for an optional
- * argument, one value for a list, JSON text for a list or an object, text for a number or a boolean, lines
+ * argument, one value for a list, JSON text for a list, text for a number or a boolean, lines
  * for a text, another case of a name. `elsewhere` names the call for a value that this tool does not take.
  * Throws DeaddropError with each field, what came and what is allowed. Spec 8.1.
  */
@@ -110,8 +110,6 @@ function convert(schema: Schema, value: unknown): unknown {
     }
     case "array":
       return convertList(schema, value);
-    case "object":
-      return asObject(value) ?? new Expected("an object");
   }
 }
 

@@ -1,6 +1,6 @@
 /** A JSON schema of one argument. */
 export interface Schema {
-  readonly type: "string" | "integer" | "boolean" | "array" | "object";
+  readonly type: "string" | "integer" | "boolean" | "array";
   readonly description?: string;
   readonly enum?: readonly string[];
   readonly items?: Schema;

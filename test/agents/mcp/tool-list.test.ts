@@ -47,9 +47,9 @@ describe("the list of tools", () => {
       expect(inputSchema.type).toBe("object");
       expect(Object.keys(inputSchema)).not.toContain("anyOf");
       for (const each of Object.values(inputSchema.properties ?? {})) {
-        const { type, properties } = each as { type?: string; properties?: object };
-        expect(["string", "integer", "boolean", "array", "object"]).toContain(type);
-        expect(properties).toBeUndefined();
+        const { type, items } = each as { type?: string; items?: { type?: string } };
+        expect(["string", "integer", "boolean", "array"]).toContain(type);
+        if (type === "array") expect(items).toEqual({ type: "string" });
       }
     }
   });

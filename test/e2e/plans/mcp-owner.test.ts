@@ -36,10 +36,10 @@ it("an owner whose tool has deaddrop as an MCP server is told of its step, reads
   expect(words).toContain("│ do it well");
   const request = /^request ([0-9a-f]+) of lead, attempt 1, not taken yet:$/mu.exec(words)?.[1];
   const to = { type: "report", reply_to: request };
-  const failed = { ...to, body: "I tried", report: { outcome: "failure" } };
+  const failed = { ...to, body: "I tried", outcome: "failure" };
   expect(await refusal(failed)).toContain("error is missing");
   const artifacts = [{ file: "a.txt", status: "created" }];
-  const good = { ...to, body: "done well", report: { outcome: "success", artifacts } };
+  const good = { ...to, body: "done well", outcome: "success", artifacts };
   expect(await ann.facts("send", good)).toMatchObject({ messages: [{ to: ["lead"] }] });
   expect((await running.ended).code).toBe(0);
   expect(await refusal(good)).toContain("names no step that waits");

@@ -27,7 +27,7 @@ export const CLAIM_TOOL = tool<ClaimArgs>({
     paths: texts('"src/api", "*.md"'),
     release: flag(),
     shared: flag(),
-    lasts: text("30m, 4h; default 1h"),
+    lasts: text("30m, 4h"),
     reason: text(),
     ...REQUEST_KEY,
   }),

@@ -40,7 +40,7 @@ export const PROPOSE_TOOL = tool<ProposeArgs>({
       subject: text(),
       reasons: text("never recorded"),
       to: texts(),
-      required: texts("who must agree (default to)"),
+      required: texts("who must agree"),
       counters: text("id of a proposal: this instead"),
       domains: texts(),
       paths: texts(),

@@ -48,9 +48,9 @@ export const INBOX_TOOL = tool<InboxArgs>({
   input: object({
     unread: flag("false: read ones too"),
     from: text(),
-    bodies: flag("whole bodies"),
+    bodies: flag(),
     limit: whole(),
-    cursor: text("of the last answer"),
+    cursor: text(),
     wait_seconds: whole("waits for mail, at most 600"),
     wait_for: choice(WAITED_FOR),
   }),

@@ -36,7 +36,7 @@ export async function stepsText({ client, frame }: Call): Promise<string> {
     frame.notice,
     ...shown,
     ...(left === 0 ? [] : [`(${left} more)`]),
-    `Report once: send {"type":"report","reply_to":"<request>","body":"what you did","report":{"outcome":"${OUTCOMES.join("|")}","error":"unless success","artifacts":[{"file":"…","status":"changed"},{"test":"…","result":"passed"}]}}`,
+    `Report once: send {"type":"report","reply_to":"<request>","body":"what you did","outcome":"${OUTCOMES.join("|")}","error":"unless success","artifacts":[{"file":"…","status":"changed"},{"test":"…","result":"passed"}]}`,
   ].join("\n");
 }
 

@@ -28,8 +28,10 @@ interface SendArgs extends Repeatable {
   priority?: Priority;
   ack_required?: boolean;
   state?: string;
-  /** Its fields are named by what shows the steps. */
-  report?: { outcome?: string; error?: string; artifacts?: unknown };
+  /** These three belong to a report. What shows the steps says how it is made. */
+  outcome?: string;
+  error?: string;
+  artifacts?: string[];
   on_behalf?: string;
 }
 
@@ -39,7 +41,7 @@ export const SEND_TOOL = tool<SendArgs>({
   description:
     "Sends a signed message; with reply_to into its thread, to its author. ack: you have seen reply_to and take it. correction of reply_to. ship: done, refs name the files. report on a plan step.",
   input: object({
-    subject: text('begin with "urgent:" to wake'),
+    subject: text(),
     body: text(),
     to: texts("handles, * for all"),
     type: choice(TYPES),
@@ -48,7 +50,10 @@ export const SEND_TOOL = tool<SendArgs>({
     priority: choice(["low", "medium", "high"]),
     ack_required: flag(),
     state: text("what is so now, of ship and warning"),
-    report: { type: "object" },
+    outcome: text(),
+    error: text(),
+    // Some models' servers refuse an object whose fields are not listed, so an artifact is JSON text.
+    artifacts: texts(),
     on_behalf: text(),
     ...REQUEST_KEY,
   }),
@@ -69,7 +74,10 @@ async function prepare(call: Call, args: SendArgs): Promise<Prepared> {
   const { type = "feedback", reply_to: id, subject, to, state, body: words = "" } = args;
   const extras = extrasOf(args);
   if (type === "report") {
-    return prepareReport(call, { ...args.report, request: needed(id, type), details: words });
+    const { outcome, error } = args;
+    const artifacts = args.artifacts?.map(artifactIn);
+    const report = { request: needed(id, type), outcome, details: words, error, artifacts };
+    return prepareReport(call, report);
   }
   if (type === "ack") {
     const reason = words === "" ? undefined : words;
@@ -99,6 +107,15 @@ async function inThread(client: Client, id: string, prepared: Prepared): Promise
 function commitIn({ refs = [] }: SendArgs): string | undefined {
   const [only] = refs;
   return refs.length === 1 && only?.startsWith("git:") ? only.slice("git:".length) : undefined;
+}
+
+/** An artifact as JSON text; a text that is none is a file that was changed. */
+function artifactIn(artifact: string): unknown {
+  try {
+    return JSON.parse(artifact);
+  } catch {
+    return { file: artifact, status: "changed" };
+  }
 }
 
 /** Of a message that was given none; the body says it again, and in full. */
