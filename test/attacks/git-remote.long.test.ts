@@ -65,6 +65,17 @@ test("a shared file of very many lines is named, and read in neither direction",
   await exchange();
 });
 
+test("40 MiB of two-byte lines in a shared file end no daemon with a small heap", async () => {
+  hosts.push((clone) => writeFileSync(join(clone, "decisions.jsonl"), "b\n".repeat(20 * MIB)));
+  // At every start.
+  for (const _start of [1, 2]) {
+    const { status, stderr } = hosts.cappedRound("forge", 192);
+    expect([status, stderr]).toEqual([0, ""]);
+  }
+  hosts.push((clone) => rmSync(join(clone, "decisions.jsonl")));
+  await exchange();
+});
+
 test("parts of a log that name the same bytes are one, and a day's junk is bounded", async () => {
   const size = (): number => statSync(join(hosts.folder("forge"), SCRIBE)).size;
   const junk = (letter: string): string =>

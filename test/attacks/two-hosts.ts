@@ -1,9 +1,10 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { appendFileSync, mkdirSync, mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { processCli } from "../../src/cli/context.ts";
 import { main } from "../../src/cli/main.ts";
+import { BIN } from "../support/processes/real-processes.ts";
 import { newMachine, type Machine } from "../setup/machine.ts";
 
 export const FORGE = "forge_to_scribe.jsonl";
@@ -102,6 +103,17 @@ export class TwoHosts {
         else process.env[name] = before[name];
       }
     }
+  }
+
+  /** The same as a process of the built program, with at most so much heap. */
+  cappedRound(handle: Handle, heapMib: number): { status: number | null; stderr: string } {
+    const { env, root } = this.#machines[handle];
+    const args = [`--max-old-space-size=${heapMib}`, BIN, "daemon", "--once"];
+    return spawnSync(process.execPath, args, {
+      cwd: root,
+      env: { PATH: process.env["PATH"], ...env },
+      encoding: "utf8",
+    });
   }
 
   /** Until each has what the other has said. */
