@@ -30,7 +30,6 @@ import { makeRoundWaiters } from "./round-waiters.ts";
 import { openRounds } from "./rounds/open-rounds.ts";
 import { openToolSessions } from "./sessions/open-sessions.ts";
 import { serveWhenPossible } from "./serve-when-possible.ts";
-import { giveBackWhenQuiet } from "./heap-limits.ts";
 import { makeFailure, makeTicker, type Ticker } from "./ticker.ts";
 import { openTransport, remoteLink } from "./transport/open-transport.ts";
 import { watchWire, type Watcher } from "./watch-wire.ts";
@@ -159,7 +158,6 @@ async function serve(
       for (const each of [waiters, sessions, transport, cards]) each?.rounded();
     },
     aliveEveryMs: manager.watchdogEveryMs,
-    quiet: giveBackWhenQuiet(),
   });
   looks.soon = ticker.soon;
   const broken = makeFailure();

@@ -1,10 +1,7 @@
-import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
-import { setImmediate } from "node:timers/promises";
 import type { SocketFolder } from "../storage/private/socket-folder.ts";
 import type { Asker } from "../api/service.ts";
 import { monotonicMs, type Reply, type Request } from "../api/socket-messages.ts";
-import { hasLongList, jsonPieces } from "./json-pieces.ts";
 
 /** Longest request line accepted, in bytes: a full group of messages and its frame. */
 const MAX_REQUEST_BYTES = 16 * 1_048_576;
@@ -20,18 +17,17 @@ export type Handle = (request: Request, asker: Asker) => Promise<Reply>;
  * can connect is who may act. The folder stays open as long as it is served, and is closed then.
  */
 export function serveSocket(folder: SocketFolder, handle: Handle): Promise<SocketServer> {
-  const open = new Map<Socket, Outbox>();
+  const open = new Set<Socket>();
   const server: Server = createServer((socket) => {
     const left = new AbortController();
-    const outbox = new Outbox(socket);
-    open.set(socket, outbox);
+    open.add(socket);
     socket.on("close", () => {
       open.delete(socket);
       left.abort();
     });
     socket.on("error", () => socket.destroy());
     readLines(socket, (line) => {
-      const say = (message: object) => outbox.say(message);
+      const say = (message: object) => void socket.write(`${JSON.stringify(message)}\n`);
       answer(line, (request) => handle(request, { gone: left.signal }), say).catch(() =>
         socket.destroy(),
       );
@@ -47,66 +43,16 @@ export function serveSocket(folder: SocketFolder, handle: Handle): Promise<Socke
           new Promise((done) => {
             // Node removes the socket by the path that it was bound with.
             folder.reach(() => server.close(() => done()));
-            for (const [socket, outbox] of open) {
-              outbox.done().then(
-                () => socket.end(),
-                () => socket.destroy(),
-              );
-            }
+            for (const socket of open) socket.end();
             // A client that is stopped, or reads nothing, would keep the daemon from its last beat.
             setTimeout(() => {
-              for (const socket of open.keys()) socket.destroy();
+              for (const socket of open) socket.destroy();
             }, CLOSE_GRACE_MS).unref();
             folder.close();
           }),
       });
     });
   });
-}
-
-/** What one client is told, one message after the other; other work goes on between pieces of a long one. */
-class Outbox {
-  readonly #socket: Socket;
-  #waiting = 0;
-  #told: Promise<void> = Promise.resolve();
-
-  constructor(socket: Socket) {
-    this.#socket = socket;
-  }
-
-  say(message: object): void {
-    if (this.#waiting === 0 && !hasLongList(message)) {
-      this.#socket.write(`${JSON.stringify(message)}\n`);
-      return;
-    }
-    this.#waiting += 1;
-    this.#told = this.#told
-      .then(() => this.#write(message))
-      // The client has gone.
-      .catch(() => undefined)
-      .finally(() => (this.#waiting -= 1));
-  }
-
-  /** All that was said has been written. */
-  done(): Promise<void> {
-    return this.#told;
-  }
-
-  async #write(message: object): Promise<void> {
-    const left = new AbortController();
-    const leave = (): void => left.abort();
-    this.#socket.once("close", leave);
-    try {
-      for (const piece of jsonPieces(message)) {
-        if (this.#socket.destroyed) return;
-        if (!this.#socket.write(piece)) await once(this.#socket, "drain", { signal: left.signal });
-        await setImmediate();
-      }
-      this.#socket.write("\n");
-    } finally {
-      this.#socket.off("close", leave);
-    }
-  }
 }
 
 export interface SocketServer {

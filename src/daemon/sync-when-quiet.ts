@@ -15,22 +15,17 @@ export interface Syncing {
   stop(): void;
 }
 
-/** @param quiet called when there was no round for a while, and all is synced */
 export function syncWhenQuiet(
   agent: AgentRounds,
   queue: Queue,
-  { log, wake, quiet }: { readonly log: Logger; readonly wake: Wake; quiet(): void },
+  { log, wake }: { readonly log: Logger; readonly wake: Wake },
 ): Syncing {
   const alarm = makeAlarm(() => agent.monoMs(), wake);
   let sinceMs: number | undefined;
 
   function sync(): void {
     sinceMs = undefined;
-    const synced = queue(async () => {
-      await agent.sync();
-      if (sinceMs === undefined) quiet();
-    });
-    synced.catch((error: unknown) => {
+    queue(() => agent.sync()).catch((error: unknown) => {
       log.warn({ detail: String(error) }, "not synced; it is tried again after the next round");
     });
   }

@@ -24,8 +24,6 @@ export interface TickerOptions {
   /** Called after a tick, at least every `aliveEveryMs`. */
   alive(): void;
   readonly aliveEveryMs: number | undefined;
-  /** There was no round for a while and all is synced; or there is one again. */
-  quiet?(isQuiet: boolean): void;
 }
 
 /** Decides when the agent's next round is. Requests that come together get one round. */
@@ -49,19 +47,16 @@ export function makeTicker(
 ): Ticker {
   const { wake = processWakes } = options;
   const alarm = makeAlarm(() => agent.monoMs(), wake);
-  const quiet = (): void => options.quiet?.((isQuiet = true));
-  const syncing = syncWhenQuiet(agent, queue, { log, wake, quiet });
+  const syncing = syncWhenQuiet(agent, queue, { log, wake });
   const failure = makeFailure();
   let pending: Promise<void> | undefined;
   let stopped = false;
-  let isQuiet = false;
   let retryMs = FIRST_RETRY_MS;
   let roundMs = -Infinity;
 
   async function tick(): Promise<void> {
     pending = undefined;
     if (stopped) return;
-    if (isQuiet) options.quiet?.((isQuiet = false));
     try {
       const more = await agent.tick();
       roundMs = agent.monoMs();

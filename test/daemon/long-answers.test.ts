@@ -3,10 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { connectDaemon } from "../../src/client/socket-client.ts";
-import { hasLongList, jsonPieces } from "../../src/daemon/json-pieces.ts";
 import { serveSocket, type SocketServer } from "../../src/daemon/socket-server.ts";
 import { openSocketFolder } from "../../src/storage/private/socket-folder.ts";
 import { CONDITION_LIMIT_MS } from "../support/hang-guard.ts";
@@ -50,22 +48,6 @@ async function linesOf(socket: Socket, count: number): Promise<{ id: number; res
   const lines = text.split("\n").slice(0, count);
   return lines.map((line) => JSON.parse(line) as { id: number; result: unknown });
 }
-
-test("the pieces of an answer are its JSON", () => {
-  const list = fc
-    .tuple(fc.integer({ min: 0, max: 1_300 }), fc.jsonValue())
-    .map(([length, row]) => Array.from({ length }, () => row));
-  const field = fc.oneof(fc.jsonValue(), list, fc.constant(undefined));
-  const answer = fc.dictionary(fc.string(), fc.oneof(field, fc.dictionary(fc.string(), field)));
-  fc.assert(
-    fc.property(answer, (value) => {
-      const pieces = [...jsonPieces(value)];
-      expect(pieces.join("")).toBe(JSON.stringify(value));
-      expect(pieces.length > 1).toBe(hasLongList(value));
-    }),
-    { numRuns: 200 },
-  );
-});
 
 test("a client that does not read a long answer keeps no other one waiting", async () => {
   const slow = await slowClient("list", "quick");

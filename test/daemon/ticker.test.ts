@@ -13,7 +13,6 @@ afterEach(() => {
 function tickerOf(
   synced: number[],
   isSynced = (): boolean => false,
-  quiet: (isQuiet: boolean) => void = () => undefined,
   ticked: (atMs: number) => void = () => undefined,
 ): Ticker {
   const agent = {
@@ -30,7 +29,7 @@ function tickerOf(
   } as unknown as Agent;
   const began = Date.now();
   const log = { info: vi.fn(), warn: vi.fn(), error: vi.fn(), debug: vi.fn() };
-  const options = { pollMs: 3_600_000, alive: () => undefined, aliveEveryMs: undefined, quiet };
+  const options = { pollMs: 3_600_000, alive: () => undefined, aliveEveryMs: undefined };
   return makeTicker(agent, makeQueue(), log, options);
 }
 
@@ -75,25 +74,9 @@ it("a round in which nothing happened is no reason to wake up again", async () =
   ticker.stop();
 });
 
-it("says when it has become quiet, and when a round ends that", async () => {
-  const said: boolean[] = [];
-  const ticker = tickerOf([], undefined, (isQuiet) => said.push(isQuiet));
-  await ticker.now();
-  await ticker.now();
-  expect(said).toEqual([]);
-  await vi.advanceTimersByTimeAsync(60_000);
-  expect(said).toEqual([true]);
-  await ticker.now();
-  await ticker.now();
-  expect(said).toEqual([true, false]);
-  await vi.advanceTimersByTimeAsync(60_000);
-  expect(said).toEqual([true, false, true]);
-  ticker.stop();
-});
-
 it("an act gets a round at once; many acts get ten a second", async () => {
   const rounds: number[] = [];
-  const ticker = tickerOf([], undefined, undefined, (atMs) => rounds.push(atMs));
+  const ticker = tickerOf([], undefined, (atMs) => rounds.push(atMs));
   ticker.later();
   await vi.advanceTimersByTimeAsync(1_000);
   expect(rounds).toEqual([25]);

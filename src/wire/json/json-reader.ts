@@ -1,4 +1,3 @@
-import { recallKey, rememberKey, QUOTE } from "../key-memory.ts";
 import { JsonDouble, bareObject, type JsonObject, type JsonValue } from "./json-value.ts";
 import { MAX_DEPTH, MAX_INTEGER_DIGITS } from "../limits.ts";
 import { quote } from "../quote.ts";
@@ -8,6 +7,7 @@ export class Malformed extends Error {}
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
+const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const COLON = 0x3a;
@@ -118,7 +118,7 @@ export class Reader {
     }
     for (;;) {
       if (unit !== QUOTE) this.unexpected("a key");
-      const key = this.key();
+      const key = this.string();
       count++;
       if (this.next() !== COLON) this.unexpected('":"');
       this.at++;
@@ -156,19 +156,6 @@ export class Reader {
     }
     this.at++;
     return Object.freeze(array);
-  }
-
-  private key(): string {
-    const start = this.at + 1;
-    const known = recallKey(this.text, start);
-    if (known !== undefined) {
-      this.at = start + known.length + 1;
-      return known;
-    }
-    const key = this.string();
-    const hasEscapes = this.at - 1 - start !== key.length;
-    if (!hasEscapes) rememberKey(key);
-    return key;
   }
 
   private string(): string {

@@ -41,9 +41,6 @@ export function command(cli: Cli): Command {
 export async function run(cli: Cli, flags: Flags): Promise<void> {
   const wireDir = findWire(cli, flags);
   const handle = findHandle(cli, flags);
-  // Before all that the daemon consists of is loaded: that alone makes a heap grow.
-  const { keepHeapSmall } = await import("../../../daemon/heap-limits.ts");
-  keepHeapSmall();
   const { lookOfContact, meetPeers, restartsOf } =
     await import("../../../setup/contact/first-contact.ts");
   const { setupHost } = await import("../../../setup/host.ts");

@@ -4,7 +4,6 @@ import type { Violation } from "../../../audit/report.ts";
 import { DeaddropError } from "../../../api/errors.ts";
 import { auditPlan, type AuditFlags } from "../../audit/plans.ts";
 import type { Cli } from "../../context.ts";
-import { keepHeapSmall } from "../../../daemon/heap-limits.ts";
 import { verifyAll } from "../../../workers/check-pool.ts";
 import { example } from "../../output/example.ts";
 import { emit, table, type Cell, type Paint } from "../../output/output.ts";
@@ -59,7 +58,6 @@ export function command(cli: Cli): Command {
 }
 
 export async function run(cli: Cli, files: readonly string[], flags: Flags): Promise<void> {
-  keepHeapSmall();
   const report = await runAudit(auditPlan(cli, files, flags), verifyAll);
   const { violations } = report;
   const width = cli.stdout.columns;
