@@ -18,7 +18,6 @@ export {
   requireWireHere,
   UnclearIdentity,
   whoHere,
-  type WhoHere,
 } from "../setup/here/who-here.ts";
 
 /** Where text comes from; what a terminal can do besides is only used where there is one. */
