@@ -126,7 +126,9 @@ describe("where deaddrop is gone", () => {
         expect([folder, path, existsSync(join(folder, path))]).toEqual([folder, path, false]);
       }
     }
-    expect(await succeeds("integrate", "--remove", "--all")).toContain("no tool is joined");
+    expect(await succeeds("integrate", "--remove", "--all")).toContain(
+      "no coding tool is integrated",
+    );
     expect(await refusal({}, "--remove")).toContain("name one tool, or give --remove --all");
   });
 });

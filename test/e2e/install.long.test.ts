@@ -165,8 +165,13 @@ it("two people set a wire up by what is printed alone, upgrade, and leave", asyn
   }
 
   const log = readFileSync(join(wire, "forge_to_scribe.jsonl"));
+  const project = dirname(wire);
+  await copied("forge", `cd '${project}' && deaddrop integrate gemini --yes`);
+  expect(existsSync(join(project, ".gemini"))).toBe(true);
   const kept = await installs("forge", "uninstall");
-  expect(kept).toMatch(/^removed: the program; keys, pins and inboxes stay in /);
+  expect(kept).toMatch(/^gemini: taken out, \d files changed$/m);
+  expect(existsSync(join(project, ".gemini"))).toBe(false);
+  expect(kept).toMatch(/^removed: the program; keys, pins and inboxes stay in /m);
   expect([programOf("forge"), keyOf("forge")].map((path) => existsSync(path))).toEqual([
     false,
     true,
@@ -174,7 +179,7 @@ it("two people set a wire up by what is printed alone, upgrade, and leave", asyn
   await installs("forge", ...initArgs());
   expect(readFileSync(keyOf("forge"))).toEqual(key);
 
-  expect(await installs("scribe", "uninstall", "--purge", "--yes")).toMatch(/^removed: .* keys/);
+  expect(await installs("scribe", "uninstall", "--purge", "--yes")).toMatch(/^removed: .* keys/m);
   expect(existsSync(keyOf("scribe"))).toBe(false);
   expect(readFileSync(join(wire, "forge_to_scribe.jsonl"))).toEqual(log);
   expect(existsSync(join(wire, "scribe_to_forge.jsonl"))).toBe(true);

@@ -66,7 +66,7 @@ export function removeEverywhere(cli: Cli, flags: IntegrateFlags): void {
   const views = all.map(({ view }) => view);
   emit(cli, flags, { removed: views }, (paint) =>
     all.length === 0
-      ? "no tool is joined"
+      ? "no coding tool is integrated"
       : all
           .map(({ view, changes }) => textOf(view, flags.dryRun === true ? changes : [], paint))
           .join("\n"),
