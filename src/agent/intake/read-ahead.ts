@@ -16,8 +16,6 @@ interface Helping {
  * the other logs are checked on other threads, so it need not be larger.
  */
 const BACKLOG: Helping = { bytes: 262_144, lines: 2_048 };
-/** So many helpings of a process grow, each by this share: until V8 has compiled our code, a line takes long. */
-const GROWING_HELPINGS = 32;
 /** What is written while we run. Nothing interrupts a turn: a quiet peer may wait for one. */
 const LIVE: Helping = { bytes: 16_384, lines: 64 };
 
@@ -41,25 +39,22 @@ const MAX_AHEAD = 16;
  */
 export interface Ahead {
   readonly batches: Map<string, Batch>;
-  /** How many batches this process has begun. */
-  begun: number;
   search?: LineEndSearch | undefined;
 }
 
 export function nothingAhead(): Ahead {
-  return { batches: new Map(), begun: 0 };
+  return { batches: new Map() };
 }
 
 /** Reads what follows `from`, and starts what takes longest. `own`: a log of ours. */
 export function beginBatch(
-  { world, ctx, files, ahead }: Pick<Session, "world" | "ctx" | "files" | "ahead">,
+  { world, ctx, files }: Pick<Session, "world" | "ctx" | "files">,
   intake: LogIntake,
   at: { readonly path: string; readonly from: Cursor | undefined; readonly own: boolean },
 ): Batch {
   const { path, from, own } = at;
   const isLive = (from?.offset ?? 0) >= intake.past.unlimitedTo;
-  ahead.begun += 1;
-  const { bytes, lines } = isLive ? LIVE : backlog(ahead);
+  const { bytes, lines } = isLive ? LIVE : BACKLOG;
   // Our own lines are in pending already: one sync for each send is enough. Spec 4.1, Append.
   const read = readNewLines(world.disk, path, from, bytes, { sync: !own, maxLines: lines });
   const prepared = prepareLines(read.lines, intake, ctx);
@@ -67,11 +62,6 @@ export function beginBatch(
   // A batch that is given up is awaited by no one.
   valid.catch(() => undefined);
   return { log: intake.log.name, isLive, from, read, prepared, valid };
-}
-
-function backlog({ begun }: Ahead): Helping {
-  const share = Math.min(begun / GROWING_HELPINGS, 1);
-  return { ...BACKLOG, bytes: BACKLOG.bytes * share };
 }
 
 /** The batch of that log, if one was begun and the log's cursor is still where it began. */

@@ -1,120 +1,132 @@
 import { join } from "node:path";
 import { openUnlessObstructed } from "../../storage/disk/disk.ts";
+import { logNumber, type LineRow } from "../../storage/files/line-row.ts";
 import type { Session } from "../session/session.ts";
-import { patternFor, type BytePattern } from "./byte-pattern.ts";
-import type { SearchedRows } from "./searched-rows.ts";
 
+/** A page looks through so many messages and bytes: a daemon does nothing else meanwhile. */
+const PAGE_ROWS = 16_384;
+const PAGE_SEARCHED_BYTES = 8 * 1_048_576;
 /** Bytes that are read at once, or one longer line. */
 const READ_BYTES = 524_288;
-/** Where they are read to: a page is looked through in one step of the loop. */
-let room: Uint8Array | undefined;
-const roomFor = (length: number) =>
-  length <= READ_BYTES ? (room ??= new Uint8Array(READ_BYTES)) : undefined;
+
+/** Where a message is: its entry in the journal, its line in its log, and in the inbox if it was delivered. */
+export type SearchedRow = Pick<LineRow, "entry" | "log" | "start" | "length" | "inbox">;
+
+/** The newest messages whose entries begin before `before`, newest first: as many as a page looks through. */
+export function searchedRows(
+  { journal }: Pick<Session["files"], "journal">,
+  before: number,
+): { readonly rows: SearchedRow[]; readonly hasOlder: boolean } {
+  const rows: SearchedRow[] = [];
+  let bytes = 0;
+  let hasOlder = false;
+  const take = (row: LineRow): false | "enough" => {
+    if (!row.isAccepted) return false;
+    bytes += row.length;
+    hasOlder = rows.length === PAGE_ROWS || (rows.length > 0 && bytes > PAGE_SEARCHED_BYTES);
+    if (hasOlder) return "enough";
+    const { entry, log, start, length, inbox } = row;
+    rows.push({ entry, log, start, length, inbox });
+    return false;
+  };
+  journal.find(take, { before, order: "newest first" });
+  return { rows, hasOlder };
+}
 
 /**
- * The rows of which the bytes may hold a text, in their order; `needle` is in lower case. Lines that are
- * together are read and looked through as one piece: that is many times cheaper than parsing each.
+ * The entries of the messages whose bytes may hold `needle`, which is in lower case, newest first.
+ * Adjacent lines are read and searched as one piece, which is much cheaper than parsing each.
  */
-export function rowsWithText(
-  session: Pick<Session, "world" | "place" | "files">,
-  rows: SearchedRows,
+export function entriesWithText(
+  { world, place, files }: Pick<Session, "world" | "place" | "files">,
+  rows: readonly SearchedRow[],
   needle: string,
 ): number[] {
   const pattern = patternFor(needle);
   const hits: number[] = [];
-  const inLogs = new Map<number, number[]>();
-  const inInbox: number[] = [];
-  const isOfLog = (row: number): void => {
-    const log = rows.logs[row] as number;
-    const lying = inLogs.get(log);
-    if (lying === undefined) inLogs.set(log, [row]);
-    else lying.push(row);
-  };
-  for (let row = rows.count - 1; row >= 0; row -= 1) {
-    if (rows.isInInbox(row)) inInbox.push(row);
-    else isOfLog(row);
-  }
-  const { inbox } = session.files;
-  const lookInInbox = { pattern, at: rows.inboxes, lengths: rows.lengths, hits, lacks: isOfLog };
-  // Files of the inbox that were read are removed one day; what was in them is in the logs.
-  lookThrough(inInbox, lookInInbox, (at, length) => inbox.read(at, length, roomFor(length)));
-  for (const [number, lying] of inLogs) {
-    const read = readerOf(session, number);
-    if (read === undefined) continue;
-    const lookInLog = { ...lookInInbox, at: rows.starts, lacks: () => undefined };
+  const delivered = rows.flatMap((row) =>
+    row.inbox === undefined ? [] : [{ row, at: row.inbox }],
+  );
+  const { inbox } = files;
+  const lacking = lookThrough(delivered, pattern, hits, (at, length) => inbox.read(at, length));
+  // Inbox files that were read are removed some day; the logs still have what was in them.
+  const inLogs = [...rows.filter((row) => row.inbox === undefined), ...lacking];
+  for (const [name, { path }] of place.layout.logs) {
+    const number = logNumber(name);
+    const ofLog = inLogs.filter(({ log }) => log === number);
+    if (ofLog.length === 0) continue;
+    const file = openUnlessObstructed(world.disk, join(place.wire.folder, path));
+    if (file === undefined || file === "obstructed") continue;
+    const lying = ofLog.map((row) => ({ row, at: row.start }));
     try {
-      lookThrough(lying, lookInLog, read.at);
+      lookThrough(lying, pattern, hits, (at, length) => file.read(length, at));
     } finally {
-      read.close();
+      file.close();
     }
   }
-  // Each row was looked for in one place.
-  return hits.sort((a, b) => a - b);
+  return hits.sort((a, b) => b - a);
 }
 
-type Read = (offset: number, length: number) => Uint8Array | undefined;
+/** A run of characters that JSON writes in one way only: no writer escapes them. */
+const PLAIN = /[a-z0-9_.;!?()@#$%^*+=|~`-]+(?: [a-z0-9_.;!?()@#$%^*+=|~`-]+)*/g;
 
-/** Of a log of the wire, by its number in the layout. */
-function readerOf(
-  { world, place }: Pick<Session, "world" | "place">,
-  number: number,
-): { readonly at: Read; close(): void } | undefined {
-  const log = [...place.layout.logs.values()][number];
-  if (log === undefined) return undefined;
-  const file = openUnlessObstructed(world.disk, join(place.wire.folder, log.path));
-  if (file === undefined || file === "obstructed") return undefined;
-  return {
-    at: (offset, length) => file.read(length, offset, roomFor(length)),
-    close: () => file.close(),
-  };
+/**
+ * What a line must match if its text may hold `needle`: the longest part that JSON writes as it is. A
+ * needle without such a part may be in every line that has an escape or a character beyond ASCII.
+ */
+function patternFor(needle: string): RegExp {
+  if (needle === "") return /[^]/g;
+  const parts = [...needle.matchAll(PLAIN)].map(([part]) => part);
+  const [longest] = parts.sort((a, b) => b.length - a.length);
+  if (longest === undefined) return /[\\\x80-\xff]/g;
+  return new RegExp(longest.replaceAll(/[^a-z0-9_ ]/g, String.raw`\$&`), "gi");
 }
 
-interface Look {
-  readonly pattern: BytePattern;
-  /** Where each row is in the file. */
-  readonly at: Float64Array;
-  readonly lengths: Uint32Array;
-  /** Rows that have it are added. */
-  readonly hits: number[];
-  /** Told of each row that the file lacks. */
-  lacks(row: number): void;
+interface Lying {
+  readonly row: SearchedRow;
+  /** Where its line begins in the file that is read. */
+  readonly at: number;
 }
 
-/** Looks through the lines of some rows in one file, as many at once as are read at once. */
-function lookThrough(rows: number[], { pattern, at, lengths, hits, lacks }: Look, read: Read) {
-  const offsetOf = (row: number): number => at[row] as number;
-  const endOf = (row: number): number => offsetOf(row) + (lengths[row] as number);
-  if (rows.some((row, each) => each > 0 && offsetOf(row) < offsetOf(rows[each - 1] as number))) {
-    rows.sort((a, b) => offsetOf(a) - offsetOf(b));
-  }
-  for (let first = 0; first < rows.length;) {
-    const from = offsetOf(rows[first] as number);
-    let next = first + 1;
-    let to = endOf(rows[first] as number);
-    while (next < rows.length && offsetOf(rows[next] as number) === to) {
-      const end = endOf(rows[next] as number);
+/** Adds the entries of the rows that match to `hits`. Returns the rows that the file lacks. */
+function lookThrough(
+  lying: Lying[],
+  pattern: RegExp,
+  hits: number[],
+  read: (offset: number, length: number) => Uint8Array | undefined,
+): SearchedRow[] {
+  const lacking: SearchedRow[] = [];
+  lying.sort((a, b) => a.at - b.at);
+  for (let first = 0; first < lying.length;) {
+    const { row, at: from } = lying[first] as Lying;
+    let to = from + row.length;
+    for (let next = first + 1; lying[next]?.at === to; next += 1) {
+      const end = to + (lying[next] as Lying).row.length;
       if (end - from > READ_BYTES) break;
       to = end;
-      next += 1;
     }
-    const bytes = read(from, to - from);
-    // A file of the inbox ends, and the next one has the rest.
-    const readTo = from + (bytes?.length ?? 0);
-    if (bytes === undefined || readTo < endOf(rows[first] as number)) {
-      lacks(rows[first] as number);
+    const bytes = read(from, to - from) ?? new Uint8Array(0);
+    // An inbox file may end here, and the next one has the rest.
+    const readTo = from + bytes.length;
+    if (readTo < from + row.length) {
+      lacking.push(row);
       first += 1;
       continue;
     }
-    let hit = pattern.firstIn(bytes, 0);
-    while (first < next && endOf(rows[first] as number) <= readTo) {
-      const row = rows[first] as number;
-      const end = endOf(row) - from;
-      if (hit >= 0 && hit < end) {
-        hits.push(row);
-        // One hit is enough: on with the next line.
-        hit = pattern.firstIn(bytes, end);
-      }
-      first += 1;
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
+    const firstMatch = (after: number): number => {
+      pattern.lastIndex = after;
+      return pattern.exec(text)?.index ?? Infinity;
+    };
+    let match = firstMatch(0);
+    for (let each = lying[first]; each !== undefined; each = lying[++first]) {
+      const end = each.at + each.row.length - from;
+      if (each.at + each.row.length > readTo) break;
+      if (match >= end) continue;
+      hits.push(each.row.entry);
+      // One match is enough: on with the next line.
+      match = firstMatch(end);
     }
   }
+  return lacking;
 }

@@ -5,14 +5,11 @@ import { badRequest } from "../../api/arguments/json-arguments.ts";
 import type { MessageFields, SearchPage, ThreadMessage, ViewArgs } from "../../api/views.ts";
 import type { Session } from "../session/session.ts";
 import { messagesAt, type StoredMessage } from "../state/stored-messages.ts";
-import { rowsWithText } from "./search-bytes.ts";
-import { SearchedRows } from "./searched-rows.ts";
+import { entriesWithText, searchedRows } from "./search-bytes.ts";
 
 /** Messages that are read and do not hold the text after all. */
 const PAGE_MISSES = 256;
 const FOUND_AT_MOST = 100;
-/** Of the page that is looked through now, which takes one step of the loop. */
-let room: SearchedRows | undefined;
 
 /**
  * The newest messages whose text holds `text`, oldest first: to or from us, and those that we have
@@ -22,13 +19,11 @@ export function searchView(session: Session, args: ViewArgs["search_page"]): Sea
   session.recorder.flush();
   const { limit = FOUND_AT_MOST } = args;
   const before = args.before === undefined ? Infinity : placeOf(args.before);
-  const rows = (room ??= new SearchedRows());
-  rows.fill(session.files.journal, session.place.layout, before);
+  const { rows, hasOlder } = searchedRows(session.files, before);
   const needle = args.text.toLowerCase();
   const found: StoredMessage[] = [];
   let misses = 0;
-  for (const row of rowsWithText(session, rows, needle)) {
-    const entry = rows.entries[row] as number;
+  for (const entry of entriesWithText(session, rows, needle)) {
     for (const stored of messagesAt(session, [entry])) {
       if (holds(stored, needle)) found.push(stored);
       else misses += 1;
@@ -36,7 +31,7 @@ export function searchView(session: Session, args: ViewArgs["search_page"]): Sea
     if (found.length < limit && misses < PAGE_MISSES) continue;
     return { messages: messagesOf(session, found), next: String(entry) };
   }
-  const next = rows.hasOlder ? String(rows.entries[rows.count - 1]) : null;
+  const next = hasOlder ? String(rows.at(-1)?.entry) : null;
   return { messages: messagesOf(session, found), next };
 }
 

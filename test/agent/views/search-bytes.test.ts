@@ -1,12 +1,11 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { rowsWithText } from "../../../src/agent/views/search-bytes.ts";
-import { SearchedRows } from "../../../src/agent/views/searched-rows.ts";
+import { entriesWithText, type SearchedRow } from "../../../src/agent/views/search-bytes.ts";
 import type { Session } from "../../../src/agent/session/session.ts";
+import { logNumber } from "../../../src/storage/files/line-row.ts";
 import { openInbox, type Inbox } from "../../../src/storage/files/inbox.ts";
 import { MemoryDisk, type MemoryProcess } from "../../support/disk/memory-disk.ts";
 
 const WIRE = "/wire";
-const NOT_IN_INBOX = -1;
 
 let disk: MemoryProcess;
 let inbox: Inbox;
@@ -17,24 +16,20 @@ beforeEach(() => {
   inbox = openInbox(disk, "/state/inbox.jsonl", 1);
 });
 
-/** The first log of the layout, with lines of which the inbox has some or all, the newest row first. */
-function rowsOf(texts: readonly string[], isDelivered: (at: number) => boolean): SearchedRows {
-  const rows = new SearchedRows();
-  rows.count = texts.length;
+/** A log of the layout, with lines of which the inbox has some or all, the newest row first. */
+function rowsOf(texts: readonly string[], isDelivered: (at: number) => boolean): SearchedRow[] {
   const log = disk.open(`${WIRE}/a.jsonl`, "append");
   let start = 0;
-  for (const [at, text] of texts.entries()) {
-    const row = texts.length - 1 - at;
+  const rows = texts.map((text, entry) => {
     const line = Buffer.from(`${text}\n`);
-    rows.starts[row] = start;
-    rows.lengths[row] = line.length;
-    rows.inboxes[row] = NOT_IN_INBOX;
-    if (isDelivered(at)) rows.inboxes[row] = deliver(line.subarray(0, -1));
+    const inbox = isDelivered(entry) ? deliver(line.subarray(0, -1)) : undefined;
+    const row = { entry, log: logNumber("a"), start, length: line.length, inbox };
     log.append(line);
     start += line.length;
-  }
+    return row;
+  });
   log.close();
-  return rows;
+  return rows.toReversed();
 }
 
 function deliver(line: Uint8Array): number {
@@ -43,13 +38,13 @@ function deliver(line: Uint8Array): number {
   return offset;
 }
 
-function found(rows: SearchedRows, needle: string): number[] {
+function found(rows: readonly SearchedRow[], needle: string): number[] {
   const session = {
     world: { disk },
     place: { layout: { logs: new Map([["a", { path: "a.jsonl" }]]) }, wire: { folder: WIRE } },
     files: { inbox },
   } as unknown as Pick<Session, "world" | "place" | "files">;
-  return rowsWithText(session, rows, needle).map((row) => rows.count - 1 - row);
+  return entriesWithText(session, rows, needle);
 }
 
 const HERONS = ["a heron", "nothing", "two Herons, one heron", "a her", "on"];
@@ -76,13 +71,8 @@ describe("messages that hold a text", () => {
   it("are found on both sides of where a file of the inbox ends", () => {
     const first = rowsOf(HERONS, () => true);
     expect(inbox.rotate(() => 0)).toBe(true);
-    const rows = new SearchedRows();
-    rows.count = first.count + 1;
-    for (const name of ["starts", "lengths", "inboxes"] as const) {
-      rows[name].set(first[name].subarray(0, first.count), 1);
-    }
-    rows.inboxes[0] = deliver(Buffer.from("the last heron"));
-    rows.lengths[0] = "the last heron\n".length;
+    const last = { entry: 5, log: 0, start: 0, length: "the last heron\n".length };
+    const rows = [{ ...last, inbox: deliver(Buffer.from("the last heron")) }, ...first];
     expect(found(rows, "heron")).toEqual([5, 2, 0]);
   });
 
@@ -100,5 +90,22 @@ describe("messages that hold a text", () => {
     const rows = rowsOf(HERONS, () => false);
     disk.remove(`${WIRE}/a.jsonl`);
     expect(found(rows, "heron")).toEqual([]);
+  });
+
+  it.each([
+    ["heron", [2, 1, 0]],
+    ['ron" gris', [1]],
+    ['"é"', [2, 1]],
+    ["(a|b).*", [3]],
+    ["", [3, 2, 1, 0]],
+  ])("may have %j where their bytes may mean it, whatever JSON escapes", (needle, expected) => {
+    const texts = ["a heron", 'un "heron" gris', "HERON é", "(A|b).*"];
+    const lines = texts.map((text) => JSON.stringify(text));
+    expect(
+      found(
+        rowsOf(lines, () => true),
+        needle,
+      ),
+    ).toEqual(expected);
   });
 });
