@@ -30,6 +30,8 @@ export type ArchiveOutcome =
 
 /** How much of a file's beginning and end is searched for a line with a date. */
 const DATED_BYTES = 2 * MAX_LINE_BYTES;
+/** Lines that are searched for one: of two bytes each, there could be a million of them. */
+const MAX_SEARCHED = 4_096;
 /** Lines with a date that are asked whose they are: others may fill a log with such. */
 const MAX_ASKED = 64;
 const NEW_FOLDER_MODE = 0o750;
@@ -170,8 +172,9 @@ function yearAmong(
   lines: Iterable<Pick<WholeLine, "bytes">>,
   { isAuthors = () => true }: Archivable,
 ): number | undefined {
-  let asked = 0;
+  let [searched, asked] = [0, 0];
   for (const { bytes } of lines) {
+    if ((searched += 1) > MAX_SEARCHED) return undefined;
     const year = bytes === undefined ? undefined : yearIn(bytes);
     if (bytes === undefined || year === undefined) continue;
     if (isAuthors(bytes)) return year;
