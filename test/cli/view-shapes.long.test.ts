@@ -446,10 +446,13 @@ const OPTIONAL = `
   decisions.unproved[].decision
   peers[].unpinned_lines
   peers[].waits
+  pending[].minutes_from_reading
   stats.growth
+  stats.incidents_forgotten
   status.daemon.pid
   status.left_out
   status.members
+  status.owed_to_me[].minutes_from_reading
   status.parked
   status.peers[].unpinned_lines
   status.peers[].waits
