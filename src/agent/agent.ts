@@ -1,3 +1,28 @@
+import type { AutomaticIncident } from "../protocol/effects.ts";
+import { unreadNotices } from "../protocol/agent-notices/agent-notices-state.ts";
+import { StorageError, type Disk } from "../storage/disk/disk.ts";
+import { lostPast } from "../trust/policy/policy-drift.ts";
+import { DeaddropError } from "../api/errors.ts";
+import { sendAndReadBack, sessionOperations } from "./agent-operations.ts";
+import { loadPlace, type AgentConfig, type PlaceRequest } from "./config/agent-config.ts";
+import type { SendingAgent } from "./effects/group-commit.ts";
+import { publishState } from "./effects/published-state.ts";
+import { makeRounds, readBack, type Rounds } from "./effects/rounds.ts";
+import { isSignedLine } from "./session/environment.ts";
+import { isWholeLog, syncOwnLogs } from "./session/own-logs.ts";
+import { holdOwn } from "./intake/trouble/foreign-signature.ts";
+import { fastestCadence } from "../protocol/heartbeats/beat-timers.ts";
+import { isPassing } from "./state/storage-troubles.ts";
+import { SessionKeeper } from "./session/session-lifecycle.ts";
+import { takeInAll } from "./intake/take-in.ts";
+import type { Session } from "./session/session.ts";
+import type { World } from "./session/world.ts";
+import { restoreInbox } from "./state/inbox-recovery.ts";
+import { restoreNotices } from "./state/notices-recovery.ts";
+import { oldestUnread } from "./state/unread.ts";
+import { dueChanges } from "../protocol/members/due-changes.ts";
+import { applyMembership } from "./config/change-members.ts";
+
 /**
  * The loop of an agent, from a wake to sleep. This folder does it; what runs it is outside: a daemon
  * (`daemon/ticker.ts`), a command, or the simulator.
@@ -28,29 +53,6 @@
  * and waits use monotonic time; lines and receipts carry wall time. Calls do not overlap
  * (`session/queue.ts`), so no state is locked in memory.
  */
-import type { AutomaticIncident } from "../protocol/effects.ts";
-import { unreadNotices } from "../protocol/agent-notices/agent-notices-state.ts";
-import { StorageError, type Disk } from "../storage/disk/disk.ts";
-import { lostPast } from "../trust/policy/policy-drift.ts";
-import { DeaddropError } from "../api/errors.ts";
-import { sendAndReadBack, sessionOperations } from "./agent-operations.ts";
-import { loadPlace, type AgentConfig, type PlaceRequest } from "./config/agent-config.ts";
-import type { SendingAgent } from "./effects/group-commit.ts";
-import { applyAgreed } from "./effects/members/apply-agreed.ts";
-import { publishState } from "./effects/published-state.ts";
-import { makeRounds, readBack, type Rounds } from "./effects/rounds.ts";
-import { isSignedLine } from "./session/environment.ts";
-import { isWholeLog, syncOwnLogs } from "./session/own-logs.ts";
-import { holdOwn } from "./intake/trouble/foreign-signature.ts";
-import { fastestCadence } from "../protocol/heartbeats/beat-timers.ts";
-import { isPassing } from "./state/storage-troubles.ts";
-import { SessionKeeper } from "./session/session-lifecycle.ts";
-import { takeInAll } from "./intake/take-in.ts";
-import type { Session } from "./session/session.ts";
-import type { World } from "./session/world.ts";
-import { restoreInbox } from "./state/inbox-recovery.ts";
-import { restoreNotices } from "./state/notices-recovery.ts";
-import { oldestUnread } from "./state/unread.ts";
 
 /**
  * One identity on one wire, without a process around it: the daemon, the command line, the library
@@ -293,4 +295,27 @@ export function openAgent(world: World, request: PlaceRequest): Agent {
     },
     close: () => keeper.close(),
   };
+}
+
+/**
+ * Applies a change of members that our own agent has acked, where the operator allows that
+ * (`members.by_ack`). True: the configuration has to be read again. Spec 3.11.
+ */
+function applyAgreed(session: Pick<Session, "world" | "place" | "memory" | "env">): boolean {
+  const { world, place, memory, env } = session;
+  if (!place.settings.membersByAck) return false;
+  const change = dueChanges(memory.state, env).find(
+    ({ supported, handle }) => supported && handle !== place.handle,
+  );
+  if (change?.membership === undefined) return false;
+  try {
+    const file = applyMembership(world.disk, place, change.membership);
+    const { handle, becomes } = change.membership;
+    world.log.info({ by: change.by, handle, becomes, file }, "members have changed");
+    return true;
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    world.log.warn({ code: error.code }, `members are not changed: ${error.message}`);
+    return false;
+  }
 }

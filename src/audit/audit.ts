@@ -11,7 +11,7 @@ import { apply } from "../protocol/core.ts";
 import type { CoreEvent } from "../protocol/events.ts";
 import type { Env } from "../protocol/env.ts";
 import { emptyState, type State } from "../protocol/state.ts";
-import { authenticate, confirm, confirmInAudit } from "../admission/authenticate.ts";
+import { authenticate, confirm, confirmInAudit, everSignedBy } from "../admission/authenticate.ts";
 import type { AdmissionContext, LineSource } from "../admission/context.ts";
 import { freshSalt } from "../storage/disk/salt.ts";
 import { newLogAdmission } from "../admission/log-admission.ts";
@@ -31,7 +31,8 @@ import {
 import { unsignedThen, type JournalNote } from "./journal-notes.ts";
 import { shareOf, verifiedAhead, type LineAhead } from "./lines-ahead.ts";
 import type { AuditSource } from "./source.ts";
-import { firstSigned } from "./unsigned-past.ts";
+import { mustSignByPin } from "../admission/unsigned-lines.ts";
+import { mayBeUnsigned } from "../trust/policy/config.ts";
 
 /** Where the keys came from that signatures were checked with. */
 export type KeySource = "pinned" | "advertised" | "given" | "none";
@@ -265,4 +266,31 @@ function* notedLines(
 /** A file that is no log of the layout: it has no addressee. */
 function outside(name: string, owner: string): Log {
   return { name, owner, addressee: undefined, path: name };
+}
+
+/**
+ * The first line of a source that each author has signed, counted from 1. Spec 1.5: what comes before
+ * it may be unsigned. The source is read a first time only where policy lets such an author do so.
+ */
+function firstSigned(source: AuditSource, ctx: AdmissionContext): ReadonlyMap<string, number> {
+  const first = new Map<string, number>();
+  const owner = source.log?.owner;
+  const matters = [...ctx.store.peers.keys()].filter(
+    (handle) =>
+      (owner ?? handle) === handle &&
+      mayBeUnsigned(ctx.signing, handle) &&
+      mustSignByPin(ctx.store, handle),
+  );
+  if (matters.length === 0) return first;
+  const place = { owner, log: source.log?.name };
+  let line = 0;
+  for (const { bytes, blank } of source.lines()) {
+    line += 1;
+    if (bytes === undefined || blank) continue;
+    const author = everSignedBy(bytes, place, ctx);
+    if (author === undefined || first.has(author)) continue;
+    first.set(author, line);
+    if (matters.every((handle) => first.has(handle))) break;
+  }
+  return first;
 }

@@ -22,7 +22,6 @@ import { runHook } from "./hooks/run-hook.ts";
 import { makeQueue, type Queue } from "../agent/session/queue.ts";
 import { makeServiceManager, supervisedExitCode, type ServiceManager } from "./service-manager.ts";
 import { makeService } from "../agent/effects/group-commit.ts";
-import { runOnce, type Run } from "./run-once.ts";
 import { requestHandler } from "./request-handler.ts";
 import { openSocketFolder } from "../storage/private/socket-folder.ts";
 import { serveSocket, type SocketServer } from "./socket-server.ts";
@@ -31,7 +30,7 @@ import { openRounds } from "./rounds/open-rounds.ts";
 import { openToolSessions } from "./sessions/open-sessions.ts";
 import { serveWhenPossible } from "./serve-when-possible.ts";
 import { makeFailure, makeTicker, type Ticker } from "./ticker.ts";
-import { openTransport, remoteLink } from "./transport/open-transport.ts";
+import { openTransport, remoteLink, type TransportNeeds } from "./transport/open-transport.ts";
 import { watchWire, type Watcher } from "./watch-wire.ts";
 
 export interface DaemonOptions {
@@ -283,4 +282,28 @@ async function closeAll(watcher: Watcher, server: SocketServer, ticker: Ticker):
   ticker.stop();
   await watcher.close();
   await server.close();
+}
+
+/** What a run of the daemon works with. */
+type Run = Pick<TransportNeeds, "agent" | "link" | "places"> & { readonly log: Pino };
+
+/** `daemon --once`: one fetch, one round, one push. Returns the exit code. Spec 4.2. */
+async function runOnce({ agent, link, places, log }: Run): Promise<number> {
+  const queue = makeQueue();
+  const broken = makeFailure();
+  const transport = openTransport({
+    ...{ agent, queue, places, link, log, failed: broken.fail },
+    pulled: () => undefined,
+  });
+  await Promise.race([broken.failed, round()]);
+  if (agent.stuck !== undefined) throw agent.stuck;
+  return 0;
+
+  async function round(): Promise<void> {
+    await transport.turn();
+    await queue(() => agent.tick());
+    await queue(() => agent.sync());
+    await transport.turn();
+    await transport.stop();
+  }
 }

@@ -3,8 +3,10 @@ import { DeaddropError } from "../api/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../wire/json/json-value.ts";
 import { recipients } from "./naming/recipients.ts";
 import type { Extras, Prepared } from "./prepared.ts";
-import { manifestDigest } from "./words/manifest.ts";
 import { withState } from "./words/opening.ts";
+import { createHash } from "node:crypto";
+import { createReadStream, statSync } from "node:fs";
+import { resolve } from "node:path";
 
 const DIGEST = /^(?:[a-z0-9]+:)?[0-9a-f]{8,128}$/;
 
@@ -46,4 +48,28 @@ async function digestOf(cwd: string, body: JsonObject, { digest, extras }: Ship)
   throw new DeaddropError("usage", "a ship names what it ships by a digest", {
     hint: "reference the files with --ref, or give the digest with --digest",
   });
+}
+
+/**
+ * The digest of files, in the order given: `sha256:` and what `sha256sum FILE… | sha256sum` prints,
+ * so that a peer can check it without us. Throws DeaddropError for what is no file.
+ */
+async function manifestDigest(cwd: string, files: readonly string[]): Promise<string> {
+  const listing = createHash("sha256");
+  for (const file of files) listing.update(`${await fileDigest(cwd, file)}  ${file}\n`);
+  return `sha256:${listing.digest("hex")}`;
+}
+
+async function fileDigest(cwd: string, file: string): Promise<string> {
+  const path = resolve(cwd, file);
+  const stat = statSync(path, { throwIfNoEntry: false });
+  // sha256sum writes such names escaped; rather than follow it there, ask for another name.
+  if (stat?.isFile() !== true || /[\\\n\r]/.test(file)) {
+    throw new DeaddropError("usage", `--ref ${file}: no file to take the digest of`, {
+      hint: "reference files that are here, or give the digest yourself with --digest",
+    });
+  }
+  const digest = createHash("sha256");
+  for await (const chunk of createReadStream(path)) digest.update(chunk as Uint8Array);
+  return digest.digest("hex");
 }

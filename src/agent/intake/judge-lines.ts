@@ -5,14 +5,20 @@ import type { VerifiedMessage } from "../../admission/admitted-message.ts";
 import { judge, type Verdict } from "../../admission/judge.ts";
 import type { Now } from "../../protocol/env.ts";
 import { tierOf } from "../../trust/store.ts";
-import { isFull, type RefusedLines } from "../../protocol/receipts/refused-lines.ts";
+import {
+  isFull,
+  type RefusedLines,
+  namedReason,
+  noteCopy,
+  noteRefused,
+  noteTaken,
+} from "../../protocol/receipts/refused-lines.ts";
 import type { TailLine } from "../../storage/files/tail.ts";
 import type { ChainRange } from "../../wire/chain.ts";
 import { ORDER_CHECK_MS } from "./trouble/log-waits.ts";
 import { restoreCheckMs, tornLine } from "./trouble/torn-line.ts";
 import { isOutOfTurn } from "./trouble/line-order.ts";
 import type { Allowance, LogIntake } from "../state/agent-state.ts";
-import { noteJudged } from "./next-beat.ts";
 import type { JudgedLine, Stop } from "./judged-line.ts";
 import { isLive, type PreparedLine } from "./prepare-lines.ts";
 import { MINUTE_MS, SECOND_MS } from "../../wire/durations.ts";
@@ -248,4 +254,15 @@ function receiptTime(
   if (own && message?.seq !== undefined) return Math.floor(message.timestampMs);
   if (live) return wallMs;
   return Math.max(Math.floor(message?.timestampMs ?? 0), intake.past.lastAt);
+}
+
+/**
+ * What our next beat has to name once a line is folded that has just been judged: the same as the
+ * fold makes of its event. Reading stops before there is more than a beat can name. Spec 3.2.
+ */
+function noteJudged(named: RefusedLines, { tail, verdict, reason }: JudgedLine): void {
+  const { line } = tail;
+  if (reason !== undefined) noteRefused(named, { first: line, last: line }, namedReason(reason));
+  else if (verdict === "accepted") noteTaken(named, line);
+  else if (verdict === "duplicate") noteCopy(named, line);
 }

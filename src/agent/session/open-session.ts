@@ -11,12 +11,17 @@ import { restoreNotices } from "../state/notices-recovery.ts";
 import { correctTimes } from "../state/receipt-times.ts";
 import { contextOf, envOf } from "./environment.ts";
 import { nothingAhead } from "../intake/read-ahead.ts";
-import { openFiles } from "./open-files.ts";
 import { lookAtOwnLogs, noteSent, openOwnLogs } from "./own-logs.ts";
 import type { StorageTroubles } from "../state/storage-troubles.ts";
 import { Recorder } from "./recorder.ts";
 import { isOwn, type Session } from "./session.ts";
-import type { World } from "./world.ts";
+import type { World, Files } from "./world.ts";
+import type { Disk } from "../../storage/disk/disk.ts";
+import { openHeads } from "../../storage/own-log/heads.ts";
+import { openInbox } from "../../storage/files/inbox.ts";
+import type { AgentPaths } from "../../storage/paths.ts";
+import { openQuarantine } from "../../storage/files/quarantine.ts";
+import { openIndexedJournal } from "../state/indexed-journal.ts";
 
 /** What a session is opened with beside the world: it outlives the session. */
 export interface SessionBase {
@@ -101,4 +106,29 @@ function begin(session: Session): boolean {
   reportRecovery(session, report);
   if (isComplete) reportHolds(session);
   return isComplete;
+}
+
+/** All of an agent's own files, or none of them. */
+function openFiles(
+  disk: Disk,
+  paths: AgentPaths,
+  memory: Pick<Memory, "journalEnd" | "indexed">,
+): Omit<Files, "own" | "shared" | "troubles"> {
+  const opened: { close(): void }[] = [];
+  const kept = <T extends { close(): void }>(file: T): T => {
+    opened.push(file);
+    return file;
+  };
+  try {
+    return {
+      quarantine: kept(openQuarantine(disk, paths.quarantine)),
+      heads: openHeads(disk, paths.heads),
+      journal: kept(openIndexedJournal(disk, paths, memory.journalEnd, memory.indexed)),
+      inbox: kept(openInbox(disk, paths.inbox)),
+      notices: kept(openInbox(disk, paths.notices)),
+    };
+  } catch (error) {
+    for (const file of opened) file.close();
+    throw error;
+  }
 }

@@ -4,17 +4,18 @@ import { openLogWriter, type LogWriter, type OwnLine } from "../../storage/own-l
 import type { HeadsStore } from "../../storage/own-log/heads.ts";
 import type { Quarantine } from "../../storage/files/quarantine.ts";
 import type { RecoveryReport } from "../../storage/own-log/recovery-report.ts";
-import { ownLogs } from "../../wire/layout.ts";
+import { ownLogs, makeLayout, openLogs } from "../../wire/layout.ts";
 import { parseMessage } from "../../wire/message.ts";
 import { FAR_AHEAD_MS } from "../../wire/timestamp.ts";
 import type { AgentConfig } from "../config/agent-config.ts";
 import { reportRecovery } from "../intake/trouble/recovery-notices.ts";
 import type { Memory } from "../state/agent-state.ts";
-import { begunOutbox } from "./begun-outbox.ts";
 import { ownLine } from "./environment.ts";
 import type { Session } from "./session.ts";
 import type { Files, World } from "./world.ts";
 import { StorageError } from "../../storage/disk/disk.ts";
+import { readNewLines } from "../../storage/files/tail.ts";
+import { MAX_LINE_BYTES } from "../../wire/limits.ts";
 
 const LOG_MODE = 0o640;
 
@@ -134,4 +135,26 @@ export function noteSent(
 export function laterTimestamp(last: string | undefined, next: string, wallMs: number): string {
   if (last === undefined || Date.parse(last) > wallMs + FAR_AHEAD_MS) return next;
   return next > last ? next : last;
+}
+
+/**
+ * Why nothing is written to our logs while we pin a layout from before our own move: our outbox has
+ * begun, so its closed logs take no line any more. Reading goes on. Spec 3.11.
+ */
+function begunOutbox(
+  { disk }: Pick<World, "disk">,
+  { layout, handle, wire }: Pick<AgentConfig, "layout" | "handle" | "wire">,
+  ctx: AdmissionContext,
+): StorageError | undefined {
+  if (layout.kind !== "pairwise") return undefined;
+  for (const { name, path } of openLogs(makeLayout("outbox", layout.roster), handle)) {
+    const { lines } = readNewLines(disk, join(wire.folder, path), undefined, MAX_LINE_BYTES, {
+      maxLines: 1,
+    });
+    const [first] = lines;
+    if (first?.kind !== "line" || ownLine(name, first.bytes, ctx) === undefined) continue;
+    const problem = `${handle} has moved to it, and your configuration is from before that`;
+    return new StorageError("rolled_back", path, problem, { hint: "deaddrop layout accept" });
+  }
+  return undefined;
 }

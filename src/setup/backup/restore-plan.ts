@@ -4,7 +4,7 @@ import { serialiseBackup, type Backup } from "../../storage/private/backup-file.
 import { readWhole, type Disk } from "../../storage/disk/disk.ts";
 import { aheadOf, newerHeads } from "./heads-merge.ts";
 import { serialiseHeads, type Heads } from "../../storage/own-log/heads.ts";
-import { wirePaths, type AgentPaths } from "../../storage/paths.ts";
+import { wirePaths, type AgentPaths, agentPaths } from "../../storage/paths.ts";
 import { serialisePairings } from "../../trust/pairing/pairing-file.ts";
 import { restoredPairings } from "../../trust/pairing/pairing-restore.ts";
 import type { TrustStore } from "../../trust/store.ts";
@@ -14,9 +14,13 @@ import type { SetupHost } from "../host.ts";
 import { isKeyName, readHere, seedsHere } from "./restore-here.ts";
 import { planKeys, type ReplacedKey } from "./restore-keys.ts";
 import { followOwnLogs } from "./restore-logs.ts";
-import { restorePlace } from "./restore-place.ts";
 import { stillToDo, write, type RestoreStep } from "./restore-step.ts";
 import { planTrust } from "./restore-trust.ts";
+import { DeaddropError } from "../../api/errors.ts";
+import { resolveWireKey } from "../../storage/private/private-folders.ts";
+import { requireWire } from "../../storage/wire-folder.ts";
+import { parseConfig } from "../../trust/policy/config.ts";
+import { MAX_CONFIG_BYTES } from "../../wire/limits.ts";
 
 export interface RestoreRequest {
   readonly wireDir: string;
@@ -136,4 +140,31 @@ function seedsIn(backup: Backup): readonly Uint8Array[] {
 
 function bytesOf(text: string): Uint8Array {
   return Buffer.from(text, "utf8");
+}
+
+/**
+ * Where the files of a backup belong on this machine. The wire may be at another path than before;
+ * but it has to be that wire: heads and pins of one say nothing about another. Spec 1.1.
+ */
+function restorePlace({ disk, places }: SetupHost, backup: Backup, wireDir: string): AgentPaths {
+  requireWire(disk, wireDir);
+  const real = disk.realPath(wireDir);
+  const claimed = claimedId(disk, wirePaths(real).config);
+  const wireKey = resolveWireKey(disk, places, backup.handle, real, claimed);
+  // Without ids nothing tells two wires apart but their paths, and the operator's decision.
+  const isThatWire =
+    wireKey === backup.wireKey || (claimed !== undefined && claimed === backup.wireId);
+  if (!isThatWire && (backup.wireId !== undefined || claimed !== undefined)) {
+    throw new DeaddropError("refused", `${real} is another wire than that of the backup`, {
+      hint: `the backup is of ${backup.handle} on the wire ${backup.wireId ?? "without an id"}, which was at ${backup.wireDir}; this folder says ${claimed ?? "no id"}. Name the right one with --wire`,
+    });
+  }
+  return agentPaths(places, { wireDir: real, wireKey, handle: backup.handle });
+}
+
+/** A file that is broken claims none; one that cannot be read says nothing about the wire. */
+function claimedId(disk: Disk, path: string): string | undefined {
+  const bytes = readWhole(disk, path, MAX_CONFIG_BYTES);
+  const parsed = bytes === undefined ? undefined : parseConfig(bytes);
+  return parsed?.ok === true ? parsed.config.wireId : undefined;
 }

@@ -1,13 +1,12 @@
-import type { AuditPlan } from "../../audit/audit.ts";
-import { auditedLines } from "../../audit/audit.ts";
+import { type AuditPlan, auditedLines } from "../../audit/audit.ts";
 import type { AuditSource } from "../../audit/source.ts";
-import { isBlank, LineSplitter } from "../../storage/disk/line-splitter.ts";
+import { isBlank, LineSplitter, NEWLINE } from "../../storage/disk/line-splitter.ts";
 import type { Layout, Log } from "../../wire/layout.ts";
 import type { VerifyAll } from "../../wire/signature.ts";
-import { readBlobs } from "./blobs.ts";
 import type { Blob, Change, Changes } from "./changes.ts";
 import type { Git } from "./git.ts";
 import { linesIn, logPartOf, logsAmong, type StoredLog } from "./wire-logs.ts";
+import { DeaddropError } from "../../api/errors.ts";
 
 /** What is wrong with the change of a log. Spec 3.6. */
 export interface LogProblem {
@@ -181,4 +180,26 @@ function bytesSource(log: Log, bytes: Buffer): AuditSource {
 
 function ownedBy(layout: Layout, path: string): Log | undefined {
   return [...layout.logs.values()].find((log) => log.path === path);
+}
+
+/** The content of blobs by their ids, read by one process. */
+function readBlobs(git: Git, ids: Iterable<string>): ReadonlyMap<string, Buffer> {
+  const asked = [...new Set(ids)];
+  const found = new Map<string, Buffer>();
+  if (asked.length === 0) return found;
+  const output = git(["cat-file", "--batch"], asked.map((id) => `${id}\n`).join(""));
+  let at = 0;
+  for (const id of asked) {
+    const end = output.indexOf(NEWLINE, at);
+    const [, type, size = ""] = output.toString("utf8", at, end).split(" ");
+    if (type !== "blob") {
+      throw new DeaddropError("refused", `git cannot read object ${id}`, {
+        hint: "`git fsck` says what the repository lacks",
+      });
+    }
+    at = end + 1;
+    found.set(id, output.subarray(at, at + Number(size)));
+    at += Number(size) + 1;
+  }
+  return found;
 }

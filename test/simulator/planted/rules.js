@@ -43,7 +43,7 @@ export const RULES_PLANTS = [
   },
   {
     name: "claim binds its path's owner",
-    file: "src/protocol/claims/binding-claims.ts",
+    file: "src/protocol/claims/path-check.ts",
     find: "!owners.has(self) &&",
     put: "",
     test: "test/protocol/claims/claims.test.ts",
