@@ -6,7 +6,6 @@ import type { Answer, Arguments, Ask, OperationName } from "../api/operations.ts
 import type { ViewName, ViewParameters, Views } from "../api/views.ts";
 import { DeaddropError } from "../api/errors.ts";
 import { ANSWER_LIMIT_MS, monotonicMs } from "../api/socket-messages.ts";
-import { packerOf } from "./pack-arguments.ts";
 import { daemonPathsOf } from "./daemon-paths.ts";
 import { SocketRefused } from "./sandbox.ts";
 import { connectDaemon, type Connection } from "./socket-client.ts";
@@ -107,10 +106,15 @@ function reachDaemon(connection: Connection): AgentReach {
   return {
     viaDaemon: true,
     ask: async <N extends OperationName>(name: N, ...[args]: readonly unknown[]) => {
-      const pack = packerOf(name);
-      const json = pack === undefined ? (args ?? {}) : await pack(args);
-      return (await connection.call(name, json)) as Answer<N>;
+      return (await connection.call(name, await asJson(name, args ?? {}))) as Answer<N>;
     },
     close: () => connection.close(),
   };
+}
+
+/** Drafts are no plain JSON. What packs them is loaded only then: commands start quickly. */
+async function asJson(name: OperationName, args: unknown): Promise<unknown> {
+  if (name !== "send") return args;
+  const { drafts, ...rest } = args as Arguments<"send">;
+  return { ...(await import("./draft-codec.ts")).packDrafts(drafts), ...rest };
 }

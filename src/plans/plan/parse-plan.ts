@@ -6,6 +6,7 @@ import { isError, type Path, type Problem } from "./problem.ts";
 import { planProblems } from "./rules.ts";
 import type { PlanSource } from "./plan-source.ts";
 import { readSource } from "./source.ts";
+import { isRecord } from "../../wire/json/json-value.ts";
 
 /** A plan with the document that it is written in. */
 export interface PlanDocument {
@@ -155,12 +156,12 @@ function pathOf(pointer: string, data: unknown): Path {
 
 /** Errors for unknown fields: an ignored `depends_on` would start every step at once. Spec 7.3. */
 function unknownFields(source: PlanSource): Problem[] {
-  if (!isMapping(source.data)) return [];
+  if (!isRecord(source.data)) return [];
   const { steps } = source.data;
   return [
     ...unknownKeys(source, source.data, [], "a plan", PLAN_FIELDS),
     ...(Array.isArray(steps) ? steps : []).flatMap((step: unknown, index) =>
-      isMapping(step) ? unknownKeys(source, step, ["steps", index], "a step", STEP_FIELDS) : [],
+      isRecord(step) ? unknownKeys(source, step, ["steps", index], "a step", STEP_FIELDS) : [],
     ),
   ];
 }
@@ -194,8 +195,4 @@ function meantField(key: string, fields: Fields): string | undefined {
       [field, ...others].some((name) => normalize(name) === word),
     ) ?? [];
   return synonym ?? closest(key, Object.keys(fields));
-}
-
-function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

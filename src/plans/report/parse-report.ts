@@ -2,6 +2,7 @@ import { parseObject, toPlain } from "../../wire/json/json.ts";
 import { quote } from "../../wire/quote.ts";
 import { check } from "../../wire/schemas.ts";
 import type { Report } from "./report.ts";
+import { isRecord } from "../../wire/json/json-value.ts";
 
 /** A longer report is not read. It has room in a message beside what belongs to it. Spec 1.1, 7.4. */
 const MAX_STEP_REPORT_BYTES = 48 * 1_024;
@@ -57,8 +58,4 @@ export function reportIn(printed: string): unknown {
     if (parsed.ok) return toPlain(parsed.value);
   }
   return undefined;
-}
-
-function isRecord(data: unknown): data is Record<string, unknown> {
-  return typeof data === "object" && data !== null && !Array.isArray(data);
 }

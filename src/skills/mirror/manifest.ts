@@ -1,4 +1,5 @@
 import { nameProblem } from "../format/skill-name.ts";
+import { isRecord } from "../../wire/json/json-value.ts";
 
 export const MODES = ["copy", "symlink"] as const;
 export type MirrorMode = (typeof MODES)[number];
@@ -53,10 +54,6 @@ function parsed(text: string): unknown {
   } catch {
     return undefined; // damaged, or in the middle of a merge: what is in the mirror counts as not ours
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** In one order, so that the same content is the same bytes. */

@@ -1,5 +1,6 @@
 import { readWhole, StorageError, type Disk } from "../disk/disk.ts";
 import { PRIVATE_FILE } from "../disk/file-modes.ts";
+import { isRecord } from "../../wire/json/json-value.ts";
 
 /** The last chained line that was admitted from a peer's log. */
 export interface PeerHead {
@@ -134,10 +135,6 @@ function headsOf<T>(
     heads.set(log, head);
   }
   return heads;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isPeerHead(head: unknown): head is PeerHead {

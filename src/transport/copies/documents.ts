@@ -1,4 +1,5 @@
 import { parseObject } from "../../wire/json/json.ts";
+import { isRecord } from "../../wire/json/json-value.ts";
 
 /** What one document is here, in the remote, and when the two were last the same: ids, by content. */
 export interface DocumentState {
@@ -35,7 +36,7 @@ export function documentStep(
  */
 export function mergedJson(first: string, second: string): string | undefined {
   const [a, b] = [first, second].map(parsed);
-  if (!isObject(a) || !isObject(b)) return undefined;
+  if (!isRecord(a) || !isRecord(b)) return undefined;
   return `${JSON.stringify(merge(a, b), null, 2)}\n`;
 }
 
@@ -50,7 +51,7 @@ function merge(a: unknown, b: unknown): unknown {
     const known = new Set(ours.map((each) => JSON.stringify(each)));
     return [...ours, ...theirs.filter((each) => !known.has(JSON.stringify(each)))];
   }
-  if (!isObject(a) || !isObject(b)) return a;
+  if (!isRecord(a) || !isRecord(b)) return a;
   const keys = new Set([...Object.keys(a), ...Object.keys(b)]);
   return Object.fromEntries(
     [...keys].map((key) => {
@@ -58,8 +59,4 @@ function merge(a: unknown, b: unknown): unknown {
       return [key, Object.hasOwn(b, key) ? merge(a[key], b[key]) : a[key]];
     }),
   );
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

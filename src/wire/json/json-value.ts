@@ -40,3 +40,8 @@ const Bare = BareObject as unknown as new () => Bag<never>;
 export function bareObject<Value>(): Bag<Value> {
   return new Bare();
 }
+
+/** Whether a value of other JSON than that of the wire is an object. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
