@@ -71,8 +71,8 @@ test("what is asked costs as many operations after 1,500 messages as after 300",
   const [inboxOfMany, unreadOfMany = 0, ...restOfMany] = others.toReversed();
   expect([inboxOfMany, ...restOfMany]).toEqual([inbox, ...rest.slice(0, -1)]);
   expect(unreadOfMany).toBeLessThanOrEqual(unread + Math.ceil(Math.log2(1_500 / 300)));
-  // Which reads a quarter of a mebibyte at once.
-  expect(search).toBeLessThanOrEqual((counts.at(-1) ?? 0) + 3);
+  // Which reads 64 KiB at once.
+  expect(search).toBeLessThanOrEqual((counts.at(-1) ?? 0) + 12);
   expect(Math.max(...counts)).toBeLessThan(40);
 });
 
