@@ -143,16 +143,15 @@ describe("codex in a linked work tree", () => {
       expect(said).toContain(`${cwd} is a linked work tree of ${project}`);
       expect(said).toContain("deaddrop integrate codex --scope user && deaddrop as scribe");
     }
+    // What the main one has for itself is silent in the others.
+    await join_({}, "codex", "forge");
+    const [own] = groupsIn(project, ".codex/hooks.json").flatMap(({ hooks }) => hooks);
+    expect(own?.command).toContain(`--project ${project}`);
     const { left } = await join_({ cwd }, "codex", "scribe", "--scope", "user");
     expect(left).toContain(`in ${cwd} you are scribe from now on (deaddrop as)`);
     expect(await succeedsAt({ cwd }, "as")).toContain("You are scribe");
     const [hook] = groupsIn(home, ".codex/hooks.json").flatMap(({ hooks }) => hooks);
     expect(hook?.command).not.toContain("--as");
-    // What the main one has for itself is silent in the others.
-    await succeeds("integrate", "--remove", "--all");
-    await join_({}, "codex", "forge");
-    const [own] = groupsIn(project, ".codex/hooks.json").flatMap(({ hooks }) => hooks);
-    expect(own?.command).toContain(`--project ${project}`);
   });
 });
 

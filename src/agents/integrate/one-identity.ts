@@ -11,23 +11,20 @@ import {
   type Joining,
   type Scope,
 } from "./integration.ts";
-import type { Written } from "./record.ts";
 import { field, json } from "./tool-state.ts";
 import { CODING_TOOLS, integrationOf } from "./tools/all-tools.ts";
 
 /**
  * A tool runs the hooks and servers of all files that it reads: with two agents in them a session would
- * speak for both. `records`: what this person's agents have written. Throws DeaddropError ("config").
- * Spec 8.3.
+ * speak for both. Throws DeaddropError ("config"). Spec 8.3.
  */
-export function refuseTwoIdentities(disk: Disk, at: Joining, records: readonly Written[]): void {
+export function refuseTwoIdentities(disk: Disk, at: Joining): void {
   const bound = SCOPES.map((scope) => ({ scope, paths: boundPaths(disk, { ...at, scope }) }));
   // Two scopes may share a file: the one in which most is bound is meant.
   const [most] = bound.toSorted((a, b) => b.paths.length - a.paths.length);
   const [path] = most?.paths ?? [];
   if (most !== undefined && path !== undefined) throw boundElsewhere(path, at.tool, most.scope);
   refuseSharedServers(disk, at);
-  if (at.scope === "user") refuseProjects(at, records);
 }
 
 /**
@@ -100,12 +97,4 @@ function readable(disk: Disk, path: string): string | undefined {
     if (error instanceof DeaddropError || error instanceof StorageError) return undefined;
     throw error;
   }
-}
-
-/** The files in the home count in every project, also in one that names an agent. */
-function refuseProjects({ tool }: Joining, records: readonly Written[]): void {
-  const named = records
-    .flatMap(({ joined }) => joined)
-    .find((each) => each.tool === tool && each.scope === "local");
-  if (named !== undefined) throw boundElsewhere(named.project, tool, "local");
 }

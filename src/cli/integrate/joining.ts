@@ -123,8 +123,7 @@ export function joiningOf(
         edits = [];
         return [];
       }
-      const records = recordFiles(cli).map(({ path }) => integrationRecord(disk, path).read());
-      refuseTwoIdentities(disk, at, records);
+      refuseTwoIdentities(disk, at);
       const hidden = privateEdits(disk, at, own, record.read(), isTemporary);
       edits = hidden.edits;
       left.push(...hidden.left, ...(bindsFolder ? [bound] : []));
