@@ -97,8 +97,12 @@ async function commandNamed(name: string, cli: Cli): Promise<Command> {
   return prepare(command.name(`deaddrop ${name}`), cli);
 }
 
-/** Commander lets the last of two values win: somebody who gave two of them meant both. */
+/**
+ * Commander lets the last of two values win: somebody who gave two of them meant both. In `collab` the
+ * last one counts, as in the protocol's own scripts.
+ */
 function refuseRepeats(command: Command): void {
+  if (pathOf(command).startsWith("deaddrop collab ")) return;
   for (const option of command.options) {
     let given: string | undefined;
     command.on(`option:${option.name()}`, (value: string | null | undefined) => {

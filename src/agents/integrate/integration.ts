@@ -130,7 +130,7 @@ export function isOurServer(words: unknown): boolean {
 }
 
 /** Whom an entry speaks for: `--as` and `--wire` in its words; empty when it names nobody. */
-export function identityIn(value: unknown): string {
+function identityIn(value: unknown): string {
   const words = JSON.stringify(value) ?? "";
   return (/--as\W+[\w.-]+[^}]*?--wire\W+[^"|]+/u.exec(words)?.[0] ?? "")
     .replaceAll(/["',\s\\]+/gu, " ")
