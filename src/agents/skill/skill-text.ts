@@ -11,7 +11,7 @@ export interface SkillText {
 const FRONT_MATTER = /^---\n[\s\S]*?\n---\n/;
 const SHORT_FORM = /^## In short\n\n([\s\S]*?)\n\n## /m;
 
-/** Sections of SKILL.md that `help` shows by themselves, by the first word of their headings. */
+/** Sections of SKILL.md that `help` shows by themselves, by the first word of their headings. @internal */
 export const HELP_TOPICS = ["calls", "arguments", "proposals", "requests", "example", "edge"];
 
 /** The section of a topic; without one all of it. */
