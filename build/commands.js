@@ -137,6 +137,18 @@ const HOOK = "dist/agents/hooks/main.js";
 /** Modules of Node that a hook seldom needs; to load one takes as long as all that the hook does. */
 const SELDOM_NEEDED = ["child_process", "crypto", "module", "os", "timers/promises", "util"];
 
+/** What few hooks need to find their agent: loaded from its own files. */
+const elsewhere = {
+  name: "elsewhere",
+  setup({ onResolve }) {
+    onResolve({ filter: /\/setup\/here\// }, ({ kind, path }) =>
+      kind === "dynamic-import"
+        ? { path: path.replace("../../", "../"), external: true }
+        : undefined,
+    );
+  },
+};
+
 const IMPORTS = `const seldom = (id) => new Proxy({}, { get: (_, name) => require(id)[name] });
 const whole = (id) => ({ __proto__: require(id), default: require(id) });
 `;
@@ -175,6 +187,7 @@ const hook = await build({
   target: "node20",
   charset: "ascii",
   external: ["koffi", "sodium-native"],
+  plugins: [elsewhere],
   logLevel: "error",
 });
 const hookCode = withLightImports(hook.outputFiles[0].text);

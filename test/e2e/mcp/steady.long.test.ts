@@ -26,7 +26,11 @@ test.skipIf(!canTrace)(
     const traced = ["-f", "-qq", "-e", "trace=open,openat", "-e", "signal=none", "-o", trace];
     const server = { ...rest, command: "strace", args: [...traced, command, ...args] };
     const client = faceOf(await connected(server, "first"));
-    const opens = (): number => readFileSync(trace, "utf8").split("\n").length;
+    // It looks now and then whether its client is alive.
+    const opens = (): number =>
+      readFileSync(trace, "utf8")
+        .split("\n")
+        .filter((row) => !row.includes('"/proc/')).length;
     for (let call = 0; call < 20; call += 1) await client.words("inbox");
     const before = opens();
     for (let call = 0; call < 1_000; call += 1) await client.words("inbox");
