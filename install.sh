@@ -216,7 +216,8 @@ install_program() {
   say "installing the program into $APP"
   run rm -rf "$APP.new" "$APP.old"
   run mkdir -p "$APP.new" "$(dirname "$LINK")"
-  for part in bin dist docs schemas systemd launchd README.md SECURITY.md tiers.json package.json; do
+  for part in bin dist docs schemas systemd launchd skills agent plugins README.md SECURITY.md \
+    tiers.json package.json; do
     run cp -R "$SOURCE/$part" "$APP.new/"
   done
   copy_modules

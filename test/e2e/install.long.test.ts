@@ -165,6 +165,13 @@ it("two people set a wire up by what is printed alone, upgrade, and leave", asyn
   }
 
   const log = readFileSync(join(wire, "forge_to_scribe.jsonl"));
+  // What the package has, the installed program has.
+  const source = JSON.parse(readFileSync(join(dirname(SCRIPT), "package.json"), "utf8")) as {
+    files: string[];
+  };
+  const app = join(folder, "forge", ".local/share/deaddrop/app");
+  const parts = source.files.filter((name) => !/^!|^install\.sh$|^CHANGELOG/u.test(name));
+  expect(parts.filter((name) => !existsSync(join(app, name)))).toEqual([]);
   const project = dirname(wire);
   await copied("forge", `cd '${project}' && deaddrop integrate gemini --yes`);
   expect(existsSync(join(project, ".gemini"))).toBe(true);
