@@ -57,7 +57,7 @@ commit src/api/routes.ts
 "${deaddrop[@]}" release
 
 say "a commit that cannot wait goes through, and lead hears of it"
-until_shows "No claims." as mate claims
+until_shows "No open claims." as mate claims
 blocked src/api/hotfix.ts
 ALLOW_HOTPATH=1 ALLOW_HOTPATH_REASON="the site is down" commit src/api/hotfix.ts
 until_shows "the guard was overridden" as lead inbox --unread
