@@ -55,7 +55,8 @@ describe.each([
       [linked, "scribe"],
     ] as const) {
       at.script("who", [`@@call ${CALLED.codex("whoami")} {}`, "@@say done"]);
-      const terminal = await openTool(at, { args: [...args] });
+      // In the main one all hooks were reviewed, those of the person too.
+      const terminal = await openTool(at, { args: [...args], isApproved: at === linked });
       const before = at.requests().length;
       await terminal.type("@@script who");
       terminal.key("Enter");
