@@ -117,7 +117,7 @@ export const SETTINGS: readonly Setting[] = [
     kind: "flag",
     byDefault: DEFAULT_SETTINGS.nightlyAudit,
     about:
-      "Each night (03:41 UTC) the daemon audits the wire, in a process of its own. What it finds is an incident for the operator, told once.",
+      "The daemon audits the wire nightly (03:41 UTC) in a separate process. A finding raises one incident for the operator.",
   },
 ];
 

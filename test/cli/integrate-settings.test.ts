@@ -55,7 +55,7 @@ async function integrate(at: At, ...args: readonly string[]): Promise<IntegrateV
   return JSON.parse(await succeedsAt(at, "integrate", ...args, "--json")) as IntegrateView;
 }
 
-const join_ = (at: At, tool: string, handle: string, ...more: readonly string[]) =>
+const joins = (at: At, tool: string, handle: string, ...more: readonly string[]) =>
   integrate(at, tool, "--as", handle, "--yes", ...more);
 
 async function refusal(at: At, ...args: readonly string[]): Promise<string> {
@@ -93,7 +93,7 @@ function groupsIn(...path: string[]): Group[] {
 
 describe("where deaddrop is gone", () => {
   test.each(WITH_HOOKS)("every hook of %s is quiet, and no failure", async (tool) => {
-    await join_({}, tool, "forge");
+    await joins({}, tool, "forge");
     const [file] = HOOK_FILES[tool];
     const commands = groupsIn(project, file).flatMap(({ hooks }) => hooks);
     expect(commands.length).toBeGreaterThanOrEqual(5);
@@ -112,9 +112,9 @@ describe("where deaddrop is gone", () => {
     mkdirSync(clone);
     git(clone, "init", "-q");
     const wire = ["--wire", join(project, "_coordination")];
-    await join_({}, "gemini", "forge");
-    await join_({}, "codex", "forge", "--scope", "user");
-    await join_({ cwd: clone }, "claude", "scribe", ...wire);
+    await joins({}, "gemini", "forge");
+    await joins({}, "codex", "forge", "--scope", "user");
+    await joins({ cwd: clone }, "claude", "scribe", ...wire);
     const shown = await succeeds("integrate", "--remove", "--all", "--dry-run", "--json");
     const { removed } = JSON.parse(shown) as { removed: IntegrateView[] };
     expect(removed.map(({ tool }) => tool).toSorted()).toEqual(["claude", "codex", "gemini"]);
@@ -144,10 +144,10 @@ describe("codex in a linked work tree", () => {
       expect(said).toContain("deaddrop integrate codex --scope user && deaddrop as scribe");
     }
     // What the main one has for itself is silent in the others.
-    await join_({}, "codex", "forge");
+    await joins({}, "codex", "forge");
     const [own] = groupsIn(project, ".codex/hooks.json").flatMap(({ hooks }) => hooks);
     expect(own?.command).toContain(`--project ${project}`);
-    const { left } = await join_({ cwd }, "codex", "scribe", "--scope", "user");
+    const { left } = await joins({ cwd }, "codex", "scribe", "--scope", "user");
     expect(left).toContain(`in ${cwd} you are scribe from now on (deaddrop as)`);
     expect(await succeedsAt({ cwd }, "as")).toContain("You are scribe");
     const [hook] = groupsIn(home, ".codex/hooks.json").flatMap(({ hooks }) => hooks);
@@ -161,14 +161,14 @@ describe("settings that somebody else writes, too", () => {
 
   test("codex: tables that it writes behind, between and in front of ours stay", async () => {
     write(config(), "# mine\nmodel = 'x'\n");
-    await join_({}, "codex", "forge", ...user);
+    await joins({}, "codex", "forge", ...user);
     const ours = textOf(config());
     const trust = `[projects."${project}"]\ntrust_level = "trusted"\n`;
     const theirs = ours
       .replace("[mcp_servers.deaddrop]", `[tui]\ntheme = "a"\n\n[mcp_servers.deaddrop]`)
       .concat(`\n[mcp_servers.deaddrop.tools.inbox]\napproval_mode = "auto"\n\n# why\n${trust}`);
     writeFileSync(config(), theirs);
-    expect((await join_({}, "codex", "forge", ...user)).files).toEqual([]);
+    expect((await joins({}, "codex", "forge", ...user)).files).toEqual([]);
     await integrate({}, "codex", "--remove", "--as", "forge", ...user);
     const { mcp_servers, ...rest } = tomlOf(config());
     expect(mcp_servers).toBeUndefined();
@@ -181,7 +181,7 @@ describe("settings that somebody else writes, too", () => {
   });
 
   test("codex: our table is known without the comments around it", async () => {
-    await join_({}, "codex", "forge", ...user);
+    await joins({}, "codex", "forge", ...user);
     const server = tomlOf(config())["mcp_servers"]?.["deaddrop"];
     // As another writer of TOML puts it.
     write(
@@ -189,7 +189,7 @@ describe("settings that somebody else writes, too", () => {
       `mcp_servers = { deaddrop = ${JSON.stringify(server).replaceAll('":', '"=')} }\n`,
     );
     expect(tomlOf(config())["mcp_servers"]?.["deaddrop"]).toEqual(server);
-    expect((await join_({}, "codex", "forge", ...user)).files).toEqual([]);
+    expect((await joins({}, "codex", "forge", ...user)).files).toEqual([]);
     await integrate({}, "codex", "--remove", "--as", "forge", ...user);
     expect(textOf(config())).toBe("mcp_servers = {  }\n");
   });
@@ -202,7 +202,7 @@ describe("settings that somebody else writes, too", () => {
     "a = 1",
   ])("codex: what is written into %j is valid, and taken out again", async (text) => {
     write(config(), text);
-    await join_({}, "codex", "forge", ...user, "--open-sandbox");
+    await joins({}, "codex", "forge", ...user, "--open-sandbox");
     const before = getStaticTOMLValue(parseTOML(text)) as Settings;
     const after = tomlOf(config());
     expect(after).toMatchObject(before);
@@ -215,7 +215,7 @@ describe("settings that somebody else writes, too", () => {
   });
 
   test.each(WITH_HOOKS)("%s: a hook of the person among ours stays", async (tool) => {
-    await join_({}, tool, "forge");
+    await joins({}, tool, "forge");
     const [file, event] = HOOK_FILES[tool];
     const path = join(project, file);
     const settings = parseJson(textOf(path)) as { hooks: Record<string, Group[]> };
@@ -223,10 +223,10 @@ describe("settings that somebody else writes, too", () => {
     settings.hooks[event]?.[0]?.hooks.unshift(mine);
     settings.hooks[event]?.push({ hooks: [mine] });
     writeFileSync(path, JSON.stringify(settings, null, 2));
-    expect((await join_({}, tool, "forge")).files).toEqual([]);
+    expect((await joins({}, tool, "forge")).files).toEqual([]);
     // Another version of ours is replaced in its place.
     writeFileSync(path, textOf(path).replaceAll("|| true", "|| exit 0"));
-    await join_({}, tool, "forge");
+    await joins({}, tool, "forge");
     expect(textOf(path)).not.toContain("|| exit 0");
     const kept = () => groupsIn(path).filter(({ hooks }) => hooks[0]?.command === mine.command);
     expect(kept()).toHaveLength(2);
@@ -241,19 +241,19 @@ describe("one session, one agent", () => {
     ["claude", "copilot", ".mcp.json joins claude"],
     ["copilot", "claude", ".github/mcp.json joins copilot"],
   ])("%s and %s read the same servers: two agents are refused", async (first, second, said) => {
-    await join_({}, first, "forge");
+    await joins({}, first, "forge");
     expect(await refusal({}, second, "--as", "scribe")).toContain(said);
-    expect((await join_({}, second, "forge")).files.length).toBeGreaterThan(0);
+    expect((await joins({}, second, "forge")).files.length).toBeGreaterThan(0);
   });
 
   test("a folder that is bound to another agent is refused", async () => {
     await succeeds("as", "forge");
     expect(await refusal({}, "claude", "--as", "scribe")).toContain(`${project} is bound to forge`);
-    await join_({}, "claude", "forge");
+    await joins({}, "claude", "forge");
   });
 
   test("what a colleague gets names nobody, and theirs is found by their folder", async () => {
-    const { left } = await join_({}, "claude", "forge", "--scope", "project");
+    const { left } = await joins({}, "claude", "forge", "--scope", "project");
     expect(left).toContain(`in ${project} you are forge from now on (deaddrop as)`);
     for (const file of [".mcp.json", ".claude/settings.json"]) {
       expect(textOf(project, file)).not.toMatch(/--as|--wire|forge/u);
@@ -265,7 +265,7 @@ describe("one session, one agent", () => {
     git(machine.root, "clone", "-q", project, clone);
     const before = git(clone, "status", "--porcelain", "--untracked-files=all");
     const wire = ["--wire", join(project, "_coordination")];
-    const joined = await join_({ cwd: clone }, "claude", "scribe", ...wire);
+    const joined = await joins({ cwd: clone }, "claude", "scribe", ...wire);
     expect(joined.files).toEqual([]);
     expect(joined.left.join("\n")).toContain("claude is joined by the project's files");
     expect(await succeedsAt({ cwd: clone }, "as")).toContain("You are scribe");
@@ -278,7 +278,7 @@ describe("where keys and settings are elsewhere", () => {
     "%s: the entry carries where the keys are",
     async (tool) => {
       const env = { XDG_STATE_HOME: machine.env["XDG_STATE_HOME"] ?? join(home, "state dir") };
-      const { files } = await join_({ env }, tool, "forge");
+      const { files } = await joins({ env }, tool, "forge");
       const text = files.map(({ path }) => textOf(path)).join("\n");
       expect(text).toContain(`XDG_STATE_HOME=${env.XDG_STATE_HOME}`);
     },
@@ -292,7 +292,7 @@ describe("where keys and settings are elsewhere", () => {
   ])("%s: the person's files are in %s", async (tool, variable, names) => {
     const folder = join(machine.root, "elsewhere");
     const env = { [variable]: folder };
-    await join_({ env }, tool, "forge", "--scope", "user");
+    await joins({ env }, tool, "forge", "--scope", "user");
     for (const name of names) expect([name, existsSync(join(folder, name))]).toEqual([name, true]);
     for (const name of [".claude", ".claude.json", ".codex", ".gemini", ".copilot"]) {
       expect([name, existsSync(join(home, name))]).toEqual([name, false]);
