@@ -52,7 +52,7 @@ const BAD_PLACES: readonly BadPlace[] = [
   {
     what: "no key",
     spoil: (wire) => rmSync(wire.paths("forge").identity.key),
-    says: ["forge.key", "deaddrop keygen forge"],
+    says: ["forge.key", "deaddrop restore <backup>"],
   },
   {
     what: "a key cut short",

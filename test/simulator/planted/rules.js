@@ -182,15 +182,15 @@ export const RULES_PLANTS = [
   {
     name: "woken for an automatic incident",
     file: "src/daemon/sessions/tool-sessions.ts",
-    find: "mail.fresh.lines.filter(({ automatic }) => !automatic);",
+    find: "mail.fresh.lines.filter(({ quiet }) => !quiet);",
     put: "mail.fresh.lines;",
     test: "test/daemon/sessions/tool-sessions.test.ts",
   },
   {
     name: "asked to go on at every end of a turn",
     file: "src/daemon/sessions/tool-sessions.ts",
-    find: "session === undefined || event.isContinued ||",
-    put: "session === undefined ||",
+    find: "session === undefined || event.isContinued)",
+    put: "session === undefined)",
     test: "test/daemon/sessions/tool-sessions.test.ts",
   },
   {
